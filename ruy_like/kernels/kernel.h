@@ -1,0 +1,180 @@
+// Back-end contract: what a kernel is given and what it must do.
+//
+// Called by the middle-end (tr_mul.cc) with blocks; implemented by one file per
+// path (kernels/<path>.cc). Plain data only: no STL, no Abseil, no Context, and
+// nothing with a constructor or an inline function, because translation units
+// that are built with different instruction sets all include this header and
+// must not emit a symbol that another one could pick up.
+//
+// ## Sides
+//
+// Both operands are seen as depth x width matrices ("TrMul": the lhs arrives
+// transposed). The lhs's width is dst's rows, the rhs's width is dst's columns.
+//
+// ## Packed panels
+//
+// A packed operand is a sequence of panels of `width` columns of that matrix,
+// each one holding the whole (padded) depth. Inside a panel `group` consecutive
+// depth levels of one column lie together:
+//
+//    offset(k, w) = (k / group) * width * group + w * group + k % group
+//
+//          w = 0        w = 1              w = width-1
+//        +-----------+-----------+-- ... -+-----------+
+//        |k=0..g-1   |k=0..g-1   |        |k=0..g-1   |   depth group 0
+//        +-----------+-----------+-- ... -+-----------+
+//        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
+//        +-----------+-----------+-- ... -+-----------+
+//
+// Depth is padded with zero elements to a multiple of `depth_multiple`, the
+// last panel's missing columns are zero too. Panels start 64-byte aligned in
+// the buffer as a whole; panel p starts at p * width * padded_depth elements.
+#ifndef RUY_LIKE_KERNELS_KERNEL_H_
+#define RUY_LIKE_KERNELS_KERNEL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ruy_like {
+
+// Element types that an operand, a packed panel or dst can have.
+enum class Scalar : uint8_t { kI8, kU8, kI16, kI32, kF32, kF64 };
+
+namespace kernels {
+
+// How one side lies in memory when a kernel reads it.
+struct PanelFormat {
+  // Element type inside the panels: an 8-bit operand may be widened (kI16) or
+  // shifted to the other signedness by flipping its top bit.
+  Scalar scalar;
+  // The kernel reads this side where the caller left it: depth-contiguous
+  // columns of exactly type `scalar`, any stride. Width, group and
+  // depth_multiple do not apply. When the other side's zero point is not 0, the
+  // kernel makes the sums of this side itself (its sums pointer is null).
+  bool in_place;
+  int width;           // columns per panel
+  int group;           // depth levels of one column that lie together
+  int depth_multiple;  // depth is padded to a multiple of this
+};
+
+// ## Epilogue
+//
+// For integer accumulators, with raw = sum over k of packed_lhs * packed_rhs
+// (modulo 2^32), the value at (r, c) is
+//
+//   acc = raw + bias[r or c] - lhs_zero_point * rhs_sums[c]
+//             - rhs_zero_point * lhs_sums[r] + zero_point_product
+//
+// all modulo 2^32. The zero points and the sums are those of the elements *as
+// packed*; zero_point_product = depth * lhs_zero_point * rhs_zero_point. A sums
+// pointer is null when the other side's zero point is 0 (then it is not
+// needed) or when its side is read in place (then the kernel makes them).
+// A null bias is 0. Then
+//
+//   scaled = acc                                      when dst_scalar is kI32
+//   scaled = (int64(acc) * fixedpoint + (1 << (30 - exponent)))
+//                >> (31 - exponent)     otherwise (arithmetic shift, one
+//                                       rounding, half toward +infinity)
+//   dst    = clamp(saturate_int32(scaled) + dst_zero_point)
+//
+// the last sum as if in int64. With exponent <= 0 everywhere `scaled` always
+// fits int32: max_exponent tells which variant may be used.
+//
+// For float accumulators: dst = clamp(acc + bias), where a NaN stays NaN.
+//
+// Arrays are indexed relative to the block: element 0 belongs to the block's
+// first row (or column). Arrays along *rows* may be read only for valid rows.
+struct EpilogueArgs {
+  void* dst;                 // element (0, 0) of the block
+  ptrdiff_t dst_row_stride;  // elements between vertically adjacent ones
+  ptrdiff_t dst_col_stride;  // elements between horizontally adjacent ones
+                             // (one of the two strides is 1)
+  Scalar dst_scalar;
+  bool channels_are_rows;     // bias and multipliers run along dst's rows
+  bool per_channel;           // multipliers are arrays, else use element 0
+  int8_t max_exponent;        // upper bound on every exponent in the call
+  const void* bias;           // int32/float/double per channel, or null
+  const int32_t* fixedpoint;  // >= 0; never null for quantized dst
+  const int32_t* exponent;    // in [-31, 30]; never null for quantized dst
+  const int32_t* lhs_sums;    // per row of the block, or null
+  const int32_t* rhs_sums;    // per column of the block, or null
+  int32_t lhs_zero_point;
+  int32_t rhs_zero_point;
+  int32_t zero_point_product;
+  int32_t dst_zero_point;
+  int32_t clamp_min, clamp_max;     // integer dst
+  double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
+};
+
+// One block of the product: rows x cols of dst over `depth` levels.
+struct KernelArgs {
+  // First panel of the block at this pass's first depth level. For an in-place
+  // side: the first element of the block's first column of that side.
+  const void* lhs;
+  const void* rhs;
+  // Bytes from one panel to the next; for an in-place side, from one column of
+  // that side to the next.
+  ptrdiff_t lhs_stride_bytes;
+  ptrdiff_t rhs_stride_bytes;
+  ptrdiff_t rows, cols;  // > 0; need not be multiples of the panel widths
+  // Depth levels of this pass; > 0. A multiple of depth_multiple when both
+  // sides are packed. With an in-place side it is the true depth: the kernel
+  // must not read that side beyond it.
+  ptrdiff_t depth;
+  // Depth blocking: the product may come in several passes over depth. Between
+  // passes the partial accumulators of the block live in `accum`, in a layout
+  // of the kernel's own: one accumulator (4 bytes; 8 for kF64) for each element
+  // of rows x cols, both rounded up to tile_rows and tile_cols. first_pass:
+  // start from zero; last_pass: run the epilogue. `accum` is 64-byte aligned,
+  // and null when both are set.
+  bool first_pass, last_pass;
+  void* accum;
+  const EpilogueArgs* epilogue;
+};
+
+typedef void KernelFn(const KernelArgs* args);
+
+// Packs columns of one side into panels; see pack/pack.h.
+struct PackArgs;
+typedef void PackFn(const PackArgs* args);
+
+// What a kernel multiplies; the registry looks kernels up by it. 8-bit means
+// int8 or uint8, told apart by a flip of the top bit in the pack routine.
+enum class Family : uint8_t {
+  k8x8,   // 8-bit lhs, 8-bit rhs, int32 accumulators
+  k8x16,  // 8-bit lhs, int16 rhs, int32 accumulators
+  k16x8,  // int16 lhs, 8-bit rhs, int32 accumulators
+  kF32,   // float
+  kF64,   // float/double mixes, double accumulators
+};
+
+// One line of a path's kernel table.
+struct Kernel {
+  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>` with S8, U8, S16, F32, F64 as
+  // packed, `<Path>_<lhs><rhs>_InPlace_<rows>x<cols>` when the lhs is read in
+  // place; doc/kernels.md has the grammar.
+  const char* name;
+  Family family;
+  PanelFormat lhs, rhs;
+  // Micro-tile: blocks are best a multiple of this many rows and columns.
+  int tile_rows, tile_cols;
+  // Applies only to problems of at most this many columns; 0: no limit. Of a
+  // path's kernels for a family the first one that applies is taken.
+  int max_cols;
+  // Each packs its side from any source element type of the family and from
+  // both orders. Null for a side that is read in place.
+  PackFn* pack_lhs;
+  PackFn* pack_rhs;
+  KernelFn* run;
+};
+
+// A path's kernels, best first within a family.
+struct KernelTable {
+  const Kernel* kernels;
+  int count;
+};
+
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_KERNEL_H_

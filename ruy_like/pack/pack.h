@@ -1,0 +1,46 @@
+// Back-end contract: what a pack routine is given and what it must do.
+//
+// Called by the middle-end for whole panels; implemented in pack/<path>.cc, one
+// routine per packed layout (kernels/kernel.h draws it) and vector width. Plain
+// data only, for the same reasons as there.
+#ifndef RUY_LIKE_PACK_PACK_H_
+#define RUY_LIKE_PACK_PACK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+
+namespace ruy_like {
+namespace kernels {
+
+// Source and destination of packing `width` columns of a depth x width matrix.
+struct PackArgs {
+  // Element (depth 0, first column of the range). Nothing outside of the
+  // depth x width range may be read.
+  const void* src;
+  Scalar src_scalar;
+  // True: the levels of one column are adjacent, columns are `src_stride`
+  // elements apart. False: the columns of one level are adjacent, levels are
+  // `src_stride` elements apart.
+  bool depth_contiguous;
+  ptrdiff_t src_stride;
+  ptrdiff_t depth;
+  ptrdiff_t width;  // > 0; all but the matrix's last range are whole panels
+  // First panel of the range; the routine writes whole panels over the whole
+  // padded depth, zeros where there is no source element.
+  void* dst;
+  ptrdiff_t padded_depth;  // multiple of the format's depth_multiple
+  // Sum over depth of each column's elements as packed (after the flip), modulo
+  // 2^32; `width` entries. Null: not wanted.
+  int32_t* sums;
+};
+
+// The flip: an 8-bit element whose source type is not the packed one (kU8 to
+// kI8 or back; kU8 to kI16 goes through kI8) has its top bit flipped, that is,
+// it becomes x - 128 or x + 128. The middle-end shifts the zero point alike.
+
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACK_PACK_H_
