@@ -93,7 +93,8 @@ struct EpilogueArgs {
   bool channels_are_rows;     // bias and multipliers run along dst's rows
   bool per_channel;           // multipliers are arrays, else use element 0
   int8_t max_exponent;        // upper bound on every exponent in the call
-  const void* bias;           // int32/float/double per channel, or null
+  const void* bias;           // per channel, or null
+  Scalar bias_scalar;         // kI32, kF32; kF32 or kF64 in family kF64
   const int32_t* fixedpoint;  // >= 0; never null for quantized dst
   const int32_t* exponent;    // in [-31, 30]; never null for quantized dst
   const int32_t* lhs_sums;    // per row of the block, or null

@@ -1,0 +1,80 @@
+// Public: Context, what calls of Mul share: threads, permitted paths, scratch
+// memory, packed constant operands.
+//
+// Knows nothing about products: the middle-end (tr_mul.cc) uses what is here.
+#ifndef RUY_LIKE_CONTEXT_H_
+#define RUY_LIKE_CONTEXT_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "ruy_like/export.h"
+#include "ruy_like/path.h"
+
+namespace ruy_like {
+
+class ThreadPool;
+struct ContextImpl;
+
+enum class NumThreadsStrategy {
+  kDefault,             // as many threads, up to the maximum, as pay off
+  kForceMaxNumThreads,  // always the maximum; for tests and measurements
+};
+
+// A Context may be used from several threads at once: calls of Mul take turns,
+// and the setters wait for a running Mul. Use one Context per thread to run
+// products side by side. Creating one is cheap: threads start and memory is
+// taken when a product first needs them.
+class RUY_LIKE_EXPORT Context final {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // Threads that one Mul may use, the caller included; 1 by default. Values
+  // below 1 count as 1. Fewer are used where more do not pay off, or when
+  // threads cannot be started.
+  int max_num_threads() const;
+  void set_max_num_threads(int value);
+
+  NumThreadsStrategy num_threads_strategy() const;
+  void set_num_threads_strategy(NumThreadsStrategy value);
+
+  // Paths that Mul may take, a subset of what the processor has (and of what
+  // RUY_LIKE_PATHS permits). The portable path is always in it. Paths that are
+  // not to be had are ignored; Path::kNone means all again.
+  Path runtime_enabled_paths() const;
+  void set_runtime_enabled_paths(Path paths);
+
+  // What the last successful Mul ran: the path whose kernel it took (several
+  // paths share kernels: see README.md), and the kernel's name, "" before the
+  // first product that was not empty.
+  Path last_used_path() const;
+  const char* last_used_kernel() const;
+  // Threads that it used.
+  int last_used_num_threads() const;
+
+  // The prepacked cache: packed forms of operands whose CachePolicy asks for
+  // it. It recognises an operand by address, shape and types, not by value:
+  // clear the cache before changing or freeing a cached operand's data.
+  std::size_t prepacked_cache_bytes() const;
+  // Least recently used entries are evicted to stay within the limit;
+  // unlimited by default.
+  std::size_t prepacked_cache_limit_bytes() const;
+  void set_prepacked_cache_limit_bytes(std::size_t bytes);
+  void ClearPrepackedCache();
+
+  // The workers, for running the host's own tasks between products.
+  ThreadPool* mutable_thread_pool();
+
+  // For the library's own layers.
+  ContextImpl* impl() { return impl_.get(); }
+
+ private:
+  std::unique_ptr<ContextImpl> impl_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_CONTEXT_H_

@@ -1,0 +1,113 @@
+// Public: Mul. Also the only layer that is templated on element types: it
+// writes the call down without them and hands it on.
+#ifndef RUY_LIKE_MUL_H_
+#define RUY_LIKE_MUL_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/mul_params.h"
+#include "ruy_like/tr_mul_params.h"
+
+namespace ruy_like {
+namespace internal {
+
+template <typename T>
+constexpr Scalar ScalarOf() {
+  static_assert(
+      std::is_same<T, std::int8_t>::value ||
+          std::is_same<T, std::uint8_t>::value ||
+          std::is_same<T, std::int16_t>::value ||
+          std::is_same<T, std::int32_t>::value ||
+          std::is_same<T, float>::value || std::is_same<T, double>::value,
+      "elements are int8, uint8, int16, int32, float or double");
+  if (std::is_same<T, std::int8_t>::value) return Scalar::kI8;
+  if (std::is_same<T, std::uint8_t>::value) return Scalar::kU8;
+  if (std::is_same<T, std::int16_t>::value) return Scalar::kI16;
+  if (std::is_same<T, std::int32_t>::value) return Scalar::kI32;
+  if (std::is_same<T, float>::value) return Scalar::kF32;
+  return Scalar::kF64;
+}
+
+// The type table of README.md.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+constexpr bool TypesAreSupported() {
+  constexpr Scalar lhs = ScalarOf<Lhs>();
+  constexpr Scalar rhs = ScalarOf<Rhs>();
+  constexpr Scalar accum = ScalarOf<Accum>();
+  constexpr Scalar dst = ScalarOf<Dst>();
+  if (IsFloat(lhs)) return IsFloat(rhs) && IsFloat(accum) && IsFloat(dst);
+  const bool operands_ok = (Is8Bit(lhs) && Is8Bit(rhs)) ||
+                           (lhs == Scalar::kI8 && rhs == Scalar::kI16) ||
+                           (lhs == Scalar::kI16 && rhs == Scalar::kI8);
+  return operands_ok && accum == Scalar::kI32 && !IsFloat(dst);
+}
+
+template <typename T>
+ErasedMatrix Erase(const Matrix<T>& matrix) {
+  ErasedMatrix erased;
+  erased.data = matrix.data();
+  erased.scalar = ScalarOf<T>();
+  erased.data_is_const = matrix.data_is_const();
+  erased.cache_policy = matrix.cache_policy();
+  // A float zero point is only ever compared with 0.
+  erased.zero_point_is_integer =
+      std::is_integral<T>::value || matrix.zero_point() == T{0};
+  erased.zero_point = std::is_integral<T>::value
+                          ? static_cast<std::int32_t>(matrix.zero_point())
+                          : 0;
+  erased.layout = matrix.layout();
+  return erased;
+}
+
+// Validates and runs a call.
+RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
+
+RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
+
+}  // namespace internal
+
+// dst = epilogue((lhs - lhs zero point) * (rhs - rhs zero point)), where
+// MulParams describes the epilogue. lhs is M x K, rhs K x N, dst M x N; each in
+// either memory order with any stride. Types as in the README's table; any
+// other combination does not compile.
+//
+// Returns InvalidArgument or OutOfRange, with dst untouched, for bad arguments
+// (the message names the operand and the values), ResourceExhausted when memory
+// for packing cannot be had. Never aborts and never throws. An empty dst is OK
+// and a no-op; K = 0 gives the epilogue of zero accumulators.
+//
+// Several threads may call Mul with one Context: the calls then take turns.
+// With distinct Contexts they run side by side.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+absl::Status Mul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
+                 const MulParams<Accum, Dst>& mul_params, Context* context,
+                 Matrix<Dst>* dst) {
+  static_assert(internal::TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
+                "no such product: see the README's type table");
+  if (context == nullptr) return internal::NullArgument("context");
+  if (dst == nullptr) return internal::NullArgument("dst");
+  MulCall call;
+  call.lhs = internal::Erase(lhs);
+  call.rhs = internal::Erase(rhs);
+  call.dst = internal::Erase(*dst);
+  call.channel_dimension = mul_params.channel_dimension();
+  call.quantized = MulParams<Accum, Dst>::kQuantized;
+  call.accum_scalar = internal::ScalarOf<Accum>();
+  call.bias = mul_params.bias();
+  call.fixedpoint = mul_params.multiplier_fixedpoint();
+  call.exponent = mul_params.multiplier_exponent();
+  call.fixedpoint_perchannel = mul_params.multiplier_fixedpoint_perchannel();
+  call.exponent_perchannel = mul_params.multiplier_exponent_perchannel();
+  call.clamp_min = static_cast<double>(mul_params.clamp_min());
+  call.clamp_max = static_cast<double>(mul_params.clamp_max());
+  return internal::MulErased(call, context);
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MUL_H_

@@ -1,0 +1,126 @@
+// Public: what Mul does with the accumulators of a product (MulParams).
+#ifndef RUY_LIKE_MUL_PARAMS_H_
+#define RUY_LIKE_MUL_PARAMS_H_
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace ruy_like {
+
+// Along which dimension of dst bias and per-channel multipliers run: kRow means
+// one value per row of dst.
+enum class ChannelDimension : std::uint8_t { kRow, kCol };
+
+// How accumulators become dst elements:
+//
+//   floating point:  dst = clamp(acc + bias)
+//   raw int32 dst:   dst = clamp(acc + bias + dst zero point)
+//   quantized dst:   dst = clamp(Requantize(acc + bias) + dst zero point)
+//
+//   Requantize(x) = (int64(x) * fixedpoint + (1 << (30 - exponent)))
+//                       >> (31 - exponent)
+//
+// that is x * (fixedpoint / 2^31) * 2^exponent, rounded once, half toward
+// +infinity, and saturated to int32. fixedpoint >= 0 and exponent in [-31, 30].
+//
+// AccumScalar: int32_t for integer operands, else float or double. DstScalar:
+// float or double; int8_t, uint8_t, int16_t (quantized) or int32_t (raw).
+//
+// Pointers are borrowed and must stay valid during Mul. A MulParams may be used
+// by several threads at once while nobody changes it.
+template <typename AccumScalar_, typename DstScalar_>
+class MulParams final {
+ public:
+  using AccumScalar = AccumScalar_;
+  using DstScalar = DstScalar_;
+  static constexpr bool kQuantized =
+      std::is_integral<AccumScalar>::value &&
+      !std::is_same<AccumScalar, DstScalar>::value;
+
+  // One value per channel, or null for none.
+  const AccumScalar* bias() const { return bias_; }
+  void set_bias(const AccumScalar* bias) { bias_ = bias; }
+
+  ChannelDimension channel_dimension() const { return channel_dimension_; }
+  void set_channel_dimension(ChannelDimension value) {
+    channel_dimension_ = value;
+  }
+
+  // Inclusive bounds of dst's values; by default all that the type holds
+  // (infinities for floating point).
+  DstScalar clamp_min() const { return clamp_min_; }
+  DstScalar clamp_max() const { return clamp_max_; }
+  void set_clamp_min(DstScalar value) { clamp_min_ = value; }
+  void set_clamp_max(DstScalar value) { clamp_max_ = value; }
+
+  // One multiplier for the whole product. With neither part set it is 1; with
+  // one part set, the other is 1 << 30 or exponent 0.
+  std::int32_t multiplier_fixedpoint() const {
+    return has_fixedpoint_ ? multiplier_fixedpoint_ : std::int32_t{1} << 30;
+  }
+  int multiplier_exponent() const {
+    return has_exponent_ ? multiplier_exponent_ : (has_fixedpoint_ ? 0 : 1);
+  }
+  void set_multiplier_fixedpoint(std::int32_t value) {
+    static_assert(kQuantized, "multipliers are for quantized dst");
+    multiplier_fixedpoint_ = value;
+    has_fixedpoint_ = true;
+    multiplier_fixedpoint_perchannel_ = nullptr;
+  }
+  void set_multiplier_exponent(int value) {
+    static_assert(kQuantized, "multipliers are for quantized dst");
+    multiplier_exponent_ = value;
+    has_exponent_ = true;
+    multiplier_exponent_perchannel_ = nullptr;
+  }
+
+  // One multiplier per channel: both arrays or neither; Mul returns an error
+  // when one of them is missing. A scalar setter undoes its array and back.
+  const std::int32_t* multiplier_fixedpoint_perchannel() const {
+    return multiplier_fixedpoint_perchannel_;
+  }
+  const int* multiplier_exponent_perchannel() const {
+    return multiplier_exponent_perchannel_;
+  }
+  void set_multiplier_fixedpoint_perchannel(const std::int32_t* values) {
+    static_assert(kQuantized, "multipliers are for quantized dst");
+    multiplier_fixedpoint_perchannel_ = values;
+  }
+  void set_multiplier_exponent_perchannel(const int* values) {
+    static_assert(kQuantized, "multipliers are for quantized dst");
+    multiplier_exponent_perchannel_ = values;
+  }
+  bool perchannel() const {
+    return multiplier_fixedpoint_perchannel_ != nullptr ||
+           multiplier_exponent_perchannel_ != nullptr;
+  }
+
+ private:
+  static constexpr DstScalar LowestDst() {
+    return std::is_floating_point<DstScalar>::value
+               ? static_cast<DstScalar>(
+                     -std::numeric_limits<DstScalar>::infinity())
+               : std::numeric_limits<DstScalar>::lowest();
+  }
+  static constexpr DstScalar HighestDst() {
+    return std::is_floating_point<DstScalar>::value
+               ? std::numeric_limits<DstScalar>::infinity()
+               : std::numeric_limits<DstScalar>::max();
+  }
+
+  const AccumScalar* bias_ = nullptr;
+  const std::int32_t* multiplier_fixedpoint_perchannel_ = nullptr;
+  const int* multiplier_exponent_perchannel_ = nullptr;
+  std::int32_t multiplier_fixedpoint_ = 0;
+  int multiplier_exponent_ = 0;
+  bool has_fixedpoint_ = false;
+  bool has_exponent_ = false;
+  ChannelDimension channel_dimension_ = ChannelDimension::kRow;
+  DstScalar clamp_min_ = LowestDst();
+  DstScalar clamp_max_ = HighestDst();
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MUL_PARAMS_H_

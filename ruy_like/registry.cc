@@ -1,0 +1,125 @@
+#include "ruy_like/registry.h"
+
+#include <iterator>
+#include <utility>
+
+#include "ruy_like/kernels/kernel_tables.h"
+
+namespace ruy_like {
+namespace {
+
+using kernels::Family;
+using kernels::Kernel;
+using kernels::KernelTable;
+
+struct PathKernels {
+  Path path;
+  KernelTable (*table)();
+};
+
+// Worst first, as in paths.inc. RUY_LIKE_IF_<arch> comes from path.h and keeps
+// only the lines whose path this build compiles.
+constexpr PathKernels kPathKernels[] = {
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  RUY_LIKE_IF_COMPILED_##Enum({Path::k##Enum, &kernels::Enum##Kernels}, )
+#include "ruy_like/paths.inc"
+#undef RUY_LIKE_PATH
+};
+
+Family Swapped(Family family) {
+  if (family == Family::k8x16) return Family::k16x8;
+  if (family == Family::k16x8) return Family::k8x16;
+  return family;
+}
+
+// The query as a kernel sees it when the sides are swapped.
+KernelQuery Swapped(const KernelQuery& query) {
+  KernelQuery result = query;
+  result.family = Swapped(query.family);
+  std::swap(result.rows, result.cols);
+  std::swap(result.scalar.lhs, result.scalar.rhs);
+  std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
+  std::swap(result.cached.lhs, result.cached.rhs);
+  result.dst_col_major = !query.dst_col_major;
+  return result;
+}
+
+// Null when the kernel serves the query as it stands.
+const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
+  if (kernel.family != query.family) return "other operand types";
+  if (kernel.max_cols != 0 && query.cols > kernel.max_cols) {
+    return "too many columns";
+  }
+  // A narrow kernel stores single elements, so either order of dst will do.
+  if (kernel.max_cols == 0 && !query.dst_col_major) {
+    return "dst is row-major (its transpose is computed instead)";
+  }
+  for (const Side side : {Side::kLhs, Side::kRhs}) {
+    const kernels::PanelFormat& format =
+        side == Side::kLhs ? kernel.lhs : kernel.rhs;
+    if (!format.in_place) continue;
+    if (query.depth == 0) return "depth 0 cannot be read in place";
+    if (!query.depth_contiguous[side]) {
+      return "the side read in place is not contiguous along depth";
+    }
+    if (query.scalar[side] != format.scalar) {
+      return "the side read in place has another element type";
+    }
+    if (query.cached[side]) return "the side read in place is cached packed";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+KernelTable KernelsOf(Path path) {
+  for (const PathKernels& entry : kPathKernels) {
+    if (entry.path == path) return entry.table();
+  }
+  return KernelTable{nullptr, 0};
+}
+
+KernelQuery MakeKernelQuery(const TrMulParams& params) {
+  KernelQuery query;
+  query.family = params.family;
+  query.rows = params.rows();
+  query.cols = params.cols();
+  query.depth = params.depth();
+  query.dst_col_major = params.epilogue.dst_row_stride == 1;
+  for (const Side side : {Side::kLhs, Side::kRhs}) {
+    const Operand& operand = params.side[side];
+    query.scalar[side] = operand.scalar;
+    query.depth_contiguous[side] = operand.depth_contiguous;
+    query.cached[side] = false;
+  }
+  return query;
+}
+
+KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
+  const KernelQuery swapped = Swapped(query);
+  // The narrow side belongs on the right; otherwise as dst lies.
+  const bool try_swapped_first = query.rows < query.cols;
+  for (int i = static_cast<int>(std::size(kPathKernels)) - 1; i >= 0; --i) {
+    const PathKernels& entry = kPathKernels[i];
+    if ((permitted & entry.path) == Path::kNone) continue;
+    const KernelTable table = entry.table();
+    for (int k = 0; k < table.count; ++k) {
+      const Kernel& kernel = table.kernels[k];
+      for (const bool swap : {try_swapped_first, !try_swapped_first}) {
+        if (Obstacle(kernel, swap ? swapped : query) == nullptr) {
+          return KernelChoice{&kernel, entry.path, swap};
+        }
+      }
+    }
+  }
+  return KernelChoice{nullptr, Path::kNone, false};
+}
+
+std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
+                   bool swap_sides) {
+  const char* obstacle =
+      Obstacle(kernel, swap_sides ? Swapped(query) : query);
+  return obstacle == nullptr ? "" : obstacle;
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,131 @@
+#include "ruy_like/tr_mul_params.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ruy_like {
+namespace {
+
+Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
+  const Layout& layout = matrix.layout;
+  Operand operand;
+  operand.data = matrix.data;
+  operand.scalar = matrix.scalar;
+  operand.cache_policy = matrix.cache_policy;
+  operand.zero_point = matrix.zero_point;
+  operand.depth = side == Side::kLhs ? layout.cols() : layout.rows();
+  operand.width = side == Side::kLhs ? layout.rows() : layout.cols();
+  operand.stride = layout.stride();
+  operand.depth_contiguous =
+      layout.order() ==
+      (side == Side::kLhs ? Order::kRowMajor : Order::kColMajor);
+  // A vector without gaps is contiguous whatever its order is called.
+  if (!operand.depth_contiguous && operand.width == 1 && operand.stride == 1) {
+    operand.depth_contiguous = true;
+    operand.stride = operand.depth;
+  }
+  return operand;
+}
+
+kernels::Family FamilyOf(Scalar lhs, Scalar rhs, Scalar accum, Scalar dst) {
+  if (IsFloat(lhs)) {
+    const bool all_f32 = lhs == Scalar::kF32 && rhs == Scalar::kF32 &&
+                         accum == Scalar::kF32 && dst == Scalar::kF32;
+    return all_f32 ? kernels::Family::kF32 : kernels::Family::kF64;
+  }
+  if (lhs == Scalar::kI16) return kernels::Family::k16x8;
+  if (rhs == Scalar::kI16) return kernels::Family::k8x16;
+  return kernels::Family::k8x8;
+}
+
+std::int8_t MaxExponent(const MulCall& call) {
+  if (call.exponent_perchannel == nullptr) {
+    return static_cast<std::int8_t>(call.exponent);
+  }
+  const std::ptrdiff_t channels =
+      call.channel_dimension == ChannelDimension::kRow ? call.dst.layout.rows()
+                                                       : call.dst.layout.cols();
+  return static_cast<std::int8_t>(*std::max_element(
+      call.exponent_perchannel, call.exponent_perchannel + channels));
+}
+
+}  // namespace
+
+const char* ScalarName(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kI8:
+      return "int8";
+    case Scalar::kU8:
+      return "uint8";
+    case Scalar::kI16:
+      return "int16";
+    case Scalar::kI32:
+      return "int32";
+    case Scalar::kF32:
+      return "float";
+    case Scalar::kF64:
+      return "double";
+  }
+  return "?";
+}
+
+void SwapSides(TrMulParams* params) {
+  std::swap(params->side.lhs, params->side.rhs);
+  if (params->family == kernels::Family::k8x16) {
+    params->family = kernels::Family::k16x8;
+  } else if (params->family == kernels::Family::k16x8) {
+    params->family = kernels::Family::k8x16;
+  }
+  kernels::EpilogueArgs& epilogue = params->epilogue;
+  std::swap(epilogue.dst_row_stride, epilogue.dst_col_stride);
+  epilogue.channels_are_rows = !epilogue.channels_are_rows;
+}
+
+TrMulParams MakeTrMulParams(const MulCall& call) {
+  TrMulParams params;
+  params.side.lhs = MakeOperand(call.lhs, Side::kLhs);
+  params.side.rhs = MakeOperand(call.rhs, Side::kRhs);
+  params.family = FamilyOf(call.lhs.scalar, call.rhs.scalar, call.accum_scalar,
+                           call.dst.scalar);
+  const Layout& dst = call.dst.layout;
+  kernels::EpilogueArgs& epilogue = params.epilogue;
+  epilogue = {};
+  epilogue.dst = const_cast<void*>(call.dst.data);
+  // A dst without gaps that is a single row or column has unit stride along
+  // its length whatever its order is called.
+  bool col_major = dst.order() == Order::kColMajor;
+  if (dst.stride() == 1 && (col_major ? dst.rows() : dst.cols()) == 1) {
+    col_major = !col_major;
+  }
+  const std::ptrdiff_t outer_stride =
+      col_major == (dst.order() == Order::kColMajor)
+          ? dst.stride()
+          : (col_major ? dst.rows() : dst.cols());
+  epilogue.dst_row_stride = col_major ? 1 : outer_stride;
+  epilogue.dst_col_stride = col_major ? outer_stride : 1;
+  epilogue.dst_scalar = call.dst.scalar;
+  epilogue.channels_are_rows = call.channel_dimension == ChannelDimension::kRow;
+  epilogue.per_channel = call.fixedpoint_perchannel != nullptr;
+  epilogue.bias = call.bias;
+  epilogue.bias_scalar = call.accum_scalar;
+  if (call.quantized) {
+    epilogue.max_exponent = MaxExponent(call);
+    epilogue.fixedpoint =
+        epilogue.per_channel ? call.fixedpoint_perchannel : &call.fixedpoint;
+    epilogue.exponent =
+        epilogue.per_channel ? call.exponent_perchannel : &call.exponent;
+  }
+  epilogue.lhs_zero_point = call.lhs.zero_point;
+  epilogue.rhs_zero_point = call.rhs.zero_point;
+  epilogue.dst_zero_point = call.dst.zero_point;
+  if (IsFloat(call.dst.scalar)) {
+    epilogue.clamp_min_f = call.clamp_min;
+    epilogue.clamp_max_f = call.clamp_max;
+  } else {
+    epilogue.clamp_min = static_cast<std::int32_t>(call.clamp_min);
+    epilogue.clamp_max = static_cast<std::int32_t>(call.clamp_max);
+  }
+  return params;
+}
+
+}  // namespace ruy_like

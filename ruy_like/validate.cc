@@ -1,0 +1,267 @@
+#include "ruy_like/validate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace ruy_like {
+namespace {
+
+std::ptrdiff_t InnerSize(const Layout& layout) {
+  return layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+}
+
+std::ptrdiff_t OuterSize(const Layout& layout) {
+  return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
+}
+
+bool IsEmpty(const Layout& layout) {
+  return layout.rows() == 0 || layout.cols() == 0;
+}
+
+// "lhs (int8, 3x4 row-major, stride 4)"
+std::string Describe(const char* name, const ErasedMatrix& matrix) {
+  return absl::StrCat(name, " (", ScalarName(matrix.scalar), ", ",
+                      matrix.layout.rows(), "x", matrix.layout.cols(),
+                      matrix.layout.order() == Order::kColMajor
+                          ? " column-major"
+                          : " row-major",
+                      ", stride ", matrix.layout.stride(), ")");
+}
+
+// Packing pads each dimension by less than this many elements and widens an
+// element to at most this many bytes; sizes that pass leave room for that.
+constexpr std::ptrdiff_t kMaxPad = 4096;
+constexpr std::ptrdiff_t kMaxScalarBytes = 8;
+
+bool ByteCountOverflows(const Layout& layout) {
+  std::ptrdiff_t inner, outer, bytes;
+  return __builtin_add_overflow(std::max(InnerSize(layout), layout.stride()),
+                                kMaxPad, &inner) ||
+         __builtin_add_overflow(OuterSize(layout), kMaxPad, &outer) ||
+         __builtin_mul_overflow(inner, outer, &bytes) ||
+         __builtin_mul_overflow(bytes, kMaxScalarBytes, &bytes);
+}
+
+absl::Status ValidateLayout(const char* name, const ErasedMatrix& matrix) {
+  const Layout& layout = matrix.layout;
+  if (layout.rows() < 0 || layout.cols() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(name, matrix), " has a negative dimension"));
+  }
+  if (layout.order() != Order::kColMajor &&
+      layout.order() != Order::kRowMajor) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has an unknown order ", static_cast<int>(layout.order())));
+  }
+  if (layout.stride() < InnerSize(layout)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe(name, matrix), " has a stride below its ",
+        layout.order() == Order::kColMajor ? "rows, " : "columns, ",
+        InnerSize(layout)));
+  }
+  if (ByteCountOverflows(layout)) {
+    return absl::OutOfRangeError(absl::StrCat(
+        Describe(name, matrix), " is too large: its byte count overflows"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateData(const char* name, const ErasedMatrix& matrix) {
+  if (matrix.data == nullptr && !IsEmpty(matrix.layout)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(name, matrix), " has null data"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateZeroPoint(const char* name, const ErasedMatrix& matrix,
+                               bool int16_allowed) {
+  if (!matrix.zero_point_is_integer ||
+      (matrix.zero_point != 0 &&
+       (IsFloat(matrix.scalar) ||
+        (matrix.scalar == Scalar::kI16 && !int16_allowed)))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe(name, matrix), " must have zero point 0",
+        matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
+                               : ""));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateShapes(const MulCall& call) {
+  const Layout& lhs = call.lhs.layout;
+  const Layout& rhs = call.rhs.layout;
+  const Layout& dst = call.dst.layout;
+  const auto mismatch = [](const char* what_a, std::ptrdiff_t a,
+                           const char* what_b, std::ptrdiff_t b) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dimensions do not match: ", what_a, " = ", a, ", ", what_b, " = ", b));
+  };
+  if (lhs.cols() != rhs.rows()) {
+    return mismatch("lhs columns", lhs.cols(), "rhs rows", rhs.rows());
+  }
+  if (dst.rows() != lhs.rows()) {
+    return mismatch("dst rows", dst.rows(), "lhs rows", lhs.rows());
+  }
+  if (dst.cols() != rhs.cols()) {
+    return mismatch("dst columns", dst.cols(), "rhs columns", rhs.cols());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
+                                std::ptrdiff_t channel) {
+  if (fixedpoint >= 0 && exponent >= -31 && exponent <= 30) {
+    return absl::OkStatus();
+  }
+  const std::string where =
+      channel < 0 ? "" : absl::StrCat(" of channel ", channel);
+  if (fixedpoint < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "multiplier_fixedpoint", where, " is negative: ", fixedpoint));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("multiplier_exponent", where,
+                                                 " is ", exponent,
+                                                 ", outside of [-31, 30]"));
+}
+
+absl::Status ValidateMultipliers(const MulCall& call) {
+  const std::int32_t* fixedpoints = call.fixedpoint_perchannel;
+  const std::int32_t* exponents = call.exponent_perchannel;
+  if (fixedpoints == nullptr && exponents == nullptr) {
+    return ValidateMultiplier(call.fixedpoint, call.exponent, -1);
+  }
+  if (fixedpoints == nullptr || exponents == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("per-channel multipliers are half set: ",
+                     fixedpoints == nullptr ? "multiplier_fixedpoint_perchannel"
+                                            : "multiplier_exponent_perchannel",
+                     " is null"));
+  }
+  const std::ptrdiff_t channels =
+      call.channel_dimension == ChannelDimension::kRow ? call.dst.layout.rows()
+                                                       : call.dst.layout.cols();
+  // One pass without branches, so that it vectorises; the search for the
+  // culprit is for the error path.
+  std::int32_t bad = 0;
+  for (std::ptrdiff_t i = 0; i < channels; ++i) {
+    // Unsigned, because any int32 may stand there.
+    const std::uint32_t exponent = exponents[i];
+    bad |= fixedpoints[i] | static_cast<std::int32_t>(exponent + 31u) |
+           static_cast<std::int32_t>(30u - exponent);
+  }
+  if (bad >= 0) return absl::OkStatus();
+  for (std::ptrdiff_t i = 0; i < channels; ++i) {
+    absl::Status status = ValidateMultiplier(fixedpoints[i], exponents[i], i);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateClamp(const MulCall& call) {
+  if (std::isnan(call.clamp_min) || std::isnan(call.clamp_max)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "clamp bounds must not be NaN: clamp_min = ", call.clamp_min,
+        ", clamp_max = ", call.clamp_max));
+  }
+  if (call.clamp_min > call.clamp_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("clamp_min = ", call.clamp_min,
+                     " is above clamp_max = ", call.clamp_max));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateNoOverlap(const char* name, const ErasedMatrix& operand,
+                               const ErasedMatrix& dst) {
+  if (IsEmpty(operand.layout) || !SharesElements(operand, dst)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      Describe("dst", dst), " shares elements with ", Describe(name, operand)));
+}
+
+// A matrix as `count` runs of `run` bytes, `step` bytes apart.
+struct Runs {
+  std::uintptr_t begin;
+  std::uintptr_t step, run, count;
+  std::uintptr_t end() const { return begin + (count - 1) * step + run; }
+};
+
+Runs RunsOf(const ErasedMatrix& matrix) {
+  const std::uintptr_t bytes = ScalarBytes(matrix.scalar);
+  Runs runs;
+  runs.begin = reinterpret_cast<std::uintptr_t>(matrix.data);
+  runs.run = InnerSize(matrix.layout) * bytes;
+  runs.count = OuterSize(matrix.layout);
+  runs.step = matrix.layout.stride() * bytes;
+  return runs;
+}
+
+}  // namespace
+
+bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
+  if (IsEmpty(a.layout) || IsEmpty(b.layout)) return false;
+  Runs few = RunsOf(a);
+  Runs many = RunsOf(b);
+  if (few.end() <= many.begin || many.end() <= few.begin) return false;
+  if (few.count > many.count) std::swap(few, many);
+  for (std::uintptr_t i = 0; i < few.count; ++i) {
+    const std::uintptr_t begin = few.begin + i * few.step;
+    const std::uintptr_t end = begin + few.run;
+    if (end <= many.begin || begin >= many.end()) continue;
+    // The first run of `many` that ends after `begin`: does it start before
+    // `end`?
+    const std::uintptr_t first =
+        begin < many.begin + many.run
+            ? 0
+            : (begin - many.begin - many.run) / many.step + 1;
+    if (first < many.count && many.begin + first * many.step < end) return true;
+  }
+  return false;
+}
+
+absl::Status Validate(const MulCall& call) {
+  struct Named {
+    const char* name;
+    const ErasedMatrix* matrix;
+  };
+  const Named operands[] = {
+      {"lhs", &call.lhs}, {"rhs", &call.rhs}, {"dst", &call.dst}};
+  for (const Named& operand : operands) {
+    absl::Status status = ValidateLayout(operand.name, *operand.matrix);
+    if (!status.ok()) return status;
+  }
+  absl::Status status = ValidateShapes(call);
+  if (!status.ok()) return status;
+  // int16 operands are symmetric; an int16 dst may have a zero point.
+  for (const Named& operand : operands) {
+    status = ValidateZeroPoint(operand.name, *operand.matrix,
+                               operand.matrix == &call.dst);
+    if (!status.ok()) return status;
+  }
+  status = ValidateClamp(call);
+  if (!status.ok()) return status;
+  if (call.quantized) {
+    status = ValidateMultipliers(call);
+    if (!status.ok()) return status;
+  }
+  if (IsEmpty(call.dst.layout)) return absl::OkStatus();
+  for (const Named& operand : operands) {
+    status = ValidateData(operand.name, *operand.matrix);
+    if (!status.ok()) return status;
+  }
+  if (call.dst.data_is_const) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe("dst", call.dst), " was given a pointer to const data"));
+  }
+  status = ValidateNoOverlap("lhs", call.lhs, call.dst);
+  if (!status.ok()) return status;
+  return ValidateNoOverlap("rhs", call.rhs, call.dst);
+}
+
+}  // namespace ruy_like
