@@ -18,13 +18,13 @@ namespace internal {
 
 template <typename T>
 constexpr Scalar ScalarOf() {
-  static_assert(
-      std::is_same<T, std::int8_t>::value ||
-          std::is_same<T, std::uint8_t>::value ||
-          std::is_same<T, std::int16_t>::value ||
-          std::is_same<T, std::int32_t>::value ||
-          std::is_same<T, float>::value || std::is_same<T, double>::value,
-      "elements are int8, uint8, int16, int32, float or double");
+  static_assert(std::is_same<T, std::int8_t>::value ||
+                    std::is_same<T, std::uint8_t>::value ||
+                    std::is_same<T, std::int16_t>::value ||
+                    std::is_same<T, std::int32_t>::value ||
+                    std::is_same<T, float>::value ||
+                    std::is_same<T, double>::value,
+                "elements are int8, uint8, int16, int32, float or double");
   if (std::is_same<T, std::int8_t>::value) return Scalar::kI8;
   if (std::is_same<T, std::uint8_t>::value) return Scalar::kU8;
   if (std::is_same<T, std::int16_t>::value) return Scalar::kI16;

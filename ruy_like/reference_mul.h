@@ -44,19 +44,18 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
   } else {
     std::int32_t scaled = acc;
     if constexpr (MulParams<Accum, Dst>::kQuantized) {
-      scaled = params.perchannel()
-                   ? Requantize(
-                         acc,
-                         params.multiplier_fixedpoint_perchannel()[channel],
-                         params.multiplier_exponent_perchannel()[channel])
-                   : Requantize(acc, params.multiplier_fixedpoint(),
-                                params.multiplier_exponent());
+      scaled =
+          params.perchannel()
+              ? Requantize(acc,
+                           params.multiplier_fixedpoint_perchannel()[channel],
+                           params.multiplier_exponent_perchannel()[channel])
+              : Requantize(acc, params.multiplier_fixedpoint(),
+                           params.multiplier_exponent());
     }
     const std::int64_t shifted = std::int64_t{scaled} + dst_zero_point;
-    return static_cast<Dst>(
-        std::min<std::int64_t>(std::max<std::int64_t>(
-                                   shifted, params.clamp_min()),
-                               params.clamp_max()));
+    return static_cast<Dst>(std::min<std::int64_t>(
+        std::max<std::int64_t>(shifted, params.clamp_min()),
+        params.clamp_max()));
   }
 }
 

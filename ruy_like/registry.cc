@@ -17,12 +17,11 @@ struct PathKernels {
   KernelTable (*table)();
 };
 
-// Worst first, as in paths.inc. RUY_LIKE_IF_<arch> comes from path.h and keeps
-// only the lines whose path this build compiles.
+// Worst first: the lines of paths.inc that this build compiles.
 constexpr PathKernels kPathKernels[] = {
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
-  RUY_LIKE_IF_COMPILED_##Enum({Path::k##Enum, &kernels::Enum##Kernels}, )
-#include "ruy_like/paths.inc"
+  {Path::k##Enum, &kernels::Enum##Kernels},
+#include "ruy_like/compiled_paths.inc"
 #undef RUY_LIKE_PATH
 };
 
@@ -117,8 +116,7 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
 
 std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
                    bool swap_sides) {
-  const char* obstacle =
-      Obstacle(kernel, swap_sides ? Swapped(query) : query);
+  const char* obstacle = Obstacle(kernel, swap_sides ? Swapped(query) : query);
   return obstacle == nullptr ? "" : obstacle;
 }
 

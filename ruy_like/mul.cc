@@ -1,0 +1,29 @@
+#include "ruy_like/mul.h"
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/context_impl.h"
+#include "ruy_like/tr_mul.h"
+#include "ruy_like/tr_mul_params.h"
+#include "ruy_like/validate.h"
+
+namespace ruy_like {
+namespace internal {
+
+absl::Status MulErased(const MulCall& call, Context* context) {
+  absl::Status status = Validate(call);
+  if (!status.ok()) return status;
+  if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
+    return status;
+  }
+  TrMulParams params = MakeTrMulParams(call);
+  ContextImpl* impl = context->impl();
+  absl::MutexLock lock(&impl->mutex);
+  return TrMul(&params, impl);
+}
+
+absl::Status NullArgument(const char* name) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+}
+
+}  // namespace internal
+}  // namespace ruy_like
