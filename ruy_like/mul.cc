@@ -1,5 +1,7 @@
 #include "ruy_like/mul.h"
 
+#include <new>
+
 #include "absl/strings/str_cat.h"
 #include "ruy_like/context_impl.h"
 #include "ruy_like/tr_mul.h"
@@ -18,7 +20,13 @@ absl::Status MulErased(const MulCall& call, Context* context) {
   TrMulParams params = MakeTrMulParams(call);
   ContextImpl* impl = context->impl();
   absl::MutexLock lock(&impl->mutex);
-  return TrMul(&params, impl);
+  // Buffers are allocated without exceptions; this is for the small change of
+  // shared pointers and hash tables.
+  try {
+    return TrMul(&params, impl);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory for the prepacked cache");
+  }
 }
 
 absl::Status NullArgument(const char* name) {

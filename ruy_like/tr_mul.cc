@@ -2,20 +2,23 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
-#include <vector>
 
+#include "absl/container/fixed_array.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/block_map.h"
+#include "ruy_like/cpu_features.h"
 #include "ruy_like/denormals.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/prepacked_cache.h"
 #include "ruy_like/registry.h"
 #include "ruy_like/thread_pool.h"
+#include "ruy_like/wait.h"
 
 namespace ruy_like {
 namespace {
@@ -74,7 +77,6 @@ struct PackedSide {
   // Null where nothing is left to pack.
   std::atomic<std::uint8_t>* status = nullptr;
   std::ptrdiff_t blocks = 0;
-  std::ptrdiff_t block_width = 0;
   std::int32_t* writable_sums = nullptr;
 
   std::ptrdiff_t PanelBytes() const {
@@ -92,8 +94,8 @@ struct PackedSide {
            level * format->width * scalar_bytes;
   }
 
-  void PackBlock(std::ptrdiff_t block) const {
-    const std::ptrdiff_t start = block * block_width;
+  // Packs columns [start, end); start is the first of a panel.
+  void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
     const std::ptrdiff_t column_step =
         operand->depth_contiguous ? operand->stride : 1;
     PackArgs args;
@@ -103,27 +105,11 @@ struct PackedSide {
     args.depth_contiguous = operand->depth_contiguous;
     args.src_stride = operand->stride;
     args.depth = operand->depth;
-    args.width = std::min(block_width, operand->width - start);
+    args.width = end - start;
     args.dst = const_cast<char*>(data) + Offset(start, 0);
     args.padded_depth = padded_depth;
     args.sums = writable_sums == nullptr ? nullptr : writable_sums + start;
     pack(&args);
-  }
-
-  // True when the block is ready, by this thread's work or another's; false
-  // when another thread is at it.
-  bool TryPack(std::ptrdiff_t block) const {
-    std::atomic<std::uint8_t>& state = status[block];
-    std::uint8_t seen = state.load(std::memory_order_acquire);
-    if (seen == kDone) return true;
-    if (seen == kInProgress ||
-        !state.compare_exchange_strong(seen, kInProgress,
-                                       std::memory_order_acquire)) {
-      return seen == kDone;
-    }
-    PackBlock(block);
-    state.store(kDone, std::memory_order_release);
-    return true;
   }
 };
 
@@ -134,7 +120,7 @@ class Product {
       : params_(params), kernel_(kernel) {}
 
   // Sizes the blocks and gathers the packed sides. False: no memory.
-  bool Prepare(ContextImpl* context, int max_threads);
+  bool Prepare(ContextImpl* context);
   int num_threads() const { return num_threads_; }
   // Works until no block is left. Called once by each of num_threads threads.
   void Work(int thread);
@@ -148,16 +134,20 @@ class Product {
   bool LookUp(Side side, ContextImpl* context, std::size_t* scratch_bytes);
   void TakeScratch(Side side, ScratchArena* arena);
   std::size_t StatusBytes(Side side) const;
-  void ChooseBlocks(int max_threads);
+  BlockMapParams BlockParams() const;
+  void ChooseBlocks(const ContextImpl& context);
   void InitEpilogue();
-  void EnsurePacked(const BlockIndex& block);
-  void RunBlock(const BlockIndex& block, void* accum);
+  // True when the block of that side is packed, by this thread or by another;
+  // false while another thread is at it.
+  bool TryPack(Side side, std::ptrdiff_t block);
+  void EnsurePacked(Side side, std::ptrdiff_t block);
+  void RunBlock(const BlockExtent& extent, void* accum);
 
   const TrMulParams& params_;
   const Kernel& kernel_;
   SidePair<PackedSide> side_;
   SidePair<std::shared_ptr<const PackedData>> cached_;
-  SidePair<PrepackedCache::Key> cache_key_;
+  SidePair<PrepackedKey> cache_key_;
   SidePair<bool> cache_miss_ = {false, false};
   EpilogueArgs epilogue_;
   BlockMap map_;
@@ -207,34 +197,56 @@ void Product::InitEpilogue() {
                                 static_cast<std::uint32_t>(rhs_zero_point));
 }
 
-void Product::ChooseBlocks(int max_threads) {
-  BlockMapParams input;
-  input.rows = params_.rows();
-  input.cols = params_.cols();
-  input.depth = std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
-  input.lhs_scalar_bytes = ScalarBytes(kernel_.lhs.scalar);
-  input.rhs_scalar_bytes = ScalarBytes(kernel_.rhs.scalar);
-  input.accum_bytes = params_.family == kernels::Family::kF64 ? 8 : 4;
-  input.tile_rows = kernel_.tile_rows;
-  input.tile_cols = kernel_.tile_cols;
-  input.depth_multiple =
-      std::max(kernel_.lhs.in_place ? 1 : kernel_.lhs.depth_multiple,
-               kernel_.rhs.in_place ? 1 : kernel_.rhs.depth_multiple);
-  input.num_threads = max_threads;
-  input.caches = GetCacheSizes();
-  map_ = MakeBlockMap(input);
-  num_threads_ =
-      static_cast<int>(std::min<std::ptrdiff_t>(max_threads, NumBlocks(map_)));
-  if (map_.depth_block < input.depth) {
+BlockMapParams Product::BlockParams() const {
+  const auto panel_width = [](const PanelFormat& format) {
+    return format.in_place ? 1 : format.width;
+  };
+  const bool in_place = kernel_.lhs.in_place || kernel_.rhs.in_place;
+  const CacheSizes& caches = DetectedCacheSizes();
+  BlockMapParams params;
+  params.rows = params_.rows();
+  params.cols = params_.cols();
+  params.depth = std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
+  params.lhs_element_bytes = ScalarBytes(kernel_.lhs.scalar);
+  params.rhs_element_bytes = ScalarBytes(kernel_.rhs.scalar);
+  params.accum_bytes = params_.family == kernels::Family::kF64 ? 8 : 4;
+  params.tile_rows = kernel_.tile_rows;
+  params.tile_cols = kernel_.tile_cols;
+  params.lhs_panel_width = panel_width(kernel_.lhs);
+  params.rhs_panel_width = panel_width(kernel_.rhs);
+  // What is read in place is read once: there is nothing to keep in a cache by
+  // splitting depth.
+  params.depth_multiple = in_place ? 0
+                                   : std::max(kernel_.lhs.depth_multiple,
+                                              kernel_.rhs.depth_multiple);
+  params.thread_count = 1;
+  params.l1d_bytes = caches.l1d_bytes;
+  params.l2_bytes = caches.l2_bytes;
+  params.l3_bytes = caches.l3_bytes / caches.l3_sharing_cores;
+  params.macs_per_ns = 0;
+  return params;
+}
+
+void Product::ChooseBlocks(const ContextImpl& context)
+    ABSL_SHARED_LOCKS_REQUIRED(context.mutex) {
+  BlockMapParams params = BlockParams();
+  const int max_threads = context.max_num_threads;
+  params.thread_count =
+      max_threads == 1 || context.num_threads_strategy ==
+                              NumThreadsStrategy::kForceMaxNumThreads
+          ? max_threads
+          : ChooseThreadCount(params, max_threads);
+  map_ = MakeBlockMap(params);
+  num_threads_ = static_cast<int>(
+      std::min<std::ptrdiff_t>(params.thread_count, BlockCount(map_)));
+  if (map_.depth_block < params.depth) {
     accum_bytes_ = RoundUp(RoundUp(map_.block_rows, kernel_.tile_rows) *
                                RoundUp(map_.block_cols, kernel_.tile_cols) *
-                               input.accum_bytes,
-                           64);
+                               params.accum_bytes,
+                           kBufferAlignment);
   }
   side_.lhs.blocks = map_.row_blocks;
-  side_.lhs.block_width = map_.block_rows;
   side_.rhs.blocks = map_.col_blocks;
-  side_.rhs.block_width = map_.block_cols;
 }
 
 bool Product::LookUp(Side side, ContextImpl* context,
@@ -248,17 +260,23 @@ bool Product::LookUp(Side side, ContextImpl* context,
   // only when this call needs them.
   const bool integer = !IsFloat(operand.scalar);
   const std::size_t sums_bytes =
-      integer ? RoundUp(operand.width * sizeof(std::int32_t), 64) : 0;
+      integer ? operand.width * sizeof(std::int32_t) : 0;
   if (WantsCache(operand.cache_policy, params_.side[other].width)) {
-    cache_key_[side] = PrepackedCache::Key{
-        operand.data,       operand.scalar, operand.depth_contiguous,
-        operand.width,      operand.depth,  operand.stride,
-        operand.zero_point, *packed.format, packed.padded_depth};
+    cache_key_[side] = PrepackedKey{operand.data,
+                                    operand.width,
+                                    operand.depth,
+                                    operand.stride,
+                                    operand.zero_point,
+                                    operand.scalar,
+                                    operand.depth_contiguous,
+                                    *packed.format,
+                                    /*has_sums=*/integer};
     cached_[side] = context->prepacked_cache.Find(cache_key_[side]);
     cache_miss_[side] = cached_[side] == nullptr;
     if (cache_miss_[side]) {
       auto data = std::make_shared<PackedData>();
-      const std::size_t panels_bytes = RoundUp(packed.PanelsBytes(), 64);
+      const std::size_t panels_bytes =
+          ScratchArena::Footprint(packed.PanelsBytes());
       if (!AlignedBuffer::Allocate(panels_bytes + sums_bytes, &data->storage)) {
         return false;
       }
@@ -269,7 +287,7 @@ bool Product::LookUp(Side side, ContextImpl* context,
       }
       packed.writable_sums = data->sums;
       cached_[side] = std::move(data);
-      *scratch_bytes += RoundUp(StatusBytes(side), 64);
+      *scratch_bytes += ScratchArena::Footprint(StatusBytes(side));
     }
     packed.data = static_cast<const char*>(cached_[side]->panels);
     packed.sums = cached_[side]->sums;
@@ -278,9 +296,9 @@ bool Product::LookUp(Side side, ContextImpl* context,
   const std::int32_t other_zero_point =
       side == Side::kLhs ? epilogue_.rhs_zero_point : epilogue_.lhs_zero_point;
   const bool sums_wanted = integer && other_zero_point != 0;
-  *scratch_bytes += RoundUp(packed.PanelsBytes(), 64) +
-                    (sums_wanted ? sums_bytes : 0) +
-                    RoundUp(StatusBytes(side), 64);
+  *scratch_bytes += ScratchArena::Footprint(packed.PanelsBytes()) +
+                    (sums_wanted ? ScratchArena::Footprint(sums_bytes) : 0) +
+                    ScratchArena::Footprint(StatusBytes(side));
   // TakeScratch gives these their places.
   packed.sums = nullptr;
   return true;
@@ -291,37 +309,35 @@ void Product::TakeScratch(Side side, ScratchArena* arena) {
   if (packed.format->in_place) return;
   if (cached_[side] != nullptr && !cache_miss_[side]) return;
   if (cached_[side] == nullptr) {
-    packed.data = static_cast<const char*>(
-        arena->Take(RoundUp(packed.PanelsBytes(), 64)));
+    packed.data = static_cast<const char*>(arena->Take(packed.PanelsBytes()));
     const std::int32_t other_zero_point = side == Side::kLhs
                                               ? epilogue_.rhs_zero_point
                                               : epilogue_.lhs_zero_point;
     if (!IsFloat(packed.operand->scalar) && other_zero_point != 0) {
-      packed.writable_sums = static_cast<std::int32_t*>(arena->Take(
-          RoundUp(packed.operand->width * sizeof(std::int32_t), 64)));
+      packed.writable_sums = static_cast<std::int32_t*>(
+          arena->Take(packed.operand->width * sizeof(std::int32_t)));
       packed.sums = packed.writable_sums;
     }
   }
-  packed.status = static_cast<std::atomic<std::uint8_t>*>(
-      arena->Take(RoundUp(StatusBytes(side), 64)));
+  packed.status =
+      static_cast<std::atomic<std::uint8_t>*>(arena->Take(StatusBytes(side)));
   for (std::ptrdiff_t i = 0; i < packed.blocks; ++i) {
     new (&packed.status[i]) std::atomic<std::uint8_t>(PackedSide::kNotStarted);
   }
 }
 
-bool Product::Prepare(ContextImpl* context, int max_threads)
+bool Product::Prepare(ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   InitSide(Side::kLhs);
   InitSide(Side::kRhs);
   InitEpilogue();
-  ChooseBlocks(max_threads);
+  ChooseBlocks(*context);
   std::size_t scratch_bytes = accum_bytes_ * num_threads_;
   if (!LookUp(Side::kLhs, context, &scratch_bytes) ||
       !LookUp(Side::kRhs, context, &scratch_bytes)) {
     return false;
   }
   ScratchArena& arena = context->arena;
-  arena.Reset();
   if (!arena.Reserve(scratch_bytes)) return false;
   TakeScratch(Side::kLhs, &arena);
   TakeScratch(Side::kRhs, &arena);
@@ -331,27 +347,46 @@ bool Product::Prepare(ContextImpl* context, int max_threads)
   return true;
 }
 
-void Product::EnsurePacked(const BlockIndex& block) {
-  for (const Side side : {Side::kLhs, Side::kRhs}) {
-    const PackedSide& packed = side_[side];
-    if (packed.status == nullptr) continue;
-    const std::ptrdiff_t wanted = side == Side::kLhs ? block.row : block.col;
-    // While another thread packs the block, pack one that will be needed later
-    // rather than wait.
-    std::ptrdiff_t ahead = wanted;
-    while (!packed.TryPack(wanted)) {
-      if (++ahead < packed.blocks) {
-        packed.TryPack(ahead);
-      } else {
-        PauseCpu();
-      }
+bool Product::TryPack(Side side, std::ptrdiff_t block) {
+  const PackedSide& packed = side_[side];
+  std::atomic<std::uint8_t>& state = packed.status[block];
+  std::uint8_t seen = state.load(std::memory_order_acquire);
+  if (seen == PackedSide::kDone) return true;
+  if (seen == PackedSide::kInProgress ||
+      !state.compare_exchange_strong(seen, PackedSide::kInProgress,
+                                     std::memory_order_acquire)) {
+    return seen == PackedSide::kDone;
+  }
+  if (side == Side::kLhs) {
+    const BlockExtent extent = BlockRange(map_, {block, 0});
+    packed.Pack(extent.start_row, extent.end_row);
+  } else {
+    const BlockExtent extent = BlockRange(map_, {0, block});
+    packed.Pack(extent.start_col, extent.end_col);
+  }
+  state.store(PackedSide::kDone, std::memory_order_release);
+  return true;
+}
+
+void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
+  const PackedSide& packed = side_[side];
+  if (packed.status == nullptr) return;
+  // While another thread packs the block, pack one that will be needed later
+  // rather than wait.
+  std::ptrdiff_t ahead = block;
+  SpinPacer pacer(std::chrono::hours(1));
+  while (!TryPack(side, block)) {
+    if (++ahead < packed.blocks) {
+      TryPack(side, ahead);
+    } else {
+      pacer.Pause();
     }
   }
 }
 
-void Product::RunBlock(const BlockIndex& block, void* accum) {
-  const std::ptrdiff_t row = block.row * map_.block_rows;
-  const std::ptrdiff_t col = block.col * map_.block_cols;
+void Product::RunBlock(const BlockExtent& extent, void* accum) {
+  const std::ptrdiff_t row = extent.start_row;
+  const std::ptrdiff_t col = extent.start_col;
   EpilogueArgs epilogue = epilogue_;
   epilogue.dst =
       static_cast<char*>(epilogue_.dst) +
@@ -374,8 +409,8 @@ void Product::RunBlock(const BlockIndex& block, void* accum) {
                           : side_.rhs.sums + col;
 
   KernelArgs args;
-  args.rows = std::min(map_.block_rows, params_.rows() - row);
-  args.cols = std::min(map_.block_cols, params_.cols() - col);
+  args.rows = extent.end_row - row;
+  args.cols = extent.end_col - col;
   args.lhs_stride_bytes = side_.lhs.stride_bytes;
   args.rhs_stride_bytes = side_.rhs.stride_bytes;
   args.accum = accum;
@@ -397,14 +432,15 @@ void Product::Work(int thread) {
   std::optional<ScopedSuppressDenormals> suppress_denormals;
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   char* accum = accums_ == nullptr ? nullptr : accums_ + thread * accum_bytes_;
-  const std::ptrdiff_t blocks = NumBlocks(map_);
+  const std::ptrdiff_t blocks = BlockCount(map_);
   // The first block of each thread needs no agreement.
   for (std::ptrdiff_t index = thread; index < blocks;
        index =
            num_threads_ + next_block_.fetch_add(1, std::memory_order_relaxed)) {
-    const BlockIndex block = BlockAt(map_, index);
-    EnsurePacked(block);
-    RunBlock(block, accum);
+    const BlockPosition block = BlockAt(map_, index);
+    EnsurePacked(Side::kLhs, block.row_block);
+    EnsurePacked(Side::kRhs, block.col_block);
+    RunBlock(BlockRange(map_, block), accum);
   }
 }
 
@@ -428,16 +464,6 @@ class WorkTask final : public Task {
   int thread_ = 0;
 };
 
-int MaxThreads(const TrMulParams& params, const ContextImpl& context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context.mutex) {
-  if (context.max_num_threads == 1 ||
-      context.num_threads_strategy == NumThreadsStrategy::kForceMaxNumThreads) {
-    return context.max_num_threads;
-  }
-  return ChooseThreadCount(params.rows(), params.cols(), params.depth(),
-                           context.max_num_threads);
-}
-
 }  // namespace
 
 absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
@@ -448,7 +474,7 @@ absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
   if (choice.swap_sides) SwapSides(params);
 
   Product product(*params, *choice.kernel);
-  if (!product.Prepare(context, MaxThreads(*params, *context))) {
+  if (!product.Prepare(context)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "no memory to pack a ", params->rows(), "x", params->depth(), " by ",
         params->depth(), "x", params->cols(), " product"));
@@ -457,9 +483,9 @@ absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
   if (num_threads == 1) {
     product.Work(0);
   } else {
-    std::vector<WorkTask>& tasks = context->tasks;
-    tasks.clear();
-    for (int i = 0; i < num_threads; ++i) tasks.emplace_back(&product, i);
+    // Inline storage for 64: more threads than that pay for an allocation.
+    absl::FixedArray<WorkTask, 64> tasks(num_threads);
+    for (int i = 0; i < num_threads; ++i) tasks[i] = WorkTask(&product, i);
     context->thread_pool.Execute(num_threads, tasks.data());
   }
   product.KeepPacked(context);
