@@ -1,0 +1,43 @@
+#include "ruy_like/pack/pack_panels.h"
+#include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/pack/pack_ymm.h"
+
+namespace ruy_like {
+namespace kernels {
+
+// Format<register, width, packed type, group, source element bytes>.
+
+void PackAvx2_8_S8_8x4(const PackArgs* args) {
+  Pack<Format<Ymm, 8, Scalar::kI8, 4, 1>>(args);
+}
+
+void PackAvx2_8_U8_6x4(const PackArgs* args) {
+  Pack<Format<Ymm, 6, Scalar::kU8, 4, 1>>(args);
+}
+
+void PackAvx2_8_S8_8x2(const PackArgs* args) {
+  Pack<Format<Ymm, 8, Scalar::kI8, 2, 1>>(args);
+}
+
+void PackAvx2_8_S16_6x2(const PackArgs* args) {
+  Pack<Format<Ymm, 6, Scalar::kI16, 2, 1>>(args);
+}
+
+void PackAvx2_16_S16_6x2(const PackArgs* args) {
+  Pack<Format<Ymm, 6, Scalar::kI16, 2, 2>>(args);
+}
+
+void PackAvx2_16_S16_8x2(const PackArgs* args) {
+  Pack<Format<Ymm, 8, Scalar::kI16, 2, 2>>(args);
+}
+
+void PackAvx2_F32_F32_8x1(const PackArgs* args) {
+  Pack<Format<Ymm, 8, Scalar::kF32, 1, 4>>(args);
+}
+
+void PackAvx2_F32_F32_6x1(const PackArgs* args) {
+  Pack<Format<Ymm, 6, Scalar::kF32, 1, 4>>(args);
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

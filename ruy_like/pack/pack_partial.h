@@ -1,0 +1,133 @@
+// Back-end: loads and stores of less than a register, for the edges of packing.
+//
+// Included through pack_ymm.h by the x86 pack files, each of which gets its own
+// copy (anonymous namespace). None of these touches a byte outside of the
+// count that it is given: with AVX-512 by masks, else with overlapping scalar
+// loads.
+#ifndef RUY_LIKE_PACK_PACK_PARTIAL_H_
+#define RUY_LIKE_PACK_PACK_PARTIAL_H_
+
+// The undefined register that some intrinsics pass on is no mistake of ours.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+#else
+#include <immintrin.h>
+#endif
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+inline __m128i Load16(const char* src) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
+}
+
+// Byte orders that interleave, within 16 bytes, four rows of 4 bytes or two
+// rows of 4 words: column by column afterwards.
+inline __m128i InterleaveBytes() {
+  return _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+}
+inline __m128i InterleaveWords() {
+  return _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+}
+
+#ifdef __AVX512BW__
+
+// Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+template <int kBytes>
+void CopyPadded(char* dst, const char* src, int count) {
+  if constexpr (kBytes <= 16) {
+    const __m128i row = _mm_maskz_loadu_epi8((1u << count) - 1u, src);
+    if constexpr (kBytes == 8) {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), row);
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), row);
+    }
+  } else if constexpr (kBytes == 32) {
+    const __mmask32 mask = static_cast<__mmask32>((uint64_t{1} << count) - 1);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
+                        _mm256_maskz_loadu_epi8(mask, src));
+  } else {
+    const __mmask64 mask =
+        count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    _mm512_storeu_si512(dst, _mm512_maskz_loadu_epi8(mask, src));
+  }
+}
+
+inline __m256i LoadQuads(const int32_t* src, int count) {
+  return _mm256_maskz_loadu_epi32((1u << count) - 1u, src);
+}
+inline void StoreQuads(int32_t* dst, int count, __m256i a) {
+  _mm256_mask_storeu_epi32(dst, (1u << count) - 1u, a);
+}
+
+#else  // __AVX512BW__
+
+template <typename T>
+uint64_t LoadBits(const char* src) {
+  T value;
+  __builtin_memcpy(&value, src, sizeof(T));
+  return value;
+}
+
+// The first count <= 8 bytes, zeros above. Two loads that overlap cover any
+// count down to half of their size.
+inline uint64_t LoadPadded8(const char* src, int count) {
+  if (count >= 8) return LoadBits<uint64_t>(src);
+  if (count >= 4) {
+    return LoadBits<uint32_t>(src) | LoadBits<uint32_t>(src + count - 4)
+                                         << (8 * (count - 4));
+  }
+  if (count >= 2) {
+    return LoadBits<uint16_t>(src) | LoadBits<uint16_t>(src + count - 2)
+                                         << (8 * (count - 2));
+  }
+  return count == 1 ? LoadBits<uint8_t>(src) : 0;
+}
+
+inline __m256i QuadMask(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+template <int kBytes>
+void CopyPadded(char* dst, const char* src, int count) {
+  if constexpr (kBytes == 32) {  // rows of floats
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
+                        _mm256_maskload_epi32(reinterpret_cast<const int*>(src),
+                                              QuadMask(count / 4)));
+  } else if (kBytes == 16 && count == 16) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), Load16(src));
+  } else {
+    const uint64_t low = LoadPadded8(src, count);
+    if constexpr (kBytes == 8) {
+      __builtin_memcpy(dst, &low, 8);
+    } else {
+      const uint64_t high = count > 8 ? LoadPadded8(src + 8, count - 8) : 0;
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                       _mm_set_epi64x(static_cast<int64_t>(high),
+                                      static_cast<int64_t>(low)));
+    }
+  }
+}
+
+inline __m256i LoadQuads(const int32_t* src, int count) {
+  return _mm256_maskload_epi32(src, QuadMask(count));
+}
+inline void StoreQuads(int32_t* dst, int count, __m256i a) {
+  _mm256_maskstore_epi32(dst, QuadMask(count), a);
+}
+
+#endif  // __AVX512BW__
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACK_PACK_PARTIAL_H_

@@ -1,0 +1,172 @@
+// Back-end: the 256-bit register operations that packing is made of.
+//
+// Included by pack/avx2.cc and pack/avx512.cc, each of which gets its own copy
+// (anonymous namespace); used by the templates of pack_panels.h. Knows nothing
+// of panels, matrices or PackArgs.
+//
+// A "quad" is what packing moves around: 4 source bytes of one column, that is
+// 4 levels of 8-bit elements, 2 of 16-bit ones or 1 float. A register of quads
+// holds one for each of 8 adjacent columns:
+//
+//      | column 0 | column 1 | ...            | column 7 |
+//      |<-- low 128-bit lane  -->|<-- high 128-bit lane ->|
+#ifndef RUY_LIKE_PACK_PACK_YMM_H_
+#define RUY_LIKE_PACK_PACK_YMM_H_
+
+#include "ruy_like/pack/pack_partial.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Ymm {
+  typedef __m256i Reg;
+  static constexpr int kColumns = 8;
+#ifdef __AVX512VL__
+  static constexpr int kBlocksPerStep = 4;  // 32 registers
+#else
+  static constexpr int kBlocksPerStep = 2;  // 16 registers
+#endif
+
+  static Reg Zero() { return _mm256_setzero_si256(); }
+  static Reg Splat(uint32_t quad) {
+    return _mm256_set1_epi32(static_cast<int>(quad));
+  }
+  static Reg Xor(Reg a, Reg b) { return _mm256_xor_si256(a, b); }
+
+  // The first `columns` quads all ones, the others zero.
+  static Reg ColumnMask(int columns) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(columns),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  static Reg And(Reg a, Reg b) { return _mm256_and_si256(a, b); }
+
+  static void Store(char* dst, Reg a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), a);
+  }
+  // Stores the first 6 quads and nothing else.
+  static void Store6(char* dst, Reg a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                     _mm256_castsi256_si128(a));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + 16),
+                     _mm256_extracti128_si256(a, 1));
+  }
+
+  // 16 bytes of column i in the low lane, of column 4 + i in the high one; the
+  // latter is left out where a panel of kWidth columns does not have it.
+  template <int kWidth, int kColumn, typename Columns>
+  static Reg LoadColumns(const Columns& columns, ptrdiff_t offset) {
+    const Reg low =
+        _mm256_castsi128_si256(Load16(columns.template At<kColumn>() + offset));
+    if constexpr (4 + kColumn < kWidth) {
+      return _mm256_inserti128_si256(
+          low, Load16(columns.template At<4 + kColumn>() + offset), 1);
+    } else {
+      return _mm256_inserti128_si256(low, _mm_setzero_si128(), 1);
+    }
+  }
+
+  // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns. A 4x4
+  // transposition of quads in each lane: 8 shuffles for 128 bytes.
+  static void Transpose(Reg v[4]) {
+    const Reg a = _mm256_unpacklo_epi32(v[0], v[1]);
+    const Reg b = _mm256_unpackhi_epi32(v[0], v[1]);
+    const Reg c = _mm256_unpacklo_epi32(v[2], v[3]);
+    const Reg d = _mm256_unpackhi_epi32(v[2], v[3]);
+    v[0] = _mm256_unpacklo_epi64(a, c);
+    v[1] = _mm256_unpackhi_epi64(a, c);
+    v[2] = _mm256_unpacklo_epi64(b, d);
+    v[3] = _mm256_unpackhi_epi64(b, d);
+  }
+
+  // Quads of 8 columns from 4 / kSrcBytes rows, each of them one level of 8
+  // adjacent columns. The rows are put side by side, pieces of 4 columns of all
+  // rows are brought into one lane, and interleaved there.
+  template <int kSrcBytes>
+  static Reg LoadRows(const char* src, ptrdiff_t stride) {
+    if constexpr (kSrcBytes == 1) {
+      // Broadcasts are free in the load port and blends run anywhere, whereas
+      // 8-byte loads into the upper half of a lane need the shuffle port.
+      const Reg rows01 =
+          _mm256_blend_epi32(Broadcast8(src), Broadcast8(src + stride), 0x0c);
+      const Reg rows23 = _mm256_blend_epi32(Broadcast8(src + 2 * stride),
+                                            Broadcast8(src + 3 * stride), 0xc0);
+      const Reg rows = _mm256_blend_epi32(rows01, rows23, 0xf0);
+      const Reg lanes = _mm256_permutevar8x32_epi32(
+          rows, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+      return _mm256_shuffle_epi8(
+          lanes, _mm256_broadcastsi128_si256(InterleaveBytes()));
+    } else if constexpr (kSrcBytes == 2) {
+      const Reg rows = _mm256_inserti128_si256(
+          _mm256_castsi128_si256(Load16(src)), Load16(src + stride), 1);
+      const Reg lanes = _mm256_permute4x64_epi64(rows, 0xd8);
+      return _mm256_shuffle_epi8(
+          lanes, _mm256_broadcastsi128_si256(InterleaveWords()));
+    } else {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
+    }
+  }
+
+  // Quads of four bytes into two layouts of byte pairs, one after the other:
+  // levels 0, 1 of all columns, then levels 2, 3 of all columns.
+  static Reg SplitPairs(Reg quads) {
+    const Reg lanes = _mm256_shuffle_epi8(
+        quads,
+        _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
+                         0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+    return _mm256_permute4x64_epi64(lanes, 0xd8);
+  }
+  // Bytes 0, 1 (or 2, 3) of each quad as two sign-extended 16-bit elements. The
+  // shuffle stays in the lane, which vpmovsxbw would not.
+  static Reg WidenLowPair(Reg quads) {
+    return Widen(quads, _mm_setr_epi8(-1, 0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9,
+                                      -1, 12, -1, 13));
+  }
+  static Reg WidenHighPair(Reg quads) {
+    return Widen(quads, _mm_setr_epi8(-1, 2, -1, 3, -1, 6, -1, 7, -1, 10, -1,
+                                      11, -1, 14, -1, 15));
+  }
+
+  // Sums over depth: one 32-bit sum for each column. The elements of a quad are
+  // first added up in two 16-bit halves for bytes (SumHalves of a few quads may
+  // be added with Add16: each is in [-256, 510]), in 32 bits for words.
+  // vpmaddubsw can't saturate here, one factor being 1.
+  static Reg SumHalvesS8(Reg quads) {
+    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), quads);
+  }
+  static Reg SumHalvesU8(Reg quads) {
+    return _mm256_maddubs_epi16(quads, _mm256_set1_epi8(1));
+  }
+  static Reg SumWords(Reg quads) {
+    return _mm256_madd_epi16(quads, _mm256_set1_epi16(1));
+  }
+  static Reg Add16(Reg a, Reg b) { return _mm256_add_epi16(a, b); }
+  static Reg Add32(Reg a, Reg b) { return _mm256_add_epi32(a, b); }
+
+  static Reg LoadSums(const int32_t* sums, int columns) {
+    return LoadQuads(sums, columns);
+  }
+  static void StoreSums(int32_t* sums, int columns, Reg a) {
+    if (columns == kColumns) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), a);
+    } else {
+      StoreQuads(sums, columns, a);
+    }
+  }
+
+ private:
+  static Reg Broadcast8(const char* src) {
+    return _mm256_broadcastq_epi64(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src)));
+  }
+  static Reg Widen(Reg quads, __m128i order) {
+    return _mm256_srai_epi16(
+        _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(order)), 8);
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACK_PACK_YMM_H_

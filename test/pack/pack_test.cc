@@ -1,0 +1,467 @@
+// Every pack routine against the layout formula of kernels/kernel.h, written
+// down here as plain loops. The source lies against an inaccessible page, first
+// with its end and then with its start; the gaps between its lines are poisoned
+// where the address sanitizer runs; dst and sums lie between canaries.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ruy_like/pack/pack_routines.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RUY_LIKE_TEST_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RUY_LIKE_TEST_ASAN 1
+#endif
+#endif
+#ifdef RUY_LIKE_TEST_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+enum class Cpu { kAny, kAvx2, kAvx512 };
+enum class Source { k8, k16, kF32, kF64 };
+
+struct Routine {
+  const char* name;
+  PackFn* pack;
+  Cpu cpu;
+  Source source;
+  Scalar packed;
+  int width;
+  int group;
+};
+
+std::ostream& operator<<(std::ostream& os, const Routine& routine) {
+  return os << routine.name;
+}
+
+#define ROUTINE(cpu, path, source, packed_name, packed, width, group)        \
+  Routine {                                                                  \
+    "Pack" #path "_" #source "_" #packed_name "_" #width "x" #group,         \
+        Pack##path##_##source##_##packed_name##_##width##x##group, Cpu::cpu, \
+        Source::k##source, Scalar::packed, width, group                      \
+  }
+
+const Routine kRoutines[] = {
+    ROUTINE(kAny, Portable, 8, S8, kI8, 4, 1),
+    ROUTINE(kAny, Portable, 16, S16, kI16, 4, 1),
+    ROUTINE(kAny, Portable, F32, F32, kF32, 4, 1),
+    ROUTINE(kAny, Portable, F64, F64, kF64, 4, 1),
+#if defined(__x86_64__)
+    ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 4),
+    ROUTINE(kAvx2, Avx2, 8, U8, kU8, 6, 4),
+    ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 2),
+    ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),
+    ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),
+    ROUTINE(kAvx2, Avx2, 16, S16, kI16, 8, 2),
+    ROUTINE(kAvx2, Avx2, F32, F32, kF32, 8, 1),
+    ROUTINE(kAvx2, Avx2, F32, F32, kF32, 6, 1),
+    ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 4),
+    ROUTINE(kAvx512, Avx512, 8, U8, kU8, 8, 4),
+    ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 64),
+    ROUTINE(kAvx512, Avx512, 8, U8, kU8, 16, 64),
+    ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 2),
+    ROUTINE(kAvx512, Avx512, 8, S16, kI16, 8, 2),
+    ROUTINE(kAvx512, Avx512, 16, S16, kI16, 8, 2),
+    ROUTINE(kAvx512, Avx512, 16, S16, kI16, 16, 2),
+    ROUTINE(kAvx512, Avx512, F32, F32, kF32, 16, 1),
+    ROUTINE(kAvx512, Avx512, F32, F32, kF32, 8, 1),
+#endif
+};
+
+bool CpuHas(Cpu cpu) {
+#if defined(__x86_64__)
+  if (cpu == Cpu::kAvx2) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  }
+  if (cpu == Cpu::kAvx512) {
+    return __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+  }
+#endif
+  return cpu == Cpu::kAny;
+}
+
+int Size(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kI8:
+    case Scalar::kU8:
+      return 1;
+    case Scalar::kI16:
+      return 2;
+    case Scalar::kI32:
+    case Scalar::kF32:
+      return 4;
+    case Scalar::kF64:
+      return 8;
+  }
+  return 0;
+}
+
+std::vector<Scalar> SourceScalars(Source source) {
+  switch (source) {
+    case Source::k8:
+      return {Scalar::kI8, Scalar::kU8};
+    case Source::k16:
+      return {Scalar::kI16};
+    case Source::kF32:
+      return {Scalar::kF32};
+    case Source::kF64:
+      return {Scalar::kF32, Scalar::kF64};
+  }
+  return {};
+}
+
+// Pages between two inaccessible ones.
+class GuardedPages {
+ public:
+  explicit GuardedPages(size_t bytes) : page_(sysconf(_SC_PAGESIZE)) {
+    bytes_ = (bytes + page_ - 1) / page_ * page_;
+    map_ = static_cast<char*>(mmap(nullptr, bytes_ + 2 * page_,
+                                   PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_NE(static_cast<void*>(map_), MAP_FAILED);
+    EXPECT_EQ(mprotect(map_, page_, PROT_NONE), 0);
+    EXPECT_EQ(mprotect(map_ + page_ + bytes_, page_, PROT_NONE), 0);
+  }
+  GuardedPages(const GuardedPages&) = delete;
+  GuardedPages& operator=(const GuardedPages&) = delete;
+  ~GuardedPages() { munmap(map_, bytes_ + 2 * page_); }
+
+  // `bytes` bytes that start (or end) where an inaccessible page ends (starts).
+  char* AtStart() { return map_ + page_; }
+  char* AtEnd(size_t bytes) { return map_ + page_ + bytes_ - bytes; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const size_t page_;
+  size_t bytes_;
+  char* map_;
+};
+
+enum class Fill { kRandom, kLowest, kHighest, kAlternating };
+constexpr Fill kFills[] = {Fill::kRandom, Fill::kRandom, Fill::kLowest,
+                           Fill::kHighest, Fill::kAlternating};
+
+template <typename T>
+T FillValue(Fill fill, bool odd, std::mt19937* random) {
+  if constexpr (std::is_integral<T>::value) {
+    const T lowest = std::numeric_limits<T>::lowest();
+    const T highest = std::numeric_limits<T>::max();
+    if (fill == Fill::kRandom) return static_cast<T>((*random)());
+    if (fill == Fill::kAlternating) return odd ? highest : lowest;
+    return fill == Fill::kLowest ? lowest : highest;
+  } else {
+    // Values that a routine that computes rather than copies would change.
+    const T special[] = {T(-0.0), std::numeric_limits<T>::denorm_min(),
+                         std::numeric_limits<T>::infinity(),
+                         std::numeric_limits<T>::quiet_NaN()};
+    if (fill == Fill::kAlternating) return special[(*random)() % 4];
+    return static_cast<T>(static_cast<int32_t>((*random)())) / T(65536);
+  }
+}
+
+// One source matrix with its surroundings and one call.
+struct Case {
+  Scalar src_scalar;
+  bool depth_contiguous;
+  ptrdiff_t depth;
+  ptrdiff_t width;
+  ptrdiff_t gap;           // stride beyond the inner dimension
+  ptrdiff_t extra_groups;  // of padding beyond what depth needs
+  bool sums;
+  bool at_end;  // of the accessible pages
+  Fill fill;
+};
+
+std::ostream& operator<<(std::ostream& os, const Case& c) {
+  return os << "src_scalar " << static_cast<int>(c.src_scalar)
+            << " depth_contiguous " << c.depth_contiguous << " depth "
+            << c.depth << " width " << c.width << " gap " << c.gap
+            << " extra_groups " << c.extra_groups << " sums " << c.sums
+            << " at_end " << c.at_end << " fill " << static_cast<int>(c.fill);
+}
+
+// An element as packed; integers and floats alike are exact in a double.
+template <typename T>
+double PackedValue(T value, Scalar packed) {
+  if (std::is_same<T, uint8_t>::value && packed != Scalar::kU8) {
+    return static_cast<double>(value) - 128;
+  }
+  if (std::is_same<T, int8_t>::value && packed == Scalar::kU8) {
+    return static_cast<double>(value) + 128;
+  }
+  return static_cast<double>(value);
+}
+
+void PutPacked(double value, Scalar packed, ptrdiff_t offset, char* dst) {
+  const auto put = [&](auto element) {
+    std::memcpy(dst + offset * sizeof(element), &element, sizeof(element));
+  };
+  switch (packed) {
+    case Scalar::kI8:
+      return put(static_cast<int8_t>(value));
+    case Scalar::kU8:
+      return put(static_cast<uint8_t>(value));
+    case Scalar::kI16:
+      return put(static_cast<int16_t>(value));
+    case Scalar::kI32:
+      return put(static_cast<int32_t>(value));
+    case Scalar::kF32:
+      return put(static_cast<float>(value));
+    case Scalar::kF64:
+      return put(value);
+  }
+}
+
+constexpr char kCanary = '\xa5';
+constexpr size_t kMargin = 256;
+
+template <typename T>
+void CheckTyped(const Routine& routine, const Case& c, GuardedPages* pages,
+                std::mt19937* random) {
+  const ptrdiff_t inner = c.depth_contiguous ? c.depth : c.width;
+  const ptrdiff_t outer = c.depth_contiguous ? c.width : c.depth;
+  const ptrdiff_t stride = inner + c.gap;
+  const size_t src_bytes = ((outer - 1) * stride + inner) * sizeof(T);
+  ASSERT_LE(src_bytes, pages->bytes());
+  char* const src_start = c.at_end ? pages->AtEnd(src_bytes) : pages->AtStart();
+  T* const src = reinterpret_cast<T*>(src_start);
+  for (ptrdiff_t i = 0; i < (outer - 1) * stride + inner; ++i) {
+    src[i] = FillValue<T>(c.fill, i % 2 != 0, random);
+  }
+
+  // What the panels should be.
+  const ptrdiff_t group = routine.group;
+  const ptrdiff_t padded_depth =
+      ((c.depth + group - 1) / group + c.extra_groups) * group;
+  const ptrdiff_t panels = (c.width + routine.width - 1) / routine.width;
+  const size_t dst_bytes =
+      panels * routine.width * padded_depth * Size(routine.packed);
+  std::vector<char> expected(dst_bytes, 0);
+  std::vector<int32_t> expected_sums(c.width, 0);
+  for (ptrdiff_t w = 0; w < c.width; ++w) {
+    uint32_t sum = 0;
+    for (ptrdiff_t k = 0; k < c.depth; ++k) {
+      const T element =
+          c.depth_contiguous ? src[w * stride + k] : src[k * stride + w];
+      const double value = PackedValue(element, routine.packed);
+      const ptrdiff_t panel = w / routine.width;
+      const ptrdiff_t column = w % routine.width;
+      PutPacked(value, routine.packed,
+                panel * routine.width * padded_depth +
+                    k / group * routine.width * group + column * group +
+                    k % group,
+                expected.data());
+      if (std::is_integral<T>::value) {
+        sum += static_cast<uint32_t>(static_cast<int32_t>(value));
+      }
+    }
+    expected_sums[w] = static_cast<int32_t>(sum);
+  }
+
+  // 64-byte alignment of dst, and no more than that, is promised.
+  std::vector<char> dst_buffer(dst_bytes + 2 * kMargin + 64, kCanary);
+  char* dst = dst_buffer.data() + kMargin;
+  dst += 64 - reinterpret_cast<uintptr_t>(dst) % 64;
+  std::vector<int32_t> sums(c.width + 32, 0x5a5a5a5a);
+  PackArgs args;
+  args.src = src;
+  args.src_scalar = c.src_scalar;
+  args.depth_contiguous = c.depth_contiguous;
+  args.src_stride = stride;
+  args.depth = c.depth;
+  args.width = c.width;
+  args.dst = dst;
+  args.padded_depth = padded_depth;
+  args.sums = c.sums ? sums.data() + 16 : nullptr;
+
+#ifdef RUY_LIKE_TEST_ASAN
+  for (ptrdiff_t i = 0; i + 1 < outer; ++i) {
+    ASAN_POISON_MEMORY_REGION(src + i * stride + inner, c.gap * sizeof(T));
+  }
+#endif
+  routine.pack(&args);
+#ifdef RUY_LIKE_TEST_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(src_start, src_bytes);
+#endif
+
+  ASSERT_EQ(std::memcmp(dst, expected.data(), dst_bytes), 0) << c;
+  for (const char* p = dst_buffer.data(); p < dst; ++p) {
+    ASSERT_EQ(*p, kCanary) << c;
+  }
+  for (const char* p = dst + dst_bytes;
+       p < dst_buffer.data() + dst_buffer.size(); ++p) {
+    ASSERT_EQ(*p, kCanary) << c;
+  }
+  const bool has_sums = c.sums && routine.packed != Scalar::kF32 &&
+                        routine.packed != Scalar::kF64;
+  for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sums.size()); ++i) {
+    const bool inside = has_sums && i >= 16 && i < 16 + c.width;
+    ASSERT_EQ(sums[i], inside ? expected_sums[i - 16] : 0x5a5a5a5a)
+        << c << " sum " << i - 16;
+  }
+}
+
+void Check(const Routine& routine, const Case& c, GuardedPages* pages,
+           std::mt19937* random) {
+  switch (c.src_scalar) {
+    case Scalar::kI8:
+      return CheckTyped<int8_t>(routine, c, pages, random);
+    case Scalar::kU8:
+      return CheckTyped<uint8_t>(routine, c, pages, random);
+    case Scalar::kI16:
+      return CheckTyped<int16_t>(routine, c, pages, random);
+    case Scalar::kF32:
+      return CheckTyped<float>(routine, c, pages, random);
+    case Scalar::kF64:
+      return CheckTyped<double>(routine, c, pages, random);
+    case Scalar::kI32:
+      FAIL();
+  }
+}
+
+class PackTest : public testing::TestWithParam<Routine> {
+ protected:
+  void SetUp() override {
+    if (CpuHas(GetParam().cpu)) return;
+    const char* path = GetParam().cpu == Cpu::kAvx2 ? "avx2" : "avx512";
+    const char* required = std::getenv("RUY_LIKE_REQUIRE_PATHS");
+    if (required != nullptr &&
+        ("," + std::string(required) + ",")
+                .find("," + std::string(path) + ",") != std::string::npos) {
+      FAIL() << "this processor lacks the required path " << path;
+    }
+    GTEST_SKIP() << "NOT TESTED: this processor lacks the path " << path;
+  }
+
+  // Both orders and all source types of one shape; what is left varies from
+  // call to call.
+  void CheckShape(ptrdiff_t depth, ptrdiff_t width, GuardedPages* pages) {
+    for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
+      for (const bool depth_contiguous : {true, false}) {
+        Case c;
+        c.src_scalar = src_scalar;
+        c.depth_contiguous = depth_contiguous;
+        c.depth = depth;
+        c.width = width;
+        c.gap = random_() % 3 == 0 ? random_() % 40 : random_() % 2;
+        c.extra_groups = random_() % 3 == 0 ? random_() % 20 : 0;
+        c.sums = random_() % 4 != 0;
+        c.at_end = random_() % 4 != 0;
+        c.fill = kFills[random_() % 5];
+        Check(GetParam(), c, pages, &random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+
+  std::mt19937 random_{20240607};
+};
+
+TEST_P(PackTest, Shapes) {
+  GuardedPages pages(1 << 20);
+  const int panel = GetParam().width;
+  std::vector<ptrdiff_t> depths;
+  for (ptrdiff_t depth = 1; depth <= 70; ++depth) depths.push_back(depth);
+  for (const ptrdiff_t depth :
+       {79,  80,  81,  95,  96,  97,  111, 113, 126, 127, 128, 129, 130, 143,
+        145, 159, 161, 175, 177, 191, 192, 193, 199, 200, 255, 256, 257, 321}) {
+    depths.push_back(depth);
+  }
+  std::vector<ptrdiff_t> widths;
+  for (ptrdiff_t width = 1; width <= panel + 2; ++width) {
+    widths.push_back(width);
+  }
+  for (ptrdiff_t width = 2 * panel - 2; width <= 2 * panel + 2; ++width) {
+    widths.push_back(width);
+  }
+  widths.push_back(3 * panel - 1);
+  widths.push_back(3 * panel);
+  for (const ptrdiff_t depth : depths) {
+    for (const ptrdiff_t width : widths) {
+      CheckShape(depth, width, &pages);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Every combination of the options at a few shapes.
+TEST_P(PackTest, Options) {
+  GuardedPages pages(1 << 20);
+  const int panel = GetParam().width;
+  for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
+    for (int bits = 0; bits < 16; ++bits) {
+      for (const Fill fill : kFills) {
+        for (const ptrdiff_t depth : {1, 15, 64, 83}) {
+          for (const int width : {1, panel, panel + panel / 2}) {
+            for (const int gap : {0, 1, 4096 - 83}) {
+              Case c;
+              c.src_scalar = src_scalar;
+              c.depth_contiguous = (bits & 1) != 0;
+              c.depth = depth;
+              c.width = width;
+              c.gap = gap;
+              c.extra_groups = (bits & 2) != 0 ? 3 : 0;
+              c.sums = (bits & 4) != 0;
+              c.at_end = (bits & 8) != 0;
+              c.fill = fill;
+              if ((c.depth_contiguous ? width : depth) * (gap + 100) *
+                      Size(src_scalar) >
+                  (1 << 20)) {
+                continue;
+              }
+              Check(GetParam(), c, &pages, &random_);
+              if (HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Sums of extreme elements over a depth where 16-bit ones wrap around.
+TEST_P(PackTest, Deep) {
+  constexpr ptrdiff_t kDepth = 140003;
+  const int width = GetParam().width + 1;
+  GuardedPages pages(kDepth * (width + 1) * sizeof(double));
+  for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
+    for (const bool depth_contiguous : {true, false}) {
+      for (const Fill fill : {Fill::kLowest, Fill::kHighest}) {
+        const Case c = {
+            src_scalar, depth_contiguous, kDepth, width, 0, 0, true, true,
+            fill};
+        Check(GetParam(), c, &pages, &random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PackTest, testing::ValuesIn(kRoutines),
+                         [](const testing::TestParamInfo<Routine>& test) {
+                           return std::string(test.param.name);
+                         });
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
