@@ -8,8 +8,9 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ruy_like)
 install(TARGETS ruy_like EXPORT ruy_like-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES ${RUY_LIKE_PUBLIC_HEADERS}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ruy_like/paths.inc  # a part of path.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ruy_like)
 
 install(EXPORT ruy_like-targets NAMESPACE ruy_like::
@@ -29,12 +30,13 @@ install(FILES
 # A shared library's own dependencies matter to no one who links it; a static
 # one's must all be on the command line, also without pkg-config's --static.
 set(RUY_LIKE_PC_REQUIRES "absl_status, absl_statusor, absl_strings")
+set(private_requires
+  "absl_fixed_array, absl_flat_hash_map, absl_synchronization, libcpuinfo")
 set(RUY_LIKE_PC_LIBS "-L\${libdir} -lruy_like")
 if(BUILD_SHARED_LIBS)
-  set(RUY_LIKE_PC_REQUIRES_PRIVATE "libcpuinfo")
+  set(RUY_LIKE_PC_REQUIRES_PRIVATE "${private_requires}")
 else()
-  string(APPEND RUY_LIKE_PC_REQUIRES ", libcpuinfo")
-  set(RUY_LIKE_PC_REQUIRES_PRIVATE "")
+  string(APPEND RUY_LIKE_PC_REQUIRES ", ${private_requires}")
   string(APPEND RUY_LIKE_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}")
 endif()
 configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/ruy_like.pc @ONLY)

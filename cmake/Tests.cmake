@@ -5,7 +5,7 @@
 # adds a program whose suites are parametrized by path (test/test_main.cc), and
 # one CTest test for each path of paths.inc, <name>.<path>, which CTest shows as
 # skipped where the machine lacks the path; and <name>.rest for what belongs to
-# no path. The tests of a path carry its name as a label: `ctest -L avx2`.
+# no path. The tests of a path carry its name as a label: `ctest -L '^avx2$'`.
 #
 # Labels: "slow" for what takes more than some ten seconds, "concurrency" for
 # what ThreadSanitizer should see. CI selects by them.
