@@ -7,7 +7,7 @@ set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "${BASH_SOURCE[0]}")/../out/bench}")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cmake/build.sh bench ruy_like_benchmarks
+bash cmake/build.sh bench ruy_like_benchmarks
 mkdir -p "$out"
 # A run is worth comparing only with peaks measured on the same machine in the
 # same state, hence right before it.

@@ -16,13 +16,13 @@ if [ ! -e build/release/CMakeCache.txt ]; then
   options+=(-DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF)
 fi
 case "$part" in
-  example) third_party/install.sh ;;
+  example) bash third_party/install.sh ;;
   test)
-    third_party/install.sh test
+    bash third_party/install.sh test
     options+=(-DRUY_LIKE_BUILD_TESTS=ON)
     ;;
   bench)
-    third_party/install.sh bench
+    bash third_party/install.sh bench
     options+=(-DRUY_LIKE_BUILD_BENCHMARKS=ON)
     ;;
 esac

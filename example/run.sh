@@ -4,5 +4,5 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cmake/build.sh example ruy_like_example >&2
+bash cmake/build.sh example ruy_like_example >&2
 exec build/release/example/ruy_like_example

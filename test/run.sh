@@ -4,5 +4,5 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cmake/build.sh test ruy_like_tests
+bash cmake/build.sh test ruy_like_tests
 exec ctest --preset release --parallel "$(nproc)" "$@"
