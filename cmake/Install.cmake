@@ -1,0 +1,44 @@
+# install: the library, its public headers, a package for
+# find_package(ruy_like) and a file for pkg-config.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ruy_like)
+
+install(TARGETS ruy_like EXPORT ruy_like-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ruy_like/paths.inc  # a part of path.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ruy_like)
+
+install(EXPORT ruy_like-targets NAMESPACE ruy_like::
+  DESTINATION ${config_dir})
+configure_package_config_file(cmake/ruy_like-config.cmake.in
+  ${PROJECT_BINARY_DIR}/ruy_like-config.cmake
+  INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/ruy_like-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/ruy_like-config.cmake
+  ${PROJECT_BINARY_DIR}/ruy_like-config-version.cmake
+  cmake/Findcpuinfo.cmake
+  DESTINATION ${config_dir})
+
+# A shared library's own dependencies matter to no one who links it; a static
+# one's must all be on the command line, also without pkg-config's --static.
+set(RUY_LIKE_PC_REQUIRES "absl_status, absl_statusor, absl_strings")
+set(private_requires
+  "absl_fixed_array, absl_flat_hash_map, absl_synchronization, libcpuinfo")
+set(RUY_LIKE_PC_LIBS "-L\${libdir} -lruy_like")
+if(BUILD_SHARED_LIBS)
+  set(RUY_LIKE_PC_REQUIRES_PRIVATE "${private_requires}")
+else()
+  string(APPEND RUY_LIKE_PC_REQUIRES ", ${private_requires}")
+  string(APPEND RUY_LIKE_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}")
+endif()
+configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/ruy_like.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/ruy_like.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,87 @@
+# Compiles the instruction-set paths that ruy_like/paths.inc lists.
+#
+# ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
+# processor can build, <dir>/kernels/<name>.cc and, where it exists,
+# <dir>/pack/<name>.cc with that path's flags, and writes the paths' lines to
+# generated/ruy_like/compiled_paths.inc, from which the C++ side makes its
+# registry. It prints what became of each path and sets, in the caller's scope,
+#   RUY_LIKE_PATHS           names of all paths, worst first
+#   RUY_LIKE_COMPILED_PATHS  names of those that are compiled
+include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
+
+# Asks the compiler, not CMAKE_SYSTEM_PROCESSOR: right for cross builds and -m32.
+check_cxx_source_compiles("
+  #if !defined(__x86_64__)
+  #error
+  #endif
+  int main() {}" RUY_LIKE_ARCH_x86)
+check_cxx_source_compiles("
+  #if !defined(__aarch64__)
+  #error
+  #endif
+  int main() {}" RUY_LIKE_ARCH_arm)
+set(RUY_LIKE_ARCH_any TRUE)
+
+# Optimised in every build type: unoptimised intrinsics make the tests unusably
+# slow. No contraction: a * b + c must round alike in every path's scalar code.
+set(RUY_LIKE_PATH_OPTIONS -O3 -ffp-contract=off)
+
+# Sets ${reason_var} to why the path can not be built, or to nothing.
+function(_ruy_like_path_obstacle reason_var arch flags)
+  set(${reason_var} "" PARENT_SCOPE)
+  if(NOT RUY_LIKE_ARCH_${arch})
+    set(${reason_var} "not ${arch}" PARENT_SCOPE)
+    return()
+  endif()
+  foreach(flag IN LISTS flags)
+    string(MAKE_C_IDENTIFIER "RUY_LIKE_HAVE_FLAG${flag}" have_flag)
+    set(CMAKE_REQUIRED_QUIET TRUE)
+    check_cxx_compiler_flag(${flag} ${have_flag})
+    if(NOT ${have_flag})
+      set(${reason_var} "the compiler lacks ${flag}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+function(ruy_like_add_paths target dir)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${dir}/paths.inc)
+  file(STRINGS ${dir}/paths.inc lines REGEX "^RUY_LIKE_PATH\\(")
+  set(all_paths "")
+  set(compiled_paths "")
+  set(compiled_lines "")
+  foreach(line IN LISTS lines)
+    if(NOT line MATCHES
+       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm), ([^,]+), \"([^\"]*)\"\\)$")
+      message(FATAL_ERROR "${dir}/paths.inc: can not read: ${line}")
+    endif()
+    set(name ${CMAKE_MATCH_2})
+    set(arch ${CMAKE_MATCH_3})
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_5}")
+    list(APPEND all_paths ${name})
+
+    _ruy_like_path_obstacle(obstacle ${arch} "${flags}")
+    if(obstacle)
+      message(STATUS "ruy_like path ${name}: dropped, ${obstacle}")
+      continue()
+    endif()
+    message(STATUS "ruy_like path ${name}: compiled")
+    list(APPEND compiled_paths ${name})
+    string(APPEND compiled_lines "${line}\n")
+
+    set(sources ${dir}/kernels/${name}.cc)
+    if(EXISTS ${dir}/pack/${name}.cc)
+      list(APPEND sources ${dir}/pack/${name}.cc)
+    endif()
+    target_sources(${target} PRIVATE ${sources})
+    set_source_files_properties(${sources} PROPERTIES
+      COMPILE_OPTIONS "${flags};${RUY_LIKE_PATH_OPTIONS}")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/ruy_like/compiled_paths.inc
+    CONTENT "// Made by cmake/Paths.cmake: the lines of paths.inc that are compiled.\n@compiled_lines@"
+    @ONLY)
+  set(RUY_LIKE_PATHS ${all_paths} PARENT_SCOPE)
+  set(RUY_LIKE_COMPILED_PATHS ${compiled_paths} PARENT_SCOPE)
+endfunction()

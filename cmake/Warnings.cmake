@@ -1,0 +1,10 @@
+# The project's warnings, for its own targets alone.
+function(ruy_like_set_warnings target)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow)
+  if(RUY_LIKE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()

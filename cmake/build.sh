@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# cmake/build.sh example|test|bench <target>...
+#
+# What the three run.sh scripts have in common: installs that part's
+# dependencies, configures build/release with that part (and those that an
+# earlier call asked for, so that the scripts do not undo each other's work) and
+# builds the targets.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+part=$1
+shift
+options=()
+if [ ! -e build/release/CMakeCache.txt ]; then
+  # A part's dependencies may be missing until that part is asked for.
+  options+=(-DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF)
+fi
+case "$part" in
+  example) bash third_party/install.sh ;;
+  test)
+    bash third_party/install.sh test
+    options+=(-DRUY_LIKE_BUILD_TESTS=ON)
+    ;;
+  bench)
+    bash third_party/install.sh bench
+    options+=(-DRUY_LIKE_BUILD_BENCHMARKS=ON)
+    ;;
+esac
+cmake --preset release "${options[@]}"
+cmake --build --preset release --parallel "$(nproc)" --target "$@"

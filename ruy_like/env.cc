@@ -1,0 +1,30 @@
+#include "ruy_like/env.h"
+
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+namespace ruy_like {
+namespace {
+
+constexpr EnvVarInfo kEnvVars[] = {
+    {EnvVar::kPaths, "RUY_LIKE_PATHS",
+     "paths that may be used, by name, separated by commas; default: all that "
+     "the machine has"},
+    {EnvVar::kRequirePaths, "RUY_LIKE_REQUIRE_PATHS",
+     "tests only: paths whose absence is a failure, not a skip; default: none"},
+};
+
+}  // namespace
+
+const EnvVarInfo* EnvVars(int* count) {
+  *count = static_cast<int>(std::size(kEnvVars));
+  return kEnvVars;
+}
+
+std::string GetEnv(EnvVar var) {
+  const char* value = std::getenv(kEnvVars[static_cast<int>(var)].name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Installs, from the distribution's packages, what building ruy_like needs.
+#
+#   third_party/install.sh            the library and the example
+#   third_party/install.sh test       and the tests
+#   third_party/install.sh bench      and the benchmarks with their plots
+#   third_party/install.sh clang      and clang with its tools, for CI
+#
+# Several words may be given. Does nothing, without network or root, when all is
+# there. Uses sudo when not root.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev)
+for word in "$@"; do
+  case "$word" in
+    test) packages+=(libgtest-dev libgmock-dev) ;;
+    bench) packages+=(libbenchmark-dev python3 python3-matplotlib) ;;
+    clang) packages+=(clang clang-format clang-tidy) ;;
+    *)
+      echo "usage: $0 [test] [bench] [clang]" >&2
+      exit 2
+      ;;
+  esac
+done
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  cat >&2 <<EOF
+third_party/install.sh: this system has no apt-get. Install a C++17 compiler,
+CMake >= 3.25, Ninja and, where there are packages of them, cpuinfo, Abseil,
+GoogleTest and Google Benchmark; CMake downloads those that it does not find.
+Then build by hand: cmake --preset release && cmake --build --preset release
+EOF
+  exit 1
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) || true
+  [ "$status" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "third_party/install.sh: run as root, or install sudo:" \
+        "${missing[*]} must be installed" >&2
+      exit 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing ${missing[*]}"
+  apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
+       -o Dpkg::Use-Pty=0)
+  "${apt[@]}" update
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+if ! dpkg --compare-versions "$version" ge 3.25; then
+  echo "third_party/install.sh: CMake >= 3.25 is needed, this is $version" >&2
+  exit 1
+fi
