@@ -1,0 +1,21 @@
+// Back-end: the kernel tables, one function per line of paths.inc.
+//
+// Defined by kernels/<name>.cc; called by the registry, only for paths that
+// were built and that this processor can run.
+#ifndef RUY_LIKE_KERNELS_KERNEL_TABLES_H_
+#define RUY_LIKE_KERNELS_KERNEL_TABLES_H_
+
+#include "ruy_like/kernels/kernel.h"
+
+namespace ruy_like {
+namespace kernels {
+
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  KernelTable Enum##Kernels();
+#include "ruy_like/paths.inc"
+#undef RUY_LIKE_PATH
+
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_KERNEL_TABLES_H_
