@@ -45,6 +45,11 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm256_maskload_epi32(p, mask);
   }
+  // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
+    return _mm256_cvtepi8_epi16(
+        _mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  }
   static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
     return _mm256_add_epi32(a, b);
   }

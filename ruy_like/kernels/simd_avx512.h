@@ -44,6 +44,11 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm512_maskz_loadu_epi32(mask, p);
   }
+  // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
+    return _mm512_cvtepi8_epi16(
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+  }
   static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
     return _mm512_add_epi32(a, b);
   }

@@ -1,0 +1,42 @@
+// Back-end: kernels of the AVX2 + FMA path.
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/panel_kernel.h"
+#include "ruy_like/kernels/simd_avx2.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Dot {
+  // The one sum that leaves int32, of two products of -2^15, wraps as the
+  // contract wants.
+  static RUY_LIKE_ALWAYS_INLINE __m256i Pairs(__m256i acc, __m256i a,
+                                              __m256i b) {
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
+  }
+};
+
+using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
+using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
+using F32F32 = PanelKernel<FloatOp<Simd256>, 2, 6>;
+
+constexpr Kernel kKernels[] = {
+    S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x8, PackAvx2_8_S8_8x2,
+                 PackAvx2_8_S16_6x2),
+    S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
+                 PackAvx2_16_S16_6x2),
+    S16S16::Entry("Avx2_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
+                  PackAvx2_8_S16_6x2),
+    F32F32::Entry("Avx2_F32F32_16x6x1", Family::kF32, PackAvx2_F32_F32_8x1,
+                  PackAvx2_F32_F32_6x1),
+};
+
+}  // namespace
+
+KernelTable Avx2Kernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

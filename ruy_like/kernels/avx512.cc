@@ -1,0 +1,42 @@
+// Back-end: kernels of the AVX-512 path (F, BW, DQ, VL; no VNNI).
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/panel_kernel.h"
+#include "ruy_like/kernels/simd_avx512.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Dot {
+  // The one sum that leaves int32, of two products of -2^15, wraps as the
+  // contract wants.
+  static RUY_LIKE_ALWAYS_INLINE __m512i Pairs(__m512i acc, __m512i a,
+                                              __m512i b) {
+    return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
+  }
+};
+
+using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
+using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
+using F32F32 = PanelKernel<FloatOp<Simd512>, 3, 8>;
+
+constexpr Kernel kKernels[] = {
+    S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x8, PackAvx512_8_S8_16x2,
+                 PackAvx512_8_S16_8x2),
+    S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
+                 PackAvx512_16_S16_8x2),
+    S16S16::Entry("Avx512_S16S16_48x8x2", Family::k16x8, PackAvx512_16_S16_16x2,
+                  PackAvx512_8_S16_8x2),
+    F32F32::Entry("Avx512_F32F32_48x8x1", Family::kF32, PackAvx512_F32_F32_16x1,
+                  PackAvx512_F32_F32_8x1),
+};
+
+}  // namespace
+
+KernelTable Avx512Kernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

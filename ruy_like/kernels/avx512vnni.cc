@@ -1,0 +1,44 @@
+// Back-end: kernels of the AVX-512-VNNI path. Families not listed are the
+// AVX-512 path's.
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/panel_kernel.h"
+#include "ruy_like/kernels/simd_avx512.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Dot {
+  // Sums four products without saturation.
+  static RUY_LIKE_ALWAYS_INLINE __m512i Quads(__m512i acc, __m512i u8,
+                                              __m512i s8) {
+    return _mm512_dpbusd_epi32(acc, u8, s8);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m512i Pairs(__m512i acc, __m512i a,
+                                              __m512i b) {
+    return _mm512_dpwssd_epi32(acc, a, b);
+  }
+};
+
+using S8U8 = PanelKernel<QuadsOp<Simd512, Dot>, 3, 8>;
+using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
+using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
+
+constexpr Kernel kKernels[] = {
+    S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
+                PackAvx512_8_U8_8x4),
+    S8S16::Entry("Avx512Vnni_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
+                 PackAvx512_16_S16_8x2),
+    S16S16::Entry("Avx512Vnni_S16S16_48x8x2", Family::k16x8,
+                  PackAvx512_16_S16_16x2, PackAvx512_8_S16_8x2),
+};
+
+}  // namespace
+
+KernelTable Avx512VnniKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

@@ -1,0 +1,44 @@
+// Back-end: kernels of the AVX-VNNI path. Families not listed are the AVX2
+// path's.
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/panel_kernel.h"
+#include "ruy_like/kernels/simd_avx2.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Dot {
+  // Sums four products without saturation.
+  static RUY_LIKE_ALWAYS_INLINE __m256i Quads(__m256i acc, __m256i u8,
+                                              __m256i s8) {
+    return _mm256_dpbusd_avx_epi32(acc, u8, s8);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m256i Pairs(__m256i acc, __m256i a,
+                                              __m256i b) {
+    return _mm256_dpwssd_avx_epi32(acc, a, b);
+  }
+};
+
+using S8U8 = PanelKernel<QuadsOp<Simd256, Dot>, 2, 6>;
+using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
+using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
+
+constexpr Kernel kKernels[] = {
+    S8U8::Entry("AvxVnni_S8U8_16x6x4", Family::k8x8, PackAvx2_8_S8_8x4,
+                PackAvx2_8_U8_6x4),
+    S8S16::Entry("AvxVnni_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
+                 PackAvx2_16_S16_6x2),
+    S16S16::Entry("AvxVnni_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
+                  PackAvx2_8_S16_6x2),
+};
+
+}  // namespace
+
+KernelTable AvxVnniKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

@@ -1,0 +1,208 @@
+// Back-end: kernels of the portable path, in plain C++ for any processor.
+//
+// The path that everything falls back to and whose epilogue is the formula of
+// kernels/kernel.h written down. It serves every family; the other paths leave
+// double to it.
+//
+// Tiles are 4 x 4: four accumulators are one vector of any 128-bit instruction
+// set, and 16 floats with their operands fit 16 registers. Panels are padded
+// with zeros, so that a tile is always computed whole and stored in part.
+#include "ruy_like/kernels/always_inline.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+constexpr int kTile = 4;
+
+// ## Epilogue
+
+int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent) {
+  const int shift = 31 - exponent;
+  const int64_t scaled = (static_cast<int64_t>(acc) * fixedpoint +
+                          (static_cast<int64_t>(1) << (shift - 1))) >>
+                         shift;
+  if (scaled > INT32_MAX) return INT32_MAX;
+  if (scaled < INT32_MIN) return INT32_MIN;
+  return static_cast<int32_t>(scaled);
+}
+
+// The value of dst at (row, col) of the block.
+int64_t IntValue(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
+                 const EpilogueArgs& e) {
+  const ptrdiff_t channel = e.channels_are_rows ? row : col;
+  uint32_t sum = raw + static_cast<uint32_t>(e.zero_point_product);
+  if (e.bias != nullptr) {
+    sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
+  }
+  if (e.rhs_sums != nullptr) {
+    sum -= static_cast<uint32_t>(e.lhs_zero_point) *
+           static_cast<uint32_t>(e.rhs_sums[col]);
+  }
+  if (e.lhs_sums != nullptr) {
+    sum -= static_cast<uint32_t>(e.rhs_zero_point) *
+           static_cast<uint32_t>(e.lhs_sums[row]);
+  }
+  int64_t value = static_cast<int32_t>(sum);
+  if (e.dst_scalar != Scalar::kI32) {
+    const ptrdiff_t multiplier = e.per_channel ? channel : 0;
+    value = Scale(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
+                  e.exponent[multiplier]);
+  }
+  value += e.dst_zero_point;
+  if (value < e.clamp_min) return e.clamp_min;
+  if (value > e.clamp_max) return e.clamp_max;
+  return value;
+}
+
+// As IntValue(), for float and double accumulators; a NaN stays one.
+template <typename Accum>
+Accum FloatValue(Accum acc, ptrdiff_t row, ptrdiff_t col,
+                 const EpilogueArgs& e) {
+  if (e.bias != nullptr) {
+    acc += static_cast<const Accum*>(e.bias)[e.channels_are_rows ? row : col];
+  }
+  if (acc < e.clamp_min_f) return static_cast<Accum>(e.clamp_min_f);
+  if (acc > e.clamp_max_f) return static_cast<Accum>(e.clamp_max_f);
+  return acc;
+}
+
+RUY_LIKE_ALWAYS_INLINE int64_t DstValue(uint32_t acc, ptrdiff_t row,
+                                        ptrdiff_t col, const EpilogueArgs& e) {
+  return IntValue(acc, row, col, e);
+}
+RUY_LIKE_ALWAYS_INLINE float DstValue(float acc, ptrdiff_t row, ptrdiff_t col,
+                                      const EpilogueArgs& e) {
+  return FloatValue(acc, row, col, e);
+}
+RUY_LIKE_ALWAYS_INLINE double DstValue(double acc, ptrdiff_t row, ptrdiff_t col,
+                                       const EpilogueArgs& e) {
+  return FloatValue(acc, row, col, e);
+}
+
+template <typename Dst, typename Accum>
+void StoreAs(const Accum* acc, int rows, int cols, ptrdiff_t row0,
+             ptrdiff_t col0, const EpilogueArgs& e) {
+  for (int c = 0; c < cols; ++c) {
+    for (int r = 0; r < rows; ++r) {
+      const ptrdiff_t row = row0 + r;
+      const ptrdiff_t col = col0 + c;
+      static_cast<Dst*>(
+          e.dst)[row * e.dst_row_stride + col * e.dst_col_stride] =
+          static_cast<Dst>(DstValue(acc[c * kTile + r], row, col, e));
+    }
+  }
+}
+
+template <typename Accum>
+void StoreTile(const Accum* acc, int rows, int cols, ptrdiff_t row0,
+               ptrdiff_t col0, const EpilogueArgs& e) {
+  switch (e.dst_scalar) {
+    case Scalar::kI8:
+      return StoreAs<int8_t>(acc, rows, cols, row0, col0, e);
+    case Scalar::kU8:
+      return StoreAs<uint8_t>(acc, rows, cols, row0, col0, e);
+    case Scalar::kI16:
+      return StoreAs<int16_t>(acc, rows, cols, row0, col0, e);
+    case Scalar::kI32:
+      return StoreAs<int32_t>(acc, rows, cols, row0, col0, e);
+    case Scalar::kF32:
+      return StoreAs<float>(acc, rows, cols, row0, col0, e);
+    case Scalar::kF64:
+      return StoreAs<double>(acc, rows, cols, row0, col0, e);
+  }
+}
+
+// ## Products
+
+// Integers are summed as unsigned, to wrap modulo 2^32; one product of int16
+// always fits int32.
+RUY_LIKE_ALWAYS_INLINE uint32_t Multiply(int16_t a, int16_t b) {
+  return static_cast<uint32_t>(static_cast<int32_t>(a) * b);
+}
+RUY_LIKE_ALWAYS_INLINE float Multiply(float a, float b) { return a * b; }
+RUY_LIKE_ALWAYS_INLINE double Multiply(double a, double b) { return a * b; }
+
+template <typename Lhs, typename Rhs, typename Accum>
+void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
+             const Accum* start, Accum* result) {
+  Accum acc[kTile * kTile];
+  for (int i = 0; i < kTile * kTile; ++i) {
+    acc[i] = start == nullptr ? 0 : start[i];
+  }
+  for (ptrdiff_t k = 0; k < depth; ++k) {
+    for (int c = 0; c < kTile; ++c) {
+      for (int r = 0; r < kTile; ++r) {
+        acc[c * kTile + r] += Multiply(lhs[r], rhs[c]);
+      }
+    }
+    lhs += kTile;
+    rhs += kTile;
+  }
+  for (int i = 0; i < kTile * kTile; ++i) result[i] = acc[i];
+}
+
+// Saved accumulators lie tile after tile, as they are visited.
+template <typename Lhs, typename Rhs, typename Accum>
+void Run(const KernelArgs* args) {
+  const ptrdiff_t row_panels = (args->rows + kTile - 1) / kTile;
+  Accum spilled[kTile * kTile];
+  for (ptrdiff_t col = 0; col < args->cols; col += kTile) {
+    const ptrdiff_t cols_left = args->cols - col;
+    const char* rhs = static_cast<const char*>(args->rhs) +
+                      col / kTile * args->rhs_stride_bytes;
+    for (ptrdiff_t row = 0; row < args->rows; row += kTile) {
+      const ptrdiff_t rows_left = args->rows - row;
+      const char* lhs = static_cast<const char*>(args->lhs) +
+                        row / kTile * args->lhs_stride_bytes;
+      Accum* saved =
+          static_cast<Accum*>(args->accum) + (col * row_panels + row) * kTile;
+      RunTile(reinterpret_cast<const Lhs*>(lhs),
+              reinterpret_cast<const Rhs*>(rhs), args->depth,
+              args->first_pass ? nullptr : saved,
+              args->last_pass ? spilled : saved);
+      if (args->last_pass) {
+        StoreTile(spilled,
+                  rows_left < kTile ? static_cast<int>(rows_left) : kTile,
+                  cols_left < kTile ? static_cast<int>(cols_left) : kTile, row,
+                  col, *args->epilogue);
+      }
+    }
+  }
+}
+
+constexpr PanelFormat Panel(Scalar scalar) {
+  return {scalar, /*in_place=*/false, kTile, /*group=*/1,
+          /*depth_multiple=*/1};
+}
+
+constexpr Kernel kKernels[] = {
+    {"Portable_S8S8_4x4x1", Family::k8x8, Panel(Scalar::kI8),
+     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, PackPortable_8_S8_4x1,
+     PackPortable_8_S8_4x1, Run<int8_t, int8_t, uint32_t>},
+    {"Portable_S8S16_4x4x1", Family::k8x16, Panel(Scalar::kI8),
+     Panel(Scalar::kI16), kTile, kTile, /*max_cols=*/0, PackPortable_8_S8_4x1,
+     PackPortable_16_S16_4x1, Run<int8_t, int16_t, uint32_t>},
+    {"Portable_S16S8_4x4x1", Family::k16x8, Panel(Scalar::kI16),
+     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, PackPortable_16_S16_4x1,
+     PackPortable_8_S8_4x1, Run<int16_t, int8_t, uint32_t>},
+    {"Portable_F32F32_4x4x1", Family::kF32, Panel(Scalar::kF32),
+     Panel(Scalar::kF32), kTile, kTile, /*max_cols=*/0,
+     PackPortable_F32_F32_4x1, PackPortable_F32_F32_4x1,
+     Run<float, float, float>},
+    {"Portable_F64F64_4x4x1", Family::kF64, Panel(Scalar::kF64),
+     Panel(Scalar::kF64), kTile, kTile, /*max_cols=*/0,
+     PackPortable_F64_F64_4x1, PackPortable_F64_F64_4x1,
+     Run<double, double, double>},
+};
+
+}  // namespace
+
+KernelTable PortableKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like
