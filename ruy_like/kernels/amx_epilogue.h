@@ -22,6 +22,27 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
+// The multipliers of 16 rows, kept from one portion to the next.
+union KeptScaler {
+  Scaler<Simd512, Scaling::kIdentity> identity;
+  Scaler<Simd512, Scaling::kNegative> negative;
+  Scaler<Simd512, Scaling::kUpToZero> up_to_zero;
+  Scaler<Simd512, Scaling::kSaturating> saturating;
+};
+
+template <Scaling kScaling>
+RUY_LIKE_ALWAYS_INLINE Scaler<Simd512, kScaling>& Get(KeptScaler& kept) {
+  if constexpr (kScaling == Scaling::kIdentity) {
+    return kept.identity;
+  } else if constexpr (kScaling == Scaling::kNegative) {
+    return kept.negative;
+  } else if constexpr (kScaling == Scaling::kUpToZero) {
+    return kept.up_to_zero;
+  } else {
+    return kept.saturating;
+  }
+}
+
 // A block's accumulators that wait for their epilogue. The work is counted in
 // units: vectors of 16 rows of one column where dst's rows are contiguous and
 // one multiplier serves a row, else 16 x 16 squares.
@@ -37,10 +58,9 @@ struct PendingBlock {
   int rows, cols;
   ptrdiff_t row0, col0;
   int units_left;
-  int portion;   // units per RunPortion()
-  int row, col;  // first element that is not done, relative to the block
-  // The Scaler of rows row..row+15, kept between portions.
-  alignas(64) int32_t scaler[7 * Simd512::kLanes];
+  int portion;        // units per RunPortion()
+  int row, col;       // first element that is not done, relative to the block
+  KeptScaler scaler;  // of rows row..row+15
 };
 
 // Down the columns of one vector of rows, then on to the next 16 rows.
@@ -54,10 +74,11 @@ void RunVectors(PendingBlock* p, int units) {
   while (units > 0) {
     const int rows_left = p->rows - p->row;
     const int n = rows_left < V::kLanes ? rows_left : V::kLanes;
-    Scaler<V, kScaling> scaler;
-    static_assert(sizeof(scaler) <= sizeof(p->scaler), "no room to keep it");
-    if (kScaling != Scaling::kIdentity && p->col == 0) {
-      if (e.per_channel) {
+    if (p->col == 0) {
+      Scaler<V, kScaling>& scaler = Get<kScaling>(p->scaler);
+      if (kScaling == Scaling::kIdentity) {
+        // Nothing to prepare, and the pointers may be null.
+      } else if (e.per_channel) {
         const V::Mask mask = V::FirstLanes(n);
         const ptrdiff_t row = p->row0 + p->row;
         scaler.Prepare(V::LoadMasked(e.fixedpoint + row, mask),
@@ -65,10 +86,8 @@ void RunVectors(PendingBlock* p, int units) {
       } else {
         scaler.Prepare(V::Set(e.fixedpoint[0]), V::Set(e.exponent[0]));
       }
-      __builtin_memcpy(p->scaler, &scaler, sizeof(scaler));
-    } else {
-      __builtin_memcpy(&scaler, p->scaler, sizeof(scaler));
     }
+    const Scaler<V, kScaling> scaler = Get<kScaling>(p->scaler);
     const int cols_left = p->cols - p->col;
     const int cols = cols_left < units ? cols_left : units;
     const int32_t* acc = p->acc + p->col * p->acc_rows + p->row;

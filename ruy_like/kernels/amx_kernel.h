@@ -138,7 +138,9 @@ struct TileBlockKernel {
     }
   }
 
-  static void Run(const TileBlock& block, PendingBlock* pending) {
+  // Not inlined: thirty-six copies in one caller leave it no registers.
+  __attribute__((noinline)) static void Run(const TileBlock& block,
+                                            PendingBlock* pending) {
     Start<0, 0>(block);
     Start<0, 1>(block);
     Start<0, 2>(block);
@@ -148,14 +150,18 @@ struct TileBlockKernel {
     const RhsGroup& g = *block.rhs;
     const char* rhs = g.data;
     const char* lhs = block.lhs;
+    // Tile loads count as reading and writing all of memory, so what the loop
+    // needs is copied out of it.
+    const ptrdiff_t rhs_tile = g.tile_bytes;
+    const ptrdiff_t rhs_col = g.col_bytes;
+    const ptrdiff_t rhs_step = g.step_bytes;
     const ptrdiff_t lhs_panel = block.lhs_panel_bytes;
-    for (ptrdiff_t step = 0; step < g.steps; ++step) {
-      Step(rhs, g.tile_bytes, g.col_bytes, lhs, lhs_panel);
-      for (int c = block.prefetch_begin; c < block.prefetch_end; ++c) {
-        _mm_prefetch(ColumnAddress(*block.next_rhs, c, step), _MM_HINT_T1);
-      }
+    for (ptrdiff_t steps = g.steps; steps > 0; --steps) {
+      Step(rhs, rhs_tile, rhs_col, lhs, lhs_panel);
+      PrefetchColumns(*block.next_rhs, block.prefetch_begin, block.prefetch_end,
+                      g.steps - steps);
       RunPortion(pending);
-      rhs += g.step_bytes;
+      rhs += rhs_step;
       lhs += 1024;
     }
     if (g.tail != nullptr) {

@@ -40,6 +40,17 @@ RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsGroup& g, int c,
          step * g.step_bytes;
 }
 
+// Pulls one step of columns begin..end-1 into L2.
+RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const RhsGroup& g, int begin,
+                                            int end, ptrdiff_t step) {
+  const char* p = ColumnAddress(g, begin, step);
+  for (int c = begin; c < end; ++c) {
+    _mm_prefetch(p, _MM_HINT_T1);
+    p += g.col_bytes;
+    if (c == 15) p += g.tile_bytes - 16 * g.col_bytes;
+  }
+}
+
 // The group that starts at column `col0`, a multiple of 32; empty behind the
 // last one. Its tail is yet to be made.
 RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind, ptrdiff_t col0) {
