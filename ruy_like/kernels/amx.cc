@@ -1,0 +1,37 @@
+// Back-end: kernels of the AMX path. Families not listed are the
+// AVX-512-VNNI path's, which every processor with AMX has.
+#include "ruy_like/kernels/amx_kernel.h"
+#include "ruy_like/kernels/amx_tile.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// The lhs always becomes int8 (a kernel with an unsigned lhs would only save
+// the flip while packing, which is free). Width, group and depth_multiple mean
+// nothing for a side in place.
+constexpr PanelFormat kLhs = {Scalar::kI8, false, 16, 4, 64};
+constexpr PanelFormat kInPlaceS8 = {Scalar::kI8, true, 0, 0, 0};
+constexpr PanelFormat kInPlaceU8 = {Scalar::kU8, true, 0, 0, 0};
+constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
+
+constexpr Kernel kKernels[] = {
+    {"Amx_S8S8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceS8, 32, 32, 0,
+     PackAvx512_8_S8_16x4, nullptr, RunAmx<HardwareTiles, RhsKind::kInPlaceS8>},
+    {"Amx_S8U8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceU8, 32, 32, 0,
+     PackAvx512_8_S8_16x4, nullptr, RunAmx<HardwareTiles, RhsKind::kInPlaceU8>},
+    {"Amx_S8S8_32x32x64", Family::k8x8, kLhs, kPackedS8, 32, 32, 0,
+     PackAvx512_8_S8_16x4, PackAvx512_8_S8_16x64,
+     RunAmx<HardwareTiles, RhsKind::kPackedS8>},
+};
+
+}  // namespace
+
+KernelTable AmxKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

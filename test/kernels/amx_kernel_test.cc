@@ -1,0 +1,628 @@
+// The AMX kernels against kernel.h's formulas.
+//
+// Where there is no AMX, the kernel's source runs over an emulated tile unit
+// (amx_emulated.h), which also tells of anything a real unit would trap for.
+// Where there is, the real table runs the same cases.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ruy_like/cpu_features.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "test/kernels/amx_emulated.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+bool Has(Path path) { return (DetectedPaths() & path) != Path::kNone; }
+
+// Memory that ends right before a page that must not be touched.
+template <typename T>
+class Guarded {
+ public:
+  // `alignment` (bytes) of the first element: the end is off the guard page by
+  // less than that.
+  explicit Guarded(ptrdiff_t count, size_t alignment = sizeof(T)) {
+    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t bytes = (count * sizeof(T) + alignment - 1) & ~(alignment - 1);
+    const size_t room = (bytes + page - 1) / page * page;
+    map_bytes_ = room + page;
+    map_ = static_cast<char*>(mmap(nullptr, map_bytes_, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_NE(map_, MAP_FAILED);
+    EXPECT_EQ(mprotect(map_ + room, page, PROT_NONE), 0);
+    data_ = reinterpret_cast<T*>(map_ + room - bytes);
+    count_ = count;
+  }
+  ~Guarded() { munmap(map_, map_bytes_); }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+
+  T* data() { return data_; }
+  T& operator[](ptrdiff_t i) { return data_[i]; }
+  ptrdiff_t count() const { return count_; }
+
+ private:
+  char* map_;
+  size_t map_bytes_;
+  T* data_;
+  ptrdiff_t count_;
+};
+
+enum class Values { kRandom, kAllLowest, kAllHighest, kAlternating };
+
+// One problem, as the middle-end would state it.
+struct Case {
+  int rows = 1, cols = 1, depth = 1;
+  std::vector<int> passes;  // depth of each; empty: all in one
+  Values values = Values::kRandom;
+  int32_t lhs_zero_point = 0, rhs_zero_point = 0, dst_zero_point = 0;
+  Scalar dst = Scalar::kI8;
+  bool dst_row_major = false;
+  int dst_gap = 0;  // elements between the end of a column and the next one
+  int rhs_gap = 0;  // bytes between in-place columns
+  bool channels_are_rows = true;
+  bool per_channel = true;
+  bool bias = true;
+  int min_exponent = -8, max_exponent = -1;
+  bool narrow_clamp = false;
+  bool default_multiplier = false;
+  uint32_t seed = 1;
+};
+
+std::string Describe(const Case& c) {
+  std::string s = std::to_string(c.rows) + "x" + std::to_string(c.depth) + "x" +
+                  std::to_string(c.cols) + " passes";
+  for (int pass : c.passes) s += " " + std::to_string(pass);
+  return s + " zero points " + std::to_string(c.lhs_zero_point) + " " +
+         std::to_string(c.rhs_zero_point) + " dst " +
+         std::to_string(static_cast<int>(c.dst)) +
+         (c.dst_row_major ? " row-major" : " column-major") + " channels " +
+         (c.channels_are_rows ? "rows" : "columns") +
+         (c.per_channel ? "" : " (one multiplier)") + (c.bias ? " bias" : "") +
+         " exponents " + std::to_string(c.min_exponent) + ".." +
+         std::to_string(c.max_exponent) + " seed " + std::to_string(c.seed);
+}
+
+int DstBytes(Scalar dst) {
+  return dst == Scalar::kI32 ? 4 : dst == Scalar::kI16 ? 2 : 1;
+}
+
+int64_t Load(const char* p, Scalar type) {
+  switch (type) {
+    case Scalar::kI8:
+      return *reinterpret_cast<const int8_t*>(p);
+    case Scalar::kU8:
+      return *reinterpret_cast<const uint8_t*>(p);
+    case Scalar::kI16: {
+      int16_t x;
+      memcpy(&x, p, sizeof(x));
+      return x;
+    }
+    default: {
+      int32_t x;
+      memcpy(&x, p, sizeof(x));
+      return x;
+    }
+  }
+}
+
+// The case's data and its expected result.
+class Problem {
+ public:
+  Problem(const Case& c, const Kernel& kernel)
+      : c_(c),
+        kernel_(kernel),
+        random_(c.seed),
+        padded_depth_((c.depth + 63) / 64 * 64),
+        rhs_stride_(kernel.rhs.in_place ? c.depth + c.rhs_gap : padded_depth_),
+        lhs_(Padded(c.rows, 16) * padded_depth_, 64),
+        rhs_(kernel.rhs.in_place ? (c.cols - 1) * rhs_stride_ + c.depth
+                                 : Padded(c.cols, 16) * padded_depth_,
+             kernel.rhs.in_place ? 1 : 64),
+        channels_(c.channels_are_rows ? c.rows : c.cols),
+        bias_(channels_),
+        fixedpoint_(c.per_channel ? channels_ : 1),
+        exponent_(c.per_channel ? channels_ : 1),
+        lhs_sums_(c.rows),
+        rhs_sums_(c.cols),
+        dst_stride_((c.dst_row_major ? c.cols : c.rows) + c.dst_gap),
+        dst_(((c.dst_row_major ? c.rows : c.cols) - 1) * dst_stride_ +
+             (c.dst_row_major ? c.cols : c.rows)) {
+    FillOperands();
+    FillEpilogue();
+  }
+
+  // Bytes of one element are DstBytes of the room for four.
+  void RunAndCheck() {
+    const int bytes = DstBytes(c_.dst);
+    Guarded<char> dst(dst_ * bytes, bytes);
+    memset(dst.data(), 0x5a, dst.count());
+    e_.dst = dst.data();
+    Run();
+    ptrdiff_t written = 0;
+    for (int col = 0; col < c_.cols; ++col) {
+      for (int row = 0; row < c_.rows; ++row) {
+        const ptrdiff_t i = row * e_.dst_row_stride + col * e_.dst_col_stride;
+        ASSERT_EQ(Load(dst.data() + i * bytes, c_.dst), Expected(row, col))
+            << "at " << row << ", " << col;
+        memset(dst.data() + i * bytes, 0x5a, bytes);
+        ++written;
+      }
+    }
+    ASSERT_EQ(written, ptrdiff_t{c_.rows} * c_.cols);
+    for (ptrdiff_t i = 0; i < dst.count(); ++i) {
+      ASSERT_EQ(dst[i], 0x5a) << "gap of dst written, byte " << i;
+    }
+  }
+
+ private:
+  static ptrdiff_t Padded(ptrdiff_t n, ptrdiff_t to) {
+    return (n + to - 1) / to * to;
+  }
+
+  int RandomInt(int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random_);
+  }
+
+  int Value(int low, int high, ptrdiff_t i) {
+    switch (c_.values) {
+      case Values::kAllLowest:
+        return low;
+      case Values::kAllHighest:
+        return high;
+      case Values::kAlternating:
+        return i % 2 == 0 ? low : high;
+      default:
+        return RandomInt(low, high);
+    }
+  }
+
+  // Position in a packed panel, as kernel.h draws it.
+  ptrdiff_t Packed(ptrdiff_t k, ptrdiff_t w, int group) const {
+    return w / 16 * 16 * padded_depth_ + k / group * 16 * group +
+           w % 16 * group + k % group;
+  }
+
+  void FillOperands() {
+    for (ptrdiff_t i = 0; i < rhs_.count(); ++i) {
+      // What lies between in-place columns must not matter.
+      rhs_[i] = kernel_.rhs.in_place ? static_cast<char>(RandomInt(0, 255)) : 0;
+    }
+    memset(lhs_.data(), 0, lhs_.count());
+    lhs_values_.resize(ptrdiff_t{c_.rows} * c_.depth);
+    rhs_values_.resize(ptrdiff_t{c_.cols} * c_.depth);
+    for (int w = 0; w < c_.rows; ++w) {
+      uint32_t sum = 0;
+      for (int k = 0; k < c_.depth; ++k) {
+        const int x = Value(-128, 127, k);
+        lhs_values_[ptrdiff_t{w} * c_.depth + k] = x;
+        lhs_[Packed(k, w, 4)] = static_cast<char>(x);
+        sum += static_cast<uint32_t>(x);
+      }
+      lhs_sums_[w] = static_cast<int32_t>(sum);
+    }
+    const bool is_unsigned = kernel_.rhs.scalar == Scalar::kU8;
+    for (int w = 0; w < c_.cols; ++w) {
+      uint32_t sum = 0;
+      for (int k = 0; k < c_.depth; ++k) {
+        const int x = is_unsigned ? Value(0, 255, k) : Value(-128, 127, k);
+        rhs_values_[ptrdiff_t{w} * c_.depth + k] = x;
+        rhs_[kernel_.rhs.in_place ? w * rhs_stride_ + k : Packed(k, w, 64)] =
+            static_cast<char>(x);
+        sum += static_cast<uint32_t>(x);
+      }
+      rhs_sums_[w] = static_cast<int32_t>(sum);
+      rhs_sum_values_.push_back(sum);
+    }
+  }
+
+  void FillEpilogue() {
+    std::uniform_int_distribution<int32_t> any(
+        std::numeric_limits<int32_t>::min());
+    for (ptrdiff_t i = 0; i < bias_.count(); ++i) {
+      bias_[i] = c_.seed % 4 == 0 ? any(random_) : RandomInt(-5000, 5000);
+    }
+    for (ptrdiff_t i = 0; i < fixedpoint_.count(); ++i) {
+      fixedpoint_[i] = c_.default_multiplier
+                           ? 1 << 30
+                           : RandomInt(c_.seed % 8 == 0 ? 0 : 1 << 30,
+                                       std::numeric_limits<int32_t>::max());
+      exponent_[i] = c_.default_multiplier
+                         ? 1
+                         : RandomInt(c_.min_exponent, c_.max_exponent);
+    }
+    e_ = EpilogueArgs();
+    e_.dst_row_stride = c_.dst_row_major ? dst_stride_ : 1;
+    e_.dst_col_stride = c_.dst_row_major ? 1 : dst_stride_;
+    e_.dst_scalar = c_.dst;
+    e_.channels_are_rows = c_.channels_are_rows;
+    e_.per_channel = c_.per_channel;
+    e_.max_exponent =
+        static_cast<int8_t>(c_.default_multiplier ? 1 : c_.max_exponent);
+    e_.bias = c_.bias ? bias_.data() : nullptr;
+    if (c_.dst != Scalar::kI32) {
+      e_.fixedpoint = fixedpoint_.data();
+      e_.exponent = exponent_.data();
+    }
+    if (c_.rhs_zero_point != 0) e_.lhs_sums = lhs_sums_.data();
+    if (c_.lhs_zero_point != 0 && !kernel_.rhs.in_place) {
+      e_.rhs_sums = rhs_sums_.data();
+    }
+    e_.lhs_zero_point = c_.lhs_zero_point;
+    e_.rhs_zero_point = c_.rhs_zero_point;
+    e_.zero_point_product =
+        static_cast<int32_t>(static_cast<uint32_t>(c_.depth) *
+                             static_cast<uint32_t>(c_.lhs_zero_point) *
+                             static_cast<uint32_t>(c_.rhs_zero_point));
+    e_.dst_zero_point = c_.dst_zero_point;
+    switch (c_.dst) {
+      case Scalar::kI8:
+        e_.clamp_min = -128, e_.clamp_max = 127;
+        break;
+      case Scalar::kU8:
+        e_.clamp_min = 0, e_.clamp_max = 255;
+        break;
+      case Scalar::kI16:
+        e_.clamp_min = -32768, e_.clamp_max = 32767;
+        break;
+      default:
+        e_.clamp_min = std::numeric_limits<int32_t>::min();
+        e_.clamp_max = std::numeric_limits<int32_t>::max();
+    }
+    if (c_.narrow_clamp) {
+      e_.clamp_min = c_.dst == Scalar::kU8 ? 17 : -33;
+      e_.clamp_max = 90;
+    }
+  }
+
+  void Run() {
+    std::vector<int> passes = c_.passes;
+    if (passes.empty()) passes = {c_.depth};
+    std::unique_ptr<Guarded<int32_t>> accum;
+    if (passes.size() > 1) {
+      accum = std::make_unique<Guarded<int32_t>>(
+          Padded(c_.rows, kernel_.tile_rows) *
+              Padded(c_.cols, kernel_.tile_cols),
+          64);
+    }
+    int depth0 = 0;
+    for (size_t pass = 0; pass < passes.size(); ++pass) {
+      ASSERT_EQ(depth0 % 64, 0);
+      KernelArgs args = {};
+      args.lhs = lhs_.data() + ptrdiff_t{depth0} * 16;
+      args.rhs =
+          rhs_.data() + ptrdiff_t{depth0} * (kernel_.rhs.in_place ? 1 : 16);
+      args.lhs_stride_bytes = 16 * padded_depth_;
+      args.rhs_stride_bytes =
+          kernel_.rhs.in_place ? rhs_stride_ : 16 * padded_depth_;
+      args.rows = c_.rows;
+      args.cols = c_.cols;
+      args.depth =
+          kernel_.rhs.in_place ? passes[pass] : Padded(passes[pass], 64);
+      args.first_pass = pass == 0;
+      args.last_pass = pass + 1 == passes.size();
+      args.accum = accum == nullptr ? nullptr : accum->data();
+      args.epilogue = &e_;
+      kernel_.run(&args);
+      depth0 += passes[pass];
+    }
+    ASSERT_EQ(depth0, c_.depth);
+  }
+
+  int64_t Expected(int row, int col) const {
+    uint32_t acc = static_cast<uint32_t>(e_.zero_point_product);
+    const int* lhs = lhs_values_.data() + ptrdiff_t{row} * c_.depth;
+    const int* rhs = rhs_values_.data() + ptrdiff_t{col} * c_.depth;
+    for (int k = 0; k < c_.depth; ++k) {
+      acc += static_cast<uint32_t>(lhs[k] * rhs[k]);
+    }
+    const int channel = c_.channels_are_rows ? row : col;
+    if (c_.bias) {
+      acc +=
+          static_cast<uint32_t>(static_cast<const int32_t*>(e_.bias)[channel]);
+    }
+    acc -= static_cast<uint32_t>(c_.lhs_zero_point) * rhs_sum_values_[col];
+    if (e_.lhs_sums != nullptr) {
+      acc -= static_cast<uint32_t>(c_.rhs_zero_point) *
+             static_cast<uint32_t>(e_.lhs_sums[row]);
+    }
+    int64_t scaled = static_cast<int32_t>(acc);
+    if (c_.dst != Scalar::kI32) {
+      const int i = c_.per_channel ? channel : 0;
+      const int exponent = e_.exponent[i];
+      scaled = (scaled * e_.fixedpoint[i] + (int64_t{1} << (30 - exponent))) >>
+               (31 - exponent);
+      scaled = std::min<int64_t>(scaled, std::numeric_limits<int32_t>::max());
+      scaled = std::max<int64_t>(scaled, std::numeric_limits<int32_t>::min());
+    }
+    return std::min<int64_t>(
+        std::max<int64_t>(scaled + e_.dst_zero_point, e_.clamp_min),
+        e_.clamp_max);
+  }
+
+  const Case c_;
+  const Kernel& kernel_;
+  std::mt19937 random_;
+  const ptrdiff_t padded_depth_;
+  const ptrdiff_t rhs_stride_;
+  Guarded<char> lhs_, rhs_;
+  const int channels_;
+  Guarded<int32_t> bias_, fixedpoint_, exponent_, lhs_sums_, rhs_sums_;
+  const ptrdiff_t dst_stride_;
+  const ptrdiff_t dst_;  // elements
+  std::vector<int> lhs_values_, rhs_values_;
+  std::vector<uint32_t> rhs_sum_values_;
+  EpilogueArgs e_;
+};
+
+// An entry of one of the two tables.
+struct Param {
+  bool emulated;
+  int index;
+  const char* name;
+};
+
+class AmxKernelTest : public testing::TestWithParam<Param> {
+ protected:
+  void SetUp() override {
+    if (GetParam().emulated) {
+      if (!Has(Path::kAvx512Vnni)) {
+        GTEST_SKIP() << "the emulation needs a machine with AVX-512-VNNI";
+      }
+      table_ = EmulatedAmxKernels();
+    } else {
+      if (!Has(Path::kAmx)) {
+        GTEST_SKIP() << "NO AMX HERE: only the emulated kernels are tested";
+      }
+      table_ = AmxKernels();
+    }
+    ResetAmxEmulation();
+    ASSERT_LT(GetParam().index, table_.count);
+  }
+
+  const Kernel& kernel() const { return table_.kernels[GetParam().index]; }
+
+  // Fills in what is left open of `c` from its seed.
+  static void Vary(Case* c) {
+    std::mt19937 random(c->seed * 7919);
+    const auto pick = [&random](int n) {
+      return std::uniform_int_distribution<int>(0, n - 1)(random);
+    };
+    const Scalar dsts[] = {Scalar::kI8, Scalar::kU8, Scalar::kI16,
+                           Scalar::kI32};
+    const int32_t zero_points[] = {0, 0, 0, 5, -128, 127, 128, 255};
+    const int exponents[][2] = {{-9, -1},  {-6, 0},    {0, 0},
+                                {-31, 30}, {-31, -20}, {1, 8}};
+    c->dst = dsts[pick(4)];
+    c->lhs_zero_point = zero_points[pick(6)];
+    c->rhs_zero_point = zero_points[pick(8)];
+    c->dst_zero_point = c->dst == Scalar::kI8   ? pick(256) - 128
+                        : c->dst == Scalar::kU8 ? pick(256)
+                                                : 0;
+    c->dst_row_major = pick(4) == 0;
+    c->dst_gap = pick(2) * pick(70);
+    c->rhs_gap = pick(2) * pick(130);
+    c->channels_are_rows = pick(3) != 0;
+    c->per_channel = pick(4) != 0;
+    c->bias = pick(3) != 0;
+    const int* range = exponents[pick(6)];
+    c->min_exponent = range[0];
+    c->max_exponent = range[1];
+    c->narrow_clamp = pick(4) == 0;
+    c->default_multiplier = pick(12) == 0;
+    if (c->default_multiplier) c->per_channel = pick(2) == 0;
+  }
+
+  void Check(const Case& c) {
+    SCOPED_TRACE(Describe(c));
+    ResetAmxEmulation();
+    Problem(c, kernel()).RunAndCheck();
+    if (!GetParam().emulated) return;
+    const AmxEmulation& unit = GetAmxEmulation();
+    ASSERT_EQ(unit.fault, nullptr) << unit.fault;
+    ASSERT_FALSE(unit.configured) << "tiles not released";
+    ASSERT_GT(unit.products, 0);
+  }
+
+  KernelTable table_ = {nullptr, 0};
+};
+
+TEST_P(AmxKernelTest, Edges) {
+  uint32_t seed = 0;
+  for (int rows : {1, 15, 16, 17, 31, 32, 33, 47, 49, 64, 65, 97}) {
+    for (int cols : {1, 2, 15, 16, 17, 31, 32, 33, 48, 49, 65}) {
+      for (int depth : {1, 4, 63, 64, 65, 127, 192, 250}) {
+        Case c;
+        c.rows = rows, c.cols = cols, c.depth = depth;
+        c.seed = ++seed;
+        Vary(&c);
+        Check(c);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Every mixture of the options of the epilogue, on a shape with all kinds of
+// tile blocks but for one.
+TEST_P(AmxKernelTest, Epilogues) {
+  for (uint32_t seed = 1; seed <= 1500; ++seed) {
+    Case c;
+    c.rows = seed % 3 == 0 ? 50 : 83, c.cols = seed % 2 == 0 ? 37 : 20;
+    c.depth = 70;
+    c.seed = seed;
+    Vary(&c);
+    Check(c);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Long rows of tile blocks, so that portions of a pending block end anywhere,
+// and all three choices of streaming loads.
+TEST_P(AmxKernelTest, ManyBlocks) {
+  uint32_t seed = 77;
+  int64_t streaming = 0;
+  for (int rows : {20, 100, 300}) {
+    for (int cols : {5, 75, 200}) {
+      for (int depth : {33, 320, 1111}) {
+        Case c;
+        c.rows = rows, c.cols = cols, c.depth = depth;
+        c.seed = ++seed;
+        Vary(&c);
+        Check(c);
+        if (HasFatalFailure()) return;
+        const AmxEmulation& unit = GetAmxEmulation();
+        if (GetParam().emulated) {
+          EXPECT_LE(unit.configurations, 2);
+          const bool fits = (rows + 32) * depth <= 40 * 1024;
+          if (rows > 32 && fits) {
+            EXPECT_EQ(unit.streaming_loads, 0);
+          }
+          streaming += unit.streaming_loads;
+        }
+      }
+    }
+  }
+  if (GetParam().emulated) {
+    EXPECT_GT(streaming, 0);
+  }
+}
+
+TEST_P(AmxKernelTest, DepthPasses) {
+  uint32_t seed = 500;
+  for (int rows : {1, 16, 33, 64, 90}) {
+    for (int cols : {1, 16, 17, 40, 70}) {
+      for (const std::vector<int>& passes :
+           {std::vector<int>{64, 64}, {64, 1}, {128, 64, 77}, {192, 320}}) {
+        for (int i = 0; i < 4; ++i) {
+          Case c;
+          c.rows = rows, c.cols = cols, c.passes = passes;
+          c.depth = 0;
+          for (int pass : passes) c.depth += pass;
+          c.seed = ++seed;
+          Vary(&c);
+          Check(c);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AmxKernelTest, ExtremeValues) {
+  uint32_t seed = 900;
+  for (Values values :
+       {Values::kAllLowest, Values::kAllHighest, Values::kAlternating}) {
+    for (int depth : {64, 100, 3000}) {
+      for (int i = 0; i < 8; ++i) {
+        Case c;
+        c.rows = 35, c.cols = 34, c.depth = depth;
+        c.values = values;
+        c.seed = ++seed;
+        Vary(&c);
+        Check(c);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Accumulators that wrap around: 140,000 * 128 * 128 > 2^31.
+TEST_P(AmxKernelTest, DeepWraps) {
+  for (Scalar dst : {Scalar::kI32, Scalar::kI8}) {
+    Case c;
+    c.rows = 17, c.cols = 3, c.depth = 140000;
+    c.values = Values::kAllLowest;
+    c.dst = dst;
+    c.lhs_zero_point = 3;
+    c.min_exponent = -20, c.max_exponent = -14;
+    Check(c);
+  }
+}
+
+std::vector<Param> Params() {
+  std::vector<Param> params;
+  for (bool emulated : {true, false}) {
+    params.push_back({emulated, 0, "s8_in_place"});
+    params.push_back({emulated, 1, "u8_in_place"});
+    params.push_back({emulated, 2, "s8_packed"});
+  }
+  return params;
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, AmxKernelTest, testing::ValuesIn(Params()),
+                         [](const testing::TestParamInfo<Param>& info) {
+                           return std::string(info.param.emulated ? "emulated_"
+                                                                  : "amx_") +
+                                  info.param.name;
+                         });
+
+// The emulation stands in for the table of the real path: same formats.
+TEST(AmxTableTest, EmulationHasTheSameKernels) {
+  const KernelTable real = AmxKernels();
+  const KernelTable emulated = EmulatedAmxKernels();
+  ASSERT_EQ(real.count, emulated.count);
+  for (int i = 0; i < real.count; ++i) {
+    const Kernel& a = real.kernels[i];
+    const Kernel& b = emulated.kernels[i];
+    SCOPED_TRACE(a.name);
+    EXPECT_EQ("Emulated" + std::string(a.name), b.name);
+    EXPECT_EQ(a.family, b.family);
+    for (auto side : {&Kernel::lhs, &Kernel::rhs}) {
+      EXPECT_EQ((a.*side).scalar, (b.*side).scalar);
+      EXPECT_EQ((a.*side).in_place, (b.*side).in_place);
+      EXPECT_EQ((a.*side).width, (b.*side).width);
+      EXPECT_EQ((a.*side).group, (b.*side).group);
+      EXPECT_EQ((a.*side).depth_multiple, (b.*side).depth_multiple);
+    }
+    EXPECT_EQ(a.tile_rows, b.tile_rows);
+    EXPECT_EQ(a.tile_cols, b.tile_cols);
+    EXPECT_EQ(a.max_cols, b.max_cols);
+    EXPECT_EQ(a.pack_lhs == nullptr, a.lhs.in_place);
+    EXPECT_EQ(a.pack_rhs == nullptr, a.rhs.in_place);
+  }
+}
+
+// The emulation can fail: each of its checks is met by a mistake.
+TEST(AmxEmulationTest, TellsOfEveryMistake) {
+  if (!Has(Path::kAvx512Vnni)) GTEST_SKIP() << "needs AVX-512-VNNI";
+  const char* faults[] = {
+      "palette is not 1",
+      "reserved bytes set",
+      "tile too large",
+      "tile too large",
+      "tile with rows but no bytes or the reverse",
+      "configures a tile that there is not",
+      "rows of C and A differ",
+      "columns of C and B differ",
+      "depths of A and B differ",
+      "tile is not configured",
+      "tile instruction without configuration",
+      "tile instruction without configuration",
+      "product with the same tile twice",
+  };
+  int mistake = 0;
+  for (const char* fault : faults) {
+    const char* seen = FaultOfMistake(mistake);
+    ASSERT_NE(seen, nullptr) << fault;
+    EXPECT_STREQ(seen, fault);
+    ++mistake;
+  }
+  EXPECT_EQ(FaultOfMistake(mistake), nullptr);
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
