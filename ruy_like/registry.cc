@@ -117,8 +117,7 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
 
 std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
                    bool swap_sides) {
-  const char* obstacle =
-      Obstacle(kernel, swap_sides ? Swapped(query) : query);
+  const char* obstacle = Obstacle(kernel, swap_sides ? Swapped(query) : query);
   return obstacle == nullptr ? "" : obstacle;
 }
 
