@@ -1,0 +1,118 @@
+// Middle-end: how a product is cut into blocks, and in which order they run.
+//
+// Called by tr_mul.cc. Pure functions of shapes, formats and cache sizes: no
+// state, no machine detection, no data. They assume sizes that were validated
+// (> 0, products of two of them fit ptrdiff_t).
+//
+// ## Model
+//
+// A block is block_rows x block_cols of dst. One thread runs it in passes of
+// depth_block levels:
+//
+//                  block_cols
+//              +----+----+----+----+
+//              | rhs panel: stays  |  depth_block     for each pass over depth:
+//              | in L1 while lhs   |                    for each rhs panel:
+//              | panels stream by  |                      for each lhs panel:
+//              +----+----+----+----+                        micro-kernel
+//   +--------+ +----+----+----+----+
+//   |lhs     | |                   |  accumulators: kept in registers when
+//   |panels: | |        dst        |  there is one pass, else saved between
+//   |L2      | |                   |  passes in block_rows x block_cols scratch
+//   +--------+ +----+----+----+----+
+//   depth_block
+//
+// so the lhs panels of a block should fill at most half of L2, one rhs panel at
+// most half of L1d, and with several passes the accumulators half of L2.
+// Blocks are dealt out in the order of BlockAt, which keeps to one row of
+// blocks (its lhs stays in L2) while walking to and fro over as many columns of
+// blocks as have their rhs panels in L3.
+#ifndef RUY_LIKE_BLOCK_MAP_H_
+#define RUY_LIKE_BLOCK_MAP_H_
+
+#include <cstddef>
+
+namespace ruy_like {
+
+struct BlockMapParams {
+  // dst's shape, and the padded depth.
+  std::ptrdiff_t rows, cols, depth;
+  // Bytes of one element of each packed side, and of an accumulator.
+  int lhs_element_bytes, rhs_element_bytes, accum_bytes;
+  // Micro-tile of the kernel; panel widths of the packed sides (1 for a side
+  // that is read in place). Blocks begin at multiples of both.
+  int tile_rows, tile_cols;
+  int lhs_panel_width, rhs_panel_width;
+  // depth_block is a multiple of this. 0: depth must not be split.
+  int depth_multiple;
+  // Threads that will run blocks; >= 1.
+  int thread_count;
+  // Data caches: bytes of L1 and L2 that one core has for itself, and its share
+  // of L3. 0: none, or not known (then 32 KiB, 512 KiB, L2's size are assumed).
+  std::ptrdiff_t l1d_bytes, l2_bytes, l3_bytes;
+  // Rough speed of the kernel on one core, multiply-adds per nanosecond, within
+  // a factor of 2 or 3. 0: not known (kDefaultMacsPerNs). Only
+  // ChooseThreadCount looks at it.
+  int macs_per_ns;
+};
+
+// Along rows (and likewise columns) there are row_blocks ranges of row_unit
+// multiples, as even as possible: the first ones are one unit larger than the
+// rest, if any, and only the last may end in a part of a unit.
+struct BlockMap {
+  std::ptrdiff_t rows, cols;
+  // Blocks begin and end at multiples of these (or at the matrix's edge).
+  std::ptrdiff_t row_unit, col_unit;
+  std::ptrdiff_t row_blocks, col_blocks;
+  // Sizes of the largest block: multiples of the units, even where that is more
+  // than the matrix has.
+  std::ptrdiff_t block_rows, block_cols;
+  // Levels per pass: the whole depth, or a multiple of depth_multiple. The last
+  // pass may have fewer.
+  std::ptrdiff_t depth_block;
+  // Columns of blocks that are walked before the next such group is begun;
+  // col_blocks where all of the rhs fits L3.
+  std::ptrdiff_t group_cols;
+};
+
+struct BlockPosition {
+  std::ptrdiff_t row_block, col_block;
+};
+
+// Part of dst: [start, end) in each direction.
+struct BlockExtent {
+  std::ptrdiff_t start_row, end_row, start_col, end_col;
+};
+
+// Threads, the caller included, that the product pays for: each gets at least
+// kMinThreadNs of estimated work, and at least one micro-tile. In [1,
+// max_threads]. Looks at neither thread_count nor the caches.
+int ChooseThreadCount(const BlockMapParams& params, int max_threads);
+
+// With one thread, blocks are cut for the caches alone. With more, there are at
+// least four blocks per thread as long as each has kMinBlockMacs multiply-adds.
+// depth_block depends on the depth, formats, tile and caches only, so that a
+// float result does not change with the other dimensions or the threads.
+BlockMap MakeBlockMap(const BlockMapParams& params);
+
+inline std::ptrdiff_t BlockCount(const BlockMap& map) {
+  return map.row_blocks * map.col_blocks;
+}
+
+// The index-th block to run: a bijection from [0, BlockCount) to positions.
+BlockPosition BlockAt(const BlockMap& map, std::ptrdiff_t index);
+
+BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
+
+// Below some 25,000 multiply-adds a block's launch (some 50 ns: counter, panel
+// pointers, kernel prologue) would be more than a tenth of its time.
+constexpr std::ptrdiff_t kMinBlockMacs = 50000;
+constexpr int kMinBlocksPerThread = 4;
+// Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
+// less than this much work on each side gains nothing that could be relied on.
+constexpr int kMinThreadNs = 1000;
+constexpr int kDefaultMacsPerNs = 200;
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BLOCK_MAP_H_

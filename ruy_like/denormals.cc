@@ -1,0 +1,51 @@
+#include "ruy_like/denormals.h"
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace ruy_like {
+namespace {
+
+#if defined(__SSE2__)
+
+constexpr std::uint64_t kFlushBits = 0x8040;  // FTZ: bit 15, DAZ: bit 6
+std::uint64_t ReadControl() { return _mm_getcsr(); }
+void WriteControl(std::uint64_t value) {
+  _mm_setcsr(static_cast<unsigned>(value));
+}
+
+#elif defined(__aarch64__)
+
+constexpr std::uint64_t kFlushBits = std::uint64_t{1} << 24;  // FZ
+std::uint64_t ReadControl() {
+  std::uint64_t value;
+  asm volatile("mrs %0, fpcr" : "=r"(value));
+  return value;
+}
+void WriteControl(std::uint64_t value) {
+  asm volatile("msr fpcr, %0" : : "r"(value));
+}
+
+#else
+
+constexpr std::uint64_t kFlushBits = 0;
+std::uint64_t ReadControl() { return 0; }
+void WriteControl(std::uint64_t) {}
+
+#endif
+
+}  // namespace
+
+// Reading the register is cheap, writing it drains the pipeline on some
+// processors: so write only what differs.
+ScopedSuppressDenormals::ScopedSuppressDenormals() : saved_(ReadControl()) {
+  const std::uint64_t wanted = saved_ | kFlushBits;
+  if (wanted != saved_) WriteControl(wanted);
+}
+
+ScopedSuppressDenormals::~ScopedSuppressDenormals() {
+  if (ReadControl() != saved_) WriteControl(saved_);
+}
+
+}  // namespace ruy_like
