@@ -47,8 +47,9 @@ class RUY_LIKE_EXPORT Context final {
   Path runtime_enabled_paths() const;
   void set_runtime_enabled_paths(Path paths);
 
-  // What the last successful Mul ran: the path whose kernel it took (several
-  // paths share kernels: see README.md), and the kernel's name, "" before the
+  // What the last successful Mul ran: the path that it took and the kernel's
+  // name, which names another path where the kernel is inherited from that one
+  // (AVX-512-VNNI has no float kernel of its own). kNone and "" before the
   // first product that was not empty.
   Path last_used_path() const;
   const char* last_used_kernel() const;

@@ -1,8 +1,10 @@
 #include "ruy_like/registry.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "ruy_like/cpu_features.h"
 #include "ruy_like/kernels/kernel_tables.h"
 
 namespace ruy_like {
@@ -14,13 +16,14 @@ using kernels::KernelTable;
 
 struct PathKernels {
   Path path;
+  CpuFeatures features;
   KernelTable (*table)();
 };
 
 // Worst first: the lines of paths.inc that this build compiles.
 constexpr PathKernels kPathKernels[] = {
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
-  {Path::k##Enum, &kernels::Enum##Kernels},
+  {Path::k##Enum, features, &kernels::Enum##Kernels},
 #include "ruy_like/compiled_paths.inc"
 #undef RUY_LIKE_PATH
 };
@@ -29,6 +32,12 @@ Family Swapped(Family family) {
   if (family == Family::k8x16) return Family::k16x8;
   if (family == Family::k16x8) return Family::k8x16;
   return family;
+}
+
+// A path also serves what it has no kernel of its own for: with the kernels of
+// every lower path whose instructions it includes, the best such path first.
+bool Inherits(const PathKernels& path, const PathKernels& from) {
+  return (from.features & ~path.features) == 0;
 }
 
 // The query as a kernel sees it when the sides are swapped.
@@ -98,15 +107,21 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
   const KernelQuery swapped = Swapped(query);
   // The narrow side belongs on the right; otherwise as dst lies.
   const bool try_swapped_first = query.rows < query.cols;
-  for (int i = static_cast<int>(std::size(kPathKernels)) - 1; i >= 0; --i) {
-    const PathKernels& entry = kPathKernels[i];
-    if ((permitted & entry.path) == Path::kNone) continue;
-    const KernelTable table = entry.table();
-    for (int k = 0; k < table.count; ++k) {
-      const Kernel& kernel = table.kernels[k];
-      for (const bool swap : {try_swapped_first, !try_swapped_first}) {
-        if (Obstacle(kernel, swap ? swapped : query) == nullptr) {
-          return KernelChoice{&kernel, entry.path, swap};
+  constexpr int kLast = static_cast<int>(std::size(kPathKernels)) - 1;
+  for (int i = kLast; i >= 0; --i) {
+    const PathKernels& path = kPathKernels[i];
+    if ((permitted & path.path) == Path::kNone) continue;
+    // The portable kernels (index 0) are not inherited: what comes to them
+    // should say so as its path.
+    for (int j = i; j >= std::min(i, 1); --j) {
+      if (!Inherits(path, kPathKernels[j])) continue;
+      const KernelTable table = kPathKernels[j].table();
+      for (int k = 0; k < table.count; ++k) {
+        const Kernel& kernel = table.kernels[k];
+        for (const bool swap : {try_swapped_first, !try_swapped_first}) {
+          if (Obstacle(kernel, swap ? swapped : query) == nullptr) {
+            return KernelChoice{&kernel, path.path, swap};
+          }
         }
       }
     }

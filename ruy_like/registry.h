@@ -16,8 +16,8 @@
 
 namespace ruy_like {
 
-// The kernels of one path as compiled into this build; empty for a path that is
-// not compiled in. `path` must be a single bit.
+// The kernels of one path's own as compiled into this build; empty for a path
+// that is not compiled in. `path` must be a single bit.
 kernels::KernelTable KernelsOf(Path path);
 
 // What selection depends on. Rows, columns and sides are as the caller of Mul
@@ -43,8 +43,10 @@ struct KernelChoice {
   bool swap_sides;
 };
 
-// The best permitted path that has a kernel for the query, and of its kernels
-// the first one that applies. Portable kernels apply to everything.
+// The best permitted path that has a kernel for the query, of its own or of a
+// lower path whose instructions it includes (whether that one is permitted or
+// not), and of its kernels the first one that applies. Portable kernels apply
+// to everything.
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
 
 // Why `kernel`, with or without swapped sides, does not serve the query; empty
