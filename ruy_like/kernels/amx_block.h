@@ -45,9 +45,10 @@ struct TileBlock {
   ptrdiff_t lhs_panel_bytes;
   StartValues start;
   int32_t* acc;  // result: column-major, 16 * (B tiles) rows
-  // Part of the next column group to pull into L2 meanwhile.
-  const RhsGroup* next_rhs;
+  // Columns of the next group to pull into L2 meanwhile, and the first one's
+  // address. Where there are none the address means nothing.
   int prefetch_begin, prefetch_end;
+  const char* prefetch;
 };
 
 template <class Tiles, bool kUnsignedRhs, int kATiles, int kBTiles,
@@ -150,12 +151,16 @@ struct TileBlockKernel {
     const ptrdiff_t rhs_col = g.col_bytes;
     const ptrdiff_t rhs_step = g.step_bytes;
     const ptrdiff_t lhs_panel = block.lhs_panel_bytes;
+    const int prefetch_begin = block.prefetch_begin;
+    const int prefetch_end = block.prefetch_end;
+    const char* prefetch = block.prefetch;
     for (ptrdiff_t steps = g.steps; steps > 0; --steps) {
       Step(rhs, rhs_tile, rhs_col, lhs, lhs_panel);
-      PrefetchColumns(*block.next_rhs, block.prefetch_begin, block.prefetch_end,
-                      g.steps - steps);
+      PrefetchColumns(prefetch, prefetch_begin, prefetch_end, rhs_col,
+                      rhs_tile);
       RunPortion(pending);
       rhs += rhs_step;
+      prefetch += rhs_step;
       lhs += 1024;
     }
     if (g.tail != nullptr) {

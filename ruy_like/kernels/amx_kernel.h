@@ -67,7 +67,6 @@ void RunGroup(const KernelArgs& args, const RhsGroup& group,
   block.rhs = &group;
   block.lhs = static_cast<const char*>(args.lhs);
   block.lhs_panel_bytes = args.lhs_stride_bytes;
-  block.next_rhs = &next;
   block.prefetch_end = 0;
   for (ptrdiff_t panel = 0; panel < panels; panel += max_b) {
     const int b_tiles =
@@ -79,6 +78,9 @@ void RunGroup(const KernelArgs& args, const RhsGroup& group,
     block.prefetch_begin = block.prefetch_end;
     block.prefetch_end += share;
     if (block.prefetch_end > next.cols) block.prefetch_end = next.cols;
+    block.prefetch = block.prefetch_begin < block.prefetch_end
+                         ? ColumnAddress(next, block.prefetch_begin, 0)
+                         : group.data;
     const bool single_pass = args.first_pass && args.last_pass;
     int32_t* accum =
         single_pass ? nullptr : static_cast<int32_t*>(args.accum) + saved;
