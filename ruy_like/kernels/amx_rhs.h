@@ -40,14 +40,14 @@ RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsGroup& g, int c,
          step * g.step_bytes;
 }
 
-// Pulls one step of columns begin..end-1 into L2.
-RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const RhsGroup& g, int begin,
-                                            int end, ptrdiff_t step) {
-  const char* p = ColumnAddress(g, begin, step);
+// Pulls one step of columns begin..end-1 into L2; `address` is that of the
+// first one.
+RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
+                                            int end, ptrdiff_t col_bytes,
+                                            ptrdiff_t tile_bytes) {
   for (int c = begin; c < end; ++c) {
-    _mm_prefetch(p, _MM_HINT_T1);
-    p += g.col_bytes;
-    if (c == 15) p += g.tile_bytes - 16 * g.col_bytes;
+    _mm_prefetch(address, _MM_HINT_T1);
+    address += c == 15 ? tile_bytes - 15 * col_bytes : col_bytes;
   }
 }
 
