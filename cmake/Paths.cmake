@@ -7,6 +7,7 @@
 # registry. It prints what became of each path and sets, in the caller's scope,
 #   RUY_LIKE_PATHS           names of all paths, worst first
 #   RUY_LIKE_COMPILED_PATHS  names of those that are compiled
+#   RUY_LIKE_PATH_OPTIONS_<name>  compile options of each of those
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
 
@@ -76,8 +77,10 @@ function(ruy_like_add_paths target dir)
       list(APPEND sources ${dir}/pack/${name}.cc)
     endif()
     target_sources(${target} PRIVATE ${sources})
+    set(options ${flags} ${RUY_LIKE_PATH_OPTIONS})
     set_source_files_properties(${sources} PROPERTIES
-      COMPILE_OPTIONS "${flags};${RUY_LIKE_PATH_OPTIONS}")
+      COMPILE_OPTIONS "${options}")
+    set(RUY_LIKE_PATH_OPTIONS_${name} ${options} PARENT_SCOPE)
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/ruy_like/compiled_paths.inc
     CONTENT "// Made by cmake/Paths.cmake: the lines of paths.inc that are compiled.\n@compiled_lines@"
