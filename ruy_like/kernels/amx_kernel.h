@@ -44,7 +44,7 @@ struct CallState {
 // A column group is read once per block of rows, an lhs panel once per column
 // group; whichever is not in L1 then is streamed. Of 48 KiB of L1 40 are
 // counted on, the rest is CallState, dst and constants.
-Stream ChooseStream(const KernelArgs& args) {
+inline Stream ChooseStream(const KernelArgs& args) {
   if (args.rows <= 32) return Stream::kRhs;
   return (args.rows + kGroupCols) * args.depth <= 40 * 1024 ? Stream::kNone
                                                             : Stream::kLhs;

@@ -17,8 +17,8 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-constexpr int kGroupCols = 32;
-constexpr int kStepLevels = 64;  // depth levels of one tile product
+inline constexpr int kGroupCols = 32;
+inline constexpr int kStepLevels = 64;  // depth levels of one tile product
 
 enum class RhsKind { kInPlaceS8, kInPlaceU8, kPackedS8 };
 
@@ -53,7 +53,8 @@ RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
 
 // The group that starts at column `col0`, a multiple of 32; empty behind the
 // last one. Its tail is yet to be made.
-RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind, ptrdiff_t col0) {
+inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
+                             ptrdiff_t col0) {
   RhsGroup g = {};
   if (col0 >= args.cols) return g;
   const ptrdiff_t left = args.cols - col0;
@@ -79,7 +80,7 @@ RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
 }
 
 // Copies the levels after the last whole step to `tail` (32 x 64 bytes).
-void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
+inline void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
   const __mmask64 mask = TailMask(depth);
   if (mask == 0) return;
   for (int c = 0; c < g->cols; ++c) {
