@@ -4,12 +4,11 @@
 #ifndef RUY_LIKE_CONTEXT_IMPL_H_
 #define RUY_LIKE_CONTEXT_IMPL_H_
 
-#include <mutex>
-
 #include "absl/base/thread_annotations.h"
 #include "ruy_like/allocator.h"
 #include "ruy_like/context.h"
 #include "ruy_like/cpu_features.h"
+#include "ruy_like/mutex.h"
 #include "ruy_like/path.h"
 #include "ruy_like/prepacked_cache.h"
 #include "ruy_like/registry.h"
@@ -17,35 +16,9 @@
 
 namespace ruy_like {
 
-// std::mutex with the annotations that clang's thread-safety analysis reads.
-// Not absl::Mutex, whose distribution builds may come with deadlock detection:
-// 360 instructions for an uncontended lock and unlock, against 50.
-class ABSL_LOCKABLE ContextMutex final {
- public:
-  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
-  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
-
- private:
-  std::mutex mutex_;
-};
-
-class ABSL_SCOPED_LOCKABLE ContextLock final {
- public:
-  explicit ContextLock(ContextMutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
-      : mutex_(mutex) {
-    mutex_->Lock();
-  }
-  ~ContextLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
-  ContextLock(const ContextLock&) = delete;
-  ContextLock& operator=(const ContextLock&) = delete;
-
- private:
-  ContextMutex* mutex_;
-};
-
 struct ContextImpl {
   // Held for the length of a Mul: calls with one Context take turns.
-  ContextMutex mutex;
+  mutable Mutex mutex;
 
   int max_num_threads ABSL_GUARDED_BY(mutex) = 1;
   NumThreadsStrategy num_threads_strategy ABSL_GUARDED_BY(mutex) =
