@@ -10,8 +10,9 @@
 //          64 levels of column 15     |
 //          64 levels (64..127) of column 0 ...
 //
-// A depth-contiguous source is thus copied in pieces of 64 bytes; a
-// width-contiguous one is transposed, 64 rows of 16 bytes at a time.
+// A depth-contiguous source is thus copied in pieces of 64 bytes. A
+// width-contiguous one is staged, 64 rows of 64 bytes at a time, and transposed
+// from there.
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS64_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS64_H_
 
@@ -25,16 +26,10 @@ namespace {
 constexpr int kTileColumns = 16;
 constexpr int kTileLevels = 64;
 constexpr ptrdiff_t kTileBytes = kTileColumns * kTileLevels;
-
-// One tile: where it comes from, where it goes.
-struct Tile {
-  const char* src;
-  ptrdiff_t stride;  // bytes between columns, or between levels
-  int columns;       // how many of 16, and of 64, the source has
-  int levels;
-  int32_t* sums;  // of the columns, to be added to; or null
-  char* dst;
-};
+// Columns of a stage: a cache line of them, read once. Without the stage, rows
+// a multiple of 1024 bytes apart evict each other before the next panel comes
+// for their second 16 bytes.
+constexpr int kStageColumns = 64;
 
 // Sixteen vectors of 8 sums (vpsadbw) of up to 2040 each, one vector per
 // column, to one vector of 16 sums. Packing two and then four columns side by
@@ -57,133 +52,161 @@ PACK_INLINE __m512i ReduceSums(const __m512i v[kTileColumns]) {
                           _mm512_shuffle_i32x4(pairs[0], pairs[1], 0xdd));
 }
 
-// Loads 64 rows of 16 bytes and transposes them: out[w] = 64 levels of column
-// w. Lane m of rows[r] is row 16 * m + r, so that what remains is a 16x16 byte
-// transposition in each lane; four perfect shuffles of the registers are one.
-PACK_INLINE void LoadTransposed(const char* src, ptrdiff_t stride,
-                                __m512i out[kTileColumns]) {
-  __m512i a[16];
+// Loads 64 rows of 16 bytes from a stage and transposes them: out[w] = 64
+// levels of column w. Lane m of rows[r] is row 16 * m + r, so that what remains
+// is a 16x16 byte transposition in each lane, which is what four perfect
+// shuffles of 16 registers amount to.
+PACK_INLINE void LoadTransposed(const char* stage, __m512i out[kTileColumns]) {
+  __m512i rows[16];
   for (int r = 0; r < 16; ++r) {
-    const char* row = src + r * stride;
+    const char* row = stage + r * kStageColumns;
     __m512i v = _mm512_castsi128_si512(Load16(row));
-    v = _mm512_inserti32x4(v, Load16(row + 16 * stride), 1);
-    v = _mm512_inserti32x4(v, Load16(row + 32 * stride), 2);
-    a[r] = _mm512_inserti32x4(v, Load16(row + 48 * stride), 3);
+    v = _mm512_inserti32x4(v, Load16(row + 16 * kStageColumns), 1);
+    v = _mm512_inserti32x4(v, Load16(row + 32 * kStageColumns), 2);
+    rows[r] = _mm512_inserti32x4(v, Load16(row + 48 * kStageColumns), 3);
   }
-  __m512i b[16];
-  for (int i = 0; i < 8; ++i) {
-    b[2 * i] = _mm512_unpacklo_epi8(a[i], a[i + 8]);
-    b[2 * i + 1] = _mm512_unpackhi_epi8(a[i], a[i + 8]);
-  }
-  for (int i = 0; i < 8; ++i) {
-    a[2 * i] = _mm512_unpacklo_epi8(b[i], b[i + 8]);
-    a[2 * i + 1] = _mm512_unpackhi_epi8(b[i], b[i + 8]);
-  }
-  for (int i = 0; i < 8; ++i) {
-    b[2 * i] = _mm512_unpacklo_epi8(a[i], a[i + 8]);
-    b[2 * i + 1] = _mm512_unpackhi_epi8(a[i], a[i + 8]);
-  }
-  for (int i = 0; i < 8; ++i) {
-    out[2 * i] = _mm512_unpacklo_epi8(b[i], b[i + 8]);
-    out[2 * i + 1] = _mm512_unpackhi_epi8(b[i], b[i + 8]);
+  for (int pass = 0; pass < 4; ++pass) {
+    for (int i = 0; i < 8; ++i) {
+      out[2 * i] = _mm512_unpacklo_epi8(rows[i], rows[i + 8]);
+      out[2 * i + 1] = _mm512_unpackhi_epi8(rows[i], rows[i + 8]);
+    }
+    for (int i = 0; i < 16; ++i) rows[i] = out[i];
   }
 }
 
-// Loads a tile of a width-contiguous source, zeros where it has no elements.
-PACK_INLINE void LoadTileRows(const Tile& tile, __m512i columns[kTileColumns]) {
-  if (tile.columns == kTileColumns && tile.levels == kTileLevels) {
-    LoadTransposed(tile.src, tile.stride, columns);
-    return;
+// Writes a tile; returns the sums of its columns, or anything if not wanted.
+template <Scalar kPacked>
+PACK_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
+                              bool want_sums, char* dst) {
+  for (int w = 0; w < kTileColumns; ++w) {
+    _mm512_storeu_si512(dst + w * kTileLevels, columns[w]);
   }
-  alignas(64) char rows[kTileBytes] = {};
-  for (int k = 0; k < tile.levels; ++k) {
-    CopyPadded<16>(rows + 16 * k, tile.src + k * tile.stride, tile.columns);
-  }
-  LoadTransposed(rows, 16, columns);
-}
-
-// Packs one tile, whole: zeros where the source has no elements.
-template <Scalar kPacked, bool kDepthContiguous>
-void PackTile(const Tile& tile, __m512i flip) {
-  if (tile.levels == 0) {
-    __builtin_memset(tile.dst, 0, kTileBytes);
-    return;
-  }
+  if (!want_sums) return _mm512_setzero_si512();
   // vpsadbw adds unsigned bytes: signed ones are shifted by 128, pads too.
   constexpr int kShift = kPacked == Scalar::kU8 ? 0 : 128;
   const __m512i shift = _mm512_set1_epi8(static_cast<char>(kShift));
-  const __mmask64 present = tile.levels == kTileLevels
-                                ? ~uint64_t{0}
-                                : (uint64_t{1} << tile.levels) - 1;
-  const __m512i flip_present = _mm512_maskz_mov_epi8(present, flip);
-  __m512i columns[kTileColumns];
-  __m512i sums[kTileColumns];
-  if constexpr (!kDepthContiguous) LoadTileRows(tile, columns);
+  __m512i eighths[kTileColumns];
   for (int w = 0; w < kTileColumns; ++w) {
-    __m512i v = _mm512_setzero_si512();
-    if (w < tile.columns) {
-      if constexpr (kDepthContiguous) {
-        v = _mm512_maskz_loadu_epi8(present, tile.src + w * tile.stride);
-      } else {
-        v = columns[w];
-      }
-      v = _mm512_xor_si512(v, flip_present);
-    }
-    _mm512_storeu_si512(tile.dst + w * kTileLevels, v);
-    sums[w] =
-        _mm512_sad_epu8(_mm512_xor_si512(v, shift), _mm512_setzero_si512());
+    eighths[w] = _mm512_sad_epu8(_mm512_xor_si512(columns[w], shift),
+                                 _mm512_setzero_si512());
   }
-  if (tile.sums == nullptr) return;
-  const __mmask16 mask = static_cast<__mmask16>((1u << tile.columns) - 1u);
-  const __m512i before =
-      _mm512_sub_epi32(_mm512_maskz_loadu_epi32(mask, tile.sums),
-                       _mm512_set1_epi32(kShift * kTileLevels));
-  _mm512_mask_storeu_epi32(tile.sums, mask,
-                           _mm512_add_epi32(before, ReduceSums(sums)));
+  return _mm512_sub_epi32(ReduceSums(eighths),
+                          _mm512_set1_epi32(kShift * kTileLevels));
 }
 
-// Runs along the source's lines: panels, each over the whole depth, or 64
-// levels, each over all panels.
-template <Scalar kPacked, bool kDepthContiguous>
-void PackTiles(const PackArgs* args) {
-  const __m512i flip = _mm512_set1_epi8(args->src_scalar == kPacked ? 0 : -128);
-  const ptrdiff_t panels = (args->width + kTileColumns - 1) / kTileColumns;
-  const ptrdiff_t tiles = args->padded_depth / kTileLevels;
-  if (args->sums != nullptr) {
-    __builtin_memset(args->sums, 0,
-                     static_cast<size_t>(args->width) * sizeof(int32_t));
+// Adds to the first `count` sums in memory.
+PACK_INLINE void AddToSums(int32_t* sums, int count, __m512i more) {
+  const __mmask16 mask = static_cast<__mmask16>((1u << count) - 1u);
+  _mm512_mask_storeu_epi32(
+      sums, mask, _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, sums), more));
+}
+
+// The bytes of a register that are among the first `count`.
+PACK_INLINE __mmask64 FirstBytes(ptrdiff_t count) {
+  return count >= 64 ? ~uint64_t{0}
+                     : (uint64_t{1} << (count > 0 ? count : 0)) - 1;
+}
+
+// Panel after panel, each over the whole depth.
+template <Scalar kPacked>
+void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
+  const char* src = static_cast<const char*>(args->src);
+  char* dst = static_cast<char*>(args->dst);
+  int32_t* all_sums = args->sums;
+  const ptrdiff_t stride = args->src_stride;
+  for (ptrdiff_t width = args->width; width > 0; width -= kTileColumns) {
+    const int count =
+        width < kTileColumns ? static_cast<int>(width) : kTileColumns;
+    __m512i sums = _mm512_setzero_si512();
+    for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
+      const __mmask64 present = FirstBytes(args->depth - k);
+      __m512i columns[kTileColumns];
+      if (count == kTileColumns && k + kTileLevels <= args->depth) {
+        for (int w = 0; w < kTileColumns; ++w) {
+          columns[w] =
+              _mm512_xor_si512(_mm512_loadu_si512(src + w * stride + k), flip);
+        }
+      } else {
+        for (int w = 0; w < kTileColumns; ++w) {
+          columns[w] = _mm512_setzero_si512();
+          if (w < count) {
+            columns[w] = _mm512_xor_si512(
+                _mm512_maskz_loadu_epi8(present, src + w * stride + k),
+                _mm512_maskz_mov_epi8(present, flip));
+          }
+        }
+      }
+      sums = _mm512_add_epi32(sums,
+                              StoreTile<kPacked>(columns, all_sums != nullptr,
+                                                 dst + kTileColumns * k));
+    }
+    src += kTileColumns * stride;
+    dst += kTileColumns * args->padded_depth;
+    if (all_sums != nullptr) {
+      AddToSums(all_sums, count, sums);
+      all_sums += kTileColumns;
+    }
   }
-  for (ptrdiff_t i = 0; i < (kDepthContiguous ? panels : tiles); ++i) {
-    for (ptrdiff_t j = 0; j < (kDepthContiguous ? tiles : panels); ++j) {
-      const ptrdiff_t panel = kDepthContiguous ? i : j;
-      const ptrdiff_t w = kTileColumns * panel;
-      const ptrdiff_t k = kTileLevels * (kDepthContiguous ? j : i);
-      const ptrdiff_t columns = args->width - w;
-      const ptrdiff_t levels = args->depth > k ? args->depth - k : 0;
-      Tile tile;
-      tile.src = static_cast<const char*>(args->src) +
-                 (kDepthContiguous ? w : k) * args->src_stride +
-                 (kDepthContiguous ? k : w);
-      tile.stride = args->src_stride;
-      tile.columns =
-          columns < kTileColumns ? static_cast<int>(columns) : kTileColumns;
-      tile.levels =
-          levels < kTileLevels ? static_cast<int>(levels) : kTileLevels;
-      tile.sums = args->sums == nullptr ? nullptr : args->sums + w;
-      tile.dst = static_cast<char*>(args->dst) +
-                 panel * kTileColumns * args->padded_depth +
-                 k / kTileLevels * kTileBytes;
-      PackTile<kPacked, kDepthContiguous>(tile, flip);
+}
+
+// Stages of 64 levels, side by side over the whole width, one below the other.
+template <Scalar kPacked>
+void PackTilesWidthContiguous(const PackArgs* args, __m512i flip) {
+  alignas(64) char stage[kTileLevels * kStageColumns];
+  for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
+    for (ptrdiff_t w = 0; w < args->width; w += kStageColumns) {
+      const char* src =
+          static_cast<const char*>(args->src) + k * args->src_stride + w;
+      const __mmask64 present = FirstBytes(args->width - w);
+      const __m512i flip_present = _mm512_maskz_mov_epi8(present, flip);
+      for (int row = 0; row < kTileLevels; ++row) {
+        __m512i v = _mm512_setzero_si512();
+        if (k + row < args->depth) {
+          v = _mm512_xor_si512(_mm512_maskz_loadu_epi8(present, src),
+                               flip_present);
+          src += args->src_stride;
+        }
+        _mm512_store_si512(stage + row * kStageColumns, v);
+      }
+      for (ptrdiff_t tile = w; tile < w + kStageColumns && tile < args->width;
+           tile += kTileColumns) {
+        const ptrdiff_t rest = args->width - tile;
+        __m512i columns[kTileColumns];
+        LoadTransposed(stage + (tile - w), columns);
+        const __m512i sums = StoreTile<kPacked>(columns, args->sums != nullptr,
+                                                static_cast<char*>(args->dst) +
+                                                    tile * args->padded_depth +
+                                                    kTileColumns * k);
+        if (args->sums != nullptr) {
+          AddToSums(args->sums + tile,
+                    rest < kTileColumns ? static_cast<int>(rest) : kTileColumns,
+                    sums);
+        }
+      }
     }
   }
 }
 
 template <Scalar kPacked>
 void Pack16x64(const PackArgs* args) {
-  if (args->depth_contiguous) {
-    PackTiles<kPacked, true>(args);
+  const __m512i flip = _mm512_set1_epi8(args->src_scalar == kPacked ? 0 : -128);
+  if (args->sums != nullptr) {
+    __builtin_memset(args->sums, 0,
+                     static_cast<size_t>(args->width) * sizeof(int32_t));
+  }
+  if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
+    PackTilesDepthContiguous<kPacked>(args, flip);
   } else {
-    PackTiles<kPacked, false>(args);
+    PackTilesWidthContiguous<kPacked>(args, flip);
+  }
+  // Padding beyond the last tile that has source elements.
+  const ptrdiff_t written = (args->depth + kTileLevels - 1) / kTileLevels *
+                            kTileLevels * kTileColumns;
+  const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns;
+  char* dst = static_cast<char*>(args->dst);
+  for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
+    ZeroFrom(dst, written, panel_bytes);
+    dst += panel_bytes;
   }
 }
 

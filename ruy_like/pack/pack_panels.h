@@ -288,12 +288,6 @@ PACK_NOINLINE typename F::V::Reg PackEdgeColumns(const char* src,
   return sums;
 }
 
-PACK_INLINE void ZeroFrom(char* dst, ptrdiff_t written, ptrdiff_t size) {
-  if (written < size) {
-    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
-  }
-}
-
 // Panel after panel, each over the whole depth.
 template <typename F>
 void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {

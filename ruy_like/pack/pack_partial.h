@@ -42,6 +42,13 @@ PACK_INLINE __m128i InterleaveWords() {
   return _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
 }
 
+// Zeros the bytes [written, size) of dst, if there are any.
+PACK_INLINE void ZeroFrom(char* dst, ptrdiff_t written, ptrdiff_t size) {
+  if (written < size) {
+    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
+  }
+}
+
 #ifdef __AVX512BW__
 
 // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.

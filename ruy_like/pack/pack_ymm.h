@@ -149,6 +149,8 @@ struct Ymm {
   PACK_INLINE static void StoreSums(int32_t* sums, int columns, Reg a) {
     if (columns == kColumns) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), a);
+    } else if (columns == 6) {  // whole panels of 6; masked stores are slow
+      Store6(reinterpret_cast<char*>(sums), a);
     } else {
       StoreQuads(sums, columns, a);
     }
