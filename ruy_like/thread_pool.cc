@@ -72,7 +72,7 @@ struct ThreadPool::State {
     std::thread thread;
   };
 
-  explicit State(int fork_count) : forks(fork_count) {}
+  explicit State(int born_at) : forks(born_at) {}
   ~State();
 
   int EnsureWorkers(int count, const std::atomic<float>& spin_milliseconds);
