@@ -5,22 +5,10 @@
 // formulas are kernel.h's. It does not know how the accumulators came about;
 // the portable path has a scalar epilogue of its own (portable.cc).
 //
-// ## Requantization without 64-bit lanes
-//
-// A vector of 32-bit values makes two vectors of 64-bit products, of its even
-// and of its odd lanes. Shifting them right by s = 31 - exponent >= 32 means to
-// take the high halves and to shift those right by s - 32:
-//
-//    even:  | p0 high | p0 low |  | p2 high | p2 low | ...
-//    odd:   | p1 high | p1 low |  | p3 high | p3 low | ...
-//    InterleaveHigh:  | p0 high | p1 high | p2 high | p3 high | ...
-//
-// so that no 64-bit arithmetic shift is needed, which AVX2 lacks. A shift by
-// 31 (exponent 0) becomes one by 32 when the products are doubled first. Only
-// exponents > 0 need the 64-bit shifts and a saturation.
-//
-// A float32 estimate with a repair near ties was counted and rejected: 6
-// instructions and a test against 7 here.
+// A tile is done one vector of rows at a time: what belongs to rows is loaded
+// once and serves all columns, what belongs to columns is broadcast from
+// memory. That writes dst columns; when dst's rows are the contiguous ones, the
+// columns go to a small square of 32-bit elements that is then transposed.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_H_
 
@@ -29,217 +17,245 @@
 
 #include "ruy_like/kernels/always_inline.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/requantize.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-// How accumulators are scaled: the cheapest way that a call's exponents allow.
-enum class Scaling {
-  kIdentity,   // not at all: raw dst, or the multiplier 1
-  kNegative,   // every exponent <= -1
-  kUpToZero,   // every exponent <= 0
-  kSaturating  // any exponent
+// Accumulators, column-major, and where in the block they belong. Columns are
+// `col_stride` apart, start aligned to the vector and may be read up to a
+// multiple of V::kLanes rows.
+template <typename Accum>
+struct AccumTile {
+  const Accum* acc;
+  ptrdiff_t col_stride;
+  int rows, cols;
+  ptrdiff_t row0, col0;
 };
 
-RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
-  if (e.dst_scalar == Scalar::kI32) return Scaling::kIdentity;
-  if (e.max_exponent < 0) return Scaling::kNegative;
-  if (e.max_exponent == 0) return Scaling::kUpToZero;
-  // The default multiplier, 2^30 * 2^(1 - 31).
-  if (!e.per_channel && e.fixedpoint[0] == 1 << 30 && e.exponent[0] == 1) {
-    return Scaling::kIdentity;
-  }
-  return Scaling::kSaturating;
-}
+// Finishes at most V::kLanes columns into columns of `dst`, which are
+// `dst_stride` elements apart.
+template <typename Accum>
+using StoreColumnsFn = void(const AccumTile<Accum>& tile, const EpilogueArgs& e,
+                            void* dst, ptrdiff_t dst_stride);
 
-// Multipliers of one row vector (or of one column) and their application.
-template <class V, Scaling kScaling>
-struct Scaler {
-  typedef typename V::Int Int;
+// ## Integers
 
-  RUY_LIKE_ALWAYS_INLINE void Prepare(Int fixedpoint, Int exponent) {
-    const Int shift = V::Sub(V::Set(31), exponent);
-    const Int shift_even = V::ZeroExtendEven(shift);
-    const Int shift_odd = V::OddToEven(shift);
-    const Int one = V::Set64(1);
-    fixedpoint_even_ = fixedpoint;
-    fixedpoint_odd_ = V::OddToEven(fixedpoint);
-    round_even_ =
-        V::ShiftLeft64(one, V::ZeroExtendEven(V::Sub(shift, V::Set(1))));
-    round_odd_ = V::ShiftLeft64(one, V::OddToEven(V::Sub(shift, V::Set(1))));
-    if (kScaling == Scaling::kSaturating) {
-      shift_even_ = shift_even;
-      shift_odd_ = shift_odd;
-    } else {
-      // 1 where the shift is 31, else 0.
-      const Int doubling = V::Max(V::Sub(V::Set(32), shift), V::Zero());
-      shift_even_ = V::ZeroExtendEven(doubling);
-      shift_odd_ = V::OddToEven(doubling);
-      shift_high_ = V::Max(V::Sub(shift, V::Set(32)), V::Zero());
-    }
-  }
-
-  RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const {
-    Int even = V::Add64(V::MulEven(x, fixedpoint_even_), round_even_);
-    Int odd =
-        V::Add64(V::MulEven(V::OddToEven(x), fixedpoint_odd_), round_odd_);
-    if (kScaling == Scaling::kSaturating) {
-      even = V::SaturateToInt32(V::ShiftRightArith64(even, shift_even_));
-      odd = V::SaturateToInt32(V::ShiftRightArith64(odd, shift_odd_));
-      return V::InterleaveLow(even, odd);
-    }
-    if (kScaling == Scaling::kUpToZero) {
-      even = V::ShiftLeft64(even, shift_even_);
-      odd = V::ShiftLeft64(odd, shift_odd_);
-    }
-    return V::ShiftRightArith(V::InterleaveHigh(even, odd), shift_high_);
-  }
-
- private:
-  Int fixedpoint_even_, fixedpoint_odd_;
-  Int round_even_, round_odd_;
-  Int shift_even_, shift_odd_;
-  Int shift_high_;
-};
-
+// What is added to the accumulators of a vector of rows (or of columns): base +
+// bias - zero_point * sums; null arrays count as 0.
 template <class V>
-struct Scaler<V, Scaling::kIdentity> {
-  typedef typename V::Int Int;
-  RUY_LIKE_ALWAYS_INLINE void Prepare(Int, Int) {}
-  RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const { return x; }
-};
-
-// clamp(scaled + zero_point) as min(max(scaled, low), high) + offset, exactly
-// and in 32 bits: the clamp comes first, so that the sum can't overflow.
-struct ClampTerms {
-  int32_t low, high, offset;
-};
-
-RUY_LIKE_ALWAYS_INLINE ClampTerms MakeClampTerms(const EpilogueArgs& e) {
-  const int64_t low = static_cast<int64_t>(e.clamp_min) - e.dst_zero_point;
-  const int64_t high = static_cast<int64_t>(e.clamp_max) - e.dst_zero_point;
-  // Bounds that no int32 reaches: everything is clamped to the same value.
-  if (low > INT32_MAX) return {0, 0, e.clamp_min};
-  if (high < INT32_MIN) return {0, 0, e.clamp_max};
-  return {static_cast<int32_t>(low < INT32_MIN ? INT32_MIN : low),
-          static_cast<int32_t>(high > INT32_MAX ? INT32_MAX : high),
-          e.dst_zero_point};
+RUY_LIKE_ALWAYS_INLINE typename V::Int Addends(int32_t base,
+                                               const int32_t* bias,
+                                               int32_t zero_point,
+                                               const int32_t* sums,
+                                               ptrdiff_t offset, int n) {
+  const typename V::Mask mask = V::FirstLanes(n);
+  typename V::Int result = V::Set(base);
+  if (bias != nullptr) {
+    result = V::Add(result, V::LoadMasked(bias + offset, mask));
+  }
+  if (sums != nullptr) {
+    result = V::Sub(
+        result, V::Mul(V::LoadMasked(sums + offset, mask), V::Set(zero_point)));
+  }
+  return result;
 }
 
-// What is added to every accumulator of one row vector.
-template <class V>
-RUY_LIKE_ALWAYS_INLINE typename V::Int RowTerm(const EpilogueArgs& e,
-                                               ptrdiff_t row,
-                                               typename V::Mask mask) {
-  typename V::Int sum = V::Set(e.zero_point_product);
-  if (e.bias != nullptr && e.channels_are_rows) {
-    sum = V::Add(
-        sum, V::LoadMasked(static_cast<const int32_t*>(e.bias) + row, mask));
-  }
-  if (e.lhs_sums != nullptr) {
-    sum = V::Sub(sum, V::Mul(V::LoadMasked(e.lhs_sums + row, mask),
-                             V::Set(e.rhs_zero_point)));
-  }
-  return sum;
-}
-
-// What is added to every accumulator of one column.
-RUY_LIKE_ALWAYS_INLINE int32_t ColumnTerm(const EpilogueArgs& e,
-                                          ptrdiff_t col) {
-  uint32_t sum = 0;
-  if (e.bias != nullptr && !e.channels_are_rows) {
-    sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[col]);
-  }
-  if (e.rhs_sums != nullptr) {
-    sum -= static_cast<uint32_t>(e.rhs_sums[col]) *
-           static_cast<uint32_t>(e.lhs_zero_point);
-  }
-  return static_cast<int32_t>(sum);
-}
-
-// At most V::kLanes columns of StoreIntTile(), for one type and scaling.
+// The first n rows of one vector of rows, all columns.
 template <class V, typename Dst, Scaling kScaling>
-void StoreIntColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
-                     int cols, ptrdiff_t row0, ptrdiff_t col0,
-                     const EpilogueArgs& e) {
-  typedef typename V::Int Int;
-  int32_t column_terms[V::kLanes];
-  for (int c = 0; c < cols; ++c) column_terms[c] = ColumnTerm(e, col0 + c);
-  const ClampTerms clamp = MakeClampTerms(e);
-  const Int low = V::Set(clamp.low);
-  const Int high = V::Set(clamp.high);
-  const Int offset = V::Set(clamp.offset);
-  const bool scales = kScaling != Scaling::kIdentity;
-  const bool scales_by_column = scales && e.per_channel && !e.channels_are_rows;
-  const bool columns_are_contiguous = e.dst_row_stride == 1;
-  for (int r = 0; r < rows; r += V::kLanes) {
-    const int n = rows - r < V::kLanes ? rows - r : V::kLanes;
-    const typename V::Mask mask = V::FirstLanes(n);
-    const Int row_term = RowTerm<V>(e, row0 + r, mask);
+RUY_LIKE_ALWAYS_INLINE void StoreIntRows(
+    const AccumTile<int32_t>& tile, int row, int n, typename V::Int row_addends,
+    const int32_t* column_addends, const Scaler<V, kScaling>& scaler,
+    const Clamp<V>& clamp, Dst* dst, ptrdiff_t dst_stride) {
+  const int32_t* acc = tile.acc + row;
+  dst += row;
+  for (int c = 0; c < tile.cols; ++c) {
+    const typename V::Int x = V::Add(
+        V::Add(row_addends, V::Set(column_addends[c])), V::LoadAligned(acc));
+    V::Store(dst, clamp.Apply(scaler.Apply(x)), n);
+    acc += tile.col_stride;
+    dst += dst_stride;
+  }
+}
+
+template <class V, typename Dst, Scaling kScaling>
+void StoreIntColumns(const AccumTile<int32_t>& tile, const EpilogueArgs& e,
+                     void* dst, ptrdiff_t dst_stride) {
+  const int32_t* bias = static_cast<const int32_t*>(e.bias);
+  const int32_t* row_bias = e.channels_are_rows ? bias : nullptr;
+  const int32_t* column_bias = e.channels_are_rows ? nullptr : bias;
+  alignas(64) int32_t column_addends[V::kLanes];
+  V::StoreAligned(column_addends, Addends<V>(e.zero_point_product, column_bias,
+                                             e.lhs_zero_point, e.rhs_sums,
+                                             tile.col0, tile.cols));
+  const Clamp<V> clamp(e);
+  for (int row = 0; row < tile.rows; row += V::kLanes) {
+    const int left = tile.rows - row;
+    const int n = left < V::kLanes ? left : V::kLanes;
+    const ptrdiff_t offset = tile.row0 + row;
+    const typename V::Int row_addends =
+        Addends<V>(0, row_bias, e.rhs_zero_point, e.lhs_sums, offset, n);
     Scaler<V, kScaling> scaler;
-    if (scales && e.per_channel && e.channels_are_rows) {
-      scaler.Prepare(V::LoadMasked(e.fixedpoint + row0 + r, mask),
-                     V::LoadMasked(e.exponent + row0 + r, mask));
-    } else if (scales) {
-      scaler.Prepare(V::Set(e.fixedpoint[scales_by_column ? col0 : 0]),
-                     V::Set(e.exponent[scales_by_column ? col0 : 0]));
+    if (e.per_channel && e.channels_are_rows) {
+      const typename V::Mask mask = V::FirstLanes(n);
+      scaler.Prepare(e.fixedpoint + offset, e.exponent + offset, mask);
+    } else {
+      const ptrdiff_t channel = e.per_channel ? tile.col0 : 0;
+      scaler.PrepareOne(e.fixedpoint + channel, e.exponent + channel);
     }
-    Dst* dst = static_cast<Dst*>(e.dst) + (row0 + r) * e.dst_row_stride +
-               col0 * e.dst_col_stride;
-    Int transposed[V::kLanes];
-    for (int c = 0; c < cols; ++c) {
-      if (scales_by_column && c != 0) {
-        scaler.Prepare(V::Set(e.fixedpoint[col0 + c]),
-                       V::Set(e.exponent[col0 + c]));
-      }
-      Int x = V::LoadAligned(acc + c * acc_col_stride + r);
-      x = V::Add(V::Add(x, row_term), V::Set(column_terms[c]));
-      x = scaler.Apply(x);
-      x = V::Add(V::Min(V::Max(x, low), high), offset);
-      if (columns_are_contiguous) {
-        V::Store(dst + c * e.dst_col_stride, x, n);
-      } else {
-        transposed[c] = x;
-      }
+    // Told apart so that the stores of whole vectors need no mask.
+    if (n == V::kLanes) {
+      StoreIntRows(tile, row, V::kLanes, row_addends, column_addends, scaler,
+                   clamp, static_cast<Dst*>(dst), dst_stride);
+    } else {
+      StoreIntRows(tile, row, n, row_addends, column_addends, scaler, clamp,
+                   static_cast<Dst*>(dst), dst_stride);
     }
-    if (!columns_are_contiguous) {
-      for (int c = cols; c < V::kLanes; ++c) transposed[c] = V::Zero();
-      V::Transpose(transposed);
-      for (int i = 0; i < n; ++i) {
-        V::Store(dst + i * e.dst_row_stride, transposed[i], cols);
-      }
-    }
-  }
-}
-
-template <class V, typename Dst, Scaling kScaling>
-void StoreInt(const int32_t* acc, ptrdiff_t acc_col_stride, int rows, int cols,
-              ptrdiff_t row0, ptrdiff_t col0, const EpilogueArgs& e) {
-  for (int c = 0; c < cols; c += V::kLanes) {
-    StoreIntColumns<V, Dst, kScaling>(
-        acc + c * acc_col_stride, acc_col_stride, rows,
-        cols - c < V::kLanes ? cols - c : V::kLanes, row0, col0 + c, e);
   }
 }
 
 template <class V, typename Dst>
-void StoreScaled(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
-                 int cols, ptrdiff_t row0, ptrdiff_t col0,
-                 const EpilogueArgs& e) {
-  switch (ChooseScaling(e)) {
+StoreColumnsFn<int32_t>* ChooseStoreIntColumns(Scaling scaling) {
+  switch (scaling) {
     case Scaling::kIdentity:
-      return StoreInt<V, Dst, Scaling::kIdentity>(acc, acc_col_stride, rows,
-                                                  cols, row0, col0, e);
+      return StoreIntColumns<V, Dst, Scaling::kIdentity>;
     case Scaling::kNegative:
-      return StoreInt<V, Dst, Scaling::kNegative>(acc, acc_col_stride, rows,
-                                                  cols, row0, col0, e);
+      return StoreIntColumns<V, Dst, Scaling::kNegative>;
     case Scaling::kUpToZero:
-      return StoreInt<V, Dst, Scaling::kUpToZero>(acc, acc_col_stride, rows,
-                                                  cols, row0, col0, e);
+      return StoreIntColumns<V, Dst, Scaling::kUpToZero>;
     case Scaling::kSaturating:
-      return StoreInt<V, Dst, Scaling::kSaturating>(acc, acc_col_stride, rows,
-                                                    cols, row0, col0, e);
+      break;
+  }
+  return StoreIntColumns<V, Dst, Scaling::kSaturating>;
+}
+
+template <class V>
+RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
+    Scalar dst_scalar, Scaling scaling) {
+  switch (dst_scalar) {
+    case Scalar::kI8:
+      return ChooseStoreIntColumns<V, int8_t>(scaling);
+    case Scalar::kU8:
+      return ChooseStoreIntColumns<V, uint8_t>(scaling);
+    case Scalar::kI16:
+      return ChooseStoreIntColumns<V, int16_t>(scaling);
+    default:
+      return ChooseStoreIntColumns<V, int32_t>(scaling);
+  }
+}
+
+// ## Floats
+
+template <class V>
+void StoreFloatColumns(const AccumTile<float>& tile, const EpilogueArgs& e,
+                       void* dst, ptrdiff_t dst_stride) {
+  typedef typename V::Float Float;
+  const float* bias = static_cast<const float*>(e.bias);
+  const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
+  const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
+  for (int row = 0; row < tile.rows; row += V::kLanes) {
+    const int left = tile.rows - row;
+    const int n = left < V::kLanes ? left : V::kLanes;
+    // Adding it where there is no bias changes nothing, not even -0.
+    Float addend = V::SetFloat(-0.0f);
+    if (bias != nullptr && e.channels_are_rows) {
+      addend = V::LoadMasked(bias + tile.row0 + row, V::FirstLanes(n));
+    }
+    for (int c = 0; c < tile.cols; ++c) {
+      if (bias != nullptr && !e.channels_are_rows) {
+        addend = V::SetFloat(bias[tile.col0 + c]);
+      }
+      const Float x = V::AddFloat(
+          V::LoadAligned(tile.acc + c * tile.col_stride + row), addend);
+      V::Store(static_cast<float*>(dst) + c * dst_stride + row,
+               V::AtMost(high, V::AtLeast(low, x)), n);
+    }
+  }
+}
+
+// ## Both orders of dst
+
+RUY_LIKE_ALWAYS_INLINE ptrdiff_t ElementBytes(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kI8:
+    case Scalar::kU8:
+      return 1;
+    case Scalar::kI16:
+      return 2;
+    case Scalar::kI32:
+    case Scalar::kF32:
+      break;
+    case Scalar::kF64:
+      return 8;
+  }
+  return 4;
+}
+
+// Writes rows of dst from the columns in `square`, V::kLanes apart, whose
+// elements have 32 bits: dst's, sign- or zero-extended.
+template <class V>
+void StoreTransposed(const int32_t* square, int rows, int cols, char* dst,
+                     ptrdiff_t dst_stride_bytes, ptrdiff_t dst_element_bytes) {
+  typename V::Int m[V::kLanes];
+  for (int i = 0; i < V::kLanes; ++i) {
+    m[i] = V::LoadAligned(square + i * V::kLanes);
+  }
+  V::Transpose(m);
+  for (int i = 0; i < rows; ++i) {
+    if (dst_element_bytes == 1) {
+      V::Store(reinterpret_cast<int8_t*>(dst), m[i], cols);
+    } else if (dst_element_bytes == 2) {
+      V::Store(reinterpret_cast<int16_t*>(dst), m[i], cols);
+    } else {
+      V::Store(reinterpret_cast<int32_t*>(dst), m[i], cols);
+    }
+    dst += dst_stride_bytes;
+  }
+}
+
+template <class V, typename Accum>
+void StoreRowMajor(const AccumTile<Accum>& tile, const EpilogueArgs& e,
+                   StoreColumnsFn<Accum>* store_columns) {
+  // Float results are moved as the bits that they are.
+  alignas(64) int32_t square[V::kLanes * V::kLanes] = {};
+  const ptrdiff_t element_bytes = ElementBytes(e.dst_scalar);
+  for (int row = 0; row < tile.rows; row += V::kLanes) {
+    const int left = tile.rows - row;
+    AccumTile<Accum> part = tile;
+    part.acc += row;
+    part.row0 += row;
+    part.rows = left < V::kLanes ? left : V::kLanes;
+    store_columns(part, e, square, V::kLanes);
+    StoreTransposed<V>(
+        square, part.rows, part.cols,
+        static_cast<char*>(e.dst) +
+            (part.row0 * e.dst_row_stride + part.col0) * element_bytes,
+        e.dst_row_stride * element_bytes, element_bytes);
+  }
+}
+
+// Cuts a tile into parts of at most `max_cols` columns. Elements of a square
+// have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
+// `store_square` for those of a square.
+template <class V, typename Accum>
+void StoreTile(const AccumTile<Accum>& tile, const EpilogueArgs& e,
+               int max_cols, StoreColumnsFn<Accum>* store_columns,
+               StoreColumnsFn<Accum>* store_square) {
+  for (int c = 0; c < tile.cols; c += max_cols) {
+    AccumTile<Accum> part = tile;
+    part.acc += c * tile.col_stride;
+    part.col0 += c;
+    part.cols = tile.cols - c < max_cols ? tile.cols - c : max_cols;
+    if (e.dst_row_stride == 1) {
+      store_columns(part, e,
+                    static_cast<char*>(e.dst) +
+                        (part.row0 + part.col0 * e.dst_col_stride) *
+                            ElementBytes(e.dst_scalar),
+                    e.dst_col_stride);
+    } else {
+      StoreRowMajor<V>(part, e, store_square);
+    }
   }
 }
 
@@ -252,66 +268,14 @@ RUY_LIKE_ALWAYS_INLINE void StoreIntTile(const int32_t* acc,
                                          int cols, ptrdiff_t row0,
                                          ptrdiff_t col0,
                                          const EpilogueArgs& e) {
-  switch (e.dst_scalar) {
-    case Scalar::kI8:
-      return StoreScaled<V, int8_t>(acc, acc_col_stride, rows, cols, row0, col0,
-                                    e);
-    case Scalar::kU8:
-      return StoreScaled<V, uint8_t>(acc, acc_col_stride, rows, cols, row0,
-                                     col0, e);
-    case Scalar::kI16:
-      return StoreScaled<V, int16_t>(acc, acc_col_stride, rows, cols, row0,
-                                     col0, e);
-    case Scalar::kI32:
-      return StoreInt<V, int32_t, Scaling::kIdentity>(acc, acc_col_stride, rows,
-                                                      cols, row0, col0, e);
-    case Scalar::kF32:
-    case Scalar::kF64:
-      return;  // not a dst of integer accumulators
-  }
-}
-
-// At most V::kLanes columns of StoreFloatTile().
-template <class V>
-void StoreFloatColumns(const float* acc, ptrdiff_t acc_col_stride, int rows,
-                       int cols, ptrdiff_t row0, ptrdiff_t col0,
-                       const EpilogueArgs& e) {
-  typedef typename V::Float Float;
-  const float* bias = static_cast<const float*>(e.bias);
-  const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
-  const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
-  const bool columns_are_contiguous = e.dst_row_stride == 1;
-  for (int r = 0; r < rows; r += V::kLanes) {
-    const int n = rows - r < V::kLanes ? rows - r : V::kLanes;
-    Float addend = V::ZeroFloat();
-    if (bias != nullptr && e.channels_are_rows) {
-      addend = V::LoadMasked(bias + row0 + r, V::FirstLanes(n));
-    }
-    float* dst = static_cast<float*>(e.dst) + (row0 + r) * e.dst_row_stride +
-                 col0 * e.dst_col_stride;
-    typename V::Int transposed[V::kLanes];
-    for (int c = 0; c < cols; ++c) {
-      if (bias != nullptr && !e.channels_are_rows) {
-        addend = V::SetFloat(bias[col0 + c]);
-      }
-      Float x = V::LoadAligned(acc + c * acc_col_stride + r);
-      // Without a bias nothing is added: -0 stays -0.
-      if (bias != nullptr) x = V::AddFloat(x, addend);
-      x = V::AtMost(high, V::AtLeast(low, x));
-      if (columns_are_contiguous) {
-        V::Store(dst + c * e.dst_col_stride, x, n);
-      } else {
-        transposed[c] = V::AsInt(x);
-      }
-    }
-    if (!columns_are_contiguous) {
-      for (int c = cols; c < V::kLanes; ++c) transposed[c] = V::Zero();
-      V::Transpose(transposed);
-      for (int i = 0; i < n; ++i) {
-        V::Store(dst + i * e.dst_row_stride, V::AsFloat(transposed[i]), cols);
-      }
-    }
-  }
+  const Scaling scaling = ChooseScaling(e);
+  // A part has one multiplier for all of its columns, or one for each row.
+  const bool one_column =
+      scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
+  StoreTile<V>(AccumTile<int32_t>{acc, acc_col_stride, rows, cols, row0, col0},
+               e, one_column ? 1 : V::kLanes,
+               ChooseStoreIntColumns<V>(e.dst_scalar, scaling),
+               ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
 }
 
 // As StoreIntTile(), for float accumulators and dst.
@@ -321,11 +285,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatTile(const float* acc,
                                            int cols, ptrdiff_t row0,
                                            ptrdiff_t col0,
                                            const EpilogueArgs& e) {
-  for (int c = 0; c < cols; c += V::kLanes) {
-    StoreFloatColumns<V>(acc + c * acc_col_stride, acc_col_stride, rows,
-                         cols - c < V::kLanes ? cols - c : V::kLanes, row0,
-                         col0 + c, e);
-  }
+  StoreTile<V>(AccumTile<float>{acc, acc_col_stride, rows, cols, row0, col0}, e,
+               V::kLanes, StoreFloatColumns<V>, StoreFloatColumns<V>);
 }
 
 }  // namespace
