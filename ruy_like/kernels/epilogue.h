@@ -69,12 +69,14 @@ RUY_LIKE_ALWAYS_INLINE void StoreIntRows(
     const int32_t* column_addends, const Scaler<V, kScaling>& scaler,
     const Clamp<V>& clamp, Dst* dst, ptrdiff_t dst_stride) {
   const int32_t* acc = tile.acc + row;
+  const ptrdiff_t acc_stride = tile.col_stride;
+  const int cols = tile.cols;
   dst += row;
-  for (int c = 0; c < tile.cols; ++c) {
+  for (int c = 0; c < cols; ++c) {
     const typename V::Int x = V::Add(
         V::Add(row_addends, V::Set(column_addends[c])), V::LoadAligned(acc));
     V::Store(dst, clamp.Apply(scaler.Apply(x)), n);
-    acc += tile.col_stride;
+    acc += acc_stride;
     dst += dst_stride;
   }
 }
@@ -222,10 +224,9 @@ void StoreRowMajor(const AccumTile<Accum>& tile, const EpilogueArgs& e,
   const ptrdiff_t element_bytes = ElementBytes(e.dst_scalar);
   for (int row = 0; row < tile.rows; row += V::kLanes) {
     const int left = tile.rows - row;
-    AccumTile<Accum> part = tile;
-    part.acc += row;
-    part.row0 += row;
-    part.rows = left < V::kLanes ? left : V::kLanes;
+    const AccumTile<Accum> part = {
+        tile.acc + row, tile.col_stride, left < V::kLanes ? left : V::kLanes,
+        tile.cols,      tile.row0 + row, tile.col0};
     store_columns(part, e, square, V::kLanes);
     StoreTransposed<V>(
         square, part.rows, part.cols,
@@ -239,14 +240,15 @@ void StoreRowMajor(const AccumTile<Accum>& tile, const EpilogueArgs& e,
 // have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
 // `store_square` for those of a square.
 template <class V, typename Accum>
-void StoreTile(const AccumTile<Accum>& tile, const EpilogueArgs& e,
-               int max_cols, StoreColumnsFn<Accum>* store_columns,
-               StoreColumnsFn<Accum>* store_square) {
+RUY_LIKE_ALWAYS_INLINE void StoreTile(const AccumTile<Accum>& tile,
+                                      const EpilogueArgs& e, int max_cols,
+                                      StoreColumnsFn<Accum>* store_columns,
+                                      StoreColumnsFn<Accum>* store_square) {
   for (int c = 0; c < tile.cols; c += max_cols) {
-    AccumTile<Accum> part = tile;
-    part.acc += c * tile.col_stride;
-    part.col0 += c;
-    part.cols = tile.cols - c < max_cols ? tile.cols - c : max_cols;
+    const int left = tile.cols - c;
+    const AccumTile<Accum> part = {
+        tile.acc + c * tile.col_stride,    tile.col_stride, tile.rows,
+        left < max_cols ? left : max_cols, tile.row0,       tile.col0 + c};
     if (e.dst_row_stride == 1) {
       store_columns(part, e,
                     static_cast<char*>(e.dst) +
