@@ -39,7 +39,7 @@ struct Tile {
 // Sixteen vectors of 8 sums (vpsadbw) of up to 2040 each, one vector per
 // column, to one vector of 16 sums. Packing two and then four columns side by
 // side halves the work twice; the values are far from saturation.
-inline __m512i ReduceSums(const __m512i v[kTileColumns]) {
+PACK_INLINE __m512i ReduceSums(const __m512i v[kTileColumns]) {
   const __m512i ones = _mm512_set1_epi16(1);
   __m512i fours[4];  // four columns in each lane, to be added across lanes
   for (int i = 0; i < 4; ++i) {
@@ -60,8 +60,8 @@ inline __m512i ReduceSums(const __m512i v[kTileColumns]) {
 // Loads 64 rows of 16 bytes and transposes them: out[w] = 64 levels of column
 // w. Lane m of rows[r] is row 16 * m + r, so that what remains is a 16x16 byte
 // transposition in each lane; four perfect shuffles of the registers are one.
-inline void LoadTransposed(const char* src, ptrdiff_t stride,
-                           __m512i out[kTileColumns]) {
+PACK_INLINE void LoadTransposed(const char* src, ptrdiff_t stride,
+                                __m512i out[kTileColumns]) {
   __m512i a[16];
   for (int r = 0; r < 16; ++r) {
     const char* row = src + r * stride;
@@ -90,7 +90,7 @@ inline void LoadTransposed(const char* src, ptrdiff_t stride,
 }
 
 // Loads a tile of a width-contiguous source, zeros where it has no elements.
-inline void LoadTileRows(const Tile& tile, __m512i columns[kTileColumns]) {
+PACK_INLINE void LoadTileRows(const Tile& tile, __m512i columns[kTileColumns]) {
   if (tile.columns == kTileColumns && tile.levels == kTileLevels) {
     LoadTransposed(tile.src, tile.stride, columns);
     return;
@@ -105,6 +105,10 @@ inline void LoadTileRows(const Tile& tile, __m512i columns[kTileColumns]) {
 // Packs one tile, whole: zeros where the source has no elements.
 template <Scalar kPacked, bool kDepthContiguous>
 void PackTile(const Tile& tile, __m512i flip) {
+  if (tile.levels == 0) {
+    __builtin_memset(tile.dst, 0, kTileBytes);
+    return;
+  }
   // vpsadbw adds unsigned bytes: signed ones are shifted by 128, pads too.
   constexpr int kShift = kPacked == Scalar::kU8 ? 0 : 128;
   const __m512i shift = _mm512_set1_epi8(static_cast<char>(kShift));
@@ -155,7 +159,7 @@ void PackTiles(const PackArgs* args) {
       const ptrdiff_t w = kTileColumns * panel;
       const ptrdiff_t k = kTileLevels * (kDepthContiguous ? j : i);
       const ptrdiff_t columns = args->width - w;
-      const ptrdiff_t levels = args->depth - k;
+      const ptrdiff_t levels = args->depth > k ? args->depth - k : 0;
       Tile tile;
       tile.src = static_cast<const char*>(args->src) +
                  (kDepthContiguous ? w : k) * args->src_stride +

@@ -54,36 +54,43 @@ struct Transform {
 // Addresses of the columns of a panel. A few bases and two strides, so that
 // each column is reached by one addressing mode.
 template <int kWidth>
-class Columns {
- public:
-  Columns(const char* src, ptrdiff_t stride)
-      : stride_(stride), stride3_(3 * stride) {
-    for (int i = 0; i < kBases; ++i) bases_[i] = src + 4 * i * stride;
-  }
-  template <int w>
-  const char* At() const {
-    constexpr int kRest = w % 4;
-    if constexpr (kRest == 3) return bases_[w / 4] + stride3_;
-    return bases_[w / 4] + kRest * stride_;
-  }
-  void Advance(ptrdiff_t bytes) {
-    for (int i = 0; i < kBases; ++i) bases_[i] += bytes;
-  }
-
- private:
+struct Columns {
   static constexpr int kBases = (kWidth + 3) / 4;
-  const char* bases_[kBases];
-  ptrdiff_t stride_;
-  ptrdiff_t stride3_;
+  const char* bases[kBases];
+  ptrdiff_t stride;
+  ptrdiff_t stride3;
+
+  template <int w>
+  PACK_INLINE const char* At() const {
+    if constexpr (w % 4 == 3) {
+      return bases[w / 4] + stride3;
+    } else {
+      return bases[w / 4] + w % 4 * stride;
+    }
+  }
+  PACK_INLINE void Advance(ptrdiff_t bytes) {
+    for (int i = 0; i < kBases; ++i) bases[i] += bytes;
+  }
 };
 
-// Loads kBlocks successive blocks of a depth-contiguous source, not transposed
-// yet. All bytes of a column are fetched before the next columns are touched:
-// columns a multiple of 4096 bytes apart compete for the same cache set, where
-// 16 of them do not fit.
+template <int kWidth>
+PACK_INLINE Columns<kWidth> MakeColumns(const char* src, ptrdiff_t stride) {
+  Columns<kWidth> columns;
+  for (int i = 0; i < Columns<kWidth>::kBases; ++i) {
+    columns.bases[i] = src + 4 * i * stride;
+  }
+  columns.stride = stride;
+  columns.stride3 = 3 * stride;
+  return columns;
+}
+
+// Loads kBlocks successive blocks of a depth-contiguous source as quads. All
+// bytes of a column are fetched before the next columns are touched: columns a
+// multiple of 4096 bytes apart compete for the same cache set, where 16 of them
+// do not fit.
 template <typename F, int kBlocks>
-void LoadColumnBlocks(const Columns<F::kWidth>& columns,
-                      typename F::V::Reg blocks[kBlocks][4]) {
+PACK_INLINE void LoadColumnBlocks(const Columns<F::kWidth>& columns,
+                                  typename F::V::Reg blocks[kBlocks][4]) {
   typedef typename F::V V;
   constexpr int kWidth = F::kWidth;
   for (int b = 0; b < kBlocks; ++b) {
@@ -98,12 +105,13 @@ void LoadColumnBlocks(const Columns<F::kWidth>& columns,
   for (int b = 0; b < kBlocks; ++b) {
     blocks[b][3] = V::template LoadColumns<kWidth, 3>(columns, 16 * b);
   }
+  for (int b = 0; b < kBlocks; ++b) V::Transpose(blocks[b]);
 }
 
-// Loads one block of a width-contiguous source: already as quads.
+// Loads one block of a width-contiguous source.
 template <typename F>
-void LoadRowBlock(const char* src, ptrdiff_t stride,
-                  typename F::V::Reg quads[4]) {
+PACK_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
+                              typename F::V::Reg quads[4]) {
   for (int q = 0; q < 4; ++q) {
     quads[q] = F::V::template LoadRows<F::kSrcBytes>(
         src + q * (4 / F::kSrcBytes) * stride, stride);
@@ -113,7 +121,7 @@ void LoadRowBlock(const char* src, ptrdiff_t stride,
 // Sums of the elements of a block, not yet reduced to one per column (bytes:
 // two 16-bit halves, which the sums of 16 blocks still fit).
 template <typename F>
-typename F::V::Reg SumBlock(const typename F::V::Reg quads[4]) {
+PACK_INLINE typename F::V::Reg SumBlock(const typename F::V::Reg quads[4]) {
   typedef typename F::V V;
   if constexpr (F::kSrcBytes == 2) {
     return V::Add32(V::Add32(V::SumWords(quads[0]), V::SumWords(quads[1])),
@@ -131,8 +139,8 @@ typename F::V::Reg SumBlock(const typename F::V::Reg quads[4]) {
 
 // Adds the elements of kBlocks blocks to the sums.
 template <typename F, int kBlocks>
-typename F::V::Reg AddSums(typename F::V::Reg sums,
-                           const typename F::V::Reg blocks[kBlocks][4]) {
+PACK_INLINE typename F::V::Reg AddSums(
+    typename F::V::Reg sums, const typename F::V::Reg blocks[kBlocks][4]) {
   typedef typename F::V V;
   typename V::Reg total = SumBlock<F>(blocks[0]);
   for (int b = 1; b < kBlocks; ++b) {
@@ -145,7 +153,7 @@ typename F::V::Reg AddSums(typename F::V::Reg sums,
 // Writes the leading kWidth quads of a register. Unless it is the block's last
 // one, more may be written, over what comes next and is written later.
 template <int kWidth, typename V>
-void StoreQuadsOfPanel(char* dst, typename V::Reg quads, bool last) {
+PACK_INLINE void StorePanelQuads(char* dst, typename V::Reg quads, bool last) {
   if constexpr (kWidth == V::kColumns) {
     V::Store(dst, quads);
   } else if (last) {
@@ -157,30 +165,30 @@ void StoreQuadsOfPanel(char* dst, typename V::Reg quads, bool last) {
 
 // Writes one block, kBlockBytes in all.
 template <typename F>
-void StoreBlock(char* dst, const typename F::V::Reg quads[4]) {
+PACK_INLINE void StoreBlock(char* dst, const typename F::V::Reg quads[4]) {
   typedef typename F::V V;
   constexpr int kWidth = F::kWidth;
   constexpr int kBytes = 4 * kWidth;
   for (int q = 0; q < 4; ++q) {
     if constexpr (F::kWidened) {
-      StoreQuadsOfPanel<kWidth, V>(dst + 2 * q * kBytes,
-                                   V::WidenLowPair(quads[q]), false);
-      StoreQuadsOfPanel<kWidth, V>(dst + (2 * q + 1) * kBytes,
-                                   V::WidenHighPair(quads[q]), q == 3);
+      StorePanelQuads<kWidth, V>(dst + 2 * q * kBytes,
+                                 V::WidenLowPair(quads[q]), false);
+      StorePanelQuads<kWidth, V>(dst + (2 * q + 1) * kBytes,
+                                 V::WidenHighPair(quads[q]), q == 3);
     } else if constexpr (F::kPairs) {
       static_assert(kWidth == V::kColumns, "");
       V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
     } else {
-      StoreQuadsOfPanel<kWidth, V>(dst + q * kBytes, quads[q], q == 3);
+      StorePanelQuads<kWidth, V>(dst + q * kBytes, quads[q], q == 3);
     }
   }
 }
 
-// Flips, sums up and writes kBlocks whole blocks.
+// Flips, sums up and writes kBlocks whole blocks; returns the new sums.
 template <typename F, int kBlocks>
-void FinishBlocks(typename F::V::Reg blocks[kBlocks][4],
-                  const Transform<F>& transform, typename F::V::Reg* sums,
-                  char* dst) {
+PACK_INLINE typename F::V::Reg FinishBlocks(
+    typename F::V::Reg blocks[kBlocks][4], const Transform<F>& transform,
+    typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;
   if (F::kSrcBytes == 1 && transform.flips) {
     for (int b = 0; b < kBlocks; ++b) {
@@ -190,20 +198,21 @@ void FinishBlocks(typename F::V::Reg blocks[kBlocks][4],
     }
   }
   if constexpr (F::kHasSums) {
-    if (transform.sums) *sums = AddSums<F, kBlocks>(*sums, blocks);
+    if (transform.sums) sums = AddSums<F, kBlocks>(sums, blocks);
   }
   for (int b = 0; b < kBlocks; ++b) {
     StoreBlock<F>(dst + b * F::kBlockBytes, blocks[b]);
   }
+  return sums;
 }
 
 // The same for one block of which only `levels` levels of `columns` columns are
-// there, the others being zero and staying so; writes `room` bytes of it if
-// they are fewer than a block has.
+// there, the others being zero and staying so; writes only `room` bytes of it
+// if they are fewer than a block has.
 template <typename F>
-void FinishEdgeBlock(typename F::V::Reg quads[1][4], int levels, int columns,
-                     ptrdiff_t room, const Transform<F>& transform,
-                     typename F::V::Reg* sums, char* dst) {
+PACK_INLINE typename F::V::Reg FinishEdgeBlock(
+    typename F::V::Reg quads[1][4], int levels, int columns, ptrdiff_t room,
+    Transform<F> transform, typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;
   if (F::kSrcBytes == 1 && transform.flips) {
     const typename V::Reg flip = V::And(transform.flip, V::ColumnMask(columns));
@@ -214,56 +223,81 @@ void FinishEdgeBlock(typename F::V::Reg quads[1][4], int levels, int columns,
       quads[0][q] = V::Xor(quads[0][q], V::And(flip, V::Splat(present)));
     }
   }
-  Transform<F> flipped = transform;
-  flipped.flips = false;
+  transform.flips = false;
   if (room >= F::kBlockBytes) {
-    FinishBlocks<F, 1>(quads, flipped, sums, dst);
-  } else {
-    alignas(64) char block[F::kBlockBytes];
-    FinishBlocks<F, 1>(quads, flipped, sums, block);
-    __builtin_memcpy(dst, block, static_cast<size_t>(room));
+    return FinishBlocks<F, 1>(quads, transform, sums, dst);
   }
+  alignas(64) char block[F::kBlockBytes];
+  sums = FinishBlocks<F, 1>(quads, transform, sums, block);
+  __builtin_memcpy(dst, block, static_cast<size_t>(room));
+  return sums;
 }
 
-// Packs `bytes` source bytes of each of `columns` depth-contiguous columns,
-// the edges of depth and width; returns where it stopped writing.
+// Packs `bytes` source bytes, a multiple of 16, of each column of a whole panel
+// of a depth-contiguous source.
 template <typename F>
-char* PackEdgeColumns(const char* src, ptrdiff_t stride, ptrdiff_t bytes,
-                      int columns, const Transform<F>& transform,
-                      typename F::V::Reg* sums, char* dst, char* dst_end) {
+PACK_NOINLINE typename F::V::Reg PackColumns(const char* src, ptrdiff_t stride,
+                                             ptrdiff_t bytes,
+                                             Transform<F> transform,
+                                             char* dst) {
+  typedef typename F::V V;
+  constexpr int kStep = V::kBlocksPerStep;
+  typename V::Reg sums = V::Zero();
+  Columns<F::kWidth> columns = MakeColumns<F::kWidth>(src, stride);
+  for (; bytes >= 16 * kStep; bytes -= 16 * kStep) {
+    typename V::Reg blocks[kStep][4];
+    LoadColumnBlocks<F, kStep>(columns, blocks);
+    sums = FinishBlocks<F, kStep>(blocks, transform, sums, dst);
+    columns.Advance(16 * kStep);
+    dst += kStep * F::kBlockBytes;
+  }
+  for (; bytes > 0; bytes -= 16) {
+    typename V::Reg blocks[1][4];
+    LoadColumnBlocks<F, 1>(columns, blocks);
+    sums = FinishBlocks<F, 1>(blocks, transform, sums, dst);
+    columns.Advance(16);
+    dst += F::kBlockBytes;
+  }
+  return sums;
+}
+
+// Packs `bytes` source bytes of each of `columns` depth-contiguous columns, the
+// edges of depth and width; `room` bytes may be written.
+template <typename F>
+PACK_NOINLINE typename F::V::Reg PackEdgeColumns(const char* src,
+                                                 ptrdiff_t stride,
+                                                 ptrdiff_t bytes, int columns,
+                                                 Transform<F> transform,
+                                                 typename F::V::Reg sums,
+                                                 char* dst, ptrdiff_t room) {
   alignas(64) char tile[F::V::kColumns * 16] = {};
-  const Columns<F::kWidth> tile_columns(tile, 16);
-  for (; bytes > 0; bytes -= 16, src += 16) {
+  const Columns<F::kWidth> tile_columns = MakeColumns<F::kWidth>(tile, 16);
+  for (; bytes > 0; bytes -= 16) {
     const int count = bytes < 16 ? static_cast<int>(bytes) : 16;
     for (int w = 0; w < columns; ++w) {
       CopyPadded<16>(tile + 16 * w, src + w * stride, count);
     }
     typename F::V::Reg quads[1][4];
     LoadColumnBlocks<F, 1>(tile_columns, quads);
-    F::V::Transpose(quads[0]);
-    FinishEdgeBlock<F>(quads, count / F::kSrcBytes, columns, dst_end - dst,
-                       transform, sums, dst);
-    dst += dst_end - dst < F::kBlockBytes ? dst_end - dst : F::kBlockBytes;
+    sums = FinishEdgeBlock<F>(quads, count / F::kSrcBytes, columns, room,
+                              transform, sums, dst);
+    src += 16;
+    dst += F::kBlockBytes;
+    room -= F::kBlockBytes;
   }
-  return dst;
+  return sums;
 }
 
-// Packs kBlocks blocks of a whole panel of a depth-contiguous source.
-template <typename F, int kBlocks>
-void PackColumns(const Columns<F::kWidth>& columns,
-                 const Transform<F>& transform, typename F::V::Reg* sums,
-                 char* dst) {
-  typename F::V::Reg blocks[kBlocks][4];
-  LoadColumnBlocks<F, kBlocks>(columns, blocks);
-  for (int b = 0; b < kBlocks; ++b) F::V::Transpose(blocks[b]);
-  FinishBlocks<F, kBlocks>(blocks, transform, sums, dst);
+PACK_INLINE void ZeroFrom(char* dst, ptrdiff_t written, ptrdiff_t size) {
+  if (written < size) {
+    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
+  }
 }
 
 // Panel after panel, each over the whole depth.
 template <typename F>
 void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
   typedef typename F::V V;
-  constexpr int kStep = V::kBlocksPerStep;
   const ptrdiff_t stride = args->src_stride * F::kSrcBytes;
   const ptrdiff_t depth_bytes = args->depth * F::kSrcBytes;
   const ptrdiff_t panel_bytes =
@@ -273,105 +307,111 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
     const ptrdiff_t rest = args->width - first;
     const int count = rest < F::kWidth ? static_cast<int>(rest) : F::kWidth;
-    char* const dst_end = dst + panel_bytes;
-    typename V::Reg sums = V::Zero();
-    ptrdiff_t done = 0;
-    if (count == F::kWidth) {
-      Columns<F::kWidth> columns(src, stride);
-      for (; done + 16 * kStep <= depth_bytes; done += 16 * kStep) {
-        PackColumns<F, kStep>(columns, transform, &sums, dst);
-        columns.Advance(16 * kStep);
-        dst += kStep * F::kBlockBytes;
-      }
-      for (; done + 16 <= depth_bytes; done += 16) {
-        PackColumns<F, 1>(columns, transform, &sums, dst);
-        columns.Advance(16);
-        dst += F::kBlockBytes;
-      }
+    const ptrdiff_t whole = count == F::kWidth ? depth_bytes / 16 : 0;
+    ptrdiff_t written = whole * F::kBlockBytes;
+    typename V::Reg sums =
+        PackColumns<F>(src, stride, 16 * whole, transform, dst);
+    if (16 * whole < depth_bytes) {
+      sums = PackEdgeColumns<F>(src + 16 * whole, stride,
+                                depth_bytes - 16 * whole, count, transform,
+                                sums, dst + written, panel_bytes - written);
+      written = (depth_bytes + 15) / 16 * F::kBlockBytes;
     }
-    if (done < depth_bytes) {
-      dst = PackEdgeColumns<F>(src + done, stride, depth_bytes - done, count,
-                               transform, &sums, dst, dst_end);
-    }
-    if (dst < dst_end) {
-      __builtin_memset(dst, 0, static_cast<size_t>(dst_end - dst));
-    }
+    ZeroFrom(dst, written, panel_bytes);
     if (transform.sums) V::StoreSums(args->sums + first, count, sums);
     src += F::kWidth * stride;
-    dst = dst_end;
+    dst += panel_bytes;
   }
 }
 
-// Packs one block of a width-contiguous source at an edge: `levels` levels of
-// `columns` columns.
-template <typename F>
-void PackEdgeRows(const char* src, ptrdiff_t stride, int levels, int columns,
-                  const Transform<F>& transform, typename F::V::Reg* sums,
-                  char* dst, ptrdiff_t room) {
-  constexpr int kRowBytes = F::V::kColumns * F::kSrcBytes;
-  alignas(64) char tile[F::kBlockLevels * kRowBytes] = {};
-  for (int k = 0; k < levels; ++k) {
-    CopyPadded<kRowBytes>(tile + k * kRowBytes, src + k * stride,
-                          columns * F::kSrcBytes);
+// Packs kBlocks blocks of a whole panel of a width-contiguous source.
+template <typename F, int kBlocks>
+PACK_INLINE typename F::V::Reg PackRows(const char* src, ptrdiff_t stride,
+                                        const Transform<F>& transform,
+                                        typename F::V::Reg sums, char* dst) {
+  for (int b = 0; b < kBlocks; ++b) {
+    typename F::V::Reg quads[1][4];
+    LoadRowBlock<F>(src + b * F::kBlockLevels * stride, stride, quads[0]);
+    sums = FinishBlocks<F, 1>(quads, transform, sums, dst + b * F::kBlockBytes);
   }
-  typename F::V::Reg quads[1][4];
-  LoadRowBlock<F>(tile, kRowBytes, quads[0]);
-  FinishEdgeBlock<F>(quads, levels, columns, room, transform, sums, dst);
+  return sums;
+}
+
+// Packs `levels` levels of `columns` columns of a width-contiguous source, the
+// edges of depth and width; `room` bytes may be written.
+template <typename F>
+PACK_NOINLINE typename F::V::Reg PackEdgeRows(const char* src, ptrdiff_t stride,
+                                              ptrdiff_t levels, int columns,
+                                              Transform<F> transform,
+                                              typename F::V::Reg sums,
+                                              char* dst, ptrdiff_t room) {
+  constexpr int kRowBytes = F::V::kColumns * F::kSrcBytes;
+  for (; levels > 0; levels -= F::kBlockLevels) {
+    const int count =
+        levels < F::kBlockLevels ? static_cast<int>(levels) : F::kBlockLevels;
+    alignas(64) char tile[F::kBlockLevels * kRowBytes] = {};
+    for (int k = 0; k < count; ++k) {
+      CopyPadded<kRowBytes>(tile + k * kRowBytes, src + k * stride,
+                            columns * F::kSrcBytes);
+    }
+    typename F::V::Reg quads[1][4];
+    LoadRowBlock<F>(tile, kRowBytes, quads[0]);
+    sums =
+        FinishEdgeBlock<F>(quads, count, columns, room, transform, sums, dst);
+    src += F::kBlockLevels * stride;
+    dst += F::kBlockBytes;
+    room -= F::kBlockBytes;
+  }
+  return sums;
 }
 
 // Chunks of 16 levels, each over all panels: rows are then read from end to
 // end, a whole cache line of them soon after its first part, however far apart
 // the rows are. The sums live in the caller's array in the meantime.
 template <typename F>
-void PackWidthContiguous(const PackArgs* args, const Transform<F>& transform) {
+void PackWidthContiguous(const PackArgs* args,
+                         const Transform<F>& transform_in) {
   typedef typename F::V V;
-  constexpr int kLevels = F::kBlockLevels;
   constexpr int kChunkLevels = 16;
+  const Transform<F> transform = transform_in;
   const ptrdiff_t stride = args->src_stride * F::kSrcBytes;
   const ptrdiff_t level_bytes = F::kWidth * F::kPackedBytes;
   const ptrdiff_t panel_bytes = args->padded_depth * level_bytes;
-  const char* const src = static_cast<const char*>(args->src);
-  char* const dst = static_cast<char*>(args->dst);
-  if (transform.sums) {
-    __builtin_memset(args->sums, 0,
-                     static_cast<size_t>(args->width) * sizeof(int32_t));
-  }
-  for (ptrdiff_t k0 = 0; k0 < args->depth; k0 += kChunkLevels) {
-    const ptrdiff_t k1 =
-        k0 + kChunkLevels < args->depth ? k0 + kChunkLevels : args->depth;
-    char* panel = dst;
-    for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
-      const ptrdiff_t rest = args->width - first;
+  const ptrdiff_t depth = args->depth;
+  const ptrdiff_t width = args->width;
+  int32_t* const all_sums = args->sums;
+  const char* src = static_cast<const char*>(args->src);
+  char* dst = static_cast<char*>(args->dst);
+  if (transform.sums) ZeroFrom(reinterpret_cast<char*>(all_sums), 0, 4 * width);
+  for (ptrdiff_t k = 0; k < depth; k += kChunkLevels) {
+    const ptrdiff_t levels =
+        depth - k < kChunkLevels ? depth - k : kChunkLevels;
+    const char* rows = src + k * stride;
+    char* panel = dst + k * level_bytes;
+    for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
+      const ptrdiff_t rest = width - first;
       const int count = rest < F::kWidth ? static_cast<int>(rest) : F::kWidth;
       typename V::Reg sums =
-          transform.sums ? V::LoadSums(args->sums + first, count) : V::Zero();
-      ptrdiff_t k = k0;
-      const char* rows = src + k * stride + first * F::kSrcBytes;
+          transform.sums ? V::LoadSums(all_sums + first, count) : V::Zero();
       // Whole registers may be read where the columns are there, the next
       // panel's included.
-      if (rest >= V::kColumns) {
-        for (; k + kLevels <= k1; k += kLevels, rows += kLevels * stride) {
-          typename V::Reg quads[1][4];
-          LoadRowBlock<F>(rows, stride, quads[0]);
-          FinishBlocks<F, 1>(quads, transform, &sums, panel + k * level_bytes);
-        }
+      if (levels == kChunkLevels && rest >= V::kColumns) {
+        sums = PackRows<F, kChunkLevels / F::kBlockLevels>(
+            rows, stride, transform, sums, panel);
+      } else {
+        sums = PackEdgeRows<F>(rows, stride, levels, count, transform, sums,
+                               panel, panel_bytes - k * level_bytes);
       }
-      for (; k < k1; k += kLevels, rows += kLevels * stride) {
-        const int levels =
-            k1 - k < kLevels ? static_cast<int>(k1 - k) : kLevels;
-        PackEdgeRows<F>(rows, stride, levels, count, transform, &sums,
-                        panel + k * level_bytes, panel_bytes - k * level_bytes);
-      }
-      if (transform.sums) V::StoreSums(args->sums + first, count, sums);
+      if (transform.sums) V::StoreSums(all_sums + first, count, sums);
+      rows += F::kWidth * F::kSrcBytes;
       panel += panel_bytes;
     }
   }
-  const ptrdiff_t written =
-      (args->depth + kLevels - 1) / kLevels * kLevels * level_bytes;
-  if (written >= panel_bytes) return;
-  for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
-    __builtin_memset(dst + first / F::kWidth * panel_bytes + written, 0,
-                     static_cast<size_t>(panel_bytes - written));
+  constexpr ptrdiff_t kLevels = F::kBlockLevels;
+  for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
+    ZeroFrom(dst, (depth + kLevels - 1) / kLevels * F::kBlockBytes,
+             panel_bytes);
+    dst += panel_bytes;
   }
 }
 
@@ -384,7 +424,8 @@ void Pack(const PackArgs* args) {
   transform.flips = F::kSrcBytes == 1 && args->src_scalar != unflipped;
   transform.flip = F::V::Splat(0x80808080u);
   transform.sums = F::kHasSums && args->sums != nullptr;
-  if (args->depth_contiguous) {
+  // A single column of adjacent elements has both orders.
+  if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
     PackDepthContiguous<F>(args, transform);
   } else {
     PackWidthContiguous<F>(args, transform);

@@ -20,20 +20,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Inner loops keep registers in arrays, which compilers hold in registers only
+// once everything around is one function; edges are kept out of it.
+#define PACK_INLINE __attribute__((always_inline)) inline
+#define PACK_NOINLINE __attribute__((noinline))
+
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-inline __m128i Load16(const char* src) {
+PACK_INLINE __m128i Load16(const char* src) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
 }
 
 // Byte orders that interleave, within 16 bytes, four rows of 4 bytes or two
 // rows of 4 words: column by column afterwards.
-inline __m128i InterleaveBytes() {
+PACK_INLINE __m128i InterleaveBytes() {
   return _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 }
-inline __m128i InterleaveWords() {
+PACK_INLINE __m128i InterleaveWords() {
   return _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
 }
 
@@ -60,10 +65,10 @@ void CopyPadded(char* dst, const char* src, int count) {
   }
 }
 
-inline __m256i LoadQuads(const int32_t* src, int count) {
+PACK_INLINE __m256i LoadQuads(const int32_t* src, int count) {
   return _mm256_maskz_loadu_epi32((1u << count) - 1u, src);
 }
-inline void StoreQuads(int32_t* dst, int count, __m256i a) {
+PACK_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
   _mm256_mask_storeu_epi32(dst, (1u << count) - 1u, a);
 }
 
@@ -78,7 +83,7 @@ uint64_t LoadBits(const char* src) {
 
 // The first count <= 8 bytes, zeros above. Two loads that overlap cover any
 // count down to half of their size.
-inline uint64_t LoadPadded8(const char* src, int count) {
+PACK_INLINE uint64_t LoadPadded8(const char* src, int count) {
   if (count >= 8) return LoadBits<uint64_t>(src);
   if (count >= 4) {
     return LoadBits<uint32_t>(src) | LoadBits<uint32_t>(src + count - 4)
@@ -91,7 +96,7 @@ inline uint64_t LoadPadded8(const char* src, int count) {
   return count == 1 ? LoadBits<uint8_t>(src) : 0;
 }
 
-inline __m256i QuadMask(int count) {
+PACK_INLINE __m256i QuadMask(int count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(count),
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -117,10 +122,10 @@ void CopyPadded(char* dst, const char* src, int count) {
   }
 }
 
-inline __m256i LoadQuads(const int32_t* src, int count) {
+PACK_INLINE __m256i LoadQuads(const int32_t* src, int count) {
   return _mm256_maskload_epi32(src, QuadMask(count));
 }
-inline void StoreQuads(int32_t* dst, int count, __m256i a) {
+PACK_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
   _mm256_maskstore_epi32(dst, QuadMask(count), a);
 }
 

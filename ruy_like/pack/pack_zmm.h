@@ -17,23 +17,25 @@ struct Zmm {
   static constexpr int kColumns = 16;
   static constexpr int kBlocksPerStep = 4;
 
-  static Reg Zero() { return _mm512_setzero_si512(); }
-  static Reg Splat(uint32_t quad) {
+  PACK_INLINE static Reg Zero() { return _mm512_setzero_si512(); }
+  PACK_INLINE static Reg Splat(uint32_t quad) {
     return _mm512_set1_epi32(static_cast<int>(quad));
   }
-  static Reg Xor(Reg a, Reg b) { return _mm512_xor_si512(a, b); }
-  static Reg And(Reg a, Reg b) { return _mm512_and_si512(a, b); }
-  static Reg ColumnMask(int columns) {
+  PACK_INLINE static Reg Xor(Reg a, Reg b) { return _mm512_xor_si512(a, b); }
+  PACK_INLINE static Reg And(Reg a, Reg b) { return _mm512_and_si512(a, b); }
+  PACK_INLINE static Reg ColumnMask(int columns) {
     return _mm512_maskz_set1_epi32(Mask(columns), -1);
   }
 
-  static void Store(char* dst, Reg a) { _mm512_storeu_si512(dst, a); }
+  PACK_INLINE static void Store(char* dst, Reg a) {
+    _mm512_storeu_si512(dst, a);
+  }
 
   // 16 bytes of columns i, 4 + i, 8 + i, 12 + i, one in each lane. Inserts from
   // memory need no shuffle port; with whole-register loads the transposition
   // would take 64 shuffles for 1024 bytes instead of 32.
   template <int kWidth, int kColumn, typename Columns>
-  static Reg LoadColumns(const Columns& columns, ptrdiff_t offset) {
+  PACK_INLINE static Reg LoadColumns(const Columns& columns, ptrdiff_t offset) {
     static_assert(kWidth == kColumns, "");
     Reg v =
         _mm512_castsi128_si512(Load16(columns.template At<kColumn>() + offset));
@@ -46,7 +48,7 @@ struct Zmm {
   }
 
   // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns.
-  static void Transpose(Reg v[4]) {
+  PACK_INLINE static void Transpose(Reg v[4]) {
     const Reg a = _mm512_unpacklo_epi32(v[0], v[1]);
     const Reg b = _mm512_unpackhi_epi32(v[0], v[1]);
     const Reg c = _mm512_unpacklo_epi32(v[2], v[3]);
@@ -59,7 +61,7 @@ struct Zmm {
 
   // Quads of 16 columns from 4 / kSrcBytes rows of one level each.
   template <int kSrcBytes>
-  static Reg LoadRows(const char* src, ptrdiff_t stride) {
+  PACK_INLINE static Reg LoadRows(const char* src, ptrdiff_t stride) {
     if constexpr (kSrcBytes == 1) {
       Reg rows = _mm512_castsi128_si512(Load16(src));
       rows = _mm512_inserti32x4(rows, Load16(src + stride), 1);
@@ -84,7 +86,7 @@ struct Zmm {
   }
 
   // Levels 0, 1 of all columns, then levels 2, 3 of all columns.
-  static Reg SplitPairs(Reg quads) {
+  PACK_INLINE static Reg SplitPairs(Reg quads) {
     const __m128i order =
         _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
     return _mm512_permutexvar_epi64(
@@ -92,27 +94,27 @@ struct Zmm {
         _mm512_shuffle_epi8(quads, _mm512_broadcast_i32x4(order)));
   }
 
-  static Reg SumHalvesS8(Reg quads) {
+  PACK_INLINE static Reg SumHalvesS8(Reg quads) {
     return _mm512_maddubs_epi16(_mm512_set1_epi8(1), quads);
   }
-  static Reg SumHalvesU8(Reg quads) {
+  PACK_INLINE static Reg SumHalvesU8(Reg quads) {
     return _mm512_maddubs_epi16(quads, _mm512_set1_epi8(1));
   }
-  static Reg SumWords(Reg quads) {
+  PACK_INLINE static Reg SumWords(Reg quads) {
     return _mm512_madd_epi16(quads, _mm512_set1_epi16(1));
   }
-  static Reg Add16(Reg a, Reg b) { return _mm512_add_epi16(a, b); }
-  static Reg Add32(Reg a, Reg b) { return _mm512_add_epi32(a, b); }
+  PACK_INLINE static Reg Add16(Reg a, Reg b) { return _mm512_add_epi16(a, b); }
+  PACK_INLINE static Reg Add32(Reg a, Reg b) { return _mm512_add_epi32(a, b); }
 
-  static Reg LoadSums(const int32_t* sums, int columns) {
+  PACK_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
     return _mm512_maskz_loadu_epi32(Mask(columns), sums);
   }
-  static void StoreSums(int32_t* sums, int columns, Reg a) {
+  PACK_INLINE static void StoreSums(int32_t* sums, int columns, Reg a) {
     _mm512_mask_storeu_epi32(sums, Mask(columns), a);
   }
 
  private:
-  static __mmask16 Mask(int columns) {
+  PACK_INLINE static __mmask16 Mask(int columns) {
     return static_cast<__mmask16>((1u << columns) - 1u);
   }
 };
