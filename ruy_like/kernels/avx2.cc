@@ -29,7 +29,7 @@ using U8S16InPlace =
 using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int16_t>>;
 using F32F32InPlace =
-    NarrowFloatKernel<FloatOp<Simd256>, 2, 6, PackAvx2_F32_F32_8x1>;
+    NarrowFloatKernel<NarrowSimd256, 2, 6, PackAvx2_F32_F32_8x1>;
 
 constexpr Kernel kKernels[] = {
     S8S16InPlace::Entry("Avx2_S8S16_InPlace_16x16", Family::k8x8,

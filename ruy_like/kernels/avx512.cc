@@ -29,7 +29,7 @@ using U8S16InPlace =
 using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
 using F32F32InPlace =
-    NarrowFloatKernel<FloatOp<Simd512>, 3, 8, PackAvx512_F32_F32_16x1>;
+    NarrowFloatKernel<NarrowSimd512, 3, 8, PackAvx512_F32_F32_16x1>;
 
 constexpr Kernel kKernels[] = {
     S8S16InPlace::Entry("Avx512_S8S16_InPlace_16x16", Family::k8x8,
@@ -46,7 +46,7 @@ constexpr Kernel kKernels[] = {
                          PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx512_S16S16_48x8x2", Family::k16x8, PackAvx512_16_S16_16x2,
                   PackAvx512_8_S16_8x2),
-    F32F32InPlace::Entry("Avx512_F32F32_InPlace_48x16", PackAvx512_F32_F32_8x1),
+    F32F32InPlace::Entry("Avx512_F32F32_InPlace_16x16", PackAvx512_F32_F32_8x1),
     F32F32::Entry("Avx512_F32F32_48x8x1", Family::kF32, PackAvx512_F32_F32_16x1,
                   PackAvx512_F32_F32_8x1),
 };

@@ -187,17 +187,15 @@ struct DotTile {
     }
   }
 
-  RUY_LIKE_ALWAYS_INLINE void HoldInRegisters() {
-    RUY_LIKE_NARROW_UNROLL
-    for (int r = 0; r < kDotRows; ++r) {
-      if (kSums && Op::kSumsIn16) {
-        V::HoldInRegister(sums16[r]);
-      } else if (kSums) {
-        V::HoldInRegister(sums[r]);
-      }
-      RUY_LIKE_NARROW_UNROLL
-      for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][r]);
+  // Holds row r's accumulators.
+  RUY_LIKE_ALWAYS_INLINE void HoldInRegisters(int r) {
+    if (kSums && Op::kSumsIn16) {
+      V::HoldInRegister(sums16[r]);
+    } else if (kSums) {
+      V::HoldInRegister(sums[r]);
     }
+    RUY_LIKE_NARROW_UNROLL
+    for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][r]);
   }
 
   // To be called every kStepsIn16 steps, and at the end.
@@ -243,8 +241,8 @@ void RunDots(const DotArgs& args) {
       for (int r = 0; r < kDotRows; ++r) {
         if (r < kPrefetched) __builtin_prefetch(prefetch[r] + k);
         tile.Step(r, Op::LoadLhs(rows[r] + k), k);
+        tile.HoldInRegisters(r);
       }
-      tile.HoldInRegisters();
     }
     tile.FlushSums16();
   }
@@ -308,7 +306,8 @@ struct NarrowIntKernel {
       if (epilogue.rhs_zero_point != 0) {
         SubtractSums(epilogue.rhs_zero_point, sums, cols, collected);
       }
-      StoreIntTile<V>(collected, kCollectedRows, rows, cols, row, 0, epilogue);
+      StoreIntTile<typename V::Base>(collected, kCollectedRows, rows, cols, row,
+                                     0, epilogue);
     }
   }
 

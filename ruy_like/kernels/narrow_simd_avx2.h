@@ -6,6 +6,7 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_SIMD_AVX2_H_
 #define RUY_LIKE_KERNELS_NARROW_SIMD_AVX2_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/always_inline.h"
@@ -17,6 +18,8 @@ namespace kernels {
 namespace {
 
 struct NarrowSimd256 : Simd256 {
+  typedef Simd256 Base;
+
   // Accumulators of a tile of dot products: 12 of 16 registers, the others are
   // for operands.
   static constexpr int kDotVectors = 12;
@@ -61,10 +64,33 @@ struct NarrowSimd256 : Simd256 {
     return _mm256_add_epi16(a, b);
   }
 
+  // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
+  // Levels that are loaded together: half of the registers.
+  static constexpr int kRowLevels = 8;
+
+  // Four levels of rows 0 and 4.
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFourLevels(const char* p,
+                                                     ptrdiff_t stride) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(LoadFour(p)),
+                                LoadFour(p + 4 * stride), 1);
+  }
+  // x[i]: four levels of rows i, i + 4, ... becomes level i of all rows.
+  static RUY_LIKE_ALWAYS_INLINE void TransposeFourLevels(Float* x) {
+    const Float ab_low = _mm256_unpacklo_ps(x[0], x[1]);
+    const Float ab_high = _mm256_unpackhi_ps(x[0], x[1]);
+    const Float cd_low = _mm256_unpacklo_ps(x[2], x[3]);
+    const Float cd_high = _mm256_unpackhi_ps(x[2], x[3]);
+    x[0] = _mm256_shuffle_ps(ab_low, cd_low, 0x44);
+    x[1] = _mm256_shuffle_ps(ab_low, cd_low, 0xee);
+    x[2] = _mm256_shuffle_ps(ab_high, cd_high, 0x44);
+    x[3] = _mm256_shuffle_ps(ab_high, cd_high, 0xee);
+  }
+
   // Makes the compiler hold an accumulator in a register at this point of a
   // loop. GCC 12 otherwise shuttles each of them through a second register or
   // the stack in every step, which halves the speed.
-  static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Int& x) {
+  template <typename Vector>
+  static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector& x) {
     asm("" : "+x"(x));
   }
 
@@ -83,6 +109,9 @@ struct NarrowSimd256 : Simd256 {
   }
 
  private:
+  static RUY_LIKE_ALWAYS_INLINE __m128 LoadFour(const char* p) {
+    return _mm_loadu_ps(reinterpret_cast<const float*>(p));
+  }
   // Two copies that overlap cover any n down to half of their size.
   static RUY_LIKE_ALWAYS_INLINE void CopyLessThan32(char* dst, const char* src,
                                                     int n) {

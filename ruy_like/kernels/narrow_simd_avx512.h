@@ -8,6 +8,7 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_SIMD_AVX512_H_
 #define RUY_LIKE_KERNELS_NARROW_SIMD_AVX512_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/always_inline.h"
@@ -19,6 +20,8 @@ namespace kernels {
 namespace {
 
 struct NarrowSimd512 : Simd512 {
+  typedef Simd512 Base;
+
   // Accumulators of a tile of dot products: 20 of 32 registers, the others are
   // for operands.
   static constexpr int kDotVectors = 20;
@@ -61,10 +64,38 @@ struct NarrowSimd512 : Simd512 {
     return _mm512_add_epi16(a, b);
   }
 
+  // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
+  // Levels that are loaded together: a cache line of each row, so that a line
+  // is done with before others need its place in the L1 cache, where rows a
+  // multiple of 4096 bytes apart all want the same one.
+  static constexpr int kRowLevels = 16;
+
+  // Four levels of rows 0, 4, 8 and 12. Insertions from memory need no shuffle
+  // and leave 8 shuffles of the 16 that four whole vectors would take.
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFourLevels(const char* p,
+                                                     ptrdiff_t stride) {
+    Float x = _mm512_castps128_ps512(LoadFour(p));
+    x = _mm512_insertf32x4(x, LoadFour(p + 4 * stride), 1);
+    x = _mm512_insertf32x4(x, LoadFour(p + 8 * stride), 2);
+    return _mm512_insertf32x4(x, LoadFour(p + 12 * stride), 3);
+  }
+  // x[i]: four levels of rows i, i + 4, ... becomes level i of all rows.
+  static RUY_LIKE_ALWAYS_INLINE void TransposeFourLevels(Float* x) {
+    const Float ab_low = _mm512_unpacklo_ps(x[0], x[1]);
+    const Float ab_high = _mm512_unpackhi_ps(x[0], x[1]);
+    const Float cd_low = _mm512_unpacklo_ps(x[2], x[3]);
+    const Float cd_high = _mm512_unpackhi_ps(x[2], x[3]);
+    x[0] = _mm512_shuffle_ps(ab_low, cd_low, 0x44);
+    x[1] = _mm512_shuffle_ps(ab_low, cd_low, 0xee);
+    x[2] = _mm512_shuffle_ps(ab_high, cd_high, 0x44);
+    x[3] = _mm512_shuffle_ps(ab_high, cd_high, 0xee);
+  }
+
   // Makes the compiler hold an accumulator in a register at this point of a
   // loop. GCC 12 otherwise shuttles each of them through a second register or
   // the stack in every step, which halves the speed.
-  static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Int& x) {
+  template <typename Vector>
+  static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector& x) {
     asm("" : "+v"(x));
   }
 
@@ -82,6 +113,11 @@ struct NarrowSimd512 : Simd512 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
                      _mm_add_epi32(_mm256_castsi256_si128(half),
                                    _mm256_extracti128_si256(half, 1)));
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE __m128 LoadFour(const char* p) {
+    return _mm_loadu_ps(reinterpret_cast<const float*>(p));
   }
 };
 
