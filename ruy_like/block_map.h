@@ -22,8 +22,10 @@
 //   +--------+ +----+----+----+----+
 //   depth_block
 //
-// so the lhs panels of a block should fill at most half of L2, one rhs panel at
-// most half of L1d, and with several passes the accumulators half of L2.
+// so the lhs panels of a block should fill at most half of L2 and its rhs
+// panels a quarter, and with several passes the accumulators half of L2. An rhs
+// panel that outgrows L1d costs little (it streams from L2), so that alone does
+// not split the depth; when it is split, a panel's part is cut to half of L1d.
 // Blocks are dealt out in the order of BlockAt, which keeps to one row of
 // blocks (its lhs stays in L2) while walking to and fro over as many columns of
 // blocks as have their rhs panels in L3.
@@ -51,8 +53,8 @@ struct BlockMapParams {
   // of L3. 0: none, or not known (then 32 KiB, 512 KiB, L2's size are assumed).
   std::ptrdiff_t l1d_bytes, l2_bytes, l3_bytes;
   // Rough speed of the kernel on one core, multiply-adds per nanosecond, within
-  // a factor of 2 or 3. 0: not known (kDefaultMacsPerNs). Only
-  // ChooseThreadCount looks at it.
+  // a factor of 2 or 3. 0: not known (kDefaultMacsPerNs). Decides how small a
+  // piece of work may be, and what a byte from beyond L2 costs in comparison.
   int macs_per_ns;
 };
 
@@ -90,7 +92,8 @@ struct BlockExtent {
 int ChooseThreadCount(const BlockMapParams& params, int max_threads);
 
 // With one thread, blocks are cut for the caches alone. With more, there are at
-// least four blocks per thread as long as each has kMinBlockMacs multiply-adds.
+// least kMinBlocksPerThread blocks for each, unless that would make blocks
+// shorter than kMinBlockNs or smaller than a micro-tile.
 // depth_block depends on the depth, formats, tile and caches only, so that a
 // float result does not change with the other dimensions or the threads.
 BlockMap MakeBlockMap(const BlockMapParams& params);
@@ -104,9 +107,9 @@ BlockPosition BlockAt(const BlockMap& map, std::ptrdiff_t index);
 
 BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
 
-// Below some 25,000 multiply-adds a block's launch (some 50 ns: counter, panel
-// pointers, kernel prologue) would be more than a tenth of its time.
-constexpr std::ptrdiff_t kMinBlockMacs = 50000;
+// A block's launch takes some 50 ns (counter, panel pointers, the kernel's
+// prologue); this bounds its share. 100,000 multiply-adds at middling speed.
+constexpr int kMinBlockNs = 500;
 constexpr int kMinBlocksPerThread = 4;
 // Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
 // less than this much work on each side gains nothing that could be relied on.

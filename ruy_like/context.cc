@@ -10,69 +10,69 @@ Context::Context() : impl_(std::make_unique<ContextImpl>()) {}
 Context::~Context() = default;
 
 int Context::max_num_threads() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->max_num_threads;
 }
 
 void Context::set_max_num_threads(int value) {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   impl_->max_num_threads = std::max(value, 1);
 }
 
 NumThreadsStrategy Context::num_threads_strategy() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->num_threads_strategy;
 }
 
 void Context::set_num_threads_strategy(NumThreadsStrategy value) {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   impl_->num_threads_strategy = value;
 }
 
 Path Context::runtime_enabled_paths() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->permitted_paths;
 }
 
 void Context::set_runtime_enabled_paths(Path paths) {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   const Path detected = DetectedPaths();
   impl_->permitted_paths =
       paths == Path::kNone ? detected : (paths & detected) | Path::kPortable;
 }
 
 Path Context::last_used_path() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->last_path;
 }
 
 const char* Context::last_used_kernel() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->last_kernel;
 }
 
 int Context::last_used_num_threads() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->last_num_threads;
 }
 
 std::size_t Context::prepacked_cache_bytes() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->prepacked_cache.BuffersBytes();
 }
 
 std::size_t Context::prepacked_cache_limit_bytes() const {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   return impl_->prepacked_cache.limit_bytes();
 }
 
 void Context::set_prepacked_cache_limit_bytes(std::size_t bytes) {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   impl_->prepacked_cache.set_limit_bytes(bytes);
 }
 
 void Context::ClearPrepackedCache() {
-  absl::MutexLock lock(&impl_->mutex);
+  MutexLock lock(&impl_->mutex);
   impl_->prepacked_cache.Clear();
 }
 

@@ -5,10 +5,10 @@
 #define RUY_LIKE_CONTEXT_IMPL_H_
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "ruy_like/allocator.h"
 #include "ruy_like/context.h"
 #include "ruy_like/cpu_features.h"
+#include "ruy_like/mutex.h"
 #include "ruy_like/path.h"
 #include "ruy_like/prepacked_cache.h"
 #include "ruy_like/registry.h"
@@ -18,7 +18,7 @@ namespace ruy_like {
 
 struct ContextImpl {
   // Held for the length of a Mul: calls with one Context take turns.
-  mutable absl::Mutex mutex;
+  mutable Mutex mutex;
 
   int max_num_threads ABSL_GUARDED_BY(mutex) = 1;
   NumThreadsStrategy num_threads_strategy ABSL_GUARDED_BY(mutex) =

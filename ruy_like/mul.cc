@@ -19,7 +19,7 @@ absl::Status MulErased(const MulCall& call, Context* context) {
   }
   TrMulParams params = MakeTrMulParams(call);
   ContextImpl* impl = context->impl();
-  absl::MutexLock lock(&impl->mutex);
+  MutexLock lock(&impl->mutex);
   // Buffers are allocated without exceptions; this is for the small change of
   // shared pointers and hash tables.
   try {

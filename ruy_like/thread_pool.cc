@@ -72,7 +72,7 @@ struct ThreadPool::State {
     std::thread thread;
   };
 
-  explicit State(int forks) : forks(forks) {}
+  explicit State(int born_at) : forks(born_at) {}
   ~State();
 
   int EnsureWorkers(int count, const std::atomic<float>& spin_milliseconds);

@@ -8,13 +8,14 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "absl/container/fixed_array.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/block_map.h"
 #include "ruy_like/cpu_features.h"
 #include "ruy_like/denormals.h"
-#include "ruy_like/pack/pack.h"
+#include "ruy_like/packed_side.h"
 #include "ruy_like/prepacked_cache.h"
 #include "ruy_like/registry.h"
 #include "ruy_like/thread_pool.h"
@@ -26,12 +27,13 @@ namespace {
 using kernels::EpilogueArgs;
 using kernels::Kernel;
 using kernels::KernelArgs;
-using kernels::PackArgs;
 using kernels::PanelFormat;
 
-std::ptrdiff_t RoundUp(std::ptrdiff_t value, std::ptrdiff_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
+// Products of at most this many multiply-adds run as one block on this thread,
+// without a block map: 64^3. Packed, their operands are at most
+// kSingleBlockBytes, so that the one block does not outgrow L2.
+constexpr std::ptrdiff_t kSingleBlockMacs = 64 * 64 * 64;
+constexpr std::ptrdiff_t kSingleBlockBytes = 128 * 1024;
 
 // The flip of pack.h moves an 8-bit zero point by half the range.
 std::int32_t PackedZeroPoint(const Operand& operand, Scalar packed) {
@@ -57,131 +59,99 @@ bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width) {
   return false;
 }
 
-// One side of a product on its way to the kernel.
-//
-// Blocks of a side that is not read in place are packed by the first thread
-// that needs them; `status` has one entry per block.
-struct PackedSide {
-  enum Status : std::uint8_t { kNotStarted, kInProgress, kDone };
+PrepackedKey CacheKey(const PackedSide& side) {
+  const Operand& operand = *side.operand;
+  return PrepackedKey{operand.data,
+                      operand.width,
+                      operand.depth,
+                      operand.stride,
+                      operand.zero_point,
+                      operand.scalar,
+                      operand.depth_contiguous,
+                      *side.format,
+                      /*has_sums=*/!IsFloat(operand.scalar)};
+}
 
-  const Operand* operand = nullptr;
-  const PanelFormat* format = nullptr;
-  kernels::PackFn* pack = nullptr;
-  std::ptrdiff_t padded_depth = 0;
-  // Where kernels read: packed panels, or the operand's own data.
-  const char* data = nullptr;
-  // Bytes from panel to panel, or from column to column in place.
-  std::ptrdiff_t stride_bytes = 0;
-  const std::int32_t* sums = nullptr;
+constexpr Side kSides[] = {Side::kLhs, Side::kRhs};
 
-  // Null where nothing is left to pack.
-  std::atomic<std::uint8_t>* status = nullptr;
-  std::ptrdiff_t blocks = 0;
-  std::int32_t* writable_sums = nullptr;
-
-  std::ptrdiff_t PanelBytes() const {
-    return padded_depth * format->width * ScalarBytes(format->scalar);
-  }
-  std::ptrdiff_t PanelsBytes() const {
-    return RoundUp(operand->width, format->width) / format->width *
-           PanelBytes();
-  }
-  // Offset in bytes of column `start` (the first of a panel) at depth `level`.
-  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
-    const std::ptrdiff_t scalar_bytes = ScalarBytes(format->scalar);
-    if (format->in_place) return start * stride_bytes + level * scalar_bytes;
-    return start / format->width * stride_bytes +
-           level * format->width * scalar_bytes;
-  }
-
-  // Packs columns [start, end); start is the first of a panel.
-  void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
-    const std::ptrdiff_t column_step =
-        operand->depth_contiguous ? operand->stride : 1;
-    PackArgs args;
-    args.src = static_cast<const char*>(operand->data) +
-               start * column_step * ScalarBytes(operand->scalar);
-    args.src_scalar = operand->scalar;
-    args.depth_contiguous = operand->depth_contiguous;
-    args.src_stride = operand->stride;
-    args.depth = operand->depth;
-    args.width = end - start;
-    args.dst = const_cast<char*>(data) + Offset(start, 0);
-    args.padded_depth = padded_depth;
-    args.sums = writable_sums == nullptr ? nullptr : writable_sums + start;
-    pack(&args);
-  }
-};
+constexpr Side Other(Side side) {
+  return side == Side::kLhs ? Side::kRhs : Side::kLhs;
+}
 
 // One product: what its tasks share. Lives on the stack of TrMul.
 class Product {
  public:
   Product(const TrMulParams& params, const Kernel& kernel)
-      : params_(params), kernel_(kernel) {}
+      : params_(params),
+        kernel_(kernel),
+        side_{PackedSide(params.side.lhs, kernel, Side::kLhs),
+              PackedSide(params.side.rhs, kernel, Side::kRhs)} {
+    InitEpilogue();
+  }
 
-  // Sizes the blocks and gathers the packed sides. False: no memory.
-  bool Prepare(ContextImpl* context);
+  // Chooses threads and blocks and finds memory. False: there is none.
+  bool Prepare(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // 1 after RunSingleBlock.
   int num_threads() const { return num_threads_; }
   // Works until no block is left. Called once by each of num_threads threads.
   void Work(int thread);
   // Hands what was packed for the prepacked cache over to it.
-  void KeepPacked(ContextImpl* context);
+  void KeepPacked(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
+  // The short cut for small products: instead of all of the above. False, with
+  // nothing done, where it does not apply.
+  bool RunSingleBlock(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
  private:
-  void InitSide(Side side);
-  // Finds the side in the cache or makes room for it there; otherwise adds its
-  // scratch to `bytes`. False: no memory.
-  bool LookUp(Side side, ContextImpl* context, std::size_t* scratch_bytes);
-  void TakeScratch(Side side, ScratchArena* arena);
-  std::size_t StatusBytes(Side side) const;
-  BlockMapParams BlockParams() const;
-  void ChooseBlocks(const ContextImpl& context);
   void InitEpilogue();
+  bool SumsAreWanted(Side side) const {
+    return !IsFloat(params_.side[side].scalar) &&
+           (side == Side::kLhs ? epilogue_.rhs_zero_point
+                               : epilogue_.lhs_zero_point) != 0;
+  }
+  bool IsCached(Side side) const {
+    return !side_[side].format->in_place &&
+           WantsCache(params_.side[side].cache_policy,
+                      params_.side[Other(side)].width);
+  }
+  // The side's packed form, if the cache holds it.
+  bool FindInCache(Side side, ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // A new buffer, to be packed into and then kept by the cache.
+  bool AllocateForCache(Side side);
+  BlockMapParams BlockParams() const;
+  void ChooseBlocks(const ContextImpl& context)
+      ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
+
+  // Scratch memory of a side that is not read in place: its size, and its
+  // taking. Panels and sums, unless a buffer of the cache holds them.
+  std::size_t PanelFootprint(Side side) const;
+  void TakePanels(Side side, ScratchArena* arena);
+  std::size_t StatusFootprint(Side side) const;
+  void TakeStatus(Side side, ScratchArena* arena);
+
   // True when the block of that side is packed, by this thread or by another;
   // false while another thread is at it.
   bool TryPack(Side side, std::ptrdiff_t block);
   void EnsurePacked(Side side, std::ptrdiff_t block);
-  void RunBlock(const BlockExtent& extent, void* accum);
+  void RunBlock(const BlockExtent& extent, std::ptrdiff_t depth_block,
+                void* accum);
 
   const TrMulParams& params_;
   const Kernel& kernel_;
   SidePair<PackedSide> side_;
-  SidePair<std::shared_ptr<const PackedData>> cached_;
-  SidePair<PrepackedKey> cache_key_;
-  SidePair<bool> cache_miss_ = {false, false};
   EpilogueArgs epilogue_;
+  SidePair<PrepackedCache::Value> cached_;
+  SidePair<bool> cache_miss_ = {false, false};
   BlockMap map_;
   std::ptrdiff_t accum_bytes_ = 0;  // per thread; 0 when depth is not split
   char* accums_ = nullptr;
   int num_threads_ = 1;
   std::atomic<std::ptrdiff_t> next_block_{0};
 };
-
-void Product::InitSide(Side side) {
-  PackedSide& packed = side_[side];
-  packed.operand = &params_.side[side];
-  packed.format = side == Side::kLhs ? &kernel_.lhs : &kernel_.rhs;
-  packed.pack = side == Side::kLhs ? kernel_.pack_lhs : kernel_.pack_rhs;
-  if (packed.format->in_place) {
-    packed.padded_depth = packed.operand->depth;
-    packed.data = static_cast<const char*>(packed.operand->data);
-    packed.stride_bytes =
-        packed.operand->stride * ScalarBytes(packed.operand->scalar);
-    return;
-  }
-  // Both sides are padded to the same depth; a depth of 0 becomes zeros, whose
-  // product is the zero accumulators that it asks for.
-  const std::ptrdiff_t multiple =
-      std::max(kernel_.lhs.in_place ? 1 : kernel_.lhs.depth_multiple,
-               kernel_.rhs.in_place ? 1 : kernel_.rhs.depth_multiple);
-  packed.padded_depth =
-      RoundUp(std::max<std::ptrdiff_t>(packed.operand->depth, 1), multiple);
-  packed.stride_bytes = packed.PanelBytes();
-}
-
-std::size_t Product::StatusBytes(Side side) const {
-  return side_[side].blocks * sizeof(std::atomic<std::uint8_t>);
-}
 
 void Product::InitEpilogue() {
   epilogue_ = params_.epilogue;
@@ -216,9 +186,8 @@ BlockMapParams Product::BlockParams() const {
   params.rhs_panel_width = panel_width(kernel_.rhs);
   // What is read in place is read once: there is nothing to keep in a cache by
   // splitting depth.
-  params.depth_multiple = in_place ? 0
-                                   : std::max(kernel_.lhs.depth_multiple,
-                                              kernel_.rhs.depth_multiple);
+  params.depth_multiple =
+      in_place ? 0 : static_cast<int>(DepthMultiple(kernel_));
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;
@@ -227,8 +196,7 @@ BlockMapParams Product::BlockParams() const {
   return params;
 }
 
-void Product::ChooseBlocks(const ContextImpl& context)
-    ABSL_SHARED_LOCKS_REQUIRED(context.mutex) {
+void Product::ChooseBlocks(const ContextImpl& context) {
   BlockMapParams params = BlockParams();
   const int max_threads = context.max_num_threads;
   params.thread_count =
@@ -240,107 +208,106 @@ void Product::ChooseBlocks(const ContextImpl& context)
   num_threads_ = static_cast<int>(
       std::min<std::ptrdiff_t>(params.thread_count, BlockCount(map_)));
   if (map_.depth_block < params.depth) {
-    accum_bytes_ = RoundUp(RoundUp(map_.block_rows, kernel_.tile_rows) *
-                               RoundUp(map_.block_cols, kernel_.tile_cols) *
-                               params.accum_bytes,
-                           kBufferAlignment);
+    const auto round_up = [](std::ptrdiff_t value, int multiple) {
+      return (value + multiple - 1) / multiple * multiple;
+    };
+    accum_bytes_ = ScratchArena::Footprint(
+        round_up(map_.block_rows, kernel_.tile_rows) *
+        round_up(map_.block_cols, kernel_.tile_cols) * params.accum_bytes);
   }
   side_.lhs.blocks = map_.row_blocks;
   side_.rhs.blocks = map_.col_blocks;
 }
 
-bool Product::LookUp(Side side, ContextImpl* context,
-                     std::size_t* scratch_bytes)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+bool Product::FindInCache(Side side, ContextImpl* context) {
   PackedSide& packed = side_[side];
-  if (packed.format->in_place) return true;
-  const Operand& operand = *packed.operand;
-  const Side other = side == Side::kLhs ? Side::kRhs : Side::kLhs;
-  // Cached sums serve later calls with any zero points; scratch ones are made
-  // only when this call needs them.
-  const bool integer = !IsFloat(operand.scalar);
-  const std::size_t sums_bytes =
-      integer ? operand.width * sizeof(std::int32_t) : 0;
-  if (WantsCache(operand.cache_policy, params_.side[other].width)) {
-    cache_key_[side] = PrepackedKey{operand.data,
-                                    operand.width,
-                                    operand.depth,
-                                    operand.stride,
-                                    operand.zero_point,
-                                    operand.scalar,
-                                    operand.depth_contiguous,
-                                    *packed.format,
-                                    /*has_sums=*/integer};
-    cached_[side] = context->prepacked_cache.Find(cache_key_[side]);
-    cache_miss_[side] = cached_[side] == nullptr;
-    if (cache_miss_[side]) {
-      auto data = std::make_shared<PackedData>();
-      const std::size_t panels_bytes =
-          ScratchArena::Footprint(packed.PanelsBytes());
-      if (!AlignedBuffer::Allocate(panels_bytes + sums_bytes, &data->storage)) {
-        return false;
-      }
-      data->panels = data->storage.data();
-      if (integer) {
-        data->sums = reinterpret_cast<std::int32_t*>(
-            static_cast<char*>(data->panels) + panels_bytes);
-      }
-      packed.writable_sums = data->sums;
-      cached_[side] = std::move(data);
-      *scratch_bytes += ScratchArena::Footprint(StatusBytes(side));
-    }
-    packed.data = static_cast<const char*>(cached_[side]->panels);
-    packed.sums = cached_[side]->sums;
-    return true;
-  }
-  const std::int32_t other_zero_point =
-      side == Side::kLhs ? epilogue_.rhs_zero_point : epilogue_.lhs_zero_point;
-  const bool sums_wanted = integer && other_zero_point != 0;
-  *scratch_bytes += ScratchArena::Footprint(packed.PanelsBytes()) +
-                    (sums_wanted ? ScratchArena::Footprint(sums_bytes) : 0) +
-                    ScratchArena::Footprint(StatusBytes(side));
-  // TakeScratch gives these their places.
-  packed.sums = nullptr;
+  cached_[side] = context->prepacked_cache.Find(CacheKey(packed));
+  if (cached_[side] == nullptr) return false;
+  packed.data = static_cast<const char*>(cached_[side]->panels);
+  packed.sums = cached_[side]->sums;
   return true;
 }
 
-void Product::TakeScratch(Side side, ScratchArena* arena) {
+bool Product::AllocateForCache(Side side) {
   PackedSide& packed = side_[side];
-  if (packed.format->in_place) return;
-  if (cached_[side] != nullptr && !cache_miss_[side]) return;
-  if (cached_[side] == nullptr) {
-    packed.data = static_cast<const char*>(arena->Take(packed.PanelsBytes()));
-    const std::int32_t other_zero_point = side == Side::kLhs
-                                              ? epilogue_.rhs_zero_point
-                                              : epilogue_.lhs_zero_point;
-    if (!IsFloat(packed.operand->scalar) && other_zero_point != 0) {
-      packed.writable_sums = static_cast<std::int32_t*>(
-          arena->Take(packed.operand->width * sizeof(std::int32_t)));
-      packed.sums = packed.writable_sums;
-    }
+  // Sums are kept whether this call needs them or not: the next one may have
+  // another zero point.
+  const std::size_t panels_bytes =
+      ScratchArena::Footprint(packed.panels_bytes());
+  const bool integer = !IsFloat(packed.operand->scalar);
+  const std::size_t sums_bytes =
+      integer ? packed.operand->width * sizeof(std::int32_t) : 0;
+  auto data = std::make_shared<PackedData>();
+  if (!AlignedBuffer::Allocate(panels_bytes + sums_bytes, &data->storage)) {
+    return false;
   }
+  data->panels = data->storage.data();
+  packed.data = static_cast<const char*>(data->panels);
+  if (integer) {
+    data->sums = reinterpret_cast<std::int32_t*>(
+        static_cast<char*>(data->panels) + panels_bytes);
+    packed.writable_sums = data->sums;
+    packed.sums = data->sums;
+  }
+  cached_[side] = std::move(data);
+  cache_miss_[side] = true;
+  return true;
+}
+
+std::size_t Product::PanelFootprint(Side side) const {
+  const PackedSide& packed = side_[side];
+  const std::size_t sums_bytes =
+      SumsAreWanted(side) ? packed.operand->width * sizeof(std::int32_t) : 0;
+  return ScratchArena::Footprint(packed.panels_bytes()) +
+         ScratchArena::Footprint(sums_bytes);
+}
+
+void Product::TakePanels(Side side, ScratchArena* arena) {
+  PackedSide& packed = side_[side];
+  packed.data = static_cast<const char*>(arena->Take(packed.panels_bytes()));
+  if (!SumsAreWanted(side)) return;
+  packed.writable_sums = static_cast<std::int32_t*>(
+      arena->Take(packed.operand->width * sizeof(std::int32_t)));
+  packed.sums = packed.writable_sums;
+}
+
+std::size_t Product::StatusFootprint(Side side) const {
+  return ScratchArena::Footprint(side_[side].blocks *
+                                 sizeof(std::atomic<std::uint8_t>));
+}
+
+void Product::TakeStatus(Side side, ScratchArena* arena) {
+  PackedSide& packed = side_[side];
   packed.status =
-      static_cast<std::atomic<std::uint8_t>*>(arena->Take(StatusBytes(side)));
+      static_cast<std::atomic<std::uint8_t>*>(arena->Take(packed.blocks));
   for (std::ptrdiff_t i = 0; i < packed.blocks; ++i) {
     new (&packed.status[i]) std::atomic<std::uint8_t>(PackedSide::kNotStarted);
   }
 }
 
-bool Product::Prepare(ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  InitSide(Side::kLhs);
-  InitSide(Side::kRhs);
-  InitEpilogue();
+bool Product::Prepare(ContextImpl* context) {
   ChooseBlocks(*context);
   std::size_t scratch_bytes = accum_bytes_ * num_threads_;
-  if (!LookUp(Side::kLhs, context, &scratch_bytes) ||
-      !LookUp(Side::kRhs, context, &scratch_bytes)) {
-    return false;
+  SidePair<bool> in_scratch = {false, false};
+  SidePair<bool> to_pack = {false, false};
+  for (const Side side : kSides) {
+    if (side_[side].format->in_place) continue;
+    if (IsCached(side)) {
+      if (FindInCache(side, context)) continue;
+      if (!AllocateForCache(side)) return false;
+    } else {
+      in_scratch[side] = true;
+      scratch_bytes += PanelFootprint(side);
+    }
+    to_pack[side] = true;
+    scratch_bytes += StatusFootprint(side);
   }
   ScratchArena& arena = context->arena;
   if (!arena.Reserve(scratch_bytes)) return false;
-  TakeScratch(Side::kLhs, &arena);
-  TakeScratch(Side::kRhs, &arena);
+  for (const Side side : kSides) {
+    if (in_scratch[side]) TakePanels(side, &arena);
+    if (to_pack[side]) TakeStatus(side, &arena);
+  }
   if (accum_bytes_ != 0) {
     accums_ = static_cast<char*>(arena.Take(accum_bytes_ * num_threads_));
   }
@@ -384,7 +351,8 @@ void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
   }
 }
 
-void Product::RunBlock(const BlockExtent& extent, void* accum) {
+void Product::RunBlock(const BlockExtent& extent, std::ptrdiff_t depth_block,
+                       void* accum) {
   const std::ptrdiff_t row = extent.start_row;
   const std::ptrdiff_t col = extent.start_col;
   EpilogueArgs epilogue = epilogue_;
@@ -401,6 +369,7 @@ void Product::RunBlock(const BlockExtent& extent, void* accum) {
     epilogue.fixedpoint = epilogue_.fixedpoint + channel;
     epilogue.exponent = epilogue_.exponent + channel;
   }
+  // A cached side has sums whether they are wanted or not.
   epilogue.lhs_sums = epilogue_.rhs_zero_point == 0 || !side_.lhs.sums
                           ? nullptr
                           : side_.lhs.sums + row;
@@ -418,10 +387,12 @@ void Product::RunBlock(const BlockExtent& extent, void* accum) {
   // With an in-place side the kernel sees the true depth.
   const std::ptrdiff_t depth =
       std::min(side_.lhs.padded_depth, side_.rhs.padded_depth);
-  for (std::ptrdiff_t level = 0; level < depth; level += map_.depth_block) {
-    args.lhs = side_.lhs.data + side_.lhs.Offset(row, level);
-    args.rhs = side_.rhs.data + side_.rhs.Offset(col, level);
-    args.depth = std::min(map_.depth_block, depth - level);
+  const char* lhs = side_.lhs.data + side_.lhs.Offset(row, 0);
+  const char* rhs = side_.rhs.data + side_.rhs.Offset(col, 0);
+  for (std::ptrdiff_t level = 0; level < depth; level += depth_block) {
+    args.lhs = lhs + side_.lhs.Offset(0, level);
+    args.rhs = rhs + side_.rhs.Offset(0, level);
+    args.depth = std::min(depth_block, depth - level);
     args.first_pass = level == 0;
     args.last_pass = level + args.depth == depth;
     kernel_.run(&args);
@@ -440,17 +411,54 @@ void Product::Work(int thread) {
     const BlockPosition block = BlockAt(map_, index);
     EnsurePacked(Side::kLhs, block.row_block);
     EnsurePacked(Side::kRhs, block.col_block);
-    RunBlock(BlockRange(map_, block), accum);
+    RunBlock(BlockRange(map_, block), map_.depth_block, accum);
   }
 }
 
-void Product::KeepPacked(ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  for (const Side side : {Side::kLhs, Side::kRhs}) {
+void Product::KeepPacked(ContextImpl* context) {
+  for (const Side side : kSides) {
     if (cache_miss_[side]) {
-      context->prepacked_cache.Insert(cache_key_[side], cached_[side]);
+      context->prepacked_cache.Insert(CacheKey(side_[side]), cached_[side]);
     }
   }
+}
+
+bool Product::RunSingleBlock(ContextImpl* context) {
+  const std::ptrdiff_t rows = params_.rows();
+  const std::ptrdiff_t cols = params_.cols();
+  const std::ptrdiff_t depth =
+      std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
+  // Each factor first, so that the product can't overflow.
+  if (rows > kSingleBlockMacs || cols > kSingleBlockMacs ||
+      depth > kSingleBlockMacs || rows * cols > kSingleBlockMacs ||
+      rows * cols * depth > kSingleBlockMacs ||
+      side_.lhs.panels_bytes() + side_.rhs.panels_bytes() > kSingleBlockBytes ||
+      context->num_threads_strategy ==
+          NumThreadsStrategy::kForceMaxNumThreads) {
+    return false;
+  }
+  std::size_t scratch_bytes = 0;
+  SidePair<bool> in_scratch = {false, false};
+  for (const Side side : kSides) {
+    if (side_[side].format->in_place) continue;
+    if (IsCached(side)) {
+      if (!FindInCache(side, context)) return false;
+    } else {
+      in_scratch[side] = true;
+      scratch_bytes += PanelFootprint(side);
+    }
+  }
+  ScratchArena& arena = context->arena;
+  if (!arena.Reserve(scratch_bytes)) return false;
+  std::optional<ScopedSuppressDenormals> suppress_denormals;
+  if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
+  for (const Side side : kSides) {
+    if (!in_scratch[side]) continue;
+    TakePanels(side, &arena);
+    side_[side].Pack(0, params_.side[side].width);
+  }
+  RunBlock({0, rows, 0, cols}, depth, nullptr);
+  return true;
 }
 
 class WorkTask final : public Task {
@@ -464,6 +472,23 @@ class WorkTask final : public Task {
   int thread_ = 0;
 };
 
+// The whole way: blocks, threads, the cache. False: no memory.
+bool RunBlocks(Product* product, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  if (!product->Prepare(context)) return false;
+  const int num_threads = product->num_threads();
+  if (num_threads == 1) {
+    product->Work(0);
+  } else {
+    // Inline storage for 64: more threads than that pay for an allocation.
+    absl::FixedArray<WorkTask, 64> tasks(num_threads);
+    for (int i = 0; i < num_threads; ++i) tasks[i] = WorkTask(product, i);
+    context->thread_pool.Execute(num_threads, tasks.data());
+  }
+  product->KeepPacked(context);
+  return true;
+}
+
 }  // namespace
 
 absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
@@ -474,24 +499,14 @@ absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
   if (choice.swap_sides) SwapSides(params);
 
   Product product(*params, *choice.kernel);
-  if (!product.Prepare(context)) {
+  if (!product.RunSingleBlock(context) && !RunBlocks(&product, context)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "no memory to pack a ", params->rows(), "x", params->depth(), " by ",
         params->depth(), "x", params->cols(), " product"));
   }
-  const int num_threads = product.num_threads();
-  if (num_threads == 1) {
-    product.Work(0);
-  } else {
-    // Inline storage for 64: more threads than that pay for an allocation.
-    absl::FixedArray<WorkTask, 64> tasks(num_threads);
-    for (int i = 0; i < num_threads; ++i) tasks[i] = WorkTask(&product, i);
-    context->thread_pool.Execute(num_threads, tasks.data());
-  }
-  product.KeepPacked(context);
   context->last_path = choice.path;
   context->last_kernel = choice.kernel->name;
-  context->last_num_threads = num_threads;
+  context->last_num_threads = product.num_threads();
   return absl::OkStatus();
 }
 

@@ -113,7 +113,7 @@ void RunVectors(PendingBlock* p, int units) {
 
 // Squares, for a dst that has to be transposed or whose multiplier changes from
 // column to column.
-void RunSquares(PendingBlock* p, int units) {
+inline void RunSquares(PendingBlock* p, int units) {
   constexpr int kLanes = Simd512::kLanes;
   for (; units > 0; --units) {
     const int rows_left = p->rows - p->row;
@@ -147,7 +147,7 @@ RunUnitsFn* ChooseRunVectors(Scaling scaling) {
 }
 
 // Makes `p` ready for a kernel call with this epilogue; no block waits yet.
-void InitPending(const EpilogueArgs& e, PendingBlock* p) {
+inline void InitPending(const EpilogueArgs& e, PendingBlock* p) {
   p->epilogue = e;
   p->epilogue.bias = nullptr;
   p->epilogue.lhs_sums = nullptr;
@@ -173,8 +173,8 @@ void InitPending(const EpilogueArgs& e, PendingBlock* p) {
 }
 
 // Hands over a finished block. All of the one before must be done.
-void SetPending(const int32_t* acc, int acc_rows, int rows, int cols,
-                ptrdiff_t row0, ptrdiff_t col0, PendingBlock* p) {
+inline void SetPending(const int32_t* acc, int acc_rows, int rows, int cols,
+                       ptrdiff_t row0, ptrdiff_t col0, PendingBlock* p) {
   p->acc = acc;
   p->acc_rows = acc_rows;
   p->rows = rows;

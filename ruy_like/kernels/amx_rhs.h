@@ -17,8 +17,8 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-constexpr int kGroupCols = 32;
-constexpr int kStepLevels = 64;  // depth levels of one tile product
+inline constexpr int kGroupCols = 32;
+inline constexpr int kStepLevels = 64;  // depth levels of one tile product
 
 enum class RhsKind { kInPlaceS8, kInPlaceU8, kPackedS8 };
 
@@ -40,20 +40,21 @@ RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsGroup& g, int c,
          step * g.step_bytes;
 }
 
-// Pulls one step of columns begin..end-1 into L2.
-RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const RhsGroup& g, int begin,
-                                            int end, ptrdiff_t step) {
-  const char* p = ColumnAddress(g, begin, step);
+// Pulls one step of columns begin..end-1 into L2; `address` is that of the
+// first one.
+RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
+                                            int end, ptrdiff_t col_bytes,
+                                            ptrdiff_t tile_bytes) {
   for (int c = begin; c < end; ++c) {
-    _mm_prefetch(p, _MM_HINT_T1);
-    p += g.col_bytes;
-    if (c == 15) p += g.tile_bytes - 16 * g.col_bytes;
+    _mm_prefetch(address, _MM_HINT_T1);
+    address += c == 15 ? tile_bytes - 15 * col_bytes : col_bytes;
   }
 }
 
 // The group that starts at column `col0`, a multiple of 32; empty behind the
 // last one. Its tail is yet to be made.
-RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind, ptrdiff_t col0) {
+inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
+                             ptrdiff_t col0) {
   RhsGroup g = {};
   if (col0 >= args.cols) return g;
   const ptrdiff_t left = args.cols - col0;
@@ -79,7 +80,7 @@ RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
 }
 
 // Copies the levels after the last whole step to `tail` (32 x 64 bytes).
-void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
+inline void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
   const __mmask64 mask = TailMask(depth);
   if (mask == 0) return;
   for (int c = 0; c < g->cols; ++c) {

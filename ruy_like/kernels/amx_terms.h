@@ -30,7 +30,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-constexpr int kBlockElements = 1024;  // 32 x 32 or 64 rows x 16 columns
+inline constexpr int kBlockElements = 1024;  // 32 x 32 or 64 rows x 16 columns
 
 struct StartTerms {
   bool by_row, by_col;
@@ -47,7 +47,7 @@ struct StartValues {
   ptrdiff_t col_stride, a_stride, b_stride;
 };
 
-void InitTerms(const KernelArgs& args, StartTerms* t) {
+inline void InitTerms(const KernelArgs& args, StartTerms* t) {
   const EpilogueArgs& e = *args.epilogue;
   t->by_row =
       args.last_pass && ((e.bias != nullptr && e.channels_are_rows) ||
@@ -82,8 +82,8 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
 }
 
 // Term of rows row..row+15 of the block, of which `rows` exist.
-Simd512::Int RowTerms(const KernelArgs& args, const StartTerms& t,
-                      ptrdiff_t row, int rows) {
+inline Simd512::Int RowTerms(const KernelArgs& args, const StartTerms& t,
+                             ptrdiff_t row, int rows) {
   if (!t.by_row) return Simd512::Zero();
   return RowTerm<Simd512>(
       *args.epilogue, row,
@@ -92,8 +92,9 @@ Simd512::Int RowTerms(const KernelArgs& args, const StartTerms& t,
 
 // acc = terms, or acc += terms; `acc` is column-major over `rows` rounded up to
 // a multiple of 16.
-void AddTerms(const KernelArgs& args, const StartTerms& t, ptrdiff_t row0,
-              int rows, int cols, bool accumulate, int32_t* acc) {
+inline void AddTerms(const KernelArgs& args, const StartTerms& t,
+                     ptrdiff_t row0, int rows, int cols, bool accumulate,
+                     int32_t* acc) {
   typedef Simd512 V;
   if (!t.by_row && !t.by_col) return;
   const ptrdiff_t acc_rows = (rows + 15) / 16 * 16;
@@ -110,8 +111,8 @@ void AddTerms(const KernelArgs& args, const StartTerms& t, ptrdiff_t row0,
 }
 
 // Start values of the first pass.
-StartValues MakeStart(const KernelArgs& args, int cols, ptrdiff_t row0,
-                      int rows, StartTerms* t) {
+inline StartValues MakeStart(const KernelArgs& args, int cols, ptrdiff_t row0,
+                             int rows, StartTerms* t) {
   if (!t->by_row && !t->by_col) return {nullptr, 0, 0, 0};
   if (!t->by_row) return {t->values, 16, 256, 0};
   if (!t->by_col) {

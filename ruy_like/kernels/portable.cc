@@ -61,8 +61,12 @@ int64_t IntValue(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
 template <typename Accum>
 Accum FloatValue(Accum acc, ptrdiff_t row, ptrdiff_t col,
                  const EpilogueArgs& e) {
+  const ptrdiff_t channel = e.channels_are_rows ? row : col;
   if (e.bias != nullptr) {
-    acc += static_cast<const Accum*>(e.bias)[e.channels_are_rows ? row : col];
+    // Double accumulators may come with a float bias.
+    acc += e.bias_scalar == Scalar::kF32
+               ? static_cast<const float*>(e.bias)[channel]
+               : static_cast<const Accum*>(e.bias)[channel];
   }
   if (acc < e.clamp_min_f) return static_cast<Accum>(e.clamp_min_f);
   if (acc > e.clamp_max_f) return static_cast<Accum>(e.clamp_max_f);

@@ -10,8 +10,11 @@
 //          64 levels of column 15     |
 //          64 levels (64..127) of column 0 ...
 //
-// A depth-contiguous source is thus copied in pieces of 64 bytes; a
-// width-contiguous one is transposed, 64 rows of 16 bytes at a time.
+// A depth-contiguous source is thus copied in pieces of 64 bytes. A
+// width-contiguous one is transposed in blocks of 64 x 64, a cache line of each
+// row: rows a multiple of 1024 bytes apart would evict each other before the
+// next panel came for the next 16 bytes of the same lines (1.8 bytes per cycle
+// at a stride of 4096 then).
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS64_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS64_H_
 
@@ -25,165 +28,248 @@ namespace {
 constexpr int kTileColumns = 16;
 constexpr int kTileLevels = 64;
 constexpr ptrdiff_t kTileBytes = kTileColumns * kTileLevels;
+constexpr int kBlockTiles = 4;  // side by side in a block
+constexpr int kBlockColumns = kBlockTiles * kTileColumns;
 
-// One tile: where it comes from, where it goes.
-struct Tile {
-  const char* src;
-  ptrdiff_t stride;  // bytes between columns, or between levels
-  int columns;       // how many of 16, and of 64, the source has
-  int levels;
-  int32_t* sums;  // of the columns, to be added to; or null
-  char* dst;
+// Transposes the 4x4 matrix of 128-bit lanes.
+PACK_INLINE void TransposeLanes(__m512i v[4]) {
+  const __m512i a = _mm512_shuffle_i64x2(v[0], v[1], 0x44);
+  const __m512i b = _mm512_shuffle_i64x2(v[0], v[1], 0xee);
+  const __m512i c = _mm512_shuffle_i64x2(v[2], v[3], 0x44);
+  const __m512i d = _mm512_shuffle_i64x2(v[2], v[3], 0xee);
+  v[0] = _mm512_shuffle_i64x2(a, c, 0x88);
+  v[1] = _mm512_shuffle_i64x2(a, c, 0xdd);
+  v[2] = _mm512_shuffle_i64x2(b, d, 0x88);
+  v[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
+}
+
+// Transposes the 16x16 bytes of each lane: four perfect shuffles of 16
+// registers amount to that.
+PACK_INLINE void TransposeBytesInLanes(__m512i v[16]) {
+  for (int pass = 0; pass < 4; ++pass) {
+    __m512i shuffled[16];
+    for (int i = 0; i < 8; ++i) {
+      shuffled[2 * i] = _mm512_unpacklo_epi8(v[i], v[i + 8]);
+      shuffled[2 * i + 1] = _mm512_unpackhi_epi8(v[i], v[i + 8]);
+    }
+    for (int i = 0; i < 16; ++i) v[i] = shuffled[i];
+  }
+}
+
+// Sums of 8 adjacent bytes, in 64-bit elements. vpsadbw adds unsigned bytes:
+// signed ones are shifted by 128, pads too; SumOffset undoes that for a column
+// of a tile.
+template <Scalar kPacked>
+PACK_INLINE __m512i SumEighths(__m512i v) {
+  const __m512i shift = _mm512_set1_epi8(kPacked == Scalar::kU8 ? 0 : -128);
+  return _mm512_sad_epu8(_mm512_xor_si512(v, shift), _mm512_setzero_si512());
+}
+template <Scalar kPacked>
+PACK_INLINE __m512i SumOffset() {
+  return _mm512_set1_epi32(kPacked == Scalar::kU8 ? 0 : -128 * kTileLevels);
+}
+
+// Sums of the two 64-bit elements (< 2^15) of each lane of four registers: in
+// lane l, those of lane l of v[0..3]. Packing them side by side beats adding
+// registers up, and is far from saturating.
+PACK_INLINE __m512i SumLanes(const __m512i v[4]) {
+  return _mm512_madd_epi16(_mm512_packus_epi32(_mm512_packus_epi32(v[0], v[1]),
+                                               _mm512_packus_epi32(v[2], v[3])),
+                           _mm512_set1_epi16(1));
+}
+
+// Writes a tile; returns the sums of its columns, or anything if not wanted.
+template <Scalar kPacked>
+PACK_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
+                              bool want_sums, char* dst) {
+  for (int w = 0; w < kTileColumns; ++w) {
+    _mm512_storeu_si512(dst + w * kTileLevels, columns[w]);
+  }
+  if (!want_sums) return _mm512_setzero_si512();
+  __m512i fours[4];  // sums of columns 4 * i .. 4 * i + 3 in each lane
+  for (int i = 0; i < 4; ++i) {
+    __m512i eighths[4];
+    for (int j = 0; j < 4; ++j) {
+      eighths[j] = SumEighths<kPacked>(columns[4 * i + j]);
+    }
+    fours[i] = SumLanes(eighths);
+  }
+  TransposeLanes(fours);
+  return _mm512_add_epi32(
+      SumOffset<kPacked>(),
+      _mm512_add_epi32(_mm512_add_epi32(fours[0], fours[1]),
+                       _mm512_add_epi32(fours[2], fours[3])));
+}
+
+// Adds to the first sums in memory, at most 16.
+PACK_INLINE void AddToSums(int32_t* sums, ptrdiff_t count, __m512i more) {
+  const __mmask16 mask =
+      count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1u);
+  _mm512_mask_storeu_epi32(
+      sums, mask, _mm512_add_epi32(_mm512_maskz_loadu_epi32(mask, sums), more));
+}
+
+// The bytes of a register that are among the first `count`.
+PACK_INLINE __mmask64 FirstBytes(ptrdiff_t count) {
+  return count >= 64 ? ~uint64_t{0}
+                     : (uint64_t{1} << (count > 0 ? count : 0)) - 1;
+}
+
+// Panel after panel, each over the whole depth.
+template <Scalar kPacked>
+void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
+  const char* src = static_cast<const char*>(args->src);
+  char* dst = static_cast<char*>(args->dst);
+  int32_t* all_sums = args->sums;
+  const ptrdiff_t stride = args->src_stride;
+  for (ptrdiff_t width = args->width; width > 0; width -= kTileColumns) {
+    const int count =
+        width < kTileColumns ? static_cast<int>(width) : kTileColumns;
+    __m512i sums = _mm512_setzero_si512();
+    for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
+      const __mmask64 present = FirstBytes(args->depth - k);
+      __m512i columns[kTileColumns];
+      if (count == kTileColumns && k + kTileLevels <= args->depth) {
+        for (int w = 0; w < kTileColumns; ++w) {
+          columns[w] =
+              _mm512_xor_si512(_mm512_loadu_si512(src + w * stride + k), flip);
+        }
+      } else {
+        for (int w = 0; w < kTileColumns; ++w) {
+          columns[w] = _mm512_setzero_si512();
+          if (w < count) {
+            columns[w] = _mm512_xor_si512(
+                _mm512_maskz_loadu_epi8(present, src + w * stride + k),
+                _mm512_maskz_mov_epi8(present, flip));
+          }
+        }
+      }
+      sums = _mm512_add_epi32(sums,
+                              StoreTile<kPacked>(columns, all_sums != nullptr,
+                                                 dst + kTileColumns * k));
+    }
+    src += kTileColumns * stride;
+    dst += kTileColumns * args->padded_depth;
+    if (all_sums != nullptr) {
+      AddToSums(all_sums, width, sums);
+      all_sums += kTileColumns;
+    }
+  }
+}
+
+// A block of a width-contiguous source on its way to four tiles, side by side:
+// lane t of column[w][m] has levels 16 * m .. 16 * m + 15 of column w of tile
+// t.
+struct TileBlock {
+  __m512i column[kTileColumns][4];
 };
 
-// Sixteen vectors of 8 sums (vpsadbw) of up to 2040 each, one vector per
-// column, to one vector of 16 sums. Packing two and then four columns side by
-// side halves the work twice; the values are far from saturation.
-PACK_INLINE __m512i ReduceSums(const __m512i v[kTileColumns]) {
-  const __m512i ones = _mm512_set1_epi16(1);
-  __m512i fours[4];  // four columns in each lane, to be added across lanes
-  for (int i = 0; i < 4; ++i) {
-    const __m512i ab = _mm512_packus_epi32(v[4 * i], v[4 * i + 1]);
-    const __m512i cd = _mm512_packus_epi32(v[4 * i + 2], v[4 * i + 3]);
-    fours[i] = _mm512_madd_epi16(_mm512_packus_epi32(ab, cd), ones);
-  }
-  __m512i pairs[2];
-  for (int i = 0; i < 2; ++i) {
-    pairs[i] = _mm512_add_epi32(
-        _mm512_shuffle_i32x4(fours[2 * i], fours[2 * i + 1], 0x88),
-        _mm512_shuffle_i32x4(fours[2 * i], fours[2 * i + 1], 0xdd));
-  }
-  return _mm512_add_epi32(_mm512_shuffle_i32x4(pairs[0], pairs[1], 0x88),
-                          _mm512_shuffle_i32x4(pairs[0], pairs[1], 0xdd));
-}
-
-// Loads 64 rows of 16 bytes and transposes them: out[w] = 64 levels of column
-// w. Lane m of rows[r] is row 16 * m + r, so that what remains is a 16x16 byte
-// transposition in each lane; four perfect shuffles of the registers are one.
-PACK_INLINE void LoadTransposed(const char* src, ptrdiff_t stride,
-                                __m512i out[kTileColumns]) {
-  __m512i a[16];
-  for (int r = 0; r < 16; ++r) {
-    const char* row = src + r * stride;
-    __m512i v = _mm512_castsi128_si512(Load16(row));
-    v = _mm512_inserti32x4(v, Load16(row + 16 * stride), 1);
-    v = _mm512_inserti32x4(v, Load16(row + 32 * stride), 2);
-    a[r] = _mm512_inserti32x4(v, Load16(row + 48 * stride), 3);
-  }
-  __m512i b[16];
-  for (int i = 0; i < 8; ++i) {
-    b[2 * i] = _mm512_unpacklo_epi8(a[i], a[i + 8]);
-    b[2 * i + 1] = _mm512_unpackhi_epi8(a[i], a[i + 8]);
-  }
-  for (int i = 0; i < 8; ++i) {
-    a[2 * i] = _mm512_unpacklo_epi8(b[i], b[i + 8]);
-    a[2 * i + 1] = _mm512_unpackhi_epi8(b[i], b[i + 8]);
-  }
-  for (int i = 0; i < 8; ++i) {
-    b[2 * i] = _mm512_unpacklo_epi8(a[i], a[i + 8]);
-    b[2 * i + 1] = _mm512_unpackhi_epi8(a[i], a[i + 8]);
-  }
-  for (int i = 0; i < 8; ++i) {
-    out[2 * i] = _mm512_unpacklo_epi8(b[i], b[i + 8]);
-    out[2 * i + 1] = _mm512_unpackhi_epi8(b[i], b[i + 8]);
-  }
-}
-
-// Loads a tile of a width-contiguous source, zeros where it has no elements.
-PACK_INLINE void LoadTileRows(const Tile& tile, __m512i columns[kTileColumns]) {
-  if (tile.columns == kTileColumns && tile.levels == kTileLevels) {
-    LoadTransposed(tile.src, tile.stride, columns);
-    return;
-  }
-  alignas(64) char rows[kTileBytes] = {};
-  for (int k = 0; k < tile.levels; ++k) {
-    CopyPadded<16>(rows + 16 * k, tile.src + k * tile.stride, tile.columns);
-  }
-  LoadTransposed(rows, 16, columns);
-}
-
-// Packs one tile, whole: zeros where the source has no elements.
-template <Scalar kPacked, bool kDepthContiguous>
-void PackTile(const Tile& tile, __m512i flip) {
-  if (tile.levels == 0) {
-    __builtin_memset(tile.dst, 0, kTileBytes);
-    return;
-  }
-  // vpsadbw adds unsigned bytes: signed ones are shifted by 128, pads too.
-  constexpr int kShift = kPacked == Scalar::kU8 ? 0 : 128;
-  const __m512i shift = _mm512_set1_epi8(static_cast<char>(kShift));
-  const __mmask64 present = tile.levels == kTileLevels
-                                ? ~uint64_t{0}
-                                : (uint64_t{1} << tile.levels) - 1;
+// Loads a block: `levels` rows of which the bytes in `present` are there.
+PACK_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
+                                 ptrdiff_t levels, __mmask64 present,
+                                 __m512i flip, TileBlock* block) {
   const __m512i flip_present = _mm512_maskz_mov_epi8(present, flip);
-  __m512i columns[kTileColumns];
-  __m512i sums[kTileColumns];
-  if constexpr (!kDepthContiguous) LoadTileRows(tile, columns);
-  for (int w = 0; w < kTileColumns; ++w) {
-    __m512i v = _mm512_setzero_si512();
-    if (w < tile.columns) {
-      if constexpr (kDepthContiguous) {
-        v = _mm512_maskz_loadu_epi8(present, tile.src + w * tile.stride);
-      } else {
-        v = columns[w];
+  for (int m = 0; m < 4; ++m) {
+    __m512i rows[16];
+    if (levels >= 16 * m + 16 && present == ~uint64_t{0}) {
+      for (int r = 0; r < 16; ++r) {
+        rows[r] = _mm512_xor_si512(_mm512_loadu_si512(src), flip);
+        src += stride;
       }
-      v = _mm512_xor_si512(v, flip_present);
+    } else {
+      for (int r = 0; r < 16; ++r) {
+        rows[r] = _mm512_setzero_si512();
+        if (16 * m + r < levels) {
+          rows[r] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(present, src),
+                                     flip_present);
+          src += stride;
+        }
+      }
     }
-    _mm512_storeu_si512(tile.dst + w * kTileLevels, v);
-    sums[w] =
-        _mm512_sad_epu8(_mm512_xor_si512(v, shift), _mm512_setzero_si512());
+    TransposeBytesInLanes(rows);
+    for (int w = 0; w < kTileColumns; ++w) block->column[w][m] = rows[w];
   }
-  if (tile.sums == nullptr) return;
-  const __mmask16 mask = static_cast<__mmask16>((1u << tile.columns) - 1u);
-  const __m512i before =
-      _mm512_sub_epi32(_mm512_maskz_loadu_epi32(mask, tile.sums),
-                       _mm512_set1_epi32(kShift * kTileLevels));
-  _mm512_mask_storeu_epi32(tile.sums, mask,
-                           _mm512_add_epi32(before, ReduceSums(sums)));
 }
 
-// Runs along the source's lines: panels, each over the whole depth, or 64
-// levels, each over all panels.
-template <Scalar kPacked, bool kDepthContiguous>
-void PackTiles(const PackArgs* args) {
-  const __m512i flip = _mm512_set1_epi8(args->src_scalar == kPacked ? 0 : -128);
-  const ptrdiff_t panels = (args->width + kTileColumns - 1) / kTileColumns;
-  const ptrdiff_t tiles = args->padded_depth / kTileLevels;
-  if (args->sums != nullptr) {
-    __builtin_memset(args->sums, 0,
-                     static_cast<size_t>(args->width) * sizeof(int32_t));
+// Writes the leading `tiles` of a block's tiles, tile_stride bytes apart.
+PACK_NOINLINE void StoreTileBlock(const TileBlock& block, ptrdiff_t tiles,
+                                  ptrdiff_t tile_stride, char* dst) {
+  for (int w = 0; w < kTileColumns; ++w, dst += kTileLevels) {
+    __m512i v[kBlockTiles];
+    for (int m = 0; m < 4; ++m) v[m] = block.column[w][m];
+    TransposeLanes(v);
+    _mm512_storeu_si512(dst, v[0]);
+    if (tiles > 1) _mm512_storeu_si512(dst + tile_stride, v[1]);
+    if (tiles > 2) _mm512_storeu_si512(dst + 2 * tile_stride, v[2]);
+    if (tiles > 3) _mm512_storeu_si512(dst + 3 * tile_stride, v[3]);
   }
-  for (ptrdiff_t i = 0; i < (kDepthContiguous ? panels : tiles); ++i) {
-    for (ptrdiff_t j = 0; j < (kDepthContiguous ? tiles : panels); ++j) {
-      const ptrdiff_t panel = kDepthContiguous ? i : j;
-      const ptrdiff_t w = kTileColumns * panel;
-      const ptrdiff_t k = kTileLevels * (kDepthContiguous ? j : i);
+}
+
+// Adds the sums of a block's columns to the first `count` sums in memory.
+template <Scalar kPacked>
+PACK_NOINLINE void SumTileBlock(const TileBlock& block, ptrdiff_t count,
+                                int32_t* sums) {
+  __m512i fours[4];  // in lane t, those of columns 4 * i .. 4 * i + 3 of tile t
+  for (int i = 0; i < 4; ++i) {
+    __m512i halves[4];
+    for (int j = 0; j < 4; ++j) {
+      const __m512i* v = block.column[4 * i + j];
+      halves[j] = _mm512_add_epi64(_mm512_add_epi64(SumEighths<kPacked>(v[0]),
+                                                    SumEighths<kPacked>(v[1])),
+                                   _mm512_add_epi64(SumEighths<kPacked>(v[2]),
+                                                    SumEighths<kPacked>(v[3])));
+    }
+    fours[i] = SumLanes(halves);
+  }
+  TransposeLanes(fours);
+  for (int t = 0; t < kBlockTiles && t * kTileColumns < count; ++t) {
+    AddToSums(sums + t * kTileColumns, count - t * kTileColumns,
+              _mm512_add_epi32(fours[t], SumOffset<kPacked>()));
+  }
+}
+
+// Blocks of 64 levels, side by side over the whole width, one below the other.
+template <Scalar kPacked>
+void PackTilesWidthContiguous(const PackArgs* args, __m512i flip) {
+  const ptrdiff_t tile_stride = kTileColumns * args->padded_depth;
+  TileBlock block;
+  for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
+    for (ptrdiff_t w = 0; w < args->width; w += kBlockColumns) {
       const ptrdiff_t columns = args->width - w;
-      const ptrdiff_t levels = args->depth > k ? args->depth - k : 0;
-      Tile tile;
-      tile.src = static_cast<const char*>(args->src) +
-                 (kDepthContiguous ? w : k) * args->src_stride +
-                 (kDepthContiguous ? k : w);
-      tile.stride = args->src_stride;
-      tile.columns =
-          columns < kTileColumns ? static_cast<int>(columns) : kTileColumns;
-      tile.levels =
-          levels < kTileLevels ? static_cast<int>(levels) : kTileLevels;
-      tile.sums = args->sums == nullptr ? nullptr : args->sums + w;
-      tile.dst = static_cast<char*>(args->dst) +
-                 panel * kTileColumns * args->padded_depth +
-                 k / kTileLevels * kTileBytes;
-      PackTile<kPacked, kDepthContiguous>(tile, flip);
+      LoadTileBlock(
+          static_cast<const char*>(args->src) + k * args->src_stride + w,
+          args->src_stride, args->depth - k, FirstBytes(columns), flip, &block);
+      StoreTileBlock(block, (columns + kTileColumns - 1) / kTileColumns,
+                     tile_stride,
+                     static_cast<char*>(args->dst) +
+                         w / kTileColumns * tile_stride + kTileColumns * k);
+      if (args->sums != nullptr) {
+        SumTileBlock<kPacked>(block, columns, args->sums + w);
+      }
     }
   }
 }
 
 template <Scalar kPacked>
 void Pack16x64(const PackArgs* args) {
-  if (args->depth_contiguous) {
-    PackTiles<kPacked, true>(args);
+  const __m512i flip = _mm512_set1_epi8(args->src_scalar == kPacked ? 0 : -128);
+  if (args->sums != nullptr) {
+    __builtin_memset(args->sums, 0,
+                     static_cast<size_t>(args->width) * sizeof(int32_t));
+  }
+  if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
+    PackTilesDepthContiguous<kPacked>(args, flip);
   } else {
-    PackTiles<kPacked, false>(args);
+    PackTilesWidthContiguous<kPacked>(args, flip);
+  }
+  // Padding beyond the last tile that has source elements.
+  const ptrdiff_t written = (args->depth + kTileLevels - 1) / kTileLevels *
+                            kTileLevels * kTileColumns;
+  const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns;
+  char* dst = static_cast<char*>(args->dst);
+  for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
+    ZeroFrom(dst, written, panel_bytes);
+    dst += panel_bytes;
   }
 }
 

@@ -1,237 +1,19 @@
 // Back-end: the one pack routine behind every x86 layout whose depth group is
-// a pair or a quad (pack_ymm.h says what a quad is).
+// a pair or a quad: the walk over panels and their edges.
 //
 // Included by pack/avx2.cc and pack/avx512.cc (anonymous namespace), which
-// instantiate Pack<Format<...>> per layout. Does not know layouts whose group
-// is longer than 4 bytes; those are in avx512.cc.
-//
-// Everything goes through blocks: 16 source bytes of each column of a panel,
-// held as four registers of quads. Only loading a block depends on the source's
-// order and only writing it depends on the layout:
-//
-//   depth-contiguous: 16 bytes per column, transposed  \            / as it is
-//   width-contiguous: rows of one level, interleaved    > 4 quads --> pairs
-//   any edge: copied to a zeroed tile, then as above   /   |        \ widened
-//                                                       flip, sums
+// instantiate Pack<Format<...>> per layout. What happens to a block is in
+// pack_blocks.h.
 #ifndef RUY_LIKE_PACK_PACK_PANELS_H_
 #define RUY_LIKE_PACK_PACK_PANELS_H_
 
 #include "ruy_like/pack/pack.h"
+#include "ruy_like/pack/pack_blocks.h"
 #include "ruy_like/pack/pack_partial.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
-
-// A packed layout, and the element size of the sources it is made from.
-template <typename V_, int kWidth_, Scalar kPacked_, int kGroup_,
-          int kSrcBytes_>
-struct Format {
-  typedef V_ V;
-  static constexpr int kWidth = kWidth_;
-  static constexpr Scalar kPacked = kPacked_;
-  static constexpr int kSrcBytes = kSrcBytes_;
-  static constexpr int kPackedBytes =
-      kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
-  static constexpr bool kHasSums = kPacked != Scalar::kF32;
-  // A group is a whole quad, or a pair of bytes that may be widened to words.
-  static constexpr bool kPairs = kGroup_ * kSrcBytes == 2;
-  static constexpr bool kWidened = kPackedBytes > kSrcBytes;
-  static_assert(kPairs || kGroup_ * kSrcBytes == 4, "");
-  static_assert(!kWidened || kPairs, "");
-  static constexpr int kBlockLevels = 16 / kSrcBytes;
-  static constexpr int kBlockBytes = kBlockLevels * kWidth * kPackedBytes;
-};
-
-// What happens to all blocks alike.
-template <typename F>
-struct Transform {
-  typename F::V::Reg flip;  // bits to flip in each quad
-  bool flips;               // whether there are any
-  bool sums;                // whether sums are wanted
-};
-
-// Addresses of the columns of a panel. A few bases and two strides, so that
-// each column is reached by one addressing mode.
-template <int kWidth>
-struct Columns {
-  static constexpr int kBases = (kWidth + 3) / 4;
-  const char* bases[kBases];
-  ptrdiff_t stride;
-  ptrdiff_t stride3;
-
-  template <int w>
-  PACK_INLINE const char* At() const {
-    if constexpr (w % 4 == 3) {
-      return bases[w / 4] + stride3;
-    } else {
-      return bases[w / 4] + w % 4 * stride;
-    }
-  }
-  PACK_INLINE void Advance(ptrdiff_t bytes) {
-    for (int i = 0; i < kBases; ++i) bases[i] += bytes;
-  }
-};
-
-template <int kWidth>
-PACK_INLINE Columns<kWidth> MakeColumns(const char* src, ptrdiff_t stride) {
-  Columns<kWidth> columns;
-  for (int i = 0; i < Columns<kWidth>::kBases; ++i) {
-    columns.bases[i] = src + 4 * i * stride;
-  }
-  columns.stride = stride;
-  columns.stride3 = 3 * stride;
-  return columns;
-}
-
-// Loads kBlocks successive blocks of a depth-contiguous source as quads. All
-// bytes of a column are fetched before the next columns are touched: columns a
-// multiple of 4096 bytes apart compete for the same cache set, where 16 of them
-// do not fit.
-template <typename F, int kBlocks>
-PACK_INLINE void LoadColumnBlocks(const Columns<F::kWidth>& columns,
-                                  typename F::V::Reg blocks[kBlocks][4]) {
-  typedef typename F::V V;
-  constexpr int kWidth = F::kWidth;
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][0] = V::template LoadColumns<kWidth, 0>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][1] = V::template LoadColumns<kWidth, 1>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][2] = V::template LoadColumns<kWidth, 2>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    blocks[b][3] = V::template LoadColumns<kWidth, 3>(columns, 16 * b);
-  }
-  for (int b = 0; b < kBlocks; ++b) V::Transpose(blocks[b]);
-}
-
-// Loads one block of a width-contiguous source.
-template <typename F>
-PACK_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
-                              typename F::V::Reg quads[4]) {
-  for (int q = 0; q < 4; ++q) {
-    quads[q] = F::V::template LoadRows<F::kSrcBytes>(
-        src + q * (4 / F::kSrcBytes) * stride, stride);
-  }
-}
-
-// Sums of the elements of a block, not yet reduced to one per column (bytes:
-// two 16-bit halves, which the sums of 16 blocks still fit).
-template <typename F>
-PACK_INLINE typename F::V::Reg SumBlock(const typename F::V::Reg quads[4]) {
-  typedef typename F::V V;
-  if constexpr (F::kSrcBytes == 2) {
-    return V::Add32(V::Add32(V::SumWords(quads[0]), V::SumWords(quads[1])),
-                    V::Add32(V::SumWords(quads[2]), V::SumWords(quads[3])));
-  } else if constexpr (F::kPacked == Scalar::kU8) {
-    return V::Add16(
-        V::Add16(V::SumHalvesU8(quads[0]), V::SumHalvesU8(quads[1])),
-        V::Add16(V::SumHalvesU8(quads[2]), V::SumHalvesU8(quads[3])));
-  } else {
-    return V::Add16(
-        V::Add16(V::SumHalvesS8(quads[0]), V::SumHalvesS8(quads[1])),
-        V::Add16(V::SumHalvesS8(quads[2]), V::SumHalvesS8(quads[3])));
-  }
-}
-
-// Adds the elements of kBlocks blocks to the sums.
-template <typename F, int kBlocks>
-PACK_INLINE typename F::V::Reg AddSums(
-    typename F::V::Reg sums, const typename F::V::Reg blocks[kBlocks][4]) {
-  typedef typename F::V V;
-  typename V::Reg total = SumBlock<F>(blocks[0]);
-  for (int b = 1; b < kBlocks; ++b) {
-    const typename V::Reg more = SumBlock<F>(blocks[b]);
-    total = F::kSrcBytes == 2 ? V::Add32(total, more) : V::Add16(total, more);
-  }
-  return V::Add32(sums, F::kSrcBytes == 2 ? total : V::SumWords(total));
-}
-
-// Writes the leading kWidth quads of a register. Unless it is the block's last
-// one, more may be written, over what comes next and is written later.
-template <int kWidth, typename V>
-PACK_INLINE void StorePanelQuads(char* dst, typename V::Reg quads, bool last) {
-  if constexpr (kWidth == V::kColumns) {
-    V::Store(dst, quads);
-  } else if (last) {
-    V::Store6(dst, quads);
-  } else {
-    V::Store(dst, quads);
-  }
-}
-
-// Writes one block, kBlockBytes in all.
-template <typename F>
-PACK_INLINE void StoreBlock(char* dst, const typename F::V::Reg quads[4]) {
-  typedef typename F::V V;
-  constexpr int kWidth = F::kWidth;
-  constexpr int kBytes = 4 * kWidth;
-  for (int q = 0; q < 4; ++q) {
-    if constexpr (F::kWidened) {
-      StorePanelQuads<kWidth, V>(dst + 2 * q * kBytes,
-                                 V::WidenLowPair(quads[q]), false);
-      StorePanelQuads<kWidth, V>(dst + (2 * q + 1) * kBytes,
-                                 V::WidenHighPair(quads[q]), q == 3);
-    } else if constexpr (F::kPairs) {
-      static_assert(kWidth == V::kColumns, "");
-      V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
-    } else {
-      StorePanelQuads<kWidth, V>(dst + q * kBytes, quads[q], q == 3);
-    }
-  }
-}
-
-// Flips, sums up and writes kBlocks whole blocks; returns the new sums.
-template <typename F, int kBlocks>
-PACK_INLINE typename F::V::Reg FinishBlocks(
-    typename F::V::Reg blocks[kBlocks][4], const Transform<F>& transform,
-    typename F::V::Reg sums, char* dst) {
-  typedef typename F::V V;
-  if (F::kSrcBytes == 1 && transform.flips) {
-    for (int b = 0; b < kBlocks; ++b) {
-      for (int q = 0; q < 4; ++q) {
-        blocks[b][q] = V::Xor(blocks[b][q], transform.flip);
-      }
-    }
-  }
-  if constexpr (F::kHasSums) {
-    if (transform.sums) sums = AddSums<F, kBlocks>(sums, blocks);
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    StoreBlock<F>(dst + b * F::kBlockBytes, blocks[b]);
-  }
-  return sums;
-}
-
-// The same for one block of which only `levels` levels of `columns` columns are
-// there, the others being zero and staying so; writes only `room` bytes of it
-// if they are fewer than a block has.
-template <typename F>
-PACK_INLINE typename F::V::Reg FinishEdgeBlock(
-    typename F::V::Reg quads[1][4], int levels, int columns, ptrdiff_t room,
-    Transform<F> transform, typename F::V::Reg sums, char* dst) {
-  typedef typename F::V V;
-  if (F::kSrcBytes == 1 && transform.flips) {
-    const typename V::Reg flip = V::And(transform.flip, V::ColumnMask(columns));
-    for (int q = 0; q < 4; ++q) {
-      const int count = levels - 4 * q;
-      const uint32_t present =
-          count >= 4 ? ~0u : (count <= 0 ? 0u : (1u << (8 * count)) - 1u);
-      quads[0][q] = V::Xor(quads[0][q], V::And(flip, V::Splat(present)));
-    }
-  }
-  transform.flips = false;
-  if (room >= F::kBlockBytes) {
-    return FinishBlocks<F, 1>(quads, transform, sums, dst);
-  }
-  alignas(64) char block[F::kBlockBytes];
-  sums = FinishBlocks<F, 1>(quads, transform, sums, block);
-  __builtin_memcpy(dst, block, static_cast<size_t>(room));
-  return sums;
-}
 
 // Packs `bytes` source bytes, a multiple of 16, of each column of a whole panel
 // of a depth-contiguous source.
@@ -286,12 +68,6 @@ PACK_NOINLINE typename F::V::Reg PackEdgeColumns(const char* src,
     room -= F::kBlockBytes;
   }
   return sums;
-}
-
-PACK_INLINE void ZeroFrom(char* dst, ptrdiff_t written, ptrdiff_t size) {
-  if (written < size) {
-    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
-  }
 }
 
 // Panel after panel, each over the whole depth.

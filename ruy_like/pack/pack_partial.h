@@ -25,6 +25,11 @@
 #define PACK_INLINE __attribute__((always_inline)) inline
 #define PACK_NOINLINE __attribute__((noinline))
 
+// Hides a register's origin. Clang 14 merges an insert or blend, a permutation
+// across lanes and one within lanes into twice as many instructions (8 instead
+// of 18 bytes per cycle for rows of 16 bytes).
+#define PACK_HIDE(reg) __asm__("" : "+v"(reg))
+
 namespace ruy_like {
 namespace kernels {
 namespace {
@@ -40,6 +45,13 @@ PACK_INLINE __m128i InterleaveBytes() {
 }
 PACK_INLINE __m128i InterleaveWords() {
   return _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+}
+
+// Zeros the bytes [written, size) of dst, if there are any.
+PACK_INLINE void ZeroFrom(char* dst, ptrdiff_t written, ptrdiff_t size) {
+  if (written < size) {
+    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
+  }
 }
 
 #ifdef __AVX512BW__

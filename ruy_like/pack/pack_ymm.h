@@ -91,9 +91,11 @@ struct Ymm {
           _mm256_blend_epi32(Broadcast8(src), Broadcast8(src + stride), 0x0c);
       const Reg rows23 = _mm256_blend_epi32(Broadcast8(src + 2 * stride),
                                             Broadcast8(src + 3 * stride), 0xc0);
-      const Reg rows = _mm256_blend_epi32(rows01, rows23, 0xf0);
-      const Reg lanes = _mm256_permutevar8x32_epi32(
+      Reg rows = _mm256_blend_epi32(rows01, rows23, 0xf0);
+      PACK_HIDE(rows);
+      Reg lanes = _mm256_permutevar8x32_epi32(
           rows, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+      PACK_HIDE(lanes);
       return _mm256_shuffle_epi8(
           lanes, _mm256_broadcastsi128_si256(InterleaveBytes()));
     } else if constexpr (kSrcBytes == 2) {
@@ -149,6 +151,8 @@ struct Ymm {
   PACK_INLINE static void StoreSums(int32_t* sums, int columns, Reg a) {
     if (columns == kColumns) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), a);
+    } else if (columns == 6) {  // whole panels of 6; masked stores are slow
+      Store6(reinterpret_cast<char*>(sums), a);
     } else {
       StoreQuads(sums, columns, a);
     }
@@ -160,8 +164,9 @@ struct Ymm {
         _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src)));
   }
   PACK_INLINE static Reg Widen(Reg quads, __m128i order) {
-    return _mm256_srai_epi16(
-        _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(order)), 8);
+    Reg words = _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(order));
+    PACK_HIDE(words);
+    return _mm256_srai_epi16(words, 8);
   }
 };
 

@@ -67,9 +67,13 @@ struct Zmm {
       rows = _mm512_inserti32x4(rows, Load16(src + stride), 1);
       rows = _mm512_inserti32x4(rows, Load16(src + 2 * stride), 2);
       rows = _mm512_inserti32x4(rows, Load16(src + 3 * stride), 3);
-      const Reg order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10,
-                                          14, 3, 7, 11, 15);
-      return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(order, rows),
+      PACK_HIDE(rows);
+      Reg lanes = _mm512_permutexvar_epi32(
+          _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11,
+                            15),
+          rows);
+      PACK_HIDE(lanes);
+      return _mm512_shuffle_epi8(lanes,
                                  _mm512_broadcast_i32x4(InterleaveBytes()));
     } else if constexpr (kSrcBytes == 2) {
       const Reg rows = _mm512_inserti64x4(

@@ -562,12 +562,13 @@ std::vector<Param> Params() {
   return params;
 }
 
+std::string InstanceName(const testing::TestParamInfo<Param>& instance) {
+  return std::string(instance.param.emulated ? "emulated_" : "amx_") +
+         instance.param.name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, AmxKernelTest, testing::ValuesIn(Params()),
-                         [](const testing::TestParamInfo<Param>& info) {
-                           return std::string(info.param.emulated ? "emulated_"
-                                                                  : "amx_") +
-                                  info.param.name;
-                         });
+                         InstanceName);
 
 // The emulation stands in for the table of the real path: same formats.
 TEST(AmxTableTest, EmulationHasTheSameKernels) {

@@ -58,31 +58,41 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
         Source::k##source, Scalar::packed, width, group                      \
   }
 
+// The routines of each path, by the path's name in paths.inc; a path without
+// routines of its own uses those of the ones below it.
+#define ROUTINES_Portable                            \
+  ROUTINE(kAny, Portable, 8, S8, kI8, 4, 1),         \
+      ROUTINE(kAny, Portable, 16, S16, kI16, 4, 1),  \
+      ROUTINE(kAny, Portable, F32, F32, kF32, 4, 1), \
+      ROUTINE(kAny, Portable, F64, F64, kF64, 4, 1),
+#define ROUTINES_Avx2                             \
+  ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 4),         \
+      ROUTINE(kAvx2, Avx2, 8, U8, kU8, 6, 4),     \
+      ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 2),     \
+      ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),   \
+      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),  \
+      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 8, 2),  \
+      ROUTINE(kAvx2, Avx2, F32, F32, kF32, 8, 1), \
+      ROUTINE(kAvx2, Avx2, F32, F32, kF32, 6, 1),
+#define ROUTINES_AvxVnni
+#define ROUTINES_Avx512                                \
+  ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 4),         \
+      ROUTINE(kAvx512, Avx512, 8, U8, kU8, 8, 4),      \
+      ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 64),    \
+      ROUTINE(kAvx512, Avx512, 8, U8, kU8, 16, 64),    \
+      ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 2),     \
+      ROUTINE(kAvx512, Avx512, 8, S16, kI16, 8, 2),    \
+      ROUTINE(kAvx512, Avx512, 16, S16, kI16, 8, 2),   \
+      ROUTINE(kAvx512, Avx512, 16, S16, kI16, 16, 2),  \
+      ROUTINE(kAvx512, Avx512, F32, F32, kF32, 16, 1), \
+      ROUTINE(kAvx512, Avx512, F32, F32, kF32, 8, 1),
+#define ROUTINES_Avx512Vnni
+#define ROUTINES_Amx
+
 const Routine kRoutines[] = {
-    ROUTINE(kAny, Portable, 8, S8, kI8, 4, 1),
-    ROUTINE(kAny, Portable, 16, S16, kI16, 4, 1),
-    ROUTINE(kAny, Portable, F32, F32, kF32, 4, 1),
-    ROUTINE(kAny, Portable, F64, F64, kF64, 4, 1),
-#if defined(__x86_64__)
-    ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 4),
-    ROUTINE(kAvx2, Avx2, 8, U8, kU8, 6, 4),
-    ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 2),
-    ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),
-    ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),
-    ROUTINE(kAvx2, Avx2, 16, S16, kI16, 8, 2),
-    ROUTINE(kAvx2, Avx2, F32, F32, kF32, 8, 1),
-    ROUTINE(kAvx2, Avx2, F32, F32, kF32, 6, 1),
-    ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 4),
-    ROUTINE(kAvx512, Avx512, 8, U8, kU8, 8, 4),
-    ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 64),
-    ROUTINE(kAvx512, Avx512, 8, U8, kU8, 16, 64),
-    ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 2),
-    ROUTINE(kAvx512, Avx512, 8, S16, kI16, 8, 2),
-    ROUTINE(kAvx512, Avx512, 16, S16, kI16, 8, 2),
-    ROUTINE(kAvx512, Avx512, 16, S16, kI16, 16, 2),
-    ROUTINE(kAvx512, Avx512, F32, F32, kF32, 16, 1),
-    ROUTINE(kAvx512, Avx512, F32, F32, kF32, 8, 1),
-#endif
+#define RUY_LIKE_PATH(path, name, arch, features, flags) ROUTINES_##path
+#include "ruy_like/compiled_paths.inc"
+#undef RUY_LIKE_PATH
 };
 
 bool CpuHas(Cpu cpu) {

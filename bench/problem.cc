@@ -1,0 +1,170 @@
+#include "bench/problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "ruy_like/tr_mul_params.h"
+
+namespace ruy_like {
+namespace bench {
+namespace {
+
+// xorshift64*: fills gigabytes without being noticed.
+class Random final {
+ public:
+  std::uint64_t Next() {
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545f4914f6cdd1dull;
+  }
+
+ private:
+  std::uint64_t state_ = 0x9e3779b97f4a7c15ull;
+};
+
+float RandomFloat(Random* random) {
+  return static_cast<float>(random->Next() >> 40) / (1 << 23) - 1.0f;
+}
+
+void Fill(Scalar scalar, std::ptrdiff_t count, Random* random, Buffer* buffer) {
+  if (scalar == Scalar::kF32) {
+    float* values = static_cast<float*>(buffer->data());
+    for (std::ptrdiff_t i = 0; i < count; ++i) values[i] = RandomFloat(random);
+    return;
+  }
+  char* bytes = static_cast<char*>(buffer->data());
+  const std::ptrdiff_t size = count * ScalarBytes(scalar);
+  for (std::ptrdiff_t i = 0; i < size; i += 8) {
+    const std::uint64_t bits = random->Next();
+    std::memcpy(bytes + i, &bits, std::min<std::ptrdiff_t>(8, size - i));
+  }
+}
+
+// Standard deviation of elements spread evenly over all values of a type.
+double Deviation(Scalar scalar) {
+  return std::ldexp(1.0, static_cast<int>(8 * ScalarBytes(scalar))) /
+         std::sqrt(12.0);
+}
+
+template <typename T>
+Matrix<T> MakeView(const Buffer& buffer, std::ptrdiff_t rows,
+                   std::ptrdiff_t cols, Order order, std::int32_t zero_point) {
+  Matrix<T> view;
+  MakeSimpleLayout(rows, cols, order, view.mutable_layout());
+  view.set_data(static_cast<const T*>(buffer.data()));
+  view.set_zero_point(static_cast<T>(zero_point));
+  return view;
+}
+
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+absl::Status MulTyped(const Problem& problem, Context* context) {
+  const Types& types = *problem.types;
+  const Shape& shape = problem.shape;
+  Matrix<Lhs> lhs = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth,
+                                  Order::kRowMajor, types.lhs_zero_point);
+  lhs.set_cache_policy(problem.cached ? CachePolicy::kAlwaysCache
+                                      : CachePolicy::kNeverCache);
+  const Matrix<Rhs> rhs = MakeView<Rhs>(problem.rhs, shape.depth, shape.cols,
+                                        Order::kColMajor, types.rhs_zero_point);
+  Matrix<Dst> dst = MakeView<Dst>(problem.dst, shape.rows, shape.cols,
+                                  Order::kColMajor, types.dst_zero_point);
+  // A Problem stays as it is but for dst's elements.
+  dst.set_data(static_cast<Dst*>(const_cast<void*>(problem.dst.data())));
+  MulParams<Accum, Dst> mul_params;
+  if constexpr (std::is_floating_point<Dst>::value) {
+    mul_params.set_bias(problem.bias_f32.data());
+    mul_params.set_clamp_min(Dst{-1e6});
+    mul_params.set_clamp_max(Dst{1e6});
+  } else {
+    mul_params.set_bias(problem.bias.data());
+    mul_params.set_multiplier_fixedpoint_perchannel(problem.fixedpoint.data());
+    mul_params.set_multiplier_exponent_perchannel(problem.exponent.data());
+    mul_params.set_clamp_min(std::numeric_limits<Dst>::lowest() + 1);
+    mul_params.set_clamp_max(std::numeric_limits<Dst>::max() - 1);
+  }
+  return ruy_like::Mul(lhs, rhs, mul_params, context, &dst);
+}
+
+using I8 = std::int8_t;
+using U8 = std::uint8_t;
+using I16 = std::int16_t;
+using I32 = std::int32_t;
+
+}  // namespace
+
+const std::vector<Types>& AllTypes() {
+  using kernels::Family;
+  static const auto& types = *new std::vector<Types>{
+      {"s8", "int8 weights and activations", Family::k8x8, Scalar::kI8,
+       Scalar::kI8, Scalar::kI8, 0, 3, -5, MulTyped<I8, I8, I32, I8>},
+      {"s8u8", "int8 weights, uint8 activations", Family::k8x8, Scalar::kI8,
+       Scalar::kU8, Scalar::kU8, 0, 120, 130, MulTyped<I8, U8, I32, U8>},
+      {"u8", "uint8 weights and activations", Family::k8x8, Scalar::kU8,
+       Scalar::kU8, Scalar::kU8, 125, 120, 130, MulTyped<U8, U8, I32, U8>},
+      {"s8s16", "int8 weights, int16 activations", Family::k8x16, Scalar::kI8,
+       Scalar::kI16, Scalar::kI16, 0, 0, 0, MulTyped<I8, I16, I32, I16>},
+      {"f32", "float", Family::kF32, Scalar::kF32, Scalar::kF32, Scalar::kF32,
+       0, 0, 0, MulTyped<float, float, float, float>},
+  };
+  return types;
+}
+
+const Types* FindTypes(const std::string& name) {
+  for (const Types& types : AllTypes()) {
+    if (name == types.name) return &types;
+  }
+  return nullptr;
+}
+
+Problem::Problem(const Types& types_arg, const Shape& shape_arg,
+                 bool cached_arg)
+    : types(&types_arg),
+      shape(shape_arg),
+      cached(cached_arg),
+      lhs(shape.rows * shape.depth * ScalarBytes(types->lhs)),
+      rhs(shape.depth * shape.cols * ScalarBytes(types->rhs)),
+      dst(shape.rows * shape.cols * ScalarBytes(types->dst)) {
+  Random random;
+  Fill(types->lhs, shape.rows * shape.depth, &random, &lhs);
+  Fill(types->rhs, shape.depth * shape.cols, &random, &rhs);
+  std::memset(dst.data(), 0, shape.rows * shape.cols * ScalarBytes(types->dst));
+  if (types->dst == Scalar::kF32) {
+    for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
+      bias_f32.push_back(RandomFloat(&random));
+    }
+    return;
+  }
+  // Three deviations of the sums to a half of dst's range.
+  const double sums = Deviation(types->lhs) * Deviation(types->rhs) *
+                      std::sqrt(static_cast<double>(shape.depth));
+  const double half_range =
+      std::ldexp(0.5, static_cast<int>(8 * ScalarBytes(types->dst)));
+  int scale_exponent;
+  std::frexp(half_range / (3 * sums), &scale_exponent);
+  for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
+    const std::uint64_t bits = random.Next();
+    bias.push_back(static_cast<std::int32_t>(
+        sums * static_cast<std::int8_t>(bits >> 56) / 128));
+    fixedpoint.push_back((1 << 30) +
+                         static_cast<std::int32_t>(bits >> 2 & 0x3fffffff));
+    exponent.push_back(
+        std::clamp(scale_exponent - static_cast<int>(bits & 1), -31, 0));
+  }
+}
+
+double Problem::Bytes() const {
+  const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t cols,
+                        Scalar scalar) {
+    return static_cast<double>(rows * cols * ScalarBytes(scalar));
+  };
+  return bytes(shape.rows, shape.depth, types->lhs) +
+         bytes(shape.depth, shape.cols, types->rhs) +
+         bytes(shape.rows, shape.cols, types->dst);
+}
+
+}  // namespace bench
+}  // namespace ruy_like

@@ -1,0 +1,67 @@
+// Benchmarks: one product with random operands and a full epilogue.
+//
+// Used by mul_bench and compare, which run it many times. The layout is the one
+// that inference engines have: row-major lhs (weights, a channel a row),
+// column-major rhs and dst (a pixel or token a column).
+#ifndef RUY_LIKE_BENCH_PROBLEM_H_
+#define RUY_LIKE_BENCH_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bench/buffer.h"
+#include "bench/shapes.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/ruy_like.h"
+
+namespace ruy_like {
+namespace bench {
+
+struct Problem;
+
+// A combination of element types that can be benchmarked.
+struct Types {
+  const char* name;
+  const char* description;
+  kernels::Family family;
+  Scalar lhs, rhs, dst;
+  // As frameworks have them: weights that are int8 have 0.
+  std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
+  absl::Status (*mul)(const Problem& problem, Context* context);
+};
+
+// All of them.
+const std::vector<Types>& AllTypes();
+
+// Null for a name that is none.
+const Types* FindTypes(const std::string& name);
+
+// lhs, rhs, bias and multipliers are random: integers over all values of their
+// type, floats in [-1, 1). Multipliers bring dst to about a quarter of its
+// range; each channel has its own, with exponents <= 0.
+struct Problem {
+  Problem(const Types& types_arg, const Shape& shape_arg, bool cached_arg);
+
+  // Of lhs, rhs and dst together: what must at least be moved.
+  double Bytes() const;
+  absl::Status Mul(Context* context) const {
+    return types->mul(*this, context);
+  }
+
+  const Types* types;
+  Shape shape;
+  bool cached;  // the lhs: CachePolicy::kAlwaysCache instead of kNeverCache
+  Buffer lhs, rhs, dst;
+  std::vector<std::int32_t> bias;  // for integers
+  std::vector<std::int32_t> fixedpoint;
+  std::vector<int> exponent;
+  std::vector<float> bias_f32;  // for floats
+};
+
+}  // namespace bench
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BENCH_PROBLEM_H_

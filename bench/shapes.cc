@@ -1,0 +1,47 @@
+#include "bench/shapes.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace ruy_like {
+namespace bench {
+
+std::string ShapeName(const Shape& shape) {
+  return absl::StrCat(shape.rows, "x", shape.depth, "x", shape.cols);
+}
+
+double ShapeOps(const Shape& shape) {
+  return 2.0 * static_cast<double>(shape.rows) *
+         static_cast<double>(shape.depth) * static_cast<double>(shape.cols);
+}
+
+absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
+                                              const std::string& name) {
+  const std::string file_name = absl::StrCat(directory, "/", name, ".txt");
+  std::ifstream file(file_name);
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat("no shape file ", file_name));
+  }
+  std::vector<Shape> shapes;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    Shape shape;
+    if (!(words >> shape.rows)) continue;  // blank
+    std::string rest;
+    if (!(words >> shape.depth >> shape.cols) || (words >> rest) ||
+        shape.rows < 1 || shape.depth < 1 || shape.cols < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_name, ":", number,
+                       ": want three numbers from 1 on, rows depth cols"));
+    }
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+}  // namespace bench
+}  // namespace ruy_like

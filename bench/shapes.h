@@ -1,0 +1,35 @@
+// Benchmarks: named lists of problem sizes, bench/shapes/*.txt.
+//
+// One problem a line, `rows depth cols`: lhs is rows x depth, rhs depth x cols.
+// `#` starts a comment. For networks the lhs holds the weights and the columns
+// are pixels or tokens.
+#ifndef RUY_LIKE_BENCH_SHAPES_H_
+#define RUY_LIKE_BENCH_SHAPES_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace ruy_like {
+namespace bench {
+
+struct Shape {
+  std::ptrdiff_t rows, depth, cols;
+};
+
+// "rows x depth x cols" without blanks.
+std::string ShapeName(const Shape& shape);
+
+// Multiplications and additions.
+double ShapeOps(const Shape& shape);
+
+// The problems of directory/name.txt. The error names the file and the line.
+absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
+                                              const std::string& name);
+
+}  // namespace bench
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BENCH_SHAPES_H_

@@ -1,0 +1,292 @@
+#include "ruy_like/block_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ruy_like {
+namespace {
+
+using std::ptrdiff_t;
+
+struct Caches {
+  ptrdiff_t l1d, l2, l3;
+};
+
+Caches KnownCaches(const BlockMapParams& params) {
+  Caches caches;
+  caches.l1d = params.l1d_bytes > 0 ? params.l1d_bytes : 32 << 10;
+  caches.l2 = params.l2_bytes > 0 ? params.l2_bytes : 512 << 10;
+  caches.l3 = std::max(params.l3_bytes, caches.l2);
+  return caches;
+}
+
+ptrdiff_t CeilDiv(ptrdiff_t a, ptrdiff_t b) { return a / b + (a % b != 0); }
+
+// As many units of `unit_bytes` as fit `bytes`, at least one. Saturating sizes
+// come in as doubles: a whole panel of a deep product may exceed any cache.
+ptrdiff_t UnitsWithin(ptrdiff_t bytes, double unit_bytes) {
+  const double units = static_cast<double>(bytes) / unit_bytes;
+  return units < 1.0 ? 1 : static_cast<ptrdiff_t>(units);
+}
+
+// Blocks must begin at panels of both sides as well as at tiles.
+ptrdiff_t Unit(int tile, int panel_width) {
+  return std::lcm(static_cast<ptrdiff_t>(tile),
+                  static_cast<ptrdiff_t>(panel_width));
+}
+
+// Levels per pass. Must not look at rows, cols or the threads; see the header.
+//
+// Every pass costs a load and a store of each accumulator, so depth is split
+// only where the whole of it would
+// - leave less than kMinRows rows (or two micro-tiles) of the lhs in half of
+//   L2: with so few, the rhs would come from L3 faster than L3 can deliver, or
+// - make one rhs panel a quarter of L2: it would push the lhs out.
+// Then one rhs panel shall fit half of L1d and twice those rows half of L2; but
+// a pass must read at least kMinReads times as many operand bytes as it moves
+// accumulator bytes, which bounds their cost to some 6%.
+ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
+  constexpr int kMinRows = 64;
+  constexpr int kMinReads = 16;
+  const ptrdiff_t depth = params.depth;
+  if (params.depth_multiple == 0) return depth;
+  const ptrdiff_t lhs_level =
+      static_cast<ptrdiff_t>(params.tile_rows) * params.lhs_element_bytes;
+  const ptrdiff_t rhs_level =
+      static_cast<ptrdiff_t>(params.tile_cols) * params.rhs_element_bytes;
+  const ptrdiff_t min_rows_level =
+      std::max<ptrdiff_t>(kMinRows * params.lhs_element_bytes, 2 * lhs_level);
+  if (depth <= caches.l2 / 2 / min_rows_level &&
+      depth <= caches.l2 / 4 / rhs_level) {
+    return depth;
+  }
+  const ptrdiff_t accum_bytes = static_cast<ptrdiff_t>(params.tile_rows) *
+                                params.tile_cols * params.accum_bytes;
+  const ptrdiff_t floor =
+      CeilDiv(2 * kMinReads * accum_bytes, lhs_level + rhs_level);
+  const ptrdiff_t target =
+      std::min(caches.l1d / 2 / rhs_level, caches.l2 / 4 / min_rows_level);
+  const ptrdiff_t most = std::max(floor, target);
+  // Even passes.
+  const ptrdiff_t levels = CeilDiv(depth, CeilDiv(depth, most));
+  const ptrdiff_t multiple = params.depth_multiple;
+  return std::min(CeilDiv(levels, multiple) * multiple, depth);
+}
+
+// How rows and columns are counted in units while searching.
+struct Grid {
+  ptrdiff_t row_units, col_units;
+};
+
+// Sets the fewest blocks that fit the caches.
+Grid CacheGrid(const BlockMapParams& params, const Caches& caches,
+               BlockMap* map) {
+  Grid grid;
+  grid.row_units = CeilDiv(params.rows, map->row_unit);
+  grid.col_units = CeilDiv(params.cols, map->col_unit);
+  const double depth = static_cast<double>(map->depth_block);
+  const ptrdiff_t max_row_units = std::min(
+      grid.row_units, UnitsWithin(caches.l2 / 2, depth * map->row_unit *
+                                                     params.lhs_element_bytes));
+  map->row_blocks = CeilDiv(grid.row_units, max_row_units);
+  // A quarter of L2 for the rhs panels: freshly packed ones are then still
+  // there when they are used, and so they are for the next row of blocks.
+  ptrdiff_t max_col_units = UnitsWithin(
+      caches.l2 / 4, depth * map->col_unit * params.rhs_element_bytes);
+  if (map->depth_block < params.depth) {
+    const double accum_unit =
+        static_cast<double>(CeilDiv(grid.row_units, map->row_blocks)) *
+        map->row_unit * map->col_unit * params.accum_bytes;
+    max_col_units =
+        std::min(max_col_units, UnitsWithin(caches.l2 / 2, accum_unit));
+  }
+  map->col_blocks = CeilDiv(grid.col_units, max_col_units);
+  return grid;
+}
+
+// A number of even blocks, at least `blocks` (in [1, units]), for which the
+// largest is as small as that number allows: 7 units in 5 blocks would be
+// 2 2 1 1 1, no faster than 2 2 2 1; so it makes them 7.
+ptrdiff_t AtLeast(ptrdiff_t units, ptrdiff_t blocks) {
+  const ptrdiff_t tight = CeilDiv(units, CeilDiv(units, blocks));
+  return tight == blocks ? blocks : CeilDiv(units, units / blocks);
+}
+
+int MacsPerNs(const BlockMapParams& params) {
+  return params.macs_per_ns > 0 ? params.macs_per_ns : kDefaultMacsPerNs;
+}
+
+// Estimated time of the threads, in multiply-adds per level, of a split. Only
+// decides between similar ones, so it need not be precise.
+double Cost(const BlockMapParams& params, const BlockMap& map, const Grid& grid,
+            ptrdiff_t row_blocks, ptrdiff_t col_blocks) {
+  // Of what comes from beyond L2, once per block.
+  constexpr double kBytesPerNs = 25;
+  constexpr double kLaunchNs = 50;
+  const double rate = MacsPerNs(params);
+  const double rows =
+      static_cast<double>(CeilDiv(grid.row_units, row_blocks) * map.row_unit);
+  const double cols =
+      static_cast<double>(CeilDiv(grid.col_units, col_blocks) * map.col_unit);
+  const double block =
+      rows * cols +
+      rate / kBytesPerNs *
+          (rows * params.lhs_element_bytes + cols * params.rhs_element_bytes) +
+      rate * kLaunchNs / static_cast<double>(params.depth);
+  // The busiest thread's blocks, and a part of one for the uneven end that
+  // dynamic dealing leaves.
+  constexpr double kUnevenEnd = 0.25;
+  const ptrdiff_t rounds =
+      CeilDiv(row_blocks * col_blocks, params.thread_count);
+  return (static_cast<double>(rounds) + kUnevenEnd) * block;
+}
+
+// Splits further than the caches ask for, to occupy all threads evenly. Tries
+// a geometric series of row splits, each with a few column splits: trying all
+// would take longer than a small product does (some 5 ns each).
+void SplitForThreads(const BlockMapParams& params, const Grid& grid,
+                     BlockMap* map) {
+  const ptrdiff_t threads = params.thread_count;
+  const double macs = static_cast<double>(params.rows) *
+                      static_cast<double>(params.cols) *
+                      static_cast<double>(params.depth);
+  // What the caches ask for goes; beyond, blocks may not become too small.
+  const ptrdiff_t least = map->row_blocks * map->col_blocks;
+  const double min_macs = static_cast<double>(kMinBlockNs) * MacsPerNs(params);
+  const double most_by_work = std::min(macs / min_macs, 1e9);
+  const ptrdiff_t most = std::min(static_cast<ptrdiff_t>(most_by_work),
+                                  grid.row_units * grid.col_units);
+  const ptrdiff_t enough = kMinBlocksPerThread * threads;
+  // So many blocks leave no thread idle for long, however they divide.
+  constexpr ptrdiff_t kPlenty = 32;
+  if (most <= least || least >= kPlenty * threads ||
+      (least >= enough && least % threads == 0)) {
+    return;
+  }
+  const ptrdiff_t many = std::max(enough, CeilDiv(least, threads) * threads);
+  const ptrdiff_t targets[] = {
+      std::min(threads, most), 2 * threads,       3 * threads, many,
+      many + threads,          many + 2 * threads};
+  // Fewer than enough blocks leave threads idle when one is disturbed, which no
+  // estimate foresees: such a split is a last resort.
+  double best = Cost(params, *map, grid, map->row_blocks, map->col_blocks);
+  bool best_is_enough = least >= enough;
+  ptrdiff_t row_blocks = map->row_blocks;
+  const ptrdiff_t min_col_blocks = map->col_blocks;
+  while (true) {
+    ptrdiff_t tried = 0;
+    for (const ptrdiff_t target : targets) {
+      const ptrdiff_t wanted =
+          std::max(min_col_blocks, CeilDiv(target, row_blocks));
+      const ptrdiff_t col_blocks =
+          AtLeast(grid.col_units, std::min(wanted, grid.col_units));
+      const ptrdiff_t blocks = row_blocks * col_blocks;
+      if (col_blocks == tried || blocks > most) continue;
+      tried = col_blocks;
+      const double cost = Cost(params, *map, grid, row_blocks, col_blocks);
+      const bool is_enough = blocks >= enough;
+      if (is_enough != best_is_enough ? is_enough : cost < best) {
+        best = cost;
+        best_is_enough = is_enough;
+        map->row_blocks = row_blocks;
+        map->col_blocks = col_blocks;
+      }
+    }
+    const ptrdiff_t next = row_blocks + std::max<ptrdiff_t>(1, row_blocks / 2);
+    if (row_blocks == grid.row_units || row_blocks >= many || next > most) {
+      return;
+    }
+    row_blocks = AtLeast(grid.row_units, std::min(next, grid.row_units));
+  }
+}
+
+// Columns of blocks whose rhs panels, over the whole depth, fill half of the L3
+// that the threads have together; evenly cut.
+ptrdiff_t GroupCols(const BlockMapParams& params, const Caches& caches,
+                    const BlockMap& map) {
+  if (map.row_blocks == 1) return map.col_blocks;  // nothing is reused
+  const double bytes_per_block = static_cast<double>(map.block_cols) *
+                                 static_cast<double>(params.depth) *
+                                 params.rhs_element_bytes;
+  const ptrdiff_t most =
+      UnitsWithin(caches.l3 / 2 * params.thread_count, bytes_per_block);
+  return CeilDiv(map.col_blocks, CeilDiv(map.col_blocks, most));
+}
+
+// First unit of the index-th of `blocks` even ranges.
+ptrdiff_t StartUnit(ptrdiff_t units, ptrdiff_t blocks, ptrdiff_t index) {
+  return units / blocks * index + std::min(units % blocks, index);
+}
+
+}  // namespace
+
+int ChooseThreadCount(const BlockMapParams& params, int max_threads) {
+  const double rows = static_cast<double>(params.rows);
+  const double cols = static_cast<double>(params.cols);
+  const double depth = static_cast<double>(params.depth);
+  const double multiply_ns = rows * cols * depth / MacsPerNs(params);
+  // With few columns or rows, reading the operands is what takes the time:
+  // some 25 bytes per ns beyond L2, a few times that within.
+  constexpr double kBytesPerNs = 50;
+  const double bytes = depth * (rows * params.lhs_element_bytes +
+                                cols * params.rhs_element_bytes);
+  const double ns = std::max(multiply_ns, bytes / kBytesPerNs);
+  const double tiles =
+      std::ceil(rows / params.tile_rows) * std::ceil(cols / params.tile_cols);
+  const double threads = std::min(std::floor(ns / kMinThreadNs), tiles);
+  return static_cast<int>(
+      std::max(1.0, std::min(threads, static_cast<double>(max_threads))));
+}
+
+BlockMap MakeBlockMap(const BlockMapParams& params) {
+  const Caches caches = KnownCaches(params);
+  BlockMap map;
+  map.rows = params.rows;
+  map.cols = params.cols;
+  map.row_unit = Unit(params.tile_rows, params.lhs_panel_width);
+  map.col_unit = Unit(params.tile_cols, params.rhs_panel_width);
+  map.depth_block = DepthBlock(params, caches);
+  const Grid grid = CacheGrid(params, caches, &map);
+  if (params.thread_count > 1) SplitForThreads(params, grid, &map);
+  map.block_rows = CeilDiv(grid.row_units, map.row_blocks) * map.row_unit;
+  map.block_cols = CeilDiv(grid.col_units, map.col_blocks) * map.col_unit;
+  map.group_cols = GroupCols(params, caches, map);
+  return map;
+}
+
+BlockPosition BlockAt(const BlockMap& map, ptrdiff_t index) {
+  //   row_blocks = 3, col_blocks = 5, group_cols = 3:
+  //
+  //      0  1  2 | 13 14
+  //      5  4  3 | 12 11
+  //      6  7  8 |  9 10
+  const ptrdiff_t group_size = map.group_cols * map.row_blocks;
+  const ptrdiff_t group = index / group_size;
+  const ptrdiff_t first_col = group * map.group_cols;
+  const ptrdiff_t width = std::min(map.group_cols, map.col_blocks - first_col);
+  const ptrdiff_t within = index - group * group_size;
+  const ptrdiff_t row = within / width;
+  const ptrdiff_t col = within - row * width;
+  BlockPosition position;
+  position.row_block = group % 2 == 0 ? row : map.row_blocks - 1 - row;
+  position.col_block = first_col + (row % 2 == 0 ? col : width - 1 - col);
+  return position;
+}
+
+BlockExtent BlockRange(const BlockMap& map, BlockPosition position) {
+  const ptrdiff_t row_units = CeilDiv(map.rows, map.row_unit);
+  const ptrdiff_t col_units = CeilDiv(map.cols, map.col_unit);
+  const auto row = [&](ptrdiff_t block) {
+    return std::min(map.rows,
+                    StartUnit(row_units, map.row_blocks, block) * map.row_unit);
+  };
+  const auto col = [&](ptrdiff_t block) {
+    return std::min(map.cols,
+                    StartUnit(col_units, map.col_blocks, block) * map.col_unit);
+  };
+  return BlockExtent{row(position.row_block), row(position.row_block + 1),
+                     col(position.col_block), col(position.col_block + 1)};
+}
+
+}  // namespace ruy_like

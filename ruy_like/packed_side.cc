@@ -1,0 +1,47 @@
+#include "ruy_like/packed_side.h"
+
+namespace ruy_like {
+
+using kernels::Kernel;
+using kernels::PackArgs;
+
+PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
+                       Side side)
+    : operand(&operand_arg),
+      format(side == Side::kLhs ? &kernel.lhs : &kernel.rhs),
+      pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs),
+      scalar_bytes(ScalarBytes(format->scalar)) {
+  if (format->in_place) {
+    padded_depth = operand->depth;
+    data = static_cast<const char*>(operand->data);
+    stride_bytes = operand->stride * scalar_bytes;
+    return;
+  }
+  // Both sides are padded to the same depth. A depth of 0 becomes zeros, whose
+  // product is the zero accumulators that it asks for.
+  const std::ptrdiff_t multiple = DepthMultiple(kernel);
+  const std::ptrdiff_t depth = std::max<std::ptrdiff_t>(operand->depth, 1);
+  padded_depth = (depth + multiple - 1) / multiple * multiple;
+  stride_bytes = padded_depth * format->width * scalar_bytes;
+  panels_bytes_ =
+      (operand->width + format->width - 1) / format->width * stride_bytes;
+}
+
+void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
+  const std::ptrdiff_t column_step =
+      operand->depth_contiguous ? operand->stride : 1;
+  PackArgs args;
+  args.src = static_cast<const char*>(operand->data) +
+             start * column_step * ScalarBytes(operand->scalar);
+  args.src_scalar = operand->scalar;
+  args.depth_contiguous = operand->depth_contiguous;
+  args.src_stride = operand->stride;
+  args.depth = operand->depth;
+  args.width = end - start;
+  args.dst = const_cast<char*>(data) + Offset(start, 0);
+  args.padded_depth = padded_depth;
+  args.sums = writable_sums == nullptr ? nullptr : writable_sums + start;
+  pack(&args);
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,72 @@
+// Middle-end: one side of a product on its way to the kernel: where its panels
+// lie, and the call of its pack routine.
+//
+// Used by tr_mul.cc. Decides nothing (what is cached, when it is packed), and
+// owns no memory.
+#ifndef RUY_LIKE_PACKED_SIDE_H_
+#define RUY_LIKE_PACKED_SIDE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/pack/pack.h"
+#include "ruy_like/tr_mul_params.h"
+
+namespace ruy_like {
+
+// The multiple that both sides' depth is padded to; 1 for what is read in
+// place.
+inline std::ptrdiff_t DepthMultiple(const kernels::Kernel& kernel) {
+  return std::max(kernel.lhs.in_place ? 1 : kernel.lhs.depth_multiple,
+                  kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
+}
+
+struct PackedSide {
+  enum Status : std::uint8_t { kNotStarted, kInProgress, kDone };
+
+  PackedSide(const Operand& operand_arg, const kernels::Kernel& kernel,
+             Side side);
+
+  std::ptrdiff_t panels_bytes() const { return panels_bytes_; }
+
+  // Offset in bytes of column `start` (the first of a panel) at depth `level`,
+  // a multiple of the panel's group.
+  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
+    if (format->in_place) return start * stride_bytes + level * scalar_bytes;
+    return start / format->width * stride_bytes +
+           level * format->width * scalar_bytes;
+  }
+
+  // Packs columns [start, end), where `start` is the first of a panel, to
+  // where `data` and `writable_sums` say.
+  void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const;
+
+  const Operand* operand;
+  const kernels::PanelFormat* format;
+  kernels::PackFn* pack;
+  // Of an element as the kernel reads it.
+  std::ptrdiff_t scalar_bytes;
+  std::ptrdiff_t padded_depth;
+  // From panel to panel, or from column to column in place.
+  std::ptrdiff_t stride_bytes;
+  // Where kernels read: packed panels, or the operand's own data.
+  const char* data = nullptr;
+  // One per column, or null.
+  const std::int32_t* sums = nullptr;
+  // Where Pack puts sums; null where they are not wanted.
+  std::int32_t* writable_sums = nullptr;
+  // Blocks that are packed by the first thread that needs them: a Status for
+  // each. Null where nothing is left to pack.
+  std::atomic<std::uint8_t>* status = nullptr;
+  std::ptrdiff_t blocks = 0;
+
+ private:
+  std::ptrdiff_t panels_bytes_ = 0;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACKED_SIDE_H_

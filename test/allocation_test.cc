@@ -1,0 +1,195 @@
+// Nothing is allocated in the steady state.
+//
+// This program's own malloc and its kin count calls from any thread and hand
+// them on to the C library's; operator new ends there too. mmap counts as well.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "test/test_util.h"
+
+// Sanitizers bring a malloc of their own; other C libraries have no names for
+// theirs.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#if !defined(RUY_LIKE_TEST_COUNTS_ALLOCATIONS)
+#if defined(__GLIBC__) && defined(__LP64__)
+#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 1
+#else
+#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 0
+#endif
+#endif
+
+namespace {
+std::atomic<int> allocations{0};
+}  // namespace
+
+#if RUY_LIKE_TEST_COUNTS_ALLOCATIONS
+extern "C" {
+
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* memory, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(memory, bytes);
+}
+void* memalign(std::size_t alignment, std::size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  return memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  void* const result = memalign(alignment, bytes);
+  if (result == nullptr) return ENOMEM;
+  *memory = result;
+  return 0;
+}
+void* mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
+           off_t offset) noexcept {
+  ++allocations;
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, address, bytes, protection, flags, fd, offset));
+}
+
+}  // extern "C"
+#endif
+
+namespace ruy_like {
+namespace {
+
+// A product with all its memory, to run again and again.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+struct Workload {
+  Workload(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols)
+      : lhs_values(rows * depth, Lhs{1}),
+        rhs_values(depth * cols, Rhs{2}),
+        dst_values(rows * cols),
+        lhs(MakeMatrix(lhs_values.data(), rows, depth, Order::kRowMajor)),
+        rhs(MakeMatrix(rhs_values.data(), depth, cols, Order::kColMajor)),
+        dst(MakeMatrix(dst_values.data(), rows, cols, Order::kColMajor)) {}
+  bool Run(Context* context) {
+    return Mul(lhs, rhs, params, context, &dst).ok();
+  }
+
+  std::vector<Lhs> lhs_values;
+  std::vector<Rhs> rhs_values;
+  std::vector<Dst> dst_values;
+  Matrix<Lhs> lhs;
+  Matrix<Rhs> rhs;
+  Matrix<Dst> dst;
+  MulParams<Accum, Dst> params;
+};
+
+// A mix of types and shapes; some weights are cached.
+struct Mix {
+  Mix() {
+    bytes.lhs.set_zero_point(100);
+    bytes.rhs.set_zero_point(10);
+    cached.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+    cached_vector.lhs.set_cache_policy(CachePolicy::kCacheIfLargeSpeedup);
+  }
+  bool Run(Context* context) {
+    return small.Run(context) && bytes.Run(context) && floats.Run(context) &&
+           deep.Run(context) && wide.Run(context) && vector.Run(context) &&
+           doubles.Run(context) && cached.Run(context) &&
+           cached_vector.Run(context);
+  }
+
+  Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> small{5, 6, 7};
+  Workload<std::uint8_t, std::uint8_t, std::int32_t, std::uint8_t> bytes{
+      200, 100, 150};
+  Workload<float, float, float, float> floats{100, 100, 100};
+  Workload<float, float, float, float> deep{30, 10000, 20};
+  Workload<std::int8_t, std::int16_t, std::int32_t, std::int16_t> wide{64, 64,
+                                                                       500};
+  Workload<std::int8_t, std::int8_t, std::int32_t, std::int32_t> vector{500,
+                                                                        300, 1};
+  Workload<double, float, double, float> doubles{20, 30, 40};
+  Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> cached{100, 200,
+                                                                       60};
+  Workload<float, float, float, float> cached_vector{300, 200, 1};
+};
+
+class AllocationTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(AllocationTest);
+
+#if RUY_LIKE_TEST_COUNTS_ALLOCATIONS
+
+TEST(AllocationCountTest, Counts) {
+  // Through volatile, or the compiler leaves out what has no use.
+  struct alignas(256) Aligned {
+    char bytes[256];
+  };
+  int before = allocations;
+  int* volatile plain = new int(1);
+  EXPECT_GT(allocations, before) << "operator new";
+  delete plain;
+  before = allocations;
+  Aligned* volatile aligned = new Aligned;
+  EXPECT_GT(allocations, before) << "aligned operator new";
+  delete aligned;
+  before = allocations;
+  void* const mapped =
+      mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_GT(allocations, before) << "mmap";
+  munmap(mapped, 4096);
+}
+
+void ExpectNoAllocations(Context* context) {
+  Mix mix;
+  ASSERT_TRUE(mix.Run(context));
+  for (int round = 0; round < 5; ++round) {
+    const int before = allocations;
+    const bool ok = mix.Run(context);
+    const int after = allocations;
+    ASSERT_TRUE(ok);
+    EXPECT_EQ(after - before, 0) << "round " << round;
+  }
+}
+
+TEST_P(AllocationTest, OneThread) { ExpectNoAllocations(&context_); }
+
+TEST_P(AllocationTest, SeveralThreads) {
+  context_.set_max_num_threads(4);
+  ExpectNoAllocations(&context_);
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  ExpectNoAllocations(&context_);
+}
+
+#else
+
+TEST_P(AllocationTest, NotCountedHere) {
+  GTEST_SKIP() << "no way to count allocations in this build";
+}
+
+#endif
+
+}  // namespace
+}  // namespace ruy_like

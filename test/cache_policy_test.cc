@@ -1,0 +1,326 @@
+// The prepacked cache through the public API: what is kept, how many bytes are
+// said to be, what is evicted; and that results are right all the while.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "ruy_like/reference_mul.h"
+#include "test/mul_problem.h"
+#include "test/mul_runner.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr std::ptrdiff_t kRows = 50, kDepth = 70, kCols = 30;
+
+// Runs the product and compares it with the reference.
+template <typename Lhs, typename Rhs>
+void ExpectRight(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
+                 Context* context) {
+  const std::ptrdiff_t rows = lhs.layout().rows(), cols = rhs.layout().cols();
+  std::vector<std::int32_t> actual(rows * cols, -1), expected(rows * cols);
+  const MulParams<std::int32_t, std::int32_t> params;
+  auto dst = MakeMatrix(expected.data(), rows, cols, Order::kColMajor);
+  ReferenceMul(lhs, rhs, params, &dst);
+  dst.set_data(actual.data());
+  const absl::Status status = Mul(lhs, rhs, params, context, &dst);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(actual, expected) << context->last_used_kernel();
+}
+
+std::vector<std::int8_t> RandomInt8(std::size_t size, std::uint64_t seed) {
+  return RandomVector<std::int8_t>(size, -128, 127, seed);
+}
+
+class CachePolicyTest : public PathTest {
+ protected:
+  CachePolicyTest()
+      : weights_(RandomInt8(kRows * kDepth, 1)),
+        inputs_(RandomInt8(kDepth * kCols, 2)),
+        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
+        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+    lhs_.set_cache_policy(CachePolicy::kAlwaysCache);
+  }
+
+  // Bytes in the cache after nothing but this product.
+  std::size_t BytesOf(const Matrix<std::int8_t>& lhs,
+                      const Matrix<std::int8_t>& rhs) {
+    Context context;
+    Restrict(&context);
+    ExpectRight(lhs, rhs, &context);
+    return context.prepacked_cache_bytes();
+  }
+
+  std::vector<std::int8_t> weights_, inputs_;
+  Matrix<std::int8_t> lhs_, rhs_;
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(CachePolicyTest);
+
+// Whether an operand is kept depends on the policy and on the other operand's
+// width.
+TEST_P(CachePolicyTest, PoliciesAndTheOtherOperandsWidth) {
+  struct Case {
+    CachePolicy policy;
+    std::ptrdiff_t other_width;
+    bool kept;
+  };
+  constexpr Case kCases[] = {
+      {CachePolicy::kNeverCache, 1, false},
+      {CachePolicy::kNeverCache, 200, false},
+      {CachePolicy::kCacheIfLargeSpeedup, 1, true},
+      {CachePolicy::kCacheIfLargeSpeedup, 16, true},
+      {CachePolicy::kCacheIfLargeSpeedup, 17, false},
+      {CachePolicy::kCacheIfSignificantSpeedup, 16, true},
+      {CachePolicy::kCacheIfSignificantSpeedup, 128, true},
+      {CachePolicy::kCacheIfSignificantSpeedup, 129, false},
+      {CachePolicy::kAlwaysCache, 1, true},
+      {CachePolicy::kAlwaysCache, 200, true}};
+  const std::vector<std::int8_t> values = RandomInt8(200 * kDepth, 3);
+  for (const Case& c : kCases) {
+    // As an lhs, by its product's columns.
+    auto lhs = MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor);
+    auto rhs =
+        MakeMatrix(values.data(), kDepth, c.other_width, Order::kColMajor);
+    lhs.set_cache_policy(c.policy);
+    EXPECT_EQ(BytesOf(lhs, rhs) > 0, c.kept)
+        << "lhs, policy " << static_cast<int>(c.policy) << ", " << c.other_width
+        << " columns";
+    // As an rhs, by its product's rows.
+    lhs = MakeMatrix(values.data(), c.other_width, kDepth, Order::kRowMajor);
+    rhs = MakeMatrix(weights_.data(), kDepth, kRows, Order::kColMajor);
+    rhs.set_cache_policy(c.policy);
+    EXPECT_EQ(BytesOf(lhs, rhs) > 0, c.kept)
+        << "rhs, policy " << static_cast<int>(c.policy) << ", " << c.other_width
+        << " rows";
+  }
+}
+
+TEST_P(CachePolicyTest, ASecondProductTakesWhatTheFirstKept) {
+  ExpectRight(lhs_, rhs_, &context_);
+  const std::size_t bytes = context_.prepacked_cache_bytes();
+  EXPECT_GE(bytes, weights_.size());
+  const std::vector<std::int8_t> more = RandomInt8(inputs_.size(), 4);
+  rhs_.set_data(more.data());
+  ExpectRight(lhs_, rhs_, &context_);
+  EXPECT_EQ(context_.prepacked_cache_bytes(), bytes);
+
+  // It really is the kept form that is read: by the contract, a change of the
+  // data goes unseen until the cache is cleared.
+  const MulParams<std::int32_t, std::int32_t> params;
+  std::vector<std::int32_t> before(kRows * kCols), after(kRows * kCols);
+  auto dst = MakeMatrix(before.data(), kRows, kCols, Order::kColMajor);
+  ASSERT_TRUE(Mul(lhs_, rhs_, params, &context_, &dst).ok());
+  for (std::int8_t& weight : weights_)
+    weight = static_cast<std::int8_t>(~weight);
+  dst.set_data(after.data());
+  ASSERT_TRUE(Mul(lhs_, rhs_, params, &context_, &dst).ok());
+  EXPECT_EQ(after, before);
+  context_.ClearPrepackedCache();
+  EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+  ExpectRight(lhs_, rhs_, &context_);
+}
+
+TEST_P(CachePolicyTest, WithoutAPolicyTheDataIsReadAnew) {
+  ExpectRight(lhs_, rhs_, &context_);
+  for (std::int8_t& weight : weights_)
+    weight = static_cast<std::int8_t>(~weight);
+  lhs_.set_cache_policy(CachePolicy::kNeverCache);
+  ExpectRight(lhs_, rhs_, &context_);
+}
+
+TEST_P(CachePolicyTest, BytesAddUp) {
+  auto cached_rhs = rhs_;
+  cached_rhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  auto plain_lhs = lhs_;
+  plain_lhs.set_cache_policy(CachePolicy::kNeverCache);
+  const std::size_t lhs_bytes = BytesOf(lhs_, rhs_);
+  const std::size_t rhs_bytes = BytesOf(plain_lhs, cached_rhs);
+  EXPECT_GT(lhs_bytes, 0u);
+  EXPECT_GT(rhs_bytes, 0u);
+  EXPECT_EQ(BytesOf(lhs_, cached_rhs), lhs_bytes + rhs_bytes);
+  // Padding and sums are no reason for more than a few times the source.
+  EXPECT_LE(lhs_bytes, 4 * weights_.size() + 4096);
+}
+
+TEST_P(CachePolicyTest, TwoWeightsThatDoNotFitTogether) {
+  const std::vector<std::int8_t> second_values = RandomInt8(kRows * kDepth, 5);
+  auto second = lhs_;
+  second.set_data(second_values.data());
+  const std::size_t one = BytesOf(lhs_, rhs_);
+  context_.set_prepacked_cache_limit_bytes(2 * one - 1);
+  EXPECT_EQ(context_.prepacked_cache_limit_bytes(), 2 * one - 1);
+  for (int i = 0; i < 6; ++i) {
+    ExpectRight(i % 2 == 0 ? lhs_ : second, rhs_, &context_);
+    EXPECT_EQ(context_.prepacked_cache_bytes(), one);
+  }
+  // With one byte more they do.
+  context_.set_prepacked_cache_limit_bytes(2 * one);
+  ExpectRight(lhs_, rhs_, &context_);
+  ExpectRight(second, rhs_, &context_);
+  EXPECT_EQ(context_.prepacked_cache_bytes(), 2 * one);
+  // A lower limit evicts at once.
+  context_.set_prepacked_cache_limit_bytes(one);
+  EXPECT_EQ(context_.prepacked_cache_bytes(), one);
+}
+
+// Both operands of one product cached under a limit that has room for neither,
+// or for one.
+TEST_P(CachePolicyTest, ALimitBelowOneProduct) {
+  rhs_.set_cache_policy(CachePolicy::kAlwaysCache);
+  const std::size_t both = BytesOf(lhs_, rhs_);
+  for (const std::size_t limit :
+       {std::size_t{0}, std::size_t{1}, both / 2, both - 1}) {
+    context_.set_prepacked_cache_limit_bytes(limit);
+    for (int i = 0; i < 3; ++i) {
+      ExpectRight(lhs_, rhs_, &context_);
+      EXPECT_LE(context_.prepacked_cache_bytes(), limit);
+    }
+  }
+}
+
+TEST_P(CachePolicyTest, TheLeastRecentlyUsedIsEvicted) {
+  std::vector<std::vector<std::int8_t>> values;
+  std::vector<Matrix<std::int8_t>> weights;
+  for (int i = 0; i < 3; ++i) {
+    values.push_back(RandomInt8(kRows * kDepth, 6 + i));
+    weights.push_back(lhs_);
+    weights.back().set_data(values.back().data());
+  }
+  context_.set_prepacked_cache_limit_bytes(2 * BytesOf(lhs_, rhs_));
+  for (const int i : {0, 1, 0, 2}) ExpectRight(weights[i], rhs_, &context_);
+  // Now 1 is gone, 0 is not: seen by changing their data.
+  const auto is_kept = [&](int i) {
+    const MulParams<std::int32_t, std::int32_t> params;
+    std::vector<std::int32_t> actual(kRows * kCols), fresh(kRows * kCols);
+    for (std::int8_t& value : values[i])
+      value = static_cast<std::int8_t>(~value);
+    auto dst = MakeMatrix(fresh.data(), kRows, kCols, Order::kColMajor);
+    ReferenceMul(weights[i], rhs_, params, &dst);
+    dst.set_data(actual.data());
+    EXPECT_TRUE(Mul(weights[i], rhs_, params, &context_, &dst).ok());
+    return actual != fresh;
+  };
+  EXPECT_TRUE(is_kept(0));
+  EXPECT_TRUE(is_kept(2));
+  EXPECT_FALSE(is_kept(1));
+}
+
+// One buffer seen in many ways: an entry must not be taken for another's.
+TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
+  const auto inputs = RandomInt8(200 * 200, 9);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const Order order : {Order::kRowMajor, Order::kColMajor}) {
+      for (const std::ptrdiff_t rows : {50, 49, 10}) {
+        for (const std::ptrdiff_t depth : {70, 69, 17}) {
+          for (const std::ptrdiff_t gap : {0, 20}) {
+            auto lhs = MakeMatrix(weights_.data(), rows, depth, order, gap);
+            if (SpanOf(lhs.layout()) >
+                static_cast<std::ptrdiff_t>(weights_.size())) {
+              continue;
+            }
+            lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+            const auto rhs =
+                MakeMatrix(inputs.data(), depth, kCols, Order::kColMajor);
+            ExpectRight(lhs, rhs, &context_);
+            // Of the other type, and on the other side.
+            auto u8 = MakeMatrix(
+                reinterpret_cast<const std::uint8_t*>(weights_.data()), rows,
+                depth, order, gap);
+            u8.set_cache_policy(CachePolicy::kAlwaysCache);
+            ExpectRight(u8, rhs, &context_);
+            auto right = MakeMatrix(weights_.data(), rows, depth, order, gap);
+            right.set_cache_policy(CachePolicy::kAlwaysCache);
+            ExpectRight(
+                MakeMatrix(inputs.data(), kCols, rows, Order::kRowMajor), right,
+                &context_);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Sums are needed for some zero points and not for others.
+TEST_P(CachePolicyTest, ZeroPointsThatChangeBetweenProducts) {
+  for (const CachePolicy rhs_policy :
+       {CachePolicy::kNeverCache, CachePolicy::kAlwaysCache}) {
+    rhs_.set_cache_policy(rhs_policy);
+    for (const int lhs_zero_point : {0, 5, -128, 0, 127}) {
+      for (const int rhs_zero_point : {0, 3, -128, 0, 127}) {
+        lhs_.set_zero_point(static_cast<std::int8_t>(lhs_zero_point));
+        rhs_.set_zero_point(static_cast<std::int8_t>(rhs_zero_point));
+        ExpectRight(lhs_, rhs_, &context_);
+      }
+    }
+    context_.ClearPrepackedCache();
+  }
+}
+
+// The other operand's type decides how this one is packed.
+TEST_P(CachePolicyTest, OtherTypesOnTheOtherSide) {
+  const auto wide =
+      RandomVector<std::int16_t>(kDepth * kCols, -32768, 32767, 7);
+  const auto wide_rhs =
+      MakeMatrix(wide.data(), kDepth, kCols, Order::kColMajor);
+  const auto bytes = RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 8);
+  const auto byte_rhs =
+      MakeMatrix(bytes.data(), kDepth, kCols, Order::kColMajor);
+  for (int pass = 0; pass < 2; ++pass) {
+    ExpectRight(lhs_, rhs_, &context_);
+    ExpectRight(lhs_, wide_rhs, &context_);
+    ExpectRight(lhs_, byte_rhs, &context_);
+  }
+}
+
+// Narrow products take other kernels than wide ones.
+TEST_P(CachePolicyTest, TheOtherOperandsWidthChanges) {
+  const auto inputs = RandomInt8(kDepth * 200, 9);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const std::ptrdiff_t cols : {1, 2, 3, 8, 50, 200}) {
+      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+        ExpectRight(lhs_, MakeMatrix(inputs.data(), kDepth, cols, order),
+                    &context_);
+      }
+    }
+  }
+}
+
+TEST_P(CachePolicyTest, EveryTypeAndOrderWithBothOperandsCached) {
+  for (const Types& types : AllTypes()) {
+    for (int orders = 0; orders < 8; ++orders) {
+      MulProblem p = MakeProblem(types, 21, 33, 19);
+      SetOrders(orders, &p);
+      p.lhs.cache_policy = p.rhs.cache_policy = CachePolicy::kAlwaysCache;
+      if (Is8Bit(types.lhs)) p.lhs.zero_point = 7;
+      if (Is8Bit(types.rhs)) p.rhs.zero_point = 9;
+      ASSERT_TRUE(CheckProblem(p, &context_));
+    }
+  }
+}
+
+// One Context may be told to take another path: packed forms differ.
+TEST(CachePolicyAcrossPathsTest, APathIsNotGivenWhatAnotherPacked) {
+  const auto weights = RandomInt8(kRows * kDepth, 1);
+  const auto inputs = RandomInt8(kDepth * kCols, 2);
+  auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
+  lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  lhs.set_zero_point(3);
+  auto rhs = MakeMatrix(inputs.data(), kDepth, kCols, Order::kColMajor);
+  rhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  rhs.set_zero_point(5);
+  Context context;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const Path path : PathsBestFirst(DetectedPaths())) {
+      context.set_runtime_enabled_paths(path);
+      ExpectRight(lhs, rhs, &context);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like

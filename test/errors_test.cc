@@ -1,0 +1,396 @@
+// Everything that Mul must refuse: the code, a message that names the operand
+// and the values, and dst as it was. Overlaps are overlap_test.cc's subject.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+
+constexpr std::ptrdiff_t kHuge = std::numeric_limits<std::ptrdiff_t>::max();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// A good product of 3x4 by 4x5, for a test to spoil.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+struct GoodCall {
+  GoodCall()
+      : lhs_values(3 * 4, Lhs{1}),
+        rhs_values(4 * 5, Rhs{1}),
+        dst_values(3 * 5, Dst{42}),
+        lhs(MakeMatrix(lhs_values.data(), 3, 4, Order::kRowMajor)),
+        rhs(MakeMatrix(rhs_values.data(), 4, 5, Order::kColMajor)),
+        dst(MakeMatrix(dst_values.data(), 3, 5, Order::kColMajor)) {}
+  GoodCall(const GoodCall&) = delete;
+  GoodCall& operator=(const GoodCall&) = delete;
+
+  absl::Status Run() { return Mul(lhs, rhs, params, &context, &dst); }
+
+  void ExpectOk() {
+    const absl::Status status = Run();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  void ExpectError(StatusCode code, const std::vector<std::string>& parts) {
+    const std::vector<Dst> before = dst_values;
+    const absl::Status status = Run();
+    EXPECT_EQ(status.code(), code) << status;
+    for (const std::string& part : parts) {
+      EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+    }
+    EXPECT_EQ(dst_values, before) << "dst was written to";
+  }
+  void ExpectInvalid(const std::vector<std::string>& parts) {
+    ExpectError(StatusCode::kInvalidArgument, parts);
+  }
+
+  std::vector<Lhs> lhs_values;
+  std::vector<Rhs> rhs_values;
+  std::vector<Dst> dst_values;
+  Matrix<Lhs> lhs;
+  Matrix<Rhs> rhs;
+  Matrix<Dst> dst;
+  MulParams<Accum, Dst> params;
+  Context context;
+};
+
+using Int8Call = GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int8_t>;
+using FloatCall = GoodCall<float, float, float, float>;
+
+TEST(ErrorsTest, TheGoodCallsAreGood) {
+  Int8Call().ExpectOk();
+  FloatCall().ExpectOk();
+}
+
+TEST(ErrorsTest, NullArguments) {
+  Int8Call c;
+  const std::vector<std::int8_t> before = c.dst_values;
+  absl::Status status = Mul(c.lhs, c.rhs, c.params, nullptr, &c.dst);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("context"));
+  status = Mul(c.lhs, c.rhs, c.params, &c.context,
+               static_cast<Matrix<std::int8_t>*>(nullptr));
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("dst"));
+  EXPECT_EQ(c.dst_values, before);
+}
+
+TEST(ErrorsTest, NullData) {
+  {
+    Int8Call c;
+    c.lhs.set_data(nullptr);
+    c.ExpectInvalid({"lhs", "null", "3x4"});
+  }
+  {
+    Int8Call c;
+    c.rhs.set_data(nullptr);
+    c.ExpectInvalid({"rhs", "null", "4x5"});
+  }
+  {
+    FloatCall c;
+    c.dst.set_data(nullptr);
+    c.ExpectInvalid({"dst", "null", "3x5"});
+  }
+}
+
+TEST(ErrorsTest, DstOfConstData) {
+  Int8Call c;
+  c.dst.set_data(static_cast<const std::int8_t*>(c.dst_values.data()));
+  c.ExpectInvalid({"dst", "const"});
+  // Operands may be const or not.
+  Int8Call good;
+  good.lhs.set_data(static_cast<const std::int8_t*>(good.lhs_values.data()));
+  good.ExpectOk();
+}
+
+TEST(ErrorsTest, NegativeDimensions) {
+  const std::ptrdiff_t kValues[] = {-1, -1000,
+                                    std::numeric_limits<std::ptrdiff_t>::min()};
+  for (const std::ptrdiff_t value : kValues) {
+    const std::string text = std::to_string(value);
+    for (const bool rows : {true, false}) {
+      const auto spoil = [rows, value](Layout* layout) {
+        if (rows) {
+          layout->set_rows(value);
+        } else {
+          layout->set_cols(value);
+        }
+      };
+      Int8Call lhs_call, rhs_call, dst_call;
+      spoil(lhs_call.lhs.mutable_layout());
+      lhs_call.ExpectInvalid({"lhs", "negative", text});
+      spoil(rhs_call.rhs.mutable_layout());
+      rhs_call.ExpectInvalid({"rhs", "negative", text});
+      spoil(dst_call.dst.mutable_layout());
+      dst_call.ExpectInvalid({"dst", "negative", text});
+    }
+  }
+}
+
+TEST(ErrorsTest, DimensionsThatDoNotMatch) {
+  {
+    Int8Call c;
+    c.lhs.mutable_layout()->set_cols(2);
+    c.ExpectInvalid({"lhs columns = 2", "rhs rows = 4"});
+  }
+  {
+    Int8Call c;
+    c.dst.mutable_layout()->set_rows(2);
+    c.ExpectInvalid({"dst rows = 2", "lhs rows = 3"});
+  }
+  {
+    Int8Call c;
+    c.dst.mutable_layout()->set_cols(4);
+    c.ExpectInvalid({"dst columns = 4", "rhs columns = 5"});
+  }
+  {
+    // An empty dst excuses nothing.
+    Int8Call c;
+    c.dst.mutable_layout()->set_cols(0);
+    c.ExpectInvalid({"dst columns = 0", "rhs columns = 5"});
+  }
+}
+
+TEST(ErrorsTest, StridesBelowTheInnerDimension) {
+  for (const std::ptrdiff_t stride :
+       {std::ptrdiff_t{2}, std::ptrdiff_t{0}, std::ptrdiff_t{-4},
+        std::numeric_limits<std::ptrdiff_t>::min()}) {
+    const std::string text = "stride " + std::to_string(stride);
+    Int8Call lhs_call, rhs_call, dst_call;
+    lhs_call.lhs.mutable_layout()->set_stride(stride);
+    lhs_call.ExpectInvalid({"lhs", text, "columns", "4"});
+    rhs_call.rhs.mutable_layout()->set_stride(stride);
+    rhs_call.ExpectInvalid({"rhs", text, "rows", "4"});
+    dst_call.dst.mutable_layout()->set_stride(stride);
+    dst_call.ExpectInvalid({"dst", text, "rows", "3"});
+  }
+}
+
+TEST(ErrorsTest, UnknownOrders) {
+  Int8Call c;
+  c.rhs.mutable_layout()->set_order(static_cast<Order>(7));
+  c.ExpectInvalid({"rhs", "order", "7"});
+}
+
+TEST(ErrorsTest, SizesWhoseByteCountOverflows) {
+  {
+    FloatCall c;
+    c.lhs.mutable_layout()->set_rows(kHuge / 8);
+    c.dst.mutable_layout()->set_rows(kHuge / 8);
+    c.dst.mutable_layout()->set_stride(kHuge / 8);
+    c.ExpectError(StatusCode::kOutOfRange,
+                  {"lhs", std::to_string(kHuge / 8), "overflow"});
+  }
+  {
+    Int8Call c;
+    c.lhs.mutable_layout()->set_stride(kHuge);
+    c.ExpectError(StatusCode::kOutOfRange,
+                  {"lhs", std::to_string(kHuge), "overflow"});
+  }
+  {
+    Int8Call c;
+    c.rhs.mutable_layout()->set_cols(kHuge);
+    c.dst.mutable_layout()->set_cols(kHuge);
+    c.ExpectError(StatusCode::kOutOfRange, {"rhs", "overflow"});
+  }
+  {
+    Int8Call c;
+    c.dst.mutable_layout()->set_stride(kHuge);
+    c.ExpectError(StatusCode::kOutOfRange, {"dst", "overflow"});
+  }
+}
+
+// Tebibytes to pack, which no machine has; unless it promises anything.
+TEST(ErrorsTest, MemoryThatCanNotBeHad) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer ends the program";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the sanitizer ends the program";
+#endif
+#endif
+  constexpr std::ptrdiff_t kSize = std::ptrdiff_t{1} << 22;
+  if (void* memory = std::malloc(kSize * kSize)) {
+    std::free(memory);
+    GTEST_SKIP() << "this system promises memory that it does not have";
+  }
+  FloatCall c;
+  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.lhs.mutable_layout());
+  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.rhs.mutable_layout());
+  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.dst.mutable_layout());
+  // Far from each other, so that they do not overlap.
+  c.lhs.set_data(reinterpret_cast<float*>(std::uintptr_t{1} << 56));
+  c.rhs.set_data(reinterpret_cast<float*>(std::uintptr_t{2} << 56));
+  c.ExpectError(StatusCode::kResourceExhausted, {"memory", "4194304"});
+  // The Context is none the worse for it.
+  FloatCall good;
+  EXPECT_TRUE(Mul(good.lhs, good.rhs, good.params, &c.context, &good.dst).ok());
+}
+
+// ## Zero points
+
+template <typename Call, typename T>
+void ExpectBadOperandZeroPoints(T value, const std::string& text) {
+  Call lhs_call, rhs_call;
+  lhs_call.lhs.set_zero_point(value);
+  lhs_call.ExpectInvalid({"lhs", "zero point", text});
+  rhs_call.rhs.set_zero_point(value);
+  rhs_call.ExpectInvalid({"rhs", "zero point", text});
+}
+
+TEST(ErrorsTest, ZeroPointsOfFloats) {
+  for (const float value :
+       {1.f, -3.f, 0.25f, 1e30f, static_cast<float>(kNan)}) {
+    ExpectBadOperandZeroPoints<FloatCall>(value, "zero point");
+    FloatCall c;
+    c.dst.set_zero_point(value);
+    c.ExpectInvalid({"dst", "zero point", "float"});
+  }
+  ExpectBadOperandZeroPoints<GoodCall<double, double, double, double>>(
+      2.0, "double");
+}
+
+TEST(ErrorsTest, ZeroPointsOfInt16Operands) {
+  {
+    GoodCall<std::int8_t, std::int16_t, std::int32_t, std::int16_t> c;
+    c.rhs.set_zero_point(3);
+    c.ExpectInvalid({"rhs", "int16", "zero point", "3"});
+  }
+  {
+    GoodCall<std::int16_t, std::int8_t, std::int32_t, std::int16_t> c;
+    c.lhs.set_zero_point(-7);
+    c.ExpectInvalid({"lhs", "int16", "zero point", "-7"});
+  }
+  {
+    // Of an int16 dst it is fine.
+    GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int16_t> c;
+    c.dst.set_zero_point(1000);
+    c.ExpectOk();
+    EXPECT_EQ(c.dst_values[0], 1004);
+  }
+}
+
+// ## Multipliers
+
+TEST(ErrorsTest, ExponentsOutOfRange) {
+  for (const int exponent : {31, 32, -32, 1000, std::numeric_limits<int>::min(),
+                             std::numeric_limits<int>::max()}) {
+    const std::string text = std::to_string(exponent);
+    Int8Call c;
+    c.params.set_multiplier_exponent(exponent);
+    c.ExpectInvalid({"exponent", text, "[-31, 30]"});
+
+    for (const ChannelDimension dimension :
+         {ChannelDimension::kRow, ChannelDimension::kCol}) {
+      const int channels = dimension == ChannelDimension::kRow ? 3 : 5;
+      for (int bad = 0; bad < channels; ++bad) {
+        const std::vector<std::int32_t> fixedpoints(channels, 1 << 30);
+        std::vector<int> exponents(channels, 0);
+        exponents[bad] = exponent;
+        Int8Call d;
+        d.params.set_channel_dimension(dimension);
+        d.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+        d.params.set_multiplier_exponent_perchannel(exponents.data());
+        d.ExpectInvalid({"exponent", "channel " + std::to_string(bad), text});
+      }
+    }
+  }
+  for (const int exponent : {-31, 30}) {
+    Int8Call c;
+    c.params.set_multiplier_exponent(exponent);
+    c.ExpectOk();
+  }
+}
+
+TEST(ErrorsTest, NegativeFixedpoints) {
+  for (const std::int32_t value :
+       {-1, std::numeric_limits<std::int32_t>::min()}) {
+    const std::string text = std::to_string(value);
+    Int8Call c;
+    c.params.set_multiplier_fixedpoint(value);
+    c.ExpectInvalid({"fixedpoint", text});
+
+    const std::vector<int> exponents(3, 0);
+    const std::vector<std::int32_t> fixedpoints = {0, 1 << 30, value};
+    Int8Call d;
+    d.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+    d.params.set_multiplier_exponent_perchannel(exponents.data());
+    d.ExpectInvalid({"fixedpoint", "channel 2", text});
+  }
+}
+
+TEST(ErrorsTest, HalfSetPerChannelMultipliers) {
+  const std::vector<std::int32_t> fixedpoints(3, 1 << 30);
+  const std::vector<int> exponents(3, 0);
+  {
+    Int8Call c;
+    c.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+    c.ExpectInvalid({"multiplier_exponent_perchannel", "null"});
+  }
+  {
+    Int8Call c;
+    c.params.set_multiplier_exponent_perchannel(exponents.data());
+    c.ExpectInvalid({"multiplier_fixedpoint_perchannel", "null"});
+  }
+  {
+    // A scalar setter undoes its own array and leaves the other one.
+    Int8Call c;
+    c.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+    c.params.set_multiplier_exponent_perchannel(exponents.data());
+    c.params.set_multiplier_exponent(0);
+    c.ExpectInvalid({"multiplier_exponent_perchannel", "null"});
+    c.params.set_multiplier_fixedpoint(1 << 30);
+    c.ExpectOk();
+  }
+}
+
+// ## Clamp bounds
+
+TEST(ErrorsTest, ClampBoundsTheWrongWayRound) {
+  Int8Call c;
+  c.params.set_clamp_min(5);
+  c.params.set_clamp_max(4);
+  c.ExpectInvalid({"clamp_min", "5", "clamp_max", "4"});
+  FloatCall d;
+  d.params.set_clamp_min(0.5f);
+  d.params.set_clamp_max(0.25f);
+  d.ExpectInvalid({"clamp_min", "0.5", "clamp_max", "0.25"});
+  d.params.set_clamp_max(0.5f);
+  d.ExpectOk();
+}
+
+TEST(ErrorsTest, ClampBoundsThatAreNotNumbers) {
+  {
+    FloatCall c;
+    c.params.set_clamp_min(static_cast<float>(kNan));
+    c.ExpectInvalid({"clamp_min", "nan"});
+  }
+  {
+    GoodCall<double, float, double, double> c;
+    c.params.set_clamp_max(kNan);
+    c.ExpectInvalid({"clamp_max", "nan"});
+  }
+}
+
+// An error leaves the Context as it was, and says nothing of a kernel.
+TEST(ErrorsTest, AnErrorChangesNothingInTheContext) {
+  Int8Call c;
+  c.params.set_multiplier_fixedpoint(-1);
+  EXPECT_FALSE(c.Run().ok());
+  EXPECT_STREQ(c.context.last_used_kernel(), "");
+  c.params.set_multiplier_fixedpoint(1);
+  c.ExpectOk();
+  EXPECT_STRNE(c.context.last_used_kernel(), "");
+}
+
+}  // namespace
+}  // namespace ruy_like

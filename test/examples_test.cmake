@@ -1,0 +1,56 @@
+# Runs the example programs and compares: their output with recorded text, the
+# README's sample with the program that it claims to be, exit codes with those
+# that the programs document.
+#
+#   cmake -DSOURCE_DIR=... -DEXAMPLE=... -DREADME_SAMPLE=... -DPARAMETRIZED=...
+#         -P examples_test.cmake
+function(expect_equal what actual expected)
+  if(NOT actual STREQUAL expected)
+    message(SEND_ERROR "${what} is\n${actual}\nand should be\n${expected}")
+  endif()
+endfunction()
+
+# expect_exit(<code> <regular expression for stdout and stderr> <arguments>...)
+function(expect_exit code pattern)
+  execute_process(COMMAND ${PARAMETRIZED} ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  expect_equal("exit code of ${PARAMETRIZED} ${ARGN}" "${result}" "${code}")
+  if(NOT "${out}${err}" MATCHES "${pattern}")
+    message(SEND_ERROR
+      "${PARAMETRIZED} ${ARGN} does not say '${pattern}' but\n${out}${err}")
+  endif()
+endfunction()
+
+execute_process(COMMAND ${EXAMPLE} RESULT_VARIABLE result OUTPUT_VARIABLE out)
+file(READ ${SOURCE_DIR}/test/example_output.txt expected)
+expect_equal("the example's exit code" "${result}" 0)
+expect_equal("the example's output" "${out}" "${expected}")
+
+execute_process(COMMAND ${README_SAMPLE}
+  RESULT_VARIABLE result OUTPUT_VARIABLE out)
+expect_equal("the README sample's exit code" "${result}" 0)
+expect_equal("the README sample's output" "${out}" "15 \n19 \n")
+file(READ ${SOURCE_DIR}/README.md readme)
+file(READ ${SOURCE_DIR}/example/readme_sample.cc sample)
+string(FIND "${readme}" "```cpp\n${sample}```\n" position)
+if(position EQUAL -1)
+  message(SEND_ERROR "README.md does not hold example/readme_sample.cc")
+endif()
+
+expect_exit(0 "check +within" --rows=33 --depth=17 --cols=9)
+expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst i8 --rows 33 --depth 17
+  --cols 9 --rhs_zero_point 3 --per_channel --nobias --rhs_order=row
+  --lhs_stride=20 --lhs_cache=always --threads=2)
+expect_exit(0 "kernel +Portable_" --paths=portable --rows=5)
+expect_exit(0 "--rhs_zero_point" --help)
+expect_exit(2 "unknown flag: --row=3" --row=3)
+expect_exit(2 "Illegal value 'many'" --rows=many)
+expect_exit(2 "--rows needs a value" --rows)
+expect_exit(2 "not a flag: 3" 3)
+expect_exit(2 "must be one of col, row" --lhs_order=diagonal)
+expect_exit(2 "no product" --lhs=i8)
+expect_exit(2 "'sse' is no path" --paths=sse)
+expect_exit(2 "stride 3.*below" --lhs_stride=3)
+expect_exit(2 "a value of type i8" --lhs=i8 --rhs=i8 --dst=i8
+  --lhs_zero_point=200)
+expect_exit(2 "clamp_min = 3" --clamp_min=3 --clamp_max=2)

@@ -1,0 +1,147 @@
+// Elements more than 2^31, and 2^32, elements away from the first one.
+//
+// Few rows, far apart, in address space that is reserved but not backed: only
+// the pages that are touched cost memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "ruy_like/reference_mul.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+// Elements between rows; the third row is beyond 2^32.
+constexpr std::ptrdiff_t kStride = 2200000001;
+
+// Address space for a matrix of three far rows (columns); null if there is
+// none.
+template <typename T>
+class SparseBuffer final {
+ public:
+  SparseBuffer() {
+    void* mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    data_ = mapped == MAP_FAILED ? nullptr : static_cast<T*>(mapped);
+  }
+  ~SparseBuffer() {
+    if (data_ != nullptr) munmap(data_, kBytes);
+  }
+  SparseBuffer(const SparseBuffer&) = delete;
+  SparseBuffer& operator=(const SparseBuffer&) = delete;
+  T* data() { return data_; }
+
+ private:
+  static constexpr std::size_t kBytes = 3 * sizeof(T) * kStride;
+  T* data_;
+};
+
+template <typename T>
+Matrix<T> FarMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                    Order order) {
+  Matrix<T> matrix = MakeMatrix(data, rows, cols, order);
+  matrix.mutable_layout()->set_stride(kStride);
+  return matrix;
+}
+
+template <typename T>
+void FillRandomly(std::uint64_t seed, Matrix<T>* matrix) {
+  Rng rng(seed);
+  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
+      // Small enough for sums of floats to be exact.
+      *ElementPtr(matrix, row, col) = static_cast<T>(rng.Between(0, 100));
+    }
+  }
+}
+
+class LargeOffsetTest : public PathTest {
+ protected:
+  // The product of three matrices, of which `far` says which has rows (columns,
+  // if it is column-major) that are far apart: 3 of them.
+  template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+  void Check(bool far_lhs, bool far_rhs, bool far_dst, int orders) {
+    const auto order = [orders](int bit) {
+      return (orders >> bit) & 1 ? Order::kRowMajor : Order::kColMajor;
+    };
+    // What has to be 3 for the far matrices, else it is 20.
+    std::ptrdiff_t rows = 20, depth = 20, cols = 20;
+    if (far_lhs) (order(0) == Order::kRowMajor ? rows : depth) = 3;
+    if (far_rhs) (order(1) == Order::kRowMajor ? depth : cols) = 3;
+    if (far_dst) (order(2) == Order::kRowMajor ? rows : cols) = 3;
+
+    std::vector<Lhs> near_lhs(rows * depth);
+    std::vector<Rhs> near_rhs(depth * cols);
+    std::vector<Dst> near_dst(rows * cols), expected_values(rows * cols);
+    SparseBuffer<Lhs> lhs_space;
+    SparseBuffer<Rhs> rhs_space;
+    SparseBuffer<Dst> dst_space;
+    if (lhs_space.data() == nullptr || rhs_space.data() == nullptr ||
+        dst_space.data() == nullptr) {
+      std::fprintf(stderr,
+                   "\n*** LargeOffsetTest is NOT RUN: no address space to "
+                   "reserve ***\n\n");
+      GTEST_SKIP() << "can not reserve the address space";
+    }
+    auto lhs = far_lhs ? FarMatrix(lhs_space.data(), rows, depth, order(0))
+                       : MakeMatrix(near_lhs.data(), rows, depth, order(0));
+    auto rhs = far_rhs ? FarMatrix(rhs_space.data(), depth, cols, order(1))
+                       : MakeMatrix(near_rhs.data(), depth, cols, order(1));
+    auto dst = far_dst ? FarMatrix(dst_space.data(), rows, cols, order(2))
+                       : MakeMatrix(near_dst.data(), rows, cols, order(2));
+    auto expected = MakeMatrix(expected_values.data(), rows, cols, order(2));
+    FillRandomly(1, &lhs);
+    FillRandomly(2, &rhs);
+    MulParams<Accum, Dst> params;
+    if constexpr (MulParams<Accum, Dst>::kQuantized) {
+      params.set_multiplier_fixedpoint(1 << 30);
+      params.set_multiplier_exponent(-9);
+    }
+    const absl::Status status = Mul(lhs, rhs, params, &context_, &dst);
+    ASSERT_TRUE(status.ok()) << status;
+    ReferenceMul(lhs, rhs, params, &expected);
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      for (std::ptrdiff_t col = 0; col < cols; ++col) {
+        ASSERT_EQ(Element(dst, row, col), Element(expected, row, col))
+            << row << ", " << col << "; orders " << orders << ", kernel "
+            << context_.last_used_kernel();
+      }
+    }
+  }
+
+  template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+  void CheckAll() {
+    for (int orders = 0; orders < 8; ++orders) {
+      for (int far = 1; far < 8; ++far) {
+        Check<Lhs, Rhs, Accum, Dst>(far & 1, far & 2, far & 4, orders);
+        if (IsSkipped() || HasFatalFailure()) return;
+      }
+    }
+  }
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(LargeOffsetTest);
+
+TEST_P(LargeOffsetTest, Int8) {
+  CheckAll<std::int8_t, std::int8_t, std::int32_t, std::int8_t>();
+}
+TEST_P(LargeOffsetTest, Uint8ToInt32) {
+  CheckAll<std::uint8_t, std::uint8_t, std::int32_t, std::int32_t>();
+}
+TEST_P(LargeOffsetTest, Int8ByInt16) {
+  CheckAll<std::int8_t, std::int16_t, std::int32_t, std::int16_t>();
+}
+TEST_P(LargeOffsetTest, Int16ByInt8) {
+  CheckAll<std::int16_t, std::int8_t, std::int32_t, std::uint8_t>();
+}
+TEST_P(LargeOffsetTest, Float) { CheckAll<float, float, float, float>(); }
+TEST_P(LargeOffsetTest, Double) { CheckAll<double, double, double, double>(); }
+
+}  // namespace
+}  // namespace ruy_like

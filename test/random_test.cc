@@ -1,0 +1,117 @@
+// Random problems on every path of this machine.
+//
+//   random_test [--num_problems=N] [--seed=S]
+//
+// Problem i is RandomProblem(S + i), so that the seed in a failure message,
+// with --num_problems=1, reproduces it. The defaults suit CI; a release wants
+// 100,000 and more. Ends with what was covered.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "ruy_like/context.h"
+#include "ruy_like/path.h"
+#include "test/mul_problem.h"
+#include "test/mul_runner.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+std::int64_t num_problems = 4000;
+std::uint64_t first_seed = 1;
+
+void Print(const char* title, const std::map<std::string, std::int64_t>& map) {
+  std::printf("%s:\n", title);
+  for (const auto& entry : map) {
+    std::printf("  %9lld  %s\n", static_cast<long long>(entry.second),
+                entry.first.c_str());
+  }
+}
+
+bool IsCached(const MulProblem& problem) {
+  return problem.lhs.cache_policy != CachePolicy::kNeverCache ||
+         problem.rhs.cache_policy != CachePolicy::kNeverCache;
+}
+
+TEST(RandomTest, AllPathsGiveTheReferencesResult) {
+  const std::vector<Path> paths = PathsBestFirst(DetectedPaths());
+  std::vector<std::unique_ptr<Context>> contexts;
+  for (const Path path : paths) {
+    contexts.push_back(std::make_unique<Context>());
+    contexts.back()->set_runtime_enabled_paths(path | Path::kPortable);
+    contexts.back()->set_num_threads_strategy(
+        NumThreadsStrategy::kForceMaxNumThreads);
+  }
+  std::map<std::string, std::int64_t> kernels, types, threads;
+  for (std::int64_t i = 0; i < num_problems; ++i) {
+    const MulProblem problem = RandomProblem(first_seed + i);
+    MulRunner runner(problem);
+    ++types[TypesName(problem)];
+    for (const std::unique_ptr<Context>& context : contexts) {
+      context->set_max_num_threads(problem.num_threads);
+      // A cached operand once more, out of the cache; which must be empty for
+      // the next problem, whose data may lie at the same address.
+      const int runs = IsCached(problem) ? 2 : 1;
+      for (int run = 0; run < runs; ++run) {
+        ASSERT_TRUE(runner.Check(context.get()))
+            << "\nagain: --num_problems=1 --seed=" << first_seed + i;
+      }
+      if (IsCached(problem)) context->ClearPrepackedCache();
+      ++kernels[std::string(PathName(context->last_used_path())) + " " +
+                context->last_used_kernel()];
+      ++threads[std::to_string(context->last_used_num_threads())];
+    }
+  }
+  std::printf("%lld problems on paths %s\n",
+              static_cast<long long>(num_problems),
+              PathNames(DetectedPaths()).c_str());
+  Print("kernels", kernels);
+  Print("types", types);
+  Print("threads", threads);
+  if (num_problems >= 1000) {
+    EXPECT_EQ(types.size(), AllTypes().size());
+  }
+}
+
+TEST(RandomTest, RequiredPathsAreHere) {
+  const char* names = std::getenv("RUY_LIKE_REQUIRE_PATHS");
+  const auto required = ParsePaths(names == nullptr ? "" : names);
+  ASSERT_TRUE(required.ok()) << required.status();
+  EXPECT_EQ(PathNames(*required & ~DetectedPaths()), "");
+}
+
+// True if `argument` is --<name>=<value>.
+template <typename T>
+bool ParseFlag(absl::string_view argument, absl::string_view name, T* value) {
+  return absl::ConsumePrefix(&argument, "--") &&
+         absl::ConsumePrefix(&argument, name) &&
+         absl::ConsumePrefix(&argument, "=") &&
+         absl::SimpleAtoi(argument, value);
+}
+
+}  // namespace
+}  // namespace ruy_like
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (!ruy_like::ParseFlag(argv[i], "num_problems",
+                             &ruy_like::num_problems) &&
+        !ruy_like::ParseFlag(argv[i], "seed", &ruy_like::first_seed)) {
+      std::fprintf(stderr, "unknown argument: %s\n", argv[i]);
+      return 2;
+    }
+  }
+  return RUN_ALL_TESTS();
+}

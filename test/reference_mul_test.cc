@@ -1,0 +1,140 @@
+// The oracle itself, against arithmetic of another kind and against results
+// worked out by hand.
+#include "ruy_like/reference_mul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
+
+// The contract in floating point: floor(x * m + 1/2), saturated. 31-bit by
+// 32-bit products are exact in a long double's 64 bits, and so is the half.
+std::int32_t RequantizeInLongDouble(std::int32_t x, std::int32_t fixedpoint,
+                                    int exponent) {
+  static_assert(std::numeric_limits<long double>::digits >= 64,
+                "needs an extended double");
+  const long double scaled =
+      std::ldexp(static_cast<long double>(x) * fixedpoint, exponent - 31);
+  // floor(s + 1/2) without adding: s + 1/2 may need a bit more than there is.
+  const long double whole = std::floor(scaled);
+  const long double rounded = scaled - whole >= 0.5L ? whole + 1 : whole;
+  if (rounded < kInt32Min) return kInt32Min;
+  if (rounded > kInt32Max) return kInt32Max;
+  return static_cast<std::int32_t>(rounded);
+}
+
+TEST(RequantizeTest, MatchesFloatingPoint) {
+  Rng rng(1);
+  const std::int32_t sums[] = {kInt32Min, kInt32Min + 1, -2,       -1, 0, 1,
+                               2,         kInt32Max - 1, kInt32Max};
+  const std::int32_t fixedpoints[] = {0, 1, 1 << 30, kInt32Max};
+  for (int exponent = -31; exponent <= 30; ++exponent) {
+    for (const std::int32_t sum : sums) {
+      for (const std::int32_t fixedpoint : fixedpoints) {
+        ASSERT_EQ(Requantize(sum, fixedpoint, exponent),
+                  RequantizeInLongDouble(sum, fixedpoint, exponent))
+            << sum << " " << fixedpoint << " " << exponent;
+      }
+    }
+    for (int i = 0; i < 5000; ++i) {
+      const auto sum =
+          static_cast<std::int32_t>(rng.Next() >> rng.Between(0, 63));
+      const auto fixedpoint =
+          static_cast<std::int32_t>(rng.Next() >> rng.Between(33, 63));
+      ASSERT_EQ(Requantize(sum, fixedpoint, exponent),
+                RequantizeInLongDouble(sum, fixedpoint, exponent))
+          << sum << " " << fixedpoint << " " << exponent;
+    }
+  }
+}
+
+TEST(RequantizeTest, RoundsHalfUp) {
+  EXPECT_EQ(Requantize(1, 1 << 30, 0), 1);    // 0.5
+  EXPECT_EQ(Requantize(-1, 1 << 30, 0), 0);   // -0.5
+  EXPECT_EQ(Requantize(-3, 1 << 30, 0), -1);  // -1.5
+  EXPECT_EQ(Requantize(3, 1 << 30, 0), 2);    // 1.5
+  EXPECT_EQ(Requantize(12345, 1 << 30, 1), 12345);
+}
+
+TEST(ReferenceMulTest, Float) {
+  const float lhs_values[] = {1, 2, 3, 4, 5, 6};   // 2x3, row-major
+  const float rhs_values[] = {1, 0, -1, 2, 2, 2};  // 3x2, column-major
+  float result[4];
+  const auto lhs = MakeMatrix(lhs_values, 2, 3, Order::kRowMajor);
+  const auto rhs = MakeMatrix(rhs_values, 3, 2, Order::kColMajor);
+  auto dst = MakeMatrix(result, 2, 2, Order::kRowMajor);
+  MulParams<float, float> params;
+  const float bias[] = {100, 200};
+  params.set_bias(bias);
+  params.set_clamp_max(229);
+  ReferenceMul(lhs, rhs, params, &dst);
+  EXPECT_EQ(std::vector<float>(result, result + 4),
+            (std::vector<float>{98, 112, 198, 229}));
+  params.set_channel_dimension(ChannelDimension::kCol);
+  ReferenceMul(lhs, rhs, params, &dst);
+  EXPECT_EQ(std::vector<float>(result, result + 4),
+            (std::vector<float>{98, 212, 98, 229}));
+}
+
+TEST(ReferenceMulTest, ZeroPoints) {
+  // (lhs - 10) = {1, 2}, (rhs - 100) = {-3, 4}: 5, and 50 more.
+  const std::uint8_t lhs_values[] = {11, 12};
+  const std::int8_t rhs_values[] = {97, 104};
+  std::uint8_t result;
+  auto lhs = MakeMatrix(lhs_values, 1, 2, Order::kRowMajor);
+  lhs.set_zero_point(10);
+  auto rhs = MakeMatrix(rhs_values, 2, 1, Order::kColMajor);
+  rhs.set_zero_point(100);
+  auto dst = MakeMatrix(&result, 1, 1, Order::kRowMajor);
+  dst.set_zero_point(50);
+  ReferenceMul(lhs, rhs, MulParams<std::int32_t, std::uint8_t>(), &dst);
+  EXPECT_EQ(result, 55);
+}
+
+TEST(ReferenceMulTest, PerChannelMultipliersReplaceThePerTensorOne) {
+  const std::int8_t lhs_values[] = {8, 8};
+  const std::int8_t rhs_values[] = {8};
+  std::int16_t result[2];
+  const auto lhs = MakeMatrix(lhs_values, 2, 1, Order::kRowMajor);
+  const auto rhs = MakeMatrix(rhs_values, 1, 1, Order::kColMajor);
+  auto dst = MakeMatrix(result, 2, 1, Order::kColMajor);
+  MulParams<std::int32_t, std::int16_t> params;
+  params.set_multiplier_fixedpoint(1 << 30);
+  params.set_multiplier_exponent(0);
+  ReferenceMul(lhs, rhs, params, &dst);
+  EXPECT_EQ(result[0], 32);
+  EXPECT_EQ(result[1], 32);
+  const std::int32_t fixedpoints[] = {1 << 30, 3 << 29};
+  const int exponents[] = {1, 3};
+  params.set_multiplier_fixedpoint_perchannel(fixedpoints);
+  params.set_multiplier_exponent_perchannel(exponents);
+  ReferenceMul(lhs, rhs, params, &dst);
+  EXPECT_EQ(result[0], 64);
+  EXPECT_EQ(result[1], 384);
+}
+
+TEST(ReferenceMulTest, SumsWrap) {
+  // 3 * 2^30 is -2^30 modulo 2^32.
+  constexpr std::ptrdiff_t kDepth = 3 * 256;  // each term is 2^22
+  const std::vector<std::int16_t> lhs_values(kDepth, -32768);
+  const std::vector<std::int8_t> rhs_values(kDepth, -128);
+  std::int32_t result;
+  const auto lhs = MakeMatrix(lhs_values.data(), 1, kDepth, Order::kRowMajor);
+  const auto rhs = MakeMatrix(rhs_values.data(), kDepth, 1, Order::kColMajor);
+  auto dst = MakeMatrix(&result, 1, 1, Order::kRowMajor);
+  ReferenceMul(lhs, rhs, MulParams<std::int32_t, std::int32_t>(), &dst);
+  EXPECT_EQ(result, -(1 << 30));
+}
+
+}  // namespace
+}  // namespace ruy_like

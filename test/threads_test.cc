@@ -1,0 +1,186 @@
+// Threads: results do not depend on how many there are, Contexts may be shared
+// or not. Runs under ThreadSanitizer too (label "concurrency").
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "ruy_like/reference_mul.h"
+#include "test/mul_problem.h"
+#include "test/mul_runner.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
+constexpr Types kUint8 = {Scalar::kU8, Scalar::kU8, Scalar::kI32, Scalar::kU8};
+constexpr Types kInt16 = {Scalar::kI8, Scalar::kI16, Scalar::kI32,
+                          Scalar::kI16};
+constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
+                          Scalar::kF32};
+constexpr Types kDouble = {Scalar::kF64, Scalar::kF64, Scalar::kF64,
+                           Scalar::kF64};
+constexpr Types kTypes[] = {kInt8, kUint8, kInt16, kFloat, kDouble};
+
+constexpr std::ptrdiff_t kShapes[][3] = {
+    {200, 60, 150}, {301, 64, 17},  {17, 64, 301}, {3, 300, 500},
+    {500, 300, 1},  {40, 5000, 24}, {5, 5, 5}};
+
+MulProblem ThreadedProblem(const Types& types, const std::ptrdiff_t shape[3]) {
+  MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
+  p.bias = BiasKind::kModerate;
+  if (Is8Bit(types.lhs)) p.lhs.zero_point = 3;
+  if (Is8Bit(types.rhs)) p.rhs.zero_point = 5;
+  return p;
+}
+
+class ThreadsTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(ThreadsTest);
+
+TEST_P(ThreadsTest, AnyNumberOfThreadsGivesTheSameBits) {
+  for (const Types& types : kTypes) {
+    for (const auto& shape : kShapes) {
+      MulRunner runner(ThreadedProblem(types, shape));
+      context_.set_max_num_threads(1);
+      ASSERT_TRUE(runner.Check(&context_));
+      EXPECT_EQ(context_.last_used_num_threads(), 1);
+      const std::vector<char> alone = runner.DstBytes();
+      for (const NumThreadsStrategy strategy :
+           {NumThreadsStrategy::kDefault,
+            NumThreadsStrategy::kForceMaxNumThreads}) {
+        context_.set_num_threads_strategy(strategy);
+        for (int threads = 2; threads <= 8; ++threads) {
+          context_.set_max_num_threads(threads);
+          ASSERT_TRUE(runner.Check(&context_));
+          EXPECT_LE(context_.last_used_num_threads(), threads);
+          ASSERT_EQ(runner.DstBytes(), alone)
+              << threads << " threads; " << context_.last_used_kernel();
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ThreadsTest, TheStrategyDecidesHowManyRun) {
+  constexpr std::ptrdiff_t kSmall[] = {4, 4, 4};
+  constexpr std::ptrdiff_t kLarge[] = {512, 256, 512};
+  context_.set_max_num_threads(4);
+  MulRunner small(ThreadedProblem(kInt8, kSmall));
+  ASSERT_TRUE(small.Check(&context_));
+  EXPECT_EQ(context_.last_used_num_threads(), 1) << "too small to share";
+  MulRunner large(ThreadedProblem(kInt8, kLarge));
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  ASSERT_TRUE(large.Check(&context_));
+  EXPECT_EQ(context_.last_used_num_threads(), 4);
+}
+
+TEST_P(ThreadsTest, CountsBelowOneAreOne) {
+  for (const int count : {0, -1, -1000}) {
+    context_.set_max_num_threads(count);
+    EXPECT_EQ(context_.max_num_threads(), 1);
+    constexpr std::ptrdiff_t kShape[] = {20, 20, 20};
+    EXPECT_TRUE(MulRunner(ThreadedProblem(kFloat, kShape)).Check(&context_));
+  }
+}
+
+// Caller threads with a Context of their own each or all with one; all read the
+// same weights, which each Context caches.
+void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
+  constexpr std::ptrdiff_t kRows = 70, kDepth = 90, kCols = 30;
+  constexpr int kRepeats = 10;
+  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
+  auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
+  lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  std::vector<std::vector<std::int32_t>> actual(contexts.size());
+  std::vector<std::vector<std::int32_t>> expected(contexts.size());
+  const MulParams<std::int32_t, std::int32_t> params;
+  std::vector<std::thread> callers;
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    callers.emplace_back([&, i] {
+      const auto values =
+          RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
+      auto rhs = MakeMatrix(values.data(), kDepth, kCols, Order::kColMajor);
+      rhs.set_zero_point(static_cast<std::int8_t>(i));
+      expected[i].resize(kRows * kCols);
+      auto dst = MakeMatrix(expected[i].data(), kRows, kCols, Order::kColMajor);
+      ReferenceMul(lhs, rhs, params, &dst);
+      actual[i].resize(kRows * kCols);
+      dst.set_data(actual[i].data());
+      for (int repeat = 0; repeat < kRepeats; ++repeat) {
+        actual[i].assign(kRows * kCols, 0);
+        const absl::Status status = Mul(lhs, rhs, params, contexts[i], &dst);
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_EQ(actual[i], expected[i]);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST_P(ThreadsTest, ManyThreadsShareAContext) {
+  context_.set_max_num_threads(3);
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  MultiplyFromManyThreads(std::vector<Context*>(6, &context_));
+}
+
+TEST_P(ThreadsTest, ManyContextsAtOnce) {
+  std::vector<Context> owned(6);
+  std::vector<Context*> contexts;
+  for (Context& context : owned) {
+    Restrict(&context);
+    context.set_max_num_threads(2);
+    context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    contexts.push_back(&context);
+  }
+  MultiplyFromManyThreads(contexts);
+}
+
+// Setters and readers while another thread multiplies.
+TEST_P(ThreadsTest, AContextsSettingsMayChangeDuringMul) {
+  constexpr std::ptrdiff_t kShape[] = {150, 50, 60};
+  MulProblem p = ThreadedProblem(kInt8, kShape);
+  p.lhs.cache_policy = CachePolicy::kAlwaysCache;
+  std::thread caller([&] {
+    MulRunner runner(p);
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(runner.Check(&context_));
+  });
+  for (int i = 0; i < 50; ++i) {
+    context_.set_max_num_threads(1 + i % 3);
+    context_.set_num_threads_strategy(
+        i % 2 == 0 ? NumThreadsStrategy::kDefault
+                   : NumThreadsStrategy::kForceMaxNumThreads);
+    context_.set_runtime_enabled_paths(i % 2 == 0 ? GetParam() : Path::kNone);
+    context_.set_prepacked_cache_limit_bytes(i % 3 == 0 ? 1000 : 1000000);
+    if (i % 4 == 0) context_.ClearPrepackedCache();
+    EXPECT_LE(context_.prepacked_cache_bytes(), 1000000u);
+    context_.last_used_kernel();
+  }
+  caller.join();
+}
+
+// All paths of the machine against each other: integer results are the same
+// bits.
+TEST(ThreadsAcrossPathsTest, IntegerResultsAreTheSameOnAllPaths) {
+  for (const Types& types : {kInt8, kUint8, kInt16}) {
+    for (const auto& shape : kShapes) {
+      MulRunner runner(ThreadedProblem(types, shape));
+      std::vector<char> first;
+      for (const Path path : PathsBestFirst(DetectedPaths())) {
+        for (const int threads : {1, 4}) {
+          Context context;
+          context.set_runtime_enabled_paths(path);
+          context.set_max_num_threads(threads);
+          ASSERT_TRUE(runner.Check(&context));
+          if (first.empty()) first = runner.DstBytes();
+          ASSERT_EQ(runner.DstBytes(), first) << PathName(path);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
