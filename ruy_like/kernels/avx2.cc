@@ -32,21 +32,21 @@ using F32F32InPlace =
     NarrowFloatKernel<NarrowSimd256, 2, 6, PackAvx2_F32_F32_8x1>;
 
 constexpr Kernel kKernels[] = {
-    S8S16InPlace::Entry("Avx2_S8S16_InPlace_16x16", Family::k8x8,
+    S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x16),
-    U8S16InPlace::Entry("Avx2_U8S16_InPlace_16x16", Family::k8x8,
+    U8S16InPlace::Entry("Avx2_U8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x16),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x8, PackAvx2_8_S8_8x2,
                  PackAvx2_8_S16_6x2),
-    S8S16InPlace::Entry("Avx2_S8S16_InPlace_16x16", Family::k8x16,
+    S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x16,
                         PackAvx2_16_S16_1x16),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
                  PackAvx2_16_S16_6x2),
-    S16S16InPlace::Entry("Avx2_S16S16_InPlace_16x16", Family::k16x8,
+    S16S16InPlace::Entry("Avx2_S16InPlaceS16_16x16x16", Family::k16x8,
                          PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx2_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
-    F32F32InPlace::Entry("Avx2_F32F32_InPlace_16x16", PackAvx2_F32_F32_6x1),
+    F32F32InPlace::Entry("Avx2_F32InPlaceF32_16x18x1", PackAvx2_F32_F32_6x1),
     F32F32::Entry("Avx2_F32F32_16x6x1", Family::kF32, PackAvx2_F32_F32_8x1,
                   PackAvx2_F32_F32_6x1),
 };

@@ -32,21 +32,22 @@ using F32F32InPlace =
     NarrowFloatKernel<NarrowSimd512, 3, 8, PackAvx512_F32_F32_16x1>;
 
 constexpr Kernel kKernels[] = {
-    S8S16InPlace::Entry("Avx512_S8S16_InPlace_16x16", Family::k8x8,
+    S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x16),
-    U8S16InPlace::Entry("Avx512_U8S16_InPlace_16x16", Family::k8x8,
+    U8S16InPlace::Entry("Avx512_U8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x16),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x8, PackAvx512_8_S8_16x2,
                  PackAvx512_8_S16_8x2),
-    S8S16InPlace::Entry("Avx512_S8S16_InPlace_16x16", Family::k8x16,
+    S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x16,
                         PackAvx2_16_S16_1x16),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
-    S16S16InPlace::Entry("Avx512_S16S16_InPlace_16x16", Family::k16x8,
+    S16S16InPlace::Entry("Avx512_S16InPlaceS16_16x16x16", Family::k16x8,
                          PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx512_S16S16_48x8x2", Family::k16x8, PackAvx512_16_S16_16x2,
                   PackAvx512_8_S16_8x2),
-    F32F32InPlace::Entry("Avx512_F32F32_InPlace_16x16", PackAvx512_F32_F32_8x1),
+    F32F32InPlace::Entry("Avx512_F32InPlaceF32_16x16x1",
+                         PackAvx512_F32_F32_8x1),
     F32F32::Entry("Avx512_F32F32_48x8x1", Family::kF32, PackAvx512_F32_F32_16x1,
                   PackAvx512_F32_F32_8x1),
 };

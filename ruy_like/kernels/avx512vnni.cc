@@ -33,17 +33,17 @@ using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
 
 constexpr Kernel kKernels[] = {
-    S8U8InPlace::Entry("Avx512Vnni_S8U8_InPlace_16x16", Family::k8x8,
+    S8U8InPlace::Entry("Avx512Vnni_S8InPlaceU8_16x16x16", Family::k8x8,
                        PackAvx2_8_U8_1x16),
-    U8S8InPlace::Entry("Avx512Vnni_U8S8_InPlace_16x16", Family::k8x8,
+    U8S8InPlace::Entry("Avx512Vnni_U8InPlaceS8_16x16x16", Family::k8x8,
                        PackAvx2_8_S8_1x16),
     S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
                 PackAvx512_8_U8_8x4),
-    S8S16InPlace::Entry("Avx512Vnni_S8S16_InPlace_16x16", Family::k8x16,
+    S8S16InPlace::Entry("Avx512Vnni_S8InPlaceS16_16x16x16", Family::k8x16,
                         PackAvx2_16_S16_1x16),
     S8S16::Entry("Avx512Vnni_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
-    S16S16InPlace::Entry("Avx512Vnni_S16S16_InPlace_16x16", Family::k16x8,
+    S16S16InPlace::Entry("Avx512Vnni_S16InPlaceS16_16x16x16", Family::k16x8,
                          PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx512Vnni_S16S16_48x8x2", Family::k16x8,
                   PackAvx512_16_S16_16x2, PackAvx512_8_S16_8x2),

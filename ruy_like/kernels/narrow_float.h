@@ -152,7 +152,7 @@ struct NarrowFloatKernel {
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     return {name,
             Family::kF32,
-            {Scalar::kF32, /*in_place=*/true, 1, 1, 1},
+            {Scalar::kF32, /*in_place=*/true, 0, 0, 0},
             {Scalar::kF32, /*in_place=*/false, kRhsWidth, /*group=*/1,
              /*depth_multiple=*/1},
             /*tile_rows=*/16,

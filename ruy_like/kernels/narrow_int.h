@@ -280,7 +280,7 @@ struct NarrowIntKernel {
                                 PackFn* pack_rhs) {
     return {name,
             family,
-            {Op::kLhsScalar, /*in_place=*/true, 1, 1, 1},
+            {Op::kLhsScalar, /*in_place=*/true, 0, 0, 0},
             {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/16,
              /*depth_multiple=*/Op::kStep},
             /*tile_rows=*/kCollectedRows,
