@@ -233,7 +233,8 @@ TEST(SelectKernelTest, InheritedKernels) {
       {"avxvnni", floats, "Avx2_F32F32_16x6x1", false},
       {"avx512vnni", floats, "Avx512_F32F32_48x8x1", false},
       {"amx", floats, "Avx512_F32F32_48x8x1", false},
-      {"amx", MakeQuery(kI8, kI16, 9, 9, 9), "Avx512Vnni_S8S16_48x8x2", false},
+      {"amx", MakeQuery(kI8, kI16, 99, 99, 99), "Avx512Vnni_S8S16_48x8x2",
+       false},
   });
 }
 

@@ -1,5 +1,8 @@
 // Back-end: kernels of the AVX2 + FMA path.
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow_float.h"
+#include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_simd_avx2.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/simd_avx2.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -20,14 +23,30 @@ struct Dot {
 using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
 using F32F32 = PanelKernel<FloatOp<Simd256>, 2, 6>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
+using U8S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, uint8_t>>;
+using S16S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int16_t>>;
+using F32F32InPlace =
+    NarrowFloatKernel<NarrowSimd256, 2, 6, PackAvx2_F32_F32_8x1>;
 
 constexpr Kernel kKernels[] = {
+    S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x8,
+                        PackAvx2_8_S16_1x16),
+    U8S16InPlace::Entry("Avx2_U8InPlaceS16_16x16x16", Family::k8x8,
+                        PackAvx2_8_S16_1x16),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x8, PackAvx2_8_S8_8x2,
                  PackAvx2_8_S16_6x2),
+    S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x16,
+                        PackAvx2_16_S16_1x16),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
                  PackAvx2_16_S16_6x2),
+    S16S16InPlace::Entry("Avx2_S16InPlaceS16_16x16x16", Family::k16x8,
+                         PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx2_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
+    F32F32InPlace::Entry("Avx2_F32InPlaceF32_16x18x1", PackAvx2_F32_F32_6x1),
     F32F32::Entry("Avx2_F32F32_16x6x1", Family::kF32, PackAvx2_F32_F32_8x1,
                   PackAvx2_F32_F32_6x1),
 };

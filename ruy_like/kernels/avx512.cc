@@ -1,5 +1,8 @@
 // Back-end: kernels of the AVX-512 path (F, BW, DQ, VL; no VNNI).
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow_float.h"
+#include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -20,14 +23,31 @@ struct Dot {
 using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
 using F32F32 = PanelKernel<FloatOp<Simd512>, 3, 8>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
+using U8S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, uint8_t>>;
+using S16S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
+using F32F32InPlace =
+    NarrowFloatKernel<NarrowSimd512, 3, 8, PackAvx512_F32_F32_16x1>;
 
 constexpr Kernel kKernels[] = {
+    S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x8,
+                        PackAvx2_8_S16_1x16),
+    U8S16InPlace::Entry("Avx512_U8InPlaceS16_16x16x16", Family::k8x8,
+                        PackAvx2_8_S16_1x16),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x8, PackAvx512_8_S8_16x2,
                  PackAvx512_8_S16_8x2),
+    S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x16,
+                        PackAvx2_16_S16_1x16),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
+    S16S16InPlace::Entry("Avx512_S16InPlaceS16_16x16x16", Family::k16x8,
+                         PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx512_S16S16_48x8x2", Family::k16x8, PackAvx512_16_S16_16x2,
                   PackAvx512_8_S16_8x2),
+    F32F32InPlace::Entry("Avx512_F32InPlaceF32_16x16x1",
+                         PackAvx512_F32_F32_8x1),
     F32F32::Entry("Avx512_F32F32_48x8x1", Family::kF32, PackAvx512_F32_F32_16x1,
                   PackAvx512_F32_F32_8x1),
 };

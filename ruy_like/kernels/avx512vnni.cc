@@ -1,6 +1,8 @@
 // Back-end: kernels of the AVX-512-VNNI path. Families not listed are the
 // AVX-512 path's.
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -24,12 +26,25 @@ struct Dot {
 using S8U8 = PanelKernel<QuadsOp<Simd512, Dot>, 3, 8>;
 using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
+using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd512, Dot, int8_t>>;
+using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd512, Dot, uint8_t>>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
+using S16S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
 
 constexpr Kernel kKernels[] = {
+    S8U8InPlace::Entry("Avx512Vnni_S8InPlaceU8_16x16x16", Family::k8x8,
+                       PackAvx2_8_U8_1x16),
+    U8S8InPlace::Entry("Avx512Vnni_U8InPlaceS8_16x16x16", Family::k8x8,
+                       PackAvx2_8_S8_1x16),
     S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
                 PackAvx512_8_U8_8x4),
+    S8S16InPlace::Entry("Avx512Vnni_S8InPlaceS16_16x16x16", Family::k8x16,
+                        PackAvx2_16_S16_1x16),
     S8S16::Entry("Avx512Vnni_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
+    S16S16InPlace::Entry("Avx512Vnni_S16InPlaceS16_16x16x16", Family::k16x8,
+                         PackAvx2_8_S16_1x16),
     S16S16::Entry("Avx512Vnni_S16S16_48x8x2", Family::k16x8,
                   PackAvx512_16_S16_16x2, PackAvx512_8_S16_8x2),
 };

@@ -1,3 +1,4 @@
+#include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/pack/pack_ymm.h"
@@ -37,6 +38,24 @@ void PackAvx2_F32_F32_8x1(const PackArgs* args) {
 
 void PackAvx2_F32_F32_6x1(const PackArgs* args) {
   Pack<Format<Ymm, 6, Scalar::kF32, 1, 4>>(args);
+}
+
+// PackNarrow<source element bytes, packed type>.
+
+void PackAvx2_8_U8_1x16(const PackArgs* args) {
+  PackNarrow<1, Scalar::kU8>(args);
+}
+
+void PackAvx2_8_S8_1x16(const PackArgs* args) {
+  PackNarrow<1, Scalar::kI8>(args);
+}
+
+void PackAvx2_8_S16_1x16(const PackArgs* args) {
+  PackNarrow<1, Scalar::kI16>(args);
+}
+
+void PackAvx2_16_S16_1x16(const PackArgs* args) {
+  PackNarrow<2, Scalar::kI16>(args);
 }
 
 }  // namespace kernels

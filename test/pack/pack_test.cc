@@ -72,6 +72,10 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
       ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),   \
       ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),  \
       ROUTINE(kAvx2, Avx2, 16, S16, kI16, 8, 2),  \
+      ROUTINE(kAvx2, Avx2, 8, U8, kU8, 1, 16),    \
+      ROUTINE(kAvx2, Avx2, 8, S8, kI8, 1, 16),    \
+      ROUTINE(kAvx2, Avx2, 8, S16, kI16, 1, 16),  \
+      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 1, 16), \
       ROUTINE(kAvx2, Avx2, F32, F32, kF32, 8, 1), \
       ROUTINE(kAvx2, Avx2, F32, F32, kF32, 6, 1),
 #define ROUTINES_AvxVnni
@@ -384,12 +388,18 @@ class PackTest : public testing::TestWithParam<Routine> {
     }
   }
 
+  // Around multiples of this, widths are interesting: those of panels, or the
+  // columns that are packed together where panels have one.
+  static int PanelStep() {
+    return GetParam().width == 1 ? 8 : GetParam().width;
+  }
+
   std::mt19937 random_{20240607};
 };
 
 TEST_P(PackTest, Shapes) {
   GuardedPages pages(1 << 20);
-  const int panel = GetParam().width;
+  const int panel = PanelStep();
   std::vector<ptrdiff_t> depths;
   for (ptrdiff_t depth = 1; depth <= 70; ++depth) depths.push_back(depth);
   for (const ptrdiff_t depth :
@@ -417,7 +427,7 @@ TEST_P(PackTest, Shapes) {
 // Every combination of the options at a few shapes.
 TEST_P(PackTest, Options) {
   GuardedPages pages(1 << 20);
-  const int panel = GetParam().width;
+  const int panel = PanelStep();
   for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
     for (int bits = 0; bits < 16; ++bits) {
       for (const Fill fill : kFills) {

@@ -1,0 +1,23 @@
+// Back-end: what the narrow kernels have in common (narrow_int.h and
+// narrow_float.h say what those are).
+#ifndef RUY_LIKE_KERNELS_NARROW_COMMON_H_
+#define RUY_LIKE_KERNELS_NARROW_COMMON_H_
+
+#ifdef __clang__
+#define RUY_LIKE_NARROW_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define RUY_LIKE_NARROW_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Columns of the widest product that counts as narrow.
+constexpr int kMaxNarrowCols = 16;
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_COMMON_H_
