@@ -19,6 +19,8 @@ function(_ruy_like_test_program name)
   target_link_libraries(${name}
     PRIVATE ruy_like_test_main ruy_like_internal GTest::gmock GTest::gtest
       ${arg_LIBS})
+  # For compiled_paths.inc.
+  target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   ruy_like_set_warnings(${name})
   add_dependencies(ruy_like_tests ${name})
   set(labels "${arg_LABELS}" PARENT_SCOPE)

@@ -29,6 +29,12 @@ struct ContextImpl {
   // Scratch of one product; reused, so that the steady state allocates nothing.
   ScratchArena arena ABSL_GUARDED_BY(mutex);
 
+  // The last selection of a kernel: loops repeat one shape, and looking through
+  // the tables takes as long as a tenth of a small product.
+  KernelQuery last_query ABSL_GUARDED_BY(mutex) = {};
+  Path last_permitted_paths ABSL_GUARDED_BY(mutex) = Path::kNone;
+  KernelChoice last_choice ABSL_GUARDED_BY(mutex) = {};
+
   Path last_path ABSL_GUARDED_BY(mutex) = Path::kNone;
   const char* last_kernel ABSL_GUARDED_BY(mutex) = "";
   int last_num_threads ABSL_GUARDED_BY(mutex) = 0;

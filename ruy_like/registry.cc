@@ -87,6 +87,16 @@ KernelTable KernelsOf(Path path) {
   return KernelTable{nullptr, 0};
 }
 
+bool operator==(const KernelQuery& a, const KernelQuery& b) {
+  const auto equal = [](const auto& x, const auto& y) {
+    return x.lhs == y.lhs && x.rhs == y.rhs;
+  };
+  return a.family == b.family && a.rows == b.rows && a.cols == b.cols &&
+         a.depth == b.depth && equal(a.scalar, b.scalar) &&
+         equal(a.depth_contiguous, b.depth_contiguous) &&
+         equal(a.cached, b.cached) && a.dst_col_major == b.dst_col_major;
+}
+
 KernelQuery MakeKernelQuery(const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
@@ -107,19 +117,31 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
   const KernelQuery swapped = Swapped(query);
   // The narrow side belongs on the right; otherwise as dst lies.
   const bool try_swapped_first = query.rows < query.cols;
+  const auto orientation = [&](const Kernel& kernel, bool* swap) {
+    for (const bool swap_sides : {try_swapped_first, !try_swapped_first}) {
+      *swap = swap_sides;
+      if (Obstacle(kernel, swap_sides ? swapped : query) == nullptr) {
+        return true;
+      }
+    }
+    return false;
+  };
   constexpr int kLast = static_cast<int>(std::size(kPathKernels)) - 1;
   for (int i = kLast; i >= 0; --i) {
     const PathKernels& path = kPathKernels[i];
     if ((permitted & path.path) == Path::kNone) continue;
-    // The portable kernels (index 0) are not inherited: what comes to them
-    // should say so as its path.
-    for (int j = i; j >= std::min(i, 1); --j) {
-      if (!Inherits(path, kPathKernels[j])) continue;
-      const KernelTable table = kPathKernels[j].table();
-      for (int k = 0; k < table.count; ++k) {
-        const Kernel& kernel = table.kernels[k];
-        for (const bool swap : {try_swapped_first, !try_swapped_first}) {
-          if (Obstacle(kernel, swap ? swapped : query) == nullptr) {
+    // A narrow kernel, even an inherited one, before any that has to pack the
+    // large side.
+    for (const bool narrow : {true, false}) {
+      // The portable kernels (index 0) are not inherited: what comes to them
+      // should say so as its path.
+      for (int j = i; j >= std::min(i, 1); --j) {
+        if (!Inherits(path, kPathKernels[j])) continue;
+        const KernelTable table = kPathKernels[j].table();
+        for (int k = 0; k < table.count; ++k) {
+          const Kernel& kernel = table.kernels[k];
+          bool swap;
+          if ((kernel.max_cols != 0) == narrow && orientation(kernel, &swap)) {
             return KernelChoice{&kernel, path.path, swap};
           }
         }

@@ -33,6 +33,8 @@ struct KernelQuery {
   bool dst_col_major;
 };
 
+bool operator==(const KernelQuery& a, const KernelQuery& b);
+
 KernelQuery MakeKernelQuery(const TrMulParams& params);
 
 struct KernelChoice {
@@ -45,8 +47,8 @@ struct KernelChoice {
 
 // The best permitted path that has a kernel for the query, of its own or of a
 // lower path whose instructions it includes (whether that one is permitted or
-// not), and of its kernels the first one that applies. Portable kernels apply
-// to everything.
+// not), and of its kernels the first one that applies: narrow ones first, for
+// they pack the small side only. Portable kernels apply to everything.
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
 
 // Why `kernel`, with or without swapped sides, does not serve the query; empty

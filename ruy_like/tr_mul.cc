@@ -489,13 +489,24 @@ bool RunBlocks(Product* product, ContextImpl* context)
   return true;
 }
 
+KernelChoice ChooseKernel(const KernelQuery& query, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  if (context->last_permitted_paths != context->permitted_paths ||
+      !(context->last_query == query)) {
+    context->last_choice = SelectKernel(query, context->permitted_paths);
+    context->last_query = query;
+    context->last_permitted_paths = context->permitted_paths;
+  }
+  return context->last_choice;
+}
+
 }  // namespace
 
 absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
   KernelQuery query = MakeKernelQuery(*params);
   query.cached.lhs = WantsCache(params->side.lhs.cache_policy, params->cols());
   query.cached.rhs = WantsCache(params->side.rhs.cache_policy, params->rows());
-  const KernelChoice choice = SelectKernel(query, context->permitted_paths);
+  const KernelChoice choice = ChooseKernel(query, context);
   if (choice.swap_sides) SwapSides(params);
 
   Product product(*params, *choice.kernel);

@@ -49,7 +49,6 @@ RUY_LIKE_ALWAYS_INLINE Scaler<Simd512, kScaling>& Get(KeptScaler& kept) {
 struct PendingBlock {
   // Set once per kernel call.
   EpilogueArgs epilogue;  // with neither bias nor sums
-  ClampTerms clamp;
   void (*run)(PendingBlock* p, int units);
   bool by_vectors;
   // Set per block.
@@ -68,9 +67,7 @@ template <typename Dst, Scaling kScaling>
 void RunVectors(PendingBlock* p, int units) {
   typedef Simd512 V;
   const EpilogueArgs& e = p->epilogue;
-  const V::Int low = V::Set(p->clamp.low);
-  const V::Int high = V::Set(p->clamp.high);
-  const V::Int offset = V::Set(p->clamp.offset);
+  const Clamp<V> clamp(e);
   while (units > 0) {
     const int rows_left = p->rows - p->row;
     const int n = rows_left < V::kLanes ? rows_left : V::kLanes;
@@ -79,12 +76,10 @@ void RunVectors(PendingBlock* p, int units) {
       if (kScaling == Scaling::kIdentity) {
         // Nothing to prepare, and the pointers may be null.
       } else if (e.per_channel) {
-        const V::Mask mask = V::FirstLanes(n);
         const ptrdiff_t row = p->row0 + p->row;
-        scaler.Prepare(V::LoadMasked(e.fixedpoint + row, mask),
-                       V::LoadMasked(e.exponent + row, mask));
+        scaler.Prepare(e.fixedpoint + row, e.exponent + row, V::FirstLanes(n));
       } else {
-        scaler.Prepare(V::Set(e.fixedpoint[0]), V::Set(e.exponent[0]));
+        scaler.PrepareOne(e.fixedpoint, e.exponent);
       }
     }
     const Scaler<V, kScaling> scaler = Get<kScaling>(p->scaler);
@@ -96,9 +91,7 @@ void RunVectors(PendingBlock* p, int units) {
     Dst* dst = static_cast<Dst*>(e.dst) + p->row0 + p->row +
                (p->col0 + p->col) * dst_stride;
     for (int c = 0; c < cols; ++c) {
-      V::Int x = scaler.Apply(V::LoadAligned(acc));
-      x = V::Add(V::Min(V::Max(x, low), high), offset);
-      V::Store(dst, x, n);
+      V::Store(dst, clamp.Apply(scaler.Apply(V::LoadAligned(acc))), n);
       acc += acc_rows;
       dst += dst_stride;
     }
@@ -153,7 +146,6 @@ inline void InitPending(const EpilogueArgs& e, PendingBlock* p) {
   p->epilogue.lhs_sums = nullptr;
   p->epilogue.rhs_sums = nullptr;
   p->epilogue.zero_point_product = 0;
-  p->clamp = MakeClampTerms(e);
   p->units_left = 0;
   const Scaling scaling = ChooseScaling(e);
   p->by_vectors =

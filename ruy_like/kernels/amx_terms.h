@@ -1,10 +1,10 @@
 // Back-end: start values of the AMX kernel's accumulators.
 //
 // Included by amx_kernel.h. What the epilogue's formula adds to every
-// accumulator (bias, zero points times sums: epilogue.h's RowTerm and
-// ColumnTerm) is loaded into the accumulator tiles before the first product,
-// where it costs a tile load in place of a tile's zeroing and saves two vector
-// additions of fourteen instructions per 16 elements afterwards.
+// accumulator (bias, zero points times sums) is loaded into the accumulator
+// tiles before the first product, where it costs a tile load in place of a
+// tile's zeroing and saves two vector additions of fourteen instructions per 16
+// elements afterwards.
 //
 //   only terms of rows     one vector per B tile, loaded with stride 0: all
 //                          columns of the tile get the same
@@ -73,7 +73,14 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
       term -=
           static_cast<uint32_t>(e.lhs_zero_point) * static_cast<uint32_t>(sum);
     }
-    if (has_terms) term += static_cast<uint32_t>(ColumnTerm(e, col0 + c));
+    if (has_terms && e.rhs_sums != nullptr) {
+      term -= static_cast<uint32_t>(e.lhs_zero_point) *
+              static_cast<uint32_t>(e.rhs_sums[col0 + c]);
+    }
+    if (has_terms && e.bias != nullptr && !e.channels_are_rows) {
+      term +=
+          static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[col0 + c]);
+    }
     t->cols[c] = static_cast<int32_t>(term);
     if (!t->by_row) {
       Simd512::StoreAligned(t->values + c * 16, Simd512::Set(t->cols[c]));
@@ -82,12 +89,15 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
 }
 
 // Term of rows row..row+15 of the block, of which `rows` exist.
-inline Simd512::Int RowTerms(const KernelArgs& args, const StartTerms& t,
-                             ptrdiff_t row, int rows) {
+inline Simd512::Int RowAddends(const KernelArgs& args, const StartTerms& t,
+                               ptrdiff_t row, int rows) {
   if (!t.by_row) return Simd512::Zero();
-  return RowTerm<Simd512>(
-      *args.epilogue, row,
-      Simd512::FirstLanes(rows < Simd512::kLanes ? rows : Simd512::kLanes));
+  const EpilogueArgs& e = *args.epilogue;
+  return Addends<Simd512>(
+      e.zero_point_product,
+      e.channels_are_rows ? static_cast<const int32_t*>(e.bias) : nullptr,
+      e.rhs_zero_point, e.lhs_sums, row,
+      rows < Simd512::kLanes ? rows : Simd512::kLanes);
 }
 
 // acc = terms, or acc += terms; `acc` is column-major over `rows` rounded up to
@@ -99,7 +109,7 @@ inline void AddTerms(const KernelArgs& args, const StartTerms& t,
   if (!t.by_row && !t.by_col) return;
   const ptrdiff_t acc_rows = (rows + 15) / 16 * 16;
   for (int r = 0; r < rows; r += V::kLanes) {
-    const V::Int row_terms = RowTerms(args, t, row0 + r, rows - r);
+    const V::Int row_terms = RowAddends(args, t, row0 + r, rows - r);
     for (int c = 0; c < cols; ++c) {
       int32_t* p = acc + c * acc_rows + r;
       V::Int x = row_terms;
@@ -118,7 +128,7 @@ inline StartValues MakeStart(const KernelArgs& args, int cols, ptrdiff_t row0,
   if (!t->by_col) {
     for (int r = 0; r < rows; r += Simd512::kLanes) {
       Simd512::StoreAligned(t->rows + r,
-                            RowTerms(args, *t, row0 + r, rows - r));
+                            RowAddends(args, *t, row0 + r, rows - r));
     }
     return {t->rows, 0, 0, 16};
   }

@@ -121,7 +121,9 @@ void RunRows(const RowsArgs& args) {
 template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows>
 struct NarrowFloatKernel {
   typedef FloatOp<typename V::Base> Op;
-  typedef PanelKernel<Op, kMaxVectors, kRhsWidth> Panel;
+  typedef TileTable<Op, kRhsWidth, kRhsWidth,
+                    typename MakeIndices<kMaxVectors>::Type>
+      PanelTiles;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kMaxPanels =
       (kMaxNarrowCols + kRhsWidth - 1) / kRhsWidth;
@@ -256,14 +258,14 @@ struct NarrowFloatKernel {
     TileArgs tile;
     tile.lhs = piece;
     tile.lhs_stride_bytes = levels * kLanes * sizeof(float);
+    tile.rhs_stride_bytes = args.rhs_stride_bytes;
     tile.steps = levels;
     for (int i = 0; i < Panels(args); ++i) {
       const RhsPanel panel = GetPanel(args, i, k, accum);
       tile.rhs = panel.rhs;
       tile.start = panel.accum;
       tile.result = panel.accum;
-      Panel::Table::kTiles[(Vectors(rows) - 1) * kRhsWidth + panel.cols - 1](
-          tile);
+      PanelTiles::kTiles[Vectors(rows) - 1][panel.cols - 1](tile);
     }
   }
 

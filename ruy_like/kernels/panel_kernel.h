@@ -21,8 +21,11 @@
 //    256 bits: 2 x 6 = 12 accumulators + 2 lhs + 1 rhs + 1 product = 16 of 16
 //
 // A rhs panel stays in the L1 cache while the lhs panels of the block stream by
-// from L2. Each element of dst is summed in order of depth in one accumulator,
-// so that a float result depends on nothing but its own row and column.
+// from L2. A lhs panel that is left alone takes two rhs panels at once: with
+// one it would have too few accumulators to hide the latency of the
+// multiplication, and too many loads. Each element of dst is summed in order of
+// depth in one accumulator, so that a float result depends on nothing but its
+// own row and column.
 //
 // ## Saved accumulators
 //
@@ -34,8 +37,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/epilogue.h"
+#include "ruy_like/kernels/always_inline.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel_ops.h"
 
 #ifdef __clang__
 #define RUY_LIKE_UNROLL _Pragma("clang loop unroll(full)")
@@ -47,108 +51,16 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// ## Operations
-//
-// An operation says what one step of a tile does: element types, kGroup depth
-// levels of a column in 32 bits, loads, the multiplication, the epilogue.
-
-// float times float.
-template <class V>
-struct FloatOp {
-  typedef V Simd;
-  typedef float Lhs;
-  typedef float Rhs;
-  typedef float Accum;
-  typedef typename V::Float Vector;
-  static constexpr int kGroup = 1;
-  static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::ZeroFloat(); }
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
-    return V::LoadAligned(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const float* p) {
-    return V::SetFloat(*p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
-    return V::MulAddFloat(lhs, rhs, acc);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Store(const float* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e) {
-    StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
-  }
-};
-
-// What the integer operations have in common: 32 bits of a rhs column against
-// vectors of 32-bit groups of the lhs.
-template <class V>
-struct IntOp {
-  typedef V Simd;
-  typedef int32_t Accum;
-  typedef typename V::Int Vector;
-  static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::Zero(); }
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
-    int32_t group;
-    __builtin_memcpy(&group, p, sizeof(group));
-    return V::Set(group);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Store(const int32_t* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e) {
-    StoreIntTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
-  }
-};
-
-// int8 times uint8, four levels a step. Dot::Quads(acc, u8, s8) must not
-// saturate on the way.
-template <class V, class Dot>
-struct QuadsOp : IntOp<V> {
-  typedef int8_t Lhs;
-  typedef uint8_t Rhs;
-  typedef typename V::Int Vector;
-  static constexpr int kGroup = 4;
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
-    return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
-    return Dot::Quads(acc, rhs, lhs);
-  }
-};
-
-// int8 or int16 times int16, two levels a step. An int8 lhs is widened by the
-// load: packed weights stay as small as they are, and a load is needed anyway.
-template <class V, class Dot, typename LhsType>
-struct PairsOp : IntOp<V> {
-  typedef LhsType Lhs;
-  typedef int16_t Rhs;
-  typedef typename V::Int Vector;
-  static constexpr int kGroup = 2;
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
-    return V::LoadWidened(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
-    return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
-    return Dot::Pairs(acc, lhs, rhs);
-  }
-};
-
 // ## Tiles
 
 struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
-  const void* rhs;             // the rhs panel
-  ptrdiff_t steps;             // depth / kGroup
-  const void* start;           // saved accumulators, or null to start from 0
-  void* result;                // column-major, columns one below the other
+  const void* rhs;             // the rhs panel, or the first of two
+  ptrdiff_t rhs_stride_bytes;
+  ptrdiff_t steps;    // depth / kGroup
+  const void* start;  // saved accumulators, or null to start from 0
+  void* result;       // column-major, columns one below the other
 };
 
 typedef void TileFn(const TileArgs& args);
@@ -178,8 +90,9 @@ void RunTile(const TileArgs& args) {
     }
   }
   const char* lhs = static_cast<const char*>(args.lhs);
-  const Rhs* rhs = static_cast<const Rhs*>(args.rhs);
+  const char* rhs = static_cast<const char*>(args.rhs);
   const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
+  const ptrdiff_t rhs_stride = args.rhs_stride_bytes;
   for (ptrdiff_t step = args.steps; step > 0; --step) {
     Vector lhs_vectors[kVectors];
     RUY_LIKE_UNROLL
@@ -189,14 +102,16 @@ void RunTile(const TileArgs& args) {
     }
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      const Vector rhs_vector = Op::LoadRhs(rhs + c * Op::kGroup);
+      const Vector rhs_vector = Op::LoadRhs(
+          reinterpret_cast<const Rhs*>(rhs + c / kRhsWidth * rhs_stride) +
+          c % kRhsWidth * Op::kGroup);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
       }
     }
     lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
-    rhs += kRhsWidth * Op::kGroup;
+    rhs += kRhsWidth * Op::kGroup * sizeof(Rhs);
   }
   Accum* result = static_cast<Accum*>(args.result);
   RUY_LIKE_UNROLL
@@ -208,7 +123,6 @@ void RunTile(const TileArgs& args) {
   }
 }
 
-// RunTile() for every size up to kMaxVectors x kRhsWidth.
 template <int... kI>
 struct Indices {};
 template <int kN, int... kI>
@@ -218,12 +132,24 @@ struct MakeIndices<0, kI...> {
   typedef Indices<kI...> Type;
 };
 
-template <class Op, int kRhsWidth, class CellIndices>
-struct TileTable;
-template <class Op, int kRhsWidth, int... kI>
-struct TileTable<Op, kRhsWidth, Indices<kI...>> {
+// RunTile() for kVectors lhs panels and every number of columns from 1 to
+// kMaxCols.
+template <class Op, int kRhsWidth, int kVectors, class ColumnIndices>
+struct TilesOfHeight;
+template <class Op, int kRhsWidth, int kVectors, int... kI>
+struct TilesOfHeight<Op, kRhsWidth, kVectors, Indices<kI...>> {
   static constexpr TileFn* kTiles[] = {
-      RunTile<Op, kRhsWidth, kI / kRhsWidth + 1, kI % kRhsWidth + 1>...};
+      RunTile<Op, kRhsWidth, kVectors, kI + 1>...};
+};
+
+// The same for every height up to kMaxVectors.
+template <class Op, int kRhsWidth, int kMaxCols, class HeightIndices>
+struct TileTable;
+template <class Op, int kRhsWidth, int kMaxCols, int... kI>
+struct TileTable<Op, kRhsWidth, kMaxCols, Indices<kI...>> {
+  static constexpr TileFn* const* kTiles[] = {
+      TilesOfHeight<Op, kRhsWidth, kI + 1,
+                    typename MakeIndices<kMaxCols>::Type>::kTiles...};
 };
 
 // ## Blocks
@@ -243,9 +169,6 @@ struct PanelKernel {
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
-  typedef TileTable<Op, kRhsWidth,
-                    typename MakeIndices<kMaxVectors * kRhsWidth>::Type>
-      Table;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
@@ -264,46 +187,72 @@ struct PanelKernel {
             Run};
   }
 
-  // How many of `left` lhs panels the next tile takes: as many as there are
-  // registers for, unless that left one over alone, as 2 + 2 is faster than
-  // 3 + 1.
-  static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t left) {
-    if (left <= kMaxVectors) return static_cast<int>(left);
-    return left == kMaxVectors + 1 ? (kMaxVectors + 1) / 2 : kMaxVectors;
-  }
-
   static void Run(const KernelArgs* args) {
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
-    const ptrdiff_t lhs_stride = args->lhs_stride_bytes;
-    const char* rhs = static_cast<const char*>(args->rhs);
-    Accum* accum = static_cast<Accum*>(args->accum);
-    alignas(64) Accum spilled[kTileRows * kTileCols];
+    // An odd number of panels can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
+    const bool one_is_left =
+        vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
+    const ptrdiff_t others = one_is_left ? vectors - 1 : vectors;
+    if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
+    if (one_is_left) RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
+  }
+
+ private:
+  // How many of `left` lhs panels the next tile takes: as many as there are
+  // registers for, unless that left one over alone.
+  template <int kMost>
+  static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t left) {
+    if (left <= kMost) return static_cast<int>(left);
+    return left == kMost + 1 ? (kMost + 1) / 2 : kMost;
+  }
+
+  // The lhs panels from first_vector on, in tiles of up to kMostVectors x
+  // kMostCols.
+  template <int kMostVectors, int kMostCols>
+  static void RunPanels(const KernelArgs& args, ptrdiff_t first_vector,
+                        ptrdiff_t vectors) {
+    typedef TileTable<Op, kRhsWidth, kMostCols,
+                      typename MakeIndices<kMostVectors>::Type>
+        Table;
+    const ptrdiff_t padded_cols =
+        (args.cols + kRhsWidth - 1) / kRhsWidth * kRhsWidth;
+    const char* lhs = static_cast<const char*>(args.lhs) +
+                      first_vector * args.lhs_stride_bytes;
+    Accum* saved = static_cast<Accum*>(args.accum);
+    if (saved != nullptr) saved += first_vector * kLanes * padded_cols;
+    alignas(64) Accum spilled[kMostVectors * kLanes * kMostCols];
     TileArgs tile;
-    tile.lhs_stride_bytes = lhs_stride;
-    tile.steps = args->depth / Op::kGroup;
-    for (ptrdiff_t col = 0; col < args->cols; col += kRhsWidth) {
-      const ptrdiff_t cols_left = args->cols - col;
+    tile.lhs_stride_bytes = args.lhs_stride_bytes;
+    tile.rhs = args.rhs;
+    tile.rhs_stride_bytes = args.rhs_stride_bytes;
+    tile.steps = args.depth / Op::kGroup;
+    for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
+      const ptrdiff_t cols_left = args.cols - col;
       const int cols =
-          cols_left < kRhsWidth ? static_cast<int>(cols_left) : kRhsWidth;
-      tile.rhs = rhs;
-      rhs += args->rhs_stride_bytes;
+          cols_left < kMostCols ? static_cast<int>(cols_left) : kMostCols;
+      tile.lhs = lhs;
       for (ptrdiff_t vector = 0; vector < vectors;) {
-        const int tile_vectors = VectorsOfNextTile(vectors - vector);
-        Accum* saved = accum + (col * vectors + vector * kRhsWidth) * kLanes;
-        tile.lhs = static_cast<const char*>(args->lhs) + vector * lhs_stride;
-        tile.start = args->first_pass ? nullptr : saved;
-        tile.result = args->last_pass ? spilled : saved;
-        Table::kTiles[(tile_vectors - 1) * kRhsWidth + cols - 1](tile);
-        if (args->last_pass) {
-          const ptrdiff_t rows_left = args->rows - vector * kLanes;
+        const int tile_vectors =
+            VectorsOfNextTile<kMostVectors>(vectors - vector);
+        tile.start = args.first_pass ? nullptr : saved;
+        tile.result = args.last_pass ? spilled : saved;
+        Table::kTiles[tile_vectors - 1][cols - 1](tile);
+        if (args.last_pass) {
+          const ptrdiff_t row = (first_vector + vector) * kLanes;
+          const ptrdiff_t rows_left = args.rows - row;
           const int tile_rows = tile_vectors * kLanes;
           Op::Store(
               spilled, tile_rows,
               rows_left < tile_rows ? static_cast<int>(rows_left) : tile_rows,
-              cols, vector * kLanes, col, *args->epilogue);
+              cols, row, col, *args.epilogue);
         }
+        if (saved != nullptr) saved += tile_vectors * kLanes * cols;
+        tile.lhs = static_cast<const char*>(tile.lhs) +
+                   tile_vectors * args.lhs_stride_bytes;
         vector += tile_vectors;
       }
+      tile.rhs = static_cast<const char*>(tile.rhs) +
+                 kMostCols / kRhsWidth * args.rhs_stride_bytes;
     }
   }
 };

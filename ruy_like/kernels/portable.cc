@@ -165,8 +165,8 @@ void Run(const KernelArgs* args) {
       const ptrdiff_t rows_left = args->rows - row;
       const char* lhs = static_cast<const char*>(args->lhs) +
                         row / kTile * args->lhs_stride_bytes;
-      Accum* saved =
-          static_cast<Accum*>(args->accum) + (col * row_panels + row) * kTile;
+      Accum* saved = static_cast<Accum*>(args->accum);
+      if (saved != nullptr) saved += (col * row_panels + row) * kTile;
       RunTile(reinterpret_cast<const Lhs*>(lhs),
               reinterpret_cast<const Rhs*>(rhs), args->depth,
               args->first_pass ? nullptr : saved,

@@ -111,6 +111,42 @@ struct Simd256 {
     return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
   }
 
+  // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
+  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
+    return _mm256_set1_epi16(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
+    return _mm256_set1_epi8(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
+    return _mm256_packs_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
+    return _mm256_adds_epi16(a, b);
+  }
+  // 16-bit values to bytes of the bounds' type, clamped.
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
+                                                 int8_t high) {
+    return _mm256_min_epi8(_mm256_max_epi8(_mm256_packs_epi16(a, b), Set8(low)),
+                           Set8(high));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
+                                                 uint8_t high) {
+    return _mm256_min_epu8(_mm256_max_epu8(_mm256_packus_epi16(a, b),
+                                           Set8(static_cast<int8_t>(low))),
+                           Set8(static_cast<int8_t>(high)));
+  }
+  // Dwords of `bytes`, in order of row half and column, to four columns.
+  static RUY_LIKE_ALWAYS_INLINE void StoreFourColumns(int8_t* dst,
+                                                      ptrdiff_t stride,
+                                                      Int bytes) {
+    const Int columns = _mm256_permutevar8x32_epi32(
+        bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    StoreHalves(dst, dst + stride, _mm256_castsi256_si128(columns));
+    StoreHalves(dst + 2 * stride, dst + 3 * stride,
+                _mm256_extracti128_si256(columns, 1));
+  }
+
   // ## Stores of the first n lanes, truncated to the destination's type
   static RUY_LIKE_ALWAYS_INLINE void Store(int8_t* dst, Int x, int n) {
     const Int bytes = _mm256_shuffle_epi8(
@@ -213,6 +249,14 @@ struct Simd256 {
   }
 
  private:
+  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(void* low, void* high,
+                                                 __m128i x) {
+    _mm_storel_epi64(static_cast<__m128i*>(low), x);
+    // Compiles to one store of the upper half; the intrinsic for it wants an
+    // aligned double.
+    const double upper = _mm_castsi128_pd(x)[1];
+    __builtin_memcpy(high, &upper, sizeof(upper));
+  }
   // Stores the first n < 16 bytes, without a masked byte store to do it.
   static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, __m128i x, int n) {
     unsigned char* p = static_cast<unsigned char*>(dst);

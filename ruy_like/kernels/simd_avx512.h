@@ -105,6 +105,48 @@ struct Simd512 {
     return _mm512_mask_shuffle_epi32(even, 0xaaaa, odd, _MM_PERM_CCAA);
   }
 
+  // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
+  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
+    return _mm512_set1_epi16(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
+    return _mm512_set1_epi8(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
+    return _mm512_packs_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
+    return _mm512_adds_epi16(a, b);
+  }
+  // 16-bit values to bytes of the bounds' type, clamped.
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
+                                                 int8_t high) {
+    return _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(a, b), Set8(low)),
+                           Set8(high));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
+                                                 uint8_t high) {
+    return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b),
+                                           Set8(static_cast<int8_t>(low))),
+                           Set8(static_cast<int8_t>(high)));
+  }
+  // Dwords of `bytes`, in order of row quarter and column, to four columns.
+  static RUY_LIKE_ALWAYS_INLINE void StoreFourColumns(int8_t* dst,
+                                                      ptrdiff_t stride,
+                                                      Int bytes) {
+    const Int columns = _mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+        bytes);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                     _mm512_castsi512_si128(columns));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + stride),
+                     _mm512_extracti32x4_epi32(columns, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 2 * stride),
+                     _mm512_extracti32x4_epi32(columns, 2));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 3 * stride),
+                     _mm512_extracti32x4_epi32(columns, 3));
+  }
+
   // ## Stores of the first n lanes, truncated to the destination's type
   static RUY_LIKE_ALWAYS_INLINE void Store(int8_t* dst, Int x, int n) {
     const __m128i narrow = _mm512_maskz_cvtepi32_epi8(0xffff, x);

@@ -333,6 +333,9 @@ class Run {
     e.per_channel = p_.per_channel;
     e.max_exponent = static_cast<int8_t>(max_exponent_);
     e.bias = p_.bias ? bias_.data() : nullptr;
+    e.bias_scalar = std::is_same<Bias, double>::value  ? Scalar::kF64
+                    : std::is_same<Bias, float>::value ? Scalar::kF32
+                                                       : Scalar::kI32;
     e.fixedpoint = fixedpoint_.data();
     e.exponent = exponent_.data();
     e.lhs_sums = p_.rhs_zero_point != 0 ? lhs_sums_.data() : nullptr;

@@ -1,0 +1,112 @@
+// Back-end: the multiplications that panel kernels are made of.
+//
+// Template arguments of PanelKernel<> (panel_kernel.h); chosen by the per-ISA
+// files. An operation says what one step of a tile does: the element types,
+// kGroup depth levels of a column in 32 bits, loads, the multiply-add, and
+// which epilogue finishes its accumulators. It knows nothing of tiles.
+#ifndef RUY_LIKE_KERNELS_PANEL_OPS_H_
+#define RUY_LIKE_KERNELS_PANEL_OPS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/always_inline.h"
+#include "ruy_like/kernels/epilogue.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// float times float.
+template <class V>
+struct FloatOp {
+  typedef V Simd;
+  typedef float Lhs;
+  typedef float Rhs;
+  typedef float Accum;
+  typedef typename V::Float Vector;
+  static constexpr int kGroup = 1;
+  static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::ZeroFloat(); }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
+    return V::LoadAligned(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const float* p) {
+    return V::SetFloat(*p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return V::MulAddFloat(lhs, rhs, acc);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(const float* acc,
+                                           ptrdiff_t acc_col_stride, int rows,
+                                           int cols, ptrdiff_t row0,
+                                           ptrdiff_t col0,
+                                           const EpilogueArgs& e) {
+    StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
+  }
+};
+
+// What the integer operations have in common: 32 bits of a rhs column against
+// vectors of 32-bit groups of the lhs.
+template <class V>
+struct IntOp {
+  typedef V Simd;
+  typedef int32_t Accum;
+  typedef typename V::Int Vector;
+  static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::Zero(); }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
+    int32_t group;
+    __builtin_memcpy(&group, p, sizeof(group));
+    return V::Set(group);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(const int32_t* acc,
+                                           ptrdiff_t acc_col_stride, int rows,
+                                           int cols, ptrdiff_t row0,
+                                           ptrdiff_t col0,
+                                           const EpilogueArgs& e) {
+    StoreIntTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
+  }
+};
+
+// int8 times uint8, four levels a step. Dot::Quads(acc, u8, s8) must not
+// saturate on the way.
+template <class V, class Dot>
+struct QuadsOp : IntOp<V> {
+  typedef int8_t Lhs;
+  typedef uint8_t Rhs;
+  typedef typename V::Int Vector;
+  static constexpr int kGroup = 4;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
+    return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Quads(acc, rhs, lhs);
+  }
+};
+
+// int8 or int16 times int16, two levels a step. An int8 lhs is widened by the
+// load: packed weights stay as small as they are, and a load is needed anyway.
+template <class V, class Dot, typename LhsType>
+struct PairsOp : IntOp<V> {
+  typedef LhsType Lhs;
+  typedef int16_t Rhs;
+  typedef typename V::Int Vector;
+  static constexpr int kGroup = 2;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
+    return V::LoadWidened(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
+    return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Pairs(acc, lhs, rhs);
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_OPS_H_
