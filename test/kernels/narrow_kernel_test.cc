@@ -204,14 +204,7 @@ class Execution {
 
   void Execute() {
     for (size_t i = 0; i < dst_.size(); ++i) dst_[i] = kUntouched;
-    for (ptrdiff_t c = 0; c < p_.cols; ++c) {
-      uint32_t sum = 0;
-      for (ptrdiff_t k = 0; k < p_.depth; ++k) {
-        sum +=
-            static_cast<uint32_t>(static_cast<int32_t>(rhs_[c * p_.depth + k]));
-      }
-      rhs_sums_[c] = static_cast<int32_t>(sum);
-    }
+    for (ptrdiff_t c = 0; c < p_.cols; ++c) rhs_sums_[c] = RhsSum(c);
     EpilogueArgs e;
     e.dst = dst_.data();
     e.dst_row_stride = p_.dst_col_major ? 1 : dst_stride_;
@@ -278,6 +271,17 @@ class Execution {
   }
   ptrdiff_t DstIndex(ptrdiff_t row, ptrdiff_t col) const {
     return p_.dst_col_major ? row + col * dst_stride_ : row * dst_stride_ + col;
+  }
+
+  int32_t RhsSum(ptrdiff_t col) {
+    uint32_t sum = 0;
+    if constexpr (!kFloat) {
+      const Rhs* column = rhs_.data() + col * p_.depth;
+      for (ptrdiff_t k = 0; k < p_.depth; ++k) {
+        sum += static_cast<uint32_t>(int32_t{column[k]});
+      }
+    }
+    return static_cast<int32_t>(sum);
   }
 
   Dst Expected(ptrdiff_t row, ptrdiff_t col) {
