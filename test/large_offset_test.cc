@@ -18,11 +18,17 @@
 namespace ruy_like {
 namespace {
 
-// Elements between rows; the third row is beyond 2^32.
-constexpr std::ptrdiff_t kStride = 2200000001;
+// How a far matrix lies: so many rows (columns, if it is column-major), so many
+// elements apart.
+struct Far {
+  std::ptrdiff_t count, stride;
+};
+// The stride itself is beyond 2^31, the third row beyond 2^32.
+constexpr Far kFewRows = {3, 2200000001};
+// Enough rows for several blocks, of which the last begin beyond 2^31.
+constexpr Far kManyRows = {800, 8000001};
 
-// Address space for a matrix of three far rows (columns); null if there is
-// none.
+// Address space for the larger of these; null if there is none.
 template <typename T>
 class SparseBuffer final {
  public:
@@ -39,15 +45,19 @@ class SparseBuffer final {
   T* data() { return data_; }
 
  private:
-  static constexpr std::size_t kBytes = 3 * sizeof(T) * kStride;
+  static constexpr std::size_t kBytes =
+      kFewRows.count * kFewRows.stride * sizeof(T);
+  static_assert(kFewRows.count * kFewRows.stride >=
+                    kManyRows.count * kManyRows.stride,
+                "a buffer serves both");
   T* data_;
 };
 
 template <typename T>
 Matrix<T> FarMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
-                    Order order) {
+                    Order order, const Far& far) {
   Matrix<T> matrix = MakeMatrix(data, rows, cols, order);
-  matrix.mutable_layout()->set_stride(kStride);
+  matrix.mutable_layout()->set_stride(far.stride);
   return matrix;
 }
 
@@ -64,18 +74,24 @@ void FillRandomly(std::uint64_t seed, Matrix<T>* matrix) {
 
 class LargeOffsetTest : public PathTest {
  protected:
-  // The product of three matrices, of which `far` says which has rows (columns,
-  // if it is column-major) that are far apart: 3 of them.
+  LargeOffsetTest() {
+    // Threads make for more blocks.
+    context_.set_max_num_threads(4);
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  }
+
+  // A product whose lhs, rhs and dst are far matrices or not.
   template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-  void Check(bool far_lhs, bool far_rhs, bool far_dst, int orders) {
+  void Check(const Far& far, bool far_lhs, bool far_rhs, bool far_dst,
+             int orders) {
     const auto order = [orders](int bit) {
       return (orders >> bit) & 1 ? Order::kRowMajor : Order::kColMajor;
     };
-    // What has to be 3 for the far matrices, else it is 20.
+    // As many as a far matrix has, elsewhere 20.
     std::ptrdiff_t rows = 20, depth = 20, cols = 20;
-    if (far_lhs) (order(0) == Order::kRowMajor ? rows : depth) = 3;
-    if (far_rhs) (order(1) == Order::kRowMajor ? depth : cols) = 3;
-    if (far_dst) (order(2) == Order::kRowMajor ? rows : cols) = 3;
+    if (far_lhs) (order(0) == Order::kRowMajor ? rows : depth) = far.count;
+    if (far_rhs) (order(1) == Order::kRowMajor ? depth : cols) = far.count;
+    if (far_dst) (order(2) == Order::kRowMajor ? rows : cols) = far.count;
 
     std::vector<Lhs> near_lhs(rows * depth);
     std::vector<Rhs> near_rhs(depth * cols);
@@ -90,11 +106,11 @@ class LargeOffsetTest : public PathTest {
                    "reserve ***\n\n");
       GTEST_SKIP() << "can not reserve the address space";
     }
-    auto lhs = far_lhs ? FarMatrix(lhs_space.data(), rows, depth, order(0))
+    auto lhs = far_lhs ? FarMatrix(lhs_space.data(), rows, depth, order(0), far)
                        : MakeMatrix(near_lhs.data(), rows, depth, order(0));
-    auto rhs = far_rhs ? FarMatrix(rhs_space.data(), depth, cols, order(1))
+    auto rhs = far_rhs ? FarMatrix(rhs_space.data(), depth, cols, order(1), far)
                        : MakeMatrix(near_rhs.data(), depth, cols, order(1));
-    auto dst = far_dst ? FarMatrix(dst_space.data(), rows, cols, order(2))
+    auto dst = far_dst ? FarMatrix(dst_space.data(), rows, cols, order(2), far)
                        : MakeMatrix(near_dst.data(), rows, cols, order(2));
     auto expected = MakeMatrix(expected_values.data(), rows, cols, order(2));
     FillRandomly(1, &lhs);
@@ -120,8 +136,15 @@ class LargeOffsetTest : public PathTest {
   void CheckAll() {
     for (int orders = 0; orders < 8; ++orders) {
       for (int far = 1; far < 8; ++far) {
-        Check<Lhs, Rhs, Accum, Dst>(far & 1, far & 2, far & 4, orders);
+        Check<Lhs, Rhs, Accum, Dst>(kFewRows, far & 1, far & 2, far & 4,
+                                    orders);
         if (IsSkipped() || HasFatalFailure()) return;
+      }
+      // One at a time, or the product becomes a large one.
+      for (int far = 1; far < 8; far *= 2) {
+        Check<Lhs, Rhs, Accum, Dst>(kManyRows, far & 1, far & 2, far & 4,
+                                    orders);
+        if (HasFatalFailure()) return;
       }
     }
   }

@@ -198,6 +198,26 @@ TEST_P(MulEpilogueTest, ChannelsAlongRowsAndColumns) {
   }
 }
 
+// Each block of a larger product finds its own channels.
+TEST_P(MulEpilogueTest, ChannelsOfSeveralBlocks) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  for (const Types& types : AllTypes()) {
+    for (const ChannelDimension dimension :
+         {ChannelDimension::kRow, ChannelDimension::kCol}) {
+      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+        MulProblem p = MakeProblem(types, 230, 9, 210);
+        p.dst.order = order;
+        p.channel_dimension = dimension;
+        p.bias = BiasKind::kModerate;
+        p.multiplier = MultiplierKind::kPerChannel;
+        p.min_exponent -= 3;
+        p.num_threads = 4;
+        ASSERT_TRUE(CheckProblem(p, &context_));
+      }
+    }
+  }
+}
+
 // Some channels scale up and may saturate, others down: per-channel exponents
 // of both signs.
 TEST_P(MulEpilogueTest, ExponentsOfBothSignsAmongChannels) {
