@@ -102,7 +102,7 @@ PACK_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
 }
 
 // Adds to the first sums in memory, at most 16.
-PACK_INLINE void AddToSums(int32_t* sums, ptrdiff_t count, __m512i more) {
+PACK_INLINE void AddToStoredSums(int32_t* sums, ptrdiff_t count, __m512i more) {
   const __mmask16 mask =
       count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1u);
   _mm512_mask_storeu_epi32(
@@ -151,7 +151,7 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
     src += kTileColumns * stride;
     dst += kTileColumns * args->padded_depth;
     if (all_sums != nullptr) {
-      AddToSums(all_sums, width, sums);
+      AddToStoredSums(all_sums, width, sums);
       all_sums += kTileColumns;
     }
   }
@@ -223,8 +223,8 @@ PACK_NOINLINE void SumTileBlock(const TileBlock& block, ptrdiff_t count,
   }
   TransposeLanes(fours);
   for (int t = 0; t < kBlockTiles && t * kTileColumns < count; ++t) {
-    AddToSums(sums + t * kTileColumns, count - t * kTileColumns,
-              _mm512_add_epi32(fours[t], SumOffset<kPacked>()));
+    AddToStoredSums(sums + t * kTileColumns, count - t * kTileColumns,
+                    _mm512_add_epi32(fours[t], SumOffset<kPacked>()));
   }
 }
 
