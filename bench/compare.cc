@@ -80,14 +80,14 @@ struct Isa {
   const char* paths;
   const char* onednn;
   const char* openblas;
-  const char* blis;
+  const char* blis;  // a number: version 0.9 knows no names
 };
 constexpr Isa kIsas[] = {
-    {"avx2", "avx2", "AVX2", "Haswell", "haswell"},
-    {"avxvnni", "avxvnni", "AVX2_VNNI", "Haswell", "haswell"},
-    {"avx512", "avx512", "AVX512_CORE", "SkylakeX", "skx"},
-    {"avx512vnni", "avx512vnni", "AVX512_CORE_VNNI", "SkylakeX", "skx"},
-    {"amx", "amx", "AVX512_CORE_AMX", "SkylakeX", "skx"},
+    {"avx2", "avx2", "AVX2", "Haswell", "3"},
+    {"avxvnni", "avxvnni", "AVX2_VNNI", "Haswell", "3"},
+    {"avx512", "avx512", "AVX512_CORE", "SkylakeX", "0"},
+    {"avx512vnni", "avx512vnni", "AVX512_CORE_VNNI", "SkylakeX", "0"},
+    {"amx", "amx", "AVX512_CORE_AMX", "SkylakeX", "0"},
 };
 
 // Returns only if it fails.
@@ -101,17 +101,22 @@ absl::Status RestartWithEnvironment(int argc, char** argv) {
       // turns too; 2^20 is still longer than the pause between its own calls.
       {"OPENBLAS_THREAD_TIMEOUT", "20"},
   };
-  const std::string name = absl::GetFlag(FLAGS_isa);
-  if (!name.empty()) {
-    const auto isa = std::find_if(std::begin(kIsas), std::end(kIsas),
-                                  [&](const Isa& i) { return name == i.name; });
-    if (isa == std::end(kIsas)) {
-      return absl::InvalidArgumentError(absl::StrCat("--isa: no ", name));
-    }
-    environment["RUY_LIKE_PATHS"] = isa->paths;
-    environment["ONEDNN_MAX_CPU_ISA"] = isa->onednn;
+  const std::string asked_for = absl::GetFlag(FLAGS_isa);
+  const std::string name =
+      asked_for.empty() ? PathName(BestPath(DetectedPaths())) : asked_for;
+  const auto isa = std::find_if(std::begin(kIsas), std::end(kIsas),
+                                [&](const Isa& i) { return name == i.name; });
+  if (isa != std::end(kIsas)) {
+    // Without --isa too: these two fall back to old instructions on processors
+    // that they do not know by name.
     environment["OPENBLAS_CORETYPE"] = isa->openblas;
     environment["BLIS_ARCH_TYPE"] = isa->blis;
+  } else if (!asked_for.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--isa: no ", name));
+  }
+  if (!asked_for.empty()) {
+    environment["RUY_LIKE_PATHS"] = isa->paths;
+    environment["ONEDNN_MAX_CPU_ISA"] = isa->onednn;
   }
   for (const auto& variable : environment) {
     setenv(variable.first.c_str(), variable.second.c_str(), 1);

@@ -1,7 +1,9 @@
-// BLIS: sgemm and, for one column, sgemv. BLIS_ARCH_TYPE chooses its kernels.
+// BLIS: sgemm and, for one column, sgemv. BLIS_ARCH_TYPE, a number of its
+// arch_t, chooses its kernels.
 #include "bench/peers/cblas_runner.h"
 #include "bench/peers/peer.h"
 
+extern "C" void bli_init(void);
 extern "C" int bli_arch_query_id(void);
 extern "C" char* bli_arch_string(int id);
 extern "C" char* bli_info_get_version_str(void);
@@ -20,4 +22,7 @@ const ruy_like::bench::Peer kPeer = {"blis", Describe, false,
 
 }  // namespace
 
-const ruy_like::bench::Peer* RuyLikeBenchPeer() { return &kPeer; }
+const ruy_like::bench::Peer* RuyLikeBenchPeer() {
+  bli_init();  // 0.9 takes BLIS_ARCH_TYPE for invalid if asked before
+  return &kPeer;
+}
