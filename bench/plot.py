@@ -106,14 +106,13 @@ def style_handles(both):
   ]
 
 
-def legend_below(figure, handles, bottom):
+def legend_below(figure, handles, columns=6):
   """Below the axes, in rows; returns the fraction of height that it takes."""
-  columns = min(len(handles), 6)
+  columns = min(len(handles), columns)
   rows = -(-len(handles) // columns)
-  height = (0.28 * rows + 0.55) / figure.get_figheight() + bottom
   figure.legend(handles=handles, loc="lower center", ncol=columns,
                 frameon=False, fontsize=9)
-  return height
+  return (0.24 * rows + 0.15) / figure.get_figheight()
 
 
 def dots(axes, row, value, color, cached, offset):
@@ -172,8 +171,8 @@ def draw_shapes(cases, types, cpu, out):
       Line2D([], [], marker="o", color=PATH_COLORS[p], linestyle="", label=p)
       for p in paths
   ] + style_handles(len({c.cached for c in cases}) == 2)
-  bottom = legend_below(figure, handles, 0)
-  figure.tight_layout(rect=(0, bottom - 0.02, 1, 0.99))
+  bottom = legend_below(figure, handles)
+  figure.tight_layout(rect=(0, bottom, 1, 1))
   save(figure, out, f"shapes_{types}.png")
 
 
@@ -199,21 +198,21 @@ def draw_threads(cases, types, cpu, out):
                  color=colors(i))
   ideal = [x / counts[0] for x in counts]
   right.plot(counts, ideal, color="#333333", linestyle="--", linewidth=1)
-  right.annotate("ideal", (counts[-1], ideal[-1]), xytext=(-6, 4),
+  right.annotate("ideal", (counts[-1], ideal[-1]), xytext=(-14, 2),
                  textcoords="offset points", ha="right", fontsize=9)
   left.set_yscale("log")
   log_axis(left.yaxis)
   left.set_ylabel("GOP/s")
   right.set_ylabel(f"times as fast as with {counts[0]}")
-  right.set_ylim(bottom=0)
+  right.set_ylim(0, max(right.get_ylim()[1], 1.1 * ideal[-1]))
   for axes in (left, right):
     axes.set_xticks(counts)
     axes.set_xlabel("threads")
     axes.grid(color="#d0d0d0", linewidth=0.6)
   policy = "weights cached" if cached else "not cached"
   figure.suptitle(f"{types}, {path}, {policy}, {cpu}", fontsize=12)
-  bottom = legend_below(figure, left.get_legend_handles_labels()[0], 0)
-  figure.tight_layout(rect=(0, bottom - 0.02, 1, 0.99))
+  bottom = legend_below(figure, left.get_legend_handles_labels()[0])
+  figure.tight_layout(rect=(0, bottom, 1, 1))
   save(figure, out, f"threads_{types}.png")
 
 
@@ -299,8 +298,8 @@ def draw_roofline(cases, types, cpu, peak, out):
   axes.set_xlabel("operations per byte of lhs, rhs and dst")
   axes.set_ylabel("GOP/s")
   figure.suptitle(f"Roofline, {types}, 1 thread, {cpu}", fontsize=12)
-  bottom = legend_below(figure, handles, 0)
-  figure.tight_layout(rect=(0, bottom - 0.02, 1, 0.99))
+  bottom = legend_below(figure, handles)
+  figure.tight_layout(rect=(0, bottom, 1, 1))
   save(figure, out, f"roofline_{types}.png")
 
 
@@ -342,11 +341,7 @@ def draw_comparison(data, types, out):
   figure.suptitle(
       f"{types}, {data['threads']} {plural}, {isa}, {data['cpu']}\n"
       "(with each library: geometric mean)", fontsize=11)
-  columns = 3
-  rows = -(-len(handles) // columns)
-  figure.legend(handles=handles, loc="lower center", ncol=columns,
-                frameon=False, fontsize=9)
-  bottom = (0.24 * rows + 0.15) / figure.get_figheight()
+  bottom = legend_below(figure, handles, columns=3)
   figure.tight_layout(rect=(0, bottom, 1, 1))
   isa_part = f"_{data['isa']}" if data["isa"] else ""
   save(figure, out, f"compare_{types}{isa_part}_{data['threads']}threads.png")
