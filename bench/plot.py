@@ -108,8 +108,8 @@ def style_handles(both):
 
 def legend_below(figure, handles, columns=6):
   """Below the axes, in rows; returns the fraction of height that it takes."""
-  columns = min(len(handles), columns)
   rows = -(-len(handles) // columns)
+  columns = -(-len(handles) // rows)
   figure.legend(handles=handles, loc="lower center", ncol=columns,
                 frameon=False, fontsize=9)
   return (0.24 * rows + 0.15) / figure.get_figheight()
@@ -230,19 +230,27 @@ def bandwidth_levels(peak):
   return levels
 
 
-def annotate_sparsely(figure, axes, points):
+def annotate_sparsely(figure, axes, points, dots_drawn):
   """Names points where the name has room: (x, y, text), most wanted first."""
   figure.canvas.draw()
   renderer = figure.canvas.get_renderer()
+  frame = axes.get_window_extent(renderer)
   taken = []
+  for dot in axes.transData.transform(dots_drawn):
+    taken.append(matplotlib.transforms.Bbox.from_bounds(
+        dot[0] - 5, dot[1] - 5, 10, 10))
+  places = [((6, -10), "left"), ((6, 4), "left"), ((-6, -10), "right"),
+            ((-6, 4), "right"), ((0, -17), "center"), ((0, 11), "center")]
   for x, y, text in points:
-    label = axes.annotate(text, (x, y), xytext=(5, -9),
-                          textcoords="offset points", fontsize=7.5)
-    box = label.get_window_extent(renderer).expanded(1.03, 1.1)
-    if any(box.overlaps(other) for other in taken):
+    for offset, align in places:
+      label = axes.annotate(text, (x, y), xytext=offset, ha=align,
+                            textcoords="offset points", fontsize=7.5)
+      box = label.get_window_extent(renderer)
+      if (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1)
+          and not any(box.overlaps(other) for other in taken)):
+        taken.append(box)
+        break
       label.remove()
-    else:
-      taken.append(box)
 
 
 def draw_roofline(cases, types, cpu, peak, out):
@@ -287,19 +295,20 @@ def draw_roofline(cases, types, cpu, peak, out):
     axes.plot(case.gops / case.gbps, case.gops, marker="o", markersize=5,
               color=color, linestyle="", zorder=3,
               markerfacecolor=color if case.cached else "white")
-  best = [c for c in cases if c.path == paths[-1]]
-  best = [c for c in best if c.cached == best[0].cached]
-  best.sort(key=lambda c: c.share or 0)
-  annotate_sparsely(figure, axes,
-                    [(c.gops / c.gbps, c.gops, c.shape) for c in best])
   log_axis(axes.xaxis)
   log_axis(axes.yaxis)
   axes.grid(color="#e0e0e0", linewidth=0.6, zorder=0)
   axes.set_xlabel("operations per byte of lhs, rhs and dst")
   axes.set_ylabel("GOP/s")
   figure.suptitle(f"Roofline, {types}, 1 thread, {cpu}", fontsize=12)
-  bottom = legend_below(figure, handles)
+  bottom = legend_below(figure, handles, columns=4)
   figure.tight_layout(rect=(0, bottom, 1, 1))
+  best = [c for c in cases if c.path == paths[-1]]
+  best = [c for c in best if c.cached == best[0].cached]
+  best.sort(key=lambda c: c.share or 0)
+  annotate_sparsely(figure, axes,
+                    [(c.gops / c.gbps, c.gops, c.shape) for c in best],
+                    [(c.gops / c.gbps, c.gops) for c in cases])
   save(figure, out, f"roofline_{types}.png")
 
 
