@@ -8,7 +8,9 @@
 // A benchmark is named types/path/<n>threads/cached|fresh/<list>/<shape>; its
 // label is the kernel that ran. Counters:
 //
-//   GOP/s       2 * rows * depth * cols by the median time of a call
+//   threads     how many of them were used
+//   GOP/s       2 * rows * depth * cols by the median time of a call: the CPU
+//               time of a single thread, the wall time of several
 //   GB/s        bytes of lhs, rhs and dst by that time
 //   peak_GOP/s  what the path's multiply instruction did meanwhile, on as many
 //               threads (probes.h)
@@ -141,7 +143,6 @@ double ProbeRead(Setup* setup) {
 
 // What a run collects, per call of Mul.
 struct Samples {
-  std::vector<double> wall;
   std::vector<double> time;   // CPU time for one thread, else wall
   std::vector<double> peak;   // operations per second
   std::vector<double> share;  // of the peak
@@ -150,14 +151,9 @@ struct Samples {
 void SetCounters(const Setup& setup, const Samples& samples, double read_rate,
                  benchmark::State* state) {
   const Problem& problem = setup.problem;
-  const double seconds = Median(samples.wall);
+  const double seconds = Median(samples.time);
   auto& counters = state->counters;
-  counters["rows"] = static_cast<double>(problem.shape.rows);
-  counters["depth"] = static_cast<double>(problem.shape.depth);
-  counters["cols"] = static_cast<double>(problem.shape.cols);
-  counters["threads"] = setup.which.threads;
-  counters["used_threads"] = setup.context.last_used_num_threads();
-  counters["bytes"] = problem.Bytes();
+  counters["threads"] = setup.context.last_used_num_threads();
   counters["GOP/s"] = ShapeOps(problem.shape) / seconds / 1e9;
   counters["GB/s"] = problem.Bytes() / seconds / 1e9;
   if (!samples.share.empty()) {
@@ -166,7 +162,7 @@ void SetCounters(const Setup& setup, const Samples& samples, double read_rate,
   }
   if (read_rate > 0) {
     counters["read_GB/s"] = read_rate / 1e9;
-    counters["read_share"] = problem.Bytes() / Median(samples.time) / read_rate;
+    counters["read_share"] = problem.Bytes() / seconds / read_rate;
   }
 }
 
@@ -195,7 +191,6 @@ void Run(Setup* setup, benchmark::State* state) {
     state->SetIterationTime(seconds.wall);
     since_probe += seconds.wall;
     const double calls = static_cast<double>(setup->batch);
-    samples.wall.push_back(seconds.wall / calls);
     samples.time.push_back(TimeOf(seconds, which.threads) / calls);
     if (peak > 0) samples.share.push_back(ops / samples.time.back() / peak);
   }

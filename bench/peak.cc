@@ -2,9 +2,9 @@
 //
 //   peak [--threads=1,2] [--json=peak.json]
 //
-// The table says by wall and by CPU time; where they differ, something else had
-// the core. Other virtual processors that share a core halve both: compare
-// several runs.
+// The table says by wall and by CPU time; where they differ, which it marks,
+// something else had the core. Other virtual processors that share a core halve
+// both: compare several runs.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -39,6 +39,14 @@ namespace {
 
 constexpr std::ptrdiff_t kKib = 1024;
 
+// Less than this share of the CPU's speed by the wall: something else had the
+// core, and the wall's figure says nothing about the machine.
+constexpr double kUndisturbed = 0.9;
+
+const char* Note(const Rate& rate) {
+  return rate.by_wall < kUndisturbed * rate.by_cpu ? " (busy!)" : "";
+}
+
 std::string PathsOf(const PeakProbe& probe) {
   std::vector<std::string> uses;
   const auto add = [&](Path path, kernels::Family family, const char* types) {
@@ -63,9 +71,9 @@ void MeasurePeaks(const std::vector<int>& thread_counts, double seconds,
     for (const int threads : thread_counts) {
       const Rate rate = MeasurePeak(*probe, threads, pool, seconds, runs);
       // CPU time is per thread: the product is what they do together.
-      std::cout << absl::StreamFormat("%-14s %7d %12.1f %12.1f  %s\n",
+      std::cout << absl::StreamFormat("%-14s %7d %12.1f %12.1f  %s%s\n",
                                       probe->name, threads, rate.by_wall / 1e9,
-                                      rate.by_cpu / 1e9, used_by);
+                                      rate.by_cpu / 1e9, used_by, Note(rate));
       json->push_back(
           absl::StrFormat("{\"name\": \"%s\", \"threads\": %d, \"gops\": %.3f, "
                           "\"gops_by_cpu_time\": %.3f, \"used_by\": \"%s\"}",
@@ -91,9 +99,9 @@ void MeasureBandwidths(const std::vector<int>& thread_counts, double seconds,
       const Rate rate =
           MeasureBestReadBandwidth(load_bytes, data.data(), bytes, threads,
                                    pool, seconds, runs, &streams);
-      std::cout << absl::StreamFormat("%10d KiB %7d %12.1f %12.1f  %d\n",
+      std::cout << absl::StreamFormat("%10d KiB %7d %12.1f %12.1f  %d%s\n",
                                       bytes / kKib, threads, rate.by_wall / 1e9,
-                                      rate.by_cpu / 1e9, streams);
+                                      rate.by_cpu / 1e9, streams, Note(rate));
       json->push_back(absl::StrFormat(
           "{\"working_set_bytes\": %d, \"threads\": %d, \"load_bytes\": %d, "
           "\"streams\": %d, \"gbps\": %.3f, \"gbps_by_cpu_time\": %.3f}",

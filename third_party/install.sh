@@ -4,6 +4,7 @@
 #   third_party/install.sh            the library and the example
 #   third_party/install.sh test       and the tests
 #   third_party/install.sh bench      and the benchmarks with their plots
+#   third_party/install.sh peers      and the libraries that bench/compare knows
 #   third_party/install.sh clang      and clang with its tools, for CI
 #
 # Several words may be given. Does nothing, without network or root, when all is
@@ -15,9 +16,13 @@ for word in "$@"; do
   case "$word" in
     test) packages+=(libgtest-dev libgmock-dev) ;;
     bench) packages+=(libbenchmark-dev python3 python3-matplotlib) ;;
+    peers)
+      packages+=(libdnnl-dev libopenblas-dev libblis-dev libeigen3-dev
+                 libgemmlowp-dev)
+      ;;
     clang) packages+=(clang clang-format clang-tidy) ;;
     *)
-      echo "usage: $0 [test] [bench] [clang]" >&2
+      echo "usage: $0 [test] [bench] [peers] [clang]" >&2
       exit 2
       ;;
   esac

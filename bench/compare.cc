@@ -1,0 +1,580 @@
+// Our Mul beside other libraries, alternating in one process.
+//
+//   compare --shapes=design8 --types=s8,f32 --threads=1 --isa=avx512vnni
+//       --json=compare.json
+//
+// For each product every library has its turn in every round, a few
+// milliseconds long, the first call of which does not count. A ratio is the
+// median over the rounds of (peer's time / our time) within a round: above 1 we
+// are faster. What disturbs the machine for longer than a round does not show
+// in it. Time is CPU time for one thread, else wall time.
+//
+// --isa holds all libraries to one instruction set, each by the switch that it
+// has. Such switches are read when a library is loaded, hence this program sets
+// them and starts itself again.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bench/flag_lists.h"
+#include "bench/machine.h"
+#include "bench/peers/peer.h"
+#include "bench/problem.h"
+#include "bench/shapes.h"
+#include "bench/stopwatch.h"
+#include "ruy_like/cpu_features.h"
+#include "ruy_like/ruy_like.h"
+
+ABSL_FLAG(
+    std::string, shapes, "design8",
+    "lists of shapes, separated by commas: names of files in --shapes_dir");
+ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
+          "where the lists are");
+ABSL_FLAG(std::string, types, "s8,f32",
+          "s8, s8u8, u8, f32, separated by commas");
+ABSL_FLAG(std::string, cached, "both",
+          "yes: weights are packed beforehand where a library can; no; both");
+ABSL_FLAG(int, threads, 1, "threads of each library");
+ABSL_FLAG(std::string, isa, "",
+          "avx2, avxvnni, avx512, avx512vnni or amx, for all libraries; by "
+          "default each takes what it likes best");
+ABSL_FLAG(std::string, peers, "", "some of the libraries; by default all");
+ABSL_FLAG(int, rounds, 11, "how often each library has its turn");
+ABSL_FLAG(double, turn_seconds, 2e-3, "how long a turn is, about");
+ABSL_FLAG(std::string, json, "", "file to write the results to, too");
+ABSL_FLAG(bool, environment_is_set, false,
+          "set by this program itself when it starts itself again");
+
+namespace ruy_like {
+namespace bench {
+namespace {
+
+// ## Instruction sets
+
+struct Isa {
+  const char* name;  // of the path
+  const char* paths;
+  const char* onednn;
+  const char* openblas;
+  const char* blis;  // a number: version 0.9 knows no names
+};
+constexpr Isa kIsas[] = {
+    {"avx2", "avx2", "AVX2", "Haswell", "3"},
+    {"avxvnni", "avxvnni", "AVX2_VNNI", "Haswell", "3"},
+    {"avx512", "avx512", "AVX512_CORE", "SkylakeX", "0"},
+    {"avx512vnni", "avx512vnni", "AVX512_CORE_VNNI", "SkylakeX", "0"},
+    {"amx", "amx", "AVX512_CORE_AMX", "SkylakeX", "0"},
+};
+
+// Returns only if it fails.
+absl::Status RestartWithEnvironment(int argc, char** argv) {
+  const std::string threads = absl::StrCat(absl::GetFlag(FLAGS_threads));
+  std::map<std::string, std::string> environment = {
+      {"OMP_NUM_THREADS", threads},
+      {"OPENBLAS_NUM_THREADS", threads},
+      {"BLIS_NUM_THREADS", threads},
+      // Idle workers of OpenBLAS spin for 2^26 cycles, in other libraries'
+      // turns too; 2^20 is still longer than the pause between its own calls.
+      {"OPENBLAS_THREAD_TIMEOUT", "20"},
+  };
+  const std::string asked_for = absl::GetFlag(FLAGS_isa);
+  const std::string name =
+      asked_for.empty() ? PathName(BestPath(DetectedPaths())) : asked_for;
+  const auto isa = std::find_if(std::begin(kIsas), std::end(kIsas),
+                                [&](const Isa& i) { return name == i.name; });
+  if (isa != std::end(kIsas)) {
+    // Without --isa too: these two fall back to old instructions on processors
+    // that they do not know by name.
+    environment["OPENBLAS_CORETYPE"] = isa->openblas;
+    environment["BLIS_ARCH_TYPE"] = isa->blis;
+  } else if (!asked_for.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--isa: no ", name));
+  }
+  if (!asked_for.empty()) {
+    environment["RUY_LIKE_PATHS"] = isa->paths;
+    environment["ONEDNN_MAX_CPU_ISA"] = isa->onednn;
+  }
+  for (const auto& variable : environment) {
+    setenv(variable.first.c_str(), variable.second.c_str(), 1);
+  }
+  std::vector<char*> args(argv, argv + argc);
+  std::string flag = "--environment_is_set";
+  args.insert(args.begin() + 1, &flag[0]);
+  args.push_back(nullptr);
+  execv("/proc/self/exe", args.data());
+  return absl::InternalError("can not start /proc/self/exe again");
+}
+
+// ## Peers
+
+// <peer>.so or <peer>.<path>.so
+struct PeerFile {
+  std::string peer;
+  Path path = Path::kPortable;
+};
+
+absl::StatusOr<PeerFile> ParsePeerFile(const std::string& file) {
+  PeerFile parsed;
+  const std::size_t dot = file.find('.');
+  parsed.peer = file.substr(0, dot);
+  const std::string path = file.substr(dot, file.size() - dot - 3);
+  if (!path.empty()) {
+    const absl::StatusOr<Path> paths = ParsePaths(path.substr(1));
+    if (!paths.ok()) return paths.status();
+    parsed.path = BestPath(*paths);
+  }
+  return parsed;
+}
+
+std::string ProgramDirectory() {
+  std::string path(4096, '\0');
+  const ssize_t length = readlink("/proc/self/exe", &path[0], path.size());
+  path.resize(std::max<ssize_t>(length, 0));
+  return path.substr(0, path.rfind('/'));
+}
+
+// Those that were built, each for the best path that may be used.
+std::vector<const Peer*> LoadPeers(const std::vector<std::string>& wanted) {
+  const std::string directory =
+      absl::StrCat(ProgramDirectory(), "/compare_peers");
+  std::map<std::string, std::pair<Path, std::string>> best;
+  DIR* dir = opendir(directory.c_str());
+  while (const dirent* entry = dir != nullptr ? readdir(dir) : nullptr) {
+    const std::string file = entry->d_name;
+    if (!absl::EndsWith(file, ".so")) continue;
+    const absl::StatusOr<PeerFile> parsed = ParsePeerFile(file);
+    if (!parsed.ok()) continue;
+    // A path that RUY_LIKE_PATHS excludes but that is below the best one is
+    // good for a peer: the processor has it.
+    const Path best_path = BestPath(DetectedPaths());
+    const Path machine = PathsWithFeatures(DetectCpuFeatures());
+    if ((parsed->path & machine) == Path::kNone || parsed->path > best_path) {
+      continue;
+    }
+    auto& choice = best[parsed->peer];
+    if (parsed->path >= choice.first) {
+      choice = {parsed->path, absl::StrCat(directory, "/", file)};
+    }
+  }
+  if (dir != nullptr) closedir(dir);
+  std::vector<const Peer*> peers;
+  for (const auto& choice : best) {
+    if (!wanted.empty() &&
+        std::find(wanted.begin(), wanted.end(), choice.first) == wanted.end()) {
+      continue;
+    }
+    void* handle = dlopen(choice.second.second.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* symbol =
+        handle == nullptr ? nullptr : dlsym(handle, "RuyLikeBenchPeer");
+    if (symbol == nullptr) {
+      std::cerr << dlerror() << "\n";
+      continue;
+    }
+    peers.push_back(reinterpret_cast<decltype(&RuyLikeBenchPeer)>(symbol)());
+  }
+  return peers;
+}
+
+// ## Measuring
+
+class OurRunner final : public PeerRunner {
+ public:
+  OurRunner(const Problem* problem, int threads) : problem_(problem) {
+    context_.set_max_num_threads(threads);
+  }
+  void Run() override { status_.Update(problem_->Mul(&context_)); }
+
+  const absl::Status& status() const { return status_; }
+  Context* context() { return &context_; }
+
+ private:
+  const Problem* problem_;
+  Context context_;
+  absl::Status status_;
+};
+
+// A library in one comparison.
+struct Contestant {
+  const Peer* peer = nullptr;  // null: ourselves
+  std::unique_ptr<PeerRunner> runner;
+  int calls = 1;              // of a turn
+  std::vector<double> times;  // of a call, one a round
+};
+
+double TimeCalls(PeerRunner* runner, int calls, int threads) {
+  const Stopwatch stopwatch;
+  for (int i = 0; i < calls; ++i) runner->Run();
+  const Seconds elapsed = stopwatch.Elapsed();
+  return threads == 1 ? elapsed.cpu : elapsed.wall;
+}
+
+void PlayRounds(int rounds, double turn_seconds, int threads,
+                std::vector<Contestant>* contestants) {
+  for (Contestant& contestant : *contestants) {
+    contestant.runner->Run();
+    double seconds = TimeCalls(contestant.runner.get(), 1, threads);
+    while (seconds < 0.5 * turn_seconds && contestant.calls < (1 << 24)) {
+      contestant.calls *= 2;
+      seconds = TimeCalls(contestant.runner.get(), contestant.calls, threads);
+    }
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (Contestant& contestant : *contestants) {
+      // The other library's workers go to sleep.
+      if (threads > 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      }
+      contestant.runner->Run();
+      contestant.times.push_back(
+          TimeCalls(contestant.runner.get(), contestant.calls, threads) /
+          contestant.calls);
+    }
+  }
+}
+
+double MedianRatio(const std::vector<double>& times,
+                   const std::vector<double>& our_times) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    ratios.push_back(times[i] / our_times[i]);
+  }
+  return Median(ratios);
+}
+
+// How far a peer's dst is from ours: integers by at most 1 (other roundings,
+// saturation for our clamp), floats by their rounding errors.
+bool Agrees(const Peer& peer, const Problem& problem, const void* theirs) {
+  const std::ptrdiff_t rows = problem.shape.rows;
+  const std::ptrdiff_t count = rows * problem.shape.cols;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    double difference, tolerance = 1;
+    if (problem.types->dst == Scalar::kF32) {
+      const float bias = peer.adds_float_bias ? 0 : problem.bias_f32[i % rows];
+      difference = static_cast<const float*>(problem.dst.data())[i] - bias -
+                   static_cast<const float*>(theirs)[i];
+      tolerance = 1e-6 * (static_cast<double>(problem.shape.depth) + 16);
+    } else if (problem.types->dst == Scalar::kU8) {
+      difference = static_cast<const std::uint8_t*>(problem.dst.data())[i] -
+                   static_cast<const std::uint8_t*>(theirs)[i];
+    } else {
+      difference = static_cast<const std::int8_t*>(problem.dst.data())[i] -
+                   static_cast<const std::int8_t*>(theirs)[i];
+    }
+    if (!(std::abs(difference) <= tolerance)) return false;
+  }
+  return true;
+}
+
+PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
+                     void* dst) {
+  PeerProblem p;
+  p.types = types;
+  p.rows = problem.shape.rows;
+  p.depth = problem.shape.depth;
+  p.cols = problem.shape.cols;
+  p.lhs = problem.lhs.data();
+  p.rhs = problem.rhs.data();
+  p.dst = dst;
+  p.lhs_zero_point = problem.types->lhs_zero_point;
+  p.rhs_zero_point = problem.types->rhs_zero_point;
+  p.dst_zero_point = problem.types->dst_zero_point;
+  p.bias = problem.bias.data();
+  p.fixedpoint = problem.fixedpoint.data();
+  p.exponent = problem.exponent.data();
+  p.bias_f32 = problem.bias_f32.data();
+  p.prepack = problem.cached;
+  p.threads = threads;
+  return p;
+}
+
+// ## Results
+
+struct Result {
+  std::string list, types, shape, kernel;
+  bool cached;
+  double our_gops;
+  struct Beside {
+    std::string peer;
+    double gops, ratio;
+    bool agrees;
+  };
+  std::vector<Beside> beside;
+};
+
+struct Options {
+  std::vector<std::pair<const Types*, PeerTypes>> types;
+  std::vector<bool> cached;
+  int threads, rounds;
+  double turn_seconds;
+};
+
+absl::StatusOr<Result> Compare(const Options& options, const Types& types,
+                               PeerTypes peer_types, bool cached,
+                               const Shape& shape,
+                               const std::vector<const Peer*>& peers) {
+  const Problem problem(types, shape, cached);
+  const std::ptrdiff_t dst_bytes =
+      shape.rows * shape.cols * ScalarBytes(types.dst);
+  std::vector<std::unique_ptr<Buffer>> dsts;
+  std::vector<Contestant> contestants(1);
+  auto* ours = new OurRunner(&problem, options.threads);
+  contestants[0].runner.reset(ours);
+  for (const Peer* peer : peers) {
+    dsts.push_back(std::make_unique<Buffer>(dst_bytes));
+    Contestant contestant;
+    contestant.peer = peer;
+    contestant.runner.reset(peer->prepare(
+        Describe(problem, peer_types, options.threads, dsts.back()->data())));
+    if (contestant.runner == nullptr) {
+      dsts.pop_back();
+      continue;
+    }
+    contestants.push_back(std::move(contestant));
+  }
+  PlayRounds(options.rounds, options.turn_seconds, options.threads,
+             &contestants);
+  if (!ours->status().ok()) return ours->status();
+  Result result;
+  result.types = types.name;
+  result.shape = ShapeName(shape);
+  result.kernel = ours->context()->last_used_kernel();
+  result.cached = cached;
+  const double gop = ShapeOps(shape) / 1e9;
+  result.our_gops = gop / Median(contestants[0].times);
+  for (std::size_t i = 1; i < contestants.size(); ++i) {
+    const Contestant& contestant = contestants[i];
+    result.beside.push_back(
+        {contestant.peer->name, gop / Median(contestant.times),
+         MedianRatio(contestant.times, contestants[0].times),
+         Agrees(*contestant.peer, problem, dsts[i - 1]->data())});
+  }
+  return result;
+}
+
+void Print(const Result& result) {
+  std::cout << absl::StreamFormat("%-5s %-7s %-16s %8.1f %-28s", result.types,
+                                  result.cached ? "cached" : "fresh",
+                                  result.shape, result.our_gops, result.kernel);
+  for (const Result::Beside& beside : result.beside) {
+    std::cout << absl::StreamFormat("  %s %.1f (%.2f)%s", beside.peer,
+                                    beside.gops, beside.ratio,
+                                    beside.agrees ? "" : " DIFFERS");
+  }
+  std::cout << std::endl;
+}
+
+// Geometric means of the ratios, for each types, cached or not, and peer.
+struct Mean {
+  std::string types, peer;
+  bool cached;
+  double ratio, worst_ratio;
+  std::string worst_shape;
+};
+
+std::vector<Mean> Means(const std::vector<Result>& results) {
+  std::vector<Mean> means;
+  std::vector<int> counts;
+  for (const Result& result : results) {
+    for (const Result::Beside& beside : result.beside) {
+      auto mean = std::find_if(means.begin(), means.end(), [&](const Mean& m) {
+        return m.types == result.types && m.cached == result.cached &&
+               m.peer == beside.peer;
+      });
+      if (mean == means.end()) {
+        means.push_back({result.types, beside.peer, result.cached, 0,
+                         beside.ratio, result.shape});
+        counts.push_back(0);
+        mean = means.end() - 1;
+      }
+      mean->ratio += std::log(beside.ratio);
+      ++counts[mean - means.begin()];
+      if (beside.ratio < mean->worst_ratio) {
+        mean->worst_ratio = beside.ratio;
+        mean->worst_shape = result.shape;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    means[i].ratio = std::exp(means[i].ratio / counts[i]);
+  }
+  return means;
+}
+
+std::string ResultJson(const Result& result) {
+  std::vector<std::string> beside;
+  for (const Result::Beside& b : result.beside) {
+    beside.push_back(absl::StrFormat(
+        "{\"peer\": \"%s\", \"gops\": %.4g, \"ratio\": %.4g, \"agrees\": %s}",
+        b.peer, b.gops, b.ratio, b.agrees ? "true" : "false"));
+  }
+  return absl::StrFormat(
+      "{\"list\": \"%s\", \"types\": \"%s\", \"cached\": %s, \"shape\": "
+      "\"%s\", \"kernel\": \"%s\", \"gops\": %.4g, \"beside\": [%s]}",
+      result.list, result.types, result.cached ? "true" : "false", result.shape,
+      result.kernel, result.our_gops, absl::StrJoin(beside, ", "));
+}
+
+bool WriteJson(const std::string& file_name, int threads,
+               const std::vector<const Peer*>& peers,
+               const std::vector<Result>& results,
+               const std::vector<Mean>& means) {
+  std::vector<std::string> peer_items, result_items, mean_items;
+  for (const Peer* peer : peers) {
+    peer_items.push_back(
+        absl::StrFormat("{\"name\": \"%s\", \"description\": \"%s\"}",
+                        peer->name, peer->describe()));
+  }
+  for (const Result& result : results) {
+    result_items.push_back(ResultJson(result));
+  }
+  for (const Mean& m : means) {
+    mean_items.push_back(absl::StrFormat(
+        "{\"types\": \"%s\", \"cached\": %s, \"peer\": \"%s\", \"ratio\": "
+        "%.4g, \"worst_ratio\": %.4g, \"worst_shape\": \"%s\"}",
+        m.types, m.cached ? "true" : "false", m.peer, m.ratio, m.worst_ratio,
+        m.worst_shape));
+  }
+  std::ofstream json(file_name);
+  json << "{\"cpu\": \"" << CpuModel() << "\", \"compiler\": \""
+       << CompilerName() << "\", \"isa\": \"" << absl::GetFlag(FLAGS_isa)
+       << "\", \"threads\": " << threads << ",\n \"peers\": [\n  "
+       << absl::StrJoin(peer_items, ",\n  ") << "],\n \"results\": [\n  "
+       << absl::StrJoin(result_items, ",\n  ")
+       << "],\n \"geometric_means\": [\n  "
+       << absl::StrJoin(mean_items, ",\n  ") << "]}\n";
+  json.close();
+  return static_cast<bool>(json);
+}
+
+// ## Main
+
+absl::StatusOr<Options> ReadOptions() {
+  const std::map<std::string, PeerTypes> peer_types = {
+      {"s8", PeerTypes::kS8},
+      {"s8u8", PeerTypes::kS8U8},
+      {"u8", PeerTypes::kU8},
+      {"f32", PeerTypes::kF32}};
+  Options options;
+  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
+    const auto found = peer_types.find(name);
+    if (found == peer_types.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("--types: no ", name));
+    }
+    options.types.emplace_back(FindTypes(name), found->second);
+  }
+  const std::string cached = absl::GetFlag(FLAGS_cached);
+  if (cached != "yes" && cached != "no" && cached != "both") {
+    return absl::InvalidArgumentError("--cached: yes, no or both");
+  }
+  if (cached != "no") options.cached.push_back(true);
+  if (cached != "yes") options.cached.push_back(false);
+  options.threads = absl::GetFlag(FLAGS_threads);
+  options.rounds = absl::GetFlag(FLAGS_rounds);
+  options.turn_seconds = absl::GetFlag(FLAGS_turn_seconds);
+  if (options.threads < 1 || options.rounds < 1 ||
+      !(options.turn_seconds > 0)) {
+    return absl::InvalidArgumentError(
+        "--threads and --rounds must be at least 1, --turn_seconds above 0");
+  }
+  return options;
+}
+
+absl::Status CompareAll(const Options& options,
+                        const std::vector<const Peer*>& peers,
+                        std::vector<Result>* results) {
+  for (const std::string& list : SplitList(absl::GetFlag(FLAGS_shapes))) {
+    const absl::StatusOr<std::vector<Shape>> shapes =
+        ReadShapes(absl::GetFlag(FLAGS_shapes_dir), list);
+    if (!shapes.ok()) return shapes.status();
+    for (const auto& types : options.types) {
+      for (const bool cached : options.cached) {
+        for (const Shape& shape : *shapes) {
+          absl::StatusOr<Result> result = Compare(
+              options, *types.first, types.second, cached, shape, peers);
+          if (!result.ok()) return result.status();
+          result->list = list;
+          Print(*result);
+          results->push_back(*std::move(result));
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+int Refuse(const absl::Status& status) {
+  std::cerr << status.message() << "\n";
+  return 2;
+}
+
+int Main(int argc, char** argv) {
+  if (!absl::GetFlag(FLAGS_environment_is_set)) {
+    return Refuse(RestartWithEnvironment(argc, argv));
+  }
+  const absl::StatusOr<Options> options = ReadOptions();
+  if (!options.ok()) return Refuse(options.status());
+  const std::vector<const Peer*> peers =
+      LoadPeers(SplitList(absl::GetFlag(FLAGS_peers)));
+  std::cout << CpuModel() << ", " << CompilerName() << ", " << options->threads
+            << " thread(s), our best path "
+            << PathName(BestPath(DetectedPaths())) << "\n";
+  for (const Peer* peer : peers) {
+    std::cout << peer->name << ": " << peer->describe() << "\n";
+  }
+  if (peers.empty()) std::cout << "no peers were found when this was built\n";
+  std::cout << "\ntypes weights shape, GOP/s and kernel of ours, GOP/s of "
+               "theirs (ours / theirs)\n";
+  std::vector<Result> results;
+  const absl::Status status = CompareAll(*options, peers, &results);
+  if (!status.ok()) return Refuse(status);
+  const std::vector<Mean> means = Means(results);
+  std::cout << "\nGeometric means of ours / theirs, and the worst\n";
+  for (const Mean& m : means) {
+    std::cout << absl::StreamFormat("%-5s %-7s %-9s %.2f, %.2f at %s\n",
+                                    m.types, m.cached ? "cached" : "fresh",
+                                    m.peer, m.ratio, m.worst_ratio,
+                                    m.worst_shape);
+  }
+  const std::string json_file = absl::GetFlag(FLAGS_json);
+  if (!json_file.empty() &&
+      !WriteJson(json_file, options->threads, peers, results, means)) {
+    std::cerr << "can not write " << json_file << "\n";
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace bench
+}  // namespace ruy_like
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Measures Mul beside other libraries, alternating in one process.");
+  absl::ParseCommandLine(argc, argv);
+  return ruy_like::bench::Main(argc, argv);
+}

@@ -1,0 +1,57 @@
+// Benchmarks: float products through the C interface of a BLAS.
+//
+// Shared by openblas.cc and blis.cc; each is linked with its own library, which
+// is where cblas_sgemm comes from. Declared here, for the two libraries'
+// headers differ and are not needed otherwise.
+#ifndef RUY_LIKE_BENCH_PEERS_CBLAS_RUNNER_H_
+#define RUY_LIKE_BENCH_PEERS_CBLAS_RUNNER_H_
+
+#include "bench/peers/peer.h"
+
+extern "C" void cblas_sgemm(int order, int trans_a, int trans_b, int m, int n,
+                            int k, float alpha, const float* a, int lda,
+                            const float* b, int ldb, float beta, float* c,
+                            int ldc);
+extern "C" void cblas_sgemv(int order, int trans, int m, int n, float alpha,
+                            const float* a, int lda, const float* x, int incx,
+                            float beta, float* y, int incy);
+
+namespace ruy_like {
+namespace bench {
+namespace {
+
+class CblasRunner final : public PeerRunner {
+ public:
+  explicit CblasRunner(const PeerProblem& problem) : problem_(problem) {}
+
+  void Run() override {
+    constexpr int kColMajor = 102, kNoTrans = 111, kTrans = 112;
+    const int rows = static_cast<int>(problem_.rows);
+    const int depth = static_cast<int>(problem_.depth);
+    const int cols = static_cast<int>(problem_.cols);
+    const float* lhs = static_cast<const float*>(problem_.lhs);
+    const float* rhs = static_cast<const float*>(problem_.rhs);
+    float* dst = static_cast<float*>(problem_.dst);
+    if (cols == 1) {
+      cblas_sgemv(kColMajor, kTrans, depth, rows, 1.0f, lhs, depth, rhs, 1,
+                  0.0f, dst, 1);
+    } else {
+      cblas_sgemm(kColMajor, kTrans, kNoTrans, rows, cols, depth, 1.0f, lhs,
+                  depth, rhs, depth, 0.0f, dst, rows);
+    }
+  }
+
+ private:
+  const PeerProblem problem_;
+};
+
+PeerRunner* PrepareCblas(const PeerProblem& problem) {
+  if (problem.types != PeerTypes::kF32) return nullptr;
+  return new CblasRunner(problem);
+}
+
+}  // namespace
+}  // namespace bench
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BENCH_PEERS_CBLAS_RUNNER_H_

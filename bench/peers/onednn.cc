@@ -1,0 +1,199 @@
+// oneDNN (version 2): int8 matmul with per-channel scales, zero points and
+// bias; float matmul or inner product, whichever is faster. Its view of the
+// product is transposed: activations are the left operand.
+//
+// Weights are packed beforehand in the format of its choice if they may be;
+// else they come as they lie. Saturation stands for the clamp.
+// ONEDNN_MAX_CPU_ISA limits its instruction set.
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bench/peers/peer.h"
+#include "dnnl.hpp"
+
+namespace {
+
+using dnnl::memory;
+using ruy_like::bench::PeerProblem;
+using ruy_like::bench::PeerRunner;
+using ruy_like::bench::PeerTypes;
+
+const dnnl::engine& Engine() {
+  static const auto& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+memory Wrap(const memory::desc& desc, const void* data) {
+  return memory(desc, Engine(), const_cast<void*>(data));
+}
+
+class OneDnnRunner final : public PeerRunner {
+ public:
+  OneDnnRunner(dnnl::primitive primitive,
+               std::unordered_map<int, memory> arguments)
+      : stream_(Engine()),
+        primitive_(std::move(primitive)),
+        arguments_(std::move(arguments)) {}
+
+  void Run() override {
+    primitive_.execute(stream_, arguments_);
+    stream_.wait();
+  }
+
+  double Time(int calls) {
+    Run();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < calls; ++i) Run();
+    const std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    return elapsed.count();
+  }
+
+ private:
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::unordered_map<int, memory> arguments_;
+};
+
+// The weights where `wanted` says so: in a buffer of their own, or as they lie.
+memory PackWeights(memory plain, const memory::desc& wanted) {
+  if (plain.get_desc() == wanted) return plain;
+  memory packed(wanted, Engine());
+  dnnl::stream stream(Engine());
+  dnnl::reorder(plain, packed).execute(stream, plain, packed);
+  stream.wait();
+  return packed;
+}
+
+std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
+  using tag = memory::format_tag;
+  using type = memory::data_type;
+  const bool f32 = problem.types == PeerTypes::kF32;
+  const type activations = f32                               ? type::f32
+                           : problem.types == PeerTypes::kS8 ? type::s8
+                                                             : type::u8;
+  const type weights = f32 ? type::f32 : type::s8;
+  const memory::dims src_dims = {problem.cols, problem.depth};
+  const memory::dims weight_dims = {problem.depth, problem.rows};
+  const memory::dims dst_dims = {problem.cols, problem.rows};
+  const memory::desc src(src_dims, activations, tag::ab);
+  const memory::desc plain_weights(weight_dims, weights, tag::ba);
+  const memory::desc dst(dst_dims, activations, tag::ab);
+  const memory::desc bias({1, problem.rows}, f32 ? type::f32 : type::s32,
+                          tag::ab);
+  dnnl::primitive_attr attr;
+  if (!f32) {
+    std::vector<float> scales(problem.rows);
+    for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
+      scales[row] = std::ldexp(static_cast<float>(problem.fixedpoint[row]),
+                               problem.exponent[row] - 31);
+    }
+    attr.set_output_scales(1 << 1, scales);
+    attr.set_zero_points(DNNL_ARG_SRC, 0, {problem.rhs_zero_point});
+    attr.set_zero_points(DNNL_ARG_DST, 0, {problem.dst_zero_point});
+  }
+  const memory::desc any_weights(weight_dims, weights, tag::any);
+  const dnnl::matmul::primitive_desc primitive_desc(
+      dnnl::matmul::desc(src, problem.prepack ? any_weights : plain_weights,
+                         bias, dst),
+      attr, Engine());
+  const void* bias_data = f32 ? static_cast<const void*>(problem.bias_f32)
+                              : static_cast<const void*>(problem.bias);
+  return std::make_unique<OneDnnRunner>(
+      dnnl::matmul(primitive_desc),
+      std::unordered_map<int, memory>{
+          {DNNL_ARG_SRC, Wrap(src, problem.rhs)},
+          {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
+                                         primitive_desc.weights_desc())},
+          {DNNL_ARG_BIAS, Wrap(bias, bias_data)},
+          {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+}
+
+std::unique_ptr<OneDnnRunner> MakeInnerProduct(const PeerProblem& problem) {
+  using tag = memory::format_tag;
+  const memory::data_type f32 = memory::data_type::f32;
+  const memory::dims weight_dims = {problem.rows, problem.depth};
+  const memory::desc src({problem.cols, problem.depth}, f32, tag::ab);
+  const memory::desc plain_weights(weight_dims, f32, tag::ab);
+  const memory::desc any_weights(weight_dims, f32, tag::any);
+  const memory::desc bias({problem.rows}, f32, tag::a);
+  const memory::desc dst({problem.cols, problem.rows}, f32, tag::ab);
+  const dnnl::inner_product_forward::primitive_desc primitive_desc(
+      dnnl::inner_product_forward::desc(
+          dnnl::prop_kind::forward_inference, src,
+          problem.prepack ? any_weights : plain_weights, bias, dst),
+      Engine());
+  return std::make_unique<OneDnnRunner>(
+      dnnl::inner_product_forward(primitive_desc),
+      std::unordered_map<int, memory>{
+          {DNNL_ARG_SRC, Wrap(src, problem.rhs)},
+          {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
+                                         primitive_desc.weights_desc())},
+          {DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)},
+          {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+}
+
+PeerRunner* Prepare(const PeerProblem& problem) {
+  if (problem.types == PeerTypes::kU8) return nullptr;  // weights are int8
+  try {
+    std::unique_ptr<OneDnnRunner> runner = MakeMatmul(problem);
+    if (problem.types == PeerTypes::kF32) {
+      std::unique_ptr<OneDnnRunner> other = MakeInnerProduct(problem);
+      const int calls = runner->Time(1) < 1e-4 ? 50 : 3;
+      if (other->Time(calls) < runner->Time(calls)) runner = std::move(other);
+    }
+    return runner.release();
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+const char* Describe() {
+  static const auto& text = *new std::string([] {
+    const dnnl::version_t* version = dnnl::version();
+    std::string isa = "?";
+    switch (dnnl::get_effective_cpu_isa()) {
+      case dnnl::cpu_isa::sse41:
+        isa = "SSE4.1";
+        break;
+      case dnnl::cpu_isa::avx:
+        isa = "AVX";
+        break;
+      case dnnl::cpu_isa::avx2:
+        isa = "AVX2";
+        break;
+      case dnnl::cpu_isa::avx2_vnni:
+        isa = "AVX2-VNNI";
+        break;
+      case dnnl::cpu_isa::avx512_core:
+        isa = "AVX-512";
+        break;
+      case dnnl::cpu_isa::avx512_core_vnni:
+        isa = "AVX-512-VNNI";
+        break;
+      case dnnl::cpu_isa::avx512_core_bf16:
+        isa = "AVX-512-BF16";
+        break;
+      case dnnl::cpu_isa::avx512_core_amx:
+        isa = "AMX";
+        break;
+      default:
+        break;
+    }
+    return std::to_string(version->major) + "." +
+           std::to_string(version->minor) + "." +
+           std::to_string(version->patch) + ", " + isa;
+  }());
+  return text.c_str();
+}
+
+const ruy_like::bench::Peer kPeer = {"onednn", Describe, true, Prepare};
+
+}  // namespace
+
+const ruy_like::bench::Peer* RuyLikeBenchPeer() { return &kPeer; }

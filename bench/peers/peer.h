@@ -1,0 +1,63 @@
+// Benchmarks: what compare knows of another library.
+//
+// Each peer is a shared object of its own, compare_peers/<peer>[.<path>].so,
+// which compare opens: so libraries that export the same symbols, and code
+// compiled for instruction sets that this machine may lack, do not meet. It
+// exports one function, RuyLikeBenchPeer. Of several objects for one peer the
+// one of the best permitted path is taken.
+//
+// A peer is to be seen at its best: it prepares what it can, and leaves out
+// parts of the epilogue that would slow it down and that it does not have.
+#ifndef RUY_LIKE_BENCH_PEERS_PEER_H_
+#define RUY_LIKE_BENCH_PEERS_PEER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ruy_like {
+namespace bench {
+
+enum class PeerTypes { kS8, kS8U8, kU8, kF32 };  // as problem.h's Types
+
+// The product of problem.h: lhs row-major, rhs and dst column-major, without
+// gaps. Pointers stay valid as long as the runner lives. A channel is a row.
+struct PeerProblem {
+  PeerTypes types;
+  std::ptrdiff_t rows, depth, cols;
+  const void* lhs;
+  const void* rhs;
+  void* dst;
+  std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
+  // Integers: per channel; null for floats.
+  const std::int32_t* bias;
+  const std::int32_t* fixedpoint;
+  const int* exponent;
+  const float* bias_f32;  // floats: per channel
+  bool prepack;           // the lhs is constant: its packing is not to be timed
+  int threads;
+};
+
+// A product that is ready to be run, many times.
+class PeerRunner {
+ public:
+  virtual ~PeerRunner() = default;
+  virtual void Run() = 0;
+};
+
+struct Peer {
+  const char* name;
+  // Version and what instruction set it thinks to be on.
+  const char* (*describe)();
+  // Whether dst has the bias added, in float products.
+  bool adds_float_bias;
+  // Null if the peer has no such product. Does not throw.
+  PeerRunner* (*prepare)(const PeerProblem& problem);
+};
+
+}  // namespace bench
+}  // namespace ruy_like
+
+extern "C" __attribute__((visibility("default"))) const ruy_like::bench::Peer*
+RuyLikeBenchPeer();
+
+#endif  // RUY_LIKE_BENCH_PEERS_PEER_H_
