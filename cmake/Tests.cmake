@@ -1,11 +1,13 @@
 # ruy_like_add_test(<name> <sources>... [LABELS <label>...] [LIBS <target>...])
 # adds a GoogleTest program and one CTest test that runs all of it.
 #
-# ruy_like_add_path_tests(<name> <sources>... [LABELS ...] [LIBS ...])
+# ruy_like_add_path_tests(<name> <sources>... [LABELS ...] [LIBS ...]
+#                         [EXCEPT <path>...])
 # adds a program whose suites are parametrized by path (test/test_main.cc), and
 # one CTest test for each path of paths.inc, <name>.<path>, which CTest shows as
 # skipped where the machine lacks the path; and <name>.rest for what belongs to
 # no path. The tests of a path carry its name as a label: `ctest -L '^avx2$'`.
+# EXCEPT names the paths that the program has nothing to test of.
 #
 # Labels: "slow" for what takes more than some ten seconds, "concurrency" for
 # what ThreadSanitizer should see. CI selects by them.
@@ -14,7 +16,7 @@ include(${PROJECT_SOURCE_DIR}/third_party/googletest.cmake)
 add_custom_target(ruy_like_tests)
 
 function(_ruy_like_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;LIBS;EXCEPT")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}
     PRIVATE ruy_like_test_main ruy_like_internal GTest::gmock GTest::gtest
@@ -24,6 +26,7 @@ function(_ruy_like_test_program name)
   ruy_like_set_warnings(${name})
   add_dependencies(ruy_like_tests ${name})
   set(labels "${arg_LABELS}" PARENT_SCOPE)
+  set(except "${arg_EXCEPT}" PARENT_SCOPE)
 endfunction()
 
 function(ruy_like_add_test name)
@@ -34,7 +37,9 @@ endfunction()
 
 function(ruy_like_add_path_tests name)
   _ruy_like_test_program(${name} ${ARGN})
-  foreach(path IN LISTS RUY_LIKE_PATHS ITEMS rest)
+  set(paths ${RUY_LIKE_PATHS} rest)
+  list(REMOVE_ITEM paths ${except})
+  foreach(path IN LISTS paths)
     add_test(NAME ${name}.${path} COMMAND ${name} --path=${path})
     set_tests_properties(${name}.${path} PROPERTIES
       LABELS "${path};${labels}" SKIP_RETURN_CODE 77 TIMEOUT 600)
