@@ -13,6 +13,9 @@ constexpr EnvVarInfo kEnvVars[] = {
      "the machine has"},
     {EnvVar::kRequirePaths, "RUY_LIKE_REQUIRE_PATHS",
      "tests only: paths whose absence is a failure, not a skip; default: none"},
+    {EnvVar::kRuyPaths, "RUY_PATHS",
+     "drop-in for ruy only: paths that may be used, as ruy's bits in "
+     "hexadecimal; default: all that the machine has"},
 };
 
 }  // namespace

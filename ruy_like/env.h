@@ -7,11 +7,14 @@
 
 #include <string>
 
+#include "ruy_like/export.h"
+
 namespace ruy_like {
 
 enum class EnvVar {
   kPaths,         // RUY_LIKE_PATHS
   kRequirePaths,  // RUY_LIKE_REQUIRE_PATHS
+  kRuyPaths,      // RUY_PATHS, for the drop-in for ruy
 };
 
 struct EnvVarInfo {
@@ -25,7 +28,7 @@ const EnvVarInfo* EnvVars(int* count);
 
 // The variable's value, read anew at every call; empty if it is not set. Safe
 // from any thread as long as no thread changes the environment.
-std::string GetEnv(EnvVar var);
+RUY_LIKE_EXPORT std::string GetEnv(EnvVar var);
 
 }  // namespace ruy_like
 

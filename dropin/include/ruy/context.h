@@ -1,0 +1,61 @@
+// Drop-in for ruy: Context, what calls of Mul share.
+#ifndef RUY_LIKE_DROPIN_RUY_CONTEXT_H_
+#define RUY_LIKE_DROPIN_RUY_CONTEXT_H_
+
+#include <memory>
+
+#include "ruy/path.h"
+#include "ruy/performance_advisory.h"
+#include "ruy/strategy_controls.h"
+#include "ruy/tune.h"
+
+namespace ruy {
+
+class Ctx;
+class ThreadPool;
+
+// Not for use by several threads at once, as in ruy.
+class Context final {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  // The path of the last product; kNone before the first.
+  Path last_used_path() const;
+
+  // Kept, without effect.
+  Tuning explicit_tuning() const;
+  void set_explicit_tuning(Tuning value);
+
+  const ThreadPool& thread_pool() const;
+  ThreadPool* mutable_thread_pool();
+
+  // Threads that Mul may use, the caller included; 1 by default.
+  int max_num_threads() const;
+  void set_max_num_threads(int value);
+  NumThreadsStrategy num_threads_strategy() const;
+  void set_num_threads_strategy(NumThreadsStrategy value);
+
+  // Whether the last product had cause for such advice: never.
+  bool performance_advisory(PerformanceAdvisory advisory) const;
+
+  // To be called before the data of a cached operand changes or goes away.
+  void ClearPrepackedCache();
+
+  // The paths that Mul may use. kStandardCpp is always among them, those that
+  // the machine lacks never; kNone means all again.
+  Path get_runtime_enabled_paths();
+  void set_runtime_enabled_paths(Path paths);
+
+ private:
+  friend const Ctx* get_ctx(const Context* context);
+  friend Ctx* get_ctx(Context* context);
+
+  const std::unique_ptr<Ctx> ctx_;
+};
+
+}  // namespace ruy
+
+#endif  // RUY_LIKE_DROPIN_RUY_CONTEXT_H_

@@ -1,0 +1,15 @@
+// Drop-in for ruy: get_ctx, from a Context to what is inside.
+#ifndef RUY_LIKE_DROPIN_RUY_CONTEXT_GET_CTX_H_
+#define RUY_LIKE_DROPIN_RUY_CONTEXT_GET_CTX_H_
+
+#include "ruy/context.h"
+#include "ruy/ctx.h"
+
+namespace ruy {
+
+const Ctx* get_ctx(const Context* context);
+Ctx* get_ctx(Context* context);
+
+}  // namespace ruy
+
+#endif  // RUY_LIKE_DROPIN_RUY_CONTEXT_GET_CTX_H_

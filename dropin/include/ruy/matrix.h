@@ -1,0 +1,106 @@
+// Drop-in for ruy: Matrix and Layout, with sizes in int.
+//
+// Views over ruy_like's; Mul checks them, nothing here does.
+#ifndef RUY_LIKE_DROPIN_RUY_MATRIX_H_
+#define RUY_LIKE_DROPIN_RUY_MATRIX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <ostream>
+
+#include "ruy/check_macros.h"
+#include "ruy_like/matrix.h"
+
+namespace ruy {
+
+using CachePolicy = ruy_like::CachePolicy;
+using Order = ruy_like::Order;
+
+// Shape and memory layout; counts of elements.
+class Layout final {
+ public:
+  int rows() const { return rows_; }
+  int cols() const { return cols_; }
+  int stride() const { return stride_; }
+  Order order() const { return order_; }
+  void set_rows(int value) { rows_ = value; }
+  void set_cols(int value) { cols_ = value; }
+  void set_stride(int value) { stride_ = value; }
+  void set_order(Order value) { order_ = value; }
+
+ private:
+  int rows_ = 0;
+  int cols_ = 0;
+  int stride_ = 0;
+  Order order_ = Order::kColMajor;
+};
+
+inline void MakeSimpleLayout(int rows, int cols, Order order, Layout* layout) {
+  layout->set_rows(rows);
+  layout->set_cols(cols);
+  layout->set_order(order);
+  layout->set_stride(order == Order::kColMajor ? rows : cols);
+}
+
+// A view of a caller-owned buffer; see ruy_like::Matrix.
+template <typename Scalar>
+class Matrix final {
+ public:
+  Scalar* data() { return matrix_.data(); }
+  const Scalar* data() const { return matrix_.data(); }
+  void set_data(Scalar* data) { matrix_.set_data(data); }
+  void set_data(const Scalar* data) { matrix_.set_data(data); }
+  void set_data(std::nullptr_t) { matrix_.set_data(nullptr); }
+
+  const Layout& layout() const { return layout_; }
+  Layout* mutable_layout() { return &layout_; }
+
+  Scalar zero_point() const { return matrix_.zero_point(); }
+  void set_zero_point(Scalar value) { matrix_.set_zero_point(value); }
+  CachePolicy cache_policy() const { return matrix_.cache_policy(); }
+  void set_cache_policy(CachePolicy value) { matrix_.set_cache_policy(value); }
+
+  // Not in ruy: the same view for ruy_like's own functions.
+  ruy_like::Matrix<Scalar> ToRuyLike() const {
+    ruy_like::Matrix<Scalar> result = matrix_;
+    result.mutable_layout()->set_rows(layout_.rows());
+    result.mutable_layout()->set_cols(layout_.cols());
+    result.mutable_layout()->set_stride(layout_.stride());
+    result.mutable_layout()->set_order(layout_.order());
+    return result;
+  }
+
+ private:
+  ruy_like::Matrix<Scalar> matrix_;  // but for its layout
+  Layout layout_;
+};
+
+// Offset in elements, as an int like the layout's numbers: in ruy's interface
+// a matrix with more than 2^31 elements has no such offsets.
+inline int Offset(const Layout& layout, int row, int col) {
+  return layout.order() == Order::kColMajor ? row + col * layout.stride()
+                                            : row * layout.stride() + col;
+}
+
+template <typename Scalar>
+const Scalar* ElementPtr(const Matrix<Scalar>& matrix, int row, int col) {
+  return matrix.data() + Offset(matrix.layout(), row, col);
+}
+template <typename Scalar>
+Scalar* ElementPtr(Matrix<Scalar>* matrix, int row, int col) {
+  return matrix->data() + Offset(matrix->layout(), row, col);
+}
+template <typename Scalar>
+Scalar Element(const Matrix<Scalar>& matrix, int row, int col) {
+  return *ElementPtr(matrix, row, col);
+}
+
+// One line per row, each element followed by a space.
+template <typename Scalar>
+std::ostream& operator<<(std::ostream& stream, const Matrix<Scalar>& matrix) {
+  return stream << matrix.ToRuyLike();
+}
+
+}  // namespace ruy
+
+#endif  // RUY_LIKE_DROPIN_RUY_MATRIX_H_

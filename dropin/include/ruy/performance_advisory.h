@@ -1,0 +1,26 @@
+// Drop-in for ruy: PerformanceAdvisory, hints of Context::performance_advisory.
+#ifndef RUY_LIKE_DROPIN_RUY_PERFORMANCE_ADVISORY_H_
+#define RUY_LIKE_DROPIN_RUY_PERFORMANCE_ADVISORY_H_
+
+namespace ruy {
+
+enum class PerformanceAdvisory {
+  kNone = 0,
+  // That per-channel arrays had to be copied; ruy_like never does that.
+  kReallocatedPerChannelBuffer = 1,
+};
+
+constexpr PerformanceAdvisory operator|(PerformanceAdvisory a,
+                                        PerformanceAdvisory b) {
+  return static_cast<PerformanceAdvisory>(static_cast<int>(a) |
+                                          static_cast<int>(b));
+}
+constexpr PerformanceAdvisory operator&(PerformanceAdvisory a,
+                                        PerformanceAdvisory b) {
+  return static_cast<PerformanceAdvisory>(static_cast<int>(a) &
+                                          static_cast<int>(b));
+}
+
+}  // namespace ruy
+
+#endif  // RUY_LIKE_DROPIN_RUY_PERFORMANCE_ADVISORY_H_

@@ -1,0 +1,20 @@
+// Drop-in for ruy: aligned memory.
+#ifndef RUY_LIKE_DROPIN_RUY_SYSTEM_ALIGNED_ALLOC_H_
+#define RUY_LIKE_DROPIN_RUY_SYSTEM_ALIGNED_ALLOC_H_
+
+#include <cstddef>
+
+namespace ruy {
+namespace detail {
+
+constexpr std::ptrdiff_t kMinimumBlockAlignment = 64;  // bytes
+
+// `num_bytes` of memory aligned to kMinimumBlockAlignment, to be freed with
+// SystemAlignedFree; null if there is no such memory.
+void* SystemAlignedAlloc(std::ptrdiff_t num_bytes);
+void SystemAlignedFree(void* ptr);
+
+}  // namespace detail
+}  // namespace ruy
+
+#endif  // RUY_LIKE_DROPIN_RUY_SYSTEM_ALIGNED_ALLOC_H_

@@ -1,0 +1,219 @@
+// Tests ruy::Context, get_ctx and ruy::Mul<Path>.
+#include "ruy/context.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "random_values.h"
+#include "ruy/context_get_ctx.h"
+#include "ruy/ctx.h"
+#include "ruy/path.h"
+#include "ruy/performance_advisory.h"
+#include "ruy/prepacked_cache.h"
+#include "ruy/ruy.h"
+#include "ruy/strategy_controls.h"
+#include "ruy/thread_pool.h"
+#include "ruy/tune.h"
+
+namespace {
+
+// An int8 product for trying a Context; its results are in `dst_data`.
+struct Product {
+  static constexpr int kSize = 160;
+  Product() {
+    for (auto* matrix : {&lhs, &rhs}) {
+      ruy::MakeSimpleLayout(
+          kSize, kSize,
+          matrix == &lhs ? ruy::Order::kRowMajor : ruy::Order::kColMajor,
+          matrix->mutable_layout());
+    }
+    ruy::MakeSimpleLayout(kSize, kSize, ruy::Order::kColMajor,
+                          dst.mutable_layout());
+    lhs.set_data(lhs_data.data());
+    rhs.set_data(rhs_data.data());
+    dst.set_data(dst_data.data());
+  }
+  void Run(ruy::Context* context) {
+    ruy::Mul(lhs, rhs, mul_params, context, &dst);
+  }
+  template <ruy::Path kPaths>
+  void Run(ruy::Context* context) {
+    ruy::Mul<kPaths>(lhs, rhs, mul_params, context, &dst);
+  }
+
+  std::vector<std::int8_t> lhs_data =
+      dropin_test::RandomValues<std::int8_t>(kSize * kSize, 1);
+  std::vector<std::int8_t> rhs_data =
+      dropin_test::RandomValues<std::int8_t>(kSize * kSize, 2);
+  std::vector<std::int32_t> dst_data = std::vector<std::int32_t>(kSize * kSize);
+  ruy::Matrix<std::int8_t> lhs, rhs;
+  ruy::Matrix<std::int32_t> dst;
+  ruy::MulParams<std::int32_t, std::int32_t> mul_params;
+};
+
+TEST(ContextTest, DefaultsAndSetters) {
+  ruy::Context context;
+  EXPECT_EQ(context.last_used_path(), ruy::Path::kNone);
+  EXPECT_EQ(context.explicit_tuning(), ruy::Tuning::kAuto);
+  EXPECT_EQ(&context.thread_pool(), context.mutable_thread_pool());
+  EXPECT_NE(context.mutable_thread_pool(), nullptr);
+  EXPECT_EQ(context.max_num_threads(), 1);
+  EXPECT_EQ(context.num_threads_strategy(), ruy::NumThreadsStrategy::kDefault);
+  EXPECT_FALSE(context.performance_advisory(
+      ruy::PerformanceAdvisory::kReallocatedPerChannelBuffer));
+
+  context.set_explicit_tuning(ruy::Tuning::kGeneric);
+  context.set_max_num_threads(2);
+  context.set_num_threads_strategy(
+      ruy::NumThreadsStrategy::kForceMaxNumThreads);
+  EXPECT_EQ(context.explicit_tuning(), ruy::Tuning::kGeneric);
+  EXPECT_EQ(context.max_num_threads(), 2);
+  EXPECT_EQ(context.num_threads_strategy(),
+            ruy::NumThreadsStrategy::kForceMaxNumThreads);
+
+  Product().Run(&context);
+  EXPECT_EQ(ruy::get_ctx(&context)->ruy_like_context()->last_used_num_threads(),
+            2);
+  EXPECT_NE(context.last_used_path(), ruy::Path::kNone);
+  EXPECT_FALSE(context.performance_advisory(
+      ruy::PerformanceAdvisory::kReallocatedPerChannelBuffer));
+}
+
+TEST(ContextTest, CtxIsTheSameContext) {
+  ruy::Context context;
+  context.set_max_num_threads(3);
+  ruy::Ctx* const ctx = ruy::get_ctx(&context);
+  EXPECT_EQ(ctx->max_num_threads(), 3);
+  ctx->set_max_num_threads(1);
+  EXPECT_EQ(context.max_num_threads(), 1);
+  EXPECT_EQ(ctx->mutable_thread_pool(), context.mutable_thread_pool());
+  const ruy::Context& const_context = context;
+  EXPECT_EQ(ruy::get_ctx(&const_context), ctx);
+  EXPECT_EQ(ctx->last_used_path(), ruy::Path::kNone);
+}
+
+TEST(ContextTest, PrepackedCache) {
+  ruy::Context context;
+  // A path that packs.
+  context.set_runtime_enabled_paths(ruy::Path::kStandardCpp);
+  const ruy::PrepackedCache* const cache =
+      ruy::get_ctx(&context)->GetPrepackedCache();
+  Product product;
+  product.Run(&context);
+  EXPECT_EQ(cache->BuffersBytes(), 0);
+  product.lhs.set_cache_policy(ruy::CachePolicy::kAlwaysCache);
+  product.Run(&context);
+  const std::ptrdiff_t bytes = cache->BuffersBytes();
+  EXPECT_GE(bytes, Product::kSize * Product::kSize);
+  product.Run(&context);
+  EXPECT_EQ(cache->BuffersBytes(), bytes);
+  context.ClearPrepackedCache();
+  EXPECT_EQ(cache->BuffersBytes(), 0);
+  EXPECT_EQ(
+      ruy::get_ctx(&context)->ruy_like_context()->prepacked_cache_limit_bytes(),
+      std::size_t{ruy::PrepackedCache::kDefaultMaxBuffersBytes});
+}
+
+// Goes through the paths in the way of a program that tests all of them.
+TEST(PathTest, EachEnabledPathIsTakenAndGivesTheSame) {
+  ruy::Context context;
+  const ruy::Path enabled = context.get_runtime_enabled_paths();
+  EXPECT_FALSE(Disjoint(enabled, ruy::Path::kStandardCpp));
+  Product product;
+  product.Run(&context);
+  EXPECT_EQ(context.last_used_path(), GetMostSignificantPath(enabled));
+  const std::vector<std::int32_t> expected = product.dst_data;
+  for (int bit = 0; bit < 8; ++bit) {
+    const auto path = static_cast<ruy::Path>(1 << bit);
+    if ((path & enabled) == ruy::Path::kNone) continue;
+    context.set_runtime_enabled_paths(path);
+    EXPECT_EQ(context.get_runtime_enabled_paths(),
+              path | ruy::Path::kStandardCpp);
+    product.dst_data.assign(expected.size(), 0);
+    product.Run(&context);
+    EXPECT_EQ(product.dst_data, expected);
+    EXPECT_EQ(context.last_used_path(),
+              Disjoint(path, ruy::kNonArchPathsIncludingInternalVariants)
+                  ? path
+                  : ruy::Path::kStandardCpp);
+  }
+  context.set_runtime_enabled_paths(ruy::Path::kNone);
+  EXPECT_EQ(context.get_runtime_enabled_paths(), enabled);
+  product.Run(&context);
+  EXPECT_EQ(context.last_used_path(), GetMostSignificantPath(enabled));
+}
+
+TEST(PathTest, MulOfPathsTakesOneOfThem) {
+  ruy::Context context;
+  const ruy::Path best =
+      GetMostSignificantPath(context.get_runtime_enabled_paths());
+  Product product;
+  product.Run<ruy::kAllPaths>(&context);
+  EXPECT_EQ(context.last_used_path(), best);
+  product.Run<ruy::Path::kStandardCpp>(&context);
+  EXPECT_EQ(context.last_used_path(), ruy::Path::kStandardCpp);
+  // That was for the one product.
+  product.Run(&context);
+  EXPECT_EQ(context.last_used_path(), best);
+#if RUY_PLATFORM_X86
+  product.Run<ruy::Path::kStandardCpp | ruy::Path::kAvx2Fma>(&context);
+  EXPECT_EQ(context.last_used_path(),
+            Disjoint(context.get_runtime_enabled_paths(), ruy::Path::kAvx2Fma)
+                ? ruy::Path::kStandardCpp
+                : ruy::Path::kAvx2Fma);
+#endif
+}
+
+class RuyPathsTest : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv("RUY_PATHS"); }
+
+  static ruy::Path PathsWith(const char* value) {
+    setenv("RUY_PATHS", value, 1);
+    ruy::Context context;
+    return context.get_runtime_enabled_paths();
+  }
+};
+
+TEST_F(RuyPathsTest, NarrowsTheDefault) {
+  const ruy::Path detected = ruy::Context().get_runtime_enabled_paths();
+  EXPECT_EQ(PathsWith("1"), ruy::Path::kStandardCpp);
+  EXPECT_EQ(PathsWith("0x1"), ruy::Path::kStandardCpp);
+  EXPECT_EQ(PathsWith("21"), (static_cast<ruy::Path>(0x21) & detected));
+  EXPECT_EQ(PathsWith("ff"), detected);
+  EXPECT_EQ(PathsWith("0"), detected);
+  EXPECT_EQ(PathsWith(""), detected);
+}
+
+TEST_F(RuyPathsTest, HoldsForMul) {
+  setenv("RUY_PATHS", "1", 1);
+  ruy::Context context;
+  Product product;
+  product.Run(&context);
+  EXPECT_EQ(context.last_used_path(), ruy::Path::kStandardCpp);
+  // What is set explicitly goes before it, until it is taken back.
+  context.set_runtime_enabled_paths(ruy::kAllPaths);
+  const ruy::Path all = context.get_runtime_enabled_paths();
+  product.Run(&context);
+  EXPECT_EQ(context.last_used_path(), GetMostSignificantPath(all));
+  context.set_runtime_enabled_paths(ruy::Path::kNone);
+  EXPECT_EQ(context.get_runtime_enabled_paths(), ruy::Path::kStandardCpp);
+}
+
+TEST_F(RuyPathsTest, BadValueWarnsAndIsPassedOver) {
+  const ruy::Path detected = ruy::Context().get_runtime_enabled_paths();
+  for (const char* value : {"avx2", "0x21,", "100"}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(PathsWith(value), detected);
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_NE(text.find("RUY_PATHS: '" + std::string(value) + "'"),
+              std::string::npos)
+        << text;
+  }
+}
+
+}  // namespace
