@@ -18,6 +18,8 @@
 namespace ruy_like {
 namespace {
 
+using kernels::Family;
+
 // One below, at and one above the multiples of tile sizes, and small ones.
 constexpr std::ptrdiff_t kEdges[] = {1,  2,  3,  5,  7,  8,  9,  15,
                                      16, 17, 31, 32, 33, 47, 48, 49,
@@ -45,16 +47,16 @@ void SetZeroPoints(MulProblem* problem) {
   }
 }
 
-kernels::Family FamilyOf(const Types& types) {
+Family FamilyOf(const Types& types) {
   if (types.accum == Scalar::kI32) {
-    return types.lhs == Scalar::kI16   ? kernels::Family::k16x8
-           : types.rhs == Scalar::kI16 ? kernels::Family::k8x16
-                                       : kernels::Family::k8x8;
+    return types.lhs == Scalar::kI16   ? Family::k16x8
+           : types.rhs == Scalar::kI16 ? Family::k8x16
+                                       : Family::k8x8;
   }
   return types.lhs == Scalar::kF32 && types.rhs == Scalar::kF32 &&
                  types.accum == Scalar::kF32 && types.dst == Scalar::kF32
-             ? kernels::Family::kF32
-             : kernels::Family::kF64;
+             ? Family::kF32
+             : Family::kF64;
 }
 
 class MulTest : public PathTest {};
@@ -114,7 +116,7 @@ TEST_P(MulTest, EveryDepth) {
 TEST_P(MulTest, NarrowProducts) {
   for (const Types& types : AllTypes()) {
     for (int orders = 0; orders < 8; ++orders) {
-      for (std::ptrdiff_t narrow = 1; narrow <= 5; ++narrow) {
+      for (const std::ptrdiff_t narrow : {1, 2, 5}) {
         for (const std::ptrdiff_t depth : {63, 300}) {
           for (const bool narrow_rows : {false, true}) {
             const std::ptrdiff_t wide = depth == 63 ? 200 : 7;
@@ -125,6 +127,26 @@ TEST_P(MulTest, NarrowProducts) {
             p.lhs.gap = narrow % 3;
             ASSERT_TRUE(CheckProblem(p, &context_));
           }
+        }
+      }
+    }
+  }
+}
+
+// To beyond the width up to which narrow kernels serve.
+TEST_P(MulTest, EveryNarrowWidth) {
+  for (const Types& types : AllTypes()) {
+    if (types.dst != Scalar::kI32 && FamilyOf(types) != Family::kF32) continue;
+    for (std::ptrdiff_t narrow = 1; narrow <= 18; ++narrow) {
+      for (const std::ptrdiff_t depth : {1, 15, 16, 33, 130}) {
+        for (int orders = 0; orders < 8; ++orders) {
+          const bool narrow_rows = (narrow + depth) % 2 == 0;
+          const std::ptrdiff_t wide = 19 + depth % 16;
+          MulProblem p = MakeProblem(types, narrow_rows ? narrow : wide, depth,
+                                     narrow_rows ? wide : narrow);
+          SetOrders(orders, &p);
+          if (narrow % 3 == 0) SetZeroPoints(&p);
+          ASSERT_TRUE(CheckProblem(p, &context_));
         }
       }
     }
@@ -244,10 +266,10 @@ TEST_P(MulTest, RunsThePathsOwnKernels) {
   for (const Types& types : AllTypes()) {
     MulProblem p = MakeProblem(types, 40, 40, 40);
     ASSERT_TRUE(CheckProblem(p, &context_));
-    const kernels::Family family = FamilyOf(types);
+    const Family family = FamilyOf(types);
     // Doubles are for the portable path alone.
     EXPECT_EQ(context_.last_used_path(),
-              family == kernels::Family::kF64 ? Path::kPortable : GetParam())
+              family == Family::kF64 ? Path::kPortable : GetParam())
         << TypesName(p);
     const std::string kernel = context_.last_used_kernel();
     bool has_some = false, is_own = false;

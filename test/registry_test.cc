@@ -275,6 +275,46 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
   });
 }
 
+// Up to 16 columns (rows) the other side is read in place if it can be, and is
+// on the left; the pack routine gives the narrow side the other signedness.
+TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
+  KernelQuery cached = MakeQuery(kI8, kI8, 1000, 500, 4);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 1),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kU8, kI8, 1000, 500, 1),
+       "Avx512Vnni_U8InPlaceS8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 16),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 17),
+       "Avx512Vnni_S8U8_48x8x4", false},
+      // Narrow on the left: swapped, for either order of dst.
+      {"avx512vnni", MakeQuery(kI8, kI8, 4, 500, 1000),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", true},
+      {"avx512vnni", MakeQuery(kI8, kU8, 4, 500, 1000, kRow, kCol, kRow),
+       "Avx512Vnni_U8InPlaceS8_16x16x16", true},
+      // Not contiguous along depth, or packed already.
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 4, kCol),
+       "Avx512Vnni_S8U8_48x8x4", false},
+      {"avx512vnni", cached, "Avx512Vnni_S8U8_48x8x4", false},
+      {"avx512vnni", MakeQuery(kI8, kI16, 1000, 500, 2),
+       "Avx512Vnni_S8InPlaceS16_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI16, kI8, 1000, 500, 2),
+       "Avx512Vnni_S16InPlaceS16_16x16x16", false},
+      {"avx512vnni", MakeQuery(kF32, kF32, 1000, 500, 1),
+       "Avx512_F32InPlaceF32_16x16x1", false},
+      {"avx2", MakeQuery(kI8, kI8, 1000, 500, 1), "Avx2_S8InPlaceS16_16x16x16",
+       false},
+      {"avx2", MakeQuery(kF32, kF32, 1, 500, 1000),
+       "Avx2_F32InPlaceF32_16x18x1", true},
+      {"avxvnni", MakeQuery(kI8, kI8, 1000, 500, 1),
+       "AvxVnni_S8InPlaceU8_16x16x16", false},
+      {"portable", MakeQuery(kI8, kI8, 1000, 500, 1), "Portable_S8S8_4x4x1",
+       false},
+  });
+}
+
 // ## Properties of every choice
 
 // All that a query can differ in, over a few sizes.
