@@ -192,7 +192,7 @@ BlockMapParams Product::BlockParams() const {
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;
   params.l3_bytes = caches.l3_bytes / caches.l3_sharing_cores;
-  params.macs_per_ns = 0;
+  params.macs_per_ns = kernel_.macs_per_ns;
   return params;
 }
 

@@ -162,6 +162,9 @@ struct Kernel {
   // Applies only to problems of at most this many columns; 0: no limit. Of a
   // path's kernels for a family the first one that applies is taken.
   int max_cols;
+  // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
+  // or 3: what the middle-end weighs threads and block sizes against.
+  int macs_per_ns;
   // Each packs its side from any source element type of the family and from
   // both orders. Null for a side that is read in place.
   PackFn* pack_lhs;

@@ -16,6 +16,10 @@ namespace {
 // Columns of the widest product that counts as narrow.
 constexpr int kMaxNarrowCols = 16;
 
+// Kernel::macs_per_ns for an operand of bytes: reading them at 50 GB/s bounds
+// the single column.
+constexpr int kNarrowMacsPerNs = 50;
+
 }  // namespace
 }  // namespace kernels
 }  // namespace ruy_like

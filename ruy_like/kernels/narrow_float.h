@@ -162,6 +162,7 @@ struct NarrowFloatKernel {
             /*tile_rows=*/16,
             /*tile_cols=*/kMaxPanels * kRhsWidth,
             /*max_cols=*/kMaxNarrowCols,
+            kNarrowMacsPerNs / static_cast<int>(sizeof(float)),
             /*pack_lhs=*/nullptr,
             pack_rhs,
             Run};

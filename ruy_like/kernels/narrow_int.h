@@ -286,6 +286,7 @@ struct NarrowIntKernel {
             /*tile_rows=*/kCollectedRows,
             /*tile_cols=*/kMaxNarrowCols,
             /*max_cols=*/kMaxNarrowCols,
+            kNarrowMacsPerNs,
             /*pack_lhs=*/nullptr,
             pack_rhs,
             Run};

@@ -186,22 +186,28 @@ constexpr PanelFormat Panel(Scalar scalar) {
           /*depth_multiple=*/1};
 }
 
+// Without instructions of its own to count on.
+constexpr int kMacsPerNs = 10;
+
 constexpr Kernel kKernels[] = {
     {"Portable_S8S8_4x4x1", Family::k8x8, Panel(Scalar::kI8),
-     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, PackPortable_8_S8_4x1,
-     PackPortable_8_S8_4x1, Run<int8_t, int8_t, uint32_t>},
+     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, kMacsPerNs,
+     PackPortable_8_S8_4x1, PackPortable_8_S8_4x1,
+     Run<int8_t, int8_t, uint32_t>},
     {"Portable_S8S16_4x4x1", Family::k8x16, Panel(Scalar::kI8),
-     Panel(Scalar::kI16), kTile, kTile, /*max_cols=*/0, PackPortable_8_S8_4x1,
-     PackPortable_16_S16_4x1, Run<int8_t, int16_t, uint32_t>},
+     Panel(Scalar::kI16), kTile, kTile, /*max_cols=*/0, kMacsPerNs,
+     PackPortable_8_S8_4x1, PackPortable_16_S16_4x1,
+     Run<int8_t, int16_t, uint32_t>},
     {"Portable_S16S8_4x4x1", Family::k16x8, Panel(Scalar::kI16),
-     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, PackPortable_16_S16_4x1,
-     PackPortable_8_S8_4x1, Run<int16_t, int8_t, uint32_t>},
+     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, kMacsPerNs,
+     PackPortable_16_S16_4x1, PackPortable_8_S8_4x1,
+     Run<int16_t, int8_t, uint32_t>},
     {"Portable_F32F32_4x4x1", Family::kF32, Panel(Scalar::kF32),
-     Panel(Scalar::kF32), kTile, kTile, /*max_cols=*/0,
+     Panel(Scalar::kF32), kTile, kTile, /*max_cols=*/0, kMacsPerNs,
      PackPortable_F32_F32_4x1, PackPortable_F32_F32_4x1,
      Run<float, float, float>},
     {"Portable_F64F64_4x4x1", Family::kF64, Panel(Scalar::kF64),
-     Panel(Scalar::kF64), kTile, kTile, /*max_cols=*/0,
+     Panel(Scalar::kF64), kTile, kTile, /*max_cols=*/0, kMacsPerNs,
      PackPortable_F64_F64_4x1, PackPortable_F64_F64_4x1,
      Run<double, double, double>},
 };
