@@ -178,22 +178,33 @@ void Run(Setup* setup, benchmark::State* state) {
   // Brings caches and workers back to where they were.
   if (narrow) (void)TimeBatch(setup, &seconds);
   Samples samples;
-  double since_probe = kProbeEverySeconds;
-  double peak = 0;
-  while (state->KeepRunningBatch(setup->batch)) {
-    if (probe != nullptr && since_probe >= kProbeEverySeconds) {
-      peak = RateOf(MeasurePeak(*probe, which.threads, pool, kProbeSeconds, 1),
-                    which.threads);
-      samples.peak.push_back(peak);
-      since_probe = 0;
+  std::size_t shared = 0;  // samples that have their share already
+  double since_probe = 0, last_peak = 0;
+  const auto probe_peak = [&] {
+    if (probe == nullptr) return;
+    const double peak =
+        RateOf(MeasurePeak(*probe, which.threads, pool, kProbeSeconds, 1),
+               which.threads);
+    samples.peak.push_back(peak);
+    for (; shared < samples.time.size(); ++shared) {
+      // The better of the peaks before and after: one of them may have been
+      // disturbed where the calls were not.
+      samples.share.push_back(ops / samples.time[shared] /
+                              std::max(peak, last_peak));
     }
+    last_peak = peak;
+    since_probe = 0;
+  };
+  probe_peak();
+  while (state->KeepRunningBatch(setup->batch)) {
     (void)TimeBatch(setup, &seconds);
     state->SetIterationTime(seconds.wall);
+    samples.time.push_back(TimeOf(seconds, which.threads) /
+                           static_cast<double>(setup->batch));
     since_probe += seconds.wall;
-    const double calls = static_cast<double>(setup->batch);
-    samples.time.push_back(TimeOf(seconds, which.threads) / calls);
-    if (peak > 0) samples.share.push_back(ops / samples.time.back() / peak);
+    if (since_probe >= kProbeEverySeconds) probe_peak();
   }
+  probe_peak();
   if (narrow) read_rate = std::max(read_rate, ProbeRead(setup));
   SetCounters(*setup, samples, read_rate, state);
   state->SetLabel(setup->context.last_used_kernel());
