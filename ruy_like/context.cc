@@ -1,22 +1,39 @@
 #include "ruy_like/context.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "ruy_like/context_impl.h"
+#include "ruy_like/parallel.h"
 
 namespace ruy_like {
 
-Context::Context() : impl_(std::make_unique<ContextImpl>()) {}
+Context::Context() : Context(nullptr) {}
+Context::Context(std::shared_ptr<ThreadPool> pool)
+    : impl_(std::make_unique<ContextImpl>(
+          pool != nullptr ? std::move(pool) : std::make_shared<ThreadPool>())) {
+}
 Context::~Context() = default;
 
 int Context::max_num_threads() const {
   MutexLock lock(&impl_->mutex);
-  return impl_->max_num_threads;
+  return MaxThreads(*impl_, 0);
 }
 
 void Context::set_max_num_threads(int value) {
   MutexLock lock(&impl_->mutex);
   impl_->max_num_threads = std::max(value, 1);
+}
+
+Executor* Context::executor() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->executor;
+}
+
+void Context::set_executor(Executor* executor) {
+  MutexLock lock(&impl_->mutex);
+  impl_->executor = executor;
 }
 
 NumThreadsStrategy Context::num_threads_strategy() const {
@@ -76,6 +93,6 @@ void Context::ClearPrepackedCache() {
   impl_->prepacked_cache.Clear();
 }
 
-ThreadPool* Context::mutable_thread_pool() { return &impl_->thread_pool; }
+ThreadPool* Context::mutable_thread_pool() { return impl_->thread_pool.get(); }
 
 }  // namespace ruy_like

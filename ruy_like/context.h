@@ -13,6 +13,7 @@
 
 namespace ruy_like {
 
+class Executor;
 class ThreadPool;
 struct ContextImpl;
 
@@ -28,15 +29,24 @@ enum class NumThreadsStrategy {
 class RUY_LIKE_EXPORT Context final {
  public:
   Context();
+  // Runs on the workers of `pool`, which other Contexts may share: products
+  // that want workers then take turns at them. Null: on workers of its own.
+  explicit Context(std::shared_ptr<ThreadPool> pool);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Threads that one Mul may use, the caller included; 1 by default. Values
+  // Threads that one Mul may use, the caller included. By default 1, or with an
+  // Executor as many as that one has, which is also an upper bound. Values
   // below 1 count as 1. Fewer are used where more do not pay off, or when
   // threads cannot be started.
   int max_num_threads() const;
   void set_max_num_threads(int value);
+
+  // The host's own threads to run on instead of a ThreadPool; null: the pool.
+  // Borrowed: must stay valid while it is set.
+  Executor* executor() const;
+  void set_executor(Executor* executor);
 
   NumThreadsStrategy num_threads_strategy() const;
   void set_num_threads_strategy(NumThreadsStrategy value);
@@ -66,7 +76,9 @@ class RUY_LIKE_EXPORT Context final {
   void set_prepacked_cache_limit_bytes(std::size_t bytes);
   void ClearPrepackedCache();
 
-  // The workers, for running the host's own tasks between products.
+  // The workers, for running the host's own tasks between products. Such a task
+  // must not call Mul with this Context, or another one on the same pool, while
+  // another thread does: Mul returns FailedPrecondition where it notices.
   ThreadPool* mutable_thread_pool();
 
   // For the library's own layers.

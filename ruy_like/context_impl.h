@@ -4,10 +4,14 @@
 #ifndef RUY_LIKE_CONTEXT_IMPL_H_
 #define RUY_LIKE_CONTEXT_IMPL_H_
 
+#include <memory>
+#include <utility>
+
 #include "absl/base/thread_annotations.h"
 #include "ruy_like/allocator.h"
 #include "ruy_like/context.h"
 #include "ruy_like/cpu_features.h"
+#include "ruy_like/executor.h"
 #include "ruy_like/mutex.h"
 #include "ruy_like/path.h"
 #include "ruy_like/prepacked_cache.h"
@@ -17,10 +21,16 @@
 namespace ruy_like {
 
 struct ContextImpl {
+  explicit ContextImpl(std::shared_ptr<ThreadPool> pool)
+      : thread_pool(std::move(pool)) {}
+
   // Held for the length of a Mul: calls with one Context take turns.
   mutable Mutex mutex;
 
-  int max_num_threads ABSL_GUARDED_BY(mutex) = 1;
+  // As set; 0 before. See MaxThreads.
+  int max_num_threads ABSL_GUARDED_BY(mutex) = 0;
+  // Where work runs instead of in the pool; null: in the pool.
+  Executor* executor ABSL_GUARDED_BY(mutex) = nullptr;
   NumThreadsStrategy num_threads_strategy ABSL_GUARDED_BY(mutex) =
       NumThreadsStrategy::kDefault;
   // Already intersected with what the machine has.
@@ -39,8 +49,8 @@ struct ContextImpl {
   const char* last_kernel ABSL_GUARDED_BY(mutex) = "";
   int last_num_threads ABSL_GUARDED_BY(mutex) = 0;
 
-  // Serialises its own callers.
-  ThreadPool thread_pool;
+  // Serialises its own callers. May be other Contexts' too. Never null.
+  const std::shared_ptr<ThreadPool> thread_pool;
 };
 
 }  // namespace ruy_like

@@ -1,9 +1,11 @@
 #include "ruy_like/mul.h"
 
+#include <mutex>
 #include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/context_impl.h"
+#include "ruy_like/parallel.h"
 #include "ruy_like/tr_mul.h"
 #include "ruy_like/tr_mul_params.h"
 #include "ruy_like/validate.h"
@@ -19,11 +21,12 @@ absl::Status MulErased(const MulCall& call, Context* context) {
   }
   TrMulParams params = MakeTrMulParams(call);
   ContextImpl* impl = context->impl();
-  MutexLock lock(&impl->mutex);
+  if (!LockForCall(impl)) return DeadlockError();
+  MutexLock lock(&impl->mutex, std::adopt_lock);
   // Buffers are allocated without exceptions; this is for the small change of
   // shared pointers and hash tables.
   try {
-    return TrMul(&params, impl);
+    return TrMul(&params, call.max_num_threads, impl);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("no memory for the prepacked cache");
   }

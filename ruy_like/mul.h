@@ -14,6 +14,14 @@
 #include "ruy_like/tr_mul_params.h"
 
 namespace ruy_like {
+
+// What concerns one call of Mul and not its result.
+struct MulOptions {
+  // Threads that this call may use, the caller included; 0: no limit but the
+  // Context's.
+  int max_num_threads = 0;
+};
+
 namespace internal {
 
 template <typename T>
@@ -69,6 +77,42 @@ RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 
 RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
 
+template <typename Accum, typename Dst>
+MulCall MakeCall(const ErasedMatrix& lhs, const ErasedMatrix& rhs,
+                 const MulParams<Accum, Dst>& mul_params,
+                 const Matrix<Dst>& dst, int max_num_threads) {
+  MulCall call;
+  call.lhs = lhs;
+  call.rhs = rhs;
+  call.dst = Erase(dst);
+  call.channel_dimension = mul_params.channel_dimension();
+  call.quantized = MulParams<Accum, Dst>::kQuantized;
+  call.accum_scalar = ScalarOf<Accum>();
+  call.bias = mul_params.bias();
+  call.fixedpoint = mul_params.multiplier_fixedpoint();
+  call.exponent = mul_params.multiplier_exponent();
+  call.fixedpoint_perchannel = mul_params.multiplier_fixedpoint_perchannel();
+  call.exponent_perchannel = mul_params.multiplier_exponent_perchannel();
+  call.clamp_min = static_cast<double>(mul_params.clamp_min());
+  call.clamp_max = static_cast<double>(mul_params.clamp_max());
+  call.max_num_threads = max_num_threads;
+  return call;
+}
+
+// Mul of a lhs of elements Lhs and a rhs of elements Rhs.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+absl::Status MulOperands(const ErasedMatrix& lhs, const ErasedMatrix& rhs,
+                         const MulParams<Accum, Dst>& mul_params,
+                         Context* context, Matrix<Dst>* dst,
+                         const MulOptions& options) {
+  static_assert(TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
+                "no such product: see the README's type table");
+  if (context == nullptr) return NullArgument("context");
+  if (dst == nullptr) return NullArgument("dst");
+  return MulErased(
+      MakeCall(lhs, rhs, mul_params, *dst, options.max_num_threads), context);
+}
+
 }  // namespace internal
 
 // dst = epilogue((lhs - lhs zero point) * (rhs - rhs zero point)), where
@@ -82,30 +126,15 @@ RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
 // and a no-op; K = 0 gives the epilogue of zero accumulators.
 //
 // Several threads may call Mul with one Context: the calls then take turns.
-// With distinct Contexts they run side by side.
+// With distinct Contexts they run side by side. FailedPrecondition where
+// waiting for the turn could last for ever (Context::mutable_thread_pool).
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status Mul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  const MulParams<Accum, Dst>& mul_params, Context* context,
-                 Matrix<Dst>* dst) {
-  static_assert(internal::TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
-                "no such product: see the README's type table");
-  if (context == nullptr) return internal::NullArgument("context");
-  if (dst == nullptr) return internal::NullArgument("dst");
-  MulCall call;
-  call.lhs = internal::Erase(lhs);
-  call.rhs = internal::Erase(rhs);
-  call.dst = internal::Erase(*dst);
-  call.channel_dimension = mul_params.channel_dimension();
-  call.quantized = MulParams<Accum, Dst>::kQuantized;
-  call.accum_scalar = internal::ScalarOf<Accum>();
-  call.bias = mul_params.bias();
-  call.fixedpoint = mul_params.multiplier_fixedpoint();
-  call.exponent = mul_params.multiplier_exponent();
-  call.fixedpoint_perchannel = mul_params.multiplier_fixedpoint_perchannel();
-  call.exponent_perchannel = mul_params.multiplier_exponent_perchannel();
-  call.clamp_min = static_cast<double>(mul_params.clamp_min());
-  call.clamp_max = static_cast<double>(mul_params.clamp_max());
-  return internal::MulErased(call, context);
+                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
+                                         internal::Erase(rhs), mul_params,
+                                         context, dst, options);
 }
 
 }  // namespace ruy_like

@@ -16,6 +16,11 @@ namespace ruy_like {
 class ABSL_LOCKABLE Mutex final {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  // False where it is locked already, also (unlike what the standard promises,
+  // but as every pthread mutex does) by this very thread.
+  [[nodiscard]] bool TryLock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
+    return mutex_.try_lock();
+  }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
  private:
@@ -29,6 +34,10 @@ class ABSL_SCOPED_LOCKABLE MutexLock final {
       : mutex_(mutex) {
     mutex_->Lock();
   }
+  // Of a Mutex that this thread has locked.
+  MutexLock(Mutex* mutex, std::adopt_lock_t)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
+      : mutex_(mutex) {}
   ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;

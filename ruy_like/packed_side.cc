@@ -1,5 +1,9 @@
 #include "ruy_like/packed_side.h"
 
+#include <cstring>
+
+#include "ruy_like/allocator.h"
+
 namespace ruy_like {
 
 using kernels::Kernel;
@@ -25,6 +29,34 @@ PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
   stride_bytes = padded_depth * format->width * scalar_bytes;
   panels_bytes_ =
       (operand->width + format->width - 1) / format->width * stride_bytes;
+  if (operand->packed != nullptr) Use(operand->packed->data);
+}
+
+void PackedSide::Use(const PackedData& packed) {
+  data = static_cast<const char*>(packed.panels);
+  sums = packed.sums;
+}
+
+std::size_t PackedSide::PackedBytes() const {
+  const std::size_t sums_bytes =
+      IsFloat(operand->scalar) ? 0 : operand->width * sizeof(std::int32_t);
+  return ScratchArena::Footprint(panels_bytes_) +
+         ScratchArena::Footprint(sums_bytes);
+}
+
+void PackedSide::PackTo(void* buffer, PackedData* packed) {
+  char* const panels = static_cast<char*>(buffer);
+  char* const panels_end = panels + panels_bytes_;
+  char* const sums_begin = panels + ScratchArena::Footprint(panels_bytes_);
+  std::memset(panels_end, 0, sums_begin - panels_end);
+  packed->panels = panels;
+  if (!IsFloat(operand->scalar)) {
+    char* const sums_end = sums_begin + operand->width * sizeof(std::int32_t);
+    std::memset(sums_end, 0, panels + PackedBytes() - sums_end);
+    writable_sums = reinterpret_cast<std::int32_t*>(sums_begin);
+    packed->sums = writable_sums;
+  }
+  Use(*packed);
 }
 
 void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {

@@ -13,6 +13,7 @@
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/pack/pack.h"
+#include "ruy_like/packed_operand.h"
 #include "ruy_like/tr_mul_params.h"
 
 namespace ruy_like {
@@ -31,6 +32,23 @@ struct PackedSide {
              Side side);
 
   std::ptrdiff_t panels_bytes() const { return panels_bytes_; }
+
+  // Nothing is to be packed: kernels read the operand where it lies, or the
+  // caller has packed it.
+  bool IsReady() const {
+    return format->in_place || operand->packed != nullptr;
+  }
+
+  // Reads what has been packed before.
+  void Use(const PackedData& packed);
+
+  // Size of a buffer for panels and sums as packed_operand.h draws it, with
+  // sums whether this product needs them or not: the next one may have another
+  // zero point.
+  std::size_t PackedBytes() const;
+  // Has Pack write to such a buffer, and *packed point into it. Zeroes what
+  // Pack leaves out.
+  void PackTo(void* buffer, PackedData* packed);
 
   // Offset in bytes of column `start` (the first of a panel) at depth `level`,
   // a multiple of the panel's group.

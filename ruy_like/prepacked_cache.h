@@ -14,17 +14,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "ruy_like/allocator.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/packed_operand.h"
 
 namespace ruy_like {
-
-// One packed operand: kernels/kernel.h draws the panels.
-struct PackedData {
-  AlignedBuffer storage;         // holds the two below
-  void* panels = nullptr;        // in `storage`
-  std::int32_t* sums = nullptr;  // one per column, in `storage`; or null
-};
 
 // All that decides what an operand looks like when packed.
 struct PrepackedKey {

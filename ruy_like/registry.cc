@@ -6,6 +6,7 @@
 
 #include "ruy_like/cpu_features.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/packed_side.h"
 
 namespace ruy_like {
 namespace {
@@ -28,12 +29,6 @@ constexpr PathKernels kPathKernels[] = {
 #undef RUY_LIKE_PATH
 };
 
-Family Swapped(Family family) {
-  if (family == Family::k8x16) return Family::k16x8;
-  if (family == Family::k16x8) return Family::k8x16;
-  return family;
-}
-
 // A path also serves what it has no kernel of its own for: with the kernels of
 // every lower path whose instructions it includes, the best such path first.
 bool Inherits(const PathKernels& path, const PathKernels& from) {
@@ -43,7 +38,7 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
 // The query as a kernel sees it when the sides are swapped.
 KernelQuery Swapped(const KernelQuery& query) {
   KernelQuery result = query;
-  result.family = Swapped(query.family);
+  result.family = SwappedFamily(query.family);
   std::swap(result.rows, result.cols);
   std::swap(result.scalar.lhs, result.scalar.rhs);
   std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
@@ -83,6 +78,33 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     if (query.cached[side]) return "the side read in place is cached packed";
   }
   return nullptr;
+}
+
+const kernels::PanelFormat& FormatOf(const Kernel& kernel, Side side) {
+  return side == Side::kLhs ? kernel.lhs : kernel.rhs;
+}
+
+// Whether operands are packed ahead for the kernel's side: those for a limited
+// number of columns pack the small side only.
+bool IsPackedFor(const Kernel& kernel, Side side) {
+  return kernel.max_cols == 0 && !FormatOf(kernel, side).in_place;
+}
+
+// The first permitted path from the best one down for which visit(path, j) is
+// true for a path j that it has the kernels of; visit sees the own one first.
+// The portable kernels (index 0) are not inherited: what comes to them should
+// say so as its path.
+template <typename Visit>
+void VisitPermitted(Path permitted, Visit visit) {
+  for (int i = static_cast<int>(std::size(kPathKernels)) - 1; i >= 0; --i) {
+    if ((permitted & kPathKernels[i].path) == Path::kNone) continue;
+    for (int j = i; j >= std::min(i, 1); --j) {
+      if (Inherits(kPathKernels[i], kPathKernels[j]) &&
+          visit(kPathKernels[i], kPathKernels[j])) {
+        return;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -156,6 +178,78 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
     }
   }
   return KernelChoice{nullptr, Path::kNone, false};
+}
+
+bool HasKernelsOf(Path permitted, Path owner) {
+  bool found = false;
+  VisitPermitted(permitted,
+                 [&](const PathKernels&, const PathKernels& candidate) {
+                   return found = candidate.path == owner;
+                 });
+  return found;
+}
+
+KernelChoice SelectKernelToPackFor(Family family, Side side, Path permitted) {
+  KernelChoice choice = {nullptr, Path::kNone, false};
+  VisitPermitted(permitted, [&](const PathKernels&, const PathKernels& owner) {
+    const KernelTable table = owner.table();
+    for (int k = 0; k < table.count; ++k) {
+      const Kernel& kernel = table.kernels[k];
+      if (kernel.family == family && IsPackedFor(kernel, side)) {
+        choice = {&kernel, owner.path, false};
+        return true;
+      }
+    }
+    return false;
+  });
+  return choice;
+}
+
+PackedLayout LayoutFor(const KernelChoice& choice, Side side,
+                       Side kernel_side) {
+  const Kernel& kernel = *choice.kernel;
+  PackedLayout layout = {
+      choice.path,
+      side == kernel_side ? kernel.family : SwappedFamily(kernel.family),
+      kernel_side, FormatOf(kernel, kernel_side)};
+  layout.format.depth_multiple = static_cast<int>(DepthMultiple(kernel));
+  return layout;
+}
+
+KernelChoice SelectKernelForPacked(const KernelQuery& query,
+                                   const SidePair<const PackedLayout*>& packed,
+                                   Path permitted) {
+  const Side given = packed.lhs != nullptr ? Side::kLhs : Side::kRhs;
+  const bool swap = packed[given]->kernel_side != given;
+  KernelQuery seen = swap ? Swapped(query) : query;
+  // Every epilogue stores to either order, one of them faster: that which the
+  // operand was packed for.
+  seen.dst_col_major = true;
+  const auto reads = [&](const Kernel& kernel, Path owner) {
+    for (const Side side : {Side::kLhs, Side::kRhs}) {
+      const PackedLayout* const layout = packed[side];
+      if (layout == nullptr) continue;
+      if (!IsPackedFor(kernel, layout->kernel_side) ||
+          !(LayoutFor({&kernel, owner, swap}, side, layout->kernel_side) ==
+            *layout)) {
+        return false;
+      }
+    }
+    return Obstacle(kernel, seen) == nullptr;
+  };
+  KernelChoice choice = {nullptr, Path::kNone, swap};
+  VisitPermitted(
+      permitted, [&](const PathKernels& path, const PathKernels& owner) {
+        if (owner.path != packed[given]->path) return false;
+        const KernelTable table = owner.table();
+        for (int k = 0; k < table.count && choice.kernel == nullptr; ++k) {
+          if (reads(table.kernels[k], owner.path)) {
+            choice = {&table.kernels[k], path.path, swap};
+          }
+        }
+        return choice.kernel != nullptr;
+      });
+  return choice;
 }
 
 std::string WhyNot(const Kernel& kernel, const KernelQuery& query,

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/packed_operand.h"
 #include "ruy_like/path.h"
 #include "ruy_like/tr_mul_params.h"
 
@@ -50,6 +51,27 @@ struct KernelChoice {
 // not), and of its kernels the first one that applies: narrow ones first, for
 // they pack the small side only. Portable kernels apply to everything.
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
+
+// Whether one of the paths is `owner` or inherits its kernels.
+bool HasKernelsOf(Path permitted, Path owner);
+
+// The kernel whose panels an operand gets that is packed ahead of products, for
+// the kernel's side `side`: of the best permitted path that has one, own or
+// inherited, which packs that side and has no limit of columns. The choice's
+// path is the one that the kernel belongs to. `family` is in the kernel's
+// orientation.
+KernelChoice SelectKernelToPackFor(kernels::Family family, Side side,
+                                   Path permitted);
+
+// The layout that such a kernel gives an operand on the caller's side `side`.
+PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);
+
+// As SelectKernel, with one or both operands packed; null for one that is not.
+// The kernel belongs to the operands' path; dst may have either order. The
+// kernel is null if no permitted path has one.
+KernelChoice SelectKernelForPacked(const KernelQuery& query,
+                                   const SidePair<const PackedLayout*>& packed,
+                                   Path permitted);
 
 // Why `kernel`, with or without swapped sides, does not serve the query; empty
 // when it does.

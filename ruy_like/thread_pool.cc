@@ -21,8 +21,9 @@ constexpr std::size_t kSeparation = 128;
 // After threads could not be started, calls of Execute until it tries again.
 constexpr int kCallsBetweenStarts = 1000;
 
-// Set while this thread runs tasks: a nested Execute runs inline then.
-thread_local bool in_execute = false;
+// The State of the pool whose tasks this thread runs; null outside of tasks. A
+// nested Execute, of any pool, runs inline.
+thread_local const void* in_execute = nullptr;
 
 // Counts the forks between the process that started and this one: a pool whose
 // workers were started under another count has none.
@@ -139,7 +140,7 @@ int ThreadPool::State::EnsureWorkers(
 
 void ThreadPool::State::WorkerLoop(
     Worker* worker, const std::atomic<float>& spin_milliseconds) {
-  in_execute = true;
+  in_execute = this;
   for (;;) {
     SpinPacer pacer = NewPacer(spin_milliseconds);
     for (;;) {
@@ -214,6 +215,11 @@ int ThreadPool::EnsureWorkers(int count) {
   return state->EnsureWorkers(count, spin_milliseconds_);
 }
 
+bool ThreadPool::RunsThisThread() const {
+  return in_execute != nullptr &&
+         in_execute == state_.load(std::memory_order_relaxed);
+}
+
 float ThreadPool::spin_milliseconds() const {
   return spin_milliseconds_.load(std::memory_order_relaxed);
 }
@@ -229,7 +235,7 @@ void ThreadPool::set_spin_milliseconds(float milliseconds) {
 void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
                              Task* tasks) noexcept {
   char* const base = reinterpret_cast<char*>(tasks);
-  if (task_count <= 1 || in_execute) {
+  if (task_count <= 1 || in_execute != nullptr) {
     TaskRange{base, stride, 0, 1, task_count}.Run();
     return;
   }
@@ -255,7 +261,7 @@ void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
   for (int i = 0; i < used; i++) {
     if (state->workers[i]->must_wake) WakeOne(&state->workers[i]->slot);
   }
-  in_execute = true;
+  in_execute = state;
   TaskRange{base, stride, 0, used + 1, task_count}.Run();
   // Backwards: the last workers were called last.
   std::uint32_t taken_back = 0;
@@ -266,7 +272,7 @@ void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
       ++taken_back;
     }
   }
-  in_execute = false;
+  in_execute = nullptr;
   if (taken_back > 0) {
     state->pending.fetch_sub(taken_back, std::memory_order_acq_rel);
   }

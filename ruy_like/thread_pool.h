@@ -59,6 +59,10 @@ class RUY_LIKE_EXPORT ThreadPool final {
     ExecuteImpl(task_count, sizeof(TaskType), tasks);
   }
 
+  // True inside a task that an Execute of this pool runs beside others: what
+  // waits for this pool waits for that task.
+  bool RunsThisThread() const;
+
   // Has at least `count` workers started, as far as possible (never more than
   // kMaxWorkers), and returns how many there are.
   int EnsureWorkers(int count);

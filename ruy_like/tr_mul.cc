@@ -10,15 +10,15 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/fixed_array.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/block_map.h"
 #include "ruy_like/cpu_features.h"
 #include "ruy_like/denormals.h"
+#include "ruy_like/packed_operand.h"
 #include "ruy_like/packed_side.h"
+#include "ruy_like/parallel.h"
 #include "ruy_like/prepacked_cache.h"
 #include "ruy_like/registry.h"
-#include "ruy_like/thread_pool.h"
 #include "ruy_like/wait.h"
 
 namespace ruy_like {
@@ -78,7 +78,8 @@ constexpr Side Other(Side side) {
   return side == Side::kLhs ? Side::kRhs : Side::kLhs;
 }
 
-// One product: what its tasks share. Lives on the stack of TrMul.
+// One product: what its tasks share. Lives on the stack of TrMul, or in a
+// TrMulPlan.
 class Product {
  public:
   Product(const TrMulParams& params, const Kernel& kernel)
@@ -89,12 +90,18 @@ class Product {
     InitEpilogue();
   }
 
-  // Chooses threads and blocks and finds memory. False: there is none.
-  bool Prepare(ContextImpl* context)
+  // Chooses threads, at most `max_threads`, and blocks, and finds memory.
+  // False: there is none.
+  bool Prepare(int max_threads, ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // 1 after RunSingleBlock.
   int num_threads() const { return num_threads_; }
-  // Works until no block is left. Called once by each of num_threads threads.
+  // Has all blocks dealt out to those who come. Else each thread's first one is
+  // its own, which saves an agreement but needs all threads to come.
+  void DealOutAllBlocks() { first_dealt_ = 0; }
+  // Works until no block is left. Each of num_threads threads may call it, from
+  // several threads at once with distinct numbers; it waits for nobody but
+  // those that are packing at that moment.
   void Work(int thread);
   // Hands what was packed for the prepacked cache over to it.
   void KeepPacked(ContextImpl* context)
@@ -123,7 +130,7 @@ class Product {
   // A new buffer, to be packed into and then kept by the cache.
   bool AllocateForCache(Side side);
   BlockMapParams BlockParams() const;
-  void ChooseBlocks(const ContextImpl& context)
+  void ChooseBlocks(int max_threads, const ContextImpl& context)
       ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
 
   // Scratch memory of a side that is not read in place: its size, and its
@@ -150,6 +157,8 @@ class Product {
   std::ptrdiff_t accum_bytes_ = 0;  // per thread; 0 when depth is not split
   char* accums_ = nullptr;
   int num_threads_ = 1;
+  // Blocks before this one are the first ones of the threads of that number.
+  int first_dealt_ = 0;
   std::atomic<std::ptrdiff_t> next_block_{0};
 };
 
@@ -196,9 +205,8 @@ BlockMapParams Product::BlockParams() const {
   return params;
 }
 
-void Product::ChooseBlocks(const ContextImpl& context) {
+void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
   BlockMapParams params = BlockParams();
-  const int max_threads = context.max_num_threads;
   params.thread_count =
       max_threads == 1 || context.num_threads_strategy ==
                               NumThreadsStrategy::kForceMaxNumThreads
@@ -207,6 +215,7 @@ void Product::ChooseBlocks(const ContextImpl& context) {
   map_ = MakeBlockMap(params);
   num_threads_ = static_cast<int>(
       std::min<std::ptrdiff_t>(params.thread_count, BlockCount(map_)));
+  first_dealt_ = num_threads_;
   if (map_.depth_block < params.depth) {
     const auto round_up = [](std::ptrdiff_t value, int multiple) {
       return (value + multiple - 1) / multiple * multiple;
@@ -220,35 +229,18 @@ void Product::ChooseBlocks(const ContextImpl& context) {
 }
 
 bool Product::FindInCache(Side side, ContextImpl* context) {
-  PackedSide& packed = side_[side];
-  cached_[side] = context->prepacked_cache.Find(CacheKey(packed));
+  cached_[side] = context->prepacked_cache.Find(CacheKey(side_[side]));
   if (cached_[side] == nullptr) return false;
-  packed.data = static_cast<const char*>(cached_[side]->panels);
-  packed.sums = cached_[side]->sums;
+  side_[side].Use(*cached_[side]);
   return true;
 }
 
 bool Product::AllocateForCache(Side side) {
-  PackedSide& packed = side_[side];
-  // Sums are kept whether this call needs them or not: the next one may have
-  // another zero point.
-  const std::size_t panels_bytes =
-      ScratchArena::Footprint(packed.panels_bytes());
-  const bool integer = !IsFloat(packed.operand->scalar);
-  const std::size_t sums_bytes =
-      integer ? packed.operand->width * sizeof(std::int32_t) : 0;
   auto data = std::make_shared<PackedData>();
-  if (!AlignedBuffer::Allocate(panels_bytes + sums_bytes, &data->storage)) {
+  if (!AlignedBuffer::Allocate(side_[side].PackedBytes(), &data->storage)) {
     return false;
   }
-  data->panels = data->storage.data();
-  packed.data = static_cast<const char*>(data->panels);
-  if (integer) {
-    data->sums = reinterpret_cast<std::int32_t*>(
-        static_cast<char*>(data->panels) + panels_bytes);
-    packed.writable_sums = data->sums;
-    packed.sums = data->sums;
-  }
+  side_[side].PackTo(data->storage.data(), data.get());
   cached_[side] = std::move(data);
   cache_miss_[side] = true;
   return true;
@@ -285,13 +277,14 @@ void Product::TakeStatus(Side side, ScratchArena* arena) {
   }
 }
 
-bool Product::Prepare(ContextImpl* context) {
-  ChooseBlocks(*context);
+bool Product::Prepare(int max_threads, ScratchArena* arena,
+                      ContextImpl* context) {
+  ChooseBlocks(max_threads, *context);
   std::size_t scratch_bytes = accum_bytes_ * num_threads_;
   SidePair<bool> in_scratch = {false, false};
   SidePair<bool> to_pack = {false, false};
   for (const Side side : kSides) {
-    if (side_[side].format->in_place) continue;
+    if (side_[side].IsReady()) continue;
     if (IsCached(side)) {
       if (FindInCache(side, context)) continue;
       if (!AllocateForCache(side)) return false;
@@ -302,14 +295,13 @@ bool Product::Prepare(ContextImpl* context) {
     to_pack[side] = true;
     scratch_bytes += StatusFootprint(side);
   }
-  ScratchArena& arena = context->arena;
-  if (!arena.Reserve(scratch_bytes)) return false;
+  if (!arena->Reserve(scratch_bytes)) return false;
   for (const Side side : kSides) {
-    if (in_scratch[side]) TakePanels(side, &arena);
-    if (to_pack[side]) TakeStatus(side, &arena);
+    if (in_scratch[side]) TakePanels(side, arena);
+    if (to_pack[side]) TakeStatus(side, arena);
   }
   if (accum_bytes_ != 0) {
-    accums_ = static_cast<char*>(arena.Take(accum_bytes_ * num_threads_));
+    accums_ = static_cast<char*>(arena->Take(accum_bytes_ * num_threads_));
   }
   return true;
 }
@@ -404,10 +396,11 @@ void Product::Work(int thread) {
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   char* accum = accums_ == nullptr ? nullptr : accums_ + thread * accum_bytes_;
   const std::ptrdiff_t blocks = BlockCount(map_);
-  // The first block of each thread needs no agreement.
-  for (std::ptrdiff_t index = thread; index < blocks;
-       index =
-           num_threads_ + next_block_.fetch_add(1, std::memory_order_relaxed)) {
+  const auto deal_out = [this] {
+    return first_dealt_ + next_block_.fetch_add(1, std::memory_order_relaxed);
+  };
+  for (std::ptrdiff_t index = thread < first_dealt_ ? thread : deal_out();
+       index < blocks; index = deal_out()) {
     const BlockPosition block = BlockAt(map_, index);
     EnsurePacked(Side::kLhs, block.row_block);
     EnsurePacked(Side::kRhs, block.col_block);
@@ -440,7 +433,7 @@ bool Product::RunSingleBlock(ContextImpl* context) {
   std::size_t scratch_bytes = 0;
   SidePair<bool> in_scratch = {false, false};
   for (const Side side : kSides) {
-    if (side_[side].format->in_place) continue;
+    if (side_[side].IsReady()) continue;
     if (IsCached(side)) {
       if (!FindInCache(side, context)) return false;
     } else {
@@ -461,36 +454,37 @@ bool Product::RunSingleBlock(ContextImpl* context) {
   return true;
 }
 
-class WorkTask final : public Task {
- public:
-  WorkTask() = default;
-  WorkTask(Product* product, int thread) : product_(product), thread_(thread) {}
-  void Run() override { product_->Work(thread_); }
-
- private:
-  Product* product_ = nullptr;
-  int thread_ = 0;
-};
+void CallWork(void* product, int thread) {
+  static_cast<Product*>(product)->Work(thread);
+}
 
 // The whole way: blocks, threads, the cache. False: no memory.
-bool RunBlocks(Product* product, ContextImpl* context)
+bool RunBlocks(Product* product, int call_limit, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  if (!product->Prepare(context)) return false;
-  const int num_threads = product->num_threads();
-  if (num_threads == 1) {
-    product->Work(0);
-  } else {
-    // Inline storage for 64: more threads than that pay for an allocation.
-    absl::FixedArray<WorkTask, 64> tasks(num_threads);
-    for (int i = 0; i < num_threads; ++i) tasks[i] = WorkTask(product, i);
-    context->thread_pool.Execute(num_threads, tasks.data());
+  if (!product->Prepare(MaxThreads(*context, call_limit), &context->arena,
+                        context)) {
+    return false;
   }
+  // A host's pool may begin some calls late: nothing should be left to them.
+  if (context->executor != nullptr) product->DealOutAllBlocks();
+  RunParallel(product->num_threads(), &CallWork, product, context);
   product->KeepPacked(context);
   return true;
 }
 
-KernelChoice ChooseKernel(const KernelQuery& query, ContextImpl* context)
+KernelChoice ChooseKernel(const TrMulParams& params, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  KernelQuery query = MakeKernelQuery(params);
+  query.cached.lhs = WantsCache(params.side.lhs.cache_policy, params.cols());
+  query.cached.rhs = WantsCache(params.side.rhs.cache_policy, params.rows());
+  const PackedOperand* const lhs = params.side.lhs.packed;
+  const PackedOperand* const rhs = params.side.rhs.packed;
+  if (lhs != nullptr || rhs != nullptr) {
+    return SelectKernelForPacked(query,
+                                 {lhs == nullptr ? nullptr : &lhs->layout,
+                                  rhs == nullptr ? nullptr : &rhs->layout},
+                                 context->permitted_paths);
+  }
   if (context->last_permitted_paths != context->permitted_paths ||
       !(context->last_query == query)) {
     context->last_choice = SelectKernel(query, context->permitted_paths);
@@ -500,25 +494,87 @@ KernelChoice ChooseKernel(const KernelQuery& query, ContextImpl* context)
   return context->last_choice;
 }
 
-}  // namespace
+absl::Status NoKernelError(const TrMulParams& params, Path permitted) {
+  const bool is_lhs = params.side.lhs.packed != nullptr;
+  const PackedLayout& layout =
+      (is_lhs ? params.side.lhs : params.side.rhs).packed->layout;
+  return absl::FailedPreconditionError(absl::StrCat(
+      is_lhs ? "lhs" : "rhs", " is packed for path ", PathName(layout.path),
+      " (", LayoutName(layout), "), whose kernels the permitted paths, ",
+      PathNames(permitted), ", do not have"));
+}
 
-absl::Status TrMul(TrMulParams* params, ContextImpl* context) {
-  KernelQuery query = MakeKernelQuery(*params);
-  query.cached.lhs = WantsCache(params->side.lhs.cache_policy, params->cols());
-  query.cached.rhs = WantsCache(params->side.rhs.cache_policy, params->rows());
-  const KernelChoice choice = ChooseKernel(query, context);
-  if (choice.swap_sides) SwapSides(params);
+absl::Status NoMemoryError(const TrMulParams& params) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no memory to pack a ", params.rows(), "x", params.depth(),
+                   " by ", params.depth(), "x", params.cols(), " product"));
+}
 
-  Product product(*params, *choice.kernel);
-  if (!product.RunSingleBlock(context) && !RunBlocks(&product, context)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory to pack a ", params->rows(), "x", params->depth(), " by ",
-        params->depth(), "x", params->cols(), " product"));
-  }
+void Report(const KernelChoice& choice, const Product& product,
+            ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   context->last_path = choice.path;
   context->last_kernel = choice.kernel->name;
   context->last_num_threads = product.num_threads();
+}
+
+}  // namespace
+
+absl::Status TrMul(TrMulParams* params, int max_num_threads,
+                   ContextImpl* context) {
+  const KernelChoice choice = ChooseKernel(*params, context);
+  if (choice.kernel == nullptr) {
+    return NoKernelError(*params, context->permitted_paths);
+  }
+  if (choice.swap_sides) SwapSides(params);
+
+  Product product(*params, *choice.kernel);
+  if (!product.RunSingleBlock(context) &&
+      !RunBlocks(&product, max_num_threads, context)) {
+    return NoMemoryError(*params);
+  }
+  Report(choice, product, context);
   return absl::OkStatus();
+}
+
+struct TrMulPlan::Impl {
+  TrMulParams params;
+  KernelChoice choice;
+  ScratchArena arena;
+  std::optional<Product> product;
+};
+
+TrMulPlan::TrMulPlan() : impl_(std::make_unique<Impl>()) {}
+TrMulPlan::~TrMulPlan() = default;
+
+absl::Status TrMulPlan::Prepare(const TrMulParams& params, int max_threads,
+                                ContextImpl* context) {
+  impl_->product.reset();
+  impl_->params = params;
+  impl_->choice = ChooseKernel(params, context);
+  if (impl_->choice.kernel == nullptr) {
+    return NoKernelError(params, context->permitted_paths);
+  }
+  if (impl_->choice.swap_sides) SwapSides(&impl_->params);
+  impl_->product.emplace(impl_->params, *impl_->choice.kernel);
+  if (!impl_->product->Prepare(max_threads, &impl_->arena, context)) {
+    impl_->product.reset();
+    return NoMemoryError(params);
+  }
+  impl_->product->DealOutAllBlocks();
+  return absl::OkStatus();
+}
+
+int TrMulPlan::num_threads() const { return impl_->product->num_threads(); }
+
+void TrMulPlan::Work(int thread) { impl_->product->Work(thread); }
+
+void TrMulPlan::Finish(ContextImpl* context) {
+  // What nobody came for.
+  impl_->product->Work(0);
+  impl_->product->KeepPacked(context);
+  Report(impl_->choice, *impl_->product, context);
+  impl_->product.reset();
 }
 
 }  // namespace ruy_like

@@ -8,6 +8,8 @@
 #ifndef RUY_LIKE_TR_MUL_H_
 #define RUY_LIKE_TR_MUL_H_
 
+#include <memory>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "ruy_like/context_impl.h"
@@ -15,10 +17,44 @@
 
 namespace ruy_like {
 
-// Runs the product. `params` is changed (sides may be swapped). dst must not be
-// empty. ResourceExhausted, with dst untouched, when there is no memory.
-absl::Status TrMul(TrMulParams* params, ContextImpl* context)
+// Runs the product on the Context's threads, at most `max_num_threads` of them
+// (0: no limit but the Context's own). `params` is changed (sides may be
+// swapped). dst must not be empty. With dst untouched: ResourceExhausted when
+// there is no memory, FailedPrecondition when an operand is packed for a path
+// that is not permitted.
+absl::Status TrMul(TrMulParams* params, int max_num_threads,
+                   ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
+// The same in parts, for threads that are the caller's (mul_plan.cc). Holds its
+// own scratch memory; the Context is locked for the first and the last part
+// only.
+class TrMulPlan final {
+ public:
+  TrMulPlan();
+  ~TrMulPlan();
+
+  // What is to be done before threads come in, for at most `max_threads`. What
+  // `params` points to must outlive Finish. Errors as those of TrMul; the plan
+  // is then as before the first Prepare.
+  absl::Status Prepare(const TrMulParams& params, int max_threads,
+                       ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
+  // The following need a Prepare that was OK, with no Finish since.
+  // How many threads pay off.
+  int num_threads() const;
+  // For each of these threads or some of them, with distinct numbers below
+  // num_threads(), from several threads at once: works until no block is left.
+  void Work(int thread);
+  // After all Works: does what they left, hands on what is to be cached.
+  void Finish(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace ruy_like
 

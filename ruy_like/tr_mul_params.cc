@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace ruy_like {
-namespace {
 
 Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   const Layout& layout = matrix.layout;
@@ -16,6 +15,7 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   operand.depth = side == Side::kLhs ? layout.cols() : layout.rows();
   operand.width = side == Side::kLhs ? layout.rows() : layout.cols();
   operand.stride = layout.stride();
+  operand.packed = matrix.packed;
   operand.depth_contiguous =
       layout.order() ==
       (side == Side::kLhs ? Order::kRowMajor : Order::kColMajor);
@@ -37,6 +37,14 @@ kernels::Family FamilyOf(Scalar lhs, Scalar rhs, Scalar accum, Scalar dst) {
   if (rhs == Scalar::kI16) return kernels::Family::k8x16;
   return kernels::Family::k8x8;
 }
+
+kernels::Family SwappedFamily(kernels::Family family) {
+  if (family == kernels::Family::k8x16) return kernels::Family::k16x8;
+  if (family == kernels::Family::k16x8) return kernels::Family::k8x16;
+  return family;
+}
+
+namespace {
 
 std::int8_t MaxExponent(const MulCall& call) {
   if (call.exponent_perchannel == nullptr) {
@@ -71,11 +79,7 @@ const char* ScalarName(Scalar scalar) {
 
 void SwapSides(TrMulParams* params) {
   std::swap(params->side.lhs, params->side.rhs);
-  if (params->family == kernels::Family::k8x16) {
-    params->family = kernels::Family::k16x8;
-  } else if (params->family == kernels::Family::k16x8) {
-    params->family = kernels::Family::k8x16;
-  }
+  params->family = SwappedFamily(params->family);
   kernels::EpilogueArgs& epilogue = params->epilogue;
   std::swap(epilogue.dst_row_stride, epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;

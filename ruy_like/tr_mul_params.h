@@ -31,6 +31,9 @@ struct SidePair {
   }
 };
 
+// A packed operand: packed_operand.h.
+struct PackedOperand;
+
 // Bytes of one element.
 constexpr std::ptrdiff_t ScalarBytes(Scalar scalar) {
   switch (scalar) {
@@ -58,7 +61,7 @@ constexpr bool Is8Bit(Scalar scalar) {
   return scalar == Scalar::kI8 || scalar == Scalar::kU8;
 }
 
-// A Matrix<T> without T.
+// A Matrix<T> without T. Of a packed one, the layout has shape alone.
 struct ErasedMatrix {
   const void* data;
   Scalar scalar;
@@ -69,6 +72,8 @@ struct ErasedMatrix {
   // integer field).
   bool zero_point_is_integer;
   Layout layout;
+  // Null for a Matrix; else what there is instead of data.
+  const PackedOperand* packed = nullptr;
 };
 
 // Mul's arguments without their types.
@@ -85,6 +90,8 @@ struct MulCall {
   const std::int32_t* exponent_perchannel;
   // Clamp bounds: every dst type's values are exact in a double.
   double clamp_min, clamp_max;
+  // Upper bound for this call; 0: none but the Context's.
+  int max_num_threads = 0;
 };
 
 // One operand as a depth x width matrix.
@@ -97,6 +104,9 @@ struct Operand {
   // elements apart; false: the reverse.
   bool depth_contiguous;
   std::ptrdiff_t depth, width, stride;
+  // Not null when the caller has packed it. Then data, depth_contiguous and
+  // stride mean nothing.
+  const PackedOperand* packed = nullptr;
 };
 
 // A product as the middle-end sees it. dst is described by the epilogue, whose
@@ -111,6 +121,16 @@ struct TrMulParams {
   std::ptrdiff_t cols() const { return side.rhs.width; }
   std::ptrdiff_t depth() const { return side.lhs.depth; }
 };
+
+// The kernel family of a product; operands may be given in either order, which
+// then is that of the family's sides.
+kernels::Family FamilyOf(Scalar lhs, Scalar rhs, Scalar accum, Scalar dst);
+
+// The same family with its sides swapped.
+kernels::Family SwappedFamily(kernels::Family family);
+
+// One operand of a validated call.
+Operand MakeOperand(const ErasedMatrix& matrix, Side side);
 
 // The same product seen as dst^T = rhs^T * lhs^T.
 void SwapSides(TrMulParams* params);

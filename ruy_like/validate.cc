@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/packed_operand.h"
 
 namespace ruy_like {
 namespace {
@@ -24,6 +25,13 @@ bool IsEmpty(const Layout& layout) {
 
 // "lhs (int8, 3x4 row-major, stride 4)"
 std::string Describe(const char* name, const ErasedMatrix& matrix) {
+  if (matrix.packed != nullptr) {
+    const PackedLayout& layout = matrix.packed->layout;
+    return absl::StrCat(name, " (packed ", ScalarName(matrix.scalar), ", ",
+                        matrix.layout.rows(), "x", matrix.layout.cols(),
+                        ", path ", PathName(layout.path), ", layout ",
+                        LayoutName(layout), ")");
+  }
   return absl::StrCat(name, " (", ScalarName(matrix.scalar), ", ",
                       matrix.layout.rows(), "x", matrix.layout.cols(),
                       matrix.layout.order() == Order::kColMajor
@@ -70,14 +78,6 @@ absl::Status ValidateLayout(const char* name, const ErasedMatrix& matrix) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateData(const char* name, const ErasedMatrix& matrix) {
-  if (matrix.data == nullptr && !IsEmpty(matrix.layout)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(name, matrix), " has null data"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ValidateZeroPoint(const char* name, const ErasedMatrix& matrix,
                                bool int16_allowed) {
   if (!matrix.zero_point_is_integer ||
@@ -88,6 +88,45 @@ absl::Status ValidateZeroPoint(const char* name, const ErasedMatrix& matrix,
         Describe(name, matrix), " must have zero point 0",
         matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
                                : ""));
+  }
+  return absl::OkStatus();
+}
+
+// What a packed operand was packed for.
+absl::Status ValidatePacked(const char* name, const ErasedMatrix& matrix,
+                            Side side, kernels::Family family) {
+  if (matrix.packed == nullptr) return absl::OkStatus();
+  if (matrix.packed->side != side) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(name, matrix), " was packed as the other side"));
+  }
+  if (matrix.packed->layout.family != family) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe(name, matrix),
+        " was packed for other types of the other operand or of the product "
+        "(PackOptions::pack_for)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidatePackedOperands(const MulCall& call) {
+  const kernels::Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
+                                          call.accum_scalar, call.dst.scalar);
+  absl::Status status = ValidatePacked("lhs", call.lhs, Side::kLhs, family);
+  if (!status.ok()) return status;
+  status = ValidatePacked("rhs", call.rhs, Side::kRhs, family);
+  if (!status.ok()) return status;
+  if (call.lhs.packed == nullptr || call.rhs.packed == nullptr) return status;
+  if (call.lhs.packed->layout.path != call.rhs.packed->layout.path) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe("lhs", call.lhs), " and ",
+                     Describe("rhs", call.rhs), " are packed for two paths"));
+  }
+  if (call.lhs.packed->layout.kernel_side ==
+      call.rhs.packed->layout.kernel_side) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe("lhs", call.lhs), " and ", Describe("rhs", call.rhs),
+        " are packed for two orders of dst (PackOptions::dst_order)"));
   }
   return absl::OkStatus();
 }
@@ -193,6 +232,11 @@ struct Runs {
 };
 
 Runs RunsOf(const ErasedMatrix& matrix) {
+  if (matrix.packed != nullptr) {
+    const std::uintptr_t bytes = matrix.packed->image_bytes;
+    return {reinterpret_cast<std::uintptr_t>(matrix.packed->image), bytes,
+            bytes, 1};
+  }
   const std::uintptr_t bytes = ScalarBytes(matrix.scalar);
   Runs runs;
   runs.begin = reinterpret_cast<std::uintptr_t>(matrix.data);
@@ -203,6 +247,20 @@ Runs RunsOf(const ErasedMatrix& matrix) {
 }
 
 }  // namespace
+
+absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix) {
+  absl::Status status = ValidateLayout(name, matrix);
+  if (!status.ok()) return status;
+  return ValidateZeroPoint(name, matrix, /*int16_allowed=*/false);
+}
+
+absl::Status ValidateData(const char* name, const ErasedMatrix& matrix) {
+  if (matrix.data == nullptr && !IsEmpty(matrix.layout)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(name, matrix), " has null data"));
+  }
+  return absl::OkStatus();
+}
 
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
   if (IsEmpty(a.layout) || IsEmpty(b.layout)) return false;
@@ -238,6 +296,14 @@ absl::Status Validate(const MulCall& call) {
   }
   absl::Status status = ValidateShapes(call);
   if (!status.ok()) return status;
+  if (call.lhs.packed != nullptr || call.rhs.packed != nullptr) {
+    status = ValidatePackedOperands(call);
+    if (!status.ok()) return status;
+  }
+  if (call.max_num_threads < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_num_threads is negative: ", call.max_num_threads));
+  }
   // int16 operands are symmetric; an int16 dst may have a zero point.
   for (const Named& operand : operands) {
     status = ValidateZeroPoint(operand.name, *operand.matrix,

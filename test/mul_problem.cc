@@ -170,6 +170,8 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   p.clamp_min = p.clamp_max = 0;
   p.num_threads = 1;
   p.data_seed = 1;
+  p.door = Door::kMul;
+  p.packed_for = Order::kColMajor;
   return p;
 }
 
@@ -207,7 +209,11 @@ std::string Describe(const MulProblem& p) {
       << " fixedpoints " << p.min_fixedpoint << ".." << p.max_fixedpoint;
   }
   if (p.clamp) s << "; clamp " << p.clamp_min << ".." << p.clamp_max;
-  s << "; threads " << p.num_threads << "; data seed " << p.data_seed;
+  static constexpr const char* kDoors[] = {"Mul", "packed lhs", "packed rhs",
+                                           "both packed", "MulPlan"};
+  s << "; by " << kDoors[static_cast<int>(p.door)] << " for dst "
+    << OrderName(p.packed_for) << "; threads " << p.num_threads
+    << "; data seed " << p.data_seed;
   return s.str();
 }
 
@@ -242,6 +248,10 @@ MulProblem RandomProblem(std::uint64_t seed) {
   if (rng.OneIn(3)) RandomizeClamp(&p, &rng);
   p.num_threads = rng.OneIn(4) ? static_cast<int>(rng.Between(2, 4)) : 1;
   p.data_seed = rng.Next();
+  if (rng.OneIn(4)) {
+    p.door = static_cast<Door>(rng.Between(1, 4));
+    p.packed_for = rng.OneIn(2) ? Order::kColMajor : Order::kRowMajor;
+  }
   return p;
 }
 

@@ -48,6 +48,9 @@ enum class BiasKind { kNone, kModerate, kExtreme };
 // Multipliers: kDefault sets none.
 enum class MultiplierKind { kDefault, kPerTensor, kPerChannel };
 
+// The ways into the library.
+enum class Door { kMul, kPackedLhs, kPackedRhs, kPackedBoth, kPlan };
+
 struct MulProblem {
   std::ptrdiff_t rows, depth, cols;
   MatrixSpec lhs, rhs, dst;
@@ -61,6 +64,8 @@ struct MulProblem {
   double clamp_min, clamp_max;
   int num_threads;
   std::uint64_t data_seed;  // of all values
+  Door door;
+  Order packed_for;  // the dst order that packed operands are told of
 
   bool IsInteger() const { return accum == Scalar::kI32; }
   bool IsQuantized() const { return IsInteger() && dst.scalar != accum; }

@@ -2,9 +2,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_plan.h"
+#include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
+#include "test/guarded_buffer.h"
 #include "test/test_util.h"
 
 namespace ruy_like {
@@ -19,8 +24,45 @@ Matrix<T> View(const MatrixSpec& spec, std::ptrdiff_t rows, std::ptrdiff_t cols,
   return matrix;
 }
 
+// A packed operand as a file would give it, with its end at a guard page.
+template <typename T>
+struct Mapped {
+  std::unique_ptr<GuardedBuffer> buffer;
+  PackedMatrix<T> matrix;
+
+  // The first error on the way, or OK.
+  absl::Status Make(const Matrix<T>& source, Side side, PackFor pack_for,
+                    Order dst_order, Context* context) {
+    PackOptions options;
+    options.dst_order = dst_order;
+    options.pack_for = pack_for;
+    absl::StatusOr<PackedMatrix<T>> packed =
+        Pack(source, side, options, context);
+    if (!packed.ok()) return packed.status();
+    const absl::string_view image = packed->Serialize();
+    buffer = std::make_unique<GuardedBuffer>(image.size(), Flush::kEnd);
+    std::memcpy(buffer->data(), image.data(), image.size());
+    buffer->MakeReadOnly();
+    packed = PackedMatrix<T>::FromBytes(buffer->data(), buffer->bytes());
+    if (packed.ok()) matrix = *packed;
+    return packed.status();
+  }
+};
+
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 struct Typed {
+  // What an operand of type T is packed for, beside one of type Other.
+  template <typename T, typename Other>
+  static constexpr PackFor PackForOther() {
+    if (std::is_same<T, float>::value && (std::is_same<Other, double>::value ||
+                                          std::is_same<Accum, double>::value ||
+                                          std::is_same<Dst, double>::value)) {
+      return PackFor::kDoubleProduct;
+    }
+    return std::is_same<Other, std::int16_t>::value ? PackFor::kInt16Operand
+                                                    : PackFor::kDefault;
+  }
+
   // `run` gets (lhs, rhs, mul_params, &dst).
   template <typename Fn>
   static auto With(const Call& call, Fn run) {
@@ -54,6 +96,53 @@ struct Typed {
       return Mul(lhs, rhs, params, context, dst);
     });
   }
+  static absl::Status RunPacked(const Call& call, Context* context) {
+    return With(call, [&](const auto& lhs, const auto& rhs, const auto& params,
+                          auto* dst) {
+      const Door door = call.problem->door;
+      const Order dst_order = call.problem->packed_for;
+      Mapped<Lhs> packed_lhs;
+      Mapped<Rhs> packed_rhs;
+      absl::Status status;
+      if (door != Door::kPackedRhs) {
+        status = packed_lhs.Make(lhs, Side::kLhs, PackForOther<Lhs, Rhs>(),
+                                 dst_order, context);
+      }
+      if (status.ok() && door != Door::kPackedLhs) {
+        status = packed_rhs.Make(rhs, Side::kRhs, PackForOther<Rhs, Lhs>(),
+                                 dst_order, context);
+      }
+      if (!status.ok()) return status;
+      if (door == Door::kPackedLhs) {
+        return Mul(packed_lhs.matrix, rhs, params, context, dst);
+      }
+      if (door == Door::kPackedRhs) {
+        return Mul(lhs, packed_rhs.matrix, params, context, dst);
+      }
+      return Mul(packed_lhs.matrix, packed_rhs.matrix, params, context, dst);
+    });
+  }
+  static absl::Status RunPlan(const Call& call, Context* context) {
+    return With(call, [&](const auto& lhs, const auto& rhs, const auto& params,
+                          auto* dst) {
+      MulPlan plan;
+      const int threads = call.problem->num_threads;
+      absl::Status status =
+          plan.Prepare(lhs, rhs, params, threads, context, dst);
+      for (int i = 0; i < threads && status.ok(); ++i) status = plan.Run(i);
+      return status.ok() ? plan.Finish() : status;
+    });
+  }
+  static absl::Status Run(const Call& call, Context* context) {
+    switch (call.problem->door) {
+      case Door::kMul:
+        return RunMul(call, context);
+      case Door::kPlan:
+        return RunPlan(call, context);
+      default:
+        return RunPacked(call, context);
+    }
+  }
   static void RunReferenceMul(const Call& call) {
     With(call, [](const auto& lhs, const auto& rhs, const auto& params,
                   auto* dst) { ReferenceMul(lhs, rhs, params, dst); });
@@ -62,7 +151,7 @@ struct Typed {
     using internal::ScalarOf;
     return TypedProduct{
         {ScalarOf<Lhs>(), ScalarOf<Rhs>(), ScalarOf<Accum>(), ScalarOf<Dst>()},
-        &RunMul,
+        &Run,
         &RunReferenceMul};
   }
 };

@@ -1,0 +1,99 @@
+// Public: MulPlan, a product that the caller's own threads work on together.
+//
+// For hosts whose threads already run side by side (an OpenMP region, a worker
+// of each NUMA node) and who would rather not hand work to yet another pool.
+// Starts no thread, and never waits for one to come.
+#ifndef RUY_LIKE_MUL_PLAN_H_
+#define RUY_LIKE_MUL_PLAN_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_params.h"
+#include "ruy_like/packed_matrix.h"
+
+namespace ruy_like {
+namespace internal {
+
+// T of a Matrix<T> or PackedMatrix<T>.
+template <typename M>
+struct ElementOf;
+template <template <typename> class M, typename T>
+struct ElementOf<M<T>> {
+  using Type = T;
+};
+
+}  // namespace internal
+
+// One product at a time, again and again:
+//
+//   one thread     plan.Prepare(lhs, rhs, params, n, &context, &dst)
+//   --- barrier of the host ---
+//   each thread    plan.Run(thread_id)         thread_id = 0, ..., n - 1
+//   --- barrier of the host ---
+//   one thread     plan.Finish()
+//
+// The result is that of Mul. The Context's threads and Executor are not used;
+// its paths and its prepacked cache are, during Prepare and Finish, so that
+// other threads may use the Context in between. A plan has scratch memory of
+// its own, which it keeps: reuse it.
+//
+// Every thread's Run returns when there is no more work to begin; threads may
+// come late or not at all, the others (at last Finish) do it all.
+class RUY_LIKE_EXPORT MulPlan final {
+ public:
+  MulPlan();
+  ~MulPlan();
+  MulPlan(const MulPlan&) = delete;
+  MulPlan& operator=(const MulPlan&) = delete;
+
+  // Either operand may be a Matrix or a PackedMatrix. Errors are those of Mul,
+  // and InvalidArgument for num_threads < 1; Run and Finish then do nothing and
+  // return FailedPrecondition. Operands, dst, what mul_params points to and the
+  // Context must stay valid until Finish. Abandons a product that was not
+  // finished: its dst is in part written.
+  template <typename LhsMatrix, typename RhsMatrix, typename Accum,
+            typename Dst>
+  absl::Status Prepare(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                       const MulParams<Accum, Dst>& mul_params, int num_threads,
+                       Context* context, Matrix<Dst>* dst) {
+    static_assert(
+        internal::TypesAreSupported<
+            typename internal::ElementOf<LhsMatrix>::Type,
+            typename internal::ElementOf<RhsMatrix>::Type, Accum, Dst>(),
+        "no such product: see the README's type table");
+    if (context == nullptr) return internal::NullArgument("context");
+    if (dst == nullptr) return internal::NullArgument("dst");
+    return PrepareErased(
+        internal::MakeCall(internal::Erase(lhs), internal::Erase(rhs),
+                           mul_params, *dst, /*max_num_threads=*/0),
+        num_threads, context);
+  }
+
+  // Threads that the prepared product gives work to; those with a higher
+  // thread_id return from Run at once. 0 when nothing is to be done.
+  int num_threads() const;
+
+  // From any threads, at once, each with a thread_id of its own below the
+  // num_threads of Prepare; InvalidArgument for any other.
+  absl::Status Run(int thread_id);
+
+  // After all Runs have returned. dst is complete only now.
+  absl::Status Finish();
+
+ private:
+  struct Impl;
+
+  absl::Status PrepareErased(const MulCall& call, int num_threads,
+                             Context* context);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MUL_PLAN_H_

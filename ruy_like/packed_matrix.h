@@ -1,0 +1,227 @@
+// Public: PackedMatrix, an operand packed once, as a value; and Mul with it.
+//
+// For weights that outlive a Context, are used by several, or come from a file:
+// where a CachePolicy recognises a buffer by its address, this is the packed
+// form itself.
+#ifndef RUY_LIKE_PACKED_MATRIX_H_
+#define RUY_LIKE_PACKED_MATRIX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_params.h"
+#include "ruy_like/path.h"
+#include "ruy_like/tr_mul_params.h"
+
+namespace ruy_like {
+
+// What else is in the products that a matrix is packed for.
+enum class PackFor : std::uint8_t {
+  // 8-bit: another 8-bit operand. int16: an 8-bit one. float: all is float.
+  // double: anything.
+  kDefault,
+  kInt16Operand,   // of an 8-bit matrix: the other operand is int16
+  kDoubleProduct,  // of a float matrix: the other operand, the accumulator or
+                   // dst is double
+};
+
+struct PackOptions {
+  // dst's order in the products that this is for. The other order gives the
+  // same results, slower for a shallow product (its dst is transposed on the
+  // way out). If both operands are packed, it must be for the same order.
+  Order dst_order = Order::kColMajor;
+  PackFor pack_for = PackFor::kDefault;
+};
+
+enum class VerifyChecksum : bool { kNo, kYes };
+
+namespace internal {
+
+// PackedMatrix without its type.
+class RUY_LIKE_EXPORT PackedMatrixBase {
+ public:
+  // As of the Matrix that was packed.
+  std::ptrdiff_t rows() const;
+  std::ptrdiff_t cols() const;
+  // Which operand of Mul it can be.
+  Side side() const;
+  // The path whose kernels read it; kNone for one that is default-constructed.
+  // Mul needs a Context that permits that path, or one that inherits its
+  // kernels (README.md, Paths).
+  Path path() const;
+  // How it is packed: "S8 16x4" for int8 in panels of 16 columns and groups of
+  // 4 levels of depth, as in kernel names.
+  std::string layout_name() const;
+  // See PackOptions.
+  Order dst_order() const;
+
+  // The packed form as bytes, to be written to a file and given to FromBytes.
+  // The same for the same matrix, path and options, on any machine of this byte
+  // order. Valid as long as this PackedMatrix or a copy of it lives.
+  absl::string_view Serialize() const;
+
+ protected:
+  PackedMatrixBase() = default;
+  explicit PackedMatrixBase(std::shared_ptr<const PackedOperand> operand)
+      : operand_(std::move(operand)) {}
+
+  std::int32_t erased_zero_point() const;
+
+ private:
+  friend RUY_LIKE_EXPORT ErasedMatrix
+  ErasePacked(const PackedMatrixBase& matrix, Scalar scalar);
+
+  std::shared_ptr<const PackedOperand> operand_;
+};
+
+RUY_LIKE_EXPORT ErasedMatrix ErasePacked(const PackedMatrixBase& matrix,
+                                         Scalar scalar);
+
+using PackedOperandOr = absl::StatusOr<std::shared_ptr<const PackedOperand>>;
+
+// Null buffer: memory of its own.
+RUY_LIKE_EXPORT PackedOperandOr PackErased(const ErasedMatrix& matrix,
+                                           Side side,
+                                           const PackOptions& options,
+                                           Context* context, void* buffer,
+                                           std::size_t buffer_bytes);
+RUY_LIKE_EXPORT absl::StatusOr<std::size_t> PackedBytesErased(
+    const ErasedMatrix& matrix, Side side, const PackOptions& options,
+    Context* context);
+RUY_LIKE_EXPORT PackedOperandOr OperandFromBytes(const void* data,
+                                                 std::size_t bytes,
+                                                 Scalar scalar,
+                                                 VerifyChecksum verify);
+
+}  // namespace internal
+
+// A packed lhs or rhs of elements T. Immutable: any number of threads and
+// Contexts may use one at once. A copy shares the memory. Default-constructed
+// it is 0x0.
+template <typename T>
+class PackedMatrix final : public internal::PackedMatrixBase {
+ public:
+  PackedMatrix() = default;
+  // For Pack and FromBytes.
+  explicit PackedMatrix(std::shared_ptr<const PackedOperand> operand)
+      : PackedMatrixBase(std::move(operand)) {}
+
+  T zero_point() const { return static_cast<T>(erased_zero_point()); }
+
+  // A PackedMatrix from what Serialize gave. Refers to the bytes in place,
+  // which must stay as they are while it or a copy of it lives; so a file may
+  // be mapped, and its pages shared between processes. `data` must be aligned
+  // to 64 bytes; bytes beyond the image are ignored. Reads the header alone,
+  // unless the checksum of the data is to be verified (some 10 GB/s): then a
+  // file that was damaged is told from a good one.
+  //
+  // InvalidArgument for a null or misaligned pointer, another element type, or
+  // what is no such image at all; DataLoss for one that is truncated or
+  // damaged; FailedPrecondition for one of another version, byte order or
+  // layout, or for a path that this machine does not have.
+  static absl::StatusOr<PackedMatrix> FromBytes(
+      const void* data, std::size_t bytes,
+      VerifyChecksum verify = VerifyChecksum::kYes) {
+    internal::PackedOperandOr operand = internal::OperandFromBytes(
+        data, bytes, internal::ScalarOf<T>(), verify);
+    if (!operand.ok()) return operand.status();
+    return PackedMatrix(*std::move(operand));
+  }
+};
+
+// Packs `matrix` for the best path that the Context permits and that serves its
+// type, on the Context's threads. The matrix's data is not needed afterwards;
+// its zero point goes with it, its cache policy does not matter. Errors are
+// those of Mul for a bad operand; InvalidArgument for options that do not go
+// with T; ResourceExhausted when there is no memory.
+template <typename T>
+absl::StatusOr<PackedMatrix<T>> Pack(const Matrix<T>& matrix, Side side,
+                                     const PackOptions& options,
+                                     Context* context) {
+  internal::PackedOperandOr operand = internal::PackErased(
+      internal::Erase(matrix), side, options, context, nullptr, 0);
+  if (!operand.ok()) return operand.status();
+  return PackedMatrix<T>(*std::move(operand));
+}
+
+// Bytes that Pack needs for `matrix`, whose data need not be there yet: the
+// size of its Serialize().
+template <typename T>
+absl::StatusOr<std::size_t> PackedMatrixBytes(const Matrix<T>& matrix,
+                                              Side side,
+                                              const PackOptions& options,
+                                              Context* context) {
+  return internal::PackedBytesErased(internal::Erase(matrix), side, options,
+                                     context);
+}
+
+// Packs into the caller's buffer, of at least PackedMatrixBytes() and aligned
+// to 64 bytes, which must stay as it is while the result or a copy of it lives.
+// Afterwards the buffer holds what Serialize gives: it may be a mapped file. On
+// an error its contents are unspecified.
+template <typename T>
+absl::StatusOr<PackedMatrix<T>> PackInto(void* buffer, std::size_t buffer_bytes,
+                                         const Matrix<T>& matrix, Side side,
+                                         const PackOptions& options,
+                                         Context* context) {
+  if (buffer == nullptr) return internal::NullArgument("buffer");
+  internal::PackedOperandOr operand = internal::PackErased(
+      internal::Erase(matrix), side, options, context, buffer, buffer_bytes);
+  if (!operand.ok()) return operand.status();
+  return PackedMatrix<T>(*std::move(operand));
+}
+
+namespace internal {
+
+template <typename T>
+ErasedMatrix Erase(const PackedMatrix<T>& matrix) {
+  return ErasePacked(matrix, ScalarOf<T>());
+}
+
+}  // namespace internal
+
+// Mul with one or both operands packed: the same semantics and errors. Further
+// errors: InvalidArgument for an operand that is packed for the other side, for
+// other types, or (both packed) for another path or order of dst than the other
+// operand; FailedPrecondition when the Context's paths do not have the kernels
+// that it is packed for. dst must not share memory with the packed form.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
+                 const MulParams<Accum, Dst>& mul_params, Context* context,
+                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
+                                         internal::Erase(rhs), mul_params,
+                                         context, dst, options);
+}
+
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+absl::Status Mul(const Matrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
+                 const MulParams<Accum, Dst>& mul_params, Context* context,
+                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
+                                         internal::Erase(rhs), mul_params,
+                                         context, dst, options);
+}
+
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+absl::Status Mul(const PackedMatrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
+                 const MulParams<Accum, Dst>& mul_params, Context* context,
+                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
+                                         internal::Erase(rhs), mul_params,
+                                         context, dst, options);
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACKED_MATRIX_H_

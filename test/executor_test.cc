@@ -1,0 +1,435 @@
+// The host's threads: Executors of all sorts, MulPlan, pools that Contexts
+// share, limits per call, and the deadlocks that are told instead of entered.
+// Runs under ThreadSanitizer too (label "concurrency").
+#include "ruy_like/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_plan.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/reference_mul.h"
+#include "ruy_like/thread_pool.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+// A product with its memory, large enough for several threads.
+class Int8Product {
+ public:
+  static constexpr std::ptrdiff_t kRows = 230, kDepth = 300, kCols = 170;
+
+  Int8Product()
+      : lhs_data_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
+        rhs_data_(RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2)),
+        expected_(kRows * kCols),
+        result_(kRows * kCols) {
+    lhs = MakeMatrix(lhs_data_.data(), kRows, kDepth, Order::kRowMajor);
+    rhs = MakeMatrix(rhs_data_.data(), kDepth, kCols, Order::kColMajor);
+    lhs.set_zero_point(5);
+    dst = MakeMatrix(expected_.data(), kRows, kCols, Order::kColMajor);
+    ReferenceMul(lhs, rhs, params, &dst);
+    dst.set_data(result_.data());
+  }
+
+  void ExpectRight() {
+    EXPECT_TRUE(result_ == expected_);
+    result_.assign(result_.size(), 0);
+  }
+  void MulOn(Context* context, const MulOptions& options = MulOptions()) {
+    const absl::Status status = Mul(lhs, rhs, params, context, &dst, options);
+    EXPECT_TRUE(status.ok()) << status;
+    ExpectRight();
+  }
+
+  Matrix<std::int8_t> lhs, rhs;
+  Matrix<std::int32_t> dst;
+  const MulParams<std::int32_t, std::int32_t> params;
+
+ private:
+  std::vector<std::int8_t> lhs_data_, rhs_data_;
+  std::vector<std::int32_t> expected_, result_;
+};
+
+using Function = void (*)(void* argument, int i);
+
+// What a ParallelFor does is the test's to say.
+class TestExecutor final : public Executor {
+ public:
+  using ParallelForFn = std::function<void(int, Function, void*)>;
+
+  TestExecutor(int concurrency, ParallelForFn parallel_for)
+      : concurrency_(concurrency), parallel_for_(std::move(parallel_for)) {}
+
+  int max_concurrency() const override { return concurrency_; }
+  void ParallelFor(int count, Function function, void* argument) override {
+    ++calls;
+    last_count = count;
+    parallel_for_(count, function, argument);
+  }
+
+  int calls = 0;
+  int last_count = 0;
+
+ private:
+  const int concurrency_;
+  const ParallelForFn parallel_for_;
+};
+
+void RunInOrder(int count, Function function, void* argument) {
+  for (int i = 0; i < count; ++i) function(argument, i);
+}
+void RunBackwards(int count, Function function, void* argument) {
+  for (int i = count - 1; i >= 0; --i) function(argument, i);
+}
+void RunOnThreads(int count, Function function, void* argument) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back(function, argument, i);
+  for (std::thread& thread : threads) thread.join();
+}
+// Two threads, however many tasks.
+void RunOnFewerThreads(int count, Function function, void* argument) {
+  std::atomic<int> next{0};
+  const auto work = [&] {
+    for (int i; (i = next.fetch_add(1)) < count;) function(argument, i);
+  };
+  std::thread other(work);
+  work();
+  other.join();
+}
+// Against the contract, but no reason to hang or to leave holes.
+void RunOnlyTheLast(int count, Function function, void* argument) {
+  function(argument, count - 1);
+}
+void RunNone(int, Function, void*) {}
+
+class ExecutorTest : public testing::Test {
+ protected:
+  ExecutorTest() {
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  }
+  Int8Product product_;
+  Context context_;
+};
+
+TEST_F(ExecutorTest, AnyWayToRunTheTasks) {
+  for (const auto& parallel_for :
+       {RunInOrder, RunBackwards, RunOnThreads, RunOnFewerThreads,
+        RunOnlyTheLast, RunNone}) {
+    TestExecutor executor(5, parallel_for);
+    context_.set_executor(&executor);
+    EXPECT_EQ(context_.executor(), &executor);
+    product_.MulOn(&context_);
+    EXPECT_EQ(executor.calls, 1);
+    EXPECT_EQ(executor.last_count, 5);
+    EXPECT_EQ(context_.last_used_num_threads(), 5);
+  }
+  context_.set_executor(nullptr);
+  product_.MulOn(&context_);
+  EXPECT_EQ(context_.last_used_num_threads(), 1);
+}
+
+TEST_F(ExecutorTest, ManyProductsOnThreads) {
+  TestExecutor executor(3, RunOnThreads);
+  context_.set_executor(&executor);
+  product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  for (int i = 0; i < 30; ++i) product_.MulOn(&context_);
+}
+
+TEST_F(ExecutorTest, TheNumberOfThreads) {
+  TestExecutor executor(6, RunInOrder);
+  EXPECT_EQ(context_.max_num_threads(), 1);
+  context_.set_executor(&executor);
+  EXPECT_EQ(context_.max_num_threads(), 6);
+  context_.set_max_num_threads(4);
+  EXPECT_EQ(context_.max_num_threads(), 4);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.last_count, 4);
+  context_.set_max_num_threads(100);
+  EXPECT_EQ(context_.max_num_threads(), 6);
+  TestExecutor none(0, RunInOrder);
+  context_.set_executor(&none);
+  EXPECT_EQ(context_.max_num_threads(), 1);
+  product_.MulOn(&context_);
+  EXPECT_EQ(none.calls, 0);
+}
+
+TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+  TestExecutor executor(6, RunInOrder);
+  context_.set_executor(&executor);
+  const std::vector<float> values(64, 1.0f);
+  std::vector<float> result(64);
+  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
+  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
+  ASSERT_TRUE(
+      Mul(operand, operand, MulParams<float, float>(), &context_, &dst).ok());
+  EXPECT_EQ(executor.calls, 0);
+  EXPECT_EQ(result, std::vector<float>(64, 8.0f));
+}
+
+TEST_F(ExecutorTest, PacksOnIt) {
+  const auto weights = RandomVector<std::int8_t>(2000 * 900, -128, 127, 3);
+  const auto matrix = MakeMatrix(weights.data(), 2000, 900, Order::kRowMajor);
+  auto alone = Pack(matrix, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(alone.ok());
+  for (const auto& parallel_for : {RunInOrder, RunOnThreads, RunNone}) {
+    TestExecutor executor(3, parallel_for);
+    context_.set_executor(&executor);
+    auto packed = Pack(matrix, Side::kLhs, PackOptions(), &context_);
+    ASSERT_TRUE(packed.ok());
+    EXPECT_EQ(executor.last_count, 3);
+    EXPECT_TRUE(packed->Serialize() == alone->Serialize());
+  }
+}
+
+// ## Limits per call
+
+TEST_F(ExecutorTest, ACallsOwnLimit) {
+  context_.set_max_num_threads(4);
+  for (const int limit : {0, 1, 2, 9}) {
+    MulOptions options;
+    options.max_num_threads = limit;
+    product_.MulOn(&context_, options);
+    EXPECT_EQ(context_.last_used_num_threads(),
+              limit == 0 ? 4 : std::min(limit, 4));
+  }
+  MulOptions options;
+  options.max_num_threads = -1;
+  EXPECT_EQ(Mul(product_.lhs, product_.rhs, product_.params, &context_,
+                &product_.dst, options)
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// ## PackedMatrix on many threads
+
+TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
+  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(packed.ok());
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([&packed] {
+      Int8Product product;
+      Context context;
+      context.set_max_num_threads(2);
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        const PackedMatrix<std::int8_t> copy = *packed;
+        EXPECT_TRUE(
+            Mul(copy, product.rhs, product.params, &context, &product.dst)
+                .ok());
+        product.ExpectRight();
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+// ## Shared pools
+
+TEST_F(ExecutorTest, ContextsShareAPool) {
+  const auto pool = std::make_shared<ThreadPool>();
+  Context first(pool), second(pool);
+  EXPECT_EQ(first.mutable_thread_pool(), pool.get());
+  EXPECT_EQ(second.mutable_thread_pool(), pool.get());
+  std::vector<std::thread> callers;
+  for (Context* context : {&first, &second, &first, &second}) {
+    callers.emplace_back([context] {
+      Int8Product product;
+      context->set_max_num_threads(3);
+      context->set_num_threads_strategy(
+          NumThreadsStrategy::kForceMaxNumThreads);
+      for (int i = 0; i < 10; ++i) product.MulOn(context);
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST_F(ExecutorTest, APoolOutlivesItsContexts) {
+  auto pool = std::make_shared<ThreadPool>();
+  auto context = std::make_unique<Context>(pool);
+  context->set_max_num_threads(3);
+  context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  product_.MulOn(context.get());
+  context.reset();
+  EXPECT_EQ(pool.use_count(), 1);
+  EXPECT_GE(pool->EnsureWorkers(1), 1);
+}
+
+// ## Deadlocks that are not
+
+// Runs a function as a task.
+struct FunctionTask final : Task {
+  std::function<void()> function;
+  void Run() override { function(); }
+};
+
+// Two tasks of the pool: one holds the Context, as a call in progress does,
+// until the other has tried to use it.
+TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
+  context_.set_max_num_threads(2);
+  // The Context is held by a Mul of this thread, whose Executor lets a task of
+  // the Context's pool call Mul.
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    FunctionTask tasks[2];
+    Int8Product products[2];
+    for (int i = 0; i < 2; ++i) {
+      tasks[i].function = [&, i] {
+        EXPECT_EQ(Mul(products[i].lhs, products[i].rhs, products[i].params,
+                      &context_, &products[i].dst)
+                      .code(),
+                  absl::StatusCode::kFailedPrecondition);
+      };
+    }
+    context_.mutable_thread_pool()->Execute(2, tasks);
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.calls, 1);
+}
+
+// A work-stealing pool may run anything on a thread that waits in ParallelFor.
+TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
+  Int8Product inner;
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    EXPECT_EQ(
+        Mul(inner.lhs, inner.rhs, inner.params, &context_, &inner.dst).code(),
+        absl::StatusCode::kFailedPrecondition);
+    Context own;
+    inner.MulOn(&own);
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+}
+
+TEST_F(ExecutorTest, ATaskMayUseAContextThatIsFree) {
+  FunctionTask tasks[2];
+  Int8Product products[2];
+  Context contexts[2];
+  for (int i = 0; i < 2; ++i) {
+    tasks[i].function = [&, i] { products[i].MulOn(&contexts[i]); };
+  }
+  contexts[0].mutable_thread_pool()->Execute(2, tasks);
+}
+
+// ## MulPlan
+
+TEST_F(ExecutorTest, APlanOnTheCallersThreads) {
+  for (int threads = 1; threads <= 5; ++threads) {
+    MulPlan plan;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params,
+                               threads, &context_, &product_.dst)
+                      .ok());
+      EXPECT_EQ(plan.num_threads(), threads);
+      std::vector<std::thread> callers;
+      for (int i = 0; i < threads; ++i) {
+        callers.emplace_back([&plan, i] { EXPECT_TRUE(plan.Run(i).ok()); });
+      }
+      for (std::thread& caller : callers) caller.join();
+      ASSERT_TRUE(plan.Finish().ok());
+      product_.ExpectRight();
+    }
+  }
+}
+
+TEST_F(ExecutorTest, APlanWhoseThreadsDoNotCome) {
+  MulPlan plan;
+  for (const int comes : {-1, 0, 3}) {
+    ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 4,
+                             &context_, &product_.dst)
+                    .ok());
+    if (comes >= 0) {
+      EXPECT_TRUE(plan.Run(comes).ok());
+    }
+    ASSERT_TRUE(plan.Finish().ok());
+    product_.ExpectRight();
+  }
+}
+
+// The Context is free between Prepare and Finish; what was to be cached is.
+TEST_F(ExecutorTest, APlanLeavesTheContextToOthers) {
+  product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 2,
+                           &context_, &product_.dst)
+                  .ok());
+  Int8Product other;
+  other.MulOn(&context_);
+  EXPECT_TRUE(plan.Run(1).ok());
+  other.MulOn(&context_);
+  EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+  ASSERT_TRUE(plan.Finish().ok());
+  EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
+  product_.ExpectRight();
+}
+
+TEST_F(ExecutorTest, APlanOfAPackedMatrix) {
+  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(packed.ok());
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(*packed, product_.rhs, product_.params, 2, &context_,
+                           &product_.dst)
+                  .ok());
+  EXPECT_TRUE(plan.Run(0).ok());
+  ASSERT_TRUE(plan.Finish().ok());
+  product_.ExpectRight();
+}
+
+TEST_F(ExecutorTest, APlansErrors) {
+  MulPlan plan;
+  EXPECT_EQ(plan.num_threads(), 0);
+  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+  const auto prepare = [&](int threads) {
+    return plan.Prepare(product_.lhs, product_.rhs, product_.params, threads,
+                        &context_, &product_.dst);
+  };
+  EXPECT_EQ(prepare(0).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(prepare(3).ok());
+  EXPECT_EQ(plan.Run(-1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan.Run(3).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(plan.Finish().ok());
+  product_.ExpectRight();
+  EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+  product_.dst.mutable_layout()->set_rows(1);
+  EXPECT_EQ(prepare(2).code(), absl::StatusCode::kInvalidArgument);
+  // An empty product is nothing to do.
+  product_.lhs.mutable_layout()->set_rows(0);
+  product_.dst.mutable_layout()->set_rows(0);
+  ASSERT_TRUE(prepare(2).ok());
+  EXPECT_EQ(plan.num_threads(), 0);
+  EXPECT_TRUE(plan.Run(1).ok());
+  EXPECT_TRUE(plan.Finish().ok());
+}
+
+// A product too small to share is one thread's; the others return at once.
+TEST_F(ExecutorTest, APlanForMoreThreadsThanPayOff) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+  const std::vector<float> values(64, 1.0f);
+  std::vector<float> result(64);
+  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
+  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(operand, operand, MulParams<float, float>(), 64,
+                           &context_, &dst)
+                  .ok());
+  EXPECT_EQ(plan.num_threads(), 1);
+  for (int i = 63; i >= 0; --i) EXPECT_TRUE(plan.Run(i).ok());
+  ASSERT_TRUE(plan.Finish().ok());
+  EXPECT_EQ(result, std::vector<float>(64, 8.0f));
+}
+
+}  // namespace
+}  // namespace ruy_like

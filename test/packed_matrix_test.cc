@@ -1,0 +1,586 @@
+// PackedMatrix: right results by every way of packing, and nothing but a Status
+// from bytes that are not what they should be.
+#include "ruy_like/packed_matrix.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "ruy_like/allocator.h"
+#include "ruy_like/packed_image.h"
+#include "ruy_like/reference_mul.h"
+#include "test/guarded_buffer.h"
+#include "test/mul_problem.h"
+#include "test/mul_runner.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Door kPackedDoors[] = {Door::kPackedLhs, Door::kPackedRhs,
+                                 Door::kPackedBoth};
+constexpr Order kOrders[] = {Order::kColMajor, Order::kRowMajor};
+
+constexpr std::ptrdiff_t kRows = 37, kDepth = 70, kCols = 11;
+
+class PackedMatrixTest : public PathTest {
+ protected:
+  PackedMatrixTest()
+      : weights_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
+        inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 2)),
+        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
+        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+    lhs_.set_zero_point(3);
+    rhs_.set_zero_point(128);
+  }
+
+  PackedMatrix<std::int8_t> PackLhs(Context* context,
+                                    const PackOptions& options = {}) {
+    auto packed = Pack(lhs_, Side::kLhs, options, context);
+    EXPECT_TRUE(packed.ok()) << packed.status();
+    return packed.ok() ? *packed : PackedMatrix<std::int8_t>();
+  }
+
+  absl::Status MulWith(const PackedMatrix<std::int8_t>& packed,
+                       Context* context, std::vector<std::int32_t>* result) {
+    result->assign(kRows * kCols, 0);
+    auto dst = MakeMatrix(result->data(), kRows, kCols, Order::kColMajor);
+    return Mul(packed, rhs_, MulParams<std::int32_t, std::int32_t>(), context,
+               &dst);
+  }
+
+  std::vector<std::int32_t> Expected() {
+    std::vector<std::int32_t> result(kRows * kCols);
+    auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+    ReferenceMul(lhs_, rhs_, MulParams<std::int32_t, std::int32_t>(), &dst);
+    return result;
+  }
+
+  std::vector<std::int8_t> weights_;
+  std::vector<std::uint8_t> inputs_;
+  Matrix<std::int8_t> lhs_;
+  Matrix<std::uint8_t> rhs_;
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(PackedMatrixTest);
+
+// ## Results
+
+TEST_P(PackedMatrixTest, EveryTypeOrderAndSide) {
+  for (const Types& types : AllTypes()) {
+    for (int orders = 0; orders < 8; ++orders) {
+      for (const Door door : kPackedDoors) {
+        for (const Order packed_for : kOrders) {
+          MulProblem p = MakeProblem(types, 21, 33, 19);
+          SetOrders(orders, &p);
+          p.door = door;
+          p.packed_for = packed_for;
+          p.bias = BiasKind::kModerate;
+          if (Is8Bit(types.lhs)) p.lhs.zero_point = 7;
+          if (Is8Bit(types.rhs)) p.rhs.zero_point = 9;
+          ASSERT_TRUE(CheckProblem(p, &context_));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(PackedMatrixTest, SizesAroundTheTiles) {
+  constexpr Types kInt8 = {Scalar::kU8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
+  constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
+                            Scalar::kF32};
+  constexpr std::ptrdiff_t kSizes[] = {0, 1, 2, 15, 16, 17, 47, 48, 49, 65};
+  for (const Types& types : {kInt8, kFloat}) {
+    for (const std::ptrdiff_t rows : kSizes) {
+      for (const std::ptrdiff_t cols : kSizes) {
+        for (const std::ptrdiff_t depth : {0, 1, 4, 63, 65}) {
+          for (const Door door : kPackedDoors) {
+            MulProblem p = MakeProblem(types, rows, depth, cols);
+            p.door = door;
+            p.packed_for = kOrders[(rows + cols + depth) % 2];
+            SetOrders(static_cast<int>(rows + 3 * cols) % 8, &p);
+            if (types.lhs == Scalar::kU8) p.lhs.zero_point = 131;
+            ASSERT_TRUE(CheckProblem(p, &context_));
+          }
+        }
+      }
+    }
+  }
+}
+
+// With blocks, several threads and depth that is split.
+TEST_P(PackedMatrixTest, LargeProductsOnThreads) {
+  constexpr Types kInt8 = {Scalar::kI8, Scalar::kU8, Scalar::kI32, Scalar::kI8};
+  constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
+                            Scalar::kF32};
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  for (const Types& types : {kInt8, kFloat}) {
+    for (const Door door : kPackedDoors) {
+      for (const Order packed_for : kOrders) {
+        MulProblem p = MakeProblem(types, 150, 6000, 40);
+        p.door = door;
+        p.packed_for = packed_for;
+        p.num_threads = 3;
+        if (Is8Bit(types.rhs)) p.rhs.zero_point = 128;
+        ASSERT_TRUE(CheckProblem(p, &context_));
+      }
+    }
+  }
+}
+
+// The kernel is the one that a cached operand gets, and so are a float's bits.
+TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
+  const auto draw = [](std::size_t size, std::uint64_t seed) {
+    Rng rng(seed);
+    std::vector<float> values(size);
+    for (float& value : values) value = static_cast<float>(rng.Signed());
+    return values;
+  };
+  const std::vector<float> weights = draw(100 * 300, 1);
+  const std::vector<float> inputs = draw(300 * 20, 2);
+  auto lhs = MakeMatrix(weights.data(), 100, 300, Order::kRowMajor);
+  const auto rhs = MakeMatrix(inputs.data(), 300, 20, Order::kColMajor);
+  const MulParams<float, float> params;
+  std::vector<float> cached(100 * 20), packed(100 * 20);
+  auto dst = MakeMatrix(cached.data(), 100, 20, Order::kColMajor);
+  lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  const std::string kernel = context_.last_used_kernel();
+  auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(packed_lhs.ok()) << packed_lhs.status();
+  dst.set_data(packed.data());
+  ASSERT_TRUE(Mul(*packed_lhs, rhs, params, &context_, &dst).ok());
+  EXPECT_EQ(context_.last_used_kernel(), kernel);
+  EXPECT_EQ(std::memcmp(cached.data(), packed.data(), 4 * cached.size()), 0);
+}
+
+TEST_P(PackedMatrixTest, OutlivesItsSourceAndItsContext) {
+  const std::vector<std::int32_t> expected = Expected();
+  PackedMatrix<std::int8_t> packed;
+  {
+    Context other;
+    Restrict(&other);
+    packed = PackLhs(&other);
+  }
+  std::fill(weights_.begin(), weights_.end(), std::int8_t{99});
+  std::vector<std::int32_t> result;
+  const PackedMatrix<std::int8_t> copy = packed;
+  packed = PackedMatrix<std::int8_t>();
+  ASSERT_TRUE(MulWith(copy, &context_, &result).ok());
+  EXPECT_EQ(result, expected);
+}
+
+// ## Description
+
+TEST_P(PackedMatrixTest, TellsWhatItIs) {
+  for (const Order order : kOrders) {
+    PackOptions options;
+    options.dst_order = order;
+    const PackedMatrix<std::int8_t> packed = PackLhs(&context_, options);
+    EXPECT_EQ(packed.rows(), kRows);
+    EXPECT_EQ(packed.cols(), kDepth);
+    EXPECT_EQ(packed.side(), Side::kLhs);
+    EXPECT_EQ(packed.zero_point(), 3);
+    EXPECT_EQ(packed.dst_order(), order);
+    // Of a path without 8-bit kernels of its own: the one that it inherits.
+    EXPECT_NE(packed.path(), Path::kNone);
+    EXPECT_THAT(packed.layout_name(), testing::ContainsRegex("^[SU][18]6? "));
+  }
+  const PackedMatrix<float> none;
+  EXPECT_EQ(none.rows(), 0);
+  EXPECT_EQ(none.path(), Path::kNone);
+  EXPECT_EQ(none.layout_name(), "");
+  EXPECT_TRUE(none.Serialize().empty());
+}
+
+TEST(PackedMatrixLayoutTest, LayoutsByPath) {
+  struct Case {
+    Path path;
+    Order dst_order;
+    const char* name;
+  };
+  const std::vector<std::int8_t> weights(20 * 20);
+  const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
+  for (const Case& c : {
+           Case{Path::kPortable, Order::kColMajor, "S8 4x1"},
+           Case{Path::kAvx2, Order::kColMajor, "S8 8x2"},
+           Case{Path::kAvx2, Order::kRowMajor, "S16 6x2"},
+           Case{Path::kAvx512Vnni, Order::kColMajor, "S8 16x4"},
+           Case{Path::kAvx512Vnni, Order::kRowMajor, "U8 8x4"},
+           Case{Path::kAmx, Order::kColMajor, "S8 16x4, depth by 64"},
+       }) {
+    Context context;
+    context.set_runtime_enabled_paths(c.path);
+    if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
+    PackOptions options;
+    options.dst_order = c.dst_order;
+    auto packed = Pack(lhs, Side::kLhs, options, &context);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    EXPECT_EQ(packed->path(), c.path);
+    EXPECT_EQ(packed->layout_name(), c.name) << PathName(c.path);
+  }
+}
+
+// ## Buffers
+
+TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
+  auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  Matrix<std::int8_t> shape_alone = lhs_;
+  shape_alone.set_data(nullptr);
+  EXPECT_EQ(
+      *PackedMatrixBytes(shape_alone, Side::kLhs, PackOptions(), &context_),
+      *bytes);
+  // A multiple of the alignment, so that the end can touch a guard page.
+  ASSERT_EQ(*bytes % kBufferAlignment, 0u);
+  GuardedBuffer buffer(*bytes, Flush::kEnd);
+  std::memset(buffer.data(), 0x77, *bytes);
+  auto packed = PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, PackOptions(),
+                         &context_);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_TRUE(buffer.SlackIsIntact());
+  EXPECT_EQ(packed->Serialize().data(), buffer.data());
+  EXPECT_EQ(packed->Serialize(), PackLhs(&context_).Serialize());
+  std::vector<std::int32_t> result;
+  ASSERT_TRUE(MulWith(*packed, &context_, &result).ok());
+  EXPECT_EQ(result, Expected());
+
+  const auto error = [&](std::size_t offset, std::size_t size) {
+    return PackInto(buffer.data() + offset, size, lhs_, Side::kLhs,
+                    PackOptions(), &context_)
+        .status();
+  };
+  EXPECT_EQ(error(0, *bytes - 1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(error(8, *bytes).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(error(8, *bytes).message()), HasSubstr("aligned"));
+  EXPECT_FALSE(
+      PackInto(nullptr, *bytes, lhs_, Side::kLhs, PackOptions(), &context_)
+          .ok());
+}
+
+TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreads) {
+  const auto weights = RandomVector<std::int8_t>(3000 * 700, -128, 127, 3);
+  const auto large = MakeMatrix(weights.data(), 3000, 700, Order::kColMajor);
+  auto alone = Pack(large, Side::kLhs, PackOptions(), &context_);
+  context_.set_max_num_threads(4);
+  auto together = Pack(large, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(alone.ok() && together.ok());
+  EXPECT_TRUE(alone->Serialize() == together->Serialize());
+}
+
+// ## Errors
+
+TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
+  const auto bad = [&](const absl::Status& status, const char* what) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(what));
+  };
+  const auto pack_error = [&](const auto& matrix, Side side,
+                              const PackOptions& options) {
+    return Pack(matrix, side, options, &context_).status();
+  };
+  Matrix<std::int8_t> broken = lhs_;
+  broken.set_data(nullptr);
+  bad(pack_error(broken, Side::kLhs, {}), "null data");
+  broken = lhs_;
+  broken.mutable_layout()->set_stride(kDepth - 1);
+  bad(pack_error(broken, Side::kLhs, {}), "stride");
+  broken = lhs_;
+  broken.mutable_layout()->set_rows(-1);
+  bad(pack_error(broken, Side::kLhs, {}), "negative");
+  broken = lhs_;
+  broken.mutable_layout()->set_rows(std::ptrdiff_t{1} << 62);
+  EXPECT_EQ(pack_error(broken, Side::kLhs, {}).code(),
+            absl::StatusCode::kOutOfRange);
+  broken.mutable_layout()->set_rows(std::ptrdiff_t{1} << 46);
+  EXPECT_EQ(Pack(broken, Side::kLhs, {}, &context_).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  bad(pack_error(lhs_, static_cast<Side>(7), {}), "side");
+  PackOptions options;
+  options.pack_for = PackFor::kDoubleProduct;
+  bad(pack_error(lhs_, Side::kLhs, options), "pack_for");
+  const float value = 1;
+  auto floats = MakeMatrix(&value, 1, 1, Order::kColMajor);
+  options.pack_for = PackFor::kInt16Operand;
+  bad(pack_error(floats, Side::kLhs, options), "pack_for");
+  floats.set_zero_point(1);
+  bad(pack_error(floats, Side::kLhs, {}), "zero point");
+  EXPECT_FALSE(Pack(lhs_, Side::kLhs, {}, nullptr).ok());
+
+  const MulParams<std::int32_t, std::int32_t> params;
+  std::vector<std::int32_t> result(kRows * kCols, 5);
+  auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+  const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
+  bad(Mul(rhs_, packed, params, &context_, &dst), "dimensions");
+  auto square = MakeMatrix(weights_.data(), 11, 11, Order::kRowMajor);
+  auto small = MakeMatrix(result.data(), 11, 11, Order::kRowMajor);
+  auto square_lhs = Pack(square, Side::kLhs, {}, &context_);
+  ASSERT_TRUE(square_lhs.ok());
+  bad(Mul(square, *square_lhs, params, &context_, &small), "other side");
+  bad(Mul(PackedMatrix<std::int8_t>(), rhs_, params, &context_, &dst),
+      "dimensions");
+  options = PackOptions();
+  options.pack_for = PackFor::kInt16Operand;
+  bad(Mul(PackLhs(&context_, options), rhs_, params, &context_, &dst),
+      "other types");
+  options = PackOptions();
+  options.dst_order = Order::kRowMajor;
+  auto row_major_rhs = Pack(rhs_, Side::kRhs, options, &context_);
+  ASSERT_TRUE(row_major_rhs.ok());
+  bad(Mul(packed, *row_major_rhs, params, &context_, &dst), "orders of dst");
+  EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols, 5));
+}
+
+TEST_P(PackedMatrixTest, RefusesADstInsideOfThePackedForm) {
+  auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_);
+  ASSERT_TRUE(bytes.ok());
+  AlignedBuffer buffer;
+  ASSERT_TRUE(AlignedBuffer::Allocate(*bytes, &buffer));
+  auto packed =
+      PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, {}, &context_);
+  ASSERT_TRUE(packed.ok());
+  const std::string before(packed->Serialize());
+  auto dst = MakeMatrix(reinterpret_cast<std::int32_t*>(
+                            static_cast<char*>(buffer.data()) + *bytes - 4),
+                        kRows, kCols, Order::kColMajor);
+  const absl::Status status = Mul(
+      *packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &context_, &dst);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_EQ(before, packed->Serialize());
+}
+
+TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
+  const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
+  for (const Path path : PathsBestFirst(DetectedPaths())) {
+    Context other;
+    other.set_runtime_enabled_paths(path);
+    std::vector<std::int32_t> result;
+    const absl::Status status = MulWith(packed, &other, &result);
+    if (path == packed.path() || packed.path() == Path::kPortable) {
+      EXPECT_TRUE(status.ok()) << status;
+    } else if (path < packed.path()) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(PathName(packed.path())));
+      EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols));
+    }
+    // A better path may inherit its kernels or not.
+    if (status.ok()) {
+      EXPECT_EQ(result, Expected());
+    }
+  }
+}
+
+// ## Bytes
+
+// An image in memory that can be changed.
+struct Image {
+  explicit Image(absl::string_view bytes) : size(bytes.size()) {
+    EXPECT_TRUE(AlignedBuffer::Allocate(size, &buffer));
+    std::memcpy(buffer.data(), bytes.data(), size);
+  }
+  char* data() { return static_cast<char*>(buffer.data()); }
+  AlignedBuffer buffer;
+  std::size_t size;
+};
+
+template <typename T = std::int8_t>
+absl::Status StatusFrom(const void* data, std::size_t size,
+                        VerifyChecksum verify = VerifyChecksum::kYes) {
+  return PackedMatrix<T>::FromBytes(data, size, verify).status();
+}
+
+TEST_P(PackedMatrixTest, SerializesAlike) {
+  const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
+  EXPECT_EQ(packed.Serialize(), PackLhs(&context_).Serialize());
+  Image image(packed.Serialize());
+  for (const VerifyChecksum verify :
+       {VerifyChecksum::kNo, VerifyChecksum::kYes}) {
+    auto read =
+        PackedMatrix<std::int8_t>::FromBytes(image.data(), image.size, verify);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->Serialize().data(), image.data()) << "not in place";
+    EXPECT_EQ(read->rows(), packed.rows());
+    EXPECT_EQ(read->cols(), packed.cols());
+    EXPECT_EQ(read->zero_point(), packed.zero_point());
+    EXPECT_EQ(read->path(), packed.path());
+    EXPECT_EQ(read->layout_name(), packed.layout_name());
+    std::vector<std::int32_t> result;
+    ASSERT_TRUE(MulWith(*read, &context_, &result).ok());
+    EXPECT_EQ(result, Expected());
+  }
+}
+
+TEST_P(PackedMatrixTest, MapsAFile) {
+  const std::string name = testing::TempDir() + "/packed_matrix_" +
+                           PathName(GetParam()) + std::to_string(getpid());
+  {
+    const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
+    std::ofstream file(name, std::ios::binary);
+    file << packed.Serialize();
+  }
+  const int file = open(name.c_str(), O_RDONLY);
+  ASSERT_GE(file, 0);
+  const std::size_t size = static_cast<std::size_t>(lseek(file, 0, SEEK_END));
+  void* const mapped = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  close(file);
+  unlink(name.c_str());
+  auto packed = PackedMatrix<std::int8_t>::FromBytes(mapped, size);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  std::vector<std::int32_t> result;
+  ASSERT_TRUE(MulWith(*packed, &context_, &result).ok());
+  EXPECT_EQ(result, Expected());
+  munmap(mapped, size);
+}
+
+TEST_P(PackedMatrixTest, EveryFlippedBitIsNoticed) {
+  Image image(PackLhs(&context_).Serialize());
+  for (std::size_t i = 0; i < image.size; ++i) {
+    for (const int bit : {0, 3, 7}) {
+      image.data()[i] ^= static_cast<char>(1 << bit);
+      EXPECT_FALSE(StatusFrom(image.data(), image.size).ok()) << "byte " << i;
+      // Unverified, the header still is, and the rest is but numbers.
+      auto read = PackedMatrix<std::int8_t>::FromBytes(image.data(), image.size,
+                                                       VerifyChecksum::kNo);
+      EXPECT_EQ(read.ok(), i >= kImageHeaderBytes) << "byte " << i;
+      if (read.ok() && i % 64 == 0) {
+        std::vector<std::int32_t> result;
+        EXPECT_TRUE(MulWith(*read, &context_, &result).ok());
+      }
+      image.data()[i] ^= static_cast<char>(1 << bit);
+    }
+  }
+  EXPECT_TRUE(StatusFrom(image.data(), image.size).ok());
+}
+
+TEST_P(PackedMatrixTest, EveryTruncationIsNoticed) {
+  const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
+  const absl::string_view whole = packed.Serialize();
+  for (std::size_t size = 0; size < whole.size();
+       size += size < 2 * kImageHeaderBytes ? 1 : 61) {
+    // What is there starts at a page, and nothing but a guard is behind the
+    // last page.
+    GuardedBuffer buffer(size, Flush::kStart);
+    std::memcpy(buffer.data(), whole.data(), size);
+    for (const VerifyChecksum verify :
+         {VerifyChecksum::kNo, VerifyChecksum::kYes}) {
+      EXPECT_EQ(StatusFrom(buffer.data(), size, verify).code(),
+                absl::StatusCode::kDataLoss)
+          << size;
+    }
+  }
+}
+
+// With a good checksum over a header that tells nonsense.
+TEST_P(PackedMatrixTest, HeadersThatNoLibraryWrites) {
+  const Image original(PackLhs(&context_).Serialize());
+  ImageHeader good;
+  Image image(PackLhs(&context_).Serialize());
+  ASSERT_TRUE(ReadImageHeader(image.data(), image.size, &good).ok());
+  const auto refused = [&](const ImageHeader& header) {
+    WriteImageHeader(header, image.data());
+    for (const VerifyChecksum verify :
+         {VerifyChecksum::kNo, VerifyChecksum::kYes}) {
+      const absl::Status status = StatusFrom(image.data(), image.size, verify);
+      EXPECT_FALSE(status.ok());
+    }
+  };
+  constexpr std::ptrdiff_t kOdd[] = {
+      -1,      0,           1,           kRows + 16,
+      1 << 20, PTRDIFF_MAX, PTRDIFF_MIN, std::ptrdiff_t{1} << 40};
+  for (const std::ptrdiff_t value : kOdd) {
+    ImageHeader header = good;
+    header.width = value;
+    refused(header);
+    header = good;
+    header.depth = value;
+    refused(header);
+    header = good;
+    header.image_bytes = static_cast<std::size_t>(value);
+    refused(header);
+  }
+  for (const int value : {-1, 0, 1, 5, 1 << 30}) {
+    ImageHeader header = good;
+    header.layout.format.width = value;
+    if (value != good.layout.format.width) refused(header);
+    header = good;
+    header.layout.format.group = value;
+    if (value != good.layout.format.group) refused(header);
+    header = good;
+    header.layout.format.depth_multiple = value;
+    if (value != good.layout.format.depth_multiple) refused(header);
+  }
+  for (const Path path : PathsBestFirst(kAllPaths)) {
+    ImageHeader header = good;
+    header.layout.path = path;
+    WriteImageHeader(header, image.data());
+    const absl::Status status = StatusFrom(image.data(), image.size);
+    // Another path may have the same layout; where it has not, or this machine
+    // does not have it, that is told.
+    if ((path & DetectedPaths()) == Path::kNone) {
+      EXPECT_FALSE(status.ok());
+    }
+    if (!status.ok()) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    }
+  }
+  for (const Scalar scalar :
+       {Scalar::kU8, Scalar::kI16, Scalar::kI32, Scalar::kF32, Scalar::kF64}) {
+    ImageHeader header = good;
+    header.scalar = scalar;
+    refused(header);
+  }
+  ImageHeader header = good;
+  header.layout.format.scalar = Scalar::kF64;
+  refused(header);
+  header = good;
+  header.zero_point = 128;
+  refused(header);
+  header = good;
+  ++header.data_checksum;
+  WriteImageHeader(header, image.data());
+  EXPECT_EQ(StatusFrom(image.data(), image.size).code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST_P(PackedMatrixTest, OtherPointersAndTypes) {
+  Image image(PackLhs(&context_).Serialize());
+  const absl::StatusCode invalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(StatusFrom(nullptr, 1000).code(), invalid);
+  EXPECT_EQ(StatusFrom(image.data() + 8, image.size - 8).code(), invalid);
+  EXPECT_EQ(StatusFrom<float>(image.data(), image.size).code(), invalid);
+  EXPECT_EQ(StatusFrom<std::uint8_t>(image.data(), image.size).code(), invalid);
+  image.data()[0] = 'x';
+  EXPECT_EQ(StatusFrom(image.data(), image.size).code(), invalid);
+}
+
+// Byte order mark and version are looked at before the checksum, which another
+// version may well make otherwise.
+TEST_P(PackedMatrixTest, OtherVersionsAndByteOrders) {
+  Image image(PackLhs(&context_).Serialize());
+  std::swap(image.data()[8], image.data()[11]);
+  std::swap(image.data()[9], image.data()[10]);
+  absl::Status status = StatusFrom(image.data(), image.size);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("byte order"));
+  std::swap(image.data()[8], image.data()[11]);
+  std::swap(image.data()[9], image.data()[10]);
+  image.data()[12] = 2;
+  status = StatusFrom(image.data(), image.size);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("version 2"));
+}
+
+}  // namespace
+}  // namespace ruy_like
