@@ -1,5 +1,7 @@
 #include "ruy_like/packed_side.h"
 
+#include "ruy_like/trace.h"
+
 namespace ruy_like {
 
 using kernels::Kernel;
@@ -8,6 +10,7 @@ using kernels::PackArgs;
 PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
                        Side side)
     : operand(&operand_arg),
+      kernel_side(side),
       format(side == Side::kLhs ? &kernel.lhs : &kernel.rhs),
       pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs),
       scalar_bytes(ScalarBytes(format->scalar)) {
@@ -28,6 +31,9 @@ PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
 }
 
 void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
+  const TraceSpan span(TraceSpan::kPack,
+                       kernel_side == Side::kLhs ? "pack lhs" : "pack rhs",
+                       start, end, operand->depth);
   const std::ptrdiff_t column_step =
       operand->depth_contiguous ? operand->stride : 1;
   PackArgs args;
