@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/env.h"
@@ -78,7 +79,7 @@ bool AmxPermitted() {
 #endif
 }
 
-Path PathsOfThisProcess() {
+Path FindPathsOfThisProcess() {
   std::string warning;
   const Path paths =
       NarrowPaths(CompiledPaths() & PathsWithFeatures(DetectCpuFeatures()),
@@ -88,6 +89,33 @@ Path PathsOfThisProcess() {
   }
   return paths;
 }
+
+// Whether AMX may be used is not asked yet.
+Path PathsOfThisProcess() {
+  static const Path paths = FindPathsOfThisProcess();
+  return paths;
+}
+
+CpuFeatures FeaturesOf(Path path) {
+#define RUY_LIKE_PATH(Enum, name, arch, required, flags) \
+  if (path == Path::k##Enum) return required;
+#include "ruy_like/paths.inc"
+#undef RUY_LIKE_PATH
+  return 0;
+}
+
+struct FeatureName {
+  CpuFeature feature;
+  const char* name;
+};
+constexpr FeatureName kFeatureNames[] = {
+    {kCpuAvx2, "avx2"},
+    {kCpuFma, "fma"},
+    {kCpuAvxVnni, "avxvnni"},
+    {kCpuAvx512, "avx512(f,bw,dq,vl)"},
+    {kCpuAvx512Vnni, "avx512vnni"},
+    {kCpuAmxInt8, "amx(tile,int8)"},
+};
 
 ptrdiff_t SizeOf(const cpuinfo_cache* cache) {
   return cache == nullptr ? 0 : static_cast<ptrdiff_t>(cache->size);
@@ -196,8 +224,32 @@ Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)()) {
 }
 
 Path DetectedPaths(Path allowed) {
-  static const Path paths = PathsOfThisProcess();
-  return WithoutRefusedAmx(paths & (allowed | Path::kPortable), &AmxPermitted);
+  return WithoutRefusedAmx(PathsOfThisProcess() & (allowed | Path::kPortable),
+                           &AmxPermitted);
+}
+
+std::string CpuFeatureNames(CpuFeatures features) {
+  std::string names;
+  for (const FeatureName& entry : kFeatureNames) {
+    if ((features & entry.feature) == 0) continue;
+    absl::StrAppend(&names, names.empty() ? "" : " ", entry.name);
+  }
+  return names;
+}
+
+std::string PathObstacle(Path path) {
+  if ((CompiledPaths() & path) == Path::kNone) return "not compiled";
+  const CpuFeatures missing = FeaturesOf(path) & ~DetectCpuFeatures();
+  if (missing != 0) {
+    return absl::StrCat("the machine lacks ", CpuFeatureNames(missing));
+  }
+  if ((PathsOfThisProcess() & path) == Path::kNone) {
+    return "RUY_LIKE_PATHS leaves it out";
+  }
+  if ((DetectedPaths(path) & path) == Path::kNone) {
+    return "the operating system refuses the use of AMX";
+  }
+  return "";
 }
 
 CacheSizes PlausibleCacheSizes(const CacheSizes& reported) {

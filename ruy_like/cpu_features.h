@@ -30,6 +30,9 @@ enum CpuFeature : uint32_t {
 };
 using CpuFeatures = uint32_t;
 
+// Their names, separated by blanks: "avx2 fma".
+std::string CpuFeatureNames(CpuFeatures features);
+
 // ## x86 feature detection
 
 struct CpuidRegisters {
@@ -78,6 +81,9 @@ Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)());
 // `allowed` and nothing is asked. Thread-safe; what does not depend on
 // `allowed` is found out at the first call.
 Path DetectedPaths(Path allowed = kAllPaths);
+
+// Why DetectedPaths() lacks a path, for people to read; empty if it is there.
+std::string PathObstacle(Path path);
 
 // ## Caches
 

@@ -16,6 +16,12 @@ constexpr EnvVarInfo kEnvVars[] = {
     {EnvVar::kRuyPaths, "RUY_PATHS",
      "drop-in for ruy only: paths that may be used, as ruy's bits in "
      "hexadecimal; default: all that the machine has"},
+    {EnvVar::kVerbose, "RUY_LIKE_VERBOSE",
+     "1: a line on stderr for each product; dispatch: and why better kernels "
+     "were not taken; default: 0"},
+    {EnvVar::kTrace, "RUY_LIKE_TRACE",
+     "file for a trace of packing and multiplying, to be opened with Perfetto; "
+     "default: none"},
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ enum class EnvVar {
   kPaths,         // RUY_LIKE_PATHS
   kRequirePaths,  // RUY_LIKE_REQUIRE_PATHS
   kRuyPaths,      // RUY_PATHS, for the drop-in for ruy
+  kVerbose,       // RUY_LIKE_VERBOSE
+  kTrace,         // RUY_LIKE_TRACE
 };
 
 struct EnvVarInfo {

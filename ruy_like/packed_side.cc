@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ruy_like/allocator.h"
+#include "ruy_like/trace.h"
 
 namespace ruy_like {
 
@@ -12,6 +13,7 @@ using kernels::PackArgs;
 PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
                        Side side)
     : operand(&operand_arg),
+      kernel_side(side),
       format(side == Side::kLhs ? &kernel.lhs : &kernel.rhs),
       pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs),
       scalar_bytes(ScalarBytes(format->scalar)) {
@@ -60,6 +62,9 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
 }
 
 void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
+  const TraceSpan span(TraceSpan::kPack,
+                       kernel_side == Side::kLhs ? "pack lhs" : "pack rhs",
+                       start, end, operand->depth);
   const std::ptrdiff_t column_step =
       operand->depth_contiguous ? operand->stride : 1;
   PackArgs args;

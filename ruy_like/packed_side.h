@@ -63,6 +63,7 @@ struct PackedSide {
   void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const;
 
   const Operand* operand;
+  Side kernel_side;
   const kernels::PanelFormat* format;
   kernels::PackFn* pack;
   // Of an element as the kernel reads it.

@@ -19,6 +19,8 @@
 #include "ruy_like/parallel.h"
 #include "ruy_like/prepacked_cache.h"
 #include "ruy_like/registry.h"
+#include "ruy_like/trace.h"
+#include "ruy_like/verbose.h"
 #include "ruy_like/wait.h"
 
 namespace ruy_like {
@@ -96,6 +98,8 @@ class Product {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // 1 after RunSingleBlock.
   int num_threads() const { return num_threads_; }
+  // What was done, once it is.
+  ProductReport Report(const KernelChoice& choice) const;
   // Has all blocks dealt out to those who come. Else each thread's first one is
   // its own, which saves an agreement but needs all threads to come.
   void DealOutAllBlocks() { first_dealt_ = 0; }
@@ -345,6 +349,9 @@ void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
 
 void Product::RunBlock(const BlockExtent& extent, std::ptrdiff_t depth_block,
                        void* accum) {
+  const TraceSpan span(TraceSpan::kKernel, kernel_.name,
+                       extent.end_row - extent.start_row, params_.depth(),
+                       extent.end_col - extent.start_col);
   const std::ptrdiff_t row = extent.start_row;
   const std::ptrdiff_t col = extent.start_col;
   EpilogueArgs epilogue = epilogue_;
@@ -414,6 +421,26 @@ void Product::KeepPacked(ContextImpl* context) {
       context->prepacked_cache.Insert(CacheKey(side_[side]), cached_[side]);
     }
   }
+}
+
+ProductReport Product::Report(const KernelChoice& choice) const {
+  ProductReport report = {choice, num_threads_, 1, 1, 1, {}};
+  // After RunSingleBlock there is no block map.
+  if (side_.lhs.blocks != 0) {
+    report.row_blocks = map_.row_blocks;
+    report.col_blocks = map_.col_blocks;
+    const std::ptrdiff_t depth =
+        std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
+    report.depth_blocks = (depth + map_.depth_block - 1) / map_.depth_block;
+  }
+  for (const Side side : kSides) {
+    report.source[side] = params_.side[side].packed ? SideSource::kPrepacked
+                          : side_[side].format->in_place ? SideSource::kInPlace
+                          : cache_miss_[side]            ? SideSource::kKept
+                          : cached_[side] != nullptr     ? SideSource::kCached
+                                                         : SideSource::kPacked;
+  }
+  return report;
 }
 
 bool Product::RunSingleBlock(ContextImpl* context) {
@@ -522,6 +549,9 @@ void Report(const KernelChoice& choice, const Product& product,
 
 absl::Status TrMul(TrMulParams* params, int max_num_threads,
                    ContextImpl* context) {
+  const TraceSpan span(TraceSpan::kMul, "Mul", params->rows(), params->depth(),
+                       params->cols());
+  const VerboseCall verbose;
   const KernelChoice choice = ChooseKernel(*params, context);
   if (choice.kernel == nullptr) {
     return NoKernelError(*params, context->permitted_paths);
@@ -534,6 +564,9 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
     return NoMemoryError(*params);
   }
   Report(choice, product, context);
+  if (VerboseCall::IsOn()) {
+    verbose.Print(*params, product.Report(choice), context->permitted_paths);
+  }
   return absl::OkStatus();
 }
 

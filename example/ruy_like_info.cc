@@ -1,0 +1,103 @@
+// What the library makes of this machine and of its environment: processor,
+// caches, which paths are there and why the others are not, the kernels of each
+// path, environment variables.
+//
+//   ruy_like_info
+//
+// Looks behind the public headers, unlike the examples beside it: it is a tool.
+#include <cpuinfo.h>
+
+#include <cstdio>
+#include <string>
+
+#include "ruy_like/cpu_features.h"
+#include "ruy_like/env.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/path.h"
+#include "ruy_like/registry.h"
+
+namespace {
+
+using ruy_like::Path;
+using ruy_like::kernels::Family;
+using ruy_like::kernels::Kernel;
+using ruy_like::kernels::KernelTable;
+
+const char* FamilyName(Family family) {
+  switch (family) {
+    case Family::k8x8:
+      return "8 x 8 bits";
+    case Family::k8x16:
+      return "8 x 16 bits";
+    case Family::k16x8:
+      return "16 x 8 bits";
+    case Family::kF32:
+      return "float";
+    case Family::kF64:
+      return "double";
+  }
+  return "?";
+}
+
+void PrintMachine() {
+  const bool known = cpuinfo_initialize() && cpuinfo_get_packages_count() != 0;
+  std::printf("processor   %s\n",
+              known ? cpuinfo_get_package(0)->name : "unknown");
+  std::printf("features    %s\n",
+              ruy_like::CpuFeatureNames(ruy_like::DetectCpuFeatures()).c_str());
+  const ruy_like::CacheSizes& caches = ruy_like::DetectedCacheSizes();
+  std::printf("caches      L1d %td KiB, L2 %td KiB", caches.l1d_bytes / 1024,
+              caches.l2_bytes / 1024);
+  if (caches.l3_bytes != 0) {
+    std::printf(", L3 %td KiB for %d cores", caches.l3_bytes / 1024,
+                caches.l3_sharing_cores);
+  }
+  std::printf("\n");
+}
+
+void PrintPaths() {
+  std::printf("\npaths, best first\n");
+  for (const Path path : ruy_like::PathsBestFirst(ruy_like::kAllPaths)) {
+    const std::string obstacle = ruy_like::PathObstacle(path);
+    std::printf("  %-12s %s\n", ruy_like::PathName(path),
+                obstacle.empty() ? "permitted" : obstacle.c_str());
+  }
+}
+
+void PrintKernels() {
+  std::printf("\nkernels, by path and types\n");
+  for (const Path path : ruy_like::PathsBestFirst(ruy_like::CompiledPaths())) {
+    const KernelTable table = ruy_like::KernelsOf(path);
+    for (int i = 0; i < table.count; ++i) {
+      const Kernel& kernel = table.kernels[i];
+      std::printf("  %-12s %-12s %s", ruy_like::PathName(path),
+                  FamilyName(kernel.family), kernel.name);
+      if (kernel.max_cols != 0) {
+        std::printf(", up to %d columns", kernel.max_cols);
+      }
+      std::printf("\n");
+    }
+  }
+}
+
+void PrintEnvironment() {
+  std::printf("\nenvironment variables\n");
+  int count = 0;
+  const ruy_like::EnvVarInfo* const variables = ruy_like::EnvVars(&count);
+  for (int i = 0; i < count; ++i) {
+    const std::string value = ruy_like::GetEnv(variables[i].var);
+    std::printf("  %s=%s\n      %s\n", variables[i].name, value.c_str(),
+                variables[i].description);
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::printf("ruy_like    %s\n", RUY_LIKE_INFO_VERSION);
+  PrintMachine();
+  PrintPaths();
+  PrintKernels();
+  PrintEnvironment();
+  return 0;
+}

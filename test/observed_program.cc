@@ -1,0 +1,109 @@
+// A few products, for verbose_test.cc and trace_test.cc to look at from
+// outside.
+//
+//   observed_program [--many] [--fork]
+//
+// Tells on stdout, for each product, what the Context says about it: path,
+// kernel, threads. --many: 1500 small products more. --fork: a child process
+// multiplies too.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "ruy_like/ruy_like.h"
+
+namespace {
+
+using ruy_like::Context;
+using ruy_like::Matrix;
+using ruy_like::Order;
+
+void Check(const absl::Status& status, const Context& context) {
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    std::exit(1);
+  }
+  std::printf("%s,%s,%d\n", ruy_like::PathName(context.last_used_path()),
+              context.last_used_kernel(), context.last_used_num_threads());
+}
+
+// Quantized, everything set that can be, by two threads.
+void MulQuantized() {
+  constexpr int kRows = 200, kDepth = 150, kCols = 300;
+  const std::vector<std::int8_t> lhs_data(kRows * kDepth, 3);
+  const std::vector<std::uint8_t> rhs_data(kDepth * kCols, 7);
+  const std::vector<std::int32_t> bias(kCols, 5), fixedpoint(kCols, 1 << 30),
+      exponent(kCols, -3);
+  std::vector<std::int8_t> dst_data(kRows * kCols);
+  Matrix<std::int8_t> lhs, dst;
+  Matrix<std::uint8_t> rhs;
+  MakeSimpleLayout(kRows, kDepth, Order::kRowMajor, lhs.mutable_layout());
+  MakeSimpleLayout(kDepth, kCols, Order::kRowMajor, rhs.mutable_layout());
+  MakeSimpleLayout(kRows, kCols, Order::kColMajor, dst.mutable_layout());
+  lhs.set_data(lhs_data.data());
+  lhs.set_zero_point(1);
+  rhs.set_data(rhs_data.data());
+  rhs.set_zero_point(128);
+  dst.set_data(dst_data.data());
+  dst.set_zero_point(-4);
+  ruy_like::MulParams<std::int32_t, std::int8_t> mul_params;
+  mul_params.set_channel_dimension(ruy_like::ChannelDimension::kCol);
+  mul_params.set_bias(bias.data());
+  mul_params.set_multiplier_fixedpoint_perchannel(fixedpoint.data());
+  mul_params.set_multiplier_exponent_perchannel(exponent.data());
+  Context context;
+  context.set_max_num_threads(2);
+  context.set_num_threads_strategy(
+      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+  Check(Mul(lhs, rhs, mul_params, &context, &dst), context);
+}
+
+// dst is row-major, so that the sides are swapped; the lhs is cached.
+void MulFloat(int rows, int depth, int cols, int times) {
+  const std::vector<float> lhs_data(rows * depth, 1.5f);
+  const std::vector<float> rhs_data(depth * cols, 2.5f);
+  std::vector<float> dst_data(rows * cols);
+  Matrix<float> lhs, rhs, dst;
+  MakeSimpleLayout(rows, depth, Order::kRowMajor, lhs.mutable_layout());
+  MakeSimpleLayout(depth, cols, Order::kRowMajor, rhs.mutable_layout());
+  MakeSimpleLayout(rows, cols, Order::kRowMajor, dst.mutable_layout());
+  lhs.set_data(lhs_data.data());
+  lhs.set_cache_policy(ruy_like::CachePolicy::kAlwaysCache);
+  rhs.set_data(rhs_data.data());
+  dst.set_data(dst_data.data());
+  Context context;
+  for (int i = 0; i < times; ++i) {
+    Check(Mul(lhs, rhs, ruy_like::MulParams<float, float>(), &context, &dst),
+          context);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool many = false;
+  bool fork_child = false;
+  for (int i = 1; i < argc; ++i) {
+    many |= std::string(argv[i]) == "--many";
+    fork_child |= std::string(argv[i]) == "--fork";
+  }
+  MulQuantized();
+  MulFloat(60, 50, 40, 2);
+  if (many) MulFloat(5, 6, 7, 1500);
+  if (fork_child) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      MulFloat(30, 20, 10, 1);
+      return 0;
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  }
+  return 0;
+}
