@@ -11,8 +11,7 @@ file(REMOVE_RECURSE ${WORK_DIR})
 set(options
   -DCMAKE_BUILD_TYPE=${BUILD_TYPE}
   -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
-  -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
-  -DCMAKE_POLICY_DEFAULT_CMP0048=NEW)
+  -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
 
 function(run)
   execute_process(COMMAND ${ARGN}
@@ -30,7 +29,8 @@ if(WAY STREQUAL "installed")
   file(GLOB_RECURSE ruy_files ${prefix}/*ruy/* ${prefix}/*ruy_like_dropin*)
   list(FILTER ruy_files EXCLUDE REGEX "ruy_like/")
   if(ruy_files AND NOT asked_for)
-    message(FATAL_ERROR "a plain install has parts of the drop-in: ${ruy_files}")
+    message(FATAL_ERROR
+      "a plain install has parts of the drop-in: ${ruy_files}")
   endif()
   run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix}
     --component ruy_dropin)
@@ -39,7 +39,6 @@ if(WAY STREQUAL "installed")
   endif()
   list(APPEND options -DCMAKE_PREFIX_PATH=${prefix})
 else()
-  # Tests come from the source directory alone: its own build is not wanted.
   list(APPEND options
     -DRUY_LIKE_SOURCE_DIR=${SOURCE_DIR}
     -DBUILD_SHARED_LIBS=${SHARED}

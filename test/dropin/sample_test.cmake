@@ -8,7 +8,8 @@ execute_process(COMMAND ${SAMPLE}
   RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
 if(NOT result EQUAL 0 OR NOT out STREQUAL expected)
   message(SEND_ERROR
-    "the sample ends with ${result} and says\n${out}and should say\n${expected}")
+    "the sample ends with ${result} and says\n${out}"
+    "and should say\n${expected}")
 endif()
 if(NOT err MATCHES "^kernel: [A-Za-z0-9_]+\n$")
   message(SEND_ERROR "the sample names its kernel so: ${err}")
