@@ -3,7 +3,7 @@
 # that the programs document.
 #
 #   cmake -DSOURCE_DIR=... -DEXAMPLE=... -DREADME_SAMPLE=... -DPARAMETRIZED=...
-#         -P examples_test.cmake
+#         -DPACKED_SAMPLE=... -DEXECUTOR_SAMPLE=... -P examples_test.cmake
 function(expect_equal what actual expected)
   if(NOT actual STREQUAL expected)
     message(SEND_ERROR "${what} is\n${actual}\nand should be\n${expected}")
@@ -36,6 +36,18 @@ string(FIND "${readme}" "```cpp\n${sample}```\n" position)
 if(position EQUAL -1)
   message(SEND_ERROR "README.md does not hold example/readme_sample.cc")
 endif()
+
+set(weights ${CMAKE_CURRENT_BINARY_DIR}/packed_matrix_sample.bin)
+execute_process(COMMAND ${PACKED_SAMPLE} ${weights}
+  RESULT_VARIABLE result OUTPUT_VARIABLE out)
+file(REMOVE ${weights})
+expect_equal("the packed matrix sample's exit code" "${result}" 0)
+expect_equal("the packed matrix sample's output" "${out}" "-2 \n-2 \n")
+execute_process(COMMAND ${EXECUTOR_SAMPLE}
+  RESULT_VARIABLE result OUTPUT_VARIABLE out)
+expect_equal("the executor sample's exit code" "${result}" 0)
+expect_equal("the executor sample's output" "${out}"
+  "OK 300\nOK 300\nOK 300\n")
 
 expect_exit(0 "check +within" --rows=33 --depth=17 --cols=9)
 expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst i8 --rows 33 --depth 17

@@ -14,13 +14,15 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev)
 for word in "$@"; do
   case "$word" in
-    test) packages+=(libgtest-dev libgmock-dev) ;;
+    test)
+      packages+=(libgtest-dev libgmock-dev libeigen3-dev libpthreadpool-dev)
+      ;;
     bench) packages+=(libbenchmark-dev python3 python3-matplotlib) ;;
     peers)
       packages+=(libdnnl-dev libopenblas-dev libblis-dev libeigen3-dev
                  libgemmlowp-dev)
       ;;
-    clang) packages+=(clang clang-format clang-tidy) ;;
+    clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     *)
       echo "usage: $0 [test] [bench] [peers] [clang]" >&2
       exit 2
