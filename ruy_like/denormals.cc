@@ -10,6 +10,8 @@ namespace {
 #if defined(__SSE2__)
 
 constexpr std::uint64_t kFlushBits = 0x8040;  // FTZ: bit 15, DAZ: bit 6
+constexpr std::uint64_t kStatusBits = 0x3f;   // exceptions seen
+constexpr std::uint64_t kDefaultControl = 0x1f80;
 std::uint64_t ReadControl() { return _mm_getcsr(); }
 void WriteControl(std::uint64_t value) {
   _mm_setcsr(static_cast<unsigned>(value));
@@ -18,6 +20,8 @@ void WriteControl(std::uint64_t value) {
 #elif defined(__aarch64__)
 
 constexpr std::uint64_t kFlushBits = std::uint64_t{1} << 24;  // FZ
+constexpr std::uint64_t kStatusBits = 0;
+constexpr std::uint64_t kDefaultControl = 0;
 std::uint64_t ReadControl() {
   std::uint64_t value;
   asm volatile("mrs %0, fpcr" : "=r"(value));
@@ -30,6 +34,8 @@ void WriteControl(std::uint64_t value) {
 #else
 
 constexpr std::uint64_t kFlushBits = 0;
+constexpr std::uint64_t kStatusBits = 0;
+constexpr std::uint64_t kDefaultControl = 0;
 std::uint64_t ReadControl() { return 0; }
 void WriteControl(std::uint64_t) {}
 
@@ -45,6 +51,15 @@ ScopedSuppressDenormals::ScopedSuppressDenormals() : saved_(ReadControl()) {
 }
 
 ScopedSuppressDenormals::~ScopedSuppressDenormals() {
+  if (ReadControl() != saved_) WriteControl(saved_);
+}
+
+ScopedDefaultFloatState::ScopedDefaultFloatState() : saved_(ReadControl()) {
+  const std::uint64_t wanted = (saved_ & kStatusBits) | kDefaultControl;
+  if (wanted != saved_) WriteControl(wanted);
+}
+
+ScopedDefaultFloatState::~ScopedDefaultFloatState() {
   if (ReadControl() != saved_) WriteControl(saved_);
 }
 

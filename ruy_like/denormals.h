@@ -1,7 +1,9 @@
-// Middle-end: flush-to-zero for the length of a scope.
+// Middle-end: what floating-point arithmetic does for the length of a scope.
 //
-// Used by tr_mul.cc around the work of each thread: a float product with
-// denormal operands would run many times slower otherwise.
+// Used by tr_mul.cc around the work of each thread. A float product with
+// denormal operands would run many times slower without flush-to-zero; a scaled
+// product gives the same bits on every thread only if nobody's rounding mode or
+// flush-to-zero, the caller's or a worker's, gets in.
 #ifndef RUY_LIKE_DENORMALS_H_
 #define RUY_LIKE_DENORMALS_H_
 
@@ -22,6 +24,19 @@ class RUY_LIKE_EXPORT ScopedSuppressDenormals final {
   ~ScopedSuppressDenormals();
   ScopedSuppressDenormals(const ScopedSuppressDenormals&) = delete;
   ScopedSuppressDenormals& operator=(const ScopedSuppressDenormals&) = delete;
+
+ private:
+  std::uint64_t saved_;
+};
+
+// While it lives, this thread rounds to nearest, keeps denormals and traps
+// nothing. Restores and nests like the above.
+class ScopedDefaultFloatState final {
+ public:
+  ScopedDefaultFloatState();
+  ~ScopedDefaultFloatState();
+  ScopedDefaultFloatState(const ScopedDefaultFloatState&) = delete;
+  ScopedDefaultFloatState& operator=(const ScopedDefaultFloatState&) = delete;
 
  private:
   std::uint64_t saved_;

@@ -52,7 +52,9 @@ constexpr bool TypesAreSupported() {
   const bool operands_ok = (Is8Bit(lhs) && Is8Bit(rhs)) ||
                            (lhs == Scalar::kI8 && rhs == Scalar::kI16) ||
                            (lhs == Scalar::kI16 && rhs == Scalar::kI8);
-  return operands_ok && accum == Scalar::kI32 && !IsFloat(dst);
+  const bool dst_ok =
+      dst == Scalar::kF32 ? Is8Bit(lhs) && Is8Bit(rhs) : dst != Scalar::kF64;
+  return operands_ok && accum == Scalar::kI32 && dst_ok;
 }
 
 template <typename T>
@@ -93,6 +95,11 @@ MulCall MakeCall(const ErasedMatrix& lhs, const ErasedMatrix& rhs,
   call.exponent = mul_params.multiplier_exponent();
   call.fixedpoint_perchannel = mul_params.multiplier_fixedpoint_perchannel();
   call.exponent_perchannel = mul_params.multiplier_exponent_perchannel();
+  call.lhs_scale = mul_params.lhs_scale();
+  call.rhs_scale = mul_params.rhs_scale();
+  call.lhs_scale_perrow = mul_params.lhs_scale_perrow();
+  call.rhs_scale_percol = mul_params.rhs_scale_percol();
+  call.beta = static_cast<double>(mul_params.beta());
   call.clamp_min = static_cast<double>(mul_params.clamp_min());
   call.clamp_max = static_cast<double>(mul_params.clamp_max());
   call.max_num_threads = max_num_threads;

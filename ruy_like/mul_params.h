@@ -14,9 +14,13 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 
 // How accumulators become dst elements:
 //
-//   floating point:  dst = clamp(acc + bias)
-//   raw int32 dst:   dst = clamp(acc + bias + dst zero point)
+//   floating point:  dst = clamp(acc + beta * dst + bias)
+//   raw int32 dst:   dst = clamp(acc + beta * dst + bias + dst zero point)
 //   quantized dst:   dst = clamp(Requantize(acc + bias) + dst zero point)
+//   scaled dst:      dst = clamp(float(acc) * lhs scale * rhs scale + bias)
+//
+// Sums and products are taken from left to right, in the accumulators' type:
+// modulo 2^32, or rounded one by one to float or double.
 //
 //   Requantize(x) = (int64(x) * fixedpoint + (1 << (30 - exponent)))
 //                       >> (31 - exponent)
@@ -25,7 +29,8 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 // +infinity, and saturated to int32. fixedpoint >= 0 and exponent in [-31, 30].
 //
 // AccumScalar: int32_t for integer operands, else float or double. DstScalar:
-// float or double; int8_t, uint8_t, int16_t (quantized) or int32_t (raw).
+// float or double; with integer operands int8_t, uint8_t, int16_t (quantized),
+// int32_t (raw) or float (scaled).
 //
 // Pointers are borrowed and must stay valid during Mul. A MulParams may be used
 // by several threads at once while nobody changes it.
@@ -36,11 +41,16 @@ class MulParams final {
   using DstScalar = DstScalar_;
   static constexpr bool kQuantized =
       std::is_integral<AccumScalar>::value &&
+      std::is_integral<DstScalar>::value &&
       !std::is_same<AccumScalar, DstScalar>::value;
+  static constexpr bool kScaled = std::is_integral<AccumScalar>::value &&
+                                  std::is_floating_point<DstScalar>::value;
+  using BiasScalar =
+      typename std::conditional<kScaled, DstScalar, AccumScalar>::type;
 
   // One value per channel, or null for none.
-  const AccumScalar* bias() const { return bias_; }
-  void set_bias(const AccumScalar* bias) { bias_ = bias; }
+  const BiasScalar* bias() const { return bias_; }
+  void set_bias(const BiasScalar* bias) { bias_ = bias; }
 
   ChannelDimension channel_dimension() const { return channel_dimension_; }
   void set_channel_dimension(ChannelDimension value) {
@@ -96,6 +106,44 @@ class MulParams final {
            multiplier_exponent_perchannel_ != nullptr;
   }
 
+  // Scales of a scaled dst: one for all of an operand, by default 1, or one per
+  // row of lhs (of dst), one per column of rhs (of dst), in any mix. Setting
+  // one form undoes the other; null stands for no array. Any value is good, NaN
+  // and infinities too.
+  float lhs_scale() const { return lhs_scale_; }
+  float rhs_scale() const { return rhs_scale_; }
+  const float* lhs_scale_perrow() const { return lhs_scale_perrow_; }
+  const float* rhs_scale_percol() const { return rhs_scale_percol_; }
+  void set_lhs_scale(float value) {
+    static_assert(kScaled, "scales are for float dst of integer operands");
+    lhs_scale_ = value;
+    lhs_scale_perrow_ = nullptr;
+  }
+  void set_rhs_scale(float value) {
+    static_assert(kScaled, "scales are for float dst of integer operands");
+    rhs_scale_ = value;
+    rhs_scale_percol_ = nullptr;
+  }
+  void set_lhs_scale_perrow(const float* values) {
+    static_assert(kScaled, "scales are for float dst of integer operands");
+    lhs_scale_perrow_ = values;
+    lhs_scale_ = 1;
+  }
+  void set_rhs_scale_percol(const float* values) {
+    static_assert(kScaled, "scales are for float dst of integer operands");
+    rhs_scale_percol_ = values;
+    rhs_scale_ = 1;
+  }
+
+  // What dst's old elements count in the new ones. With 0, the default, they
+  // are not read. dst's zero point must be 0 with any other value.
+  DstScalar beta() const { return beta_; }
+  void set_beta(DstScalar value) {
+    static_assert(!kQuantized && !kScaled,
+                  "only floating-point and raw int32 products accumulate");
+    beta_ = value;
+  }
+
  private:
   static constexpr DstScalar LowestDst() {
     return std::is_floating_point<DstScalar>::value
@@ -109,11 +157,16 @@ class MulParams final {
                : std::numeric_limits<DstScalar>::max();
   }
 
-  const AccumScalar* bias_ = nullptr;
+  const BiasScalar* bias_ = nullptr;
   const std::int32_t* multiplier_fixedpoint_perchannel_ = nullptr;
   const int* multiplier_exponent_perchannel_ = nullptr;
   std::int32_t multiplier_fixedpoint_ = 0;
   int multiplier_exponent_ = 0;
+  const float* lhs_scale_perrow_ = nullptr;
+  const float* rhs_scale_percol_ = nullptr;
+  float lhs_scale_ = 1;
+  float rhs_scale_ = 1;
+  DstScalar beta_ = 0;
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;

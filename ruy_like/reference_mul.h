@@ -1,8 +1,9 @@
 // Public: the oracle. Plain loops over the definition of a product, for tests
 // and for callers who want to check Mul against something readable.
 //
-// Follows the numerics contract of README.md to the letter, except for floats,
-// where it sums in order of depth without fused multiply-add. Does not validate
+// Follows the numerics contract of README.md to the letter, except for the sum
+// of products of floats, which it makes in order of depth without fused
+// multiply-add. Expects the default floating-point state. Does not validate
 // its arguments, and knows no Context.
 #ifndef RUY_LIKE_REFERENCE_MUL_H_
 #define RUY_LIKE_REFERENCE_MUL_H_
@@ -32,24 +33,69 @@ inline std::int32_t Requantize(std::int32_t x, std::int32_t fixedpoint,
 
 namespace internal {
 
+// a * b and a + b, rounded once. In double a product of floats is exact, and a
+// sum's second rounding changes nothing (Figueroa, When is double rounding
+// innocuous?, 1995: 53 >= 2 * 24 + 2 bits): so a compiler that contracts
+// a * b + c into one rounding finds nothing to contract.
+inline float RoundedProduct(float a, float b) {
+  return static_cast<float>(static_cast<double>(a) * b);
+}
+inline float RoundedSum(float a, float b) {
+  return static_cast<float>(static_cast<double>(a) + b);
+}
+inline double RoundedProduct(double a, double b) { return a * b; }
+inline double RoundedSum(double a, double b) { return a + b; }
+
+// Comparisons are false for NaN, so a NaN stays.
+template <typename Accum, typename Dst>
+Dst ReferenceClamp(Dst value, const MulParams<Accum, Dst>& params) {
+  if (value < params.clamp_min()) return params.clamp_min();
+  if (value > params.clamp_max()) return params.clamp_max();
+  return value;
+}
+
+// The element of dst at (row, col) from its sum of products and, to be read
+// only if beta is not 0, its old value.
 template <typename Accum, typename Dst>
 Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
-                      std::ptrdiff_t channel, Dst dst_zero_point) {
+                      std::ptrdiff_t row, std::ptrdiff_t col,
+                      Dst dst_zero_point, const Dst* old_dst) {
+  using Params = MulParams<Accum, Dst>;
+  const std::ptrdiff_t channel =
+      params.channel_dimension() == ChannelDimension::kRow ? row : col;
+  const typename Params::BiasScalar* bias = params.bias();
   if constexpr (std::is_floating_point<Accum>::value) {
-    // Comparisons are false for NaN, so a NaN stays.
-    const Dst value = static_cast<Dst>(acc);
-    if (value < params.clamp_min()) return params.clamp_min();
-    if (value > params.clamp_max()) return params.clamp_max();
-    return value;
+    if (params.beta() != 0) {
+      acc = RoundedSum(
+          acc, static_cast<Accum>(RoundedProduct(params.beta(), *old_dst)));
+    }
+    if (bias != nullptr) acc = RoundedSum(acc, bias[channel]);
+    return ReferenceClamp(static_cast<Dst>(acc), params);
+  } else if constexpr (Params::kScaled) {
+    const float* lhs_scales = params.lhs_scale_perrow();
+    const float* rhs_scales = params.rhs_scale_percol();
+    Dst x = static_cast<Dst>(acc);
+    x = RoundedProduct(
+        x, lhs_scales == nullptr ? params.lhs_scale() : lhs_scales[row]);
+    x = RoundedProduct(
+        x, rhs_scales == nullptr ? params.rhs_scale() : rhs_scales[col]);
+    if (bias != nullptr) x = RoundedSum(x, bias[channel]);
+    return ReferenceClamp(x, params);
   } else {
-    std::int32_t scaled = acc;
-    if constexpr (MulParams<Accum, Dst>::kQuantized) {
+    std::uint32_t sum = static_cast<std::uint32_t>(acc);
+    if (params.beta() != 0) {
+      sum += static_cast<std::uint32_t>(params.beta()) *
+             static_cast<std::uint32_t>(*old_dst);
+    }
+    if (bias != nullptr) sum += static_cast<std::uint32_t>(bias[channel]);
+    std::int32_t scaled = static_cast<std::int32_t>(sum);
+    if constexpr (Params::kQuantized) {
       scaled =
           params.perchannel()
-              ? Requantize(acc,
+              ? Requantize(scaled,
                            params.multiplier_fixedpoint_perchannel()[channel],
                            params.multiplier_exponent_perchannel()[channel])
-              : Requantize(acc, params.multiplier_fixedpoint(),
+              : Requantize(scaled, params.multiplier_fixedpoint(),
                            params.multiplier_exponent());
     }
     const std::int64_t shifted = std::int64_t{scaled} + dst_zero_point;
@@ -81,13 +127,10 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                        static_cast<Term>(rhs.zero_point());
         sum += static_cast<Sum>(a * b);
       }
-      const std::ptrdiff_t channel =
-          mul_params.channel_dimension() == ChannelDimension::kRow ? row : col;
-      if (mul_params.bias() != nullptr) {
-        sum += static_cast<Sum>(mul_params.bias()[channel]);
-      }
-      *ElementPtr(dst, row, col) = internal::ReferenceEpilogue<Accum, Dst>(
-          static_cast<Accum>(sum), mul_params, channel, dst->zero_point());
+      Dst* const element = ElementPtr(dst, row, col);
+      *element = internal::ReferenceEpilogue<Accum, Dst>(
+          static_cast<Accum>(sum), mul_params, row, col, dst->zero_point(),
+          element);
     }
   }
 }

@@ -83,6 +83,10 @@ void SwapSides(TrMulParams* params) {
   kernels::EpilogueArgs& epilogue = params->epilogue;
   std::swap(epilogue.dst_row_stride, epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;
+  std::swap(epilogue.lhs_scales, epilogue.rhs_scales);
+  std::swap(epilogue.lhs_scale_per_row, epilogue.rhs_scale_per_col);
+  // The order of rounding is the caller's.
+  epilogue.rhs_scale_first = !epilogue.rhs_scale_first;
 }
 
 TrMulParams MakeTrMulParams(const MulCall& call) {
@@ -110,8 +114,18 @@ TrMulParams MakeTrMulParams(const MulCall& call) {
   epilogue.dst_scalar = call.dst.scalar;
   epilogue.channels_are_rows = call.channel_dimension == ChannelDimension::kRow;
   epilogue.per_channel = call.fixedpoint_perchannel != nullptr;
-  epilogue.bias = call.bias;
   epilogue.bias_scalar = call.accum_scalar;
+  if (call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar)) {
+    epilogue.lhs_scale_per_row = call.lhs_scale_perrow != nullptr;
+    epilogue.rhs_scale_per_col = call.rhs_scale_percol != nullptr;
+    epilogue.lhs_scales =
+        epilogue.lhs_scale_per_row ? call.lhs_scale_perrow : &call.lhs_scale;
+    epilogue.rhs_scales =
+        epilogue.rhs_scale_per_col ? call.rhs_scale_percol : &call.rhs_scale;
+    epilogue.scaled_bias = static_cast<const float*>(call.bias);
+  } else {
+    epilogue.bias = call.bias;
+  }
   if (call.quantized) {
     epilogue.max_exponent = MaxExponent(call);
     epilogue.fixedpoint =
@@ -122,10 +136,13 @@ TrMulParams MakeTrMulParams(const MulCall& call) {
   epilogue.lhs_zero_point = call.lhs.zero_point;
   epilogue.rhs_zero_point = call.rhs.zero_point;
   epilogue.dst_zero_point = call.dst.zero_point;
+  epilogue.accumulates = call.beta != 0;
   if (IsFloat(call.dst.scalar)) {
+    epilogue.beta_f = call.beta;
     epilogue.clamp_min_f = call.clamp_min;
     epilogue.clamp_max_f = call.clamp_max;
   } else {
+    epilogue.beta = static_cast<std::int32_t>(call.beta);
     epilogue.clamp_min = static_cast<std::int32_t>(call.clamp_min);
     epilogue.clamp_max = static_cast<std::int32_t>(call.clamp_max);
   }

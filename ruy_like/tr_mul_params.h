@@ -88,6 +88,11 @@ struct MulCall {
   std::int32_t exponent;
   const std::int32_t* fixedpoint_perchannel;
   const std::int32_t* exponent_perchannel;
+  // Of a scaled dst; the single values are used where the array is null.
+  float lhs_scale, rhs_scale;
+  const float* lhs_scale_perrow;
+  const float* rhs_scale_percol;
+  double beta;  // exact, like the bounds
   // Clamp bounds: every dst type's values are exact in a double.
   double clamp_min, clamp_max;
   // Upper bound for this call; 0: none but the Context's.
@@ -135,8 +140,8 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side);
 // The same product seen as dst^T = rhs^T * lhs^T.
 void SwapSides(TrMulParams* params);
 
-// Erases a validated call. The per-tensor multiplier is referred to in place,
-// so `call` must outlive the result.
+// Erases a validated call. Single multipliers and scales are referred to in
+// place, so `call` must outlive the result.
 TrMulParams MakeTrMulParams(const MulCall& call);
 
 }  // namespace ruy_like

@@ -215,6 +215,15 @@ absl::Status ValidateClamp(const MulCall& call) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateBeta(const MulCall& call) {
+  if (call.beta != 0 && call.dst.zero_point != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Describe("dst", call.dst), " has zero point ", call.dst.zero_point,
+        ", and must have 0 with beta = ", call.beta));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateNoOverlap(const char* name, const ErasedMatrix& operand,
                                const ErasedMatrix& dst) {
   if (IsEmpty(operand.layout) || !SharesElements(operand, dst)) {
@@ -311,6 +320,8 @@ absl::Status Validate(const MulCall& call) {
     if (!status.ok()) return status;
   }
   status = ValidateClamp(call);
+  if (!status.ok()) return status;
+  status = ValidateBeta(call);
   if (!status.ok()) return status;
   if (call.quantized) {
     status = ValidateMultipliers(call);

@@ -255,15 +255,16 @@ TEST_P(MulEpilogueTest, Clamps) {
         p.clamp = true;
         p.clamp_min = bound[0];
         p.clamp_max = bound[1];
-        if (p.IsInteger()) {
+        if (!IsFloat(types.dst)) {
           p.clamp_min =
               static_cast<double>(static_cast<std::int64_t>(bound[0]));
           p.clamp_max =
               static_cast<double>(static_cast<std::int64_t>(bound[1]));
         }
         p.dst.zero_point =
-            p.IsInteger() ? static_cast<std::int32_t>(LowestOf(types.dst) + 50)
-                          : 0;
+            IsFloat(types.dst)
+                ? 0
+                : static_cast<std::int32_t>(LowestOf(types.dst) + 50);
         ASSERT_TRUE(CheckProblem(p, &context_));
       }
     }

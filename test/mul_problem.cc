@@ -93,7 +93,7 @@ void RandomizeMatrix(MatrixSpec* spec, bool is_dst, Rng* rng) {
 
 void RandomizeClamp(MulProblem* p, Rng* rng) {
   p->clamp = true;
-  if (p->IsInteger()) {
+  if (!IsFloat(p->dst.scalar)) {
     const std::int64_t low = LowestOf(p->dst.scalar);
     const std::int64_t high = HighestOf(p->dst.scalar);
     p->clamp_min = rng->Between(low, high);
@@ -103,6 +103,17 @@ void RandomizeClamp(MulProblem* p, Rng* rng) {
     p->clamp_min = static_cast<double>(rng->Between(-64, 16)) / 16;
     p->clamp_max = p->clamp_min + static_cast<double>(rng->Between(0, 64)) / 16;
   }
+}
+
+void RandomizeScales(MulProblem* p, Rng* rng) {
+  p->lhs_scale = static_cast<ScaleKind>(rng->Between(0, 2));
+  p->rhs_scale = static_cast<ScaleKind>(rng->Between(0, 2));
+  if (!p->Accumulates() || !rng->OneIn(4)) return;
+  p->dst.zero_point = 0;
+  p->beta = p->IsInteger()
+                ? static_cast<double>(
+                      rng->OneIn(2) ? 1 : rng->Between(-100000, 100000))
+                : static_cast<double>(rng->Between(-32, 32)) / 16;
 }
 
 }  // namespace
@@ -166,6 +177,8 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   p.min_exponent = p.max_exponent = std::min(dst_bits - sum_bits + 1, 30);
   p.min_fixedpoint = std::int32_t{1} << 30;
   p.max_fixedpoint = std::numeric_limits<std::int32_t>::max();
+  p.lhs_scale = p.rhs_scale = ScaleKind::kPerChannel;
+  p.beta = 0;
   p.clamp = false;
   p.clamp_min = p.clamp_max = 0;
   p.num_threads = 1;
@@ -208,6 +221,11 @@ std::string Describe(const MulProblem& p) {
       << " exponents " << p.min_exponent << ".." << p.max_exponent
       << " fixedpoints " << p.min_fixedpoint << ".." << p.max_fixedpoint;
   }
+  if (p.IsScaled()) {
+    s << " scales " << kMultipliers[static_cast<int>(p.lhs_scale)] << ", "
+      << kMultipliers[static_cast<int>(p.rhs_scale)];
+  }
+  if (p.beta != 0) s << "; beta " << p.beta;
   if (p.clamp) s << "; clamp " << p.clamp_min << ".." << p.clamp_max;
   static constexpr const char* kDoors[] = {"Mul", "packed lhs", "packed rhs",
                                            "both packed", "MulPlan"};
@@ -245,6 +263,7 @@ MulProblem RandomProblem(std::uint64_t seed) {
     p.min_exponent -= 2;
     p.max_exponent = std::min(p.max_exponent + 2, 30);
   }
+  RandomizeScales(&p, &rng);
   if (rng.OneIn(3)) RandomizeClamp(&p, &rng);
   p.num_threads = rng.OneIn(4) ? static_cast<int>(rng.Between(2, 4)) : 1;
   p.data_seed = rng.Next();

@@ -23,10 +23,11 @@ struct Types {
   Scalar lhs, rhs, accum, dst;
 };
 
-// Every combination that compiles: 24 of integers, 16 of float and double
-// (typed_mul.cc).
+// Every combination that compiles: 24 of integers, 4 of integers scaled to
+// float, 16 of float and double (typed_mul.cc).
 const std::vector<Types>& AllTypes();
 const std::vector<Types>& IntegerTypes();
+const std::vector<Types>& ScaledTypes();
 const std::vector<Types>& FloatTypes();
 
 // What an operand's elements are. For floats lowest and highest are -1 and 1.
@@ -47,6 +48,9 @@ struct MatrixSpec {
 enum class BiasKind { kNone, kModerate, kExtreme };
 // Multipliers: kDefault sets none.
 enum class MultiplierKind { kDefault, kPerTensor, kPerChannel };
+// Scales of one operand, alike: kPerChannel is per row of lhs, per column of
+// rhs.
+using ScaleKind = MultiplierKind;
 
 // The ways into the library.
 enum class Door { kMul, kPackedLhs, kPackedRhs, kPackedBoth, kPlan };
@@ -60,6 +64,8 @@ struct MulProblem {
   MultiplierKind multiplier;
   int min_exponent, max_exponent;               // exponents are drawn from here
   std::int32_t min_fixedpoint, max_fixedpoint;  // and multipliers from here
+  ScaleKind lhs_scale, rhs_scale;               // of a scaled product
+  double beta;                                  // where Accumulates()
   bool clamp;
   double clamp_min, clamp_max;
   int num_threads;
@@ -68,7 +74,14 @@ struct MulProblem {
   Order packed_for;  // the dst order that packed operands are told of
 
   bool IsInteger() const { return accum == Scalar::kI32; }
-  bool IsQuantized() const { return IsInteger() && dst.scalar != accum; }
+  bool IsScaled() const { return IsInteger() && IsFloat(dst.scalar); }
+  bool IsQuantized() const {
+    return IsInteger() && dst.scalar != accum && !IsScaled();
+  }
+  // Whether products of these types can be added to dst.
+  bool Accumulates() const { return !IsQuantized() && !IsScaled(); }
+  // Of the bias.
+  Scalar BiasScalar() const { return IsScaled() ? dst.scalar : accum; }
 };
 
 // The plainest product of these types and sizes: row-major lhs, column-major

@@ -119,7 +119,13 @@ std::size_t MultiplierCount(const MulProblem& problem) {
 std::size_t BiasBytes(const MulProblem& problem) {
   return problem.bias == BiasKind::kNone
              ? 0
-             : Channels(problem) * ScalarBytes(problem.accum);
+             : Channels(problem) * ScalarBytes(problem.BiasScalar());
+}
+
+std::size_t ScaleBytes(const MulProblem& problem, ScaleKind kind,
+                       std::ptrdiff_t channels) {
+  if (!problem.IsScaled() || kind == ScaleKind::kDefault) return 0;
+  return (kind == ScaleKind::kPerTensor ? 1 : channels) * sizeof(float);
 }
 
 }  // namespace
@@ -133,7 +139,9 @@ struct MulRunner::State {
         dst(BytesOf(p.dst, p.rows, p.cols), p.dst.flush),
         bias(BiasBytes(p), p.dst.flush),
         fixedpoints(MultiplierCount(p) * sizeof(std::int32_t), p.dst.flush),
-        exponents(MultiplierCount(p) * sizeof(int), p.dst.flush) {}
+        exponents(MultiplierCount(p) * sizeof(int), p.dst.flush),
+        lhs_scales(ScaleBytes(p, p.lhs_scale, p.rows), p.dst.flush),
+        rhs_scales(ScaleBytes(p, p.rhs_scale, p.cols), p.dst.flush) {}
 
   void FillInputs();
   // dst before and after a right Mul.
@@ -146,6 +154,7 @@ struct MulRunner::State {
   MulProblem problem;
   const TypedProduct* product;
   GuardedBuffer lhs, rhs, dst, bias, fixedpoints, exponents;
+  GuardedBuffer lhs_scales, rhs_scales;
   std::vector<char> before;
   std::vector<char> expected;  // of floats: the gaps alone count
   // Of floats: what is right, row by row.
@@ -163,12 +172,17 @@ void MulRunner::State::FillInputs() {
       problem.bias == BiasKind::kExtreme ? std::int64_t{1} << 31 : 10000;
   for (std::ptrdiff_t i = 0;
        i < static_cast<std::ptrdiff_t>(BiasBytes(problem)) /
-               ScalarBytes(problem.accum);
+               ScalarBytes(problem.BiasScalar());
        ++i) {
-    const double value = problem.IsInteger()
-                             ? rng.Between(-bias_limit, bias_limit - 1)
-                             : 4 * rng.Signed();
-    Store(problem.accum, bias.data(), i, value);
+    const double value = IsFloat(problem.BiasScalar())
+                             ? 4 * rng.Signed()
+                             : rng.Between(-bias_limit, bias_limit - 1);
+    Store(problem.BiasScalar(), bias.data(), i, value);
+  }
+  for (GuardedBuffer* scales : {&lhs_scales, &rhs_scales}) {
+    for (std::size_t i = 0; i < scales->bytes() / sizeof(float); ++i) {
+      scales->as<float>()[i] = static_cast<float>(rng.Signed()) / 64;
+    }
   }
   for (std::size_t i = 0; i < MultiplierCount(problem); ++i) {
     fixedpoints.as<std::int32_t>()[i] = static_cast<std::int32_t>(
@@ -178,7 +192,15 @@ void MulRunner::State::FillInputs() {
   }
   before.resize(dst.bytes());
   for (char& byte : before) byte = static_cast<char>(rng.Next());
-  for (GuardedBuffer* buffer : {&lhs, &rhs, &bias, &fixedpoints, &exponents}) {
+  if (problem.beta != 0 && IsFloat(problem.dst.scalar)) {
+    // Garbage might be infinite. Gaps may be like elements.
+    const std::ptrdiff_t bytes = ScalarBytes(problem.dst.scalar);
+    for (std::size_t i = 0; i < before.size() / bytes; ++i) {
+      Store(problem.dst.scalar, before.data(), i, 8 * rng.Signed());
+    }
+  }
+  for (GuardedBuffer* buffer : {&lhs, &rhs, &bias, &fixedpoints, &exponents,
+                                &lhs_scales, &rhs_scales}) {
     buffer->MakeReadOnly();
   }
 }
@@ -192,6 +214,8 @@ Call MulRunner::State::CallOn(void* dst_data) {
   call.dst = dst_data;
   call.fixedpoint = fixedpoints.as<std::int32_t>();
   call.exponent = exponents.as<int>();
+  call.lhs_scales = lhs_scales.as<float>();
+  call.rhs_scales = rhs_scales.as<float>();
   return call;
 }
 
@@ -227,6 +251,7 @@ testing::AssertionResult MulRunner::State::CompareIntegers() {
 void MulRunner::State::ExpectFloats() {
   const Layout lhs_layout = LayoutOf(problem.lhs, problem.rows, problem.depth);
   const Layout rhs_layout = LayoutOf(problem.rhs, problem.depth, problem.cols);
+  const Layout dst_layout = LayoutOf(problem.dst, problem.rows, problem.cols);
   const bool single =
       problem.accum == Scalar::kF32 || problem.dst.scalar == Scalar::kF32;
   const long double epsilon = single ? std::numeric_limits<float>::epsilon()
@@ -234,7 +259,7 @@ void MulRunner::State::ExpectFloats() {
   // Each flushed denormal loses less than this.
   const long double flushed = single ? std::numeric_limits<float>::min()
                                      : std::numeric_limits<double>::min();
-  const long double terms = static_cast<long double>(problem.depth) + 3;
+  const long double terms = static_cast<long double>(problem.depth) + 5;
   for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
     for (std::ptrdiff_t col = 0; col < problem.cols; ++col) {
       long double sum = 0;
@@ -248,6 +273,11 @@ void MulRunner::State::ExpectFloats() {
         const std::ptrdiff_t r = ElementOffset(rhs_layout, k, col);
         add(static_cast<long double>(Load(problem.lhs.scalar, lhs.data(), l)) *
             Load(problem.rhs.scalar, rhs.data(), r));
+      }
+      if (problem.beta != 0) {
+        add(problem.beta * static_cast<long double>(
+                               Load(problem.dst.scalar, before.data(),
+                                    ElementOffset(dst_layout, row, col))));
       }
       if (problem.bias != BiasKind::kNone) {
         add(Load(

@@ -73,7 +73,8 @@ struct Typed {
     rhs.set_data(static_cast<const Rhs*>(call.rhs));
     Matrix<Dst> dst = View(p.dst, p.rows, p.cols, static_cast<Dst*>(call.dst));
     MulParams<Accum, Dst> params;
-    params.set_bias(static_cast<const Accum*>(call.bias));
+    using BiasScalar = typename MulParams<Accum, Dst>::BiasScalar;
+    params.set_bias(static_cast<const BiasScalar*>(call.bias));
     params.set_channel_dimension(p.channel_dimension);
     if (p.clamp) {
       params.set_clamp_min(static_cast<Dst>(p.clamp_min));
@@ -87,6 +88,20 @@ struct Typed {
         params.set_multiplier_fixedpoint_perchannel(call.fixedpoint);
         params.set_multiplier_exponent_perchannel(call.exponent);
       }
+    }
+    if constexpr (MulParams<Accum, Dst>::kScaled) {
+      if (p.lhs_scale == ScaleKind::kPerTensor) {
+        params.set_lhs_scale(*call.lhs_scales);
+      } else if (p.lhs_scale == ScaleKind::kPerChannel) {
+        params.set_lhs_scale_perrow(call.lhs_scales);
+      }
+      if (p.rhs_scale == ScaleKind::kPerTensor) {
+        params.set_rhs_scale(*call.rhs_scales);
+      } else if (p.rhs_scale == ScaleKind::kPerChannel) {
+        params.set_rhs_scale_percol(call.rhs_scales);
+      }
+    } else if constexpr (!MulParams<Accum, Dst>::kQuantized) {
+      params.set_beta(static_cast<Dst>(p.beta));
     }
     return run(lhs, rhs, params, &dst);
   }
@@ -165,6 +180,11 @@ void AddIntegers(std::vector<TypedProduct>* table) {
 }
 
 template <typename Lhs, typename Rhs>
+void AddScaled(std::vector<TypedProduct>* table) {
+  table->push_back(Typed<Lhs, Rhs, std::int32_t, float>::Line());
+}
+
+template <typename Lhs, typename Rhs>
 void AddFloats(std::vector<TypedProduct>* table) {
   table->push_back(Typed<Lhs, Rhs, float, float>::Line());
   table->push_back(Typed<Lhs, Rhs, float, double>::Line());
@@ -181,6 +201,10 @@ const std::vector<TypedProduct>& Table() {
     AddIntegers<std::uint8_t, std::uint8_t>(lines);
     AddIntegers<std::int8_t, std::int16_t>(lines);
     AddIntegers<std::int16_t, std::int8_t>(lines);
+    AddScaled<std::int8_t, std::int8_t>(lines);
+    AddScaled<std::int8_t, std::uint8_t>(lines);
+    AddScaled<std::uint8_t, std::int8_t>(lines);
+    AddScaled<std::uint8_t, std::uint8_t>(lines);
     AddFloats<float, float>(lines);
     AddFloats<float, double>(lines);
     AddFloats<double, float>(lines);
@@ -190,10 +214,11 @@ const std::vector<TypedProduct>& Table() {
   return *table;
 }
 
-std::vector<Types> TypesWhere(bool integer, bool floating) {
+std::vector<Types> TypesWhere(bool integer_operands, bool float_dst) {
   std::vector<Types> result;
   for (const TypedProduct& line : Table()) {
-    if (IsFloat(line.types.lhs) ? floating : integer) {
+    if (IsFloat(line.types.lhs) != integer_operands &&
+        IsFloat(line.types.dst) == float_dst) {
       result.push_back(line.types);
     }
   }
@@ -203,20 +228,29 @@ std::vector<Types> TypesWhere(bool integer, bool floating) {
 }  // namespace
 
 const std::vector<Types>& AllTypes() {
-  static const auto* const types =
-      new std::vector<Types>(TypesWhere(/*integer=*/true, /*floating=*/true));
+  static const auto* const types = [] {
+    auto* all = new std::vector<Types>;
+    for (const TypedProduct& line : Table()) all->push_back(line.types);
+    return all;
+  }();
   return *types;
 }
 
 const std::vector<Types>& IntegerTypes() {
-  static const auto* const types =
-      new std::vector<Types>(TypesWhere(/*integer=*/true, /*floating=*/false));
+  static const auto* const types = new std::vector<Types>(
+      TypesWhere(/*integer_operands=*/true, /*float_dst=*/false));
+  return *types;
+}
+
+const std::vector<Types>& ScaledTypes() {
+  static const auto* const types = new std::vector<Types>(
+      TypesWhere(/*integer_operands=*/true, /*float_dst=*/true));
   return *types;
 }
 
 const std::vector<Types>& FloatTypes() {
-  static const auto* const types =
-      new std::vector<Types>(TypesWhere(/*integer=*/false, /*floating=*/true));
+  static const auto* const types = new std::vector<Types>(
+      TypesWhere(/*integer_operands=*/false, /*float_dst=*/true));
   return *types;
 }
 

@@ -21,9 +21,11 @@ struct Call {
   const void* rhs;
   const void* bias;
   void* dst;
-  // Arrays, of one element if per tensor; null if none is to be set.
+  // Arrays, of one element if per tensor; the problem says whether they count.
   const std::int32_t* fixedpoint;
   const int* exponent;
+  const float* lhs_scales;
+  const float* rhs_scales;
 };
 
 // What stands behind a line of AllTypes.

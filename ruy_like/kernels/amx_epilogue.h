@@ -48,7 +48,7 @@ RUY_LIKE_ALWAYS_INLINE Scaler<Simd512, kScaling>& Get(KeptScaler& kept) {
 // one multiplier serves a row, else 16 x 16 squares.
 struct PendingBlock {
   // Set once per kernel call.
-  EpilogueArgs epilogue;  // with neither bias nor sums
+  EpilogueArgs epilogue;  // with neither integer bias nor sums
   void (*run)(PendingBlock* p, int units);
   bool by_vectors;
   // Set per block.
@@ -104,8 +104,8 @@ void RunVectors(PendingBlock* p, int units) {
   }
 }
 
-// Squares, for a dst that has to be transposed or whose multiplier changes from
-// column to column.
+// Squares, for a dst that has to be transposed, read or converted to float, or
+// whose multiplier changes from column to column.
 inline void RunSquares(PendingBlock* p, int units) {
   constexpr int kLanes = Simd512::kLanes;
   for (; units > 0; --units) {
@@ -149,7 +149,7 @@ inline void InitPending(const EpilogueArgs& e, PendingBlock* p) {
   p->units_left = 0;
   const Scaling scaling = ChooseScaling(e);
   p->by_vectors =
-      e.dst_row_stride == 1 &&
+      e.dst_row_stride == 1 && e.dst_scalar != Scalar::kF32 && !e.accumulates &&
       (scaling == Scaling::kIdentity || !e.per_channel || e.channels_are_rows);
   if (!p->by_vectors) {
     p->run = RunSquares;

@@ -82,6 +82,75 @@ void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
   }
 }
 
+// At most V::kLanes columns, in either order of dst.
+template <class V, typename Accum>
+RUY_LIKE_ALWAYS_INLINE void StorePart(const Accum* acc,
+                                      ptrdiff_t acc_col_stride, int rows,
+                                      int cols, ptrdiff_t row0, ptrdiff_t col0,
+                                      const EpilogueArgs& e,
+                                      StoreColumnsFn<Accum>* store_columns,
+                                      StoreColumnsFn<Accum>* store_square) {
+  if (e.dst_row_stride == 1) {
+    store_columns(acc, acc_col_stride, rows, cols, row0, col0, e,
+                  static_cast<char*>(e.dst) + (row0 + col0 * e.dst_col_stride) *
+                                                  ElementBytes(e.dst_scalar),
+                  e.dst_col_stride);
+  } else {
+    StoreRowMajor<V>(acc, acc_col_stride, rows, cols, row0, col0, e,
+                     store_square);
+  }
+}
+
+// acc + beta * old, where the old values of dst come as the bits that they are.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE typename V::Int PlusOld(typename V::Int acc,
+                                               typename V::Int old,
+                                               const EpilogueArgs& e) {
+  return V::Add(acc, V::Mul(old, V::Set(e.beta)));
+}
+template <class V>
+RUY_LIKE_ALWAYS_INLINE typename V::Float PlusOld(typename V::Float acc,
+                                                 typename V::Int old,
+                                                 const EpilogueArgs& e) {
+  return V::AddFloat(
+      acc,
+      V::MulFloat(V::AsFloat(old), V::SetFloat(static_cast<float>(e.beta_f))));
+}
+
+// Stores a tile onto the old values of dst, whose elements have 32 bits. They
+// come first in the formulas: so they are added to a copy of the accumulators,
+// and what stores those need not know. Not inlined, because no other call
+// should pay for it.
+template <class V, typename Accum>
+__attribute__((noinline)) void StoreOntoOld(
+    const Accum* acc, ptrdiff_t acc_col_stride, int rows, int cols,
+    ptrdiff_t row0, ptrdiff_t col0, const EpilogueArgs& e,
+    StoreColumnsFn<Accum>* store_columns, StoreColumnsFn<Accum>* store_square) {
+  alignas(64) Accum sums[V::kLanes * V::kLanes];
+  const bool col_major = e.dst_row_stride == 1;
+  const ptrdiff_t stride = col_major ? e.dst_col_stride : e.dst_row_stride;
+  for (int row = 0; row < rows; row += V::kLanes) {
+    const int n = rows - row < V::kLanes ? rows - row : V::kLanes;
+    const int count = col_major ? cols : n;
+    const typename V::Mask mask = V::FirstLanes(col_major ? n : cols);
+    const int32_t* dst = static_cast<const int32_t*>(e.dst) +
+                         (row0 + row) * e.dst_row_stride +
+                         col0 * e.dst_col_stride;
+    typename V::Int old[V::kLanes];
+    for (int i = 0; i < V::kLanes; ++i) {
+      old[i] = i < count ? V::LoadMasked(dst + i * stride, mask) : V::Zero();
+    }
+    if (!col_major) V::Transpose(old);
+    for (int c = 0; c < cols; ++c) {
+      V::StoreAligned(sums + c * V::kLanes,
+                      PlusOld<V>(V::LoadAligned(acc + c * acc_col_stride + row),
+                                 old[c], e));
+    }
+    StorePart<V>(sums, V::kLanes, n, cols, row0 + row, col0, e, store_columns,
+                 store_square);
+  }
+}
+
 // Cuts a tile into parts of at most `max_cols` columns. Elements of a square
 // have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
 // `store_square` for those of a square.
@@ -94,15 +163,12 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const Accum* acc,
                                       StoreColumnsFn<Accum>* store_square) {
   for (; cols > 0; cols -= max_cols) {
     const int part_cols = cols < max_cols ? cols : max_cols;
-    if (e.dst_row_stride == 1) {
-      store_columns(
-          acc, acc_col_stride, rows, part_cols, row0, col0, e,
-          static_cast<char*>(e.dst) +
-              (row0 + col0 * e.dst_col_stride) * ElementBytes(e.dst_scalar),
-          e.dst_col_stride);
+    if (e.accumulates) {
+      StoreOntoOld<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
+                      store_columns, store_square);
     } else {
-      StoreRowMajor<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
-                       store_square);
+      StorePart<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
+                   store_columns, store_square);
     }
     acc += part_cols * acc_col_stride;
     col0 += part_cols;
@@ -122,10 +188,13 @@ RUY_LIKE_ALWAYS_INLINE void StoreIntTile(const int32_t* acc,
   // A part has one multiplier for all of its columns, or one for each row.
   const bool one_column =
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
+  const bool to_float = e.dst_scalar == Scalar::kF32;
   StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e,
                one_column ? 1 : V::kLanes,
-               ChooseStoreIntColumns<V>(e.dst_scalar, scaling),
-               ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
+               to_float ? ChooseStoreScaledColumns<V>(e)
+                        : ChooseStoreIntColumns<V>(e.dst_scalar, scaling),
+               to_float ? ChooseStoreScaledColumns<V>(e)
+                        : ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
 }
 
 // As StoreIntTile(), for float accumulators and dst.

@@ -181,6 +181,77 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
   }
 }
 
+// ## Integers to floats
+
+// A value for each column of a part, into an array of V::kLanes: element
+// `offset` on of `values` when there is one per column, else always `single`.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void SpreadOverColumns(const float* values, float single,
+                                              bool per_column, ptrdiff_t offset,
+                                              int cols, float* result) {
+  V::StoreAligned(
+      result, per_column ? V::LoadMasked(values + offset, V::FirstLanes(cols))
+                         : V::SetFloat(single));
+}
+
+// Which side's scale comes first is a template argument, since it is a matter
+// of rounding and the loop has no room for a choice.
+template <class V, bool kRhsScaleFirst>
+void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
+                        int cols, ptrdiff_t row0, ptrdiff_t col0,
+                        const EpilogueArgs& e, void* dst,
+                        ptrdiff_t dst_stride) {
+  typedef typename V::Float Float;
+  // Adding -0 changes nothing, not even -0: of the two addends one at least is
+  // that.
+  const float* bias = e.scaled_bias;
+  const bool bias_in_rows = bias != nullptr && e.channels_are_rows;
+  const bool bias_in_cols = bias != nullptr && !e.channels_are_rows;
+  alignas(64) int32_t column_addends[V::kLanes];
+  alignas(64) float column_scales[V::kLanes];
+  alignas(64) float column_biases[V::kLanes];
+  V::StoreAligned(column_addends,
+                  Addends<V>(e.zero_point_product, nullptr, e.lhs_zero_point,
+                             e.rhs_sums, col0, cols));
+  SpreadOverColumns<V>(e.rhs_scales, *e.rhs_scales, e.rhs_scale_per_col, col0,
+                       cols, column_scales);
+  SpreadOverColumns<V>(bias, -0.0f, bias_in_cols, col0, cols, column_biases);
+  const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
+  const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
+  for (int row = 0; row < rows; row += V::kLanes) {
+    const int left = rows - row;
+    const int n = left < V::kLanes ? left : V::kLanes;
+    const typename V::Mask mask = V::FirstLanes(n);
+    const ptrdiff_t offset = row0 + row;
+    const typename V::Int row_addends =
+        Addends<V>(0, nullptr, e.rhs_zero_point, e.lhs_sums, offset, n);
+    const Float row_scales = e.lhs_scale_per_row
+                                 ? V::LoadMasked(e.lhs_scales + offset, mask)
+                                 : V::SetFloat(*e.lhs_scales);
+    const Float row_biases =
+        bias_in_rows ? V::LoadMasked(bias + offset, mask) : V::SetFloat(-0.0f);
+    for (int c = 0; c < cols; ++c) {
+      const Float column_scale = V::SetFloat(column_scales[c]);
+      Float x =
+          V::ToFloat(V::Add(V::Add(row_addends, V::Set(column_addends[c])),
+                            V::LoadAligned(acc + c * acc_col_stride + row)));
+      x = V::MulFloat(x, kRhsScaleFirst ? column_scale : row_scales);
+      x = V::MulFloat(x, kRhsScaleFirst ? row_scales : column_scale);
+      x = V::AddFloat(V::AddFloat(x, row_biases),
+                      V::SetFloat(column_biases[c]));
+      V::Store(static_cast<float*>(dst) + c * dst_stride + row,
+               V::AtMost(high, V::AtLeast(low, x)), n);
+    }
+  }
+}
+
+template <class V>
+RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
+    const EpilogueArgs& e) {
+  return e.rhs_scale_first ? StoreScaledColumns<V, true>
+                           : StoreScaledColumns<V, false>;
+}
+
 // ## Floats
 
 template <class V>

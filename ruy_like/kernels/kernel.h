@@ -64,12 +64,14 @@ struct PanelFormat {
 //
 //   acc = raw + bias[r or c] - lhs_zero_point * rhs_sums[c]
 //             - rhs_zero_point * lhs_sums[r] + zero_point_product
+//             + beta * dst
 //
 // all modulo 2^32. The zero points and the sums are those of the elements *as
 // packed*; zero_point_product = depth * lhs_zero_point * rhs_zero_point. A sums
 // pointer is null when the other side's zero point is 0 (then it is not
 // needed) or when its side is read in place (then the kernel makes them).
-// A null bias is 0. Then
+// A null bias is 0. The last term, with dst's old value, is there only if
+// `accumulates` (dst_scalar is kI32 then); else dst is not read. Then
 //
 //   scaled = acc                                      when dst_scalar is kI32
 //   scaled = (int64(acc) * fixedpoint + (1 << (30 - exponent)))
@@ -80,7 +82,18 @@ struct PanelFormat {
 // the last sum as if in int64. With exponent <= 0 everywhere `scaled` always
 // fits int32: max_exponent tells which variant may be used.
 //
-// For float accumulators: dst = clamp(acc + bias), where a NaN stays NaN.
+// Or, when dst_scalar is kF32, from the same acc, whose bias is null,
+//
+//   x   = float(acc), to nearest, ties to even
+//   x   = x * lhs_scales[r or 0], x = x * rhs_scales[c or 0]
+//         (in that order, or in the other one if rhs_scale_first)
+//   dst = clamp(x + scaled_bias[r or c])
+//
+// each step rounded to float, none fused with another; a NaN stays NaN.
+//
+// For float accumulators: dst = clamp(acc + beta * dst + bias), from left to
+// right, where a NaN stays NaN; nothing is fused, and the middle term is there
+// only if `accumulates`.
 //
 // Arrays are indexed relative to the block: element 0 belongs to the block's
 // first row (or column). Arrays along *rows* may be read only for valid rows.
@@ -105,6 +118,15 @@ struct EpilogueArgs {
   int32_t dst_zero_point;
   int32_t clamp_min, clamp_max;     // integer dst
   double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
+  // Float dst of integer accumulators; null in all other cases.
+  const float* lhs_scales;   // per row of the block, or element 0 for all
+  const float* rhs_scales;   // per column of the block, or element 0 for all
+  const float* scaled_bias;  // per channel, or null
+  bool lhs_scale_per_row, rhs_scale_per_col;
+  bool rhs_scale_first;
+  bool accumulates;  // onto the old values of a float or kI32 dst
+  int32_t beta;      // kI32 dst
+  double beta_f;     // float dst (a float beta is exact here)
 };
 
 // One block of the product: rows x cols of dst over `depth` levels.

@@ -7,7 +7,6 @@
 // Tiles are 4 x 4: four accumulators are one vector of any 128-bit instruction
 // set, and 16 floats with their operands fit 16 registers. Panels are padded
 // with zeros, so that a tile is always computed whole and stored in part.
-#include "ruy_like/kernels/always_inline.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -29,12 +28,12 @@ int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent) {
   return static_cast<int32_t>(scaled);
 }
 
-// The value of dst at (row, col) of the block.
-int64_t IntValue(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
-                 const EpilogueArgs& e) {
-  const ptrdiff_t channel = e.channels_are_rows ? row : col;
+// An accumulator with all that is added to it.
+uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
+                      const EpilogueArgs& e) {
   uint32_t sum = raw + static_cast<uint32_t>(e.zero_point_product);
   if (e.bias != nullptr) {
+    const ptrdiff_t channel = e.channels_are_rows ? row : col;
     sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
   }
   if (e.rhs_sums != nullptr) {
@@ -45,9 +44,30 @@ int64_t IntValue(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
     sum -= static_cast<uint32_t>(e.rhs_zero_point) *
            static_cast<uint32_t>(e.lhs_sums[row]);
   }
+  return sum;
+}
+
+// A NaN stays one.
+template <typename Value>
+Value ClampFloat(Value value, const EpilogueArgs& e) {
+  if (value < e.clamp_min_f) return static_cast<Value>(e.clamp_min_f);
+  if (value > e.clamp_max_f) return static_cast<Value>(e.clamp_max_f);
+  return value;
+}
+
+// DstValue() is the value of dst at (row, col) of the block, `old` that
+// element. It is chosen by the types of accumulators and dst: integers ...
+template <typename Dst>
+int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
+                 const EpilogueArgs& e) {
+  uint32_t sum = CorrectedSum(raw, row, col, e);
+  if (e.accumulates) {
+    sum += static_cast<uint32_t>(e.beta) * static_cast<uint32_t>(*old);
+  }
   int64_t value = static_cast<int32_t>(sum);
   if (e.dst_scalar != Scalar::kI32) {
-    const ptrdiff_t multiplier = e.per_channel ? channel : 0;
+    const ptrdiff_t multiplier =
+        !e.per_channel ? 0 : (e.channels_are_rows ? row : col);
     value = Scale(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
                   e.exponent[multiplier]);
   }
@@ -57,33 +77,46 @@ int64_t IntValue(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
   return value;
 }
 
-// As IntValue(), for float and double accumulators; a NaN stays one.
-template <typename Accum>
-Accum FloatValue(Accum acc, ptrdiff_t row, ptrdiff_t col,
+// ... integers scaled to float ...
+float DstValue(uint32_t raw, const float*, ptrdiff_t row, ptrdiff_t col,
+               const EpilogueArgs& e) {
+  const float lhs_scale = e.lhs_scales[e.lhs_scale_per_row ? row : 0];
+  const float rhs_scale = e.rhs_scales[e.rhs_scale_per_col ? col : 0];
+  float x =
+      static_cast<float>(static_cast<int32_t>(CorrectedSum(raw, row, col, e)));
+  x *= e.rhs_scale_first ? rhs_scale : lhs_scale;
+  x *= e.rhs_scale_first ? lhs_scale : rhs_scale;
+  if (e.scaled_bias != nullptr) {
+    x += e.scaled_bias[e.channels_are_rows ? row : col];
+  }
+  return ClampFloat(x, e);
+}
+
+// ... and float or double.
+template <typename Accum, typename Dst>
+Accum FloatValue(Accum acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
                  const EpilogueArgs& e) {
-  const ptrdiff_t channel = e.channels_are_rows ? row : col;
+  if (e.accumulates) {
+    acc += static_cast<Accum>(e.beta_f) * static_cast<Accum>(*old);
+  }
   if (e.bias != nullptr) {
+    const ptrdiff_t channel = e.channels_are_rows ? row : col;
     // Double accumulators may come with a float bias.
     acc += e.bias_scalar == Scalar::kF32
                ? static_cast<const float*>(e.bias)[channel]
                : static_cast<const Accum*>(e.bias)[channel];
   }
-  if (acc < e.clamp_min_f) return static_cast<Accum>(e.clamp_min_f);
-  if (acc > e.clamp_max_f) return static_cast<Accum>(e.clamp_max_f);
-  return acc;
+  return ClampFloat(acc, e);
 }
-
-RUY_LIKE_ALWAYS_INLINE int64_t DstValue(uint32_t acc, ptrdiff_t row,
-                                        ptrdiff_t col, const EpilogueArgs& e) {
-  return IntValue(acc, row, col, e);
+template <typename Dst>
+float DstValue(float acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
+               const EpilogueArgs& e) {
+  return FloatValue(acc, old, row, col, e);
 }
-RUY_LIKE_ALWAYS_INLINE float DstValue(float acc, ptrdiff_t row, ptrdiff_t col,
-                                      const EpilogueArgs& e) {
-  return FloatValue(acc, row, col, e);
-}
-RUY_LIKE_ALWAYS_INLINE double DstValue(double acc, ptrdiff_t row, ptrdiff_t col,
-                                       const EpilogueArgs& e) {
-  return FloatValue(acc, row, col, e);
+template <typename Dst>
+double DstValue(double acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
+                const EpilogueArgs& e) {
+  return FloatValue(acc, old, row, col, e);
 }
 
 template <typename Dst, typename Accum>
@@ -93,9 +126,10 @@ void StoreAs(const Accum* acc, int rows, int cols, ptrdiff_t row0,
     for (int r = 0; r < rows; ++r) {
       const ptrdiff_t row = row0 + r;
       const ptrdiff_t col = col0 + c;
-      static_cast<Dst*>(
-          e.dst)[row * e.dst_row_stride + col * e.dst_col_stride] =
-          static_cast<Dst>(DstValue(acc[c * kTile + r], row, col, e));
+      Dst* const element = static_cast<Dst*>(e.dst) + row * e.dst_row_stride +
+                           col * e.dst_col_stride;
+      *element =
+          static_cast<Dst>(DstValue(acc[c * kTile + r], element, row, col, e));
     }
   }
 }

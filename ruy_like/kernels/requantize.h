@@ -31,14 +31,16 @@ namespace {
 
 // How accumulators are scaled: the cheapest way that a call's exponents allow.
 enum class Scaling {
-  kIdentity,   // not at all: raw dst, or the multiplier 1
+  kIdentity,   // not at all: raw or float dst, or the multiplier 1
   kNegative,   // every exponent <= -1
   kUpToZero,   // every exponent <= 0
   kSaturating  // any exponent
 };
 
 RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
-  if (e.dst_scalar == Scalar::kI32) return Scaling::kIdentity;
+  if (e.dst_scalar == Scalar::kI32 || e.dst_scalar == Scalar::kF32) {
+    return Scaling::kIdentity;
+  }
   if (e.max_exponent < 0) return Scaling::kNegative;
   if (e.max_exponent == 0) return Scaling::kUpToZero;
   // The default multiplier, 2^30 * 2^(1 - 31).

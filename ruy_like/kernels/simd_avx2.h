@@ -202,6 +202,9 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
     return _mm256_add_ps(a, b);
   }
+  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
+    return _mm256_mul_ps(a, b);
+  }
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return _mm256_fmadd_ps(a, b, c);
   }
@@ -219,6 +222,10 @@ struct Simd256 {
     } else {
       _mm256_maskstore_ps(dst, FirstLanes(n), x);
     }
+  }
+  // The values, rounded.
+  static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
+    return _mm256_cvtepi32_ps(x);
   }
   static RUY_LIKE_ALWAYS_INLINE Int AsInt(Float x) {
     return _mm256_castps_si256(x);

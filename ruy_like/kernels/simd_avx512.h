@@ -194,6 +194,9 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
     return _mm512_add_ps(a, b);
   }
+  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
+    return _mm512_mul_ps(a, b);
+  }
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return _mm512_fmadd_ps(a, b, c);
   }
@@ -211,6 +214,10 @@ struct Simd512 {
     } else {
       _mm512_mask_storeu_ps(dst, FirstLanes(n), x);
     }
+  }
+  // The values, rounded.
+  static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
+    return _mm512_cvtepi32_ps(x);
   }
   static RUY_LIKE_ALWAYS_INLINE Int AsInt(Float x) {
     return _mm512_castps_si512(x);

@@ -78,6 +78,10 @@ struct Case {
   int min_exponent = -8, max_exponent = -1;
   bool narrow_clamp = false;
   bool default_multiplier = false;
+  // Of a float dst.
+  bool lhs_scale_per_row = false, rhs_scale_per_col = false;
+  bool rhs_scale_first = false;
+  int32_t beta = 0;  // of an int32 dst
   uint32_t seed = 1;
 };
 
@@ -92,13 +96,26 @@ std::string Describe(const Case& c) {
          (c.channels_are_rows ? "rows" : "columns") +
          (c.per_channel ? "" : " (one multiplier)") + (c.bias ? " bias" : "") +
          " exponents " + std::to_string(c.min_exponent) + ".." +
-         std::to_string(c.max_exponent) + " seed " + std::to_string(c.seed);
+         std::to_string(c.max_exponent) +
+         (c.lhs_scale_per_row ? " lhs scales" : "") +
+         (c.rhs_scale_per_col ? " rhs scales" : "") +
+         (c.rhs_scale_first ? " rhs first" : "") + " beta " +
+         std::to_string(c.beta) + " seed " + std::to_string(c.seed);
 }
 
 int DstBytes(Scalar dst) {
-  return dst == Scalar::kI32 ? 4 : dst == Scalar::kI16 ? 2 : 1;
+  switch (dst) {
+    case Scalar::kI8:
+    case Scalar::kU8:
+      return 1;
+    case Scalar::kI16:
+      return 2;
+    default:
+      return 4;
+  }
 }
 
+// Floats as their bits.
 int64_t Load(const char* p, Scalar type) {
   switch (type) {
     case Scalar::kI8:
@@ -137,6 +154,9 @@ class Problem {
         exponent_(c.per_channel ? channels_ : 1),
         lhs_sums_(c.rows),
         rhs_sums_(c.cols),
+        lhs_scales_(c.lhs_scale_per_row ? c.rows : 1),
+        rhs_scales_(c.rhs_scale_per_col ? c.cols : 1),
+        scaled_bias_(channels_),
         dst_stride_((c.dst_row_major ? c.cols : c.rows) + c.dst_gap),
         dst_(((c.dst_row_major ? c.rows : c.cols) - 1) * dst_stride_ +
              (c.dst_row_major ? c.cols : c.rows)) {
@@ -148,22 +168,23 @@ class Problem {
   void RunAndCheck() {
     const int bytes = DstBytes(c_.dst);
     Guarded<char> dst(dst_ * bytes, bytes);
-    memset(dst.data(), 0x5a, dst.count());
+    std::vector<char> expected(dst.count());
+    for (char& byte : expected) byte = static_cast<char>(RandomInt(0, 255));
+    memcpy(dst.data(), expected.data(), expected.size());
     e_.dst = dst.data();
     Run();
-    ptrdiff_t written = 0;
     for (int col = 0; col < c_.cols; ++col) {
       for (int row = 0; row < c_.rows; ++row) {
         const ptrdiff_t i = row * e_.dst_row_stride + col * e_.dst_col_stride;
-        ASSERT_EQ(Load(dst.data() + i * bytes, c_.dst), Expected(row, col))
+        char* const old = expected.data() + i * bytes;
+        ASSERT_EQ(Load(dst.data() + i * bytes, c_.dst),
+                  Expected(row, col, Load(old, c_.dst)))
             << "at " << row << ", " << col;
-        memset(dst.data() + i * bytes, 0x5a, bytes);
-        ++written;
+        memcpy(old, dst.data() + i * bytes, bytes);
       }
     }
-    ASSERT_EQ(written, ptrdiff_t{c_.rows} * c_.cols);
     for (ptrdiff_t i = 0; i < dst.count(); ++i) {
-      ASSERT_EQ(dst[i], 0x5a) << "gap of dst written, byte " << i;
+      ASSERT_EQ(dst[i], expected[i]) << "gap of dst written, byte " << i;
     }
   }
 
@@ -251,8 +272,14 @@ class Problem {
     e_.per_channel = c_.per_channel;
     e_.max_exponent =
         static_cast<int8_t>(c_.default_multiplier ? 1 : c_.max_exponent);
-    e_.bias = c_.bias ? bias_.data() : nullptr;
-    if (c_.dst != Scalar::kI32) {
+    if (c_.dst == Scalar::kF32) {
+      FillScales();
+    } else {
+      e_.bias = c_.bias ? bias_.data() : nullptr;
+    }
+    e_.accumulates = c_.beta != 0;
+    e_.beta = c_.beta;
+    if (c_.dst != Scalar::kI32 && c_.dst != Scalar::kF32) {
       e_.fixedpoint = fixedpoint_.data();
       e_.exponent = exponent_.data();
     }
@@ -285,6 +312,31 @@ class Problem {
       e_.clamp_min = c_.dst == Scalar::kU8 ? 17 : -33;
       e_.clamp_max = 90;
     }
+  }
+
+  void FillScales() {
+    const auto random_float = [this] {
+      return static_cast<float>(RandomInt(-9999, 9999)) / 7e6f;
+    };
+    for (ptrdiff_t i = 0; i < lhs_scales_.count(); ++i) {
+      lhs_scales_[i] = random_float();
+    }
+    for (ptrdiff_t i = 0; i < rhs_scales_.count(); ++i) {
+      rhs_scales_[i] = random_float();
+    }
+    for (ptrdiff_t i = 0; i < scaled_bias_.count(); ++i) {
+      scaled_bias_[i] = random_float();
+    }
+    e_.lhs_scales = lhs_scales_.data();
+    e_.rhs_scales = rhs_scales_.data();
+    e_.lhs_scale_per_row = c_.lhs_scale_per_row;
+    e_.rhs_scale_per_col = c_.rhs_scale_per_col;
+    e_.rhs_scale_first = c_.rhs_scale_first;
+    e_.scaled_bias = c_.bias ? scaled_bias_.data() : nullptr;
+    const double bound =
+        c_.narrow_clamp ? 1e-4f : std::numeric_limits<double>::infinity();
+    e_.clamp_min_f = -bound;
+    e_.clamp_max_f = bound;
   }
 
   void Run() {
@@ -321,7 +373,24 @@ class Problem {
     ASSERT_EQ(depth0, c_.depth);
   }
 
-  int64_t Expected(int row, int col) const {
+  // The bits of a float dst.
+  int64_t ExpectedFloat(int row, int col, int32_t acc) {
+    const float lhs_scale = lhs_scales_[c_.lhs_scale_per_row ? row : 0];
+    const float rhs_scale = rhs_scales_[c_.rhs_scale_per_col ? col : 0];
+    volatile float x = static_cast<float>(acc);
+    x = x * (c_.rhs_scale_first ? rhs_scale : lhs_scale);
+    x = x * (c_.rhs_scale_first ? lhs_scale : rhs_scale);
+    if (c_.bias) x = x + scaled_bias_[c_.channels_are_rows ? row : col];
+    const float rounded = x;
+    const float clamped =
+        std::min(std::max(rounded, static_cast<float>(e_.clamp_min_f)),
+                 static_cast<float>(e_.clamp_max_f));
+    int32_t bits;
+    memcpy(&bits, &clamped, sizeof(bits));
+    return bits;
+  }
+
+  int64_t Expected(int row, int col, int64_t old) {
     uint32_t acc = static_cast<uint32_t>(e_.zero_point_product);
     const int* lhs = lhs_values_.data() + ptrdiff_t{row} * c_.depth;
     const int* rhs = rhs_values_.data() + ptrdiff_t{col} * c_.depth;
@@ -329,7 +398,7 @@ class Problem {
       acc += static_cast<uint32_t>(lhs[k] * rhs[k]);
     }
     const int channel = c_.channels_are_rows ? row : col;
-    if (c_.bias) {
+    if (e_.bias != nullptr) {
       acc +=
           static_cast<uint32_t>(static_cast<const int32_t*>(e_.bias)[channel]);
     }
@@ -338,6 +407,10 @@ class Problem {
       acc -= static_cast<uint32_t>(c_.rhs_zero_point) *
              static_cast<uint32_t>(e_.lhs_sums[row]);
     }
+    if (c_.dst == Scalar::kF32) {
+      return ExpectedFloat(row, col, static_cast<int32_t>(acc));
+    }
+    acc += static_cast<uint32_t>(c_.beta) * static_cast<uint32_t>(old);
     int64_t scaled = static_cast<int32_t>(acc);
     if (c_.dst != Scalar::kI32) {
       const int i = c_.per_channel ? channel : 0;
@@ -360,6 +433,7 @@ class Problem {
   Guarded<char> lhs_, rhs_;
   const int channels_;
   Guarded<int32_t> bias_, fixedpoint_, exponent_, lhs_sums_, rhs_sums_;
+  Guarded<float> lhs_scales_, rhs_scales_, scaled_bias_;
   const ptrdiff_t dst_stride_;
   const ptrdiff_t dst_;  // elements
   std::vector<int> lhs_values_, rhs_values_;
@@ -400,12 +474,17 @@ class AmxKernelTest : public testing::TestWithParam<Param> {
     const auto pick = [&random](int n) {
       return std::uniform_int_distribution<int>(0, n - 1)(random);
     };
-    const Scalar dsts[] = {Scalar::kI8, Scalar::kU8, Scalar::kI16,
-                           Scalar::kI32};
+    const Scalar dsts[] = {Scalar::kI8, Scalar::kU8, Scalar::kI16, Scalar::kI32,
+                           Scalar::kF32};
     const int32_t zero_points[] = {0, 0, 0, 5, -128, 127, 128, 255};
     const int exponents[][2] = {{-9, -1},  {-6, 0},    {0, 0},
                                 {-31, 30}, {-31, -20}, {1, 8}};
-    c->dst = dsts[pick(4)];
+    c->dst = dsts[pick(5)];
+    c->lhs_scale_per_row = pick(2) == 0;
+    c->rhs_scale_per_col = pick(2) == 0;
+    c->rhs_scale_first = pick(2) == 0;
+    const int32_t betas[] = {0, 1, -7, std::numeric_limits<int32_t>::min()};
+    if (c->dst == Scalar::kI32) c->beta = betas[pick(4)];
     c->lhs_zero_point = zero_points[pick(6)];
     c->rhs_zero_point = zero_points[pick(8)];
     c->dst_zero_point = c->dst == Scalar::kI8   ? pick(256) - 128

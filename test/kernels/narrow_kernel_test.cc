@@ -205,7 +205,7 @@ class Execution {
   void Execute() {
     for (size_t i = 0; i < dst_.size(); ++i) dst_[i] = kUntouched;
     for (ptrdiff_t c = 0; c < p_.cols; ++c) rhs_sums_[c] = RhsSum(c);
-    EpilogueArgs e;
+    EpilogueArgs e = {};
     e.dst = dst_.data();
     e.dst_row_stride = p_.dst_col_major ? 1 : dst_stride_;
     e.dst_col_stride = p_.dst_col_major ? dst_stride_ : 1;

@@ -324,7 +324,7 @@ class Run {
 
   void Execute() {
     for (size_t i = 0; i < dst_.size(); ++i) dst_[i] = kUntouched;
-    EpilogueArgs e;
+    EpilogueArgs e = {};
     e.dst = dst_.data();
     e.dst_row_stride = p_.col_major ? 1 : dst_stride_;
     e.dst_col_stride = p_.col_major ? dst_stride_ : 1;

@@ -1,0 +1,292 @@
+// Sums onto dst's old values (MulParams::set_beta), on every path.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "ruy_like/mul.h"
+#include "ruy_like/reference_mul.h"
+#include "test/mul_problem.h"
+#include "test/mul_runner.h"
+#include "test/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+constexpr ChannelDimension kDimensions[] = {ChannelDimension::kRow,
+                                            ChannelDimension::kCol};
+
+constexpr std::ptrdiff_t kShapes[][3] = {{1, 1, 1},   {5, 17, 3},  {21, 10, 19},
+                                         {33, 11, 1}, {1, 10, 33}, {16, 64, 16},
+                                         {65, 5, 97}, {97, 70, 65}};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::vector<float> RandomFloats(std::ptrdiff_t count, Rng* rng) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(rng->Signed());
+  return values;
+}
+
+class AccumulateTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(AccumulateTest);
+
+// A product of floats and what belongs to it; dst has gaps.
+struct FloatProduct {
+  FloatProduct(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
+               int orders, std::uint64_t seed)
+      : rng(seed), rows(rows), depth(depth), cols(cols) {
+    const auto order = [orders](int bit) {
+      return (orders >> bit) & 1 ? Order::kRowMajor : Order::kColMajor;
+    };
+    lhs_values = RandomFloats(rows * depth, &rng);
+    rhs_values = RandomFloats(depth * cols, &rng);
+    bias = RandomFloats(std::max(rows, cols), &rng);
+    lhs = MakeMatrix(lhs_values.data(), rows, depth, order(0));
+    rhs = MakeMatrix(rhs_values.data(), depth, cols, order(1));
+    dst = MakeMatrix(static_cast<float*>(nullptr), rows, cols, order(2), 3);
+  }
+
+  // All of dst's span, after a product onto `old`.
+  std::vector<float> Run(const MulParams<float, float>& params,
+                         std::vector<float> old, Context* context) {
+    dst.set_data(old.data());
+    const absl::Status status = Mul(lhs, rhs, params, context, &dst);
+    EXPECT_TRUE(status.ok()) << status;
+    return old;
+  }
+
+  // The formula, applied to the path's own sums of products.
+  std::vector<float> Expected(const MulParams<float, float>& params,
+                              const std::vector<float>& old, Context* context) {
+    const std::vector<float> sums =
+        Run(MulParams<float, float>(), old, context);
+    std::vector<float> expected = old;
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      for (std::ptrdiff_t col = 0; col < cols; ++col) {
+        const std::ptrdiff_t i = ElementOffset(dst.layout(), row, col);
+        volatile float product = params.beta() * old[i];
+        volatile float value = sums[i] + product;
+        if (params.bias() != nullptr) {
+          value =
+              value +
+              params.bias()[params.channel_dimension() == ChannelDimension::kRow
+                                ? row
+                                : col];
+        }
+        expected[i] = std::min(std::max(float{value}, params.clamp_min()),
+                               params.clamp_max());
+      }
+    }
+    return expected;
+  }
+
+  Rng rng;
+  std::ptrdiff_t rows, depth, cols;
+  std::vector<float> lhs_values, rhs_values, bias;
+  Matrix<float> lhs, rhs, dst;
+};
+
+TEST_P(AccumulateTest, FloatsInTheDocumentedOrder) {
+  int count = 0;
+  for (const auto& shape : kShapes) {
+    for (int orders = 0; orders < 8; ++orders) {
+      for (const ChannelDimension dimension : kDimensions) {
+        for (const float beta : {1.0f, -0.3f, 1e-3f, 1e6f}) {
+          FloatProduct p(shape[0], shape[1], shape[2], orders, ++count);
+          MulParams<float, float> params;
+          params.set_beta(beta);
+          params.set_channel_dimension(dimension);
+          if (count % 3 != 0) params.set_bias(p.bias.data());
+          if (count % 5 == 0) {
+            params.set_clamp_min(-0.5f);
+            params.set_clamp_max(0.75f);
+          }
+          const std::vector<float> old =
+              RandomFloats(SpanOf(p.dst.layout()), &p.rng);
+          ASSERT_TRUE(SameBits(p.Run(params, old, &context_),
+                               p.Expected(params, old, &context_)))
+              << shape[0] << "x" << shape[1] << "x" << shape[2] << " orders "
+              << orders << " beta " << beta << "; "
+              << context_.last_used_kernel();
+        }
+      }
+    }
+  }
+}
+
+// dst is read in the last pass over depth alone, and by one thread.
+TEST_P(AccumulateTest, GreatDepthAndThreads) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  constexpr std::ptrdiff_t kLarge[][3] = {
+      {40, 5000, 24}, {230, 40, 210}, {300, 900, 1}, {70, 12000, 50}};
+  for (const auto& shape : kLarge) {
+    for (const int orders : {1, 5}) {
+      FloatProduct p(shape[0], shape[1], shape[2], orders, 1);
+      MulParams<float, float> params;
+      params.set_beta(0.7f);
+      params.set_bias(p.bias.data());
+      const std::vector<float> old =
+          RandomFloats(SpanOf(p.dst.layout()), &p.rng);
+      context_.set_max_num_threads(1);
+      const std::vector<float> expected = p.Expected(params, old, &context_);
+      for (int threads = 1; threads <= 4; ++threads) {
+        context_.set_max_num_threads(threads);
+        ASSERT_TRUE(SameBits(p.Run(params, old, &context_), expected))
+            << shape[0] << "x" << shape[1] << "x" << shape[2] << " orders "
+            << orders << " threads " << threads;
+      }
+    }
+  }
+}
+
+TEST_P(AccumulateTest, IntegersWrap) {
+  constexpr std::int32_t kBetas[] = {1, -1, 7, 65537,
+                                     std::numeric_limits<std::int32_t>::min()};
+  int count = 0;
+  for (const Types& types : IntegerTypes()) {
+    if (types.dst != Scalar::kI32) continue;
+    for (const auto& shape : kShapes) {
+      for (int orders = 0; orders < 8; ++orders) {
+        MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
+        SetOrders(orders, &p);
+        p.beta = kBetas[++count % 5];
+        p.dst.gap = count % 3;
+        p.channel_dimension = kDimensions[count / 2 % 2];
+        p.bias = count % 2 == 0 ? BiasKind::kExtreme : BiasKind::kNone;
+        if (Is8Bit(types.lhs) && Is8Bit(types.rhs)) {
+          p.lhs.zero_point = count % 4;
+          p.rhs.zero_point = count % 7;
+        }
+        p.clamp = count % 11 == 0;
+        p.clamp_min = -1e9;
+        p.clamp_max = 1e9;
+        p.data_seed = count;
+        ASSERT_TRUE(CheckProblem(p, &context_));
+      }
+    }
+    MulProblem p = MakeProblem(types, 230, 900, 210);
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    p.beta = 3;
+    p.num_threads = 4;
+    ASSERT_TRUE(CheckProblem(p, &context_));
+  }
+}
+
+TEST_P(AccumulateTest, EveryFloatType) {
+  int count = 0;
+  for (const Types& types : FloatTypes()) {
+    for (const auto& shape : kShapes) {
+      MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
+      SetOrders(++count % 8, &p);
+      p.bias = BiasKind::kModerate;
+      p.beta = -1.75;
+      p.dst.gap = count % 3;
+      p.lhs.cache_policy = CachePolicy::kAlwaysCache;
+      ASSERT_TRUE(CheckProblem(p, &context_));
+    }
+  }
+}
+
+// Halves of the depth, one after the other, are the whole.
+TEST_P(AccumulateTest, ProductsInParts) {
+  constexpr std::ptrdiff_t kRows = 37, kDepth = 200, kCols = 21;
+  Rng rng(1);
+  std::vector<std::int8_t> a(kRows * kDepth), b(kDepth * kCols);
+  for (std::int8_t& x : a) x = static_cast<std::int8_t>(rng.Next());
+  for (std::int8_t& x : b) x = static_cast<std::int8_t>(rng.Next());
+  std::vector<std::int32_t> whole(kRows * kCols), parts(kRows * kCols);
+  MulParams<std::int32_t, std::int32_t> params;
+  auto lhs = MakeMatrix(a.data(), kRows, kDepth, Order::kRowMajor);
+  auto rhs = MakeMatrix(b.data(), kDepth, kCols, Order::kColMajor);
+  auto dst = MakeMatrix(whole.data(), kRows, kCols, Order::kColMajor);
+  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  lhs.mutable_layout()->set_cols(kDepth / 2);
+  rhs.mutable_layout()->set_rows(kDepth / 2);
+  dst.set_data(parts.data());
+  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  lhs.set_data(a.data() + kDepth / 2);
+  rhs.set_data(b.data() + kDepth / 2);
+  params.set_beta(1);
+  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  EXPECT_EQ(parts, whole);
+}
+
+TEST_P(AccumulateTest, WithoutBetaTheOldValuesDoNotMatter) {
+  for (const auto& shape : kShapes) {
+    for (int orders = 0; orders < 8; ++orders) {
+      FloatProduct p(shape[0], shape[1], shape[2], orders, 1);
+      const std::ptrdiff_t span = SpanOf(p.dst.layout());
+      for (const float beta : {0.0f, -0.0f}) {
+        MulParams<float, float> params;
+        params.set_beta(beta);
+        std::vector<float> expected =
+            p.Run(params, std::vector<float>(span, 0), &context_);
+        for (const float old : {kNan, kInf, -kInf}) {
+          const std::vector<float> result =
+              p.Run(params, std::vector<float>(span, old), &context_);
+          for (std::ptrdiff_t row = 0; row < p.rows; ++row) {
+            for (std::ptrdiff_t col = 0; col < p.cols; ++col) {
+              const std::ptrdiff_t i = ElementOffset(p.dst.layout(), row, col);
+              ASSERT_EQ(result[i], expected[i]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AccumulateTest, NanAndInfinityStayWhereTheyAre) {
+  for (const auto& shape : kShapes) {
+    for (const int orders : {1, 5}) {
+      FloatProduct p(shape[0], shape[1], shape[2], orders, 1);
+      std::vector<float> old(SpanOf(p.dst.layout()), 0.0f);
+      const std::ptrdiff_t nan_at =
+          ElementOffset(p.dst.layout(), p.rows - 1, p.cols / 2);
+      const std::ptrdiff_t inf_at =
+          ElementOffset(p.dst.layout(), 0, p.cols - 1);
+      old[inf_at] = -kInf;
+      old[nan_at] = kNan;
+      MulParams<float, float> params;
+      params.set_beta(2);
+      params.set_clamp_min(-100);
+      const std::vector<float> result = p.Run(params, old, &context_);
+      for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(result.size());
+           ++i) {
+        EXPECT_EQ(std::isnan(result[i]), i == nan_at);
+        if (i == inf_at && i != nan_at) {
+          EXPECT_EQ(result[i], -100);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AccumulateTest, DepthZeroScalesDst) {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const float bias[] = {10, 20};
+  auto dst = MakeMatrix(values.data(), 2, 3, Order::kRowMajor);
+  MulParams<float, float> params;
+  params.set_beta(0.5f);
+  params.set_bias(bias);
+  ASSERT_TRUE(
+      Mul(MakeMatrix(static_cast<float*>(nullptr), 2, 0, Order::kRowMajor),
+          MakeMatrix(static_cast<float*>(nullptr), 0, 3, Order::kColMajor),
+          params, &context_, &dst)
+          .ok());
+  EXPECT_EQ(values, (std::vector<float>{10.5, 11, 11.5, 22, 22.5, 23}));
+}
+
+}  // namespace
+}  // namespace ruy_like
