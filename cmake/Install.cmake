@@ -39,6 +39,21 @@ else()
   string(APPEND RUY_LIKE_PC_REQUIRES ", ${private_requires}")
   string(APPEND RUY_LIKE_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}")
 endif()
+# Relative to the file itself, so that the tree can be installed or moved
+# somewhere else than it was configured for.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}"
+   OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(RUY_LIKE_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+  set(RUY_LIKE_PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
+  set(RUY_LIKE_PC_INCLUDEDIR ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+else()
+  file(RELATIVE_PATH up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+    ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(RUY_LIKE_PC_PREFIX "\${pcfiledir}/${up}")
+  set(RUY_LIKE_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  set(RUY_LIKE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
 configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/ruy_like.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ruy_like.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

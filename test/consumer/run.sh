@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Builds test/consumer/project as a user of the library would, and runs it.
+#
+#   run.sh <way> <source dir> <build dir> <work dir> <compiler> <flags>
+#
+# Ways:
+#   installed_static  the library of the build directory, installed; through
+#                     find_package and through pkg-config
+#   installed_shared  the same with a shared library, built for it; and what
+#                     that exports
+#   subdirectory      add_subdirectory: compiles the library anew; and that the
+#                     library leaves the host project alone
+#   fetch_content     FetchContent with a local directory. Configures only: it
+#                     is add_subdirectory behind the scenes
+# Libraries that are built here are unoptimised, for time's sake.
+set -euo pipefail
+
+way=$1 source=$2 build=$3 work=$4 compiler=$5 flags=$6
+project=$source/test/consumer/project
+rm -rf "$work"
+mkdir -p "$work"
+
+# Runs a command; shows what it said only if it fails.
+quietly() {
+  if ! "$@" >"$work/log" 2>&1; then
+    echo "failed: $*" >&2
+    cat "$work/log" >&2
+    exit 1
+  fi
+}
+
+# configure <source> <build> <options>...
+configure() {
+  quietly cmake -G Ninja -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
+    -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0 "${@:3}"
+}
+
+fail() {
+  echo "$way: $*" >&2
+  exit 1
+}
+
+# Both ways to find what is installed in $work/prefix.
+use_installed() {
+  local prefix=$work/prefix libdir
+  configure "$project" "$work/find_package" -DWAY=installed \
+    -DCMAKE_PREFIX_PATH="$prefix"
+  quietly cmake --build "$work/find_package"
+  "$work/find_package/consumer"
+
+  libdir=$(dirname "$(find "$prefix" -name 'libruy_like.*' -print -quit)")
+  local pkg_config_flags
+  pkg_config_flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig \
+    pkg-config --cflags --libs ruy_like)
+  # Unquoted: these are words for the compiler.
+  # shellcheck disable=SC2086
+  quietly "$compiler" -std=c++17 $flags "$project/main.cc" \
+    $pkg_config_flags -Wl,-rpath,"$libdir" -o "$work/pkg_config_consumer"
+  "$work/pkg_config_consumer"
+}
+
+case "$way" in
+  installed_static)
+    quietly cmake --install "$build" --prefix "$work/prefix"
+    use_installed
+    ;;
+  installed_shared)
+    configure "$source" "$work/library" -DBUILD_SHARED_LIBS=ON \
+      -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF \
+      -DRUY_LIKE_BUILD_EXAMPLES=OFF
+    quietly cmake --build "$work/library" --parallel 2
+    quietly cmake --install "$work/library" --prefix "$work/prefix"
+    use_installed
+    library=$(find "$work/prefix" -name libruy_like.so)
+    bash "$source/test/consumer/exported_symbols.sh" "$library"
+    # The program asks for the version that it was linked to.
+    soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+    [[ $soname =~ ^libruy_like\.so\.[0-9]+\.[0-9]+$ ]] ||
+      fail "the library is called '$soname'"
+    readelf -d "$work/find_package/consumer" | grep -qF "[$soname]" ||
+      fail "the program does not ask for $soname"
+    [ -e "$(dirname "$library")/$soname" ] || fail "no file $soname"
+    ;;
+  subdirectory)
+    configure "$project" "$work/build" -DWAY=subdirectory \
+      -DRUY_LIKE_SOURCE_DIR="$source"
+    quietly cmake --build "$work/build" --parallel 2
+    "$work/build/consumer"
+    quietly cmake --install "$work/build" --prefix "$work/prefix"
+    [ ! -e "$work/prefix" ] || fail "installs $(find "$work/prefix" -type f)"
+    ;;
+  fetch_content)
+    configure "$project" "$work/build" -DWAY=fetch_content \
+      -DRUY_LIKE_SOURCE_DIR="$source"
+    ;;
+  *) fail "no such way" ;;
+esac
