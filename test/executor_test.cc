@@ -25,7 +25,7 @@ namespace {
 // A product with its memory, large enough for several threads.
 class Int8Product {
  public:
-  static constexpr std::ptrdiff_t kRows = 230, kDepth = 300, kCols = 170;
+  static constexpr std::ptrdiff_t kRows = 190, kDepth = 130, kCols = 120;
 
   Int8Product()
       : lhs_data_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
