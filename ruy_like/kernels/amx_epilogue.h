@@ -52,7 +52,7 @@ struct PendingBlock {
   void (*run)(PendingBlock* p, int units);
   bool by_vectors;
   // Set per block.
-  const int32_t* acc;  // column-major, `acc_rows` apart, 64-byte aligned
+  int32_t* acc;  // column-major, `acc_rows` apart, 64-byte aligned
   int acc_rows;
   int rows, cols;
   ptrdiff_t row0, col0;
@@ -165,7 +165,7 @@ inline void InitPending(const EpilogueArgs& e, PendingBlock* p) {
 }
 
 // Hands over a finished block. All of the one before must be done.
-inline void SetPending(const int32_t* acc, int acc_rows, int rows, int cols,
+inline void SetPending(int32_t* acc, int acc_rows, int rows, int cols,
                        ptrdiff_t row0, ptrdiff_t col0, PendingBlock* p) {
   p->acc = acc;
   p->acc_rows = acc_rows;

@@ -82,25 +82,6 @@ void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
   }
 }
 
-// At most V::kLanes columns, in either order of dst.
-template <class V, typename Accum>
-RUY_LIKE_ALWAYS_INLINE void StorePart(const Accum* acc,
-                                      ptrdiff_t acc_col_stride, int rows,
-                                      int cols, ptrdiff_t row0, ptrdiff_t col0,
-                                      const EpilogueArgs& e,
-                                      StoreColumnsFn<Accum>* store_columns,
-                                      StoreColumnsFn<Accum>* store_square) {
-  if (e.dst_row_stride == 1) {
-    store_columns(acc, acc_col_stride, rows, cols, row0, col0, e,
-                  static_cast<char*>(e.dst) + (row0 + col0 * e.dst_col_stride) *
-                                                  ElementBytes(e.dst_scalar),
-                  e.dst_col_stride);
-  } else {
-    StoreRowMajor<V>(acc, acc_col_stride, rows, cols, row0, col0, e,
-                     store_square);
-  }
-}
-
 // acc + beta * old, where the old values of dst come as the bits that they are.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE typename V::Int PlusOld(typename V::Int acc,
@@ -117,37 +98,54 @@ RUY_LIKE_ALWAYS_INLINE typename V::Float PlusOld(typename V::Float acc,
       V::MulFloat(V::AsFloat(old), V::SetFloat(static_cast<float>(e.beta_f))));
 }
 
-// Stores a tile onto the old values of dst, whose elements have 32 bits. They
-// come first in the formulas: so they are added to a copy of the accumulators,
-// and what stores those need not know. Not inlined, because no other call
-// should pay for it.
+// Reads `count` vectors of n elements of dst, 32 bits each and `stride`
+// elements apart, as the columns of `square`, V::kLanes apart, or as its rows.
+template <class V>
+__attribute__((noinline)) void LoadSquare(const int32_t* dst, ptrdiff_t stride,
+                                          int count, int n, bool as_rows,
+                                          int32_t* square) {
+  const typename V::Mask mask = V::FirstLanes(n);
+  for (int i = 0; i < count; ++i) {
+    V::StoreAligned(square + i * V::kLanes, V::LoadMasked(dst, mask));
+    dst += stride;
+  }
+  if (!as_rows) return;
+  typename V::Int m[V::kLanes];
+  for (int i = 0; i < V::kLanes; ++i) {
+    m[i] = V::LoadAligned(square + i * V::kLanes);
+  }
+  V::Transpose(m);
+  for (int i = 0; i < V::kLanes; ++i) {
+    V::StoreAligned(square + i * V::kLanes, m[i]);
+  }
+}
+
+// Adds beta times the old values of dst, whose elements have 32 bits, to the
+// accumulators of a tile. They come first in the formulas, so that what stores
+// the tile need not know of them. Not inlined: no other call should pay for it.
 template <class V, typename Accum>
-__attribute__((noinline)) void StoreOntoOld(
-    const Accum* acc, ptrdiff_t acc_col_stride, int rows, int cols,
-    ptrdiff_t row0, ptrdiff_t col0, const EpilogueArgs& e,
-    StoreColumnsFn<Accum>* store_columns, StoreColumnsFn<Accum>* store_square) {
-  alignas(64) Accum sums[V::kLanes * V::kLanes];
-  const bool col_major = e.dst_row_stride == 1;
-  const ptrdiff_t stride = col_major ? e.dst_col_stride : e.dst_row_stride;
-  for (int row = 0; row < rows; row += V::kLanes) {
-    const int n = rows - row < V::kLanes ? rows - row : V::kLanes;
-    const int count = col_major ? cols : n;
-    const typename V::Mask mask = V::FirstLanes(col_major ? n : cols);
-    const int32_t* dst = static_cast<const int32_t*>(e.dst) +
-                         (row0 + row) * e.dst_row_stride +
-                         col0 * e.dst_col_stride;
-    typename V::Int old[V::kLanes];
-    for (int i = 0; i < V::kLanes; ++i) {
-      old[i] = i < count ? V::LoadMasked(dst + i * stride, mask) : V::Zero();
+__attribute__((noinline)) void AddOld(Accum* acc, ptrdiff_t acc_col_stride,
+                                      int rows, int cols, ptrdiff_t row0,
+                                      ptrdiff_t col0, const EpilogueArgs& e) {
+  constexpr int kLanes = V::kLanes;
+  alignas(64) int32_t square[kLanes * kLanes] = {};
+  const bool as_rows = e.dst_row_stride != 1;
+  for (int col = 0; col < cols; col += kLanes) {
+    const int square_cols = cols - col < kLanes ? cols - col : kLanes;
+    for (int row = 0; row < rows; row += kLanes) {
+      const int square_rows = rows - row < kLanes ? rows - row : kLanes;
+      LoadSquare<V>(static_cast<const int32_t*>(e.dst) +
+                        (row0 + row) * e.dst_row_stride +
+                        (col0 + col) * e.dst_col_stride,
+                    as_rows ? e.dst_row_stride : e.dst_col_stride,
+                    as_rows ? square_rows : square_cols,
+                    as_rows ? square_cols : square_rows, as_rows, square);
+      for (int c = 0; c < square_cols; ++c) {
+        Accum* const p = acc + (col + c) * acc_col_stride + row;
+        V::StoreAligned(p, PlusOld<V>(V::LoadAligned(p),
+                                      V::LoadAligned(square + c * kLanes), e));
+      }
     }
-    if (!col_major) V::Transpose(old);
-    for (int c = 0; c < cols; ++c) {
-      V::StoreAligned(sums + c * V::kLanes,
-                      PlusOld<V>(V::LoadAligned(acc + c * acc_col_stride + row),
-                                 old[c], e));
-    }
-    StorePart<V>(sums, V::kLanes, n, cols, row0 + row, col0, e, store_columns,
-                 store_square);
   }
 }
 
@@ -155,20 +153,26 @@ __attribute__((noinline)) void StoreOntoOld(
 // have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
 // `store_square` for those of a square.
 template <class V, typename Accum>
-RUY_LIKE_ALWAYS_INLINE void StoreTile(const Accum* acc,
-                                      ptrdiff_t acc_col_stride, int rows,
-                                      int cols, ptrdiff_t row0, ptrdiff_t col0,
-                                      const EpilogueArgs& e, int max_cols,
+RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
+                                      int rows, int cols, ptrdiff_t row0,
+                                      ptrdiff_t col0, const EpilogueArgs& e,
+                                      int max_cols,
                                       StoreColumnsFn<Accum>* store_columns,
                                       StoreColumnsFn<Accum>* store_square) {
+  if (e.accumulates) {
+    AddOld<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
+  }
   for (; cols > 0; cols -= max_cols) {
     const int part_cols = cols < max_cols ? cols : max_cols;
-    if (e.accumulates) {
-      StoreOntoOld<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
-                      store_columns, store_square);
+    if (e.dst_row_stride == 1) {
+      store_columns(
+          acc, acc_col_stride, rows, part_cols, row0, col0, e,
+          static_cast<char*>(e.dst) +
+              (row0 + col0 * e.dst_col_stride) * ElementBytes(e.dst_scalar),
+          e.dst_col_stride);
     } else {
-      StorePart<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
-                   store_columns, store_square);
+      StoreRowMajor<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
+                       store_square);
     }
     acc += part_cols * acc_col_stride;
     col0 += part_cols;
@@ -177,11 +181,11 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const Accum* acc,
 
 // Writes rows x cols of dst at (row0, col0) of the block from the raw sums in
 // `acc`, which are column-major, `acc_col_stride` apart. Columns of `acc` start
-// aligned to the vector and may be read up to a multiple of V::kLanes rows.
+// aligned to the vector and may be accessed up to a multiple of V::kLanes rows.
+// What `acc` holds afterwards means nothing.
 template <class V>
-RUY_LIKE_ALWAYS_INLINE void StoreIntTile(const int32_t* acc,
-                                         ptrdiff_t acc_col_stride, int rows,
-                                         int cols, ptrdiff_t row0,
+RUY_LIKE_ALWAYS_INLINE void StoreIntTile(int32_t* acc, ptrdiff_t acc_col_stride,
+                                         int rows, int cols, ptrdiff_t row0,
                                          ptrdiff_t col0,
                                          const EpilogueArgs& e) {
   const Scaling scaling = ChooseScaling(e);
@@ -199,9 +203,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreIntTile(const int32_t* acc,
 
 // As StoreIntTile(), for float accumulators and dst.
 template <class V>
-RUY_LIKE_ALWAYS_INLINE void StoreFloatTile(const float* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
+RUY_LIKE_ALWAYS_INLINE void StoreFloatTile(float* acc, ptrdiff_t acc_col_stride,
+                                           int rows, int cols, ptrdiff_t row0,
                                            ptrdiff_t col0,
                                            const EpilogueArgs& e) {
   StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e, V::kLanes,

@@ -37,9 +37,8 @@ struct FloatOp {
                                                    Vector rhs) {
     return V::MulAddFloat(lhs, rhs, acc);
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(const float* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
+  static RUY_LIKE_ALWAYS_INLINE void Store(float* acc, ptrdiff_t acc_col_stride,
+                                           int rows, int cols, ptrdiff_t row0,
                                            ptrdiff_t col0,
                                            const EpilogueArgs& e) {
     StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
@@ -59,7 +58,7 @@ struct IntOp {
     __builtin_memcpy(&group, p, sizeof(group));
     return V::Set(group);
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(const int32_t* acc,
+  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* acc,
                                            ptrdiff_t acc_col_stride, int rows,
                                            int cols, ptrdiff_t row0,
                                            ptrdiff_t col0,
