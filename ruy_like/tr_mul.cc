@@ -99,7 +99,7 @@ class Product {
   // 1 after RunSingleBlock.
   int num_threads() const { return num_threads_; }
   // What was done, once it is.
-  ProductReport Report(const KernelChoice& choice) const;
+  ProductReport Describe(const KernelChoice& choice) const;
   // Has all blocks dealt out to those who come. Else each thread's first one is
   // its own, which saves an agreement but needs all threads to come.
   void DealOutAllBlocks() { first_dealt_ = 0; }
@@ -434,7 +434,7 @@ void Product::KeepPacked(ContextImpl* context) {
   }
 }
 
-ProductReport Product::Report(const KernelChoice& choice) const {
+ProductReport Product::Describe(const KernelChoice& choice) const {
   ProductReport report = {choice, num_threads_, 1, 1, 1, {}};
   // After RunSingleBlock there is no block map.
   if (side_.lhs.blocks != 0) {
@@ -550,12 +550,17 @@ absl::Status NoMemoryError(const TrMulParams& params) {
                    " by ", params.depth(), "x", params.cols(), " product"));
 }
 
-void Report(const KernelChoice& choice, const Product& product,
+// After the product: for the Context's last_used functions, and for stderr.
+void Report(const KernelChoice& choice, const TrMulParams& params,
+            const Product& product, const VerboseCall& verbose,
             ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   context->last_path = choice.path;
   context->last_kernel = choice.kernel->name;
   context->last_num_threads = product.num_threads();
+  if (VerboseCall::IsOn()) {
+    verbose.Print(params, product.Describe(choice), context->permitted_paths);
+  }
 }
 
 }  // namespace
@@ -576,10 +581,7 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
       !RunBlocks(&product, max_num_threads, context)) {
     return NoMemoryError(*params);
   }
-  Report(choice, product, context);
-  if (VerboseCall::IsOn()) {
-    verbose.Print(*params, product.Report(choice), context->permitted_paths);
-  }
+  Report(choice, *params, product, verbose, context);
   return absl::OkStatus();
 }
 
@@ -588,6 +590,7 @@ struct TrMulPlan::Impl {
   KernelChoice choice;
   ScratchArena arena;
   std::optional<Product> product;
+  VerboseCall verbose;
 };
 
 TrMulPlan::TrMulPlan() : impl_(std::make_unique<Impl>()) {}
@@ -596,6 +599,7 @@ TrMulPlan::~TrMulPlan() = default;
 absl::Status TrMulPlan::Prepare(const TrMulParams& params, int max_threads,
                                 ContextImpl* context) {
   impl_->product.reset();
+  impl_->verbose = VerboseCall();
   impl_->params = params;
   impl_->choice = ChooseKernel(params, context);
   if (impl_->choice.kernel == nullptr) {
@@ -619,7 +623,8 @@ void TrMulPlan::Finish(ContextImpl* context) {
   // What nobody came for.
   impl_->product->Work(0);
   impl_->product->KeepPacked(context);
-  Report(impl_->choice, *impl_->product, context);
+  Report(impl_->choice, impl_->params, *impl_->product, impl_->verbose,
+         context);
   impl_->product.reset();
 }
 

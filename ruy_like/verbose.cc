@@ -51,6 +51,12 @@ std::string Quoted(absl::string_view text) {
 
 const char* OrderName(bool row_major) { return row_major ? "row" : "col"; }
 
+// Which order a packed operand had is forgotten.
+const char* OrderName(const Operand& operand, Side side) {
+  if (operand.packed != nullptr) return "packed";
+  return OrderName(operand.depth_contiguous == (side == Side::kLhs));
+}
+
 const char* ChannelsName(const EpilogueArgs& epilogue) {
   return epilogue.channels_are_rows ? "per_row" : "per_col";
 }
@@ -162,10 +168,9 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
   // In the order of kVerboseHeader.
   const std::string operands = absl::StrCat(
       ScalarName(lhs.scalar), ",", ScalarName(rhs.scalar), ",",
-      ScalarName(epilogue.dst_scalar), ",", OrderName(lhs.depth_contiguous),
-      ",", OrderName(!rhs.depth_contiguous), ",",
-      OrderName(epilogue.dst_row_stride != 1), ",", call.rows(), ",",
-      call.depth(), ",", call.cols());
+      ScalarName(epilogue.dst_scalar), ",", OrderName(lhs, Side::kLhs), ",",
+      OrderName(rhs, Side::kRhs), ",", OrderName(epilogue.dst_row_stride != 1),
+      ",", call.rows(), ",", call.depth(), ",", call.cols());
   const std::string parameters = absl::StrCat(
       lhs.zero_point, ",", rhs.zero_point, ",", epilogue.dst_zero_point, ",",
       BiasName(epilogue), ",", MultiplierName(epilogue));
@@ -182,6 +187,8 @@ std::string DispatchLines(const TrMulParams& params,
                           const ProductReport& report, Path permitted) {
   const Kernel& chosen = *report.choice.kernel;
   const Queries queries = MakeQueries(params, report);
+  const bool is_prepacked = report.source.lhs == SideSource::kPrepacked ||
+                            report.source.rhs == SideSource::kPrepacked;
   std::string lines;
   for (const Path path : PathsBestFirst(kAllPaths)) {
     const KernelTable table = KernelsOf(path);
@@ -194,6 +201,12 @@ std::string DispatchLines(const TrMulParams& params,
     // permitted itself.
     if (!obstacle.empty() && path > report.choice.path) {
       absl::StrAppend(&lines, DispatchLine(path, "", obstacle));
+      continue;
+    }
+    if (is_prepacked) {
+      if (is_owner) break;
+      absl::StrAppend(
+          &lines, DispatchLine(path, "", "an operand is packed for another"));
       continue;
     }
     bool serves_types = false;

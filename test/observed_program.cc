@@ -83,6 +83,33 @@ void MulFloat(int rows, int depth, int cols, int times) {
   }
 }
 
+// The lhs packed ahead; once through Mul, once through a MulPlan.
+void MulPacked() {
+  constexpr int kRows = 48, kDepth = 64, kCols = 5;
+  const std::vector<std::int8_t> lhs_data(kRows * kDepth, 3);
+  const std::vector<std::int8_t> rhs_data(kDepth * kCols, -7);
+  std::vector<std::int32_t> dst_data(kRows * kCols);
+  Matrix<std::int8_t> lhs, rhs;
+  Matrix<std::int32_t> dst;
+  MakeSimpleLayout(kRows, kDepth, Order::kRowMajor, lhs.mutable_layout());
+  MakeSimpleLayout(kDepth, kCols, Order::kColMajor, rhs.mutable_layout());
+  MakeSimpleLayout(kRows, kCols, Order::kColMajor, dst.mutable_layout());
+  lhs.set_data(lhs_data.data());
+  rhs.set_data(rhs_data.data());
+  dst.set_data(dst_data.data());
+  const ruy_like::MulParams<std::int32_t, std::int32_t> mul_params;
+  Context context;
+  const auto packed = Pack(lhs, ruy_like::Side::kLhs, {}, &context);
+  if (!packed.ok()) std::exit(1);
+  Check(Mul(*packed, rhs, mul_params, &context, &dst), context);
+  ruy_like::MulPlan plan;
+  if (!plan.Prepare(*packed, rhs, mul_params, 2, &context, &dst).ok() ||
+      !plan.Run(0).ok()) {
+    std::exit(1);
+  }
+  Check(plan.Finish(), context);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,6 +121,7 @@ int main(int argc, char** argv) {
   }
   MulQuantized();
   MulFloat(60, 50, 40, 2);
+  MulPacked();
   if (many) MulFloat(5, 6, 7, 1500);
   if (fork_child) {
     std::fflush(stdout);

@@ -140,7 +140,7 @@ TEST(VerboseTest, ALineForEachProduct) {
   EXPECT_EQ(result.exit_code, 0);
   const std::vector<std::string> told = Lines(result.out);
   const std::vector<std::string> lines = Lines(result.err);
-  ASSERT_EQ(told.size(), 3u);
+  ASSERT_EQ(told.size(), 5u);
   ASSERT_EQ(lines.size(), 1 + told.size());
   EXPECT_EQ(lines[0] + "\n", kVerboseHeader);
   std::vector<Row> rows;
@@ -190,6 +190,16 @@ TEST(VerboseTest, ALineForEachProduct) {
                   {"rhs_source", "packed"},
                   {"lhs_source", i == 1 ? "packed_and_kept" : "cached"}});
   }
+  // Packed by the caller; by Mul and by a MulPlan.
+  for (const int i : {3, 4}) {
+    ExpectFields(rows[i], {{"lhs_order", "packed"},
+                           {"rhs_order", "col"},
+                           {"lhs_source", "prepacked"},
+                           {"rows", "48"},
+                           {"depth", "64"},
+                           {"cols", "5"},
+                           {"multiplier", "none"}});
+  }
 }
 
 TEST(VerboseTest, DispatchTellsOfBetterPaths) {
@@ -199,7 +209,7 @@ TEST(VerboseTest, DispatchTellsOfBetterPaths) {
   const std::vector<std::string> lines = Lines(result.err);
   // For each product a line for each path but the portable one.
   const std::size_t better = PathsBestFirst(kAllPaths).size() - 1;
-  ASSERT_EQ(lines.size(), 1 + 3 * (better + 1));
+  ASSERT_EQ(lines.size(), 1 + 5 * (better + 1));
   std::map<std::string, int> paths;
   for (std::size_t i = 1; i <= better; ++i) {
     const std::vector<std::string> fields =

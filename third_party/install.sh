@@ -6,6 +6,7 @@
 #   third_party/install.sh bench      and the benchmarks with their plots
 #   third_party/install.sh peers      and the libraries that bench/compare knows
 #   third_party/install.sh clang      and clang with its tools, for CI
+#   third_party/install.sh docs       and Doxygen, for the reference pages
 #
 # Several words may be given. Does nothing, without network or root, when all is
 # there. Uses sudo when not root.
@@ -24,7 +25,7 @@ for word in "$@"; do
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [clang]" >&2
+      echo "usage: $0 [test] [bench] [peers] [clang] [docs]" >&2
       exit 2
       ;;
   esac
