@@ -24,6 +24,7 @@ for word in "$@"; do
                  libgemmlowp-dev)
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
+    docs) packages+=(doxygen) ;;
     *)
       echo "usage: $0 [test] [bench] [peers] [clang] [docs]" >&2
       exit 2

@@ -173,9 +173,9 @@ enum class Family : uint8_t {
 
 // One line of a path's kernel table.
 struct Kernel {
-  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>` with S8, U8, S16, F32, F64 as
-  // packed, `<Path>_<lhs><rhs>_InPlace_<rows>x<cols>` when the lhs is read in
-  // place; doc/kernels.md has the grammar.
+  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side S8, U8, S16, F32 or
+  // F64 as the kernel reads it, followed by InPlace where it is read in place:
+  // doc/kernels.md has the grammar.
   const char* name;
   Family family;
   PanelFormat lhs, rhs;
