@@ -50,7 +50,7 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for,
 struct Packing {
   Operand operand;
   PackedLayout layout;
-  const kernels::Kernel* kernel;
+  const kernels::Kernel* kernel = nullptr;
 
   PackedSide MakeSide() const {
     return PackedSide(operand, *kernel, layout.kernel_side);
