@@ -50,7 +50,7 @@ for path in $(sed -nE 's/^RUY_LIKE_PATH\([A-Za-z0-9]+, ([a-z0-9]+),.*/\1/p' \
     total=$((total + packing))
     packing_kib=$(kib "$packing")
   fi
-  echo "| \`$path\` | $(kib "$kernels") | $packing_kib |"
+  echo "| \`$path\` | $(kib "$kernels") | ${packing_kib:+$packing_kib }|"
 done
 rest=$(bytes_of "$objects"/*.cc.o)
 echo "| all else | $(kib "$rest") | |"

@@ -40,6 +40,12 @@ constexpr KindInfo kKinds[] = {
 // What a thread gathers before it writes: 64 KiB, some milliseconds' worth.
 constexpr std::size_t kEventsPerWrite = 1024;
 
+std::int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 long ProcessId() {
 #if defined(__unix__) || defined(__APPLE__)
   return static_cast<long>(getpid());
@@ -217,13 +223,17 @@ struct ThisThread {
 
 bool g_trace_is_on = g_trace_file != nullptr;
 
-std::int64_t TraceSpan::NowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+void TraceSpan::Begin(Kind kind, const char* name, std::ptrdiff_t a,
+                      std::ptrdiff_t b, std::ptrdiff_t c) {
+  kind_ = kind;
+  name_ = name;
+  numbers_[0] = a;
+  numbers_[1] = b;
+  numbers_[2] = c;
+  start_ns_ = NowNs();
 }
 
-void TraceSpan::Record() const {
+void TraceSpan::End() {
   const std::int64_t end_ns = NowNs();
   if (thread_has_ended) return;
   thread_local const ThisThread this_thread;

@@ -32,23 +32,24 @@ class TraceSpan final {
 
   // `name` must live as long as the process.
   TraceSpan(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b,
-            std::ptrdiff_t c)
-      : kind_(kind), name_(name), numbers_{a, b, c} {
-    if (g_trace_is_on) start_ns_ = NowNs();
+            std::ptrdiff_t c) {
+    if (g_trace_is_on) Begin(kind, name, a, b, c);
   }
   ~TraceSpan() {
-    if (g_trace_is_on) Record();
+    if (g_trace_is_on) End();
   }
   TraceSpan(const TraceSpan&) = delete;
   TraceSpan& operator=(const TraceSpan&) = delete;
 
  private:
-  static std::int64_t NowNs();
-  void Record() const;
+  void Begin(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b,
+             std::ptrdiff_t c);
+  void End();
 
-  const Kind kind_;
-  const char* const name_;
-  const std::ptrdiff_t numbers_[3];
+  // Set by Begin.
+  Kind kind_;
+  const char* name_;
+  std::ptrdiff_t numbers_[3];
   std::int64_t start_ns_;
 };
 

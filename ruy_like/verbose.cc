@@ -62,12 +62,25 @@ const char* ChannelsName(const EpilogueArgs& epilogue) {
 }
 
 const char* BiasName(const EpilogueArgs& epilogue) {
-  return epilogue.bias == nullptr ? "none" : ChannelsName(epilogue);
+  const bool has_bias =
+      epilogue.bias != nullptr || epilogue.scaled_bias != nullptr;
+  return has_bias ? ChannelsName(epilogue) : "none";
 }
 
 const char* MultiplierName(const EpilogueArgs& epilogue) {
+  if (epilogue.lhs_scales != nullptr) {
+    return epilogue.lhs_scale_per_row
+               ? (epilogue.rhs_scale_per_col ? "scales_per_row_and_col"
+                                             : "scales_per_row")
+               : (epilogue.rhs_scale_per_col ? "scales_per_col" : "scales");
+  }
   if (epilogue.fixedpoint == nullptr) return "none";
   return epilogue.per_channel ? ChannelsName(epilogue) : "per_tensor";
+}
+
+double Beta(const EpilogueArgs& epilogue) {
+  if (!epilogue.accumulates) return 0;
+  return epilogue.dst_scalar == Scalar::kI32 ? epilogue.beta : epilogue.beta_f;
 }
 
 // As the caller of Mul sees it.
@@ -140,7 +153,7 @@ VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning) {
 const char kVerboseHeader[] =
     "ruy_like_mul,path,kernel,lhs,rhs,dst,lhs_order,rhs_order,dst_order,"
     "rows,depth,cols,lhs_zero_point,rhs_zero_point,dst_zero_point,bias,"
-    "multiplier,threads,row_blocks,col_blocks,depth_blocks,lhs_source,"
+    "multiplier,beta,threads,row_blocks,col_blocks,depth_blocks,lhs_source,"
     "rhs_source,microseconds,gops\n";
 
 std::string CallLine(const TrMulParams& params, const ProductReport& report,
@@ -173,7 +186,7 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
       ",", call.rows(), ",", call.depth(), ",", call.cols());
   const std::string parameters = absl::StrCat(
       lhs.zero_point, ",", rhs.zero_point, ",", epilogue.dst_zero_point, ",",
-      BiasName(epilogue), ",", MultiplierName(epilogue));
+      BiasName(epilogue), ",", MultiplierName(epilogue), ",", Beta(epilogue));
   const std::string work =
       absl::StrCat(report.threads, ",", row_blocks, ",", col_blocks, ",",
                    report.depth_blocks, ",", SourceName(source.lhs), ",",

@@ -105,6 +105,7 @@ TEST(CallLineTest, Fields) {
                 {"cols", "30"},
                 {"bias", "none"},
                 {"multiplier", "none"},
+                {"beta", "0"},
                 {"threads", "3"},
                 {"row_blocks", "4"},
                 {"col_blocks", "5"},
@@ -113,6 +114,25 @@ TEST(CallLineTest, Fields) {
                 {"rhs_source", "cached"},
                 {"microseconds", "12.000"},
                 {"gops", "4.000"}});
+}
+
+TEST(CallLineTest, ScalesAndBeta) {
+  Example example;
+  const float scale = 2;
+  kernels::EpilogueArgs& epilogue = example.params.epilogue;
+  epilogue.lhs_scales = epilogue.rhs_scales = epilogue.scaled_bias = &scale;
+  epilogue.rhs_scale_per_col = true;
+  epilogue.channels_are_rows = true;
+  epilogue.accumulates = true;
+  epilogue.beta_f = 0.5;
+  const auto time = std::chrono::nanoseconds(1000);
+  const std::string line = CallLine(example.params, example.report, time);
+  ExpectFields(
+      ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
+      {{"bias", "per_row"}, {"multiplier", "scales_per_col"}, {"beta", "0.5"}});
+  epilogue.lhs_scale_per_row = true;
+  EXPECT_THAT(CallLine(example.params, example.report, time),
+              HasSubstr(",scales_per_row_and_col,"));
 }
 
 // The line speaks of the caller's sides, whichever the kernel's are.
