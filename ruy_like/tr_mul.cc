@@ -368,14 +368,13 @@ void Product::RunBlock(const BlockExtent& extent, std::ptrdiff_t depth_block,
     epilogue.fixedpoint = epilogue_.fixedpoint + channel;
     epilogue.exponent = epilogue_.exponent + channel;
   }
-  if (epilogue_.scaled_bias != nullptr) {
-    epilogue.scaled_bias = epilogue_.scaled_bias + channel;
-  }
-  if (epilogue_.lhs_scale_per_row) {
-    epilogue.lhs_scales = epilogue_.lhs_scales + row;
-  }
-  if (epilogue_.rhs_scale_per_col) {
-    epilogue.rhs_scales = epilogue_.rhs_scales + col;
+  kernels::ScaleArgs scales;
+  if (params_.scaled) {
+    scales = params_.scales;
+    if (scales.lhs_per_row) scales.lhs += row;
+    if (scales.rhs_per_col) scales.rhs += col;
+    if (scales.bias != nullptr) scales.bias += channel;
+    epilogue.scales = &scales;
   }
   // A cached side has sums whether they are wanted or not.
   epilogue.lhs_sums = epilogue_.rhs_zero_point == 0 || !side_.lhs.sums
@@ -411,7 +410,7 @@ void Product::Work(int thread) {
   std::optional<ScopedSuppressDenormals> suppress_denormals;
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   std::optional<ScopedDefaultFloatState> default_float_state;
-  if (epilogue_.lhs_scales != nullptr) default_float_state.emplace();
+  if (params_.scaled) default_float_state.emplace();
   char* accum = accums_ == nullptr ? nullptr : accums_ + thread * accum_bytes_;
   const std::ptrdiff_t blocks = BlockCount(map_);
   const auto deal_out = [this] {
@@ -484,7 +483,7 @@ bool Product::RunSingleBlock(ContextImpl* context) {
   std::optional<ScopedSuppressDenormals> suppress_denormals;
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   std::optional<ScopedDefaultFloatState> default_float_state;
-  if (epilogue_.lhs_scales != nullptr) default_float_state.emplace();
+  if (params_.scaled) default_float_state.emplace();
   for (const Side side : kSides) {
     if (!in_scratch[side]) continue;
     TakePanels(side, &arena);

@@ -83,10 +83,13 @@ void SwapSides(TrMulParams* params) {
   kernels::EpilogueArgs& epilogue = params->epilogue;
   std::swap(epilogue.dst_row_stride, epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;
-  std::swap(epilogue.lhs_scales, epilogue.rhs_scales);
-  std::swap(epilogue.lhs_scale_per_row, epilogue.rhs_scale_per_col);
-  // The order of rounding is the caller's.
-  epilogue.rhs_scale_first = !epilogue.rhs_scale_first;
+  if (params->scaled) {
+    kernels::ScaleArgs& scales = params->scales;
+    std::swap(scales.lhs, scales.rhs);
+    std::swap(scales.lhs_per_row, scales.rhs_per_col);
+    // The order of rounding is the caller's.
+    scales.rhs_first = !scales.rhs_first;
+  }
 }
 
 TrMulParams MakeTrMulParams(const MulCall& call) {
@@ -115,14 +118,15 @@ TrMulParams MakeTrMulParams(const MulCall& call) {
   epilogue.channels_are_rows = call.channel_dimension == ChannelDimension::kRow;
   epilogue.per_channel = call.fixedpoint_perchannel != nullptr;
   epilogue.bias_scalar = call.accum_scalar;
-  if (call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar)) {
-    epilogue.lhs_scale_per_row = call.lhs_scale_perrow != nullptr;
-    epilogue.rhs_scale_per_col = call.rhs_scale_percol != nullptr;
-    epilogue.lhs_scales =
-        epilogue.lhs_scale_per_row ? call.lhs_scale_perrow : &call.lhs_scale;
-    epilogue.rhs_scales =
-        epilogue.rhs_scale_per_col ? call.rhs_scale_percol : &call.rhs_scale;
-    epilogue.scaled_bias = static_cast<const float*>(call.bias);
+  params.scaled = call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar);
+  if (params.scaled) {
+    kernels::ScaleArgs& scales = params.scales;
+    scales.lhs_per_row = call.lhs_scale_perrow != nullptr;
+    scales.rhs_per_col = call.rhs_scale_percol != nullptr;
+    scales.rhs_first = false;
+    scales.lhs = scales.lhs_per_row ? call.lhs_scale_perrow : &call.lhs_scale;
+    scales.rhs = scales.rhs_per_col ? call.rhs_scale_percol : &call.rhs_scale;
+    scales.bias = static_cast<const float*>(call.bias);
   } else {
     epilogue.bias = call.bias;
   }
@@ -137,12 +141,11 @@ TrMulParams MakeTrMulParams(const MulCall& call) {
   epilogue.rhs_zero_point = call.rhs.zero_point;
   epilogue.dst_zero_point = call.dst.zero_point;
   epilogue.accumulates = call.beta != 0;
+  epilogue.beta = call.beta;
   if (IsFloat(call.dst.scalar)) {
-    epilogue.beta_f = call.beta;
     epilogue.clamp_min_f = call.clamp_min;
     epilogue.clamp_max_f = call.clamp_max;
   } else {
-    epilogue.beta = static_cast<std::int32_t>(call.beta);
     epilogue.clamp_min = static_cast<std::int32_t>(call.clamp_min);
     epilogue.clamp_max = static_cast<std::int32_t>(call.clamp_max);
   }

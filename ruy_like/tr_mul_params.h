@@ -120,7 +120,9 @@ struct Operand {
 struct TrMulParams {
   SidePair<Operand> side;
   kernels::Family family;
-  kernels::EpilogueArgs epilogue;
+  kernels::EpilogueArgs epilogue;  // its `scales` is null
+  bool scaled;
+  kernels::ScaleArgs scales;  // if so, those of the whole dst
 
   std::ptrdiff_t rows() const { return side.lhs.width; }
   std::ptrdiff_t cols() const { return side.rhs.width; }

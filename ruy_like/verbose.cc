@@ -61,26 +61,24 @@ const char* ChannelsName(const EpilogueArgs& epilogue) {
   return epilogue.channels_are_rows ? "per_row" : "per_col";
 }
 
-const char* BiasName(const EpilogueArgs& epilogue) {
+const char* BiasName(const TrMulParams& params) {
+  const EpilogueArgs& epilogue = params.epilogue;
   const bool has_bias =
-      epilogue.bias != nullptr || epilogue.scaled_bias != nullptr;
+      params.scaled ? params.scales.bias != nullptr : epilogue.bias != nullptr;
   return has_bias ? ChannelsName(epilogue) : "none";
 }
 
-const char* MultiplierName(const EpilogueArgs& epilogue) {
-  if (epilogue.lhs_scales != nullptr) {
-    return epilogue.lhs_scale_per_row
-               ? (epilogue.rhs_scale_per_col ? "scales_per_row_and_col"
-                                             : "scales_per_row")
-               : (epilogue.rhs_scale_per_col ? "scales_per_col" : "scales");
+const char* MultiplierName(const TrMulParams& params) {
+  if (params.scaled) {
+    const kernels::ScaleArgs& scales = params.scales;
+    return scales.lhs_per_row
+               ? (scales.rhs_per_col ? "scales_per_row_and_col"
+                                     : "scales_per_row")
+               : (scales.rhs_per_col ? "scales_per_col" : "scales");
   }
+  const EpilogueArgs& epilogue = params.epilogue;
   if (epilogue.fixedpoint == nullptr) return "none";
   return epilogue.per_channel ? ChannelsName(epilogue) : "per_tensor";
-}
-
-double Beta(const EpilogueArgs& epilogue) {
-  if (!epilogue.accumulates) return 0;
-  return epilogue.dst_scalar == Scalar::kI32 ? epilogue.beta : epilogue.beta_f;
 }
 
 // As the caller of Mul sees it.
@@ -186,7 +184,8 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
       ",", call.rows(), ",", call.depth(), ",", call.cols());
   const std::string parameters = absl::StrCat(
       lhs.zero_point, ",", rhs.zero_point, ",", epilogue.dst_zero_point, ",",
-      BiasName(epilogue), ",", MultiplierName(epilogue), ",", Beta(epilogue));
+      BiasName(call), ",", MultiplierName(call), ",",
+      epilogue.accumulates ? epilogue.beta : 0);
   const std::string work =
       absl::StrCat(report.threads, ",", row_blocks, ",", col_blocks, ",",
                    report.depth_blocks, ",", SourceName(source.lhs), ",",

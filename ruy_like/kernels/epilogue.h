@@ -87,15 +87,14 @@ template <class V>
 RUY_LIKE_ALWAYS_INLINE typename V::Int PlusOld(typename V::Int acc,
                                                typename V::Int old,
                                                const EpilogueArgs& e) {
-  return V::Add(acc, V::Mul(old, V::Set(e.beta)));
+  return V::Add(acc, V::Mul(old, V::Set(static_cast<int32_t>(e.beta))));
 }
 template <class V>
 RUY_LIKE_ALWAYS_INLINE typename V::Float PlusOld(typename V::Float acc,
                                                  typename V::Int old,
                                                  const EpilogueArgs& e) {
-  return V::AddFloat(
-      acc,
-      V::MulFloat(V::AsFloat(old), V::SetFloat(static_cast<float>(e.beta_f))));
+  return V::AddFloat(acc, V::MulFloat(V::AsFloat(old),
+                                      V::SetFloat(static_cast<float>(e.beta))));
 }
 
 // Reads `count` vectors of n elements of dst, 32 bits each and `stride`

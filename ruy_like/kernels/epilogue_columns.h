@@ -204,7 +204,8 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
   typedef typename V::Float Float;
   // Adding -0 changes nothing, not even -0: of the two addends one at least is
   // that.
-  const float* bias = e.scaled_bias;
+  const ScaleArgs& scales = *e.scales;
+  const float* bias = scales.bias;
   const bool bias_in_rows = bias != nullptr && e.channels_are_rows;
   const bool bias_in_cols = bias != nullptr && !e.channels_are_rows;
   alignas(64) int32_t column_addends[V::kLanes];
@@ -213,8 +214,8 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
   V::StoreAligned(column_addends,
                   Addends<V>(e.zero_point_product, nullptr, e.lhs_zero_point,
                              e.rhs_sums, col0, cols));
-  SpreadOverColumns<V>(e.rhs_scales, *e.rhs_scales, e.rhs_scale_per_col, col0,
-                       cols, column_scales);
+  SpreadOverColumns<V>(scales.rhs, *scales.rhs, scales.rhs_per_col, col0, cols,
+                       column_scales);
   SpreadOverColumns<V>(bias, -0.0f, bias_in_cols, col0, cols, column_biases);
   const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
   const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
@@ -225,9 +226,9 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
     const ptrdiff_t offset = row0 + row;
     const typename V::Int row_addends =
         Addends<V>(0, nullptr, e.rhs_zero_point, e.lhs_sums, offset, n);
-    const Float row_scales = e.lhs_scale_per_row
-                                 ? V::LoadMasked(e.lhs_scales + offset, mask)
-                                 : V::SetFloat(*e.lhs_scales);
+    const Float row_scales = scales.lhs_per_row
+                                 ? V::LoadMasked(scales.lhs + offset, mask)
+                                 : V::SetFloat(*scales.lhs);
     const Float row_biases =
         bias_in_rows ? V::LoadMasked(bias + offset, mask) : V::SetFloat(-0.0f);
     for (int c = 0; c < cols; ++c) {
@@ -248,8 +249,8 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
 template <class V>
 RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
     const EpilogueArgs& e) {
-  return e.rhs_scale_first ? StoreScaledColumns<V, true>
-                           : StoreScaledColumns<V, false>;
+  return e.scales->rhs_first ? StoreScaledColumns<V, true>
+                             : StoreScaledColumns<V, false>;
 }
 
 // ## Floats

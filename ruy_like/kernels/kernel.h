@@ -57,6 +57,15 @@ struct PanelFormat {
   int depth_multiple;  // depth is padded to a multiple of this
 };
 
+// Scales of a float dst of integer accumulators; the formulas are below.
+struct ScaleArgs {
+  const float* lhs;   // per row of the block, or element 0 for all
+  const float* rhs;   // per column of the block, or element 0 for all
+  const float* bias;  // per channel, or null
+  bool lhs_per_row, rhs_per_col;
+  bool rhs_first;
+};
+
 // ## Epilogue
 //
 // For integer accumulators, with raw = sum over k of packed_lhs * packed_rhs
@@ -85,9 +94,9 @@ struct PanelFormat {
 // Or, when dst_scalar is kF32, from the same acc, whose bias is null,
 //
 //   x   = float(acc), to nearest, ties to even
-//   x   = x * lhs_scales[r or 0], x = x * rhs_scales[c or 0]
-//         (in that order, or in the other one if rhs_scale_first)
-//   dst = clamp(x + scaled_bias[r or c])
+//   x   = x * scales.lhs[r or 0], x = x * scales.rhs[c or 0]
+//         (in that order, or in the other one if scales.rhs_first)
+//   dst = clamp(x + scales.bias[r or c])
 //
 // each step rounded to float, none fused with another; a NaN stays NaN.
 //
@@ -103,6 +112,7 @@ struct EpilogueArgs {
   ptrdiff_t dst_col_stride;  // elements between horizontally adjacent ones
                              // (one of the two strides is 1)
   Scalar dst_scalar;
+  bool accumulates;           // onto the old values of a float or kI32 dst
   bool channels_are_rows;     // bias and multipliers run along dst's rows
   bool per_channel;           // multipliers are arrays, else use element 0
   int8_t max_exponent;        // upper bound on every exponent in the call
@@ -118,15 +128,8 @@ struct EpilogueArgs {
   int32_t dst_zero_point;
   int32_t clamp_min, clamp_max;     // integer dst
   double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
-  // Float dst of integer accumulators; null in all other cases.
-  const float* lhs_scales;   // per row of the block, or element 0 for all
-  const float* rhs_scales;   // per column of the block, or element 0 for all
-  const float* scaled_bias;  // per channel, or null
-  bool lhs_scale_per_row, rhs_scale_per_col;
-  bool rhs_scale_first;
-  bool accumulates;  // onto the old values of a float or kI32 dst
-  int32_t beta;      // kI32 dst
-  double beta_f;     // float dst (a float beta is exact here)
+  const ScaleArgs* scales;  // float dst of integer accumulators; else null
+  double beta;              // where `accumulates`; exact for every type of dst
 };
 
 // One block of the product: rows x cols of dst over `depth` levels.

@@ -62,7 +62,8 @@ int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
                  const EpilogueArgs& e) {
   uint32_t sum = CorrectedSum(raw, row, col, e);
   if (e.accumulates) {
-    sum += static_cast<uint32_t>(e.beta) * static_cast<uint32_t>(*old);
+    sum += static_cast<uint32_t>(static_cast<int32_t>(e.beta)) *
+           static_cast<uint32_t>(*old);
   }
   int64_t value = static_cast<int32_t>(sum);
   if (e.dst_scalar != Scalar::kI32) {
@@ -80,14 +81,15 @@ int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
 // ... integers scaled to float ...
 float DstValue(uint32_t raw, const float*, ptrdiff_t row, ptrdiff_t col,
                const EpilogueArgs& e) {
-  const float lhs_scale = e.lhs_scales[e.lhs_scale_per_row ? row : 0];
-  const float rhs_scale = e.rhs_scales[e.rhs_scale_per_col ? col : 0];
+  const ScaleArgs& scales = *e.scales;
+  const float lhs_scale = scales.lhs[scales.lhs_per_row ? row : 0];
+  const float rhs_scale = scales.rhs[scales.rhs_per_col ? col : 0];
   float x =
       static_cast<float>(static_cast<int32_t>(CorrectedSum(raw, row, col, e)));
-  x *= e.rhs_scale_first ? rhs_scale : lhs_scale;
-  x *= e.rhs_scale_first ? lhs_scale : rhs_scale;
-  if (e.scaled_bias != nullptr) {
-    x += e.scaled_bias[e.channels_are_rows ? row : col];
+  x *= scales.rhs_first ? rhs_scale : lhs_scale;
+  x *= scales.rhs_first ? lhs_scale : rhs_scale;
+  if (scales.bias != nullptr) {
+    x += scales.bias[e.channels_are_rows ? row : col];
   }
   return ClampFloat(x, e);
 }
@@ -97,7 +99,7 @@ template <typename Accum, typename Dst>
 Accum FloatValue(Accum acc, const Dst* old, ptrdiff_t row, ptrdiff_t col,
                  const EpilogueArgs& e) {
   if (e.accumulates) {
-    acc += static_cast<Accum>(e.beta_f) * static_cast<Accum>(*old);
+    acc += static_cast<Accum>(e.beta) * static_cast<Accum>(*old);
   }
   if (e.bias != nullptr) {
     const ptrdiff_t channel = e.channels_are_rows ? row : col;

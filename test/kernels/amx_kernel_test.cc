@@ -327,12 +327,13 @@ class Problem {
     for (ptrdiff_t i = 0; i < scaled_bias_.count(); ++i) {
       scaled_bias_[i] = random_float();
     }
-    e_.lhs_scales = lhs_scales_.data();
-    e_.rhs_scales = rhs_scales_.data();
-    e_.lhs_scale_per_row = c_.lhs_scale_per_row;
-    e_.rhs_scale_per_col = c_.rhs_scale_per_col;
-    e_.rhs_scale_first = c_.rhs_scale_first;
-    e_.scaled_bias = c_.bias ? scaled_bias_.data() : nullptr;
+    scales_.lhs = lhs_scales_.data();
+    scales_.rhs = rhs_scales_.data();
+    scales_.lhs_per_row = c_.lhs_scale_per_row;
+    scales_.rhs_per_col = c_.rhs_scale_per_col;
+    scales_.rhs_first = c_.rhs_scale_first;
+    scales_.bias = c_.bias ? scaled_bias_.data() : nullptr;
+    e_.scales = &scales_;
     const double bound =
         c_.narrow_clamp ? 1e-4f : std::numeric_limits<double>::infinity();
     e_.clamp_min_f = -bound;
@@ -438,6 +439,7 @@ class Problem {
   const ptrdiff_t dst_;  // elements
   std::vector<int> lhs_values_, rhs_values_;
   std::vector<uint32_t> rhs_sum_values_;
+  ScaleArgs scales_;
   EpilogueArgs e_;
 };
 
