@@ -31,7 +31,7 @@
 // 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
 // (vfmadd) on a Zen 5, and 88-94% of the rate of vpmaddwd + vpaddd, which is
 // what bounds a path without VNNI. Rejected: prefetching the lhs 1 KiB ahead in
-// software (no change within 1%).
+// software (no clear change).
 //
 // ## Saved accumulators
 //
