@@ -120,17 +120,23 @@ TEST(CallLineTest, ScalesAndBeta) {
   Example example;
   const float scale = 2;
   kernels::EpilogueArgs& epilogue = example.params.epilogue;
-  epilogue.lhs_scales = epilogue.rhs_scales = epilogue.scaled_bias = &scale;
-  epilogue.rhs_scale_per_col = true;
+  example.params.scaled = true;
+  kernels::ScaleArgs& scales = example.params.scales;
+  scales = {&scale,
+            &scale,
+            &scale,
+            /*lhs_per_row=*/false,
+            /*rhs_per_col=*/true,
+            /*rhs_first=*/false};
   epilogue.channels_are_rows = true;
   epilogue.accumulates = true;
-  epilogue.beta_f = 0.5;
+  epilogue.beta = 0.5;
   const auto time = std::chrono::nanoseconds(1000);
   const std::string line = CallLine(example.params, example.report, time);
   ExpectFields(
       ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
       {{"bias", "per_row"}, {"multiplier", "scales_per_col"}, {"beta", "0.5"}});
-  epilogue.lhs_scale_per_row = true;
+  scales.lhs_per_row = true;
   EXPECT_THAT(CallLine(example.params, example.report, time),
               HasSubstr(",scales_per_row_and_col,"));
 }
