@@ -156,6 +156,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   header->layout.format = {static_cast<Scalar>(raw.packed_scalar),
                            /*in_place=*/false, raw.panel_width, raw.panel_group,
                            raw.depth_multiple};
+  header->layout.kernel_format = nullptr;
   header->side = static_cast<Side>(raw.side);
   header->scalar = static_cast<Scalar>(raw.scalar);
   header->zero_point = raw.zero_point;

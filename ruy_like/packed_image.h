@@ -24,7 +24,7 @@ namespace ruy_like {
 
 constexpr std::size_t kImageHeaderBytes = 128;
 
-// What the header says.
+// What the header says; nothing of layout.kernel_format.
 struct ImageHeader {
   PackedLayout layout;
   Side side;

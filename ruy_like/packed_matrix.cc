@@ -73,7 +73,7 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
     return absl::InvalidArgumentError(absl::StrCat(
         "unknown dst_order ", static_cast<int>(options.dst_order)));
   }
-  absl::Status status = ValidateOperand("matrix", matrix);
+  absl::Status status = ValidateOperand("matrix", matrix, /*needs_data=*/false);
   if (!status.ok()) return status;
   kernels::Family family;
   if (!FamilyFor(matrix.scalar, side, options.pack_for, &family)) {
@@ -151,7 +151,7 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   absl::Status status =
       PlanPacking(matrix, side, options, context->permitted_paths, &packing);
   if (!status.ok()) return status;
-  status = ValidateData("matrix", matrix);
+  status = ValidateOperand("matrix", matrix, /*needs_data=*/true);
   if (!status.ok()) return status;
   auto result = std::make_shared<PackedOperand>();
   result->image_bytes = packing.ImageBytes();
@@ -199,7 +199,7 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
       return absl::DataLossError("the header's zero point is out of range");
     }
   }
-  return ValidateOperand("packed matrix", matrix);
+  return ValidateOperand("packed matrix", matrix, /*needs_data=*/false);
 }
 
 // The packing that `header` tells of. An error if no kernel of this machine has
@@ -225,7 +225,7 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   packing->operand.scalar = header.scalar;
   packing->operand.depth = header.depth;
   packing->operand.width = header.width;
-  packing->layout = header.layout;
+  packing->layout = LayoutFor(choice, header.side, header.layout.kernel_side);
   packing->kernel = choice.kernel;
   return absl::OkStatus();
 }
@@ -321,7 +321,7 @@ PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
       status = CheckData(side, header.data_checksum);
       if (!status.ok()) return status;
     }
-    result->layout = header.layout;
+    result->layout = packing.layout;
     result->side = header.side;
     result->scalar = header.scalar;
     result->zero_point = header.zero_point;

@@ -43,6 +43,7 @@ KernelQuery Swapped(const KernelQuery& query) {
   std::swap(result.scalar.lhs, result.scalar.rhs);
   std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
   std::swap(result.cached.lhs, result.cached.rhs);
+  std::swap(result.packed.lhs, result.packed.rhs);
   result.dst_col_major = !query.dst_col_major;
   return result;
 }
@@ -123,7 +124,8 @@ bool operator==(const KernelQuery& a, const KernelQuery& b) {
   return a.family == b.family && a.rows == b.rows && a.cols == b.cols &&
          a.depth == b.depth && equal(a.scalar, b.scalar) &&
          equal(a.depth_contiguous, b.depth_contiguous) &&
-         equal(a.cached, b.cached) && a.dst_col_major == b.dst_col_major;
+         equal(a.cached, b.cached) && a.dst_col_major == b.dst_col_major &&
+         equal(a.packed, b.packed);
 }
 
 KernelQuery MakeKernelQuery(const TrMulParams& params) {
@@ -138,6 +140,9 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
     query.scalar[side] = operand.scalar;
     query.depth_contiguous[side] = operand.depth_contiguous;
     query.cached[side] = false;
+    query.packed[side] = operand.packed == nullptr
+                             ? nullptr
+                             : operand.packed->layout.kernel_format;
   }
   return query;
 }
@@ -211,7 +216,8 @@ PackedLayout LayoutFor(const KernelChoice& choice, Side side,
   PackedLayout layout = {
       choice.path,
       side == kernel_side ? kernel.family : SwappedFamily(kernel.family),
-      kernel_side, FormatOf(kernel, kernel_side)};
+      kernel_side, FormatOf(kernel, kernel_side),
+      &FormatOf(kernel, kernel_side)};
   layout.format.depth_multiple = static_cast<int>(DepthMultiple(kernel));
   return layout;
 }

@@ -32,6 +32,9 @@ struct KernelQuery {
   SidePair<bool> cached;
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;
+  // Of an operand that the caller has packed: PackedLayout's kernel_format.
+  // Else null.
+  SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
 };
 
 bool operator==(const KernelQuery& a, const KernelQuery& b);

@@ -511,22 +511,26 @@ bool RunBlocks(Product* product, int call_limit, ContextImpl* context)
   return true;
 }
 
-KernelChoice ChooseKernel(const TrMulParams& params, ContextImpl* context)
+KernelChoice SelectAnew(const KernelQuery& query, const TrMulParams& params,
+                        Path permitted) {
+  const PackedOperand* const lhs = params.side.lhs.packed;
+  const PackedOperand* const rhs = params.side.rhs.packed;
+  if (lhs == nullptr && rhs == nullptr) return SelectKernel(query, permitted);
+  return SelectKernelForPacked(query,
+                               {lhs == nullptr ? nullptr : &lhs->layout,
+                                rhs == nullptr ? nullptr : &rhs->layout},
+                               permitted);
+}
+
+const KernelChoice& ChooseKernel(const TrMulParams& params,
+                                 ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   KernelQuery query = MakeKernelQuery(params);
   query.cached.lhs = WantsCache(params.side.lhs.cache_policy, params.cols());
   query.cached.rhs = WantsCache(params.side.rhs.cache_policy, params.rows());
-  const PackedOperand* const lhs = params.side.lhs.packed;
-  const PackedOperand* const rhs = params.side.rhs.packed;
-  if (lhs != nullptr || rhs != nullptr) {
-    return SelectKernelForPacked(query,
-                                 {lhs == nullptr ? nullptr : &lhs->layout,
-                                  rhs == nullptr ? nullptr : &rhs->layout},
-                                 context->permitted_paths);
-  }
   if (context->last_permitted_paths != context->permitted_paths ||
       !(context->last_query == query)) {
-    context->last_choice = SelectKernel(query, context->permitted_paths);
+    context->last_choice = SelectAnew(query, params, context->permitted_paths);
     context->last_query = query;
     context->last_permitted_paths = context->permitted_paths;
   }

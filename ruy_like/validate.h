@@ -14,11 +14,10 @@ namespace ruy_like {
 // a message that names the operand and the values.
 absl::Status Validate(const MulCall& call);
 
-// The part of it that concerns one operand alone, except for null data.
-absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix);
-
-// Null data of a matrix that is not empty.
-absl::Status ValidateData(const char* name, const ErasedMatrix& matrix);
+// The part of it that concerns one operand alone. needs_data: null data of a
+// matrix that is not empty counts as an error.
+absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
+                             bool needs_data);
 
 // Whether a matrix shares at least one byte with another one. Exact also for
 // interleaved sub-matrices of one buffer. Both must have valid layouts and data

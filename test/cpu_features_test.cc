@@ -360,5 +360,17 @@ TEST(ThisMachineTest, CacheSizesArePlausible) {
   ExpectPlausible(DetectedCacheSizes());
 }
 
+TEST(CpuFeatureNamesTest, Names) {
+  EXPECT_EQ(CpuFeatureNames(0), "");
+  EXPECT_EQ(CpuFeatureNames(kCpuAvx2 | kCpuFma), "avx2 fma");
+}
+
+TEST(PathObstacleTest, NoneIfAndOnlyIfThePathIsThere) {
+  for (const Path path : PathsBestFirst(kAllPaths)) {
+    const bool is_there = (DetectedPaths() & path) != Path::kNone;
+    EXPECT_EQ(PathObstacle(path).empty(), is_there) << PathName(path);
+  }
+}
+
 }  // namespace
 }  // namespace ruy_like

@@ -27,6 +27,12 @@
 // depth in one accumulator, so that a float result depends on nothing but its
 // own row and column.
 //
+// Of the multiply instruction's register-loop rate, a 192 x 64 block of depth
+// 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
+// (vfmadd) on a Zen 5, and 88-94% of the rate of vpmaddwd + vpaddd, which is
+// what bounds a path without VNNI. Rejected: prefetching the lhs 1 KiB ahead in
+// software (no clear change).
+//
 // ## Saved accumulators
 //
 // Between passes over depth, tiles lie in `accum` in the order in which they
