@@ -121,7 +121,7 @@ struct TrMulParams {
   SidePair<Operand> side;
   kernels::Family family;
   kernels::EpilogueArgs epilogue;  // its `scales` is null
-  bool scaled;
+  bool scaled = false;
   kernels::ScaleArgs scales;  // if so, those of the whole dst
 
   std::ptrdiff_t rows() const { return side.lhs.width; }

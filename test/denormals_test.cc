@@ -68,6 +68,24 @@ TEST(ScopedSuppressDenormalsTest, RestoresTheWholeRegister) {
   }
   _mm_setcsr(original);
 }
+
+TEST(ScopedDefaultFloatStateTest, IsTheDefaultInsideTheScopeOnly) {
+  const unsigned original = _mm_getcsr();
+  for (const unsigned csr :
+       {0x1f80u, 0x1f80u | 0x6000u, 0x1f80u | 0x8040u, 0x1fbfu, 0x0000u}) {
+    _mm_setcsr(csr);
+    unsigned inside;
+    {
+      ScopedDefaultFloatState scope;
+      inside = _mm_getcsr();
+      Multiply(3.3f, 1.1f);
+    }
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(original);
+    EXPECT_EQ(inside & 0xffc0u, 0x1f80u);
+    EXPECT_EQ(after, csr);
+  }
+}
 #endif
 
 }  // namespace

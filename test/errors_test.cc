@@ -382,6 +382,20 @@ TEST(ErrorsTest, ClampBoundsThatAreNotNumbers) {
 }
 
 // An error leaves the Context as it was, and says nothing of a kernel.
+TEST(ErrorsTest, BetaWithAZeroPointOfDst) {
+  GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int32_t> c;
+  c.dst.set_zero_point(5);
+  c.ExpectOk();
+  c.params.set_beta(3);
+  c.ExpectInvalid({"dst", "zero point 5", "beta = 3"});
+  c.dst.set_zero_point(0);
+  c.ExpectOk();
+  GoodCall<std::int8_t, std::uint8_t, std::int32_t, float> d;
+  d.ExpectOk();
+  d.dst.set_zero_point(0.5f);
+  d.ExpectInvalid({"dst", "zero point 0"});
+}
+
 TEST(ErrorsTest, AnErrorChangesNothingInTheContext) {
   Int8Call c;
   c.params.set_multiplier_fixedpoint(-1);

@@ -49,6 +49,12 @@ expect_equal("the executor sample's exit code" "${result}" 0)
 expect_equal("the executor sample's output" "${out}"
   "OK 300\nOK 300\nOK 300\n")
 
+execute_process(COMMAND ${DYNAMIC_QUANTIZATION_SAMPLE}
+  RESULT_VARIABLE result OUTPUT_VARIABLE out)
+expect_equal("the dynamic quantization sample's exit code" "${result}" 0)
+expect_equal("the dynamic quantization sample's output" "${out}"
+  "-0.374969 100.912 \n-4.99975 697.419 \n9.62503 130.912 \n15.0002 737.419 \n")
+
 expect_exit(0 "check +within" --rows=33 --depth=17 --cols=9)
 expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst i8 --rows 33 --depth 17
   --cols 9 --rhs_zero_point 3 --per_channel --nobias --rhs_order=row

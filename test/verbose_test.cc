@@ -120,10 +120,14 @@ TEST(CallLineTest, ScalesAndBeta) {
   Example example;
   const float scale = 2;
   kernels::EpilogueArgs& epilogue = example.params.epilogue;
-  kernels::ScaleArgs& scales = example.params.scales;
-  scales.lhs = scales.rhs = scales.bias = &scale;
-  scales.rhs_per_col = true;
   example.params.scaled = true;
+  kernels::ScaleArgs& scales = example.params.scales;
+  scales = {&scale,
+            &scale,
+            &scale,
+            /*lhs_per_row=*/false,
+            /*rhs_per_col=*/true,
+            /*rhs_first=*/false};
   epilogue.channels_are_rows = true;
   epilogue.accumulates = true;
   epilogue.beta = 0.5;
