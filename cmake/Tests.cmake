@@ -14,6 +14,8 @@
 include(${PROJECT_SOURCE_DIR}/third_party/googletest.cmake)
 
 add_custom_target(ruy_like_tests)
+# Those with the label "concurrency".
+add_custom_target(ruy_like_concurrency_tests)
 
 function(_ruy_like_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;LIBS;EXCEPT")
@@ -25,6 +27,9 @@ function(_ruy_like_test_program name)
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   ruy_like_set_warnings(${name})
   add_dependencies(ruy_like_tests ${name})
+  if("concurrency" IN_LIST arg_LABELS)
+    add_dependencies(ruy_like_concurrency_tests ${name})
+  endif()
   set(labels "${arg_LABELS}" PARENT_SCOPE)
   set(except "${arg_EXCEPT}" PARENT_SCOPE)
 endfunction()
