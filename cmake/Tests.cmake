@@ -17,6 +17,14 @@ add_custom_target(ruy_like_tests)
 # Those with the label "concurrency".
 add_custom_target(ruy_like_concurrency_tests)
 
+# Has the targets above build a test program with these labels.
+function(ruy_like_build_with_tests name)
+  add_dependencies(ruy_like_tests ${name})
+  if("concurrency" IN_LIST ARGN)
+    add_dependencies(ruy_like_concurrency_tests ${name})
+  endif()
+endfunction()
+
 function(_ruy_like_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;LIBS;EXCEPT")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
@@ -26,10 +34,7 @@ function(_ruy_like_test_program name)
   # For compiled_paths.inc.
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   ruy_like_set_warnings(${name})
-  add_dependencies(ruy_like_tests ${name})
-  if("concurrency" IN_LIST arg_LABELS)
-    add_dependencies(ruy_like_concurrency_tests ${name})
-  endif()
+  ruy_like_build_with_tests(${name} ${arg_LABELS})
   set(labels "${arg_LABELS}" PARENT_SCOPE)
   set(except "${arg_EXCEPT}" PARENT_SCOPE)
 endfunction()
