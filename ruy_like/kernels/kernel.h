@@ -155,6 +155,7 @@ struct KernelArgs {
   // and null when both are set.
   bool first_pass, last_pass;
   void* accum;
+  // Valid in every pass: an in-place side's sums need its zero points.
   const EpilogueArgs* epilogue;
 };
 
