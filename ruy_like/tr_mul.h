@@ -4,7 +4,8 @@
 // Called by the front-end (mul.cc). Chooses the kernel (registry), the number
 // of threads and the blocks (block_map), packs what is not read in place or
 // found in the prepacked cache, and deals the blocks out over the thread pool.
-// Knows no instruction set and no scalar type beyond its size.
+// Knows no instruction set, and of a scalar type no more than its size, whether
+// it is floating point, and what the flip of packing does to its zero point.
 #ifndef RUY_LIKE_TR_MUL_H_
 #define RUY_LIKE_TR_MUL_H_
 
