@@ -84,8 +84,8 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const bool swaps = options.dst_order == Order::kRowMajor;
   const Side kernel_side =
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
-  const KernelChoice choice = SelectKernelToPackFor(
-      swaps ? SwappedFamily(family) : family, kernel_side, permitted);
+  const KernelChoice choice =
+      SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, permitted);
   packing->operand = MakeOperand(matrix, side);
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
@@ -207,11 +207,10 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
 absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   KernelChoice choice = {nullptr, Path::kNone, false};
   if (HasKernelsOf(DetectedPaths(), header.layout.path)) {
-    choice =
-        SelectKernelToPackFor(header.side == header.layout.kernel_side
-                                  ? header.layout.family
-                                  : SwappedFamily(header.layout.family),
-                              header.layout.kernel_side, header.layout.path);
+    choice = SelectKernelToPackFor(header.side == header.layout.kernel_side
+                                       ? header.layout.family
+                                       : SwappedFamily(header.layout.family),
+                                   header.layout.path);
   }
   if (choice.kernel == nullptr ||
       !(LayoutFor(choice, header.side, header.layout.kernel_side) ==

@@ -48,6 +48,18 @@ KernelQuery Swapped(const KernelQuery& query) {
   return result;
 }
 
+// Whether a kernel for any number of columns is worth its transposed stores to
+// a row-major dst: it reads the side in place that is at least twice as wide as
+// the other one, and does not lose on padding of that one what it saves. A
+// cached operand costs no packing; and its panels should not be of one side at
+// one batch size and of the other side at another.
+bool SavesPackingTheWideSide(const Kernel& kernel, const KernelQuery& query) {
+  const std::ptrdiff_t width = kernel.lhs.width;
+  const std::ptrdiff_t padding = (width - query.rows % width) % width;
+  return kernel.rhs.in_place && !query.cached.lhs &&
+         query.cols >= 2 * query.rows && 2 * padding <= width;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
@@ -61,9 +73,13 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.max_cols != 0 && query.cols > 1 && query.rows < 4 * query.cols) {
     return "the sides are about equally narrow";
   }
-  // A narrow kernel stores single elements, so either order of dst will do.
-  if (kernel.max_cols == 0 && !query.dst_col_major) {
-    return "dst is row-major (its transpose is computed instead)";
+  if (!query.dst_col_major) {
+    if (query.depth < kernel.row_major_min_depth) {
+      return "dst is row-major (its transpose is computed instead)";
+    }
+    if (kernel.max_cols == 0 && !SavesPackingTheWideSide(kernel, query)) {
+      return "dst is row-major and little packing would be saved";
+    }
   }
   for (const Side side : {Side::kLhs, Side::kRhs}) {
     const kernels::PanelFormat& format =
@@ -85,10 +101,11 @@ const kernels::PanelFormat& FormatOf(const Kernel& kernel, Side side) {
   return side == Side::kLhs ? kernel.lhs : kernel.rhs;
 }
 
-// Whether operands are packed ahead for the kernel's side: those for a limited
-// number of columns pack the small side only.
-bool IsPackedFor(const Kernel& kernel, Side side) {
-  return kernel.max_cols == 0 && !FormatOf(kernel, side).in_place;
+// Whether operands are packed ahead for the kernel, whatever the other operand
+// turns out to be: those for a limited number of columns pack the small side
+// only, and others ask for an operand that can be read in place.
+bool IsPackedFor(const Kernel& kernel) {
+  return kernel.max_cols == 0 && !kernel.lhs.in_place && !kernel.rhs.in_place;
 }
 
 // The first permitted path from the best one down for which visit(path, j) is
@@ -149,9 +166,11 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
 
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
   const KernelQuery swapped = Swapped(query);
-  // The narrow side belongs on the right; otherwise as dst lies.
-  const bool try_swapped_first = query.rows < query.cols;
+  // What is packed should be the narrow side; otherwise as dst lies.
+  const bool rows_are_fewer = query.rows < query.cols;
   const auto orientation = [&](const Kernel& kernel, bool* swap) {
+    const bool try_swapped_first =
+        kernel.rhs.in_place ? query.cols < query.rows : rows_are_fewer;
     for (const bool swap_sides : {try_swapped_first, !try_swapped_first}) {
       *swap = swap_sides;
       if (Obstacle(kernel, swap_sides ? swapped : query) == nullptr) {
@@ -194,13 +213,13 @@ bool HasKernelsOf(Path permitted, Path owner) {
   return found;
 }
 
-KernelChoice SelectKernelToPackFor(Family family, Side side, Path permitted) {
+KernelChoice SelectKernelToPackFor(Family family, Path permitted) {
   KernelChoice choice = {nullptr, Path::kNone, false};
   VisitPermitted(permitted, [&](const PathKernels&, const PathKernels& owner) {
     const KernelTable table = owner.table();
     for (int k = 0; k < table.count; ++k) {
       const Kernel& kernel = table.kernels[k];
-      if (kernel.family == family && IsPackedFor(kernel, side)) {
+      if (kernel.family == family && IsPackedFor(kernel)) {
         choice = {&kernel, owner.path, false};
         return true;
       }
@@ -235,7 +254,8 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
     for (const Side side : {Side::kLhs, Side::kRhs}) {
       const PackedLayout* const layout = packed[side];
       if (layout == nullptr) continue;
-      if (!IsPackedFor(kernel, layout->kernel_side) ||
+      if (FormatOf(kernel, layout->kernel_side).in_place ||
+          kernel.max_cols != 0 ||
           !(LayoutFor({&kernel, owner, swap}, side, layout->kernel_side) ==
             *layout)) {
         return false;

@@ -58,13 +58,11 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
 // Whether one of the paths is `owner` or inherits its kernels.
 bool HasKernelsOf(Path permitted, Path owner);
 
-// The kernel whose panels an operand gets that is packed ahead of products, for
-// the kernel's side `side`: of the best permitted path that has one, own or
-// inherited, which packs that side and has no limit of columns. The choice's
-// path is the one that the kernel belongs to. `family` is in the kernel's
-// orientation.
-KernelChoice SelectKernelToPackFor(kernels::Family family, Side side,
-                                   Path permitted);
+// The kernel whose panels an operand gets that is packed ahead of products: of
+// the best permitted path that has one, own or inherited, which packs both
+// sides and has no limit of columns. The choice's path is the one that the
+// kernel belongs to. `family` is in the kernel's orientation.
+KernelChoice SelectKernelToPackFor(kernels::Family family, Path permitted);
 
 // The layout that such a kernel gives an operand on the caller's side `side`.
 PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);

@@ -184,7 +184,6 @@ BlockMapParams Product::BlockParams() const {
   const auto panel_width = [](const PanelFormat& format) {
     return format.in_place ? 1 : format.width;
   };
-  const bool in_place = kernel_.lhs.in_place || kernel_.rhs.in_place;
   const CacheSizes& caches = DetectedCacheSizes();
   BlockMapParams params;
   params.rows = params_.rows();
@@ -197,10 +196,10 @@ BlockMapParams Product::BlockParams() const {
   params.tile_cols = kernel_.tile_cols;
   params.lhs_panel_width = panel_width(kernel_.lhs);
   params.rhs_panel_width = panel_width(kernel_.rhs);
-  // What is read in place is read once: there is nothing to keep in a cache by
-  // splitting depth.
+  // A narrow kernel reads the wide side once: there is nothing to keep in a
+  // cache by splitting depth.
   params.depth_multiple =
-      in_place ? 0 : static_cast<int>(DepthMultiple(kernel_));
+      kernel_.max_cols != 0 ? 0 : static_cast<int>(DepthMultiple(kernel_));
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;

@@ -199,10 +199,10 @@ TEST(SelectKernelTest, BestPathOfEachMachine) {
       {kUpToAvx512Vnni, int8, "Avx512Vnni_S8U8_48x8x4", false},
       {kAll, int8, "Amx_S8S8InPlace_32x32x64", false},
       {"portable", floats, "Portable_F32F32_4x4x1", false},
-      {"avx2", floats, "Avx2_F32F32_16x6x1", false},
-      {"avx2,avxvnni", floats, "Avx2_F32F32_16x6x1", false},
-      {"avx2,avx512", floats, "Avx512_F32F32_48x8x1", false},
-      {kAll, floats, "Avx512_F32F32_48x8x1", false},
+      {"avx2", floats, "Avx2_F32F32InPlace_16x6x1", false},
+      {"avx2,avxvnni", floats, "Avx2_F32F32InPlace_16x6x1", false},
+      {"avx2,avx512", floats, "Avx512_F32F32InPlace_48x8x1", false},
+      {kAll, floats, "Avx512_F32F32InPlace_48x8x1", false},
   });
 }
 
@@ -230,9 +230,9 @@ TEST(SelectKernelTest, EveryFamily) {
 TEST(SelectKernelTest, InheritedKernels) {
   const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
   ExpectPins({
-      {"avxvnni", floats, "Avx2_F32F32_16x6x1", false},
-      {"avx512vnni", floats, "Avx512_F32F32_48x8x1", false},
-      {"amx", floats, "Avx512_F32F32_48x8x1", false},
+      {"avxvnni", floats, "Avx2_F32F32InPlace_16x6x1", false},
+      {"avx512vnni", floats, "Avx512_F32F32InPlace_48x8x1", false},
+      {"amx", floats, "Avx512_F32F32InPlace_48x8x1", false},
       {"amx", MakeQuery(kI8, kI16, 99, 99, 99), "Avx512Vnni_S8S16_48x8x2",
        false},
   });
@@ -248,7 +248,7 @@ TEST(SelectKernelTest, RowMajorDstSwapsTheSides) {
       {"avx512vnni", MakeQuery(kI16, kI8, 100, 100, 100, kRow, kCol, kRow),
        "Avx512Vnni_S8S16_48x8x2", true},
       {"avx2", MakeQuery(kF32, kF32, 100, 100, 100, kRow, kCol, kRow),
-       "Avx2_F32F32_16x6x1", true},
+       "Avx2_F32F32InPlace_16x6x1", true},
   });
 }
 
@@ -312,6 +312,38 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
        "AvxVnni_S8InPlaceU8_16x16x16", false},
       {"portable", MakeQuery(kI8, kI8, 1000, 500, 1), "Portable_S8S8_4x4x1",
        false},
+  });
+}
+
+// Float kernels read a rhs in place that is contiguous along depth. A row-major
+// dst is worth it where it saves packing a much wider side.
+TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
+  constexpr char kInPlace[] = "Avx512_F32F32InPlace_48x8x1";
+  constexpr char kPacked[] = "Avx512_F32F32_48x8x1";
+  const auto floats = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                         std::ptrdiff_t cols, MemoryOrder lhs, MemoryOrder rhs,
+                         MemoryOrder dst) {
+    return MakeQuery(kF32, kF32, rows, depth, cols, lhs, rhs, dst);
+  };
+  KernelQuery cached_lhs = floats(1000, 500, 48, kRow, kCol, kCol);
+  cached_lhs.cached.lhs = true;
+  KernelQuery cached_rhs = floats(100, 500, 100, kRow, kCol, kCol);
+  cached_rhs.cached.rhs = true;
+  ExpectPins({
+      {"avx512", floats(100, 500, 100, kCol, kCol, kCol), kInPlace, false},
+      {"avx512", floats(100, 500, 100, kRow, kRow, kCol), kPacked, false},
+      {"avx512", floats(100, 500, 100, kRow, kRow, kRow), kInPlace, true},
+      {"avx512", floats(100, 0, 100, kRow, kCol, kCol), kPacked, false},
+      {"avx512", cached_rhs, kPacked, false},
+      // The wide lhs in place, and dst's transpose.
+      {"avx512", floats(1000, 500, 48, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(1000, 500, 48, kRow, kRow, kCol), kInPlace, true},
+      // Not if it is shallow, not much wider, packed already, or if more is
+      // lost on the other side's padding.
+      {"avx512", floats(1000, 100, 48, kRow, kCol, kCol), kInPlace, false},
+      {"avx512", floats(90, 500, 48, kRow, kCol, kCol), kInPlace, false},
+      {"avx512", cached_lhs, kInPlace, false},
+      {"avx512", floats(1000, 500, 49, kRow, kCol, kCol), kInPlace, false},
   });
 }
 

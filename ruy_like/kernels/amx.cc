@@ -22,13 +22,13 @@ constexpr int kMacsPerNs = 1500;
 
 constexpr Kernel kKernels[] = {
     {"Amx_S8S8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceS8, 32, 32, 0,
-     kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
+     kNotRowMajor, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
      RunAmx<HardwareTiles, RhsKind::kInPlaceS8>},
     {"Amx_S8U8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceU8, 32, 32, 0,
-     kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
+     kNotRowMajor, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
      RunAmx<HardwareTiles, RhsKind::kInPlaceU8>},
-    {"Amx_S8S8_32x32x64", Family::k8x8, kLhs, kPackedS8, 32, 32, 0, kMacsPerNs,
-     PackAvx512_8_S8_16x4, PackAvx512_8_S8_16x64,
+    {"Amx_S8S8_32x32x64", Family::k8x8, kLhs, kPackedS8, 32, 32, 0,
+     kNotRowMajor, kMacsPerNs, PackAvx512_8_S8_16x4, PackAvx512_8_S8_16x64,
      RunAmx<HardwareTiles, RhsKind::kPackedS8>},
 };
 

@@ -22,7 +22,9 @@ struct Dot {
 
 using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
-using F32F32 = PanelKernel<FloatOp<Simd256>, 2, 6>;
+using F32Op = FloatOp<Simd256>;
+using F32F32 = PanelKernel<F32Op, 2, 6>;
+using F32F32InPlaceRhs = PanelKernel<F32Op, 2, 6, InPlaceRhs<F32Op>>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
 using U8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, uint8_t>>;
@@ -47,6 +49,8 @@ constexpr Kernel kKernels[] = {
     S16S16::Entry("Avx2_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
     F32F32InPlace::Entry("Avx2_F32InPlaceF32_16x18x1", PackAvx2_F32_F32_6x1),
+    F32F32InPlaceRhs::Entry("Avx2_F32F32InPlace_16x6x1", Family::kF32,
+                            PackAvx2_F32_F32_8x1, nullptr),
     F32F32::Entry("Avx2_F32F32_16x6x1", Family::kF32, PackAvx2_F32_F32_8x1,
                   PackAvx2_F32_F32_6x1),
 };

@@ -22,7 +22,9 @@ struct Dot {
 
 using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
-using F32F32 = PanelKernel<FloatOp<Simd512>, 3, 8>;
+using F32Op = FloatOp<Simd512>;
+using F32F32 = PanelKernel<F32Op, 3, 8>;
+using F32F32InPlaceRhs = PanelKernel<F32Op, 3, 8, InPlaceRhs<F32Op>>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
 using U8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, uint8_t>>;
@@ -48,6 +50,8 @@ constexpr Kernel kKernels[] = {
                   PackAvx512_8_S16_8x2),
     F32F32InPlace::Entry("Avx512_F32InPlaceF32_16x16x1",
                          PackAvx512_F32_F32_8x1),
+    F32F32InPlaceRhs::Entry("Avx512_F32F32InPlace_48x8x1", Family::kF32,
+                            PackAvx512_F32_F32_16x1, nullptr),
     F32F32::Entry("Avx512_F32F32_48x8x1", Family::kF32, PackAvx512_F32_F32_16x1,
                   PackAvx512_F32_F32_8x1),
 };

@@ -6,8 +6,8 @@
 // the portable path has a scalar epilogue of its own (portable.cc).
 //
 // epilogue_columns.h makes columns of dst. When dst's rows are the contiguous
-// ones, the columns go to a small square of 32-bit elements instead, which is
-// then transposed.
+// ones, the columns go to a small matrix instead, of bytes or of 32-bit
+// elements, which is then transposed.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_H_
 
@@ -18,6 +18,7 @@
 #include "ruy_like/kernels/epilogue_columns.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/requantize.h"
+#include "ruy_like/kernels/x86_intrinsics.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -61,11 +62,91 @@ void StoreTransposed(const int32_t* square, int rows, int cols, char* dst,
   }
 }
 
-// Row-major dst; at most V::kLanes columns.
+// Writes the first n <= 8 bytes of `row`.
+RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, int64_t row, int n) {
+  if (n == 8) {
+    __builtin_memcpy(dst, &row, 8);
+    return;
+  }
+  for (int c = 0; c < n; ++c) dst[c] = static_cast<char>(row >> 8 * c);
+}
+
+// Writes 16 rows of at most 8 bytes, or fewer, from 8 columns: three times each
+// pair of registers i and i + 4 is interleaved, which moves one bit of the
+// column's number below those of the row's.
+RUY_LIKE_ALWAYS_INLINE void StoreSixteenRows(const int8_t* columns,
+                                             ptrdiff_t stride, int rows,
+                                             int cols, char* dst,
+                                             ptrdiff_t dst_stride) {
+  __m128i m[8];
+  for (int i = 0; i < 8; ++i) {
+    m[i] =
+        _mm_load_si128(reinterpret_cast<const __m128i*>(columns + stride * i));
+  }
+  for (int level = 0; level < 3; ++level) {
+    __m128i next[8];
+    for (int i = 0; i < 4; ++i) {
+      next[2 * i] = _mm_unpacklo_epi8(m[i], m[i + 4]);
+      next[2 * i + 1] = _mm_unpackhi_epi8(m[i], m[i + 4]);
+    }
+    for (int i = 0; i < 8; ++i) m[i] = next[i];
+  }
+  for (int i = 0; i < 8; ++i) {
+    if (2 * i >= rows) return;
+    StoreRowBytes(dst + 2 * i * dst_stride, _mm_cvtsi128_si64(m[i]), cols);
+    if (2 * i + 1 >= rows) return;
+    StoreRowBytes(dst + (2 * i + 1) * dst_stride, _mm_extract_epi64(m[i], 1),
+                  cols);
+  }
+}
+
+// Writes rows of at most 8 bytes from 8 columns, which start 16-byte aligned
+// and `stride` apart, a multiple of 16.
+inline void StoreTransposedBytes(const int8_t* columns, ptrdiff_t stride,
+                                 int rows, int cols, char* dst,
+                                 ptrdiff_t dst_stride) {
+  for (; rows > 0; rows -= 16) {
+    StoreSixteenRows(columns, stride, rows, cols, dst, dst_stride);
+    columns += 16;
+    dst += 16 * dst_stride;
+  }
+}
+
+// Row-major dst of bytes, `max_cols` of its columns at a time: those are
+// finished as bytes, so that their transposition is short, and as many rows of
+// them as possible, since calls with a single column are short too.
+template <class V>
+void StoreRowMajorBytes(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
+                        int cols, ptrdiff_t row0, ptrdiff_t col0,
+                        const EpilogueArgs& e, int max_cols,
+                        StoreColumnsFn<int32_t>* store_columns) {
+  constexpr int kMaxRows = 64;
+  constexpr int kCols = 8;
+  alignas(16) int8_t columns[kMaxRows * kCols] = {};
+  if (max_cols > kCols) max_cols = kCols;
+  for (int row = 0; row < rows; row += kMaxRows) {
+    const int part_rows = rows - row < kMaxRows ? rows - row : kMaxRows;
+    for (int col = 0; col < cols; col += kCols) {
+      const int part_cols = cols - col < kCols ? cols - col : kCols;
+      for (int c = 0; c < part_cols; c += max_cols) {
+        store_columns(
+            acc + row + (col + c) * acc_col_stride, acc_col_stride, part_rows,
+            part_cols - c < max_cols ? part_cols - c : max_cols, row0 + row,
+            col0 + col + c, e, columns + c * kMaxRows, kMaxRows);
+      }
+      StoreTransposedBytes(columns, kMaxRows, part_rows, part_cols,
+                           static_cast<char*>(e.dst) + col0 + col +
+                               (row0 + row) * e.dst_row_stride,
+                           e.dst_row_stride);
+    }
+  }
+}
+
+// Row-major dst; at most V::kLanes columns, `max_cols` at a time.
 template <class V, typename Accum>
 void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
                    int cols, ptrdiff_t row0, ptrdiff_t col0,
-                   const EpilogueArgs& e,
+                   const EpilogueArgs& e, int max_cols,
                    StoreColumnsFn<Accum>* store_columns) {
   // Float results are moved as the bits that they are.
   alignas(64) int32_t square[V::kLanes * V::kLanes] = {};
@@ -73,8 +154,11 @@ void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
   const ptrdiff_t dst_stride_bytes = e.dst_row_stride * element_bytes;
   for (int row = 0; row < rows; row += V::kLanes) {
     const int n = rows - row < V::kLanes ? rows - row : V::kLanes;
-    store_columns(acc + row, acc_col_stride, n, cols, row0 + row, col0, e,
-                  square, V::kLanes);
+    for (int col = 0; col < cols; col += max_cols) {
+      store_columns(acc + row + col * acc_col_stride, acc_col_stride, n,
+                    cols - col < max_cols ? cols - col : max_cols, row0 + row,
+                    col0 + col, e, square + col * V::kLanes, V::kLanes);
+    }
     StoreTransposed<V>(square, n, cols,
                        static_cast<char*>(e.dst) + col0 * element_bytes +
                            (row0 + row) * dst_stride_bytes,
@@ -161,9 +245,11 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
   if (e.accumulates) {
     AddOld<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
   }
-  for (; cols > 0; cols -= max_cols) {
-    const int part_cols = cols < max_cols ? cols : max_cols;
-    if (e.dst_row_stride == 1) {
+  const bool is_row_major = e.dst_row_stride != 1;
+  const int most_cols = is_row_major ? V::kLanes : max_cols;
+  for (; cols > 0; cols -= most_cols) {
+    const int part_cols = cols < most_cols ? cols : most_cols;
+    if (!is_row_major) {
       store_columns(
           acc, acc_col_stride, rows, part_cols, row0, col0, e,
           static_cast<char*>(e.dst) +
@@ -171,7 +257,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
           e.dst_col_stride);
     } else {
       StoreRowMajor<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
-                       store_square);
+                       max_cols, store_square);
     }
     acc += part_cols * acc_col_stride;
     col0 += part_cols;
@@ -192,6 +278,12 @@ RUY_LIKE_ALWAYS_INLINE void StoreIntTile(int32_t* acc, ptrdiff_t acc_col_stride,
   const bool one_column =
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
   const bool to_float = e.dst_scalar == Scalar::kF32;
+  if (e.dst_row_stride != 1 && ElementBytes(e.dst_scalar) == 1) {
+    return StoreRowMajorBytes<V>(
+        acc, acc_col_stride, rows, cols, row0, col0, e,
+        one_column ? 1 : V::kLanes,
+        ChooseStoreIntColumns<V>(e.dst_scalar, scaling));
+  }
   StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e,
                one_column ? 1 : V::kLanes,
                to_float ? ChooseStoreScaledColumns<V>(e)

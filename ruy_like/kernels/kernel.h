@@ -188,6 +188,10 @@ struct Kernel {
   // Applies only to problems of at most this many columns; 0: no limit. Of a
   // path's kernels for a family the first one that applies is taken.
   int max_cols;
+  // Dst may be row-major where depth is at least this, since what its
+  // transposition costs is then small beside the product. kNotRowMajor: the
+  // sides are swapped instead.
+  int row_major_min_depth;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
   // or 3: what the middle-end weighs threads and block sizes against.
   int macs_per_ns;
@@ -197,6 +201,8 @@ struct Kernel {
   PackFn* pack_rhs;
   KernelFn* run;
 };
+
+static const int kNotRowMajor = 0x7fffffff;
 
 // A path's kernels, best first within a family.
 struct KernelTable {

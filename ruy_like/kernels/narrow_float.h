@@ -121,7 +121,7 @@ void RunRows(const RowsArgs& args) {
 template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows>
 struct NarrowFloatKernel {
   typedef FloatOp<typename V::Base> Op;
-  typedef TileTable<Op, kRhsWidth, kRhsWidth,
+  typedef TileTable<Op, PackedRhs<Op, kRhsWidth>, kRhsWidth,
                     typename MakeIndices<kMaxVectors>::Type>
       PanelTiles;
   static constexpr int kLanes = V::kLanes;
@@ -162,6 +162,8 @@ struct NarrowFloatKernel {
             /*tile_rows=*/16,
             /*tile_cols=*/kMaxPanels * kRhsWidth,
             /*max_cols=*/kMaxNarrowCols,
+            // Single elements are stored.
+            /*row_major_min_depth=*/0,
             kNarrowMacsPerNs / static_cast<int>(sizeof(float)),
             /*pack_lhs=*/nullptr,
             pack_rhs,
@@ -259,11 +261,10 @@ struct NarrowFloatKernel {
     TileArgs tile;
     tile.lhs = piece;
     tile.lhs_stride_bytes = levels * kLanes * sizeof(float);
-    tile.rhs_stride_bytes = args.rhs_stride_bytes;
     tile.steps = levels;
     for (int i = 0; i < Panels(args); ++i) {
       const RhsPanel panel = GetPanel(args, i, k, accum);
-      tile.rhs = panel.rhs;
+      tile.rhs = {panel.rhs, args.rhs_stride_bytes};
       tile.start = panel.accum;
       tile.result = panel.accum;
       PanelTiles::kTiles[Vectors(rows) - 1][panel.cols - 1](tile);

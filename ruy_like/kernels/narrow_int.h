@@ -286,6 +286,8 @@ struct NarrowIntKernel {
             /*tile_rows=*/kCollectedRows,
             /*tile_cols=*/kMaxNarrowCols,
             /*max_cols=*/kMaxNarrowCols,
+            // Single elements are stored.
+            /*row_major_min_depth=*/0,
             kNarrowMacsPerNs,
             /*pack_lhs=*/nullptr,
             pack_rhs,

@@ -2,8 +2,9 @@
 //
 // Included by the per-ISA files, which instantiate PanelKernel<> for their SIMD
 // width and multiply instructions and list the result in their table; called by
-// the middle-end through that table with whole blocks (kernels/kernel.h). It
-// reads both sides packed; kernels that read a side in place are elsewhere.
+// the middle-end through that table with whole blocks (kernels/kernel.h). The
+// lhs is packed, the rhs packed or in place (panel_rhs.h); narrow kernels,
+// which read the lhs in place, are elsewhere.
 //
 // ## Register tile
 //
@@ -46,12 +47,8 @@
 #include "ruy_like/kernels/always_inline.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/panel_ops.h"
-
-#ifdef __clang__
-#define RUY_LIKE_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define RUY_LIKE_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "ruy_like/kernels/panel_rhs.h"
+#include "ruy_like/kernels/unroll.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -62,8 +59,7 @@ namespace {
 struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
-  const void* rhs;             // the rhs panel, or the first of two
-  ptrdiff_t rhs_stride_bytes;
+  RhsColumns rhs;
   ptrdiff_t steps;    // depth / kGroup
   const void* start;  // saved accumulators, or null to start from 0
   void* result;       // column-major, columns one below the other
@@ -71,11 +67,10 @@ struct TileArgs {
 
 typedef void TileFn(const TileArgs& args);
 
-template <class Op, int kRhsWidth, int kVectors, int kCols>
+template <class Op, class RhsSource, int kVectors, int kCols>
 void RunTile(const TileArgs& args) {
   typedef typename Op::Vector Vector;
   typedef typename Op::Lhs Lhs;
-  typedef typename Op::Rhs Rhs;
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
   Vector acc[kCols][kVectors];
@@ -96,9 +91,8 @@ void RunTile(const TileArgs& args) {
     }
   }
   const char* lhs = static_cast<const char*>(args.lhs);
-  const char* rhs = static_cast<const char*>(args.rhs);
   const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
-  const ptrdiff_t rhs_stride = args.rhs_stride_bytes;
+  typename RhsSource::template Cursor<kCols> rhs(args.rhs);
   for (ptrdiff_t step = args.steps; step > 0; --step) {
     Vector lhs_vectors[kVectors];
     RUY_LIKE_UNROLL
@@ -108,16 +102,14 @@ void RunTile(const TileArgs& args) {
     }
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      const Vector rhs_vector = Op::LoadRhs(
-          reinterpret_cast<const Rhs*>(rhs + c / kRhsWidth * rhs_stride) +
-          c % kRhsWidth * Op::kGroup);
+      const Vector rhs_vector = Op::LoadRhs(rhs.Column(c));
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
       }
     }
     lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
-    rhs += kRhsWidth * Op::kGroup * sizeof(Rhs);
+    rhs.Advance();
   }
   Accum* result = static_cast<Accum*>(args.result);
   RUY_LIKE_UNROLL
@@ -140,41 +132,35 @@ struct MakeIndices<0, kI...> {
 
 // RunTile() for kVectors lhs panels and every number of columns from 1 to
 // kMaxCols.
-template <class Op, int kRhsWidth, int kVectors, class ColumnIndices>
+template <class Op, class RhsSource, int kVectors, class ColumnIndices>
 struct TilesOfHeight;
-template <class Op, int kRhsWidth, int kVectors, int... kI>
-struct TilesOfHeight<Op, kRhsWidth, kVectors, Indices<kI...>> {
+template <class Op, class RhsSource, int kVectors, int... kI>
+struct TilesOfHeight<Op, RhsSource, kVectors, Indices<kI...>> {
   static constexpr TileFn* kTiles[] = {
-      RunTile<Op, kRhsWidth, kVectors, kI + 1>...};
+      RunTile<Op, RhsSource, kVectors, kI + 1>...};
 };
 
 // The same for every height up to kMaxVectors.
-template <class Op, int kRhsWidth, int kMaxCols, class HeightIndices>
+template <class Op, class RhsSource, int kMaxCols, class HeightIndices>
 struct TileTable;
-template <class Op, int kRhsWidth, int kMaxCols, int... kI>
-struct TileTable<Op, kRhsWidth, kMaxCols, Indices<kI...>> {
+template <class Op, class RhsSource, int kMaxCols, int... kI>
+struct TileTable<Op, RhsSource, kMaxCols, Indices<kI...>> {
   static constexpr TileFn* const* kTiles[] = {
-      TilesOfHeight<Op, kRhsWidth, kI + 1,
+      TilesOfHeight<Op, RhsSource, kI + 1,
                     typename MakeIndices<kMaxCols>::Type>::kTiles...};
 };
 
 // ## Blocks
 
-template <typename Element>
-constexpr Scalar kScalarOf = Scalar::kI8;
-template <>
-constexpr Scalar kScalarOf<uint8_t> = Scalar::kU8;
-template <>
-constexpr Scalar kScalarOf<int16_t> = Scalar::kI16;
-template <>
-constexpr Scalar kScalarOf<float> = Scalar::kF32;
-
-template <class Op, int kMaxVectors, int kRhsWidth>
+template <class Op, int kMaxVectors, int kRhsWidth,
+          class RhsSource = PackedRhs<Op, kRhsWidth>>
 struct PanelKernel {
   typedef typename Op::Accum Accum;
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
+  // To store floats transposed takes as long as the product of some 20 levels.
+  static constexpr int kMinRowMajorDepth = 256;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
@@ -183,11 +169,11 @@ struct PanelKernel {
             family,
             {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
              Op::kGroup, /*depth_multiple=*/Op::kGroup},
-            {kScalarOf<typename Op::Rhs>, /*in_place=*/false, kRhsWidth,
-             Op::kGroup, /*depth_multiple=*/Op::kGroup},
+            RhsSource::kFormat,
             kTileRows,
             kTileCols,
             /*max_cols=*/0,
+            RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor,
             // Two instructions a cycle at 2.5 GHz.
             /*macs_per_ns=*/5 * kLanes * Op::kGroup,
             pack_lhs,
@@ -219,7 +205,7 @@ struct PanelKernel {
   template <int kMostVectors, int kMostCols>
   static void RunPanels(const KernelArgs& args, ptrdiff_t first_vector,
                         ptrdiff_t vectors) {
-    typedef TileTable<Op, kRhsWidth, kMostCols,
+    typedef TileTable<Op, RhsSource, kMostCols,
                       typename MakeIndices<kMostVectors>::Type>
         Table;
     const ptrdiff_t padded_cols =
@@ -231,14 +217,13 @@ struct PanelKernel {
     alignas(64) Accum spilled[kMostVectors * kLanes * kMostCols];
     TileArgs tile;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
-    tile.rhs = args.rhs;
-    tile.rhs_stride_bytes = args.rhs_stride_bytes;
     tile.steps = args.depth / Op::kGroup;
     for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
       const ptrdiff_t cols_left = args.cols - col;
       const int cols =
           cols_left < kMostCols ? static_cast<int>(cols_left) : kMostCols;
       tile.lhs = lhs;
+      tile.rhs = RhsSource::Columns(args, col);
       for (ptrdiff_t vector = 0; vector < vectors;) {
         const int tile_vectors =
             VectorsOfNextTile<kMostVectors>(vectors - vector);
@@ -259,8 +244,6 @@ struct PanelKernel {
                    tile_vectors * args.lhs_stride_bytes;
         vector += tile_vectors;
       }
-      tile.rhs = static_cast<const char*>(tile.rhs) +
-                 kMostCols / kRhsWidth * args.rhs_stride_bytes;
     }
   }
 };
@@ -268,7 +251,5 @@ struct PanelKernel {
 }  // namespace
 }  // namespace kernels
 }  // namespace ruy_like
-
-#undef RUY_LIKE_UNROLL
 
 #endif  // RUY_LIKE_KERNELS_PANEL_KERNEL_H_

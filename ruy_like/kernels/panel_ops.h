@@ -12,10 +12,20 @@
 
 #include "ruy_like/kernels/always_inline.h"
 #include "ruy_like/kernels/epilogue.h"
+#include "ruy_like/kernels/kernel.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
+
+template <typename Element>
+constexpr Scalar kScalarOf = Scalar::kI8;
+template <>
+constexpr Scalar kScalarOf<uint8_t> = Scalar::kU8;
+template <>
+constexpr Scalar kScalarOf<int16_t> = Scalar::kI16;
+template <>
+constexpr Scalar kScalarOf<float> = Scalar::kF32;
 
 // float times float.
 template <class V>

@@ -1,11 +1,11 @@
-// Every kernel whose sides are both packed, against kernels/kernel.h's formulas
-// written out as plain loops.
+// Every kernel with packed panels of its lhs, against kernels/kernel.h's
+// formulas written out as plain loops.
 //
 // The panels are made here, by the layout that the kernel's table line states,
 // so that a kernel and a pack routine that are wrong in the same way do not
 // agree. Operands, per-channel arrays and saved accumulators end at a page that
 // cannot be accessed; dst is compared as a whole, with the gaps between its
-// columns. Narrow kernels that read a side in place have a test of their own.
+// columns. Narrow kernels and AMX have tests of their own.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -69,8 +69,8 @@ std::vector<KernelUnderTest> PanelKernels(bool (*wanted)(const Kernel&)) {
     const KernelTable table = KernelsOf(path);
     for (int i = 0; i < table.count; ++i) {
       const Kernel& kernel = table.kernels[i];
-      if (kernel.lhs.in_place || kernel.rhs.in_place || !wanted(kernel))
-        continue;
+      if (kernel.lhs.in_place || !wanted(kernel)) continue;
+      if (kernel.rhs.in_place && IsInteger(kernel)) continue;  // AMX
       result.push_back({std::string(PathName(path)) + "_" +
                             FamilyName(kernel.family) + "_" + kernel.name,
                         &kernel});
@@ -120,7 +120,8 @@ int UniformInt(Random& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-// A depth x width matrix of values as packed, and its panels.
+// A depth x width matrix of values as packed, and its panels; or, where it is
+// read in place, its columns with gaps between them.
 class Side {
  public:
   enum Fill { kRandom, kLowest, kHighest, kAlternating };
@@ -130,9 +131,13 @@ class Side {
       : format_(format),
         width_(width),
         depth_(depth),
-        padded_depth_(RoundUp(depth, format.depth_multiple)),
-        panels_(RoundUp(width, format.width) * padded_depth_ * ElementSize(),
-                64),
+        padded_depth_(format.in_place ? depth
+                                      : RoundUp(depth, format.depth_multiple)),
+        panels_(ElementSize() *
+                    (format.in_place
+                         ? width * (depth + kGap) - kGap
+                         : RoundUp(width, format.width) * padded_depth_),
+                format.in_place ? ElementSize() : 64),
         values_(width * depth) {
     int low = -8, high = 8;  // floats: sums of products stay exact
     switch (format.scalar) {
@@ -161,11 +166,7 @@ class Side {
 
   void Set(ptrdiff_t k, ptrdiff_t w, double value) {
     values_[w * depth_ + k] = value;
-    const ptrdiff_t group = format_.group;
-    const ptrdiff_t i = w / format_.width * format_.width * padded_depth_ +
-                        k / group * format_.width * group +
-                        w % format_.width * group + k % group;
-    char* element = panels_.data() + i * ElementSize();
+    char* element = panels_.data() + IndexOf(k, w) * ElementSize();
     switch (format_.scalar) {
       case Scalar::kI8:
         return Store<int8_t>(element, value);
@@ -194,17 +195,28 @@ class Side {
   ptrdiff_t depth() const { return depth_; }
   ptrdiff_t padded_depth() const { return padded_depth_; }
   ptrdiff_t panel_stride_bytes() const {
-    return format_.width * padded_depth_ * ElementSize();
+    return (format_.in_place ? depth_ + kGap : format_.width * padded_depth_) *
+           ElementSize();
   }
   // The first panel from depth level k on.
   const char* PanelsFrom(ptrdiff_t k) {
-    return panels_.data() + k * format_.width * ElementSize();
+    return panels_.data() +
+           k * (format_.in_place ? 1 : format_.width) * ElementSize();
   }
   static ptrdiff_t RoundUp(ptrdiff_t x, ptrdiff_t multiple) {
     return (x + multiple - 1) / multiple * multiple;
   }
 
  private:
+  static constexpr ptrdiff_t kGap = 5;
+
+  ptrdiff_t IndexOf(ptrdiff_t k, ptrdiff_t w) const {
+    if (format_.in_place) return w * (depth_ + kGap) + k;
+    const ptrdiff_t group = format_.group;
+    return w / format_.width * format_.width * padded_depth_ +
+           k / group * format_.width * group + w % format_.width * group +
+           k % group;
+  }
   template <typename T>
   static void Store(char* element, double value) {
     const T typed = static_cast<T>(value);
@@ -534,7 +546,7 @@ TEST_P(PanelKernelTest, SizesAroundTileEdges) {
       if (base + more > 0) rows.push_back(base + more);
     }
   }
-  for (int c = 1; c <= 2 * kernel().rhs.width + 1; ++c) cols.push_back(c);
+  for (int c = 1; c <= 2 * kernel().tile_cols + 1; ++c) cols.push_back(c);
   const int group = kernel().lhs.depth_multiple;
   depths = {1, group, group + 1, 5 * group, 37};
   for (ptrdiff_t r : rows) {
@@ -549,7 +561,7 @@ TEST_P(PanelKernelTest, SizesAroundTileEdges) {
 
 TEST_P(PanelKernelTest, EveryEpilogue) {
   const ptrdiff_t rows = kernel().tile_rows + 3;
-  const ptrdiff_t cols = kernel().rhs.width + 1;
+  const ptrdiff_t cols = kernel().tile_cols + 1;
   for (Scalar dst_scalar : DstScalars(kernel())) {
     for (int bits = 0; bits < 64; ++bits) {
       for (Multipliers multipliers :
