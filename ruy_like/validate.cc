@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include "absl/base/attributes.h"
+#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/packed_operand.h"
 
@@ -55,13 +57,7 @@ bool ByteCountOverflows(const Layout& layout) {
          __builtin_mul_overflow(bytes, kMaxScalarBytes, &bytes);
 }
 
-// Inlined where Mul calls them, which is a tenth of the time of a small
-// product: calls of these from two places keep the compiler from doing so by
-// itself.
-#define RUY_LIKE_HOT_CHECK ABSL_ATTRIBUTE_ALWAYS_INLINE inline
-
-RUY_LIKE_HOT_CHECK absl::Status ValidateLayout(const char* name,
-                                               const ErasedMatrix& matrix) {
+absl::Status ValidateLayout(const char* name, const ErasedMatrix& matrix) {
   const Layout& layout = matrix.layout;
   if (layout.rows() < 0 || layout.cols() < 0) {
     return absl::InvalidArgumentError(
@@ -85,8 +81,7 @@ RUY_LIKE_HOT_CHECK absl::Status ValidateLayout(const char* name,
   return absl::OkStatus();
 }
 
-RUY_LIKE_HOT_CHECK absl::Status ValidateData(const char* name,
-                                             const ErasedMatrix& matrix) {
+absl::Status ValidateData(const char* name, const ErasedMatrix& matrix) {
   if (matrix.data == nullptr && !IsEmpty(matrix.layout)) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe(name, matrix), " has null data"));
@@ -94,9 +89,8 @@ RUY_LIKE_HOT_CHECK absl::Status ValidateData(const char* name,
   return absl::OkStatus();
 }
 
-RUY_LIKE_HOT_CHECK absl::Status ValidateZeroPoint(const char* name,
-                                                  const ErasedMatrix& matrix,
-                                                  bool int16_allowed) {
+absl::Status ValidateZeroPoint(const char* name, const ErasedMatrix& matrix,
+                               bool int16_allowed) {
   if (!matrix.zero_point_is_integer ||
       (matrix.zero_point != 0 &&
        (IsFloat(matrix.scalar) ||
@@ -272,7 +266,57 @@ Runs RunsOf(const ErasedMatrix& matrix) {
   return runs;
 }
 
+// The bytes from a matrix's first element to behind its last one.
+struct Span {
+  std::uintptr_t begin, end;
+};
+
+bool AreApart(const Span& a, const Span& b) {
+  return a.end <= b.begin || b.end <= a.begin;
+}
+
+// A matrix with which nothing is wrong by itself, and *span; false also for
+// what is merely rare.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsPlain(const ErasedMatrix& matrix,
+                                                 bool int16_allowed,
+                                                 Span* span) {
+  // Far from where byte counts overflow; unsigned, so that it is an upper and a
+  // lower bound.
+  constexpr std::size_t kMost = std::size_t{1} << 27;
+  const Layout& layout = matrix.layout;
+  const std::size_t inner = InnerSize(layout);
+  const std::size_t outer = OuterSize(layout);
+  const std::size_t stride = layout.stride();
+  span->begin = reinterpret_cast<std::uintptr_t>(matrix.data);
+  span->end =
+      span->begin + ((outer - 1) * stride + inner) * ScalarBytes(matrix.scalar);
+  return inner - 1 < kMost && outer - 1 < kMost && stride < kMost &&
+         stride >= inner &&
+         (layout.order() == Order::kColMajor ||
+          layout.order() == Order::kRowMajor) &&
+         matrix.data != nullptr && matrix.packed == nullptr &&
+         matrix.zero_point_is_integer &&
+         (matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
+          (matrix.scalar == Scalar::kI16 && int16_allowed));
+}
+
 }  // namespace
+
+bool IsPlainlyValid(const MulCall& call) {
+  Span lhs, rhs, dst;
+  if (!IsPlain(call.lhs, /*int16_allowed=*/false, &lhs) ||
+      !IsPlain(call.rhs, /*int16_allowed=*/false, &rhs) ||
+      !IsPlain(call.dst, /*int16_allowed=*/true, &dst)) {
+    return false;
+  }
+  return call.lhs.layout.cols() == call.rhs.layout.rows() &&
+         call.dst.layout.rows() == call.lhs.layout.rows() &&
+         call.dst.layout.cols() == call.rhs.layout.cols() &&
+         call.max_num_threads >= 0 && call.clamp_min <= call.clamp_max &&
+         (call.beta == 0 || call.dst.zero_point == 0) &&
+         !call.dst.data_is_const && AreApart(lhs, dst) && AreApart(rhs, dst) &&
+         (!call.quantized || ValidateMultipliers(call).ok());
+}
 
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
@@ -305,6 +349,11 @@ bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
 }
 
 absl::Status Validate(const MulCall& call) {
+  if (ABSL_PREDICT_TRUE(IsPlainlyValid(call))) return absl::OkStatus();
+  return ValidateInFull(call);
+}
+
+absl::Status ValidateInFull(const MulCall& call) {
   struct Named {
     const char* name;
     const ErasedMatrix* matrix;
