@@ -87,6 +87,28 @@ class GuardedBuffer final {
   char* slack_;
 };
 
+// Zeroed elements before a guard page. Their address is a multiple of
+// `alignment` (bytes), so that up to one less than that may lie between the
+// last element and the page.
+template <typename T>
+class GuardedArray final {
+ public:
+  explicit GuardedArray(std::size_t size, std::size_t alignment = alignof(T))
+      : size_(size),
+        buffer_((size * sizeof(T) + alignment - 1) / alignment * alignment,
+                Flush::kEnd) {
+    std::memset(buffer_.data(), 0, buffer_.bytes());
+  }
+
+  T* data() { return buffer_.as<T>(); }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return data()[i]; }
+
+ private:
+  std::size_t size_;
+  GuardedBuffer buffer_;
+};
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_TEST_GUARDED_BUFFER_H_

@@ -4,8 +4,6 @@
 // (amx_emulated.h), which also tells of anything a real unit would trap for.
 // Where there is, the real table runs the same cases.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +17,7 @@
 #include "ruy_like/cpu_features.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "test/guarded_buffer.h"
 #include "test/kernels/amx_emulated.h"
 
 namespace ruy_like {
@@ -26,39 +25,6 @@ namespace kernels {
 namespace {
 
 bool Has(Path path) { return (DetectedPaths() & path) != Path::kNone; }
-
-// Memory that ends right before a page that must not be touched.
-template <typename T>
-class Guarded {
- public:
-  // `alignment` (bytes) of the first element: the end is off the guard page by
-  // less than that.
-  explicit Guarded(ptrdiff_t count, size_t alignment = sizeof(T)) {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t bytes = (count * sizeof(T) + alignment - 1) & ~(alignment - 1);
-    const size_t room = (bytes + page - 1) / page * page;
-    map_bytes_ = room + page;
-    map_ = static_cast<char*>(mmap(nullptr, map_bytes_, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    EXPECT_NE(map_, MAP_FAILED);
-    EXPECT_EQ(mprotect(map_ + room, page, PROT_NONE), 0);
-    data_ = reinterpret_cast<T*>(map_ + room - bytes);
-    count_ = count;
-  }
-  ~Guarded() { munmap(map_, map_bytes_); }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-
-  T* data() { return data_; }
-  T& operator[](ptrdiff_t i) { return data_[i]; }
-  ptrdiff_t count() const { return count_; }
-
- private:
-  char* map_;
-  size_t map_bytes_;
-  T* data_;
-  ptrdiff_t count_;
-};
 
 enum class Values { kRandom, kAllLowest, kAllHighest, kAlternating };
 
@@ -167,8 +133,8 @@ class Problem {
   // Bytes of one element are DstBytes of the room for four.
   void RunAndCheck() {
     const int bytes = DstBytes(c_.dst);
-    Guarded<char> dst(dst_ * bytes, bytes);
-    std::vector<char> expected(dst.count());
+    GuardedArray<char> dst(dst_ * bytes, bytes);
+    std::vector<char> expected(dst.size());
     for (char& byte : expected) byte = static_cast<char>(RandomInt(0, 255));
     memcpy(dst.data(), expected.data(), expected.size());
     e_.dst = dst.data();
@@ -183,7 +149,7 @@ class Problem {
         memcpy(old, dst.data() + i * bytes, bytes);
       }
     }
-    for (ptrdiff_t i = 0; i < dst.count(); ++i) {
+    for (size_t i = 0; i < dst.size(); ++i) {
       ASSERT_EQ(dst[i], expected[i]) << "gap of dst written, byte " << i;
     }
   }
@@ -217,11 +183,11 @@ class Problem {
   }
 
   void FillOperands() {
-    for (ptrdiff_t i = 0; i < rhs_.count(); ++i) {
+    for (size_t i = 0; i < rhs_.size(); ++i) {
       // What lies between in-place columns must not matter.
       rhs_[i] = kernel_.rhs.in_place ? static_cast<char>(RandomInt(0, 255)) : 0;
     }
-    memset(lhs_.data(), 0, lhs_.count());
+    memset(lhs_.data(), 0, lhs_.size());
     lhs_values_.resize(ptrdiff_t{c_.rows} * c_.depth);
     rhs_values_.resize(ptrdiff_t{c_.cols} * c_.depth);
     for (int w = 0; w < c_.rows; ++w) {
@@ -252,10 +218,10 @@ class Problem {
   void FillEpilogue() {
     std::uniform_int_distribution<int32_t> any(
         std::numeric_limits<int32_t>::min());
-    for (ptrdiff_t i = 0; i < bias_.count(); ++i) {
+    for (size_t i = 0; i < bias_.size(); ++i) {
       bias_[i] = c_.seed % 4 == 0 ? any(random_) : RandomInt(-5000, 5000);
     }
-    for (ptrdiff_t i = 0; i < fixedpoint_.count(); ++i) {
+    for (size_t i = 0; i < fixedpoint_.size(); ++i) {
       fixedpoint_[i] = c_.default_multiplier
                            ? 1 << 30
                            : RandomInt(c_.seed % 8 == 0 ? 0 : 1 << 30,
@@ -318,13 +284,13 @@ class Problem {
     const auto random_float = [this] {
       return static_cast<float>(RandomInt(-9999, 9999)) / 7e6f;
     };
-    for (ptrdiff_t i = 0; i < lhs_scales_.count(); ++i) {
+    for (size_t i = 0; i < lhs_scales_.size(); ++i) {
       lhs_scales_[i] = random_float();
     }
-    for (ptrdiff_t i = 0; i < rhs_scales_.count(); ++i) {
+    for (size_t i = 0; i < rhs_scales_.size(); ++i) {
       rhs_scales_[i] = random_float();
     }
-    for (ptrdiff_t i = 0; i < scaled_bias_.count(); ++i) {
+    for (size_t i = 0; i < scaled_bias_.size(); ++i) {
       scaled_bias_[i] = random_float();
     }
     scales_.lhs = lhs_scales_.data();
@@ -343,9 +309,9 @@ class Problem {
   void Run() {
     std::vector<int> passes = c_.passes;
     if (passes.empty()) passes = {c_.depth};
-    std::unique_ptr<Guarded<int32_t>> accum;
+    std::unique_ptr<GuardedArray<int32_t>> accum;
     if (passes.size() > 1) {
-      accum = std::make_unique<Guarded<int32_t>>(
+      accum = std::make_unique<GuardedArray<int32_t>>(
           Padded(c_.rows, kernel_.tile_rows) *
               Padded(c_.cols, kernel_.tile_cols),
           64);
@@ -431,10 +397,10 @@ class Problem {
   std::mt19937 random_;
   const ptrdiff_t padded_depth_;
   const ptrdiff_t rhs_stride_;
-  Guarded<char> lhs_, rhs_;
+  GuardedArray<char> lhs_, rhs_;
   const int channels_;
-  Guarded<int32_t> bias_, fixedpoint_, exponent_, lhs_sums_, rhs_sums_;
-  Guarded<float> lhs_scales_, rhs_scales_, scaled_bias_;
+  GuardedArray<int32_t> bias_, fixedpoint_, exponent_, lhs_sums_, rhs_sums_;
+  GuardedArray<float> lhs_scales_, rhs_scales_, scaled_bias_;
   const ptrdiff_t dst_stride_;
   const ptrdiff_t dst_;  // elements
   std::vector<int> lhs_values_, rhs_values_;

@@ -7,7 +7,6 @@
 // the layout that the kernel's table line states. Requantization has its test
 // in panel_kernel_test.cc, with the same epilogue; here it is one case.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +14,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
 #include <ostream>
 #include <random>
 #include <string>
@@ -26,6 +24,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry.h"
+#include "test/guarded_buffer.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -76,39 +75,6 @@ std::vector<KernelUnderTest> NarrowKernels(bool (*wanted)(const Kernel&)) {
   }
   return result;
 }
-
-// ## Memory
-
-// Zeroed elements that end at an inaccessible page.
-template <typename T>
-class Guarded {
- public:
-  explicit Guarded(size_t size, size_t alignment = alignof(T)) : size_(size) {
-    constexpr size_t kPage = 4096;
-    const size_t bytes =
-        (size * sizeof(T) + alignment - 1) / alignment * alignment;
-    mapped_ = (bytes + kPage - 1) / kPage * kPage + kPage;
-    base_ = static_cast<char*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED ||
-        mprotect(base_ + mapped_ - kPage, kPage, PROT_NONE) != 0) {
-      throw std::bad_alloc();
-    }
-    data_ = reinterpret_cast<T*>(base_ + mapped_ - kPage - bytes);
-  }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { munmap(base_, mapped_); }
-
-  T* data() { return data_; }
-  size_t size() const { return size_; }
-  T& operator[](size_t i) { return data_[i]; }
-
- private:
-  size_t size_, mapped_;
-  char* base_;
-  T* data_;
-};
 
 // ## Problems
 
@@ -191,7 +157,7 @@ class Execution {
     }
   }
 
-  Guarded<Lhs>& lhs() { return lhs_; }
+  GuardedArray<Lhs>& lhs() { return lhs_; }
   Dst Result(ptrdiff_t row, ptrdiff_t col) { return dst_[DstIndex(row, col)]; }
 
   void SetRhs(ptrdiff_t k, ptrdiff_t w, Rhs value) {
@@ -312,14 +278,14 @@ class Execution {
   const Kernel& kernel_;
   const Problem p_;
   const ptrdiff_t lhs_stride_;
-  Guarded<Lhs> lhs_;
-  Guarded<Rhs> rhs_;
+  GuardedArray<Lhs> lhs_;
+  GuardedArray<Rhs> rhs_;
   const ptrdiff_t padded_depth_;
-  Guarded<Rhs> panels_;
-  Guarded<Bias> bias_;
-  Guarded<int32_t> fixedpoint_, exponent_, rhs_sums_;
+  GuardedArray<Rhs> panels_;
+  GuardedArray<Bias> bias_;
+  GuardedArray<int32_t> fixedpoint_, exponent_, rhs_sums_;
   const ptrdiff_t dst_stride_;
-  Guarded<Dst> dst_;
+  GuardedArray<Dst> dst_;
 };
 
 template <typename Lhs, typename Rhs>

@@ -7,7 +7,6 @@
 // cannot be accessed; dst is compared as a whole, with the gaps between its
 // columns. Narrow kernels and AMX have tests of their own.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +24,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry.h"
+#include "test/guarded_buffer.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -78,39 +78,6 @@ std::vector<KernelUnderTest> PanelKernels(bool (*wanted)(const Kernel&)) {
   }
   return result;
 }
-
-// ## Memory
-
-// Zeroed elements that end at an inaccessible page, up to the alignment.
-template <typename T>
-class Guarded {
- public:
-  explicit Guarded(size_t size, size_t alignment = alignof(T)) : size_(size) {
-    constexpr size_t kPage = 4096;
-    const size_t bytes =
-        (size * sizeof(T) + alignment - 1) / alignment * alignment;
-    mapped_ = (bytes + kPage - 1) / kPage * kPage + kPage;
-    base_ = static_cast<char*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED ||
-        mprotect(base_ + mapped_ - kPage, kPage, PROT_NONE) != 0) {
-      throw std::bad_alloc();
-    }
-    data_ = reinterpret_cast<T*>(base_ + mapped_ - kPage - bytes);
-  }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-  ~Guarded() { munmap(base_, mapped_); }
-
-  T* data() { return data_; }
-  size_t size() const { return size_; }
-  T& operator[](size_t i) { return data_[i]; }
-
- private:
-  size_t size_, mapped_;
-  char* base_;
-  T* data_;
-};
 
 // ## Operands
 
@@ -240,7 +207,7 @@ class Side {
 
   PanelFormat format_;
   ptrdiff_t width_, depth_, padded_depth_;
-  Guarded<char> panels_;
+  GuardedArray<char> panels_;
   std::vector<double> values_;
 };
 
@@ -331,7 +298,7 @@ class Run {
 
   Side& lhs() { return lhs_; }
   Side& rhs() { return rhs_; }
-  Guarded<Bias>& bias() { return bias_; }
+  GuardedArray<Bias>& bias() { return bias_; }
   Dst Result(ptrdiff_t row, ptrdiff_t col) { return dst_[DstIndex(row, col)]; }
 
   void Execute() {
@@ -361,9 +328,9 @@ class Run {
     e.clamp_min_f = static_cast<double>(p_.clamp_min);
     e.clamp_max_f = static_cast<double>(p_.clamp_max);
 
-    Guarded<Accum> accum(Side::RoundUp(p_.rows, kernel_.tile_rows) *
-                             Side::RoundUp(p_.cols, kernel_.tile_cols),
-                         64);
+    GuardedArray<Accum> accum(Side::RoundUp(p_.rows, kernel_.tile_rows) *
+                                  Side::RoundUp(p_.cols, kernel_.tile_cols),
+                              64);
     const ptrdiff_t depth = std::max(lhs_.padded_depth(), rhs_.padded_depth());
     const ptrdiff_t step = kernel_.lhs.depth_multiple;
     const ptrdiff_t pass_depth =
@@ -448,11 +415,11 @@ class Run {
   const Problem p_;
   Side lhs_, rhs_;
   const ptrdiff_t channels_;
-  Guarded<Bias> bias_;
-  Guarded<int32_t> fixedpoint_, exponent_, lhs_sums_, rhs_sums_;
+  GuardedArray<Bias> bias_;
+  GuardedArray<int32_t> fixedpoint_, exponent_, lhs_sums_, rhs_sums_;
   int32_t max_exponent_;
   const ptrdiff_t dst_stride_;
-  Guarded<Dst> dst_;
+  GuardedArray<Dst> dst_;
 };
 
 template <typename Dst, typename Accum>
