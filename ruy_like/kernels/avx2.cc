@@ -4,6 +4,7 @@
 #include "ruy_like/kernels/narrow_int.h"
 #include "ruy_like/kernels/narrow_simd_avx2.h"
 #include "ruy_like/kernels/panel_kernel.h"
+#include "ruy_like/kernels/panel_widen.h"
 #include "ruy_like/kernels/simd_avx2.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -20,7 +21,7 @@ struct Dot {
   }
 };
 
-using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
+using S8S16 = WideningPanelKernel<Simd256, Dot, 2, 6>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
 using F32Op = FloatOp<Simd256>;
 using F32F32 = PanelKernel<F32Op, 2, 6>;

@@ -4,6 +4,7 @@
 #include "ruy_like/kernels/narrow_int.h"
 #include "ruy_like/kernels/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel_kernel.h"
+#include "ruy_like/kernels/panel_widen.h"
 #include "ruy_like/kernels/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -12,6 +13,9 @@ namespace kernels {
 namespace {
 
 struct Dot {
+  static RUY_LIKE_ALWAYS_INLINE __m512i Multiply(__m512i a, __m512i b) {
+    return _mm512_madd_epi16(a, b);
+  }
   // The one sum that leaves int32, of two products of -2^15, wraps as the
   // contract wants.
   static RUY_LIKE_ALWAYS_INLINE __m512i Pairs(__m512i acc, __m512i a,
@@ -20,8 +24,11 @@ struct Dot {
   }
 };
 
-using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
-using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
+// panel_sums.h has what others gave.
+constexpr int kAddLag = 2;
+
+using S8S16 = WideningPanelKernel<Simd512, Dot, 3, 8, kAddLag>;
+using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t, kAddLag>, 3, 8>;
 using F32Op = FloatOp<Simd512>;
 using F32F32 = PanelKernel<F32Op, 3, 8>;
 using F32F32InPlaceRhs = PanelKernel<F32Op, 3, 8, InPlaceRhs<F32Op>>;

@@ -30,9 +30,10 @@
 //
 // Of the multiply instruction's register-loop rate, a 192 x 64 block of depth
 // 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
-// (vfmadd) on a Zen 5, and 88-94% of the rate of vpmaddwd + vpaddd, which is
-// what bounds a path without VNNI. Rejected: prefetching the lhs 1 KiB ahead in
-// software (no clear change).
+// (vfmadd) on a Zen 5. vpmaddwd with its vpaddd runs at 89% of vpmaddwd alone,
+// even on registers: panel_sums.h; what an int8 lhs costs there is in
+// panel_widen.h.
+// Rejected: prefetching the lhs 1 KiB ahead in software (no clear change).
 //
 // ## Saved accumulators
 //
@@ -48,6 +49,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/panel_ops.h"
 #include "ruy_like/kernels/panel_rhs.h"
+#include "ruy_like/kernels/panel_sums.h"
 #include "ruy_like/kernels/unroll.h"
 
 namespace ruy_like {
@@ -63,11 +65,15 @@ struct TileArgs {
   ptrdiff_t steps;    // depth / kGroup
   const void* start;  // saved accumulators, or null to start from 0
   void* result;       // column-major, columns one below the other
+  // Where a tile that keeps its lhs stores the vectors that it loads.
+  void* kept;
+  ptrdiff_t kept_stride_bytes;  // from one lhs panel to the next
 };
 
 typedef void TileFn(const TileArgs& args);
 
-template <class Op, class RhsSource, int kVectors, int kCols>
+template <class Op, class RhsSource, int kVectors, int kCols,
+          bool kKeepsLhs = false>
 void RunTile(const TileArgs& args) {
   typedef typename Op::Vector Vector;
   typedef typename Op::Lhs Lhs;
@@ -93,21 +99,32 @@ void RunTile(const TileArgs& args) {
   const char* lhs = static_cast<const char*>(args.lhs);
   const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
+  char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
+  RUY_LIKE_UNROLL_STEPS
   for (ptrdiff_t step = args.steps; step > 0; --step) {
     Vector lhs_vectors[kVectors];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       lhs_vectors[v] =
           Op::LoadLhs(reinterpret_cast<const Lhs*>(lhs + v * lhs_stride));
+      if constexpr (kKeepsLhs) {
+        V::StoreAligned(
+            reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
+            lhs_vectors[v]);
+      }
     }
+    if constexpr (kKeepsLhs) kept += sizeof(Vector);
+    StepSums<Op, kCols, kVectors> sums(acc);
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       const Vector rhs_vector = Op::LoadRhs(rhs.Column(c));
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
+        sums.MultiplyAdd(c, v, lhs_vectors[v], rhs_vector);
       }
     }
+    RUY_LIKE_UNROLL
+    for (int i = Op::kAddLag; i > 0; --i) sums.AddLast(i);
     lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
     rhs.Advance();
   }
@@ -183,15 +200,18 @@ struct PanelKernel {
 
   static void Run(const KernelArgs* args) {
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
-    // An odd number of panels can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
-    const bool one_is_left =
-        vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
-    const ptrdiff_t others = one_is_left ? vectors - 1 : vectors;
+    const ptrdiff_t others = vectors - LeftAlone(vectors);
     if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
-    if (one_is_left) RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
+    if (others != vectors) RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
   }
 
- private:
+ protected:
+  // How many of `vectors` lhs panels, the last one or none, make no tile with
+  // others: an odd number can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
+  static RUY_LIKE_ALWAYS_INLINE int LeftAlone(ptrdiff_t vectors) {
+    return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
+  }
+
   // How many of `left` lhs panels the next tile takes: as many as there are
   // registers for, unless that left one over alone.
   template <int kMost>

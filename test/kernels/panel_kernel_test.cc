@@ -526,6 +526,23 @@ TEST_P(PanelKernelTest, SizesAroundTileEdges) {
   }
 }
 
+// A kernel may go through a block in groups of panels and chunks of depth of
+// its own choice; it was 8 or 32 panels and 256 or 512 levels when this was
+// written.
+TEST_P(PanelKernelTest, ManyPanelsAndLevels) {
+  const ptrdiff_t lanes = kernel().lhs.width;
+  const ptrdiff_t width = kernel().tile_cols;
+  for (ptrdiff_t rows : {2 * lanes, 4 * lanes - 1, 5 * lanes}) {
+    for (ptrdiff_t cols : {8 * width, 9 * width - 1, 33 * width + 1}) {
+      for (ptrdiff_t depth : {256, 258, 513, 1030}) {
+        RunAndCheck(kernel(), DrawProblem(kernel(), rows, cols, depth, random_),
+                    random_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(PanelKernelTest, EveryEpilogue) {
   const ptrdiff_t rows = kernel().tile_rows + 3;
   const ptrdiff_t cols = kernel().tile_cols + 1;
