@@ -1,5 +1,6 @@
 #include "ruy_like/packed_side.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ruy_like/allocator.h"
@@ -62,22 +63,34 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
 }
 
 void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
+  PackLevels(start, end, 0, padded_depth,
+             const_cast<char*>(data) + Offset(start, 0),
+             writable_sums == nullptr ? nullptr : writable_sums + start);
+}
+
+void PackedSide::PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
+                            std::ptrdiff_t level, std::ptrdiff_t levels,
+                            void* panels, std::int32_t* level_sums) const {
+  PackArgs args;
+  // The padding is at the end.
+  args.depth = std::min(levels, operand->depth - level);
   const TraceSpan span(TraceSpan::kPack,
                        kernel_side == Side::kLhs ? "pack lhs" : "pack rhs",
-                       start, end, operand->depth);
+                       start, end, args.depth);
   const std::ptrdiff_t column_step =
       operand->depth_contiguous ? operand->stride : 1;
-  PackArgs args;
-  args.src = static_cast<const char*>(operand->data) +
-             start * column_step * ScalarBytes(operand->scalar);
+  const std::ptrdiff_t level_step =
+      operand->depth_contiguous ? 1 : operand->stride;
+  args.src =
+      static_cast<const char*>(operand->data) +
+      (start * column_step + level * level_step) * ScalarBytes(operand->scalar);
   args.src_scalar = operand->scalar;
   args.depth_contiguous = operand->depth_contiguous;
   args.src_stride = operand->stride;
-  args.depth = operand->depth;
   args.width = end - start;
-  args.dst = const_cast<char*>(data) + Offset(start, 0);
-  args.padded_depth = padded_depth;
-  args.sums = writable_sums == nullptr ? nullptr : writable_sums + start;
+  args.dst = panels;
+  args.padded_depth = levels;
+  args.sums = level_sums;
   pack(&args);
 }
 

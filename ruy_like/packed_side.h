@@ -62,6 +62,13 @@ struct PackedSide {
   // where `data` and `writable_sums` say.
   void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const;
 
+  // Packs levels [level, level + levels) of these columns as if they were the
+  // whole padded depth: to `panels`, and their sums, unless that is null, to
+  // `level_sums`, which begins with column `start`.
+  void PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
+                  std::ptrdiff_t level, std::ptrdiff_t levels, void* panels,
+                  std::int32_t* level_sums) const;
+
   const Operand* operand;
   Side kernel_side;
   const kernels::PanelFormat* format;

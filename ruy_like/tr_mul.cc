@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/block_map.h"
+#include "ruy_like/block_pieces.h"
 #include "ruy_like/cpu_features.h"
 #include "ruy_like/denormals.h"
 #include "ruy_like/packed_operand.h"
@@ -133,6 +134,9 @@ class Product {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // A new buffer, to be packed into and then kept by the cache.
   bool AllocateForCache(Side side);
+  int AccumBytes() const {
+    return params_.family == kernels::Family::kF64 ? 8 : 4;
+  }
   BlockMapParams BlockParams() const;
   void ChooseBlocks(int max_threads, const ContextImpl& context)
       ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
@@ -148,8 +152,10 @@ class Product {
   // false while another thread is at it.
   bool TryPack(Side side, std::ptrdiff_t block);
   void EnsurePacked(Side side, std::ptrdiff_t block);
-  void RunBlock(const BlockExtent& extent, std::ptrdiff_t depth_block,
-                void* accum);
+  EpilogueArgs BlockEpilogue(const BlockExtent& extent,
+                             kernels::ScaleArgs* scales) const;
+  // Over the whole depth at once.
+  void RunBlock(const BlockExtent& extent);
 
   const TrMulParams& params_;
   const Kernel& kernel_;
@@ -158,8 +164,9 @@ class Product {
   SidePair<PrepackedCache::Value> cached_;
   SidePair<bool> cache_miss_ = {false, false};
   BlockMap map_;
-  std::ptrdiff_t accum_bytes_ = 0;  // per thread; 0 when depth is not split
-  char* accums_ = nullptr;
+  // Where blocks are run in pieces, with scratch for each thread.
+  std::optional<BlockPieces> pieces_;
+  char* pieces_scratch_ = nullptr;
   int num_threads_ = 1;
   // Blocks before this one are the first ones of the threads of that number.
   int first_dealt_ = 0;
@@ -172,6 +179,7 @@ void Product::InitEpilogue() {
       PackedZeroPoint(params_.side.lhs, kernel_.lhs.scalar);
   const std::int32_t rhs_zero_point =
       PackedZeroPoint(params_.side.rhs, kernel_.rhs.scalar);
+  if (params_.scaled) epilogue_.scales = &params_.scales;
   epilogue_.lhs_zero_point = lhs_zero_point;
   epilogue_.rhs_zero_point = rhs_zero_point;
   epilogue_.zero_point_product =
@@ -191,7 +199,7 @@ BlockMapParams Product::BlockParams() const {
   params.depth = std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
   params.lhs_element_bytes = ScalarBytes(kernel_.lhs.scalar);
   params.rhs_element_bytes = ScalarBytes(kernel_.rhs.scalar);
-  params.accum_bytes = params_.family == kernels::Family::kF64 ? 8 : 4;
+  params.accum_bytes = AccumBytes();
   params.tile_rows = kernel_.tile_rows;
   params.tile_cols = kernel_.tile_cols;
   params.lhs_panel_width = panel_width(kernel_.lhs);
@@ -219,14 +227,6 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
   num_threads_ = static_cast<int>(
       std::min<std::ptrdiff_t>(params.thread_count, BlockCount(map_)));
   first_dealt_ = num_threads_;
-  if (map_.depth_block < params.depth) {
-    const auto round_up = [](std::ptrdiff_t value, int multiple) {
-      return (value + multiple - 1) / multiple * multiple;
-    };
-    accum_bytes_ = ScratchArena::Footprint(
-        round_up(map_.block_rows, kernel_.tile_rows) *
-        round_up(map_.block_cols, kernel_.tile_cols) * params.accum_bytes);
-  }
   side_.lhs.blocks = map_.row_blocks;
   side_.rhs.blocks = map_.col_blocks;
 }
@@ -283,14 +283,18 @@ void Product::TakeStatus(Side side, ScratchArena* arena) {
 bool Product::Prepare(int max_threads, ScratchArena* arena,
                       ContextImpl* context) {
   ChooseBlocks(max_threads, *context);
-  std::size_t scratch_bytes = accum_bytes_ * num_threads_;
+  std::size_t scratch_bytes = 0;
   SidePair<bool> in_scratch = {false, false};
   SidePair<bool> to_pack = {false, false};
+  SidePair<BlockPieces::SideUse> use = {{false, false}, {false, false}};
   for (const Side side : kSides) {
     if (side_[side].IsReady()) continue;
     if (IsCached(side)) {
       if (FindInCache(side, context)) continue;
       if (!AllocateForCache(side)) return false;
+    } else if (map_.in_pieces) {
+      use[side] = {true, SumsAreWanted(side)};
+      continue;
     } else {
       in_scratch[side] = true;
       scratch_bytes += PanelFootprint(side);
@@ -298,13 +302,19 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
     to_pack[side] = true;
     scratch_bytes += StatusFootprint(side);
   }
+  std::size_t pieces_bytes = 0;
+  if (map_.in_pieces) {
+    pieces_.emplace(kernel_, side_, map_, AccumBytes(), use);
+    pieces_bytes = pieces_->scratch_bytes() * num_threads_;
+    scratch_bytes += pieces_bytes;
+  }
   if (!arena->Reserve(scratch_bytes)) return false;
   for (const Side side : kSides) {
     if (in_scratch[side]) TakePanels(side, arena);
     if (to_pack[side]) TakeStatus(side, arena);
   }
-  if (accum_bytes_ != 0) {
-    accums_ = static_cast<char*>(arena->Take(accum_bytes_ * num_threads_));
+  if (map_.in_pieces) {
+    pieces_scratch_ = static_cast<char*>(arena->Take(pieces_bytes));
   }
   return true;
 }
@@ -346,63 +356,35 @@ void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
   }
 }
 
-void Product::RunBlock(const BlockExtent& extent, std::ptrdiff_t depth_block,
-                       void* accum) {
+EpilogueArgs Product::BlockEpilogue(const BlockExtent& extent,
+                                    kernels::ScaleArgs* scales) const {
+  EpilogueArgs whole = epilogue_;
+  // A cached side has sums whether they are wanted or not.
+  whole.lhs_sums = epilogue_.rhs_zero_point == 0 ? nullptr : side_.lhs.sums;
+  whole.rhs_sums = epilogue_.lhs_zero_point == 0 ? nullptr : side_.rhs.sums;
+  return EpilogueAt(whole, extent.start_row, extent.start_col, scales);
+}
+
+void Product::RunBlock(const BlockExtent& extent) {
   const TraceSpan span(TraceSpan::kKernel, kernel_.name,
                        extent.end_row - extent.start_row, params_.depth(),
                        extent.end_col - extent.start_col);
-  const std::ptrdiff_t row = extent.start_row;
-  const std::ptrdiff_t col = extent.start_col;
-  EpilogueArgs epilogue = epilogue_;
-  epilogue.dst =
-      static_cast<char*>(epilogue_.dst) +
-      (row * epilogue_.dst_row_stride + col * epilogue_.dst_col_stride) *
-          ScalarBytes(epilogue_.dst_scalar);
-  const std::ptrdiff_t channel = epilogue_.channels_are_rows ? row : col;
-  if (epilogue_.bias != nullptr) {
-    epilogue.bias = static_cast<const char*>(epilogue_.bias) +
-                    channel * ScalarBytes(epilogue_.bias_scalar);
-  }
-  if (epilogue_.per_channel) {
-    epilogue.fixedpoint = epilogue_.fixedpoint + channel;
-    epilogue.exponent = epilogue_.exponent + channel;
-  }
   kernels::ScaleArgs scales;
-  if (params_.scaled) {
-    scales = params_.scales;
-    if (scales.lhs_per_row) scales.lhs += row;
-    if (scales.rhs_per_col) scales.rhs += col;
-    if (scales.bias != nullptr) scales.bias += channel;
-    epilogue.scales = &scales;
-  }
-  // A cached side has sums whether they are wanted or not.
-  epilogue.lhs_sums = epilogue_.rhs_zero_point == 0 || !side_.lhs.sums
-                          ? nullptr
-                          : side_.lhs.sums + row;
-  epilogue.rhs_sums = epilogue_.lhs_zero_point == 0 || !side_.rhs.sums
-                          ? nullptr
-                          : side_.rhs.sums + col;
-
+  const EpilogueArgs epilogue = BlockEpilogue(extent, &scales);
   KernelArgs args;
-  args.rows = extent.end_row - row;
-  args.cols = extent.end_col - col;
+  args.lhs = side_.lhs.data + side_.lhs.Offset(extent.start_row, 0);
+  args.rhs = side_.rhs.data + side_.rhs.Offset(extent.start_col, 0);
   args.lhs_stride_bytes = side_.lhs.stride_bytes;
   args.rhs_stride_bytes = side_.rhs.stride_bytes;
-  args.accum = accum;
-  args.epilogue = &epilogue;
+  args.rows = extent.end_row - extent.start_row;
+  args.cols = extent.end_col - extent.start_col;
   // With an in-place side the kernel sees the true depth.
-  const std::ptrdiff_t depth =
-      std::min(side_.lhs.padded_depth, side_.rhs.padded_depth);
-  const char* lhs = side_.lhs.data + side_.lhs.Offset(row, 0);
-  const char* rhs = side_.rhs.data + side_.rhs.Offset(col, 0);
-  for (std::ptrdiff_t level = 0; level < depth; level += depth_block) {
-    args.lhs = lhs + side_.lhs.Offset(0, level);
-    args.rhs = rhs + side_.rhs.Offset(0, level);
-    args.depth = std::min(depth_block, depth - level);
-    args.first_pass = level == 0;
-    args.last_pass = level + args.depth == depth;
-    kernel_.run(&args);
-  }
+  args.depth = std::min(side_.lhs.padded_depth, side_.rhs.padded_depth);
+  args.first_pass = true;
+  args.last_pass = true;
+  args.accum = nullptr;
+  args.epilogue = &epilogue;
+  kernel_.run(&args);
 }
 
 void Product::Work(int thread) {
@@ -410,7 +392,6 @@ void Product::Work(int thread) {
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   std::optional<ScopedDefaultFloatState> default_float_state;
   if (params_.scaled) default_float_state.emplace();
-  char* accum = accums_ == nullptr ? nullptr : accums_ + thread * accum_bytes_;
   const std::ptrdiff_t blocks = BlockCount(map_);
   const auto deal_out = [this] {
     return first_dealt_ + next_block_.fetch_add(1, std::memory_order_relaxed);
@@ -420,7 +401,14 @@ void Product::Work(int thread) {
     const BlockPosition block = BlockAt(map_, index);
     EnsurePacked(Side::kLhs, block.row_block);
     EnsurePacked(Side::kRhs, block.col_block);
-    RunBlock(BlockRange(map_, block), map_.depth_block, accum);
+    const BlockExtent extent = BlockRange(map_, block);
+    if (pieces_.has_value()) {
+      kernels::ScaleArgs scales;
+      pieces_->Run(extent, BlockEpilogue(extent, &scales),
+                   pieces_scratch_ + thread * pieces_->scratch_bytes());
+    } else {
+      RunBlock(extent);
+    }
   }
 }
 
@@ -488,7 +476,7 @@ bool Product::RunSingleBlock(ContextImpl* context) {
     TakePanels(side, &arena);
     side_[side].Pack(0, params_.side[side].width);
   }
-  RunBlock({0, rows, 0, cols}, depth, nullptr);
+  RunBlock({0, rows, 0, cols});
   return true;
 }
 

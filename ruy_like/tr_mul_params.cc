@@ -152,4 +152,32 @@ TrMulParams MakeTrMulParams(const MulCall& call) {
   return params;
 }
 
+kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
+                                 std::ptrdiff_t row, std::ptrdiff_t col,
+                                 kernels::ScaleArgs* scales) {
+  kernels::EpilogueArgs at = args;
+  at.dst = static_cast<char*>(args.dst) +
+           (row * args.dst_row_stride + col * args.dst_col_stride) *
+               ScalarBytes(args.dst_scalar);
+  const std::ptrdiff_t channel = args.channels_are_rows ? row : col;
+  if (args.bias != nullptr) {
+    at.bias = static_cast<const char*>(args.bias) +
+              channel * ScalarBytes(args.bias_scalar);
+  }
+  if (args.per_channel) {
+    at.fixedpoint = args.fixedpoint + channel;
+    at.exponent = args.exponent + channel;
+  }
+  if (args.lhs_sums != nullptr) at.lhs_sums = args.lhs_sums + row;
+  if (args.rhs_sums != nullptr) at.rhs_sums = args.rhs_sums + col;
+  if (args.scales != nullptr) {
+    *scales = *args.scales;
+    if (scales->lhs_per_row) scales->lhs += row;
+    if (scales->rhs_per_col) scales->rhs += col;
+    if (scales->bias != nullptr) scales->bias += channel;
+    at.scales = scales;
+  }
+  return at;
+}
+
 }  // namespace ruy_like

@@ -146,6 +146,13 @@ void SwapSides(TrMulParams* params);
 // place, so `call` must outlive the result.
 TrMulParams MakeTrMulParams(const MulCall& call);
 
+// The epilogue of that part of dst that begins at (row, col) of the part that
+// `args` is for. If there are scales, the new ones are put into *scales, which
+// must live as long.
+kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
+                                 std::ptrdiff_t row, std::ptrdiff_t col,
+                                 kernels::ScaleArgs* scales);
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_TR_MUL_PARAMS_H_

@@ -197,7 +197,8 @@ TEST(BlockMapTest, DepthIsSplitOnlyWhenDeep) {
       const ptrdiff_t passes =
           (params.depth + map.depth_block - 1) / map.depth_block;
       const ptrdiff_t last = params.depth - (passes - 1) * map.depth_block;
-      ASSERT_GE(last, map.depth_block - passes * params.depth_multiple);
+      ASSERT_GE(last,
+                map.depth_block - passes * std::max(params.depth_multiple, 64));
       ASSERT_GT(last, 0);
       // Saving and restoring the accumulators stays cheap: bytes per pass.
       const ptrdiff_t accum =
@@ -206,10 +207,11 @@ TEST(BlockMapTest, DepthIsSplitOnlyWhenDeep) {
           map.depth_block * (params.tile_rows * params.lhs_element_bytes +
                              params.tile_cols * params.rhs_element_bytes);
       ASSERT_GE(operands, accum * 8);
-      // And their scratch within L2.
-      ASSERT_LE(map.block_rows * map.block_cols * params.accum_bytes,
-                std::max(params.l2_bytes / 2,
-                         map.block_rows * map.col_unit * params.accum_bytes));
+      // And their memory bounded, up to a unit each way.
+      ASSERT_LE((map.block_rows - map.row_unit) *
+                    (map.block_cols - map.col_unit) * params.accum_bytes,
+                std::max(params.l2_bytes, params.l3_bytes / 2));
+      ASSERT_TRUE(map.in_pieces);
     } else if (params.depth > 16384) {
       FAIL() << "such a depth has to be split";
     }
@@ -239,14 +241,43 @@ TEST(BlockMapTest, BlocksFitTheCaches) {
   ForAll([](const BlockMapParams& params, const BlockMap& map) {
     const ptrdiff_t lhs = map.depth_block * params.lhs_element_bytes;
     const ptrdiff_t rhs = map.depth_block * params.rhs_element_bytes;
-    EXPECT_TRUE(map.block_rows == map.row_unit ||
-                map.block_rows * lhs <= params.l2_bytes / 2);
-    EXPECT_TRUE(map.block_cols == map.col_unit ||
-                map.block_cols * rhs <= params.l2_bytes / 4);
+    const ptrdiff_t rows = std::min(map.piece_rows, map.rows);
+    const ptrdiff_t cols = std::min(map.piece_cols, map.cols);
+    EXPECT_TRUE(map.piece_rows == map.row_unit ||
+                rows * lhs <= params.l2_bytes / 2);
+    EXPECT_TRUE(map.piece_cols == map.col_unit ||
+                cols * rhs <= params.l2_bytes / 4);
+    // A pass's rhs stays in L3 from one row of pieces to the next.
+    EXPECT_TRUE(!map.in_pieces || map.block_cols == map.col_unit ||
+                std::min(map.block_cols, map.cols) * rhs <=
+                    std::max(params.l2_bytes, params.l3_bytes / 2));
     EXPECT_TRUE(map.row_blocks == 1 || map.group_cols == 1 ||
                 map.group_cols * map.block_cols * params.depth *
                         params.rhs_element_bytes <=
                     params.l3_bytes / 2 * params.thread_count);
+  });
+}
+
+TEST(BlockMapTest, PiecesArePartsOfBlocks) {
+  ForAll([](const BlockMapParams& params, const BlockMap& map) {
+    ASSERT_EQ(map.piece_rows % map.row_unit, 0);
+    ASSERT_EQ(map.piece_cols % map.col_unit, 0);
+    ASSERT_GE(map.piece_rows, 1);
+    ASSERT_GE(map.piece_cols, 1);
+    ASSERT_LE(map.piece_rows, map.block_rows);
+    ASSERT_LE(map.piece_cols, map.block_cols);
+    const bool one_piece =
+        map.piece_rows == map.block_rows && map.piece_cols == map.block_cols;
+    if (!map.in_pieces) {
+      ASSERT_TRUE(one_piece);
+    }
+    // What a thread does not share with others, it packs piece by piece.
+    if (params.thread_count == 1 && params.depth_multiple != 0) {
+      ASSERT_EQ(map.in_pieces, !one_piece || BlockCount(map) > 1 ||
+                                   map.depth_block < params.depth);
+    } else {
+      ASSERT_EQ(map.in_pieces, map.depth_block < params.depth);
+    }
   });
 }
 
@@ -270,7 +301,8 @@ TEST(BlockMapTest, ThreadsGetEnoughBlocksButNoneTooSmall) {
     // Twice as many units as blocks wanted: then an even split exists.
     const ptrdiff_t units = ((params.rows + map.row_unit - 1) / map.row_unit) *
                             ((params.cols + map.col_unit - 1) / map.col_unit);
-    const ptrdiff_t wanted = kMinBlocksPerThread * params.thread_count;
+    const ptrdiff_t wanted =
+        (map.in_pieces ? 1 : kMinBlocksPerThread) * params.thread_count;
     if (params.thread_count > 1 && units >= 2 * wanted &&
         macs >= 4 * min_macs * wanted) {
       ASSERT_GE(blocks, wanted);
@@ -306,19 +338,19 @@ TEST(BlockMapTest, PinnedExamples) {
     Shape shape;
     int threads;
     ptrdiff_t row_blocks, col_blocks, block_rows, block_cols, depth_block,
-        group_cols;
+        group_cols, piece_rows, piece_cols;
   };
   const Example kExamples[] = {
-      {0, {16, 16, 16}, 1, 1, 1, 48, 16, 16, 1},
-      {0, {256, 256, 256}, 2, 2, 4, 144, 64, 256, 4},
-      {0, {1024, 1024, 1024}, 1, 11, 16, 96, 64, 1024, 8},
-      {0, {4096, 4096, 4096}, 1, 22, 40, 192, 104, 586, 1},
-      {1, {1024, 1024, 1024}, 1, 3, 4, 384, 256, 1024, 4},
-      {1, {64, 32, 12544}, 2, 1, 12, 96, 1048, 32, 12},
-      {2, {768, 768, 128}, 1, 2, 1, 384, 128, 768, 1},
-      {2, {1024, 1024, 1024}, 2, 2, 4, 512, 256, 1024, 4},
-      {2, {64, 16384, 64}, 1, 1, 1, 64, 64, 2048, 1},
-      {2, {512, 16384, 512}, 2, 2, 4, 256, 128, 2048, 2},
+      {0, {16, 16, 16}, 1, 1, 1, 48, 16, 16, 1, 48, 16},
+      {0, {256, 256, 256}, 2, 2, 4, 144, 64, 256, 4, 144, 64},
+      {0, {1024, 1024, 1024}, 1, 1, 2, 1056, 512, 1024, 2, 96, 64},
+      {0, {4096, 4096, 4096}, 1, 3, 12, 1392, 344, 1408, 1, 48, 40},
+      {1, {1024, 1024, 1024}, 1, 1, 1, 1056, 1024, 1024, 1, 384, 256},
+      {1, {64, 32, 12544}, 2, 1, 12, 96, 1048, 32, 12, 96, 1048},
+      {2, {768, 768, 128}, 1, 1, 1, 768, 128, 768, 1, 384, 128},
+      {2, {1024, 1024, 1024}, 2, 2, 4, 512, 256, 1024, 4, 512, 256},
+      {2, {64, 16384, 64}, 1, 1, 1, 64, 64, 2048, 1, 64, 64},
+      {2, {512, 16384, 512}, 2, 1, 2, 512, 256, 2048, 2, 256, 128},
   };
   for (const Example& example : kExamples) {
     const KernelShape& kernel = kKernels[example.kernel];
@@ -333,6 +365,8 @@ TEST(BlockMapTest, PinnedExamples) {
     EXPECT_EQ(map.block_cols, example.block_cols);
     EXPECT_EQ(map.depth_block, example.depth_block);
     EXPECT_EQ(map.group_cols, example.group_cols);
+    EXPECT_EQ(map.piece_rows, example.piece_rows);
+    EXPECT_EQ(map.piece_cols, example.piece_cols);
   }
 }
 
@@ -342,8 +376,8 @@ TEST(BlockMapTest, UnknownCachesAreGuessed) {
   params.l2_bytes = 0;
   params.l3_bytes = 0;
   const BlockMap map = MakeBlockMap(params);
-  EXPECT_LE(map.block_rows * map.depth_block * 4, 256 << 10);
-  EXPECT_GE(BlockCount(map), 8);
+  EXPECT_LE(map.piece_rows * map.depth_block * 4, 256 << 10);
+  EXPECT_GE(BlockCount(map), 2);
 }
 
 TEST(ChooseThreadCountTest, GrowsWithTheWork) {
