@@ -1,12 +1,15 @@
-// Nothing is allocated in the steady state.
+// Nothing is allocated in the steady state, and memory does not grow.
 //
-// This program's own malloc and its kin count calls from any thread and hand
-// them on to the C library's; operator new ends there too. mmap counts as well.
+// This program's own malloc and its kin count calls from any thread, and the
+// bytes that are not freed yet, and hand them on to the C library's; operator
+// new ends there too. mmap counts as well.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -35,7 +38,15 @@
 #endif
 
 namespace {
-std::atomic<int> allocations{0};
+std::atomic<long> allocations{0};
+std::atomic<long> live_bytes{0};
+
+// Counts what the C library gave.
+[[maybe_unused]] void* Counted(void* memory) {
+  ++allocations;
+  live_bytes += static_cast<long>(malloc_usable_size(memory));
+  return memory;
+}
 }  // namespace
 
 #if RUY_LIKE_TEST_COUNTS_ALLOCATIONS
@@ -46,21 +57,22 @@ void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* memory, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
-void* malloc(std::size_t bytes) {
-  ++allocations;
-  return __libc_malloc(bytes);
-}
+void __libc_free(void* memory);
+
+void* malloc(std::size_t bytes) { return Counted(__libc_malloc(bytes)); }
 void* calloc(std::size_t count, std::size_t bytes) {
-  ++allocations;
-  return __libc_calloc(count, bytes);
+  return Counted(__libc_calloc(count, bytes));
 }
 void* realloc(void* memory, std::size_t bytes) {
-  ++allocations;
-  return __libc_realloc(memory, bytes);
+  live_bytes -= static_cast<long>(malloc_usable_size(memory));
+  return Counted(__libc_realloc(memory, bytes));
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  ++allocations;
-  return __libc_memalign(alignment, bytes);
+  return Counted(__libc_memalign(alignment, bytes));
+}
+void free(void* memory) {
+  live_bytes -= static_cast<long>(malloc_usable_size(memory));
+  __libc_free(memory);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return memalign(alignment, bytes);
@@ -74,8 +86,13 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
 void* mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
            off_t offset) noexcept {
   ++allocations;
+  live_bytes += static_cast<long>(bytes);
   return reinterpret_cast<void*>(
       syscall(SYS_mmap, address, bytes, protection, flags, fd, offset));
+}
+int munmap(void* address, std::size_t bytes) noexcept {
+  live_bytes -= static_cast<long>(bytes);
+  return static_cast<int>(syscall(SYS_munmap, address, bytes));
 }
 
 }  // extern "C"
@@ -110,23 +127,37 @@ struct Workload {
 // A mix of types and shapes; some weights are cached.
 struct Mix {
   Mix() {
+    tiny_bytes.rhs.set_zero_point(10);
+    tiny_cached.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
     bytes.lhs.set_zero_point(100);
     bytes.rhs.set_zero_point(10);
     cached.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
     cached_vector.lhs.set_cache_policy(CachePolicy::kCacheIfLargeSpeedup);
   }
   bool Run(Context* context) {
-    return small.Run(context) && bytes.Run(context) && floats.Run(context) &&
-           deep.Run(context) && wide.Run(context) && vector.Run(context) &&
-           doubles.Run(context) && cached.Run(context) &&
+    return RunTiny(context) && bytes.Run(context) && floats.Run(context) &&
+           deep.Run(context) && pieces.Run(context) && wide.Run(context) &&
+           vector.Run(context) && doubles.Run(context) && cached.Run(context) &&
            cached_vector.Run(context);
+  }
+  // kTiny products that take well below a microsecond on most paths.
+  static constexpr int kTiny = 4;
+  bool RunTiny(Context* context) {
+    return small.Run(context) && tiny_bytes.Run(context) &&
+           tiny_floats.Run(context) && tiny_cached.Run(context);
   }
 
   Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> small{5, 6, 7};
+  Workload<std::uint8_t, std::int8_t, std::int32_t, std::int32_t> tiny_bytes{
+      9, 8, 2};
+  Workload<float, float, float, float> tiny_floats{4, 9, 4};
+  Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> tiny_cached{
+      8, 16, 3};
   Workload<std::uint8_t, std::uint8_t, std::int32_t, std::uint8_t> bytes{
       200, 100, 150};
   Workload<float, float, float, float> floats{100, 100, 100};
   Workload<float, float, float, float> deep{30, 10000, 20};
+  Workload<float, float, float, float> pieces{200, 1500, 60};
   Workload<std::int8_t, std::int16_t, std::int32_t, std::int16_t> wide{64, 64,
                                                                        500};
   Workload<std::int8_t, std::int8_t, std::int32_t, std::int32_t> vector{500,
@@ -147,7 +178,7 @@ TEST(AllocationCountTest, Counts) {
   struct alignas(256) Aligned {
     char bytes[256];
   };
-  int before = allocations;
+  long before = allocations;
   int* volatile plain = new int(1);
   EXPECT_GT(allocations, before) << "operator new";
   delete plain;
@@ -162,13 +193,26 @@ TEST(AllocationCountTest, Counts) {
   munmap(mapped, 4096);
 }
 
+TEST(AllocationCountTest, CountsWhatIsNotFreed) {
+  const long before = live_bytes;
+  char* volatile block = new char[5000];
+  EXPECT_GE(live_bytes - before, 5000);
+  delete[] block;
+  EXPECT_EQ(live_bytes, before);
+  void* const mapped =
+      mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EQ(live_bytes - before, 8192);
+  munmap(mapped, 8192);
+  EXPECT_EQ(live_bytes, before);
+}
+
 void ExpectNoAllocations(Context* context) {
   Mix mix;
   ASSERT_TRUE(mix.Run(context));
   for (int round = 0; round < 5; ++round) {
-    const int before = allocations;
+    const long before = allocations;
     const bool ok = mix.Run(context);
-    const int after = allocations;
+    const long after = allocations;
     ASSERT_TRUE(ok);
     EXPECT_EQ(after - before, 0) << "round " << round;
   }
@@ -181,6 +225,31 @@ TEST_P(AllocationTest, SeveralThreads) {
   ExpectNoAllocations(&context_);
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   ExpectNoAllocations(&context_);
+}
+
+// Mixed products, half of the rounds on one thread and half on two; at times
+// one that packs 12 MiB, which the arena gives back when it has needed little
+// for long. Once both numbers of threads have been seen, a round leaves no more
+// memory in use than those before.
+TEST_P(AllocationTest, AMillionMixedCallsDoNotGrow) {
+  constexpr int kRounds = 20;
+  constexpr int kTinyPerRound = 1000000 / kRounds / Mix::kTiny;
+  Mix mix;
+  Workload<float, float, float, float> large(2000, 1500, 20);
+  long expected = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    context_.set_max_num_threads(1 + round % 2);
+    ASSERT_TRUE(large.Run(&context_));
+    for (int i = 0; i < kTinyPerRound; ++i) {
+      const bool tiny_only = i % 4000 != 0;
+      ASSERT_TRUE(tiny_only ? mix.RunTiny(&context_) : mix.Run(&context_));
+    }
+    if (round < 4) {
+      expected = std::max<long>(expected, live_bytes);
+    } else {
+      ASSERT_LE(live_bytes, expected) << "round " << round;
+    }
+  }
 }
 
 #else
