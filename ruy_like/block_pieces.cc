@@ -33,12 +33,14 @@ BlockPieces::BlockPieces(const kernels::Kernel& kernel,
       depth_(std::min(side.lhs.padded_depth, side.rhs.padded_depth)),
       keeps_rhs_(map.piece_rows < map.block_rows) {
   if (map.depth_block < depth_) {
-    // Each piece's accumulators are aligned.
-    const ptrdiff_t pieces =
-        (map.block_rows + map.piece_rows - 1) / map.piece_rows *
-        ((map.block_cols + map.piece_cols - 1) / map.piece_cols);
-    AddToScratch(map.block_rows * map.block_cols * accum_bytes +
-                 pieces * static_cast<ptrdiff_t>(kBufferAlignment));
+    const auto pieces = [](ptrdiff_t block, ptrdiff_t piece) {
+      return (block + piece - 1) / piece;
+    };
+    const std::size_t accum_footprint =
+        AccumFootprint(map.piece_rows, map.piece_cols);
+    AddToScratch(pieces(map.block_rows, map.piece_rows) *
+                 pieces(map.block_cols, map.piece_cols) *
+                 static_cast<ptrdiff_t>(accum_footprint));
   }
   for (const Side s : kSides) {
     if (!use[s].packs) continue;
@@ -52,6 +54,12 @@ BlockPieces::BlockPieces(const kernels::Kernel& kernel,
     offsets_[s].sums = AddToScratch(block * sizeof(std::int32_t));
     offsets_[s].last_sums = AddToScratch(piece * sizeof(std::int32_t));
   }
+}
+
+std::size_t BlockPieces::AccumFootprint(ptrdiff_t rows, ptrdiff_t cols) const {
+  return ScratchArena::Footprint(RoundUp(rows, kernel_.tile_rows) *
+                                 RoundUp(cols, kernel_.tile_cols) *
+                                 accum_bytes_);
 }
 
 std::size_t BlockPieces::AddToScratch(ptrdiff_t bytes) {
@@ -145,9 +153,7 @@ char* BlockPieces::RunPieces(const BlockExtent& block, ptrdiff_t first_row,
                            args.depth, args.cols);
       kernel_.run(&args);
     }
-    accum += ScratchArena::Footprint(RoundUp(args.rows, kernel_.tile_rows) *
-                                     RoundUp(args.cols, kernel_.tile_cols) *
-                                     accum_bytes_);
+    accum += AccumFootprint(args.rows, args.cols);
   }
   return accum;
 }

@@ -69,6 +69,8 @@ class BlockPieces final {
   };
 
   std::size_t AddToScratch(std::ptrdiff_t bytes);
+  // Of a piece's accumulators, which are aligned.
+  std::size_t AccumFootprint(std::ptrdiff_t rows, std::ptrdiff_t cols) const;
   // With the padding at the end of the depth.
   std::ptrdiff_t PackedLevels(Side side, Levels levels) const;
   // Columns [start, end) of a side; its first one in the block is `origin`.
