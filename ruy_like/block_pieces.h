@@ -12,13 +12,15 @@
 // packed as a whole and piece by piece: 512x16384x512 87 and 90.5, 3072x768x128
 // 76 and 81 (both f32, AVX-512), 2048^3 86 and 90 (int8, AVX-512-VNNI).
 //
-// One thread's scratch; the last two for a side that is packed here, and sums
-// if it has them:
+// One thread's scratch; only what is needed, panels of a side that is packed
+// here, sums if it has them:
 //
-//   | accumulators of the | panels for a pass: lhs of a row  | sums of lhs
-//   rows, | | block, if depth is  | of pieces, rhs of the block (of  | of rhs
-//   columns,   | | split               | a piece, if it has but one row)  | of
-//   the last pass  |
+//   | saved accumulators | lhs panels | rhs panels | sums of rows and columns |
+//   | of the block       | of a row   | of the     | of the block; those of   |
+//   |                    | of pieces  | block      | the last pass            |
+//
+// Panels hold one pass. Of the rhs those of a piece do where there is but one
+// row of pieces.
 #ifndef RUY_LIKE_BLOCK_PIECES_H_
 #define RUY_LIKE_BLOCK_PIECES_H_
 
