@@ -102,10 +102,16 @@ const kernels::PanelFormat& FormatOf(const Kernel& kernel, Side side) {
 }
 
 // Whether operands are packed ahead for the kernel, whatever the other operand
-// turns out to be: those for a limited number of columns pack the small side
-// only, and others ask for an operand that can be read in place.
+// turns out to be: those for a limited number of columns have a small side of
+// their own (the large one's panels may be shared), and others ask for an
+// operand that can be read in place.
 bool IsPackedFor(const Kernel& kernel) {
   return kernel.max_cols == 0 && !kernel.lhs.in_place && !kernel.rhs.in_place;
+}
+
+// A narrow kernel's lhs is the large side.
+bool ReadsLargeSideInPlace(const Kernel& kernel) {
+  return kernel.max_cols != 0 && kernel.lhs.in_place;
 }
 
 // The first permitted path from the best one down for which visit(path, j) is
@@ -183,9 +189,10 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
   for (int i = kLast; i >= 0; --i) {
     const PathKernels& path = kPathKernels[i];
     if ((permitted & path.path) == Path::kNone) continue;
-    // A narrow kernel, even an inherited one, before any that has to pack the
-    // large side.
-    for (const bool narrow : {true, false}) {
+    // A kernel that reads the large side in place, even an inherited one,
+    // before any that has to pack it. (One for few columns that packs it comes
+    // right before the kernel whose panels it shares.)
+    for (const bool in_place : {true, false}) {
       // The portable kernels (index 0) are not inherited: what comes to them
       // should say so as its path.
       for (int j = i; j >= std::min(i, 1); --j) {
@@ -194,7 +201,8 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
         for (int k = 0; k < table.count; ++k) {
           const Kernel& kernel = table.kernels[k];
           bool swap;
-          if ((kernel.max_cols != 0) == narrow && orientation(kernel, &swap)) {
+          if (ReadsLargeSideInPlace(kernel) == in_place &&
+              orientation(kernel, &swap)) {
             return KernelChoice{&kernel, path.path, swap};
           }
         }
@@ -255,7 +263,6 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
       const PackedLayout* const layout = packed[side];
       if (layout == nullptr) continue;
       if (FormatOf(kernel, layout->kernel_side).in_place ||
-          kernel.max_cols != 0 ||
           !(LayoutFor({&kernel, owner, swap}, side, layout->kernel_side) ==
             *layout)) {
         return false;

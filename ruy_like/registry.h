@@ -51,8 +51,8 @@ struct KernelChoice {
 
 // The best permitted path that has a kernel for the query, of its own or of a
 // lower path whose instructions it includes (whether that one is permitted or
-// not), and of its kernels the first one that applies: narrow ones first, for
-// they pack the small side only. Portable kernels apply to everything.
+// not), and of its kernels the first one that applies: those first that read
+// the large side in place. Portable kernels apply to everything.
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
 
 // Whether one of the paths is `owner` or inherits its kernels.

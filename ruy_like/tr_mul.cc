@@ -204,10 +204,13 @@ BlockMapParams Product::BlockParams() const {
   params.tile_cols = kernel_.tile_cols;
   params.lhs_panel_width = panel_width(kernel_.lhs);
   params.rhs_panel_width = panel_width(kernel_.rhs);
-  // A narrow kernel reads the wide side once: there is nothing to keep in a
-  // cache by splitting depth.
+  // Where all columns are in one tile, as for narrow kernels, the lhs is read
+  // once: there is nothing to keep in a cache by splitting depth. (4096x4096x8
+  // in float, cached, by AVX-512 on a Zen 5: 40% of peak if it is split, 47%
+  // else.)
+  const bool lhs_is_read_once = params_.cols() <= kernel_.tile_cols;
   params.depth_multiple =
-      kernel_.max_cols != 0 ? 0 : static_cast<int>(DepthMultiple(kernel_));
+      lhs_is_read_once ? 0 : static_cast<int>(DepthMultiple(kernel_));
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;

@@ -326,6 +326,20 @@ TEST_P(CachePolicyTest, TheOtherOperandsWidthChanges) {
   }
 }
 
+// ... whose panels of the cached operand are the same: it is kept once.
+TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
+  const auto inputs = RandomInt8(kDepth * 200, 10);
+  ExpectRight(lhs_, MakeMatrix(inputs.data(), kDepth, 200, Order::kColMajor),
+              &context_);
+  const std::size_t bytes = context_.prepacked_cache_bytes();
+  EXPECT_GT(bytes, 0);
+  for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17}) {
+    ExpectRight(lhs_, MakeMatrix(inputs.data(), kDepth, cols, Order::kColMajor),
+                &context_);
+    EXPECT_EQ(context_.prepacked_cache_bytes(), bytes) << cols << " columns";
+  }
+}
+
 TEST_P(CachePolicyTest, EveryTypeAndOrderWithBothOperandsCached) {
   for (const Types& types : AllTypes()) {
     for (int orders = 0; orders < 8; ++orders) {

@@ -149,19 +149,21 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   const std::vector<float> weights = draw(100 * 300, 1);
   const std::vector<float> inputs = draw(300 * 20, 2);
   auto lhs = MakeMatrix(weights.data(), 100, 300, Order::kRowMajor);
-  const auto rhs = MakeMatrix(inputs.data(), 300, 20, Order::kColMajor);
-  const MulParams<float, float> params;
-  std::vector<float> cached(100 * 20), packed(100 * 20);
-  auto dst = MakeMatrix(cached.data(), 100, 20, Order::kColMajor);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-  const std::string kernel = context_.last_used_kernel();
   auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(packed_lhs.ok()) << packed_lhs.status();
-  dst.set_data(packed.data());
-  ASSERT_TRUE(Mul(*packed_lhs, rhs, params, &context_, &dst).ok());
-  EXPECT_EQ(context_.last_used_kernel(), kernel);
-  EXPECT_EQ(std::memcmp(cached.data(), packed.data(), 4 * cached.size()), 0);
+  const MulParams<float, float> params;
+  for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
+    const auto rhs = MakeMatrix(inputs.data(), 300, cols, Order::kColMajor);
+    std::vector<float> cached(100 * cols), packed(100 * cols);
+    auto dst = MakeMatrix(cached.data(), 100, cols, Order::kColMajor);
+    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    const std::string kernel = context_.last_used_kernel();
+    dst.set_data(packed.data());
+    ASSERT_TRUE(Mul(*packed_lhs, rhs, params, &context_, &dst).ok());
+    EXPECT_EQ(context_.last_used_kernel(), kernel);
+    EXPECT_EQ(std::memcmp(cached.data(), packed.data(), 4 * cached.size()), 0);
+  }
 }
 
 TEST_P(PackedMatrixTest, OutlivesItsSourceAndItsContext) {

@@ -6,9 +6,11 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "ruy_like/packed_operand.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -296,8 +298,8 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
        "Avx512Vnni_U8InPlaceS8_16x16x16", true},
       // Not contiguous along depth, or packed already.
       {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 4, kCol),
-       "Avx512Vnni_S8U8_48x8x4", false},
-      {"avx512vnni", cached, "Avx512Vnni_S8U8_48x8x4", false},
+       "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached, "Avx512Vnni_S8U8_64x4x4", false},
       {"avx512vnni", MakeQuery(kI8, kI16, 1000, 500, 2),
        "Avx512Vnni_S8InPlaceS16_16x16x16", false},
       {"avx512vnni", MakeQuery(kI16, kI8, 1000, 500, 2),
@@ -345,6 +347,69 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
       {"avx512", cached_lhs, kInPlace, false},
       {"avx512", floats(1000, 500, 49, kRow, kCol, kCol), kInPlace, false},
   });
+}
+
+KernelQuery WithCachedLhs(KernelQuery query) {
+  query.cached.lhs = true;
+  return query;
+}
+
+// For a few columns a packed large side has a kernel of its own, if its panels
+// are those of the path's wide kernel.
+TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
+  const auto cached = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
+  };
+  KernelQuery swapped = MakeQuery(kI8, kI8, 1, 500, 1000);
+  swapped.cached.rhs = true;
+  ExpectPins({
+      {"avx512vnni", cached(kI8, kI8, 1), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached(kU8, kU8, 4), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached(kI8, kI8, 5), "Avx512Vnni_S8U8_48x8x4", false},
+      {"avx512vnni", swapped, "Avx512Vnni_S8U8_64x4x4", true},
+      {"avx512vnni", cached(kI8, kI16, 1), "Avx512Vnni_S8S16_64x4x2", false},
+      {"avx512vnni", cached(kI16, kI8, 1), "Avx512Vnni_S16S16_64x4x2", false},
+      {"avx512vnni", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"avx512", cached(kI8, kI8, 1), "Avx512_S8S16_64x4x2", false},
+      {"avxvnni", cached(kI8, kI8, 2), "AvxVnni_S8U8_32x2x4", false},
+      {"avxvnni", cached(kI8, kI8, 3), "AvxVnni_S8U8_16x6x4", false},
+      {"avxvnni", cached(kF32, kF32, 1), "Avx2_F32F32_32x2x1", false},
+      {"avx2", cached(kI8, kI8, 1), "Avx2_S8S16_32x2x2", false},
+      {"avx2", MakeQuery(kF32, kF32, 1000, 500, 1, kCol), "Avx2_F32F32_32x2x1",
+       false},
+      // AMX's panels are others.
+      {"amx", cached(kI8, kI8, 1), "Amx_S8S8InPlace_32x32x64", false},
+      {"amx", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"portable", cached(kI8, kI8, 1), "Portable_S8S8_4x4x1", false},
+  });
+}
+
+// So that one cached operand, or one packed ahead, serves every width.
+TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const auto& [lhs, rhs] :
+         {std::pair(kI8, kI8), std::pair(kI8, kI16), std::pair(kI16, kI8),
+          std::pair(kF32, kF32)}) {
+      const KernelQuery wide =
+          WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
+      const KernelChoice ahead = SelectKernelToPackFor(wide.family, path);
+      ASSERT_NE(ahead.kernel, nullptr);
+      const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
+      for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {
+        const KernelQuery query =
+            WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
+        const KernelChoice choice = SelectKernel(query, path);
+        ASSERT_NE(choice.kernel, nullptr);
+        // Rows and columns as called: the narrow side is on the right already.
+        EXPECT_EQ(LayoutName(LayoutFor(choice, Side::kLhs, Side::kLhs)),
+                  LayoutName(layout))
+            << choice.kernel->name << ", " << ahead.kernel->name;
+        EXPECT_EQ(SelectKernelForPacked(query, {&layout, nullptr}, path).kernel,
+                  choice.kernel)
+            << choice.kernel->name;
+      }
+    }
+  }
 }
 
 // ## Properties of every choice

@@ -2,6 +2,7 @@
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow_float.h"
 #include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_panels.h"
 #include "ruy_like/kernels/narrow_simd_avx2.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/panel_widen.h"
@@ -22,10 +23,13 @@ struct Dot {
 };
 
 using S8S16 = WideningPanelKernel<Simd256, Dot, 2, 6>;
+using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int8_t>, 6, 4, 2>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
+using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int16_t>, 6, 4, 2>;
 using F32Op = FloatOp<Simd256>;
 using F32F32 = PanelKernel<F32Op, 2, 6>;
 using F32F32InPlaceRhs = PanelKernel<F32Op, 2, 6, InPlaceRhs<F32Op>>;
+using F32F32Narrow = NarrowPanelKernel<F32Op, 4, 4, 2>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
 using U8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, uint8_t>>;
@@ -36,20 +40,28 @@ using F32F32InPlace =
 
 constexpr Kernel kKernels[] = {
     S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x8,
-                        PackAvx2_8_S16_1x16),
+                        PackAvx2_8_S16_1x1),
     U8S16InPlace::Entry("Avx2_U8InPlaceS16_16x16x16", Family::k8x8,
-                        PackAvx2_8_S16_1x16),
+                        PackAvx2_8_S16_1x1),
+    S8S16Narrow::Entry("Avx2_S8S16_32x2x2", Family::k8x8, PackAvx2_8_S8_8x2,
+                       PackAvx2_8_S16_1x1),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x8, PackAvx2_8_S8_8x2,
                  PackAvx2_8_S16_6x2),
     S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x16,
-                        PackAvx2_16_S16_1x16),
+                        PackAvx2_16_S16_1x1),
+    S8S16Narrow::Entry("Avx2_S8S16_32x2x2", Family::k8x16, PackAvx2_8_S8_8x2,
+                       PackAvx2_16_S16_1x1),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
                  PackAvx2_16_S16_6x2),
     S16S16InPlace::Entry("Avx2_S16InPlaceS16_16x16x16", Family::k16x8,
-                         PackAvx2_8_S16_1x16),
+                         PackAvx2_8_S16_1x1),
+    S16S16Narrow::Entry("Avx2_S16S16_32x2x2", Family::k16x8,
+                        PackAvx2_16_S16_8x2, PackAvx2_8_S16_1x1),
     S16S16::Entry("Avx2_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
     F32F32InPlace::Entry("Avx2_F32InPlaceF32_16x18x1", PackAvx2_F32_F32_6x1),
+    F32F32Narrow::Entry("Avx2_F32F32_32x2x1", Family::kF32,
+                        PackAvx2_F32_F32_8x1, PackAvx2_F32_F32_1x1),
     F32F32InPlaceRhs::Entry("Avx2_F32F32InPlace_16x6x1", Family::kF32,
                             PackAvx2_F32_F32_8x1, nullptr),
     F32F32::Entry("Avx2_F32F32_16x6x1", Family::kF32, PackAvx2_F32_F32_8x1,

@@ -2,6 +2,7 @@
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow_float.h"
 #include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_panels.h"
 #include "ruy_like/kernels/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/panel_widen.h"
@@ -29,9 +30,12 @@ constexpr int kAddLag = 2;
 
 using S8S16 = WideningPanelKernel<Simd512, Dot, 3, 8, kAddLag>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t, kAddLag>, 3, 8>;
+using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int8_t>, 4, 4, 4>;
+using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int16_t>, 4, 4, 4>;
 using F32Op = FloatOp<Simd512>;
 using F32F32 = PanelKernel<F32Op, 3, 8>;
 using F32F32InPlaceRhs = PanelKernel<F32Op, 3, 8, InPlaceRhs<F32Op>>;
+using F32F32Narrow = NarrowPanelKernel<F32Op, 4, 4, 4>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
 using U8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, uint8_t>>;
@@ -42,21 +46,29 @@ using F32F32InPlace =
 
 constexpr Kernel kKernels[] = {
     S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x8,
-                        PackAvx2_8_S16_1x16),
+                        PackAvx2_8_S16_1x1),
     U8S16InPlace::Entry("Avx512_U8InPlaceS16_16x16x16", Family::k8x8,
-                        PackAvx2_8_S16_1x16),
+                        PackAvx2_8_S16_1x1),
+    S8S16Narrow::Entry("Avx512_S8S16_64x4x2", Family::k8x8,
+                       PackAvx512_8_S8_16x2, PackAvx2_8_S16_1x1),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x8, PackAvx512_8_S8_16x2,
                  PackAvx512_8_S16_8x2),
     S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x16,
-                        PackAvx2_16_S16_1x16),
+                        PackAvx2_16_S16_1x1),
+    S8S16Narrow::Entry("Avx512_S8S16_64x4x2", Family::k8x16,
+                       PackAvx512_8_S8_16x2, PackAvx2_16_S16_1x1),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
     S16S16InPlace::Entry("Avx512_S16InPlaceS16_16x16x16", Family::k16x8,
-                         PackAvx2_8_S16_1x16),
+                         PackAvx2_8_S16_1x1),
+    S16S16Narrow::Entry("Avx512_S16S16_64x4x2", Family::k16x8,
+                        PackAvx512_16_S16_16x2, PackAvx2_8_S16_1x1),
     S16S16::Entry("Avx512_S16S16_48x8x2", Family::k16x8, PackAvx512_16_S16_16x2,
                   PackAvx512_8_S16_8x2),
     F32F32InPlace::Entry("Avx512_F32InPlaceF32_16x16x1",
                          PackAvx512_F32_F32_8x1),
+    F32F32Narrow::Entry("Avx512_F32F32_64x4x1", Family::kF32,
+                        PackAvx512_F32_F32_16x1, PackAvx2_F32_F32_1x1),
     F32F32InPlaceRhs::Entry("Avx512_F32F32InPlace_48x8x1", Family::kF32,
                             PackAvx512_F32_F32_16x1, nullptr),
     F32F32::Entry("Avx512_F32F32_48x8x1", Family::kF32, PackAvx512_F32_F32_16x1,

@@ -2,6 +2,7 @@
 // AVX-512 path's.
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_panels.h"
 #include "ruy_like/kernels/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/simd_avx512.h"
@@ -24,8 +25,11 @@ struct Dot {
 };
 
 using S8U8 = PanelKernel<QuadsOp<Simd512, Dot>, 3, 8>;
+using S8U8Narrow = NarrowPanelKernel<QuadsOp<Simd512, Dot>, 4, 4, 4>;
 using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
+using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int8_t>, 4, 4, 4>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
+using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int16_t>, 4, 4, 4>;
 using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd512, Dot, int8_t>>;
 using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd512, Dot, uint8_t>>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
@@ -34,17 +38,23 @@ using S16S16InPlace =
 
 constexpr Kernel kKernels[] = {
     S8U8InPlace::Entry("Avx512Vnni_S8InPlaceU8_16x16x16", Family::k8x8,
-                       PackAvx2_8_U8_1x16),
+                       PackAvx2_8_U8_1x1),
     U8S8InPlace::Entry("Avx512Vnni_U8InPlaceS8_16x16x16", Family::k8x8,
-                       PackAvx2_8_S8_1x16),
+                       PackAvx2_8_S8_1x1),
+    S8U8Narrow::Entry("Avx512Vnni_S8U8_64x4x4", Family::k8x8,
+                      PackAvx512_8_S8_16x4, PackAvx2_8_U8_1x1),
     S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
                 PackAvx512_8_U8_8x4),
     S8S16InPlace::Entry("Avx512Vnni_S8InPlaceS16_16x16x16", Family::k8x16,
-                        PackAvx2_16_S16_1x16),
+                        PackAvx2_16_S16_1x1),
+    S8S16Narrow::Entry("Avx512Vnni_S8S16_64x4x2", Family::k8x16,
+                       PackAvx512_8_S8_16x2, PackAvx2_16_S16_1x1),
     S8S16::Entry("Avx512Vnni_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
     S16S16InPlace::Entry("Avx512Vnni_S16InPlaceS16_16x16x16", Family::k16x8,
-                         PackAvx2_8_S16_1x16),
+                         PackAvx2_8_S16_1x1),
+    S16S16Narrow::Entry("Avx512Vnni_S16S16_64x4x2", Family::k16x8,
+                        PackAvx512_16_S16_16x2, PackAvx2_8_S16_1x1),
     S16S16::Entry("Avx512Vnni_S16S16_48x8x2", Family::k16x8,
                   PackAvx512_16_S16_16x2, PackAvx512_8_S16_8x2),
 };

@@ -2,6 +2,7 @@
 // path's.
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow_int.h"
+#include "ruy_like/kernels/narrow_panels.h"
 #include "ruy_like/kernels/narrow_simd_avx2.h"
 #include "ruy_like/kernels/panel_kernel.h"
 #include "ruy_like/kernels/simd_avx2.h"
@@ -24,8 +25,11 @@ struct Dot {
 };
 
 using S8U8 = PanelKernel<QuadsOp<Simd256, Dot>, 2, 6>;
+using S8U8Narrow = NarrowPanelKernel<QuadsOp<Simd256, Dot>, 6, 4, 2>;
 using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
+using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int8_t>, 6, 4, 2>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
+using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int16_t>, 6, 4, 2>;
 using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd256, Dot, int8_t>>;
 using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd256, Dot, uint8_t>>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
@@ -34,17 +38,23 @@ using S16S16InPlace =
 
 constexpr Kernel kKernels[] = {
     S8U8InPlace::Entry("AvxVnni_S8InPlaceU8_16x16x16", Family::k8x8,
-                       PackAvx2_8_U8_1x16),
+                       PackAvx2_8_U8_1x1),
     U8S8InPlace::Entry("AvxVnni_U8InPlaceS8_16x16x16", Family::k8x8,
-                       PackAvx2_8_S8_1x16),
+                       PackAvx2_8_S8_1x1),
+    S8U8Narrow::Entry("AvxVnni_S8U8_32x2x4", Family::k8x8, PackAvx2_8_S8_8x4,
+                      PackAvx2_8_U8_1x1),
     S8U8::Entry("AvxVnni_S8U8_16x6x4", Family::k8x8, PackAvx2_8_S8_8x4,
                 PackAvx2_8_U8_6x4),
     S8S16InPlace::Entry("AvxVnni_S8InPlaceS16_16x16x16", Family::k8x16,
-                        PackAvx2_16_S16_1x16),
+                        PackAvx2_16_S16_1x1),
+    S8S16Narrow::Entry("AvxVnni_S8S16_32x2x2", Family::k8x16, PackAvx2_8_S8_8x2,
+                       PackAvx2_16_S16_1x1),
     S8S16::Entry("AvxVnni_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
                  PackAvx2_16_S16_6x2),
     S16S16InPlace::Entry("AvxVnni_S16InPlaceS16_16x16x16", Family::k16x8,
-                         PackAvx2_8_S16_1x16),
+                         PackAvx2_8_S16_1x1),
+    S16S16Narrow::Entry("AvxVnni_S16S16_32x2x2", Family::k16x8,
+                        PackAvx2_16_S16_8x2, PackAvx2_8_S16_1x1),
     S16S16::Entry("AvxVnni_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
 };

@@ -128,7 +128,10 @@ struct NarrowPairsOp {
 
 // Rows in flight. 8 rows by half as many columns load as often and were 14%
 // slower at 16 columns (AVX-512-VNNI, 4096x4096x16, Zen 5); a single row with
-// several accumulators was no faster at 1 column.
+// several accumulators was no faster at 1 column. Rejected at 4 to 16 columns,
+// no faster: depth in stretches of 1024 or 2048 levels, so that the rhs stays
+// in L1; 16 rows by a few columns before the next few; rhs columns set apart by
+// an odd number of vectors.
 constexpr int kDotRows = 4;
 
 // Rows whose results are collected for one call of the epilogue.
@@ -240,7 +243,9 @@ void RunDots(const DotArgs& args) {
       RUY_LIKE_NARROW_UNROLL
       for (int r = 0; r < kDotRows; ++r) {
         if (r < kPrefetched) __builtin_prefetch(prefetch[r] + k);
-        tile.Step(r, Op::LoadLhs(rows[r] + k), k);
+        typename Op::Vector lhs = Op::LoadLhs(rows[r] + k);
+        Op::Simd::HoldLoaded(lhs);
+        tile.Step(r, lhs, k);
         tile.HoldInRegisters(r);
       }
     }

@@ -42,20 +42,24 @@ void PackAvx2_F32_F32_6x1(const PackArgs* args) {
 
 // PackNarrow<source element bytes, packed type>.
 
-void PackAvx2_8_U8_1x16(const PackArgs* args) {
+void PackAvx2_8_U8_1x1(const PackArgs* args) {
   PackNarrow<1, Scalar::kU8>(args);
 }
 
-void PackAvx2_8_S8_1x16(const PackArgs* args) {
+void PackAvx2_8_S8_1x1(const PackArgs* args) {
   PackNarrow<1, Scalar::kI8>(args);
 }
 
-void PackAvx2_8_S16_1x16(const PackArgs* args) {
+void PackAvx2_8_S16_1x1(const PackArgs* args) {
   PackNarrow<1, Scalar::kI16>(args);
 }
 
-void PackAvx2_16_S16_1x16(const PackArgs* args) {
+void PackAvx2_16_S16_1x1(const PackArgs* args) {
   PackNarrow<2, Scalar::kI16>(args);
+}
+
+void PackAvx2_F32_F32_1x1(const PackArgs* args) {
+  PackNarrow<4, Scalar::kF32>(args);
 }
 
 }  // namespace kernels

@@ -25,7 +25,9 @@ namespace {
 template <int kBytes, Scalar kPacked>
 struct NarrowColumns {
   static constexpr int kUnit = 16 / kBytes;  // elements
-  static constexpr int kPackedBytes = kPacked == Scalar::kI16 ? 2 : 1;
+  static constexpr int kPackedBytes =
+      kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
+  static constexpr bool kHasSums = kPacked != Scalar::kF32;
 
   const PackArgs* args;
   bool flips;
@@ -36,7 +38,9 @@ struct NarrowColumns {
     } else {
       PackWidthContiguous();
     }
-    const ptrdiff_t written = (args->depth + kUnit - 1) / kUnit * kUnit;
+    const ptrdiff_t units = (args->depth + kUnit - 1) / kUnit * kUnit;
+    const ptrdiff_t written =
+        units < args->padded_depth ? units : args->padded_depth;
     for (ptrdiff_t w = 0; w < args->width; ++w) {
       __builtin_memset(
           Dst(w, written), 0,
@@ -60,7 +64,7 @@ struct NarrowColumns {
       __m128i sums = _mm_setzero_si128();
       ptrdiff_t k = 0;
       for (; k + kUnit <= args->depth; k += kUnit) {
-        StoreUnit(Load16(src), kUnit, &sums, dst);
+        StoreUnit(Load16(src), kUnit, kUnit, &sums, dst);
         src += 16;
         dst += kUnit * kPackedBytes;
       }
@@ -68,9 +72,9 @@ struct NarrowColumns {
         const int left = static_cast<int>(args->depth - k);
         alignas(16) char unit[16];
         CopyPadded<16>(unit, src, left * kBytes);
-        StoreUnit(Load16(unit), left, &sums, dst);
+        StoreUnit(Load16(unit), left, args->padded_depth - k, &sums, dst);
       }
-      if (args->sums != nullptr) args->sums[w] = LaneSum(sums);
+      if (kHasSums && args->sums != nullptr) args->sums[w] = LaneSum(sums);
     }
   }
 
@@ -88,10 +92,11 @@ struct NarrowColumns {
         LoadSquare(k, levels, w, columns, square);
         Transpose(square);
         for (int c = 0; c < columns; ++c) {
-          StoreUnit(square[c], levels, &sums[c], Dst(w + c, k));
+          StoreUnit(square[c], levels, args->padded_depth - k, &sums[c],
+                    Dst(w + c, k));
         }
       }
-      if (args->sums == nullptr) continue;
+      if (!kHasSums || args->sums == nullptr) continue;
       for (int c = 0; c < columns; ++c) args->sums[w + c] = LaneSum(sums[c]);
     }
   }
@@ -111,6 +116,17 @@ struct NarrowColumns {
     }
   }
 
+  static __m128i InterleaveLow(__m128i a, __m128i b) {
+    return kBytes == 1   ? _mm_unpacklo_epi8(a, b)
+           : kBytes == 2 ? _mm_unpacklo_epi16(a, b)
+                         : _mm_unpacklo_epi32(a, b);
+  }
+  static __m128i InterleaveHigh(__m128i a, __m128i b) {
+    return kBytes == 1   ? _mm_unpackhi_epi8(a, b)
+           : kBytes == 2 ? _mm_unpackhi_epi16(a, b)
+                         : _mm_unpackhi_epi32(a, b);
+  }
+
   // Perfect shuffles of the rows, as many as halve their number down to one.
   static void Transpose(__m128i square[kUnit]) {
     for (int n = kUnit; n > 1; n /= 2) {
@@ -118,17 +134,17 @@ struct NarrowColumns {
       for (int i = 0; i < kUnit / 2; ++i) {
         const __m128i a = square[i];
         const __m128i b = square[i + kUnit / 2];
-        shuffled[2 * i] =
-            kBytes == 1 ? _mm_unpacklo_epi8(a, b) : _mm_unpacklo_epi16(a, b);
-        shuffled[2 * i + 1] =
-            kBytes == 1 ? _mm_unpackhi_epi8(a, b) : _mm_unpackhi_epi16(a, b);
+        shuffled[2 * i] = InterleaveLow(a, b);
+        shuffled[2 * i + 1] = InterleaveHigh(a, b);
       }
       for (int i = 0; i < kUnit; ++i) square[i] = shuffled[i];
     }
   }
 
-  // Packs one unit, of which `levels` levels are there and the others zero.
-  void StoreUnit(__m128i unit, int levels, __m128i* sums, char* dst) const {
+  // Packs one unit, of which `levels` levels are there and the others zero, to
+  // where there is room for `room` levels (not below `levels`) or more.
+  void StoreUnit(__m128i unit, int levels, ptrdiff_t room, __m128i* sums,
+                 char* dst) const {
     if (kBytes == 1 && flips) {
       const __m128i level =
           _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -137,7 +153,21 @@ struct NarrowColumns {
       unit = _mm_xor_si128(
           unit, _mm_and_si128(present, _mm_set1_epi8(static_cast<char>(0x80))));
     }
-    if (args->sums != nullptr) *sums = _mm_add_epi32(*sums, PartialSums(unit));
+    if constexpr (kHasSums) {
+      if (args->sums != nullptr) {
+        *sums = _mm_add_epi32(*sums, PartialSums(unit));
+      }
+    }
+    if (room >= kUnit) {
+      StoreWhole(unit, dst);
+    } else {
+      alignas(32) char whole[kUnit * kPackedBytes];
+      StoreWhole(unit, whole);
+      __builtin_memcpy(dst, whole, static_cast<size_t>(room * kPackedBytes));
+    }
+  }
+
+  static void StoreWhole(__m128i unit, char* dst) {
     if constexpr (kBytes == 1 && kPackedBytes == 2) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
                           _mm256_cvtepi8_epi16(unit));

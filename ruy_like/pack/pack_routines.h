@@ -44,11 +44,13 @@ void PackAvx2_16_S16_8x2(const PackArgs* args);
 void PackAvx2_F32_F32_8x1(const PackArgs* args);
 void PackAvx2_F32_F32_6x1(const PackArgs* args);
 
-// For the narrow kernels of every x86 path.
-void PackAvx2_8_U8_1x16(const PackArgs* args);
-void PackAvx2_8_S8_1x16(const PackArgs* args);
-void PackAvx2_8_S16_1x16(const PackArgs* args);
-void PackAvx2_16_S16_1x16(const PackArgs* args);
+// For the narrow kernels of every x86 path. In panels of one column levels
+// follow each other whatever the group is: these serve any.
+void PackAvx2_8_U8_1x1(const PackArgs* args);
+void PackAvx2_8_S8_1x1(const PackArgs* args);
+void PackAvx2_8_S16_1x1(const PackArgs* args);
+void PackAvx2_16_S16_1x1(const PackArgs* args);
+void PackAvx2_F32_F32_1x1(const PackArgs* args);
 
 void PackAvx512_8_S8_16x4(const PackArgs* args);
 void PackAvx512_8_U8_8x4(const PackArgs* args);

@@ -72,10 +72,11 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
       ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),   \
       ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),  \
       ROUTINE(kAvx2, Avx2, 16, S16, kI16, 8, 2),  \
-      ROUTINE(kAvx2, Avx2, 8, U8, kU8, 1, 16),    \
-      ROUTINE(kAvx2, Avx2, 8, S8, kI8, 1, 16),    \
-      ROUTINE(kAvx2, Avx2, 8, S16, kI16, 1, 16),  \
-      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 1, 16), \
+      ROUTINE(kAvx2, Avx2, 8, U8, kU8, 1, 1),     \
+      ROUTINE(kAvx2, Avx2, 8, S8, kI8, 1, 1),     \
+      ROUTINE(kAvx2, Avx2, 8, S16, kI16, 1, 1),   \
+      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 1, 1),  \
+      ROUTINE(kAvx2, Avx2, F32, F32, kF32, 1, 1), \
       ROUTINE(kAvx2, Avx2, F32, F32, kF32, 8, 1), \
       ROUTINE(kAvx2, Avx2, F32, F32, kF32, 6, 1),
 #define ROUTINES_AvxVnni
