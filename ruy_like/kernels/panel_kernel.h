@@ -431,6 +431,4 @@ struct PanelKernel {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#undef RUY_LIKE_UNROLL
-
 #endif  // RUY_LIKE_KERNELS_PANEL_KERNEL_H_
