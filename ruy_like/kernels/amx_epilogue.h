@@ -25,7 +25,7 @@ namespace {
 // The multipliers of 16 rows, kept from one portion to the next.
 union KeptScaler {
   Scaler<Simd512, Scaling::kIdentity> identity;
-  Scaler<Simd512, Scaling::kNegative> negative;
+  Scaler<Simd512, Scaling::kSmall> small;
   Scaler<Simd512, Scaling::kUpToZero> up_to_zero;
   Scaler<Simd512, Scaling::kSaturating> saturating;
 };
@@ -34,8 +34,8 @@ template <Scaling kScaling>
 RUY_LIKE_ALWAYS_INLINE Scaler<Simd512, kScaling>& Get(KeptScaler& kept) {
   if constexpr (kScaling == Scaling::kIdentity) {
     return kept.identity;
-  } else if constexpr (kScaling == Scaling::kNegative) {
-    return kept.negative;
+  } else if constexpr (kScaling == Scaling::kSmall) {
+    return kept.small;
   } else if constexpr (kScaling == Scaling::kUpToZero) {
     return kept.up_to_zero;
   } else {
@@ -130,8 +130,8 @@ RunUnitsFn* ChooseRunVectors(Scaling scaling) {
   switch (scaling) {
     case Scaling::kIdentity:
       return RunVectors<Dst, Scaling::kIdentity>;
-    case Scaling::kNegative:
-      return RunVectors<Dst, Scaling::kNegative>;
+    case Scaling::kSmall:
+      return RunVectors<Dst, Scaling::kSmall>;
     case Scaling::kUpToZero:
       return RunVectors<Dst, Scaling::kUpToZero>;
     default:

@@ -2,8 +2,9 @@
 //
 // Called by every kernel of a width (panel, narrow, AMX) with one tile of raw
 // accumulators that it spilled: StoreIntTile() and StoreFloatTile(). The
-// formulas are kernel.h's. It does not know how the accumulators came about;
-// the portable path has a scalar epilogue of its own (portable.cc).
+// formulas are kernel.h's. It does not know how the accumulators came about.
+// Panel kernels have a faster one for common calls (panel_epilogue.h), the
+// portable path has a scalar one of its own (portable.cc).
 //
 // epilogue_columns.h makes columns of dst. When dst's rows are the contiguous
 // ones, the columns go to a small matrix instead, of bytes or of 32-bit

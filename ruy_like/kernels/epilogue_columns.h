@@ -1,6 +1,6 @@
 // Back-end: the epilogue of dst columns, once per SIMD width.
 //
-// Used by epilogue.h alone, which deals with both orders of dst and picks the
+// Used by epilogue.h, which deals with both orders of dst and picks the
 // routine. A tile is done one vector of rows at a time: what belongs to rows is
 // loaded once and serves all columns, what belongs to columns is broadcast from
 // memory.
@@ -78,12 +78,16 @@ RUY_LIKE_ALWAYS_INLINE int StoreByteRows(const int32_t* acc,
                                          Dst* dst, ptrdiff_t dst_stride) {
   int c = 0;
   for (; c + 4 <= cols; c += 4) {
-    V::StoreFourColumns(
-        reinterpret_cast<int8_t*>(dst), dst_stride,
-        clamp.Apply(rows.Scaled(acc, column_addends[c]),
-                    rows.Scaled(acc + acc_stride, column_addends[c + 1]),
-                    rows.Scaled(acc + 2 * acc_stride, column_addends[c + 2]),
-                    rows.Scaled(acc + 3 * acc_stride, column_addends[c + 3])));
+    int8_t* const bytes = reinterpret_cast<int8_t*>(dst);
+    V::StoreQuarters(
+        bytes, bytes + dst_stride, bytes + 2 * dst_stride,
+        bytes + 3 * dst_stride,
+        V::GroupColumns(clamp.Apply(
+            rows.Scaled(acc, column_addends[c]),
+            rows.Scaled(acc + acc_stride, column_addends[c + 1]),
+            rows.Scaled(acc + 2 * acc_stride, column_addends[c + 2]),
+            rows.Scaled(acc + 3 * acc_stride, column_addends[c + 3]))),
+        V::kLanes);
     acc += 4 * acc_stride;
     dst += 4 * dst_stride;
   }
@@ -156,8 +160,8 @@ StoreColumnsFn<int32_t>* ChooseStoreIntColumns(Scaling scaling) {
   switch (scaling) {
     case Scaling::kIdentity:
       return StoreIntColumns<V, Dst, Scaling::kIdentity>;
-    case Scaling::kNegative:
-      return StoreIntColumns<V, Dst, Scaling::kNegative>;
+    case Scaling::kSmall:
+      return StoreIntColumns<V, Dst, Scaling::kSmall>;
     case Scaling::kUpToZero:
       return StoreIntColumns<V, Dst, Scaling::kUpToZero>;
     case Scaling::kSaturating:

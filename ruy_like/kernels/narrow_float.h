@@ -264,10 +264,12 @@ struct NarrowFloatKernel {
     tile.lhs = piece;
     tile.lhs_stride_bytes = levels * kLanes * sizeof(float);
     tile.steps = levels;
+    tile.column_start = nullptr;
     for (int i = 0; i < Panels(args); ++i) {
       const RhsPanel panel = GetPanel(args, i, k, accum);
       tile.rhs = {panel.rhs, args.rhs_stride_bytes};
       tile.start = panel.accum;
+      tile.start_col_stride = Vectors(rows) * kLanes;
       tile.result = panel.accum;
       PanelTiles::kTiles[Vectors(rows) - 1][panel.cols - 1](tile);
     }
@@ -277,8 +279,9 @@ struct NarrowFloatKernel {
                                            ptrdiff_t row, int rows) {
     for (int i = 0; i < Panels(args); ++i) {
       const RhsPanel panel = GetPanel(args, i, 0, accum);
-      Op::Store(panel.accum, Vectors(rows) * kLanes, rows, panel.cols, row,
-                panel.col, *args.epilogue);
+      StoreFloatTile<typename Op::Simd>(panel.accum, Vectors(rows) * kLanes,
+                                        rows, panel.cols, row, panel.col,
+                                        *args.epilogue);
     }
   }
 

@@ -35,6 +35,27 @@
 // panel_widen.h.
 // Rejected: prefetching the lhs 1 KiB ahead in software (no clear change).
 //
+// ## Beside the epilogue
+//
+// In the common calls (panel_epilogue.h) panels are taken in pairs. A tile's
+// accumulators go to a buffer, from which they are finished in portions of two
+// columns between the steps of the next tile, for instance at depth 32 and with
+// vpdpbusd:
+//
+//    product of tile i:    2 steps   2 steps   2 steps   2 steps   spill
+//    epilogue of i - 1:            c 0,1     c 2,3     c 4,5     c 6,7
+//
+// Cycles per accumulator vector, out of L1, 64 rows, before -> now (the
+// product alone): vpdpbusd 10.4 -> 6.4 (4) at depth 32, 14 -> 10 (8) at 64,
+// 38 -> 34.3 (32) at 256; vpdpbusd of 256 bits 12.7 -> 7.6 (4) at 32; vfmadd
+// 19.7 -> 18.4 (16) at 32. What bounds depth 32 are the multipliers and the
+// loads, five cycles each. Rejected, at depth 32: prepared rows without the
+// interleaving 8.0; finishing out of registers, unrolled by hand, 6.6, and 0.7
+// behind at depth 64; tiles of four columns, for the processor to interleave
+// by itself, 10.4; one vector by four columns a portion, with its state in
+// memory, 9.0. Tiles of two panels instead of three cost nothing up to depth
+// 1024: 132.3 against 133.2 cycles.
+//
 // ## Saved accumulators
 //
 // Between passes over depth, tiles lie in `accum` in the order in which they
@@ -62,9 +83,11 @@ struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
   RhsColumns rhs;
-  ptrdiff_t steps;    // depth / kGroup
-  const void* start;  // saved accumulators, or null to start from 0
-  void* result;       // column-major, columns one below the other
+  ptrdiff_t steps;              // depth / kGroup
+  const void* start;            // what accumulators start from, as `result`
+  ptrdiff_t start_col_stride;   // elements to the next column's; 0: the same
+  const int32_t* column_start;  // added to all of a column, or null
+  void* result;                 // column-major, columns one below the other
   // Where a tile that keeps its lhs stores the vectors that it loads.
   void* kept;
   ptrdiff_t kept_stride_bytes;  // from one lhs panel to the next
@@ -72,27 +95,55 @@ struct TileArgs {
 
 typedef void TileFn(const TileArgs& args);
 
-template <class Op, class RhsSource, int kVectors, int kCols,
-          bool kKeepsLhs = false>
-void RunTile(const TileArgs& args) {
+// In place of a tile whose epilogue waits (panel_epilogue.h), and of its
+// portions.
+struct NoWaiting {};
+struct NoPortions {
+  explicit RUY_LIKE_ALWAYS_INLINE NoPortions(const NoWaiting&) {}
+  static constexpr int Count(int) { return 0; }
+};
+
+// The product of a tile. Beside it, the epilogue of the one that waits, if any.
+template <class Op, class RhsSource, int kVectors, int kCols, class Portions,
+          bool kKeepsLhs, class Waiting>
+RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
+                                         const Waiting& waiting) {
   typedef typename Op::Vector Vector;
   typedef typename Op::Lhs Lhs;
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
+  constexpr int kPortions = Portions::Count(kCols);
   Vector acc[kCols][kVectors];
   const Accum* start = static_cast<const Accum*>(args.start);
-  if (start == nullptr) {
+  // One start for all columns is read once: with it from memory for each one,
+  // half a cycle more for each accumulator.
+  const ptrdiff_t start_col_stride = args.start_col_stride;
+  if (kPortions > 0 || start_col_stride == 0) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) acc[c][v] = Op::Zero();
+      for (int v = 0; v < kVectors; ++v) {
+        acc[c][v] = V::LoadAligned(start + v * V::kLanes);
+      }
     }
   } else {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        acc[c][v] = V::LoadAligned(start + (c * kVectors + v) * V::kLanes);
+        acc[c][v] =
+            V::LoadAligned(start + c * start_col_stride + v * V::kLanes);
+      }
+    }
+  }
+  if constexpr (Op::Epilogue::kHasColumnStart) {
+    if (args.column_start != nullptr) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          acc[c][v] = V::Add(acc[c][v], V::Set(args.column_start[c]));
+        }
       }
     }
   }
@@ -100,33 +151,44 @@ void RunTile(const TileArgs& args) {
   const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
   char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
-  RUY_LIKE_UNROLL_STEPS
-  for (ptrdiff_t step = args.steps; step > 0; --step) {
-    Vector lhs_vectors[kVectors];
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      lhs_vectors[v] =
-          Op::LoadLhs(reinterpret_cast<const Lhs*>(lhs + v * lhs_stride));
-      if constexpr (kKeepsLhs) {
-        V::StoreAligned(
-            reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
-            lhs_vectors[v]);
-      }
-    }
-    if constexpr (kKeepsLhs) kept += sizeof(Vector);
-    StepSums<Op, kCols, kVectors> sums(acc);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      const Vector rhs_vector = Op::LoadRhs(rhs.Column(c));
+  // Steps and portions take turns.
+  const Portions portions(waiting);
+  const ptrdiff_t steps_per_portion =
+      kPortions > 0 ? args.steps / kPortions : 0;
+  ptrdiff_t steps = args.steps - steps_per_portion * (kPortions - 1);
+  for (int portion = 0; portion == 0 || portion < kPortions; ++portion) {
+    RUY_LIKE_UNROLL_STEPS
+    for (ptrdiff_t step = steps; step > 0; --step) {
+      Vector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        sums.MultiplyAdd(c, v, lhs_vectors[v], rhs_vector);
+        lhs_vectors[v] =
+            Op::LoadLhs(reinterpret_cast<const Lhs*>(lhs + v * lhs_stride));
+        if constexpr (kKeepsLhs) {
+          V::StoreAligned(
+              reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
+              lhs_vectors[v]);
+        }
       }
+      if constexpr (kKeepsLhs) kept += sizeof(Vector);
+      StepSums<Op, kCols, kVectors> sums(acc);
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        const Vector rhs_vector = Op::LoadRhs(rhs.Column(c));
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          sums.MultiplyAdd(c, v, lhs_vectors[v], rhs_vector);
+        }
+      }
+      RUY_LIKE_UNROLL
+      for (int i = Op::kAddLag; i > 0; --i) sums.AddLast(i);
+      lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
+      rhs.Advance();
     }
-    RUY_LIKE_UNROLL
-    for (int i = Op::kAddLag; i > 0; --i) sums.AddLast(i);
-    lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
-    rhs.Advance();
+    if constexpr (kPortions > 0) {
+      if (!waiting.IsEmpty()) portions.Run(portion);
+      steps = steps_per_portion;
+    }
   }
   Accum* result = static_cast<Accum*>(args.result);
   RUY_LIKE_UNROLL
@@ -136,6 +198,13 @@ void RunTile(const TileArgs& args) {
       V::StoreAligned(result + (c * kVectors + v) * V::kLanes, acc[c][v]);
     }
   }
+}
+
+template <class Op, class RhsSource, int kVectors, int kCols,
+          bool kKeepsLhs = false>
+void RunTile(const TileArgs& args) {
+  MultiplyTile<Op, RhsSource, kVectors, kCols, NoPortions, kKeepsLhs>(
+      args, NoWaiting());
 }
 
 template <int... kI>
@@ -173,6 +242,9 @@ template <class Op, int kMaxVectors, int kRhsWidth,
           class RhsSource = PackedRhs<Op, kRhsWidth>>
 struct PanelKernel {
   typedef typename Op::Accum Accum;
+  typedef typename Op::Epilogue Epilogue;
+  typedef typename Epilogue::Waiting Waiting;
+  typedef typename Epilogue::Portions Portions;
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
@@ -212,6 +284,12 @@ struct PanelKernel {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
   }
 
+  // Whether tiles are pairs of panels, each beside the epilogue of another.
+  static RUY_LIKE_ALWAYS_INLINE bool RunsPairs(const KernelArgs& args) {
+    return args.first_pass && args.last_pass &&
+           Epilogue::CanWait(*args.epilogue);
+  }
+
   // How many of `left` lhs panels the next tile takes: as many as there are
   // registers for, unless that left one over alone.
   template <int kMost>
@@ -221,43 +299,131 @@ struct PanelKernel {
   }
 
   // The lhs panels from first_vector on, in tiles of up to kMostVectors x
-  // kMostCols.
+  // kMostCols: as many panels at once as an epilogue object serves, but never
+  // one alone in the end.
   template <int kMostVectors, int kMostCols>
   static void RunPanels(const KernelArgs& args, ptrdiff_t first_vector,
                         ptrdiff_t vectors) {
+    static_assert(kMostVectors <= kMaxTileVectors && kMostCols <= kMaxTileCols);
+    while (vectors > kMaxEpilogueVectors) {
+      RunRows<kMostVectors, kMostCols>(args, first_vector,
+                                       kMaxEpilogueVectors - 2);
+      first_vector += kMaxEpilogueVectors - 2;
+      vectors -= kMaxEpilogueVectors - 2;
+    }
+    RunRows<kMostVectors, kMostCols>(args, first_vector, vectors);
+  }
+
+  template <int kMostVectors, int kMostCols>
+  static void RunRows(const KernelArgs& args, ptrdiff_t first_vector,
+                      ptrdiff_t vectors) {
+    const ptrdiff_t row = first_vector * kLanes;
+    const ptrdiff_t rows_left = args.rows - row;
+    Epilogue epilogue(
+        args, row, rows_left < vectors * kLanes ? rows_left : vectors * kLanes);
+    // Rhs panels of one column are narrow_panels.h's, which wants many lhs
+    // panels at once.
+    if constexpr (kMostVectors > 1 && kRhsWidth > 1) {
+      // An odd number of panels ends in a tile of three. Rejected: in one left
+      // alone (from depth 256 on 1 to 3% slower for 48 rows, before 3% faster).
+      const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;
+      if (pairs != 0 && RunsPairs(args)) {
+        const ptrdiff_t cols = args.cols / kMostCols * kMostCols;
+        RunPairs(args, first_vector, pairs, cols, &epilogue);
+        if (cols < args.cols) {
+          RunColumns<kMostVectors, kMostCols>(args, first_vector, pairs, cols,
+                                              &epilogue);
+        }
+        first_vector += pairs;
+        vectors -= pairs;
+        if (vectors == 0) return;
+      }
+    }
+    RunColumns<kMostVectors, kMostCols>(args, first_vector, vectors, 0,
+                                        &epilogue);
+  }
+
+  // The first `cols` columns, whole rhs panels, of an even number of lhs
+  // panels: each tile beside the epilogue of the one before.
+  static __attribute__((noinline)) void RunPairs(const KernelArgs& args,
+                                                 ptrdiff_t first_vector,
+                                                 ptrdiff_t vectors,
+                                                 ptrdiff_t cols,
+                                                 Epilogue* epilogue) {
+    alignas(64) Accum spilled[2 * kLanes * kRhsWidth];
+    TileArgs tile = FirstTile(args, first_vector);
+    const void* const lhs = tile.lhs;
+    tile.result = spilled;
+    Waiting waiting = epilogue->NothingWaits();
+    for (ptrdiff_t col = 0; col < cols; col += kRhsWidth) {
+      if constexpr (Epilogue::kHasColumnStart) {
+        tile.column_start = epilogue->ColumnStart(col, kRhsWidth);
+      }
+      tile.lhs = lhs;
+      tile.rhs = RhsSource::Columns(args, col);
+      for (ptrdiff_t vector = 0; vector < vectors; vector += 2) {
+        const ptrdiff_t row = (first_vector + vector) * kLanes;
+        const ptrdiff_t rows_left = args.rows - row;
+        tile.start = epilogue->Start(row);
+        MultiplyTile<Op, RhsSource, 2, kRhsWidth, Portions,
+                     /*kKeepsLhs=*/false>(tile, waiting);
+        waiting = epilogue->Wait(
+            spilled,
+            rows_left < 2 * kLanes ? static_cast<int>(rows_left) : 2 * kLanes,
+            row, col);
+        tile.lhs =
+            static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
+      }
+    }
+    if (waiting.IsEmpty()) return;
+    const Portions portions(waiting);
+    for (int i = 0; i < Portions::Count(kRhsWidth); ++i) portions.Run(i);
+  }
+
+  // Tile after tile, columns from `col` on.
+  template <int kMostVectors, int kMostCols>
+  static void RunColumns(const KernelArgs& args, ptrdiff_t first_vector,
+                         ptrdiff_t vectors, ptrdiff_t col, Epilogue* epilogue) {
     typedef TileTable<Op, RhsSource, kMostCols,
                       typename MakeIndices<kMostVectors>::Type>
         Table;
     const ptrdiff_t padded_cols =
         (args.cols + kRhsWidth - 1) / kRhsWidth * kRhsWidth;
-    const char* lhs = static_cast<const char*>(args.lhs) +
-                      first_vector * args.lhs_stride_bytes;
     Accum* saved = static_cast<Accum*>(args.accum);
     if (saved != nullptr) saved += first_vector * kLanes * padded_cols;
     alignas(64) Accum spilled[kMostVectors * kLanes * kMostCols];
-    TileArgs tile;
-    tile.lhs_stride_bytes = args.lhs_stride_bytes;
-    tile.steps = args.depth / Op::kGroup;
-    for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
+    TileArgs tile = FirstTile(args, first_vector);
+    const void* const lhs = tile.lhs;
+    for (; col < args.cols; col += kMostCols) {
       const ptrdiff_t cols_left = args.cols - col;
       const int cols =
           cols_left < kMostCols ? static_cast<int>(cols_left) : kMostCols;
+      if constexpr (Epilogue::kHasColumnStart) {
+        if (args.first_pass) {
+          tile.column_start = epilogue->ColumnStart(col, cols);
+        }
+      }
       tile.lhs = lhs;
       tile.rhs = RhsSource::Columns(args, col);
       for (ptrdiff_t vector = 0; vector < vectors;) {
         const int tile_vectors =
             VectorsOfNextTile<kMostVectors>(vectors - vector);
-        tile.start = args.first_pass ? nullptr : saved;
+        const ptrdiff_t row = (first_vector + vector) * kLanes;
+        if (args.first_pass) {
+          tile.start = epilogue->Start(row);
+        } else {
+          tile.start = saved;
+          tile.start_col_stride = tile_vectors * kLanes;
+        }
         tile.result = args.last_pass ? spilled : saved;
         Table::kTiles[tile_vectors - 1][cols - 1](tile);
         if (args.last_pass) {
-          const ptrdiff_t row = (first_vector + vector) * kLanes;
           const ptrdiff_t rows_left = args.rows - row;
           const int tile_rows = tile_vectors * kLanes;
-          Op::Store(
+          epilogue->Store(
               spilled, tile_rows,
               rows_left < tile_rows ? static_cast<int>(rows_left) : tile_rows,
-              cols, row, col, *args.epilogue);
+              cols, row, col);
         }
         if (saved != nullptr) saved += tile_vectors * kLanes * cols;
         tile.lhs = static_cast<const char*>(tile.lhs) +
@@ -265,6 +431,24 @@ struct PanelKernel {
         vector += tile_vectors;
       }
     }
+  }
+
+  // At the first row; `rhs`, `start` and `result` are to be set.
+  static RUY_LIKE_ALWAYS_INLINE TileArgs FirstTile(const KernelArgs& args,
+                                                   ptrdiff_t first_vector) {
+    TileArgs tile;
+    tile.lhs = static_cast<const char*>(args.lhs) +
+               first_vector * args.lhs_stride_bytes;
+    tile.lhs_stride_bytes = args.lhs_stride_bytes;
+    tile.steps = args.depth / Op::kGroup;
+    tile.rhs = {nullptr, 0};
+    tile.start = nullptr;
+    tile.start_col_stride = 0;
+    tile.column_start = nullptr;
+    tile.result = nullptr;
+    tile.kept = nullptr;
+    tile.kept_stride_bytes = 0;
+    return tile;
   }
 };
 

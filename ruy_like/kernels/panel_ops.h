@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/always_inline.h"
-#include "ruy_like/kernels/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel_epilogue.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -36,6 +36,7 @@ struct FloatOp {
   typedef float Rhs;
   typedef float Accum;
   typedef typename V::Float Vector;
+  typedef FloatPanelEpilogue<V> Epilogue;
   static constexpr int kGroup = 1;
   static constexpr int kAddLag = 0;
   static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::ZeroFloat(); }
@@ -49,12 +50,6 @@ struct FloatOp {
                                                    Vector rhs) {
     return V::MulAddFloat(lhs, rhs, acc);
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(float* acc, ptrdiff_t acc_col_stride,
-                                           int rows, int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e) {
-    StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
-  }
 };
 
 // What the integer operations have in common: 32 bits of a rhs column against
@@ -64,18 +59,12 @@ struct IntOp {
   typedef V Simd;
   typedef int32_t Accum;
   typedef typename V::Int Vector;
+  typedef IntPanelEpilogue<V> Epilogue;
   static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::Zero(); }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
     int32_t group;
     __builtin_memcpy(&group, p, sizeof(group));
     return V::Set(group);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e) {
-    StoreIntTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
   }
 };
 

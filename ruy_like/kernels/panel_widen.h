@@ -146,6 +146,9 @@ struct WideningPanelKernel
       strip.vectors =
           Base::template VectorsOfNextTile<kMaxVectors>(vectors - vector);
       strip.row = vector * kLanes;
+      const ptrdiff_t rows_left = args.rows - strip.row;
+      typename Base::Epilogue epilogue(
+          args, strip.row, AtMost(rows_left, strip.vectors * kLanes));
       strip.accums =
           args.accum == nullptr
               ? buffers.partial
@@ -154,14 +157,15 @@ struct WideningPanelKernel
       for (ptrdiff_t step = 0; step < steps; step += chunk_steps) {
         const ptrdiff_t left = steps - step;
         RunChunk(args, strip, step, left < chunk_steps ? left : chunk_steps,
-                 &buffers);
+                 &buffers, &epilogue);
       }
     }
   }
 
   // `steps` steps of a strip, from `step` on.
   static void RunChunk(const KernelArgs& args, const Strip& strip,
-                       ptrdiff_t step, ptrdiff_t steps, Buffers* buffers) {
+                       ptrdiff_t step, ptrdiff_t steps, Buffers* buffers,
+                       typename Base::Epilogue* epilogue) {
     typedef TileTable<WideOp, PackedRhs<WideOp, kRhsWidth>, kRhsWidth, Heights>
         Table;
     const bool starts = args.first_pass && step == 0;
@@ -184,7 +188,9 @@ struct WideningPanelKernel
       tile.rhs.data = static_cast<const char*>(args.rhs) +
                       panel * args.rhs_stride_bytes +
                       step * kRhsWidth * Op::kGroup * sizeof(typename Op::Rhs);
-      tile.start = starts ? nullptr : accums;
+      tile.start = starts ? epilogue->Start(strip.row) : accums;
+      tile.start_col_stride = starts ? 0 : tile_rows;
+      tile.column_start = starts ? epilogue->ColumnStart(col, cols) : nullptr;
       tile.result = finishes ? buffers->spilled : accums;
       if (i == 0) {  // whole: a group has two panels or more
         KeepingTiles<Op, kRhsWidth, Heights>::kTiles[strip.vectors - 1](tile);
@@ -194,8 +200,8 @@ struct WideningPanelKernel
         Table::kTiles[strip.vectors - 1][cols - 1](tile);
       }
       if (finishes) {
-        Op::Store(buffers->spilled, tile_rows, rows, cols, strip.row, col,
-                  *args.epilogue);
+        epilogue->Store(buffers->spilled, tile_rows, rows, cols, strip.row,
+                        col);
       }
       accums += tile_rows * cols;
     }

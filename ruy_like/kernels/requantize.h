@@ -11,9 +11,11 @@
 //    odd:   | p1 high | p1 low |  | p3 high | p3 low | ...
 //    InterleaveHigh:  | p0 high | p1 high | p2 high | p3 high | ...
 //
-// so that no 64-bit arithmetic shift is needed, which AVX2 lacks. A shift by
-// 31 (exponent 0) becomes one by 32 when the products are doubled first. Only
-// exponents > 0 need the 64-bit shifts and a saturation.
+// so that no 64-bit arithmetic shift is needed, which AVX2 lacks. With s >= 33
+// the rounding term is a multiple of 2^32 too: it is added to the high halves
+// alone, and there is room for it, since they are below 2^30 in magnitude. A
+// shift by 31 (exponent 0) becomes one by 32 when the products are doubled
+// first. Only exponents > 0 need the 64-bit shifts and a saturation.
 //
 // A float32 estimate with a repair near ties was counted and rejected: 6
 // instructions and a test against 7 here.
@@ -32,7 +34,7 @@ namespace {
 // How accumulators are scaled: the cheapest way that a call's exponents allow.
 enum class Scaling {
   kIdentity,   // not at all: raw or float dst, or the multiplier 1
-  kNegative,   // every exponent <= -1
+  kSmall,      // every exponent <= -2
   kUpToZero,   // every exponent <= 0
   kSaturating  // any exponent
 };
@@ -41,8 +43,8 @@ RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
   if (e.dst_scalar == Scalar::kI32 || e.dst_scalar == Scalar::kF32) {
     return Scaling::kIdentity;
   }
-  if (e.max_exponent < 0) return Scaling::kNegative;
-  if (e.max_exponent == 0) return Scaling::kUpToZero;
+  if (e.max_exponent <= -2) return Scaling::kSmall;
+  if (e.max_exponent <= 0) return Scaling::kUpToZero;
   // The default multiplier, 2^30 * 2^(1 - 31).
   if (!e.per_channel && e.fixedpoint[0] == 1 << 30 && e.exponent[0] == 1) {
     return Scaling::kIdentity;
@@ -68,9 +70,14 @@ struct Scaler {
   }
 
   RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const {
-    Int even = V::Add64(V::MulEven(x, fixedpoint_even_), round_even_);
-    Int odd =
-        V::Add64(V::MulEven(V::OddToEven(x), fixedpoint_odd_), round_odd_);
+    Int even = V::MulEven(x, fixedpoint_even_);
+    Int odd = V::MulEven(V::OddToEven(x), fixedpoint_odd_);
+    if (kScaling == Scaling::kSmall) {
+      return V::ShiftRightArith(
+          V::Add(V::InterleaveHigh(even, odd), round_high_), shift_high_);
+    }
+    even = V::Add64(even, round_even_);
+    odd = V::Add64(odd, round_odd_);
     if (kScaling == Scaling::kSaturating) {
       even = V::SaturateToInt32(V::ShiftRightArith64(even, shift_even_));
       odd = V::SaturateToInt32(V::ShiftRightArith64(odd, shift_odd_));
@@ -85,15 +92,22 @@ struct Scaler {
 
  private:
   RUY_LIKE_ALWAYS_INLINE void Prepare(Int fixedpoint, Int exponent) {
-    const Int shift = V::Sub(V::Set(31), exponent);
-    const Int shift_even = V::ZeroExtendEven(shift);
-    const Int shift_odd = V::OddToEven(shift);
-    const Int one = V::Set64(1);
     fixedpoint_even_ = fixedpoint;
     fixedpoint_odd_ = V::OddToEven(fixedpoint);
+    if (kScaling == Scaling::kSmall) {
+      // At least 1, except in lanes beyond the rows.
+      shift_high_ = V::Sub(V::Set(-1), exponent);
+      round_high_ = V::ShiftLeft(V::Set(1), V::Sub(V::Set(-2), exponent));
+      return;
+    }
+    const Int shift = V::Sub(V::Set(31), exponent);
+    const Int shift_even = V::ZeroExtendEven(shift);
+    const Int shift_odd = V::ZeroExtendOdd(shift);
+    const Int one = V::Set64(1);
     round_even_ =
         V::ShiftLeft64(one, V::ZeroExtendEven(V::Sub(shift, V::Set(1))));
-    round_odd_ = V::ShiftLeft64(one, V::OddToEven(V::Sub(shift, V::Set(1))));
+    round_odd_ =
+        V::ShiftLeft64(one, V::ZeroExtendOdd(V::Sub(shift, V::Set(1))));
     if (kScaling == Scaling::kSaturating) {
       shift_even_ = shift_even;
       shift_odd_ = shift_odd;
@@ -101,7 +115,7 @@ struct Scaler {
       // 1 where the shift is 31, else 0.
       const Int doubling = V::Max(V::Sub(V::Set(32), shift), V::Zero());
       shift_even_ = V::ZeroExtendEven(doubling);
-      shift_odd_ = V::OddToEven(doubling);
+      shift_odd_ = V::ZeroExtendOdd(doubling);
       shift_high_ = V::Max(V::Sub(shift, V::Set(32)), V::Zero());
     }
   }
@@ -109,7 +123,7 @@ struct Scaler {
   Int fixedpoint_even_, fixedpoint_odd_;
   Int round_even_, round_odd_;
   Int shift_even_, shift_odd_;
-  Int shift_high_;
+  Int round_high_, shift_high_;
 };
 
 template <class V>

@@ -41,6 +41,11 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
     _mm256_store_si256(reinterpret_cast<__m256i*>(p), x);
   }
+  // x, which the compiler is not to read from memory once more instead.
+  static RUY_LIKE_ALWAYS_INLINE Int InRegister(Int x) {
+    __asm__("" : "+x"(x));
+    return x;
+  }
   // Reads the masked lanes alone, the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm256_maskload_epi32(p, mask);
@@ -68,10 +73,17 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith(Int x, Int counts) {
     return _mm256_srav_epi32(x, counts);
   }
+  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft(Int x, Int counts) {
+    return _mm256_sllv_epi32(x, counts);
+  }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
   // Moves the odd lanes to the even ones; the odd lanes are then anything.
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
+    return _mm256_shuffle_epi32(x, 0xf5);
+  }
+  // The odd lanes, zero-extended to 64 bits.
+  static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendOdd(Int x) {
     return _mm256_srli_epi64(x, 32);
   }
   // The even lanes, zero-extended to 64 bits.
@@ -136,15 +148,53 @@ struct Simd256 {
                                            Set8(static_cast<int8_t>(low))),
                            Set8(static_cast<int8_t>(high)));
   }
-  // Dwords of `bytes`, in order of row half and column, to four columns.
-  static RUY_LIKE_ALWAYS_INLINE void StoreFourColumns(int8_t* dst,
-                                                      ptrdiff_t stride,
-                                                      Int bytes) {
-    const Int columns = _mm256_permutevar8x32_epi32(
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
+    return _mm256_packs_epi16(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
+    return _mm256_srai_epi16(x, 1);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
+    return _mm256_min_epi8(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
+    return _mm256_max_epi8(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
+    return _mm256_xor_si256(a, b);
+  }
+  // Dwords in order of row half and vector, to order of vector and row.
+  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
+    return _mm256_permutevar8x32_epi32(
         bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    StoreHalves(dst, dst + stride, _mm256_castsi256_si128(columns));
-    StoreHalves(dst + 2 * stride, dst + 3 * stride,
-                _mm256_extracti128_si256(columns, 1));
+  }
+  // The first n bytes of each half (quarter).
+  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
+                                                 int n) {
+    const __m128i low = _mm256_castsi256_si128(x);
+    const __m128i high = _mm256_extracti128_si256(x, 1);
+    if (n == 2 * kLanes) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(a), low);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(b), high);
+    } else {
+      StoreBytes(a, low, n);
+      StoreBytes(b, high, n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreQuarters(int8_t* a, int8_t* b,
+                                                   int8_t* c, int8_t* d, Int x,
+                                                   int n) {
+    const __m128i low = _mm256_castsi256_si128(x);
+    const __m128i high = _mm256_extracti128_si256(x, 1);
+    if (n == kLanes) {
+      StoreTwo(a, b, low);
+      StoreTwo(c, d, high);
+    } else {
+      StoreBytes(a, low, n);
+      StoreBytes(b, _mm_unpackhi_epi64(low, low), n);
+      StoreBytes(c, high, n);
+      StoreBytes(d, _mm_unpackhi_epi64(high, high), n);
+    }
   }
 
   // ## Stores of the first n lanes, truncated to the destination's type
@@ -256,8 +306,8 @@ struct Simd256 {
   }
 
  private:
-  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(void* low, void* high,
-                                                 __m128i x) {
+  static RUY_LIKE_ALWAYS_INLINE void StoreTwo(void* low, void* high,
+                                              __m128i x) {
     _mm_storel_epi64(static_cast<__m128i*>(low), x);
     // Compiles to one store of the upper half; the intrinsic for it wants an
     // aligned double.

@@ -40,6 +40,11 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
     _mm512_store_si512(p, x);
   }
+  // x, which the compiler is not to read from memory once more instead.
+  static RUY_LIKE_ALWAYS_INLINE Int InRegister(Int x) {
+    __asm__("" : "+v"(x));
+    return x;
+  }
   // Reads the masked lanes alone, the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm512_maskz_loadu_epi32(mask, p);
@@ -67,10 +72,17 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith(Int x, Int counts) {
     return _mm512_srav_epi32(x, counts);
   }
+  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft(Int x, Int counts) {
+    return _mm512_sllv_epi32(x, counts);
+  }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
   // Moves the odd lanes to the even ones; the odd lanes are then anything.
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
+    return _mm512_shuffle_epi32(x, _MM_PERM_DDBB);
+  }
+  // The odd lanes, zero-extended to 64 bits.
+  static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendOdd(Int x) {
     return _mm512_srli_epi64(x, 32);
   }
   // The even lanes, zero-extended to 64 bits.
@@ -130,21 +142,60 @@ struct Simd512 {
                                            Set8(static_cast<int8_t>(low))),
                            Set8(static_cast<int8_t>(high)));
   }
-  // Dwords of `bytes`, in order of row quarter and column, to four columns.
-  static RUY_LIKE_ALWAYS_INLINE void StoreFourColumns(int8_t* dst,
-                                                      ptrdiff_t stride,
-                                                      Int bytes) {
-    const Int columns = _mm512_permutexvar_epi32(
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
+    return _mm512_packs_epi16(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
+    return _mm512_srai_epi16(x, 1);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
+    return _mm512_min_epi8(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
+    return _mm512_max_epi8(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
+    return _mm512_xor_si512(a, b);
+  }
+  // Dwords in order of row quarter and vector, to order of vector and row.
+  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
+    return _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
         bytes);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
-                     _mm512_castsi512_si128(columns));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + stride),
-                     _mm512_extracti32x4_epi32(columns, 1));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 2 * stride),
-                     _mm512_extracti32x4_epi32(columns, 2));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 3 * stride),
-                     _mm512_extracti32x4_epi32(columns, 3));
+  }
+  // The first n bytes of each half (quarter).
+  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
+                                                 int n) {
+    const __m256i low = _mm512_castsi512_si256(x);
+    const __m256i high = _mm512_extracti64x4_epi64(x, 1);
+    if (n == 2 * kLanes) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(a), low);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(b), high);
+    } else {
+      const __mmask32 mask = (static_cast<__mmask32>(1) << n) - 1;
+      _mm256_mask_storeu_epi8(a, mask, low);
+      _mm256_mask_storeu_epi8(b, mask, high);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreQuarters(int8_t* a, int8_t* b,
+                                                   int8_t* c, int8_t* d, Int x,
+                                                   int n) {
+    const __m128i x0 = _mm512_castsi512_si128(x);
+    const __m128i x1 = _mm512_extracti32x4_epi32(x, 1);
+    const __m128i x2 = _mm512_extracti32x4_epi32(x, 2);
+    const __m128i x3 = _mm512_extracti32x4_epi32(x, 3);
+    if (n == kLanes) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(a), x0);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(b), x1);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(c), x2);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(d), x3);
+    } else {
+      const Mask mask = FirstLanes(n);
+      _mm_mask_storeu_epi8(a, mask, x0);
+      _mm_mask_storeu_epi8(b, mask, x1);
+      _mm_mask_storeu_epi8(c, mask, x2);
+      _mm_mask_storeu_epi8(d, mask, x3);
+    }
   }
 
   // ## Stores of the first n lanes, truncated to the destination's type

@@ -213,7 +213,7 @@ class Side {
 
 // ## One problem and its outcome
 
-enum class Multipliers { kOne, kNegative, kUpToZero, kAny };
+enum class Multipliers { kOne, kSmall, kNegative, kUpToZero, kAny };
 
 struct Problem {
   ptrdiff_t rows, cols, depth;
@@ -253,7 +253,8 @@ void DrawMultiplier(Multipliers kind, Random& random, int32_t* fixedpoint,
   const int pick = UniformInt(random, 0, 7);
   *fixedpoint =
       pick < 5 ? kFixedpoints[pick] : UniformInt(random, 1 << 30, INT32_MAX);
-  const int highest = kind == Multipliers::kNegative   ? -1
+  const int highest = kind == Multipliers::kSmall      ? -2
+                      : kind == Multipliers::kNegative ? -1
                       : kind == Multipliers::kUpToZero ? 0
                                                        : 30;
   // Mostly such that int8 sees something.
@@ -331,6 +332,7 @@ class Run {
     GuardedArray<Accum> accum(Side::RoundUp(p_.rows, kernel_.tile_rows) *
                                   Side::RoundUp(p_.cols, kernel_.tile_cols),
                               64);
+    const std::vector<int32_t> incomplete(std::max(p_.rows, p_.cols), 12345);
     const ptrdiff_t depth = std::max(lhs_.padded_depth(), rhs_.padded_depth());
     const ptrdiff_t step = kernel_.lhs.depth_multiple;
     const ptrdiff_t pass_depth =
@@ -347,7 +349,13 @@ class Run {
       args.first_pass = k == 0;
       args.last_pass = k + pass_depth >= depth;
       args.accum = args.first_pass && args.last_pass ? nullptr : accum.data();
-      args.epilogue = &e;
+      // Sums are complete in the last pass only.
+      EpilogueArgs pass_epilogue = e;
+      if (!args.last_pass) {
+        if (e.lhs_sums != nullptr) pass_epilogue.lhs_sums = incomplete.data();
+        if (e.rhs_sums != nullptr) pass_epilogue.rhs_sums = incomplete.data();
+      }
+      args.epilogue = &pass_epilogue;
       kernel_.run(&args);
     }
   }
@@ -480,7 +488,7 @@ Problem DrawProblem(const Kernel& kernel, ptrdiff_t rows, ptrdiff_t cols,
   p.channels_are_rows = coin();
   p.per_channel = coin();
   p.bias = coin();
-  p.multipliers = static_cast<Multipliers>(UniformInt(random, 0, 3));
+  p.multipliers = static_cast<Multipliers>(UniformInt(random, 0, 4));
   p.passes = UniformInt(random, 1, 3);
   if (coin()) {
     p.clamp_min = UniformInt(random, -60, 20);
@@ -549,8 +557,8 @@ TEST_P(PanelKernelTest, EveryEpilogue) {
   for (Scalar dst_scalar : DstScalars(kernel())) {
     for (int bits = 0; bits < 64; ++bits) {
       for (Multipliers multipliers :
-           {Multipliers::kOne, Multipliers::kNegative, Multipliers::kUpToZero,
-            Multipliers::kAny}) {
+           {Multipliers::kOne, Multipliers::kSmall, Multipliers::kNegative,
+            Multipliers::kUpToZero, Multipliers::kAny}) {
         Problem p = DrawProblem(kernel(), rows, cols, 12, random_);
         p.dst_scalar = dst_scalar;
         p.multipliers = multipliers;
@@ -578,6 +586,44 @@ TEST_P(IntPanelKernelTest, ScalesExactly) {
     p.bias = p.wide_bias = true;
     p.per_channel = i % 3 != 0;
     if (i % 5 != 0) p.channels_are_rows = true;
+    RunAndCheck(kernel(), p, random_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// 8-bit columns are packed by way of 16 bits, with saturation: zero points on
+// both sides of where that is given up, and accumulators over all of int32.
+TEST_P(IntPanelKernelTest, PacksExactly) {
+  const ptrdiff_t lanes = kernel().lhs.width;
+  for (Scalar dst_scalar : {Scalar::kI8, Scalar::kU8}) {
+    for (int32_t zero_point :
+         {-100000, -4097, -4096, -128, 0, 255, 4096, 4097, 100000}) {
+      for (ptrdiff_t rows : {lanes, 2 * lanes - 1, 2 * lanes, 5 * lanes + 3}) {
+        for (bool wide_bias : {false, true}) {
+          const ptrdiff_t cols = 2 * kernel().rhs.width + 3;
+          Problem p = DrawProblem(kernel(), rows, cols, 9, random_);
+          p.dst_scalar = dst_scalar;
+          p.dst_zero_point = zero_point;
+          p.col_major = p.channels_are_rows = p.bias = true;
+          p.wide_bias = wide_bias;
+          p.multipliers = Multipliers::kSmall;
+          p.passes = 1;
+          RunAndCheck(kernel(), p, random_);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// More rows than what is prepared for rows at once has room for.
+TEST_P(PanelKernelTest, ManyRows) {
+  const ptrdiff_t lanes = kernel().lhs.width;
+  for (ptrdiff_t vectors : {50, 51, 52, 99, 101}) {
+    Problem p = DrawProblem(kernel(), vectors * lanes - 1,
+                            kernel().rhs.width + 1, 3, random_);
+    p.col_major = p.channels_are_rows = true;
+    p.multipliers = Multipliers::kSmall;
     RunAndCheck(kernel(), p, random_);
     if (HasFatalFailure()) return;
   }
