@@ -68,10 +68,11 @@ class RUY_LIKE_EXPORT MulPlan final {
         "no such product: see the README's type table");
     if (context == nullptr) return internal::NullArgument("context");
     if (dst == nullptr) return internal::NullArgument("dst");
-    return PrepareErased(
-        internal::MakeCall(internal::Erase(lhs), internal::Erase(rhs),
-                           mul_params, *dst, /*max_num_threads=*/0),
-        num_threads, context);
+    MulCall call;
+    internal::Erase(lhs, &call.lhs);
+    internal::Erase(rhs, &call.rhs);
+    internal::CompleteCall(mul_params, *dst, /*max_num_threads=*/0, &call);
+    return PrepareErased(call, num_threads, context);
   }
 
   // Threads that the prepared product gives work to; those with a higher

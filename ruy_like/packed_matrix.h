@@ -148,8 +148,10 @@ template <typename T>
 absl::StatusOr<PackedMatrix<T>> Pack(const Matrix<T>& matrix, Side side,
                                      const PackOptions& options,
                                      Context* context) {
-  internal::PackedOperandOr operand = internal::PackErased(
-      internal::Erase(matrix), side, options, context, nullptr, 0);
+  ErasedMatrix erased;
+  internal::Erase(matrix, &erased);
+  internal::PackedOperandOr operand =
+      internal::PackErased(erased, side, options, context, nullptr, 0);
   if (!operand.ok()) return operand.status();
   return PackedMatrix<T>(*std::move(operand));
 }
@@ -161,8 +163,9 @@ absl::StatusOr<std::size_t> PackedMatrixBytes(const Matrix<T>& matrix,
                                               Side side,
                                               const PackOptions& options,
                                               Context* context) {
-  return internal::PackedBytesErased(internal::Erase(matrix), side, options,
-                                     context);
+  ErasedMatrix erased;
+  internal::Erase(matrix, &erased);
+  return internal::PackedBytesErased(erased, side, options, context);
 }
 
 // Packs into the caller's buffer, of at least PackedMatrixBytes() and aligned
@@ -175,8 +178,10 @@ absl::StatusOr<PackedMatrix<T>> PackInto(void* buffer, std::size_t buffer_bytes,
                                          const PackOptions& options,
                                          Context* context) {
   if (buffer == nullptr) return internal::NullArgument("buffer");
+  ErasedMatrix erased;
+  internal::Erase(matrix, &erased);
   internal::PackedOperandOr operand = internal::PackErased(
-      internal::Erase(matrix), side, options, context, buffer, buffer_bytes);
+      erased, side, options, context, buffer, buffer_bytes);
   if (!operand.ok()) return operand.status();
   return PackedMatrix<T>(*std::move(operand));
 }
@@ -184,8 +189,8 @@ absl::StatusOr<PackedMatrix<T>> PackInto(void* buffer, std::size_t buffer_bytes,
 namespace internal {
 
 template <typename T>
-ErasedMatrix Erase(const PackedMatrix<T>& matrix) {
-  return ErasePacked(matrix, ScalarOf<T>());
+void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
+  *erased = ErasePacked(matrix, ScalarOf<T>());
 }
 
 }  // namespace internal
@@ -199,27 +204,33 @@ template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  const MulParams<Accum, Dst>& mul_params, Context* context,
                  Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
-  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
-                                         internal::Erase(rhs), mul_params,
-                                         context, dst, options);
+  MulCall call;
+  internal::Erase(lhs, &call.lhs);
+  internal::Erase(rhs, &call.rhs);
+  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
+                                         &call);
 }
 
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status Mul(const Matrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
                  const MulParams<Accum, Dst>& mul_params, Context* context,
                  Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
-  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
-                                         internal::Erase(rhs), mul_params,
-                                         context, dst, options);
+  MulCall call;
+  internal::Erase(lhs, &call.lhs);
+  internal::Erase(rhs, &call.rhs);
+  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
+                                         &call);
 }
 
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
                  const MulParams<Accum, Dst>& mul_params, Context* context,
                  Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
-  return internal::MulOperands<Lhs, Rhs>(internal::Erase(lhs),
-                                         internal::Erase(rhs), mul_params,
-                                         context, dst, options);
+  MulCall call;
+  internal::Erase(lhs, &call.lhs);
+  internal::Erase(rhs, &call.rhs);
+  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
+                                         &call);
 }
 
 }  // namespace ruy_like

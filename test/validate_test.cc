@@ -40,8 +40,11 @@ MulCall ValidCall(Buffers* buffers) {
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(-3);
-  return internal::MakeCall(internal::Erase(lhs), internal::Erase(rhs), params,
-                            dst, 0);
+  MulCall call;
+  internal::Erase(lhs, &call.lhs);
+  internal::Erase(rhs, &call.rhs);
+  internal::CompleteCall(params, dst, /*max_num_threads=*/0, &call);
+  return call;
 }
 
 using Random = std::mt19937;
