@@ -361,11 +361,16 @@ void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
 
 EpilogueArgs Product::BlockEpilogue(const BlockExtent& extent,
                                     kernels::ScaleArgs* scales) const {
-  EpilogueArgs whole = epilogue_;
+  EpilogueArgs at =
+      EpilogueAt(epilogue_, extent.start_row, extent.start_col, scales);
   // A cached side has sums whether they are wanted or not.
-  whole.lhs_sums = epilogue_.rhs_zero_point == 0 ? nullptr : side_.lhs.sums;
-  whole.rhs_sums = epilogue_.lhs_zero_point == 0 ? nullptr : side_.rhs.sums;
-  return EpilogueAt(whole, extent.start_row, extent.start_col, scales);
+  if (epilogue_.rhs_zero_point != 0 && side_.lhs.sums != nullptr) {
+    at.lhs_sums = side_.lhs.sums + extent.start_row;
+  }
+  if (epilogue_.lhs_zero_point != 0 && side_.rhs.sums != nullptr) {
+    at.rhs_sums = side_.rhs.sums + extent.start_col;
+  }
+  return at;
 }
 
 void Product::RunBlock(const BlockExtent& extent) {

@@ -155,8 +155,8 @@ struct KernelArgs {
   // and null when both are set.
   bool first_pass, last_pass;
   void* accum;
-  // Valid in every pass, since an in-place side's sums need its zero points; but
-  // what lhs_sums and rhs_sums point to is complete only in the last one.
+  // Valid in every pass, since an in-place side's sums need its zero points;
+  // but what lhs_sums and rhs_sums point to is complete only in the last one.
   const EpilogueArgs* epilogue;
 };
 

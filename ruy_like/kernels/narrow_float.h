@@ -40,8 +40,9 @@ namespace {
 // Levels whose lhs is asked for while as many before them are multiplied: 16
 // lines of each row. With 64, 128 or 512 levels 24, 28 or 34 GB/s instead of 35
 // (4096x4096x1, Zen 5); 34 when asked for line by line over all rows; 35 to 37
-// for L2 instead of L1, also with 512 to 4096 levels; 11 to 20 with lines copied
-// row after row to a buffer in L1, from where the rows before are multiplied.
+// for L2 instead of L1, also with 512 to 4096 levels; 11 to 20 with lines
+// copied row after row to a buffer in L1, from where the rows before are
+// multiplied.
 constexpr int kStretchLevels = 256;
 constexpr int kLineLevels = 16;
 

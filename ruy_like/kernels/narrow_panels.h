@@ -22,9 +22,9 @@
 // At 4096x4096x1 on a Zen 5, GB/s with the wide kernel and with this one: int8
 // on AVX-512-VNNI 101 and 111, AVX-512 85 and 95, AVX-VNNI 63 and 108, AVX2 51
 // and 65; float on AVX-512 51 and 62, AVX2 31 and 51. Rejected: prefetching 8
-// to 64 lines ahead in software (mostly slower, by up to 30%); 8 panels at once of 256
-// bits, which take more registers than there are where int8 is widened (43
-// GB/s).
+// to 64 lines ahead in software (mostly slower, by up to 30%); 8 panels at once
+// of 256 bits, which take more registers than there are where int8 is widened
+// (43 GB/s).
 #ifndef RUY_LIKE_KERNELS_NARROW_PANELS_H_
 #define RUY_LIKE_KERNELS_NARROW_PANELS_H_
 

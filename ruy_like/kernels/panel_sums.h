@@ -1,7 +1,7 @@
 // Back-end: how one step of a panel kernel's tile adds its products up.
 //
-// Used by MultiplyTile() (panel_tile.h), inlined into it. Knows neither where the
-// operands come from nor what becomes of the sums.
+// Used by MultiplyTile() (panel_tile.h), inlined into it. Knows neither where
+// the operands come from nor what becomes of the sums.
 //
 // ## Additions that lag
 //
