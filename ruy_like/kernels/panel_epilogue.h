@@ -87,18 +87,12 @@ class IntPanelEpilogue {
         row0_(row0),
         to_bytes_(args.first_pass && args.last_pass &&
                   CanWait(*args.epilogue)) {
-    if (to_bytes_) {
-      PrepareRows(rows);
-    } else {
-      for (int i = 0; i < kMaxTileVectors; ++i) {
-        V::StoreAligned(addends_ + i * V::kLanes, V::Zero());
-      }
-    }
+    if (to_bytes_) PrepareRows(rows);
   }
 
   // What the accumulators of a column start from, from that row on.
   RUY_LIKE_ALWAYS_INLINE const int32_t* Start(ptrdiff_t row) const {
-    return addends_ + (to_bytes_ ? row - row0_ : 0);
+    return to_bytes_ ? addends_ + (row - row0_) : kZeros;
   }
   // What is added to all of a column's, for columns from `col` on; or null.
   // Valid until the next call.
@@ -178,11 +172,13 @@ class IntPanelEpilogue {
     return column_addends_;
   }
 
+  alignas(64) static constexpr int32_t kZeros[kMaxTileVectors * V::kLanes] = {};
+
   const EpilogueArgs& e_;
   const ptrdiff_t row0_;
   const bool to_bytes_;
   bool has_column_start_ = false;
-  // Set if to_bytes_; if not, addends_ has zeros for a tile.
+  // Set if to_bytes_.
   const int32_t* column_bias_;
   ByteBounds<V> bounds_;
   alignas(64) int32_t column_addends_[kMaxTileCols];
@@ -251,7 +247,7 @@ class FloatPanelEpilogue {
                                             ptrdiff_t row0, ptrdiff_t rows)
       : e_(*args.epilogue), row0_(row0), rows_(rows) {}
 
-  RUY_LIKE_ALWAYS_INLINE const float* Start(ptrdiff_t) const { return zeros_; }
+  RUY_LIKE_ALWAYS_INLINE const float* Start(ptrdiff_t) const { return kZeros; }
   RUY_LIKE_ALWAYS_INLINE void Store(float* acc, ptrdiff_t acc_col_stride,
                                     int rows, int cols, ptrdiff_t row,
                                     ptrdiff_t col) const {
@@ -291,9 +287,10 @@ class FloatPanelEpilogue {
     }
   }
 
+  alignas(64) static constexpr float kZeros[kMaxTileVectors * V::kLanes] = {};
+
   const EpilogueArgs& e_;
   const ptrdiff_t row0_, rows_;
-  alignas(64) float zeros_[kMaxTileVectors * V::kLanes] = {};
   // Set by NothingWaits().
   alignas(64) float bounds_[2 * V::kLanes];
   alignas(64) float addends_[kMaxEpilogueVectors * V::kLanes];
