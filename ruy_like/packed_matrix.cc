@@ -241,19 +241,18 @@ absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
 
 }  // namespace
 
-ErasedMatrix ErasePacked(const PackedMatrixBase& matrix, Scalar scalar) {
+void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
+                 ErasedMatrix* erased) {
   const PackedOperand* const operand = matrix.operand_.get();
-  ErasedMatrix erased;
-  erased.data = operand == nullptr ? nullptr : operand->image;
-  erased.scalar = scalar;
-  erased.data_is_const = true;
-  erased.cache_policy = CachePolicy::kNeverCache;
-  erased.zero_point_is_integer = true;
-  erased.zero_point = matrix.erased_zero_point();
+  erased->data = operand == nullptr ? nullptr : operand->image;
+  erased->scalar = scalar;
+  erased->data_is_const = true;
+  erased->cache_policy = CachePolicy::kNeverCache;
+  erased->zero_point_is_integer = true;
+  erased->zero_point = matrix.erased_zero_point();
   MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,
-                   &erased.layout);
-  erased.packed = operand;
-  return erased;
+                   &erased->layout);
+  erased->packed = operand;
 }
 
 absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,

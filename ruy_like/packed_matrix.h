@@ -78,14 +78,14 @@ class RUY_LIKE_EXPORT PackedMatrixBase {
   std::int32_t erased_zero_point() const;
 
  private:
-  friend RUY_LIKE_EXPORT ErasedMatrix
-  ErasePacked(const PackedMatrixBase& matrix, Scalar scalar);
+  friend RUY_LIKE_EXPORT void ErasePacked(const PackedMatrixBase& matrix,
+                                          Scalar scalar, ErasedMatrix* erased);
 
   std::shared_ptr<const PackedOperand> operand_;
 };
 
-RUY_LIKE_EXPORT ErasedMatrix ErasePacked(const PackedMatrixBase& matrix,
-                                         Scalar scalar);
+RUY_LIKE_EXPORT void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
+                                 ErasedMatrix* erased);
 
 using PackedOperandOr = absl::StatusOr<std::shared_ptr<const PackedOperand>>;
 
@@ -190,7 +190,7 @@ namespace internal {
 
 template <typename T>
 void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
-  *erased = ErasePacked(matrix, ScalarOf<T>());
+  ErasePacked(matrix, ScalarOf<T>(), erased);
 }
 
 }  // namespace internal
