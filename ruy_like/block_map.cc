@@ -75,8 +75,8 @@ ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   if (params.depth_multiple == 0) return depth;
   const ptrdiff_t lhs_level =
       static_cast<ptrdiff_t>(params.tile_rows) * params.lhs_element_bytes;
-  const ptrdiff_t rhs_level =
-      static_cast<ptrdiff_t>(params.tile_cols) * params.rhs_element_bytes;
+  const ptrdiff_t rhs_level = std::max<ptrdiff_t>(
+      1, static_cast<ptrdiff_t>(params.tile_cols) * params.rhs_element_bytes);
   const ptrdiff_t accum_bytes = static_cast<ptrdiff_t>(params.tile_rows) *
                                 params.tile_cols * params.accum_bytes;
   const ptrdiff_t floor =
