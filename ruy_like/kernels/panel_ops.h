@@ -39,7 +39,6 @@ struct FloatOp {
   typedef FloatPanelEpilogue<V> Epilogue;
   static constexpr int kGroup = 1;
   static constexpr int kAddLag = 0;
-  static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::ZeroFloat(); }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
     return V::LoadAligned(p);
   }
@@ -60,7 +59,6 @@ struct IntOp {
   typedef int32_t Accum;
   typedef typename V::Int Vector;
   typedef IntPanelEpilogue<V> Epilogue;
-  static RUY_LIKE_ALWAYS_INLINE Vector Zero() { return V::Zero(); }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
     int32_t group;
     __builtin_memcpy(&group, p, sizeof(group));

@@ -234,9 +234,6 @@ struct Simd256 {
   }
 
   // ## Floats
-  static RUY_LIKE_ALWAYS_INLINE Float ZeroFloat() {
-    return _mm256_setzero_ps();
-  }
   static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
     return _mm256_set1_ps(x);
   }

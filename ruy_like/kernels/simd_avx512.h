@@ -227,9 +227,6 @@ struct Simd512 {
   }
 
   // ## Floats
-  static RUY_LIKE_ALWAYS_INLINE Float ZeroFloat() {
-    return _mm512_setzero_ps();
-  }
   static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
     return _mm512_set1_ps(x);
   }
