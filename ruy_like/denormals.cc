@@ -41,26 +41,29 @@ void WriteControl(std::uint64_t) {}
 
 #endif
 
+// On x86 it is reading the register that costs, 3 ns and another 5 behind a
+// write, since all arithmetic before has to have left its exception flags
+// there; a write takes 0.3 ns (Zen 5). Arm keeps no flags in it, and a write
+// may drain the pipeline.
+void RestoreControl(std::uint64_t saved) {
+  constexpr bool kWriteIsCheap = kStatusBits != 0;
+  if (kWriteIsCheap || ReadControl() != saved) WriteControl(saved);
+}
+
 }  // namespace
 
-// Reading the register is cheap, writing it drains the pipeline on some
-// processors: so write only what differs.
 ScopedSuppressDenormals::ScopedSuppressDenormals() : saved_(ReadControl()) {
   const std::uint64_t wanted = saved_ | kFlushBits;
   if (wanted != saved_) WriteControl(wanted);
 }
 
-ScopedSuppressDenormals::~ScopedSuppressDenormals() {
-  if (ReadControl() != saved_) WriteControl(saved_);
-}
+ScopedSuppressDenormals::~ScopedSuppressDenormals() { RestoreControl(saved_); }
 
 ScopedDefaultFloatState::ScopedDefaultFloatState() : saved_(ReadControl()) {
   const std::uint64_t wanted = (saved_ & kStatusBits) | kDefaultControl;
   if (wanted != saved_) WriteControl(wanted);
 }
 
-ScopedDefaultFloatState::~ScopedDefaultFloatState() {
-  if (ReadControl() != saved_) WriteControl(saved_);
-}
+ScopedDefaultFloatState::~ScopedDefaultFloatState() { RestoreControl(saved_); }
 
 }  // namespace ruy_like

@@ -19,7 +19,8 @@ absl::Status MulErased(const MulCall& call, Context* context) {
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
     return status;
   }
-  TrMulParams params = MakeTrMulParams(call);
+  TrMulParams params;
+  MakeTrMulParams(call, &params);
   ContextImpl* impl = context->impl();
   if (!LockForCall(impl)) return DeadlockError();
   MutexLock lock(&impl->mutex, std::adopt_lock);

@@ -52,8 +52,9 @@ absl::Status MulPlan::PrepareErased(const MulCall& call, int num_threads,
   if (!LockForCall(impl_->context)) return DeadlockError();
   MutexLock lock(&impl_->context->mutex, std::adopt_lock);
   try {
-    status = impl_->product.Prepare(MakeTrMulParams(impl_->call), num_threads,
-                                    impl_->context);
+    TrMulParams params;
+    MakeTrMulParams(impl_->call, &params);
+    status = impl_->product.Prepare(params, num_threads, impl_->context);
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("no memory for the prepacked cache");
   }

@@ -85,11 +85,13 @@ constexpr Side Other(Side side) {
 // TrMulPlan.
 class Product {
  public:
-  Product(const TrMulParams& params, const Kernel& kernel)
-      : params_(params),
+  // Completes params->epilogue.
+  Product(TrMulParams* params, const Kernel& kernel)
+      : params_(*params),
         kernel_(kernel),
-        side_{PackedSide(params.side.lhs, kernel, Side::kLhs),
-              PackedSide(params.side.rhs, kernel, Side::kRhs)} {
+        side_{PackedSide(params->side.lhs, kernel, Side::kLhs),
+              PackedSide(params->side.rhs, kernel, Side::kRhs)},
+        epilogue_(params->epilogue) {
     InitEpilogue();
   }
 
@@ -152,15 +154,17 @@ class Product {
   // false while another thread is at it.
   bool TryPack(Side side, std::ptrdiff_t block);
   void EnsurePacked(Side side, std::ptrdiff_t block);
-  EpilogueArgs BlockEpilogue(const BlockExtent& extent,
-                             kernels::ScaleArgs* scales) const;
-  // Over the whole depth at once.
-  void RunBlock(const BlockExtent& extent);
+  // Once it is known where the sides' sums are.
+  void UseSums();
+  // Over the whole depth at once. The epilogue begins with the block.
+  void RunBlock(const BlockExtent& extent, const EpilogueArgs& epilogue);
 
   const TrMulParams& params_;
   const Kernel& kernel_;
   SidePair<PackedSide> side_;
-  EpilogueArgs epilogue_;
+  // Where the call was put together: a copy of a struct just written field by
+  // field waits for the stores.
+  EpilogueArgs& epilogue_;
   SidePair<PrepackedCache::Value> cached_;
   SidePair<bool> cache_miss_ = {false, false};
   BlockMap map_;
@@ -174,7 +178,6 @@ class Product {
 };
 
 void Product::InitEpilogue() {
-  epilogue_ = params_.epilogue;
   const std::int32_t lhs_zero_point =
       PackedZeroPoint(params_.side.lhs, kernel_.lhs.scalar);
   const std::int32_t rhs_zero_point =
@@ -319,6 +322,7 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
   if (map_.in_pieces) {
     pieces_scratch_ = static_cast<char*>(arena->Take(pieces_bytes));
   }
+  UseSums();
   return true;
 }
 
@@ -359,26 +363,17 @@ void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
   }
 }
 
-EpilogueArgs Product::BlockEpilogue(const BlockExtent& extent,
-                                    kernels::ScaleArgs* scales) const {
-  EpilogueArgs at =
-      EpilogueAt(epilogue_, extent.start_row, extent.start_col, scales);
+void Product::UseSums() {
   // A cached side has sums whether they are wanted or not.
-  if (epilogue_.rhs_zero_point != 0 && side_.lhs.sums != nullptr) {
-    at.lhs_sums = side_.lhs.sums + extent.start_row;
-  }
-  if (epilogue_.lhs_zero_point != 0 && side_.rhs.sums != nullptr) {
-    at.rhs_sums = side_.rhs.sums + extent.start_col;
-  }
-  return at;
+  if (epilogue_.rhs_zero_point != 0) epilogue_.lhs_sums = side_.lhs.sums;
+  if (epilogue_.lhs_zero_point != 0) epilogue_.rhs_sums = side_.rhs.sums;
 }
 
-void Product::RunBlock(const BlockExtent& extent) {
+void Product::RunBlock(const BlockExtent& extent,
+                       const EpilogueArgs& epilogue) {
   const TraceSpan span(TraceSpan::kKernel, kernel_.name,
                        extent.end_row - extent.start_row, params_.depth(),
                        extent.end_col - extent.start_col);
-  kernels::ScaleArgs scales;
-  const EpilogueArgs epilogue = BlockEpilogue(extent, &scales);
   KernelArgs args;
   args.lhs = side_.lhs.data + side_.lhs.Offset(extent.start_row, 0);
   args.rhs = side_.rhs.data + side_.rhs.Offset(extent.start_col, 0);
@@ -410,12 +405,14 @@ void Product::Work(int thread) {
     EnsurePacked(Side::kLhs, block.row_block);
     EnsurePacked(Side::kRhs, block.col_block);
     const BlockExtent extent = BlockRange(map_, block);
+    kernels::ScaleArgs scales;
+    const EpilogueArgs epilogue =
+        EpilogueAt(epilogue_, extent.start_row, extent.start_col, &scales);
     if (pieces_.has_value()) {
-      kernels::ScaleArgs scales;
-      pieces_->Run(extent, BlockEpilogue(extent, &scales),
+      pieces_->Run(extent, epilogue,
                    pieces_scratch_ + thread * pieces_->scratch_bytes());
     } else {
-      RunBlock(extent);
+      RunBlock(extent, epilogue);
     }
   }
 }
@@ -484,7 +481,8 @@ bool Product::RunSingleBlock(ContextImpl* context) {
     TakePanels(side, &arena);
     side_[side].Pack(0, params_.side[side].width);
   }
-  RunBlock({0, rows, 0, cols});
+  UseSums();
+  RunBlock({0, rows, 0, cols}, epilogue_);
   return true;
 }
 
@@ -574,7 +572,7 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
   }
   if (choice.swap_sides) SwapSides(params);
 
-  Product product(*params, *choice.kernel);
+  Product product(params, *choice.kernel);
   if (!product.RunSingleBlock(context) &&
       !RunBlocks(&product, max_num_threads, context)) {
     return NoMemoryError(*params);
@@ -604,7 +602,7 @@ absl::Status TrMulPlan::Prepare(const TrMulParams& params, int max_threads,
     return NoKernelError(params, context->permitted_paths);
   }
   if (impl_->choice.swap_sides) SwapSides(&impl_->params);
-  impl_->product.emplace(impl_->params, *impl_->choice.kernel);
+  impl_->product.emplace(&impl_->params, *impl_->choice.kernel);
   if (!impl_->product->Prepare(max_threads, &impl_->arena, context)) {
     impl_->product.reset();
     return NoMemoryError(params);

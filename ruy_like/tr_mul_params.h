@@ -115,12 +115,13 @@ struct Operand {
 };
 
 // A product as the middle-end sees it. dst is described by the epilogue, whose
-// pointers are those of the whole dst and whose zero points are the callers'
-// (the kernel's choice of packed types shifts them).
+// pointers are those of the whole dst. What depends on the kernel, the
+// operands' zero points and sums, and `scales` are zero and null until
+// tr_mul.cc fills them in.
 struct TrMulParams {
   SidePair<Operand> side;
   kernels::Family family;
-  kernels::EpilogueArgs epilogue;  // its `scales` is null
+  kernels::EpilogueArgs epilogue;
   bool scaled = false;
   kernels::ScaleArgs scales;  // if so, those of the whole dst
 
@@ -143,8 +144,8 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side);
 void SwapSides(TrMulParams* params);
 
 // Erases a validated call. Single multipliers and scales are referred to in
-// place, so `call` must outlive the result.
-TrMulParams MakeTrMulParams(const MulCall& call);
+// place, so `call` must outlive *params.
+void MakeTrMulParams(const MulCall& call, TrMulParams* params);
 
 // The epilogue of that part of dst that begins at (row, col) of the part that
 // `args` is for. If there are scales, the new ones are put into *scales, which

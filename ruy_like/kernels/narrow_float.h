@@ -182,7 +182,7 @@ struct NarrowFloatKernel {
     for (ptrdiff_t row = 0; row < args->rows; row += tile_rows) {
       const ptrdiff_t left = args->rows - row;
       const int rows = left < tile_rows ? static_cast<int>(left) : tile_rows;
-      __builtin_memset(accum, 0, sizeof(accum));
+      Clear(args->cols, accum);
       const ptrdiff_t whole =
           rows < tile_rows ? 0 : args->depth / kLineLevels * kLineLevels;
       for (ptrdiff_t k = 0; k < whole; k += kStretchLevels) {
@@ -202,6 +202,14 @@ struct NarrowFloatKernel {
     float* accum;
     int col, cols;
   };
+
+  // The accumulators of `cols` columns alone: for one of them the whole array
+  // takes 7 ns more.
+  static RUY_LIKE_ALWAYS_INLINE void Clear(ptrdiff_t cols, float* accum) {
+    for (ptrdiff_t i = 0; i < cols * kMaxGroups; ++i) {
+      V::StoreAligned(accum + i * kLanes, V::SetFloat(0));
+    }
+  }
 
   // The panels' number, and panel i from level k on.
   static RUY_LIKE_ALWAYS_INLINE int Panels(const KernelArgs& args) {
