@@ -60,7 +60,7 @@ class RUY_LIKE_EXPORT Context final {
   // What the last successful Mul ran: the path that it took and the kernel's
   // name, which names another path where the kernel is inherited from that one
   // (AVX-512-VNNI has no float kernel of its own). kNone and "" before the
-  // first product that was not empty.
+  // first product that was not empty. A MulPlan's counts from its Prepare on.
   Path last_used_path() const;
   const char* last_used_kernel() const;
   // Threads that it used.

@@ -73,6 +73,7 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
                            ? static_cast<std::int32_t>(matrix.zero_point())
                            : 0;
   erased->layout = matrix.layout();
+  erased->packed = nullptr;
 }
 
 // Validates and runs a call.

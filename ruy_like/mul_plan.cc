@@ -33,16 +33,19 @@ struct MulPlan::Impl {
 MulPlan::MulPlan() : impl_(std::make_unique<Impl>()) {}
 MulPlan::~MulPlan() = default;
 
-absl::Status MulPlan::PrepareErased(const MulCall& call, int num_threads,
-                                    Context* context) {
+MulCall* MulPlan::NewCall() {
   impl_->state = Impl::State::kNone;
+  return &impl_->call;
+}
+
+absl::Status MulPlan::PrepareCall(int num_threads, Context* context) {
   if (num_threads < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_threads must be at least 1, not ", num_threads));
   }
+  const MulCall& call = impl_->call;
   absl::Status status = Validate(call);
   if (!status.ok()) return status;
-  impl_->call = call;
   impl_->context = context->impl();
   impl_->num_threads = num_threads;
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
@@ -52,9 +55,7 @@ absl::Status MulPlan::PrepareErased(const MulCall& call, int num_threads,
   if (!LockForCall(impl_->context)) return DeadlockError();
   MutexLock lock(&impl_->context->mutex, std::adopt_lock);
   try {
-    TrMulParams params;
-    MakeTrMulParams(impl_->call, &params);
-    status = impl_->product.Prepare(params, num_threads, impl_->context);
+    status = impl_->product.Prepare(call, num_threads, impl_->context);
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("no memory for the prepacked cache");
   }
@@ -83,10 +84,15 @@ absl::Status MulPlan::Finish() {
     impl_->state = Impl::State::kNone;
     return absl::OkStatus();
   }
-  if (!LockForCall(impl_->context)) return DeadlockError();
-  MutexLock lock(&impl_->context->mutex, std::adopt_lock);
+  // What nobody came for.
+  impl_->product.Work(0);
+  if (impl_->product.HasReport()) {
+    if (!LockForCall(impl_->context)) return DeadlockError();
+    MutexLock lock(&impl_->context->mutex, std::adopt_lock);
+    impl_->product.Report(impl_->context);
+  }
   impl_->state = Impl::State::kNone;
-  impl_->product.Finish(impl_->context);
+  impl_->product.Finish();
   return absl::OkStatus();
 }
 

@@ -99,7 +99,7 @@ class Product {
   // False: there is none.
   bool Prepare(int max_threads, ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  // 1 after RunSingleBlock.
+  // 1 after PrepareSingleBlock.
   int num_threads() const { return num_threads_; }
   // What was done, once it is.
   ProductReport Describe(const KernelChoice& choice) const;
@@ -111,13 +111,16 @@ class Product {
   // those that are packing at that moment.
   void Work(int thread);
   // Hands what was packed for the prepacked cache over to it.
+  bool HasPackedToKeep() const { return cache_miss_.lhs || cache_miss_.rhs; }
   void KeepPacked(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-  // The short cut for small products: instead of all of the above. False, with
-  // nothing done, where it does not apply.
-  bool RunSingleBlock(ContextImpl* context)
+  // The short cut for small products, instead of Prepare and Work: one block,
+  // without a block map. False where it does not apply.
+  bool PrepareSingleBlock(ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // Once.
+  void RunSingleBlock();
 
  private:
   void InitEpilogue();
@@ -167,6 +170,8 @@ class Product {
   EpilogueArgs& epilogue_;
   SidePair<PrepackedCache::Value> cached_;
   SidePair<bool> cache_miss_ = {false, false};
+  // After PrepareSingleBlock: what RunSingleBlock packs.
+  SidePair<bool> single_block_packs_ = {false, false};
   BlockMap map_;
   // Where blocks are run in pieces, with scratch for each thread.
   std::optional<BlockPieces> pieces_;
@@ -427,7 +432,7 @@ void Product::KeepPacked(ContextImpl* context) {
 
 ProductReport Product::Describe(const KernelChoice& choice) const {
   ProductReport report = {choice, num_threads_, 1, 1, 1, {}};
-  // After RunSingleBlock there is no block map.
+  // After PrepareSingleBlock there is no block map.
   if (side_.lhs.blocks != 0) {
     report.row_blocks = map_.row_blocks;
     report.col_blocks = map_.col_blocks;
@@ -445,7 +450,7 @@ ProductReport Product::Describe(const KernelChoice& choice) const {
   return report;
 }
 
-bool Product::RunSingleBlock(ContextImpl* context) {
+bool Product::PrepareSingleBlock(ScratchArena* arena, ContextImpl* context) {
   const std::ptrdiff_t rows = params_.rows();
   const std::ptrdiff_t cols = params_.cols();
   const std::ptrdiff_t depth =
@@ -460,30 +465,34 @@ bool Product::RunSingleBlock(ContextImpl* context) {
     return false;
   }
   std::size_t scratch_bytes = 0;
-  SidePair<bool> in_scratch = {false, false};
   for (const Side side : kSides) {
     if (side_[side].IsReady()) continue;
     if (IsCached(side)) {
       if (!FindInCache(side, context)) return false;
     } else {
-      in_scratch[side] = true;
+      single_block_packs_[side] = true;
       scratch_bytes += PanelFootprint(side);
     }
   }
-  ScratchArena& arena = context->arena;
-  if (!arena.Reserve(scratch_bytes)) return false;
+  if (!arena->Reserve(scratch_bytes)) return false;
+  for (const Side side : kSides) {
+    if (single_block_packs_[side]) TakePanels(side, arena);
+  }
+  UseSums();
+  return true;
+}
+
+void Product::RunSingleBlock() {
   std::optional<ScopedSuppressDenormals> suppress_denormals;
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   std::optional<ScopedDefaultFloatState> default_float_state;
   if (params_.scaled) default_float_state.emplace();
   for (const Side side : kSides) {
-    if (!in_scratch[side]) continue;
-    TakePanels(side, &arena);
-    side_[side].Pack(0, params_.side[side].width);
+    if (single_block_packs_[side]) {
+      side_[side].Pack(0, params_.side[side].width);
+    }
   }
-  UseSums();
-  RunBlock({0, rows, 0, cols}, epilogue_);
-  return true;
+  RunBlock({0, params_.rows(), 0, params_.cols()}, epilogue_);
 }
 
 void CallWork(void* product, int thread) {
@@ -546,16 +555,22 @@ absl::Status NoMemoryError(const TrMulParams& params) {
                    " by ", params.depth(), "x", params.cols(), " product"));
 }
 
-// After the product: for the Context's last_used functions, and for stderr.
-void Report(const KernelChoice& choice, const TrMulParams& params,
-            const Product& product, const VerboseCall& verbose,
-            ContextImpl* context)
+// For the Context's last_used functions.
+void Remember(const KernelChoice& choice, const Product& product,
+              ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   context->last_path = choice.path;
   context->last_kernel = choice.kernel->name;
   context->last_num_threads = product.num_threads();
+}
+
+// After the product, for stderr.
+void Report(const KernelChoice& choice, const TrMulParams& params,
+            const Product& product, const VerboseCall& verbose,
+            const ContextImpl& context)
+    ABSL_SHARED_LOCKS_REQUIRED(context.mutex) {
   if (VerboseCall::IsOn()) {
-    verbose.Print(params, product.Describe(choice), context->permitted_paths);
+    verbose.Print(params, product.Describe(choice), context.permitted_paths);
   }
 }
 
@@ -573,11 +588,13 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
   if (choice.swap_sides) SwapSides(params);
 
   Product product(params, *choice.kernel);
-  if (!product.RunSingleBlock(context) &&
-      !RunBlocks(&product, max_num_threads, context)) {
+  if (product.PrepareSingleBlock(&context->arena, context)) {
+    product.RunSingleBlock();
+  } else if (!RunBlocks(&product, max_num_threads, context)) {
     return NoMemoryError(*params);
   }
-  Report(choice, *params, product, verbose, context);
+  Remember(choice, product, context);
+  Report(choice, *params, product, verbose, *context);
   return absl::OkStatus();
 }
 
@@ -586,42 +603,62 @@ struct TrMulPlan::Impl {
   KernelChoice choice;
   ScratchArena arena;
   std::optional<Product> product;
+  // The product is a single block, which nobody has run yet.
+  bool is_single_block = false;
+  std::atomic<bool> single_block_is_left{false};
   VerboseCall verbose;
 };
 
 TrMulPlan::TrMulPlan() : impl_(std::make_unique<Impl>()) {}
 TrMulPlan::~TrMulPlan() = default;
 
-absl::Status TrMulPlan::Prepare(const TrMulParams& params, int max_threads,
+absl::Status TrMulPlan::Prepare(const MulCall& call, int max_threads,
                                 ContextImpl* context) {
-  impl_->product.reset();
-  impl_->verbose = VerboseCall();
-  impl_->params = params;
-  impl_->choice = ChooseKernel(params, context);
-  if (impl_->choice.kernel == nullptr) {
-    return NoKernelError(params, context->permitted_paths);
+  Impl& impl = *impl_;
+  impl.product.reset();
+  impl.verbose = VerboseCall();
+  MakeTrMulParams(call, &impl.params);
+  impl.choice = ChooseKernel(impl.params, context);
+  if (impl.choice.kernel == nullptr) {
+    return NoKernelError(impl.params, context->permitted_paths);
   }
-  if (impl_->choice.swap_sides) SwapSides(&impl_->params);
-  impl_->product.emplace(&impl_->params, *impl_->choice.kernel);
-  if (!impl_->product->Prepare(max_threads, &impl_->arena, context)) {
-    impl_->product.reset();
-    return NoMemoryError(params);
+  if (impl.choice.swap_sides) SwapSides(&impl.params);
+  Product& product = impl.product.emplace(&impl.params, *impl.choice.kernel);
+  impl.is_single_block = product.PrepareSingleBlock(&impl.arena, context);
+  impl.single_block_is_left.store(impl.is_single_block,
+                                  std::memory_order_relaxed);
+  if (!impl.is_single_block) {
+    if (!product.Prepare(max_threads, &impl.arena, context)) {
+      impl.product.reset();
+      return NoMemoryError(impl.params);
+    }
+    product.DealOutAllBlocks();
   }
-  impl_->product->DealOutAllBlocks();
+  Remember(impl.choice, product, context);
   return absl::OkStatus();
 }
 
 int TrMulPlan::num_threads() const { return impl_->product->num_threads(); }
 
-void TrMulPlan::Work(int thread) { impl_->product->Work(thread); }
-
-void TrMulPlan::Finish(ContextImpl* context) {
-  // What nobody came for.
-  impl_->product->Work(0);
-  impl_->product->KeepPacked(context);
-  Report(impl_->choice, impl_->params, *impl_->product, impl_->verbose,
-         context);
-  impl_->product.reset();
+void TrMulPlan::Work(int thread) {
+  if (!impl_->is_single_block) {
+    impl_->product->Work(thread);
+  } else if (impl_->single_block_is_left.load(std::memory_order_relaxed) &&
+             impl_->single_block_is_left.exchange(false)) {
+    impl_->product->RunSingleBlock();
+  }
 }
+
+bool TrMulPlan::HasReport() const {
+  return impl_->product->HasPackedToKeep() || VerboseCall::IsOn();
+}
+
+void TrMulPlan::Report(ContextImpl* context) {
+  impl_->product->KeepPacked(context);
+  ruy_like::Report(impl_->choice, impl_->params, *impl_->product,
+                   impl_->verbose, *context);
+}
+
+void TrMulPlan::Finish() { impl_->product.reset(); }
 
 }  // namespace ruy_like

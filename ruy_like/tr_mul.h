@@ -28,17 +28,17 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
 // The same in parts, for threads that are the caller's (mul_plan.cc). Holds its
-// own scratch memory; the Context is locked for the first and the last part
-// only.
+// own scratch memory; the Context is locked for the first part and for the
+// report only.
 class TrMulPlan final {
  public:
   TrMulPlan();
   ~TrMulPlan();
 
-  // What is to be done before threads come in, for at most `max_threads`. What
-  // `params` points to must outlive Finish. Errors as those of TrMul; the plan
-  // is then as before the first Prepare.
-  absl::Status Prepare(const TrMulParams& params, int max_threads,
+  // What is to be done before threads come in, for at most `max_threads`. The
+  // call, which is valid, and what it points to must outlive Finish. Errors as
+  // those of TrMul; the plan is then as before the first Prepare.
+  absl::Status Prepare(const MulCall& call, int max_threads,
                        ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
@@ -48,9 +48,13 @@ class TrMulPlan final {
   // For each of these threads or some of them, with distinct numbers below
   // num_threads(), from several threads at once: works until no block is left.
   void Work(int thread);
-  // After all Works: does what they left, hands on what is to be cached.
-  void Finish(ContextImpl* context)
+  // After all Works, if HasReport(): hands on what is to be cached. Not always
+  // done, because to lock the Context takes 9 ns.
+  bool HasReport() const;
+  void Report(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // In the end.
+  void Finish();
 
  private:
   struct Impl;

@@ -275,8 +275,28 @@ bool AreApart(const Span& a, const Span& b) {
   return a.end <= b.begin || b.end <= a.begin;
 }
 
+// The packed operand of a product of that family; its place in *span.
+bool IsPlainPacked(const PackedOperand& packed, Side side,
+                   kernels::Family family, Span* span) {
+  span->begin = reinterpret_cast<std::uintptr_t>(packed.image);
+  span->end = span->begin + packed.image_bytes;
+  return packed.side == side && packed.layout.family == family;
+}
+
+// Whether those of the operands that are packed fit the product, as the common
+// one does, where at most one is; and their places.
+bool ArePlainPacked(const MulCall& call, Span* lhs, Span* rhs) {
+  const kernels::Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
+                                          call.accum_scalar, call.dst.scalar);
+  if (call.lhs.packed == nullptr) {
+    return IsPlainPacked(*call.rhs.packed, Side::kRhs, family, rhs);
+  }
+  return call.rhs.packed == nullptr &&
+         IsPlainPacked(*call.lhs.packed, Side::kLhs, family, lhs);
+}
+
 // A matrix with which nothing is wrong by itself, and *span; false also for
-// what is merely rare.
+// what is merely rare. Nothing is known of its packed form.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsPlain(const ErasedMatrix& matrix,
                                                  bool int16_allowed,
                                                  Span* span) {
@@ -294,8 +314,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsPlain(const ErasedMatrix& matrix,
          stride >= inner &&
          (layout.order() == Order::kColMajor ||
           layout.order() == Order::kRowMajor) &&
-         matrix.data != nullptr && matrix.packed == nullptr &&
-         matrix.zero_point_is_integer &&
+         matrix.data != nullptr && matrix.zero_point_is_integer &&
          (matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
           (matrix.scalar == Scalar::kI16 && int16_allowed));
 }
@@ -307,6 +326,10 @@ bool IsPlainlyValid(const MulCall& call) {
   if (!IsPlain(call.lhs, /*int16_allowed=*/false, &lhs) ||
       !IsPlain(call.rhs, /*int16_allowed=*/false, &rhs) ||
       !IsPlain(call.dst, /*int16_allowed=*/true, &dst)) {
+    return false;
+  }
+  if ((call.lhs.packed != nullptr || call.rhs.packed != nullptr) &&
+      !ArePlainPacked(call, &lhs, &rhs)) {
     return false;
   }
   return call.lhs.layout.cols() == call.rhs.layout.rows() &&

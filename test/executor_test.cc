@@ -431,5 +431,31 @@ TEST_F(ExecutorTest, APlanForMoreThreadsThanPayOff) {
   EXPECT_EQ(result, std::vector<float>(64, 8.0f));
 }
 
+// A small product, which is one block, is run once, whoever comes and how
+// often; and by Finish if nobody does.
+TEST_F(ExecutorTest, APlanRunsASmallProductOnce) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+  const std::vector<float> values(64, 1.0f);
+  std::vector<float> result(64, 1.0f);
+  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
+  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
+  MulParams<float, float> params;
+  params.set_beta(1);
+  MulPlan plan;
+  float expected = 1;
+  for (int runs = 0; runs < 3; ++runs) {
+    // Of a product that is abandoned nothing is left.
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(
+          plan.Prepare(operand, operand, params, 2, &context_, &dst).ok());
+    }
+    for (int i = 0; i < runs; ++i) EXPECT_TRUE(plan.Run(0).ok());
+    EXPECT_TRUE(plan.Run(1).ok());
+    ASSERT_TRUE(plan.Finish().ok());
+    expected += 8;
+    EXPECT_EQ(result, std::vector<float>(64, expected));
+  }
+}
+
 }  // namespace
 }  // namespace ruy_like

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ruy_like/mul.h"
+#include "ruy_like/packed_operand.h"
 
 namespace ruy_like {
 namespace {
@@ -27,6 +28,18 @@ struct Buffers {
   std::int8_t* lhs() { return &bytes[0]; }
   std::int8_t* rhs() { return &bytes[64]; }
   std::int8_t* dst() { return &bytes[128]; }
+  // Packed forms of them, elsewhere in the buffer.
+  PackedOperand packed_lhs = Packed(Side::kLhs, &bytes[512]);
+  PackedOperand packed_rhs = Packed(Side::kRhs, &bytes[1024]);
+
+  static PackedOperand Packed(Side side, const void* image) {
+    PackedOperand packed;
+    packed.layout = {Path::kPortable, kernels::Family::k8x8, side, {}, nullptr};
+    packed.side = side;
+    packed.image = image;
+    packed.image_bytes = 64;
+    return packed;
+  }
 };
 
 MulCall ValidCall(Buffers* buffers) {
@@ -54,6 +67,14 @@ T OneOf(Random& random, std::initializer_list<T> values) {
   return values.begin()[random() % values.size()];
 }
 
+// As ErasePacked does.
+void Erase(const PackedOperand& packed, ErasedMatrix* erased) {
+  erased->data = packed.image;
+  erased->packed = &packed;
+  Layout& layout = erased->layout;
+  MakeSimpleLayout(layout.rows(), layout.cols(), Order::kColMajor, &layout);
+}
+
 void Disturb(Random& random, Buffers* buffers, MulCall* call) {
   ErasedMatrix* const matrix =
       OneOf(random, {&call->lhs, &call->rhs, &call->dst});
@@ -63,7 +84,7 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
                (std::ptrdiff_t{1} << 27) + 1, std::ptrdiff_t{1} << 40,
                std::numeric_limits<std::ptrdiff_t>::max(),
                std::numeric_limits<std::ptrdiff_t>::min()});
-  switch (random() % 13) {
+  switch (random() % 15) {
     case 0:
       layout.set_rows(size);
       break;
@@ -121,6 +142,36 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
           call->exponent_perchannel = buffers->exponent.data();
           buffers->exponent[random() % kRows] = OneOf(random, {-3, 31});
       }
+      break;
+    case 13:
+      Erase(buffers->packed_lhs, &call->lhs);
+      break;
+    case 14: {
+      PackedOperand* const packed =
+          OneOf(random, {&buffers->packed_lhs, &buffers->packed_rhs});
+      switch (random() % 5) {
+        case 0:
+          packed->side = OneOf(random, {Side::kLhs, Side::kRhs});
+          break;
+        case 1:
+          packed->layout.family =
+              OneOf(random, {kernels::Family::k8x8, kernels::Family::k8x16});
+          break;
+        case 2:
+          packed->layout.path = Path::kNone;
+          break;
+        case 3:
+          packed->layout.kernel_side = Side::kRhs;
+          break;
+        case 4:
+          packed->image = buffers->dst() + OneOf(random, {-64, -63, 14, 15});
+      }
+      if (packed == &buffers->packed_lhs) {
+        Erase(*packed, &call->lhs);
+      } else {
+        Erase(*packed, &call->rhs);
+      }
+    }
   }
 }
 
@@ -129,6 +180,24 @@ TEST(ValidateTest, TheCommonCallIsPlain) {
   const MulCall call = ValidCall(&buffers);
   EXPECT_TRUE(IsPlainlyValid(call));
   EXPECT_TRUE(ValidateInFull(call).ok());
+}
+
+TEST(ValidateTest, OnePackedOperandIsPlain) {
+  Buffers buffers;
+  MulCall call = ValidCall(&buffers);
+  Erase(buffers.packed_lhs, &call.lhs);
+  EXPECT_TRUE(IsPlainlyValid(call));
+  call = ValidCall(&buffers);
+  Erase(buffers.packed_rhs, &call.rhs);
+  EXPECT_TRUE(IsPlainlyValid(call));
+  buffers.packed_rhs.side = Side::kLhs;
+  EXPECT_FALSE(IsPlainlyValid(call));
+  buffers.packed_rhs.side = Side::kRhs;
+  buffers.packed_rhs.layout.family = kernels::Family::kF32;
+  EXPECT_FALSE(IsPlainlyValid(call));
+  buffers.packed_rhs.layout.family = kernels::Family::k8x8;
+  buffers.packed_rhs.image = buffers.dst() + 14;
+  EXPECT_FALSE(IsPlainlyValid(call));
 }
 
 TEST(ValidateTest, WhatIsPlainIsValid) {
