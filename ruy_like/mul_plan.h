@@ -90,7 +90,7 @@ class RUY_LIKE_EXPORT MulPlan final {
   struct Impl;
 
   // Abandons the last product. The new one's call is to be put together where
-  // it is kept: a copy of it takes 20 ns.
+  // it is kept, rather than copied there.
   MulCall* NewCall();
   absl::Status PrepareCall(int num_threads, Context* context);
 
