@@ -276,7 +276,7 @@ struct NarrowFloatKernel {
     tile.column_start = nullptr;
     for (int i = 0; i < Panels(args); ++i) {
       const RhsPanel panel = GetPanel(args, i, k, accum);
-      tile.rhs = {panel.rhs, args.rhs_stride_bytes};
+      tile.rhs = {panel.rhs, args.rhs_stride_bytes, /*ahead_bytes=*/0};
       tile.start = panel.accum;
       tile.start_col_stride = Vectors(rows) * kLanes;
       tile.result = panel.accum;

@@ -279,7 +279,7 @@ struct PanelKernel {
                first_vector * args.lhs_stride_bytes;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
     tile.steps = args.depth / Op::kGroup;
-    tile.rhs = {nullptr, 0};
+    tile.rhs = {nullptr, 0, 0};
     tile.start = nullptr;
     tile.start_col_stride = 0;
     tile.column_start = nullptr;
