@@ -55,10 +55,10 @@ ptrdiff_t RowUnit(const BlockMapParams& params) {
 
 // Levels per pass. Must not look at rows, cols or the threads; see the header.
 //
-// The whole depth, as long as one rhs panel fits L1d; else even passes for
-// which it does. But a pass must read at least kMinReads times as many operand
-// bytes as it moves accumulator bytes, which matters for AMX: 32x32
-// accumulators per 64 bytes a level. There it has not been measured.
+// The whole depth, as long as one rhs panel is not much larger than L1d; else
+// even passes for which it fits. But a pass must read at least kMinReads times
+// as many operand bytes as it moves accumulator bytes, which matters for AMX:
+// 32x32 accumulators per 64 bytes a level. There it has not been measured.
 //
 // 512x16384x512 on a Zen 5 (48 KiB L1d, 1 MiB L2), one thread, percent of the
 // peak, lhs cached/nothing cached, by the KiB of a pass's rhs panel:
@@ -66,9 +66,15 @@ ptrdiff_t RowUnit(const BlockMapParams& params) {
 //                        8      16     32     43-48    64     128
 //   f32 avx512           -      -    91/89    90/88  90/87  86/80
 //   s8 avx512vnni      89/86  91/88  91/87    91/89    -      -
+//   s8 avx512            -    78/76  78/76    73/76    -      -
 //
-// and where 48 KiB are the whole depth, splitting it loses: 93/90 against 91/88
-// in two passes (f32, 512x1536x512), 92/89 against 89/87 (s8, 768x6144x768).
+// Where splitting can be avoided a panel may be larger: 2048^3 in f32 on
+// AVX-512, 64 KiB, 93/87 against 90/84 in two passes. 48 KiB as the whole
+// depth: 93/90 against 91/88 (f32, 512x1536x512), 92/89 against 89/87 (s8,
+// 768x6144x768).
+//
+// An lhs that is widened for every group of rhs panels (panel_widen.h) wants
+// many of them in L2 instead, so shorter ones; in L1 it has chunks of its own.
 ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   constexpr int kMinReads = 64;
   const ptrdiff_t depth = params.depth;
@@ -81,7 +87,11 @@ ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
                                 params.tile_cols * params.accum_bytes;
   const ptrdiff_t floor =
       CeilDiv(2 * kMinReads * accum_bytes, lhs_level + rhs_level);
-  const ptrdiff_t most = std::max(floor, caches.l1d / rhs_level);
+  const ptrdiff_t fit = std::max<ptrdiff_t>(3, caches.l1d / rhs_level);
+  const bool widens = params.lhs_element_bytes < params.rhs_element_bytes;
+  ptrdiff_t most = widens ? fit / 3 * 2 : fit;
+  if (!widens && depth <= fit / 3 * 4) most = depth;
+  most = std::max(floor, most);
   // Even passes, of whole cache lines of whatever is packed: else 64x16384x64
   // loses 2% (int8, not cached).
   constexpr ptrdiff_t kLine = 64;

@@ -28,10 +28,10 @@
 //
 // ## Pieces
 //
-// Where an rhs panel of the whole depth outgrows L1d, the depth is split into
-// passes, whose rhs panels fit. Then what is called a block above is a piece,
-// piece_rows x piece_cols, and a block is many of them, with accumulators that
-// are saved between passes:
+// Where an rhs panel of the whole depth is well over L1d, the depth is split
+// into passes, whose rhs panels fit. Then what is called a block above is a
+// piece, piece_rows x piece_cols, and a block is many of them, with
+// accumulators that are saved between passes:
 //
 //   for each pass over depth:        Operands are read from memory once a
 //     for each row of pieces:        block. For all rows but the first the rhs
