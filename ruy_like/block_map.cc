@@ -126,8 +126,10 @@ ptrdiff_t FitUnits(ptrdiff_t size, ptrdiff_t unit, double level_bytes,
 Grid LargestWithinL2(const BlockMapParams& params, const Caches& caches,
                      const BlockMap& map) {
   const double depth = static_cast<double>(map.depth_block);
-  return {FitUnits(params.rows, map.row_unit, depth * params.lhs_element_bytes,
-                   caches.l2 / 2),
+  return {params.streams_lhs
+              ? CeilDiv(params.rows, map.row_unit)
+              : FitUnits(params.rows, map.row_unit,
+                         depth * params.lhs_element_bytes, caches.l2 / 2),
           FitUnits(params.cols, map.col_unit, depth * params.rhs_element_bytes,
                    caches.l2 / 4)};
 }

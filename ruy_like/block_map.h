@@ -64,6 +64,9 @@ struct BlockMapParams {
   int lhs_panel_width, rhs_panel_width;
   // depth_block is a multiple of this. 0: depth must not be split.
   int depth_multiple;
+  // The lhs is neither packed nor read again for other columns: a block's rows
+  // need not fit a cache.
+  bool streams_lhs;
   // Threads that will run blocks; >= 1.
   int thread_count;
   // Data caches: bytes of L1 and L2 that one core has for itself, and its share

@@ -219,6 +219,11 @@ BlockMapParams Product::BlockParams() const {
   const bool lhs_is_read_once = params_.cols() <= kernel_.tile_cols;
   params.depth_multiple =
       lhs_is_read_once ? 0 : static_cast<int>(DepthMultiple(kernel_));
+  // One column is bound by memory, of which long streams get the most
+  // (kernels/narrow_lots.h).
+  params.streams_lhs =
+      params_.cols() == 1 && (kernel_.lhs.in_place || IsCached(Side::kLhs) ||
+                              params_.side.lhs.packed != nullptr);
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;

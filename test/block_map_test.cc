@@ -59,6 +59,7 @@ BlockMapParams MakeParams(const KernelShape& kernel, const Shape& shape,
   params.lhs_panel_width = kernel.lhs_width;
   params.rhs_panel_width = kernel.rhs_width;
   params.depth_multiple = kernel.depth_multiple;
+  params.streams_lhs = false;
   params.thread_count = threads;
   params.l1d_bytes = 48 << 10;
   params.l2_bytes = 1 << 20;
@@ -397,6 +398,17 @@ TEST(BlockMapTest, PinnedExamples) {
     EXPECT_EQ(map.group_cols, example.group_cols);
     EXPECT_EQ(map.piece_rows, example.piece_rows);
     EXPECT_EQ(map.piece_cols, example.piece_cols);
+  }
+}
+
+TEST(BlockMapTest, ALhsThatIsStreamedIsNotCutForTheCaches) {
+  for (const int threads : {1, 2}) {
+    BlockMapParams params = MakeParams(kKernels[4], {4096, 4096, 1}, threads);
+    EXPECT_LE(MakeBlockMap(params).block_rows, 128);
+    params.streams_lhs = true;
+    const BlockMap map = MakeBlockMap(params);
+    EXPECT_GE(map.block_rows, 256);
+    EXPECT_EQ(BlockCount(map) == 1, threads == 1);
   }
 }
 
