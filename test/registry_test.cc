@@ -306,7 +306,7 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
        "Avx512Vnni_S16InPlaceS16_16x16x16", false},
       {"avx512vnni", MakeQuery(kF32, kF32, 1000, 500, 1),
        "Avx512_F32InPlaceF32_16x16x1", false},
-      {"avx2", MakeQuery(kI8, kI8, 1000, 500, 1), "Avx2_S8InPlaceS16_16x16x16",
+      {"avx2", MakeQuery(kI8, kI8, 1000, 500, 1), "Avx2_S8InPlaceS16_16x1x16",
        false},
       {"avx2", MakeQuery(kF32, kF32, 1, 500, 1000),
        "Avx2_F32InPlaceF32_16x18x1", true},

@@ -1,5 +1,6 @@
 // Back-end: kernels of the AVX2 + FMA path.
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow_digits.h"
 #include "ruy_like/kernels/narrow_float.h"
 #include "ruy_like/kernels/narrow_int.h"
 #include "ruy_like/kernels/narrow_panels.h"
@@ -33,12 +34,16 @@ using F32F32Narrow = NarrowPanelKernel<F32Op, 4, 4, 2>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
 using U8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, uint8_t>>;
+using S8DigitsInPlace = NarrowDigitsKernel<NarrowSimd256, Dot, int8_t>;
+using U8DigitsInPlace = NarrowDigitsKernel<NarrowSimd256, Dot, uint8_t>;
 using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int16_t>>;
 using F32F32InPlace =
     NarrowFloatKernel<NarrowSimd256, 2, 6, PackAvx2_F32_F32_8x1>;
 
 constexpr Kernel kKernels[] = {
+    S8DigitsInPlace::Entry("Avx2_S8InPlaceS16_16x1x16", PackAvx2_8_S16_1x1),
+    U8DigitsInPlace::Entry("Avx2_U8InPlaceS16_16x1x16", PackAvx2_8_S16_1x1),
     S8S16InPlace::Entry("Avx2_S8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x1),
     U8S16InPlace::Entry("Avx2_U8InPlaceS16_16x16x16", Family::k8x8,

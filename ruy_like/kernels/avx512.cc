@@ -1,5 +1,6 @@
 // Back-end: kernels of the AVX-512 path (F, BW, DQ, VL; no VNNI).
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow_digits.h"
 #include "ruy_like/kernels/narrow_float.h"
 #include "ruy_like/kernels/narrow_int.h"
 #include "ruy_like/kernels/narrow_panels.h"
@@ -39,12 +40,16 @@ using F32F32Narrow = NarrowPanelKernel<F32Op, 4, 4, 4>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
 using U8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, uint8_t>>;
+using S8DigitsInPlace = NarrowDigitsKernel<NarrowSimd512, Dot, int8_t>;
+using U8DigitsInPlace = NarrowDigitsKernel<NarrowSimd512, Dot, uint8_t>;
 using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
 using F32F32InPlace =
     NarrowFloatKernel<NarrowSimd512, 3, 8, PackAvx512_F32_F32_16x1>;
 
 constexpr Kernel kKernels[] = {
+    S8DigitsInPlace::Entry("Avx512_S8InPlaceS16_16x1x16", PackAvx2_8_S16_1x1),
+    U8DigitsInPlace::Entry("Avx512_U8InPlaceS16_16x1x16", PackAvx2_8_S16_1x1),
     S8S16InPlace::Entry("Avx512_S8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x1),
     U8S16InPlace::Entry("Avx512_U8InPlaceS16_16x16x16", Family::k8x8,

@@ -63,6 +63,10 @@ struct NarrowSimd512 : Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
     return _mm512_add_epi16(a, b);
   }
+  // Sums of two products of an unsigned and a signed byte, saturated.
+  static RUY_LIKE_ALWAYS_INLINE Int MultiplyBytes(Int u8, Int s8) {
+    return _mm512_maddubs_epi16(u8, s8);
+  }
 
   // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
   // Levels that are loaded together: a cache line of each row, so that a line

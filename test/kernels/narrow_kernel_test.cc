@@ -330,12 +330,13 @@ class NarrowKernelTest : public testing::TestWithParam<KernelUnderTest> {
  protected:
   const Kernel& kernel() const { return *GetParam().kernel; }
 
-  // A problem of the given size with everything else drawn.
+  // A problem of the given size, or of fewer columns if the kernel serves no
+  // more, with everything else drawn.
   Problem Draw(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t depth) {
     const auto coin = [this] { return UniformInt(random_, 0, 1) == 1; };
     Problem p;
     p.rows = rows;
-    p.cols = cols;
+    p.cols = std::min<ptrdiff_t>(cols, kernel().max_cols);
     p.depth = depth;
     p.lhs_gap = coin() ? UniformInt(random_, 1, 70) : 0;
     p.dst_col_major = coin();
@@ -374,6 +375,16 @@ TEST_P(NarrowKernelTest, EveryRowCount) {
   }
 }
 
+// Rows that are far apart from each other in a tile (narrow_lots.h), and what
+// remains below them.
+TEST_P(NarrowKernelTest, ManyRows) {
+  for (const ptrdiff_t rows : {127, 192, 193, 511, 512, 515, 1100, 2049}) {
+    for (const ptrdiff_t cols : {1, 2, 4, 7, 16}) {
+      RunDrawn(rows, cols, UniformInt(random_, 1, 40));
+    }
+  }
+}
+
 TEST_P(NarrowKernelTest, EveryDepth) {
   for (ptrdiff_t depth = 1; depth <= 300 && !HasFatalFailure(); ++depth) {
     RunDrawn(UniformInt(random_, 1, 20), UniformInt(random_, 1, 4), depth);
@@ -382,7 +393,7 @@ TEST_P(NarrowKernelTest, EveryDepth) {
 }
 
 TEST_P(NarrowKernelTest, DeepRows) {
-  for (const ptrdiff_t depth : {2047, 2048, 4096, 4099, 9001}) {
+  for (const ptrdiff_t depth : {2047, 2048, 4096, 4099, 9001, 16500}) {
     RunDrawn(21, 1, depth);
     RunDrawn(18, 3, depth);
     RunDrawn(5, 16, depth);
@@ -394,15 +405,31 @@ TEST_P(IntNarrowKernelTest, ExtremeValues) {
   for (const Fill lhs_fill : {kLowest, kHighest, kAlternating}) {
     for (const Fill rhs_fill : {kLowest, kHighest, kAlternating}) {
       for (const ptrdiff_t depth : {1, 2, 63, 128, 5000}) {
-        Problem p{/*rows=*/9, /*cols=*/5, depth};
+        Problem p{/*rows=*/9, std::min(5, kernel().max_cols), depth};
         p.lhs_fill = lhs_fill;
         p.rhs_fill = rhs_fill;
         RunAndCheck(kernel(), p, random_);
         if (kernel().family != Family::k8x8) continue;
         p.lhs_zero_point = 255;
-        p.rhs_zero_point = -128;
-        RunAndCheck(kernel(), p, random_);
+        for (const int32_t zero_point : {-129, -128, 127, 128, 255}) {
+          p.rhs_zero_point = zero_point;
+          RunAndCheck(kernel(), p, random_);
+        }
       }
+    }
+  }
+}
+
+// Zero points within and beyond int8 with all rhs values, against the lhs
+// values that are largest.
+TEST_P(IntNarrowKernelTest, EveryRhsValueAndZeroPoint) {
+  if (kernel().family != Family::k8x8) return;  // has no zero points
+  for (int zero_point = -130; zero_point <= 130; zero_point += 5) {
+    for (int draw = 0; draw < 4; ++draw) {
+      Problem p{/*rows=*/6, /*cols=*/1, /*depth=*/2000};
+      p.rhs_zero_point = zero_point;
+      p.lhs_fill = draw % 2 == 0 ? kLowest : kHighest;
+      RunAndCheck(kernel(), p, random_);
     }
   }
 }
