@@ -4,9 +4,9 @@
 // but one column and reading the lhs is all that takes time. A tile is a row of
 // each of narrow_lots.h's streams. It does not know the epilogue.
 //
-// What bounds it is how many lines of memory are in flight, which the window of
-// the processor limits: each instruction more for a line counts. At
-// 4096x4096x1 on AVX-512-VNNI, Zen 5, where two streams are read at 114 GB/s: a
+// Each instruction more for a line of memory counts, though far fewer than the
+// processor could run meanwhile; as if its window were what limits the lines in
+// flight. At 4096x4096x1 on AVX-512-VNNI, Zen 5, where two streams are read at 114 GB/s: a
 // product alone 106, with lhs sums 99, those in steps of two lines 102.
 // Rejected: prefetching 1 to 16 KiB ahead in software (73 to 94 of 97 in a bare
 // loop).

@@ -420,9 +420,8 @@ TEST_P(IntNarrowKernelTest, ExtremeValues) {
   }
 }
 
-// Zero points within and beyond int8 with all rhs values, against the lhs
-// values that are largest.
-TEST_P(IntNarrowKernelTest, EveryRhsValueAndZeroPoint) {
+// Zero points within and beyond int8, against the lhs values that are largest.
+TEST_P(IntNarrowKernelTest, ManyZeroPoints) {
   if (kernel().family != Family::k8x8) return;  // has no zero points
   for (int zero_point = -130; zero_point <= 130; zero_point += 5) {
     for (int draw = 0; draw < 4; ++draw) {
