@@ -277,6 +277,38 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
   });
 }
 
+// The wide lhs in place and dst's transpose, where that saves packing much.
+TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
+  constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
+  const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                        std::ptrdiff_t cols, MemoryOrder rhs = kCol,
+                        MemoryOrder dst = kCol) {
+    return MakeQuery(kI8, kI8, rows, depth, cols, kRow, rhs, dst);
+  };
+  KernelQuery cached_lhs = bytes(768, 768, 128);
+  cached_lhs.cached.lhs = true;
+  KernelQuery cached_rhs = bytes(768, 768, 128);
+  cached_rhs.cached.rhs = true;
+  ExpectPins({
+      {"amx", bytes(768, 768, 128), kInPlace, true},
+      // Whatever the narrow side's order and padding.
+      {"amx", bytes(768, 768, 128, kRow), kInPlace, true},
+      {"amx", bytes(512, 4608, 49), kInPlace, true},
+      {"amx", bytes(256, 256, 128), kInPlace, true},
+      {"amx", MakeQuery(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64",
+       true},
+      // For a row-major dst that is a wide rhs.
+      {"amx", bytes(128, 768, 768, kCol, kRow), kInPlace, false},
+      {"amx", bytes(768, 768, 128, kCol, kRow), kInPlace, true},
+      // Not if it is shallow, not much wider, or either side is cached.
+      {"amx", bytes(768, 255, 128), kInPlace, false},
+      {"amx", bytes(255, 768, 128), kInPlace, false},
+      {"amx", bytes(128, 768, 768), kInPlace, false},
+      {"amx", cached_lhs, kInPlace, false},
+      {"amx", cached_rhs, "Amx_S8S8_32x32x64", false},
+  });
+}
+
 // Up to 16 columns (rows) the other side is read in place if it can be, and is
 // on the left; the pack routine gives the narrow side the other signedness.
 TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {

@@ -20,12 +20,17 @@ constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
 // 16 x 16 x 64 in 16 cycles, of which a good half at 2.5 GHz.
 constexpr int kMacsPerNs = 1500;
 
+// Depth from which products take as long as the epilogue of a row-major dst,
+// which then costs nothing beside them: 9 vector micro-operations per 16 int8
+// elements, 8 to a column-major dst (doc/amx.md).
+constexpr int kMinRowMajorDepth = 256;
+
 constexpr Kernel kKernels[] = {
     {"Amx_S8S8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceS8, 32, 32, 0,
-     kNotRowMajor, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
+     kMinRowMajorDepth, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
      RunAmx<HardwareTiles, RhsKind::kInPlaceS8>},
     {"Amx_S8U8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceU8, 32, 32, 0,
-     kNotRowMajor, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
+     kMinRowMajorDepth, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
      RunAmx<HardwareTiles, RhsKind::kInPlaceU8>},
     {"Amx_S8S8_32x32x64", Family::k8x8, kLhs, kPackedS8, 32, 32, 0,
      kNotRowMajor, kMacsPerNs, PackAvx512_8_S8_16x4, PackAvx512_8_S8_16x64,

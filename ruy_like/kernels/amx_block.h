@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/always_inline.h"
-#include "ruy_like/kernels/amx_epilogue.h"
+#include "ruy_like/kernels/amx_pending.h"
 #include "ruy_like/kernels/amx_rhs.h"
 #include "ruy_like/kernels/amx_terms.h"
 

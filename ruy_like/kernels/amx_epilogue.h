@@ -1,12 +1,8 @@
-// Back-end: the epilogue of the AMX kernel, in portions.
+// Back-end: the AMX kernel's epilogue in units, any but the common 8-bit one.
 //
-// Included by amx_kernel.h. The vector units are idle while the tile unit
-// multiplies, so the epilogue of one block of tiles runs in small portions
-// between the products of the next block. This file cuts the work; the
-// arithmetic is epilogue.h's.
-//
-// Bias, sums and zero points are not added here: they are in the start values
-// of the accumulator tiles (amx_terms.h), where they cost no vector work.
+// Used by amx_pending.h, which decides when a unit runs, and which routine.
+// This file walks over a block's accumulators; the arithmetic is epilogue.h's.
+// The common 8-bit dst is amx_epilogue_bytes.h's.
 #ifndef RUY_LIKE_KERNELS_AMX_EPILOGUE_H_
 #define RUY_LIKE_KERNELS_AMX_EPILOGUE_H_
 
@@ -43,154 +39,135 @@ RUY_LIKE_ALWAYS_INLINE Scaler<Simd512, kScaling>& Get(KeptScaler& kept) {
   }
 }
 
-// A block's accumulators that wait for their epilogue. The work is counted in
-// units: vectors of 16 rows of one column where dst's rows are contiguous and
-// one multiplier serves a row, else 16 x 16 squares.
-struct PendingBlock {
+// A block's accumulators.
+struct EpilogueBlock {
   // Set once per kernel call.
-  EpilogueArgs epilogue;  // with neither integer bias nor sums
-  void (*run)(PendingBlock* p, int units);
-  bool by_vectors;
+  const EpilogueArgs* epilogue;  // with neither integer bias nor sums
+  bool per_col;                  // multipliers are an array along columns
   // Set per block.
   int32_t* acc;  // column-major, `acc_rows` apart, 64-byte aligned
   int acc_rows;
   int rows, cols;
   ptrdiff_t row0, col0;
-  int units_left;
-  int portion;        // units per RunPortion()
   int row, col;       // first element that is not done, relative to the block
   KeptScaler scaler;  // of rows row..row+15
+  // Row-major dst: columns of 32-bit values that wait for their square's rest.
+  alignas(64) int32_t square[256];
 };
+
+// The block at (row0, col0) of the call's.
+inline void SetEpilogueBlock(int32_t* acc, int acc_rows, int rows, int cols,
+                             ptrdiff_t row0, ptrdiff_t col0, EpilogueBlock* b) {
+  b->acc = acc;
+  b->acc_rows = acc_rows;
+  b->rows = rows;
+  b->cols = cols;
+  b->row0 = row0;
+  b->col0 = col0;
+  b->row = 0;
+  b->col = 0;
+}
+
+// The multipliers of rows row..row+15, at the first of their columns.
+template <Scaling kScaling>
+RUY_LIKE_ALWAYS_INLINE void PrepareRows(EpilogueBlock* b, int n) {
+  // With kIdentity there is nothing to prepare, and pointers may be null.
+  if (kScaling == Scaling::kIdentity || b->col != 0) return;
+  const EpilogueArgs& e = *b->epilogue;
+  Scaler<Simd512, kScaling>& scaler = Get<kScaling>(b->scaler);
+  if (e.per_channel) {
+    const ptrdiff_t row = b->row0 + b->row;
+    scaler.Prepare(e.fixedpoint + row, e.exponent + row,
+                   Simd512::FirstLanes(n));
+  } else {
+    scaler.PrepareOne(e.fixedpoint, e.exponent);
+  }
+}
 
 // Down the columns of one vector of rows, then on to the next 16 rows.
 template <typename Dst, Scaling kScaling>
-void RunVectors(PendingBlock* p, int units) {
+void RunVectors(EpilogueBlock* b, int units) {
   typedef Simd512 V;
-  const EpilogueArgs& e = p->epilogue;
+  const EpilogueArgs& e = *b->epilogue;
   const Clamp<V> clamp(e);
   while (units > 0) {
-    const int rows_left = p->rows - p->row;
+    const int rows_left = b->rows - b->row;
     const int n = rows_left < V::kLanes ? rows_left : V::kLanes;
-    if (p->col == 0) {
-      Scaler<V, kScaling>& scaler = Get<kScaling>(p->scaler);
-      if (kScaling == Scaling::kIdentity) {
-        // Nothing to prepare, and the pointers may be null.
-      } else if (e.per_channel) {
-        const ptrdiff_t row = p->row0 + p->row;
-        scaler.Prepare(e.fixedpoint + row, e.exponent + row, V::FirstLanes(n));
-      } else {
-        scaler.PrepareOne(e.fixedpoint, e.exponent);
-      }
-    }
-    const Scaler<V, kScaling> scaler = Get<kScaling>(p->scaler);
-    const int cols_left = p->cols - p->col;
+    PrepareRows<kScaling>(b, n);
+    const Scaler<V, kScaling> scaler = Get<kScaling>(b->scaler);
+    const int cols_left = b->cols - b->col;
     const int cols = cols_left < units ? cols_left : units;
-    const int32_t* acc = p->acc + p->col * p->acc_rows + p->row;
-    const ptrdiff_t acc_rows = p->acc_rows;
+    const int32_t* acc = b->acc + b->col * b->acc_rows + b->row;
+    const ptrdiff_t acc_rows = b->acc_rows;
     const ptrdiff_t dst_stride = e.dst_col_stride;
-    Dst* dst = static_cast<Dst*>(e.dst) + p->row0 + p->row +
-               (p->col0 + p->col) * dst_stride;
+    Dst* dst = static_cast<Dst*>(e.dst) + b->row0 + b->row +
+               (b->col0 + b->col) * dst_stride;
     for (int c = 0; c < cols; ++c) {
       V::Store(dst, clamp.Apply(scaler.Apply(V::LoadAligned(acc))), n);
       acc += acc_rows;
       dst += dst_stride;
     }
     units -= cols;
-    p->col += cols;
-    if (p->col == p->cols) {
-      p->col = 0;
-      p->row += V::kLanes;
+    b->col += cols;
+    if (b->col == b->cols) {
+      b->col = 0;
+      b->row += V::kLanes;
     }
   }
 }
 
-// Squares, for a dst that has to be transposed, read or converted to float, or
-// whose multiplier changes from column to column.
-inline void RunSquares(PendingBlock* p, int units) {
+// Four columns of 16 rows of a row-major dst; the last of a square transposes
+// it.
+template <Scaling kScaling>
+void RunQuads(EpilogueBlock* b, int units) {
+  typedef Simd512 V;
+  const EpilogueArgs& e = *b->epilogue;
+  const Clamp<V> clamp(e);
+  const ptrdiff_t element_bytes = ElementBytes(e.dst_scalar);
+  for (; units > 0; --units) {
+    const int rows_left = b->rows - b->row;
+    const int n = rows_left < V::kLanes ? rows_left : V::kLanes;
+    if (!b->per_col) PrepareRows<kScaling>(b, n);
+    Scaler<V, kScaling> scaler = Get<kScaling>(b->scaler);
+    const int next = b->cols - b->col < 4 ? b->cols : b->col + 4;
+    for (int c = b->col; c < next; ++c) {
+      if (b->per_col) {
+        scaler.PrepareOne(e.fixedpoint + b->col0 + c, e.exponent + b->col0 + c);
+      }
+      V::StoreAligned(b->square + c % V::kLanes * V::kLanes,
+                      clamp.Apply(scaler.Apply(
+                          V::LoadAligned(b->acc + c * b->acc_rows + b->row))));
+    }
+    if (next % V::kLanes == 0 || next == b->cols) {
+      const int first = b->col / V::kLanes * V::kLanes;
+      const ptrdiff_t offset =
+          (b->row0 + b->row) * e.dst_row_stride + b->col0 + first;
+      StoreTransposed<V>(b->square, n, next - first,
+                         static_cast<char*>(e.dst) + offset * element_bytes,
+                         e.dst_row_stride * element_bytes, element_bytes);
+    }
+    b->col = next == b->cols ? 0 : next;
+    if (next == b->cols) b->row += V::kLanes;
+  }
+}
+
+// Squares, for a dst that has to be read or converted to float, or is
+// column-major with a multiplier that changes from column to column.
+inline void RunSquares(EpilogueBlock* b, int units) {
   constexpr int kLanes = Simd512::kLanes;
   for (; units > 0; --units) {
-    const int rows_left = p->rows - p->row;
-    const int cols_left = p->cols - p->col;
-    StoreIntTile<Simd512>(p->acc + p->col * p->acc_rows + p->row, p->acc_rows,
+    const int rows_left = b->rows - b->row;
+    const int cols_left = b->cols - b->col;
+    StoreIntTile<Simd512>(b->acc + b->col * b->acc_rows + b->row, b->acc_rows,
                           rows_left < kLanes ? rows_left : kLanes,
                           cols_left < kLanes ? cols_left : kLanes,
-                          p->row0 + p->row, p->col0 + p->col, p->epilogue);
-    p->col += kLanes;
-    if (p->col >= p->cols) {
-      p->col = 0;
-      p->row += kLanes;
+                          b->row0 + b->row, b->col0 + b->col, *b->epilogue);
+    b->col += kLanes;
+    if (b->col >= b->cols) {
+      b->col = 0;
+      b->row += kLanes;
     }
   }
-}
-
-typedef void RunUnitsFn(PendingBlock* p, int units);
-
-template <typename Dst>
-RunUnitsFn* ChooseRunVectors(Scaling scaling) {
-  switch (scaling) {
-    case Scaling::kIdentity:
-      return RunVectors<Dst, Scaling::kIdentity>;
-    case Scaling::kSmall:
-      return RunVectors<Dst, Scaling::kSmall>;
-    case Scaling::kUpToZero:
-      return RunVectors<Dst, Scaling::kUpToZero>;
-    default:
-      return RunVectors<Dst, Scaling::kSaturating>;
-  }
-}
-
-// Makes `p` ready for a kernel call with this epilogue; no block waits yet.
-inline void InitPending(const EpilogueArgs& e, PendingBlock* p) {
-  p->epilogue = e;
-  p->epilogue.bias = nullptr;
-  p->epilogue.lhs_sums = nullptr;
-  p->epilogue.rhs_sums = nullptr;
-  p->epilogue.zero_point_product = 0;
-  p->units_left = 0;
-  const Scaling scaling = ChooseScaling(e);
-  p->by_vectors =
-      e.dst_row_stride == 1 && e.dst_scalar != Scalar::kF32 && !e.accumulates &&
-      (scaling == Scaling::kIdentity || !e.per_channel || e.channels_are_rows);
-  if (!p->by_vectors) {
-    p->run = RunSquares;
-  } else if (e.dst_scalar == Scalar::kI8) {
-    p->run = ChooseRunVectors<int8_t>(scaling);
-  } else if (e.dst_scalar == Scalar::kU8) {
-    p->run = ChooseRunVectors<uint8_t>(scaling);
-  } else if (e.dst_scalar == Scalar::kI16) {
-    p->run = ChooseRunVectors<int16_t>(scaling);
-  } else {
-    p->run = RunVectors<int32_t, Scaling::kIdentity>;
-  }
-}
-
-// Hands over a finished block. All of the one before must be done.
-inline void SetPending(int32_t* acc, int acc_rows, int rows, int cols,
-                       ptrdiff_t row0, ptrdiff_t col0, PendingBlock* p) {
-  p->acc = acc;
-  p->acc_rows = acc_rows;
-  p->rows = rows;
-  p->cols = cols;
-  p->row0 = row0;
-  p->col0 = col0;
-  p->row = 0;
-  p->col = 0;
-  const int row_vectors = (rows + 15) / 16;
-  p->units_left = row_vectors * (p->by_vectors ? cols : (cols + 15) / 16);
-}
-
-// Spreads what is left over `steps` calls of RunPortion().
-RUY_LIKE_ALWAYS_INLINE void SpreadPending(ptrdiff_t steps, PendingBlock* p) {
-  p->portion = steps >= p->units_left
-                   ? 1
-                   : static_cast<int>((p->units_left + steps - 1) / steps);
-}
-
-RUY_LIKE_ALWAYS_INLINE void RunPortion(PendingBlock* p) {
-  if (p->units_left == 0) return;
-  const int units = p->portion < p->units_left ? p->portion : p->units_left;
-  p->units_left -= units;
-  p->run(p, units);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // kernel's test with an emulated one, so that this very source is tested where
 // there is no AMX. It walks over a block of dst in blocks of tiles
 // (amx_block.h) and has the epilogue of each run during the next one
-// (amx_epilogue.h). It does not pack. doc/amx.md explains the choices.
+// (amx_pending.h). It does not pack. doc/amx.md explains the choices.
 //
 // Columns of dst go in groups of 32; inside a group all rows stream by:
 //
@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx_block.h"
-#include "ruy_like/kernels/amx_epilogue.h"
+#include "ruy_like/kernels/amx_pending.h"
 #include "ruy_like/kernels/amx_rhs.h"
 #include "ruy_like/kernels/amx_terms.h"
 #include "ruy_like/kernels/amx_tile_config.h"

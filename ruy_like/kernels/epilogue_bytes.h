@@ -58,6 +58,9 @@ class ByteScaler {
       : even_(V::InRegister(V::LoadAligned(scale.even))),
         odd_(V::InRegister(V::LoadAligned(scale.odd))),
         shift_(V::InRegister(V::LoadAligned(scale.shift))) {}
+  // One multiplier for all lanes; the second argument is -2 - exponent.
+  RUY_LIKE_ALWAYS_INLINE ByteScaler(int32_t fixedpoint, int32_t shift)
+      : even_(V::Set(fixedpoint)), odd_(even_), shift_(V::Set(shift)) {}
   // Twice the scaled accumulators, rounded down.
   RUY_LIKE_ALWAYS_INLINE typename V::Int Apply(const int32_t* acc) const {
     const typename V::Int x = V::InRegister(V::LoadAligned(acc));
@@ -97,10 +100,17 @@ struct ByteBounds {
                                                typename V::Int b,
                                                typename V::Int c,
                                                typename V::Int d) const {
+    return V::GroupColumns(Ungrouped(a, b, c, d));
+  }
+  // The same, every 128 bits holding four bytes of each vector.
+  RUY_LIKE_ALWAYS_INLINE typename V::Int Ungrouped(typename V::Int a,
+                                                   typename V::Int b,
+                                                   typename V::Int c,
+                                                   typename V::Int d) const {
     const typename V::Int bytes = V::SaturateToInt8(Halved(a, b), Halved(c, d));
-    return V::GroupColumns(V::Xor(
+    return V::Xor(
         V::Min8(V::Max8(bytes, V::LoadAligned(low)), V::LoadAligned(high)),
-        V::LoadAligned(flip)));
+        V::LoadAligned(flip));
   }
 
  private:

@@ -445,8 +445,8 @@ class AmxKernelTest : public testing::TestWithParam<Param> {
     const Scalar dsts[] = {Scalar::kI8, Scalar::kU8, Scalar::kI16, Scalar::kI32,
                            Scalar::kF32};
     const int32_t zero_points[] = {0, 0, 0, 5, -128, 127, 128, 255};
-    const int exponents[][2] = {{-9, -1},  {-6, 0},    {0, 0},
-                                {-31, 30}, {-31, -20}, {1, 8}};
+    const int exponents[][2] = {{-9, -1},   {-6, 0}, {0, 0},   {-31, 30},
+                                {-31, -20}, {1, 8},  {-14, -2}};
     c->dst = dsts[pick(5)];
     c->lhs_scale_per_row = pick(2) == 0;
     c->rhs_scale_per_col = pick(2) == 0;
@@ -464,7 +464,7 @@ class AmxKernelTest : public testing::TestWithParam<Param> {
     c->channels_are_rows = pick(3) != 0;
     c->per_channel = pick(4) != 0;
     c->bias = pick(3) != 0;
-    const int* range = exponents[pick(6)];
+    const int* range = exponents[pick(7)];
     c->min_exponent = range[0];
     c->max_exponent = range[1];
     c->narrow_clamp = pick(4) == 0;
@@ -513,6 +513,61 @@ TEST_P(AmxKernelTest, Epilogues) {
     Vary(&c);
     Check(c);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Every way in which a quantized epilogue can go, with results that spread over
+// dst's range: both orders, types and directions of channels, sizes around the
+// edges of squares, of quarters of them and of tiles, and several portions.
+TEST_P(AmxKernelTest, QuantizedEpilogues) {
+  uint32_t seed = 3000;
+  const int sizes[] = {1, 3, 4, 5, 12, 15, 16, 17, 29, 32, 33, 50, 64, 65};
+  for (const Scalar dst : {Scalar::kI8, Scalar::kU8, Scalar::kI16}) {
+    for (int bits = 0; bits < 16; ++bits) {
+      for (const int rows : sizes) {
+        for (const int cols : {sizes[seed % 14], sizes[seed / 14 % 14]}) {
+          Case c;
+          c.rows = rows, c.cols = cols;
+          c.passes = {64, 192, 20};
+          c.depth = 276;
+          if (seed % 3 != 0) c.passes.clear();
+          c.seed = ++seed;
+          c.dst = dst;
+          c.dst_row_major = (bits & 1) != 0;
+          c.channels_are_rows = (bits & 2) != 0;
+          c.per_channel = (bits & 4) != 0;
+          // What the fast one takes, and what it leaves to the general one.
+          c.max_exponent = (bits & 8) != 0 ? -2 : 0;
+          c.min_exponent = dst == Scalar::kI16 ? -6 : -14;
+          c.dst_gap = seed % 2 * 5;
+          c.rhs_gap = seed % 5;
+          c.dst_zero_point = dst == Scalar::kI16  ? 0
+                             : dst == Scalar::kU8 ? 100
+                                                  : static_cast<int>(seed % 20);
+          c.lhs_zero_point = seed % 7 == 0 ? 3 : 0;
+          c.narrow_clamp = seed % 4 == 0;
+          Check(c);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Zero points that the fast epilogue's 16-bit sums have no room for, or just.
+TEST_P(AmxKernelTest, FarDstZeroPoints) {
+  uint32_t seed = 5000;
+  for (const int32_t zero_point : {-40000, -4097, -4096, 4096, 4097, 40000}) {
+    for (const bool row_major : {false, true}) {
+      Case c;
+      c.rows = 40, c.cols = 36, c.depth = 64;
+      c.seed = ++seed;
+      c.dst_row_major = row_major;
+      c.dst_zero_point = zero_point;
+      c.min_exponent = -3, c.max_exponent = -2;
+      Check(c);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
@@ -638,6 +693,7 @@ TEST(AmxTableTest, EmulationHasTheSameKernels) {
     EXPECT_EQ(a.tile_rows, b.tile_rows);
     EXPECT_EQ(a.tile_cols, b.tile_cols);
     EXPECT_EQ(a.max_cols, b.max_cols);
+    EXPECT_EQ(a.row_major_min_depth, b.row_major_min_depth);
     EXPECT_EQ(a.pack_lhs == nullptr, a.lhs.in_place);
     EXPECT_EQ(a.pack_rhs == nullptr, a.rhs.in_place);
   }
