@@ -128,9 +128,7 @@ void RunAmx(const KernelArgs* args) {
   for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kGroupCols) {
     const RhsGroup next = MakeRhsGroup(*args, kKind, col0 + kGroupCols);
     if (group.cols != configured_cols) {
-      TileConfig config;
-      MakeTileConfig(group.cols, &config);
-      Tiles::Configure(config);
+      Tiles::Configure(kTileConfigs.of[group.cols]);
       configured_cols = group.cols;
     }
     if (kKind != RhsKind::kPackedS8) {

@@ -1,7 +1,7 @@
 // Back-end: the AMX tile instructions as a policy class, for amx_kernel.h.
 //
 // Included by kernels/amx.cc alone; the kernel's test puts an emulation with
-// the same members in its place (test/kernels/amx_emulation.h). Does not choose
+// the same members in its place (test/kernels/amx_emulated.cc). Does not choose
 // tiles, shapes or strides, and does not ask the OS for leave to use AMX state:
 // the CPU detection has done that before a kernel of this path can be picked.
 //

@@ -24,21 +24,36 @@ struct TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
 
-// Tiles for `cols` columns of dst, 1..32, numbered as amx_kernel.h draws it. A
+// Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
 // tiles have a row per column, so that no column is read that does not exist.
-inline void MakeTileConfig(int cols, TileConfig* config) {
-  *config = TileConfig();
-  config->palette = 1;
+constexpr TileConfig MakeTileConfig(int cols) {
+  TileConfig config = {};
+  config.palette = 1;
   const int a_tiles = cols > 16 ? 2 : 1;
   for (int tile = 0; tile < 8; ++tile) {
     // Accumulator tiles 0..3, then A tiles, then B tiles.
     const bool is_b = tile >= 4 + a_tiles;
     const int a = tile < 4 ? tile / (4 / a_tiles) : tile - 4;
     const int left = cols - 16 * a;
-    config->row_bytes[tile] = 64;
-    config->rows[tile] = static_cast<uint8_t>(is_b || left > 16 ? 16 : left);
+    config.row_bytes[tile] = 64;
+    config.rows[tile] = static_cast<uint8_t>(is_b || left > 16 ? 16 : left);
   }
+  return config;
 }
+
+struct TileConfigTable {
+  alignas(64) TileConfig of[33];
+};
+
+constexpr TileConfigTable MakeTileConfigTable() {
+  TileConfigTable table = {};
+  for (int cols = 1; cols <= 32; ++cols) table.of[cols] = MakeTileConfig(cols);
+  return table;
+}
+
+// All of them, by columns: loading one that is made in the call would wait
+// until its many small stores have left the store buffer.
+constexpr TileConfigTable kTileConfigs = MakeTileConfigTable();
 
 }  // namespace
 }  // namespace kernels

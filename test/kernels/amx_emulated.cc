@@ -219,8 +219,7 @@ void ResetAmxEmulation() {
 
 const char* FaultOfMistake(int mistake) {
   ResetAmxEmulation();
-  TileConfig c;
-  MakeTileConfig(32, &c);
+  TileConfig c = MakeTileConfig(32);
   char memory[16 * 64] = {};
   // Mistakes in the configuration.
   if (mistake == 0) c.palette = 2;
