@@ -39,10 +39,11 @@ ptrdiff_t Unit(int tile, int panel_width) {
 // What blocks are counted in along rows. Where several threads have few tiles
 // each, one tile more or less is much: 512 rows on two threads are 6 and 5
 // tiles of 48, at best 1.78 times as fast as one thread. Tiles of three panels
-// then give way to pairs of panels; but a handful of rows is better cut by
-// columns.
+// then give way to pairs of panels: 64 rows of f32 that each thread packs for
+// itself, 1.84 to 1.99 times as fast on two threads, 1.63 to 1.70 in tiles of
+// three (64x1024x64 to 64x16384x64).
 ptrdiff_t RowUnit(const BlockMapParams& params) {
-  constexpr ptrdiff_t kFewTiles = 4;
+  constexpr ptrdiff_t kFewTiles = 2;
   constexpr ptrdiff_t kManyTilesPerThread = 16;
   const ptrdiff_t unit = Unit(params.tile_rows, params.lhs_panel_width);
   const ptrdiff_t panel = params.lhs_panel_width;
@@ -126,7 +127,10 @@ ptrdiff_t FitUnits(ptrdiff_t size, ptrdiff_t unit, double level_bytes,
 Grid LargestWithinL2(const BlockMapParams& params, const Caches& caches,
                      const BlockMap& map) {
   const double depth = static_cast<double>(map.depth_block);
-  return {params.streams_lhs
+  // One column is bound by memory, of which long streams get the most
+  // (kernels/narrow_lots.h): its lhs is read once and need not fit a cache.
+  const bool streams_lhs = params.cols == 1 && !params.lhs_is_packed_here;
+  return {streams_lhs
               ? CeilDiv(params.rows, map.row_unit)
               : FitUnits(params.rows, map.row_unit,
                          depth * params.lhs_element_bytes, caches.l2 / 2),
@@ -189,37 +193,61 @@ int MacsPerNs(const BlockMapParams& params) {
   return params.macs_per_ns > 0 ? params.macs_per_ns : kDefaultMacsPerNs;
 }
 
-// Estimated time of the threads, in multiply-adds per level, of a split. Only
+// Estimates the threads' time, in multiply-adds per level, for a split. Only
 // decides between similar ones, so it need not be precise.
-double Cost(const BlockMapParams& params, const BlockMap& map, const Grid& grid,
-            ptrdiff_t row_blocks, ptrdiff_t col_blocks) {
-  // Of what comes from beyond L2, once per block.
-  constexpr double kBytesPerNs = 25;
-  constexpr double kLaunchNs = 50;
-  const double rate = MacsPerNs(params);
-  // Of the largest block, as far as the matrix goes.
-  const auto size = [](ptrdiff_t units, ptrdiff_t unit, ptrdiff_t all,
-                       ptrdiff_t panel) {
+class CostModel {
+ public:
+  CostModel(const BlockMapParams& params, const BlockMap& map, const Grid& grid)
+      : params_(params), map_(map), grid_(grid) {
+    // Of what comes from beyond L2, once per block; of packing it.
+    constexpr double kBytesPerNs = 50;
+    constexpr double kLaunchNs = 50;
+    const double rate = MacsPerNs(params);
+    const auto read = [&](int element_bytes, bool is_packed_here) {
+      return rate / kBytesPerNs * element_bytes * (is_packed_here ? 2 : 1);
+    };
+    row_read_ = read(params.lhs_element_bytes, params.lhs_is_packed_here);
+    col_read_ = read(params.rhs_element_bytes, params.rhs_is_packed_here);
+    launch_ = rate * kLaunchNs / static_cast<double>(params.depth);
+  }
+
+  // Of the blocks' rows, and of all splits of the columns that follow.
+  void SetRowBlocks(ptrdiff_t row_blocks) {
+    row_blocks_ = row_blocks;
+    rows_ = Size(CeilDiv(grid_.row_units, row_blocks), map_.row_unit,
+                 params_.rows, params_.lhs_panel_width);
+  }
+
+  double Cost(ptrdiff_t col_blocks) const {
+    const double cols =
+        Size(CeilDiv(grid_.col_units, col_blocks), map_.col_unit, params_.cols,
+             params_.rhs_panel_width);
+    const double block =
+        rows_ * cols + rows_ * row_read_ + cols * col_read_ + launch_;
+    // The busiest thread's blocks, and a part of one for the uneven end that
+    // dynamic dealing leaves: so little of it in pieces that blocks are few
+    // until there is much to do.
+    const double uneven_end = map_.in_pieces ? 0.08 : 0.25;
+    const ptrdiff_t rounds =
+        CeilDiv(row_blocks_ * col_blocks, params_.thread_count);
+    return (static_cast<double>(rounds) + uneven_end) * block;
+  }
+
+ private:
+  // Of the largest block, in whole panels, as far as the matrix goes.
+  static double Size(ptrdiff_t units, ptrdiff_t unit, ptrdiff_t all,
+                     ptrdiff_t panel) {
     return static_cast<double>(
-        std::min(units * unit, CeilDiv(all, panel) * panel));
-  };
-  const double rows = size(CeilDiv(grid.row_units, row_blocks), map.row_unit,
-                           params.rows, params.lhs_panel_width);
-  const double cols = size(CeilDiv(grid.col_units, col_blocks), map.col_unit,
-                           params.cols, params.rhs_panel_width);
-  const double block =
-      rows * cols +
-      rate / kBytesPerNs *
-          (rows * params.lhs_element_bytes + cols * params.rhs_element_bytes) +
-      rate * kLaunchNs / static_cast<double>(params.depth);
-  // The busiest thread's blocks, and a part of one for the uneven end that
-  // dynamic dealing leaves: less of it where blocks are few and long on
-  // purpose.
-  const double uneven_end = map.in_pieces ? 0.05 : 0.25;
-  const ptrdiff_t rounds =
-      CeilDiv(row_blocks * col_blocks, params.thread_count);
-  return (static_cast<double>(rounds) + uneven_end) * block;
-}
+        units * unit <= all ? units * unit : CeilDiv(all, panel) * panel);
+  }
+
+  const BlockMapParams& params_;
+  const BlockMap& map_;
+  const Grid& grid_;
+  double row_read_, col_read_, launch_;
+  ptrdiff_t row_blocks_;
+  double rows_;
+};
 
 // Splits further than the caches ask for, to occupy all threads evenly. Tries
 // a geometric series of row splits, each with a few column splits: trying all
@@ -245,16 +273,18 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
     return;
   }
   const ptrdiff_t many = std::max(enough, CeilDiv(least, threads) * threads);
-  const ptrdiff_t targets[] = {
-      std::min(threads, most), 2 * threads,       3 * threads, many,
-      many + threads,          many + 2 * threads};
+  const ptrdiff_t targets[] = {std::min(threads, most), many, many + threads,
+                               many + 2 * threads};
   // Fewer than enough blocks leave threads idle when one is disturbed, which no
   // estimate foresees: such a split is a last resort.
-  double best = Cost(params, *map, grid, map->row_blocks, map->col_blocks);
+  CostModel model(params, *map, grid);
+  model.SetRowBlocks(map->row_blocks);
+  double best = model.Cost(map->col_blocks);
   bool best_is_enough = least >= enough;
   ptrdiff_t row_blocks = map->row_blocks;
   const ptrdiff_t min_col_blocks = map->col_blocks;
   while (true) {
+    model.SetRowBlocks(row_blocks);
     ptrdiff_t tried = 0;
     for (const ptrdiff_t target : targets) {
       const ptrdiff_t wanted =
@@ -264,7 +294,7 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
       const ptrdiff_t blocks = row_blocks * col_blocks;
       if (col_blocks == tried || blocks > most) continue;
       tried = col_blocks;
-      const double cost = Cost(params, *map, grid, row_blocks, col_blocks);
+      const double cost = model.Cost(col_blocks);
       const bool is_enough = blocks >= enough;
       if (is_enough != best_is_enough ? is_enough : cost < best) {
         best = cost;
@@ -330,10 +360,11 @@ BlockMap MakeBlockMap(const BlockMapParams& params) {
   map.depth_block = DepthBlock(params, caches);
   const Grid grid = GridOf(params, map);
   const Grid within_l2 = LargestWithinL2(params, caches, map);
-  map.in_pieces = map.depth_block < params.depth ||
-                  (params.thread_count == 1 && params.depth_multiple != 0 &&
-                   (within_l2.row_units < grid.row_units ||
-                    within_l2.col_units < grid.col_units));
+  map.in_pieces =
+      map.depth_block < params.depth ||
+      (params.depth_multiple != 0 &&
+       (params.thread_count > 1 || within_l2.row_units < grid.row_units ||
+        within_l2.col_units < grid.col_units));
   SetBlocks(
       grid,
       map.in_pieces ? LargestInPieces(params, caches, map, grid) : within_l2,

@@ -43,8 +43,14 @@
 // peak of a Zen 5 with the lhs cached and 72% without, instead of 90% and 88%.
 //
 // A block in pieces packs what it reads by itself (block_pieces.h has the
-// gain). A lone thread, which does not have to share panels, runs all products
-// of more than one piece so, in one pass if the depth is not split.
+// gain), and so do all blocks where there are several threads, or several
+// pieces for one thread; in one pass if the depth is not split. To pack a side
+// once for all threads is less work, but threads then wait for each other's
+// panels and read them out of each other's caches, which takes as long as to
+// pack them again: on two cores with a cache in common, int8 512x4608x49
+// is 1.94 times as fast as on one instead of 1.85, 64x1024x64 1.66 instead
+// of 1.55 times; on two without (31 GB/s from one to the other),
+// 768x768x128 1.95 instead of 1.66.
 #ifndef RUY_LIKE_BLOCK_MAP_H_
 #define RUY_LIKE_BLOCK_MAP_H_
 
@@ -64,9 +70,9 @@ struct BlockMapParams {
   int lhs_panel_width, rhs_panel_width;
   // depth_block is a multiple of this. 0: depth must not be split.
   int depth_multiple;
-  // The lhs is neither packed nor read again for other columns: a block's rows
-  // need not fit a cache.
-  bool streams_lhs;
+  // Whether a side is packed for this product alone (not: read in place,
+  // cached, packed by the caller).
+  bool lhs_is_packed_here, rhs_is_packed_here;
   // Threads that will run blocks; >= 1.
   int thread_count;
   // Data caches: bytes of L1 and L2 that one core has for itself, and its share
@@ -116,9 +122,9 @@ struct BlockExtent {
 int ChooseThreadCount(const BlockMapParams& params, int max_threads);
 
 // With one thread, blocks are cut for the caches alone. With more, there are at
-// least kMinBlocksPerThread blocks for each (one, of a deep product: every
-// block packs what it reads), unless that would make blocks shorter than
-// kMinBlockNs or smaller than a micro-tile. depth_block depends on the depth,
+// least kMinBlocksPerThread blocks for each (one in pieces: every block packs
+// what it reads), unless that would make blocks shorter than kMinBlockNs or
+// smaller than a micro-tile. depth_block depends on the depth,
 // formats, tile and caches only, so that a float result does not change with
 // the other dimensions or the threads.
 BlockMap MakeBlockMap(const BlockMapParams& params);
@@ -135,7 +141,7 @@ BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
 // A block's launch takes some 50 ns (counter, panel pointers, the kernel's
 // prologue); this bounds its share. 100,000 multiply-adds at middling speed.
 constexpr int kMinBlockNs = 500;
-constexpr int kMinBlocksPerThread = 4;
+constexpr int kMinBlocksPerThread = 2;
 // Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
 // less than this much work on each side gains nothing that could be relied on:
 // float 64^3, 1640 ns for each of two threads by the estimate, takes as long on

@@ -84,10 +84,12 @@ struct PackedSide {
   const std::int32_t* sums = nullptr;
   // Where Pack puts sums; null where they are not wanted.
   std::int32_t* writable_sums = nullptr;
-  // Blocks that are packed by the first thread that needs them: a Status for
-  // each. Null where nothing is left to pack.
+  // Chunks, of so many to a block of the map, each packed by the first thread
+  // that comes to need it: a Status for each. Null where nothing is left to
+  // pack.
   std::atomic<std::uint8_t>* status = nullptr;
-  std::ptrdiff_t blocks = 0;
+  std::ptrdiff_t chunks = 0;
+  std::ptrdiff_t chunks_per_block = 1;
 
  private:
   std::ptrdiff_t panels_bytes_ = 0;

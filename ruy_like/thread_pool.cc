@@ -1,6 +1,7 @@
 #include "ruy_like/thread_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "ruy_like/cpu_placement.h"
 #include "ruy_like/wait.h"
 
 namespace ruy_like {
@@ -93,6 +95,8 @@ struct ThreadPool::State {
   std::mutex mutex;  // held by the running Execute
   std::vector<std::unique_ptr<Worker>> workers;
   int calls_until_start = 0;
+  // The caller leads; workers are in it while they are awake.
+  CpuPlacement placement;
   // Ranges that workers took or may yet take, and whether the caller sleeps
   // until there are none.
   static constexpr std::uint32_t kCallerAsleep = 1u << 31;
@@ -141,6 +145,7 @@ int ThreadPool::State::EnsureWorkers(
 void ThreadPool::State::WorkerLoop(
     Worker* worker, const std::atomic<float>& spin_milliseconds) {
   in_execute = this;
+  int cpu = placement.Enter();
   for (;;) {
     SpinPacer pacer = NewPacer(spin_milliseconds);
     for (;;) {
@@ -152,7 +157,9 @@ void ThreadPool::State::WorkerLoop(
       if (slot == kAsleep ||
           worker->slot.compare_exchange_strong(expected, kAsleep,
                                                std::memory_order_relaxed)) {
+        placement.Leave(cpu);
         SleepWhileEquals(&worker->slot, kAsleep);
+        cpu = placement.Enter();
         // Woken: even if the caller was faster and took the range back, more
         // work is likely.
         pacer = NewPacer(spin_milliseconds);
@@ -248,6 +255,7 @@ void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
     state->calls_until_start = available < wanted ? kCallsBetweenStarts : 0;
   }
   const int used = std::min(available, wanted);
+  state->placement.SetLeader();
   state->pending.store(static_cast<std::uint32_t>(used),
                        std::memory_order_relaxed);
   for (int i = 0; i < used; i++) {
@@ -275,6 +283,9 @@ void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
   in_execute = nullptr;
   if (taken_back > 0) {
     state->pending.fetch_sub(taken_back, std::memory_order_acq_rel);
+    // Maybe the worker is late because it waits for this very core, which it
+    // will leave as soon as it runs.
+    sched_yield();
   }
   state->WaitForOthers(spin_milliseconds_);
 }

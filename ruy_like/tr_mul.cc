@@ -81,6 +81,10 @@ constexpr Side Other(Side side) {
   return side == Side::kLhs ? Side::kRhs : Side::kLhs;
 }
 
+std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
+  return a / b + (a % b != 0);
+}
+
 // One product: what its tasks share. Lives on the stack of TrMul, or in a
 // TrMulPlan.
 class Product {
@@ -134,6 +138,10 @@ class Product {
            WantsCache(params_.side[side].cache_policy,
                       params_.side[Other(side)].width);
   }
+  // For this product alone.
+  bool IsPackedHere(Side side) const {
+    return !side_[side].IsReady() && !IsCached(side);
+  }
   // The side's packed form, if the cache holds it.
   bool FindInCache(Side side, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
@@ -145,6 +153,8 @@ class Product {
   BlockMapParams BlockParams() const;
   void ChooseBlocks(int max_threads, const ContextImpl& context)
       ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
+  // What the threads share the packing of a side by.
+  void CutIntoChunks();
 
   // Scratch memory of a side that is not read in place: its size, and its
   // taking. Panels and sums, unless a buffer of the cache holds them.
@@ -153,9 +163,8 @@ class Product {
   std::size_t StatusFootprint(Side side) const;
   void TakeStatus(Side side, ScratchArena* arena);
 
-  // True when the block of that side is packed, by this thread or by another;
-  // false while another thread is at it.
-  bool TryPack(Side side, std::ptrdiff_t block);
+  // Packs the chunk of that side unless a thread has begun to.
+  void TryPack(Side side, std::ptrdiff_t chunk);
   void EnsurePacked(Side side, std::ptrdiff_t block);
   // Once it is known where the sides' sums are.
   void UseSums();
@@ -172,7 +181,8 @@ class Product {
   SidePair<bool> cache_miss_ = {false, false};
   // After PrepareSingleBlock: what RunSingleBlock packs.
   SidePair<bool> single_block_packs_ = {false, false};
-  BlockMap map_;
+  // None after PrepareSingleBlock.
+  std::optional<BlockMap> map_;
   // Where blocks are run in pieces, with scratch for each thread.
   std::optional<BlockPieces> pieces_;
   char* pieces_scratch_ = nullptr;
@@ -219,11 +229,8 @@ BlockMapParams Product::BlockParams() const {
   const bool lhs_is_read_once = params_.cols() <= kernel_.tile_cols;
   params.depth_multiple =
       lhs_is_read_once ? 0 : static_cast<int>(DepthMultiple(kernel_));
-  // One column is bound by memory, of which long streams get the most
-  // (kernels/narrow_lots.h).
-  params.streams_lhs =
-      params_.cols() == 1 && (kernel_.lhs.in_place || IsCached(Side::kLhs) ||
-                              params_.side.lhs.packed != nullptr);
+  params.lhs_is_packed_here = IsPackedHere(Side::kLhs);
+  params.rhs_is_packed_here = IsPackedHere(Side::kRhs);
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;
@@ -241,10 +248,27 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
           : ChooseThreadCount(params, max_threads);
   map_ = MakeBlockMap(params);
   num_threads_ = static_cast<int>(
-      std::min<std::ptrdiff_t>(params.thread_count, BlockCount(map_)));
+      std::min<std::ptrdiff_t>(params.thread_count, BlockCount(*map_)));
   first_dealt_ = num_threads_;
-  side_.lhs.blocks = map_.row_blocks;
-  side_.rhs.blocks = map_.col_blocks;
+  CutIntoChunks();
+}
+
+void Product::CutIntoChunks() {
+  // Some 300 ns. To claim a chunk costs 20, or 100 where several threads do.
+  constexpr std::ptrdiff_t kChunkBytes = 16 * 1024;
+  const SidePair<std::ptrdiff_t> blocks = {map_->row_blocks, map_->col_blocks};
+  const SidePair<std::ptrdiff_t> width = {map_->block_rows, map_->block_cols};
+  for (const Side side : kSides) {
+    PackedSide& packed = side_[side];
+    if (packed.IsReady()) continue;
+    // Who needs a block that nobody else does may as well pack it alone.
+    const bool is_shared = num_threads_ > 1 && blocks[Other(side)] > 1;
+    const std::ptrdiff_t panels =
+        std::max<std::ptrdiff_t>(1, kChunkBytes / packed.stride_bytes);
+    packed.chunks_per_block =
+        is_shared ? CeilDiv(width[side], panels * packed.format->width) : 1;
+    packed.chunks = blocks[side] * packed.chunks_per_block;
+  }
 }
 
 bool Product::FindInCache(Side side, ContextImpl* context) {
@@ -283,15 +307,15 @@ void Product::TakePanels(Side side, ScratchArena* arena) {
 }
 
 std::size_t Product::StatusFootprint(Side side) const {
-  return ScratchArena::Footprint(side_[side].blocks *
+  return ScratchArena::Footprint(side_[side].chunks *
                                  sizeof(std::atomic<std::uint8_t>));
 }
 
 void Product::TakeStatus(Side side, ScratchArena* arena) {
   PackedSide& packed = side_[side];
   packed.status =
-      static_cast<std::atomic<std::uint8_t>*>(arena->Take(packed.blocks));
-  for (std::ptrdiff_t i = 0; i < packed.blocks; ++i) {
+      static_cast<std::atomic<std::uint8_t>*>(arena->Take(packed.chunks));
+  for (std::ptrdiff_t i = 0; i < packed.chunks; ++i) {
     new (&packed.status[i]) std::atomic<std::uint8_t>(PackedSide::kNotStarted);
   }
 }
@@ -308,7 +332,7 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
     if (IsCached(side)) {
       if (FindInCache(side, context)) continue;
       if (!AllocateForCache(side)) return false;
-    } else if (map_.in_pieces) {
+    } else if (map_->in_pieces) {
       use[side] = {true, SumsAreWanted(side)};
       continue;
     } else {
@@ -319,8 +343,8 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
     scratch_bytes += StatusFootprint(side);
   }
   std::size_t pieces_bytes = 0;
-  if (map_.in_pieces) {
-    pieces_.emplace(kernel_, side_, map_, AccumBytes(), use);
+  if (map_->in_pieces) {
+    pieces_.emplace(kernel_, side_, *map_, AccumBytes(), use);
     pieces_bytes = pieces_->scratch_bytes() * num_threads_;
     scratch_bytes += pieces_bytes;
   }
@@ -329,46 +353,61 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
     if (in_scratch[side]) TakePanels(side, arena);
     if (to_pack[side]) TakeStatus(side, arena);
   }
-  if (map_.in_pieces) {
+  if (map_->in_pieces) {
     pieces_scratch_ = static_cast<char*>(arena->Take(pieces_bytes));
   }
   UseSums();
   return true;
 }
 
-bool Product::TryPack(Side side, std::ptrdiff_t block) {
+void Product::TryPack(Side side, std::ptrdiff_t chunk) {
   const PackedSide& packed = side_[side];
-  std::atomic<std::uint8_t>& state = packed.status[block];
-  std::uint8_t seen = state.load(std::memory_order_acquire);
-  if (seen == PackedSide::kDone) return true;
-  if (seen == PackedSide::kInProgress ||
-      !state.compare_exchange_strong(seen, PackedSide::kInProgress,
-                                     std::memory_order_acquire)) {
-    return seen == PackedSide::kDone;
+  std::atomic<std::uint8_t>& status = packed.status[chunk];
+  std::uint8_t seen = status.load(std::memory_order_relaxed);
+  if (seen != PackedSide::kNotStarted ||
+      !status.compare_exchange_strong(seen, PackedSide::kInProgress,
+                                      std::memory_order_relaxed)) {
+    return;
   }
-  if (side == Side::kLhs) {
-    const BlockExtent extent = BlockRange(map_, {block, 0});
-    packed.Pack(extent.start_row, extent.end_row);
-  } else {
-    const BlockExtent extent = BlockRange(map_, {0, block});
-    packed.Pack(extent.start_col, extent.end_col);
+  const std::ptrdiff_t block = chunk / packed.chunks_per_block;
+  const BlockExtent extent = side == Side::kLhs ? BlockRange(*map_, {block, 0})
+                                                : BlockRange(*map_, {0, block});
+  const std::ptrdiff_t start =
+      side == Side::kLhs ? extent.start_row : extent.start_col;
+  const std::ptrdiff_t end =
+      side == Side::kLhs ? extent.end_row : extent.end_col;
+  // Even shares of the block's panels; there may be fewer than chunks.
+  const std::ptrdiff_t panel_width = packed.format->width;
+  const std::ptrdiff_t panels = CeilDiv(end - start, panel_width);
+  const std::ptrdiff_t index = chunk % packed.chunks_per_block;
+  const auto share = [&](std::ptrdiff_t i) {
+    return std::min(start + panels * i / packed.chunks_per_block * panel_width,
+                    end);
+  };
+  if (share(index) < share(index + 1)) {
+    packed.Pack(share(index), share(index + 1));
   }
-  state.store(PackedSide::kDone, std::memory_order_release);
-  return true;
+  status.store(PackedSide::kDone, std::memory_order_release);
 }
 
 void Product::EnsurePacked(Side side, std::ptrdiff_t block) {
   const PackedSide& packed = side_[side];
   if (packed.status == nullptr) return;
-  // While another thread packs the block, pack one that will be needed later
+  const std::ptrdiff_t first = block * packed.chunks_per_block;
+  const std::ptrdiff_t end = first + packed.chunks_per_block;
+  std::ptrdiff_t next = first;
+  while (next < end) TryPack(side, next++);
+  // While other threads pack some of them, packs what will be needed later
   // rather than wait.
-  std::ptrdiff_t ahead = block;
   SpinPacer pacer(std::chrono::hours(1));
-  while (!TryPack(side, block)) {
-    if (++ahead < packed.blocks) {
-      TryPack(side, ahead);
-    } else {
-      pacer.Pause();
+  for (std::ptrdiff_t chunk = first; chunk < end; ++chunk) {
+    while (packed.status[chunk].load(std::memory_order_acquire) !=
+           PackedSide::kDone) {
+      if (next < packed.chunks) {
+        TryPack(side, next++);
+      } else {
+        pacer.Pause();
+      }
     }
   }
 }
@@ -405,16 +444,16 @@ void Product::Work(int thread) {
   if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
   std::optional<ScopedDefaultFloatState> default_float_state;
   if (params_.scaled) default_float_state.emplace();
-  const std::ptrdiff_t blocks = BlockCount(map_);
+  const std::ptrdiff_t blocks = BlockCount(*map_);
   const auto deal_out = [this] {
     return first_dealt_ + next_block_.fetch_add(1, std::memory_order_relaxed);
   };
   for (std::ptrdiff_t index = thread < first_dealt_ ? thread : deal_out();
        index < blocks; index = deal_out()) {
-    const BlockPosition block = BlockAt(map_, index);
+    const BlockPosition block = BlockAt(*map_, index);
     EnsurePacked(Side::kLhs, block.row_block);
     EnsurePacked(Side::kRhs, block.col_block);
-    const BlockExtent extent = BlockRange(map_, block);
+    const BlockExtent extent = BlockRange(*map_, block);
     kernels::ScaleArgs scales;
     const EpilogueArgs epilogue =
         EpilogueAt(epilogue_, extent.start_row, extent.start_col, &scales);
@@ -437,13 +476,12 @@ void Product::KeepPacked(ContextImpl* context) {
 
 ProductReport Product::Describe(const KernelChoice& choice) const {
   ProductReport report = {choice, num_threads_, 1, 1, 1, {}};
-  // After PrepareSingleBlock there is no block map.
-  if (side_.lhs.blocks != 0) {
-    report.row_blocks = map_.row_blocks;
-    report.col_blocks = map_.col_blocks;
+  if (map_.has_value()) {
+    report.row_blocks = map_->row_blocks;
+    report.col_blocks = map_->col_blocks;
     const std::ptrdiff_t depth =
         std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
-    report.depth_blocks = (depth + map_.depth_block - 1) / map_.depth_block;
+    report.depth_blocks = CeilDiv(depth, map_->depth_block);
   }
   for (const Side side : kSides) {
     report.source[side] = params_.side[side].packed ? SideSource::kPrepacked

@@ -49,8 +49,8 @@ class TrMulPlan final {
   // num_threads(), from several threads at once: works until no block is left.
   void Work(int thread);
   // After all Works, if HasReport(): hands on what is to be cached. Not always
-  // done: locking the Context took 6
-  // (int8) to 14 ns (float) of a 16x16x16 plan.
+  // done: locking the Context took 6 (int8) to 14 ns (float) of a 16x16x16
+  // plan.
   bool HasReport() const;
   void Report(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);

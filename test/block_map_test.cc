@@ -59,7 +59,8 @@ BlockMapParams MakeParams(const KernelShape& kernel, const Shape& shape,
   params.lhs_panel_width = kernel.lhs_width;
   params.rhs_panel_width = kernel.rhs_width;
   params.depth_multiple = kernel.depth_multiple;
-  params.streams_lhs = false;
+  params.lhs_is_packed_here = kernel.lhs_width > 1;
+  params.rhs_is_packed_here = kernel.rhs_width > 1;
   params.thread_count = threads;
   params.l1d_bytes = 48 << 10;
   params.l2_bytes = 1 << 20;
@@ -248,7 +249,8 @@ TEST(BlockMapTest, BlocksFitTheCaches) {
     const ptrdiff_t rhs = map.depth_block * params.rhs_element_bytes;
     const ptrdiff_t rows = std::min(map.piece_rows, map.rows);
     const ptrdiff_t cols = std::min(map.piece_cols, map.cols);
-    EXPECT_TRUE(map.piece_rows == map.row_unit ||
+    const bool streams_lhs = params.cols == 1 && !params.lhs_is_packed_here;
+    EXPECT_TRUE(map.piece_rows == map.row_unit || streams_lhs ||
                 rows * lhs <= params.l2_bytes / 2);
     EXPECT_TRUE(map.piece_cols == map.col_unit ||
                 cols * rhs <= params.l2_bytes / 4);
@@ -276,13 +278,11 @@ TEST(BlockMapTest, PiecesArePartsOfBlocks) {
     if (!map.in_pieces) {
       ASSERT_TRUE(one_piece);
     }
-    // What a thread does not share with others, it packs piece by piece.
-    if (params.thread_count == 1 && params.depth_multiple != 0) {
-      ASSERT_EQ(map.in_pieces, !one_piece || BlockCount(map) > 1 ||
-                                   map.depth_block < params.depth);
-    } else {
-      ASSERT_EQ(map.in_pieces, map.depth_block < params.depth);
-    }
+    // Several threads pack for themselves, and so does one with several pieces.
+    ASSERT_EQ(map.in_pieces, map.depth_block < params.depth ||
+                                 (params.depth_multiple != 0 &&
+                                  (params.thread_count > 1 || !one_piece ||
+                                   BlockCount(map) > 1)));
   });
 }
 
@@ -373,13 +373,13 @@ TEST(BlockMapTest, PinnedExamples) {
   };
   const Example kExamples[] = {
       {0, {16, 16, 16}, 1, 1, 1, 48, 16, 16, 1, 48, 16},
-      {0, {256, 256, 256}, 2, 2, 4, 144, 64, 256, 4, 144, 64},
+      {0, {256, 256, 256}, 2, 2, 1, 144, 256, 256, 1, 144, 256},
       {0, {1024, 1024, 1024}, 1, 1, 2, 1056, 512, 1024, 2, 96, 64},
       {0, {4096, 4096, 4096}, 1, 3, 12, 1392, 344, 1408, 1, 48, 40},
       {1, {1024, 1024, 1024}, 1, 1, 1, 1056, 1024, 1024, 1, 384, 256},
-      {1, {64, 32, 12544}, 2, 1, 12, 96, 1048, 32, 12, 96, 1048},
+      {1, {64, 32, 12544}, 2, 1, 6, 64, 2096, 32, 6, 64, 2096},
       {2, {768, 768, 128}, 1, 1, 1, 768, 128, 768, 1, 384, 128},
-      {2, {1024, 1024, 1024}, 2, 2, 4, 512, 256, 1024, 4, 512, 256},
+      {2, {1024, 1024, 1024}, 2, 1, 2, 1024, 512, 1024, 2, 512, 256},
       {2, {64, 16384, 64}, 1, 1, 1, 64, 64, 8192, 1, 64, 32},
       {2, {512, 16384, 512}, 2, 1, 2, 512, 256, 8192, 2, 64, 32},
   };
@@ -403,9 +403,9 @@ TEST(BlockMapTest, PinnedExamples) {
 
 TEST(BlockMapTest, ALhsThatIsStreamedIsNotCutForTheCaches) {
   for (const int threads : {1, 2}) {
-    BlockMapParams params = MakeParams(kKernels[4], {4096, 4096, 1}, threads);
+    BlockMapParams params = MakeParams(kKernels[4], {4096, 4096, 2}, threads);
     EXPECT_LE(MakeBlockMap(params).block_rows, 128);
-    params.streams_lhs = true;
+    params.cols = 1;
     const BlockMap map = MakeBlockMap(params);
     EXPECT_GE(map.block_rows, 256);
     EXPECT_EQ(BlockCount(map) == 1, threads == 1);

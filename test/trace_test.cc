@@ -75,12 +75,14 @@ TEST(TraceTest, PackingIsThere) {
         span["args"]["end"].number - span["args"]["start"].number;
   }
   EXPECT_EQ(columns.size(), 2u);
-  // The first product packs both its sides. Of the second and third, which are
+  // The first product packs both its sides, and each of two threads for itself
+  // what it shares with the other. Of the second and third, which are
   // alike and swapped, one keeps what the other finds in the cache. Then there
   // is an lhs that is packed for two products, and the rhs of each, unless that
   // is read in place.
-  EXPECT_EQ(columns["pack lhs"], 200 + 40 + 40 + 48);
-  EXPECT_THAT(columns["pack rhs"], testing::AnyOf(300 + 60 + 5 + 5, 300 + 60));
+  EXPECT_THAT(columns["pack lhs"] - (40 + 40 + 48), testing::AnyOf(200, 400));
+  EXPECT_THAT(columns["pack rhs"] - 60,
+              testing::AnyOf(300, 600, 300 + 5 + 5, 600 + 5 + 5));
 }
 
 TEST(TraceTest, SpansLieInTheirProduct) {
