@@ -103,6 +103,14 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   return nullptr;
 }
 
+// Of a depth of 0 there is nothing to gain elsewhere.
+bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
+  const double macs = static_cast<double>(query.rows) *
+                      static_cast<double>(query.cols) *
+                      static_cast<double>(query.depth);
+  return query.depth > 0 && macs < kernel.min_macs;
+}
+
 const kernels::PanelFormat& FormatOf(const Kernel& kernel, Side side) {
   return side == Side::kLhs ? kernel.lhs : kernel.rhs;
 }
@@ -208,7 +216,7 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
           const Kernel& kernel = table.kernels[k];
           bool swap;
           if (ReadsLargeSideInPlace(kernel) == in_place &&
-              orientation(kernel, &swap)) {
+              !IsTooSmallFor(kernel, query) && orientation(kernel, &swap)) {
             return KernelChoice{&kernel, path.path, swap};
           }
         }
@@ -293,6 +301,7 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
 
 std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
                    bool swap_sides) {
+  if (IsTooSmallFor(kernel, query)) return "setting it up takes longer";
   const char* obstacle = Obstacle(kernel, swap_sides ? Swapped(query) : query);
   return obstacle == nullptr ? "" : obstacle;
 }

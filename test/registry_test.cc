@@ -278,6 +278,20 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
 }
 
 // The wide lhs in place and dst's transpose, where that saves packing much.
+// To set AMX up takes longer than small products on AVX-512-VNNI.
+TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
+  for (const auto& [size, depth] :
+       {std::pair(16, 16), std::pair(20, 40), std::pair(16, 63)}) {
+    const KernelChoice choice = SelectKernel(
+        MakeQuery(kI8, kI8, size, depth, size), ParsePaths(kAll).value());
+    EXPECT_EQ(choice.path, Path::kAmx);
+    EXPECT_STREQ(choice.kernel->name, "Avx512Vnni_S8U8_48x8x4");
+  }
+  const KernelChoice choice =
+      SelectKernel(MakeQuery(kI8, kI8, 16, 64, 16), ParsePaths(kAll).value());
+  EXPECT_STREQ(choice.kernel->name, "Amx_S8S8InPlace_32x32x64");
+}
+
 TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
   constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
   const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,

@@ -167,6 +167,7 @@ struct NarrowFloatKernel {
             /*max_cols=*/kMaxNarrowCols,
             // Single elements are stored.
             /*row_major_min_depth=*/0,
+            /*min_macs=*/0,
             kNarrowMacsPerNs / static_cast<int>(sizeof(float)),
             /*pack_lhs=*/nullptr,
             pack_rhs,

@@ -295,6 +295,7 @@ struct NarrowIntKernel {
             /*max_cols=*/kMaxNarrowCols,
             // Single elements are stored.
             /*row_major_min_depth=*/0,
+            /*min_macs=*/0,
             kNarrowMacsPerNs,
             /*pack_lhs=*/nullptr,
             pack_rhs,

@@ -58,6 +58,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
             /*tile_cols=*/kMaxCols,
             /*max_cols=*/kMaxCols,
             /*row_major_min_depth=*/0,
+            /*min_macs=*/0,
             kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs)),
             pack_lhs,
             pack_rhs,

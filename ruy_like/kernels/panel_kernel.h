@@ -101,6 +101,7 @@ struct PanelKernel {
             kTileCols,
             /*max_cols=*/0,
             RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor,
+            /*min_macs=*/0,
             // Two instructions a cycle at 2.5 GHz.
             /*macs_per_ns=*/5 * kLanes * Op::kGroup,
             pack_lhs,

@@ -694,6 +694,7 @@ TEST(AmxTableTest, EmulationHasTheSameKernels) {
     EXPECT_EQ(a.tile_cols, b.tile_cols);
     EXPECT_EQ(a.max_cols, b.max_cols);
     EXPECT_EQ(a.row_major_min_depth, b.row_major_min_depth);
+    EXPECT_EQ(a.min_macs, b.min_macs);
     EXPECT_EQ(a.pack_lhs == nullptr, a.lhs.in_place);
     EXPECT_EQ(a.pack_rhs == nullptr, a.rhs.in_place);
   }
