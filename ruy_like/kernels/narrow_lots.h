@@ -16,10 +16,10 @@
 //
 // so that memory is read as few long streams. Rows next to each other would be
 // streams of one row each, short ones at 4 KiB. (That it is prefetchers which
-// begin anew with each row is a guess; what they gain was measured.) One column of int8 on a Zen 5, 4096x4096, GB/s of a bare loop
-// by how many rows lie between: 1 row 97, 4 rows 100, 16 rows 107, 1024 rows
-// 111, where two streams are read at 114; and the kernel's share of the read
-// bandwidth was 77%.
+// begin anew with each row is a guess; what they gain was measured.) One column
+// of int8 on a Zen 5, 4096x4096, GB/s of a bare loop by how many rows lie
+// between: 1 row 97, 4 rows 100, 16 rows 107, 1024 rows 111, where two streams
+// are read at 114; and the kernel's share of the read bandwidth was 77%.
 //
 // When a lot of each stream has its sums, their epilogue follows: rarely, since
 // meanwhile nothing is asked from memory.
