@@ -58,6 +58,7 @@ class IntPanelEpilogue {
    public:
     // Of a tile of that many columns, an even number.
     static constexpr int Count(int cols) { return cols / 2; }
+    static constexpr bool kOneStart = true;
 
     explicit RUY_LIKE_ALWAYS_INLINE Portions(const Waiting& waiting)
         : tile_(waiting.tile_),
@@ -210,6 +211,7 @@ class FloatPanelEpilogue {
   class Portions {
    public:
     static constexpr int Count(int cols) { return cols / 2; }
+    static constexpr bool kOneStart = true;
 
     explicit RUY_LIKE_ALWAYS_INLINE Portions(const Waiting& waiting)
         : tile_(waiting),

@@ -42,6 +42,7 @@ struct NoWaiting {};
 struct NoPortions {
   explicit RUY_LIKE_ALWAYS_INLINE NoPortions(const NoWaiting&) {}
   static constexpr int Count(int) { return 0; }
+  static constexpr bool kOneStart = false;
 };
 
 // The product of a tile. Beside it, the epilogue of the one that waits, if any.
@@ -59,7 +60,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   // One start for all columns is read once: with it from memory for each one,
   // half a cycle more for each accumulator.
   const ptrdiff_t start_col_stride = args.start_col_stride;
-  if (kPortions > 0 || start_col_stride == 0) {
+  if (Portions::kOneStart || start_col_stride == 0) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
