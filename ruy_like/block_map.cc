@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "ruy_like/checked_math.h"
+
 namespace ruy_like {
 namespace {
 
@@ -20,8 +22,6 @@ Caches KnownCaches(const BlockMapParams& params) {
   caches.l3 = std::max(params.l3_bytes, caches.l2);
   return caches;
 }
-
-ptrdiff_t CeilDiv(ptrdiff_t a, ptrdiff_t b) { return a / b + (a % b != 0); }
 
 // As many units of `unit_bytes` as fit `bytes`, at least one. Saturating sizes
 // come in as doubles: a whole panel of a deep product may exceed any cache.

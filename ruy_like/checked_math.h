@@ -1,10 +1,11 @@
-// Size arithmetic that reports overflow instead of wrapping.
+// Size arithmetic that does not wrap: it reports overflow, or cannot have any.
 //
 // Used by the front-end's validation and wherever the middle-end adds up bytes.
 // Nothing here allocates or fails otherwise.
 #ifndef RUY_LIKE_CHECKED_MATH_H_
 #define RUY_LIKE_CHECKED_MATH_H_
 
+#include <cstddef>
 #include <type_traits>
 
 namespace ruy_like {
@@ -33,6 +34,11 @@ template <typename T>
     return true;
   }
   return CheckedAdd<T>(value, multiple - rest, result);
+}
+
+// a / b, rounded up; a >= 0, b > 0.
+constexpr std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
+  return a / b + (a % b != 0);
 }
 
 }  // namespace ruy_like

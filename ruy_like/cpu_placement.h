@@ -21,14 +21,14 @@ int CurrentCpu();
 // wrong, which costs speed only.
 class CpuPlacement final {
  public:
-  // The thread that the others avoid at least. A few nanoseconds.
+  // The thread that the others avoid at least.
   void SetLeader() { leader_.store(CurrentCpu(), std::memory_order_relaxed); }
   bool IsLeader(int cpu) const {
     return cpu >= 0 && cpu == leader_.load(std::memory_order_relaxed);
   }
 
   // Counts this thread in; where another one is on the same processor, moves it
-  // to one without, if there is one that it may run on (some 10 microseconds).
+  // to one without, if there is one that it may run on (three system calls).
   // Returns the processor that it is on then, for Leave.
   int Enter();
   void Leave(int cpu);

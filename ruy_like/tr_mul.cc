@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/block_map.h"
 #include "ruy_like/block_pieces.h"
+#include "ruy_like/checked_math.h"
 #include "ruy_like/cpu_features.h"
 #include "ruy_like/denormals.h"
 #include "ruy_like/packed_operand.h"
@@ -79,10 +80,6 @@ constexpr Side kSides[] = {Side::kLhs, Side::kRhs};
 
 constexpr Side Other(Side side) {
   return side == Side::kLhs ? Side::kRhs : Side::kLhs;
-}
-
-std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
-  return a / b + (a % b != 0);
 }
 
 // One product: what its tasks share. Lives on the stack of TrMul, or in a
@@ -254,7 +251,7 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
 }
 
 void Product::CutIntoChunks() {
-  // Some 300 ns. To claim a chunk costs 20, or 100 where several threads do.
+  // Some 300 ns of packing, beside which it costs little to claim a chunk.
   constexpr std::ptrdiff_t kChunkBytes = 16 * 1024;
   const SidePair<std::ptrdiff_t> blocks = {map_->row_blocks, map_->col_blocks};
   const SidePair<std::ptrdiff_t> width = {map_->block_rows, map_->block_cols};

@@ -27,7 +27,8 @@ struct ProgramResult {
 
 // `command` is for the shell: it may set environment variables.
 inline ProgramResult RunProgram(const std::string& command) {
-  std::string base = testing::TempDir() + "ruy_like_XXXXXX";
+  // mkstemp replaces six X.
+  std::string base = testing::TempDir() + "ruy_like_" + std::string(6, 'X');
   const int file = mkstemp(&base[0]);
   EXPECT_NE(file, -1) << base;
   const std::string out = base + ".out";

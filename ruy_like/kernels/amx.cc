@@ -25,10 +25,10 @@ constexpr int kMacsPerNs = 1500;
 // elements, 8 to a column-major dst (doc/amx.md).
 constexpr int kMinRowMajorDepth = 256;
 
-// A call takes 217 cycles for LDTILECFG and TILERELEASE (Intel's figures) and
-// some 150 from the load of the first tile to its stores; AVX-512-VNNI takes
-// 164 for so many multiply-adds, and some 50 to pack the side that this reads
-// in place.
+// By count, not measured: a call takes 217 cycles for LDTILECFG and TILERELEASE
+// (Intel's figures) and some 150 from the load of the first tile to its stores;
+// AVX-512-VNNI 164 for so many multiply-adds, and some 50 to pack the side that
+// this reads in place.
 constexpr int kMinMacs = 16 * 16 * 64;
 
 constexpr Kernel kKernels[] = {
