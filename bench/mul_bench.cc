@@ -43,7 +43,7 @@
 #include "bench/shapes.h"
 #include "bench/stopwatch.h"
 #include "benchmark/benchmark.h"
-#include "ruy_like/registry.h"
+#include "ruy_like/registry/registry.h"
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(

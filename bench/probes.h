@@ -14,9 +14,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "ruy_like/cpu_features.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
+#include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/thread_pool.h"
 
 namespace ruy_like {

@@ -10,8 +10,8 @@ install(TARGETS ruy_like EXPORT ruy_like-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ruy_like/paths.inc  # a part of path.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ruy_like)
+install(FILES ruy_like/registry/paths.inc  # a part of path.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ruy_like/registry)
 
 install(EXPORT ruy_like-targets NAMESPACE ruy_like::
   DESTINATION ${config_dir})

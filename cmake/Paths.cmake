@@ -1,4 +1,4 @@
-# Compiles the instruction-set paths that ruy_like/paths.inc lists.
+# Compiles the instruction-set paths that ruy_like/registry/paths.inc lists.
 #
 # ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
 # processor can build, <dir>/kernels/<name>.cc and, where it exists,
@@ -54,15 +54,15 @@ endfunction()
 
 function(ruy_like_add_paths target dir)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-    ${dir}/paths.inc)
-  file(STRINGS ${dir}/paths.inc lines REGEX "^RUY_LIKE_PATH\\(")
+    ${dir}/registry/paths.inc)
+  file(STRINGS ${dir}/registry/paths.inc lines REGEX "^RUY_LIKE_PATH\\(")
   set(all_paths "")
   set(compiled_paths "")
   set(compiled_lines "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES
        "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm), ([^,]+), \"([^\"]*)\"\\)$")
-      message(FATAL_ERROR "${dir}/paths.inc: can not read: ${line}")
+      message(FATAL_ERROR "${dir}/registry/paths.inc: can not read: ${line}")
     endif()
     set(name ${CMAKE_MATCH_2})
     set(arch ${CMAKE_MATCH_3})

@@ -3,8 +3,8 @@
 #
 # ruy_like_add_path_tests(<name> <sources>... [LABELS ...] [LIBS ...]
 #                         [EXCEPT <path>...])
-# adds a program whose suites are parametrized by path (test/test_main.cc), and
-# one CTest test for each path of paths.inc, <name>.<path>, which CTest shows as
+# adds a program whose suites are parametrized by path
+# (test/support/test_main.cc), and one CTest test for each path of paths.inc, <name>.<path>, which CTest shows as
 # skipped where the machine lacks the path; and <name>.rest for what belongs to
 # no path. The tests of a path carry its name as a label: `ctest -L '^avx2$'`.
 # EXCEPT names the paths that the program has nothing to test of.

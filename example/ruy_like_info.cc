@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <string>
 
-#include "ruy_like/cpu_features.h"
-#include "ruy_like/env.h"
+#include "ruy_like/base/env.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/registry.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
+#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/mul_params.h"
-#include "ruy_like/tr_mul_params.h"
 
 namespace ruy_like {
 

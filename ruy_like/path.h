@@ -21,7 +21,7 @@ namespace path_internal {
 // The position of each line of paths.inc: its rank, and its bit in Path.
 enum Rank : int {
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) k##Enum,
-#include "ruy_like/paths.inc"
+#include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
   kNumPaths
 };
@@ -34,7 +34,7 @@ enum class Path : uint32_t {
   kNone = 0,
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
   k##Enum = uint32_t{1} << path_internal::k##Enum,
-#include "ruy_like/paths.inc"
+#include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
 };
 

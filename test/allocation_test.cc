@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "ruy_like/mul.h"
-#include "test/test_util.h"
+#include "test/support/test_util.h"
 
 // Sanitizers bring a malloc of their own; other C libraries have no names for
 // theirs.

@@ -17,7 +17,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
-#include "test/test_util.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {

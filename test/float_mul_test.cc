@@ -12,10 +12,10 @@
 
 #include "ruy_like/mul.h"
 #include "ruy_like/thread_pool.h"
-#include "test/guarded_buffer.h"
-#include "test/mul_problem.h"
-#include "test/mul_runner.h"
-#include "test/test_util.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/test_util.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>

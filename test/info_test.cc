@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "ruy_like/cpu_features.h"
-#include "ruy_like/env.h"
-#include "ruy_like/registry.h"
-#include "test/subprocess.h"
+#include "ruy_like/base/env.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/registry.h"
+#include "test/support/subprocess.h"
 
 namespace ruy_like {
 namespace {

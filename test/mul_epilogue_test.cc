@@ -7,9 +7,9 @@
 
 #include "ruy_like/mul.h"
 #include "ruy_like/reference_mul.h"
-#include "test/mul_problem.h"
-#include "test/mul_runner.h"
-#include "test/test_util.h"
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {

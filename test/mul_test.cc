@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "ruy_like/registry.h"
-#include "test/mul_problem.h"
-#include "test/mul_runner.h"
-#include "test/test_util.h"
+#include "ruy_like/registry/registry.h"
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {

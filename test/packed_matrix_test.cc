@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "ruy_like/allocator.h"
-#include "ruy_like/packed_image.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/middle/packed_image.h"
 #include "ruy_like/reference_mul.h"
-#include "test/guarded_buffer.h"
-#include "test/mul_problem.h"
-#include "test/mul_runner.h"
-#include "test/test_util.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {

@@ -21,9 +21,9 @@
 #include "absl/strings/strip.h"
 #include "ruy_like/context.h"
 #include "ruy_like/path.h"
-#include "test/mul_problem.h"
-#include "test/mul_runner.h"
-#include "test/test_util.h"
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {

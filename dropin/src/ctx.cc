@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "ruy_like/env.h"
+#include "ruy_like/base/env.h"
 #include "ruy_like/path.h"
 
 namespace ruy {

@@ -1,7 +1,7 @@
 #include "ruy/thread_pool.h"
 
 #include "absl/container/fixed_array.h"
-#include "ruy_like/denormals.h"
+#include "ruy_like/base/denormals.h"
 #include "ruy_like/thread_pool.h"
 
 namespace ruy {

@@ -1,7 +1,7 @@
 // Back-end: kernels of the AMX path. Families not listed are the
 // AVX-512-VNNI path's, which every processor with AMX has.
-#include "ruy_like/kernels/amx_kernel.h"
-#include "ruy_like/kernels/amx_tile.h"
+#include "ruy_like/kernels/amx/amx_kernel.h"
+#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 

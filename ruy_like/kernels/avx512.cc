@@ -1,13 +1,13 @@
 // Back-end: kernels of the AVX-512 path (F, BW, DQ, VL; no VNNI).
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow_digits.h"
-#include "ruy_like/kernels/narrow_float.h"
-#include "ruy_like/kernels/narrow_int.h"
-#include "ruy_like/kernels/narrow_panels.h"
-#include "ruy_like/kernels/narrow_simd_avx512.h"
-#include "ruy_like/kernels/panel_kernel.h"
-#include "ruy_like/kernels/panel_widen.h"
-#include "ruy_like/kernels/simd_avx512.h"
+#include "ruy_like/kernels/narrow/narrow_digits.h"
+#include "ruy_like/kernels/narrow/narrow_float.h"
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/narrow_simd_avx512.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_widen.h"
+#include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {

@@ -1,11 +1,11 @@
 // Back-end: kernels of the AVX-512-VNNI path. Families not listed are the
 // AVX-512 path's.
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow_int.h"
-#include "ruy_like/kernels/narrow_panels.h"
-#include "ruy_like/kernels/narrow_simd_avx512.h"
-#include "ruy_like/kernels/panel_kernel.h"
-#include "ruy_like/kernels/simd_avx512.h"
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/narrow_simd_avx512.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {

@@ -1,11 +1,11 @@
 // Back-end: kernels of the AVX-VNNI path. Families not listed are the AVX2
 // path's.
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow_int.h"
-#include "ruy_like/kernels/narrow_panels.h"
-#include "ruy_like/kernels/narrow_simd_avx2.h"
-#include "ruy_like/kernels/panel_kernel.h"
-#include "ruy_like/kernels/simd_avx2.h"
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/narrow_simd_avx2.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/simd/simd_avx2.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {

@@ -12,7 +12,7 @@ namespace kernels {
 
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
   KernelTable Enum##Kernels();
-#include "ruy_like/paths.inc"
+#include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
 
 }  // namespace kernels

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "ruy_like/kernels/amx_kernel.h"
-#include "ruy_like/kernels/amx_tile_config.h"
+#include "ruy_like/kernels/amx/amx_kernel.h"
+#include "ruy_like/kernels/amx/amx_tile_config.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -1,9 +1,9 @@
 // Test: the AMX kernels over an emulated tile unit.
 //
-// amx_emulated.cc builds ruy_like/kernels/amx_kernel.h, unchanged, with tiles
-// in plain memory. It needs AVX-512-VNNI for the rest of the kernel, as the
-// real one does, and is compiled with that path's flags; call it only where the
-// processor has them.
+// amx_emulated.cc builds ruy_like/kernels/amx/amx_kernel.h, unchanged, with
+// tiles in plain memory. It needs AVX-512-VNNI for the rest of the kernel, as
+// the real one does, and is compiled with that path's flags; call it only where
+// the processor has them.
 #ifndef RUY_LIKE_TEST_KERNELS_AMX_EMULATED_H_
 #define RUY_LIKE_TEST_KERNELS_AMX_EMULATED_H_
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "ruy_like/cpu_features.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "test/guarded_buffer.h"
+#include "ruy_like/registry/cpu_features.h"
 #include "test/kernels/amx_emulated.h"
+#include "test/support/guarded_buffer.h"
 
 namespace ruy_like {
 namespace kernels {

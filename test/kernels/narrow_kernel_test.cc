@@ -20,11 +20,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "ruy_like/cpu_features.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry.h"
-#include "test/guarded_buffer.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/registry.h"
+#include "test/support/guarded_buffer.h"
 
 namespace ruy_like {
 namespace kernels {

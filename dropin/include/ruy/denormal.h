@@ -2,7 +2,7 @@
 #ifndef RUY_LIKE_DROPIN_RUY_DENORMAL_H_
 #define RUY_LIKE_DROPIN_RUY_DENORMAL_H_
 
-#include "ruy_like/denormals.h"
+#include "ruy_like/base/denormals.h"
 
 namespace ruy {
 

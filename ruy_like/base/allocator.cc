@@ -1,0 +1,129 @@
+#include "ruy_like/base/allocator.h"
+
+#include <sys/mman.h>
+
+#include <cassert>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+namespace ruy_like {
+namespace {
+
+// From this size on a buffer is mapped by itself and asks for huge pages:
+// walking over packed weights with 4 KiB pages misses the TLB on every panel.
+// It is given back to the system as a whole, too.
+constexpr std::size_t kMapFromBytes = std::size_t{4} << 20;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+// A block in small steps would be replaced more often than needed.
+constexpr std::size_t kArenaGranularity = 4096;
+
+// Length of the mapping behind a buffer: whole pages, of any size that Linux
+// has as its base page, so that cutting and unmapping agree on where it ends.
+constexpr std::size_t MappedBytes(std::size_t bytes) {
+  constexpr std::size_t kLargestBasePage = 65536;
+  return (bytes + kLargestBasePage - 1) & ~(kLargestBasePage - 1);
+}
+
+// A mapping that starts on a huge page's boundary; null on failure.
+void* MapAligned(std::size_t bytes) {
+  if (bytes > PTRDIFF_MAX - 2 * kHugePageBytes) return nullptr;
+  const std::size_t kept = MappedBytes(bytes);
+  void* const mapped =
+      mmap(nullptr, kept + kHugePageBytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  // Cut off what lies before the boundary and after the end.
+  char* const base = static_cast<char*>(mapped);
+  const std::size_t before =
+      -reinterpret_cast<std::uintptr_t>(mapped) & (kHugePageBytes - 1);
+  char* const data = base + before;
+  if (before != 0) munmap(base, before);
+  munmap(data + kept, kHugePageBytes - before);
+#ifdef MADV_HUGEPAGE
+  madvise(data, kept, MADV_HUGEPAGE);  // Advice: failing is harmless.
+#endif
+  return data;
+}
+
+void Free(void* data, std::size_t bytes) {
+  if (bytes >= kMapFromBytes) {
+    munmap(data, MappedBytes(bytes));
+  } else {
+    std::free(data);
+  }
+}
+
+}  // namespace
+
+AlignedBuffer::~AlignedBuffer() {
+  if (data_ != nullptr) Free(data_, bytes_);
+}
+
+AlignedBuffer::AlignedBuffer(AlignedBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+bool AlignedBuffer::Allocate(std::size_t bytes, AlignedBuffer* buffer) {
+  AlignedBuffer fresh;
+  if (bytes >= kMapFromBytes) {
+    fresh.data_ = MapAligned(bytes);
+  } else if (bytes > 0 &&
+             posix_memalign(&fresh.data_, kBufferAlignment, bytes) != 0) {
+    fresh.data_ = nullptr;
+  }
+  if (fresh.data_ == nullptr && bytes > 0) return false;
+  fresh.bytes_ = bytes;
+  *buffer = std::move(fresh);
+  return true;
+}
+
+bool ScratchArena::Replace(std::size_t bytes) {
+  if (bytes > SIZE_MAX - kArenaGranularity) return false;
+  const std::size_t rounded =
+      (bytes + kArenaGranularity - 1) & ~(kArenaGranularity - 1);
+  // First give the old block back: the two are never needed together.
+  block_ = AlignedBuffer();
+  small_calls_ = 0;
+  small_peak_ = 0;
+  return AlignedBuffer::Allocate(rounded, &block_);
+}
+
+bool ScratchArena::Reserve(std::size_t total_bytes) {
+  used_ = 0;
+  reserved_ = 0;
+  if (total_bytes > block_.bytes()) {
+    if (!Replace(total_bytes)) return false;
+  } else if (block_.bytes() < kShrinkFloorBytes ||
+             total_bytes >= block_.bytes() / 4) {
+    small_calls_ = 0;
+    small_peak_ = 0;
+  } else {
+    if (total_bytes > small_peak_) small_peak_ = total_bytes;
+    if (++small_calls_ >= kShrinkAfterCalls && !Replace(small_peak_)) {
+      return false;
+    }
+  }
+  reserved_ = total_bytes;
+  return true;
+}
+
+void* ScratchArena::Take(std::size_t bytes) {
+  const std::size_t footprint = Footprint(bytes);
+  if (footprint > reserved_ - used_) {
+    assert(false && "took more than was reserved");
+    return nullptr;
+  }
+  void* const piece = static_cast<char*>(block_.data()) + used_;
+  used_ += footprint;
+  return piece;
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,46 @@
+// Size arithmetic that does not wrap: it reports overflow, or cannot have any.
+//
+// Used by the front-end's validation and wherever the middle-end adds up bytes.
+// Nothing here allocates or fails otherwise.
+#ifndef RUY_LIKE_BASE_CHECKED_MATH_H_
+#define RUY_LIKE_BASE_CHECKED_MATH_H_
+
+#include <cstddef>
+#include <type_traits>
+
+namespace ruy_like {
+
+// *result = a + b. False, with *result unspecified, if that does not fit T.
+template <typename T>
+[[nodiscard]] inline bool CheckedAdd(T a, T b, T* result) {
+  static_assert(std::is_integral<T>::value, "");
+  return !__builtin_add_overflow(a, b, result);
+}
+
+// *result = a * b, likewise.
+template <typename T>
+[[nodiscard]] inline bool CheckedMul(T a, T b, T* result) {
+  static_assert(std::is_integral<T>::value, "");
+  return !__builtin_mul_overflow(a, b, result);
+}
+
+// *result = the least multiple of `multiple` (> 0) that is at least `value`
+// (>= 0), likewise.
+template <typename T>
+[[nodiscard]] inline bool CheckedRoundUp(T value, T multiple, T* result) {
+  const T rest = value % multiple;
+  if (rest == 0) {
+    *result = value;
+    return true;
+  }
+  return CheckedAdd<T>(value, multiple - rest, result);
+}
+
+// a / b, rounded up; a >= 0, b > 0.
+constexpr std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
+  return a / b + (a % b != 0);
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BASE_CHECKED_MATH_H_

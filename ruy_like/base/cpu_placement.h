@@ -1,0 +1,54 @@
+// Middle-end: keeps threads that work together on different processors.
+//
+// Used by thread_pool.cc. A thread that is woken may be put on the processor of
+// the thread that woke it, although others are free: virtual machines' kernels
+// take a processor that sleeps for one that the host has taken away. It takes
+// them milliseconds to correct that. This sets no lasting affinity: where
+// threads may run is for the host program to say.
+#ifndef RUY_LIKE_BASE_CPU_PLACEMENT_H_
+#define RUY_LIKE_BASE_CPU_PLACEMENT_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace ruy_like {
+
+// The number of the processor that this thread runs on; -1 if not known.
+int CurrentCpu();
+
+// Processors that threads of one group run on. Safe to use from any thread; of
+// threads that come at the same time or are moved by the kernel it may be
+// wrong, which costs speed only.
+class CpuPlacement final {
+ public:
+  // The thread that the others avoid at least.
+  void SetLeader() { leader_.store(CurrentCpu(), std::memory_order_relaxed); }
+  bool IsLeader(int cpu) const {
+    return cpu >= 0 && cpu == leader_.load(std::memory_order_relaxed);
+  }
+
+  // Counts this thread in; where another one is on the same processor, moves it
+  // to one without, if there is one that it may run on (three system calls).
+  // Returns the processor that it is on then, for Leave.
+  int Enter();
+  void Leave(int cpu);
+
+ private:
+  // CPU numbers from here on are not known of.
+  static constexpr int kMaxCpus = 1024;
+  static constexpr int kBits = 64;
+
+  static bool IsKnown(int cpu) { return cpu >= 0 && cpu < kMaxCpus; }
+  bool Contains(int cpu) const {
+    return (taken_[cpu / kBits].load(std::memory_order_relaxed) >>
+                (cpu % kBits) &
+            1) != 0;
+  }
+
+  std::atomic<int> leader_{-1};
+  std::atomic<std::uint64_t> taken_[kMaxCpus / kBits] = {};
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BASE_CPU_PLACEMENT_H_

@@ -1,0 +1,51 @@
+// Middle-end: std::mutex with the annotations that clang's thread-safety
+// analysis reads.
+//
+// Used for the Context's lock. Not absl::Mutex: ThreadSanitizer does not see
+// the locks of an Abseil that was built without it, as the system's is, and
+// reports all that they guard.
+#ifndef RUY_LIKE_BASE_MUTEX_H_
+#define RUY_LIKE_BASE_MUTEX_H_
+
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace ruy_like {
+
+class ABSL_LOCKABLE Mutex final {
+ public:
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  // False where it is locked already, also (unlike what the standard promises,
+  // but as every pthread mutex does) by this very thread.
+  [[nodiscard]] bool TryLock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
+    return mutex_.try_lock();
+  }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+// Holds a Mutex while it lives.
+class ABSL_SCOPED_LOCKABLE MutexLock final {
+ public:
+  explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex)
+      : mutex_(mutex) {
+    mutex_->Lock();
+  }
+  // Of a Mutex that this thread has locked.
+  MutexLock(Mutex* mutex, std::adopt_lock_t)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
+      : mutex_(mutex) {}
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex* const mutex_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BASE_MUTEX_H_

@@ -1,0 +1,293 @@
+#include "ruy_like/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "ruy_like/base/cpu_placement.h"
+#include "ruy_like/base/wait.h"
+
+namespace ruy_like {
+namespace {
+
+// Two lines: x86's adjacent-line prefetcher moves them as a pair.
+constexpr std::size_t kSeparation = 128;
+
+// After threads could not be started, calls of Execute until it tries again.
+constexpr int kCallsBetweenStarts = 1000;
+
+// The State of the pool whose tasks this thread runs; null outside of tasks. A
+// nested Execute, of any pool, runs inline.
+thread_local const void* in_execute = nullptr;
+
+// Counts the forks between the process that started and this one: a pool whose
+// workers were started under another count has none.
+std::atomic<int> fork_count{0};
+
+int CurrentForkCount() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    fork_count.fetch_add(1, std::memory_order_relaxed);
+  });
+  static_cast<void>(registered);
+  return fork_count.load(std::memory_order_relaxed);
+}
+
+// Tasks first, first + step, ... below count, of an array of derived tasks.
+struct TaskRange {
+  char* tasks;
+  std::size_t stride;
+  int first, step, count;
+
+  void Run() const {
+    for (int i = first; i < count; i += step) {
+      reinterpret_cast<Task*>(tasks + i * stride)->Run();
+    }
+  }
+};
+
+// What a worker's slot can be:
+//
+//            caller hands a range over             somebody takes it
+//   kIdle  ----------------------------> kReady ----------------------> kIdle
+//     | ^ (woken without cause)            ^
+//     v |                                  | (and the caller wakes it)
+//   kAsleep -------------------------------+
+//
+// Worker and caller both try to take a kReady range; the exchange decides.
+enum SlotState : std::uint32_t { kIdle, kAsleep, kReady, kQuit };
+
+}  // namespace
+
+// All that concerns one process's workers: replaced after a fork, when its
+// mutex may be held and its threads be gone.
+struct ThreadPool::State {
+  struct alignas(kSeparation) Worker {
+    std::atomic<std::uint32_t> slot{kIdle};
+    bool must_wake = false;  // the caller's
+    TaskRange range;         // written before kReady, read by who took it
+    std::thread thread;
+  };
+
+  explicit State(int born_at) : forks(born_at) {}
+  ~State();
+
+  int EnsureWorkers(int count, const std::atomic<float>& spin_milliseconds);
+  void WorkerLoop(Worker* worker, const std::atomic<float>& spin_milliseconds);
+  void FinishOne();
+  void WaitForOthers(const std::atomic<float>& spin_milliseconds);
+
+  static bool Take(Worker* worker) {
+    std::uint32_t expected = kReady;
+    return worker->slot.load(std::memory_order_relaxed) == kReady &&
+           worker->slot.compare_exchange_strong(expected, kIdle,
+                                                std::memory_order_acquire,
+                                                std::memory_order_relaxed);
+  }
+
+  const int forks;
+  std::mutex mutex;  // held by the running Execute
+  std::vector<std::unique_ptr<Worker>> workers;
+  int calls_until_start = 0;
+  // The caller leads; workers are in it while they are awake.
+  CpuPlacement placement;
+  // Ranges that workers took or may yet take, and whether the caller sleeps
+  // until there are none.
+  static constexpr std::uint32_t kCallerAsleep = 1u << 31;
+  alignas(kSeparation) std::atomic<std::uint32_t> pending{0};
+};
+
+namespace {
+
+SpinPacer NewPacer(const std::atomic<float>& spin_milliseconds) {
+  const float nanoseconds =
+      1e6f * spin_milliseconds.load(std::memory_order_relaxed);
+  return SpinPacer(
+      std::chrono::nanoseconds(static_cast<std::int64_t>(nanoseconds)));
+}
+
+}  // namespace
+
+ThreadPool::State::~State() {
+  for (auto& worker : workers) {
+    if (worker->slot.exchange(kQuit, std::memory_order_release) == kAsleep) {
+      WakeOne(&worker->slot);
+    }
+  }
+  for (auto& worker : workers) worker->thread.join();
+}
+
+int ThreadPool::State::EnsureWorkers(
+    int count, const std::atomic<float>& spin_milliseconds) {
+  count = std::min(count, kMaxWorkers);
+  try {
+    while (static_cast<int>(workers.size()) < count) {
+      auto worker = std::make_unique<Worker>();
+      workers.reserve(workers.size() + 1);
+      Worker* const raw = worker.get();
+      worker->thread = std::thread([this, raw, &spin_milliseconds] {
+        WorkerLoop(raw, spin_milliseconds);
+      });
+      workers.push_back(std::move(worker));
+    }
+  } catch (const std::exception&) {
+    // No memory or no thread: the caller makes do with what there is.
+  }
+  return static_cast<int>(workers.size());
+}
+
+void ThreadPool::State::WorkerLoop(
+    Worker* worker, const std::atomic<float>& spin_milliseconds) {
+  in_execute = this;
+  int cpu = placement.Enter();
+  for (;;) {
+    SpinPacer pacer = NewPacer(spin_milliseconds);
+    for (;;) {
+      const std::uint32_t slot = worker->slot.load(std::memory_order_relaxed);
+      if (slot == kQuit) return;
+      if (slot == kReady) break;
+      if (slot == kIdle && pacer.Pause()) continue;
+      std::uint32_t expected = kIdle;
+      if (slot == kAsleep ||
+          worker->slot.compare_exchange_strong(expected, kAsleep,
+                                               std::memory_order_relaxed)) {
+        placement.Leave(cpu);
+        SleepWhileEquals(&worker->slot, kAsleep);
+        cpu = placement.Enter();
+        // Woken: even if the caller was faster and took the range back, more
+        // work is likely.
+        pacer = NewPacer(spin_milliseconds);
+      }
+    }
+    if (!Take(worker)) continue;
+    worker->range.Run();
+    FinishOne();
+  }
+}
+
+void ThreadPool::State::FinishOne() {
+  // The range's last effect: after it the caller may reuse everything but this
+  // word, which lives as long as the workers.
+  if (pending.fetch_sub(1, std::memory_order_acq_rel) == (kCallerAsleep | 1u)) {
+    WakeOne(&pending);
+  }
+}
+
+void ThreadPool::State::WaitForOthers(
+    const std::atomic<float>& spin_milliseconds) {
+  SpinPacer pacer = NewPacer(spin_milliseconds);
+  for (;;) {
+    const std::uint32_t seen = pending.load(std::memory_order_acquire);
+    if ((seen & ~kCallerAsleep) == 0) break;
+    if ((seen & kCallerAsleep) != 0) {
+      SleepWhileEquals(&pending, seen);
+    } else if (!pacer.Pause()) {
+      pending.fetch_or(kCallerAsleep, std::memory_order_relaxed);
+    }
+  }
+  pending.store(0, std::memory_order_relaxed);
+}
+
+ThreadPool::ThreadPool() : state_(new State(CurrentForkCount())) {}
+
+ThreadPool::~ThreadPool() {
+  State* const state = state_.load(std::memory_order_acquire);
+  // After a fork the old state's threads cannot be joined, nor its mutex
+  // trusted: leave it.
+  if (state->forks == CurrentForkCount()) delete state;
+}
+
+ThreadPool::State* ThreadPool::CurrentState() {
+  State* state = state_.load(std::memory_order_acquire);
+  const int forks = CurrentForkCount();
+  if (state->forks == forks) return state;
+  State* const fresh = new State(forks);
+  if (state_.compare_exchange_strong(state, fresh, std::memory_order_acq_rel)) {
+    return fresh;
+  }
+  delete fresh;  // Another thread of the child was faster.
+  return state;
+}
+
+int ThreadPool::EnsureWorkers(int count) {
+  State* const state = CurrentState();
+  std::lock_guard<std::mutex> lock(state->mutex);
+  state->calls_until_start = 0;
+  return state->EnsureWorkers(count, spin_milliseconds_);
+}
+
+bool ThreadPool::RunsThisThread() const {
+  return in_execute != nullptr &&
+         in_execute == state_.load(std::memory_order_relaxed);
+}
+
+float ThreadPool::spin_milliseconds() const {
+  return spin_milliseconds_.load(std::memory_order_relaxed);
+}
+
+void ThreadPool::set_spin_milliseconds(float milliseconds) {
+  // Bounded so that it fits the clock; NaN counts as 0.
+  constexpr float kDayMilliseconds = 86400e3f;
+  const float bounded =
+      milliseconds > 0 ? std::min(milliseconds, kDayMilliseconds) : 0.0f;
+  spin_milliseconds_.store(bounded, std::memory_order_relaxed);
+}
+
+void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
+                             Task* tasks) noexcept {
+  char* const base = reinterpret_cast<char*>(tasks);
+  if (task_count <= 1 || in_execute != nullptr) {
+    TaskRange{base, stride, 0, 1, task_count}.Run();
+    return;
+  }
+  State* const state = CurrentState();
+  std::lock_guard<std::mutex> lock(state->mutex);
+  int available = static_cast<int>(state->workers.size());
+  const int wanted = std::min(task_count - 1, kMaxWorkers);
+  if (available < wanted && --state->calls_until_start < 0) {
+    available = state->EnsureWorkers(wanted, spin_milliseconds_);
+    state->calls_until_start = available < wanted ? kCallsBetweenStarts : 0;
+  }
+  const int used = std::min(available, wanted);
+  state->placement.SetLeader();
+  state->pending.store(static_cast<std::uint32_t>(used),
+                       std::memory_order_relaxed);
+  for (int i = 0; i < used; i++) {
+    State::Worker* const worker = state->workers[i].get();
+    worker->range = TaskRange{base, stride, i + 1, used + 1, task_count};
+    worker->must_wake =
+        worker->slot.exchange(kReady, std::memory_order_acq_rel) == kAsleep;
+  }
+  // Only now, a wake-up being a system call that the spinning workers need not
+  // wait for.
+  for (int i = 0; i < used; i++) {
+    if (state->workers[i]->must_wake) WakeOne(&state->workers[i]->slot);
+  }
+  in_execute = state;
+  TaskRange{base, stride, 0, used + 1, task_count}.Run();
+  // Backwards: the last workers were called last.
+  std::uint32_t taken_back = 0;
+  for (int i = used - 1; i >= 0; i--) {
+    State::Worker* const worker = state->workers[i].get();
+    if (State::Take(worker)) {
+      worker->range.Run();
+      ++taken_back;
+    }
+  }
+  in_execute = nullptr;
+  if (taken_back > 0) {
+    state->pending.fetch_sub(taken_back, std::memory_order_acq_rel);
+    // Maybe the worker is late because it waits for this very core, which it
+    // will leave as soon as it runs.
+    sched_yield();
+  }
+  state->WaitForOthers(spin_milliseconds_);
+}
+
+}  // namespace ruy_like

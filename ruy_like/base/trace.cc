@@ -1,0 +1,252 @@
+#include "ruy_like/base/trace.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+#include "ruy_like/base/env.h"
+
+namespace ruy_like {
+namespace {
+
+struct Event {
+  TraceSpan::Kind kind;
+  const char* name;
+  std::ptrdiff_t numbers[3];
+  std::int64_t start_ns, end_ns;
+};
+
+struct KindInfo {
+  const char* category;
+  const char* numbers[3];
+};
+constexpr KindInfo kKinds[] = {
+    {"mul", {"rows", "depth", "cols"}},
+    {"pack", {"start", "end", "depth"}},
+    {"kernel", {"rows", "depth", "cols"}},
+};
+
+// What a thread gathers before it writes: 64 KiB, some milliseconds' worth.
+constexpr std::size_t kEventsPerWrite = 1024;
+
+std::int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+long ProcessId() {
+#if defined(__unix__) || defined(__APPLE__)
+  return static_cast<long>(getpid());
+#else
+  return 1;
+#endif
+}
+
+// The spans of one thread. Its mutex is the thread's but for the end of the
+// process, when workers may still be there.
+struct ThreadEvents {
+  std::mutex mutex;
+  int number = 0;  // 1, 2, ... in the order of first spans
+  bool is_named = false;
+  std::vector<Event> events;
+};
+
+// The file. Written as a JSON array that is closed when the process exits;
+// Perfetto and Chrome also read one that was cut short by a crash.
+class TraceFile final {
+ public:
+  explicit TraceFile(std::string name)
+      : name_(std::move(name)), process_(ProcessId()) {}
+
+  // Memory for this thread's spans; null if there is none.
+  std::shared_ptr<ThreadEvents> Register() {
+    if (IsForked()) return nullptr;
+    try {
+      auto thread = std::make_shared<ThreadEvents>();
+      thread->events.reserve(kEventsPerWrite);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      threads_.push_back(thread);
+      thread->number = ++thread_count_;
+      return thread;
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+
+  // For a thread that ends.
+  void Unregister(const std::shared_ptr<ThreadEvents>& thread) {
+    if (IsForked()) return;
+    {
+      const std::lock_guard<std::mutex> lock(thread->mutex);
+      Write(thread.get());
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& other : threads_) {
+      if (other != thread) continue;
+      other = threads_.back();
+      threads_.pop_back();
+      break;
+    }
+  }
+
+  // Writes a thread's spans and forgets them. Needs thread->mutex.
+  void Write(ThreadEvents* thread) {
+    if (IsForked()) {
+      thread->events.clear();
+      return;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_closed_ && Open()) {
+      if (!thread->is_named) {
+        std::fprintf(file_,
+                     "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%ld,"
+                     "\"tid\":%d,\"args\":{\"name\":\"ruy_like thread %d\"}}",
+                     separator_, process_, thread->number, thread->number);
+        separator_ = ",\n";
+        thread->is_named = true;
+      }
+      for (const Event& event : thread->events) WriteEvent(*thread, event);
+      // A child that is forked now must not find anything to write.
+      std::fflush(file_);
+    }
+    thread->events.clear();
+  }
+
+  // At the end of the process.
+  void Close() {
+    if (IsForked()) return;
+    std::vector<std::shared_ptr<ThreadEvents>> threads;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      threads.swap(threads_);
+    }
+    for (const auto& thread : threads) {
+      const std::lock_guard<std::mutex> lock(thread->mutex);
+      Write(thread.get());
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_closed_ = true;
+    if (file_ == nullptr) return;
+    std::fputs("\n]\n", file_);
+    std::fclose(file_);
+    file_ = nullptr;
+  }
+
+ private:
+  // The child of a fork has the parent's spans but not its file, and the locks
+  // as they were at that moment: nothing is traced there.
+  bool IsForked() const { return ProcessId() != process_; }
+
+  // With the first span, so that a process without any leaves the file of
+  // another alone.
+  bool Open() {
+    if (file_ != nullptr) return true;
+    if (has_failed_) return false;
+    file_ = std::fopen(name_.c_str(), "w");
+    if (file_ == nullptr) {
+      has_failed_ = true;
+      std::fprintf(stderr, "ruy_like: RUY_LIKE_TRACE: cannot write '%s'\n",
+                   name_.c_str());
+      return false;
+    }
+    std::fputs("[\n", file_);
+    return true;
+  }
+
+  // "X": a complete event. Times are in microseconds. Names are those of
+  // kernels and string literals: nothing to escape.
+  void WriteEvent(const ThreadEvents& thread, const Event& event) {
+    const KindInfo& kind = kKinds[event.kind];
+    std::fprintf(file_,
+                 "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%ld,"
+                 "\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
+                 "\"args\":{\"%s\":%td,\"%s\":%td,\"%s\":%td}}",
+                 separator_, kind.category, event.name, process_, thread.number,
+                 static_cast<double>(event.start_ns) * 1e-3,
+                 static_cast<double>(event.end_ns - event.start_ns) * 1e-3,
+                 kind.numbers[0], event.numbers[0], kind.numbers[1],
+                 event.numbers[1], kind.numbers[2], event.numbers[2]);
+    separator_ = ",\n";
+  }
+
+  const std::string name_;
+  const long process_;
+  std::mutex mutex_;  // of all below; locked after a ThreadEvents::mutex
+  std::vector<std::shared_ptr<ThreadEvents>> threads_;
+  int thread_count_ = 0;
+  std::FILE* file_ = nullptr;
+  const char* separator_ = "";
+  bool has_failed_ = false;
+  bool is_closed_ = false;
+};
+
+// Never destroyed: threads may outlive static objects. Null when off.
+TraceFile* MakeTraceFile() {
+  std::string name = GetEnv(EnvVar::kTrace);
+  return name.empty() ? nullptr : new TraceFile(std::move(name));
+}
+TraceFile* const g_trace_file = MakeTraceFile();
+
+// Its destructor runs when the process exits or unloads the library.
+struct Closer {
+  ~Closer() {
+    if (g_trace_file != nullptr) g_trace_file->Close();
+  }
+};
+const Closer g_closer;
+
+// Set where a static object's destructor may still call Mul.
+thread_local bool thread_has_ended = false;
+
+struct ThisThread {
+  ThisThread() : events(g_trace_file->Register()) {}
+  ~ThisThread() {
+    if (events != nullptr) g_trace_file->Unregister(events);
+    thread_has_ended = true;
+  }
+  const std::shared_ptr<ThreadEvents> events;
+};
+
+}  // namespace
+
+bool g_trace_is_on = g_trace_file != nullptr;
+
+void TraceSpan::Begin(Kind kind, const char* name, std::ptrdiff_t a,
+                      std::ptrdiff_t b, std::ptrdiff_t c) {
+  kind_ = kind;
+  name_ = name;
+  numbers_[0] = a;
+  numbers_[1] = b;
+  numbers_[2] = c;
+  start_ns_ = NowNs();
+}
+
+void TraceSpan::End() {
+  const std::int64_t end_ns = NowNs();
+  if (thread_has_ended) return;
+  thread_local const ThisThread this_thread;
+  ThreadEvents* const thread = this_thread.events.get();
+  if (thread == nullptr) return;
+  const std::lock_guard<std::mutex> lock(thread->mutex);
+  // Never more than were reserved: this allocates nothing.
+  thread->events.push_back(Event{kind_,
+                                 name_,
+                                 {numbers_[0], numbers_[1], numbers_[2]},
+                                 start_ns_,
+                                 end_ns});
+  if (thread->events.size() == kEventsPerWrite) g_trace_file->Write(thread);
+}
+
+}  // namespace ruy_like

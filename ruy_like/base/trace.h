@@ -1,0 +1,58 @@
+// Middle-end: RUY_LIKE_TRACE, a file of spans for Perfetto or chrome://tracing.
+//
+// Used by tr_mul.cc and packed_side.cc, which open a span around each product,
+// packing and kernel call. doc/observing.md shows a trace. It is not a profiler
+// of hosts: nothing but the library's own work is in it.
+#ifndef RUY_LIKE_BASE_TRACE_H_
+#define RUY_LIKE_BASE_TRACE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ruy_like {
+
+// Whether RUY_LIKE_TRACE names a file. Read from the environment once, before
+// main; not to be written.
+extern bool g_trace_is_on;
+
+// A span of time on this thread, from here to the end of the scope. Off, it
+// costs a branch at either end.
+//
+// It goes to memory of the thread's own, and from there to the file when some
+// thousand have come together, when the thread ends, or when the process exits.
+// Where memory or the file cannot be had, spans are lost and products are not.
+class TraceSpan final {
+ public:
+  // What the three numbers are called in the trace.
+  enum Kind : std::uint8_t {
+    kMul,     // rows, depth, cols
+    kPack,    // start, end, depth
+    kKernel,  // rows, depth, cols
+  };
+
+  // `name` must live as long as the process.
+  TraceSpan(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b,
+            std::ptrdiff_t c) {
+    if (g_trace_is_on) Begin(kind, name, a, b, c);
+  }
+  ~TraceSpan() {
+    if (g_trace_is_on) End();
+  }
+  TraceSpan(const TraceSpan&) = delete;
+  TraceSpan& operator=(const TraceSpan&) = delete;
+
+ private:
+  void Begin(Kind kind, const char* name, std::ptrdiff_t a, std::ptrdiff_t b,
+             std::ptrdiff_t c);
+  void End();
+
+  // Set by Begin.
+  Kind kind_;
+  const char* name_;
+  std::ptrdiff_t numbers_[3];
+  std::int64_t start_ns_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BASE_TRACE_H_

@@ -1,0 +1,45 @@
+// Middle-end: waiting for a word of memory to change, first spinning, then
+// asleep. The thread pool is built on it.
+#ifndef RUY_LIKE_BASE_WAIT_H_
+#define RUY_LIKE_BASE_WAIT_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace ruy_like {
+
+// Sleeps until `word` no longer holds `value` and somebody has called WakeOne
+// on it; returns at once if it holds another value already. May also return
+// without cause: call it in a loop.
+void SleepWhileEquals(const std::atomic<std::uint32_t>* word,
+                      std::uint32_t value);
+
+// Wakes one thread asleep on `word`. Change the word first.
+void WakeOne(const std::atomic<std::uint32_t>* word);
+
+// Paces a spin loop of bounded length:
+//
+//   SpinPacer pacer(duration);
+//   while (!done()) {
+//     if (!pacer.Pause()) sleep...;
+//   }
+//
+// It pauses the core for short moments, and from the second microsecond or so
+// on also offers it to other threads regularly: with more threads than cores,
+// the one that is waited for may need this very core.
+class SpinPacer final {
+ public:
+  explicit SpinPacer(std::chrono::nanoseconds duration) : duration_(duration) {}
+  // Waits a moment. False once the duration is over.
+  bool Pause();
+
+ private:
+  std::chrono::nanoseconds duration_;
+  std::chrono::steady_clock::time_point end_;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BASE_WAIT_H_

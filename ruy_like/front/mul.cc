@@ -1,0 +1,41 @@
+#include "ruy_like/mul.h"
+
+#include <mutex>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/front/validate.h"
+#include "ruy_like/middle/context_impl.h"
+#include "ruy_like/middle/parallel.h"
+#include "ruy_like/middle/tr_mul.h"
+#include "ruy_like/middle/tr_mul_params.h"
+
+namespace ruy_like {
+namespace internal {
+
+absl::Status MulErased(const MulCall& call, Context* context) {
+  absl::Status status = Validate(call);
+  if (!status.ok()) return status;
+  if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
+    return status;
+  }
+  TrMulParams params;
+  MakeTrMulParams(call, &params);
+  ContextImpl* impl = context->impl();
+  if (!LockForCall(impl)) return DeadlockError();
+  MutexLock lock(&impl->mutex, std::adopt_lock);
+  // Buffers are allocated without exceptions; this is for the small change of
+  // shared pointers and hash tables.
+  try {
+    return TrMul(&params, call.max_num_threads, impl);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory for the prepacked cache");
+  }
+}
+
+absl::Status NullArgument(const char* name) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+}
+
+}  // namespace internal
+}  // namespace ruy_like

@@ -1,0 +1,374 @@
+#include "ruy_like/packed_matrix.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/front/validate.h"
+#include "ruy_like/middle/context_impl.h"
+#include "ruy_like/middle/packed_image.h"
+#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/packed_side.h"
+#include "ruy_like/middle/parallel.h"
+#include "ruy_like/registry/registry.h"
+
+namespace ruy_like {
+namespace internal {
+namespace {
+
+// The family of the products that a matrix is packed for. False for options
+// that do not go with its type.
+bool FamilyFor(Scalar scalar, Side side, PackFor pack_for,
+               kernels::Family* family) {
+  Scalar other = scalar;
+  if (scalar == Scalar::kI16) other = Scalar::kI8;
+  switch (pack_for) {
+    case PackFor::kDefault:
+      break;
+    case PackFor::kInt16Operand:
+      if (!Is8Bit(scalar)) return false;
+      other = Scalar::kI16;
+      break;
+    case PackFor::kDoubleProduct:
+      if (!IsFloat(scalar)) return false;
+      other = Scalar::kF64;
+      break;
+    default:
+      return false;
+  }
+  const bool is_lhs = side == Side::kLhs;
+  const Scalar accum = IsFloat(other) ? other : Scalar::kI32;
+  *family =
+      FamilyOf(is_lhs ? scalar : other, is_lhs ? other : scalar, accum, accum);
+  return true;
+}
+
+// A matrix on its way to its panels.
+struct Packing {
+  Operand operand;
+  PackedLayout layout;
+  const kernels::Kernel* kernel = nullptr;
+
+  PackedSide MakeSide() const {
+    return PackedSide(operand, *kernel, layout.kernel_side);
+  }
+  std::size_t ImageBytes() const {
+    return kImageHeaderBytes + MakeSide().PackedBytes();
+  }
+};
+
+// All but the data itself. The Context must not be locked.
+absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
+                         const PackOptions& options, Path permitted,
+                         Packing* packing) {
+  if (side != Side::kLhs && side != Side::kRhs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown side ", static_cast<int>(side)));
+  }
+  if (options.dst_order != Order::kColMajor &&
+      options.dst_order != Order::kRowMajor) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown dst_order ", static_cast<int>(options.dst_order)));
+  }
+  absl::Status status = ValidateOperand("matrix", matrix, /*needs_data=*/false);
+  if (!status.ok()) return status;
+  kernels::Family family;
+  if (!FamilyFor(matrix.scalar, side, options.pack_for, &family)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pack_for = ", static_cast<int>(options.pack_for),
+        " does not go with elements of type ", ScalarName(matrix.scalar)));
+  }
+  const bool swaps = options.dst_order == Order::kRowMajor;
+  const Side kernel_side =
+      (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
+  const KernelChoice choice =
+      SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, permitted);
+  packing->operand = MakeOperand(matrix, side);
+  packing->layout = LayoutFor(choice, side, kernel_side);
+  packing->kernel = choice.kernel;
+  return absl::OkStatus();
+}
+
+// What the threads that pack share.
+struct PackJob {
+  const ImagePieces* pieces;
+  std::atomic<std::ptrdiff_t> next{0};
+  std::atomic<std::uint64_t> checksum{0};
+
+  // Packs until nothing is left.
+  static void Work(void* argument, int /*thread*/) {
+    PackJob* const job = static_cast<PackJob*>(argument);
+    std::uint64_t sum = 0;
+    for (std::ptrdiff_t piece;
+         (piece = job->next.fetch_add(1, std::memory_order_relaxed)) <
+         job->pieces->count();) {
+      job->pieces->Pack(piece);
+      sum += job->pieces->Checksum(piece);
+    }
+    job->checksum.fetch_add(sum, std::memory_order_relaxed);
+  }
+};
+
+std::uint64_t PackPieces(const ImagePieces& pieces, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  PackJob job;
+  job.pieces = &pieces;
+  const std::ptrdiff_t threads =
+      std::min<std::ptrdiff_t>(MaxThreads(*context, 0), pieces.count());
+  RunParallel(std::max(static_cast<int>(threads), 1), &PackJob::Work, &job,
+              context);
+  return job.checksum.load(std::memory_order_relaxed) + pieces.SumsChecksum();
+}
+
+bool IsAligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % kBufferAlignment == 0;
+}
+
+absl::Status MisalignedError(const void* data) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the buffer at 0x", absl::Hex(reinterpret_cast<std::uintptr_t>(data)),
+      " is not aligned to ", kBufferAlignment, " bytes"));
+}
+
+absl::Status CheckBuffer(const void* buffer, std::size_t bytes,
+                         std::size_t needed) {
+  if (!IsAligned(buffer)) return MisalignedError(buffer);
+  if (bytes < needed) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the buffer has ", bytes, " bytes, the packed matrix ", needed));
+  }
+  return absl::OkStatus();
+}
+
+PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
+                           const PackOptions& options, ContextImpl* context,
+                           void* buffer, std::size_t buffer_bytes)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  Packing packing;
+  absl::Status status =
+      PlanPacking(matrix, side, options, context->permitted_paths, &packing);
+  if (!status.ok()) return status;
+  status = ValidateOperand("matrix", matrix, /*needs_data=*/true);
+  if (!status.ok()) return status;
+  auto result = std::make_shared<PackedOperand>();
+  result->image_bytes = packing.ImageBytes();
+  if (buffer != nullptr) {
+    status = CheckBuffer(buffer, buffer_bytes, result->image_bytes);
+    if (!status.ok()) return status;
+  } else {
+    if (!AlignedBuffer::Allocate(result->image_bytes, &result->data.storage)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no memory for a packed matrix of ", result->image_bytes, " bytes"));
+    }
+    buffer = result->data.storage.data();
+  }
+  result->image = buffer;
+  result->layout = packing.layout;
+  result->side = side;
+  result->scalar = matrix.scalar;
+  result->zero_point = matrix.zero_point;
+  result->depth = packing.operand.depth;
+  result->width = packing.operand.width;
+  PackedSide packed = packing.MakeSide();
+  packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
+  const std::uint64_t checksum = PackPieces(ImagePieces(packed), context);
+  WriteImageHeader(
+      {result->layout, side, result->scalar, result->zero_point, result->depth,
+       result->width, result->image_bytes, checksum},
+      buffer);
+  return result;
+}
+
+// The shape and the zero point of a matrix in an image.
+absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
+  const bool is_lhs = header.side == Side::kLhs;
+  MakeSimpleLayout(is_lhs ? header.width : header.depth,
+                   is_lhs ? header.depth : header.width, Order::kColMajor,
+                   layout);
+  ErasedMatrix matrix = {};
+  matrix.scalar = header.scalar;
+  matrix.layout = *layout;
+  matrix.zero_point_is_integer = true;
+  matrix.zero_point = header.zero_point;
+  if (header.scalar == Scalar::kI8 || header.scalar == Scalar::kU8) {
+    const int low = header.scalar == Scalar::kI8 ? -128 : 0;
+    if (header.zero_point < low || header.zero_point > low + 255) {
+      return absl::DataLossError("the header's zero point is out of range");
+    }
+  }
+  return ValidateOperand("packed matrix", matrix, /*needs_data=*/false);
+}
+
+// The packing that `header` tells of. An error if no kernel of this machine has
+// its layout.
+absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
+  KernelChoice choice = {nullptr, Path::kNone, false};
+  if (HasKernelsOf(DetectedPaths(), header.layout.path)) {
+    choice = SelectKernelToPackFor(header.side == header.layout.kernel_side
+                                       ? header.layout.family
+                                       : SwappedFamily(header.layout.family),
+                                   header.layout.path);
+  }
+  if (choice.kernel == nullptr ||
+      !(LayoutFor(choice, header.side, header.layout.kernel_side) ==
+        header.layout)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "packed for path ", PathName(header.layout.path), " (",
+        LayoutName(header.layout), "), whose kernels this machine's paths, ",
+        PathNames(DetectedPaths()), ", do not have"));
+  }
+  packing->operand = {};
+  packing->operand.scalar = header.scalar;
+  packing->operand.depth = header.depth;
+  packing->operand.width = header.width;
+  packing->layout = LayoutFor(choice, header.side, header.layout.kernel_side);
+  packing->kernel = choice.kernel;
+  return absl::OkStatus();
+}
+
+absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
+  const ImagePieces pieces(side);
+  std::uint64_t checksum = pieces.SumsChecksum();
+  for (std::ptrdiff_t i = 0; i < pieces.count(); ++i) {
+    checksum += pieces.Checksum(i);
+  }
+  if (checksum == expected) return absl::OkStatus();
+  return absl::DataLossError("the packed matrix's data is damaged");
+}
+
+}  // namespace
+
+void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
+                 ErasedMatrix* erased) {
+  const PackedOperand* const operand = matrix.operand_.get();
+  erased->data = operand == nullptr ? nullptr : operand->image;
+  erased->scalar = scalar;
+  erased->data_is_const = true;
+  erased->cache_policy = CachePolicy::kNeverCache;
+  erased->zero_point_is_integer = true;
+  erased->zero_point = matrix.erased_zero_point();
+  MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,
+                   &erased->layout);
+  erased->packed = operand;
+}
+
+absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,
+                                              Side side,
+                                              const PackOptions& options,
+                                              Context* context) {
+  if (context == nullptr) return NullArgument("context");
+  Packing packing;
+  absl::Status status = PlanPacking(matrix, side, options,
+                                    context->runtime_enabled_paths(), &packing);
+  if (!status.ok()) return status;
+  return packing.ImageBytes();
+}
+
+PackedOperandOr PackErased(const ErasedMatrix& matrix, Side side,
+                           const PackOptions& options, Context* context,
+                           void* buffer, std::size_t buffer_bytes) {
+  if (context == nullptr) return NullArgument("context");
+  ContextImpl* impl = context->impl();
+  if (!LockForCall(impl)) return DeadlockError();
+  MutexLock lock(&impl->mutex, std::adopt_lock);
+  try {
+    return PackLocked(matrix, side, options, impl, buffer, buffer_bytes);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory to pack a matrix");
+  }
+}
+
+PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
+                                 Scalar scalar, VerifyChecksum verify) {
+  if (data == nullptr) return NullArgument("data");
+  if (!IsAligned(data)) return MisalignedError(data);
+  ImageHeader header;
+  absl::Status status = ReadImageHeader(data, bytes, &header);
+  if (!status.ok()) return status;
+  if (header.scalar != scalar) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a packed matrix of ", ScalarName(header.scalar), ", not ",
+                     ScalarName(scalar)));
+  }
+  Layout layout;
+  status = CheckContents(header, &layout);
+  if (!status.ok()) return status;
+  Packing packing;
+  status = FindPacking(header, &packing);
+  if (!status.ok()) return status;
+  if (header.image_bytes != packing.ImageBytes() ||
+      header.image_bytes > bytes) {
+    return absl::DataLossError(absl::StrCat(
+        "truncated: ", bytes, " bytes instead of ", packing.ImageBytes()));
+  }
+  try {
+    auto result = std::make_shared<PackedOperand>();
+    const char* const panels =
+        static_cast<const char*>(data) + kImageHeaderBytes;
+    PackedSide side = packing.MakeSide();
+    result->data.panels = panels;
+    if (!IsFloat(scalar)) {
+      result->data.sums = reinterpret_cast<const std::int32_t*>(
+          panels + ScratchArena::Footprint(side.panels_bytes()));
+    }
+    side.Use(result->data);
+    if (verify == VerifyChecksum::kYes) {
+      status = CheckData(side, header.data_checksum);
+      if (!status.ok()) return status;
+    }
+    result->layout = packing.layout;
+    result->side = header.side;
+    result->scalar = header.scalar;
+    result->zero_point = header.zero_point;
+    result->depth = header.depth;
+    result->width = header.width;
+    result->image = data;
+    result->image_bytes = header.image_bytes;
+    return result;
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory for a packed matrix");
+  }
+}
+
+std::ptrdiff_t PackedMatrixBase::rows() const {
+  if (operand_ == nullptr) return 0;
+  return operand_->side == Side::kLhs ? operand_->width : operand_->depth;
+}
+
+std::ptrdiff_t PackedMatrixBase::cols() const {
+  if (operand_ == nullptr) return 0;
+  return operand_->side == Side::kLhs ? operand_->depth : operand_->width;
+}
+
+Side PackedMatrixBase::side() const {
+  return operand_ == nullptr ? Side::kLhs : operand_->side;
+}
+
+Path PackedMatrixBase::path() const {
+  return operand_ == nullptr ? Path::kNone : operand_->layout.path;
+}
+
+std::string PackedMatrixBase::layout_name() const {
+  return operand_ == nullptr ? "" : LayoutName(operand_->layout);
+}
+
+Order PackedMatrixBase::dst_order() const {
+  return operand_ == nullptr || operand_->side == operand_->layout.kernel_side
+             ? Order::kColMajor
+             : Order::kRowMajor;
+}
+
+absl::string_view PackedMatrixBase::Serialize() const {
+  if (operand_ == nullptr) return {};
+  return {static_cast<const char*>(operand_->image), operand_->image_bytes};
+}
+
+std::int32_t PackedMatrixBase::erased_zero_point() const {
+  return operand_ == nullptr ? 0 : operand_->zero_point;
+}
+
+}  // namespace internal
+}  // namespace ruy_like

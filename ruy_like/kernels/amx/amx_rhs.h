@@ -1,0 +1,115 @@
+// Back-end: where the AMX kernel finds the rhs, packed or in place.
+//
+// Included by amx_kernel.h. Describes groups of at most 32 columns as A tiles
+// and does what an in-place rhs asks for: the depth's last, incomplete step and
+// the columns' sums. Does not multiply.
+#ifndef RUY_LIKE_KERNELS_AMX_AMX_RHS_H_
+#define RUY_LIKE_KERNELS_AMX_AMX_RHS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/x86_intrinsics.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+inline constexpr int kGroupCols = 32;
+inline constexpr int kStepLevels = 64;  // depth levels of one tile product
+
+enum class RhsKind { kInPlaceS8, kInPlaceU8, kPackedS8 };
+
+// Up to 32 columns of dst. Column c, level k lies at
+//   data + c / 16 * tile_bytes + c % 16 * col_bytes + k / 64 * step_bytes
+//        + k % 64
+struct RhsGroup {
+  const char* data;
+  ptrdiff_t tile_bytes, col_bytes, step_bytes;
+  ptrdiff_t steps;   // whole steps of 64 levels
+  const char* tail;  // the levels after those: 32 columns x 64 bytes padded
+                     // with zeros; null: there are none
+  int cols;
+};
+
+RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsGroup& g, int c,
+                                                 ptrdiff_t step) {
+  return g.data + c / 16 * g.tile_bytes + c % 16 * g.col_bytes +
+         step * g.step_bytes;
+}
+
+// Pulls one step of columns begin..end-1 into L2; `address` is that of the
+// first one.
+RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
+                                            int end, ptrdiff_t col_bytes,
+                                            ptrdiff_t tile_bytes) {
+  for (int c = begin; c < end; ++c) {
+    _mm_prefetch(address, _MM_HINT_T1);
+    address += c == 15 ? tile_bytes - 15 * col_bytes : col_bytes;
+  }
+}
+
+// The group that starts at column `col0`, a multiple of 32; empty behind the
+// last one. Its tail is yet to be made.
+inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
+                             ptrdiff_t col0) {
+  RhsGroup g = {};
+  if (col0 >= args.cols) return g;
+  const ptrdiff_t left = args.cols - col0;
+  g.cols = static_cast<int>(left < kGroupCols ? left : kGroupCols);
+  g.steps = args.depth / kStepLevels;
+  const char* rhs = static_cast<const char*>(args.rhs);
+  if (kind == RhsKind::kPackedS8) {
+    g.data = rhs + col0 / 16 * args.rhs_stride_bytes;
+    g.tile_bytes = args.rhs_stride_bytes;
+    g.col_bytes = kStepLevels;
+    g.step_bytes = 16 * kStepLevels;
+  } else {
+    g.data = rhs + col0 * args.rhs_stride_bytes;
+    g.tile_bytes = 16 * args.rhs_stride_bytes;
+    g.col_bytes = args.rhs_stride_bytes;
+    g.step_bytes = kStepLevels;
+  }
+  return g;
+}
+
+RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
+  return (uint64_t{1} << depth % kStepLevels) - 1;
+}
+
+// Copies the levels after the last whole step to `tail` (32 x 64 bytes).
+inline void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
+  const __mmask64 mask = TailMask(depth);
+  if (mask == 0) return;
+  for (int c = 0; c < g->cols; ++c) {
+    _mm512_store_si512(
+        tail + c * kStepLevels,
+        _mm512_maskz_loadu_epi8(mask, ColumnAddress(*g, c, g->steps)));
+  }
+  g->tail = tail;
+}
+
+// Sum of one in-place column, modulo 2^32.
+template <bool kUnsigned>
+int32_t ColumnSum(const char* column, ptrdiff_t depth) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i sum = _mm512_setzero_si512();
+  ptrdiff_t k = 0;
+  for (; k + kStepLevels <= depth; k += kStepLevels) {
+    const __m512i x = _mm512_loadu_si512(column + k);
+    sum = kUnsigned ? _mm512_dpbusd_epi32(sum, x, ones)
+                    : _mm512_dpbusd_epi32(sum, ones, x);
+  }
+  const __m512i x = _mm512_maskz_loadu_epi8(TailMask(depth), column + k);
+  sum = kUnsigned ? _mm512_dpbusd_epi32(sum, x, ones)
+                  : _mm512_dpbusd_epi32(sum, ones, x);
+  return _mm512_reduce_add_epi32(sum);
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_AMX_AMX_RHS_H_

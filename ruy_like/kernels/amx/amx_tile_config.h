@@ -1,0 +1,62 @@
+// Back-end: the AMX unit's configuration record, and the one the kernel uses.
+//
+// Included by amx_kernel.h and by both implementations of the tile unit (the
+// hardware's in amx_tile.h, the emulation of the kernel's test). Does not load
+// anything.
+#ifndef RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_
+#define RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// The 64 bytes that LDTILECFG reads; reserved ones and those of unused tiles
+// are zero.
+struct TileConfig {
+  uint8_t palette;
+  uint8_t start_row;
+  uint8_t reserved[14];
+  uint16_t row_bytes[16];
+  uint8_t rows[16];
+};
+static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
+
+// Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
+// tiles have a row per column, so that no column is read that does not exist.
+constexpr TileConfig MakeTileConfig(int cols) {
+  TileConfig config = {};
+  config.palette = 1;
+  const int a_tiles = cols > 16 ? 2 : 1;
+  for (int tile = 0; tile < 8; ++tile) {
+    // Accumulator tiles 0..3, then A tiles, then B tiles.
+    const bool is_b = tile >= 4 + a_tiles;
+    const int a = tile < 4 ? tile / (4 / a_tiles) : tile - 4;
+    const int left = cols - 16 * a;
+    config.row_bytes[tile] = 64;
+    config.rows[tile] = static_cast<uint8_t>(is_b || left > 16 ? 16 : left);
+  }
+  return config;
+}
+
+struct TileConfigTable {
+  alignas(64) TileConfig of[33];
+};
+
+constexpr TileConfigTable MakeTileConfigTable() {
+  TileConfigTable table = {};
+  for (int cols = 1; cols <= 32; ++cols) table.of[cols] = MakeTileConfig(cols);
+  return table;
+}
+
+// All of them, by columns: loading one that is made in the call would wait
+// until its many small stores have left the store buffer.
+constexpr TileConfigTable kTileConfigs = MakeTileConfigTable();
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_

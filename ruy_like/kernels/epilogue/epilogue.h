@@ -1,0 +1,310 @@
+// Back-end: from accumulators to dst, once per SIMD width.
+//
+// Called by every kernel of a width (panel, narrow, AMX) with one tile of raw
+// accumulators that it spilled: StoreIntTile() and StoreFloatTile(). The
+// formulas are kernel.h's. It does not know how the accumulators came about.
+// Panel kernels have a faster one for common calls (panel_epilogue.h), the
+// portable path has a scalar one of its own (portable.cc).
+//
+// epilogue_columns.h makes columns of dst. When dst's rows are the contiguous
+// ones, the columns go to a small matrix instead, of bytes or of 32-bit
+// elements, which is then transposed.
+#ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_H_
+#define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue_columns.h"
+#include "ruy_like/kernels/epilogue/requantize.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/x86_intrinsics.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+RUY_LIKE_ALWAYS_INLINE ptrdiff_t ElementBytes(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kI8:
+    case Scalar::kU8:
+      return 1;
+    case Scalar::kI16:
+      return 2;
+    case Scalar::kI32:
+    case Scalar::kF32:
+      break;
+    case Scalar::kF64:
+      return 8;
+  }
+  return 4;
+}
+
+// Writes rows of dst from the columns in `square`, V::kLanes apart, whose
+// elements have 32 bits: dst's, sign- or zero-extended.
+template <class V>
+void StoreTransposed(const int32_t* square, int rows, int cols, char* dst,
+                     ptrdiff_t dst_stride_bytes, ptrdiff_t dst_element_bytes) {
+  typename V::Int m[V::kLanes];
+  for (int i = 0; i < V::kLanes; ++i) {
+    m[i] = V::LoadAligned(square + i * V::kLanes);
+  }
+  V::Transpose(m);
+  for (int i = 0; i < rows; ++i) {
+    if (dst_element_bytes == 1) {
+      V::Store(reinterpret_cast<int8_t*>(dst), m[i], cols);
+    } else if (dst_element_bytes == 2) {
+      V::Store(reinterpret_cast<int16_t*>(dst), m[i], cols);
+    } else {
+      V::Store(reinterpret_cast<int32_t*>(dst), m[i], cols);
+    }
+    dst += dst_stride_bytes;
+  }
+}
+
+// Writes the first n <= 8 bytes of `row`.
+RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, int64_t row, int n) {
+  if (n == 8) {
+    __builtin_memcpy(dst, &row, 8);
+    return;
+  }
+  for (int c = 0; c < n; ++c) dst[c] = static_cast<char>(row >> 8 * c);
+}
+
+// Writes 16 rows of at most 8 bytes, or fewer, from 8 columns: three times each
+// pair of registers i and i + 4 is interleaved, which moves one bit of the
+// column's number below those of the row's.
+RUY_LIKE_ALWAYS_INLINE void StoreSixteenRows(const int8_t* columns,
+                                             ptrdiff_t stride, int rows,
+                                             int cols, char* dst,
+                                             ptrdiff_t dst_stride) {
+  __m128i m[8];
+  for (int i = 0; i < 8; ++i) {
+    m[i] =
+        _mm_load_si128(reinterpret_cast<const __m128i*>(columns + stride * i));
+  }
+  for (int level = 0; level < 3; ++level) {
+    __m128i next[8];
+    for (int i = 0; i < 4; ++i) {
+      next[2 * i] = _mm_unpacklo_epi8(m[i], m[i + 4]);
+      next[2 * i + 1] = _mm_unpackhi_epi8(m[i], m[i + 4]);
+    }
+    for (int i = 0; i < 8; ++i) m[i] = next[i];
+  }
+  for (int i = 0; i < 8; ++i) {
+    if (2 * i >= rows) return;
+    StoreRowBytes(dst + 2 * i * dst_stride, _mm_cvtsi128_si64(m[i]), cols);
+    if (2 * i + 1 >= rows) return;
+    StoreRowBytes(dst + (2 * i + 1) * dst_stride, _mm_extract_epi64(m[i], 1),
+                  cols);
+  }
+}
+
+// Writes rows of at most 8 bytes from 8 columns, which start 16-byte aligned
+// and `stride` apart, a multiple of 16.
+inline void StoreTransposedBytes(const int8_t* columns, ptrdiff_t stride,
+                                 int rows, int cols, char* dst,
+                                 ptrdiff_t dst_stride) {
+  for (; rows > 0; rows -= 16) {
+    StoreSixteenRows(columns, stride, rows, cols, dst, dst_stride);
+    columns += 16;
+    dst += 16 * dst_stride;
+  }
+}
+
+// Row-major dst of bytes, `max_cols` of its columns at a time: those are
+// finished as bytes, so that their transposition is short, and as many rows of
+// them as possible, since calls with a single column are short too.
+template <class V>
+void StoreRowMajorBytes(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
+                        int cols, ptrdiff_t row0, ptrdiff_t col0,
+                        const EpilogueArgs& e, int max_cols,
+                        StoreColumnsFn<int32_t>* store_columns) {
+  constexpr int kMaxRows = 64;
+  constexpr int kCols = 8;
+  alignas(16) int8_t columns[kMaxRows * kCols] = {};
+  if (max_cols > kCols) max_cols = kCols;
+  for (int row = 0; row < rows; row += kMaxRows) {
+    const int part_rows = rows - row < kMaxRows ? rows - row : kMaxRows;
+    for (int col = 0; col < cols; col += kCols) {
+      const int part_cols = cols - col < kCols ? cols - col : kCols;
+      for (int c = 0; c < part_cols; c += max_cols) {
+        store_columns(
+            acc + row + (col + c) * acc_col_stride, acc_col_stride, part_rows,
+            part_cols - c < max_cols ? part_cols - c : max_cols, row0 + row,
+            col0 + col + c, e, columns + c * kMaxRows, kMaxRows);
+      }
+      StoreTransposedBytes(columns, kMaxRows, part_rows, part_cols,
+                           static_cast<char*>(e.dst) + col0 + col +
+                               (row0 + row) * e.dst_row_stride,
+                           e.dst_row_stride);
+    }
+  }
+}
+
+// Row-major dst; at most V::kLanes columns, `max_cols` at a time.
+template <class V, typename Accum>
+void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
+                   int cols, ptrdiff_t row0, ptrdiff_t col0,
+                   const EpilogueArgs& e, int max_cols,
+                   StoreColumnsFn<Accum>* store_columns) {
+  // Float results are moved as the bits that they are.
+  alignas(64) int32_t square[V::kLanes * V::kLanes] = {};
+  const ptrdiff_t element_bytes = ElementBytes(e.dst_scalar);
+  const ptrdiff_t dst_stride_bytes = e.dst_row_stride * element_bytes;
+  for (int row = 0; row < rows; row += V::kLanes) {
+    const int n = rows - row < V::kLanes ? rows - row : V::kLanes;
+    for (int col = 0; col < cols; col += max_cols) {
+      store_columns(acc + row + col * acc_col_stride, acc_col_stride, n,
+                    cols - col < max_cols ? cols - col : max_cols, row0 + row,
+                    col0 + col, e, square + col * V::kLanes, V::kLanes);
+    }
+    StoreTransposed<V>(square, n, cols,
+                       static_cast<char*>(e.dst) + col0 * element_bytes +
+                           (row0 + row) * dst_stride_bytes,
+                       dst_stride_bytes, element_bytes);
+  }
+}
+
+// acc + beta * old, where the old values of dst come as the bits that they are.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE typename V::Int PlusOld(typename V::Int acc,
+                                               typename V::Int old,
+                                               const EpilogueArgs& e) {
+  return V::Add(acc, V::Mul(old, V::Set(static_cast<int32_t>(e.beta))));
+}
+template <class V>
+RUY_LIKE_ALWAYS_INLINE typename V::Float PlusOld(typename V::Float acc,
+                                                 typename V::Int old,
+                                                 const EpilogueArgs& e) {
+  return V::AddFloat(acc, V::MulFloat(V::AsFloat(old),
+                                      V::SetFloat(static_cast<float>(e.beta))));
+}
+
+// Reads `count` vectors of n elements of dst, 32 bits each and `stride`
+// elements apart, as the columns of `square`, V::kLanes apart, or as its rows.
+template <class V>
+__attribute__((noinline)) void LoadSquare(const int32_t* dst, ptrdiff_t stride,
+                                          int count, int n, bool as_rows,
+                                          int32_t* square) {
+  const typename V::Mask mask = V::FirstLanes(n);
+  for (int i = 0; i < count; ++i) {
+    V::StoreAligned(square + i * V::kLanes, V::LoadMasked(dst, mask));
+    dst += stride;
+  }
+  if (!as_rows) return;
+  typename V::Int m[V::kLanes];
+  for (int i = 0; i < V::kLanes; ++i) {
+    m[i] = V::LoadAligned(square + i * V::kLanes);
+  }
+  V::Transpose(m);
+  for (int i = 0; i < V::kLanes; ++i) {
+    V::StoreAligned(square + i * V::kLanes, m[i]);
+  }
+}
+
+// Adds beta times the old values of dst, whose elements have 32 bits, to the
+// accumulators of a tile. They come first in the formulas, so that what stores
+// the tile need not know of them. Not inlined: no other call should pay for it.
+template <class V, typename Accum>
+__attribute__((noinline)) void AddOld(Accum* acc, ptrdiff_t acc_col_stride,
+                                      int rows, int cols, ptrdiff_t row0,
+                                      ptrdiff_t col0, const EpilogueArgs& e) {
+  constexpr int kLanes = V::kLanes;
+  alignas(64) int32_t square[kLanes * kLanes] = {};
+  const bool as_rows = e.dst_row_stride != 1;
+  for (int col = 0; col < cols; col += kLanes) {
+    const int square_cols = cols - col < kLanes ? cols - col : kLanes;
+    for (int row = 0; row < rows; row += kLanes) {
+      const int square_rows = rows - row < kLanes ? rows - row : kLanes;
+      LoadSquare<V>(static_cast<const int32_t*>(e.dst) +
+                        (row0 + row) * e.dst_row_stride +
+                        (col0 + col) * e.dst_col_stride,
+                    as_rows ? e.dst_row_stride : e.dst_col_stride,
+                    as_rows ? square_rows : square_cols,
+                    as_rows ? square_cols : square_rows, as_rows, square);
+      for (int c = 0; c < square_cols; ++c) {
+        Accum* const p = acc + (col + c) * acc_col_stride + row;
+        V::StoreAligned(p, PlusOld<V>(V::LoadAligned(p),
+                                      V::LoadAligned(square + c * kLanes), e));
+      }
+    }
+  }
+}
+
+// Cuts a tile into parts of at most `max_cols` columns. Elements of a square
+// have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
+// `store_square` for those of a square.
+template <class V, typename Accum>
+RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
+                                      int rows, int cols, ptrdiff_t row0,
+                                      ptrdiff_t col0, const EpilogueArgs& e,
+                                      int max_cols,
+                                      StoreColumnsFn<Accum>* store_columns,
+                                      StoreColumnsFn<Accum>* store_square) {
+  if (e.accumulates) {
+    AddOld<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
+  }
+  const bool is_row_major = e.dst_row_stride != 1;
+  const int most_cols = is_row_major ? V::kLanes : max_cols;
+  for (; cols > 0; cols -= most_cols) {
+    const int part_cols = cols < most_cols ? cols : most_cols;
+    if (!is_row_major) {
+      store_columns(
+          acc, acc_col_stride, rows, part_cols, row0, col0, e,
+          static_cast<char*>(e.dst) +
+              (row0 + col0 * e.dst_col_stride) * ElementBytes(e.dst_scalar),
+          e.dst_col_stride);
+    } else {
+      StoreRowMajor<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
+                       max_cols, store_square);
+    }
+    acc += part_cols * acc_col_stride;
+    col0 += part_cols;
+  }
+}
+
+// Writes rows x cols of dst at (row0, col0) of the block from the raw sums in
+// `acc`, which are column-major, `acc_col_stride` apart. Columns of `acc` start
+// aligned to the vector and may be accessed up to a multiple of V::kLanes rows.
+// What `acc` holds afterwards means nothing.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void StoreIntTile(int32_t* acc, ptrdiff_t acc_col_stride,
+                                         int rows, int cols, ptrdiff_t row0,
+                                         ptrdiff_t col0,
+                                         const EpilogueArgs& e) {
+  const Scaling scaling = ChooseScaling(e);
+  // A part has one multiplier for all of its columns, or one for each row.
+  const bool one_column =
+      scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
+  const bool to_float = e.dst_scalar == Scalar::kF32;
+  if (e.dst_row_stride != 1 && ElementBytes(e.dst_scalar) == 1) {
+    return StoreRowMajorBytes<V>(
+        acc, acc_col_stride, rows, cols, row0, col0, e,
+        one_column ? 1 : V::kLanes,
+        ChooseStoreIntColumns<V>(e.dst_scalar, scaling));
+  }
+  StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e,
+               one_column ? 1 : V::kLanes,
+               to_float ? ChooseStoreScaledColumns<V>(e)
+                        : ChooseStoreIntColumns<V>(e.dst_scalar, scaling),
+               to_float ? ChooseStoreScaledColumns<V>(e)
+                        : ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
+}
+
+// As StoreIntTile(), for float accumulators and dst.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void StoreFloatTile(float* acc, ptrdiff_t acc_col_stride,
+                                           int rows, int cols, ptrdiff_t row0,
+                                           ptrdiff_t col0,
+                                           const EpilogueArgs& e) {
+  StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e, V::kLanes,
+               StoreFloatColumns<V>, StoreFloatColumns<V>);
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_H_

@@ -1,0 +1,207 @@
+// Back-end: float products of more columns than an rhs panel has, the lhs read
+// in place: rows are transposed beside the product of those before.
+//
+// Used by narrow_float.h, which says why rows have to be transposed. Where
+// there are several rhs panels, each would do that again for its own registers;
+// here a block of lhs goes to a buffer in L1 once, in the layout of packed
+// panels, and all panels' tiles read it there:
+//
+//     lhs, in place           buffer, two of them in turn
+//     kBlockLevels levels     |row 0..n-1, level 0|row 0..n-1, level 1| ...
+//     of 2 vectors of rows -> |row n..2n-1, level 0|                  ...
+//                                  |
+//             tile of 2 vectors x rhs panel, while portions of the next block
+//             are transposed: its first vector of rows beside the first panel's
+//             tile, its second beside the second's
+//
+// For 16 levels on AVX-512, 16 columns: 256 multiply-adds, 240 loads. Percent
+// of the peak on a Zen 5, with and without, 4096x4096x16: AVX-512 56 and 47,
+// AVX2 78 and 58; 1000x3000x16: 73 and 58, 82 and 59. Rejected: transposing in
+// a phase of its own, 40 and 52 at 4096x4096x16.
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BESIDE_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_BESIDE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/narrow/narrow_common.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// An rhs panel of a narrow product from some level on, and its accumulators.
+struct NarrowRhsPanel {
+  const float* rhs;
+  float* accum;
+  int col, cols;
+};
+
+template <int kRhsWidth>
+RUY_LIKE_ALWAYS_INLINE int CountRhsPanels(const KernelArgs& args) {
+  return (static_cast<int>(args.cols) + kRhsWidth - 1) / kRhsWidth;
+}
+
+// Panel i from level k on; accumulators of a column are `accum_stride` apart.
+template <int kRhsWidth>
+RUY_LIKE_ALWAYS_INLINE NarrowRhsPanel GetRhsPanel(const KernelArgs& args, int i,
+                                                  ptrdiff_t k, float* accum,
+                                                  int accum_stride) {
+  const int col = i * kRhsWidth;
+  const int left = static_cast<int>(args.cols) - col;
+  return {reinterpret_cast<const float*>(static_cast<const char*>(args.rhs) +
+                                         i * args.rhs_stride_bytes) +
+              k * kRhsWidth,
+          accum + col * accum_stride, col, left < kRhsWidth ? left : kRhsWidth};
+}
+
+constexpr int kBlockLevels = 64;
+
+// A vector of rows, kBlockLevels of whose levels are to be transposed.
+struct RowsAhead {
+  const char* rows;
+  ptrdiff_t stride;      // in bytes
+  const char* prefetch;  // a share of what will be transposed later
+  float* dst;            // null: none
+
+  RUY_LIKE_ALWAYS_INLINE bool IsEmpty() const { return dst == nullptr; }
+};
+
+// Their transposition in portions of four levels, for MultiplyTile().
+template <class V>
+struct TransposePortions {
+  static constexpr bool kOneStart = false;
+  static constexpr int Count(int) { return kBlockLevels / 4; }
+
+  const RowsAhead& ahead;
+
+  explicit RUY_LIKE_ALWAYS_INLINE TransposePortions(const RowsAhead& waiting)
+      : ahead(waiting) {}
+
+  RUY_LIKE_ALWAYS_INLINE void Run(int portion) const {
+    // Lines of one row after the other's: 16 of each.
+    constexpr int kLines = V::kLanes / 4;
+    const int line = portion * kLines;
+    const char* const prefetch =
+        ahead.prefetch + line / 16 * ahead.stride + line % 16 * 64;
+    RUY_LIKE_NARROW_UNROLL
+    for (int i = 0; i < kLines; ++i) __builtin_prefetch(prefetch + 64 * i);
+    typename V::Float x[4];
+    RUY_LIKE_NARROW_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      x[i] = V::LoadFourLevels(ahead.rows + i * ahead.stride + 16 * portion,
+                               ahead.stride);
+    }
+    V::TransposeFourLevels(x);
+    RUY_LIKE_NARROW_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      V::StoreAligned(ahead.dst + (4 * portion + i) * V::kLanes, x[i]);
+    }
+  }
+};
+
+typedef void BesideFn(const TileArgs& args, const RowsAhead& ahead);
+
+template <class V, int kRhsWidth, int kCols>
+void RunBeside(const TileArgs& args, const RowsAhead& ahead) {
+  typedef FloatOp<typename V::Base> Op;
+  MultiplyTile<Op, PackedRhs<Op, kRhsWidth>, 2, kCols, TransposePortions<V>,
+               /*kKeepsLhs=*/false>(args, ahead);
+}
+
+// RunBeside() for 1, 2 ... columns.
+template <class V, int kRhsWidth, class ColumnIndices>
+struct BesideTable;
+template <class V, int kRhsWidth, int... kI>
+struct BesideTable<V, kRhsWidth, Indices<kI...>> {
+  static constexpr BesideFn* kRun[] = {RunBeside<V, kRhsWidth, kI + 1>...};
+};
+
+// Products of whole tiles of rows, in the order of rows. kAheadLevels: how far
+// ahead of what is transposed lines are asked for.
+template <class V, int kRhsWidth, int kAheadLevels>
+class BesideRunner {
+ public:
+  static constexpr int kTileRows = 2 * V::kLanes;
+
+  explicit BesideRunner(const KernelArgs& args)
+      : args_(args),
+        levels_(args.depth / kBlockLevels * kBlockLevels),
+        current_(0) {}
+
+  // The levels that are multiplied here: whole blocks.
+  ptrdiff_t levels() const { return levels_; }
+
+  // Before the first tile, whose rows begin at `lhs`, if there is one.
+  RUY_LIKE_ALWAYS_INLINE void Begin(const char* lhs) {
+    if (levels_ == 0) return;
+    for (int group = 0; group < 2; ++group) {
+      const RowsAhead ahead = Ahead(lhs, 0, group);
+      const TransposePortions<V> portions(ahead);
+      for (int i = 0; i < kBlockLevels / 4; ++i) portions.Run(i);
+    }
+  }
+
+  // Adds the product of a tile's rows to `accum`: column-major, kTileRows
+  // apart. `next`: the next tile's rows, null if there is none.
+  RUY_LIKE_ALWAYS_INLINE void Run(const char* lhs, const char* next,
+                                  float* accum) {
+    for (ptrdiff_t k = 0; k < levels_; k += kBlockLevels) {
+      const bool is_last = k + kBlockLevels == levels_;
+      const char* const ahead_rows = is_last ? next : lhs;
+      TileArgs tile;
+      tile.lhs = blocks_[current_];
+      tile.lhs_stride_bytes = kBlockLevels * V::kLanes * sizeof(float);
+      tile.steps = kBlockLevels;
+      tile.column_start = nullptr;
+      tile.start_col_stride = kTileRows;
+      current_ = 1 - current_;
+      for (int i = 0; i < CountRhsPanels<kRhsWidth>(args_); ++i) {
+        const NarrowRhsPanel panel =
+            GetRhsPanel<kRhsWidth>(args_, i, k, accum, kTileRows);
+        tile.rhs = {panel.rhs, args_.rhs_stride_bytes, /*ahead_bytes=*/0};
+        tile.start = panel.accum;
+        tile.result = panel.accum;
+        RowsAhead ahead = {nullptr, 0, nullptr, nullptr};
+        if (ahead_rows != nullptr && i < 2) {
+          ahead = Ahead(ahead_rows, is_last ? 0 : k + kBlockLevels, i);
+        }
+        Table::kRun[panel.cols - 1](tile, ahead);
+      }
+    }
+  }
+
+ private:
+  typedef BesideTable<V, kRhsWidth, typename MakeIndices<kRhsWidth>::Type>
+      Table;
+
+  // One of a tile's two vectors of rows, from level k on.
+  RUY_LIKE_ALWAYS_INLINE RowsAhead Ahead(const char* lhs, ptrdiff_t k,
+                                         int group) {
+    const ptrdiff_t stride = args_.lhs_stride_bytes;
+    // kAheadLevels are asked for while as many before them are transposed: each
+    // block and group has its share of the rows.
+    const ptrdiff_t stretch = k / kAheadLevels * kAheadLevels;
+    const ptrdiff_t next = stretch + kAheadLevels;
+    const ptrdiff_t share = (k - stretch) / kBlockLevels * 2 + group;
+    const char* const prefetch =
+        next < levels_ ? lhs + next * sizeof(float) : lhs + kTileRows * stride;
+    return {lhs + group * V::kLanes * stride + k * sizeof(float), stride,
+            prefetch + share * (V::kLanes / 4) * stride,
+            blocks_[current_] + group * V::kLanes * kBlockLevels};
+  }
+
+  alignas(64) float blocks_[2][kTileRows * kBlockLevels];
+  const KernelArgs& args_;
+  const ptrdiff_t levels_;
+  int current_;
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_BESIDE_H_

@@ -1,0 +1,333 @@
+// Back-end: the float kernel for narrow products, the lhs read in place.
+//
+// Included by the x86 per-ISA files, which instantiate NarrowFloatKernel<> and
+// list it in front of their panel kernel; called by the middle-end through the
+// table for products of at most kMaxNarrowCols columns. It handles
+// depth-contiguous lhs only, and depth that is not split into passes.
+//
+// A float sum runs over depth one level after the other, as in the panel kernel
+// (panel_kernel.h), so that a result does not depend on which of the two made
+// it. Lanes can't run along depth then, they hold different rows; what is
+// contiguous in memory has to be transposed on its way:
+//
+//      lhs, in place                 registers              accumulators
+//      row 0   |a b c d ...|        |a e i m ...|  level 0
+//      row 1   |e f g h ...|   -->  |b f j n ...|  level 1  x rhs -->  |....|
+//      row 2   |i j k l ...|        |c g k o ...|  level 2             rows
+//      row 3   |m n o p ...|        |d h l p ...|  level 3
+//
+// From L1, a KiB of lhs takes 60 cycles that way with 512 bits, the latency of
+// 16 additions in a row; from memory it takes 100 or more. Rows and levels that
+// do not fill registers are packed into a small piece of panels instead, which
+// the panel kernel's tiles multiply. (All of the lhs that way: 28 GB/s at best,
+// where this reaches 35 and a plain read loop 41; 4096x4096x1, Zen 5.)
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/narrow/narrow_beside.h"
+#include "ruy_like/kernels/narrow/narrow_common.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/pack/pack.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Levels whose lhs is asked for while as many before them are multiplied: 16
+// lines of each row. With 64, 128 or 512 levels 24, 28 or 34 GB/s instead of 35
+// (4096x4096x1, Zen 5); 34 when asked for line by line over all rows; 35 to 37
+// for L2 instead of L1, also with 512 to 4096 levels; 11 to 20 with lines
+// copied row after row to a buffer in L1, from where the rows before are
+// multiplied.
+constexpr int kStretchLevels = 256;
+constexpr int kLineLevels = 16;
+
+struct RowsArgs {
+  const char* lhs;       // the first row
+  ptrdiff_t lhs_stride;  // in bytes
+  const float* rhs;      // panel
+  ptrdiff_t levels;      // a multiple of kLineLevels, <= kStretchLevels
+  const char* prefetch;  // as many rows and levels, likewise strided
+  float* accum;          // column-major, of kGroups vectors
+};
+
+typedef void RowsFn(const RowsArgs& args);
+
+// Multiplies kGroups vectors of rows and kCols columns of a rhs panel.
+template <class V, int kRhsWidth, int kCols, int kGroups>
+void RunRows(const RowsArgs& args) {
+  typedef typename V::Float Float;
+  constexpr int kLanes = V::kLanes;
+  constexpr int kFours = V::kRowLevels / 4;
+  Float acc[kCols][kGroups];
+  RUY_LIKE_NARROW_UNROLL
+  for (int i = 0; i < kCols * kGroups; ++i) {
+    acc[i / kGroups][i % kGroups] = V::LoadAligned(args.accum + i * kLanes);
+  }
+  const ptrdiff_t stride = args.lhs_stride;
+  const char* lhs = args.lhs;
+  const float* rhs = args.rhs;
+  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels) {
+    // Of the lines ahead, row after row, as many as are read here.
+    const ptrdiff_t line = level / kLineLevels * (kGroups * kLanes);
+    const char* const prefetch =
+        args.prefetch + line / 16 * stride + line % 16 * 64;
+    RUY_LIKE_NARROW_UNROLL
+    for (int i = 0; i < kGroups * kLanes; ++i) {
+      __builtin_prefetch(prefetch + 64 * i);
+    }
+    for (int part = 0; part < kLineLevels; part += V::kRowLevels) {
+      RUY_LIKE_NARROW_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const char* const rows = lhs + g * kLanes * stride;
+        Float x[kFours][4];
+        RUY_LIKE_NARROW_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          RUY_LIKE_NARROW_UNROLL
+          for (int f = 0; f < kFours; ++f) {
+            x[f][i] = V::LoadFourLevels(rows + i * stride + 16 * f, stride);
+            V::HoldInRegister(x[f][i]);
+          }
+        }
+        RUY_LIKE_NARROW_UNROLL
+        for (int f = 0; f < kFours; ++f) {
+          V::TransposeFourLevels(x[f]);
+          RUY_LIKE_NARROW_UNROLL
+          for (int i = 0; i < 4; ++i) {
+            RUY_LIKE_NARROW_UNROLL
+            for (int c = 0; c < kCols; ++c) {
+              acc[c][g] = V::MulAddFloat(
+                  x[f][i], V::SetFloat(rhs[(4 * f + i) * kRhsWidth + c]),
+                  acc[c][g]);
+            }
+          }
+        }
+        RUY_LIKE_NARROW_UNROLL
+        for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
+      }
+      lhs += V::kRowLevels * sizeof(float);
+      rhs += V::kRowLevels * kRhsWidth;
+    }
+  }
+  RUY_LIKE_NARROW_UNROLL
+  for (int i = 0; i < kCols * kGroups; ++i) {
+    V::StoreAligned(args.accum + i * kLanes, acc[i / kGroups][i % kGroups]);
+  }
+}
+
+// The counterpart of PanelKernel<FloatOp<V>, kMaxVectors, kRhsWidth>; kPackRows
+// packs that one's lhs.
+template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows>
+struct NarrowFloatKernel {
+  typedef FloatOp<typename V::Base> Op;
+  typedef TileTable<Op, PackedRhs<Op, kRhsWidth>, kRhsWidth,
+                    typename MakeIndices<kMaxVectors>::Type>
+      PanelTiles;
+  static constexpr int kLanes = V::kLanes;
+  static constexpr int kMaxPanels =
+      (kMaxNarrowCols + kRhsWidth - 1) / kRhsWidth;
+  static constexpr int kPieceLevels = 64;
+
+  // Vectors of rows at a time. A sum's additions follow each other with 4
+  // cycles in between, which for a vector of 256 bits is 32 bytes of lhs per 4
+  // cycles: too slow alone while there are few columns. Of 512 bits, 2 vectors
+  // were slower (24 against 35 GB/s): 32 rows are more than the prefetchers
+  // follow.
+  static constexpr int kMaxGroups = kLanes == 8 ? 2 : 1;
+  static constexpr int kMaxGroupsCols = kMaxGroups == 2 ? 3 : kRhsWidth;
+  static RUY_LIKE_ALWAYS_INLINE int Groups(const KernelArgs& args) {
+    return args.cols <= kMaxGroupsCols ? kMaxGroups : 1;
+  }
+
+  // From so many columns on, rows are transposed beside the product. 9 columns
+  // on AVX-512 are 7% faster without, 12 are 6 to 15% slower.
+  static constexpr int kMinBesideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
+  typedef BesideRunner<V, kRhsWidth, kStretchLevels> Beside;
+  static_assert(kMinBesideCols > kRhsWidth);
+
+  // RunRows() for 1, 2 ... columns.
+  template <int kGroups, class ColumnIndices>
+  struct Table;
+  template <int kGroups, int... kI>
+  struct Table<kGroups, Indices<kI...>> {
+    static constexpr RowsFn* kRows[] = {
+        RunRows<V, kRhsWidth, kI + 1, kGroups>...};
+  };
+  typedef Table<1, typename MakeIndices<kRhsWidth>::Type> OneGroup;
+  typedef Table<kMaxGroups, typename MakeIndices<kMaxGroupsCols>::Type>
+      MaxGroups;
+
+  // The kernel's line in its path's table.
+  static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
+    return {name,
+            Family::kF32,
+            {Scalar::kF32, /*in_place=*/true, 0, 0, 0},
+            {Scalar::kF32, /*in_place=*/false, kRhsWidth, /*group=*/1,
+             /*depth_multiple=*/1},
+            /*tile_rows=*/16,
+            /*tile_cols=*/kMaxPanels * kRhsWidth,
+            /*max_cols=*/kMaxNarrowCols,
+            // Single elements are stored.
+            /*row_major_min_depth=*/0,
+            /*min_macs=*/0,
+            kNarrowMacsPerNs / static_cast<int>(sizeof(float)),
+            /*pack_lhs=*/nullptr,
+            pack_rhs,
+            Run};
+  }
+
+  static void Run(const KernelArgs* args) {
+    if (args->cols >= kMinBesideCols) {
+      RunBesideTiles(*args);
+    } else {
+      RunTiles(*args);
+    }
+  }
+
+ private:
+  // Registers' worth of rows at a time.
+  static RUY_LIKE_ALWAYS_INLINE void RunTiles(const KernelArgs& args) {
+    const int groups = Groups(args);
+    const int tile_rows = groups * kLanes;
+    const char* lhs = static_cast<const char*>(args.lhs);
+    alignas(64) float accum[kMaxPanels * kRhsWidth * kMaxGroups * kLanes];
+    for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
+      const ptrdiff_t left = args.rows - row;
+      const int rows = left < tile_rows ? static_cast<int>(left) : tile_rows;
+      Clear(args.cols * kMaxGroups, accum);
+      const ptrdiff_t whole =
+          rows < tile_rows ? 0 : args.depth / kLineLevels * kLineLevels;
+      for (ptrdiff_t k = 0; k < whole; k += kStretchLevels) {
+        MultiplyStretch(args, lhs, k, whole, accum);
+      }
+      Finish<kMaxGroups>(args, lhs, row, rows, whole, accum);
+      lhs += tile_rows * args.lhs_stride_bytes;
+    }
+  }
+
+  // narrow_beside.h's tiles. Not inlined: its frame is larger.
+  static __attribute__((noinline)) void RunBesideTiles(const KernelArgs& args) {
+    constexpr int kTileRows = Beside::kTileRows;
+    const char* lhs = static_cast<const char*>(args.lhs);
+    const ptrdiff_t tile_bytes = kTileRows * args.lhs_stride_bytes;
+    alignas(64) float accum[kMaxPanels * kRhsWidth * kTileRows];
+    Beside beside(args);
+    if (args.rows >= kTileRows) beside.Begin(lhs);
+    for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
+      const ptrdiff_t left = args.rows - row;
+      const int rows = left < kTileRows ? static_cast<int>(left) : kTileRows;
+      Clear(args.cols * 2, accum);
+      ptrdiff_t whole = 0;
+      if (rows == kTileRows) {
+        whole = beside.levels();
+        beside.Run(lhs, left < 2 * kTileRows ? nullptr : lhs + tile_bytes,
+                   accum);
+      }
+      Finish<2>(args, lhs, row, rows, whole, accum);
+      lhs += tile_bytes;
+    }
+  }
+
+  // Levels from `level` on, and the epilogue. Accumulators are kGroups vectors
+  // a column.
+  template <int kGroups>
+  static RUY_LIKE_ALWAYS_INLINE void Finish(const KernelArgs& args,
+                                            const char* lhs, ptrdiff_t row,
+                                            int rows, ptrdiff_t level,
+                                            float* accum) {
+    for (; level < args.depth; level += kPieceLevels) {
+      MultiplyPiece<kGroups>(args, lhs, rows, level, accum);
+    }
+    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
+      const NarrowRhsPanel panel =
+          GetRhsPanel<kRhsWidth>(args, i, 0, accum, kGroups * kLanes);
+      StoreFloatTile<typename Op::Simd>(panel.accum, Vectors(rows) * kLanes,
+                                        rows, panel.cols, row, panel.col,
+                                        *args.epilogue);
+    }
+  }
+
+  // The vectors of accumulators that there are: for one column the whole array
+  // takes 7 ns more.
+  static RUY_LIKE_ALWAYS_INLINE void Clear(ptrdiff_t vectors, float* accum) {
+    for (ptrdiff_t i = 0; i < vectors; ++i) {
+      V::StoreAligned(accum + i * kLanes, V::SetFloat(0));
+    }
+  }
+
+  // A tile of whole vectors, from level `k` on; `end` is the last stretch's.
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyStretch(const KernelArgs& args,
+                                                     const char* lhs,
+                                                     ptrdiff_t k, ptrdiff_t end,
+                                                     float* accum) {
+    const ptrdiff_t stride = args.lhs_stride_bytes;
+    const ptrdiff_t left = end - k;
+    const int groups = Groups(args);
+    RowsArgs rows;
+    rows.lhs = lhs + k * sizeof(float);
+    rows.lhs_stride = stride;
+    rows.levels = left < kStretchLevels ? left : kStretchLevels;
+    rows.prefetch = left > kStretchLevels
+                        ? rows.lhs + kStretchLevels * sizeof(float)
+                        : lhs + groups * kLanes * stride;
+    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
+      const NarrowRhsPanel panel =
+          GetRhsPanel<kRhsWidth>(args, i, k, accum, kMaxGroups * kLanes);
+      rows.rhs = panel.rhs;
+      rows.accum = panel.accum;
+      (groups == 1 ? OneGroup::kRows : MaxGroups::kRows)[panel.cols - 1](rows);
+      rows.prefetch = rows.lhs;
+    }
+  }
+
+  // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
+  template <int kGroups>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyPiece(const KernelArgs& args,
+                                                   const char* lhs, int rows,
+                                                   ptrdiff_t k, float* accum) {
+    alignas(64) float piece[kGroups * kLanes * kPieceLevels];
+    const ptrdiff_t left = args.depth - k;
+    const ptrdiff_t levels = left < kPieceLevels ? left : kPieceLevels;
+    PackArgs pack;
+    pack.src = lhs + k * sizeof(float);
+    pack.src_scalar = Scalar::kF32;
+    pack.depth_contiguous = true;
+    pack.src_stride =
+        args.lhs_stride_bytes / static_cast<ptrdiff_t>(sizeof(float));
+    pack.depth = levels;
+    pack.width = rows;
+    pack.dst = piece;
+    pack.padded_depth = levels;
+    pack.sums = nullptr;
+    kPackRows(&pack);
+    TileArgs tile;
+    tile.lhs = piece;
+    tile.lhs_stride_bytes = levels * kLanes * sizeof(float);
+    tile.steps = levels;
+    tile.column_start = nullptr;
+    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
+      const NarrowRhsPanel panel =
+          GetRhsPanel<kRhsWidth>(args, i, k, accum, kGroups * kLanes);
+      tile.rhs = {panel.rhs, args.rhs_stride_bytes, /*ahead_bytes=*/0};
+      tile.start = panel.accum;
+      tile.start_col_stride = Vectors(rows) * kLanes;
+      tile.result = panel.accum;
+      PanelTiles::kTiles[Vectors(rows) - 1][panel.cols - 1](tile);
+    }
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE int Vectors(int rows) {
+    return (rows + kLanes - 1) / kLanes;
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_

@@ -1,0 +1,412 @@
+// Back-end: integer kernels for narrow products, the lhs read in place.
+//
+// Included by the x86 per-ISA files, which instantiate NarrowIntKernel<> for
+// their SIMD width and multiply instructions and list the result in front of
+// the packed kernels of its family; called by the middle-end through that table
+// for products of at most kMaxNarrowCols columns. For so few columns packing
+// the lhs would cost more than the product: here each of its elements comes
+// from memory once, where it lies. It handles depth-contiguous lhs only, and
+// depth that is not split into passes.
+//
+// ## Dot products
+//
+// Both sides are contiguous along depth, so that lanes run along depth, in
+// steps of a vector. A tile is kDotRows rows by up to kMaxVectors columns; when
+// the rows' own sums are wanted they take the place of one column:
+//
+//                     rhs column c:   [k .. k+n) [k+n .. k+2n) ...
+//                                         |
+//     lhs row r:  [k .. k+n) ...  ->  acc[c][r]    2 or 4 products a lane
+//
+// The sums over lanes are made for the rows of a tile together, at the end, and
+// collected for the epilogue in a tile of kCollectedRows rows:
+//
+//            c = 0     c = 1   ...   c = cols-1   lhs sums
+//     r = 0 |         |         |              |            |
+//     ...   |         |         |              |            |
+//     15    |         |         |              |            |
+//
+// The rhs is packed into panels of one column, padded to whole vectors with
+// zeros, so that only the last vector of a lhs row needs care. A single column
+// is narrow_column.h's, which reads rows in another order. Where a tile has
+// more rows than the block, the last one is read again and its result dropped.
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_INT_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_INT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/narrow/narrow_column.h"
+#include "ruy_like/kernels/narrow/narrow_common.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// ## Operations
+//
+// An operation says what one step of a dot product does: element types, kStep
+// depth levels to a vector, loads, the multiplication, and how the lhs is
+// summed: by multiplying it by One(), or (kSumsIn16) in 16-bit lanes first, a
+// cheaper addition where multiplications are dear.
+
+// What uint8 times int8 has in common, whichever side is the unsigned one.
+template <class V>
+struct NarrowQuads {
+  typedef V Simd;
+  typedef typename V::Int Vector;
+  static constexpr int kStep = 4 * V::kLanes;
+  static constexpr bool kSumsIn16 = false;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const void* p) {
+    return V::Load(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const void* p, int n) {
+    return V::LoadFirst(p, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector One() { return V::Set(0x01010101); }
+};
+
+// Dot::Quads(acc, u8, s8) must not saturate on the way.
+template <class V, class Dot, typename LhsType>
+struct NarrowQuadsOp;
+
+template <class V, class Dot>
+struct NarrowQuadsOp<V, Dot, int8_t> : NarrowQuads<V> {
+  typedef typename V::Int Vector;
+  typedef int8_t Lhs;
+  typedef uint8_t Rhs;
+  static constexpr Scalar kLhsScalar = Scalar::kI8;
+  static constexpr Scalar kRhsScalar = Scalar::kU8;
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Quads(acc, rhs, lhs);
+  }
+};
+
+template <class V, class Dot>
+struct NarrowQuadsOp<V, Dot, uint8_t> : NarrowQuads<V> {
+  typedef typename V::Int Vector;
+  typedef uint8_t Lhs;
+  typedef int8_t Rhs;
+  static constexpr Scalar kLhsScalar = Scalar::kU8;
+  static constexpr Scalar kRhsScalar = Scalar::kI8;
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Quads(acc, lhs, rhs);
+  }
+};
+
+// int8, uint8 or int16 times int16, two levels to a lane. An 8-bit lhs is
+// widened by its load.
+template <class V, class Dot, typename LhsType>
+struct NarrowPairsOp {
+  typedef V Simd;
+  typedef typename V::Int Vector;
+  typedef LhsType Lhs;
+  typedef int16_t Rhs;
+  static constexpr Scalar kLhsScalar =
+      sizeof(Lhs) == 2 ? Scalar::kI16
+                       : (static_cast<Lhs>(-1) < 0 ? Scalar::kI8 : Scalar::kU8);
+  static constexpr Scalar kRhsScalar = Scalar::kI16;
+  static constexpr int kStep = 2 * V::kLanes;
+  static constexpr bool kSumsIn16 = sizeof(Lhs) == 1;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
+    return V::LoadTo16(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
+    return V::LoadFirstTo16(p, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector One() { return V::Set(0x00010001); }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Pairs(acc, lhs, rhs);
+  }
+};
+
+// ## Tiles
+
+// Rows in flight. 8 rows by half as many columns load as often and were 14%
+// slower at 16 columns (AVX-512-VNNI, 4096x4096x16, Zen 5); a single row with
+// several accumulators was no faster at 1 column. Rejected at 4 to 16 columns,
+// no faster: depth in stretches of 1024 or 2048 levels, so that the rhs stays
+// in L1; 16 rows by a few columns before the next few; rhs columns set apart by
+// an odd number of vectors.
+constexpr int kDotRows = 4;
+
+// Rows whose results are collected for one call of the epilogue.
+constexpr int kCollectedRows = 16;
+
+// 16-bit lanes hold this many sums of 8-bit elements: 128 * 255 < 2^15.
+constexpr int kStepsIn16 = 128;
+
+struct DotArgs {
+  const void* rows[kDotRows];
+  const void* rhs;             // the first of the tile's columns
+  ptrdiff_t rhs_stride_bytes;  // from one to the next
+  ptrdiff_t depth;
+  const void* prefetch[kDotRows];  // what lies ahead of rows[]
+  int32_t* result;                 // column-major, kCollectedRows apart
+  int32_t* sums;                   // of the rows, when wanted
+};
+
+typedef void DotFn(const DotArgs& args);
+
+// The accumulators of a tile, and one step of its dot products.
+template <class Op, int kCols, bool kSums>
+struct DotTile {
+  typedef typename Op::Vector Vector;
+  typedef typename Op::Simd V;
+  typedef typename Op::Rhs Rhs;
+
+  Vector acc[kCols][kDotRows];
+  Vector sums[kDotRows];
+  Vector sums16[kDotRows];
+  const Rhs* rhs[kCols];
+
+  RUY_LIKE_ALWAYS_INLINE void Init(const DotArgs& args) {
+    RUY_LIKE_NARROW_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      rhs[c] = reinterpret_cast<const Rhs*>(static_cast<const char*>(args.rhs) +
+                                            c * args.rhs_stride_bytes);
+      RUY_LIKE_NARROW_UNROLL
+      for (int r = 0; r < kDotRows; ++r) acc[c][r] = V::Zero();
+    }
+    RUY_LIKE_NARROW_UNROLL
+    for (int r = 0; r < kDotRows; ++r) sums[r] = sums16[r] = V::Zero();
+  }
+
+  // Row r's vector of level k on; the same for one row after the other, so that
+  // a register is enough for the lhs.
+  RUY_LIKE_ALWAYS_INLINE void Step(int r, Vector lhs, ptrdiff_t k) {
+    if (kSums && Op::kSumsIn16) {
+      sums16[r] = V::Add16(sums16[r], lhs);
+    } else if (kSums) {
+      sums[r] = Op::MultiplyAdd(sums[r], lhs, Op::One());
+    }
+    RUY_LIKE_NARROW_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      acc[c][r] = Op::MultiplyAdd(acc[c][r], lhs, V::Load(rhs[c] + k));
+    }
+  }
+
+  // Holds row r's accumulators.
+  RUY_LIKE_ALWAYS_INLINE void HoldInRegisters(int r) {
+    if (kSums && Op::kSumsIn16) {
+      V::HoldInRegister(sums16[r]);
+    } else if (kSums) {
+      V::HoldInRegister(sums[r]);
+    }
+    RUY_LIKE_NARROW_UNROLL
+    for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][r]);
+  }
+
+  // To be called every kStepsIn16 steps, and at the end.
+  RUY_LIKE_ALWAYS_INLINE void FlushSums16() {
+    if (!kSums || !Op::kSumsIn16) return;
+    RUY_LIKE_NARROW_UNROLL
+    for (int r = 0; r < kDotRows; ++r) {
+      sums[r] = Op::MultiplyAdd(sums[r], sums16[r], Op::One());
+      sums16[r] = V::Zero();
+    }
+  }
+
+  RUY_LIKE_ALWAYS_INLINE void Store(const DotArgs& args) const {
+    RUY_LIKE_NARROW_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      V::StoreLaneSums(args.result + c * kCollectedRows, acc[c][0], acc[c][1],
+                       acc[c][2], acc[c][3]);
+    }
+    if (kSums) V::StoreLaneSums(args.sums, sums[0], sums[1], sums[2], sums[3]);
+  }
+};
+
+// kPrefetched: how many rows' prefetch pointers are to be followed.
+template <class Op, int kCols, bool kSums, int kPrefetched>
+void RunDots(const DotArgs& args) {
+  typedef typename Op::Lhs Lhs;
+  const Lhs* rows[kDotRows];
+  const Lhs* prefetch[kDotRows];
+  RUY_LIKE_NARROW_UNROLL
+  for (int r = 0; r < kDotRows; ++r) {
+    rows[r] = static_cast<const Lhs*>(args.rows[r]);
+    prefetch[r] = static_cast<const Lhs*>(args.prefetch[r]);
+  }
+  DotTile<Op, kCols, kSums> tile;
+  tile.Init(args);
+  constexpr ptrdiff_t kStretch = kStepsIn16 * Op::kStep;
+  const ptrdiff_t whole = args.depth / Op::kStep * Op::kStep;
+  for (ptrdiff_t k = 0; k < whole;) {
+    const ptrdiff_t end =
+        kSums && Op::kSumsIn16 && whole - k > kStretch ? k + kStretch : whole;
+    for (; k < end; k += Op::kStep) {
+      RUY_LIKE_NARROW_UNROLL
+      for (int r = 0; r < kDotRows; ++r) {
+        if (r < kPrefetched) __builtin_prefetch(prefetch[r] + k);
+        typename Op::Vector lhs = Op::LoadLhs(rows[r] + k);
+        Op::Simd::HoldLoaded(lhs);
+        tile.Step(r, lhs, k);
+        tile.HoldInRegisters(r);
+      }
+    }
+    tile.FlushSums16();
+  }
+  const int rest = static_cast<int>(args.depth - whole);
+  if (rest > 0) {
+    RUY_LIKE_NARROW_UNROLL
+    for (int r = 0; r < kDotRows; ++r) {
+      tile.Step(r, Op::LoadFirstLhs(rows[r] + whole, rest), whole);
+    }
+    tile.FlushSums16();
+  }
+  tile.Store(args);
+}
+
+// RunDots() for 1 .. kMaxVectors columns.
+template <class Op, bool kSums, int kPrefetched, class ColumnIndices>
+struct DotTable;
+template <class Op, bool kSums, int kPrefetched, int... kI>
+struct DotTable<Op, kSums, kPrefetched, Indices<kI...>> {
+  static constexpr DotFn* kDots[] = {
+      RunDots<Op, kI + 1, kSums, kPrefetched>...};
+};
+
+// ## Blocks
+
+template <class Op>
+struct NarrowIntKernel {
+  typedef typename Op::Simd V;
+  static constexpr int kMaxVectors = V::kDotVectors / kDotRows;
+  typedef typename MakeIndices<kMaxVectors>::Type Columns;
+  typedef typename MakeIndices<kMaxVectors - 1>::Type ColumnsBesideSums;
+
+  // The kernel's line in its path's table.
+  static constexpr Kernel Entry(const char* name, Family family,
+                                PackFn* pack_rhs) {
+    return {name,
+            family,
+            {Op::kLhsScalar, /*in_place=*/true, 0, 0, 0},
+            {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/16,
+             /*depth_multiple=*/Op::kStep},
+            /*tile_rows=*/kCollectedRows,
+            /*tile_cols=*/kMaxNarrowCols,
+            /*max_cols=*/kMaxNarrowCols,
+            // Single elements are stored.
+            /*row_major_min_depth=*/0,
+            /*min_macs=*/0,
+            kNarrowMacsPerNs,
+            /*pack_lhs=*/nullptr,
+            pack_rhs,
+            Run};
+  }
+
+  static void Run(const KernelArgs* args) {
+    if (args->cols == 1) {
+      RunColumn<Op>(*args);
+      return;
+    }
+    alignas(64) int32_t collected[(kMaxNarrowCols + 1) * kCollectedRows] = {};
+    int32_t* const sums = collected + kMaxNarrowCols * kCollectedRows;
+    const EpilogueArgs& epilogue = *args->epilogue;
+    const int cols = static_cast<int>(args->cols);
+    for (ptrdiff_t row = 0; row < args->rows; row += kCollectedRows) {
+      const ptrdiff_t left = args->rows - row;
+      const int rows =
+          left < kCollectedRows ? static_cast<int>(left) : kCollectedRows;
+      for (int r = 0; r < rows; r += kDotRows) {
+        RunRows(*args, row + r, collected + r, sums + r);
+      }
+      if (epilogue.rhs_zero_point != 0) {
+        SubtractSums(epilogue.rhs_zero_point, sums, cols, collected);
+      }
+      StoreIntTile<typename V::Base>(collected, kCollectedRows, rows, cols, row,
+                                     0, epilogue);
+    }
+  }
+
+ private:
+  // kDotRows rows from `row` on, and all columns.
+  static RUY_LIKE_ALWAYS_INLINE void RunRows(const KernelArgs& args,
+                                             ptrdiff_t row, int32_t* result,
+                                             int32_t* sums) {
+    const bool wants_sums = args.epilogue->rhs_zero_point != 0;
+    const int cols = static_cast<int>(args.cols);
+    const int first =
+        NextColumns(cols, wants_sums ? kMaxVectors - 1 : kMaxVectors);
+    const bool one_tile = first == cols;
+    DotArgs dots;
+    const ptrdiff_t stride = args.lhs_stride_bytes;
+    const ptrdiff_t ahead = PrefetchDistance(stride);
+    for (int r = 0; r < kDotRows; ++r) {
+      const ptrdiff_t present = row + r < args.rows ? row + r : args.rows - 1;
+      dots.rows[r] = static_cast<const char*>(args.lhs) + present * stride;
+      dots.prefetch[r] = static_cast<const char*>(dots.rows[r]) + ahead;
+    }
+    dots.rhs = args.rhs;
+    dots.rhs_stride_bytes = args.rhs_stride_bytes;
+    dots.depth = args.depth;
+    dots.result = result;
+    dots.sums = sums;
+    if (wants_sums) {
+      (one_tile
+           ? DotTable<Op, true, kDotRows, ColumnsBesideSums>::kDots
+           : DotTable<Op, true, 1, ColumnsBesideSums>::kDots)[first - 1](dots);
+    } else {
+      (one_tile ? DotTable<Op, false, kDotRows, Columns>::kDots
+                : DotTable<Op, false, 1, Columns>::kDots)[first - 1](dots);
+    }
+    int tile = 1;
+    for (int col = first; col < cols; ++tile) {
+      const int next = NextColumns(cols - col, kMaxVectors);
+      // Prefetches are spread over the tiles, a row each.
+      dots.prefetch[0] = tile < kDotRows ? dots.prefetch[tile] : dots.rows[0];
+      dots.rhs =
+          static_cast<const char*>(args.rhs) + col * args.rhs_stride_bytes;
+      dots.result = result + col * kCollectedRows;
+      DotTable<Op, false, 1, Columns>::kDots[next - 1](dots);
+      col += next;
+    }
+  }
+
+  // How many of `left` columns the next tile takes: evenly shared out.
+  static RUY_LIKE_ALWAYS_INLINE int NextColumns(int left, int max) {
+    const int tiles = (left + max - 1) / max;
+    return (left + tiles - 1) / tiles;
+  }
+
+  // Hardware prefetchers lose a row at its end, or at the next 4 KiB: what lies
+  // about 16 KiB ahead is asked for. That is the next four rows when they are
+  // 4 KiB each. (Measured with one column: 98 GB/s at 4096x4096, against 80
+  // with 4 KiB and 86 with 32.)
+  static RUY_LIKE_ALWAYS_INLINE ptrdiff_t PrefetchDistance(ptrdiff_t stride) {
+    constexpr ptrdiff_t kBytes = 16384;
+    const ptrdiff_t tile_bytes = kDotRows * stride;
+    if (tile_bytes >= 2 * kBytes) return kBytes / kDotRows;
+    return tile_bytes >= kBytes
+               ? tile_bytes
+               : (kBytes + tile_bytes - 1) / tile_bytes * tile_bytes;
+  }
+
+  // The lhs sums' part of the epilogue, which is given none: they exist for
+  // these rows alone.
+  static RUY_LIKE_ALWAYS_INLINE void SubtractSums(int32_t rhs_zero_point,
+                                                  const int32_t* sums, int cols,
+                                                  int32_t* collected) {
+    for (int r = 0; r < kCollectedRows; r += V::kLanes) {
+      const typename V::Int term =
+          V::Mul(V::LoadAligned(sums + r), V::Set(rhs_zero_point));
+      for (int c = 0; c < cols; ++c) {
+        int32_t* const p = collected + c * kCollectedRows + r;
+        V::StoreAligned(p, V::Sub(V::LoadAligned(p), term));
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_INT_H_

@@ -1,0 +1,134 @@
+// Back-end: which rows of a product of one column make a tile, and their
+// epilogue.
+//
+// Used by what multiplies one column by a lhs that it reads in place
+// (narrow_column.h, narrow_digits.h) and leaves its sums here. It does not
+// multiply.
+//
+// ## Streams
+//
+// A tile's kStreams rows lie far apart, in lots of rows that follow each other:
+//
+//     lhs     row 0           | stream 0: lot, lot, ...     tile i of the lots
+//             row apart       | stream 1: lot, lot, ...     has row i of each
+//             row 2 * apart   | stream 2: lot, lot, ...
+//             row 3 * apart   | stream 3: lot, lot, ...
+//
+// so that memory is read as few long streams. Rows next to each other would be
+// streams of one row each, short ones at 4 KiB. (That it is prefetchers which
+// begin anew with each row is a guess; what they gain was measured.) One column
+// of int8 on a Zen 5, 4096x4096, GB/s of a bare loop by how many rows lie
+// between: 1 row 97, 4 rows 100, 16 rows 107, 1024 rows 111, where two streams
+// are read at 114; and the kernel's share of the read bandwidth was 77%.
+//
+// When a lot of each stream has its sums, their epilogue follows: rarely, since
+// meanwhile nothing is asked from memory.
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_LOTS_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_LOTS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Streams, and rows of a tile: what a vector of sums over lanes takes. Two rows
+// by two vectors came to 107 and 126 GB/s (4096x4096x1, 1024x1024x1), four rows
+// to 104 and 134, eight to 82 and 130.
+constexpr int kStreams = 4;
+
+// The lots of which one tile after the other is made: kStreams of them.
+struct Lots {
+  ptrdiff_t first;  // row of the first one
+  ptrdiff_t apart;  // from its first row to that of the next
+  int rows;         // of each; their sums lie one lot below the other
+};
+
+// Tiles that follow each other: of rows first + i and on, where i goes from
+// `begin` to `end`. A tile that has fewer rows in the block has its last one
+// again, whose sums are dropped.
+struct TileRange {
+  const Lots* lots;
+  int begin, end;
+
+  RUY_LIKE_ALWAYS_INLINE const char* Row(const KernelArgs& args, int r) const {
+    const ptrdiff_t wanted = lots->first + begin + r * lots->apart;
+    const ptrdiff_t present = wanted < args.rows ? wanted : args.rows - 1;
+    return static_cast<const char*>(args.lhs) + present * args.lhs_stride_bytes;
+  }
+};
+
+// Runs a block of one column. Tiles::Run(range, sums) makes the sums of a range
+// of tiles, the first row's at `sums`; less what the lhs sums contribute to the
+// epilogue, which is given none.
+template <class V, class Tiles>
+class LotRunner {
+ public:
+  LotRunner(const KernelArgs& args, Tiles* tiles)
+      : args_(args), tiles_(tiles) {}
+
+  RUY_LIKE_ALWAYS_INLINE void Run() {
+    Lots lots;
+    ptrdiff_t apart;
+    for (ptrdiff_t row = 0; row < args_.rows; row += kStreams * apart) {
+      const ptrdiff_t left = args_.rows - row;
+      if (left >= kMaxSums) {
+        lots.rows = kMaxSums / kStreams;
+        apart = left / kMaxSums * lots.rows;
+      } else {
+        apart = (left + kStreams - 1) / kStreams;
+        lots.rows = static_cast<int>(apart);
+        // The epilogue reads whole vectors.
+        const int padded =
+            (kStreams * lots.rows + V::kLanes - 1) / V::kLanes * V::kLanes;
+        __builtin_memset(sums_, 0, padded * sizeof(int32_t));
+      }
+      lots.apart = apart;
+      for (ptrdiff_t i = 0; i < apart; i += lots.rows) {
+        lots.first = row + i;
+        RunLots(lots);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kMaxSums = 512;
+
+  RUY_LIKE_ALWAYS_INLINE void RunLots(const Lots& lots) {
+    // Tiles all of whose rows there are.
+    const ptrdiff_t left =
+        args_.rows - lots.first - (kStreams - 1) * lots.apart;
+    const int whole =
+        left >= lots.rows ? lots.rows : (left > 0 ? static_cast<int>(left) : 0);
+    if (whole > 0) tiles_->Run({&lots, 0, whole}, sums_);
+    for (int i = whole; i < lots.rows; ++i) {
+      tiles_->Run({&lots, i, i + 1}, sums_ + i);
+    }
+    // Lots that follow each other are one.
+    const int count = lots.apart == lots.rows ? 1 : kStreams;
+    const int rows = kStreams / count * lots.rows;
+    for (int lot = 0; lot < count; ++lot) {
+      const ptrdiff_t row = lots.first + lot * lots.apart;
+      const ptrdiff_t present = args_.rows - row;
+      StoreIntTile<typename V::Base>(
+          sums_ + lot * rows, kMaxSums,
+          present < rows ? static_cast<int>(present) : rows,
+          /*cols=*/1, row, 0, *args_.epilogue);
+    }
+  }
+
+  alignas(64) int32_t sums_[kMaxSums];
+  const KernelArgs& args_;
+  Tiles* const tiles_;
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_LOTS_H_

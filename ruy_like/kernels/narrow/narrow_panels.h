@@ -1,0 +1,138 @@
+// Back-end: narrow products of a lhs that is packed, for all x86 paths.
+//
+// Included by the per-ISA files, which instantiate NarrowPanelKernel<> beside
+// their PanelKernel<> and list it in front of that; called by the middle-end
+// through the table for products of a few columns whose lhs is in the prepacked
+// cache, was packed by the caller, or can't be read in place. The lhs's panels
+// are the ones of that PanelKernel: a cached operand serves both.
+//
+// Each byte of the lhs is used so seldom here that reading it is the bound, and
+// two things of the wide kernel are in the way. With one column a tile of 2 or
+// 3 panels has too few accumulators to hide the latency of the multiplications;
+// this one has kMaxVectors. And of a rhs panel of 6 or 8 columns most is
+// padding, which falls out of the L1 cache as the lhs streams through it; here
+// rhs panels are one column wide:
+//
+//                      rhs columns:  c0   c1
+//                                    |    |
+//     lhs panel p:     l0  ->       a00  a01      up to kMaxVectors panels
+//     lhs panel p + 1: l1  ->       a10  a11      by kMaxCols columns
+//     ...
+//
+// At 4096x4096x1 on a Zen 5, GB/s with the wide kernel and with this one: int8
+// on AVX-512-VNNI 101 and 111, AVX-512 85 and 95, AVX-VNNI 63 and 108, AVX2 51
+// and 65; float on AVX-512 51 and 62, AVX2 31 and 51. Rejected: prefetching 8
+// to 64 lines ahead in software (mostly slower, by up to 30%); 8 panels at once
+// of 256 bits, which take more registers than there are where int8 is widened
+// (43 GB/s).
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/narrow/narrow_common.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// kVectorsOfOne: panels at once where there is only one column.
+template <class Op, int kVectorsOfOne, int kMaxVectors, int kMaxCols>
+struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
+  typedef PanelKernel<Op, kMaxVectors, 1> Base;
+  static constexpr int kLanes = Op::Simd::kLanes;
+
+  // The kernel's line in its path's table.
+  static constexpr Kernel Entry(const char* name, Family family,
+                                PackFn* pack_lhs, PackFn* pack_rhs) {
+    return {name,
+            family,
+            {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
+             Op::kGroup, /*depth_multiple=*/Op::kGroup},
+            PackedRhs<Op, 1>::kFormat,
+            /*tile_rows=*/kMaxVectors * kLanes,
+            /*tile_cols=*/kMaxCols,
+            /*max_cols=*/kMaxCols,
+            /*row_major_min_depth=*/0,
+            /*min_macs=*/0,
+            kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs)),
+            pack_lhs,
+            pack_rhs,
+            Run};
+  }
+
+  static void Run(const KernelArgs* args) {
+    const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
+    if (args->cols == 1) {
+      const ptrdiff_t in_streams =
+          args->first_pass && args->last_pass ? RunStreams(*args, vectors) : 0;
+      if (in_streams < vectors) {
+        Base::template RunPanels<kVectorsOfOne, 1>(*args, in_streams,
+                                                   vectors - in_streams);
+      }
+    } else {
+      Base::template RunPanels<kMaxVectors, kMaxCols>(*args, 0, vectors);
+    }
+  }
+
+ private:
+  typedef typename Op::Accum Accum;
+  // Panels of a stream whose sums wait for their epilogue.
+  static constexpr int kLot = 16;
+  static constexpr int kLotRows = kLot * kLanes;
+
+  // One column, kVectorsOfOne panels at once that lie far apart, so that memory
+  // is read as few long streams: with int8 on AVX-VNNI 90 to 98% of the read
+  // bandwidth, 79 to 90% before (4096x4096, Zen 5). Returns how many panels
+  // that were: all but the last few, or none if streams were short.
+  static ptrdiff_t RunStreams(const KernelArgs& args, ptrdiff_t vectors) {
+    const ptrdiff_t apart = vectors / kVectorsOfOne / kLot * kLot;
+    alignas(64) Accum sums[kVectorsOfOne][kLotRows];
+    alignas(64) Accum tile_sums[kVectorsOfOne * kLanes];
+    alignas(64) static constexpr Accum kZeros[kVectorsOfOne * kLanes] = {};
+    TileArgs tile = Base::FirstTile(args, 0);
+    tile.rhs = PackedRhs<Op, 1>::Columns(args, 0);
+    tile.lhs_stride_bytes = apart * args.lhs_stride_bytes;
+    tile.start = kZeros;
+    tile.result = tile_sums;
+    for (ptrdiff_t lot = 0; lot < apart; lot += kLot) {
+      for (int i = 0; i < kLot; ++i) {
+        RunTile<Op, PackedRhs<Op, 1>, kVectorsOfOne, 1>(tile);
+        tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;
+        for (int v = 0; v < kVectorsOfOne; ++v) {
+          Op::Simd::StoreAligned(sums[v] + i * kLanes,
+                                 Op::Simd::LoadAligned(tile_sums + v * kLanes));
+        }
+      }
+      for (int v = 0; v < kVectorsOfOne; ++v) {
+        const ptrdiff_t row = (v * apart + lot) * kLanes;
+        const ptrdiff_t rows = args.rows - row;
+        StoreSums(sums[v], rows < kLotRows ? static_cast<int>(rows) : kLotRows,
+                  row, *args.epilogue);
+      }
+    }
+    return apart * kVectorsOfOne;
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE void StoreSums(int32_t* sums, int rows,
+                                               ptrdiff_t row,
+                                               const EpilogueArgs& epilogue) {
+    StoreIntTile<typename Op::Simd>(sums, kLotRows, rows, 1, row, 0, epilogue);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreSums(float* sums, int rows,
+                                               ptrdiff_t row,
+                                               const EpilogueArgs& epilogue) {
+    StoreFloatTile<typename Op::Simd>(sums, kLotRows, rows, 1, row, 0,
+                                      epilogue);
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_

@@ -1,0 +1,298 @@
+// Back-end: the kernel over packed panels, one source for all x86 paths.
+//
+// Included by the per-ISA files, which instantiate PanelKernel<> for their SIMD
+// width and multiply instructions and list the result in their table; called by
+// the middle-end through that table with whole blocks (kernels/kernel.h). The
+// lhs is packed, the rhs packed or in place (panel_rhs.h); narrow kernels,
+// which read the lhs in place, are elsewhere.
+//
+// ## Register tile
+//
+// A lhs panel is as wide as a vector has 32-bit lanes: one row of dst per lane.
+// A tile is up to kMaxVectors lhs panels by up to kRhsWidth columns, each of
+// its accumulators one register. Per step of kGroup depth levels:
+//
+//                  rhs panel:  r0   r1   ...  r7     one 32-bit group of a
+//                              |    |         |      column, broadcast
+//     lhs panel p:     l0  ->  a00  a01  ...  a07
+//     lhs panel p + 1: l1  ->  a10  a11  ...  a17
+//     lhs panel p + 2: l2  ->  a20  a21  ...  a27
+//
+//    512 bits: 3 x 8 = 24 accumulators + 3 lhs + 1 rhs + 1 product = 29 of 32
+//    256 bits: 2 x 6 = 12 accumulators + 2 lhs + 1 rhs + 1 product = 16 of 16
+//
+// A rhs panel stays in the L1 cache while the lhs panels of the block stream by
+// from L2. A lhs panel that is left alone takes two rhs panels at once: with
+// one it would have too few accumulators to hide the latency of the
+// multiplication, and too many loads. Each element of dst is summed in order of
+// depth in one accumulator, so that a float result depends on nothing but its
+// own row and column.
+//
+// Of the multiply instruction's register-loop rate, a 192 x 64 block of depth
+// 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
+// (vfmadd) on a Zen 5. vpmaddwd with its vpaddd runs at 89% of vpmaddwd alone,
+// even on registers: panel_sums.h; what an int8 lhs costs there is in
+// panel_widen.h.
+// Rejected: prefetching the lhs 1 KiB ahead in software (no clear change).
+//
+// ## Beside the epilogue
+//
+// In the common calls (panel_epilogue.h) panels are taken in pairs. A tile's
+// accumulators go to a buffer, from which they are finished in portions of two
+// columns between the steps of the next tile, for instance at depth 32 and with
+// vpdpbusd:
+//
+//    product of tile i:    2 steps   2 steps   2 steps   2 steps   spill
+//    epilogue of i - 1:            c 0,1     c 2,3     c 4,5     c 6,7
+//
+// Cycles per accumulator vector, out of L1, 64 rows, before -> now (the
+// product alone): vpdpbusd 10.4 -> 6.4 (4) at depth 32, 14 -> 10 (8) at 64,
+// 38 -> 34.3 (32) at 256; vpdpbusd of 256 bits 12.7 -> 7.6 (4) at 32; vfmadd
+// 19.7 -> 18.4 (16) at 32. What bounds depth 32 are the multipliers and the
+// loads, five cycles each. Rejected, at depth 32: prepared rows without the
+// interleaving 8.0; finishing out of registers, unrolled by hand, 6.6, and 0.7
+// behind at depth 64; tiles of four columns, for the processor to interleave
+// by itself, 10.4; one vector by four columns a portion, with its state in
+// memory, 9.0. Tiles of two panels instead of three cost nothing up to depth
+// 1024: 132.3 against 133.2 cycles.
+//
+// ## Saved accumulators
+//
+// Between passes over depth, tiles lie in `accum` in the order in which they
+// are visited, each one column-major, as the epilogue wants it.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_KERNEL_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_KERNEL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel/panel_ops.h"
+#include "ruy_like/kernels/panel/panel_rhs.h"
+#include "ruy_like/kernels/panel/panel_tile.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+template <class Op, int kMaxVectors, int kRhsWidth,
+          class RhsSource = PackedRhs<Op, kRhsWidth>>
+struct PanelKernel {
+  typedef typename Op::Accum Accum;
+  typedef typename Op::Epilogue Epilogue;
+  typedef typename Epilogue::Waiting Waiting;
+  typedef typename Epilogue::Portions Portions;
+  static constexpr int kLanes = Op::Simd::kLanes;
+  static constexpr int kTileRows = kMaxVectors * kLanes;
+  static constexpr int kTileCols = kRhsWidth;
+  // To store floats transposed takes as long as the product of some 20 levels.
+  static constexpr int kMinRowMajorDepth = 256;
+
+  // The kernel's line in its path's table.
+  static constexpr Kernel Entry(const char* name, Family family,
+                                PackFn* pack_lhs, PackFn* pack_rhs) {
+    return {name,
+            family,
+            {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
+             Op::kGroup, /*depth_multiple=*/Op::kGroup},
+            RhsSource::kFormat,
+            kTileRows,
+            kTileCols,
+            /*max_cols=*/0,
+            RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor,
+            /*min_macs=*/0,
+            // Two instructions a cycle at 2.5 GHz.
+            /*macs_per_ns=*/5 * kLanes * Op::kGroup,
+            pack_lhs,
+            pack_rhs,
+            Run};
+  }
+
+  static void Run(const KernelArgs* args) {
+    const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
+    const ptrdiff_t others = vectors - LeftAlone(vectors);
+    if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
+    if (others != vectors) RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
+  }
+
+ protected:
+  // How many of `vectors` lhs panels, the last one or none, make no tile with
+  // others: an odd number can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
+  static RUY_LIKE_ALWAYS_INLINE int LeftAlone(ptrdiff_t vectors) {
+    return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
+  }
+
+  // Whether tiles are pairs of panels, each beside the epilogue of another.
+  static RUY_LIKE_ALWAYS_INLINE bool RunsPairs(const KernelArgs& args) {
+    return args.first_pass && args.last_pass &&
+           Epilogue::CanWait(*args.epilogue);
+  }
+
+  // How many of `left` lhs panels the next tile takes: as many as there are
+  // registers for, unless that left one over alone.
+  template <int kMost>
+  static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t left) {
+    if (left <= kMost) return static_cast<int>(left);
+    return left == kMost + 1 ? (kMost + 1) / 2 : kMost;
+  }
+
+  // The lhs panels from first_vector on, in tiles of up to kMostVectors x
+  // kMostCols: as many panels at once as an epilogue object serves, but never
+  // one alone in the end.
+  template <int kMostVectors, int kMostCols>
+  static void RunPanels(const KernelArgs& args, ptrdiff_t first_vector,
+                        ptrdiff_t vectors) {
+    static_assert(kMostVectors <= kMaxTileVectors && kMostCols <= kMaxTileCols);
+    while (vectors > kMaxEpilogueVectors) {
+      RunRows<kMostVectors, kMostCols>(args, first_vector,
+                                       kMaxEpilogueVectors - 2);
+      first_vector += kMaxEpilogueVectors - 2;
+      vectors -= kMaxEpilogueVectors - 2;
+    }
+    RunRows<kMostVectors, kMostCols>(args, first_vector, vectors);
+  }
+
+  template <int kMostVectors, int kMostCols>
+  static void RunRows(const KernelArgs& args, ptrdiff_t first_vector,
+                      ptrdiff_t vectors) {
+    const ptrdiff_t row = first_vector * kLanes;
+    const ptrdiff_t rows_left = args.rows - row;
+    Epilogue epilogue(
+        args, row, rows_left < vectors * kLanes ? rows_left : vectors * kLanes);
+    // Rhs panels of one column are narrow_panels.h's, which wants many lhs
+    // panels at once.
+    if constexpr (kMostVectors > 1 && kRhsWidth > 1) {
+      // An odd number of panels ends in a tile of three. Rejected: in one left
+      // alone (from depth 256 on 1 to 3% slower for 48 rows, before 3% faster).
+      const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;
+      if (pairs != 0 && RunsPairs(args)) {
+        const ptrdiff_t cols = args.cols / kMostCols * kMostCols;
+        RunPairs(args, first_vector, pairs, cols, &epilogue);
+        if (cols < args.cols) {
+          RunColumns<kMostVectors, kMostCols>(args, first_vector, pairs, cols,
+                                              &epilogue);
+        }
+        first_vector += pairs;
+        vectors -= pairs;
+        if (vectors == 0) return;
+      }
+    }
+    RunColumns<kMostVectors, kMostCols>(args, first_vector, vectors, 0,
+                                        &epilogue);
+  }
+
+  // The first `cols` columns, whole rhs panels, of an even number of lhs
+  // panels: each tile beside the epilogue of the one before.
+  static __attribute__((noinline)) void RunPairs(const KernelArgs& args,
+                                                 ptrdiff_t first_vector,
+                                                 ptrdiff_t vectors,
+                                                 ptrdiff_t cols,
+                                                 Epilogue* epilogue) {
+    alignas(64) Accum spilled[2 * kLanes * kRhsWidth];
+    TileArgs tile = FirstTile(args, first_vector);
+    const void* const lhs = tile.lhs;
+    tile.result = spilled;
+    Waiting waiting = epilogue->NothingWaits();
+    for (ptrdiff_t col = 0; col < cols; col += kRhsWidth) {
+      if constexpr (Epilogue::kHasColumnStart) {
+        tile.column_start = epilogue->ColumnStart(col, kRhsWidth);
+      }
+      tile.lhs = lhs;
+      tile.rhs = RhsSource::Columns(args, col);
+      for (ptrdiff_t vector = 0; vector < vectors; vector += 2) {
+        const ptrdiff_t row = (first_vector + vector) * kLanes;
+        const ptrdiff_t rows_left = args.rows - row;
+        tile.start = epilogue->Start(row);
+        MultiplyTile<Op, RhsSource, 2, kRhsWidth, Portions,
+                     /*kKeepsLhs=*/false>(tile, waiting);
+        waiting = epilogue->Wait(
+            spilled,
+            rows_left < 2 * kLanes ? static_cast<int>(rows_left) : 2 * kLanes,
+            row, col);
+        tile.lhs =
+            static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
+      }
+    }
+    if (waiting.IsEmpty()) return;
+    const Portions portions(waiting);
+    for (int i = 0; i < Portions::Count(kRhsWidth); ++i) portions.Run(i);
+  }
+
+  // Tile after tile, columns from `col` on.
+  template <int kMostVectors, int kMostCols>
+  static void RunColumns(const KernelArgs& args, ptrdiff_t first_vector,
+                         ptrdiff_t vectors, ptrdiff_t col, Epilogue* epilogue) {
+    typedef TileTable<Op, RhsSource, kMostCols,
+                      typename MakeIndices<kMostVectors>::Type>
+        Table;
+    const ptrdiff_t padded_cols =
+        (args.cols + kRhsWidth - 1) / kRhsWidth * kRhsWidth;
+    Accum* saved = static_cast<Accum*>(args.accum);
+    if (saved != nullptr) saved += first_vector * kLanes * padded_cols;
+    alignas(64) Accum spilled[kMostVectors * kLanes * kMostCols];
+    TileArgs tile = FirstTile(args, first_vector);
+    const void* const lhs = tile.lhs;
+    for (; col < args.cols; col += kMostCols) {
+      const ptrdiff_t cols_left = args.cols - col;
+      const int cols =
+          cols_left < kMostCols ? static_cast<int>(cols_left) : kMostCols;
+      if constexpr (Epilogue::kHasColumnStart) {
+        if (args.first_pass) {
+          tile.column_start = epilogue->ColumnStart(col, cols);
+        }
+      }
+      tile.lhs = lhs;
+      tile.rhs = RhsSource::Columns(args, col);
+      for (ptrdiff_t vector = 0; vector < vectors;) {
+        const int tile_vectors =
+            VectorsOfNextTile<kMostVectors>(vectors - vector);
+        const ptrdiff_t row = (first_vector + vector) * kLanes;
+        if (args.first_pass) {
+          tile.start = epilogue->Start(row);
+        } else {
+          tile.start = saved;
+          tile.start_col_stride = tile_vectors * kLanes;
+        }
+        tile.result = args.last_pass ? spilled : saved;
+        Table::kTiles[tile_vectors - 1][cols - 1](tile);
+        if (args.last_pass) {
+          const ptrdiff_t rows_left = args.rows - row;
+          const int tile_rows = tile_vectors * kLanes;
+          epilogue->Store(
+              spilled, tile_rows,
+              rows_left < tile_rows ? static_cast<int>(rows_left) : tile_rows,
+              cols, row, col);
+        }
+        if (saved != nullptr) saved += tile_vectors * kLanes * cols;
+        tile.lhs = static_cast<const char*>(tile.lhs) +
+                   tile_vectors * args.lhs_stride_bytes;
+        vector += tile_vectors;
+      }
+    }
+  }
+
+  // At the first row; `rhs`, `start` and `result` are to be set.
+  static RUY_LIKE_ALWAYS_INLINE TileArgs FirstTile(const KernelArgs& args,
+                                                   ptrdiff_t first_vector) {
+    TileArgs tile;
+    tile.lhs = static_cast<const char*>(args.lhs) +
+               first_vector * args.lhs_stride_bytes;
+    tile.lhs_stride_bytes = args.lhs_stride_bytes;
+    tile.steps = args.depth / Op::kGroup;
+    tile.rhs = {nullptr, 0, 0};
+    tile.start = nullptr;
+    tile.start_col_stride = 0;
+    tile.column_start = nullptr;
+    tile.result = nullptr;
+    tile.kept = nullptr;
+    tile.kept_stride_bytes = 0;
+    return tile;
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_KERNEL_H_

@@ -1,0 +1,146 @@
+// Back-end: where a tile of the panel kernel finds its columns of the rhs.
+//
+// Template arguments of PanelKernel<> (panel_kernel.h): PackedRhs reads panels,
+// InPlaceRhs the caller's own columns. Either says how a tile walks along its
+// columns; neither multiplies.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_RHS_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_RHS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel/panel_ops.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/unroll.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Columns of the rhs from some depth level on.
+struct RhsColumns {
+  const void* data;  // the first column, or the panel that it begins
+  ptrdiff_t
+      stride_bytes;  // from one panel, or one in-place column, to the next
+  // PrefetchingRhs: from what is read to what is asked for meanwhile.
+  ptrdiff_t ahead_bytes;
+};
+
+// The first columns of a panel, or of two, along depth.
+template <class Op, int kRhsWidth>
+struct PanelCursor {
+  typedef typename Op::Rhs Rhs;
+  const char* panel;
+  ptrdiff_t stride_bytes;
+
+  RUY_LIKE_ALWAYS_INLINE explicit PanelCursor(const RhsColumns& columns)
+      : panel(static_cast<const char*>(columns.data)),
+        stride_bytes(columns.stride_bytes) {}
+  RUY_LIKE_ALWAYS_INLINE const Rhs* Column(int c) const {
+    return reinterpret_cast<const Rhs*>(panel + c / kRhsWidth * stride_bytes) +
+           c % kRhsWidth * Op::kGroup;
+  }
+  RUY_LIKE_ALWAYS_INLINE void Advance() {
+    panel += kRhsWidth * Op::kGroup * sizeof(Rhs);
+  }
+};
+
+template <class Op, int kRhsWidth>
+struct PackedRhs {
+  static constexpr PanelFormat kFormat = {kScalarOf<typename Op::Rhs>,
+                                          /*in_place=*/false, kRhsWidth,
+                                          Op::kGroup,
+                                          /*depth_multiple=*/Op::kGroup};
+  template <int kCols>
+  using Cursor = PanelCursor<Op, kRhsWidth>;
+
+  // The columns from `col` on, a multiple of kRhsWidth.
+  static RUY_LIKE_ALWAYS_INLINE RhsColumns Columns(const KernelArgs& args,
+                                                   ptrdiff_t col) {
+    return {static_cast<const char*>(args.rhs) +
+                col / kRhsWidth * args.rhs_stride_bytes,
+            args.rhs_stride_bytes, /*ahead_bytes=*/0};
+  }
+};
+
+// PackedRhs, asking for other columns, RhsColumns::ahead_bytes away, as it goes
+// along.
+template <class Op, int kRhsWidth>
+struct PrefetchingCursor : PanelCursor<Op, kRhsWidth> {
+  typedef PanelCursor<Op, kRhsWidth> Base;
+  ptrdiff_t ahead_bytes;
+
+  RUY_LIKE_ALWAYS_INLINE explicit PrefetchingCursor(const RhsColumns& columns)
+      : Base(columns), ahead_bytes(columns.ahead_bytes) {}
+  RUY_LIKE_ALWAYS_INLINE void Advance() {
+    __builtin_prefetch(this->panel + ahead_bytes);
+    Base::Advance();
+  }
+};
+template <class Op, int kRhsWidth>
+struct PrefetchingRhs : PackedRhs<Op, kRhsWidth> {
+  template <int kCols>
+  using Cursor = PrefetchingCursor<Op, kRhsWidth>;
+};
+
+// kCols columns where they lie, depth-contiguous:
+//
+//    pointers[0] ->            | k0 k1 k2 ...     column 0
+//      + stride_bytes          | k0 k1 k2 ...     column 1
+//      + 2 * stride_bytes      | k0 k1 k2 ...     column 2
+//    pointers[1] ->            | k0 k1 k2 ...     column 3, and so on
+//
+// Three columns share a pointer, since an address may have one register more,
+// once or twice.
+template <class Op, int kCols>
+struct ColumnCursor {
+  typedef typename Op::Rhs Rhs;
+  static constexpr int kPointers = (kCols + 2) / 3;
+  const char* pointers[kPointers];
+  ptrdiff_t stride_bytes;
+
+  RUY_LIKE_ALWAYS_INLINE explicit ColumnCursor(const RhsColumns& columns)
+      : stride_bytes(columns.stride_bytes) {
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < kPointers; ++i) {
+      pointers[i] =
+          static_cast<const char*>(columns.data) + 3 * i * stride_bytes;
+      // Else GCC derives them from each other again in every step.
+      asm("" : "+r"(pointers[i]));
+    }
+  }
+  RUY_LIKE_ALWAYS_INLINE const Rhs* Column(int c) const {
+    return reinterpret_cast<const Rhs*>(pointers[c / 3] + c % 3 * stride_bytes);
+  }
+  RUY_LIKE_ALWAYS_INLINE void Advance() {
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < kPointers; ++i) pointers[i] += sizeof(Rhs);
+  }
+};
+
+// For operations of one level a step: neither the depth's end nor the sums that
+// zero points ask for need care then. Rejected for bytes: VPDPBUSD wants one
+// side unsigned, so that one side's sums are needed always; made here, they
+// cost as much as packing does (Zen 5, percent of the peak, in place and
+// packed: 64x32x12544 31 and 36, 768x3072x128 93 and 95, 64x1024x64 85 and 81).
+template <class Op>
+struct InPlaceRhs {
+  static_assert(Op::kGroup == 1, "");
+  static constexpr PanelFormat kFormat = {kScalarOf<typename Op::Rhs>,
+                                          /*in_place=*/true, 0, 0, 0};
+  template <int kCols>
+  using Cursor = ColumnCursor<Op, kCols>;
+
+  static RUY_LIKE_ALWAYS_INLINE RhsColumns Columns(const KernelArgs& args,
+                                                   ptrdiff_t col) {
+    return {static_cast<const char*>(args.rhs) + col * args.rhs_stride_bytes,
+            args.rhs_stride_bytes, /*ahead_bytes=*/0};
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_RHS_H_

@@ -1,0 +1,185 @@
+// Back-end: the inner loop of the panel kernel: one tile over depth.
+//
+// Included by panel_kernel.h, which draws the tile, and by what runs the same
+// tiles in another order (panel_widen.h, narrow_float.h). Takes a tile's
+// accumulators from where they start to a buffer. Does not know blocks, passes
+// or edges of rows; a tile for every number of panels and columns is an
+// instance of its own, found in TileTable.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/panel/panel_rhs.h"
+#include "ruy_like/kernels/panel/panel_sums.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/unroll.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct TileArgs {
+  const void* lhs;             // first of the tile's lhs panels
+  ptrdiff_t lhs_stride_bytes;  // from one to the next
+  RhsColumns rhs;
+  ptrdiff_t steps;              // depth / kGroup
+  const void* start;            // what accumulators start from, as `result`
+  ptrdiff_t start_col_stride;   // elements to the next column's; 0: the same
+  const int32_t* column_start;  // added to all of a column, or null
+  void* result;                 // column-major, columns one below the other
+  // Where a tile that keeps its lhs stores the vectors that it loads.
+  void* kept;
+  ptrdiff_t kept_stride_bytes;  // from one lhs panel to the next
+};
+
+typedef void TileFn(const TileArgs& args);
+
+// In place of a tile whose epilogue waits (panel_epilogue.h), and of its
+// portions.
+struct NoWaiting {};
+struct NoPortions {
+  explicit RUY_LIKE_ALWAYS_INLINE NoPortions(const NoWaiting&) {}
+  static constexpr int Count(int) { return 0; }
+  static constexpr bool kOneStart = false;
+};
+
+// The product of a tile. Beside it, the epilogue of the one that waits, if any.
+template <class Op, class RhsSource, int kVectors, int kCols, class Portions,
+          bool kKeepsLhs, class Waiting>
+RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
+                                         const Waiting& waiting) {
+  typedef typename Op::Vector Vector;
+  typedef typename Op::Lhs Lhs;
+  typedef typename Op::Accum Accum;
+  typedef typename Op::Simd V;
+  constexpr int kPortions = Portions::Count(kCols);
+  Vector acc[kCols][kVectors];
+  const Accum* start = static_cast<const Accum*>(args.start);
+  // One start for all columns is read once: with it from memory for each one,
+  // half a cycle more for each accumulator.
+  const ptrdiff_t start_col_stride = args.start_col_stride;
+  if (Portions::kOneStart || start_col_stride == 0) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        acc[c][v] = V::LoadAligned(start + v * V::kLanes);
+      }
+    }
+  } else {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        acc[c][v] =
+            V::LoadAligned(start + c * start_col_stride + v * V::kLanes);
+      }
+    }
+  }
+  if constexpr (Op::Epilogue::kHasColumnStart) {
+    if (args.column_start != nullptr) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          acc[c][v] = V::Add(acc[c][v], V::Set(args.column_start[c]));
+        }
+      }
+    }
+  }
+  const char* lhs = static_cast<const char*>(args.lhs);
+  const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
+  typename RhsSource::template Cursor<kCols> rhs(args.rhs);
+  char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
+  // Steps and portions take turns.
+  const Portions portions(waiting);
+  const ptrdiff_t steps_per_portion =
+      kPortions > 0 ? args.steps / kPortions : 0;
+  ptrdiff_t steps = args.steps - steps_per_portion * (kPortions - 1);
+  for (int portion = 0; portion == 0 || portion < kPortions; ++portion) {
+    RUY_LIKE_UNROLL_STEPS
+    for (ptrdiff_t step = steps; step > 0; --step) {
+      Vector lhs_vectors[kVectors];
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        lhs_vectors[v] =
+            Op::LoadLhs(reinterpret_cast<const Lhs*>(lhs + v * lhs_stride));
+        if constexpr (kKeepsLhs) {
+          V::StoreAligned(
+              reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
+              lhs_vectors[v]);
+        }
+      }
+      if constexpr (kKeepsLhs) kept += sizeof(Vector);
+      StepSums<Op, kCols, kVectors> sums(acc);
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        const Vector rhs_vector = Op::LoadRhs(rhs.Column(c));
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVectors; ++v) {
+          sums.MultiplyAdd(c, v, lhs_vectors[v], rhs_vector);
+        }
+      }
+      RUY_LIKE_UNROLL
+      for (int i = Op::kAddLag; i > 0; --i) sums.AddLast(i);
+      lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
+      rhs.Advance();
+    }
+    if constexpr (kPortions > 0) {
+      if (!waiting.IsEmpty()) portions.Run(portion);
+      steps = steps_per_portion;
+    }
+  }
+  Accum* result = static_cast<Accum*>(args.result);
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      V::StoreAligned(result + (c * kVectors + v) * V::kLanes, acc[c][v]);
+    }
+  }
+}
+
+template <class Op, class RhsSource, int kVectors, int kCols,
+          bool kKeepsLhs = false>
+void RunTile(const TileArgs& args) {
+  MultiplyTile<Op, RhsSource, kVectors, kCols, NoPortions, kKeepsLhs>(
+      args, NoWaiting());
+}
+
+template <int... kI>
+struct Indices {};
+template <int kN, int... kI>
+struct MakeIndices : MakeIndices<kN - 1, kN - 1, kI...> {};
+template <int... kI>
+struct MakeIndices<0, kI...> {
+  typedef Indices<kI...> Type;
+};
+
+// RunTile() for kVectors lhs panels and every number of columns from 1 to
+// kMaxCols.
+template <class Op, class RhsSource, int kVectors, class ColumnIndices>
+struct TilesOfHeight;
+template <class Op, class RhsSource, int kVectors, int... kI>
+struct TilesOfHeight<Op, RhsSource, kVectors, Indices<kI...>> {
+  static constexpr TileFn* kTiles[] = {
+      RunTile<Op, RhsSource, kVectors, kI + 1>...};
+};
+
+// The same for every height up to kMaxVectors.
+template <class Op, class RhsSource, int kMaxCols, class HeightIndices>
+struct TileTable;
+template <class Op, class RhsSource, int kMaxCols, int... kI>
+struct TileTable<Op, RhsSource, kMaxCols, Indices<kI...>> {
+  static constexpr TileFn* const* kTiles[] = {
+      TilesOfHeight<Op, RhsSource, kI + 1,
+                    typename MakeIndices<kMaxCols>::Type>::kTiles...};
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_

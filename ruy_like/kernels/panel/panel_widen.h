@@ -1,0 +1,250 @@
+// Back-end: the panel kernel of an int8 lhs where it must be widened to int16
+// and the multiply-add is two instructions: paths without VNNI.
+//
+// Included by the per-ISA files, which list WideningPanelKernel<> in their
+// table in place of PanelKernel<>; formats, tiles and results are the same. It
+// only runs panel_tile.h's tiles in another order, and makes none of its own.
+//
+// ## Order
+//
+// Widening in every tile takes ports from the multiplications. Here only the
+// first rhs panel's tile widens, and keeps what it widened for the others:
+//
+//      rhs panels of a group:    p     p+1   p+2   ...
+//                             +-----+-----+-----+--
+//     chunk of depth, 8 KiB   |     |     |     |     for each tile of rows:
+//     of int16 for each       +-----+-----+-----+--     for each chunk:
+//     lhs panel               |     |     |     |         p: widens, keeps
+//                             +-----+-----+-----+--       p+1, ...: read that
+//     lhs, packed  int8
+//       |  vpmovsxbw
+//       +--> registers --> kept: int16, on the stack, stays in L1
+//
+//     kept     | panel l0, one chunk | l1 ... | l2 ... |   up to 24 KiB
+//     partial  | tile at p | at p+1 | at p+2 | ...     |   up to 12 KiB
+//
+// Between chunks a tile's sums lie in `partial`, or in KernelArgs::accum where
+// there is one. A block's columns are dealt into groups that `partial` can
+// hold.
+//
+// The first tile of rows finds the rhs beyond L2, in pieces of 4 to 6 KiB that
+// the processor's own prefetchers hardly get hold of: each tile asks for the
+// next one's. 2048^3 from 72 and 74 (512 and 256 bits) to 80.5 and 80.2; with
+// the rhs read from one place in L2 81.5 and 82.4. Rejected: 256 bytes, 512, 1,
+// 2 and 4 KiB ahead instead, 74.4, 75.9, 78.5, 79.3 and 79.5; asking for it in
+// every tile of rows -1 out of L2; to L2 only, -1 to -2.
+//
+// Share of vpmaddwd's peak at 512^3 and 1024^3, percent, on a Zen 5: 80.2 and
+// 81.3 with 512 bits, 81.2 and 82.6 with additions that lag
+// (panel_sums.h), 81.1 and 80.5 with 256. Rejected, in the same terms, 512 bits
+// without lag unless said: widening in every tile 77.1 and 77.5; chunks of 4
+// KiB 78.7 and 80.2, of 6 KiB 78.6 and 79.7, of 16 KiB 79.6 and 80.8; groups of
+// 4 panels 78.9 and 80.0, of 16 with lag 1 80.9 and 82.2 against 80.7 and 81.2,
+// for 12 KiB more of stack. Tiles of 4 x 6 or 2 x 12 for 512 bits and 3 x 3 or
+// 1 x 12 for 256, as loops out of L1: 86-89 and 82-86 against 87-90 and 83-88.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_ops.h"
+#include "ruy_like/kernels/panel/panel_rhs.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// RunTile() for 1 to kMaxVectors lhs panels by a whole rhs panel, keeping the
+// lhs as it is in the registers.
+template <class Op, int kRhsWidth, class HeightIndices>
+struct KeepingTiles;
+template <class Op, int kRhsWidth, int... kI>
+struct KeepingTiles<Op, kRhsWidth, Indices<kI...>> {
+  static constexpr TileFn* kTiles[] = {
+      RunTile<Op, PrefetchingRhs<Op, kRhsWidth>, kI + 1, kRhsWidth,
+              /*kKeepsLhs=*/true>...};
+};
+
+template <class V, class Dot, int kMaxVectors, int kRhsWidth, int kAddLag = 0>
+struct WideningPanelKernel
+    : PanelKernel<PairsOp<V, Dot, int8_t, kAddLag>, kMaxVectors, kRhsWidth> {
+  typedef PairsOp<V, Dot, int8_t, kAddLag> Op;
+  typedef PairsOp<V, Dot, int16_t, kAddLag> WideOp;
+  typedef PanelKernel<Op, kMaxVectors, kRhsWidth> Base;
+
+  // The kernel's line in its path's table.
+  static constexpr Kernel Entry(const char* name, Family family,
+                                PackFn* pack_lhs, PackFn* pack_rhs) {
+    Kernel kernel = Base::Entry(name, family, pack_lhs, pack_rhs);
+    kernel.run = Run;
+    return kernel;
+  }
+
+  static void Run(const KernelArgs* args) {
+    const ptrdiff_t panels = (args->cols + kRhsWidth - 1) / kRhsWidth;
+    const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
+    const ptrdiff_t others = vectors - Base::LeftAlone(vectors);
+    // Nothing would be read again, or little.
+    if (panels == 1 || others == 0 ||
+        (args->depth <= kShallow && Base::RunsPairs(*args))) {
+      Base::Run(args);
+      return;
+    }
+    const ptrdiff_t groups = (panels + kGroupPanels - 1) / kGroupPanels;
+    for (ptrdiff_t group = 0; group < groups; ++group) {
+      const ptrdiff_t first = panels * group / groups;
+      RunGroup(*args, others, first, panels * (group + 1) / groups - first);
+    }
+    if (others != vectors) {
+      Base::template RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
+    }
+  }
+
+ private:
+  typedef typename MakeIndices<kMaxVectors>::Type Heights;
+  static constexpr int kLanes = V::kLanes;
+  static constexpr int kVectorBytes = kLanes * sizeof(int32_t);
+  // Up to this depth the epilogue beside the product (panel_kernel.h) gains
+  // more: 64x32x12544 55.9 against 51.9% of the peak, 24x96x3136 47.0 and 47.4.
+  static constexpr ptrdiff_t kShallow = 64;
+  static constexpr int kChunkSteps = (8 << 10) / kVectorBytes;
+  // One vector more, lest the panels share the sets of L1: at 256 bits and
+  // 512^3 78.0 without, 79.3 with it.
+  static constexpr int kKeptStride = (kChunkSteps + 1) * kVectorBytes;
+  static constexpr int kTileAccums = kMaxVectors * kLanes * kRhsWidth;
+  static constexpr int kGroupPanels =
+      (12 << 10) / (kTileAccums * static_cast<int>(sizeof(int32_t)));
+
+  struct Buffers {
+    alignas(64) char kept[kMaxVectors * kKeptStride];
+    alignas(64) int32_t partial[kTileAccums * kGroupPanels];
+    alignas(64) int32_t spilled[kTileAccums];
+  };
+
+  // A tile of rows by a group of rhs panels.
+  struct Strip {
+    const char* lhs;   // the first of the tile's lhs panels
+    int vectors;       // how many
+    ptrdiff_t row;     // the first row, in the block
+    ptrdiff_t panel;   // the first rhs panel of the group, in the block
+    ptrdiff_t panels;  // how many
+    int32_t* accums;   // its sums between chunks and passes
+  };
+
+  static RUY_LIKE_ALWAYS_INLINE int AtMost(ptrdiff_t left, int most) {
+    return left < most ? static_cast<int>(left) : most;
+  }
+
+  // Of a tile, to be written.
+  static RUY_LIKE_ALWAYS_INLINE void PrefetchSums(const int32_t* sums,
+                                                  int rows) {
+    constexpr int kLineSums = 64 / sizeof(int32_t);
+    for (int i = 0; i < rows * kRhsWidth; i += kLineSums) {
+      __builtin_prefetch(sums + i, /*rw=*/1);
+    }
+  }
+
+  static void RunGroup(const KernelArgs& args, ptrdiff_t vectors,
+                       ptrdiff_t first_panel, ptrdiff_t panels) {
+    Buffers buffers;
+    const ptrdiff_t steps = args.depth / Op::kGroup;
+    const ptrdiff_t chunks = (steps + kChunkSteps - 1) / kChunkSteps;
+    const ptrdiff_t chunk_steps = (steps + chunks - 1) / chunks;
+    const ptrdiff_t first_col = first_panel * kRhsWidth;
+    const ptrdiff_t cols_left = args.cols - first_col;
+    const ptrdiff_t group_cols =
+        cols_left < panels * kRhsWidth ? cols_left : panels * kRhsWidth;
+    Strip strip;
+    strip.panel = first_panel;
+    strip.panels = panels;
+    for (ptrdiff_t vector = 0; vector < vectors; vector += strip.vectors) {
+      strip.lhs =
+          static_cast<const char*>(args.lhs) + vector * args.lhs_stride_bytes;
+      strip.vectors =
+          Base::template VectorsOfNextTile<kMaxVectors>(vectors - vector);
+      strip.row = vector * kLanes;
+      const ptrdiff_t rows_left = args.rows - strip.row;
+      typename Base::Epilogue epilogue(
+          args, strip.row, AtMost(rows_left, strip.vectors * kLanes));
+      strip.accums =
+          args.accum == nullptr
+              ? buffers.partial
+              : static_cast<int32_t*>(args.accum) +
+                    (first_col * vectors + vector * group_cols) * kLanes;
+      for (ptrdiff_t step = 0; step < steps; step += chunk_steps) {
+        const ptrdiff_t left = steps - step;
+        RunChunk(args, strip, step, left < chunk_steps ? left : chunk_steps,
+                 &buffers, &epilogue);
+      }
+    }
+  }
+
+  // `steps` steps of a strip, from `step` on.
+  static void RunChunk(const KernelArgs& args, const Strip& strip,
+                       ptrdiff_t step, ptrdiff_t steps, Buffers* buffers,
+                       typename Base::Epilogue* epilogue) {
+    typedef TileTable<WideOp, PrefetchingRhs<WideOp, kRhsWidth>, kRhsWidth,
+                      Heights>
+        Table;
+    const bool starts = args.first_pass && step == 0;
+    const bool finishes =
+        args.last_pass && (step + steps) * Op::kGroup == args.depth;
+    const int tile_rows = strip.vectors * kLanes;
+    const int rows = AtMost(args.rows - strip.row, tile_rows);
+    // Saved sums come from beyond L2: 2048x8192x2048, in passes of 1024 levels,
+    // 74 without, 79 with it.
+    const bool prefetches_sums = step == 0 && args.accum != nullptr;
+    int32_t* accums = strip.accums;
+    TileArgs tile;
+    tile.steps = steps;
+    tile.lhs = strip.lhs + step * kLanes * Op::kGroup;
+    tile.lhs_stride_bytes = args.lhs_stride_bytes;
+    tile.kept = buffers->kept;
+    tile.kept_stride_bytes = kKeptStride;
+    tile.rhs.stride_bytes = args.rhs_stride_bytes;
+    const ptrdiff_t step_bytes =
+        kRhsWidth * Op::kGroup * sizeof(typename Op::Rhs);
+    for (ptrdiff_t i = 0; i < strip.panels; ++i) {
+      const ptrdiff_t panel = strip.panel + i;
+      const ptrdiff_t col = panel * kRhsWidth;
+      const int cols = AtMost(args.cols - col, kRhsWidth);
+      tile.rhs.data = static_cast<const char*>(args.rhs) +
+                      panel * args.rhs_stride_bytes + step * step_bytes;
+      // Nobody waits for the rhs of a few rows: it was packed just before.
+      tile.rhs.ahead_bytes = 0;
+      if (strip.row == 0 && args.rows > 2 * Base::kTileRows) {
+        tile.rhs.ahead_bytes =
+            i + 1 < strip.panels
+                ? args.rhs_stride_bytes
+                : steps * step_bytes - i * args.rhs_stride_bytes;
+      }
+      tile.start = starts ? epilogue->Start(strip.row) : accums;
+      tile.start_col_stride = starts ? 0 : tile_rows;
+      tile.column_start = starts ? epilogue->ColumnStart(col, cols) : nullptr;
+      tile.result = finishes ? buffers->spilled : accums;
+      if (prefetches_sums) PrefetchSums(accums + tile_rows * cols, tile_rows);
+      if (i == 0) {  // whole: a group has two panels or more
+        KeepingTiles<Op, kRhsWidth, Heights>::kTiles[strip.vectors - 1](tile);
+        tile.lhs = buffers->kept;
+        tile.lhs_stride_bytes = kKeptStride;
+      } else {
+        Table::kTiles[strip.vectors - 1][cols - 1](tile);
+      }
+      if (finishes) {
+        epilogue->Store(buffers->spilled, tile_rows, rows, cols, strip.row,
+                        col);
+      }
+      accums += tile_rows * cols;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_

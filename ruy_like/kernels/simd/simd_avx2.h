@@ -1,0 +1,343 @@
+// Back-end: the 256-bit SIMD trait that kernels and epilogue are templates of.
+//
+// Included by the per-ISA files built with AVX2 and FMA. It has the members of
+// Simd512 (simd_avx512.h), with the same meaning; what AVX2 lacks (masked byte
+// stores, 64-bit arithmetic shifts and minima) is made here, so that no
+// template needs to know.
+#ifndef RUY_LIKE_KERNELS_SIMD_SIMD_AVX2_H_
+#define RUY_LIKE_KERNELS_SIMD_SIMD_AVX2_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/x86_intrinsics.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Simd256 {
+  static constexpr int kLanes = 8;  // 32-bit lanes
+  typedef __m256i Int;
+  typedef __m256 Float;
+  typedef __m256i Mask;
+
+  // The first n lanes, 0 <= n <= kLanes.
+  static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+
+  // ## 32-bit integers
+  static RUY_LIKE_ALWAYS_INLINE Int Zero() { return _mm256_setzero_si256(); }
+  static RUY_LIKE_ALWAYS_INLINE Int Set(int32_t x) {
+    return _mm256_set1_epi32(x);
+  }
+  // `p` is aligned to the vector.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadAligned(const int32_t* p) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
+    _mm256_store_si256(reinterpret_cast<__m256i*>(p), x);
+  }
+  // x, which the compiler is not to read from memory once more instead.
+  static RUY_LIKE_ALWAYS_INLINE Int InRegister(Int x) {
+    __asm__("" : "+x"(x));
+    return x;
+  }
+  // Reads the masked lanes alone, the others are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
+    return _mm256_maskload_epi32(p, mask);
+  }
+  // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
+    return _mm256_cvtepi8_epi16(
+        _mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
+    return _mm256_add_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Sub(Int a, Int b) {
+    return _mm256_sub_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Mul(Int a, Int b) {
+    return _mm256_mullo_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Min(Int a, Int b) {
+    return _mm256_min_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Max(Int a, Int b) {
+    return _mm256_max_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith(Int x, Int counts) {
+    return _mm256_srav_epi32(x, counts);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft(Int x, Int counts) {
+    return _mm256_sllv_epi32(x, counts);
+  }
+
+  // ## 64-bit lanes, made of the even or the odd 32-bit lanes
+  // Moves the odd lanes to the even ones; the odd lanes are then anything.
+  static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
+    return _mm256_shuffle_epi32(x, 0xf5);
+  }
+  // The odd lanes, zero-extended to 64 bits.
+  static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendOdd(Int x) {
+    return _mm256_srli_epi64(x, 32);
+  }
+  // The even lanes, zero-extended to 64 bits.
+  static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendEven(Int x) {
+    return _mm256_blend_epi32(Zero(), x, 0x55);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int MulEven(Int a, Int b) {
+    return _mm256_mul_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Set64(int64_t x) {
+    return _mm256_set1_epi64x(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Add64(Int a, Int b) {
+    return _mm256_add_epi64(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft64(Int x, Int counts) {
+    return _mm256_sllv_epi64(x, counts);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith64(Int x, Int counts) {
+    // A logical shift brings the sign bit to 63 - count: extend it from there.
+    const Int sign = _mm256_srlv_epi64(Set64(INT64_MIN), counts);
+    return _mm256_sub_epi64(
+        _mm256_xor_si256(_mm256_srlv_epi64(x, counts), sign), sign);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt32(Int x) {
+    const Int high = Set64(INT32_MAX);
+    const Int low = Set64(INT32_MIN);
+    x = _mm256_blendv_epi8(x, high, _mm256_cmpgt_epi64(x, high));
+    return _mm256_blendv_epi8(x, low, _mm256_cmpgt_epi64(low, x));
+  }
+  // 32-bit lanes from the high (low) halves of the even lanes' and the odd
+  // lanes' 64-bit values.
+  static RUY_LIKE_ALWAYS_INLINE Int InterleaveHigh(Int even, Int odd) {
+    return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int InterleaveLow(Int even, Int odd) {
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+  }
+
+  // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
+  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
+    return _mm256_set1_epi16(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
+    return _mm256_set1_epi8(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
+    return _mm256_packs_epi32(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
+    return _mm256_adds_epi16(a, b);
+  }
+  // 16-bit values to bytes of the bounds' type, clamped.
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
+                                                 int8_t high) {
+    return _mm256_min_epi8(_mm256_max_epi8(_mm256_packs_epi16(a, b), Set8(low)),
+                           Set8(high));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
+                                                 uint8_t high) {
+    return _mm256_min_epu8(_mm256_max_epu8(_mm256_packus_epi16(a, b),
+                                           Set8(static_cast<int8_t>(low))),
+                           Set8(static_cast<int8_t>(high)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
+    return _mm256_packs_epi16(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
+    return _mm256_srai_epi16(x, 1);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
+    return _mm256_min_epi8(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
+    return _mm256_max_epi8(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
+    return _mm256_xor_si256(a, b);
+  }
+  // Dwords in order of row half and vector, to order of vector and row.
+  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
+    return _mm256_permutevar8x32_epi32(
+        bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+  // The first n bytes of each half (quarter).
+  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
+                                                 int n) {
+    const __m128i low = _mm256_castsi256_si128(x);
+    const __m128i high = _mm256_extracti128_si256(x, 1);
+    if (n == 2 * kLanes) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(a), low);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(b), high);
+    } else {
+      StoreBytes(a, low, n);
+      StoreBytes(b, high, n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreQuarters(int8_t* a, int8_t* b,
+                                                   int8_t* c, int8_t* d, Int x,
+                                                   int n) {
+    const __m128i low = _mm256_castsi256_si128(x);
+    const __m128i high = _mm256_extracti128_si256(x, 1);
+    if (n == kLanes) {
+      StoreTwo(a, b, low);
+      StoreTwo(c, d, high);
+    } else {
+      StoreBytes(a, low, n);
+      StoreBytes(b, _mm_unpackhi_epi64(low, low), n);
+      StoreBytes(c, high, n);
+      StoreBytes(d, _mm_unpackhi_epi64(high, high), n);
+    }
+  }
+
+  // ## Stores of the first n lanes, truncated to the destination's type
+  static RUY_LIKE_ALWAYS_INLINE void Store(int8_t* dst, Int x, int n) {
+    const Int bytes = _mm256_shuffle_epi8(
+        x, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+               0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)));
+    const __m128i narrow = _mm_unpacklo_epi32(
+        _mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+    if (n == kLanes) {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), narrow);
+    } else {
+      StoreBytes(dst, narrow, n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(uint8_t* dst, Int x, int n) {
+    Store(reinterpret_cast<int8_t*>(dst), x, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(int16_t* dst, Int x, int n) {
+    const Int words = _mm256_shuffle_epi8(
+        x, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+               0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1)));
+    const __m128i narrow = _mm_unpacklo_epi64(
+        _mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    if (n == kLanes) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), narrow);
+    } else {
+      StoreBytes(dst, narrow, 2 * n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* dst, Int x, int n) {
+    if (n == kLanes) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), x);
+    } else {
+      _mm256_maskstore_epi32(dst, FirstLanes(n), x);
+    }
+  }
+
+  // ## Floats
+  static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
+    return _mm256_set1_ps(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float LoadAligned(const float* p) {
+    return _mm256_load_ps(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreAligned(float* p, Float x) {
+    _mm256_store_ps(p, x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
+    return _mm256_maskload_ps(p, mask);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
+    return _mm256_add_ps(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
+    return _mm256_mul_ps(a, b);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
+    return _mm256_fmadd_ps(a, b, c);
+  }
+  // Both keep `x` when it is a NaN: the instructions return their second
+  // operand then.
+  static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
+    return _mm256_max_ps(bound, x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
+    return _mm256_min_ps(bound, x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(float* dst, Float x, int n) {
+    if (n == kLanes) {
+      _mm256_storeu_ps(dst, x);
+    } else {
+      _mm256_maskstore_ps(dst, FirstLanes(n), x);
+    }
+  }
+  // The values, rounded.
+  static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
+    return _mm256_cvtepi32_ps(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int AsInt(Float x) {
+    return _mm256_castps_si256(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {
+    return _mm256_castsi256_ps(x);
+  }
+
+  // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
+  static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
+    Int t[kLanes];
+    // Within 128-bit halves: 4x4 blocks.
+    for (int i = 0; i < kLanes; i += 4) {
+      const Int a = _mm256_unpacklo_epi32(m[i], m[i + 1]);
+      const Int b = _mm256_unpackhi_epi32(m[i], m[i + 1]);
+      const Int c = _mm256_unpacklo_epi32(m[i + 2], m[i + 3]);
+      const Int d = _mm256_unpackhi_epi32(m[i + 2], m[i + 3]);
+      t[i] = _mm256_unpacklo_epi64(a, c);
+      t[i + 1] = _mm256_unpackhi_epi64(a, c);
+      t[i + 2] = _mm256_unpacklo_epi64(b, d);
+      t[i + 3] = _mm256_unpackhi_epi64(b, d);
+    }
+    // The 2x2 matrix of halves.
+    for (int i = 0; i < 4; ++i) {
+      m[i] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x20);
+      m[i + 4] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x31);
+    }
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE void StoreTwo(void* low, void* high,
+                                              __m128i x) {
+    _mm_storel_epi64(static_cast<__m128i*>(low), x);
+    // Compiles to one store of the upper half; the intrinsic for it wants an
+    // aligned double.
+    const double upper = _mm_castsi128_pd(x)[1];
+    __builtin_memcpy(high, &upper, sizeof(upper));
+  }
+  // Stores the first n < 16 bytes, without a masked byte store to do it.
+  static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, __m128i x, int n) {
+    unsigned char* p = static_cast<unsigned char*>(dst);
+    if (n & 8) {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(p), x);
+      x = _mm_srli_si128(x, 8);
+      p += 8;
+    }
+    uint64_t rest = static_cast<uint64_t>(_mm_cvtsi128_si64(x));
+    if (n & 4) {
+      const uint32_t four = static_cast<uint32_t>(rest);
+      __builtin_memcpy(p, &four, 4);
+      rest >>= 32;
+      p += 4;
+    }
+    if (n & 2) {
+      const uint16_t two = static_cast<uint16_t>(rest);
+      __builtin_memcpy(p, &two, 2);
+      rest >>= 16;
+      p += 2;
+    }
+    if (n & 1) *p = static_cast<unsigned char>(rest);
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_SIMD_SIMD_AVX2_H_

@@ -1,0 +1,421 @@
+#include "ruy_like/middle/block_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ruy_like/base/checked_math.h"
+
+namespace ruy_like {
+namespace {
+
+using std::ptrdiff_t;
+
+struct Caches {
+  ptrdiff_t l1d, l2, l3;
+};
+
+Caches KnownCaches(const BlockMapParams& params) {
+  Caches caches;
+  caches.l1d = params.l1d_bytes > 0 ? params.l1d_bytes : 32 << 10;
+  caches.l2 = params.l2_bytes > 0 ? params.l2_bytes : 512 << 10;
+  caches.l3 = std::max(params.l3_bytes, caches.l2);
+  return caches;
+}
+
+// As many units of `unit_bytes` as fit `bytes`, at least one. Saturating sizes
+// come in as doubles: a whole panel of a deep product may exceed any cache.
+ptrdiff_t UnitsWithin(ptrdiff_t bytes, double unit_bytes) {
+  const double units = static_cast<double>(bytes) / unit_bytes;
+  return units < 1.0 ? 1 : static_cast<ptrdiff_t>(units);
+}
+
+// Blocks must begin at panels of both sides as well as at tiles.
+ptrdiff_t Unit(int tile, int panel_width) {
+  return std::lcm(static_cast<ptrdiff_t>(tile),
+                  static_cast<ptrdiff_t>(panel_width));
+}
+
+// What blocks are counted in along rows. Where several threads have few tiles
+// each, one tile more or less is much: 512 rows on two threads are 6 and 5
+// tiles of 48, at best 1.78 times as fast as one thread. Tiles of three panels
+// then give way to pairs of panels: 64 rows of f32 that each thread packs for
+// itself, 1.84 to 1.99 times as fast on two threads, 1.63 to 1.70 in tiles of
+// three (64x1024x64 to 64x16384x64).
+ptrdiff_t RowUnit(const BlockMapParams& params) {
+  constexpr ptrdiff_t kFewTiles = 2;
+  constexpr ptrdiff_t kManyTilesPerThread = 16;
+  const ptrdiff_t unit = Unit(params.tile_rows, params.lhs_panel_width);
+  const ptrdiff_t panel = params.lhs_panel_width;
+  const ptrdiff_t tiles = CeilDiv(params.rows, unit);
+  const bool pairs = params.thread_count > 1 && unit == 3 * panel &&
+                     tiles >= kFewTiles &&
+                     tiles < kManyTilesPerThread * params.thread_count;
+  return pairs ? 2 * panel : unit;
+}
+
+// Levels per pass. Must not look at rows, cols or the threads; see the header.
+//
+// The whole depth, as long as one rhs panel is not much larger than L1d; else
+// even passes for which it fits. But a pass must read at least kMinReads times
+// as many operand bytes as it moves accumulator bytes, which matters for AMX:
+// 32x32 accumulators per 64 bytes a level. There it has not been measured.
+//
+// 512x16384x512 on a Zen 5 (48 KiB L1d, 1 MiB L2), one thread, percent of the
+// peak, lhs cached/nothing cached, by the KiB of a pass's rhs panel:
+//
+//                        8      16     32     43-48    64     128
+//   f32 avx512           -      -    91/89    90/88  90/87  86/80
+//   s8 avx512vnni      89/86  91/88  91/87    91/89    -      -
+//   s8 avx512            -    78/76  78/76    73/76    -      -
+//
+// Where splitting can be avoided a panel may be larger: 2048^3 in f32 on
+// AVX-512, 64 KiB, 93/87 against 90/84 in two passes. 48 KiB as the whole
+// depth: 93/90 against 91/88 (f32, 512x1536x512), 92/89 against 89/87 (s8,
+// 768x6144x768).
+//
+// An lhs that is widened for every group of rhs panels (panel_widen.h) wants
+// many of them in L2 instead, so shorter ones; in L1 it has chunks of its own.
+ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
+  constexpr int kMinReads = 64;
+  const ptrdiff_t depth = params.depth;
+  if (params.depth_multiple == 0) return depth;
+  const ptrdiff_t lhs_level =
+      static_cast<ptrdiff_t>(params.tile_rows) * params.lhs_element_bytes;
+  const ptrdiff_t rhs_level = std::max<ptrdiff_t>(
+      1, static_cast<ptrdiff_t>(params.tile_cols) * params.rhs_element_bytes);
+  const ptrdiff_t accum_bytes = static_cast<ptrdiff_t>(params.tile_rows) *
+                                params.tile_cols * params.accum_bytes;
+  const ptrdiff_t floor =
+      CeilDiv(2 * kMinReads * accum_bytes, lhs_level + rhs_level);
+  const ptrdiff_t fit = std::max<ptrdiff_t>(3, caches.l1d / rhs_level);
+  const bool widens = params.lhs_element_bytes < params.rhs_element_bytes;
+  ptrdiff_t most = widens ? fit / 3 * 2 : fit;
+  if (!widens && depth <= fit / 3 * 4) most = depth;
+  most = std::max(floor, most);
+  // Even passes, of whole cache lines of whatever is packed: else 64x16384x64
+  // loses 2% (int8, not cached).
+  constexpr ptrdiff_t kLine = 64;
+  const ptrdiff_t levels = CeilDiv(depth, CeilDiv(depth, most));
+  const ptrdiff_t multiple = Unit(params.depth_multiple, kLine);
+  return std::min(CeilDiv(levels, multiple) * multiple, depth);
+}
+
+// Counted in units.
+struct Grid {
+  ptrdiff_t row_units, col_units;
+};
+
+Grid GridOf(const BlockMapParams& params, const BlockMap& map) {
+  return {CeilDiv(params.rows, map.row_unit),
+          CeilDiv(params.cols, map.col_unit)};
+}
+
+// As many units of one side as fit `bytes`, but at least one. A last unit that
+// the matrix has only a part of counts as that part.
+ptrdiff_t FitUnits(ptrdiff_t size, ptrdiff_t unit, double level_bytes,
+                   ptrdiff_t bytes) {
+  if (static_cast<double>(size) * level_bytes <= static_cast<double>(bytes)) {
+    return CeilDiv(size, unit);
+  }
+  return UnitsWithin(bytes, static_cast<double>(unit) * level_bytes);
+}
+
+// The largest block, or piece of one, whose panels fit the caches. The rhs gets
+// a quarter of L2: freshly packed panels are then still there when they are
+// used, and so they are for the next row of blocks.
+Grid LargestWithinL2(const BlockMapParams& params, const Caches& caches,
+                     const BlockMap& map) {
+  const double depth = static_cast<double>(map.depth_block);
+  // One column is bound by memory, of which long streams get the most
+  // (kernels/narrow_lots.h): its lhs is read once and need not fit a cache.
+  const bool streams_lhs = params.cols == 1 && !params.lhs_is_packed_here;
+  return {streams_lhs
+              ? CeilDiv(params.rows, map.row_unit)
+              : FitUnits(params.rows, map.row_unit,
+                         depth * params.lhs_element_bytes, caches.l2 / 2),
+          FitUnits(params.cols, map.col_unit, depth * params.rhs_element_bytes,
+                   caches.l2 / 4)};
+}
+
+// The largest block in pieces. A pass's rhs panels stay in L3. Accumulators
+// that are saved cost little wherever they lie, being read and written once a
+// pass, but they are memory: within half of the share of L3 they are about
+// square, if the matrix lets them, so that packing both sides anew for each
+// block costs little too (2% at 8 MiB, f32).
+Grid LargestInPieces(const BlockMapParams& params, const Caches& caches,
+                     const BlockMap& map, const Grid& grid) {
+  const ptrdiff_t bytes = std::max(caches.l2, caches.l3 / 2);
+  Grid largest = {
+      grid.row_units,
+      FitUnits(params.cols, map.col_unit,
+               static_cast<double>(map.depth_block) * params.rhs_element_bytes,
+               bytes)};
+  if (map.depth_block == params.depth) return largest;
+  const double elements = static_cast<double>(bytes) / params.accum_bytes;
+  const double side = std::sqrt(elements);
+  const auto units_within = [&](ptrdiff_t other_units, ptrdiff_t other_unit,
+                                ptrdiff_t unit) {
+    const double other = static_cast<double>(other_units * other_unit);
+    const double size = std::max(side, elements / other);
+    return std::max<ptrdiff_t>(1, static_cast<ptrdiff_t>(size) / unit);
+  };
+  largest.col_units =
+      std::min(largest.col_units,
+               units_within(grid.row_units, map.row_unit, map.col_unit));
+  largest.row_units = units_within(std::min(largest.col_units, grid.col_units),
+                                   map.col_unit, map.row_unit);
+  return largest;
+}
+
+// Sets the fewest blocks that are at most so large.
+void SetBlocks(const Grid& grid, const Grid& largest, BlockMap* map) {
+  map->row_blocks =
+      CeilDiv(grid.row_units, std::min(grid.row_units, largest.row_units));
+  map->col_blocks =
+      CeilDiv(grid.col_units, std::min(grid.col_units, largest.col_units));
+}
+
+// Of even pieces, none larger than `largest`.
+ptrdiff_t EvenPiece(ptrdiff_t units, ptrdiff_t largest) {
+  return CeilDiv(units, CeilDiv(units, largest));
+}
+
+// A number of even blocks, at least `blocks` (in [1, units]), for which the
+// largest is as small as that number allows: 7 units in 5 blocks would be
+// 2 2 1 1 1, no faster than 2 2 2 1; so it makes them 7.
+ptrdiff_t AtLeast(ptrdiff_t units, ptrdiff_t blocks) {
+  const ptrdiff_t tight = CeilDiv(units, CeilDiv(units, blocks));
+  return tight == blocks ? blocks : CeilDiv(units, units / blocks);
+}
+
+int MacsPerNs(const BlockMapParams& params) {
+  return params.macs_per_ns > 0 ? params.macs_per_ns : kDefaultMacsPerNs;
+}
+
+// Estimates the threads' time, in multiply-adds per level, for a split. Only
+// decides between similar ones, so it need not be precise.
+class CostModel {
+ public:
+  CostModel(const BlockMapParams& params, const BlockMap& map, const Grid& grid)
+      : params_(params), map_(map), grid_(grid) {
+    // Of what comes from beyond L2, once per block; of packing it.
+    constexpr double kBytesPerNs = 50;
+    constexpr double kLaunchNs = 50;
+    const double rate = MacsPerNs(params);
+    const auto read = [&](int element_bytes, bool is_packed_here) {
+      return rate / kBytesPerNs * element_bytes * (is_packed_here ? 2 : 1);
+    };
+    row_read_ = read(params.lhs_element_bytes, params.lhs_is_packed_here);
+    col_read_ = read(params.rhs_element_bytes, params.rhs_is_packed_here);
+    launch_ = rate * kLaunchNs / static_cast<double>(params.depth);
+  }
+
+  // Of the blocks' rows, and of all splits of the columns that follow.
+  void SetRowBlocks(ptrdiff_t row_blocks) {
+    row_blocks_ = row_blocks;
+    rows_ = Size(CeilDiv(grid_.row_units, row_blocks), map_.row_unit,
+                 params_.rows, params_.lhs_panel_width);
+  }
+
+  double Cost(ptrdiff_t col_blocks) const {
+    const double cols =
+        Size(CeilDiv(grid_.col_units, col_blocks), map_.col_unit, params_.cols,
+             params_.rhs_panel_width);
+    const double block =
+        rows_ * cols + rows_ * row_read_ + cols * col_read_ + launch_;
+    // The busiest thread's blocks, and a part of one for the uneven end that
+    // dynamic dealing leaves: so little of it in pieces that blocks are few
+    // until there is much to do.
+    const double uneven_end = map_.in_pieces ? 0.08 : 0.25;
+    const ptrdiff_t rounds =
+        CeilDiv(row_blocks_ * col_blocks, params_.thread_count);
+    return (static_cast<double>(rounds) + uneven_end) * block;
+  }
+
+ private:
+  // Of the largest block, in whole panels, as far as the matrix goes.
+  static double Size(ptrdiff_t units, ptrdiff_t unit, ptrdiff_t all,
+                     ptrdiff_t panel) {
+    return static_cast<double>(
+        units * unit <= all ? units * unit : CeilDiv(all, panel) * panel);
+  }
+
+  const BlockMapParams& params_;
+  const BlockMap& map_;
+  const Grid& grid_;
+  double row_read_, col_read_, launch_;
+  ptrdiff_t row_blocks_;
+  double rows_;
+};
+
+// Splits further than the caches ask for, to occupy all threads evenly. Tries
+// a geometric series of row splits, each with a few column splits: trying all
+// would take longer than a small product does (some 5 ns each).
+void SplitForThreads(const BlockMapParams& params, const Grid& grid,
+                     BlockMap* map) {
+  const ptrdiff_t threads = params.thread_count;
+  const double macs = static_cast<double>(params.rows) *
+                      static_cast<double>(params.cols) *
+                      static_cast<double>(params.depth);
+  // What the caches ask for goes; beyond, blocks may not become too small.
+  const ptrdiff_t least = map->row_blocks * map->col_blocks;
+  const double min_macs = static_cast<double>(kMinBlockNs) * MacsPerNs(params);
+  const double most_by_work = std::min(macs / min_macs, 1e9);
+  const ptrdiff_t most = std::min(static_cast<ptrdiff_t>(most_by_work),
+                                  grid.row_units * grid.col_units);
+  const ptrdiff_t enough =
+      map->in_pieces ? threads : kMinBlocksPerThread * threads;
+  // So many blocks leave no thread idle for long, however they divide.
+  constexpr ptrdiff_t kPlenty = 32;
+  if (most <= least || least >= kPlenty * threads ||
+      (least >= enough && least % threads == 0)) {
+    return;
+  }
+  const ptrdiff_t many = std::max(enough, CeilDiv(least, threads) * threads);
+  const ptrdiff_t targets[] = {std::min(threads, most), many, many + threads,
+                               many + 2 * threads};
+  // Fewer than enough blocks leave threads idle when one is disturbed, which no
+  // estimate foresees: such a split is a last resort.
+  CostModel model(params, *map, grid);
+  model.SetRowBlocks(map->row_blocks);
+  double best = model.Cost(map->col_blocks);
+  bool best_is_enough = least >= enough;
+  ptrdiff_t row_blocks = map->row_blocks;
+  const ptrdiff_t min_col_blocks = map->col_blocks;
+  while (true) {
+    model.SetRowBlocks(row_blocks);
+    ptrdiff_t tried = 0;
+    for (const ptrdiff_t target : targets) {
+      const ptrdiff_t wanted =
+          std::max(min_col_blocks, CeilDiv(target, row_blocks));
+      const ptrdiff_t col_blocks =
+          AtLeast(grid.col_units, std::min(wanted, grid.col_units));
+      const ptrdiff_t blocks = row_blocks * col_blocks;
+      if (col_blocks == tried || blocks > most) continue;
+      tried = col_blocks;
+      const double cost = model.Cost(col_blocks);
+      const bool is_enough = blocks >= enough;
+      if (is_enough != best_is_enough ? is_enough : cost < best) {
+        best = cost;
+        best_is_enough = is_enough;
+        map->row_blocks = row_blocks;
+        map->col_blocks = col_blocks;
+      }
+    }
+    const ptrdiff_t next =
+        std::min(many, row_blocks + std::max<ptrdiff_t>(1, row_blocks / 2));
+    if (row_blocks == grid.row_units || row_blocks >= many || next > most) {
+      return;
+    }
+    row_blocks = AtLeast(grid.row_units, std::min(next, grid.row_units));
+  }
+}
+
+// Columns of blocks whose rhs panels, over the whole depth, fill half of the L3
+// that the threads have together; evenly cut.
+ptrdiff_t GroupCols(const BlockMapParams& params, const Caches& caches,
+                    const BlockMap& map) {
+  if (map.row_blocks == 1) return map.col_blocks;  // nothing is reused
+  const double bytes_per_block = static_cast<double>(map.block_cols) *
+                                 static_cast<double>(params.depth) *
+                                 params.rhs_element_bytes;
+  const ptrdiff_t most =
+      UnitsWithin(caches.l3 / 2 * params.thread_count, bytes_per_block);
+  return CeilDiv(map.col_blocks, CeilDiv(map.col_blocks, most));
+}
+
+// First unit of the index-th of `blocks` even ranges.
+ptrdiff_t StartUnit(ptrdiff_t units, ptrdiff_t blocks, ptrdiff_t index) {
+  return units / blocks * index + std::min(units % blocks, index);
+}
+
+}  // namespace
+
+int ChooseThreadCount(const BlockMapParams& params, int max_threads) {
+  const double rows = static_cast<double>(params.rows);
+  const double cols = static_cast<double>(params.cols);
+  const double depth = static_cast<double>(params.depth);
+  const double multiply_ns = rows * cols * depth / MacsPerNs(params);
+  // With few columns or rows, reading the operands is what takes the time:
+  // some 25 bytes per ns beyond L2, a few times that within.
+  constexpr double kBytesPerNs = 50;
+  const double bytes = depth * (rows * params.lhs_element_bytes +
+                                cols * params.rhs_element_bytes);
+  const double ns = std::max(multiply_ns, bytes / kBytesPerNs);
+  const double tiles =
+      std::ceil(rows / params.tile_rows) * std::ceil(cols / params.tile_cols);
+  const double threads = std::min(std::floor(ns / kMinThreadNs), tiles);
+  return static_cast<int>(
+      std::max(1.0, std::min(threads, static_cast<double>(max_threads))));
+}
+
+BlockMap MakeBlockMap(const BlockMapParams& params) {
+  const Caches caches = KnownCaches(params);
+  BlockMap map;
+  map.rows = params.rows;
+  map.cols = params.cols;
+  map.row_unit = RowUnit(params);
+  map.col_unit = Unit(params.tile_cols, params.rhs_panel_width);
+  map.depth_block = DepthBlock(params, caches);
+  const Grid grid = GridOf(params, map);
+  const Grid within_l2 = LargestWithinL2(params, caches, map);
+  map.in_pieces =
+      map.depth_block < params.depth ||
+      (params.depth_multiple != 0 &&
+       (params.thread_count > 1 || within_l2.row_units < grid.row_units ||
+        within_l2.col_units < grid.col_units));
+  SetBlocks(
+      grid,
+      map.in_pieces ? LargestInPieces(params, caches, map, grid) : within_l2,
+      &map);
+  if (params.thread_count > 1) SplitForThreads(params, grid, &map);
+  const ptrdiff_t row_units = CeilDiv(grid.row_units, map.row_blocks);
+  const ptrdiff_t col_units = CeilDiv(grid.col_units, map.col_blocks);
+  map.block_rows = row_units * map.row_unit;
+  map.block_cols = col_units * map.col_unit;
+  map.piece_rows = map.block_rows;
+  map.piece_cols = map.block_cols;
+  if (map.in_pieces) {
+    map.piece_rows = EvenPiece(row_units, within_l2.row_units) * map.row_unit;
+    map.piece_cols = EvenPiece(col_units, within_l2.col_units) * map.col_unit;
+  }
+  map.group_cols = GroupCols(params, caches, map);
+  return map;
+}
+
+BlockPosition BlockAt(const BlockMap& map, ptrdiff_t index) {
+  //   row_blocks = 3, col_blocks = 5, group_cols = 3:
+  //
+  //      0  1  2 | 13 14
+  //      5  4  3 | 12 11
+  //      6  7  8 |  9 10
+  const ptrdiff_t group_size = map.group_cols * map.row_blocks;
+  const ptrdiff_t group = index / group_size;
+  const ptrdiff_t first_col = group * map.group_cols;
+  const ptrdiff_t width = std::min(map.group_cols, map.col_blocks - first_col);
+  const ptrdiff_t within = index - group * group_size;
+  const ptrdiff_t row = within / width;
+  const ptrdiff_t col = within - row * width;
+  BlockPosition position;
+  position.row_block = group % 2 == 0 ? row : map.row_blocks - 1 - row;
+  position.col_block = first_col + (row % 2 == 0 ? col : width - 1 - col);
+  return position;
+}
+
+BlockExtent BlockRange(const BlockMap& map, BlockPosition position) {
+  const ptrdiff_t row_units = CeilDiv(map.rows, map.row_unit);
+  const ptrdiff_t col_units = CeilDiv(map.cols, map.col_unit);
+  const auto row = [&](ptrdiff_t block) {
+    return std::min(map.rows,
+                    StartUnit(row_units, map.row_blocks, block) * map.row_unit);
+  };
+  const auto col = [&](ptrdiff_t block) {
+    return std::min(map.cols,
+                    StartUnit(col_units, map.col_blocks, block) * map.col_unit);
+  };
+  return BlockExtent{row(position.row_block), row(position.row_block + 1),
+                     col(position.col_block), col(position.col_block + 1)};
+}
+
+}  // namespace ruy_like

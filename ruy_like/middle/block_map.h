@@ -1,0 +1,154 @@
+// Middle-end: how a product is cut into blocks, and in which order they run.
+//
+// Called by tr_mul.cc. Pure functions of shapes, formats and cache sizes: no
+// state, no machine detection, no data. They assume sizes that were validated
+// (> 0, products of two of them fit ptrdiff_t).
+//
+// ## Model
+//
+// A block is block_rows x block_cols of dst, run by one thread.
+//
+//                  block_cols
+//              +----+----+----+----+
+//              | rhs panel: stays  |            for each rhs panel:
+//              | in L1 while lhs   |  depth       for each lhs panel:
+//              | panels stream by  |                micro-kernel
+//              +----+----+----+----+
+//   +--------+ +----+----+----+----+
+//   |lhs     | |                   |
+//   |panels: | |        dst        |  accumulators: in registers
+//   |L2      | |                   |
+//   +--------+ +----+----+----+----+
+//     depth
+//
+// So the lhs panels of a block fill at most half of L2 and its rhs panels a
+// quarter. Blocks are dealt out in the order of BlockAt, which keeps to one row
+// of blocks (its lhs stays in L2) while walking to and fro over as many columns
+// of blocks as have their rhs panels in L3.
+//
+// ## Pieces
+//
+// Where an rhs panel of the whole depth is well over L1d, the depth is split
+// into passes, whose rhs panels fit. Then what is called a block above is a
+// piece, piece_rows x piece_cols, and a block is many of them, with
+// accumulators that are saved between passes:
+//
+//   for each pass over depth:        Operands are read from memory once a
+//     for each row of pieces:        block. For all rows but the first the rhs
+//       for each piece of the row    is in L3; so are, maybe, accumulators.
+//
+// With passes inside of small blocks instead, every block walks through the
+// whole depth of both its sides, which no cache holds, and the next one does it
+// again: 512x16384x512 in blocks of 192x96, f32 on AVX-512, reaches 72% of the
+// peak of a Zen 5 with the lhs cached and 72% without, instead of 90% and 88%.
+//
+// A block in pieces packs what it reads by itself (block_pieces.h has the
+// gain), and so do all blocks where there are several threads, or several
+// pieces for one thread; in one pass if the depth is not split. To pack a side
+// once for all threads is less work, but threads then wait for each other's
+// panels and read them out of each other's caches, which takes as long as to
+// pack them again: on two cores with a cache in common, int8 512x4608x49
+// is 1.94 times as fast as on one instead of 1.85, 64x1024x64 1.66 instead
+// of 1.55 times; on two without (31 GB/s from one to the other),
+// 768x768x128 1.95 instead of 1.66.
+#ifndef RUY_LIKE_MIDDLE_BLOCK_MAP_H_
+#define RUY_LIKE_MIDDLE_BLOCK_MAP_H_
+
+#include <cstddef>
+
+namespace ruy_like {
+
+struct BlockMapParams {
+  // dst's shape, and the padded depth.
+  std::ptrdiff_t rows, cols, depth;
+  // Bytes of one element of each packed side, and of an accumulator.
+  int lhs_element_bytes, rhs_element_bytes, accum_bytes;
+  // Micro-tile of the kernel; panel widths of the packed sides (1 for a side
+  // that is read in place). Blocks begin at multiples of both (or, where
+  // threads have few tiles of three lhs panels, at every second panel).
+  int tile_rows, tile_cols;
+  int lhs_panel_width, rhs_panel_width;
+  // depth_block is a multiple of this. 0: depth must not be split.
+  int depth_multiple;
+  // Whether a side is packed for this product alone (not: read in place,
+  // cached, packed by the caller).
+  bool lhs_is_packed_here, rhs_is_packed_here;
+  // Threads that will run blocks; >= 1.
+  int thread_count;
+  // Data caches: bytes of L1 and L2 that one core has for itself, and its share
+  // of L3. 0: none, or not known (then 32 KiB, 512 KiB, L2's size are assumed).
+  std::ptrdiff_t l1d_bytes, l2_bytes, l3_bytes;
+  // Rough speed of the kernel on one core, multiply-adds per nanosecond, within
+  // a factor of 2 or 3. 0: not known (kDefaultMacsPerNs). Decides how small a
+  // piece of work may be, and what a byte from beyond L2 costs in comparison.
+  int macs_per_ns;
+};
+
+// Along rows (and likewise columns) there are row_blocks ranges of row_unit
+// multiples, as even as possible: the first ones are one unit larger than the
+// rest, if any, and only the last may end in a part of a unit.
+struct BlockMap {
+  std::ptrdiff_t rows, cols;
+  // Blocks begin and end at multiples of these (or at the matrix's edge).
+  std::ptrdiff_t row_unit, col_unit;
+  std::ptrdiff_t row_blocks, col_blocks;
+  // Sizes of the largest block: multiples of the units, even where that is more
+  // than the matrix has.
+  std::ptrdiff_t block_rows, block_cols;
+  // Whether blocks are run in pieces, and the sizes of these, from the block's
+  // first row and column on: multiples of the units; else the block's sizes.
+  bool in_pieces;
+  std::ptrdiff_t piece_rows, piece_cols;
+  // Levels per pass: the whole depth, or a multiple of depth_multiple. The last
+  // pass may have fewer.
+  std::ptrdiff_t depth_block;
+  // Columns of blocks that are walked before the next such group is begun;
+  // col_blocks where all of the rhs fits L3.
+  std::ptrdiff_t group_cols;
+};
+
+struct BlockPosition {
+  std::ptrdiff_t row_block, col_block;
+};
+
+// Part of dst: [start, end) in each direction.
+struct BlockExtent {
+  std::ptrdiff_t start_row, end_row, start_col, end_col;
+};
+
+// Threads, the caller included, that the product pays for: each gets at least
+// kMinThreadNs of estimated work, and at least one micro-tile. In [1,
+// max_threads]. Looks at neither thread_count nor the caches.
+int ChooseThreadCount(const BlockMapParams& params, int max_threads);
+
+// With one thread, blocks are cut for the caches alone. With more, there are at
+// least kMinBlocksPerThread blocks for each (one in pieces: every block packs
+// what it reads), unless that would make blocks shorter than kMinBlockNs or
+// smaller than a micro-tile. depth_block depends on the depth,
+// formats, tile and caches only, so that a float result does not change with
+// the other dimensions or the threads.
+BlockMap MakeBlockMap(const BlockMapParams& params);
+
+inline std::ptrdiff_t BlockCount(const BlockMap& map) {
+  return map.row_blocks * map.col_blocks;
+}
+
+// The index-th block to run: a bijection from [0, BlockCount) to positions.
+BlockPosition BlockAt(const BlockMap& map, std::ptrdiff_t index);
+
+BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
+
+// A block's launch takes some 50 ns (counter, panel pointers, the kernel's
+// prologue); this bounds its share. 100,000 multiply-adds at middling speed.
+constexpr int kMinBlockNs = 500;
+constexpr int kMinBlocksPerThread = 2;
+// Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
+// less than this much work on each side gains nothing that could be relied on:
+// float 64^3, 1640 ns for each of two threads by the estimate, takes as long on
+// one; 33x77x129, 2050 ns, is 1.6 times as fast on two.
+constexpr int kMinThreadNs = 2000;
+constexpr int kDefaultMacsPerNs = 200;
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MIDDLE_BLOCK_MAP_H_

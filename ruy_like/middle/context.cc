@@ -1,0 +1,98 @@
+#include "ruy_like/context.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "ruy_like/middle/context_impl.h"
+#include "ruy_like/middle/parallel.h"
+
+namespace ruy_like {
+
+Context::Context() : Context(nullptr) {}
+Context::Context(std::shared_ptr<ThreadPool> pool)
+    : impl_(std::make_unique<ContextImpl>(
+          pool != nullptr ? std::move(pool) : std::make_shared<ThreadPool>())) {
+}
+Context::~Context() = default;
+
+int Context::max_num_threads() const {
+  MutexLock lock(&impl_->mutex);
+  return MaxThreads(*impl_, 0);
+}
+
+void Context::set_max_num_threads(int value) {
+  MutexLock lock(&impl_->mutex);
+  impl_->max_num_threads = std::max(value, 1);
+}
+
+Executor* Context::executor() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->executor;
+}
+
+void Context::set_executor(Executor* executor) {
+  MutexLock lock(&impl_->mutex);
+  impl_->executor = executor;
+}
+
+NumThreadsStrategy Context::num_threads_strategy() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->num_threads_strategy;
+}
+
+void Context::set_num_threads_strategy(NumThreadsStrategy value) {
+  MutexLock lock(&impl_->mutex);
+  impl_->num_threads_strategy = value;
+}
+
+Path Context::runtime_enabled_paths() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->permitted_paths;
+}
+
+void Context::set_runtime_enabled_paths(Path paths) {
+  MutexLock lock(&impl_->mutex);
+  const Path detected = DetectedPaths();
+  impl_->permitted_paths =
+      paths == Path::kNone ? detected : (paths & detected) | Path::kPortable;
+}
+
+Path Context::last_used_path() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->last_path;
+}
+
+const char* Context::last_used_kernel() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->last_kernel;
+}
+
+int Context::last_used_num_threads() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->last_num_threads;
+}
+
+std::size_t Context::prepacked_cache_bytes() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->prepacked_cache.BuffersBytes();
+}
+
+std::size_t Context::prepacked_cache_limit_bytes() const {
+  MutexLock lock(&impl_->mutex);
+  return impl_->prepacked_cache.limit_bytes();
+}
+
+void Context::set_prepacked_cache_limit_bytes(std::size_t bytes) {
+  MutexLock lock(&impl_->mutex);
+  impl_->prepacked_cache.set_limit_bytes(bytes);
+}
+
+void Context::ClearPrepackedCache() {
+  MutexLock lock(&impl_->mutex);
+  impl_->prepacked_cache.Clear();
+}
+
+ThreadPool* Context::mutable_thread_pool() { return impl_->thread_pool.get(); }
+
+}  // namespace ruy_like

@@ -1,0 +1,201 @@
+#include "ruy_like/middle/packed_image.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checksum.h"
+#include "ruy_like/front/validate.h"
+
+namespace ruy_like {
+namespace {
+
+// A piece fits a core's L2, so that it is summed up while it is there, and is
+// worth handing to a thread. Part of the format: another size gives other
+// checksums.
+constexpr std::ptrdiff_t kPieceBytes = 256 * 1024;
+
+constexpr char kMagic[8] = {'r', 'u', 'y', '_', 'l', 'i', 'k', 'e'};
+constexpr std::uint32_t kByteOrderMark = 0x01020304;
+constexpr std::uint32_t kSwappedByteOrderMark = 0x04030201;
+// Also to be raised when a layout of the same name changes.
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kHeaderSeed = 0x68656164;  // unlike a piece's number
+
+struct RawHeader {
+  char magic[8];
+  std::uint32_t byte_order_mark;
+  std::uint32_t version;
+  std::uint64_t image_bytes;
+  std::int64_t depth;
+  std::int64_t width;
+  std::int32_t zero_point;
+  std::uint8_t scalar;
+  std::uint8_t side;
+  std::uint8_t kernel_side;
+  std::uint8_t family;
+  std::uint32_t packed_scalar;
+  std::int32_t panel_width;
+  std::int32_t panel_group;
+  std::int32_t depth_multiple;
+  char path[24];      // its name, zeros behind
+  char reserved[24];  // zeros
+  std::uint64_t data_checksum;
+  std::uint64_t header_checksum;  // of all that is before it
+};
+static_assert(sizeof(RawHeader) == kImageHeaderBytes, "");
+static_assert(kImageHeaderBytes % kBufferAlignment == 0, "panels are aligned");
+
+// Enumerators are written as numbers.
+static_assert(static_cast<int>(Scalar::kI8) == 0 &&
+                  static_cast<int>(Scalar::kU8) == 1 &&
+                  static_cast<int>(Scalar::kI16) == 2 &&
+                  static_cast<int>(Scalar::kF32) == 4 &&
+                  static_cast<int>(Scalar::kF64) == 5,
+              "a change needs a new version");
+static_assert(static_cast<int>(Side::kLhs) == 0 &&
+                  static_cast<int>(Side::kRhs) == 1,
+              "a change needs a new version");
+static_assert(static_cast<int>(kernels::Family::k8x8) == 0 &&
+                  static_cast<int>(kernels::Family::k8x16) == 1 &&
+                  static_cast<int>(kernels::Family::k16x8) == 2 &&
+                  static_cast<int>(kernels::Family::kF32) == 3 &&
+                  static_cast<int>(kernels::Family::kF64) == 4,
+              "a change needs a new version");
+
+std::uint64_t HeaderChecksum(const RawHeader& raw) {
+  return Checksum64(&raw, offsetof(RawHeader, header_checksum), kHeaderSeed);
+}
+
+// kNone for a name that this version does not know.
+Path PathNamed(const char (&name)[24]) {
+  for (const Path path : PathsBestFirst(kAllPaths)) {
+    char padded[24] = {};
+    std::strncpy(padded, PathName(path), sizeof(padded) - 1);
+    if (std::memcmp(name, padded, sizeof(padded)) == 0) return path;
+  }
+  return Path::kNone;
+}
+
+absl::Status CheckOrigin(const RawHeader& raw) {
+  if (std::memcmp(raw.magic, kMagic, sizeof(kMagic)) != 0) {
+    return absl::InvalidArgumentError("not a packed matrix");
+  }
+  if (raw.byte_order_mark == kSwappedByteOrderMark) {
+    return absl::FailedPreconditionError(
+        "packed on a machine of the other byte order");
+  }
+  if (raw.byte_order_mark != kByteOrderMark) {
+    return absl::DataLossError("the header's byte order mark is damaged");
+  }
+  if (raw.version != kVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("version ", raw.version, " of packed matrices, not ",
+                     kVersion, ", which this library reads"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void WriteImageHeader(const ImageHeader& header, void* image) {
+  RawHeader raw;
+  std::memset(&raw, 0, sizeof(raw));
+  std::memcpy(raw.magic, kMagic, sizeof(kMagic));
+  raw.byte_order_mark = kByteOrderMark;
+  raw.version = kVersion;
+  raw.image_bytes = header.image_bytes;
+  raw.depth = header.depth;
+  raw.width = header.width;
+  raw.zero_point = header.zero_point;
+  raw.scalar = static_cast<std::uint8_t>(header.scalar);
+  raw.side = static_cast<std::uint8_t>(header.side);
+  raw.kernel_side = static_cast<std::uint8_t>(header.layout.kernel_side);
+  raw.family = static_cast<std::uint8_t>(header.layout.family);
+  const kernels::PanelFormat& format = header.layout.format;
+  raw.packed_scalar = static_cast<std::uint32_t>(format.scalar);
+  raw.panel_width = format.width;
+  raw.panel_group = format.group;
+  raw.depth_multiple = format.depth_multiple;
+  std::strncpy(raw.path, PathName(header.layout.path), sizeof(raw.path) - 1);
+  raw.data_checksum = header.data_checksum;
+  raw.header_checksum = HeaderChecksum(raw);
+  std::memcpy(image, &raw, sizeof(raw));
+}
+
+absl::Status ReadImageHeader(const void* image, std::size_t bytes,
+                             ImageHeader* header) {
+  if (bytes < kImageHeaderBytes) {
+    return absl::DataLossError(
+        absl::StrCat("truncated: ", bytes, " bytes are less than a header"));
+  }
+  RawHeader raw;
+  std::memcpy(&raw, image, sizeof(raw));
+  absl::Status status = CheckOrigin(raw);
+  if (!status.ok()) return status;
+  if (raw.header_checksum != HeaderChecksum(raw)) {
+    return absl::DataLossError("the header is damaged");
+  }
+  // From here on it is what some library wrote; numbers may still be unknown.
+  header->layout.path = PathNamed(raw.path);
+  if (header->layout.path == Path::kNone) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "packed for path '", absl::string_view(raw.path, strnlen(raw.path, 24)),
+        "', which this library does not know"));
+  }
+  if (raw.scalar > static_cast<std::uint8_t>(Scalar::kF64) ||
+      raw.packed_scalar > static_cast<std::uint32_t>(Scalar::kF64) ||
+      raw.side > 1 || raw.kernel_side > 1 ||
+      raw.family > static_cast<std::uint8_t>(kernels::Family::kF64)) {
+    return absl::DataLossError(
+        "the header has an unknown type, side or family");
+  }
+  header->layout.family = static_cast<kernels::Family>(raw.family);
+  header->layout.kernel_side = static_cast<Side>(raw.kernel_side);
+  header->layout.format = {static_cast<Scalar>(raw.packed_scalar),
+                           /*in_place=*/false, raw.panel_width, raw.panel_group,
+                           raw.depth_multiple};
+  header->layout.kernel_format = nullptr;
+  header->side = static_cast<Side>(raw.side);
+  header->scalar = static_cast<Scalar>(raw.scalar);
+  header->zero_point = raw.zero_point;
+  header->depth = raw.depth;
+  header->width = raw.width;
+  header->image_bytes = raw.image_bytes;
+  header->data_checksum = raw.data_checksum;
+  return absl::OkStatus();
+}
+
+ImagePieces::ImagePieces(const PackedSide& side) : side_(side) {
+  const std::ptrdiff_t width = side.format->width;
+  const std::ptrdiff_t panels = (side.operand->width + width - 1) / width;
+  const std::ptrdiff_t panels_per_piece =
+      std::max<std::ptrdiff_t>(kPieceBytes / side.stride_bytes, 1);
+  columns_ = panels_per_piece * width;
+  count_ = (panels + panels_per_piece - 1) / panels_per_piece;
+}
+
+void ImagePieces::Pack(std::ptrdiff_t piece) const {
+  const std::ptrdiff_t start = piece * columns_;
+  side_.Pack(start, std::min(start + columns_, side_.operand->width));
+}
+
+std::uint64_t ImagePieces::Checksum(std::ptrdiff_t piece) const {
+  const std::ptrdiff_t begin = side_.Offset(piece * columns_, 0);
+  // The last one with the zeros behind it.
+  const std::ptrdiff_t end =
+      piece + 1 < count_ ? side_.Offset((piece + 1) * columns_, 0)
+                         : ScratchArena::Footprint(side_.panels_bytes());
+  return Checksum64(side_.data + begin, end - begin, piece);
+}
+
+std::uint64_t ImagePieces::SumsChecksum() const {
+  if (side_.sums == nullptr) return 0;
+  return Checksum64(
+      side_.sums,
+      ScratchArena::Footprint(side_.operand->width * sizeof(std::int32_t)),
+      count_);
+}
+
+}  // namespace ruy_like

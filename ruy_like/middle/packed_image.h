@@ -1,0 +1,71 @@
+// Middle-end: a packed operand as one run of bytes, in memory and in a file
+// alike.
+//
+// Used by packed_matrix.cc. Nothing in an image depends on where it lies, and
+// every byte of it is determined by the operand and the layout, so that equal
+// weights give equal files.
+//
+//    byte 0      header, 128 bytes: packed_image.cc
+//    byte 128    panels and sums: packed_operand.h
+//
+// An image is checked before anything in it is believed; what the header says
+// has its own checksum, which is always verified.
+#ifndef RUY_LIKE_MIDDLE_PACKED_IMAGE_H_
+#define RUY_LIKE_MIDDLE_PACKED_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/packed_side.h"
+
+namespace ruy_like {
+
+constexpr std::size_t kImageHeaderBytes = 128;
+
+// What the header says; nothing of layout.kernel_format.
+struct ImageHeader {
+  PackedLayout layout;
+  Side side;
+  Scalar scalar;
+  std::int32_t zero_point;
+  std::ptrdiff_t depth, width;
+  std::size_t image_bytes;
+  std::uint64_t data_checksum;
+};
+
+// Writes kImageHeaderBytes.
+void WriteImageHeader(const ImageHeader& header, void* image);
+
+// Reads it back. An error if `bytes` is too short for it, or it is not one of
+// this version, byte order and software, or is damaged. What the numbers say is
+// left to the caller: shapes may overflow, the path not be compiled, no kernel
+// have such a layout.
+absl::Status ReadImageHeader(const void* image, std::size_t bytes,
+                             ImageHeader* header);
+
+// An image's data is packed and summed up in pieces, on several threads and in
+// any order: the checksum is the sum of the pieces'.
+class ImagePieces final {
+ public:
+  // `side` knows where its data is.
+  explicit ImagePieces(const PackedSide& side);
+
+  // Ranges of panels.
+  std::ptrdiff_t count() const { return count_; }
+  // Packs one of them.
+  void Pack(std::ptrdiff_t piece) const;
+  std::uint64_t Checksum(std::ptrdiff_t piece) const;
+  // That of the sums, once all pieces are packed; 0 where there are none.
+  std::uint64_t SumsChecksum() const;
+
+ private:
+  const PackedSide& side_;
+  std::ptrdiff_t columns_;  // of all pieces but the last
+  std::ptrdiff_t count_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MIDDLE_PACKED_IMAGE_H_

@@ -1,0 +1,97 @@
+#include "ruy_like/middle/packed_side.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/base/trace.h"
+
+namespace ruy_like {
+
+using kernels::Kernel;
+using kernels::PackArgs;
+
+PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
+                       Side side)
+    : operand(&operand_arg),
+      kernel_side(side),
+      format(side == Side::kLhs ? &kernel.lhs : &kernel.rhs),
+      pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs),
+      scalar_bytes(ScalarBytes(format->scalar)) {
+  if (format->in_place) {
+    padded_depth = operand->depth;
+    data = static_cast<const char*>(operand->data);
+    stride_bytes = operand->stride * scalar_bytes;
+    return;
+  }
+  // Both sides are padded to the same depth. A depth of 0 becomes zeros, whose
+  // product is the zero accumulators that it asks for.
+  const std::ptrdiff_t multiple = DepthMultiple(kernel);
+  const std::ptrdiff_t depth = std::max<std::ptrdiff_t>(operand->depth, 1);
+  padded_depth = (depth + multiple - 1) / multiple * multiple;
+  stride_bytes = padded_depth * format->width * scalar_bytes;
+  panels_bytes_ =
+      (operand->width + format->width - 1) / format->width * stride_bytes;
+  if (operand->packed != nullptr) Use(operand->packed->data);
+}
+
+void PackedSide::Use(const PackedData& packed) {
+  data = static_cast<const char*>(packed.panels);
+  sums = packed.sums;
+}
+
+std::size_t PackedSide::PackedBytes() const {
+  const std::size_t sums_bytes =
+      IsFloat(operand->scalar) ? 0 : operand->width * sizeof(std::int32_t);
+  return ScratchArena::Footprint(panels_bytes_) +
+         ScratchArena::Footprint(sums_bytes);
+}
+
+void PackedSide::PackTo(void* buffer, PackedData* packed) {
+  char* const panels = static_cast<char*>(buffer);
+  char* const panels_end = panels + panels_bytes_;
+  char* const sums_begin = panels + ScratchArena::Footprint(panels_bytes_);
+  std::memset(panels_end, 0, sums_begin - panels_end);
+  packed->panels = panels;
+  if (!IsFloat(operand->scalar)) {
+    char* const sums_end = sums_begin + operand->width * sizeof(std::int32_t);
+    std::memset(sums_end, 0, panels + PackedBytes() - sums_end);
+    writable_sums = reinterpret_cast<std::int32_t*>(sums_begin);
+    packed->sums = writable_sums;
+  }
+  Use(*packed);
+}
+
+void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
+  PackLevels(start, end, 0, padded_depth,
+             const_cast<char*>(data) + Offset(start, 0),
+             writable_sums == nullptr ? nullptr : writable_sums + start);
+}
+
+void PackedSide::PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
+                            std::ptrdiff_t level, std::ptrdiff_t levels,
+                            void* panels, std::int32_t* level_sums) const {
+  PackArgs args;
+  // The padding is at the end.
+  args.depth = std::min(levels, operand->depth - level);
+  const TraceSpan span(TraceSpan::kPack,
+                       kernel_side == Side::kLhs ? "pack lhs" : "pack rhs",
+                       start, end, args.depth);
+  const std::ptrdiff_t column_step =
+      operand->depth_contiguous ? operand->stride : 1;
+  const std::ptrdiff_t level_step =
+      operand->depth_contiguous ? 1 : operand->stride;
+  args.src =
+      static_cast<const char*>(operand->data) +
+      (start * column_step + level * level_step) * ScalarBytes(operand->scalar);
+  args.src_scalar = operand->scalar;
+  args.depth_contiguous = operand->depth_contiguous;
+  args.src_stride = operand->stride;
+  args.width = end - start;
+  args.dst = panels;
+  args.padded_depth = levels;
+  args.sums = level_sums;
+  pack(&args);
+}
+
+}  // namespace ruy_like

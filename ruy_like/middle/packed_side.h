@@ -1,0 +1,100 @@
+// Middle-end: one side of a product on its way to the kernel: where its panels
+// lie, and the call of its pack routine.
+//
+// Used by tr_mul.cc. Decides nothing (what is cached, when it is packed), and
+// owns no memory.
+#ifndef RUY_LIKE_MIDDLE_PACKED_SIDE_H_
+#define RUY_LIKE_MIDDLE_PACKED_SIDE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/pack/pack.h"
+
+namespace ruy_like {
+
+// The multiple that both sides' depth is padded to; 1 for what is read in
+// place.
+inline std::ptrdiff_t DepthMultiple(const kernels::Kernel& kernel) {
+  return std::max(kernel.lhs.in_place ? 1 : kernel.lhs.depth_multiple,
+                  kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
+}
+
+struct PackedSide {
+  enum Status : std::uint8_t { kNotStarted, kInProgress, kDone };
+
+  PackedSide(const Operand& operand_arg, const kernels::Kernel& kernel,
+             Side side);
+
+  std::ptrdiff_t panels_bytes() const { return panels_bytes_; }
+
+  // Nothing is to be packed: kernels read the operand where it lies, or the
+  // caller has packed it.
+  bool IsReady() const {
+    return format->in_place || operand->packed != nullptr;
+  }
+
+  // Reads what has been packed before.
+  void Use(const PackedData& packed);
+
+  // Size of a buffer for panels and sums as packed_operand.h draws it, with
+  // sums whether this product needs them or not: the next one may have another
+  // zero point.
+  std::size_t PackedBytes() const;
+  // Has Pack write to such a buffer, and *packed point into it. Zeroes what
+  // Pack leaves out.
+  void PackTo(void* buffer, PackedData* packed);
+
+  // Offset in bytes of column `start` (the first of a panel) at depth `level`,
+  // a multiple of the panel's group.
+  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
+    if (format->in_place) return start * stride_bytes + level * scalar_bytes;
+    return start / format->width * stride_bytes +
+           level * format->width * scalar_bytes;
+  }
+
+  // Packs columns [start, end), where `start` is the first of a panel, to
+  // where `data` and `writable_sums` say.
+  void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const;
+
+  // Packs levels [level, level + levels) of these columns as if they were the
+  // whole padded depth: to `panels`, and their sums, unless that is null, to
+  // `level_sums`, which begins with column `start`.
+  void PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
+                  std::ptrdiff_t level, std::ptrdiff_t levels, void* panels,
+                  std::int32_t* level_sums) const;
+
+  const Operand* operand;
+  Side kernel_side;
+  const kernels::PanelFormat* format;
+  kernels::PackFn* pack;
+  // Of an element as the kernel reads it.
+  std::ptrdiff_t scalar_bytes;
+  std::ptrdiff_t padded_depth;
+  // From panel to panel, or from column to column in place.
+  std::ptrdiff_t stride_bytes;
+  // Where kernels read: packed panels, or the operand's own data.
+  const char* data = nullptr;
+  // One per column, or null.
+  const std::int32_t* sums = nullptr;
+  // Where Pack puts sums; null where they are not wanted.
+  std::int32_t* writable_sums = nullptr;
+  // Chunks, of so many to a block of the map, each packed by the first thread
+  // that comes to need it: a Status for each. Null where nothing is left to
+  // pack.
+  std::atomic<std::uint8_t>* status = nullptr;
+  std::ptrdiff_t chunks = 0;
+  std::ptrdiff_t chunks_per_block = 1;
+
+ private:
+  std::ptrdiff_t panels_bytes_ = 0;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MIDDLE_PACKED_SIDE_H_

@@ -1,0 +1,37 @@
+// Middle-end: the threads of a Context, be they its pool's or an Executor's.
+//
+// Used by tr_mul.cc and by packing (packed_matrix.cc). Does not decide how many
+// threads are worth while.
+#ifndef RUY_LIKE_MIDDLE_PARALLEL_H_
+#define RUY_LIKE_MIDDLE_PARALLEL_H_
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "ruy_like/middle/context_impl.h"
+
+namespace ruy_like {
+
+// Threads that one call may use, at least 1. `call_limit` is the call's own
+// limit, 0 for none.
+int MaxThreads(const ContextImpl& context, int call_limit)
+    ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
+
+// Calls function(argument, i) for i = 0, ..., count - 1, on as many threads as
+// can be had, and returns when all are done. A call is to work until nothing is
+// left to begin: calls may run one after the other, so none may wait for one
+// that has not begun, and there may be one more with i = 0 after the others.
+// Throws std::bad_alloc, before any call, for more than 64 calls only.
+void RunParallel(int count, void (*function)(void* argument, int i),
+                 void* argument, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
+// Locks the Context for a call. False, with nothing locked, where waiting for
+// it could last for ever: this thread runs a task that the call which holds the
+// Context may be waiting for. DeadlockError is then what to return.
+[[nodiscard]] bool LockForCall(ContextImpl* context)
+    ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, context->mutex);
+absl::Status DeadlockError();
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MIDDLE_PARALLEL_H_

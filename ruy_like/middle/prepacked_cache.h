@@ -1,0 +1,100 @@
+// Middle-end: packed forms of constant operands, kept between calls of Mul.
+//
+// Held by the Context, asked by tr_mul.cc when an operand's CachePolicy says
+// so. It does not pack, and does not look at data: an operand whose values
+// change under an unchanged address is found as it was.
+#ifndef RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
+#define RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/middle/packed_operand.h"
+
+namespace ruy_like {
+
+// All that decides what an operand looks like when packed.
+struct PrepackedKey {
+  const void* data;
+  std::ptrdiff_t width;
+  std::ptrdiff_t depth;
+  std::ptrdiff_t stride;  // elements
+  std::int32_t zero_point;
+  Scalar scalar;          // of the source
+  bool depth_contiguous;  // order of the source
+  kernels::PanelFormat format;
+  bool has_sums;  // the sums were wanted (the other side's zero point is not 0)
+};
+
+bool operator==(const PrepackedKey& a, const PrepackedKey& b);
+
+template <typename H>
+H AbslHashValue(H h, const PrepackedKey& key) {
+  // Mixes only what commonly differs, which is cheaper; operator== compares
+  // all.
+  return H::combine(std::move(h), key.data, key.width, key.depth,
+                    key.format.width);
+}
+
+// Least-recently-used cache, bounded by the bytes of the packed buffers. Not
+// thread-safe: the Context's lock covers it.
+class PrepackedCache final {
+ public:
+  using Value = std::shared_ptr<const PackedData>;
+
+  static constexpr std::size_t kUnlimited =
+      std::numeric_limits<std::size_t>::max();
+
+  PrepackedCache() = default;
+  PrepackedCache(const PrepackedCache&) = delete;
+  PrepackedCache& operator=(const PrepackedCache&) = delete;
+
+  // The value kept under `key`, now the most recently used one; null if there
+  // is none. Allocates nothing.
+  Value Find(const PrepackedKey& key);
+
+  // Keeps `value` (not null) under `key`, replacing what was there; then evicts
+  // the least recently used others until all is within the limit. A value that
+  // alone exceeds the limit is not kept, and evicts nothing else. An evicted or
+  // replaced value lives on for those who hold it. When there is no memory for
+  // the bookkeeping the value is not kept.
+  void Insert(const PrepackedKey& key, Value value);
+
+  // Sum of the kept values' storage.bytes().
+  std::size_t BuffersBytes() const { return buffers_bytes_; }
+  std::size_t size() const { return map_.size(); }
+
+  // Unlimited by default: evicting pays only where a caller multiplies by more
+  // constants than it can hold twice, and a limit below the working set of one
+  // model would repack every operand in every pass.
+  std::size_t limit_bytes() const { return limit_bytes_; }
+  // Evicts at once what is over the new limit.
+  void set_limit_bytes(std::size_t bytes);
+
+  void Clear();
+
+ private:
+  struct Entry {
+    PrepackedKey key;
+    Value value;
+  };
+  using List = std::list<Entry>;
+
+  void Erase(List::iterator entry);
+  void EvictDownTo(std::size_t bytes);
+
+  List entries_;  // most recently used first
+  absl::flat_hash_map<PrepackedKey, List::iterator> map_;
+  std::size_t buffers_bytes_ = 0;
+  std::size_t limit_bytes_ = kUnlimited;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_

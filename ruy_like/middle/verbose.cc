@@ -1,0 +1,273 @@
+#include "ruy_like/middle/verbose.h"
+
+#include <cstdio>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "ruy_like/base/env.h"
+#include "ruy_like/registry/cpu_features.h"
+
+namespace ruy_like {
+namespace {
+
+using kernels::EpilogueArgs;
+using kernels::Kernel;
+using kernels::KernelTable;
+
+VerboseLevel LevelOfThisProcess() {
+  std::string warning;
+  const VerboseLevel level =
+      ParseVerboseLevel(GetEnv(EnvVar::kVerbose), &warning);
+  if (!warning.empty()) {
+    std::fprintf(stderr, "ruy_like: RUY_LIKE_VERBOSE: %s\n", warning.c_str());
+  }
+  return level;
+}
+
+const char* SourceName(SideSource source) {
+  switch (source) {
+    case SideSource::kInPlace:
+      return "in_place";
+    case SideSource::kPacked:
+      return "packed";
+    case SideSource::kKept:
+      return "packed_and_kept";
+    case SideSource::kCached:
+      return "cached";
+    case SideSource::kPrepacked:
+      return "prepacked";
+  }
+  return "?";
+}
+
+// A field that may hold commas or quotes.
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+const char* OrderName(bool row_major) { return row_major ? "row" : "col"; }
+
+// Which order a packed operand had is forgotten.
+const char* OrderName(const Operand& operand, Side side) {
+  if (operand.packed != nullptr) return "packed";
+  return OrderName(operand.depth_contiguous == (side == Side::kLhs));
+}
+
+const char* ChannelsName(const EpilogueArgs& epilogue) {
+  return epilogue.channels_are_rows ? "per_row" : "per_col";
+}
+
+const char* BiasName(const TrMulParams& params) {
+  const EpilogueArgs& epilogue = params.epilogue;
+  const bool has_bias =
+      params.scaled ? params.scales.bias != nullptr : epilogue.bias != nullptr;
+  return has_bias ? ChannelsName(epilogue) : "none";
+}
+
+const char* MultiplierName(const TrMulParams& params) {
+  if (params.scaled) {
+    const kernels::ScaleArgs& scales = params.scales;
+    return scales.lhs_per_row
+               ? (scales.rhs_per_col ? "scales_per_row_and_col"
+                                     : "scales_per_row")
+               : (scales.rhs_per_col ? "scales_per_col" : "scales");
+  }
+  const EpilogueArgs& epilogue = params.epilogue;
+  if (epilogue.fixedpoint == nullptr) return "none";
+  return epilogue.per_channel ? ChannelsName(epilogue) : "per_tensor";
+}
+
+// As the caller of Mul sees it.
+TrMulParams Unswapped(const TrMulParams& params, bool swapped) {
+  TrMulParams result = params;
+  if (swapped) SwapSides(&result);
+  return result;
+}
+
+std::string DispatchLine(Path path, const char* kernel,
+                         absl::string_view reason) {
+  return absl::StrCat("ruy_like_not_taken,", PathName(path), ",", kernel, ",",
+                      Quoted(reason), "\n");
+}
+
+// The product as the registry was asked for it, and with its sides swapped.
+struct Queries {
+  KernelQuery as_called, swapped;
+};
+
+Queries MakeQueries(const TrMulParams& params, const ProductReport& report) {
+  TrMulParams other = params;
+  SwapSides(&other);
+  KernelQuery seen = MakeKernelQuery(params);
+  KernelQuery mirrored = MakeKernelQuery(other);
+  for (const Side side : {Side::kLhs, Side::kRhs}) {
+    seen.cached[side] = report.source[side] == SideSource::kKept ||
+                        report.source[side] == SideSource::kCached;
+  }
+  mirrored.cached = {seen.cached.rhs, seen.cached.lhs};
+  if (report.choice.swap_sides) return {mirrored, seen};
+  return {seen, mirrored};
+}
+
+// Why a kernel that comes before the chosen one was not taken. Empty if it is
+// for other types, which is no news, or comes after.
+std::string KernelObstacle(const Kernel& kernel, const Queries& queries,
+                           const Kernel& chosen) {
+  const KernelQuery& call = queries.as_called;
+  // A kernel without a limit of columns writes one of the two orders of dst,
+  // the others want the narrow side on the right.
+  const bool swap =
+      kernel.max_cols == 0 ? !call.dst_col_major : call.rows < call.cols;
+  const KernelQuery& query = swap ? queries.swapped : call;
+  if (kernel.family != query.family) return "";
+  std::string obstacle = WhyNot(kernel, query, false);
+  if (obstacle.empty() && kernel.max_cols == 0 && chosen.max_cols != 0) {
+    obstacle = absl::StrCat("packs what ", chosen.name, " reads in place");
+  }
+  return obstacle;
+}
+
+bool HoldsKernel(const KernelTable& table, const Kernel& kernel) {
+  return &kernel >= table.kernels && &kernel < table.kernels + table.count;
+}
+
+}  // namespace
+
+VerboseLevel g_verbose_level = LevelOfThisProcess();
+
+VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning) {
+  warning->clear();
+  if (value.empty() || value == "0") return VerboseLevel::kOff;
+  if (value == "1") return VerboseLevel::kCalls;
+  if (value == "dispatch") return VerboseLevel::kDispatch;
+  *warning = absl::StrCat("'", value, "' is none of 0, 1, dispatch");
+  return VerboseLevel::kOff;
+}
+
+const char kVerboseHeader[] =
+    "ruy_like_mul,path,kernel,lhs,rhs,dst,lhs_order,rhs_order,dst_order,"
+    "rows,depth,cols,lhs_zero_point,rhs_zero_point,dst_zero_point,bias,"
+    "multiplier,beta,threads,row_blocks,col_blocks,depth_blocks,lhs_source,"
+    "rhs_source,microseconds,gops\n";
+
+std::string CallLine(const TrMulParams& params, const ProductReport& report,
+                     std::chrono::nanoseconds time) {
+  const bool swapped = report.choice.swap_sides;
+  const TrMulParams call = Unswapped(params, swapped);
+  const EpilogueArgs& epilogue = call.epilogue;
+  const Operand& lhs = call.side.lhs;
+  const Operand& rhs = call.side.rhs;
+  SidePair<SideSource> source = report.source;
+  std::ptrdiff_t row_blocks = report.row_blocks;
+  std::ptrdiff_t col_blocks = report.col_blocks;
+  if (swapped) {
+    std::swap(source.lhs, source.rhs);
+    std::swap(row_blocks, col_blocks);
+  }
+  const double nanoseconds = static_cast<double>(time.count());
+  // In doubles: the product of three sizes may overflow.
+  const double ops = 2.0 * static_cast<double>(call.rows()) *
+                     static_cast<double>(call.cols()) *
+                     static_cast<double>(call.depth());
+  char timing[64];
+  std::snprintf(timing, sizeof(timing), "%.3f,%.3f", nanoseconds * 1e-3,
+                nanoseconds > 0 ? ops / nanoseconds : 0.0);
+  // In the order of kVerboseHeader.
+  const std::string operands = absl::StrCat(
+      ScalarName(lhs.scalar), ",", ScalarName(rhs.scalar), ",",
+      ScalarName(epilogue.dst_scalar), ",", OrderName(lhs, Side::kLhs), ",",
+      OrderName(rhs, Side::kRhs), ",", OrderName(epilogue.dst_row_stride != 1),
+      ",", call.rows(), ",", call.depth(), ",", call.cols());
+  const std::string parameters = absl::StrCat(
+      lhs.zero_point, ",", rhs.zero_point, ",", epilogue.dst_zero_point, ",",
+      BiasName(call), ",", MultiplierName(call), ",",
+      epilogue.accumulates ? epilogue.beta : 0);
+  const std::string work =
+      absl::StrCat(report.threads, ",", row_blocks, ",", col_blocks, ",",
+                   report.depth_blocks, ",", SourceName(source.lhs), ",",
+                   SourceName(source.rhs));
+  return absl::StrCat("ruy_like_mul,", PathName(report.choice.path), ",",
+                      report.choice.kernel->name, ",", operands, ",",
+                      parameters, ",", work, ",", timing, "\n");
+}
+
+std::string DispatchLines(const TrMulParams& params,
+                          const ProductReport& report, Path permitted) {
+  const Kernel& chosen = *report.choice.kernel;
+  const Queries queries = MakeQueries(params, report);
+  const bool is_prepacked = report.source.lhs == SideSource::kPrepacked ||
+                            report.source.rhs == SideSource::kPrepacked;
+  std::string lines;
+  for (const Path path : PathsBestFirst(kAllPaths)) {
+    const KernelTable table = KernelsOf(path);
+    const bool is_owner = HoldsKernel(table, chosen);
+    std::string obstacle = PathObstacle(path);
+    if (obstacle.empty() && (permitted & path) == Path::kNone) {
+      obstacle = "the Context does not permit it";
+    }
+    // A better path than the chosen one may have the kernels of one that is not
+    // permitted itself.
+    if (!obstacle.empty() && path > report.choice.path) {
+      absl::StrAppend(&lines, DispatchLine(path, "", obstacle));
+      continue;
+    }
+    if (is_prepacked) {
+      if (is_owner) break;
+      absl::StrAppend(
+          &lines, DispatchLine(path, "", "an operand is packed for another"));
+      continue;
+    }
+    bool serves_types = false;
+    bool after_chosen = false;
+    for (int i = 0; i < table.count; ++i) {
+      const Kernel& kernel = table.kernels[i];
+      after_chosen |= &kernel == &chosen;
+      serves_types |= kernel.family == queries.as_called.family ||
+                      kernel.family == queries.swapped.family;
+      // Those for few columns come first, wherever in the table.
+      if (&kernel == &chosen ||
+          (after_chosen && (kernel.max_cols == 0 || chosen.max_cols != 0))) {
+        continue;
+      }
+      const std::string reason = KernelObstacle(kernel, queries, chosen);
+      if (!reason.empty()) {
+        absl::StrAppend(&lines, DispatchLine(path, kernel.name, reason));
+      }
+    }
+    if (is_owner) break;
+    if (!serves_types) {
+      absl::StrAppend(
+          &lines,
+          DispatchLine(path, "", "has no kernel of its own for these types"));
+    }
+  }
+  return lines;
+}
+
+void VerboseCall::Print(const TrMulParams& params, const ProductReport& report,
+                        Path permitted) const {
+  const auto time = std::chrono::steady_clock::now() - start_;
+  // A product that has been computed does not fail for want of memory to tell
+  // of it.
+  try {
+    std::string lines;
+    if (g_verbose_level == VerboseLevel::kDispatch) {
+      lines = DispatchLines(params, report, permitted);
+    }
+    absl::StrAppend(
+        &lines,
+        CallLine(params, report,
+                 std::chrono::duration_cast<std::chrono::nanoseconds>(time)));
+    static std::once_flag header_is_out;
+    std::call_once(header_is_out, [] { std::fputs(kVerboseHeader, stderr); });
+    // One write for a product's lines: those of two Contexts do not mix.
+    std::fwrite(lines.data(), 1, lines.size(), stderr);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+}  // namespace ruy_like

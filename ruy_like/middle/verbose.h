@@ -1,0 +1,83 @@
+// Middle-end: RUY_LIKE_VERBOSE, a line on stderr for each product.
+//
+// Used by tr_mul.cc, which tells what ran. Text and columns are made here and
+// nowhere else; doc/observing.md describes them. Does not say what happens
+// inside a product: that is trace.h's.
+//
+//   RUY_LIKE_VERBOSE=1         one CSV line a product, after a header line
+//   RUY_LIKE_VERBOSE=dispatch  and before it, a line for each path and kernel
+//                              that came first and was not taken, with the
+//                              reason
+#ifndef RUY_LIKE_MIDDLE_VERBOSE_H_
+#define RUY_LIKE_MIDDLE_VERBOSE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/path.h"
+#include "ruy_like/registry/registry.h"
+
+namespace ruy_like {
+
+enum class VerboseLevel : std::uint8_t { kOff, kCalls, kDispatch };
+
+// What a value of RUY_LIKE_VERBOSE asks for. For one that means nothing: kOff,
+// and `warning` tells so; else `warning` is empty.
+VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning);
+
+// Read from the environment once, before main. Not to be written.
+extern VerboseLevel g_verbose_level;
+
+// Where a kernel found an operand.
+enum class SideSource : std::uint8_t {
+  kInPlace,   // where the caller keeps it
+  kPacked,    // packed for this product alone
+  kKept,      // packed for this product and kept in the prepacked cache
+  kCached,    // found in the prepacked cache
+  kPrepacked  // packed by the caller, ahead of the product
+};
+
+// How a product was computed. Its sides and directions are the kernel's, like
+// those of the TrMulParams that it goes with.
+struct ProductReport {
+  KernelChoice choice;
+  int threads;
+  // Cuts of dst, and passes over depth.
+  std::ptrdiff_t row_blocks, col_blocks, depth_blocks;
+  SidePair<SideSource> source;
+};
+
+// The lines that one product gives, each with its line feed. `params` is as the
+// kernel saw it: with its sides swapped if the choice says so.
+std::string CallLine(const TrMulParams& params, const ProductReport& report,
+                     std::chrono::nanoseconds time);
+std::string DispatchLines(const TrMulParams& params,
+                          const ProductReport& report, Path permitted);
+// The names of CallLine's columns.
+extern const char kVerboseHeader[];
+
+// Measures one product. Costs a branch in each of its functions when off.
+class VerboseCall final {
+ public:
+  VerboseCall() {
+    if (IsOn()) start_ = std::chrono::steady_clock::now();
+  }
+
+  static bool IsOn() { return g_verbose_level != VerboseLevel::kOff; }
+
+  // At the end, and only if IsOn(): writes the lines. `permitted` is what the
+  // Context permits.
+  void Print(const TrMulParams& params, const ProductReport& report,
+             Path permitted) const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MIDDLE_VERBOSE_H_

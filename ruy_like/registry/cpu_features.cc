@@ -1,0 +1,280 @@
+#include "ruy_like/registry/cpu_features.h"
+
+#include <cpuinfo.h>
+
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "ruy_like/base/env.h"
+#include "ruy_like/path.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
+
+namespace ruy_like {
+namespace {
+
+constexpr bool Bit(uint64_t word, int bit) { return (word >> bit) & 1; }
+
+// Bits of XCR0: the register state that an instruction set needs enabled.
+constexpr uint64_t kXcr0Avx = 0x6;         // XMM, YMM
+constexpr uint64_t kXcr0Avx512 = 0xe6;     // and opmask, ZMM 0-15, ZMM 16-31
+constexpr uint64_t kXcr0Amx = 0x60000;     // tile configuration, tile data
+constexpr int kXfeatureTileData = 18;      // its number for arch_prctl
+constexpr int kArchReqXcompPerm = 0x1023;  // ARCH_REQ_XCOMP_PERM
+
+#if defined(__x86_64__)
+class HostCpuid final : public CpuidSource {
+ public:
+  CpuidRegisters Cpuid(uint32_t leaf, uint32_t subleaf) const override {
+    CpuidRegisters r;
+    __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+    return r;
+  }
+  uint64_t Xcr0() const override {
+    // Not the intrinsic: it would need -mxsave for this file.
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t{high} << 32) | low;
+  }
+};
+#endif
+
+// What cpuinfo's oldest supported version (Debian 12's, of 2022) knows.
+constexpr CpuFeatures kFeaturesCpuinfoKnows =
+    kCpuAvx2 | kCpuFma | kCpuAvx512 | kCpuAvx512Vnni;
+
+CpuFeatures FeaturesByCpuinfo() {
+  CpuFeatures features = 0;
+  if (cpuinfo_has_x86_avx2()) features |= kCpuAvx2;
+  if (cpuinfo_has_x86_fma3()) features |= kCpuFma;
+  if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() &&
+      cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl()) {
+    features |= kCpuAvx512;
+  }
+  if (cpuinfo_has_x86_avx512vnni()) features |= kCpuAvx512Vnni;
+  return features;
+}
+
+// Asks Linux for the use of AMX tile data, which enlarges the signal frames of
+// the whole process: hence on demand, and never again.
+bool AmxPermitted() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool permitted =
+      syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureTileData) == 0;
+  return permitted;
+#else
+  // Unknown elsewhere; a guess could end in SIGILL.
+  return false;
+#endif
+}
+
+Path FindPathsOfThisProcess() {
+  std::string warning;
+  const Path paths =
+      NarrowPaths(CompiledPaths() & PathsWithFeatures(DetectCpuFeatures()),
+                  GetEnv(EnvVar::kPaths), &warning);
+  if (!warning.empty()) {
+    std::fprintf(stderr, "ruy_like: RUY_LIKE_PATHS: %s\n", warning.c_str());
+  }
+  return paths;
+}
+
+// Whether AMX may be used is not asked yet.
+Path PathsOfThisProcess() {
+  static const Path paths = FindPathsOfThisProcess();
+  return paths;
+}
+
+CpuFeatures FeaturesOf(Path path) {
+#define RUY_LIKE_PATH(Enum, name, arch, required, flags) \
+  if (path == Path::k##Enum) return required;
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+  return 0;
+}
+
+struct FeatureName {
+  CpuFeature feature;
+  const char* name;
+};
+constexpr FeatureName kFeatureNames[] = {
+    {kCpuAvx2, "avx2"},
+    {kCpuFma, "fma"},
+    {kCpuAvxVnni, "avxvnni"},
+    {kCpuAvx512, "avx512(f,bw,dq,vl)"},
+    {kCpuAvx512Vnni, "avx512vnni"},
+    {kCpuAmxInt8, "amx(tile,int8)"},
+};
+
+ptrdiff_t SizeOf(const cpuinfo_cache* cache) {
+  return cache == nullptr ? 0 : static_cast<ptrdiff_t>(cache->size);
+}
+
+// The number of cores with a processor that uses `cache`. cpuinfo's own count
+// is of logical processors, and in a virtual machine of the host's.
+int CoresSharing(const cpuinfo_cache* cache) {
+  std::set<const cpuinfo_core*> cores;
+  for (uint32_t i = 0; i < cpuinfo_get_processors_count(); ++i) {
+    const cpuinfo_processor* processor = cpuinfo_get_processor(i);
+    if (processor->cache.l3 == cache) cores.insert(processor->core);
+  }
+  return static_cast<int>(cores.size());
+}
+
+CacheSizes CacheSizesByCpuinfo() {
+  if (!cpuinfo_initialize() || cpuinfo_get_processors_count() == 0) return {};
+  const cpuinfo_processor* first = cpuinfo_get_processor(0);
+  CacheSizes sizes;
+  sizes.l1d_bytes = SizeOf(first->cache.l1d);
+  sizes.l2_bytes = SizeOf(first->cache.l2);
+  sizes.l3_bytes = SizeOf(first->cache.l3);
+  sizes.l3_sharing_cores = CoresSharing(first->cache.l3);
+  return sizes;
+}
+
+}  // namespace
+
+CpuFeatures X86CpuFeatures(const CpuidSource& source) {
+  const uint32_t max_leaf = source.Cpuid(0, 0).eax;
+  if (max_leaf < 7) return 0;
+  const CpuidRegisters leaf1 = source.Cpuid(1, 0);
+  if (!Bit(leaf1.ecx, 27)) return 0;  // OSXSAVE: XGETBV may be used
+  const uint64_t xcr0 = source.Xcr0();
+  const auto os_enables = [xcr0](uint64_t mask) {
+    return (xcr0 & mask) == mask;
+  };
+  const CpuidRegisters leaf7 = source.Cpuid(7, 0);
+  const uint32_t leaf7_1_eax = leaf7.eax >= 1 ? source.Cpuid(7, 1).eax : 0;
+
+  CpuFeatures features = 0;
+  if (os_enables(kXcr0Avx) && Bit(leaf1.ecx, 28)) {  // AVX
+    if (Bit(leaf7.ebx, 5)) features |= kCpuAvx2;
+    if (Bit(leaf1.ecx, 12)) features |= kCpuFma;
+    if (Bit(leaf7_1_eax, 4)) features |= kCpuAvxVnni;
+  }
+  if (os_enables(kXcr0Avx512) && Bit(leaf7.ebx, 16)) {  // AVX512F
+    if (Bit(leaf7.ebx, 17) && Bit(leaf7.ebx, 30) && Bit(leaf7.ebx, 31)) {
+      features |= kCpuAvx512;  // DQ, BW, VL
+    }
+    if (Bit(leaf7.ecx, 11)) features |= kCpuAvx512Vnni;
+  }
+  if (os_enables(kXcr0Amx) && Bit(leaf7.edx, 24) && Bit(leaf7.edx, 25)) {
+    features |= kCpuAmxInt8;  // AMX-TILE, AMX-INT8
+  }
+  return features;
+}
+
+const CpuidSource* HostCpuidSource() {
+#if defined(__x86_64__)
+  static const HostCpuid source;
+  return &source;
+#else
+  return nullptr;
+#endif
+}
+
+CpuFeatures DetectCpuFeatures() {
+  const CpuidSource* source = HostCpuidSource();
+  if (source == nullptr) return 0;
+  const CpuFeatures by_cpuid = X86CpuFeatures(*source);
+  if (!cpuinfo_initialize()) return by_cpuid;
+  return (FeaturesByCpuinfo() & kFeaturesCpuinfoKnows) |
+         (by_cpuid & ~kFeaturesCpuinfoKnows);
+}
+
+Path PathsWithFeatures(CpuFeatures features) {
+  Path paths = Path::kNone;
+#define RUY_LIKE_PATH(Enum, name, arch, required, flags) \
+  if ((features & (required)) == (required)) paths |= Path::k##Enum;
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+  return paths;
+}
+
+Path NarrowPaths(Path paths, const std::string& names, std::string* warning) {
+  warning->clear();
+  Path named = Path::kNone;
+  for (absl::string_view name :
+       absl::StrSplit(names, ',', absl::SkipWhitespace())) {
+    const absl::StatusOr<Path> path = ParsePaths(name);
+    if (path.ok()) {
+      named |= *path;
+    } else {
+      *warning = std::string(path.status().message());
+    }
+  }
+  return named == Path::kNone ? paths : paths & (named | Path::kPortable);
+}
+
+Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)()) {
+  const Path without_amx = paths & PathsWithFeatures(~CpuFeatures{kCpuAmxInt8});
+  if (without_amx == paths || amx_permitted()) return paths;
+  return without_amx;
+}
+
+Path DetectedPaths(Path allowed) {
+  return WithoutRefusedAmx(PathsOfThisProcess() & (allowed | Path::kPortable),
+                           &AmxPermitted);
+}
+
+std::string CpuFeatureNames(CpuFeatures features) {
+  std::string names;
+  for (const FeatureName& entry : kFeatureNames) {
+    if ((features & entry.feature) == 0) continue;
+    absl::StrAppend(&names, names.empty() ? "" : " ", entry.name);
+  }
+  return names;
+}
+
+std::string PathObstacle(Path path) {
+  if ((CompiledPaths() & path) == Path::kNone) return "not compiled";
+  const CpuFeatures missing = FeaturesOf(path) & ~DetectCpuFeatures();
+  if (missing != 0) {
+    return absl::StrCat("the machine lacks ", CpuFeatureNames(missing));
+  }
+  if ((PathsOfThisProcess() & path) == Path::kNone) {
+    return "RUY_LIKE_PATHS leaves it out";
+  }
+  if ((DetectedPaths(path) & path) == Path::kNone) {
+    return "the operating system refuses the use of AMX";
+  }
+  return "";
+}
+
+CacheSizes PlausibleCacheSizes(const CacheSizes& reported) {
+  // The defaults are the smallest that an AVX2 core has; the bounds are a
+  // factor of four and more around what was ever built.
+  constexpr ptrdiff_t kKiB = 1024;
+  CacheSizes sizes = reported;
+  if (sizes.l1d_bytes < 8 * kKiB || sizes.l1d_bytes > 1024 * kKiB) {
+    sizes.l1d_bytes = 32 * kKiB;
+  }
+  if (sizes.l2_bytes < 2 * sizes.l1d_bytes ||
+      sizes.l2_bytes > 64 * 1024 * kKiB) {
+    sizes.l2_bytes = 256 * kKiB;
+  }
+  if (sizes.l2_bytes < sizes.l1d_bytes) sizes.l2_bytes = sizes.l1d_bytes;
+  if (sizes.l3_bytes < sizes.l2_bytes) sizes.l3_bytes = 0;
+  if (sizes.l3_bytes == 0 || sizes.l3_sharing_cores < 1) {
+    sizes.l3_sharing_cores = 1;
+  }
+  return sizes;
+}
+
+const CacheSizes& DetectedCacheSizes() {
+  static const CacheSizes sizes = PlausibleCacheSizes(CacheSizesByCpuinfo());
+  return sizes;
+}
+
+}  // namespace ruy_like

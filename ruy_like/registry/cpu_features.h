@@ -1,0 +1,107 @@
+// What this machine has: instruction sets, the paths they permit, cache sizes.
+//
+// Internal. Asked by Context (paths) and by the middle-end (cache sizes). The
+// decisions are pure functions over recorded data, so that tests cover CPUs
+// that the test machine is not; the Detect functions apply them to this one.
+// Nothing here knows what a kernel is.
+#ifndef RUY_LIKE_REGISTRY_CPU_FEATURES_H_
+#define RUY_LIKE_REGISTRY_CPU_FEATURES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "ruy_like/path.h"
+
+namespace ruy_like {
+
+// The instructions that paths.inc can ask for. A bit means that both the
+// processor and, as far as the enabled register state tells, the operating
+// system support it.
+enum CpuFeature : uint32_t {
+  kCpuAvx2 = 1 << 0,
+  kCpuFma = 1 << 1,
+  kCpuAvxVnni = 1 << 2,     // VEX-encoded, 256 bits
+  kCpuAvx512 = 1 << 3,      // F, BW, DQ and VL together
+  kCpuAvx512Vnni = 1 << 4,  // 512 bits; VL comes with kCpuAvx512
+  // AMX-TILE and AMX-INT8. Linux wants to be asked before the first use of
+  // them; DetectedPaths does that.
+  kCpuAmxInt8 = 1 << 5,
+};
+using CpuFeatures = uint32_t;
+
+// Their names, separated by blanks: "avx2 fma".
+std::string CpuFeatureNames(CpuFeatures features);
+
+// ## x86 feature detection
+
+struct CpuidRegisters {
+  uint32_t eax, ebx, ecx, edx;
+};
+
+// Where CPUID data comes from: the processor, or a table in a test.
+class CpuidSource {
+ public:
+  virtual ~CpuidSource() = default;
+  virtual CpuidRegisters Cpuid(uint32_t leaf, uint32_t subleaf) const = 0;
+  // XCR0, the register state that the operating system has enabled. Called only
+  // if CPUID says that the XGETBV instruction may be used.
+  virtual uint64_t Xcr0() const = 0;
+};
+
+// All CpuFeature bits by the rules of Intel's and AMD's manuals.
+CpuFeatures X86CpuFeatures(const CpuidSource& source);
+
+// The processor that this runs on; null if it is not an x86.
+const CpuidSource* HostCpuidSource();
+
+// This machine's features: cpuinfo's word for those that every supported
+// version of it knows, X86CpuFeatures' for the others (AVX-VNNI and AMX), and
+// for all of them if cpuinfo can not be initialized.
+CpuFeatures DetectCpuFeatures();
+
+// ## Paths
+
+// The paths whose features (paths.inc) are all in `features`.
+Path PathsWithFeatures(CpuFeatures features);
+
+// Narrows `paths` to those named in `names`, the value of RUY_LIKE_PATHS;
+// kPortable stays. A name that is none is passed over and told of in `warning`
+// (empty if all is well); if no name is left, nothing is narrowed.
+Path NarrowPaths(Path paths, const std::string& names, std::string* warning);
+
+// Takes away the paths that need AMX unless `amx_permitted` says yes; that is
+// called only if there are such paths.
+Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)());
+
+// The paths among `allowed` that can be run here: compiled, supported by the
+// processor and the operating system, and not excluded by RUY_LIKE_PATHS.
+// kPortable is always among them. If that leaves a path that needs AMX, the
+// operating system's leave is asked for, once per process: leave it out of
+// `allowed` and nothing is asked. Thread-safe; what does not depend on
+// `allowed` is found out at the first call.
+Path DetectedPaths(Path allowed = kAllPaths);
+
+// Why DetectedPaths() lacks a path, for people to read; empty if it is there.
+std::string PathObstacle(Path path);
+
+// ## Caches
+
+struct CacheSizes {
+  ptrdiff_t l1d_bytes;   // of one core
+  ptrdiff_t l2_bytes;    // of one core, or of the cluster that shares it
+  ptrdiff_t l3_bytes;    // 0 if there is none
+  int l3_sharing_cores;  // cores that share that L3; 1 if there is none
+};
+
+// `reported` with what can not be (virtual machines report all sorts of things)
+// replaced by conservative sizes.
+CacheSizes PlausibleCacheSizes(const CacheSizes& reported);
+
+// The sizes of the first core's caches, through PlausibleCacheSizes. Cached;
+// thread-safe.
+const CacheSizes& DetectedCacheSizes();
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_REGISTRY_CPU_FEATURES_H_

@@ -1,0 +1,84 @@
+// Which kernel multiplies: the one place that looks into the paths' kernel
+// tables.
+//
+// Called by the middle-end for each product, by tests and tools to enumerate.
+// Selection is a pure function of the query and of the permitted paths, so that
+// a test can pin its outcome on any host.
+#ifndef RUY_LIKE_REGISTRY_REGISTRY_H_
+#define RUY_LIKE_REGISTRY_REGISTRY_H_
+
+#include <cstddef>
+#include <string>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/path.h"
+
+namespace ruy_like {
+
+// The kernels of one path's own as compiled into this build; empty for a path
+// that is not compiled in. `path` must be a single bit.
+kernels::KernelTable KernelsOf(Path path);
+
+// What selection depends on. Rows, columns and sides are as the caller of Mul
+// sees them.
+struct KernelQuery {
+  kernels::Family family;
+  std::ptrdiff_t rows, cols, depth;
+  SidePair<Scalar> scalar;
+  SidePair<bool> depth_contiguous;
+  // The operand's packed form is or will be in the prepacked cache.
+  SidePair<bool> cached;
+  // Adjacent dst elements: in a column (true) or in a row.
+  bool dst_col_major;
+  // Of an operand that the caller has packed: PackedLayout's kernel_format.
+  // Else null.
+  SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
+};
+
+bool operator==(const KernelQuery& a, const KernelQuery& b);
+
+KernelQuery MakeKernelQuery(const TrMulParams& params);
+
+struct KernelChoice {
+  const kernels::Kernel* kernel;  // never null while kPortable is permitted
+  Path path;
+  // The product is to be computed as dst^T = rhs^T * lhs^T: kernels write
+  // columns, and narrow kernels want the narrow side on the right.
+  bool swap_sides;
+};
+
+// The best permitted path that has a kernel for the query, of its own or of a
+// lower path whose instructions it includes (whether that one is permitted or
+// not), and of its kernels the first one that applies: those first that read
+// the large side in place. Portable kernels apply to everything.
+KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
+
+// Whether one of the paths is `owner` or inherits its kernels.
+bool HasKernelsOf(Path permitted, Path owner);
+
+// The kernel whose panels an operand gets that is packed ahead of products: of
+// the best permitted path that has one, own or inherited, which packs both
+// sides and has no limit of columns. The choice's path is the one that the
+// kernel belongs to. `family` is in the kernel's orientation.
+KernelChoice SelectKernelToPackFor(kernels::Family family, Path permitted);
+
+// The layout that such a kernel gives an operand on the caller's side `side`.
+PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);
+
+// As SelectKernel, with one or both operands packed; null for one that is not.
+// The kernel belongs to the operands' path; dst may have either order. The
+// kernel is null if no permitted path has one.
+KernelChoice SelectKernelForPacked(const KernelQuery& query,
+                                   const SidePair<const PackedLayout*>& packed,
+                                   Path permitted);
+
+// Why `kernel`, with or without swapped sides, does not serve the query; empty
+// when it does.
+std::string WhyNot(const kernels::Kernel& kernel, const KernelQuery& query,
+                   bool swap_sides);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_REGISTRY_REGISTRY_H_

@@ -1,0 +1,46 @@
+#include "ruy_like/base/checked_math.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "gtest/gtest.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr std::ptrdiff_t kMax = std::numeric_limits<std::ptrdiff_t>::max();
+
+TEST(CheckedMathTest, ResultsThatFit) {
+  std::ptrdiff_t result = 0;
+  EXPECT_TRUE(CheckedAdd<std::ptrdiff_t>(kMax - 1, 1, &result));
+  EXPECT_EQ(result, kMax);
+  EXPECT_TRUE(CheckedMul<std::ptrdiff_t>(1 << 30, 1 << 30, &result));
+  EXPECT_EQ(result, std::ptrdiff_t{1} << 60);
+  EXPECT_TRUE(CheckedRoundUp<std::ptrdiff_t>(0, 64, &result));
+  EXPECT_EQ(result, 0);
+  EXPECT_TRUE(CheckedRoundUp<std::ptrdiff_t>(65, 64, &result));
+  EXPECT_EQ(result, 128);
+  EXPECT_TRUE(CheckedRoundUp<std::ptrdiff_t>(kMax, kMax, &result));
+  EXPECT_EQ(result, kMax);
+}
+
+TEST(CheckedMathTest, OverflowIsReported) {
+  std::ptrdiff_t result = 0;
+  EXPECT_FALSE(CheckedAdd<std::ptrdiff_t>(kMax, 1, &result));
+  EXPECT_FALSE(CheckedMul<std::ptrdiff_t>(kMax, 2, &result));
+  EXPECT_FALSE(CheckedRoundUp<std::ptrdiff_t>(kMax, 64, &result));
+  std::size_t unsigned_result = 0;
+  EXPECT_FALSE(CheckedMul<std::size_t>(std::size_t{1} << 33,
+                                       std::size_t{1} << 33, &unsigned_result));
+}
+
+TEST(CeilDivTest, RoundsUpWithoutOverflow) {
+  EXPECT_EQ(CeilDiv(0, 7), 0);
+  EXPECT_EQ(CeilDiv(7, 7), 1);
+  EXPECT_EQ(CeilDiv(8, 7), 2);
+  EXPECT_EQ(CeilDiv(kMax, 2), kMax / 2 + 1);
+}
+
+}  // namespace
+}  // namespace ruy_like

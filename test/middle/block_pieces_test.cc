@@ -1,0 +1,117 @@
+// Products whose blocks are run in pieces: in several passes over depth, and,
+// by a lone thread, in one. What is packed by each block for itself, what comes
+// from the cache or the caller, on any number of threads: the same bits.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "test/support/mul_problem.h"
+#include "test/support/mul_runner.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+struct Shape {
+  std::ptrdiff_t rows, depth, cols;
+};
+
+// With 48 KiB of L1d, kernels of 8 columns split depths above 1536 (float) to
+// 6144 (bytes): each of these has several pieces both ways with some kernel.
+constexpr Shape kDeep[] = {{100, 13001, 61}, {7, 20000, 130}, {131, 6200, 9}};
+constexpr Shape kShallow[] = {{400, 1500, 150}, {190, 3000, 100}};
+
+constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
+constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
+                          Scalar::kF32};
+constexpr Types kTypes[] = {
+    kInt8,
+    kFloat,
+    {Scalar::kU8, Scalar::kI8, Scalar::kI32, Scalar::kU8},
+    {Scalar::kI8, Scalar::kI16, Scalar::kI32, Scalar::kI16},
+    {Scalar::kI16, Scalar::kI8, Scalar::kI32, Scalar::kI32},
+    {Scalar::kI8, Scalar::kU8, Scalar::kI32, Scalar::kF32},
+};
+
+// With all that an epilogue may need of the rows and columns of a piece.
+MulProblem WithEpilogue(const Types& types, const Shape& shape) {
+  MulProblem p = MakeProblem(types, shape.rows, shape.depth, shape.cols);
+  p.bias = BiasKind::kModerate;
+  if (Is8Bit(types.lhs) && Is8Bit(types.rhs)) {
+    p.lhs.zero_point = 3;
+    p.rhs.zero_point = 5;
+  }
+  if (p.IsQuantized()) p.multiplier = MultiplierKind::kPerChannel;
+  if (p.IsScaled()) {
+    p.lhs_scale = ScaleKind::kPerChannel;
+    p.rhs_scale = ScaleKind::kPerChannel;
+  }
+  return p;
+}
+
+class BlockPiecesTest : public PathTest {
+ protected:
+  // One to several threads.
+  void CheckOnThreads(const MulProblem& problem) {
+    SCOPED_TRACE(Describe(problem));
+    MulRunner runner(problem);
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    std::vector<char> alone;
+    for (const int threads : {1, 2, 5}) {
+      context_.set_max_num_threads(threads);
+      ASSERT_TRUE(runner.Check(&context_)) << threads << " threads";
+      if (threads == 1) alone = runner.DstBytes();
+      ASSERT_EQ(runner.DstBytes(), alone) << threads << " threads";
+    }
+  }
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(BlockPiecesTest);
+
+TEST_P(BlockPiecesTest, DeepProducts) {
+  int orders = 0;
+  for (const Types& types : kTypes) {
+    for (const Shape& shape : kDeep) {
+      MulProblem problem = WithEpilogue(types, shape);
+      SetOrders(orders++ % 8, &problem);
+      CheckOnThreads(problem);
+    }
+  }
+}
+
+TEST_P(BlockPiecesTest, OnePass) {
+  int orders = 0;
+  for (const Types& types : {kInt8, kFloat}) {
+    for (const Shape& shape : kShallow) {
+      MulProblem problem = WithEpilogue(types, shape);
+      SetOrders(orders++ % 8, &problem);
+      CheckOnThreads(problem);
+    }
+  }
+}
+
+TEST_P(BlockPiecesTest, CachedSides) {
+  for (const Types& types : {kInt8, kFloat}) {
+    for (const int cached : {1, 2, 3}) {
+      MulProblem problem = WithEpilogue(types, kDeep[0]);
+      if (cached & 1) problem.lhs.cache_policy = CachePolicy::kAlwaysCache;
+      if (cached & 2) problem.rhs.cache_policy = CachePolicy::kAlwaysCache;
+      CheckOnThreads(problem);  // packs them the first time
+      context_.ClearPrepackedCache();
+    }
+  }
+}
+
+TEST_P(BlockPiecesTest, OtherDoors) {
+  for (const Types& types : {kInt8, kFloat}) {
+    for (const Door door :
+         {Door::kPackedLhs, Door::kPackedRhs, Door::kPackedBoth, Door::kPlan}) {
+      MulProblem problem = WithEpilogue(types, kDeep[0]);
+      problem.door = door;
+      CheckOnThreads(problem);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like

@@ -1,0 +1,156 @@
+#include "ruy_like/middle/prepacked_cache.h"
+
+#include <memory>
+
+#include "gtest/gtest.h"
+#include "test/support/count_allocations.h"
+
+namespace ruy_like {
+namespace {
+
+int operands[64];
+
+PrepackedKey Key(int i) {
+  PrepackedKey key = {};
+  key.data = &operands[i];
+  key.width = 10;
+  key.depth = 20;
+  key.stride = 30;
+  key.zero_point = 5;
+  key.scalar = Scalar::kU8;
+  key.depth_contiguous = true;
+  key.format = {Scalar::kI8, false, 16, 4, 4};
+  key.has_sums = true;
+  return key;
+}
+
+PrepackedCache::Value MakeValue(std::size_t bytes) {
+  auto value = std::make_shared<PackedData>();
+  EXPECT_TRUE(AlignedBuffer::Allocate(bytes, &value->storage));
+  value->panels = value->storage.data();
+  return value;
+}
+
+TEST(PrepackedCacheTest, FindsWhatWasInserted) {
+  PrepackedCache cache;
+  EXPECT_EQ(cache.limit_bytes(), PrepackedCache::kUnlimited);
+  EXPECT_EQ(cache.Find(Key(0)), nullptr);
+  const auto a = MakeValue(100), b = MakeValue(33);
+  cache.Insert(Key(0), a);
+  cache.Insert(Key(1), b);
+  EXPECT_EQ(cache.Find(Key(0)), a);
+  EXPECT_EQ(cache.Find(Key(1)), b);
+  EXPECT_EQ(cache.Find(Key(1)), b);
+  EXPECT_EQ(cache.BuffersBytes(), 133u);
+  EXPECT_EQ(cache.size(), 2u);
+}
+
+TEST(PrepackedCacheTest, EveryFieldOfTheKeyCounts) {
+  PrepackedCache cache;
+  cache.Insert(Key(0), MakeValue(8));
+  const auto missing = [&cache](void (*change)(PrepackedKey*)) {
+    PrepackedKey key = Key(0);
+    change(&key);
+    return cache.Find(key) == nullptr;
+  };
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->data = &operands[9]; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->width++; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->depth++; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->stride++; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->zero_point++; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->scalar = Scalar::kI8; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->depth_contiguous = false; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->has_sums = false; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.scalar = Scalar::kU8; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.in_place = true; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.width = 8; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.group = 2; }));
+  EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.depth_multiple = 8; }));
+  EXPECT_NE(cache.Find(Key(0)), nullptr);
+}
+
+TEST(PrepackedCacheTest, EvictsTheLeastRecentlyUsed) {
+  PrepackedCache cache;
+  cache.set_limit_bytes(300);
+  for (int i = 0; i < 3; i++) cache.Insert(Key(i), MakeValue(100));
+  EXPECT_EQ(cache.BuffersBytes(), 300u);
+  EXPECT_NE(cache.Find(Key(0)), nullptr);  // 1 is the oldest now
+  cache.Insert(Key(3), MakeValue(50));
+  EXPECT_EQ(cache.Find(Key(1)), nullptr);
+  EXPECT_NE(cache.Find(Key(2)), nullptr);
+  EXPECT_NE(cache.Find(Key(0)), nullptr);
+  EXPECT_NE(cache.Find(Key(3)), nullptr);
+  EXPECT_EQ(cache.BuffersBytes(), 250u);
+  cache.Insert(Key(4), MakeValue(51));  // evicts 2, then fits
+  EXPECT_EQ(cache.Find(Key(2)), nullptr);
+  EXPECT_EQ(cache.BuffersBytes(), 201u);
+}
+
+TEST(PrepackedCacheTest, LoweringTheLimitEvicts) {
+  PrepackedCache cache;
+  for (int i = 0; i < 10; i++) cache.Insert(Key(i), MakeValue(100));
+  cache.set_limit_bytes(250);
+  EXPECT_EQ(cache.BuffersBytes(), 200u);
+  EXPECT_EQ(cache.Find(Key(7)), nullptr);
+  EXPECT_NE(cache.Find(Key(8)), nullptr);
+  EXPECT_NE(cache.Find(Key(9)), nullptr);
+  cache.set_limit_bytes(0);
+  EXPECT_EQ(cache.BuffersBytes(), 0u);
+  EXPECT_EQ(cache.size(), 0u);
+  cache.Insert(Key(0), MakeValue(1));
+  EXPECT_EQ(cache.size(), 0u);
+}
+
+TEST(PrepackedCacheTest, AValueBeyondTheLimitIsNotKept) {
+  PrepackedCache cache;
+  cache.set_limit_bytes(100);
+  cache.Insert(Key(0), MakeValue(60));
+  cache.Insert(Key(1), MakeValue(101));
+  EXPECT_EQ(cache.Find(Key(1)), nullptr);
+  EXPECT_NE(cache.Find(Key(0)), nullptr);
+  EXPECT_EQ(cache.BuffersBytes(), 60u);
+}
+
+TEST(PrepackedCacheTest, ReplacingCountsOnce) {
+  PrepackedCache cache;
+  cache.Insert(Key(0), MakeValue(100));
+  const auto value = MakeValue(70);
+  cache.Insert(Key(0), value);
+  EXPECT_EQ(cache.Find(Key(0)), value);
+  EXPECT_EQ(cache.BuffersBytes(), 70u);
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+TEST(PrepackedCacheTest, AValueInUseSurvivesEviction) {
+  PrepackedCache cache;
+  cache.Insert(Key(0), MakeValue(100));
+  const auto in_use = cache.Find(Key(0));
+  std::weak_ptr<const PackedData> watch = in_use;
+  cache.Clear();
+  EXPECT_EQ(cache.BuffersBytes(), 0u);
+  EXPECT_EQ(cache.Find(Key(0)), nullptr);
+  EXPECT_FALSE(watch.expired());
+  EXPECT_EQ(in_use->storage.bytes(), 100u);
+}
+
+TEST(PrepackedCacheTest, EvictionFreesWhatIsNotInUse) {
+  PrepackedCache cache;
+  cache.Insert(Key(0), MakeValue(100));
+  std::weak_ptr<const PackedData> watch = cache.Find(Key(0));
+  cache.set_limit_bytes(99);
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST(PrepackedCacheTest, AHitAllocatesNothing) {
+  if (!kCountsAllocations) GTEST_SKIP() << "cannot count here";
+  PrepackedCache cache;
+  for (int i = 0; i < 64; i++) cache.Insert(Key(i), MakeValue(8));
+  const long before = allocation_count.load();
+  int found = 0;
+  for (int i = 0; i < 1000; i++) found += cache.Find(Key(i % 64)) != nullptr;
+  EXPECT_EQ(allocation_count.load(), before);
+  EXPECT_EQ(found, 1000);
+}
+
+}  // namespace
+}  // namespace ruy_like

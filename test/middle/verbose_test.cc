@@ -1,0 +1,292 @@
+// Tests ruy_like/middle/verbose.h: the lines, and what a program writes to
+// stderr.
+#include "ruy_like/middle/verbose.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "test/support/subprocess.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  EXPECT_EQ(lines.back(), "") << "the last line has no end";
+  lines.pop_back();
+  return lines;
+}
+
+using Row = std::map<std::string, std::string>;
+
+// The fields of a line by the names of their columns.
+Row ReadRow(const std::string& header, const std::string& line) {
+  const std::vector<std::string> names = absl::StrSplit(header, ',');
+  const std::vector<std::string> fields = absl::StrSplit(line, ',');
+  EXPECT_EQ(names.size(), fields.size()) << line;
+  Row row;
+  for (std::size_t i = 0; i < names.size() && i < fields.size(); ++i) {
+    row[names[i]] = fields[i];
+  }
+  return row;
+}
+
+void ExpectFields(const Row& row, const Row& expected) {
+  for (const auto& field : expected) {
+    ASSERT_EQ(row.count(field.first), 1u) << field.first;
+    EXPECT_EQ(row.at(field.first), field.second) << field.first;
+  }
+}
+
+TEST(VerboseLevelTest, Values) {
+  std::string warning;
+  EXPECT_EQ(ParseVerboseLevel("", &warning), VerboseLevel::kOff);
+  EXPECT_EQ(ParseVerboseLevel("0", &warning), VerboseLevel::kOff);
+  EXPECT_EQ(ParseVerboseLevel("1", &warning), VerboseLevel::kCalls);
+  EXPECT_EQ(ParseVerboseLevel("dispatch", &warning), VerboseLevel::kDispatch);
+  EXPECT_EQ(warning, "");
+  EXPECT_EQ(ParseVerboseLevel("yes", &warning), VerboseLevel::kOff);
+  EXPECT_EQ(warning, "'yes' is none of 0, 1, dispatch");
+}
+
+// A product of the portable path, 20 x 40 x 30.
+struct Example {
+  Example() {
+    params.side.lhs = {
+        nullptr, Scalar::kF32, CachePolicy::kNeverCache, 0, true, 40, 20, 40};
+    params.side.rhs = {
+        nullptr, Scalar::kF32, CachePolicy::kNeverCache, 0, false, 40, 30, 30};
+    params.family = kernels::Family::kF32;
+    params.epilogue = {};
+    params.epilogue.dst_scalar = Scalar::kF32;
+    params.epilogue.dst_row_stride = 1;
+    params.epilogue.dst_col_stride = 20;
+    report = {SelectKernel(MakeKernelQuery(params), Path::kPortable),
+              3,
+              4,
+              5,
+              6,
+              {SideSource::kPacked, SideSource::kCached}};
+  }
+
+  TrMulParams params = {};
+  ProductReport report;
+};
+
+TEST(CallLineTest, Fields) {
+  const Example example;
+  const std::string line =
+      CallLine(example.params, example.report, std::chrono::nanoseconds(12000));
+  ExpectFields(ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
+               {{"ruy_like_mul", "ruy_like_mul"},
+                {"path", "portable"},
+                {"kernel", "Portable_F32F32_4x4x1"},
+                {"lhs", "float"},
+                {"rhs", "float"},
+                {"dst", "float"},
+                {"lhs_order", "row"},
+                {"rhs_order", "row"},
+                {"dst_order", "col"},
+                {"rows", "20"},
+                {"depth", "40"},
+                {"cols", "30"},
+                {"bias", "none"},
+                {"multiplier", "none"},
+                {"beta", "0"},
+                {"threads", "3"},
+                {"row_blocks", "4"},
+                {"col_blocks", "5"},
+                {"depth_blocks", "6"},
+                {"lhs_source", "packed"},
+                {"rhs_source", "cached"},
+                {"microseconds", "12.000"},
+                {"gops", "4.000"}});
+}
+
+TEST(CallLineTest, ScalesAndBeta) {
+  Example example;
+  const float scale = 2;
+  kernels::EpilogueArgs& epilogue = example.params.epilogue;
+  example.params.scaled = true;
+  kernels::ScaleArgs& scales = example.params.scales;
+  scales = {&scale,
+            &scale,
+            &scale,
+            /*lhs_per_row=*/false,
+            /*rhs_per_col=*/true,
+            /*rhs_first=*/false};
+  epilogue.channels_are_rows = true;
+  epilogue.accumulates = true;
+  epilogue.beta = 0.5;
+  const auto time = std::chrono::nanoseconds(1000);
+  const std::string line = CallLine(example.params, example.report, time);
+  ExpectFields(
+      ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
+      {{"bias", "per_row"}, {"multiplier", "scales_per_col"}, {"beta", "0.5"}});
+  scales.lhs_per_row = true;
+  EXPECT_THAT(CallLine(example.params, example.report, time),
+              HasSubstr(",scales_per_row_and_col,"));
+}
+
+// The line speaks of the caller's sides, whichever the kernel's are.
+TEST(CallLineTest, SwappedSidesReadTheSame) {
+  Example example;
+  const auto time = std::chrono::nanoseconds(1000);
+  const std::string line = CallLine(example.params, example.report, time);
+  SwapSides(&example.params);
+  example.report.choice.swap_sides = true;
+  example.report.row_blocks = 5;
+  example.report.col_blocks = 4;
+  example.report.source = {SideSource::kCached, SideSource::kPacked};
+  EXPECT_EQ(CallLine(example.params, example.report, time), line);
+}
+
+TEST(VerboseTest, OffByDefault) {
+  const ProgramResult result = RunProgram(OBSERVED_PROGRAM);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(VerboseTest, ALineForEachProduct) {
+  const ProgramResult result =
+      RunProgram("RUY_LIKE_VERBOSE=1 " OBSERVED_PROGRAM);
+  EXPECT_EQ(result.exit_code, 0);
+  const std::vector<std::string> told = Lines(result.out);
+  const std::vector<std::string> lines = Lines(result.err);
+  ASSERT_EQ(told.size(), 5u);
+  ASSERT_EQ(lines.size(), 1 + told.size());
+  EXPECT_EQ(lines[0] + "\n", kVerboseHeader);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    rows.push_back(ReadRow(lines[0], lines[i + 1]));
+    const Row& row = rows.back();
+    // As the Context says.
+    EXPECT_EQ(absl::StrCat(row.at("path"), ",", row.at("kernel"), ",",
+                           row.at("threads")),
+              told[i]);
+    EXPECT_GT(std::stod(row.at("microseconds")), 0);
+    const double ops = 2 * std::stod(row.at("rows")) *
+                       std::stod(row.at("depth")) * std::stod(row.at("cols"));
+    EXPECT_NEAR(std::stod(row.at("gops")) * std::stod(row.at("microseconds")),
+                ops * 1e-3, ops * 1e-4 + std::stod(row.at("microseconds")));
+  }
+  ExpectFields(rows[0], {{"lhs", "int8"},
+                         {"rhs", "uint8"},
+                         {"dst", "int8"},
+                         {"lhs_order", "row"},
+                         {"rhs_order", "row"},
+                         {"dst_order", "col"},
+                         {"rows", "200"},
+                         {"depth", "150"},
+                         {"cols", "300"},
+                         {"lhs_zero_point", "1"},
+                         {"rhs_zero_point", "128"},
+                         {"dst_zero_point", "-4"},
+                         {"bias", "per_col"},
+                         {"multiplier", "per_col"},
+                         {"threads", "2"},
+                         {"depth_blocks", "1"},
+                         {"lhs_source", "packed"},
+                         {"rhs_source", "packed"}});
+  EXPECT_GE(
+      std::stoi(rows[0].at("row_blocks")) * std::stoi(rows[0].at("col_blocks")),
+      2);
+  // The same product twice; the first keeps the packed lhs.
+  for (const int i : {1, 2}) {
+    ExpectFields(rows[i],
+                 {{"lhs", "float"},
+                  {"dst_order", "row"},
+                  {"rows", "60"},
+                  {"depth", "50"},
+                  {"cols", "40"},
+                  {"threads", "1"},
+                  {"rhs_source", "packed"},
+                  {"lhs_source", i == 1 ? "packed_and_kept" : "cached"}});
+  }
+  // Packed by the caller; by Mul and by a MulPlan.
+  for (const int i : {3, 4}) {
+    ExpectFields(rows[i], {{"lhs_order", "packed"},
+                           {"rhs_order", "col"},
+                           {"lhs_source", "prepacked"},
+                           {"rows", "48"},
+                           {"depth", "64"},
+                           {"cols", "5"},
+                           {"multiplier", "none"}});
+  }
+}
+
+TEST(VerboseTest, DispatchTellsOfBetterPaths) {
+  const ProgramResult result = RunProgram(
+      "RUY_LIKE_PATHS=portable RUY_LIKE_VERBOSE=dispatch " OBSERVED_PROGRAM);
+  EXPECT_EQ(result.exit_code, 0);
+  const std::vector<std::string> lines = Lines(result.err);
+  // For each product a line for each path but the portable one.
+  const std::size_t better = PathsBestFirst(kAllPaths).size() - 1;
+  ASSERT_EQ(lines.size(), 1 + 5 * (better + 1));
+  std::map<std::string, int> paths;
+  for (std::size_t i = 1; i <= better; ++i) {
+    const std::vector<std::string> fields =
+        absl::StrSplit(lines[i], absl::MaxSplits(',', 3));
+    ASSERT_EQ(fields.size(), 4u) << lines[i];
+    EXPECT_EQ(fields[0], "ruy_like_not_taken");
+    EXPECT_EQ(fields[2], "");
+    const Path path = ParsePaths(fields[1]).value();
+    const bool is_there =
+        (DetectedPaths() & path & ~Path::kPortable) != Path::kNone;
+    EXPECT_THAT(fields[3],
+                is_there ? testing::StrEq("\"RUY_LIKE_PATHS leaves it out\"")
+                         : testing::StrNe("\"\""));
+    ++paths[fields[1]];
+  }
+  EXPECT_EQ(paths.size(), better);
+  EXPECT_TRUE(absl::StartsWith(lines[better + 1], "ruy_like_mul,portable,"));
+}
+
+// A kernel for few columns is passed over for a product with many.
+TEST(DispatchLinesTest, TellsOfKernels) {
+  Example example;
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    const KernelQuery query = MakeKernelQuery(example.params);
+    example.report.choice = SelectKernel(query, path | Path::kPortable);
+    TrMulParams params = example.params;
+    if (example.report.choice.swap_sides) SwapSides(&params);
+    example.report.source = {SideSource::kPacked, SideSource::kPacked};
+    const std::string lines =
+        DispatchLines(params, example.report, path | Path::kPortable);
+    const kernels::KernelTable table = KernelsOf(path);
+    for (int i = 0; i < table.count; ++i) {
+      const kernels::Kernel& kernel = table.kernels[i];
+      if (kernel.family != query.family || kernel.max_cols == 0) continue;
+      EXPECT_THAT(lines, HasSubstr(absl::StrCat(PathName(path), ",",
+                                                kernel.name, ",\"")));
+    }
+    // Nothing is said of what was taken.
+    EXPECT_THAT(lines, testing::Not(HasSubstr(absl::StrCat(
+                           ",", example.report.choice.kernel->name, ","))));
+  }
+}
+
+TEST(VerboseTest, AValueThatIsNoneWarns) {
+  const ProgramResult result =
+      RunProgram("RUY_LIKE_VERBOSE=loud " OBSERVED_PROGRAM);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err,
+            "ruy_like: RUY_LIKE_VERBOSE: 'loud' is none of 0, 1, dispatch\n");
+}
+
+}  // namespace
+}  // namespace ruy_like

@@ -1,0 +1,533 @@
+// Which kernel is chosen, pinned by tables that hold on any machine; and what
+// the paths' kernel tables must look like.
+#include "ruy_like/registry/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/path.h"
+
+namespace ruy_like {
+namespace {
+
+using kernels::Family;
+using kernels::Kernel;
+using kernels::KernelTable;
+using kernels::PanelFormat;
+
+// Kernel names begin with the enumerator of their path.
+std::string EnumeratorOf(Path path) {
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  if (path == Path::k##Enum) return #Enum;
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+  return "";
+}
+
+// As in kernel names.
+std::string ScalarInName(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::kI8:
+      return "S8";
+    case Scalar::kU8:
+      return "U8";
+    case Scalar::kI16:
+      return "S16";
+    case Scalar::kI32:
+      return "S32";
+    case Scalar::kF32:
+      return "F32";
+    case Scalar::kF64:
+      return "F64";
+  }
+  return "";
+}
+
+std::vector<Kernel> AllKernelsOf(Path path) {
+  const KernelTable table = KernelsOf(path);
+  return std::vector<Kernel>(table.kernels, table.kernels + table.count);
+}
+
+// ## Tables
+
+TEST(KernelTablesTest, CompiledPathsHaveKernelsAndOthersNone) {
+  for (const Path path : PathsBestFirst(kAllPaths)) {
+    const bool compiled = (CompiledPaths() & path) != Path::kNone;
+    EXPECT_EQ(KernelsOf(path).count > 0, compiled) << PathName(path);
+  }
+  EXPECT_EQ(KernelsOf(Path::kNone).count, 0);
+}
+
+// doc/kernels.md has the grammar.
+TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const Kernel& kernel : AllKernelsOf(path)) {
+      const auto side = [](const PanelFormat& format) {
+        return ScalarInName(format.scalar) + (format.in_place ? "InPlace" : "");
+      };
+      const std::string start = EnumeratorOf(path) + "_" + side(kernel.lhs) +
+                                side(kernel.rhs) + "_" +
+                                std::to_string(kernel.tile_rows) + "x" +
+                                std::to_string(kernel.tile_cols);
+      const std::string name = kernel.name;
+      EXPECT_TRUE(absl::StartsWith(name, start + "x") &&
+                  name.size() > start.size() + 1 &&
+                  name.find_first_not_of("0123456789", start.size() + 1) ==
+                      std::string::npos)
+          << name << " should be " << start << "x<group>";
+    }
+  }
+}
+
+// A name may stand in a table twice, when one kernel serves two families that
+// are packed alike; else a name is one kernel's.
+TEST(KernelTablesTest, ANameMeansOneKernel) {
+  std::map<std::string, Kernel> by_name;
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const Kernel& kernel : AllKernelsOf(path)) {
+      const auto found = by_name.emplace(kernel.name, kernel);
+      if (found.second) continue;
+      const Kernel& other = found.first->second;
+      EXPECT_EQ(kernel.run, other.run) << kernel.name;
+      EXPECT_NE(kernel.family, other.family) << kernel.name;
+      EXPECT_EQ(kernel.tile_rows, other.tile_rows) << kernel.name;
+      EXPECT_EQ(kernel.tile_cols, other.tile_cols) << kernel.name;
+    }
+  }
+}
+
+TEST(KernelTablesTest, FormatsAreConsistent) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const Kernel& kernel : AllKernelsOf(path)) {
+      SCOPED_TRACE(kernel.name);
+      EXPECT_NE(kernel.run, nullptr);
+      EXPECT_GT(kernel.tile_rows, 0);
+      EXPECT_GT(kernel.tile_cols, 0);
+      EXPECT_GE(kernel.max_cols, 0);
+      EXPECT_EQ(kernel.pack_lhs == nullptr, kernel.lhs.in_place);
+      EXPECT_EQ(kernel.pack_rhs == nullptr, kernel.rhs.in_place);
+      for (const PanelFormat* format : {&kernel.lhs, &kernel.rhs}) {
+        if (format->in_place) continue;
+        const int tile =
+            format == &kernel.lhs ? kernel.tile_rows : kernel.tile_cols;
+        EXPECT_GT(format->width, 0);
+        EXPECT_EQ(tile % format->width, 0) << "tiles are whole panels";
+        EXPECT_GT(format->group, 0);
+        EXPECT_EQ(format->depth_multiple % format->group, 0);
+      }
+      if (!kernel.lhs.in_place && !kernel.rhs.in_place) {
+        EXPECT_EQ(kernel.lhs.depth_multiple, kernel.rhs.depth_multiple)
+            << "both sides are padded alike";
+      }
+    }
+  }
+}
+
+// ## Selection
+
+// A product as the caller of Mul sees it. kRow, kCol: memory orders.
+enum MemoryOrder { kRow, kCol };
+
+KernelQuery MakeQuery(Scalar lhs, Scalar rhs, std::ptrdiff_t rows,
+                      std::ptrdiff_t depth, std::ptrdiff_t cols,
+                      MemoryOrder lhs_order = kRow,
+                      MemoryOrder rhs_order = kCol,
+                      MemoryOrder dst_order = kCol) {
+  KernelQuery query;
+  query.family = lhs == Scalar::kI16                          ? Family::k16x8
+                 : rhs == Scalar::kI16                        ? Family::k8x16
+                 : lhs == Scalar::kF64 || rhs == Scalar::kF64 ? Family::kF64
+                 : lhs == Scalar::kF32                        ? Family::kF32
+                                                              : Family::k8x8;
+  query.rows = rows;
+  query.cols = cols;
+  query.depth = depth;
+  query.scalar = {lhs, rhs};
+  query.depth_contiguous = {lhs_order == kRow, rhs_order == kCol};
+  query.cached = {false, false};
+  query.dst_col_major = dst_order == kCol;
+  return query;
+}
+
+constexpr Scalar kI8 = Scalar::kI8;
+constexpr Scalar kU8 = Scalar::kU8;
+constexpr Scalar kI16 = Scalar::kI16;
+constexpr Scalar kF32 = Scalar::kF32;
+constexpr Scalar kF64 = Scalar::kF64;
+
+struct Pin {
+  const char* paths;  // permitted, next to portable
+  KernelQuery query;
+  const char* kernel;
+  bool swap_sides;
+};
+
+void ExpectPins(const std::vector<Pin>& pins) {
+  for (const Pin& pin : pins) {
+    const Path permitted = ParsePaths(pin.paths).value();
+    // The table is for compilers that build all of a line's paths.
+    if ((permitted & ~CompiledPaths()) != Path::kNone) continue;
+    const KernelChoice choice = SelectKernel(pin.query, permitted);
+    const std::string what =
+        std::string(pin.paths) + ": " + ScalarName(pin.query.scalar.lhs) +
+        " x " + ScalarName(pin.query.scalar.rhs) + " " +
+        std::to_string(pin.query.rows) + "x" + std::to_string(pin.query.depth) +
+        "x" + std::to_string(pin.query.cols) +
+        (pin.query.dst_col_major ? "" : ", dst row-major");
+    ASSERT_NE(choice.kernel, nullptr) << what;
+    EXPECT_STREQ(choice.kernel->name, pin.kernel) << what;
+    EXPECT_EQ(choice.swap_sides, pin.swap_sides) << what;
+  }
+}
+
+constexpr char kUpToAvx512Vnni[] = "avx2,avxvnni,avx512,avx512vnni";
+constexpr char kAll[] = "avx2,avxvnni,avx512,avx512vnni,amx";
+
+TEST(SelectKernelTest, BestPathOfEachMachine) {
+  const KernelQuery int8 = MakeQuery(kI8, kI8, 100, 100, 100);
+  const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
+  ExpectPins({
+      {"portable", int8, "Portable_S8S8_4x4x1", false},
+      {"avx2", int8, "Avx2_S8S16_16x6x2", false},
+      {"avx2,avxvnni", int8, "AvxVnni_S8U8_16x6x4", false},
+      {"avx2,avx512", int8, "Avx512_S8S16_48x8x2", false},
+      {"avx2,avx512,avx512vnni", int8, "Avx512Vnni_S8U8_48x8x4", false},
+      {kUpToAvx512Vnni, int8, "Avx512Vnni_S8U8_48x8x4", false},
+      {kAll, int8, "Amx_S8S8InPlace_32x32x64", false},
+      {"portable", floats, "Portable_F32F32_4x4x1", false},
+      {"avx2", floats, "Avx2_F32F32InPlace_16x6x1", false},
+      {"avx2,avxvnni", floats, "Avx2_F32F32InPlace_16x6x1", false},
+      {"avx2,avx512", floats, "Avx512_F32F32InPlace_48x8x1", false},
+      {kAll, floats, "Avx512_F32F32InPlace_48x8x1", false},
+  });
+}
+
+TEST(SelectKernelTest, EveryFamily) {
+  const KernelQuery by16 = MakeQuery(kI8, kI16, 100, 100, 100);
+  const KernelQuery of16 = MakeQuery(kI16, kI8, 100, 100, 100);
+  const KernelQuery doubles = MakeQuery(kF64, kF32, 100, 100, 100);
+  ExpectPins({
+      {"portable", by16, "Portable_S8S16_4x4x1", false},
+      {"avx2", by16, "Avx2_S8S16_16x6x2", false},
+      {"avx2,avxvnni", by16, "AvxVnni_S8S16_16x6x2", false},
+      {"avx2,avx512", by16, "Avx512_S8S16_48x8x2", false},
+      {kAll, by16, "Avx512Vnni_S8S16_48x8x2", false},
+      {"portable", of16, "Portable_S16S8_4x4x1", false},
+      {"avx2", of16, "Avx2_S16S16_16x6x2", false},
+      {"avx2,avxvnni", of16, "AvxVnni_S16S16_16x6x2", false},
+      {"avx2,avx512", of16, "Avx512_S16S16_48x8x2", false},
+      {kAll, of16, "Avx512Vnni_S16S16_48x8x2", false},
+      {"portable", doubles, "Portable_F64F64_4x4x1", false},
+      {kAll, doubles, "Portable_F64F64_4x4x1", false},
+  });
+}
+
+// A path that is permitted alone uses the lower ones that it includes.
+TEST(SelectKernelTest, InheritedKernels) {
+  const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
+  ExpectPins({
+      {"avxvnni", floats, "Avx2_F32F32InPlace_16x6x1", false},
+      {"avx512vnni", floats, "Avx512_F32F32InPlace_48x8x1", false},
+      {"amx", floats, "Avx512_F32F32InPlace_48x8x1", false},
+      {"amx", MakeQuery(kI8, kI16, 99, 99, 99), "Avx512Vnni_S8S16_48x8x2",
+       false},
+  });
+}
+
+// Kernels write columns: a row-major dst is its transpose, column-major.
+TEST(SelectKernelTest, RowMajorDstSwapsTheSides) {
+  ExpectPins({
+      {"avx512vnni", MakeQuery(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
+       "Avx512Vnni_S8U8_48x8x4", true},
+      {"avx512vnni", MakeQuery(kI8, kI16, 100, 100, 100, kRow, kCol, kRow),
+       "Avx512Vnni_S16S16_48x8x2", true},
+      {"avx512vnni", MakeQuery(kI16, kI8, 100, 100, 100, kRow, kCol, kRow),
+       "Avx512Vnni_S8S16_48x8x2", true},
+      {"avx2", MakeQuery(kF32, kF32, 100, 100, 100, kRow, kCol, kRow),
+       "Avx2_F32F32InPlace_16x6x1", true},
+  });
+}
+
+// AMX reads an rhs in place that is contiguous along depth, of either sign.
+TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
+  KernelQuery cached = MakeQuery(kI8, kI8, 100, 100, 100);
+  cached.cached.rhs = true;
+  ExpectPins({
+      {"amx", MakeQuery(kI8, kI8, 100, 100, 100), "Amx_S8S8InPlace_32x32x64",
+       false},
+      {"amx", MakeQuery(kI8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64",
+       false},
+      {"amx", MakeQuery(kU8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64",
+       false},
+      {"amx", MakeQuery(kI8, kI8, 100, 100, 100, kRow, kRow),
+       "Amx_S8S8_32x32x64", false},
+      {"amx", MakeQuery(kI8, kI8, 100, 0, 100), "Amx_S8S8_32x32x64", false},
+      {"amx", cached, "Amx_S8S8_32x32x64", false},
+      // Swapped, the lhs is the one on the right.
+      {"amx", MakeQuery(kU8, kI8, 100, 100, 100, kRow, kCol, kRow),
+       "Amx_S8U8InPlace_32x32x64", true},
+      {"amx", MakeQuery(kI8, kI8, 100, 100, 100, kCol, kCol, kRow),
+       "Amx_S8S8_32x32x64", true},
+  });
+}
+
+// The wide lhs in place and dst's transpose, where that saves packing much.
+// To set AMX up takes longer than small products on AVX-512-VNNI.
+TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
+  for (const auto& [size, depth] :
+       {std::pair(16, 16), std::pair(20, 40), std::pair(16, 63)}) {
+    const KernelChoice choice = SelectKernel(
+        MakeQuery(kI8, kI8, size, depth, size), ParsePaths(kAll).value());
+    EXPECT_EQ(choice.path, Path::kAmx);
+    EXPECT_STREQ(choice.kernel->name, "Avx512Vnni_S8U8_48x8x4");
+  }
+  const KernelChoice choice =
+      SelectKernel(MakeQuery(kI8, kI8, 16, 64, 16), ParsePaths(kAll).value());
+  EXPECT_STREQ(choice.kernel->name, "Amx_S8S8InPlace_32x32x64");
+}
+
+TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
+  constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
+  const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                        std::ptrdiff_t cols, MemoryOrder rhs = kCol,
+                        MemoryOrder dst = kCol) {
+    return MakeQuery(kI8, kI8, rows, depth, cols, kRow, rhs, dst);
+  };
+  KernelQuery cached_lhs = bytes(768, 768, 128);
+  cached_lhs.cached.lhs = true;
+  KernelQuery cached_rhs = bytes(768, 768, 128);
+  cached_rhs.cached.rhs = true;
+  ExpectPins({
+      {"amx", bytes(768, 768, 128), kInPlace, true},
+      // Whatever the narrow side's order and padding.
+      {"amx", bytes(768, 768, 128, kRow), kInPlace, true},
+      {"amx", bytes(512, 4608, 49), kInPlace, true},
+      {"amx", bytes(256, 256, 128), kInPlace, true},
+      {"amx", MakeQuery(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64",
+       true},
+      // For a row-major dst that is a wide rhs.
+      {"amx", bytes(128, 768, 768, kCol, kRow), kInPlace, false},
+      {"amx", bytes(768, 768, 128, kCol, kRow), kInPlace, true},
+      // Not if it is shallow, not much wider, or either side is cached.
+      {"amx", bytes(768, 255, 128), kInPlace, false},
+      {"amx", bytes(255, 768, 128), kInPlace, false},
+      {"amx", bytes(128, 768, 768), kInPlace, false},
+      {"amx", cached_lhs, kInPlace, false},
+      {"amx", cached_rhs, "Amx_S8S8_32x32x64", false},
+  });
+}
+
+// Up to 16 columns (rows) the other side is read in place if it can be, and is
+// on the left; the pack routine gives the narrow side the other signedness.
+TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
+  KernelQuery cached = MakeQuery(kI8, kI8, 1000, 500, 4);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 1),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kU8, kI8, 1000, 500, 1),
+       "Avx512Vnni_U8InPlaceS8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 16),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 17),
+       "Avx512Vnni_S8U8_48x8x4", false},
+      // Narrow on the left: swapped, for either order of dst.
+      {"avx512vnni", MakeQuery(kI8, kI8, 4, 500, 1000),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", true},
+      {"avx512vnni", MakeQuery(kI8, kU8, 4, 500, 1000, kRow, kCol, kRow),
+       "Avx512Vnni_U8InPlaceS8_16x16x16", true},
+      // Not contiguous along depth, or packed already.
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 4, kCol),
+       "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached, "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", MakeQuery(kI8, kI16, 1000, 500, 2),
+       "Avx512Vnni_S8InPlaceS16_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI16, kI8, 1000, 500, 2),
+       "Avx512Vnni_S16InPlaceS16_16x16x16", false},
+      {"avx512vnni", MakeQuery(kF32, kF32, 1000, 500, 1),
+       "Avx512_F32InPlaceF32_16x16x1", false},
+      {"avx2", MakeQuery(kI8, kI8, 1000, 500, 1), "Avx2_S8InPlaceS16_16x1x16",
+       false},
+      {"avx2", MakeQuery(kF32, kF32, 1, 500, 1000),
+       "Avx2_F32InPlaceF32_16x18x1", true},
+      {"avxvnni", MakeQuery(kI8, kI8, 1000, 500, 1),
+       "AvxVnni_S8InPlaceU8_16x16x16", false},
+      {"portable", MakeQuery(kI8, kI8, 1000, 500, 1), "Portable_S8S8_4x4x1",
+       false},
+  });
+}
+
+// Float kernels read a rhs in place that is contiguous along depth. A row-major
+// dst is worth it where it saves packing a much wider side.
+TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
+  constexpr char kInPlace[] = "Avx512_F32F32InPlace_48x8x1";
+  constexpr char kPacked[] = "Avx512_F32F32_48x8x1";
+  const auto floats = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                         std::ptrdiff_t cols, MemoryOrder lhs, MemoryOrder rhs,
+                         MemoryOrder dst) {
+    return MakeQuery(kF32, kF32, rows, depth, cols, lhs, rhs, dst);
+  };
+  KernelQuery cached_lhs = floats(1000, 500, 48, kRow, kCol, kCol);
+  cached_lhs.cached.lhs = true;
+  KernelQuery cached_rhs = floats(100, 500, 100, kRow, kCol, kCol);
+  cached_rhs.cached.rhs = true;
+  ExpectPins({
+      {"avx512", floats(100, 500, 100, kCol, kCol, kCol), kInPlace, false},
+      {"avx512", floats(100, 500, 100, kRow, kRow, kCol), kPacked, false},
+      {"avx512", floats(100, 500, 100, kRow, kRow, kRow), kInPlace, true},
+      {"avx512", floats(100, 0, 100, kRow, kCol, kCol), kPacked, false},
+      {"avx512", cached_rhs, kPacked, false},
+      // The wide lhs in place, and dst's transpose.
+      {"avx512", floats(1000, 500, 48, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(1000, 500, 48, kRow, kRow, kCol), kInPlace, true},
+      // Not if it is shallow, not much wider, packed already, or if more is
+      // lost on the other side's padding.
+      {"avx512", floats(1000, 100, 48, kRow, kCol, kCol), kInPlace, false},
+      {"avx512", floats(90, 500, 48, kRow, kCol, kCol), kInPlace, false},
+      {"avx512", cached_lhs, kInPlace, false},
+      {"avx512", floats(1000, 500, 49, kRow, kCol, kCol), kInPlace, false},
+  });
+}
+
+KernelQuery WithCachedLhs(KernelQuery query) {
+  query.cached.lhs = true;
+  return query;
+}
+
+// For a few columns a packed large side has a kernel of its own, if its panels
+// are those of the path's wide kernel.
+TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
+  const auto cached = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
+  };
+  KernelQuery swapped = MakeQuery(kI8, kI8, 1, 500, 1000);
+  swapped.cached.rhs = true;
+  ExpectPins({
+      {"avx512vnni", cached(kI8, kI8, 1), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached(kU8, kU8, 4), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached(kI8, kI8, 5), "Avx512Vnni_S8U8_48x8x4", false},
+      {"avx512vnni", swapped, "Avx512Vnni_S8U8_64x4x4", true},
+      {"avx512vnni", cached(kI8, kI16, 1), "Avx512Vnni_S8S16_64x4x2", false},
+      {"avx512vnni", cached(kI16, kI8, 1), "Avx512Vnni_S16S16_64x4x2", false},
+      {"avx512vnni", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"avx512", cached(kI8, kI8, 1), "Avx512_S8S16_64x4x2", false},
+      {"avxvnni", cached(kI8, kI8, 2), "AvxVnni_S8U8_32x2x4", false},
+      {"avxvnni", cached(kI8, kI8, 3), "AvxVnni_S8U8_16x6x4", false},
+      {"avxvnni", cached(kF32, kF32, 1), "Avx2_F32F32_32x2x1", false},
+      {"avx2", cached(kI8, kI8, 1), "Avx2_S8S16_32x2x2", false},
+      {"avx2", MakeQuery(kF32, kF32, 1000, 500, 1, kCol), "Avx2_F32F32_32x2x1",
+       false},
+      // AMX's panels are others.
+      {"amx", cached(kI8, kI8, 1), "Amx_S8S8InPlace_32x32x64", false},
+      {"amx", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"portable", cached(kI8, kI8, 1), "Portable_S8S8_4x4x1", false},
+  });
+}
+
+// So that one cached operand, or one packed ahead, serves every width.
+TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const auto& [lhs, rhs] :
+         {std::pair(kI8, kI8), std::pair(kI8, kI16), std::pair(kI16, kI8),
+          std::pair(kF32, kF32)}) {
+      const KernelQuery wide =
+          WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
+      const KernelChoice ahead = SelectKernelToPackFor(wide.family, path);
+      ASSERT_NE(ahead.kernel, nullptr);
+      const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
+      for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {
+        const KernelQuery query =
+            WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
+        const KernelChoice choice = SelectKernel(query, path);
+        ASSERT_NE(choice.kernel, nullptr);
+        // Rows and columns as called: the narrow side is on the right already.
+        EXPECT_EQ(LayoutName(LayoutFor(choice, Side::kLhs, Side::kLhs)),
+                  LayoutName(layout))
+            << choice.kernel->name << ", " << ahead.kernel->name;
+        EXPECT_EQ(SelectKernelForPacked(query, {&layout, nullptr}, path).kernel,
+                  choice.kernel)
+            << choice.kernel->name;
+      }
+    }
+  }
+}
+
+// ## Properties of every choice
+
+// All that a query can differ in, over a few sizes.
+std::vector<KernelQuery> ManyQueries() {
+  constexpr Scalar kPairs[][2] = {{kI8, kI8},  {kI8, kU8},  {kU8, kU8},
+                                  {kI8, kI16}, {kI16, kI8}, {kF32, kF32},
+                                  {kF32, kF64}};
+  constexpr std::ptrdiff_t kSizes[] = {1, 2, 4, 8, 16, 33, 200};
+  std::vector<KernelQuery> queries;
+  for (const auto& pair : kPairs) {
+    for (const std::ptrdiff_t rows : kSizes) {
+      for (const std::ptrdiff_t cols : kSizes) {
+        for (const std::ptrdiff_t depth : {0, 1, 300}) {
+          for (int bits = 0; bits < 32; ++bits) {
+            KernelQuery query = MakeQuery(
+                pair[0], pair[1], rows, depth, cols, bits & 1 ? kRow : kCol,
+                bits & 2 ? kRow : kCol, bits & 4 ? kRow : kCol);
+            query.cached = {(bits & 8) != 0, (bits & 16) != 0};
+            queries.push_back(query);
+          }
+        }
+      }
+    }
+  }
+  return queries;
+}
+
+TEST(SelectKernelTest, AChoiceIsPermittedAndApplies) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const KernelQuery& query : ManyQueries()) {
+      const KernelChoice choice = SelectKernel(query, path | Path::kPortable);
+      ASSERT_NE(choice.kernel, nullptr);
+      EXPECT_NE(choice.path & (path | Path::kPortable), Path::kNone);
+      ASSERT_EQ(WhyNot(*choice.kernel, query, choice.swap_sides), "");
+    }
+  }
+}
+
+// The transposed problem is the same one.
+TEST(SelectKernelTest, TheTransposeTakesTheSameKernel) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const KernelQuery& query : ManyQueries()) {
+      // Of a square problem either side may be the right one.
+      if (query.rows == query.cols) continue;
+      KernelQuery transpose =
+          MakeQuery(query.scalar.rhs, query.scalar.lhs, query.cols, query.depth,
+                    query.rows, query.depth_contiguous.rhs ? kRow : kCol,
+                    query.depth_contiguous.lhs ? kCol : kRow,
+                    query.dst_col_major ? kRow : kCol);
+      transpose.cached = {query.cached.rhs, query.cached.lhs};
+      const Path permitted = path | Path::kPortable;
+      const KernelChoice choice = SelectKernel(query, permitted);
+      const KernelChoice other = SelectKernel(transpose, permitted);
+      ASSERT_EQ(choice.kernel, other.kernel)
+          << choice.kernel->name << " and " << other.kernel->name;
+      ASSERT_NE(choice.swap_sides, other.swap_sides) << choice.kernel->name;
+    }
+  }
+}
+
+TEST(WhyNotTest, TellsWhy) {
+  const KernelChoice choice =
+      SelectKernel(MakeQuery(kF32, kF32, 50, 50, 50), Path::kPortable);
+  ASSERT_NE(choice.kernel, nullptr);
+  EXPECT_NE(WhyNot(*choice.kernel, MakeQuery(kI8, kI8, 50, 50, 50), false), "");
+  EXPECT_EQ(WhyNot(*choice.kernel, MakeQuery(kF32, kF32, 9, 9, 9), false), "");
+  EXPECT_NE(WhyNot(*choice.kernel,
+                   MakeQuery(kF32, kF32, 9, 9, 9, kRow, kCol, kRow), false),
+            "");
+}
+
+}  // namespace
+}  // namespace ruy_like

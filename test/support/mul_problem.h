@@ -1,0 +1,111 @@
+// Test support: a product as plain data.
+//
+// MulProblem says everything about a product, so that a test is a loop over
+// problems and a failure prints in one line; mul_runner.h runs it. Used by the
+// tests of the public API; not for kernels or pack routines alone.
+#ifndef RUY_LIKE_TEST_SUPPORT_MUL_PROBLEM_H_
+#define RUY_LIKE_TEST_SUPPORT_MUL_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ruy_like/matrix.h"
+#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/mul_params.h"
+#include "test/support/guarded_buffer.h"
+
+namespace ruy_like {
+
+// Element types of a product; one line of the README's type table.
+struct Types {
+  Scalar lhs, rhs, accum, dst;
+};
+
+// Every combination that compiles: 24 of integers, 4 of integers scaled to
+// float, 16 of float and double (typed_mul.cc).
+const std::vector<Types>& AllTypes();
+const std::vector<Types>& IntegerTypes();
+const std::vector<Types>& ScaledTypes();
+const std::vector<Types>& FloatTypes();
+
+// What an operand's elements are. For floats lowest and highest are -1 and 1.
+// kAllValues counts up from the lowest, again and again.
+enum class Fill { kRandom, kLowest, kHighest, kAlternating, kAllValues };
+
+struct MatrixSpec {
+  Scalar scalar;
+  Order order;
+  std::ptrdiff_t gap;  // stride minus the inner dimension, in elements
+  std::int32_t zero_point;
+  CachePolicy cache_policy;  // of an operand
+  Fill fill;                 // of an operand
+  Flush flush;
+};
+
+// Bias: kExtreme uses all of int32, so that sums wrap.
+enum class BiasKind { kNone, kModerate, kExtreme };
+// Multipliers: kDefault sets none.
+enum class MultiplierKind { kDefault, kPerTensor, kPerChannel };
+// Scales of one operand, alike: kPerChannel is per row of lhs, per column of
+// rhs.
+using ScaleKind = MultiplierKind;
+
+// The ways into the library.
+enum class Door { kMul, kPackedLhs, kPackedRhs, kPackedBoth, kPlan };
+
+struct MulProblem {
+  std::ptrdiff_t rows, depth, cols;
+  MatrixSpec lhs, rhs, dst;
+  Scalar accum;
+  ChannelDimension channel_dimension;
+  BiasKind bias;
+  MultiplierKind multiplier;
+  int min_exponent, max_exponent;               // exponents are drawn from here
+  std::int32_t min_fixedpoint, max_fixedpoint;  // and multipliers from here
+  ScaleKind lhs_scale, rhs_scale;               // of a scaled product
+  double beta;                                  // where Accumulates()
+  bool clamp;
+  double clamp_min, clamp_max;
+  int num_threads;
+  std::uint64_t data_seed;  // of all values
+  Door door;
+  Order packed_for;  // the dst order that packed operands are told of
+
+  bool IsInteger() const { return accum == Scalar::kI32; }
+  bool IsScaled() const { return IsInteger() && IsFloat(dst.scalar); }
+  bool IsQuantized() const {
+    return IsInteger() && dst.scalar != accum && !IsScaled();
+  }
+  // Whether products of these types can be added to dst.
+  bool Accumulates() const { return !IsQuantized() && !IsScaled(); }
+  // Of the bias.
+  Scalar BiasScalar() const { return IsScaled() ? dst.scalar : accum; }
+};
+
+// The plainest product of these types and sizes: row-major lhs, column-major
+// rhs and dst, no gaps, no zero points, no bias, random values, per-tensor
+// multipliers that spread the results over dst's range.
+MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
+                       std::ptrdiff_t depth, std::ptrdiff_t cols);
+
+// The orders of lhs, rhs and dst from the three low bits.
+void SetOrders(int bits, MulProblem* problem);
+
+// Anything goes; small shapes much more often than large ones.
+MulProblem RandomProblem(std::uint64_t seed);
+
+// One line with all that reproduces the problem.
+std::string Describe(const MulProblem& problem);
+
+// "int8 x uint8 -> int16", with the accumulator where it is not the usual one.
+std::string TypesName(const MulProblem& problem);
+
+// A type's least and greatest value; -1 and 1 for floats.
+std::int64_t LowestOf(Scalar scalar);
+std::int64_t HighestOf(Scalar scalar);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_MUL_PROBLEM_H_

@@ -1,0 +1,372 @@
+#include "test/support/mul_runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "absl/status/status.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
+#include "test/support/typed_mul.h"
+
+namespace ruy_like {
+namespace {
+
+void Store(Scalar scalar, void* data, std::ptrdiff_t index, double value) {
+  switch (scalar) {
+    case Scalar::kI8:
+      static_cast<std::int8_t*>(data)[index] = static_cast<std::int8_t>(value);
+      return;
+    case Scalar::kU8:
+      static_cast<std::uint8_t*>(data)[index] =
+          static_cast<std::uint8_t>(value);
+      return;
+    case Scalar::kI16:
+      static_cast<std::int16_t*>(data)[index] =
+          static_cast<std::int16_t>(value);
+      return;
+    case Scalar::kI32:
+      static_cast<std::int32_t*>(data)[index] =
+          static_cast<std::int32_t>(value);
+      return;
+    case Scalar::kF32:
+      static_cast<float*>(data)[index] = static_cast<float>(value);
+      return;
+    case Scalar::kF64:
+      static_cast<double*>(data)[index] = value;
+      return;
+  }
+}
+
+double Load(Scalar scalar, const void* data, std::ptrdiff_t index) {
+  switch (scalar) {
+    case Scalar::kI8:
+      return static_cast<const std::int8_t*>(data)[index];
+    case Scalar::kU8:
+      return static_cast<const std::uint8_t*>(data)[index];
+    case Scalar::kI16:
+      return static_cast<const std::int16_t*>(data)[index];
+    case Scalar::kI32:
+      return static_cast<const std::int32_t*>(data)[index];
+    case Scalar::kF32:
+      return static_cast<const float*>(data)[index];
+    case Scalar::kF64:
+      return static_cast<const double*>(data)[index];
+  }
+  return 0;
+}
+
+Layout LayoutOf(const MatrixSpec& spec, std::ptrdiff_t rows,
+                std::ptrdiff_t cols) {
+  return MakeMatrix<char>(static_cast<char*>(nullptr), rows, cols, spec.order,
+                          spec.gap)
+      .layout();
+}
+
+std::size_t BytesOf(const MatrixSpec& spec, std::ptrdiff_t rows,
+                    std::ptrdiff_t cols) {
+  return SpanOf(LayoutOf(spec, rows, cols)) * ScalarBytes(spec.scalar);
+}
+
+// Fills gaps like elements: a kernel that reads a gap by mistake gets a wrong
+// result rather than a harmless zero.
+void FillOperand(const MatrixSpec& spec, Rng* rng, GuardedBuffer* buffer) {
+  const std::ptrdiff_t count = buffer->bytes() / ScalarBytes(spec.scalar);
+  const std::int64_t low = LowestOf(spec.scalar);
+  const std::int64_t high = HighestOf(spec.scalar);
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    double value = 0;
+    switch (spec.fill) {
+      case Fill::kRandom:
+        value = IsFloat(spec.scalar) ? rng->Signed() : rng->Between(low, high);
+        break;
+      case Fill::kLowest:
+        value = low;
+        break;
+      case Fill::kHighest:
+        value = high;
+        break;
+      case Fill::kAlternating:
+        value = i % 2 == 0 ? low : high;
+        break;
+      case Fill::kAllValues:
+        value = low + i % (high - low + 1);
+        break;
+    }
+    Store(spec.scalar, buffer->data(), i, value);
+  }
+}
+
+std::ptrdiff_t Channels(const MulProblem& problem) {
+  return problem.channel_dimension == ChannelDimension::kRow ? problem.rows
+                                                             : problem.cols;
+}
+
+std::size_t MultiplierCount(const MulProblem& problem) {
+  if (!problem.IsQuantized()) return 0;
+  switch (problem.multiplier) {
+    case MultiplierKind::kDefault:
+      return 0;
+    case MultiplierKind::kPerTensor:
+      return 1;
+    case MultiplierKind::kPerChannel:
+      return Channels(problem);
+  }
+  return 0;
+}
+
+std::size_t BiasBytes(const MulProblem& problem) {
+  return problem.bias == BiasKind::kNone
+             ? 0
+             : Channels(problem) * ScalarBytes(problem.BiasScalar());
+}
+
+std::size_t ScaleBytes(const MulProblem& problem, ScaleKind kind,
+                       std::ptrdiff_t channels) {
+  if (!problem.IsScaled() || kind == ScaleKind::kDefault) return 0;
+  return (kind == ScaleKind::kPerTensor ? 1 : channels) * sizeof(float);
+}
+
+}  // namespace
+
+struct MulRunner::State {
+  explicit State(const MulProblem& p)
+      : problem(p),
+        product(&FindTypedProduct(p)),
+        lhs(BytesOf(p.lhs, p.rows, p.depth), p.lhs.flush),
+        rhs(BytesOf(p.rhs, p.depth, p.cols), p.rhs.flush),
+        dst(BytesOf(p.dst, p.rows, p.cols), p.dst.flush),
+        bias(BiasBytes(p), p.dst.flush),
+        fixedpoints(MultiplierCount(p) * sizeof(std::int32_t), p.dst.flush),
+        exponents(MultiplierCount(p) * sizeof(int), p.dst.flush),
+        lhs_scales(ScaleBytes(p, p.lhs_scale, p.rows), p.dst.flush),
+        rhs_scales(ScaleBytes(p, p.rhs_scale, p.cols), p.dst.flush) {}
+
+  void FillInputs();
+  // dst before and after a right Mul.
+  void Expect();
+  void ExpectFloats();
+  Call CallOn(void* dst_data);
+  testing::AssertionResult CompareIntegers();
+  testing::AssertionResult CompareFloats();
+
+  MulProblem problem;
+  const TypedProduct* product;
+  GuardedBuffer lhs, rhs, dst, bias, fixedpoints, exponents;
+  GuardedBuffer lhs_scales, rhs_scales;
+  std::vector<char> before;
+  std::vector<char> expected;  // of floats: the gaps alone count
+  // Of floats: what is right, row by row.
+  struct Interval {
+    long double middle, radius;
+  };
+  std::vector<Interval> floats;
+};
+
+void MulRunner::State::FillInputs() {
+  Rng rng(problem.data_seed);
+  FillOperand(problem.lhs, &rng, &lhs);
+  FillOperand(problem.rhs, &rng, &rhs);
+  const std::int64_t bias_limit =
+      problem.bias == BiasKind::kExtreme ? std::int64_t{1} << 31 : 10000;
+  for (std::ptrdiff_t i = 0;
+       i < static_cast<std::ptrdiff_t>(BiasBytes(problem)) /
+               ScalarBytes(problem.BiasScalar());
+       ++i) {
+    const double value = IsFloat(problem.BiasScalar())
+                             ? 4 * rng.Signed()
+                             : rng.Between(-bias_limit, bias_limit - 1);
+    Store(problem.BiasScalar(), bias.data(), i, value);
+  }
+  for (GuardedBuffer* scales : {&lhs_scales, &rhs_scales}) {
+    for (std::size_t i = 0; i < scales->bytes() / sizeof(float); ++i) {
+      scales->as<float>()[i] = static_cast<float>(rng.Signed()) / 64;
+    }
+  }
+  for (std::size_t i = 0; i < MultiplierCount(problem); ++i) {
+    fixedpoints.as<std::int32_t>()[i] = static_cast<std::int32_t>(
+        rng.Between(problem.min_fixedpoint, problem.max_fixedpoint));
+    exponents.as<int>()[i] = static_cast<int>(
+        rng.Between(problem.min_exponent, problem.max_exponent));
+  }
+  before.resize(dst.bytes());
+  for (char& byte : before) byte = static_cast<char>(rng.Next());
+  if (problem.beta != 0 && IsFloat(problem.dst.scalar)) {
+    // Garbage might be infinite. Gaps may be like elements.
+    const std::ptrdiff_t bytes = ScalarBytes(problem.dst.scalar);
+    for (std::size_t i = 0; i < before.size() / bytes; ++i) {
+      Store(problem.dst.scalar, before.data(), i, 8 * rng.Signed());
+    }
+  }
+  for (GuardedBuffer* buffer : {&lhs, &rhs, &bias, &fixedpoints, &exponents,
+                                &lhs_scales, &rhs_scales}) {
+    buffer->MakeReadOnly();
+  }
+}
+
+Call MulRunner::State::CallOn(void* dst_data) {
+  Call call;
+  call.problem = &problem;
+  call.lhs = lhs.data();
+  call.rhs = rhs.data();
+  call.bias = problem.bias == BiasKind::kNone ? nullptr : bias.data();
+  call.dst = dst_data;
+  call.fixedpoint = fixedpoints.as<std::int32_t>();
+  call.exponent = exponents.as<int>();
+  call.lhs_scales = lhs_scales.as<float>();
+  call.rhs_scales = rhs_scales.as<float>();
+  return call;
+}
+
+void MulRunner::State::Expect() {
+  expected = before;
+  if (problem.IsInteger()) {
+    product->reference_mul(CallOn(expected.data()));
+  } else {
+    ExpectFloats();
+  }
+}
+
+testing::AssertionResult MulRunner::State::CompareIntegers() {
+  if (std::equal(expected.begin(), expected.end(), dst.data())) {
+    return testing::AssertionSuccess();
+  }
+  const Layout layout = LayoutOf(problem.dst, problem.rows, problem.cols);
+  for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
+    for (std::ptrdiff_t col = 0; col < problem.cols; ++col) {
+      const std::ptrdiff_t at = ElementOffset(layout, row, col);
+      const double actual = Load(problem.dst.scalar, dst.data(), at);
+      const double right = Load(problem.dst.scalar, expected.data(), at);
+      if (actual != right) {
+        return testing::AssertionFailure()
+               << "dst(" << row << ", " << col << ") is " << actual << ", not "
+               << right;
+      }
+    }
+  }
+  return testing::AssertionFailure() << "a gap in dst was written to";
+}
+
+void MulRunner::State::ExpectFloats() {
+  const Layout lhs_layout = LayoutOf(problem.lhs, problem.rows, problem.depth);
+  const Layout rhs_layout = LayoutOf(problem.rhs, problem.depth, problem.cols);
+  const Layout dst_layout = LayoutOf(problem.dst, problem.rows, problem.cols);
+  const bool single =
+      problem.accum == Scalar::kF32 || problem.dst.scalar == Scalar::kF32;
+  const long double epsilon = single ? std::numeric_limits<float>::epsilon()
+                                     : std::numeric_limits<double>::epsilon();
+  // Each flushed denormal loses less than this.
+  const long double flushed = single ? std::numeric_limits<float>::min()
+                                     : std::numeric_limits<double>::min();
+  const long double terms = static_cast<long double>(problem.depth) + 5;
+  for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
+    for (std::ptrdiff_t col = 0; col < problem.cols; ++col) {
+      long double sum = 0;
+      long double magnitude = 0;
+      const auto add = [&](long double term) {
+        sum += term;
+        magnitude += std::fabs(term);
+      };
+      for (std::ptrdiff_t k = 0; k < problem.depth; ++k) {
+        const std::ptrdiff_t l = ElementOffset(lhs_layout, row, k);
+        const std::ptrdiff_t r = ElementOffset(rhs_layout, k, col);
+        add(static_cast<long double>(Load(problem.lhs.scalar, lhs.data(), l)) *
+            Load(problem.rhs.scalar, rhs.data(), r));
+      }
+      if (problem.beta != 0) {
+        add(problem.beta * static_cast<long double>(
+                               Load(problem.dst.scalar, before.data(),
+                                    ElementOffset(dst_layout, row, col))));
+      }
+      if (problem.bias != BiasKind::kNone) {
+        add(Load(
+            problem.accum, bias.data(),
+            problem.channel_dimension == ChannelDimension::kRow ? row : col));
+      }
+      if (problem.clamp) {
+        sum = std::min<long double>(
+            std::max<long double>(sum, problem.clamp_min), problem.clamp_max);
+      }
+      // Of a sum in any order, fused or not (Higham, Accuracy and Stability of
+      // Numerical Algorithms, section 3.1); the clamp does not increase it.
+      floats.push_back({sum, terms * (epsilon * magnitude + flushed)});
+    }
+  }
+}
+
+testing::AssertionResult MulRunner::State::CompareFloats() {
+  const Layout layout = LayoutOf(problem.dst, problem.rows, problem.cols);
+  const std::ptrdiff_t bytes = ScalarBytes(problem.dst.scalar);
+  std::size_t i = 0;
+  for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
+    for (std::ptrdiff_t col = 0; col < problem.cols; ++col) {
+      const Interval& right = floats[i++];
+      const std::ptrdiff_t at = ElementOffset(layout, row, col);
+      const double actual = Load(problem.dst.scalar, dst.data(), at);
+      if (!(std::fabs(actual - right.middle) <= right.radius)) {
+        return testing::AssertionFailure()
+               << "dst(" << row << ", " << col << ") is " << actual << ", not "
+               << right.middle << " +- " << right.radius;
+      }
+      std::memcpy(expected.data() + at * bytes, dst.data() + at * bytes, bytes);
+    }
+  }
+  if (!std::equal(expected.begin(), expected.end(), dst.data())) {
+    return testing::AssertionFailure() << "a gap in dst was written to";
+  }
+  return testing::AssertionSuccess();
+}
+
+MulRunner::MulRunner(const MulProblem& problem)
+    : state_(std::make_unique<State>(problem)) {
+  state_->FillInputs();
+  state_->Expect();
+}
+
+MulRunner::~MulRunner() = default;
+
+testing::AssertionResult MulRunner::Check(Context* context) {
+  State& state = *state_;
+  std::copy(state.before.begin(), state.before.end(), state.dst.data());
+  const absl::Status status =
+      state.product->mul(state.CallOn(state.dst.data()), context);
+  testing::AssertionResult result =
+      !status.ok() ? testing::AssertionFailure() << status.ToString()
+      : state.problem.IsInteger() ? state.CompareIntegers()
+                                  : state.CompareFloats();
+  if (result && !state.dst.SlackIsIntact()) {
+    result = testing::AssertionFailure() << "written beyond dst";
+  }
+  if (!result) {
+    result << "; kernel " << context->last_used_kernel() << " of path "
+           << PathName(context->last_used_path()) << ", "
+           << context->last_used_num_threads() << " threads; "
+           << Describe(state.problem);
+  }
+  return result;
+}
+
+std::vector<char> MulRunner::DstBytes() const {
+  const GuardedBuffer& dst = state_->dst;
+  return std::vector<char>(dst.data(), dst.data() + dst.bytes());
+}
+
+testing::AssertionResult CheckProblem(const MulProblem& problem,
+                                      Context* context) {
+  MulRunner runner(problem);
+  context->set_max_num_threads(problem.num_threads);
+  testing::AssertionResult result = runner.Check(context);
+  const auto cached = [](const MatrixSpec& spec) {
+    return spec.cache_policy != CachePolicy::kNeverCache;
+  };
+  if (cached(problem.lhs) || cached(problem.rhs)) {
+    // Once more, out of the cache; which must be left empty, because the next
+    // problem's data may lie at the same address.
+    if (result) result = runner.Check(context);
+    context->ClearPrepackedCache();
+  }
+  return result;
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,46 @@
+// Test support: runs a MulProblem and judges the result.
+//
+// Builds the problem's buffers between guard pages and knows what is right:
+// ReferenceMul for integers, a wider type for floats.
+#ifndef RUY_LIKE_TEST_SUPPORT_MUL_RUNNER_H_
+#define RUY_LIKE_TEST_SUPPORT_MUL_RUNNER_H_
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "ruy_like/context.h"
+#include "test/support/mul_problem.h"
+
+namespace ruy_like {
+
+class MulRunner final {
+ public:
+  explicit MulRunner(const MulProblem& problem);
+  ~MulRunner();
+  MulRunner(const MulRunner&) = delete;
+  MulRunner& operator=(const MulRunner&) = delete;
+
+  // Runs Mul with fresh garbage in dst. Success if it returns OK, dst holds
+  // what ReferenceMul gives, bit for bit (floats: what a wider type gives,
+  // within the error bound of a sum of `depth` terms in any order), and nothing
+  // else has changed: gaps, slack, operands.
+  testing::AssertionResult Check(Context* context);
+
+  // dst as Check left it: all of its span, gaps included.
+  std::vector<char> DstBytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The whole of it, for a single use. Runs on the problem's number of threads;
+// leaves nothing in the prepacked cache.
+testing::AssertionResult CheckProblem(const MulProblem& problem,
+                                      Context* context);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_MUL_RUNNER_H_

@@ -1,0 +1,108 @@
+// Test support: what nearly every test of the public API needs.
+//
+// Random numbers that are the same everywhere, matrices in one line, and suites
+// that run once for each path of this machine.
+#ifndef RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_
+#define RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "ruy_like/context.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/path.h"
+#include "ruy_like/registry/cpu_features.h"
+
+namespace ruy_like {
+
+// ## Paths
+
+// Instantiates a suite whose parameter is a Path for all that this machine has;
+// the names of its tests end in /<path>, which is how test_main.cc and CTest
+// select them.
+#define RUY_LIKE_INSTANTIATE_PER_PATH(Suite)                        \
+  INSTANTIATE_TEST_SUITE_P(                                         \
+      Paths, Suite,                                                 \
+      testing::ValuesIn(                                            \
+          ::ruy_like::PathsBestFirst(::ruy_like::DetectedPaths())), \
+      [](const testing::TestParamInfo<::ruy_like::Path>& path) {    \
+        return std::string(::ruy_like::PathName(path.param));       \
+      })
+
+// The base of such a suite: a Context that may take this path, or the portable
+// one for types that the path does not serve.
+class PathTest : public testing::TestWithParam<Path> {
+ protected:
+  PathTest() { Restrict(&context_); }
+  void Restrict(Context* context) {
+    context->set_runtime_enabled_paths(GetParam() | Path::kPortable);
+  }
+
+  Context context_;
+};
+
+// ## Random numbers
+
+// SplitMix64: the standard library's distributions differ between
+// implementations, and a seed in a failure message must mean the same anywhere.
+class Rng final {
+ public:
+  explicit Rng(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t Next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // In [low, high].
+  std::int64_t Between(std::int64_t low, std::int64_t high) {
+    const std::uint64_t span = static_cast<std::uint64_t>(high - low) + 1;
+    return low + static_cast<std::int64_t>(Next() % span);
+  }
+  bool OneIn(int n) { return Next() % n == 0; }
+  // In [-1, 1), with all of a double's bits in use.
+  double Signed() {
+    return static_cast<double>(static_cast<std::int64_t>(Next())) * 0x1p-63;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// ## Matrices
+
+// From data that may be const, like Matrix::set_data.
+template <typename T>
+Matrix<std::remove_const_t<T>> MakeMatrix(T* data, std::ptrdiff_t rows,
+                                          std::ptrdiff_t cols, Order order,
+                                          std::ptrdiff_t gap = 0) {
+  Matrix<std::remove_const_t<T>> matrix;
+  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  matrix.mutable_layout()->set_stride(matrix.layout().stride() + gap);
+  matrix.set_data(data);
+  return matrix;
+}
+
+// Elements from the first to one past the last, without the gap behind it.
+inline std::ptrdiff_t SpanOf(const Layout& layout) {
+  if (layout.rows() == 0 || layout.cols() == 0) return 0;
+  return ElementOffset(layout, layout.rows() - 1, layout.cols() - 1) + 1;
+}
+
+template <typename T>
+std::vector<T> RandomVector(std::size_t size, std::int64_t low,
+                            std::int64_t high, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<T> values(size);
+  for (T& value : values) value = static_cast<T>(rng.Between(low, high));
+  return values;
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_

@@ -1,0 +1,270 @@
+#include "test/support/typed_mul.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_plan.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/reference_mul.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+template <typename T>
+Matrix<T> View(const MatrixSpec& spec, std::ptrdiff_t rows, std::ptrdiff_t cols,
+               T* data) {
+  Matrix<T> matrix = MakeMatrix(data, rows, cols, spec.order, spec.gap);
+  matrix.set_zero_point(static_cast<T>(spec.zero_point));
+  matrix.set_cache_policy(spec.cache_policy);
+  return matrix;
+}
+
+// A packed operand as a file would give it, with its end at a guard page.
+template <typename T>
+struct Mapped {
+  std::unique_ptr<GuardedBuffer> buffer;
+  PackedMatrix<T> matrix;
+
+  // The first error on the way, or OK.
+  absl::Status Make(const Matrix<T>& source, Side side, PackFor pack_for,
+                    Order dst_order, Context* context) {
+    PackOptions options;
+    options.dst_order = dst_order;
+    options.pack_for = pack_for;
+    absl::StatusOr<PackedMatrix<T>> packed =
+        Pack(source, side, options, context);
+    if (!packed.ok()) return packed.status();
+    const absl::string_view image = packed->Serialize();
+    buffer = std::make_unique<GuardedBuffer>(image.size(), Flush::kEnd);
+    std::memcpy(buffer->data(), image.data(), image.size());
+    buffer->MakeReadOnly();
+    packed = PackedMatrix<T>::FromBytes(buffer->data(), buffer->bytes());
+    if (packed.ok()) matrix = *packed;
+    return packed.status();
+  }
+};
+
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+struct Typed {
+  // What an operand of type T is packed for, beside one of type Other.
+  template <typename T, typename Other>
+  static constexpr PackFor PackForOther() {
+    if (std::is_same<T, float>::value && (std::is_same<Other, double>::value ||
+                                          std::is_same<Accum, double>::value ||
+                                          std::is_same<Dst, double>::value)) {
+      return PackFor::kDoubleProduct;
+    }
+    return std::is_same<Other, std::int16_t>::value ? PackFor::kInt16Operand
+                                                    : PackFor::kDefault;
+  }
+
+  // `run` gets (lhs, rhs, mul_params, &dst).
+  template <typename Fn>
+  static auto With(const Call& call, Fn run) {
+    const MulProblem& p = *call.problem;
+    Matrix<Lhs> lhs = View<Lhs>(p.lhs, p.rows, p.depth, nullptr);
+    lhs.set_data(static_cast<const Lhs*>(call.lhs));
+    Matrix<Rhs> rhs = View<Rhs>(p.rhs, p.depth, p.cols, nullptr);
+    rhs.set_data(static_cast<const Rhs*>(call.rhs));
+    Matrix<Dst> dst = View(p.dst, p.rows, p.cols, static_cast<Dst*>(call.dst));
+    MulParams<Accum, Dst> params;
+    using BiasScalar = typename MulParams<Accum, Dst>::BiasScalar;
+    params.set_bias(static_cast<const BiasScalar*>(call.bias));
+    params.set_channel_dimension(p.channel_dimension);
+    if (p.clamp) {
+      params.set_clamp_min(static_cast<Dst>(p.clamp_min));
+      params.set_clamp_max(static_cast<Dst>(p.clamp_max));
+    }
+    if constexpr (MulParams<Accum, Dst>::kQuantized) {
+      if (p.multiplier == MultiplierKind::kPerTensor) {
+        params.set_multiplier_fixedpoint(*call.fixedpoint);
+        params.set_multiplier_exponent(*call.exponent);
+      } else if (p.multiplier == MultiplierKind::kPerChannel) {
+        params.set_multiplier_fixedpoint_perchannel(call.fixedpoint);
+        params.set_multiplier_exponent_perchannel(call.exponent);
+      }
+    }
+    if constexpr (MulParams<Accum, Dst>::kScaled) {
+      if (p.lhs_scale == ScaleKind::kPerTensor) {
+        params.set_lhs_scale(*call.lhs_scales);
+      } else if (p.lhs_scale == ScaleKind::kPerChannel) {
+        params.set_lhs_scale_perrow(call.lhs_scales);
+      }
+      if (p.rhs_scale == ScaleKind::kPerTensor) {
+        params.set_rhs_scale(*call.rhs_scales);
+      } else if (p.rhs_scale == ScaleKind::kPerChannel) {
+        params.set_rhs_scale_percol(call.rhs_scales);
+      }
+    } else if constexpr (!MulParams<Accum, Dst>::kQuantized) {
+      params.set_beta(static_cast<Dst>(p.beta));
+    }
+    return run(lhs, rhs, params, &dst);
+  }
+  static absl::Status RunMul(const Call& call, Context* context) {
+    return With(call, [context](const auto& lhs, const auto& rhs,
+                                const auto& params, auto* dst) {
+      return Mul(lhs, rhs, params, context, dst);
+    });
+  }
+  static absl::Status RunPacked(const Call& call, Context* context) {
+    return With(call, [&](const auto& lhs, const auto& rhs, const auto& params,
+                          auto* dst) {
+      const Door door = call.problem->door;
+      const Order dst_order = call.problem->packed_for;
+      Mapped<Lhs> packed_lhs;
+      Mapped<Rhs> packed_rhs;
+      absl::Status status;
+      if (door != Door::kPackedRhs) {
+        status = packed_lhs.Make(lhs, Side::kLhs, PackForOther<Lhs, Rhs>(),
+                                 dst_order, context);
+      }
+      if (status.ok() && door != Door::kPackedLhs) {
+        status = packed_rhs.Make(rhs, Side::kRhs, PackForOther<Rhs, Lhs>(),
+                                 dst_order, context);
+      }
+      if (!status.ok()) return status;
+      if (door == Door::kPackedLhs) {
+        return Mul(packed_lhs.matrix, rhs, params, context, dst);
+      }
+      if (door == Door::kPackedRhs) {
+        return Mul(lhs, packed_rhs.matrix, params, context, dst);
+      }
+      return Mul(packed_lhs.matrix, packed_rhs.matrix, params, context, dst);
+    });
+  }
+  static absl::Status RunPlan(const Call& call, Context* context) {
+    return With(call, [&](const auto& lhs, const auto& rhs, const auto& params,
+                          auto* dst) {
+      MulPlan plan;
+      const int threads = call.problem->num_threads;
+      absl::Status status =
+          plan.Prepare(lhs, rhs, params, threads, context, dst);
+      for (int i = 0; i < threads && status.ok(); ++i) status = plan.Run(i);
+      return status.ok() ? plan.Finish() : status;
+    });
+  }
+  static absl::Status Run(const Call& call, Context* context) {
+    switch (call.problem->door) {
+      case Door::kMul:
+        return RunMul(call, context);
+      case Door::kPlan:
+        return RunPlan(call, context);
+      default:
+        return RunPacked(call, context);
+    }
+  }
+  static void RunReferenceMul(const Call& call) {
+    With(call, [](const auto& lhs, const auto& rhs, const auto& params,
+                  auto* dst) { ReferenceMul(lhs, rhs, params, dst); });
+  }
+  static TypedProduct Line() {
+    using internal::ScalarOf;
+    return TypedProduct{
+        {ScalarOf<Lhs>(), ScalarOf<Rhs>(), ScalarOf<Accum>(), ScalarOf<Dst>()},
+        &Run,
+        &RunReferenceMul};
+  }
+};
+
+template <typename Lhs, typename Rhs>
+void AddIntegers(std::vector<TypedProduct>* table) {
+  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::int8_t>::Line());
+  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::uint8_t>::Line());
+  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::int16_t>::Line());
+  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::int32_t>::Line());
+}
+
+template <typename Lhs, typename Rhs>
+void AddScaled(std::vector<TypedProduct>* table) {
+  table->push_back(Typed<Lhs, Rhs, std::int32_t, float>::Line());
+}
+
+template <typename Lhs, typename Rhs>
+void AddFloats(std::vector<TypedProduct>* table) {
+  table->push_back(Typed<Lhs, Rhs, float, float>::Line());
+  table->push_back(Typed<Lhs, Rhs, float, double>::Line());
+  table->push_back(Typed<Lhs, Rhs, double, float>::Line());
+  table->push_back(Typed<Lhs, Rhs, double, double>::Line());
+}
+
+const std::vector<TypedProduct>& Table() {
+  static const std::vector<TypedProduct>* const table = [] {
+    auto* lines = new std::vector<TypedProduct>;
+    AddIntegers<std::int8_t, std::int8_t>(lines);
+    AddIntegers<std::int8_t, std::uint8_t>(lines);
+    AddIntegers<std::uint8_t, std::int8_t>(lines);
+    AddIntegers<std::uint8_t, std::uint8_t>(lines);
+    AddIntegers<std::int8_t, std::int16_t>(lines);
+    AddIntegers<std::int16_t, std::int8_t>(lines);
+    AddScaled<std::int8_t, std::int8_t>(lines);
+    AddScaled<std::int8_t, std::uint8_t>(lines);
+    AddScaled<std::uint8_t, std::int8_t>(lines);
+    AddScaled<std::uint8_t, std::uint8_t>(lines);
+    AddFloats<float, float>(lines);
+    AddFloats<float, double>(lines);
+    AddFloats<double, float>(lines);
+    AddFloats<double, double>(lines);
+    return lines;
+  }();
+  return *table;
+}
+
+std::vector<Types> TypesWhere(bool integer_operands, bool float_dst) {
+  std::vector<Types> result;
+  for (const TypedProduct& line : Table()) {
+    if (IsFloat(line.types.lhs) != integer_operands &&
+        IsFloat(line.types.dst) == float_dst) {
+      result.push_back(line.types);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+const std::vector<Types>& AllTypes() {
+  static const auto* const types = [] {
+    auto* all = new std::vector<Types>;
+    for (const TypedProduct& line : Table()) all->push_back(line.types);
+    return all;
+  }();
+  return *types;
+}
+
+const std::vector<Types>& IntegerTypes() {
+  static const auto* const types = new std::vector<Types>(
+      TypesWhere(/*integer_operands=*/true, /*float_dst=*/false));
+  return *types;
+}
+
+const std::vector<Types>& ScaledTypes() {
+  static const auto* const types = new std::vector<Types>(
+      TypesWhere(/*integer_operands=*/true, /*float_dst=*/true));
+  return *types;
+}
+
+const std::vector<Types>& FloatTypes() {
+  static const auto* const types = new std::vector<Types>(
+      TypesWhere(/*integer_operands=*/false, /*float_dst=*/true));
+  return *types;
+}
+
+const TypedProduct& FindTypedProduct(const MulProblem& problem) {
+  for (const TypedProduct& line : Table()) {
+    if (line.types.lhs == problem.lhs.scalar &&
+        line.types.rhs == problem.rhs.scalar &&
+        line.types.accum == problem.accum &&
+        line.types.dst == problem.dst.scalar) {
+      return line;
+    }
+  }
+  std::fprintf(stderr, "no such types: %s\n", TypesName(problem).c_str());
+  std::abort();
+}
+
+}  // namespace ruy_like
