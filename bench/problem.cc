@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace bench {

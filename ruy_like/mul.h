@@ -8,10 +8,11 @@
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 
@@ -24,21 +25,23 @@ struct MulOptions {
 
 namespace internal {
 
+// The enumerator of an element type; elements of other types do not compile.
+template <typename T>
+struct ScalarTypeTraits {
+  static_assert(!std::is_same<T, T>::value,
+                "elements are int8, uint8, int16, int32, float or double");
+};
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  template <>                                                      \
+  struct ScalarTypeTraits<type> {                                  \
+    static constexpr Scalar kScalar = Scalar::Enum;                \
+  };
+RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+
 template <typename T>
 constexpr Scalar ScalarOf() {
-  static_assert(std::is_same<T, std::int8_t>::value ||
-                    std::is_same<T, std::uint8_t>::value ||
-                    std::is_same<T, std::int16_t>::value ||
-                    std::is_same<T, std::int32_t>::value ||
-                    std::is_same<T, float>::value ||
-                    std::is_same<T, double>::value,
-                "elements are int8, uint8, int16, int32, float or double");
-  if (std::is_same<T, std::int8_t>::value) return Scalar::kI8;
-  if (std::is_same<T, std::uint8_t>::value) return Scalar::kU8;
-  if (std::is_same<T, std::int16_t>::value) return Scalar::kI16;
-  if (std::is_same<T, std::int32_t>::value) return Scalar::kI32;
-  if (std::is_same<T, float>::value) return Scalar::kF32;
-  return Scalar::kF64;
+  return ScalarTypeTraits<T>::kScalar;
 }
 
 // The type table of README.md.

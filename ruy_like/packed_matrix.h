@@ -16,14 +16,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
+#include "ruy_like/scalar.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
+
+// Internal: packed_operand.h.
+struct PackedOperand;
 
 // What else is in the products that a matrix is packed for.
 enum class PackFor : std::uint8_t {

@@ -4,11 +4,11 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/middle/context_impl.h"
 #include "ruy_like/middle/parallel.h"
 #include "ruy_like/middle/tr_mul.h"
-#include "ruy_like/middle/tr_mul_params.h"
 
 namespace ruy_like {
 namespace {
@@ -52,10 +52,11 @@ absl::Status MulPlan::PrepareCall(int num_threads, Context* context) {
     impl_->state = Impl::State::kEmpty;
     return status;
   }
+  MakeTrMulParams(call, impl_->product.NewParams());
   if (!LockForCall(impl_->context)) return DeadlockError();
   MutexLock lock(&impl_->context->mutex, std::adopt_lock);
   try {
-    status = impl_->product.Prepare(call, num_threads, impl_->context);
+    status = impl_->product.Prepare(num_threads, impl_->context);
   } catch (const std::bad_alloc&) {
     status = absl::ResourceExhaustedError("no memory for the prepacked cache");
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/middle/context_impl.h"
 #include "ruy_like/middle/packed_image.h"
@@ -21,8 +22,7 @@ namespace {
 
 // The family of the products that a matrix is packed for. False for options
 // that do not go with its type.
-bool FamilyFor(Scalar scalar, Side side, PackFor pack_for,
-               kernels::Family* family) {
+bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
   Scalar other = scalar;
   if (scalar == Scalar::kI16) other = Scalar::kI8;
   switch (pack_for) {
@@ -75,7 +75,7 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   }
   absl::Status status = ValidateOperand("matrix", matrix, /*needs_data=*/false);
   if (!status.ok()) return status;
-  kernels::Family family;
+  Family family;
   if (!FamilyFor(matrix.scalar, side, options.pack_for, &family)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "pack_for = ", static_cast<int>(options.pack_for),
@@ -90,6 +90,20 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
   return absl::OkStatus();
+}
+
+// All of it but the image and the data.
+void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
+  result->side = side;
+  result->kernel_side = packing.layout.kernel_side;
+  result->family = packing.layout.family;
+  result->path = packing.layout.path;
+  result->layout_name = LayoutName(packing.layout);
+  result->layout = packing.layout;
+  result->scalar = packing.operand.scalar;
+  result->zero_point = packing.operand.zero_point;
+  result->depth = packing.operand.depth;
+  result->width = packing.operand.width;
 }
 
 // What the threads that pack share.
@@ -166,12 +180,7 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
     buffer = result->data.storage.data();
   }
   result->image = buffer;
-  result->layout = packing.layout;
-  result->side = side;
-  result->scalar = matrix.scalar;
-  result->zero_point = matrix.zero_point;
-  result->depth = packing.operand.depth;
-  result->width = packing.operand.width;
+  SetFacts(packing, side, result.get());
   PackedSide packed = packing.MakeSide();
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
   const std::uint64_t checksum = PackPieces(ImagePieces(packed), context);
@@ -222,6 +231,7 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   }
   packing->operand = {};
   packing->operand.scalar = header.scalar;
+  packing->operand.zero_point = header.zero_point;
   packing->operand.depth = header.depth;
   packing->operand.width = header.width;
   packing->layout = LayoutFor(choice, header.side, header.layout.kernel_side);
@@ -319,12 +329,7 @@ PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
       status = CheckData(side, header.data_checksum);
       if (!status.ok()) return status;
     }
-    result->layout = packing.layout;
-    result->side = header.side;
-    result->scalar = header.scalar;
-    result->zero_point = header.zero_point;
-    result->depth = header.depth;
-    result->width = header.width;
+    SetFacts(packing, header.side, result.get());
     result->image = data;
     result->image_bytes = header.image_bytes;
     return result;
@@ -348,15 +353,15 @@ Side PackedMatrixBase::side() const {
 }
 
 Path PackedMatrixBase::path() const {
-  return operand_ == nullptr ? Path::kNone : operand_->layout.path;
+  return operand_ == nullptr ? Path::kNone : operand_->path;
 }
 
 std::string PackedMatrixBase::layout_name() const {
-  return operand_ == nullptr ? "" : LayoutName(operand_->layout);
+  return operand_ == nullptr ? "" : operand_->layout_name;
 }
 
 Order PackedMatrixBase::dst_order() const {
-  return operand_ == nullptr || operand_->side == operand_->layout.kernel_side
+  return operand_ == nullptr || operand_->side == operand_->kernel_side
              ? Order::kColMajor
              : Order::kRowMajor;
 }

@@ -9,7 +9,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
-#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/path.h"
 
 namespace ruy_like {
 namespace {
@@ -29,11 +29,10 @@ bool IsEmpty(const Layout& layout) {
 // "lhs (int8, 3x4 row-major, stride 4)"
 std::string Describe(const char* name, const ErasedMatrix& matrix) {
   if (matrix.packed != nullptr) {
-    const PackedLayout& layout = matrix.packed->layout;
     return absl::StrCat(name, " (packed ", ScalarName(matrix.scalar), ", ",
                         matrix.layout.rows(), "x", matrix.layout.cols(),
-                        ", path ", PathName(layout.path), ", layout ",
-                        LayoutName(layout), ")");
+                        ", path ", PathName(matrix.packed->path), ", layout ",
+                        matrix.packed->layout_name, ")");
   }
   return absl::StrCat(name, " (", ScalarName(matrix.scalar), ", ",
                       matrix.layout.rows(), "x", matrix.layout.cols(),
@@ -105,13 +104,13 @@ absl::Status ValidateZeroPoint(const char* name, const ErasedMatrix& matrix,
 
 // What a packed operand was packed for.
 absl::Status ValidatePacked(const char* name, const ErasedMatrix& matrix,
-                            Side side, kernels::Family family) {
+                            Side side, Family family) {
   if (matrix.packed == nullptr) return absl::OkStatus();
   if (matrix.packed->side != side) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe(name, matrix), " was packed as the other side"));
   }
-  if (matrix.packed->layout.family != family) {
+  if (matrix.packed->family != family) {
     return absl::InvalidArgumentError(absl::StrCat(
         Describe(name, matrix),
         " was packed for other types of the other operand or of the product "
@@ -121,20 +120,19 @@ absl::Status ValidatePacked(const char* name, const ErasedMatrix& matrix,
 }
 
 absl::Status ValidatePackedOperands(const MulCall& call) {
-  const kernels::Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
-                                          call.accum_scalar, call.dst.scalar);
+  const Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
+                                 call.accum_scalar, call.dst.scalar);
   absl::Status status = ValidatePacked("lhs", call.lhs, Side::kLhs, family);
   if (!status.ok()) return status;
   status = ValidatePacked("rhs", call.rhs, Side::kRhs, family);
   if (!status.ok()) return status;
   if (call.lhs.packed == nullptr || call.rhs.packed == nullptr) return status;
-  if (call.lhs.packed->layout.path != call.rhs.packed->layout.path) {
+  if (call.lhs.packed->path != call.rhs.packed->path) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe("lhs", call.lhs), " and ",
                      Describe("rhs", call.rhs), " are packed for two paths"));
   }
-  if (call.lhs.packed->layout.kernel_side ==
-      call.rhs.packed->layout.kernel_side) {
+  if (call.lhs.packed->kernel_side == call.rhs.packed->kernel_side) {
     return absl::InvalidArgumentError(absl::StrCat(
         Describe("lhs", call.lhs), " and ", Describe("rhs", call.rhs),
         " are packed for two orders of dst (PackOptions::dst_order)"));
@@ -276,18 +274,18 @@ bool AreApart(const Span& a, const Span& b) {
 }
 
 // The packed operand of a product of that family; its place in *span.
-bool IsPlainPacked(const PackedOperand& packed, Side side,
-                   kernels::Family family, Span* span) {
+bool IsPlainPacked(const PackedFacts& packed, Side side, Family family,
+                   Span* span) {
   span->begin = reinterpret_cast<std::uintptr_t>(packed.image);
   span->end = span->begin + packed.image_bytes;
-  return packed.side == side && packed.layout.family == family;
+  return packed.side == side && packed.family == family;
 }
 
 // Whether those of the operands that are packed fit the product, as the common
 // one does, where at most one is; and their places.
 bool ArePlainPacked(const MulCall& call, Span* lhs, Span* rhs) {
-  const kernels::Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
-                                          call.accum_scalar, call.dst.scalar);
+  const Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
+                                 call.accum_scalar, call.dst.scalar);
   if (call.lhs.packed == nullptr) {
     return IsPlainPacked(*call.rhs.packed, Side::kRhs, family, rhs);
   }

@@ -6,7 +6,7 @@
 #define RUY_LIKE_FRONT_VALIDATE_H_
 
 #include "absl/status/status.h"
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/erased_call.h"
 
 namespace ruy_like {
 

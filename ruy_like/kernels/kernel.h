@@ -1,61 +1,30 @@
 // Back-end contract: what a kernel is given and what it must do.
 //
 // Called by the middle-end (tr_mul.cc) with blocks; implemented by one file per
-// path (kernels/<path>.cc). Plain data only: no STL, no Abseil, no Context, and
-// nothing with a constructor or an inline function, because translation units
-// that are built with different instruction sets all include this header and
-// must not emit a symbol that another one could pick up.
+// path (kernels/<path>.cc). Plain data only: no STL, no Abseil, no Context, no
+// constructors, and no function that runs, because translation units that are
+// built with different instruction sets all include this header and must not
+// emit a symbol that another one could pick up.
 //
 // ## Sides
 //
 // Both operands are seen as depth x width matrices ("TrMul": the lhs arrives
 // transposed). The lhs's width is dst's rows, the rhs's width is dst's columns.
 //
-// ## Packed panels
-//
-// A packed operand is a sequence of panels of `width` columns of that matrix,
-// each one holding the whole (padded) depth. Inside a panel `group` consecutive
-// depth levels of one column lie together:
-//
-//    offset(k, w) = (k / group) * width * group + w * group + k % group
-//
-//          w = 0        w = 1              w = width-1
-//        +-----------+-----------+-- ... -+-----------+
-//        |k=0..g-1   |k=0..g-1   |        |k=0..g-1   |   depth group 0
-//        +-----------+-----------+-- ... -+-----------+
-//        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
-//        +-----------+-----------+-- ... -+-----------+
-//
-// Depth is padded with zero elements to a multiple of `depth_multiple`, the
-// last panel's missing columns are zero too. Panels start 64-byte aligned in
-// the buffer as a whole; panel p starts at p * width * padded_depth elements.
+// Packed panels are drawn in panel_format.h.
 #ifndef RUY_LIKE_KERNELS_KERNEL_H_
 #define RUY_LIKE_KERNELS_KERNEL_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/panel_format.h"
+#include "ruy_like/scalar.h"
+
 namespace ruy_like {
-
-// Element types that an operand, a packed panel or dst can have.
-enum class Scalar : uint8_t { kI8, kU8, kI16, kI32, kF32, kF64 };
-
 namespace kernels {
 
-// How one side lies in memory when a kernel reads it.
-struct PanelFormat {
-  // Element type inside the panels: an 8-bit operand may be widened (kI16) or
-  // shifted to the other signedness by flipping its top bit.
-  Scalar scalar;
-  // The kernel reads this side where the caller left it: depth-contiguous
-  // columns of exactly type `scalar`, any stride. Width, group and
-  // depth_multiple do not apply. When the other side's zero point is not 0, the
-  // kernel makes the sums of this side itself (its sums pointer is null).
-  bool in_place;
-  int width;           // columns per panel
-  int group;           // depth levels of one column that lie together
-  int depth_multiple;  // depth is padded to a multiple of this
-};
+using ruy_like::Family;
 
 // Scales of a float dst of integer accumulators; the formulas are below.
 struct ScaleArgs {
@@ -165,16 +134,6 @@ typedef void KernelFn(const KernelArgs* args);
 // Packs columns of one side into panels; see pack/pack.h.
 struct PackArgs;
 typedef void PackFn(const PackArgs* args);
-
-// What a kernel multiplies; the registry looks kernels up by it. 8-bit means
-// int8 or uint8, told apart by a flip of the top bit in the pack routine.
-enum class Family : uint8_t {
-  k8x8,   // 8-bit lhs, 8-bit rhs, int32 accumulators
-  k8x16,  // 8-bit lhs, int16 rhs, int32 accumulators
-  k16x8,  // int16 lhs, 8-bit rhs, int32 accumulators
-  kF32,   // float
-  kF64,   // float/double mixes, double accumulators
-};
 
 // One line of a path's kernel table.
 struct Kernel {

@@ -13,8 +13,6 @@ using std::ptrdiff_t;
 
 namespace {
 
-constexpr Side kSides[] = {Side::kLhs, Side::kRhs};
-
 ptrdiff_t RoundUp(ptrdiff_t value, ptrdiff_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }

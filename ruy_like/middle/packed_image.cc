@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
-#include "ruy_like/front/validate.h"
 
 namespace ruy_like {
 namespace {
@@ -57,11 +56,11 @@ static_assert(static_cast<int>(Scalar::kI8) == 0 &&
 static_assert(static_cast<int>(Side::kLhs) == 0 &&
                   static_cast<int>(Side::kRhs) == 1,
               "a change needs a new version");
-static_assert(static_cast<int>(kernels::Family::k8x8) == 0 &&
-                  static_cast<int>(kernels::Family::k8x16) == 1 &&
-                  static_cast<int>(kernels::Family::k16x8) == 2 &&
-                  static_cast<int>(kernels::Family::kF32) == 3 &&
-                  static_cast<int>(kernels::Family::kF64) == 4,
+static_assert(static_cast<int>(Family::k8x8) == 0 &&
+                  static_cast<int>(Family::k8x16) == 1 &&
+                  static_cast<int>(Family::k16x8) == 2 &&
+                  static_cast<int>(Family::kF32) == 3 &&
+                  static_cast<int>(Family::kF64) == 4,
               "a change needs a new version");
 
 std::uint64_t HeaderChecksum(const RawHeader& raw) {
@@ -147,11 +146,11 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   if (raw.scalar > static_cast<std::uint8_t>(Scalar::kF64) ||
       raw.packed_scalar > static_cast<std::uint32_t>(Scalar::kF64) ||
       raw.side > 1 || raw.kernel_side > 1 ||
-      raw.family > static_cast<std::uint8_t>(kernels::Family::kF64)) {
+      raw.family > static_cast<std::uint8_t>(Family::kF64)) {
     return absl::DataLossError(
         "the header has an unknown type, side or family");
   }
-  header->layout.family = static_cast<kernels::Family>(raw.family);
+  header->layout.family = static_cast<Family>(raw.family);
   header->layout.kernel_side = static_cast<Side>(raw.kernel_side);
   header->layout.format = {static_cast<Scalar>(raw.packed_scalar),
                            /*in_place=*/false, raw.panel_width, raw.panel_group,

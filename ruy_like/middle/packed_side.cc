@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/trace.h"
 
 namespace ruy_like {
@@ -15,7 +16,7 @@ PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
                        Side side)
     : operand(&operand_arg),
       kernel_side(side),
-      format(side == Side::kLhs ? &kernel.lhs : &kernel.rhs),
+      format(&FormatOf(kernel, side)),
       pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs),
       scalar_bytes(ScalarBytes(format->scalar)) {
   if (format->in_place) {
@@ -28,10 +29,9 @@ PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
   // product is the zero accumulators that it asks for.
   const std::ptrdiff_t multiple = DepthMultiple(kernel);
   const std::ptrdiff_t depth = std::max<std::ptrdiff_t>(operand->depth, 1);
-  padded_depth = (depth + multiple - 1) / multiple * multiple;
+  padded_depth = CeilDiv(depth, multiple) * multiple;
   stride_bytes = padded_depth * format->width * scalar_bytes;
-  panels_bytes_ =
-      (operand->width + format->width - 1) / format->width * stride_bytes;
+  panels_bytes_ = CeilDiv(operand->width, format->width) * stride_bytes;
   if (operand->packed != nullptr) Use(operand->packed->data);
 }
 
@@ -42,7 +42,7 @@ void PackedSide::Use(const PackedData& packed) {
 
 std::size_t PackedSide::PackedBytes() const {
   const std::size_t sums_bytes =
-      IsFloat(operand->scalar) ? 0 : operand->width * sizeof(std::int32_t);
+      HasSums(operand->scalar) ? operand->width * sizeof(std::int32_t) : 0;
   return ScratchArena::Footprint(panels_bytes_) +
          ScratchArena::Footprint(sums_bytes);
 }
@@ -53,7 +53,7 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
   char* const sums_begin = panels + ScratchArena::Footprint(panels_bytes_);
   std::memset(panels_end, 0, sums_begin - panels_end);
   packed->panels = panels;
-  if (!IsFloat(operand->scalar)) {
+  if (HasSums(operand->scalar)) {
     char* const sums_end = sums_begin + operand->width * sizeof(std::int32_t);
     std::memset(sums_end, 0, panels + PackedBytes() - sums_end);
     writable_sums = reinterpret_cast<std::int32_t*>(sums_begin);

@@ -6,7 +6,6 @@
 #ifndef RUY_LIKE_MIDDLE_PACKED_SIDE_H_
 #define RUY_LIKE_MIDDLE_PACKED_SIDE_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -15,15 +14,10 @@
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/pack/pack.h"
+#include "ruy_like/registry/packed_layout.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
-
-// The multiple that both sides' depth is padded to; 1 for what is read in
-// place.
-inline std::ptrdiff_t DepthMultiple(const kernels::Kernel& kernel) {
-  return std::max(kernel.lhs.in_place ? 1 : kernel.lhs.depth_multiple,
-                  kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
-}
 
 struct PackedSide {
   enum Status : std::uint8_t { kNotStarted, kInProgress, kDone };

@@ -9,11 +9,7 @@ bool operator==(const PrepackedKey& a, const PrepackedKey& b) {
   return a.data == b.data && a.width == b.width && a.depth == b.depth &&
          a.stride == b.stride && a.zero_point == b.zero_point &&
          a.scalar == b.scalar && a.depth_contiguous == b.depth_contiguous &&
-         a.format.scalar == b.format.scalar &&
-         a.format.in_place == b.format.in_place &&
-         a.format.width == b.format.width && a.format.group == b.format.group &&
-         a.format.depth_multiple == b.format.depth_multiple &&
-         a.has_sums == b.has_sums;
+         a.format == b.format;
 }
 
 PrepackedCache::Value PrepackedCache::Find(const PrepackedKey& key) {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/middle/packed_operand.h"
 
 namespace ruy_like {
@@ -29,7 +29,6 @@ struct PrepackedKey {
   Scalar scalar;          // of the source
   bool depth_contiguous;  // order of the source
   kernels::PanelFormat format;
-  bool has_sums;  // the sums were wanted (the other side's zero point is not 0)
 };
 
 bool operator==(const PrepackedKey& a, const PrepackedKey& b);

@@ -17,6 +17,7 @@
 #include "ruy_like/base/wait.h"
 #include "ruy_like/middle/block_map.h"
 #include "ruy_like/middle/block_pieces.h"
+#include "ruy_like/middle/choose_kernel.h"
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/packed_side.h"
 #include "ruy_like/middle/parallel.h"
@@ -49,20 +50,6 @@ std::int32_t PackedZeroPoint(const Operand& operand, Scalar packed) {
   return operand.zero_point + (packed_unsigned ? 128 : -128);
 }
 
-bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width) {
-  switch (policy) {
-    case CachePolicy::kNeverCache:
-      return false;
-    case CachePolicy::kCacheIfLargeSpeedup:
-      return other_width <= 16;
-    case CachePolicy::kCacheIfSignificantSpeedup:
-      return other_width <= 128;
-    case CachePolicy::kAlwaysCache:
-      return true;
-  }
-  return false;
-}
-
 PrepackedKey CacheKey(const PackedSide& side) {
   const Operand& operand = *side.operand;
   return PrepackedKey{operand.data,
@@ -72,14 +59,7 @@ PrepackedKey CacheKey(const PackedSide& side) {
                       operand.zero_point,
                       operand.scalar,
                       operand.depth_contiguous,
-                      *side.format,
-                      /*has_sums=*/!IsFloat(operand.scalar)};
-}
-
-constexpr Side kSides[] = {Side::kLhs, Side::kRhs};
-
-constexpr Side Other(Side side) {
-  return side == Side::kLhs ? Side::kRhs : Side::kLhs;
+                      *side.format};
 }
 
 // One product: what its tasks share. Lives on the stack of TrMul, or in a
@@ -144,9 +124,6 @@ class Product {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // A new buffer, to be packed into and then kept by the cache.
   bool AllocateForCache(Side side);
-  int AccumBytes() const {
-    return params_.family == kernels::Family::kF64 ? 8 : 4;
-  }
   BlockMapParams BlockParams() const;
   void ChooseBlocks(int max_threads, const ContextImpl& context)
       ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
@@ -214,7 +191,7 @@ BlockMapParams Product::BlockParams() const {
   params.depth = std::max(side_.lhs.padded_depth, side_.rhs.padded_depth);
   params.lhs_element_bytes = ScalarBytes(kernel_.lhs.scalar);
   params.rhs_element_bytes = ScalarBytes(kernel_.rhs.scalar);
-  params.accum_bytes = AccumBytes();
+  params.accum_bytes = AccumBytes(params_.family);
   params.tile_rows = kernel_.tile_rows;
   params.tile_cols = kernel_.tile_cols;
   params.lhs_panel_width = panel_width(kernel_.lhs);
@@ -341,7 +318,7 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
   }
   std::size_t pieces_bytes = 0;
   if (map_->in_pieces) {
-    pieces_.emplace(kernel_, side_, *map_, AccumBytes(), use);
+    pieces_.emplace(kernel_, side_, *map_, AccumBytes(params_.family), use);
     pieces_bytes = pieces_->scratch_bytes() * num_threads_;
     scratch_bytes += pieces_bytes;
   }
@@ -553,42 +530,6 @@ bool RunBlocks(Product* product, int call_limit, ContextImpl* context)
   return true;
 }
 
-KernelChoice SelectAnew(const KernelQuery& query, const TrMulParams& params,
-                        Path permitted) {
-  const PackedOperand* const lhs = params.side.lhs.packed;
-  const PackedOperand* const rhs = params.side.rhs.packed;
-  if (lhs == nullptr && rhs == nullptr) return SelectKernel(query, permitted);
-  return SelectKernelForPacked(query,
-                               {lhs == nullptr ? nullptr : &lhs->layout,
-                                rhs == nullptr ? nullptr : &rhs->layout},
-                               permitted);
-}
-
-const KernelChoice& ChooseKernel(const TrMulParams& params,
-                                 ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  KernelQuery query = MakeKernelQuery(params);
-  query.cached.lhs = WantsCache(params.side.lhs.cache_policy, params.cols());
-  query.cached.rhs = WantsCache(params.side.rhs.cache_policy, params.rows());
-  if (context->last_permitted_paths != context->permitted_paths ||
-      !(context->last_query == query)) {
-    context->last_choice = SelectAnew(query, params, context->permitted_paths);
-    context->last_query = query;
-    context->last_permitted_paths = context->permitted_paths;
-  }
-  return context->last_choice;
-}
-
-absl::Status NoKernelError(const TrMulParams& params, Path permitted) {
-  const bool is_lhs = params.side.lhs.packed != nullptr;
-  const PackedLayout& layout =
-      (is_lhs ? params.side.lhs : params.side.rhs).packed->layout;
-  return absl::FailedPreconditionError(absl::StrCat(
-      is_lhs ? "lhs" : "rhs", " is packed for path ", PathName(layout.path),
-      " (", LayoutName(layout), "), whose kernels the permitted paths, ",
-      PathNames(permitted), ", do not have"));
-}
-
 absl::Status NoMemoryError(const TrMulParams& params) {
   return absl::ResourceExhaustedError(
       absl::StrCat("no memory to pack a ", params.rows(), "x", params.depth(),
@@ -652,12 +593,14 @@ struct TrMulPlan::Impl {
 TrMulPlan::TrMulPlan() : impl_(std::make_unique<Impl>()) {}
 TrMulPlan::~TrMulPlan() = default;
 
-absl::Status TrMulPlan::Prepare(const MulCall& call, int max_threads,
-                                ContextImpl* context) {
+TrMulParams* TrMulPlan::NewParams() {
+  impl_->product.reset();
+  return &impl_->params;
+}
+
+absl::Status TrMulPlan::Prepare(int max_threads, ContextImpl* context) {
   Impl& impl = *impl_;
-  impl.product.reset();
   impl.verbose = VerboseCall();
-  MakeTrMulParams(call, &impl.params);
   impl.choice = ChooseKernel(impl.params, context);
   if (impl.choice.kernel == nullptr) {
     return NoKernelError(impl.params, context->permitted_paths);

@@ -35,11 +35,12 @@ class TrMulPlan final {
   TrMulPlan();
   ~TrMulPlan();
 
-  // What is to be done before threads come in, for at most `max_threads`. The
-  // call, which is valid, and what it points to must outlive Finish. Errors as
-  // those of TrMul; the plan is then as before the first Prepare.
-  absl::Status Prepare(const MulCall& call, int max_threads,
-                       ContextImpl* context)
+  // Where the next product is to be written before Prepare, which changes it.
+  // What it points to must outlive Finish.
+  TrMulParams* NewParams();
+  // What is to be done before threads come in, for at most `max_threads`.
+  // Errors as those of TrMul; the plan is then as before the first Prepare.
+  absl::Status Prepare(int max_threads, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
   // The following need a Prepare that was OK, with no Finish since.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ruy_like/base/env.h"
+#include "ruy_like/middle/choose_kernel.h"
 #include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
@@ -104,7 +105,7 @@ Queries MakeQueries(const TrMulParams& params, const ProductReport& report) {
   SwapSides(&other);
   KernelQuery seen = MakeKernelQuery(params);
   KernelQuery mirrored = MakeKernelQuery(other);
-  for (const Side side : {Side::kLhs, Side::kRhs}) {
+  for (const Side side : kSides) {
     seen.cached[side] = report.source[side] == SideSource::kKept ||
                         report.source[side] == SideSource::kCached;
   }

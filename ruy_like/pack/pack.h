@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {

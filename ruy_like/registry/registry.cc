@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/middle/packed_side.h"
 #include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
 namespace {
 
-using kernels::Family;
 using kernels::Kernel;
 using kernels::KernelTable;
 
@@ -87,9 +85,8 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
       return "dst is row-major and little packing would be saved";
     }
   }
-  for (const Side side : {Side::kLhs, Side::kRhs}) {
-    const kernels::PanelFormat& format =
-        side == Side::kLhs ? kernel.lhs : kernel.rhs;
+  for (const Side side : kSides) {
+    const kernels::PanelFormat& format = FormatOf(kernel, side);
     if (!format.in_place) continue;
     if (query.depth == 0) return "depth 0 cannot be read in place";
     if (!query.depth_contiguous[side]) {
@@ -109,10 +106,6 @@ bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
                       static_cast<double>(query.cols) *
                       static_cast<double>(query.depth);
   return query.depth > 0 && macs < kernel.min_macs;
-}
-
-const kernels::PanelFormat& FormatOf(const Kernel& kernel, Side side) {
-  return side == Side::kLhs ? kernel.lhs : kernel.rhs;
 }
 
 // Whether operands are packed ahead for the kernel, whatever the other operand
@@ -163,25 +156,6 @@ bool operator==(const KernelQuery& a, const KernelQuery& b) {
          equal(a.depth_contiguous, b.depth_contiguous) &&
          equal(a.cached, b.cached) && a.dst_col_major == b.dst_col_major &&
          equal(a.packed, b.packed);
-}
-
-KernelQuery MakeKernelQuery(const TrMulParams& params) {
-  KernelQuery query;
-  query.family = params.family;
-  query.rows = params.rows();
-  query.cols = params.cols();
-  query.depth = params.depth();
-  query.dst_col_major = params.epilogue.dst_row_stride == 1;
-  for (const Side side : {Side::kLhs, Side::kRhs}) {
-    const Operand& operand = params.side[side];
-    query.scalar[side] = operand.scalar;
-    query.depth_contiguous[side] = operand.depth_contiguous;
-    query.cached[side] = false;
-    query.packed[side] = operand.packed == nullptr
-                             ? nullptr
-                             : operand.packed->layout.kernel_format;
-  }
-  return query;
 }
 
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
@@ -273,7 +247,7 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
   // operand was packed for.
   seen.dst_col_major = true;
   const auto reads = [&](const Kernel& kernel, Path owner) {
-    for (const Side side : {Side::kLhs, Side::kRhs}) {
+    for (const Side side : kSides) {
       const PackedLayout* const layout = packed[side];
       if (layout == nullptr) continue;
       if (FormatOf(kernel, layout->kernel_side).in_place ||

@@ -11,9 +11,10 @@
 #include <string>
 
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/middle/packed_operand.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/path.h"
+#include "ruy_like/registry/packed_layout.h"
+#include "ruy_like/scalar.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
 
@@ -24,7 +25,7 @@ kernels::KernelTable KernelsOf(Path path);
 // What selection depends on. Rows, columns and sides are as the caller of Mul
 // sees them.
 struct KernelQuery {
-  kernels::Family family;
+  Family family;
   std::ptrdiff_t rows, cols, depth;
   SidePair<Scalar> scalar;
   SidePair<bool> depth_contiguous;
@@ -38,8 +39,6 @@ struct KernelQuery {
 };
 
 bool operator==(const KernelQuery& a, const KernelQuery& b);
-
-KernelQuery MakeKernelQuery(const TrMulParams& params);
 
 struct KernelChoice {
   const kernels::Kernel* kernel;  // never null while kPortable is permitted
@@ -62,7 +61,7 @@ bool HasKernelsOf(Path permitted, Path owner);
 // the best permitted path that has one, own or inherited, which packs both
 // sides and has no limit of columns. The choice's path is the one that the
 // kernel belongs to. `family` is in the kernel's orientation.
-KernelChoice SelectKernelToPackFor(kernels::Family family, Path permitted);
+KernelChoice SelectKernelToPackFor(Family family, Path permitted);
 
 // The layout that such a kernel gives an operand on the caller's side `side`.
 PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);

@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
-#include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace {
@@ -29,13 +29,15 @@ struct Buffers {
   std::int8_t* rhs() { return &bytes[64]; }
   std::int8_t* dst() { return &bytes[128]; }
   // Packed forms of them, elsewhere in the buffer.
-  PackedOperand packed_lhs = Packed(Side::kLhs, &bytes[512]);
-  PackedOperand packed_rhs = Packed(Side::kRhs, &bytes[1024]);
+  PackedFacts packed_lhs = Packed(Side::kLhs, &bytes[512]);
+  PackedFacts packed_rhs = Packed(Side::kRhs, &bytes[1024]);
 
-  static PackedOperand Packed(Side side, const void* image) {
-    PackedOperand packed;
-    packed.layout = {Path::kPortable, kernels::Family::k8x8, side, {}, nullptr};
+  static PackedFacts Packed(Side side, const void* image) {
+    PackedFacts packed;
     packed.side = side;
+    packed.kernel_side = side;
+    packed.family = Family::k8x8;
+    packed.path = Path::kPortable;
     packed.image = image;
     packed.image_bytes = 64;
     return packed;
@@ -68,7 +70,7 @@ T OneOf(Random& random, std::initializer_list<T> values) {
 }
 
 // As ErasePacked does.
-void Erase(const PackedOperand& packed, ErasedMatrix* erased) {
+void Erase(const PackedFacts& packed, ErasedMatrix* erased) {
   erased->data = packed.image;
   erased->packed = &packed;
   Layout& layout = erased->layout;
@@ -147,21 +149,20 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
       Erase(buffers->packed_lhs, &call->lhs);
       break;
     case 14: {
-      PackedOperand* const packed =
+      PackedFacts* const packed =
           OneOf(random, {&buffers->packed_lhs, &buffers->packed_rhs});
       switch (random() % 5) {
         case 0:
           packed->side = OneOf(random, {Side::kLhs, Side::kRhs});
           break;
         case 1:
-          packed->layout.family =
-              OneOf(random, {kernels::Family::k8x8, kernels::Family::k8x16});
+          packed->family = OneOf(random, {Family::k8x8, Family::k8x16});
           break;
         case 2:
-          packed->layout.path = Path::kNone;
+          packed->path = Path::kNone;
           break;
         case 3:
-          packed->layout.kernel_side = Side::kRhs;
+          packed->kernel_side = Side::kRhs;
           break;
         case 4:
           packed->image = buffers->dst() + OneOf(random, {-64, -63, 14, 15});
@@ -182,7 +183,7 @@ TEST(ValidateTest, TheCommonCallIsPlain) {
   EXPECT_TRUE(ValidateInFull(call).ok());
 }
 
-TEST(ValidateTest, OnePackedOperandIsPlain) {
+TEST(ValidateTest, OnePackedFactsIsPlain) {
   Buffers buffers;
   MulCall call = ValidCall(&buffers);
   Erase(buffers.packed_lhs, &call.lhs);
@@ -193,9 +194,9 @@ TEST(ValidateTest, OnePackedOperandIsPlain) {
   buffers.packed_rhs.side = Side::kLhs;
   EXPECT_FALSE(IsPlainlyValid(call));
   buffers.packed_rhs.side = Side::kRhs;
-  buffers.packed_rhs.layout.family = kernels::Family::kF32;
+  buffers.packed_rhs.family = Family::kF32;
   EXPECT_FALSE(IsPlainlyValid(call));
-  buffers.packed_rhs.layout.family = kernels::Family::k8x8;
+  buffers.packed_rhs.family = Family::k8x8;
   buffers.packed_rhs.image = buffers.dst() + 14;
   EXPECT_FALSE(IsPlainlyValid(call));
 }

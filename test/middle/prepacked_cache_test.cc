@@ -20,7 +20,6 @@ PrepackedKey Key(int i) {
   key.scalar = Scalar::kU8;
   key.depth_contiguous = true;
   key.format = {Scalar::kI8, false, 16, 4, 4};
-  key.has_sums = true;
   return key;
 }
 
@@ -60,7 +59,6 @@ TEST(PrepackedCacheTest, EveryFieldOfTheKeyCounts) {
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->zero_point++; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->scalar = Scalar::kI8; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->depth_contiguous = false; }));
-  EXPECT_TRUE(missing([](PrepackedKey* k) { k->has_sums = false; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.scalar = Scalar::kU8; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.in_place = true; }));
   EXPECT_TRUE(missing([](PrepackedKey* k) { k->format.width = 8; }));

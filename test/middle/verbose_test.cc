@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ruy_like/middle/choose_kernel.h"
 #include "ruy_like/registry/cpu_features.h"
 #include "test/support/subprocess.h"
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ruy_like/kernels/kernel.h"
 #include "ruy_like/pack/pack_routines.h"
 
 #if defined(__SANITIZE_ADDRESS__)

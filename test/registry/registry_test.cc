@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ruy_like/matrix.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/scalar.h"
 #include "test/support/guarded_buffer.h"
 
 namespace ruy_like {

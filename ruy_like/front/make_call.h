@@ -1,0 +1,23 @@
+// Front-end: a validated call as the middle-end's TrMulParams.
+//
+// Called by mul.cc, mul_plan.cc and packed_matrix.cc. It does not check
+// anything: validate.h comes first.
+#ifndef RUY_LIKE_FRONT_MAKE_CALL_H_
+#define RUY_LIKE_FRONT_MAKE_CALL_H_
+
+#include "ruy_like/erased_call.h"
+#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/side.h"
+
+namespace ruy_like {
+
+// One operand of a validated call.
+Operand MakeOperand(const ErasedMatrix& matrix, Side side);
+
+// Single multipliers and scales are referred to in place, so `call` must
+// outlive *params.
+void MakeTrMulParams(const MulCall& call, TrMulParams* params);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_FRONT_MAKE_CALL_H_

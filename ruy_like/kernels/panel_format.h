@@ -1,0 +1,58 @@
+// Back-end contract: how one side of a product lies in memory when a kernel
+// reads it.
+//
+// Part of kernel.h; also what the layers above need to know of packed operands
+// (sizes, cache keys, files). Plain data only, like kernel.h.
+//
+// ## Packed panels
+//
+// A packed operand is a sequence of panels of `width` columns of that matrix,
+// each one holding the whole (padded) depth. Inside a panel `group` consecutive
+// depth levels of one column lie together:
+//
+//    offset(k, w) = (k / group) * width * group + w * group + k % group
+//
+//          w = 0        w = 1              w = width-1
+//        +-----------+-----------+-- ... -+-----------+
+//        |k=0..g-1   |k=0..g-1   |        |k=0..g-1   |   depth group 0
+//        +-----------+-----------+-- ... -+-----------+
+//        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
+//        +-----------+-----------+-- ... -+-----------+
+//
+// Depth is padded with zero elements to a multiple of `depth_multiple`, the
+// last panel's missing columns are zero too. Panels start 64-byte aligned in
+// the buffer as a whole; panel p starts at p * width * padded_depth elements.
+#ifndef RUY_LIKE_KERNELS_PANEL_FORMAT_H_
+#define RUY_LIKE_KERNELS_PANEL_FORMAT_H_
+
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+namespace kernels {
+
+// How one side lies in memory when a kernel reads it.
+struct PanelFormat {
+  // Element type inside the panels: an 8-bit operand may be widened (kI16) or
+  // shifted to the other signedness by flipping its top bit.
+  Scalar scalar;
+  // The kernel reads this side where the caller left it: depth-contiguous
+  // columns of exactly type `scalar`, any stride. Width, group and
+  // depth_multiple do not apply. When the other side's zero point is not 0, the
+  // kernel makes the sums of this side itself (its sums pointer is null).
+  bool in_place;
+  int width;           // columns per panel
+  int group;           // depth levels of one column that lie together
+  int depth_multiple;  // depth is padded to a multiple of this
+};
+
+// For the layers above.
+constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
+  return a.scalar == b.scalar && a.in_place == b.in_place &&
+         a.width == b.width && a.group == b.group &&
+         a.depth_multiple == b.depth_multiple;
+}
+
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_FORMAT_H_

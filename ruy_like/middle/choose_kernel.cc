@@ -1,0 +1,79 @@
+#include "ruy_like/middle/choose_kernel.h"
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/middle/packed_operand.h"
+
+namespace ruy_like {
+namespace {
+
+KernelChoice SelectAnew(const KernelQuery& query, const TrMulParams& params,
+                        Path permitted) {
+  const PackedOperand* const lhs = params.side.lhs.packed;
+  const PackedOperand* const rhs = params.side.rhs.packed;
+  if (lhs == nullptr && rhs == nullptr) return SelectKernel(query, permitted);
+  return SelectKernelForPacked(query,
+                               {lhs == nullptr ? nullptr : &lhs->layout,
+                                rhs == nullptr ? nullptr : &rhs->layout},
+                               permitted);
+}
+
+}  // namespace
+
+bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width) {
+  switch (policy) {
+    case CachePolicy::kNeverCache:
+      return false;
+    case CachePolicy::kCacheIfLargeSpeedup:
+      return other_width <= 16;
+    case CachePolicy::kCacheIfSignificantSpeedup:
+      return other_width <= 128;
+    case CachePolicy::kAlwaysCache:
+      return true;
+  }
+  return false;
+}
+
+KernelQuery MakeKernelQuery(const TrMulParams& params) {
+  KernelQuery query;
+  query.family = params.family;
+  query.rows = params.rows();
+  query.cols = params.cols();
+  query.depth = params.depth();
+  query.dst_col_major = params.epilogue.dst_row_stride == 1;
+  for (const Side side : kSides) {
+    const Operand& operand = params.side[side];
+    query.scalar[side] = operand.scalar;
+    query.depth_contiguous[side] = operand.depth_contiguous;
+    query.cached[side] = false;
+    query.packed[side] = operand.packed == nullptr
+                             ? nullptr
+                             : operand.packed->layout.kernel_format;
+  }
+  return query;
+}
+
+const KernelChoice& ChooseKernel(const TrMulParams& params,
+                                 ContextImpl* context) {
+  KernelQuery query = MakeKernelQuery(params);
+  query.cached.lhs = WantsCache(params.side.lhs.cache_policy, params.cols());
+  query.cached.rhs = WantsCache(params.side.rhs.cache_policy, params.rows());
+  if (context->last_permitted_paths != context->permitted_paths ||
+      !(context->last_query == query)) {
+    context->last_choice = SelectAnew(query, params, context->permitted_paths);
+    context->last_query = query;
+    context->last_permitted_paths = context->permitted_paths;
+  }
+  return context->last_choice;
+}
+
+absl::Status NoKernelError(const TrMulParams& params, Path permitted) {
+  const bool is_lhs = params.side.lhs.packed != nullptr;
+  const PackedLayout& layout =
+      (is_lhs ? params.side.lhs : params.side.rhs).packed->layout;
+  return absl::FailedPreconditionError(absl::StrCat(
+      is_lhs ? "lhs" : "rhs", " is packed for path ", PathName(layout.path),
+      " (", LayoutName(layout), "), whose kernels the permitted paths, ",
+      PathNames(permitted), ", do not have"));
+}
+
+}  // namespace ruy_like

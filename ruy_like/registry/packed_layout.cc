@@ -1,0 +1,22 @@
+#include "ruy_like/registry/packed_layout.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace ruy_like {
+
+bool operator==(const PackedLayout& a, const PackedLayout& b) {
+  return a.path == b.path && a.family == b.family &&
+         a.kernel_side == b.kernel_side && a.format == b.format;
+}
+
+std::string LayoutName(const PackedLayout& layout) {
+  const kernels::PanelFormat& format = layout.format;
+  std::string name = absl::StrCat(InfoOf(format.scalar).kernel_name, " ",
+                                  format.width, "x", format.group);
+  if (format.depth_multiple != format.group) {
+    absl::StrAppend(&name, ", depth by ", format.depth_multiple);
+  }
+  return name;
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,56 @@
+// Registry: which kernels can read an operand that is packed ahead of products.
+//
+// Made by the registry for a kernel, kept by the middle-end with the operand,
+// compared by the registry when a product comes.
+#ifndef RUY_LIKE_REGISTRY_PACKED_LAYOUT_H_
+#define RUY_LIKE_REGISTRY_PACKED_LAYOUT_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel_format.h"
+#include "ruy_like/path.h"
+#include "ruy_like/side.h"
+
+namespace ruy_like {
+
+struct PackedLayout {
+  // The path that the kernels belong to.
+  Path path;
+  // Of the products that it is for, sides as the caller of Mul sees them.
+  Family family;
+  // The kernels' side, which is the caller's for a column-major dst and the
+  // other one for a row-major dst.
+  Side kernel_side;
+  // With the depth multiple that both sides of the kernels share.
+  kernels::PanelFormat format;
+  // The same in the table of kernels, in that line which it was packed for. So
+  // its address stands for path, kernel and kernel's side.
+  const kernels::PanelFormat* kernel_format;
+};
+
+// Whether what reads the one can read the other: all but kernel_format is
+// equal.
+bool operator==(const PackedLayout& a, const PackedLayout& b);
+
+// "S8 16x4": int8 elements, panels of 16 columns, groups of 4 levels;
+// "S8 16x4, depth by 64" where depth is padded to more than a group.
+std::string LayoutName(const PackedLayout& layout);
+
+inline const kernels::PanelFormat& FormatOf(const kernels::Kernel& kernel,
+                                            Side side) {
+  return side == Side::kLhs ? kernel.lhs : kernel.rhs;
+}
+
+// The multiple that both sides' depth is padded to; 1 for what is read in
+// place.
+inline std::ptrdiff_t DepthMultiple(const kernels::Kernel& kernel) {
+  return std::max(kernel.lhs.in_place ? 1 : kernel.lhs.depth_multiple,
+                  kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_REGISTRY_PACKED_LAYOUT_H_

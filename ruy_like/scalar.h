@@ -1,0 +1,114 @@
+// Public: element types, as values of an enumeration.
+//
+// Seen by every layer, the back-end included: plain data, no headers but C's.
+// The back-end may call the functions in constant expressions only, since at
+// run time an inline function could be emitted with an instruction set's flags
+// (the test no_weak_symbols watches over that); it reads kScalars instead.
+#ifndef RUY_LIKE_SCALAR_H_
+#define RUY_LIKE_SCALAR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ruy_like {
+
+// The one list of element types: what an operand, a packed panel or dst can
+// have. Numbers of lines are written into files of packed matrices: append.
+//
+//   RUY_LIKE_SCALAR(Enum, type, bits, kind, "name", "kernel name")
+//     kind         kSigned, kUnsigned or kFloat
+//     name         in messages
+//     kernel name  in names of kernels and packed layouts
+#define RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)                     \
+  RUY_LIKE_SCALAR(kI8, int8_t, 8, kSigned, "int8", "S8")      \
+  RUY_LIKE_SCALAR(kU8, uint8_t, 8, kUnsigned, "uint8", "U8")  \
+  RUY_LIKE_SCALAR(kI16, int16_t, 16, kSigned, "int16", "S16") \
+  RUY_LIKE_SCALAR(kI32, int32_t, 32, kSigned, "int32", "S32") \
+  RUY_LIKE_SCALAR(kF32, float, 32, kFloat, "float", "F32")    \
+  RUY_LIKE_SCALAR(kF64, double, 64, kFloat, "double", "F64")
+
+enum class Scalar : uint8_t {
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) Enum,
+  RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+};
+
+enum class ScalarKind : uint8_t { kSigned, kUnsigned, kFloat };
+
+struct ScalarInfo {
+  int bits;
+  ScalarKind kind;
+  const char* name;
+  const char* kernel_name;
+};
+
+// Indexed by Scalar.
+constexpr ScalarInfo kScalars[] = {
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  {bits, ScalarKind::kind, name, kernel_name},
+    RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+};
+constexpr int kNumScalars = sizeof(kScalars) / sizeof(kScalars[0]);
+
+constexpr const ScalarInfo& InfoOf(Scalar scalar) {
+  return kScalars[static_cast<int>(scalar)];
+}
+
+// Bytes of one element.
+constexpr ptrdiff_t ScalarBytes(Scalar scalar) {
+  return InfoOf(scalar).bits / 8;
+}
+
+// "int8", "uint8", "int16", "int32", "float", "double".
+constexpr const char* ScalarName(Scalar scalar) { return InfoOf(scalar).name; }
+
+constexpr bool IsFloat(Scalar scalar) {
+  return InfoOf(scalar).kind == ScalarKind::kFloat;
+}
+constexpr bool Is8Bit(Scalar scalar) {
+  return !IsFloat(scalar) && InfoOf(scalar).bits == 8;
+}
+// Integer operands may have zero points, which the other side's sums correct
+// for.
+constexpr bool HasSums(Scalar scalar) { return !IsFloat(scalar); }
+
+// What a kernel multiplies; the registry looks kernels up by it. 8-bit means
+// int8 or uint8, told apart by a flip of the top bit in the pack routine.
+enum class Family : uint8_t {
+  k8x8,   // 8-bit lhs, 8-bit rhs, int32 accumulators
+  k8x16,  // 8-bit lhs, int16 rhs, int32 accumulators
+  k16x8,  // int16 lhs, 8-bit rhs, int32 accumulators
+  kF32,   // float
+  kF64,   // float/double mixes, double accumulators
+};
+
+// The family of a product of supported types; operands may be given in either
+// order, which then is that of the family's sides.
+constexpr Family FamilyOf(Scalar lhs, Scalar rhs, Scalar accum, Scalar dst) {
+  if (IsFloat(lhs)) {
+    return lhs == Scalar::kF32 && rhs == Scalar::kF32 &&
+                   accum == Scalar::kF32 && dst == Scalar::kF32
+               ? Family::kF32
+               : Family::kF64;
+  }
+  if (lhs == Scalar::kI16) return Family::k16x8;
+  if (rhs == Scalar::kI16) return Family::k8x16;
+  return Family::k8x8;
+}
+
+// The same family with its sides swapped.
+constexpr Family SwappedFamily(Family family) {
+  if (family == Family::k8x16) return Family::k16x8;
+  if (family == Family::k16x8) return Family::k8x16;
+  return family;
+}
+
+// Bytes of one accumulator.
+constexpr int AccumBytes(Family family) {
+  return family == Family::kF64 ? 8 : 4;
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_SCALAR_H_

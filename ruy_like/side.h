@@ -1,0 +1,31 @@
+// Public: the two operands of a product, and pairs of things that both have.
+#ifndef RUY_LIKE_SIDE_H_
+#define RUY_LIKE_SIDE_H_
+
+#include <cstdint>
+
+namespace ruy_like {
+
+// Which operand of a product. Things that both have are often kept in a
+// SidePair and walked over with kSides.
+enum class Side : std::uint8_t { kLhs, kRhs };
+
+constexpr Side kSides[] = {Side::kLhs, Side::kRhs};
+
+constexpr Side Other(Side side) {
+  return side == Side::kLhs ? Side::kRhs : Side::kLhs;
+}
+
+template <typename T>
+struct SidePair {
+  T lhs;
+  T rhs;
+  T& operator[](Side side) { return side == Side::kLhs ? lhs : rhs; }
+  const T& operator[](Side side) const {
+    return side == Side::kLhs ? lhs : rhs;
+  }
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_SIDE_H_
