@@ -72,7 +72,7 @@ void PrintKernels() {
       const Kernel& kernel = table.kernels[i];
       std::printf("  %-12s %-12s %s", ruy_like::PathName(path),
                   FamilyName(kernel.family), kernel.name);
-      if (kernel.max_cols != 0) {
+      if (kernel.max_cols != ruy_like::kernels::kNoLimit) {
         std::printf(", up to %d columns", kernel.max_cols);
       }
       std::printf("\n");

@@ -31,16 +31,36 @@ constexpr int kMinRowMajorDepth = 256;
 // this reads in place.
 constexpr int kMinMacs = 16 * 16 * 64;
 
+constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
+                       PackFn* pack_rhs, KernelFn* run) {
+  Kernel kernel = {};
+  kernel.name = name;
+  kernel.family = Family::k8x8;
+  kernel.kind = rhs.in_place ? KernelKind::kRhsInPlace : KernelKind::kPanels;
+  kernel.lhs = kLhs;
+  kernel.rhs = rhs;
+  kernel.tile_rows = 32;
+  kernel.tile_cols = 32;
+  kernel.row_granularity = 32;
+  kernel.max_cols = kNoLimit;
+  kernel.stream_cols = 1;
+  kernel.widens_lhs = false;
+  kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
+  kernel.min_macs = kMinMacs;
+  kernel.macs_per_ns = kMacsPerNs;
+  kernel.pack_lhs = PackAvx512_8_S8_16x4;
+  kernel.pack_rhs = pack_rhs;
+  kernel.run = run;
+  return kernel;
+}
+
 constexpr Kernel kKernels[] = {
-    {"Amx_S8S8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceS8, 32, 32, 0,
-     kMinRowMajorDepth, kMinMacs, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
-     RunAmx<HardwareTiles, RhsKind::kInPlaceS8>},
-    {"Amx_S8U8InPlace_32x32x64", Family::k8x8, kLhs, kInPlaceU8, 32, 32, 0,
-     kMinRowMajorDepth, kMinMacs, kMacsPerNs, PackAvx512_8_S8_16x4, nullptr,
-     RunAmx<HardwareTiles, RhsKind::kInPlaceU8>},
-    {"Amx_S8S8_32x32x64", Family::k8x8, kLhs, kPackedS8, 32, 32, 0,
-     kNotRowMajor, kMinMacs, kMacsPerNs, PackAvx512_8_S8_16x4,
-     PackAvx512_8_S8_16x64, RunAmx<HardwareTiles, RhsKind::kPackedS8>},
+    Entry("Amx_S8S8InPlace_32x32x64", kInPlaceS8, nullptr,
+          RunAmx<HardwareTiles, RhsKind::kInPlaceS8>),
+    Entry("Amx_S8U8InPlace_32x32x64", kInPlaceU8, nullptr,
+          RunAmx<HardwareTiles, RhsKind::kInPlaceU8>),
+    Entry("Amx_S8S8_32x32x64", kPackedS8, PackAvx512_8_S8_16x64,
+          RunAmx<HardwareTiles, RhsKind::kPackedS8>),
 };
 
 }  // namespace

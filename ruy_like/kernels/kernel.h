@@ -135,19 +135,46 @@ typedef void KernelFn(const KernelArgs* args);
 struct PackArgs;
 typedef void PackFn(const PackArgs* args);
 
-// One line of a path's kernel table.
+// Which products a kernel is for.
+enum class KernelKind : uint8_t {
+  // Any; both sides are packed. Operands are packed ahead for these.
+  kPanels,
+  // Any whose rhs can be read in place.
+  kRhsInPlace,
+  // Those of at most max_cols columns, whose lhs can be read in place.
+  kNarrowInPlace,
+  // Those of at most max_cols columns; the lhs is packed as for the path's
+  // kernel of kind kPanels.
+  kNarrowPanels,
+};
+
+static const int kNoLimit = 0x7fffffff;
+static const int kNotRowMajor = 0x7fffffff;
+
+// One line of a path's kernel table. Each kernel sets all of it by name.
 struct Kernel {
   // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side S8, U8, S16, F32 or
   // F64 as the kernel reads it, followed by InPlace where it is read in place:
   // doc/kernels.md has the grammar.
   const char* name;
   Family family;
+  KernelKind kind;
   PanelFormat lhs, rhs;
-  // Micro-tile: blocks are best a multiple of this many rows and columns.
+  // Micro-tile: blocks are best a multiple of this many rows and columns. Of a
+  // product of at most tile_cols columns the lhs is read once.
   int tile_rows, tile_cols;
-  // Applies only to problems of at most this many columns; 0: no limit. Of a
+  // Where threads have few tiles each, blocks may be multiples of this many
+  // rows instead: whole panels.
+  int row_granularity;
+  // Applies only to problems of at most this many columns; or kNoLimit. Of a
   // path's kernels for a family the first one that applies is taken.
   int max_cols;
+  // At up to this many columns the lhs is one stream at memory's speed, best a
+  // long one: its blocks need not fit a cache.
+  int stream_cols;
+  // Elements of the lhs are widened on their way to the multiplication, anew
+  // for each group of rhs panels: many short rhs panels are best.
+  bool widens_lhs;
   // Dst may be row-major where depth is at least this, since what its
   // transposition costs is then small beside the product. kNotRowMajor: the
   // sides are swapped instead.
@@ -164,8 +191,6 @@ struct Kernel {
   PackFn* pack_rhs;
   KernelFn* run;
 };
-
-static const int kNotRowMajor = 0x7fffffff;
 
 // A path's kernels, best first within a family.
 struct KernelTable {

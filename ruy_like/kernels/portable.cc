@@ -233,30 +233,46 @@ constexpr PanelFormat Panel(Scalar scalar) {
           /*depth_multiple=*/1};
 }
 
-// Without instructions of its own to count on.
-constexpr int kMacsPerNs = 10;
+constexpr Kernel Entry(const char* name, Family family, Scalar lhs, Scalar rhs,
+                       PackFn* pack_lhs, PackFn* pack_rhs, KernelFn* run) {
+  Kernel kernel = {};
+  kernel.name = name;
+  kernel.family = family;
+  kernel.kind = KernelKind::kPanels;
+  kernel.lhs = Panel(lhs);
+  kernel.rhs = Panel(rhs);
+  kernel.tile_rows = kTile;
+  kernel.tile_cols = kTile;
+  kernel.row_granularity = kTile;
+  kernel.max_cols = kNoLimit;
+  kernel.stream_cols = 1;
+  kernel.widens_lhs = kScalars[static_cast<int>(lhs)].bits <
+                      kScalars[static_cast<int>(rhs)].bits;
+  kernel.row_major_min_depth = kNotRowMajor;
+  kernel.min_macs = 0;
+  kernel.macs_per_ns = 10;  // without instructions of its own to count on
+  kernel.pack_lhs = pack_lhs;
+  kernel.pack_rhs = pack_rhs;
+  kernel.run = run;
+  return kernel;
+}
 
 constexpr Kernel kKernels[] = {
-    {"Portable_S8S8_4x4x1", Family::k8x8, Panel(Scalar::kI8),
-     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, kNotRowMajor,
-     /*min_macs=*/0, kMacsPerNs, PackPortable_8_S8_4x1, PackPortable_8_S8_4x1,
-     Run<int8_t, int8_t, uint32_t>},
-    {"Portable_S8S16_4x4x1", Family::k8x16, Panel(Scalar::kI8),
-     Panel(Scalar::kI16), kTile, kTile, /*max_cols=*/0, kNotRowMajor,
-     /*min_macs=*/0, kMacsPerNs, PackPortable_8_S8_4x1, PackPortable_16_S16_4x1,
-     Run<int8_t, int16_t, uint32_t>},
-    {"Portable_S16S8_4x4x1", Family::k16x8, Panel(Scalar::kI16),
-     Panel(Scalar::kI8), kTile, kTile, /*max_cols=*/0, kNotRowMajor,
-     /*min_macs=*/0, kMacsPerNs, PackPortable_16_S16_4x1, PackPortable_8_S8_4x1,
-     Run<int16_t, int8_t, uint32_t>},
-    {"Portable_F32F32_4x4x1", Family::kF32, Panel(Scalar::kF32),
-     Panel(Scalar::kF32), kTile, kTile, /*max_cols=*/0, kNotRowMajor,
-     /*min_macs=*/0, kMacsPerNs, PackPortable_F32_F32_4x1,
-     PackPortable_F32_F32_4x1, Run<float, float, float>},
-    {"Portable_F64F64_4x4x1", Family::kF64, Panel(Scalar::kF64),
-     Panel(Scalar::kF64), kTile, kTile, /*max_cols=*/0, kNotRowMajor,
-     /*min_macs=*/0, kMacsPerNs, PackPortable_F64_F64_4x1,
-     PackPortable_F64_F64_4x1, Run<double, double, double>},
+    Entry("Portable_S8S8_4x4x1", Family::k8x8, Scalar::kI8, Scalar::kI8,
+          PackPortable_8_S8_4x1, PackPortable_8_S8_4x1,
+          Run<int8_t, int8_t, uint32_t>),
+    Entry("Portable_S8S16_4x4x1", Family::k8x16, Scalar::kI8, Scalar::kI16,
+          PackPortable_8_S8_4x1, PackPortable_16_S16_4x1,
+          Run<int8_t, int16_t, uint32_t>),
+    Entry("Portable_S16S8_4x4x1", Family::k16x8, Scalar::kI16, Scalar::kI8,
+          PackPortable_16_S16_4x1, PackPortable_8_S8_4x1,
+          Run<int16_t, int8_t, uint32_t>),
+    Entry("Portable_F32F32_4x4x1", Family::kF32, Scalar::kF32, Scalar::kF32,
+          PackPortable_F32_F32_4x1, PackPortable_F32_F32_4x1,
+          Run<float, float, float>),
+    Entry("Portable_F64F64_4x4x1", Family::kF64, Scalar::kF64, Scalar::kF64,
+          PackPortable_F64_F64_4x1, PackPortable_F64_F64_4x1,
+          Run<double, double, double>),
 };
 
 }  // namespace

@@ -38,20 +38,19 @@ ptrdiff_t Unit(int tile, int panel_width) {
 
 // What blocks are counted in along rows. Where several threads have few tiles
 // each, one tile more or less is much: 512 rows on two threads are 6 and 5
-// tiles of 48, at best 1.78 times as fast as one thread. Tiles of three panels
-// then give way to pairs of panels: 64 rows of f32 that each thread packs for
-// itself, 1.84 to 1.99 times as fast on two threads, 1.63 to 1.70 in tiles of
-// three (64x1024x64 to 64x16384x64).
+// tiles of 48, at best 1.78 times as fast as one thread. Tiles then give way to
+// what the kernel's granularity allows: 64 rows of f32 that each thread packs
+// for itself, 1.84 to 1.99 times as fast on two threads in pairs of
+// panels, 1.63 to 1.70 in tiles of three (64x1024x64 to 64x16384x64).
 ptrdiff_t RowUnit(const BlockMapParams& params) {
   constexpr ptrdiff_t kFewTiles = 2;
   constexpr ptrdiff_t kManyTilesPerThread = 16;
   const ptrdiff_t unit = Unit(params.tile_rows, params.lhs_panel_width);
-  const ptrdiff_t panel = params.lhs_panel_width;
   const ptrdiff_t tiles = CeilDiv(params.rows, unit);
-  const bool pairs = params.thread_count > 1 && unit == 3 * panel &&
-                     tiles >= kFewTiles &&
-                     tiles < kManyTilesPerThread * params.thread_count;
-  return pairs ? 2 * panel : unit;
+  const bool tiles_are_few = params.thread_count > 1 && tiles >= kFewTiles &&
+                             tiles < kManyTilesPerThread * params.thread_count;
+  return tiles_are_few ? Unit(params.row_granularity, params.lhs_panel_width)
+                       : unit;
 }
 
 // Levels per pass. Must not look at rows, cols or the threads; see the header.
@@ -89,9 +88,8 @@ ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   const ptrdiff_t floor =
       CeilDiv(2 * kMinReads * accum_bytes, lhs_level + rhs_level);
   const ptrdiff_t fit = std::max<ptrdiff_t>(3, caches.l1d / rhs_level);
-  const bool widens = params.lhs_element_bytes < params.rhs_element_bytes;
-  ptrdiff_t most = widens ? fit / 3 * 2 : fit;
-  if (!widens && depth <= fit / 3 * 4) most = depth;
+  ptrdiff_t most = params.widens_lhs ? fit / 3 * 2 : fit;
+  if (!params.widens_lhs && depth <= fit / 3 * 4) most = depth;
   most = std::max(floor, most);
   // Even passes, of whole cache lines of whatever is packed: else 64x16384x64
   // loses 2% (int8, not cached).
@@ -127,10 +125,7 @@ ptrdiff_t FitUnits(ptrdiff_t size, ptrdiff_t unit, double level_bytes,
 Grid LargestWithinL2(const BlockMapParams& params, const Caches& caches,
                      const BlockMap& map) {
   const double depth = static_cast<double>(map.depth_block);
-  // One column is bound by memory, of which long streams get the most
-  // (kernels/narrow_lots.h): its lhs is read once and need not fit a cache.
-  const bool streams_lhs = params.cols == 1 && !params.lhs_is_packed_here;
-  return {streams_lhs
+  return {params.streams_lhs
               ? CeilDiv(params.rows, map.row_unit)
               : FitUnits(params.rows, map.row_unit,
                          depth * params.lhs_element_bytes, caches.l2 / 2),

@@ -64,10 +64,16 @@ struct BlockMapParams {
   // Bytes of one element of each packed side, and of an accumulator.
   int lhs_element_bytes, rhs_element_bytes, accum_bytes;
   // Micro-tile of the kernel; panel widths of the packed sides (1 for a side
-  // that is read in place). Blocks begin at multiples of both (or, where
-  // threads have few tiles of three lhs panels, at every second panel).
+  // that is read in place). Blocks begin at multiples of both (or of
+  // row_granularity).
   int tile_rows, tile_cols;
   int lhs_panel_width, rhs_panel_width;
+  // Rows that blocks may be multiples of where threads have few tiles: whole
+  // panels, at most a tile.
+  int row_granularity;
+  // What the kernel does with its lhs: Kernel::widens_lhs; and whether it reads
+  // it once, as one stream, so that it need not fit a cache.
+  bool widens_lhs, streams_lhs;
   // depth_block is a multiple of this. 0: depth must not be split.
   int depth_multiple;
   // Whether a side is packed for this product alone (not: read in place,

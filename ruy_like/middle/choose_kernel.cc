@@ -6,19 +6,6 @@
 namespace ruy_like {
 namespace {
 
-KernelChoice SelectAnew(const KernelQuery& query, const TrMulParams& params,
-                        Path permitted) {
-  const PackedOperand* const lhs = params.side.lhs.packed;
-  const PackedOperand* const rhs = params.side.rhs.packed;
-  if (lhs == nullptr && rhs == nullptr) return SelectKernel(query, permitted);
-  return SelectKernelForPacked(query,
-                               {lhs == nullptr ? nullptr : &lhs->layout,
-                                rhs == nullptr ? nullptr : &rhs->layout},
-                               permitted);
-}
-
-}  // namespace
-
 bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width) {
   switch (policy) {
     case CachePolicy::kNeverCache:
@@ -33,6 +20,26 @@ bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width) {
   return false;
 }
 
+KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
+                    Path permitted, std::vector<Rejection>* rejections) {
+  const PackedOperand* const lhs = params.side.lhs.packed;
+  const PackedOperand* const rhs = params.side.rhs.packed;
+  if (lhs == nullptr && rhs == nullptr) {
+    return SelectKernel(query, permitted, rejections);
+  }
+  return SelectKernelForPacked(query,
+                               {lhs == nullptr ? nullptr : &lhs->layout,
+                                rhs == nullptr ? nullptr : &rhs->layout},
+                               permitted, rejections);
+}
+
+}  // namespace
+
+bool WantsCache(const TrMulParams& params, Side side) {
+  return WantsCache(params.side[side].cache_policy,
+                    params.side[Other(side)].width);
+}
+
 KernelQuery MakeKernelQuery(const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
@@ -44,7 +51,7 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
     const Operand& operand = params.side[side];
     query.scalar[side] = operand.scalar;
     query.depth_contiguous[side] = operand.depth_contiguous;
-    query.cached[side] = false;
+    query.cached[side] = WantsCache(params, side);
     query.packed[side] = operand.packed == nullptr
                              ? nullptr
                              : operand.packed->layout.kernel_format;
@@ -54,16 +61,22 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
 
 const KernelChoice& ChooseKernel(const TrMulParams& params,
                                  ContextImpl* context) {
-  KernelQuery query = MakeKernelQuery(params);
-  query.cached.lhs = WantsCache(params.side.lhs.cache_policy, params.cols());
-  query.cached.rhs = WantsCache(params.side.rhs.cache_policy, params.rows());
+  const KernelQuery query = MakeKernelQuery(params);
   if (context->last_permitted_paths != context->permitted_paths ||
       !(context->last_query == query)) {
-    context->last_choice = SelectAnew(query, params, context->permitted_paths);
+    context->last_choice =
+        Select(query, params, context->permitted_paths, nullptr);
     context->last_query = query;
     context->last_permitted_paths = context->permitted_paths;
   }
   return context->last_choice;
+}
+
+std::vector<Rejection> ExplainChoice(const TrMulParams& params,
+                                     Path permitted) {
+  std::vector<Rejection> rejections;
+  Select(MakeKernelQuery(params), params, permitted, &rejections);
+  return rejections;
 }
 
 absl::Status NoKernelError(const TrMulParams& params, Path permitted) {

@@ -6,23 +6,22 @@
 #ifndef RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
 #define RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
 
-#include <cstddef>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "ruy_like/matrix.h"
 #include "ruy_like/middle/context_impl.h"
 #include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/registry.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
 
-// Whether an operand of that policy is to be cached, if the other one is so
-// wide.
-bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width);
+// Whether the operand's packed form is to be in the prepacked cache.
+bool WantsCache(const TrMulParams& params, Side side);
 
-// The product as the registry is asked for it, with nothing cached.
+// The product as the registry is asked for it.
 KernelQuery MakeKernelQuery(const TrMulParams& params);
 
 // The kernel is null where an operand is packed for a path whose kernels are
@@ -30,6 +29,8 @@ KernelQuery MakeKernelQuery(const TrMulParams& params);
 const KernelChoice& ChooseKernel(const TrMulParams& params,
                                  ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+// What the search for that kernel passes over, in its order.
+std::vector<Rejection> ExplainChoice(const TrMulParams& params, Path permitted);
 absl::Status NoKernelError(const TrMulParams& params, Path permitted);
 
 }  // namespace ruy_like

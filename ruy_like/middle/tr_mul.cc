@@ -111,9 +111,7 @@ class Product {
                                : epilogue_.lhs_zero_point) != 0;
   }
   bool IsCached(Side side) const {
-    return !side_[side].format->in_place &&
-           WantsCache(params_.side[side].cache_policy,
-                      params_.side[Other(side)].width);
+    return !side_[side].format->in_place && WantsCache(params_, side);
   }
   // For this product alone.
   bool IsPackedHere(Side side) const {
@@ -205,6 +203,10 @@ BlockMapParams Product::BlockParams() const {
       lhs_is_read_once ? 0 : static_cast<int>(DepthMultiple(kernel_));
   params.lhs_is_packed_here = IsPackedHere(Side::kLhs);
   params.rhs_is_packed_here = IsPackedHere(Side::kRhs);
+  params.row_granularity = kernel_.row_granularity;
+  params.widens_lhs = kernel_.widens_lhs;
+  params.streams_lhs =
+      params_.cols() <= kernel_.stream_cols && !params.lhs_is_packed_here;
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;

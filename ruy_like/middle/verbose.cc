@@ -16,8 +16,6 @@ namespace ruy_like {
 namespace {
 
 using kernels::EpilogueArgs;
-using kernels::Kernel;
-using kernels::KernelTable;
 
 VerboseLevel LevelOfThisProcess() {
   std::string warning;
@@ -95,47 +93,6 @@ std::string DispatchLine(Path path, const char* kernel,
                       Quoted(reason), "\n");
 }
 
-// The product as the registry was asked for it, and with its sides swapped.
-struct Queries {
-  KernelQuery as_called, swapped;
-};
-
-Queries MakeQueries(const TrMulParams& params, const ProductReport& report) {
-  TrMulParams other = params;
-  SwapSides(&other);
-  KernelQuery seen = MakeKernelQuery(params);
-  KernelQuery mirrored = MakeKernelQuery(other);
-  for (const Side side : kSides) {
-    seen.cached[side] = report.source[side] == SideSource::kKept ||
-                        report.source[side] == SideSource::kCached;
-  }
-  mirrored.cached = {seen.cached.rhs, seen.cached.lhs};
-  if (report.choice.swap_sides) return {mirrored, seen};
-  return {seen, mirrored};
-}
-
-// Why a kernel that comes before the chosen one was not taken. Empty if it is
-// for other types, which is no news, or comes after.
-std::string KernelObstacle(const Kernel& kernel, const Queries& queries,
-                           const Kernel& chosen) {
-  const KernelQuery& call = queries.as_called;
-  // A kernel without a limit of columns writes one of the two orders of dst,
-  // the others want the narrow side on the right.
-  const bool swap =
-      kernel.max_cols == 0 ? !call.dst_col_major : call.rows < call.cols;
-  const KernelQuery& query = swap ? queries.swapped : call;
-  if (kernel.family != query.family) return "";
-  std::string obstacle = WhyNot(kernel, query, false);
-  if (obstacle.empty() && kernel.max_cols == 0 && chosen.max_cols != 0) {
-    obstacle = absl::StrCat("packs what ", chosen.name, " reads in place");
-  }
-  return obstacle;
-}
-
-bool HoldsKernel(const KernelTable& table, const Kernel& kernel) {
-  return &kernel >= table.kernels && &kernel < table.kernels + table.count;
-}
-
 }  // namespace
 
 VerboseLevel g_verbose_level = LevelOfThisProcess();
@@ -198,53 +155,23 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
 
 std::string DispatchLines(const TrMulParams& params,
                           const ProductReport& report, Path permitted) {
-  const Kernel& chosen = *report.choice.kernel;
-  const Queries queries = MakeQueries(params, report);
-  const bool is_prepacked = report.source.lhs == SideSource::kPrepacked ||
-                            report.source.rhs == SideSource::kPrepacked;
+  const TrMulParams call = Unswapped(params, report.choice.swap_sides);
   std::string lines;
   for (const Path path : PathsBestFirst(kAllPaths)) {
-    const KernelTable table = KernelsOf(path);
-    const bool is_owner = HoldsKernel(table, chosen);
+    if (path <= report.choice.path) break;
     std::string obstacle = PathObstacle(path);
     if (obstacle.empty() && (permitted & path) == Path::kNone) {
       obstacle = "the Context does not permit it";
     }
-    // A better path than the chosen one may have the kernels of one that is not
-    // permitted itself.
-    if (!obstacle.empty() && path > report.choice.path) {
+    if (!obstacle.empty()) {
       absl::StrAppend(&lines, DispatchLine(path, "", obstacle));
-      continue;
     }
-    if (is_prepacked) {
-      if (is_owner) break;
-      absl::StrAppend(
-          &lines, DispatchLine(path, "", "an operand is packed for another"));
-      continue;
-    }
-    bool serves_types = false;
-    bool after_chosen = false;
-    for (int i = 0; i < table.count; ++i) {
-      const Kernel& kernel = table.kernels[i];
-      after_chosen |= &kernel == &chosen;
-      serves_types |= kernel.family == queries.as_called.family ||
-                      kernel.family == queries.swapped.family;
-      // Those for few columns come first, wherever in the table.
-      if (&kernel == &chosen ||
-          (after_chosen && (kernel.max_cols == 0 || chosen.max_cols != 0))) {
-        continue;
-      }
-      const std::string reason = KernelObstacle(kernel, queries, chosen);
-      if (!reason.empty()) {
-        absl::StrAppend(&lines, DispatchLine(path, kernel.name, reason));
-      }
-    }
-    if (is_owner) break;
-    if (!serves_types) {
-      absl::StrAppend(
-          &lines,
-          DispatchLine(path, "", "has no kernel of its own for these types"));
-    }
+  }
+  for (const Rejection& rejection : ExplainChoice(call, permitted)) {
+    const char* const kernel =
+        rejection.kernel == nullptr ? "" : rejection.kernel->name;
+    absl::StrAppend(&lines,
+                    DispatchLine(rejection.path, kernel, rejection.reason));
   }
   return lines;
 }

@@ -11,6 +11,7 @@ namespace ruy_like {
 namespace {
 
 using kernels::Kernel;
+using kernels::KernelKind;
 using kernels::KernelTable;
 
 struct PathKernels {
@@ -64,24 +65,27 @@ bool SavesPackingTheWideSide(const Kernel& kernel, const KernelQuery& query) {
          (2 * padding <= width || padding * kPackedPerNs < kernel.macs_per_ns);
 }
 
+bool IsNarrow(const Kernel& kernel) {
+  return kernel.kind == KernelKind::kNarrowInPlace ||
+         kernel.kind == KernelKind::kNarrowPanels;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
-  if (kernel.max_cols != 0 && query.cols > kernel.max_cols) {
-    return "too many columns";
-  }
+  if (query.cols > kernel.max_cols) return "too many columns";
   // Where the side read in place is hardly wider than the other, packing it
   // costs little and the wide tiles gain more: a 16^3 product took twice as
   // long in place (Zen 5). A single column is different: it would leave most of
   // a tile empty.
-  if (kernel.max_cols != 0 && query.cols > 1 && query.rows < 4 * query.cols) {
+  if (IsNarrow(kernel) && query.cols > 1 && query.rows < 4 * query.cols) {
     return "the sides are about equally narrow";
   }
   if (!query.dst_col_major) {
     if (query.depth < kernel.row_major_min_depth) {
       return "dst is row-major (its transpose is computed instead)";
     }
-    if (kernel.max_cols == 0 && !SavesPackingTheWideSide(kernel, query)) {
+    if (!IsNarrow(kernel) && !SavesPackingTheWideSide(kernel, query)) {
       return "dst is row-major and little packing would be saved";
     }
   }
@@ -108,34 +112,72 @@ bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
   return query.depth > 0 && macs < kernel.min_macs;
 }
 
-// Whether operands are packed ahead for the kernel, whatever the other operand
-// turns out to be: those for a limited number of columns have a small side of
-// their own (the large one's panels may be shared), and others ask for an
-// operand that can be read in place.
-bool IsPackedFor(const Kernel& kernel) {
-  return kernel.max_cols == 0 && !kernel.lhs.in_place && !kernel.rhs.in_place;
-}
-
-// A narrow kernel's lhs is the large side.
-bool ReadsLargeSideInPlace(const Kernel& kernel) {
-  return kernel.max_cols != 0 && kernel.lhs.in_place;
-}
-
-// The first permitted path from the best one down for which visit(path, j) is
-// true for a path j that it has the kernels of; visit sees the own one first.
-// The portable kernels (index 0) are not inherited: what comes to them should
-// say so as its path.
+// The one walk over the tables that every selection is: visit(path, owner,
+// kernel) for the kernels of each permitted path from the best one down, its
+// own first, then those of the paths that it inherits, best first, until visit
+// says true. The portable kernels (index 0) are not inherited: what comes to
+// them should say so as its path.
+//
+// In two rounds a path: kernels that read the large side in place, even
+// inherited ones, come before any that has to pack it. (A kernel for few
+// columns that packs it comes right before the one whose panels it shares.)
 template <typename Visit>
-void VisitPermitted(Path permitted, Visit visit) {
+void WalkKernels(Path permitted, Visit visit) {
   for (int i = static_cast<int>(std::size(kPathKernels)) - 1; i >= 0; --i) {
-    if ((permitted & kPathKernels[i].path) == Path::kNone) continue;
-    for (int j = i; j >= std::min(i, 1); --j) {
-      if (Inherits(kPathKernels[i], kPathKernels[j]) &&
-          visit(kPathKernels[i], kPathKernels[j])) {
-        return;
+    const PathKernels& path = kPathKernels[i];
+    if ((permitted & path.path) == Path::kNone) continue;
+    for (const bool in_place : {true, false}) {
+      for (int j = i; j >= std::min(i, 1); --j) {
+        if (!Inherits(path, kPathKernels[j])) continue;
+        const KernelTable table = kPathKernels[j].table();
+        for (int k = 0; k < table.count; ++k) {
+          const Kernel& kernel = table.kernels[k];
+          if ((kernel.kind == KernelKind::kNarrowInPlace) == in_place &&
+              visit(path.path, kPathKernels[j].path, kernel)) {
+            return;
+          }
+        }
       }
     }
   }
+}
+
+// Whether a kernel serves the query as it is or with its sides swapped.
+bool Serves(const Kernel& kernel, const KernelQuery& query,
+            const KernelQuery& swapped, bool* swap_sides) {
+  if (IsTooSmallFor(kernel, query)) return false;
+  // What is packed should be the narrow side; otherwise as dst lies.
+  const bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
+                                     ? query.cols < query.rows
+                                     : query.rows < query.cols;
+  for (const bool swap : {try_swapped_first, !try_swapped_first}) {
+    *swap_sides = swap;
+    if (Obstacle(kernel, swap ? swapped : query) == nullptr) return true;
+  }
+  return false;
+}
+
+// Why not, for people: of the way round in which the kernel comes nearest. One
+// without a limit of columns writes one of the two orders of dst, the others
+// want the narrow side on the right.
+const char* WhyNotEither(const Kernel& kernel, const KernelQuery& query,
+                         const KernelQuery& swapped) {
+  if (IsTooSmallFor(kernel, query)) return "setting it up takes longer";
+  const bool swap =
+      IsNarrow(kernel) ? query.rows < query.cols : !query.dst_col_major;
+  return Obstacle(kernel, swap ? swapped : query);
+}
+
+// Once for a kernel that several paths inherit. Those for other types are no
+// news.
+void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
+                  const KernelQuery& swapped,
+                  std::vector<Rejection>* rejections) {
+  if (kernel.family != query.family && kernel.family != swapped.family) return;
+  for (const Rejection& rejection : *rejections) {
+    if (rejection.kernel == &kernel) return;
+  }
+  rejections->push_back({owner, &kernel, WhyNotEither(kernel, query, swapped)});
 }
 
 }  // namespace
@@ -158,69 +200,40 @@ bool operator==(const KernelQuery& a, const KernelQuery& b) {
          equal(a.packed, b.packed);
 }
 
-KernelChoice SelectKernel(const KernelQuery& query, Path permitted) {
+KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
+                          std::vector<Rejection>* rejections) {
   const KernelQuery swapped = Swapped(query);
-  // What is packed should be the narrow side; otherwise as dst lies.
-  const bool rows_are_fewer = query.rows < query.cols;
-  const auto orientation = [&](const Kernel& kernel, bool* swap) {
-    const bool try_swapped_first =
-        kernel.rhs.in_place ? query.cols < query.rows : rows_are_fewer;
-    for (const bool swap_sides : {try_swapped_first, !try_swapped_first}) {
-      *swap = swap_sides;
-      if (Obstacle(kernel, swap_sides ? swapped : query) == nullptr) {
-        return true;
-      }
+  KernelChoice choice = {nullptr, Path::kNone, false};
+  WalkKernels(permitted, [&](Path path, Path owner, const Kernel& kernel) {
+    bool swap;
+    if (Serves(kernel, query, swapped, &swap)) {
+      choice = {&kernel, path, swap};
+      return true;
+    }
+    if (rejections != nullptr) {
+      AddRejection(kernel, owner, query, swapped, rejections);
     }
     return false;
-  };
-  constexpr int kLast = static_cast<int>(std::size(kPathKernels)) - 1;
-  for (int i = kLast; i >= 0; --i) {
-    const PathKernels& path = kPathKernels[i];
-    if ((permitted & path.path) == Path::kNone) continue;
-    // A kernel that reads the large side in place, even an inherited one,
-    // before any that has to pack it. (One for few columns that packs it comes
-    // right before the kernel whose panels it shares.)
-    for (const bool in_place : {true, false}) {
-      // The portable kernels (index 0) are not inherited: what comes to them
-      // should say so as its path.
-      for (int j = i; j >= std::min(i, 1); --j) {
-        if (!Inherits(path, kPathKernels[j])) continue;
-        const KernelTable table = kPathKernels[j].table();
-        for (int k = 0; k < table.count; ++k) {
-          const Kernel& kernel = table.kernels[k];
-          bool swap;
-          if (ReadsLargeSideInPlace(kernel) == in_place &&
-              !IsTooSmallFor(kernel, query) && orientation(kernel, &swap)) {
-            return KernelChoice{&kernel, path.path, swap};
-          }
-        }
-      }
-    }
-  }
-  return KernelChoice{nullptr, Path::kNone, false};
+  });
+  return choice;
 }
 
 bool HasKernelsOf(Path permitted, Path owner) {
   bool found = false;
-  VisitPermitted(permitted,
-                 [&](const PathKernels&, const PathKernels& candidate) {
-                   return found = candidate.path == owner;
-                 });
+  WalkKernels(permitted, [&](Path, Path candidate, const Kernel&) {
+    return found = candidate == owner;
+  });
   return found;
 }
 
 KernelChoice SelectKernelToPackFor(Family family, Path permitted) {
   KernelChoice choice = {nullptr, Path::kNone, false};
-  VisitPermitted(permitted, [&](const PathKernels&, const PathKernels& owner) {
-    const KernelTable table = owner.table();
-    for (int k = 0; k < table.count; ++k) {
-      const Kernel& kernel = table.kernels[k];
-      if (kernel.family == family && IsPackedFor(kernel)) {
-        choice = {&kernel, owner.path, false};
-        return true;
-      }
+  WalkKernels(permitted, [&](Path, Path owner, const Kernel& kernel) {
+    if (kernel.family != family || kernel.kind != KernelKind::kPanels) {
+      return false;
     }
-    return false;
+    choice = {&kernel, owner, false};
+    return true;
   });
   return choice;
 }
@@ -239,7 +252,8 @@ PackedLayout LayoutFor(const KernelChoice& choice, Side side,
 
 KernelChoice SelectKernelForPacked(const KernelQuery& query,
                                    const SidePair<const PackedLayout*>& packed,
-                                   Path permitted) {
+                                   Path permitted,
+                                   std::vector<Rejection>* rejections) {
   const Side given = packed.lhs != nullptr ? Side::kLhs : Side::kRhs;
   const bool swap = packed[given]->kernel_side != given;
   KernelQuery seen = swap ? Swapped(query) : query;
@@ -259,17 +273,20 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
     return Obstacle(kernel, seen) == nullptr;
   };
   KernelChoice choice = {nullptr, Path::kNone, swap};
-  VisitPermitted(
-      permitted, [&](const PathKernels& path, const PathKernels& owner) {
-        if (owner.path != packed[given]->path) return false;
-        const KernelTable table = owner.table();
-        for (int k = 0; k < table.count && choice.kernel == nullptr; ++k) {
-          if (reads(table.kernels[k], owner.path)) {
-            choice = {&table.kernels[k], path.path, swap};
-          }
-        }
-        return choice.kernel != nullptr;
-      });
+  Path told = Path::kNone;
+  WalkKernels(permitted, [&](Path path, Path owner, const Kernel& kernel) {
+    if (owner != packed[given]->path) {
+      if (rejections != nullptr && (told & owner) == Path::kNone) {
+        told |= owner;
+        rejections->push_back(
+            {owner, nullptr, "an operand is packed for another"});
+      }
+      return false;
+    }
+    if (!reads(kernel, owner)) return false;
+    choice = {&kernel, path, swap};
+    return true;
+  });
   return choice;
 }
 

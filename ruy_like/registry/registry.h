@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
@@ -52,7 +53,16 @@ struct KernelChoice {
 // lower path whose instructions it includes (whether that one is permitted or
 // not), and of its kernels the first one that applies: those first that read
 // the large side in place. Portable kernels apply to everything.
-KernelChoice SelectKernel(const KernelQuery& query, Path permitted);
+//
+// What was passed over on the way there is appended to *rejections, unless that
+// is null, in the order of the search.
+struct Rejection {
+  Path path;                      // that the kernel belongs to
+  const kernels::Kernel* kernel;  // null: all of them
+  const char* reason;
+};
+KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
+                          std::vector<Rejection>* rejections = nullptr);
 
 // Whether one of the paths is `owner` or inherits its kernels.
 bool HasKernelsOf(Path permitted, Path owner);
@@ -69,9 +79,9 @@ PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);
 // As SelectKernel, with one or both operands packed; null for one that is not.
 // The kernel belongs to the operands' path; dst may have either order. The
 // kernel is null if no permitted path has one.
-KernelChoice SelectKernelForPacked(const KernelQuery& query,
-                                   const SidePair<const PackedLayout*>& packed,
-                                   Path permitted);
+KernelChoice SelectKernelForPacked(
+    const KernelQuery& query, const SidePair<const PackedLayout*>& packed,
+    Path permitted, std::vector<Rejection>* rejections = nullptr);
 
 // Why `kernel`, with or without swapped sides, does not serve the query; empty
 // when it does.

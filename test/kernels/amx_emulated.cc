@@ -165,46 +165,32 @@ struct EmulatedTiles {
 };
 
 constexpr PanelFormat kLhs = {Scalar::kI8, false, 16, 4, 64};
+constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
+                       KernelFn* run) {
+  Kernel kernel = {};
+  kernel.name = name;
+  kernel.family = Family::k8x8;
+  kernel.kind = rhs.in_place ? KernelKind::kRhsInPlace : KernelKind::kPanels;
+  kernel.lhs = kLhs;
+  kernel.rhs = rhs;
+  kernel.tile_rows = 32;
+  kernel.tile_cols = 32;
+  kernel.row_granularity = 32;
+  kernel.max_cols = kNoLimit;
+  kernel.stream_cols = 1;
+  kernel.row_major_min_depth = rhs.in_place ? 256 : kNotRowMajor;
+  kernel.min_macs = 16384;
+  kernel.run = run;
+  return kernel;
+}
+
 constexpr Kernel kKernels[] = {
-    {"EmulatedAmx_S8S8InPlace_32x32x64",
-     Family::k8x8,
-     kLhs,
-     {Scalar::kI8, true, 0, 0, 0},
-     32,
-     32,
-     /*max_cols=*/0,
-     /*row_major_min_depth=*/256,
-     /*min_macs=*/16384,
-     /*macs_per_ns=*/0,
-     nullptr,
-     nullptr,
-     RunAmx<EmulatedTiles, RhsKind::kInPlaceS8>},
-    {"EmulatedAmx_S8U8InPlace_32x32x64",
-     Family::k8x8,
-     kLhs,
-     {Scalar::kU8, true, 0, 0, 0},
-     32,
-     32,
-     /*max_cols=*/0,
-     /*row_major_min_depth=*/256,
-     /*min_macs=*/16384,
-     /*macs_per_ns=*/0,
-     nullptr,
-     nullptr,
-     RunAmx<EmulatedTiles, RhsKind::kInPlaceU8>},
-    {"EmulatedAmx_S8S8_32x32x64",
-     Family::k8x8,
-     kLhs,
-     {Scalar::kI8, false, 16, 64, 64},
-     32,
-     32,
-     /*max_cols=*/0,
-     kNotRowMajor,
-     /*min_macs=*/16384,
-     /*macs_per_ns=*/0,
-     nullptr,
-     nullptr,
-     RunAmx<EmulatedTiles, RhsKind::kPackedS8>},
+    Entry("EmulatedAmx_S8S8InPlace_32x32x64", {Scalar::kI8, true, 0, 0, 0},
+          RunAmx<EmulatedTiles, RhsKind::kInPlaceS8>),
+    Entry("EmulatedAmx_S8U8InPlace_32x32x64", {Scalar::kU8, true, 0, 0, 0},
+          RunAmx<EmulatedTiles, RhsKind::kInPlaceU8>),
+    Entry("EmulatedAmx_S8S8_32x32x64", {Scalar::kI8, false, 16, 64, 64},
+          RunAmx<EmulatedTiles, RhsKind::kPackedS8>),
 };
 
 }  // namespace

@@ -692,7 +692,11 @@ TEST(AmxTableTest, EmulationHasTheSameKernels) {
     }
     EXPECT_EQ(a.tile_rows, b.tile_rows);
     EXPECT_EQ(a.tile_cols, b.tile_cols);
+    EXPECT_EQ(a.kind, b.kind);
+    EXPECT_EQ(a.row_granularity, b.row_granularity);
     EXPECT_EQ(a.max_cols, b.max_cols);
+    EXPECT_EQ(a.stream_cols, b.stream_cols);
+    EXPECT_EQ(a.widens_lhs, b.widens_lhs);
     EXPECT_EQ(a.row_major_min_depth, b.row_major_min_depth);
     EXPECT_EQ(a.min_macs, b.min_macs);
     EXPECT_EQ(a.pack_lhs == nullptr, a.lhs.in_place);

@@ -61,6 +61,11 @@ BlockMapParams MakeParams(const KernelShape& kernel, const Shape& shape,
   params.depth_multiple = kernel.depth_multiple;
   params.lhs_is_packed_here = kernel.lhs_width > 1;
   params.rhs_is_packed_here = kernel.rhs_width > 1;
+  params.row_granularity = kernel.tile_rows == 3 * kernel.lhs_width
+                               ? 2 * kernel.lhs_width
+                               : kernel.tile_rows;
+  params.widens_lhs = kernel.lhs_bytes < kernel.rhs_bytes;
+  params.streams_lhs = shape.cols == 1 && !params.lhs_is_packed_here;
   params.thread_count = threads;
   params.l1d_bytes = 48 << 10;
   params.l2_bytes = 1 << 20;
@@ -127,10 +132,9 @@ TEST(BlockMapTest, BlocksTileTheMatrix) {
     }
     ASSERT_EQ(end, params.cols);
     // Pairs of panels where threads have few tiles of three.
-    ASSERT_TRUE(map.row_unit % params.tile_rows == 0 ||
-                (params.thread_count > 1 &&
-                 3 * params.lhs_panel_width == params.tile_rows &&
-                 map.row_unit == 2 * params.lhs_panel_width));
+    ASSERT_TRUE(
+        map.row_unit % params.tile_rows == 0 ||
+        (params.thread_count > 1 && map.row_unit == params.row_granularity));
     ASSERT_EQ(map.row_unit % params.lhs_panel_width, 0);
     ASSERT_EQ(map.col_unit % params.tile_cols, 0);
     ASSERT_EQ(map.col_unit % params.rhs_panel_width, 0);
@@ -249,8 +253,7 @@ TEST(BlockMapTest, BlocksFitTheCaches) {
     const ptrdiff_t rhs = map.depth_block * params.rhs_element_bytes;
     const ptrdiff_t rows = std::min(map.piece_rows, map.rows);
     const ptrdiff_t cols = std::min(map.piece_cols, map.cols);
-    const bool streams_lhs = params.cols == 1 && !params.lhs_is_packed_here;
-    EXPECT_TRUE(map.piece_rows == map.row_unit || streams_lhs ||
+    EXPECT_TRUE(map.piece_rows == map.row_unit || params.streams_lhs ||
                 rows * lhs <= params.l2_bytes / 2);
     EXPECT_TRUE(map.piece_cols == map.col_unit ||
                 cols * rhs <= params.l2_bytes / 4);
@@ -406,6 +409,7 @@ TEST(BlockMapTest, ALhsThatIsStreamedIsNotCutForTheCaches) {
     BlockMapParams params = MakeParams(kKernels[4], {4096, 4096, 2}, threads);
     EXPECT_LE(MakeBlockMap(params).block_rows, 128);
     params.cols = 1;
+    params.streams_lhs = true;
     const BlockMap map = MakeBlockMap(params);
     EXPECT_GE(map.block_rows, 256);
     EXPECT_EQ(BlockCount(map) == 1, threads == 1);

@@ -271,7 +271,8 @@ TEST(DispatchLinesTest, TellsOfKernels) {
     const kernels::KernelTable table = KernelsOf(path);
     for (int i = 0; i < table.count; ++i) {
       const kernels::Kernel& kernel = table.kernels[i];
-      if (kernel.family != query.family || kernel.max_cols == 0) continue;
+      if (kernel.family != query.family || kernel.max_cols == kernels::kNoLimit)
+        continue;
       EXPECT_THAT(lines, HasSubstr(absl::StrCat(PathName(path), ",",
                                                 kernel.name, ",\"")));
     }

@@ -108,7 +108,16 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
       EXPECT_NE(kernel.run, nullptr);
       EXPECT_GT(kernel.tile_rows, 0);
       EXPECT_GT(kernel.tile_cols, 0);
-      EXPECT_GE(kernel.max_cols, 0);
+      EXPECT_GT(kernel.max_cols, 0);
+      EXPECT_GT(kernel.stream_cols, 0);
+      EXPECT_GT(kernel.row_granularity, 0);
+      EXPECT_LE(kernel.row_granularity, kernel.tile_rows);
+      using kernels::KernelKind;
+      const bool is_narrow = kernel.kind == KernelKind::kNarrowInPlace ||
+                             kernel.kind == KernelKind::kNarrowPanels;
+      EXPECT_EQ(is_narrow, kernel.max_cols != kernels::kNoLimit);
+      EXPECT_EQ(kernel.lhs.in_place, kernel.kind == KernelKind::kNarrowInPlace);
+      EXPECT_EQ(kernel.rhs.in_place, kernel.kind == KernelKind::kRhsInPlace);
       EXPECT_EQ(kernel.pack_lhs == nullptr, kernel.lhs.in_place);
       EXPECT_EQ(kernel.pack_rhs == nullptr, kernel.rhs.in_place);
       for (const PanelFormat* format : {&kernel.lhs, &kernel.rhs}) {

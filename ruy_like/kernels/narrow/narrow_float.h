@@ -164,21 +164,26 @@ struct NarrowFloatKernel {
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
-    return {name,
-            Family::kF32,
-            {Scalar::kF32, /*in_place=*/true, 0, 0, 0},
-            {Scalar::kF32, /*in_place=*/false, kRhsWidth, /*group=*/1,
-             /*depth_multiple=*/1},
-            /*tile_rows=*/16,
-            /*tile_cols=*/kMaxPanels * kRhsWidth,
-            /*max_cols=*/kMaxNarrowCols,
-            // Single elements are stored.
-            /*row_major_min_depth=*/0,
-            /*min_macs=*/0,
-            kNarrowMacsPerNs / static_cast<int>(sizeof(float)),
-            /*pack_lhs=*/nullptr,
-            pack_rhs,
-            Run};
+    Kernel kernel = {};
+    kernel.name = name;
+    kernel.family = Family::kF32;
+    kernel.kind = KernelKind::kNarrowInPlace;
+    kernel.lhs = {Scalar::kF32, /*in_place=*/true, 0, 0, 0};
+    kernel.rhs = {Scalar::kF32, /*in_place=*/false, kRhsWidth, /*group=*/1,
+                  /*depth_multiple=*/1};
+    kernel.tile_rows = 16;
+    kernel.tile_cols = kMaxPanels * kRhsWidth;
+    kernel.row_granularity = 16;
+    kernel.max_cols = kMaxNarrowCols;
+    kernel.stream_cols = 1;
+    kernel.widens_lhs = false;
+    kernel.row_major_min_depth = 0;  // single elements are stored
+    kernel.min_macs = 0;
+    kernel.macs_per_ns = kNarrowMacsPerNs / static_cast<int>(sizeof(float));
+    kernel.pack_lhs = nullptr;
+    kernel.pack_rhs = pack_rhs;
+    kernel.run = Run;
+    return kernel;
   }
 
   static void Run(const KernelArgs* args) {

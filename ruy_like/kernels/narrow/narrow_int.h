@@ -285,21 +285,26 @@ struct NarrowIntKernel {
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_rhs) {
-    return {name,
-            family,
-            {Op::kLhsScalar, /*in_place=*/true, 0, 0, 0},
-            {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/16,
-             /*depth_multiple=*/Op::kStep},
-            /*tile_rows=*/kCollectedRows,
-            /*tile_cols=*/kMaxNarrowCols,
-            /*max_cols=*/kMaxNarrowCols,
-            // Single elements are stored.
-            /*row_major_min_depth=*/0,
-            /*min_macs=*/0,
-            kNarrowMacsPerNs,
-            /*pack_lhs=*/nullptr,
-            pack_rhs,
-            Run};
+    Kernel kernel = {};
+    kernel.name = name;
+    kernel.family = family;
+    kernel.kind = KernelKind::kNarrowInPlace;
+    kernel.lhs = {Op::kLhsScalar, /*in_place=*/true, 0, 0, 0};
+    kernel.rhs = {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/16,
+                  /*depth_multiple=*/Op::kStep};
+    kernel.tile_rows = kCollectedRows;
+    kernel.tile_cols = kMaxNarrowCols;
+    kernel.row_granularity = kCollectedRows;
+    kernel.max_cols = kMaxNarrowCols;
+    kernel.stream_cols = 1;
+    kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
+    kernel.row_major_min_depth = 0;  // single elements are stored
+    kernel.min_macs = 0;
+    kernel.macs_per_ns = kNarrowMacsPerNs;
+    kernel.pack_lhs = nullptr;
+    kernel.pack_rhs = pack_rhs;
+    kernel.run = Run;
+    return kernel;
   }
 
   static void Run(const KernelArgs* args) {

@@ -49,20 +49,27 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
-    return {name,
-            family,
-            {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
-             Op::kGroup, /*depth_multiple=*/Op::kGroup},
-            PackedRhs<Op, 1>::kFormat,
-            /*tile_rows=*/kMaxVectors * kLanes,
-            /*tile_cols=*/kMaxCols,
-            /*max_cols=*/kMaxCols,
-            /*row_major_min_depth=*/0,
-            /*min_macs=*/0,
-            kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs)),
-            pack_lhs,
-            pack_rhs,
-            Run};
+    Kernel kernel = {};
+    kernel.name = name;
+    kernel.family = family;
+    kernel.kind = KernelKind::kNarrowPanels;
+    kernel.lhs = {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
+                  Op::kGroup, /*depth_multiple=*/Op::kGroup};
+    kernel.rhs = PackedRhs<Op, 1>::kFormat;
+    kernel.tile_rows = kMaxVectors * kLanes;
+    kernel.tile_cols = kMaxCols;
+    kernel.row_granularity = kMaxVectors * kLanes;
+    kernel.max_cols = kMaxCols;
+    kernel.stream_cols = 1;
+    kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
+    kernel.row_major_min_depth = 0;
+    kernel.min_macs = 0;
+    kernel.macs_per_ns =
+        kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs));
+    kernel.pack_lhs = pack_lhs;
+    kernel.pack_rhs = pack_rhs;
+    kernel.run = Run;
+    return kernel;
   }
 
   static void Run(const KernelArgs* args) {

@@ -92,21 +92,29 @@ struct PanelKernel {
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
-    return {name,
-            family,
-            {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
-             Op::kGroup, /*depth_multiple=*/Op::kGroup},
-            RhsSource::kFormat,
-            kTileRows,
-            kTileCols,
-            /*max_cols=*/0,
-            RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor,
-            /*min_macs=*/0,
-            // Two instructions a cycle at 2.5 GHz.
-            /*macs_per_ns=*/5 * kLanes * Op::kGroup,
-            pack_lhs,
-            pack_rhs,
-            Run};
+    Kernel kernel = {};
+    kernel.name = name;
+    kernel.family = family;
+    kernel.kind = RhsSource::kFormat.in_place ? KernelKind::kRhsInPlace
+                                              : KernelKind::kPanels;
+    kernel.lhs = {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
+                  Op::kGroup, /*depth_multiple=*/Op::kGroup};
+    kernel.rhs = RhsSource::kFormat;
+    kernel.tile_rows = kTileRows;
+    kernel.tile_cols = kTileCols;
+    kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
+    kernel.max_cols = kNoLimit;
+    kernel.stream_cols = 1;
+    kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
+    kernel.row_major_min_depth =
+        RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor;
+    kernel.min_macs = 0;
+    kernel.macs_per_ns =
+        5 * kLanes * Op::kGroup;  // two instructions a cycle at 2.5 GHz
+    kernel.pack_lhs = pack_lhs;
+    kernel.pack_rhs = pack_rhs;
+    kernel.run = Run;
+    return kernel;
   }
 
   static void Run(const KernelArgs* args) {
