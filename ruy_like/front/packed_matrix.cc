@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -14,6 +15,7 @@
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/packed_side.h"
 #include "ruy_like/middle/parallel.h"
+#include "ruy_like/middle/shared_packing.h"
 #include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
@@ -109,27 +111,30 @@ void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
 // What the threads that pack share.
 struct PackJob {
   const ImagePieces* pieces;
-  std::atomic<std::ptrdiff_t> next{0};
+  SharedPacking* packing;
   std::atomic<std::uint64_t> checksum{0};
 
   // Packs until nothing is left.
   static void Work(void* argument, int /*thread*/) {
     PackJob* const job = static_cast<PackJob*>(argument);
     std::uint64_t sum = 0;
-    for (std::ptrdiff_t piece;
-         (piece = job->next.fetch_add(1, std::memory_order_relaxed)) <
-         job->pieces->count();) {
-      job->pieces->Pack(piece);
-      sum += job->pieces->Checksum(piece);
+    for (std::ptrdiff_t piece = 0; piece < job->pieces->count(); ++piece) {
+      if (job->packing->TryPack(piece)) sum += job->pieces->Checksum(piece);
     }
     job->checksum.fetch_add(sum, std::memory_order_relaxed);
   }
 };
 
-std::uint64_t PackPieces(const ImagePieces& pieces, ContextImpl* context)
+// Returns the checksum of the data.
+std::uint64_t PackPieces(const PackedSide& side, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  const ImagePieces pieces(side);
+  const auto status =
+      std::make_unique<SharedPacking::AtomicStatus[]>(pieces.count());
+  SharedPacking packing(side, pieces.cuts(), pieces.count(), status.get());
   PackJob job;
   job.pieces = &pieces;
+  job.packing = &packing;
   const std::ptrdiff_t threads =
       std::min<std::ptrdiff_t>(MaxThreads(*context, 0), pieces.count());
   RunParallel(std::max(static_cast<int>(threads), 1), &PackJob::Work, &job,
@@ -183,7 +188,7 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   SetFacts(packing, side, result.get());
   PackedSide packed = packing.MakeSide();
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
-  const std::uint64_t checksum = PackPieces(ImagePieces(packed), context);
+  const std::uint64_t checksum = PackPieces(packed, context);
   WriteImageHeader(
       {result->layout, side, result->scalar, result->zero_point, result->depth,
        result->width, result->image_bytes, checksum},

@@ -175,11 +175,6 @@ ImagePieces::ImagePieces(const PackedSide& side) : side_(side) {
   count_ = (panels + panels_per_piece - 1) / panels_per_piece;
 }
 
-void ImagePieces::Pack(std::ptrdiff_t piece) const {
-  const std::ptrdiff_t start = piece * columns_;
-  side_.Pack(start, std::min(start + columns_, side_.operand->width));
-}
-
 std::uint64_t ImagePieces::Checksum(std::ptrdiff_t piece) const {
   const std::ptrdiff_t begin = side_.Offset(piece * columns_, 0);
   // The last one with the zeros behind it.
