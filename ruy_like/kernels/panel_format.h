@@ -43,13 +43,21 @@ struct PanelFormat {
   int width;           // columns per panel
   int group;           // depth levels of one column that lie together
   int depth_multiple;  // depth is padded to a multiple of this
+  // What the elements must be for the kernel to be right.
+  ValueRange range = ValueRange::kFull;
 };
+
+// What int8's 0 becomes in panels of 8-bit elements; uint8's 128 becomes the
+// same. In uint8 panels of int7 values the elements lie in [1, 127].
+constexpr int PackedZero(Scalar packed, ValueRange range) {
+  return packed != Scalar::kU8 ? 0 : (range == ValueRange::kInt7 ? 64 : 128);
+}
 
 // For the layers above.
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
          a.width == b.width && a.group == b.group &&
-         a.depth_multiple == b.depth_multiple;
+         a.depth_multiple == b.depth_multiple && a.range == b.range;
 }
 
 }  // namespace kernels

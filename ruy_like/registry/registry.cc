@@ -42,6 +42,7 @@ KernelQuery Swapped(const KernelQuery& query) {
   std::swap(result.scalar.lhs, result.scalar.rhs);
   std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
   std::swap(result.cached.lhs, result.cached.rhs);
+  std::swap(result.range.lhs, result.range.rhs);
   std::swap(result.packed.lhs, result.packed.rhs);
   result.dst_col_major = !query.dst_col_major;
   return result;
@@ -91,6 +92,10 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   }
   for (const Side side : kSides) {
     const kernels::PanelFormat& format = FormatOf(kernel, side);
+    if (format.range != ValueRange::kFull &&
+        query.range[side] != format.range) {
+      return "the operands are not known to be int7";
+    }
     if (!format.in_place) continue;
     if (query.depth == 0) return "depth 0 cannot be read in place";
     if (!query.depth_contiguous[side]) {
@@ -196,8 +201,8 @@ bool operator==(const KernelQuery& a, const KernelQuery& b) {
   return a.family == b.family && a.rows == b.rows && a.cols == b.cols &&
          a.depth == b.depth && equal(a.scalar, b.scalar) &&
          equal(a.depth_contiguous, b.depth_contiguous) &&
-         equal(a.cached, b.cached) && a.dst_col_major == b.dst_col_major &&
-         equal(a.packed, b.packed);
+         equal(a.cached, b.cached) && equal(a.range, b.range) &&
+         a.dst_col_major == b.dst_col_major && equal(a.packed, b.packed);
 }
 
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted,

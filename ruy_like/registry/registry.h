@@ -32,6 +32,8 @@ struct KernelQuery {
   SidePair<bool> depth_contiguous;
   // The operand's packed form is or will be in the prepacked cache.
   SidePair<bool> cached;
+  // What is known, not merely promised, of the operand's values.
+  SidePair<ValueRange> range = {ValueRange::kFull, ValueRange::kFull};
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;
   // Of an operand that the caller has packed: PackedLayout's kernel_format.

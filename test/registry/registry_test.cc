@@ -68,7 +68,9 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     for (const Kernel& kernel : AllKernelsOf(path)) {
       const auto side = [](const PanelFormat& format) {
-        return ScalarInName(format.scalar) + (format.in_place ? "InPlace" : "");
+        std::string name = ScalarInName(format.scalar);
+        if (format.range == ValueRange::kInt7) name.back() = '7';
+        return name + (format.in_place ? "InPlace" : "");
       };
       const std::string start = EnumeratorOf(path) + "_" + side(kernel.lhs) +
                                 side(kernel.rhs) + "_" +

@@ -54,7 +54,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     kernel.family = family;
     kernel.kind = KernelKind::kNarrowPanels;
     kernel.lhs = {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
-                  Op::kGroup, /*depth_multiple=*/Op::kGroup};
+                  Op::kGroup, Op::kDepthMultiple, Op::kLhsRange};
     kernel.rhs = PackedRhs<Op, 1>::kFormat;
     kernel.tile_rows = kMaxVectors * kLanes;
     kernel.tile_cols = kMaxCols;

@@ -98,7 +98,7 @@ struct PanelKernel {
     kernel.kind = RhsSource::kFormat.in_place ? KernelKind::kRhsInPlace
                                               : KernelKind::kPanels;
     kernel.lhs = {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
-                  Op::kGroup, /*depth_multiple=*/Op::kGroup};
+                  Op::kGroup, Op::kDepthMultiple, Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
     kernel.tile_rows = kTileRows;
     kernel.tile_cols = kTileCols;
@@ -287,7 +287,7 @@ struct PanelKernel {
     tile.lhs = static_cast<const char*>(args.lhs) +
                first_vector * args.lhs_stride_bytes;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
-    tile.steps = args.depth / Op::kGroup;
+    tile.steps = args.depth / Op::kStepLevels;
     tile.rhs = {nullptr, 0, 0};
     tile.start = nullptr;
     tile.start_col_stride = 0;
