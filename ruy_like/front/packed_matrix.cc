@@ -16,6 +16,7 @@
 #include "ruy_like/middle/packed_side.h"
 #include "ruy_like/middle/parallel.h"
 #include "ruy_like/middle/shared_packing.h"
+#include "ruy_like/middle/value_range.h"
 #include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
@@ -86,9 +87,10 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const bool swaps = options.dst_order == Order::kRowMajor;
   const Side kernel_side =
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
-  const KernelChoice choice =
-      SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, permitted);
   packing->operand = MakeOperand(matrix, side);
+  const KernelChoice choice =
+      SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, permitted,
+                            kernel_side, matrix.value_range);
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
   return absl::OkStatus();
@@ -172,6 +174,12 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   if (!status.ok()) return status;
   status = ValidateOperand("matrix", matrix, /*needs_data=*/true);
   if (!status.ok()) return status;
+  if (packing.layout.format.range == ValueRange::kInt7 &&
+      !HoldsInt7(packing.operand)) {
+    ErasedMatrix full = matrix;
+    full.value_range = ValueRange::kFull;
+    return PackLocked(full, side, options, context, buffer, buffer_bytes);
+  }
   auto result = std::make_shared<PackedOperand>();
   result->image_bytes = packing.ImageBytes();
   if (buffer != nullptr) {
@@ -221,10 +229,12 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
 absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   KernelChoice choice = {nullptr, Path::kNone, false};
   if (HasKernelsOf(DetectedPaths(), header.layout.path)) {
-    choice = SelectKernelToPackFor(header.side == header.layout.kernel_side
-                                       ? header.layout.family
-                                       : SwappedFamily(header.layout.family),
-                                   header.layout.path);
+    choice =
+        SelectKernelToPackFor(header.side == header.layout.kernel_side
+                                  ? header.layout.family
+                                  : SwappedFamily(header.layout.family),
+                              header.layout.path, header.layout.kernel_side,
+                              header.layout.format.range);
   }
   if (choice.kernel == nullptr ||
       !(LayoutFor(choice, header.side, header.layout.kernel_side) ==
@@ -263,6 +273,7 @@ void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
   erased->scalar = scalar;
   erased->data_is_const = true;
   erased->cache_policy = CachePolicy::kNeverCache;
+  erased->value_range = ValueRange::kFull;
   erased->zero_point_is_integer = true;
   erased->zero_point = matrix.erased_zero_point();
   MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,

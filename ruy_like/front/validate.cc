@@ -57,6 +57,8 @@ enum class Problem {
   kByteCountOverflows,
   kNullData,
   kZeroPoint,
+  kUnknownValueRange,
+  kValueRangeOfType,
   kOtherSide,
   kOtherFamily,
 };
@@ -89,6 +91,16 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem DataProblem(
     const ErasedMatrix& matrix) {
   return matrix.data == nullptr && !IsEmpty(matrix.layout) ? Problem::kNullData
                                                            : Problem::kNone;
+}
+
+// Of an operand; of dst it says nothing.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ValueRangeProblem(
+    const ErasedMatrix& matrix) {
+  if (matrix.value_range == ValueRange::kFull) return Problem::kNone;
+  if (matrix.value_range != ValueRange::kInt7) {
+    return Problem::kUnknownValueRange;
+  }
+  return Is8Bit(matrix.scalar) ? Problem::kNone : Problem::kValueRangeOfType;
 }
 
 // int16 operands are symmetric; an int16 dst may have a zero point.
@@ -139,6 +151,14 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
           Describe(name, matrix), " must have zero point 0",
           matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
                                  : ""));
+    case Problem::kUnknownValueRange:
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " has an unknown value range ",
+                       static_cast<int>(matrix.value_range)));
+    case Problem::kValueRangeOfType:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix), " of type ", ScalarName(matrix.scalar),
+          " can't have the value range int7: 8-bit operands can"));
     case Problem::kOtherSide:
       return absl::InvalidArgumentError(absl::StrCat(
           Describe(name, matrix), " was packed as the other side"));
@@ -289,6 +309,7 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
   if (problem == Problem::kNone) {
     problem = ZeroPointProblem(matrix, /*int16_allowed=*/false);
   }
+  if (problem == Problem::kNone) problem = ValueRangeProblem(matrix);
   if (problem == Problem::kNone && needs_data) problem = DataProblem(matrix);
   return problem == Problem::kNone ? absl::OkStatus()
                                    : MatrixError(name, matrix, problem);
@@ -360,6 +381,12 @@ absl::Status Validate(const MulCall& call) {
     return MatrixError("lhs", lhs, problem);
   }
   if ((problem = ZeroPointProblem(rhs, false)) != Problem::kNone) {
+    return MatrixError("rhs", rhs, problem);
+  }
+  if ((problem = ValueRangeProblem(lhs)) != Problem::kNone) {
+    return MatrixError("lhs", lhs, problem);
+  }
+  if ((problem = ValueRangeProblem(rhs)) != Problem::kNone) {
     return MatrixError("rhs", rhs, problem);
   }
   if ((problem = ZeroPointProblem(dst, true)) != Problem::kNone) {

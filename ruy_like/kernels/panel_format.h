@@ -47,12 +47,6 @@ struct PanelFormat {
   ValueRange range = ValueRange::kFull;
 };
 
-// What int8's 0 becomes in panels of 8-bit elements; uint8's 128 becomes the
-// same. In uint8 panels of int7 values the elements lie in [1, 127].
-constexpr int PackedZero(Scalar packed, ValueRange range) {
-  return packed != Scalar::kU8 ? 0 : (range == ValueRange::kInt7 ? 64 : 128);
-}
-
 // For the layers above.
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&

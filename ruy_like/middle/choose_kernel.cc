@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/prepacked_cache.h"
+#include "ruy_like/middle/value_range.h"
 
 namespace ruy_like {
 namespace {
@@ -33,6 +35,37 @@ KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                                permitted, rejections);
 }
 
+KernelChoice SelectOrRecall(const KernelQuery& query, const TrMulParams& params,
+                            ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  if (context->last_permitted_paths != context->permitted_paths ||
+      !(context->last_query == query)) {
+    context->last_choice =
+        Select(query, params, context->permitted_paths, nullptr);
+    context->last_query = query;
+    context->last_permitted_paths = context->permitted_paths;
+  }
+  return context->last_choice;
+}
+
+// Whether the kernel may count on what the caller promised of an operand. What
+// is packed, or in the cache, for a range was looked at before it was packed.
+bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
+                     const TrMulParams& params, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  const kernels::PanelFormat& format =
+      FormatOf(*choice.kernel, choice.swap_sides ? Other(side) : side);
+  const Operand& operand = params.side[side];
+  if (format.range == ValueRange::kFull || operand.packed != nullptr) {
+    return true;
+  }
+  if (is_cached &&
+      context->prepacked_cache.Find(KeyOf(operand, format)) != nullptr) {
+    return true;
+  }
+  return HoldsInt7(operand);
+}
+
 }  // namespace
 
 bool WantsCache(const TrMulParams& params, Side side) {
@@ -52,6 +85,9 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
     query.scalar[side] = operand.scalar;
     query.depth_contiguous[side] = operand.depth_contiguous;
     query.cached[side] = WantsCache(params, side);
+    query.range[side] = operand.packed == nullptr
+                            ? operand.value_range
+                            : operand.packed->layout.format.range;
     query.packed[side] = operand.packed == nullptr
                              ? nullptr
                              : operand.packed->layout.kernel_format;
@@ -59,17 +95,23 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
   return query;
 }
 
-const KernelChoice& ChooseKernel(const TrMulParams& params,
-                                 ContextImpl* context) {
-  const KernelQuery query = MakeKernelQuery(params);
-  if (context->last_permitted_paths != context->permitted_paths ||
-      !(context->last_query == query)) {
-    context->last_choice =
-        Select(query, params, context->permitted_paths, nullptr);
-    context->last_query = query;
-    context->last_permitted_paths = context->permitted_paths;
+KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context) {
+  KernelQuery query = MakeKernelQuery(*params);
+  for (;;) {
+    const KernelChoice choice = SelectOrRecall(query, *params, context);
+    const auto is_kept = [&](Side side) {
+      return KeepsItsPromise(choice, side, query.cached[side], *params,
+                             context);
+    };
+    if (choice.kernel == nullptr ||
+        (is_kept(Side::kLhs) && is_kept(Side::kRhs))) {
+      return choice;
+    }
+    const Side broken = is_kept(Side::kLhs) ? Side::kRhs : Side::kLhs;
+    params->side[broken].value_range = ValueRange::kFull;
+    params->side[broken].broke_promise = true;
+    query.range[broken] = ValueRange::kFull;
   }
-  return context->last_choice;
 }
 
 std::vector<Rejection> ExplainChoice(const TrMulParams& params,

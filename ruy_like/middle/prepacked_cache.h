@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/tr_mul_params.h"
 
 namespace ruy_like {
 
@@ -32,6 +33,8 @@ struct PrepackedKey {
 };
 
 bool operator==(const PrepackedKey& a, const PrepackedKey& b);
+
+PrepackedKey KeyOf(const Operand& operand, const kernels::PanelFormat& format);
 
 template <typename H>
 H AbslHashValue(H h, const PrepackedKey& key) {

@@ -23,35 +23,21 @@ namespace {
 constexpr std::ptrdiff_t kSingleBlockMacs = 64 * 64 * 64;
 constexpr std::ptrdiff_t kSingleBlockBytes = 128 * 1024;
 
-// The flip of pack.h moves an 8-bit zero point by half the range.
-std::int32_t PackedZeroPoint(const Operand& operand, Scalar packed) {
-  const bool source_unsigned = operand.scalar == Scalar::kU8;
-  const bool packed_unsigned = packed == Scalar::kU8;
-  if (!Is8Bit(operand.scalar) || source_unsigned == packed_unsigned) {
-    return operand.zero_point;
-  }
-  return operand.zero_point + (packed_unsigned ? 128 : -128);
-}
-
-PrepackedKey CacheKey(const PackedSide& side) {
-  const Operand& operand = *side.operand;
-  return PrepackedKey{operand.data,
-                      operand.width,
-                      operand.depth,
-                      operand.stride,
-                      operand.zero_point,
-                      operand.scalar,
-                      operand.depth_contiguous,
-                      *side.format};
+// The shift of pack.h moves an 8-bit zero point alike.
+std::int32_t PackedZeroPoint(const Operand& operand,
+                             const PanelFormat& format) {
+  if (!Is8Bit(operand.scalar)) return operand.zero_point;
+  return operand.zero_point + PackedZero(format.scalar, format.range) -
+         PackedZero(operand.scalar, ValueRange::kFull);
 }
 
 }  // namespace
 
 void Product::InitEpilogue() {
   const std::int32_t lhs_zero_point =
-      PackedZeroPoint(params_.side.lhs, kernel_.lhs.scalar);
+      PackedZeroPoint(params_.side.lhs, kernel_.lhs);
   const std::int32_t rhs_zero_point =
-      PackedZeroPoint(params_.side.rhs, kernel_.rhs.scalar);
+      PackedZeroPoint(params_.side.rhs, kernel_.rhs);
   if (params_.scaled) epilogue_.scales = &params_.scales;
   epilogue_.lhs_zero_point = lhs_zero_point;
   epilogue_.rhs_zero_point = rhs_zero_point;
@@ -70,8 +56,8 @@ BlockMapParams Product::BlockParams() const {
   params.rows = params_.rows();
   params.cols = params_.cols();
   params.depth = padded_depth_;
-  params.lhs_element_bytes = ScalarBytes(kernel_.lhs.scalar);
-  params.rhs_element_bytes = ScalarBytes(kernel_.rhs.scalar);
+  params.lhs_element_bytes = ScalarBytes(kernel_.lhs);
+  params.rhs_element_bytes = ScalarBytes(kernel_.rhs);
   params.accum_bytes = AccumBytes(params_.family);
   params.tile_rows = kernel_.tile_rows;
   params.tile_cols = kernel_.tile_cols;
@@ -112,7 +98,7 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
 }
 
 bool Product::FindInCache(Side side, ContextImpl* context) {
-  cached_[side] = context->prepacked_cache.Find(CacheKey(side_[side]));
+  cached_[side] = context->prepacked_cache.Find(KeyOf(*side_[side].operand, *side_[side].format));
   if (cached_[side] == nullptr) return false;
   side_[side].Use(*cached_[side]);
   return true;
@@ -256,7 +242,7 @@ void Product::Work(int thread) {
 void Product::KeepPacked(ContextImpl* context) {
   for (const Side side : kSides) {
     if (cache_miss_[side]) {
-      context->prepacked_cache.Insert(CacheKey(side_[side]), cached_[side]);
+      context->prepacked_cache.Insert(KeyOf(*side_[side].operand, *side_[side].format), cached_[side]);
     }
   }
 }

@@ -65,7 +65,7 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
   const TraceSpan span(TraceSpan::kMul, "Mul", params->rows(), params->depth(),
                        params->cols());
   const VerboseCall verbose;
-  const KernelChoice choice = ChooseKernel(*params, context);
+  const KernelChoice choice = ChooseKernel(params, context);
   if (choice.kernel == nullptr) {
     return NoKernelError(*params, context->permitted_paths);
   }
@@ -104,7 +104,12 @@ TrMulParams* TrMulPlan::NewParams() {
 absl::Status TrMulPlan::Prepare(int max_threads, ContextImpl* context) {
   Impl& impl = *impl_;
   impl.verbose = VerboseCall();
-  impl.choice = ChooseKernel(impl.params, context);
+  // Threads of the caller's own read the operands later, when nobody would look
+  // whether promises are still kept.
+  for (const Side side : kSides) {
+    impl.params.side[side].value_range = ValueRange::kFull;
+  }
+  impl.choice = ChooseKernel(&impl.params, context);
   if (impl.choice.kernel == nullptr) {
     return NoKernelError(impl.params, context->permitted_paths);
   }

@@ -24,6 +24,10 @@ struct Operand {
   const void* data;
   Scalar scalar;
   CachePolicy cache_policy;
+  // As promised by the caller until somebody has looked; then what is true.
+  ValueRange value_range = ValueRange::kFull;
+  // The caller has promised what is not true.
+  bool broke_promise = false;
   std::int32_t zero_point;
   // True: the levels of one column are adjacent and columns are `stride`
   // elements apart; false: the reverse.

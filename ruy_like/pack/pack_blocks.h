@@ -15,9 +15,9 @@
 #ifndef RUY_LIKE_PACK_PACK_BLOCKS_H_
 #define RUY_LIKE_PACK_PACK_BLOCKS_H_
 
-#include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_partial.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -71,6 +71,11 @@ bool IsNarrow(const Kernel& kernel) {
          kernel.kind == KernelKind::kNarrowPanels;
 }
 
+// Its lhs has to be the side that is int7, whichever way dst lies.
+bool NeedsInt7(const Kernel& kernel) {
+  return kernel.lhs.range == ValueRange::kInt7;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
@@ -86,7 +91,8 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     if (query.depth < kernel.row_major_min_depth) {
       return "dst is row-major (its transpose is computed instead)";
     }
-    if (!IsNarrow(kernel) && !SavesPackingTheWideSide(kernel, query)) {
+    if (!IsNarrow(kernel) && !NeedsInt7(kernel) &&
+        !SavesPackingTheWideSide(kernel, query)) {
       return "dst is row-major and little packing would be saved";
     }
   }
@@ -152,9 +158,12 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
   if (IsTooSmallFor(kernel, query)) return false;
   // What is packed should be the narrow side; otherwise as dst lies.
-  const bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
-                                     ? query.cols < query.rows
-                                     : query.rows < query.cols;
+  bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
+                               ? query.cols < query.rows
+                               : query.rows < query.cols;
+  if (NeedsInt7(kernel) && !IsNarrow(kernel)) {
+    try_swapped_first = !query.dst_col_major;
+  }
   for (const bool swap : {try_swapped_first, !try_swapped_first}) {
     *swap_sides = swap;
     if (Obstacle(kernel, swap ? swapped : query) == nullptr) return true;
@@ -231,10 +240,15 @@ bool HasKernelsOf(Path permitted, Path owner) {
   return found;
 }
 
-KernelChoice SelectKernelToPackFor(Family family, Path permitted) {
+KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
+                                   ValueRange range) {
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path, Path owner, const Kernel& kernel) {
-    if (kernel.family != family || kernel.kind != KernelKind::kPanels) {
+    // Of the other operand nothing is known.
+    if (kernel.family != family || kernel.kind != KernelKind::kPanels ||
+        FormatOf(kernel, Other(side)).range != ValueRange::kFull ||
+        (FormatOf(kernel, side).range != ValueRange::kFull &&
+         FormatOf(kernel, side).range != range)) {
       return false;
     }
     choice = {&kernel, owner, false};

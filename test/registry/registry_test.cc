@@ -448,7 +448,8 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
           std::pair(kF32, kF32)}) {
       const KernelQuery wide =
           WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
-      const KernelChoice ahead = SelectKernelToPackFor(wide.family, path);
+      const KernelChoice ahead = SelectKernelToPackFor(
+          wide.family, path, Side::kLhs, ValueRange::kFull);
       ASSERT_NE(ahead.kernel, nullptr);
       const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
       for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {

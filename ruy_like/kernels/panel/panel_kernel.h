@@ -107,7 +107,9 @@ struct PanelKernel {
     kernel.stream_cols = 1;
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth =
-        RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor;
+        RhsSource::kFormat.in_place || Op::kLhsRange == ValueRange::kInt7
+            ? kMinRowMajorDepth
+            : kNotRowMajor;
     kernel.min_macs = 0;
     kernel.macs_per_ns =
         5 * kLanes * Op::kGroup;  // two instructions a cycle at 2.5 GHz
