@@ -39,6 +39,9 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
       if (!IsFloat(scalar)) return false;
       other = Scalar::kF64;
       break;
+    case PackFor::kInt7Operand:
+      if (!Is8Bit(scalar)) return false;
+      break;
     default:
       return false;
   }
@@ -88,9 +91,11 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const Side kernel_side =
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
   packing->operand = MakeOperand(matrix, side);
-  const KernelChoice choice =
-      SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, permitted,
-                            kernel_side, matrix.value_range);
+  const KernelChoice choice = SelectKernelToPackFor(
+      swaps ? SwappedFamily(family) : family, permitted, kernel_side,
+      matrix.value_range,
+      options.pack_for == PackFor::kInt7Operand ? ValueRange::kInt7
+                                                : ValueRange::kFull);
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
   return absl::OkStatus();
@@ -228,17 +233,23 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
 // its layout.
 absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   KernelChoice choice = {nullptr, Path::kNone, false};
+  const auto is_found = [&] {
+    return choice.kernel != nullptr &&
+           LayoutFor(choice, header.side, header.layout.kernel_side) ==
+               header.layout;
+  };
   if (HasKernelsOf(DetectedPaths(), header.layout.path)) {
-    choice =
-        SelectKernelToPackFor(header.side == header.layout.kernel_side
-                                  ? header.layout.family
-                                  : SwappedFamily(header.layout.family),
-                              header.layout.path, header.layout.kernel_side,
-                              header.layout.format.range);
+    for (const ValueRange other : {ValueRange::kFull, ValueRange::kInt7}) {
+      if (is_found()) break;
+      choice =
+          SelectKernelToPackFor(header.side == header.layout.kernel_side
+                                    ? header.layout.family
+                                    : SwappedFamily(header.layout.family),
+                                header.layout.path, header.layout.kernel_side,
+                                header.layout.format.range, other);
+    }
   }
-  if (choice.kernel == nullptr ||
-      !(LayoutFor(choice, header.side, header.layout.kernel_side) ==
-        header.layout)) {
+  if (!is_found()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "packed for path ", PathName(header.layout.path), " (",
         LayoutName(header.layout), "), whose kernels this machine's paths, ",

@@ -56,8 +56,8 @@ BlockMapParams Product::BlockParams() const {
   params.rows = params_.rows();
   params.cols = params_.cols();
   params.depth = padded_depth_;
-  params.lhs_element_bytes = ScalarBytes(kernel_.lhs);
-  params.rhs_element_bytes = ScalarBytes(kernel_.rhs);
+  params.lhs_element_bytes = ScalarBytes(kernel_.lhs.scalar);
+  params.rhs_element_bytes = ScalarBytes(kernel_.rhs.scalar);
   params.accum_bytes = AccumBytes(params_.family);
   params.tile_rows = kernel_.tile_rows;
   params.tile_cols = kernel_.tile_cols;
@@ -98,7 +98,8 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
 }
 
 bool Product::FindInCache(Side side, ContextImpl* context) {
-  cached_[side] = context->prepacked_cache.Find(KeyOf(*side_[side].operand, *side_[side].format));
+  cached_[side] = context->prepacked_cache.Find(
+      KeyOf(*side_[side].operand, *side_[side].format));
   if (cached_[side] == nullptr) return false;
   side_[side].Use(*cached_[side]);
   return true;
@@ -242,7 +243,8 @@ void Product::Work(int thread) {
 void Product::KeepPacked(ContextImpl* context) {
   for (const Side side : kSides) {
     if (cache_miss_[side]) {
-      context->prepacked_cache.Insert(KeyOf(*side_[side].operand, *side_[side].format), cached_[side]);
+      context->prepacked_cache.Insert(
+          KeyOf(*side_[side].operand, *side_[side].format), cached_[side]);
     }
   }
 }

@@ -241,14 +241,15 @@ bool HasKernelsOf(Path permitted, Path owner) {
 }
 
 KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
-                                   ValueRange range) {
+                                   ValueRange range, ValueRange other_range) {
+  const auto holds = [](ValueRange needed, ValueRange known) {
+    return needed == ValueRange::kFull || needed == known;
+  };
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path, Path owner, const Kernel& kernel) {
-    // Of the other operand nothing is known.
     if (kernel.family != family || kernel.kind != KernelKind::kPanels ||
-        FormatOf(kernel, Other(side)).range != ValueRange::kFull ||
-        (FormatOf(kernel, side).range != ValueRange::kFull &&
-         FormatOf(kernel, side).range != range)) {
+        !holds(FormatOf(kernel, side).range, range) ||
+        !holds(FormatOf(kernel, Other(side)).range, other_range)) {
       return false;
     }
     choice = {&kernel, owner, false};

@@ -73,10 +73,10 @@ bool HasKernelsOf(Path permitted, Path owner);
 // the best permitted path that has one, own or inherited, which packs both
 // sides and has no limit of columns. The choice's path is the one that the
 // kernel belongs to. `family` and `side` are in the kernel's orientation;
-// `range` is what the operand's elements are known to be: of the other one
-// nothing is.
+// `range` is what the operand's elements are known to be, `other_range` what
+// the other one's will be.
 KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
-                                   ValueRange range);
+                                   ValueRange range, ValueRange other_range);
 
 // The layout that such a kernel gives an operand on the caller's side `side`.
 PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);

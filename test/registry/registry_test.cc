@@ -449,7 +449,7 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
       const KernelQuery wide =
           WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
       const KernelChoice ahead = SelectKernelToPackFor(
-          wide.family, path, Side::kLhs, ValueRange::kFull);
+          wide.family, path, Side::kLhs, ValueRange::kFull, ValueRange::kFull);
       ASSERT_NE(ahead.kernel, nullptr);
       const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
       for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {
