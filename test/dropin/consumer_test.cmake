@@ -41,7 +41,7 @@ if(WAY STREQUAL "installed")
 else()
   list(APPEND options
     -DRUY_LIKE_SOURCE_DIR=${SOURCE_DIR}
-    -DBUILD_SHARED_LIBS=${SHARED}
+    -DRUY_LIKE_BUILD_SHARED=${SHARED}
     -DRUY_LIKE_KERNEL_OPTIMIZATION=-O1)
   run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/test/dropin/consumer
     -B ${WORK_DIR}/off ${options} -DRUY_LIKE_RUY_DROPIN=OFF)

@@ -162,8 +162,8 @@ class MendedMultipliers final {
       for (std::ptrdiff_t i = 0; i < channels; ++i) {
         const bool vanishes =
             old_exponents[i] < kLowestExponent && old_fixedpoints[i] >= 0;
-        fixedpoints_[i] = vanishes ? 0 : old_fixedpoints[i];
-        exponents_[i] = vanishes ? 0 : old_exponents[i];
+        fixedpoints_.get()[i] = vanishes ? 0 : old_fixedpoints[i];
+        exponents_.get()[i] = vanishes ? 0 : old_exponents[i];
       }
       params->set_multiplier_fixedpoint_perchannel(fixedpoints_.get());
       params->set_multiplier_exponent_perchannel(exponents_.get());

@@ -1,0 +1,67 @@
+# Builds test/dropin/host as a part of which the drop-in stands for ruy.
+#
+#   cmake -DWAY=... -DSOURCE_DIR=... -DWORK_DIR=... -DGENERATOR=...
+#         -DCXX_COMPILER=... -DCXX_FLAGS=... -DNM=... -P host_test.cmake
+#
+# shared           BUILD_SHARED_LIBS=ON and warnings that are errors: configures,
+#                  builds, exports nothing of ruy's name from its own library,
+#                  runs beside a library that does, installs nothing of ours
+# static           BUILD_SHARED_LIBS=OFF: can be exported
+# own_cpuinfo      the host has the library cpuinfo as its target `cpuinfo`
+# foreign_cpuinfo  the host has something else as its target `cpuinfo`
+file(REMOVE_RECURSE ${WORK_DIR})
+set(strict "-Wall -Wextra -Wpedantic -Wsign-compare -Wconversion")
+string(APPEND strict " -Wsign-conversion -Wundef -Werror")
+set(options
+  -DCMAKE_BUILD_TYPE=Debug  # nothing is inlined away
+  -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+  "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} ${strict}"
+  -DRUY_LIKE_SOURCE_DIR=${SOURCE_DIR}
+  -DRUY_LIKE_RUY_DROPIN=ON
+  -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0)
+
+function(run)
+  execute_process(COMMAND ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "failed (${result}): ${ARGN}\n${out}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+if(WAY STREQUAL "shared")
+  list(APPEND options -DBUILD_SHARED_LIBS=ON)
+elseif(WAY STREQUAL "own_cpuinfo")
+  # Must not be looked for anywhere else.
+  list(APPEND options -DHOST_CPUINFO=own
+    -DCMAKE_DISABLE_FIND_PACKAGE_cpuinfo=ON -DFETCHCONTENT_FULLY_DISCONNECTED=ON)
+elseif(WAY STREQUAL "foreign_cpuinfo")
+  list(APPEND options -DHOST_CPUINFO=foreign)
+endif()
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/test/dropin/host
+  -B ${WORK_DIR}/build ${options})
+if(NOT WAY STREQUAL "shared")
+  return()
+endif()
+
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --parallel 2)
+run(${NM} -D --defined-only ${WORK_DIR}/build/libengine.so)
+# Functions, variables, virtual tables and type information of ruy::, and what is
+# local to its functions.
+string(REGEX MATCHALL "[^\n]* _Z[A-Z]*Z?N?K?3ruy[^\n]*" exported "${output}")
+list(LENGTH exported count)
+if(count)
+  list(JOIN exported "\n" exported)
+  message(FATAL_ERROR
+    "the host's library exports ${count} names of ruy's:\n${exported}")
+endif()
+string(FIND "${output}" "EngineRun" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "the host's library does not export its function")
+endif()
+run(${WORK_DIR}/build/program)
+run(${CMAKE_COMMAND} --install ${WORK_DIR}/build --prefix ${WORK_DIR}/prefix)
+file(GLOB_RECURSE installed ${WORK_DIR}/prefix/*ruy*)
+if(installed)
+  message(FATAL_ERROR "the host's installation has ours: ${installed}")
+endif()
