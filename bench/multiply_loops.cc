@@ -14,9 +14,12 @@ namespace {
 // ## Operands
 
 constexpr std::ptrdiff_t kLhsBytes = 16 << 10;
-constexpr std::ptrdiff_t kRhsBytes = 24 << 10;  // of which 16-byte loops use most
-constexpr int kProducts = 12;                   // of a step
-constexpr std::ptrdiff_t kRhsStep = 6 * 4;      // bytes of its broadcasts
+constexpr std::ptrdiff_t kRhsBytes = 24
+                                     << 10;  // of which 16-byte loops use most
+constexpr int kProducts = 12;                // of a step
+constexpr std::ptrdiff_t kRhsStep = 6 * 4;   // bytes of its broadcasts
+
+using Integers = long long;
 
 // Bytes of all values, and floats from +-(0.5 to 1), whose sums stay normal
 // numbers.
@@ -46,8 +49,8 @@ struct Operands {
   }
   const void* lhs(float) const { return lhs_floats; }
   const void* rhs(float) const { return rhs_floats; }
-  const void* lhs(long long) const { return lhs_bytes; }
-  const void* rhs(long long) const { return rhs_bytes; }
+  const void* lhs(Integers) const { return lhs_bytes; }
+  const void* rhs(Integers) const { return rhs_bytes; }
 };
 
 const Operands& TheOperands() {
@@ -58,34 +61,35 @@ const Operands& TheOperands() {
 typedef float Float128 __attribute__((vector_size(16)));
 typedef float Float256 __attribute__((vector_size(32)));
 typedef float Float512 __attribute__((vector_size(64)));
-typedef long long Int128 __attribute__((vector_size(16)));
-typedef long long Int256 __attribute__((vector_size(32)));
-typedef long long Int512 __attribute__((vector_size(64)));
+typedef Integers Int128 __attribute__((vector_size(16)));
+typedef Integers Int256 __attribute__((vector_size(32)));
+typedef Integers Int512 __attribute__((vector_size(64)));
 
 // ## Inner steps
 //
-// Each is a macro of a register name's prefix, the instruction, two operands and
-// an accumulator. Registers 12 and 13 hold operands of the lhs, 14 of the rhs,
-// 15 is free.
+// Each is a macro of a register name's prefix, the instruction, two operands
+// and an accumulator. Registers 12 and 13 hold operands of the lhs, 14 of the
+// rhs, 15 is free.
 
 #define RUY_LIKE_REG(w, n) "%%" w "mm" #n
 // Accumulates by itself.
 #define RUY_LIKE_FUSED(w, op, a, c) \
   op " " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, a) ", %" #c "\n\t"
 // A multiplication alone: its result is not used.
-#define RUY_LIKE_ALONE(w, op, a, c)                          \
-  op " " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, a) ", %" #c \
-     "\n\t"
+#define RUY_LIKE_ALONE(w, op, a, c) \
+  op " " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, a) ", %" #c "\n\t"
 // VPMADDWD and the addition.
-#define RUY_LIKE_PAIR(w, op, a, c)                             \
+#define RUY_LIKE_PAIR(w, op, a, c) \
   op " " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, a) ", "      \
      RUY_LIKE_REG(w, 15) "\n\t"                                \
      "vpaddd " RUY_LIKE_REG(w, 15) ", %" #c ", %" #c "\n\t"
 // SSE overwrites an operand, hence the copy.
-#define RUY_LIKE_SSE(op, add, a, c)                                  \
-  "movaps " RUY_LIKE_REG("x", a) ", " RUY_LIKE_REG("x", 15) "\n\t"   \
-  op " " RUY_LIKE_REG("x", 14) ", " RUY_LIKE_REG("x", 15) "\n\t"     \
-  add " " RUY_LIKE_REG("x", 15) ", %" #c "\n\t"
+#define RUY_LIKE_SSE(op, add, a, c)                                       \
+  "movaps " RUY_LIKE_REG("x", a) ", " RUY_LIKE_REG(                       \
+      "x", 15) "\n\t" op                                                  \
+               " " RUY_LIKE_REG("x", 14) ", " RUY_LIKE_REG(               \
+                   "x", 15) "\n\t" add " " RUY_LIKE_REG("x", 15) ", %" #c \
+                                                                 "\n\t"
 #define RUY_LIKE_SSE_FLOAT(w, op, a, c) RUY_LIKE_SSE(op, "addps", a, c)
 #define RUY_LIKE_SSE_INT(w, op, a, c) RUY_LIKE_SSE(op, "paddd", a, c)
 
@@ -96,7 +100,7 @@ typedef long long Int512 __attribute__((vector_size(64)));
   "vbroadcastss " #bytes "(%13), " RUY_LIKE_REG(w, 14) "\n\t"
 #define RUY_LIKE_LOAD_SSE(w, bytes, a) \
   "movups " #bytes "(%12), " RUY_LIKE_REG(w, a) "\n\t"
-#define RUY_LIKE_BROADCAST_SSE(w, bytes)                          \
+#define RUY_LIKE_BROADCAST_SSE(w, bytes) \
   "movd " #bytes "(%13), " RUY_LIKE_REG(w, 14) "\n\t"             \
   "pshufd $0, " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, 14) "\n\t"
 #define RUY_LIKE_NOTHING(w, bytes)
@@ -104,18 +108,20 @@ typedef long long Int512 __attribute__((vector_size(64)));
 // Twelve accumulators, operands 0 to 11 of the asm statement, cover a latency
 // of 5 at two instructions per cycle (VPDPBUSD of Intel's cores, the worst of
 // the field) and leave room for operands in 16 registers.
-#define RUY_LIKE_STEP(form, broadcast, w, op)                                \
-  broadcast(w, 0) form(w, op, 12, 0) form(w, op, 13, 1) broadcast(w, 4)      \
-      form(w, op, 12, 2) form(w, op, 13, 3) broadcast(w, 8)                  \
-          form(w, op, 12, 4) form(w, op, 13, 5) broadcast(w, 12)             \
-              form(w, op, 12, 6) form(w, op, 13, 7) broadcast(w, 16)         \
-                  form(w, op, 12, 8) form(w, op, 13, 9) broadcast(w, 20)     \
-                      form(w, op, 12, 10) form(w, op, 13, 11)
-#define RUY_LIKE_ACCUMULATORS                                              \
-  "+x"(c[0]), "+x"(c[1]), "+x"(c[2]), "+x"(c[3]), "+x"(c[4]), "+x"(c[5]),  \
-      "+x"(c[6]), "+x"(c[7]), "+x"(c[8]), "+x"(c[9]), "+x"(c[10]),         \
-      "+x"(c[11])
+#define RUY_LIKE_STEP(form, broadcast, w, op)                                  \
+  broadcast(w, 0) form(w, op, 12, 0) form(w, op, 13, 1) broadcast(w, 4)        \
+      form(w, op, 12, 2) form(w, op, 13, 3) broadcast(w, 8) form(w, op, 12, 4) \
+          form(w, op, 13, 5) broadcast(w, 12) form(w, op, 12, 6)               \
+              form(w, op, 13, 7) broadcast(w, 16) form(w, op, 12, 8)           \
+                  form(w, op, 13, 9) broadcast(w, 20) form(w, op, 12, 10)      \
+                      form(w, op, 13, 11)
+#define RUY_LIKE_ACCUMULATORS                                           \
+  "+x"(c0), "+x"(c1), "+x"(c2), "+x"(c3), "+x"(c4), "+x"(c5), "+x"(c6), \
+      "+x"(c7), "+x"(c8), "+x"(c9), "+x"(c10), "+x"(c11)
 
+// No loop's asm statement clobbers memory, or accumulators would go there and
+// back each time; the operands are written before the one that does.
+//
 // <Name>Registers(iterations) does so many steps; <Name>L1(iterations) goes
 // through the operands so many times.
 #define RUY_LIKE_PEAK_LOOPS(Name, kTarget, Vector, Element, kVectorBytes, w,  \
@@ -124,30 +130,38 @@ typedef long long Int512 __attribute__((vector_size(64)));
       std::ptrdiff_t iterations) {                                            \
     const void* lhs = TheOperands().lhs(Element{});                           \
     const void* rhs = TheOperands().rhs(Element{});                           \
-    Vector c[kProducts] = {};                                                 \
+    Vector c0 = {}, c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0,     \
+           c7 = c0, c8 = c0, c9 = c0, c10 = c0, c11 = c0;                     \
+    asm volatile("" ::: "memory");                                            \
     for (; iterations > 0; --iterations) {                                    \
       /* Loaded once for ten steps, as a statement cannot keep registers. */  \
-      asm volatile(load(w, 0, 12) load(w, kVectorBytes, 13) broadcast(w, 0)   \
-                   RUY_LIKE_TEN(RUY_LIKE_STEP(form, RUY_LIKE_NOTHING, w, op)) \
-                   : RUY_LIKE_ACCUMULATORS                                    \
-                   : "r"(lhs), "r"(rhs)                                       \
-                   : "xmm12", "xmm13", "xmm14", "xmm15", "memory");           \
+      asm volatile(                                                           \
+          load(w, 0, 12) load(w, kVectorBytes, 13) broadcast(w, 0)            \
+              RUY_LIKE_TEN(RUY_LIKE_STEP(form, RUY_LIKE_NOTHING, w, op))      \
+          : RUY_LIKE_ACCUMULATORS                                             \
+          : "r"(lhs), "r"(rhs)                                                \
+          : "xmm12", "xmm13", "xmm14", "xmm15");                              \
     }                                                                         \
   }                                                                           \
   __attribute__((target(kTarget))) void Name##L1(std::ptrdiff_t iterations) { \
-    Vector c[kProducts] = {};                                                 \
+    const Operands& operands = TheOperands();                                 \
+    const char* const lhs_begin =                                             \
+        static_cast<const char*>(operands.lhs(Element{}));                    \
+    const char* const rhs_begin =                                             \
+        static_cast<const char*>(operands.rhs(Element{}));                    \
+    Vector c0 = {}, c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0,     \
+           c7 = c0, c8 = c0, c9 = c0, c10 = c0, c11 = c0;                     \
+    asm volatile("" ::: "memory");                                            \
     for (; iterations > 0; --iterations) {                                    \
-      const char* lhs =                                                       \
-          static_cast<const char*>(TheOperands().lhs(Element{}));             \
-      const char* rhs =                                                       \
-          static_cast<const char*>(TheOperands().rhs(Element{}));             \
-      const char* const end = lhs + kLhsBytes;                                \
-      for (; lhs < end; lhs += 2 * kVectorBytes, rhs += kRhsStep) {           \
+      const char* rhs = rhs_begin;                                            \
+      for (const char* lhs = lhs_begin; lhs < lhs_begin + kLhsBytes;          \
+           lhs += 2 * kVectorBytes) {                                         \
         asm volatile(load(w, 0, 12) load(w, kVectorBytes, 13)                 \
                          RUY_LIKE_STEP(form, broadcast, w, op)                \
                      : RUY_LIKE_ACCUMULATORS                                  \
                      : "r"(lhs), "r"(rhs)                                     \
-                     : "xmm12", "xmm13", "xmm14", "xmm15", "memory");         \
+                     : "xmm12", "xmm13", "xmm14", "xmm15");                   \
+        rhs += kRhsStep;                                                      \
       }                                                                       \
     }                                                                         \
   }
@@ -157,38 +171,38 @@ constexpr int kStepsOfRegisters = 10;
 RUY_LIKE_PEAK_LOOPS(MulPs128, "sse2", Float128, float, 16, "x",
                     RUY_LIKE_SSE_FLOAT, RUY_LIKE_LOAD_SSE,
                     RUY_LIKE_BROADCAST_SSE, "mulps")
-RUY_LIKE_PEAK_LOOPS(PmAddWd128, "sse2", Int128, long long, 16, "x",
+RUY_LIKE_PEAK_LOOPS(PmAddWd128, "sse2", Int128, Integers, 16, "x",
                     RUY_LIKE_SSE_INT, RUY_LIKE_LOAD_SSE, RUY_LIKE_BROADCAST_SSE,
                     "pmaddwd")
 RUY_LIKE_PEAK_LOOPS(FmaPs256, "avx2,fma", Float256, float, 32, "y",
                     RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vfmadd231ps")
-RUY_LIKE_PEAK_LOOPS(PmAddWd256, "avx2", Int256, long long, 32, "y",
+RUY_LIKE_PEAK_LOOPS(PmAddWd256, "avx2", Int256, Integers, 32, "y",
                     RUY_LIKE_ALONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
-RUY_LIKE_PEAK_LOOPS(PmAddWdPair256, "avx2", Int256, long long, 32, "y",
+RUY_LIKE_PEAK_LOOPS(PmAddWdPair256, "avx2", Int256, Integers, 32, "y",
                     RUY_LIKE_PAIR, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
 RUY_LIKE_PEAK_LOOPS(FmaPs512, "avx512f", Float512, float, 64, "z",
                     RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vfmadd231ps")
-RUY_LIKE_PEAK_LOOPS(PmAddWd512, "avx512f,avx512bw", Int512, long long, 64, "z",
+RUY_LIKE_PEAK_LOOPS(PmAddWd512, "avx512f,avx512bw", Int512, Integers, 64, "z",
                     RUY_LIKE_ALONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
-RUY_LIKE_PEAK_LOOPS(PmAddWdPair512, "avx512f,avx512bw", Int512, long long, 64,
+RUY_LIKE_PEAK_LOOPS(PmAddWdPair512, "avx512f,avx512bw", Int512, Integers, 64,
                     "z", RUY_LIKE_PAIR, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
-RUY_LIKE_PEAK_LOOPS(PdpBusd512, "avx512f,avx512vnni", Int512, long long, 64,
-                    "z", RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+RUY_LIKE_PEAK_LOOPS(PdpBusd512, "avx512f,avx512vnni", Int512, Integers, 64, "z",
+                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpdpbusd")
-RUY_LIKE_PEAK_LOOPS(PdpWssd512, "avx512f,avx512vnni", Int512, long long, 64,
-                    "z", RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+RUY_LIKE_PEAK_LOOPS(PdpWssd512, "avx512f,avx512vnni", Int512, Integers, 64, "z",
+                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpdpwssd")
 #if defined(RUY_LIKE_BENCH_HAVE_AVXVNNI)
-RUY_LIKE_PEAK_LOOPS(PdpBusd256, "avx2,avxvnni", Int256, long long, 32, "y",
+RUY_LIKE_PEAK_LOOPS(PdpBusd256, "avx2,avxvnni", Int256, Integers, 32, "y",
                     RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "%{vex%} vpdpbusd")
-RUY_LIKE_PEAK_LOOPS(PdpWssd256, "avx2,avxvnni", Int256, long long, 32, "y",
+RUY_LIKE_PEAK_LOOPS(PdpWssd256, "avx2,avxvnni", Int256, Integers, 32, "y",
                     RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "%{vex%} vpdpwssd")
 #endif
@@ -211,8 +225,8 @@ RUY_LIKE_PEAK_LOOPS(PdpWssd256, "avx2,avxvnni", Int256, long long, 32, "y",
 #undef RUY_LIKE_REG
 
 #if defined(RUY_LIKE_BENCH_HAVE_AMX)
-constexpr int kTiles = 6;       // accumulators of the register loop
-constexpr int kFedTiles = 4;    // and of the other one: two by two
+constexpr int kTiles = 6;     // accumulators of the register loop
+constexpr int kFedTiles = 4;  // and of the other one: two by two
 constexpr std::ptrdiff_t kTileBytes = 16 * 64;
 
 // What LDTILECFG reads: eight tiles of 16 rows of 64 bytes.
@@ -236,8 +250,8 @@ __attribute__((target("amx-tile,amx-int8"))) void TDpBssdRegisters(
       "tilezero %%tmm3\n\ttilezero %%tmm4\n\ttilezero %%tmm5\n\t"
       "tileloadd (%1,%3), %%tmm6\n\ttileloadd (%2,%3), %%tmm7"
       :
-      : "m"(config), "r"(TheOperands().lhs_bytes),
-        "r"(TheOperands().rhs_bytes), "r"(stride)
+      : "m"(config), "r"(TheOperands().lhs_bytes), "r"(TheOperands().rhs_bytes),
+        "r"(stride)
       : "memory");
   for (; iterations > 0; --iterations) {
     asm volatile(
@@ -254,6 +268,7 @@ __attribute__((target("amx-tile,amx-int8"))) void TDpBssdL1(
     std::ptrdiff_t iterations) {
   const TileConfig config;
   const std::ptrdiff_t stride = 64;
+  const Operands& operands = TheOperands();
   asm volatile(
       "ldtilecfg %0\n\t"
       "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\t"
@@ -272,8 +287,8 @@ __attribute__((target("amx-tile,amx-int8"))) void TDpBssdL1(
           "tdpbssd %%tmm6, %%tmm5, %%tmm2\n\t"
           "tdpbssd %%tmm7, %%tmm5, %%tmm3"
           :
-          : "r"(TheOperands().lhs_bytes + at),
-            "r"(TheOperands().rhs_bytes + at), "r"(stride)
+          : "r"(operands.lhs_bytes + at), "r"(operands.rhs_bytes + at),
+            "r"(stride)
           : "memory");
     }
   }
@@ -285,8 +300,10 @@ __attribute__((target("amx-tile,amx-int8"))) void TDpBssdL1(
 #define RUY_LIKE_PROBES(name, features, kVectorBytes, ops, Loop)            \
   {name, Feed::kRegisters, features, kStepsOfRegisters * kProducts * (ops), \
    Loop##Registers},                                                        \
-      {name, Feed::kL1, features,                                           \
-       kLhsBytes / (2.0 * kVectorBytes) * kProducts * (ops), Loop##L1}
+  {                                                                         \
+    name, Feed::kL1, features,                                              \
+        kLhsBytes / (2.0 * kVectorBytes) * kProducts*(ops), Loop##L1        \
+  }
 
 const PeakProbe kProbes[] = {
     RUY_LIKE_PROBES("mulps+addps_128", 0, 16, 8.0, MulPs128),
@@ -325,8 +342,7 @@ const PathInstructions kInstructions[] = {
      "mulps+addps_128"},
     {Path::kAvx2, "vpmaddwd+vpaddd_256", "vpmaddwd+vpaddd_256", "vfmadd_256"},
     {Path::kAvxVnni, "vpdpbusd_256", "vpdpwssd_256", "vfmadd_256"},
-    {Path::kAvx512, "vpmaddwd+vpaddd_512", "vpmaddwd+vpaddd_512",
-     "vfmadd_512"},
+    {Path::kAvx512, "vpmaddwd+vpaddd_512", "vpmaddwd+vpaddd_512", "vfmadd_512"},
     {Path::kAvx512Vnni, "vpdpbusd_512", "vpdpwssd_512", "vfmadd_512"},
     {Path::kAmx, "tdpbssd", "vpdpwssd_512", "vfmadd_512"},
 };
