@@ -1,11 +1,15 @@
 # Builds test/dropin/host as a part of which the drop-in stands for ruy.
 #
 #   cmake -DWAY=... -DSOURCE_DIR=... -DWORK_DIR=... -DGENERATOR=...
-#         -DCXX_COMPILER=... -DCXX_FLAGS=... -DNM=... -P host_test.cmake
+#         -DCXX_COMPILER=... -DCXX_FLAGS=... -DNM=... -DREADELF=...
+#         [-DSOURCE_OPTIONS=...] -P host_test.cmake
 #
 # shared           BUILD_SHARED_LIBS=ON and warnings that are errors: configures,
 #                  builds, exports nothing of ruy's name from its own library,
 #                  runs beside a library that does, installs nothing of ours
+# bundled          the same with RUY_LIKE_BUNDLED_DEPS, whose library must ask for
+#                  no library of Abseil's or cpuinfo's. Downloads them, unless
+#                  SOURCE_OPTIONS have FETCHCONTENT_SOURCE_DIR_ABSL and _CPUINFO
 # static           BUILD_SHARED_LIBS=OFF: can be exported
 # own_cpuinfo      the host has the library cpuinfo as its target `cpuinfo`
 # foreign_cpuinfo  the host has something else as its target `cpuinfo`
@@ -29,8 +33,13 @@ function(run)
   set(output "${out}" PARENT_SCOPE)
 endfunction()
 
-if(WAY STREQUAL "shared")
+set(builds FALSE)
+if(WAY MATCHES "^(shared|bundled)$")
+  set(builds TRUE)
   list(APPEND options -DBUILD_SHARED_LIBS=ON)
+endif()
+if(WAY STREQUAL "bundled")
+  list(APPEND options -DRUY_LIKE_BUNDLED_DEPS=ON ${SOURCE_OPTIONS})
 elseif(WAY STREQUAL "own_cpuinfo")
   # Must not be looked for anywhere else.
   list(APPEND options -DHOST_CPUINFO=own
@@ -38,9 +47,17 @@ elseif(WAY STREQUAL "own_cpuinfo")
 elseif(WAY STREQUAL "foreign_cpuinfo")
   list(APPEND options -DHOST_CPUINFO=foreign)
 endif()
-run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/test/dropin/host
-  -B ${WORK_DIR}/build ${options})
-if(NOT WAY STREQUAL "shared")
+set(configure ${CMAKE_COMMAND} -G ${GENERATOR}
+  -S ${SOURCE_DIR}/test/dropin/host -B ${WORK_DIR}/build ${options})
+if(WAY STREQUAL "bundled" AND NOT SOURCE_OPTIONS)
+  execute_process(COMMAND ${configure}
+    RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT result EQUAL 0 AND out MATCHES "[Ee]rror.*[Dd]ownload")
+    message(FATAL_ERROR "skipped: no network to download dependencies from")
+  endif()
+endif()
+run(${configure})
+if(NOT builds)
   return()
 endif()
 
@@ -60,6 +77,13 @@ if(found EQUAL -1)
   message(FATAL_ERROR "the host's library does not export its function")
 endif()
 run(${WORK_DIR}/build/program)
+if(WAY STREQUAL "bundled")
+  run(${READELF} -d ${WORK_DIR}/build/libengine.so)
+  string(REGEX MATCHALL "NEEDED[^\n]*(absl|cpuinfo)[^\n]*" needed "${output}")
+  if(needed)
+    message(FATAL_ERROR "the host's library asks for ${needed}")
+  endif()
+endif()
 run(${CMAKE_COMMAND} --install ${WORK_DIR}/build --prefix ${WORK_DIR}/prefix)
 file(GLOB_RECURSE installed ${WORK_DIR}/prefix/*ruy*)
 if(installed)
