@@ -41,9 +41,12 @@ endif()
 if(WAY STREQUAL "bundled")
   list(APPEND options -DRUY_LIKE_BUNDLED_DEPS=ON ${SOURCE_OPTIONS})
 elseif(WAY STREQUAL "own_cpuinfo")
-  # Must not be looked for anywhere else.
+  # Must not be looked for anywhere else, nor made once more.
+  file(WRITE ${WORK_DIR}/fetched/CMakeLists.txt
+    "message(FATAL_ERROR \"another cpuinfo was fetched\")\n")
   list(APPEND options -DHOST_CPUINFO=own
-    -DCMAKE_DISABLE_FIND_PACKAGE_cpuinfo=ON -DFETCHCONTENT_FULLY_DISCONNECTED=ON)
+    -DCMAKE_DISABLE_FIND_PACKAGE_cpuinfo=ON
+    -DFETCHCONTENT_SOURCE_DIR_CPUINFO=${WORK_DIR}/fetched)
 elseif(WAY STREQUAL "foreign_cpuinfo")
   list(APPEND options -DHOST_CPUINFO=foreign)
 endif()
