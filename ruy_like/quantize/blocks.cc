@@ -41,7 +41,9 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
                                        std::ptrdiff_t last),
                           void* argument) {
   if (total <= 0) return absl::OkStatus();
-  std::ptrdiff_t threads = total / (kMinBytesPerThread / bytes_per_element);
+  std::ptrdiff_t threads =
+      total /
+      std::max<std::ptrdiff_t>(kMinBytesPerThread / bytes_per_element, 1);
   if (context == nullptr || threads < 2) threads = 1;
   if (threads > 1) {
     threads = std::min<std::ptrdiff_t>(threads, context->max_num_threads());
@@ -53,7 +55,8 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
   }
   Work work;
   work.total = total;
-  const std::ptrdiff_t elements = kRangeBytes / bytes_per_element;
+  const std::ptrdiff_t elements =
+      std::max<std::ptrdiff_t>(kRangeBytes / bytes_per_element, 1);
   work.step = (elements + grain - 1) / grain * grain;
   work.body = body;
   work.argument = argument;

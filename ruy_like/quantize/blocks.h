@@ -53,7 +53,8 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
       const_cast<Body*>(&body));
 }
 
-// Calls body(piece) for pieces that cover all lines, in the same manner.
+// Calls body(piece) for pieces that cover all lines, in the same manner; no
+// piece is more than one line.
 template <typename Body>
 absl::Status ForEachPiece(const Lines& lines, std::ptrdiff_t bytes_per_element,
                           Context* context, const Body& body) {

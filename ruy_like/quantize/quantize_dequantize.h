@@ -32,8 +32,8 @@
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/quantize/erased_view.h"
 #include "ruy_like/quantize/quant_params.h"
-#include "ruy_like/quantize/tensor_view.h"
 
 namespace ruy_like {
 

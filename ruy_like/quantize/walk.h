@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "ruy_like/quantize/blocks.h"
-#include "ruy_like/quantize/tensor_view.h"
+#include "ruy_like/quantize/erased_view.h"
 
 namespace ruy_like {
 namespace quantize_internal {

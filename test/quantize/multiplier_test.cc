@@ -10,7 +10,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
-#include "test/test_util.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {

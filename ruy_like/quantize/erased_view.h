@@ -1,8 +1,8 @@
 // ruy_like::quantize, part of the public headers: spans and matrices with their
 // element type erased, so that operations are compiled once and not in every
 // caller. Not for callers' use.
-#ifndef RUY_LIKE_QUANTIZE_TENSOR_VIEW_H_
-#define RUY_LIKE_QUANTIZE_TENSOR_VIEW_H_
+#ifndef RUY_LIKE_QUANTIZE_ERASED_VIEW_H_
+#define RUY_LIKE_QUANTIZE_ERASED_VIEW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -89,4 +89,4 @@ RUY_LIKE_EXPORT bool SameZeroPoints(absl::Span<const QuantParams> params);
 }  // namespace quantize_internal
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_QUANTIZE_TENSOR_VIEW_H_
+#endif  // RUY_LIKE_QUANTIZE_ERASED_VIEW_H_
