@@ -128,6 +128,19 @@ void Map(const In* in, std::size_t n, Out* out, std::size_t lanes, const Op& op,
   }
 }
 
+// MapLanes2, past the caches if `streaming`.
+template <typename A, typename B, typename Out, class Op>
+void Map2(const A* a, const B* b, std::size_t n, Out* out, std::size_t lanes,
+          const Op& op, bool streaming) {
+  if (!streaming) {
+    MapLanes2(a, b, n, out, lanes, op);
+    return;
+  }
+  for (StreamedOutput<Out> s(out, n); !s.done(); s.Next()) {
+    MapLanes2(a + s.first(), b + s.first(), s.count(), s.staged(), lanes, op);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace quantize_internal
 }  // namespace ruy_like

@@ -6,6 +6,8 @@
 //                                                   quantize_dequantize.h
 //   Observer: calibration                                  observer.h
 //   thresholds of a histogram                              thresholds.h
+//   QuantizedAdd8p8To32, QuantizedAdd8p8To8                quantized_add.h
+//   Requantize: int32 to 8 or 16 bits                      requantize.h
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_H_
 
@@ -13,6 +15,8 @@
 #include "ruy_like/quantize/observer.h"
 #include "ruy_like/quantize/quant_params.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
+#include "ruy_like/quantize/quantized_add.h"
+#include "ruy_like/quantize/requantize.h"
 #include "ruy_like/quantize/thresholds.h"
 
 #endif  // RUY_LIKE_QUANTIZE_QUANTIZE_H_

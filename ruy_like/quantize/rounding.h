@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "ruy_like/quantize/add_kernels.h"
 #include "ruy_like/quantize/quant_params.h"
 
 namespace ruy_like {
@@ -41,6 +42,17 @@ inline float DequantizeOne(std::int32_t q, const QuantParams& params) {
 inline float DequantizeAccOne(std::int32_t acc, float scale, float bias) {
   const float scaled = static_cast<float>(acc) * scale;
   return scaled + bias;
+}
+
+// The sum of two codes' terms.
+inline std::int32_t AddOne(std::uint8_t a, std::uint8_t b,
+                           const AddTerms& terms) {
+  return a * terms.a_factor + b * terms.b_factor + terms.offset;
+}
+
+// sum / 2^shift, halves up.
+inline std::int32_t RoundedShift(std::int32_t sum, int shift) {
+  return (sum + (std::int32_t{1} << (shift - 1))) >> shift;
 }
 
 }  // namespace quantize_internal
