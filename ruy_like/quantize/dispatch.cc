@@ -26,7 +26,9 @@ std::int64_t PermittedTargets(Path paths) {
 #else
   (void)paths;
 #endif
-  return targets & hwy::SupportedTargets();
+  // Once: it asks CPUID, which a virtual machine answers in microseconds.
+  static const std::int64_t supported = hwy::SupportedTargets();
+  return targets & supported;
 }
 
 }  // namespace quantize_internal
