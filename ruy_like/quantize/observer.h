@@ -131,8 +131,9 @@ class RUY_LIKE_EXPORT Observer final {
   // Contiguous values, on this thread.
   void ObserveRange(const float* values, std::size_t n,
                     const quantize_internal::ObserveKernels& kernels);
-  // The same, through `counts` if that is not null.
-  void ObserveChunk(const float* values, std::size_t n,
+  // The same, through `counts` if that is not null. `next`: the values that
+  // come after them, or null.
+  void ObserveChunk(const float* values, std::size_t n, const float* next,
                     const quantize_internal::ObserveKernels& kernels,
                     Counts* counts);
   // Has the streaming histogram cover a magnitude.
