@@ -1,8 +1,8 @@
-// Quantization toolkit, public: real multipliers as the fixed-point numbers
+// ruy_like::quantize, public: real multipliers as the fixed-point numbers
 // that Mul requantizes with, and the same requantization for one value.
 //
 // Used by whoever sets up a quantized product by hand, and by the toolkit's own
-// operations (conv.h, fully_connected.h, elementwise_mul.h). Knows no tensor;
+// operations. Knows no tensor;
 // vectors are requantized by Mul's epilogue.
 //
 // Everything here is a pure function, callable from any thread.
