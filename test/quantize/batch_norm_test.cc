@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "test/test_util.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
