@@ -9,15 +9,8 @@
 #include "ruy_like/quantize/tensor_checks.h"
 
 namespace ruy_like {
-namespace internal {
+namespace quantize_internal {
 namespace {
-
-using quantize_internal::DescribeShape;
-using quantize_internal::ErasedTensor;
-using quantize_internal::Im2Col;
-using quantize_internal::MatrixOf;
-using quantize_internal::MutableMatrixOf;
-using quantize_internal::QuantizedProduct;
 
 constexpr std::ptrdiff_t kAlignment = 64;
 
@@ -208,9 +201,9 @@ absl::Status Conv2DTyped(const TensorView<const In>& input,
   if (context == nullptr) {
     return absl::InvalidArgumentError("context is null");
   }
-  absl::Status status = CheckConvolution(
-      quantize_internal::EraseTensor("input", input),
-      quantize_internal::EraseTensor("output", output), weights, window);
+  absl::Status status =
+      CheckConvolution(EraseTensor("input", input),
+                       EraseTensor("output", output), weights, window);
   if (status.ok()) status = QuantizedProduct<Out>::CheckBias(weights, bias);
   if (!status.ok()) return status;
   Plan plan;
@@ -253,5 +246,5 @@ RUY_LIKE_INSTANTIATE(std::uint8_t, std::int32_t);
 RUY_LIKE_INSTANTIATE(std::uint8_t, float);
 #undef RUY_LIKE_INSTANTIATE
 
-}  // namespace internal
+}  // namespace quantize_internal
 }  // namespace ruy_like

@@ -20,7 +20,7 @@
 #include "ruy_like/quantize/workspace.h"
 
 namespace ruy_like {
-namespace internal {
+namespace quantize_internal {
 
 template <typename In, typename Out>
 RUY_LIKE_EXPORT absl::Status Conv2DTyped(const TensorView<const In>& input,
@@ -30,7 +30,7 @@ RUY_LIKE_EXPORT absl::Status Conv2DTyped(const TensorView<const In>& input,
                                          Workspace* workspace, Context* context,
                                          const TensorView<Out>& output);
 
-}  // namespace internal
+}  // namespace quantize_internal
 
 // Each output element is the sum over the window's taps and the input channels
 // of its group of (weight - weights' zero point) * (input - input's zero
@@ -47,9 +47,9 @@ absl::Status Conv2D(const TensorView<In>& input, const PackedWeights& weights,
                     Workspace* workspace, Context* context,
                     TensorView<Out>* output) {
   if (output == nullptr) return absl::InvalidArgumentError("output is null");
-  return internal::Conv2DTyped<std::remove_const_t<In>, Out>(
-      internal::ConstView(input), weights, bias, window, workspace, context,
-      *output);
+  return quantize_internal::Conv2DTyped<std::remove_const_t<In>, Out>(
+      quantize_internal::ConstView(input), weights, bias, window, workspace,
+      context, *output);
 }
 
 }  // namespace ruy_like

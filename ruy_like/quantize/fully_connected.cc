@@ -5,13 +5,8 @@
 #include "ruy_like/quantize/tensor_checks.h"
 
 namespace ruy_like {
-namespace internal {
+namespace quantize_internal {
 namespace {
-
-using quantize_internal::ElementCount;
-using quantize_internal::DescribeShape;
-using quantize_internal::ErasedTensor;
-using quantize_internal::QuantizedProduct;
 
 absl::Status CheckShapes(const ErasedTensor& input, const ErasedTensor& output,
                          const PackedWeights& weights) {
@@ -47,9 +42,8 @@ absl::Status FullyConnectedTyped(const TensorView<const In>& input,
   if (context == nullptr) {
     return absl::InvalidArgumentError("context is null");
   }
-  absl::Status status =
-      CheckShapes(quantize_internal::EraseTensor("input", input),
-                  quantize_internal::EraseTensor("output", output), weights);
+  absl::Status status = CheckShapes(EraseTensor("input", input),
+                                    EraseTensor("output", output), weights);
   if (status.ok()) status = QuantizedProduct<Out>::CheckBias(weights, bias);
   if (!status.ok()) return status;
   Workspace of_this_call;
@@ -63,11 +57,10 @@ absl::Status FullyConnectedTyped(const TensorView<const In>& input,
   status = product.Prepare(weights, bias, input.params, output.params, scratch);
   if (!status.ok()) return status;
   const std::ptrdiff_t batch = input.shape.batch;
-  Matrix<In> rhs = quantize_internal::MatrixOf(
-      input.data, weights.depth(), batch, Order::kColMajor, weights.depth());
-  Matrix<Out> dst =
-      quantize_internal::MutableMatrixOf(output.data, weights.channels(), batch,
-                                         Order::kColMajor, weights.channels());
+  Matrix<In> rhs = MatrixOf(input.data, weights.depth(), batch,
+                            Order::kColMajor, weights.depth());
+  Matrix<Out> dst = MutableMatrixOf(output.data, weights.channels(), batch,
+                                    Order::kColMajor, weights.channels());
   return product.Run(/*group=*/0, &rhs, context, &dst);
 }
 
@@ -85,5 +78,5 @@ RUY_LIKE_INSTANTIATE(std::uint8_t, std::int32_t);
 RUY_LIKE_INSTANTIATE(std::uint8_t, float);
 #undef RUY_LIKE_INSTANTIATE
 
-}  // namespace internal
+}  // namespace quantize_internal
 }  // namespace ruy_like

@@ -26,7 +26,7 @@ template <typename Out>
 using BiasSpan =
     absl::Span<const typename MulParams<std::int32_t, Out>::BiasScalar>;
 
-namespace internal {
+namespace quantize_internal {
 
 // In: int8_t or uint8_t; Out: these, int32_t or float.
 template <typename In, typename Out>
@@ -35,7 +35,7 @@ RUY_LIKE_EXPORT absl::Status FullyConnectedTyped(
     BiasSpan<Out> bias, Workspace* workspace, Context* context,
     const TensorView<Out>& output);
 
-}  // namespace internal
+}  // namespace quantize_internal
 
 // output[n][c] = sum over k of (weights[c][k] - its zero point) *
 // (input[n][k] - its zero point), where k runs over all elements of an image of
@@ -63,8 +63,9 @@ absl::Status FullyConnected(const TensorView<In>& input,
                             Workspace* workspace, Context* context,
                             TensorView<Out>* output) {
   if (output == nullptr) return absl::InvalidArgumentError("output is null");
-  return internal::FullyConnectedTyped<std::remove_const_t<In>, Out>(
-      internal::ConstView(input), weights, bias, workspace, context, *output);
+  return quantize_internal::FullyConnectedTyped<std::remove_const_t<In>, Out>(
+      quantize_internal::ConstView(input), weights, bias, workspace, context,
+      *output);
 }
 
 }  // namespace ruy_like

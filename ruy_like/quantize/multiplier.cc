@@ -94,7 +94,7 @@ std::int32_t MultiplyByQuantizedMultiplierLegacy(
       SaturatingRoundingDoublingHighMul(shifted, multiplier.fixedpoint), right);
 }
 
-namespace internal {
+namespace quantize_internal {
 
 absl::StatusOr<QuantizedMultiplier> ProductMultiplier(const QuantParams& lhs,
                                                       const QuantParams& rhs,
@@ -141,5 +141,5 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
   return absl::OkStatus();
 }
 
-}  // namespace internal
+}  // namespace quantize_internal
 }  // namespace ruy_like

@@ -85,7 +85,7 @@ RUY_LIKE_EXPORT std::int32_t MultiplyByQuantizedMultiplierLegacy(
 
 // ## MulParams of a product of quantized operands
 
-namespace internal {
+namespace quantize_internal {
 
 // What SetMultipliers computes, without MulParams' types. `lowest` and
 // `highest` are what an element of dst can hold.
@@ -103,7 +103,7 @@ void SetClamp(const QuantParams& dst, MulParams<std::int32_t, Dst>* params) {
   params->set_clamp_max(static_cast<Dst>(dst.qmax));
 }
 
-}  // namespace internal
+}  // namespace quantize_internal
 
 // Sets the multiplier lhs.scale * rhs.scale / dst.scale (in double precision)
 // and the clamp [dst.qmin, dst.qmax]. Zero points are not here: they go with
@@ -119,13 +119,13 @@ absl::Status SetMultipliers(const QuantParams& lhs, const QuantParams& rhs,
     return absl::InvalidArgumentError("SetMultipliers: params is null");
   }
   const absl::StatusOr<QuantizedMultiplier> multiplier =
-      internal::ProductMultiplier(lhs, rhs, dst,
-                                  std::numeric_limits<Dst>::lowest(),
-                                  std::numeric_limits<Dst>::max());
+      quantize_internal::ProductMultiplier(lhs, rhs, dst,
+                                           std::numeric_limits<Dst>::lowest(),
+                                           std::numeric_limits<Dst>::max());
   if (!multiplier.ok()) return multiplier.status();
   params->set_multiplier_fixedpoint(multiplier->fixedpoint);
   params->set_multiplier_exponent(multiplier->exponent);
-  internal::SetClamp(dst, params);
+  quantize_internal::SetClamp(dst, params);
   return absl::OkStatus();
 }
 
@@ -148,13 +148,13 @@ absl::Status SetMultipliers(absl::Span<const QuantParams> channels,
   if (params == nullptr) {
     return absl::InvalidArgumentError("SetMultipliers: params is null");
   }
-  const absl::Status status = internal::ProductMultipliers(
+  const absl::Status status = quantize_internal::ProductMultipliers(
       channels, other, dst, std::numeric_limits<Dst>::lowest(),
       std::numeric_limits<Dst>::max(), fixedpoint, exponent);
   if (!status.ok()) return status;
   params->set_multiplier_fixedpoint_perchannel(fixedpoint.data());
   params->set_multiplier_exponent_perchannel(exponent.data());
-  internal::SetClamp(dst, params);
+  quantize_internal::SetClamp(dst, params);
   return absl::OkStatus();
 }
 

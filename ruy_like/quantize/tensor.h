@@ -46,7 +46,7 @@ struct TensorView {
   QuantParams params;
 };
 
-namespace internal {
+namespace quantize_internal {
 
 // As an operation's input.
 template <typename T>
@@ -54,7 +54,7 @@ TensorView<const T> ConstView(const TensorView<T>& tensor) {
   return {tensor.data, tensor.shape, tensor.params};
 }
 
-}  // namespace internal
+}  // namespace quantize_internal
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_QUANTIZE_TENSOR_H_
