@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/im2col.h"
 #include "ruy_like/quantize/quantized_product.h"
 #include "ruy_like/quantize/tensor_checks.h"
@@ -65,6 +66,9 @@ struct Plan {
 constexpr std::ptrdiff_t kPartBytes = 256 * 1024;
 // Fewer positions than that make inefficient products.
 constexpr std::ptrdiff_t kMinPart = 256;
+
+// ForEachRange deals with smaller elements than some of our patches.
+constexpr std::ptrdiff_t kMaxGatherBytes = 64 * 1024;
 
 // False where the patches' size overflows.
 bool MakePlan(const TensorShape& input, const TensorShape& output,
@@ -134,8 +138,17 @@ class Convolution {
  private:
   absl::Status RunPart(std::ptrdiff_t image, std::ptrdiff_t group,
                        std::ptrdiff_t first, std::ptrdiff_t end) {
-    Matrix<In> rhs =
-        plan_.is_pointwise ? InputInPlace(image) : Gather(image, first, end);
+    Matrix<In> rhs;
+    if (plan_.is_pointwise) {
+      rhs = InputInPlace(image);
+    } else {
+      const absl::Status status = Gather(image, first, end);
+      if (!status.ok()) return status;
+      rhs = MatrixOf<In>(reinterpret_cast<const In*>(patches_), im2col_.Depth(),
+                         end - first,
+                         plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
+                         plan_.patch_stride);
+    }
     Matrix<Out> dst = Destination(image, group, first, end);
     return product_->Run(group, &rhs, context_, &dst);
   }
@@ -152,19 +165,30 @@ class Convolution {
         im2col_.channels, plan_.positions, Order::kRowMajor, plan_.positions);
   }
 
-  Matrix<In> Gather(std::ptrdiff_t image, std::ptrdiff_t first,
-                    std::ptrdiff_t end) {
+  absl::Status Gather(std::ptrdiff_t image, std::ptrdiff_t first,
+                      std::ptrdiff_t end) {
     const std::ptrdiff_t depth = im2col_.Depth();
     if (plan_.is_nhwc) {
-      GatherNhwc(im2col_, first, end, plan_.patch_stride, patches_);
-    } else {
-      GatherNchw(im2col_, image, first, end, 0, depth, plan_.patch_stride,
-                 patches_);
+      return GatherOnThreads(
+          end - first, depth, [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
+            GatherNhwc(im2col_, first + begin, first + stop, plan_.patch_stride,
+                       patches_ + begin * plan_.patch_stride);
+          });
     }
-    return MatrixOf<In>(reinterpret_cast<const In*>(patches_), depth,
-                        end - first,
-                        plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
-                        plan_.patch_stride);
+    return GatherOnThreads(depth, end - first,
+                           [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
+                             GatherNchw(im2col_, image, first, end, begin, stop,
+                                        plan_.patch_stride, patches_);
+                           });
+  }
+
+  // gather(begin, stop) for ranges of [0, count), of so many bytes each.
+  template <typename Function>
+  absl::Status GatherOnThreads(std::ptrdiff_t count, std::ptrdiff_t bytes,
+                               const Function& gather) {
+    if (bytes == 0) return absl::OkStatus();
+    return ForEachRange(count, /*grain=*/1, std::min(bytes, kMaxGatherBytes),
+                        context_, gather);
   }
 
   Matrix<Out> Destination(std::ptrdiff_t image, std::ptrdiff_t group,

@@ -9,36 +9,48 @@ namespace ruy_like {
 namespace quantize_internal {
 namespace {
 
-// Taps i of [0, taps) for which start + i * step is in [0, size): [first, end).
-struct TapRange {
+// Those of `count` points start, start + step, ... that are in [0, size).
+struct Inside {
   std::ptrdiff_t first, end;
 };
 
-TapRange TapsInside(std::ptrdiff_t start, std::ptrdiff_t step,
-                    std::ptrdiff_t taps, std::ptrdiff_t size) {
+Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
+                    std::ptrdiff_t count, std::ptrdiff_t size) {
+  // Nearly always; and divisions take longer than copying a short row.
+  if (start >= 0 && start + (count - 1) * step < size) return {0, count};
   const std::ptrdiff_t first = start >= 0 ? 0 : CeilDiv(-start, step);
   const std::ptrdiff_t end = start >= size ? 0 : CeilDiv(size - start, step);
-  const std::ptrdiff_t last = std::min(end, taps);
+  const std::ptrdiff_t last = std::min(end, count);
   return {std::min(first, last), last};
 }
 
-// memcpy that is inlined for what it mostly copies here: few bytes of a length
-// that is known at run time only.
+template <int kBytes>
+inline void CopyEnds(const std::uint8_t* from, std::ptrdiff_t bytes,
+                     std::uint8_t* to) {
+  std::memcpy(to, from, kBytes);
+  std::memcpy(to + bytes - kBytes, from + bytes - kBytes, kBytes);
+}
+
+// memcpy, inlined: most copies here are of few bytes, for which a call takes
+// longer than the copy.
 inline void Copy(const std::uint8_t* from, std::ptrdiff_t bytes,
                  std::uint8_t* to) {
-  while (bytes >= 32) {
+  for (; bytes > 64; bytes -= 32) {
     std::memcpy(to, from, 32);
     from += 32;
     to += 32;
-    bytes -= 32;
   }
-  if (bytes >= 16) {
-    std::memcpy(to, from, 16);
-    from += 16;
-    to += 16;
-    bytes -= 16;
+  if (bytes >= 32) {
+    CopyEnds<32>(from, bytes, to);
+  } else if (bytes >= 16) {
+    CopyEnds<16>(from, bytes, to);
+  } else if (bytes >= 8) {
+    CopyEnds<8>(from, bytes, to);
+  } else if (bytes >= 4) {
+    CopyEnds<4>(from, bytes, to);
+  } else {
+    for (; bytes > 0; --bytes) *to++ = *from++;
   }
-  for (; bytes > 0; --bytes) *to++ = *from++;
 }
 
 // One kernel row of a patch: from the input row `row` (null: padding), where
@@ -48,9 +60,9 @@ void GatherRow(const Im2Col& conv, const std::uint8_t* row,
   const Window& window = conv.window;
   const std::ptrdiff_t taps = window.kernel_width;
   const std::ptrdiff_t channels = conv.channels;
-  const TapRange inside = row == nullptr
-                              ? TapRange{0, 0}
-                              : TapsInside(start, window.dilation_width, taps,
+  const Inside inside = row == nullptr
+                            ? Inside{0, 0}
+                            : PointsInside(start, window.dilation_width, taps,
                                            conv.input_shape.width);
   if (inside.first >= inside.end) {
     std::memset(to, conv.padding_value,
@@ -80,34 +92,23 @@ void GatherRow(const Im2Col& conv, const std::uint8_t* row,
   }
 }
 
-// The part of one output row, positions [first, end) of it, of one element of
-// the patches: every stride-th element of `row` (null: padding) from column
-// `start` on, which position 0 sees.
-void GatherColumns(const Im2Col& conv, const std::uint8_t* row,
-                   std::ptrdiff_t start, std::ptrdiff_t first,
-                   std::ptrdiff_t end, std::uint8_t* to) {
-  const std::ptrdiff_t step = conv.window.stride_width;
-  const std::ptrdiff_t count = end - first;
-  const std::ptrdiff_t from = start + first * step;
-  const TapRange inside =
-      row == nullptr ? TapRange{0, 0}
-                     : TapsInside(from, step, count, conv.input_shape.width);
-  if (inside.first >= inside.end) {
-    std::memset(to, conv.padding_value, static_cast<std::size_t>(count));
-    return;
-  }
-  std::memset(to, conv.padding_value, static_cast<std::size_t>(inside.first));
-  const std::uint8_t* element = row + from + inside.first * step;
+// Every step-th byte.
+inline void CopyStrided(const std::uint8_t* from, std::ptrdiff_t step,
+                        std::ptrdiff_t count, std::uint8_t* to) {
   if (step == 1) {
-    Copy(element, inside.end - inside.first, to + inside.first);
+    Copy(from, count, to);
+  } else if (step == 2) {
+    // A constant step lets the compiler use vectors.
+    for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[2 * i];
   } else {
-    for (std::ptrdiff_t i = inside.first; i < inside.end; ++i) {
-      to[i] = *element;
-      element += step;
-    }
+    for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[step * i];
   }
-  std::memset(to + inside.end, conv.padding_value,
-              static_cast<std::size_t>(count - inside.end));
+}
+
+inline void Fill(const Im2Col& conv, std::ptrdiff_t count, std::uint8_t* to) {
+  if (count > 0) {
+    std::memset(to, conv.padding_value, static_cast<std::size_t>(count));
+  }
 }
 
 }  // namespace
@@ -149,6 +150,9 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
                 std::uint8_t* patches) {
   const Window& window = conv.window;
   const TensorShape& shape = conv.input_shape;
+  const std::ptrdiff_t step = window.stride_width;
+  const std::ptrdiff_t first_y = first / conv.output_width;
+  const std::ptrdiff_t first_x = first % conv.output_width;
   for (std::ptrdiff_t k = first_depth; k < end_depth; ++k) {
     const std::ptrdiff_t channel = conv.first_channel + k / conv.Taps();
     const std::ptrdiff_t i = k % conv.Taps() / window.kernel_width;
@@ -156,21 +160,31 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
     const std::uint8_t* const plane =
         conv.input +
         (image * shape.channels + channel) * shape.height * shape.width;
+    // What position 0 of a row sees, and the positions that see the image.
     const std::ptrdiff_t left = j * window.dilation_width - window.padding.left;
-    std::uint8_t* const to = patches + k * stride;
-    std::ptrdiff_t position = first;
-    while (position < end) {
-      const std::ptrdiff_t y = position / conv.output_width;
-      const std::ptrdiff_t row_start = y * conv.output_width;
-      const std::ptrdiff_t row_end =
-          std::min(end, row_start + conv.output_width);
-      const std::ptrdiff_t row = y * window.stride_height - window.padding.top +
-                                 i * window.dilation_height;
+    const Inside inside =
+        PointsInside(left, step, conv.output_width, shape.width);
+    std::uint8_t* to = patches + k * stride;
+    std::ptrdiff_t row = first_y * window.stride_height - window.padding.top +
+                         i * window.dilation_height;
+    std::ptrdiff_t x = first_x;
+    for (std::ptrdiff_t rest = end - first; rest > 0;) {
+      const std::ptrdiff_t row_end = std::min(x + rest, conv.output_width);
       const bool is_inside = row >= 0 && row < shape.height;
-      GatherColumns(conv, is_inside ? plane + row * shape.width : nullptr, left,
-                    position - row_start, row_end - row_start,
-                    to + position - first);
-      position = row_end;
+      const std::ptrdiff_t from =
+          is_inside ? std::clamp(inside.first, x, row_end) : row_end;
+      const std::ptrdiff_t until =
+          is_inside ? std::clamp(inside.end, from, row_end) : row_end;
+      Fill(conv, from - x, to);
+      if (until > from) {
+        CopyStrided(plane + row * shape.width + left + from * step, step,
+                    until - from, to + from - x);
+      }
+      Fill(conv, row_end - until, to + until - x);
+      to += row_end - x;
+      rest -= row_end - x;
+      x = 0;
+      row += window.stride_height;
     }
   }
 }
