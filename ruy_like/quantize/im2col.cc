@@ -3,26 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/sliding.h"
 
 namespace ruy_like {
 namespace quantize_internal {
 namespace {
-
-// Those of `count` points start, start + step, ... that are in [0, size).
-struct Inside {
-  std::ptrdiff_t first, end;
-};
-
-Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
-                    std::ptrdiff_t count, std::ptrdiff_t size) {
-  // Nearly always; and divisions take longer than copying a short row.
-  if (start >= 0 && start + (count - 1) * step < size) return {0, count};
-  const std::ptrdiff_t first = start >= 0 ? 0 : CeilDiv(-start, step);
-  const std::ptrdiff_t end = start >= size ? 0 : CeilDiv(size - start, step);
-  const std::ptrdiff_t last = std::min(end, count);
-  return {std::min(first, last), last};
-}
 
 template <int kBytes>
 inline void CopyEnds(const std::uint8_t* from, std::ptrdiff_t bytes,

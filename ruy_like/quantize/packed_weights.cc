@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
 
 namespace ruy_like {
 namespace {
@@ -74,20 +75,11 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     return absl::InvalidArgumentError(absl::StrCat(
         "weights of ", channels, " channels in ", options.groups, " groups"));
   }
-  absl::Status status = ValidateParams(params, channels);
+  const absl::Status status = quantize_internal::CheckWeights(weights, params);
   if (!status.ok()) return status;
   PackOptions pack_options;
   pack_options.dst_order =
       options.order == TensorOrder::kNhwc ? Order::kColMajor : Order::kRowMajor;
-  const absl::StatusOr<std::size_t> bytes =
-      PackedMatrixBytes(GroupOperand(weights, params[0], 0, channels),
-                        Side::kLhs, pack_options, context);
-  if (!bytes.ok()) return bytes.status();
-  if (weights.data() == nullptr && weights.layout().cols() > 0) {
-    return absl::InvalidArgumentError("weights have null data");
-  }
-  status = ValidateRange(weights, params[0]);
-  if (!status.ok()) return status;
 
   PackedWeights result;
   const std::ptrdiff_t rows = channels / options.groups;
@@ -105,4 +97,27 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
   return result;
 }
 
+namespace quantize_internal {
+
+absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
+                          absl::Span<const QuantParams> params) {
+  const Layout& layout = weights.layout();
+  const std::ptrdiff_t inner =
+      layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+  std::ptrdiff_t elements;
+  if (layout.rows() < 1 || layout.cols() < 0 || layout.stride() < inner ||
+      !CheckedMul(layout.rows() + layout.cols(), layout.stride(), &elements)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights are ", layout.rows(), "x", layout.cols(),
+                     " with stride ", layout.stride()));
+  }
+  const absl::Status status = ValidateParams(params, layout.rows());
+  if (!status.ok()) return status;
+  if (weights.data() == nullptr && layout.cols() > 0) {
+    return absl::InvalidArgumentError("weights have null data");
+  }
+  return ValidateRange(weights, params[0]);
+}
+
+}  // namespace quantize_internal
 }  // namespace ruy_like

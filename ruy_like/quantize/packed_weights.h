@@ -76,6 +76,13 @@ class RUY_LIKE_EXPORT PackedWeights final {
   std::vector<float> scales_;
 };
 
+namespace quantize_internal {
+
+// That params go with the weights' rows, and the weights with the params.
+absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
+                          absl::Span<const QuantParams> params);
+
+}  // namespace quantize_internal
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_QUANTIZE_PACKED_WEIGHTS_H_
