@@ -15,6 +15,7 @@
 //   DepthwiseConv2D                                        depthwise_conv.h
 //   MaxPool2D, AveragePool2D                               pooling.h
 //   QuantizedMul: element by element                       elementwise_mul.h
+//   EqSearch: scales by cosine                             eq_search.h
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_H_
 
@@ -23,6 +24,7 @@
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"
 #include "ruy_like/quantize/elementwise_mul.h"
+#include "ruy_like/quantize/eq_search.h"
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/multiplier.h"
 #include "ruy_like/quantize/observer.h"
