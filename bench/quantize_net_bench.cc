@@ -236,12 +236,92 @@ void RegisterConvs() {
   }
 }
 
+// ## EqSearch
+
+struct EqCase {
+  const char* name;
+  std::ptrdiff_t rows, depth, cols;
+};
+
+std::vector<float> RandomFloats(std::ptrdiff_t size) {
+  Random random;
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (float& value : values) value = random.Gauss();
+  return values;
+}
+
+template <typename T>
+Matrix<T> SimpleMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                       Order order) {
+  Matrix<T> matrix;
+  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  matrix.set_data(data);
+  return matrix;
+}
+
+// A search, and as many int32 products as are in it.
+void RunEq(const EqCase& c, benchmark::State* state) {
+  std::vector<float> w = RandomFloats(c.rows * c.depth);
+  std::vector<float> a = RandomFloats(c.depth * c.cols);
+  const Matrix<float> weights =
+      SimpleMatrix(w.data(), c.rows, c.depth, Order::kRowMajor);
+  const Matrix<float> activations =
+      SimpleMatrix(a.data(), c.depth, c.cols, Order::kColMajor);
+  std::vector<std::int8_t> lhs_data =
+      RandomBytes(static_cast<std::size_t>(c.rows * c.depth));
+  std::vector<std::int8_t> rhs_data =
+      RandomBytes(static_cast<std::size_t>(c.depth * c.cols));
+  std::vector<std::int32_t> dst_data(static_cast<std::size_t>(c.rows * c.cols));
+  const Matrix<std::int8_t> lhs =
+      SimpleMatrix(lhs_data.data(), c.rows, c.depth, Order::kRowMajor);
+  const Matrix<std::int8_t> rhs =
+      SimpleMatrix(rhs_data.data(), c.depth, c.cols, Order::kColMajor);
+  Matrix<std::int32_t> dst =
+      SimpleMatrix(dst_data.data(), c.rows, c.cols, Order::kColMajor);
+  const MulParams<std::int32_t, std::int32_t> params;
+  Context context;
+  DieUnlessOk(Mul(lhs, rhs, params, &context, &dst));
+  EqOptions options;
+  options.max_rounds = 1;
+  std::vector<double> search, mul, ratio;
+  for (auto _ : *state) {
+    const Stopwatch search_time;
+    const auto result = EqSearch(weights, {activations}, options, &context);
+    DieUnlessOk(result.status());
+    search.push_back(search_time.Elapsed().wall);
+    const Stopwatch mul_time;
+    for (std::ptrdiff_t i = 0; i < result->products; ++i) {
+      DieUnlessOk(Mul(lhs, rhs, params, &context, &dst));
+    }
+    mul.push_back(mul_time.Elapsed().wall);
+    ratio.push_back(search.back() / mul.back());
+    state->SetIterationTime(search.back());
+  }
+  state->counters["search_s"] = Median(search);
+  state->counters["mul_s"] = Median(mul);
+  state->counters["ratio"] = Median(ratio);
+}
+
+void RegisterEqs() {
+  const EqCase cases[] = {{"256x576x3136", 256, 576, 3136},
+                          {"512x512x512", 512, 512, 512},
+                          {"768x3072x128", 768, 3072, 128},
+                          {"64x147x3136", 64, 147, 3136}};
+  for (const EqCase& c : cases) {
+    const std::string name = absl::StrCat("EqSearch/", c.name);
+    benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
+      RunEq(c, &state);
+    })->UseManualTime();
+  }
+}
+
 }  // namespace
 }  // namespace bench
 }  // namespace ruy_like
 
 int main(int argc, char** argv) {
   ruy_like::bench::RegisterConvs();
+  ruy_like::bench::RegisterEqs();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::AddCustomContext("cpu_model", ruy_like::bench::CpuModel());
