@@ -117,16 +117,24 @@ class EqSearcher final {
     if (!status.ok()) return status;
     result.weights = start_weights_;
     result.activations = start_activations_;
-    double best = result.cos_init;
+    result.cos_final = result.cos_init;
+    // What a round works on may be worse than the best so far: rows that
+    // improve can make the whole layer worse until the activations follow.
+    EqResult current = result;
+    double cosine = result.cos_init;
     while (result.rounds < options_.max_rounds) {
       ++result.rounds;
-      const double before = best;
-      status = ImproveWeights(&result, &best);
-      if (status.ok()) status = ImproveActivations(&result, &best);
+      const double before = cosine;
+      status = ImproveWeights(&current, &cosine);
+      if (status.ok()) status = ImproveActivations(&current, &cosine);
       if (!status.ok()) return status;
-      if (best - before < kLeastGainOfRound) break;
+      if (cosine > result.cos_final + kLeastImprovement) {
+        result.cos_final = cosine;
+        result.weights = current.weights;
+        result.activations = current.activations;
+      }
+      if (cosine - before < kLeastGainOfRound) break;
     }
-    result.cos_final = best;
     result.products = products_;
     return result;
   }
@@ -388,9 +396,8 @@ class EqSearcher final {
     return true;
   }
 
-  // One product serves a candidate of every row. Rows that improve may yet make
-  // the whole layer worse; the new scales are then not taken.
-  absl::Status ImproveWeights(EqResult* result, double* best) {
+  // One product serves a candidate of every row.
+  absl::Status ImproveWeights(EqResult* result, double* cosine_of_layer) {
     absl::Status status = SetActivations(result->activations);
     const auto evaluate = [&](absl::Span<const QuantParams> weights) {
       absl::Status set = SetWeights(weights);
@@ -424,11 +431,8 @@ class EqSearcher final {
     }
     status = evaluate(chosen);
     if (!status.ok()) return status;
-    const double layer = LayerCosineOfSums(chosen);
-    if (layer > *best + kLeastImprovement) {
-      *best = layer;
-      result->weights = std::move(chosen);
-    }
+    *cosine_of_layer = LayerCosineOfSums(chosen);
+    result->weights = std::move(chosen);
     return absl::OkStatus();
   }
 

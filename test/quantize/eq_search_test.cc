@@ -107,12 +107,16 @@ double CosineOf(const Layer& layer, const EqResult& scales,
   return dot / std::sqrt(square_y * square_q);
 }
 
+// From a script that computes in double precision, but for 7 bits' end: there
+// 7.5 is a tie of the first scale (52.5 steps of 1/7), which Quantize's float
+// inverse decides the other way, and the search ends at 0.99935921 instead of
+// 0.99955093. The script gives the former, too, with that inverse.
 TEST(EqSearchTest, Goldens) {
   const struct {
     int bits;
     double cos_init, cos_final;
   } kGoldens[] = {{8, 0.99972804, 0.99990378},
-                  {7, 0.99922235, 0.99955093},
+                  {7, 0.99922235, 0.99935921},
                   {6, 0.99549421, 0.99851803}};
   const Layer layer = GoldenLayer();
   for (const auto& golden : kGoldens) {
