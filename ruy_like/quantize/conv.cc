@@ -13,8 +13,6 @@ namespace ruy_like {
 namespace quantize_internal {
 namespace {
 
-constexpr std::ptrdiff_t kAlignment = 64;
-
 absl::Status CheckConvolution(const ErasedTensor& input,
                               const ErasedTensor& output,
                               const PackedWeights& weights,
@@ -87,8 +85,7 @@ bool MakePlan(const TensorShape& input, const TensorShape& output,
                std::max(kMinPart, kPartBytes * max_threads /
                                       std::max<std::ptrdiff_t>(depth, 1)));
   plan->patch_stride = depth;
-  if (!plan->is_nhwc &&
-      !CheckedRoundUp(plan->part, kAlignment, &plan->patch_stride)) {
+  if (!plan->is_nhwc && !CheckedAlign(plan->part, &plan->patch_stride)) {
     return false;
   }
   return CheckedMul(plan->patch_stride, plan->is_nhwc ? plan->part : depth,
@@ -234,9 +231,9 @@ absl::Status Conv2DTyped(const TensorView<const In>& input,
   std::ptrdiff_t product_bytes;
   if (!MakePlan(input.shape, output.shape, window, weights.depth(),
                 context->max_num_threads(), &plan) ||
-      !CheckedRoundUp(static_cast<std::ptrdiff_t>(
-                          QuantizedProduct<Out>::ScratchBytes(weights)),
-                      kAlignment, &product_bytes)) {
+      !CheckedAlign(static_cast<std::ptrdiff_t>(
+                        QuantizedProduct<Out>::ScratchBytes(weights)),
+                    &product_bytes)) {
     return absl::OutOfRangeError("the size of the patches overflows");
   }
   Workspace of_this_call;

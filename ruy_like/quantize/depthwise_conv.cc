@@ -76,7 +76,7 @@ class Carver final {
   T* Take(std::ptrdiff_t count) {
     std::ptrdiff_t bytes;
     if (!CheckedMul<std::ptrdiff_t>(count, sizeof(T), &bytes) ||
-        !CheckedRoundUp<std::ptrdiff_t>(bytes, 64, &bytes)) {
+        !CheckedAlign(bytes, &bytes)) {
       overflowed_ = true;
       return nullptr;
     }

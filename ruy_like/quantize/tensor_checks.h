@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "absl/status/status.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/quantize/tensor.h"
 
 namespace ruy_like {
@@ -22,6 +23,16 @@ std::string DescribeShape(const TensorShape& shape);
 // Elements of a tensor that was found valid.
 inline std::ptrdiff_t ElementCount(const TensorShape& shape) {
   return shape.batch * shape.height * shape.width * shape.channels;
+}
+
+// *aligned = size >= 0, rounded up to a multiple of a cache line's 64 bytes.
+// False, with *aligned unspecified, where that overflows.
+[[nodiscard]] inline bool CheckedAlign(std::ptrdiff_t size,
+                                       std::ptrdiff_t* aligned) {
+  constexpr std::ptrdiff_t kLine = 64;
+  if (!CheckedAdd(size, kLine - 1, aligned)) return false;
+  *aligned -= *aligned % kLine;
+  return true;
 }
 
 // A TensorView without its type.
