@@ -1,6 +1,6 @@
-# install: the library, its public headers, a package for
-# find_package(ruy_like) and a file for pkg-config. RUY_LIKE_INSTALL_OPTIONS are
-# options of each install command.
+# install: the libraries, their public headers, a package for
+# find_package(ruy_like) and a file for pkg-config for each library.
+# RUY_LIKE_INSTALL_OPTIONS are options of each install command.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -30,18 +30,19 @@ install(FILES
   cmake/Findcpuinfo.cmake
   DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
 
-# A shared library's own dependencies matter to no one who links it; a static
-# one's must all be on the command line, also without pkg-config's --static.
-set(RUY_LIKE_PC_REQUIRES "absl_status, absl_statusor, absl_strings")
-set(private_requires
-  "absl_fixed_array, absl_flat_hash_map, libcpuinfo")
-set(RUY_LIKE_PC_LIBS "-L\${libdir} -lruy_like")
-if(RUY_LIKE_BUILD_SHARED)
-  set(RUY_LIKE_PC_REQUIRES_PRIVATE "${private_requires}")
-else()
-  string(APPEND RUY_LIKE_PC_REQUIRES ", ${private_requires}")
-  string(APPEND RUY_LIKE_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}")
+# Targets of their own, so that who has no Highway can use the rest: the package
+# loads them if it can, and must if the component "quantize" is asked for.
+if(TARGET ruy_like_quantize)
+  install(TARGETS ruy_like_quantize EXPORT ruy_like-quantize-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+    FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+      ${RUY_LIKE_INSTALL_OPTIONS})
+  install(EXPORT ruy_like-quantize-targets NAMESPACE ruy_like::
+    DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
 endif()
+
 # Relative to the file itself, so that the tree can be installed or moved
 # somewhere else than it was configured for.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}"
@@ -57,6 +58,36 @@ else()
   set(RUY_LIKE_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
   set(RUY_LIKE_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/ruy_like.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ruy_like.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${RUY_LIKE_INSTALL_OPTIONS})
+# ruy_like_install_pc(<library> DESCRIPTION <text> REQUIRES <packages>
+#                     PRIVATE <packages> [LIBS <flags>])
+#
+# A shared library's own dependencies matter to no one who links it; a static
+# one's must all be on the command line, also without pkg-config's --static.
+function(ruy_like_install_pc library)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "REQUIRES;PRIVATE;LIBS")
+  set(RUY_LIKE_PC_NAME ${library})
+  set(RUY_LIKE_PC_DESCRIPTION "${arg_DESCRIPTION}")
+  set(RUY_LIKE_PC_LIBS "-L\${libdir} -l${library}")
+  if(NOT RUY_LIKE_BUILD_SHARED)
+    list(APPEND arg_REQUIRES ${arg_PRIVATE})
+    set(arg_PRIVATE "")
+    string(APPEND RUY_LIKE_PC_LIBS " ${arg_LIBS}")
+  endif()
+  list(JOIN arg_REQUIRES ", " RUY_LIKE_PC_REQUIRES)
+  list(JOIN arg_PRIVATE ", " RUY_LIKE_PC_REQUIRES_PRIVATE)
+  configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${library}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${RUY_LIKE_INSTALL_OPTIONS})
+endfunction()
+
+ruy_like_install_pc(ruy_like
+  DESCRIPTION "Matrix multiplication for neural-network inference"
+  REQUIRES absl_status absl_statusor absl_strings
+  PRIVATE absl_fixed_array absl_flat_hash_map libcpuinfo
+  LIBS ${CMAKE_THREAD_LIBS_INIT})
+if(TARGET ruy_like_quantize)
+  ruy_like_install_pc(ruy_like_quantize
+    DESCRIPTION "Quantization for neural-network inference with ruy_like"
+    REQUIRES "ruy_like = ${PROJECT_VERSION}" absl_span
+    PRIVATE libhwy)
+endif()

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "ruy_like/export.h"
 #include "ruy_like/path.h"
 
@@ -80,6 +81,18 @@ class RUY_LIKE_EXPORT Context final {
   // must not call Mul with this Context, or another one on the same pool, while
   // another thread does: Mul returns FailedPrecondition where it notices.
   ThreadPool* mutable_thread_pool();
+
+  // Calls function(argument, i) for i = 0, ..., count - 1 on the threads that
+  // Mul would use, the Executor's or else the pool's, and returns when all have
+  // returned; what they wrote is then visible to the caller. Takes its turn
+  // among the Context's calls of Mul. As for an Executor, the calls may run one
+  // after the other, so none may wait for another; and i = 0 may be called
+  // twice. They must not use this Context.
+  //
+  // FailedPrecondition, with nothing called, where Mul would return it; and
+  // InvalidArgument for a null function.
+  absl::Status ParallelFor(int count, void (*function)(void* argument, int i),
+                           void* argument);
 
   // For the library's own layers.
   ContextImpl* impl() { return impl_.get(); }

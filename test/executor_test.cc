@@ -264,6 +264,51 @@ TEST_F(ExecutorTest, APoolOutlivesItsContexts) {
   EXPECT_GE(pool->EnsureWorkers(1), 1);
 }
 
+// ## The host's own work on a Context's threads
+
+// Draws numbers below `total` and marks them.
+struct MarkedNumbers {
+  explicit MarkedNumbers(int total) : marks(total) {}
+  static void Run(void* argument, int /*i*/) {
+    auto* const self = static_cast<MarkedNumbers*>(argument);
+    const int total = static_cast<int>(self->marks.size());
+    for (int n; (n = self->next.fetch_add(1)) < total;) ++self->marks[n];
+  }
+  std::atomic<int> next{0};
+  std::vector<int> marks;
+};
+
+TEST_F(ExecutorTest, ParallelForRunsOnThePoolOrTheExecutor) {
+  context_.set_max_num_threads(3);
+  MarkedNumbers on_pool(1000);
+  ASSERT_TRUE(context_.ParallelFor(3, MarkedNumbers::Run, &on_pool).ok());
+  EXPECT_EQ(on_pool.marks, std::vector<int>(1000, 1));
+
+  TestExecutor executor(2, RunInOrder);
+  context_.set_executor(&executor);
+  MarkedNumbers on_executor(1000);
+  ASSERT_TRUE(context_.ParallelFor(2, MarkedNumbers::Run, &on_executor).ok());
+  EXPECT_EQ(on_executor.marks, std::vector<int>(1000, 1));
+  EXPECT_EQ(executor.calls, 1);
+
+  EXPECT_TRUE(context_.ParallelFor(0, MarkedNumbers::Run, nullptr).ok());
+  EXPECT_EQ(context_.ParallelFor(2, nullptr, nullptr).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ExecutorTest, ParallelForIsRefusedWhereMulIs) {
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    MarkedNumbers inner(1);
+    EXPECT_EQ(context_.ParallelFor(2, MarkedNumbers::Run, &inner).code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(inner.marks[0], 0);
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.calls, 1);
+}
+
 // ## Deadlocks that are not
 
 // Runs a function as a task.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs, from the distribution's packages, what building ruy_like needs.
 #
-#   third_party/install.sh            the library and the example
+#   third_party/install.sh            the libraries and the examples
 #   third_party/install.sh test       and the tests
 #   third_party/install.sh bench      and the benchmarks with their plots
 #   third_party/install.sh peers      and the libraries that bench/compare knows
@@ -12,7 +12,8 @@
 # there. Uses sudo when not root.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev)
+packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
+          libhwy-dev)
 for word in "$@"; do
   case "$word" in
     test)
@@ -36,7 +37,8 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   cat >&2 <<EOF
 third_party/install.sh: this system has no apt-get. Install a C++17 compiler,
 CMake >= 3.25, Ninja and, where there are packages of them, cpuinfo, Abseil,
-GoogleTest and Google Benchmark; CMake downloads those that it does not find.
+Highway, GoogleTest and Google Benchmark; CMake downloads those that it does not
+find.
 Then build by hand: cmake --preset release && cmake --build --preset release
 EOF
   exit 1

@@ -1,9 +1,10 @@
 // Middle-end: what floating-point arithmetic does for the length of a scope.
 //
-// Used by tr_mul.cc around the work of each thread. A float product with
-// denormal operands would run many times slower without flush-to-zero; a scaled
-// product gives the same bits on every thread only if nobody's rounding mode or
-// flush-to-zero, the caller's or a worker's, gets in.
+// Used by tr_mul.cc around the work of each thread, and by quantize/. A float
+// product with denormal operands would run many times slower without
+// flush-to-zero; a scaled product and a quantization give the same bits on every
+// thread only if nobody's rounding mode or flush-to-zero, the caller's or a
+// worker's, gets in.
 #ifndef RUY_LIKE_BASE_DENORMALS_H_
 #define RUY_LIKE_BASE_DENORMALS_H_
 
@@ -31,7 +32,7 @@ class RUY_LIKE_EXPORT ScopedSuppressDenormals final {
 
 // While it lives, this thread rounds to nearest, keeps denormals and traps
 // nothing. Restores and nests like the above.
-class ScopedDefaultFloatState final {
+class RUY_LIKE_EXPORT ScopedDefaultFloatState final {
  public:
   ScopedDefaultFloatState();
   ~ScopedDefaultFloatState();

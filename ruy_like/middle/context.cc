@@ -93,6 +93,19 @@ void Context::ClearPrepackedCache() {
   impl_->prepacked_cache.Clear();
 }
 
+absl::Status Context::ParallelFor(int count,
+                                  void (*function)(void* argument, int i),
+                                  void* argument) {
+  if (function == nullptr) {
+    return absl::InvalidArgumentError("function is null");
+  }
+  if (count <= 0) return absl::OkStatus();
+  if (!LockForCall(impl_.get())) return DeadlockError();
+  RunParallel(count, function, argument, impl_.get());
+  impl_->mutex.Unlock();
+  return absl::OkStatus();
+}
+
 ThreadPool* Context::mutable_thread_pool() { return impl_->thread_pool.get(); }
 
 }  // namespace ruy_like

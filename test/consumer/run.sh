@@ -2,6 +2,7 @@
 # Builds test/consumer/project as a user of the library would, and runs it.
 #
 #   run.sh <way> <source dir> <build dir> <work dir> <compiler> <flags>
+#          <quantize: ON or OFF>
 #
 # Ways:
 #   installed_static  the library of the build directory, installed; through
@@ -10,12 +11,13 @@
 #                     that exports; and the drop-in for ruy, which is part of it
 #   subdirectory      add_subdirectory: compiles the library anew; and that the
 #                     library leaves the host project alone
+#   subdirectory_quantize  the same, and ruy_like::quantize is asked for
 #   fetch_content     FetchContent with a local directory. Configures only: it
 #                     is add_subdirectory behind the scenes
 # Libraries that are built here are unoptimised, for time's sake.
 set -euo pipefail
 
-way=$1 source=$2 build=$3 work=$4 compiler=$5 flags=$6
+way=$1 source=$2 build=$3 work=$4 compiler=$5 flags=$6 quantize=$7
 project=$source/test/consumer/project
 rm -rf "$work"
 mkdir -p "$work"
@@ -44,20 +46,28 @@ fail() {
 # Both ways to find what is installed in $work/prefix.
 use_installed() {
   local prefix=$work/prefix libdir
+  local programs=(main.cc:ruy_like) components=
+  if [ "$quantize" = ON ]; then
+    programs+=(quantize.cc:ruy_like_quantize)
+    components=quantize
+  fi
   configure "$project" "$work/find_package" -DWAY=installed \
-    -DCMAKE_PREFIX_PATH="$prefix"
+    -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENTS="$components"
   quietly cmake --build "$work/find_package"
   "$work/find_package/consumer"
+  [ "$quantize" != ON ] || "$work/find_package/quantize_consumer"
 
   libdir=$(dirname "$(find "$prefix" -name 'libruy_like.*' -print -quit)")
-  local pkg_config_flags
-  pkg_config_flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig \
-    pkg-config --cflags --libs ruy_like)
-  # Unquoted: these are words for the compiler.
-  # shellcheck disable=SC2086
-  quietly "$compiler" -std=c++17 $flags "$project/main.cc" \
-    $pkg_config_flags -Wl,-rpath,"$libdir" -o "$work/pkg_config_consumer"
-  "$work/pkg_config_consumer"
+  local program pkg_config_flags
+  for program in "${programs[@]}"; do
+    pkg_config_flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig \
+      pkg-config --cflags --libs "${program#*:}")
+    # Unquoted: these are words for the compiler.
+    # shellcheck disable=SC2086
+    quietly "$compiler" -std=c++17 $flags "$project/${program%:*}" \
+      $pkg_config_flags -Wl,-rpath,"$libdir" -o "$work/pkg_config_consumer"
+    "$work/pkg_config_consumer"
+  done
 }
 
 case "$way" in
@@ -69,12 +79,20 @@ case "$way" in
     configure "$source" "$work/library" -DBUILD_SHARED_LIBS=ON \
       -DRUY_LIKE_RUY_DROPIN=ON \
       -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF \
-      -DRUY_LIKE_BUILD_EXAMPLES=OFF
+      -DRUY_LIKE_BUILD_EXAMPLES=OFF -DRUY_LIKE_QUANTIZE="$quantize"
     quietly cmake --build "$work/library" --parallel 2
     quietly cmake --install "$work/library" --prefix "$work/prefix"
     use_installed
     library=$(find "$work/prefix" -name libruy_like.so)
-    bash "$source/test/consumer/exported_symbols.sh" "$library"
+    bash "$source/test/consumer/exported_symbols.sh" "$library" \
+      "TrMul SelectKernel MakeBlockMap kernels:: g_verbose_level" \
+      "internal::MulErased Context::Context CompiledPaths ThreadPool::ThreadPool"
+    if [ "$quantize" = ON ]; then
+      bash "$source/test/consumer/exported_symbols.sh" \
+        "${library%.so}_quantize.so" \
+        "quantize_internal::PermittedTargets quantize_internal::N_" \
+        "ChooseAffine Observer::Observe QuantizedAdd8p8To32 QuantizeMultiplier"
+    fi
     # The drop-in for ruy, by its own consumer.
     configure "$source/test/dropin/consumer" "$work/dropin_consumer" \
       -DCMAKE_PREFIX_PATH="$work/prefix"
@@ -99,6 +117,12 @@ case "$way" in
     "$work/build/consumer"
     quietly cmake --install "$work/build" --prefix "$work/prefix"
     [ ! -e "$work/prefix" ] || fail "installs $(find "$work/prefix" -type f)"
+    ;;
+  subdirectory_quantize)
+    configure "$project" "$work/build" -DWAY=subdirectory \
+      -DRUY_LIKE_SOURCE_DIR="$source" -DRUY_LIKE_QUANTIZE=ON
+    quietly cmake --build "$work/build" --parallel 2 --target quantize_consumer
+    "$work/build/quantize_consumer"
     ;;
   fetch_content)
     configure "$project" "$work/build" -DWAY=fetch_content \

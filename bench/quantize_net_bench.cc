@@ -1,0 +1,332 @@
+// The network operations of ruy_like::quantize beside the products in them.
+//
+//   quantize_net_bench [Google Benchmark's flags]
+//
+// Both run in turn within one loop, so that a share is a median of ratios
+// within the same few milliseconds: the machine may be disturbed for a moment
+// or for long. Counters:
+//
+//   GOP/s      of the operation: 2 * multiply-adds by the median wall time
+//   mul_GOP/s  of the equal product by Mul, whose operands lie ready
+//   share      the first as a part of the second
+//   search_s, mul_s, ratio   (EqSearch) seconds of a search, seconds of the
+//              products in it, and the first by the second
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bench/machine.h"
+#include "bench/stopwatch.h"
+#include "benchmark/benchmark.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/quantize/quantize.h"
+
+namespace ruy_like {
+namespace bench {
+namespace {
+
+void DieUnlessOk(const absl::Status& status) {
+  if (status.ok()) return;
+  std::cerr << status << "\n";
+  std::exit(1);
+}
+
+// SplitMix64.
+class Random final {
+ public:
+  std::uint64_t Next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // Sum of twelve: about normally distributed.
+  float Gauss() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i)
+      sum += static_cast<double>(Next() >> 40) * 0x1p-24;
+    return static_cast<float>(sum);
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+std::vector<std::int8_t> RandomBytes(std::size_t size) {
+  Random random;
+  std::vector<std::int8_t> bytes(size);
+  for (std::int8_t& byte : bytes) {
+    byte = static_cast<std::int8_t>(random.Next() >> 56);
+  }
+  return bytes;
+}
+
+// ## Convolutions
+
+struct ConvCase {
+  const char* name;
+  TensorShape input;
+  std::ptrdiff_t channels;  // of the output
+  Window window;
+  int threads;
+};
+
+// The convolution, and the product of the same size with rhs and dst in the
+// order that the convolution has.
+class ConvSetup final {
+ public:
+  explicit ConvSetup(const ConvCase& c)
+      : case_(c),
+        output_shape_(OutputShape(c.input, c.window, c.channels).value()),
+        depth_(c.window.kernel_height * c.window.kernel_width *
+               c.input.channels),
+        cols_(output_shape_.batch * output_shape_.height * output_shape_.width),
+        weight_params_(static_cast<std::size_t>(c.channels)),
+        fixedpoint_(static_cast<std::size_t>(c.channels)),
+        exponent_(static_cast<std::size_t>(c.channels)) {
+    context_.set_max_num_threads(c.threads);
+    for (QuantParams& params : weight_params_) {
+      params.scale = 0.01f;
+    }
+    input_params_.scale = 0.05f;
+    input_params_.zero_point = -3;
+    output_params_.scale = 2;
+    input_ = RandomBytes(static_cast<std::size_t>(
+        c.input.batch * c.input.height * c.input.width * c.input.channels));
+    output_.resize(static_cast<std::size_t>(c.channels * cols_));
+    rhs_data_ = RandomBytes(static_cast<std::size_t>(depth_ * cols_));
+    bias_.assign(static_cast<std::size_t>(c.channels), 1000);
+    const std::vector<std::int8_t> weights =
+        RandomBytes(static_cast<std::size_t>(c.channels * depth_));
+    Matrix<std::int8_t> matrix;
+    MakeSimpleLayout(c.channels, depth_, Order::kRowMajor,
+                     matrix.mutable_layout());
+    matrix.set_data(weights.data());
+    PackWeightsOptions options;
+    options.order = c.input.order;
+    auto packed =
+        PackedWeights::Pack(matrix, weight_params_, &context_, options);
+    DieUnlessOk(packed.status());
+    weights_ = *std::move(packed);
+    SetUpProduct();
+  }
+
+  double Ops() const {
+    return 2.0 * static_cast<double>(case_.channels) *
+           static_cast<double>(depth_) * static_cast<double>(cols_);
+  }
+
+  double TimeConv() {
+    TensorView<std::int8_t> output{output_.data(), output_shape_,
+                                   output_params_};
+    const TensorView<const std::int8_t> input{input_.data(), case_.input,
+                                              input_params_};
+    const Stopwatch stopwatch;
+    DieUnlessOk(Conv2D(input, weights_, bias_, case_.window, &workspace_,
+                       &context_, &output));
+    return stopwatch.Elapsed().wall;
+  }
+
+  double TimeMul() {
+    const Stopwatch stopwatch;
+    DieUnlessOk(Mul(weights_.packed(0), rhs_, mul_params_, &context_, &dst_));
+    return stopwatch.Elapsed().wall;
+  }
+
+  const char* Kernel() const { return context_.last_used_kernel(); }
+
+ private:
+  void SetUpProduct() {
+    const Order order = case_.input.order == TensorOrder::kNhwc
+                            ? Order::kColMajor
+                            : Order::kRowMajor;
+    MakeSimpleLayout(depth_, cols_, order, rhs_.mutable_layout());
+    rhs_.set_data(rhs_data_.data());
+    rhs_.set_zero_point(static_cast<std::int8_t>(input_params_.zero_point));
+    MakeSimpleLayout(case_.channels, cols_, order, dst_.mutable_layout());
+    dst_.set_data(output_.data());
+    mul_params_.set_bias(bias_.data());
+    DieUnlessOk(SetMultipliers<std::int8_t>(
+        weight_params_, input_params_, output_params_,
+        absl::MakeSpan(fixedpoint_), absl::MakeSpan(exponent_), &mul_params_));
+  }
+
+  ConvCase case_;
+  TensorShape output_shape_;
+  std::ptrdiff_t depth_, cols_;
+  std::vector<QuantParams> weight_params_;
+  std::vector<std::int32_t> fixedpoint_;
+  std::vector<int> exponent_;
+  QuantParams input_params_, output_params_;
+  std::vector<std::int8_t> input_, output_, rhs_data_;
+  std::vector<std::int32_t> bias_;
+  Context context_;
+  Workspace workspace_;
+  PackedWeights weights_;
+  Matrix<std::int8_t> rhs_, dst_;
+  MulParams<std::int32_t, std::int8_t> mul_params_;
+};
+
+void RunConv(const ConvCase& c, benchmark::State* state) {
+  ConvSetup setup(c);
+  // Brings memory, threads and caches to where they will be.
+  setup.TimeConv();
+  setup.TimeMul();
+  std::vector<double> conv, mul, share;
+  for (auto _ : *state) {
+    conv.push_back(setup.TimeConv());
+    mul.push_back(setup.TimeMul());
+    share.push_back(mul.back() / conv.back());
+    state->SetIterationTime(conv.back());
+  }
+  state->counters["GOP/s"] = setup.Ops() / Median(conv) / 1e9;
+  state->counters["mul_GOP/s"] = setup.Ops() / Median(mul) / 1e9;
+  state->counters["share"] = Median(share);
+  state->SetLabel(setup.Kernel());
+}
+
+Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride) {
+  Window window;
+  window.kernel_height = window.kernel_width = kernel;
+  window.stride_height = window.stride_width = stride;
+  const std::ptrdiff_t padding = kernel / 2;
+  window.padding = {padding, padding, padding, padding};
+  return window;
+}
+
+void RegisterConvs() {
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    for (const int threads : {1, 2}) {
+      const ConvCase cases[] = {
+          {"1x1_56x56x64_256",
+           {1, 56, 56, 64, order},
+           256,
+           Square(1, 1),
+           threads},
+          {"3x3_56x56x64_256",
+           {1, 56, 56, 64, order},
+           256,
+           Square(3, 1),
+           threads},
+          {"3x3s2_56x56x64_128",
+           {1, 56, 56, 64, order},
+           128,
+           Square(3, 2),
+           threads},
+          {"7x7s2_224x224x3_64",
+           {1, 224, 224, 3, order},
+           64,
+           Square(7, 2),
+           threads},
+          {"3x3_8x8x16_32", {1, 8, 8, 16, order}, 32, Square(3, 1), threads},
+      };
+      for (const ConvCase& c : cases) {
+        const std::string name = absl::StrCat(
+            "Conv2D/", order == TensorOrder::kNhwc ? "nhwc/" : "nchw/", c.name,
+            "/", threads, "threads");
+        benchmark::RegisterBenchmark(
+            name.c_str(), [c](benchmark::State& state) { RunConv(c, &state); })
+            ->UseManualTime();
+      }
+    }
+  }
+}
+
+// ## EqSearch
+
+struct EqCase {
+  const char* name;
+  std::ptrdiff_t rows, depth, cols;
+};
+
+std::vector<float> RandomFloats(std::ptrdiff_t size) {
+  Random random;
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (float& value : values) value = random.Gauss();
+  return values;
+}
+
+template <typename T>
+Matrix<T> SimpleMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                       Order order) {
+  Matrix<T> matrix;
+  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  matrix.set_data(data);
+  return matrix;
+}
+
+// A search, and as many int32 products as are in it.
+void RunEq(const EqCase& c, benchmark::State* state) {
+  std::vector<float> w = RandomFloats(c.rows * c.depth);
+  std::vector<float> a = RandomFloats(c.depth * c.cols);
+  const Matrix<float> weights =
+      SimpleMatrix(w.data(), c.rows, c.depth, Order::kRowMajor);
+  const Matrix<float> activations =
+      SimpleMatrix(a.data(), c.depth, c.cols, Order::kColMajor);
+  std::vector<std::int8_t> lhs_data =
+      RandomBytes(static_cast<std::size_t>(c.rows * c.depth));
+  std::vector<std::int8_t> rhs_data =
+      RandomBytes(static_cast<std::size_t>(c.depth * c.cols));
+  std::vector<std::int32_t> dst_data(static_cast<std::size_t>(c.rows * c.cols));
+  const Matrix<std::int8_t> lhs =
+      SimpleMatrix(lhs_data.data(), c.rows, c.depth, Order::kRowMajor);
+  const Matrix<std::int8_t> rhs =
+      SimpleMatrix(rhs_data.data(), c.depth, c.cols, Order::kColMajor);
+  Matrix<std::int32_t> dst =
+      SimpleMatrix(dst_data.data(), c.rows, c.cols, Order::kColMajor);
+  const MulParams<std::int32_t, std::int32_t> params;
+  Context context;
+  DieUnlessOk(Mul(lhs, rhs, params, &context, &dst));
+  EqOptions options;
+  options.max_rounds = 1;
+  std::vector<double> search, mul, ratio;
+  for (auto _ : *state) {
+    const Stopwatch search_time;
+    const auto result = EqSearch(weights, {activations}, options, &context);
+    DieUnlessOk(result.status());
+    search.push_back(search_time.Elapsed().wall);
+    const Stopwatch mul_time;
+    for (std::ptrdiff_t i = 0; i < result->products; ++i) {
+      DieUnlessOk(Mul(lhs, rhs, params, &context, &dst));
+    }
+    mul.push_back(mul_time.Elapsed().wall);
+    ratio.push_back(search.back() / mul.back());
+    state->SetIterationTime(search.back());
+  }
+  state->counters["search_s"] = Median(search);
+  state->counters["mul_s"] = Median(mul);
+  state->counters["ratio"] = Median(ratio);
+}
+
+void RegisterEqs() {
+  const EqCase cases[] = {{"256x576x3136", 256, 576, 3136},
+                          {"512x512x512", 512, 512, 512},
+                          {"768x3072x128", 768, 3072, 128},
+                          {"64x147x3136", 64, 147, 3136}};
+  for (const EqCase& c : cases) {
+    const std::string name = absl::StrCat("EqSearch/", c.name);
+    benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
+      RunEq(c, &state);
+    })->UseManualTime();
+  }
+}
+
+}  // namespace
+}  // namespace bench
+}  // namespace ruy_like
+
+int main(int argc, char** argv) {
+  ruy_like::bench::RegisterConvs();
+  ruy_like::bench::RegisterEqs();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::AddCustomContext("cpu_model", ruy_like::bench::CpuModel());
+  benchmark::AddCustomContext("compiler", ruy_like::bench::CompilerName());
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

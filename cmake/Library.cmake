@@ -1,0 +1,53 @@
+# What our installed libraries have in common.
+
+# ruy_like_set_library_properties(<target>): version, visibility and, where the
+# library is shared, what it exports.
+function(ruy_like_set_library_properties target)
+  target_compile_features(${target} PUBLIC cxx_std_17)
+  set_target_properties(${target} PROPERTIES
+    VERSION ${PROJECT_VERSION}
+    # Before 1.0 a minor version may break what another one was linked to.
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
+  # Whether or not the host's shared library says so for what it is made of.
+  if(RUY_LIKE_RUY_DROPIN OR NOT PROJECT_IS_TOP_LEVEL)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+  if(RUY_LIKE_BUILD_SHARED)
+    # In a static build the macro is empty: a shared object that we are linked
+    # into must not export our symbols as its own.
+    target_compile_definitions(${target} PRIVATE RUY_LIKE_BUILD_SHARED)
+    if(UNIX AND NOT APPLE)
+      set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+      target_link_options(${target} PRIVATE LINKER:--version-script=${exports})
+      set_target_properties(${target} PROPERTIES LINK_DEPENDS ${exports})
+    endif()
+  endif()
+endfunction()
+
+# ruy_like_add_internal_library(<target> [REPLACE <library> <by>]): makes
+# <target>_internal, what tests and benchmarks link to: a shared library hides
+# what they call. <library>, among those that <target> links to, becomes <by>: no
+# program is to hold a library and its internal form.
+function(ruy_like_add_internal_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REPLACE")
+  if(NOT RUY_LIKE_BUILD_SHARED)
+    add_library(${target}_internal ALIAS ${target})
+    return()
+  endif()
+  add_library(${target}_internal STATIC EXCLUDE_FROM_ALL
+    $<TARGET_OBJECTS:${target}>)
+  set_target_properties(${target}_internal PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(${target}_internal PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_features(${target}_internal PUBLIC cxx_std_17)
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  if(arg_REPLACE)
+    list(GET arg_REPLACE 0 from)
+    list(GET arg_REPLACE 1 to)
+    list(TRANSFORM libraries REPLACE "^${from}$" ${to})
+  endif()
+  target_link_libraries(${target}_internal PUBLIC ${libraries})
+endfunction()

@@ -1,0 +1,132 @@
+#include "ruy_like/quantize/batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr float kDeadVariance = 10;  // in epsilons
+
+absl::Status ValidateWeights(const Matrix<float>* weights,
+                             absl::Span<float> bias) {
+  if (weights == nullptr) {
+    return absl::InvalidArgumentError("weights is null");
+  }
+  const Layout& layout = weights->layout();
+  const std::ptrdiff_t inner =
+      layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+  if (layout.rows() < 0 || layout.cols() < 0 || layout.stride() < inner) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights are ", layout.rows(), "x", layout.cols(),
+                     " with stride ", layout.stride()));
+  }
+  if (layout.rows() > 0 && layout.cols() > 0 &&
+      (static_cast<const Matrix<float>*>(weights)->data() == nullptr ||
+       weights->data_is_const())) {
+    return absl::InvalidArgumentError("weights have null or const data");
+  }
+  if (bias.size() != static_cast<std::size_t>(layout.rows())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        bias.size(), " biases for weights of ", layout.rows(), " rows"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateNorm(const BatchNorm& norm, std::size_t channels) {
+  const auto fits = [channels](absl::Span<const float> values) {
+    return values.size() == channels;
+  };
+  if (!fits(norm.mean) || !fits(norm.variance) ||
+      !(norm.gamma.empty() || fits(norm.gamma)) ||
+      !(norm.beta.empty() || fits(norm.beta))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        norm.gamma.size(), " gammas, ", norm.beta.size(), " betas, ",
+        norm.mean.size(), " means and ", norm.variance.size(),
+        " variances for ", channels, " channels"));
+  }
+  if (!(norm.epsilon >= 0) || !std::isfinite(norm.epsilon)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epsilon is ", norm.epsilon));
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    const float variance = norm.variance[c];
+    if (!std::isfinite(variance) || variance < 0 ||
+        !(static_cast<double>(variance) + norm.epsilon > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("channel ", c, " has variance ", variance,
+                       " with epsilon ", norm.epsilon));
+    }
+    if (!std::isfinite(norm.mean[c]) ||
+        !(norm.gamma.empty() || std::isfinite(norm.gamma[c])) ||
+        !(norm.beta.empty() || std::isfinite(norm.beta[c]))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "channel ", c, " has a gamma, beta or mean that is not finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+double GainOf(const BatchNorm& norm, std::size_t channel) {
+  const double gamma = norm.gamma.empty() ? 1 : norm.gamma[channel];
+  return gamma /
+         std::sqrt(static_cast<double>(norm.variance[channel]) + norm.epsilon);
+}
+
+double MedianOf(std::vector<double> values) {
+  const std::size_t middle = values.size() / 2;
+  std::sort(values.begin(), values.end());
+  return values.size() % 2 != 0 ? values[middle]
+                                : (values[middle - 1] + values[middle]) / 2;
+}
+
+BatchNormReport ReportOn(const BatchNorm& norm, std::size_t channels) {
+  BatchNormReport report;
+  if (channels == 0) return report;
+  std::vector<double> gains(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    gains[c] = std::abs(GainOf(norm, c));
+    if (norm.variance[c] < kDeadVariance * norm.epsilon) {
+      report.dead_channels.push_back(static_cast<std::ptrdiff_t>(c));
+    }
+  }
+  const double max = *std::max_element(gains.begin(), gains.end());
+  const double median = MedianOf(std::move(gains));
+  report.max_gain = static_cast<float>(max);
+  report.median_gain = static_cast<float>(median);
+  if (median > 0) {
+    report.max_over_median = static_cast<float>(max / median);
+  } else if (max > 0) {
+    report.max_over_median = std::numeric_limits<float>::infinity();
+  }
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
+                                              Matrix<float>* weights,
+                                              absl::Span<float> bias) {
+  absl::Status status = ValidateWeights(weights, bias);
+  if (status.ok()) status = ValidateNorm(norm, bias.size());
+  if (!status.ok()) return status;
+  const std::ptrdiff_t cols = weights->layout().cols();
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    const double gain = GainOf(norm, c);
+    const auto row = static_cast<std::ptrdiff_t>(c);
+    for (std::ptrdiff_t col = 0; col < cols; ++col) {
+      float* const weight = ElementPtr(weights, row, col);
+      *weight = static_cast<float>(gain * *weight);
+    }
+    const double beta = norm.beta.empty() ? 0 : norm.beta[c];
+    bias[c] = static_cast<float>(
+        beta + gain * (static_cast<double>(bias[c]) - norm.mean[c]));
+  }
+  return ReportOn(norm, bias.size());
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,66 @@
+#include "ruy_like/quantize/bias.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr double kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+constexpr double kMinInt32 = std::numeric_limits<std::int32_t>::min();
+
+bool IsPositive(float scale) { return std::isfinite(scale) && scale > 0; }
+
+absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
+                      absl::Span<const QuantParams> weights,
+                      absl::Span<std::int32_t> quantized) {
+  if (quantized.size() != bias.size() ||
+      (weights.size() != 1 && weights.size() != bias.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        bias.size(), " biases, but ", weights.size(), " weight scales and ",
+        quantized.size(), " quantized biases to write"));
+  }
+  if (!IsPositive(input.scale)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the input's scale must be positive and finite, not ", input.scale));
+  }
+  for (std::size_t c = 0; c < weights.size(); ++c) {
+    if (!IsPositive(weights[c].scale)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the weights' scale of channel ", c,
+                       " must be positive and finite, not ", weights[c].scale));
+    }
+  }
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    if (std::isnan(bias[c])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the bias of channel ", c, " is NaN"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::ptrdiff_t> QuantizeBias(
+    absl::Span<const float> bias, const QuantParams& input,
+    absl::Span<const QuantParams> weights, absl::Span<std::int32_t> quantized) {
+  const absl::Status status = Validate(bias, input, weights, quantized);
+  if (!status.ok()) return status;
+  std::ptrdiff_t saturated = 0;
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    const double scale = static_cast<double>(input.scale) *
+                         weights[weights.size() == 1 ? 0 : c].scale;
+    double value = std::round(bias[c] / scale);
+    if (value > kMaxInt32 || value < kMinInt32) {
+      value = value > 0 ? kMaxInt32 : kMinInt32;
+      ++saturated;
+    }
+    quantized[c] = static_cast<std::int32_t>(value);
+  }
+  return saturated;
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,32 @@
+// ruy_like::quantize, public: biases of quantized products.
+//
+// For whoever prepares a layer, once; products then take the int32 bias in the
+// accumulators' scale. A product with float dst takes the float bias itself.
+#ifndef RUY_LIKE_QUANTIZE_BIAS_H_
+#define RUY_LIKE_QUANTIZE_BIAS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ruy_like/export.h"
+#include "ruy_like/quantize/quant_params.h"
+
+namespace ruy_like {
+
+// quantized[c] = bias[c] / (input.scale * weights[c].scale), in double
+// precision, rounded half away from zero, saturated to int32. The scale of a
+// bias is thus that of the accumulators, without the scale of dst, and its zero
+// point 0. `weights` has one element per channel, or one for all.
+//
+// Returns how many values saturated: more than 0 says that these scales cannot
+// express the bias. InvalidArgument, with `quantized` untouched, for a NaN, a
+// scale that is not positive and finite, and sizes that do not agree.
+RUY_LIKE_EXPORT absl::StatusOr<std::ptrdiff_t> QuantizeBias(
+    absl::Span<const float> bias, const QuantParams& input,
+    absl::Span<const QuantParams> weights, absl::Span<std::int32_t> quantized);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_BIAS_H_

@@ -1,0 +1,217 @@
+#include "ruy_like/quantize/convert_kernels.h"
+
+#include "ruy_like/quantize/dispatch.h"
+#include "ruy_like/quantize/rounding.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/convert_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/highway.h"
+#include "ruy_like/quantize/map_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+// Half away from zero, as a float. The summand is the largest float below 1/2:
+// 1/2 itself would carry 0.49999997 up to 1. NaN becomes 0.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V RoundedSum(D d, V x) {
+  x = hn::IfThenElseZero(hn::Eq(x, x), x);
+  return hn::Add(x, hn::CopySignToAbs(hn::Set(d, 0.49999997f), x));
+}
+
+// 8 and 16 bits: the bounds less the zero point are exact floats.
+template <typename Q>
+struct QuantizeOp {
+  explicit QuantizeOp(const QuantParams& params)
+      : inverse(InverseScale(params)),
+        lowest(static_cast<float>(params.qmin - params.zero_point)),
+        highest(static_cast<float>(params.qmax - params.zero_point)),
+        zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<float>());
+  }
+  HWY_INLINE void operator()(const float* HWY_RESTRICT in,
+                             Q* HWY_RESTRICT out) const {
+    const hn::ScalableTag<float> df;
+    const hn::RebindToSigned<decltype(df)> di;
+    const hn::Rebind<Q, decltype(df)> dq;
+    const auto scaled = hn::Mul(hn::LoadU(df, in), hn::Set(df, inverse));
+    const auto clamped =
+        hn::Min(hn::Max(RoundedSum(df, scaled), hn::Set(df, lowest)),
+                hn::Set(df, highest));
+    const auto q = hn::Add(hn::ConvertTo(di, clamped), hn::Set(di, zero_point));
+    hn::StoreU(hn::DemoteTo(dq, q), dq, out);
+  }
+  float inverse, lowest, highest;
+  std::int32_t zero_point;
+};
+
+// 32 bits: the sum with the zero point needs a double.
+template <>
+struct QuantizeOp<std::int32_t> {
+  explicit QuantizeOp(const QuantParams& params)
+      : inverse(InverseScale(params)),
+        lowest(params.qmin),
+        highest(params.qmax),
+        zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<double>());
+  }
+  HWY_INLINE void operator()(const float* HWY_RESTRICT in,
+                             std::int32_t* HWY_RESTRICT out) const {
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> df;
+    const hn::Rebind<std::int32_t, decltype(dd)> di;
+    const auto scaled = hn::Mul(hn::LoadU(df, in), hn::Set(df, inverse));
+    const auto rounded = hn::Trunc(RoundedSum(df, scaled));
+    const auto sum =
+        hn::Add(hn::PromoteTo(dd, rounded), hn::Set(dd, zero_point));
+    const auto q =
+        hn::Min(hn::Max(sum, hn::Set(dd, lowest)), hn::Set(dd, highest));
+    hn::StoreU(hn::DemoteTo(di, q), di, out);
+  }
+  float inverse;
+  double lowest, highest, zero_point;
+};
+
+template <typename Q>
+struct DequantizeOp {
+  explicit DequantizeOp(const QuantParams& params)
+      : scale(params.scale), zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<float>());
+  }
+  HWY_INLINE void operator()(const Q* HWY_RESTRICT in,
+                             float* HWY_RESTRICT out) const {
+    const hn::ScalableTag<float> df;
+    const hn::RebindToSigned<decltype(df)> di;
+    const hn::Rebind<Q, decltype(df)> dq;
+    const auto difference =
+        hn::Sub(hn::PromoteTo(di, hn::LoadU(dq, in)), hn::Set(di, zero_point));
+    hn::StoreU(hn::Mul(hn::ConvertTo(df, difference), hn::Set(df, scale)), df,
+               out);
+  }
+  float scale;
+  std::int32_t zero_point;
+};
+
+template <>
+struct DequantizeOp<std::int32_t> {
+  explicit DequantizeOp(const QuantParams& params)
+      : scale(params.scale), zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<double>());
+  }
+  HWY_INLINE void operator()(const std::int32_t* HWY_RESTRICT in,
+                             float* HWY_RESTRICT out) const {
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> df;
+    const hn::Rebind<std::int32_t, decltype(dd)> di;
+    const auto difference =
+        hn::Sub(hn::PromoteTo(dd, hn::LoadU(di, in)), hn::Set(dd, zero_point));
+    hn::StoreU(hn::Mul(hn::DemoteTo(df, difference), hn::Set(df, scale)), df,
+               out);
+  }
+  float scale;
+  double zero_point;
+};
+
+template <typename Q>
+void Quantize(const float* x, std::size_t n, const QuantParams& params,
+              bool streaming, void* q) {
+  using Op = QuantizeOp<Q>;
+  Map(x, n, static_cast<Q*>(q), Op::LanesPerCall(), Op(params), streaming);
+}
+
+template <typename Q>
+void Dequantize(const void* q, std::size_t n, const QuantParams& params,
+                bool streaming, float* x) {
+  using Op = DequantizeOp<Q>;
+  Map(static_cast<const Q*>(q), n, x, Op::LanesPerCall(), Op(params),
+      streaming);
+}
+
+// A value from an array or the same everywhere.
+template <bool kEach>
+HWY_INLINE hn::Vec<hn::ScalableTag<float>> LoadPerElement(
+    const PerElement& operand, std::size_t i) {
+  const hn::ScalableTag<float> df;
+  return kEach ? hn::LoadU(df, operand.each + i) : hn::Set(df, operand.value);
+}
+
+template <bool kEachScale, bool kEachBias>
+void DequantizeAccRange(const std::int32_t* acc, std::size_t n,
+                        const PerElement& scale, const PerElement& bias,
+                        float* x) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const std::size_t lanes = hn::Lanes(df);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto scaled = hn::Mul(hn::ConvertTo(df, hn::LoadU(di, acc + i)),
+                                LoadPerElement<kEachScale>(scale, i));
+    hn::StoreU(hn::Add(scaled, LoadPerElement<kEachBias>(bias, i)), df, x + i);
+  }
+  for (; i < n; ++i) {
+    x[i] = DequantizeAccOne(acc[i], kEachScale ? scale.each[i] : scale.value,
+                            kEachBias ? bias.each[i] : bias.value);
+  }
+}
+
+inline PerElement Advanced(PerElement operand, std::size_t count) {
+  if (operand.each != nullptr) operand.each += count;
+  return operand;
+}
+
+void DequantizeAcc(const std::int32_t* acc, std::size_t n,
+                   const PerElement& scale, const PerElement& bias,
+                   bool streaming, float* x) {
+  const auto range =
+      scale.each != nullptr
+          ? (bias.each != nullptr ? DequantizeAccRange<true, true>
+                                  : DequantizeAccRange<true, false>)
+          : (bias.each != nullptr ? DequantizeAccRange<false, true>
+                                  : DequantizeAccRange<false, false>);
+  if (!streaming) {
+    range(acc, n, scale, bias, x);
+    return;
+  }
+  for (StreamedOutput<float> s(x, n); !s.done(); s.Next()) {
+    range(acc + s.first(), s.count(), Advanced(scale, s.first()),
+          Advanced(bias, s.first()), s.staged());
+  }
+}
+
+const ConvertKernels* GetConvertKernels() {
+  static const ConvertKernels kKernels = {
+      hwy::TargetName(HWY_TARGET),
+      {Quantize<std::int8_t>, Quantize<std::uint8_t>, Quantize<std::int16_t>,
+       Quantize<std::int32_t>},
+      {Dequantize<std::int8_t>, Dequantize<std::uint8_t>,
+       Dequantize<std::int16_t>, Dequantize<std::int32_t>},
+      DequantizeAcc};
+  return &kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+
+HWY_EXPORT(GetConvertKernels);
+
+const ConvertKernels& ConvertKernelsFor(std::int64_t targets) {
+  return *HWY_DISPATCH_TABLE(GetConvertKernels)[TargetIndex(targets)]();
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE

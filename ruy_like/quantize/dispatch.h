@@ -1,0 +1,43 @@
+// ruy_like::quantize, internal: which of Highway's targets a call may use.
+//
+// Included by the files of Highway kernels and by those that call them. The
+// choice is per call, by the Context's permitted paths, so it does not go
+// through Highway's own choice, which is one for the whole process.
+#ifndef RUY_LIKE_QUANTIZE_DISPATCH_H_
+#define RUY_LIKE_QUANTIZE_DISPATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/targets.h"
+#include "ruy_like/context.h"
+#include "ruy_like/path.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// What `context` permits; null: what RUY_LIKE_PATHS, read once, permits.
+Path PermittedPaths(const Context* context);
+
+// Highway's targets up to what the best of `paths` needs: those of plain
+// compilation for the portable path (which on Arm has NEON), AVX2 for the paths
+// of that width, AVX-512 for the wider ones. Always with the machine's consent.
+std::int64_t PermittedTargets(Path paths);
+
+// The place of the best of `targets` in a table that HWY_EXPORT made. Inline,
+// because it must see the including file's HWY_TARGETS.
+inline std::size_t TargetIndex(std::int64_t targets) {
+#if HWY_IDE || ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0)
+  (void)targets;
+  return 0;
+#else
+  hwy::ChosenTarget chosen;
+  chosen.Update(targets);
+  return chosen.GetIndex();
+#endif
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_DISPATCH_H_

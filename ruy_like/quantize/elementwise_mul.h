@@ -1,0 +1,55 @@
+// ruy_like::quantize, public: QuantizedMul, the element-wise product of
+// quantized tensors.
+//
+// Not the matrix product, which is Mul.
+#ifndef RUY_LIKE_QUANTIZE_ELEMENTWISE_MUL_H_
+#define RUY_LIKE_QUANTIZE_ELEMENTWISE_MUL_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/quantize/tensor.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// T: int8_t or uint8_t.
+template <typename T>
+RUY_LIKE_EXPORT absl::Status QuantizedMulTyped(const TensorView<const T>& a,
+                                               const TensorView<const T>& b,
+                                               Context* context,
+                                               const TensorView<T>& output);
+
+}  // namespace quantize_internal
+
+// output = clamp(((a - a's zero point) * (b - b's zero point)) * m + output's
+// zero point), where m = a.scale * b.scale / output.scale, rounded as Mul
+// requantizes (multiplier.h), and clamped to [output.qmin, output.qmax].
+//
+// b has a's shape; or one element, for all of a; or, where both are kNhwc, one
+// image of 1x1, whose channels are for every pixel, or as many as a has, each
+// for the pixels of one of a's images. output has a's shape. It may be a or b
+// itself, where that has this shape, but not overlap it otherwise.
+//
+// Types: int8_t or uint8_t, the same for all three, inputs const or not. Null
+// `context`: on this thread. InvalidArgument, with output untouched, for null,
+// sizes that do not agree and bad QuantParams; OutOfRange for tensors whose
+// bytes cannot be counted.
+template <typename A, typename B, typename T>
+absl::Status QuantizedMul(const TensorView<A>& a, const TensorView<B>& b,
+                          Context* context, TensorView<T>* output) {
+  static_assert(std::is_same<std::remove_const_t<A>, T>::value &&
+                    std::is_same<std::remove_const_t<B>, T>::value,
+                "a, b and output have elements of one type");
+  if (output == nullptr) return absl::InvalidArgumentError("output is null");
+  return quantize_internal::QuantizedMulTyped<T>(
+      quantize_internal::ConstView(a), quantize_internal::ConstView(b), context,
+      *output);
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_ELEMENTWISE_MUL_H_

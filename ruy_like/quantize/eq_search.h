@@ -1,0 +1,68 @@
+// ruy_like::quantize, public: EqSearch, scales of a layer chosen by the cosine
+// between its float and its quantized outputs.
+//
+// Run offline, after calibration, on some inputs of the layer; the products of
+// all candidates run through Mul. Looks at one layer at a time.
+#ifndef RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
+#define RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/observer.h"
+#include "ruy_like/quantize/quant_params.h"
+
+namespace ruy_like {
+
+struct EqOptions {
+  // Candidates for a scale s are s / z for the steps + 1 values of z that are
+  // equally spaced from alpha to beta, and s itself.
+  float alpha = 0.5f, beta = 2;
+  int steps = 100;
+  // Of choosing the weights' scales and then the activations'. The search ends
+  // earlier where a round gains less than 1e-7.
+  int max_rounds = 10;
+  // Of weights and activations, symmetric: 8, 7 or fewer.
+  int bits = 8;
+  // Where s comes from.
+  CalibrationMethod start = CalibrationMethod::kMinMax;
+};
+
+struct EqResult {
+  // One per row of the weights, and one for all activations; zero points 0.
+  std::vector<QuantParams> weights;
+  QuantParams activations;
+  // Over all outputs of all inputs: before and after. cos_final >= cos_init.
+  double cos_init = 0, cos_final = 0;
+  int rounds = 0;
+  // Products of the weights and one of the activations that were computed.
+  std::ptrdiff_t products = 0;
+};
+
+// weights is M x K, a channel per row; each of activations is K x N with N of
+// its own, in any order of memory; bias has M elements or none, and is part of
+// the outputs, quantized for each candidate.
+//
+// A round first gives each row of weights the scale with the largest cosine of
+// that row, then the activations the scale with the largest cosine of the whole
+// layer. Only what improves on the scales at hand, by more than 1e-12, is
+// taken. The cosine of two zero vectors is 1, of a zero vector and another 0.
+// The result does not depend on the Context's paths and threads, except as the
+// float products that are compared with do.
+//
+// InvalidArgument for null or bad matrices, values that are not finite, depths
+// whose sums may leave int32, biases that do so, options out of range, no
+// activations; ResourceExhausted; and errors of Mul.
+RUY_LIKE_EXPORT absl::StatusOr<EqResult> EqSearch(
+    const Matrix<float>& weights, absl::Span<const Matrix<float>> activations,
+    const EqOptions& options, Context* context,
+    absl::Span<const float> bias = {});
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_EQ_SEARCH_H_

@@ -1,0 +1,145 @@
+#include "ruy_like/quantize/multiplier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr int kMinExponent = -31;
+constexpr int kMaxExponent = 30;
+constexpr std::int32_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
+
+std::int32_t SaturateToInt32(std::int64_t value) {
+  return static_cast<std::int32_t>(std::min<std::int64_t>(
+      std::max<std::int64_t>(value, kMinInt32), kMaxInt32));
+}
+
+absl::Status ValidateScale(const char* name, float scale) {
+  if (std::isfinite(scale) && scale > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " has a scale that is not positive: ", scale));
+}
+
+absl::Status ValidateClamp(const QuantParams& dst, std::int32_t lowest,
+                           std::int32_t highest) {
+  if (dst.qmin > dst.qmax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dst has qmin ", dst.qmin, " above qmax ", dst.qmax));
+  }
+  if (dst.qmin < lowest || dst.qmax > highest) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "dst has the range ", dst.qmin, "..", dst.qmax,
+        ", which its elements, ", lowest, "..", highest, ", do not hold"));
+  }
+  return absl::OkStatus();
+}
+
+// Of valid scales: positive, and finite in double precision.
+double RealMultiplier(float lhs, float rhs, float dst) {
+  return static_cast<double>(lhs) * static_cast<double>(rhs) /
+         static_cast<double>(dst);
+}
+
+}  // namespace
+
+absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(double multiplier) {
+  if (!std::isfinite(multiplier) || multiplier < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a multiplier must be finite and not negative: ", multiplier));
+  }
+  QuantizedMultiplier result;
+  if (multiplier == 0) return result;
+  const double fraction = std::frexp(multiplier, &result.exponent);
+  std::int64_t fixedpoint = std::llround(std::ldexp(fraction, 31));
+  if (fixedpoint == std::int64_t{1} << 31) {  // rounded up to 1
+    fixedpoint >>= 1;
+    ++result.exponent;
+  }
+  if (result.exponent < kMinExponent) return QuantizedMultiplier();
+  if (result.exponent > kMaxExponent) {
+    return QuantizedMultiplier{kMaxInt32, kMaxExponent};
+  }
+  result.fixedpoint = static_cast<std::int32_t>(fixedpoint);
+  return result;
+}
+
+std::int32_t SaturatingRoundingDoublingHighMul(std::int32_t a, std::int32_t b) {
+  if (a == kMinInt32 && b == kMinInt32) return kMaxInt32;
+  const std::int64_t product = static_cast<std::int64_t>(a) * b;
+  const std::int64_t half = std::int64_t{1} << 30;
+  const std::int64_t nudged = product + (product >= 0 ? half : 1 - half);
+  // Truncates toward zero, which an arithmetic shift would not.
+  return static_cast<std::int32_t>(nudged / (std::int64_t{1} << 31));
+}
+
+std::int32_t RoundingDivideByPowerOfTwo(std::int32_t x, int exponent) {
+  const std::int64_t mask = (std::int64_t{1} << exponent) - 1;
+  const std::int64_t remainder = x & mask;
+  const std::int64_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
+  const std::int64_t quotient = static_cast<std::int64_t>(x) >> exponent;
+  return static_cast<std::int32_t>(quotient + (remainder > threshold ? 1 : 0));
+}
+
+std::int32_t MultiplyByQuantizedMultiplierLegacy(
+    std::int32_t x, QuantizedMultiplier multiplier) {
+  const int left = std::max(multiplier.exponent, 0);
+  const int right = std::max(-multiplier.exponent, 0);
+  const std::int32_t shifted =
+      SaturateToInt32(static_cast<std::int64_t>(x) * (std::int64_t{1} << left));
+  return RoundingDivideByPowerOfTwo(
+      SaturatingRoundingDoublingHighMul(shifted, multiplier.fixedpoint), right);
+}
+
+namespace quantize_internal {
+
+absl::StatusOr<QuantizedMultiplier> ProductMultiplier(const QuantParams& lhs,
+                                                      const QuantParams& rhs,
+                                                      const QuantParams& dst,
+                                                      std::int32_t lowest,
+                                                      std::int32_t highest) {
+  absl::Status status = ValidateScale("lhs", lhs.scale);
+  status.Update(ValidateScale("rhs", rhs.scale));
+  status.Update(ValidateScale("dst", dst.scale));
+  status.Update(ValidateClamp(dst, lowest, highest));
+  if (!status.ok()) return status;
+  return QuantizeMultiplier(RealMultiplier(lhs.scale, rhs.scale, dst.scale));
+}
+
+absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
+                                const QuantParams& other,
+                                const QuantParams& dst, std::int32_t lowest,
+                                std::int32_t highest,
+                                absl::Span<std::int32_t> fixedpoint,
+                                absl::Span<int> exponent) {
+  absl::Status status =
+      ValidateScale("the operand without channels", other.scale);
+  status.Update(ValidateScale("dst", dst.scale));
+  status.Update(ValidateClamp(dst, lowest, highest));
+  for (const QuantParams& channel : channels) {
+    if (!status.ok()) return status;
+    status = ValidateScale("a channel", channel.scale);
+  }
+  if (!status.ok()) return status;
+  if (fixedpoint.size() != channels.size() ||
+      exponent.size() != channels.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        channels.size(), " channels, but ", fixedpoint.size(),
+        " fixed points and ", exponent.size(), " exponents to write"));
+  }
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const absl::StatusOr<QuantizedMultiplier> multiplier = QuantizeMultiplier(
+        RealMultiplier(channels[c].scale, other.scale, dst.scale));
+    // Products and quotients of positive floats are finite doubles.
+    if (!multiplier.ok()) return multiplier.status();
+    fixedpoint[c] = multiplier->fixedpoint;
+    exponent[c] = multiplier->exponent;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

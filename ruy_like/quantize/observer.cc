@@ -1,0 +1,426 @@
+#include "ruy_like/quantize/observer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/blocks.h"
+#include "ruy_like/quantize/dispatch.h"
+#include "ruy_like/quantize/observe_kernels.h"
+#include "ruy_like/quantize/walk.h"
+
+namespace ruy_like {
+namespace {
+
+using quantize_internal::ObserveKernels;
+
+static_assert(Observer::kBins == quantize_internal::kObserveBins, "");
+
+// Below this R the factor from a magnitude to its bin would be no float.
+constexpr int kLowestExponent = -100;
+constexpr int kLog2Bins = 11;
+static_assert(Observer::kBins == 1 << kLog2Bins, "");
+
+// The exponent of the least power of two above a positive number.
+int ExponentAbove(float magnitude) {
+  int exponent;
+  std::frexp(magnitude,
+             &exponent);  // magnitude is in [2^(exponent - 1), 2^...)
+  return std::max(exponent, kLowestExponent);
+}
+
+absl::Status ValidateOptions(const CalibrationOptions& options) {
+  if (options.bits < 2 || options.bits > 16) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bits is ", options.bits, ", must be in [2, 16]"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const char* CalibrationMethodName(CalibrationMethod method) {
+  switch (method) {
+    case CalibrationMethod::kMinMax:
+      return "minmax";
+    case CalibrationMethod::kPercentile:
+      return "percentile";
+    case CalibrationMethod::kMse:
+      return "mse";
+    case CalibrationMethod::kAciqGauss:
+      return "aciq-gauss";
+    case CalibrationMethod::kAciqLaplace:
+      return "aciq-laplace";
+    case CalibrationMethod::kAciqRange:
+      return "aciq-range";
+    case CalibrationMethod::kEntropy:
+      return "entropy";
+  }
+  return "unknown";
+}
+
+// Counts on their way to the bins, in four histograms that take turns: runs of
+// equal values would else wait for each other's stores. The last bins take what
+// is not counted.
+struct Observer::Counts {
+  static constexpr int kParts = 4;
+  // As many elements as a count holds without overflow.
+  static constexpr std::size_t kMaxElements = std::size_t{1} << 31;
+
+  std::uint32_t parts[kParts][kBins + 1] = {};
+  std::size_t elements = 0;
+};
+
+// Observers for the threads of one call, each used by one thread at a time. The
+// first is the caller's own.
+class Observer::Shards final {
+ public:
+  explicit Shards(Observer* first) : first_(first), free_{first} {}
+
+  Observer* Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!free_.empty()) {
+      Observer* const observer = free_.back();
+      free_.pop_back();
+      return observer;
+    }
+    owned_.push_back(std::make_unique<Observer>());
+    owned_.back()->range_ = first_->range_;
+    owned_.back()->has_range_ = first_->range_ != 0;
+    return owned_.back().get();
+  }
+  void Return(Observer* observer) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(observer);
+  }
+  void MergeIntoFirst() {
+    for (const auto& observer : owned_) {
+      (void)first_->Merge(*observer);  // of one range, so it can not fail
+    }
+  }
+
+ private:
+  Observer* const first_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Observer>> owned_;
+  std::vector<Observer*> free_;
+};
+
+Observer::Observer() : bins_(kBins) {}
+
+absl::Status Observer::SetRange(float absmax) {
+  if (!(absmax > 0) || !std::isfinite(absmax)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("absmax is ", absmax, ", must be positive and finite"));
+  }
+  if (finite_count_ + nonfinite_count_ != 0) {
+    return absl::FailedPreconditionError(
+        "the range can not be set after values were observed");
+  }
+  range_ = absmax;
+  has_range_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Observer::Observe(absl::Span<const float> values,
+                               Context* context) {
+  Matrix<float> matrix;
+  MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(values.size()),
+                   Order::kRowMajor, matrix.mutable_layout());
+  matrix.set_data(values.data());
+  return Observe(matrix, context);
+}
+
+absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
+  namespace qi = quantize_internal;
+  const qi::View view = qi::ViewOf(values);
+  const absl::Status status = qi::ValidateView("values", view);
+  if (!status.ok()) return status;
+  const ObserveKernels& kernels =
+      qi::ObserveKernelsFor(qi::PermittedTargets(qi::PermittedPaths(context)));
+  const qi::PairWalk walk = qi::WalkAlongDst(view, view);
+  Shards shards(this);
+  // Cut only where a single thread cuts it into chunks too: at lines, or at
+  // multiples of a chunk. So the sums have the same roundings.
+  const qi::Lines& lines = walk.lines;
+  const bool by_line = lines.count > 1;
+  const std::ptrdiff_t unit = by_line ? lines.inner : 1;
+  const absl::Status run = qi::ForEachRange(
+      by_line ? lines.count : lines.inner,
+      by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk},
+      unit * static_cast<std::ptrdiff_t>(sizeof(float)), context,
+      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        Observer* const shard = shards.Take();
+        if (by_line) {
+          for (std::ptrdiff_t line = first; line < last; ++line) {
+            shard->ObserveRange(values.data() + line * walk.src.line,
+                                static_cast<std::size_t>(unit), kernels);
+          }
+        } else {
+          shard->ObserveRange(values.data() + first,
+                              static_cast<std::size_t>(last - first), kernels);
+        }
+        shards.Return(shard);
+      });
+  if (!run.ok()) return run;
+  shards.MergeIntoFirst();
+  return absl::OkStatus();
+}
+
+void Observer::ObserveRange(const float* values, std::size_t n,
+                            const ObserveKernels& kernels) {
+  constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
+  if (n <= kChunk) {  // not worth clearing and adding up the counts
+    if (n > 0) ObserveChunk(values, n, nullptr, kernels, nullptr);
+    return;
+  }
+  Counts counts;
+  for (std::size_t i = 0; i < n; i += kChunk) {
+    const bool is_last = n - i <= kChunk;
+    ObserveChunk(values + i, std::min(kChunk, n - i),
+                 is_last ? nullptr : values + i + kChunk, kernels, &counts);
+  }
+  AddCounts(&counts);
+}
+
+void Observer::ObserveChunk(const float* values, std::size_t n,
+                            const float* next, const ObserveKernels& kernels,
+                            Counts* counts) {
+  constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
+  const quantize_internal::ChunkStats stats = kernels.scan(values, n);
+  if (!stats.all_finite) {
+    float finite[kChunk];
+    std::size_t finite_n = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (std::isfinite(values[i])) finite[finite_n++] = values[i];
+    }
+    nonfinite_count_ += n - finite_n;
+    if (finite_n > 0) ObserveChunk(finite, finite_n, next, kernels, counts);
+    return;
+  }
+  // Adding 0 makes 0 of -0.
+  min_ = (finite_count_ == 0 ? stats.min : std::min(min_, stats.min)) + 0.0f;
+  max_ = (finite_count_ == 0 ? stats.max : std::max(max_, stats.max)) + 0.0f;
+  finite_count_ += n;
+  sum_.Add(stats.sum);
+  sum_of_squares_.Add(stats.sum_of_squares);
+  sum_of_magnitudes_.Add(stats.sum_of_magnitudes);
+  if (stats.absmax == 0) {
+    zero_count_ += n;
+    return;
+  }
+  Cover(stats.absmax, counts);
+  alignas(64) std::uint16_t index[kChunk];
+  if (streaming()) {
+    kernels.index_by_factor(values, n, std::ldexp(1.0f, kLog2Bins - exponent_),
+                            index);
+  } else {
+    kernels.index_by_range(values, n, range_, index);
+  }
+  if (counts == nullptr) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (index[i] == kBins) {
+        ++zero_count_;
+      } else {
+        ++bins_[index[i]];
+      }
+    }
+    return;
+  }
+  if (counts->elements + n > Counts::kMaxElements) AddCounts(counts);
+  counts->elements += n;
+  // Counting reads and writes nothing but the first-level cache: the time to
+  // bring in what comes next.
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  std::size_t i = 0;
+  for (; i + kLine <= n; i += kLine) {
+    if (next != nullptr) __builtin_prefetch(next + i);
+    for (std::size_t j = i; j < i + kLine; j += 4) {
+      std::uint64_t four;
+      std::memcpy(&four, index + j, sizeof(four));
+      ++counts->parts[0][four & 0xffff];
+      ++counts->parts[1][(four >> 16) & 0xffff];
+      ++counts->parts[2][(four >> 32) & 0xffff];
+      ++counts->parts[3][four >> 48];
+    }
+  }
+  for (; i < n; ++i) ++counts->parts[0][index[i]];
+}
+
+void Observer::Cover(float magnitude, Counts* counts) {
+  if (!streaming()) return;
+  const int exponent = ExponentAbove(magnitude);
+  if (has_range_ && exponent <= exponent_) return;
+  if (counts != nullptr) AddCounts(counts);
+  CoverExponent(exponent);
+}
+
+void Observer::CoverExponent(int exponent) {
+  if (!has_range_) {
+    has_range_ = true;
+    exponent_ = exponent;
+    return;
+  }
+  const int shift = std::min(exponent - exponent_, kLog2Bins);
+  if (shift <= 0) return;
+  for (int i = 0; i < kBins; ++i) {
+    const std::uint64_t count = std::exchange(bins_[i], 0);
+    bins_[i >> shift] += count;
+  }
+  exponent_ = exponent;
+}
+
+void Observer::AddCounts(Counts* counts) {
+  for (auto& part : counts->parts) {
+    for (int i = 0; i < kBins; ++i) bins_[i] += part[i];
+    zero_count_ += part[kBins];
+    std::memset(part, 0, sizeof(part));
+  }
+  counts->elements = 0;
+}
+
+absl::Status Observer::Merge(const Observer& other) {
+  if (range_ != other.range_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("observers of the ranges ", range_, " and ", other.range_,
+                     " (0: streaming) can not be merged"));
+  }
+  if (&other == this) {
+    const Observer copy = other;
+    return Merge(copy);
+  }
+  if (other.finite_count_ > 0) {
+    min_ = finite_count_ == 0 ? other.min_ : std::min(min_, other.min_);
+    max_ = finite_count_ == 0 ? other.max_ : std::max(max_, other.max_);
+  }
+  finite_count_ += other.finite_count_;
+  zero_count_ += other.zero_count_;
+  nonfinite_count_ += other.nonfinite_count_;
+  sum_.Add(other.sum_);
+  sum_of_squares_.Add(other.sum_of_squares_);
+  sum_of_magnitudes_.Add(other.sum_of_magnitudes_);
+  if (!other.has_range_) return absl::OkStatus();
+  int shift = 0;
+  if (streaming()) {
+    CoverExponent(other.exponent_);
+    shift = std::min(exponent_ - other.exponent_, kLog2Bins);
+  }
+  for (int i = 0; i < kBins; ++i) bins_[i >> shift] += other.bins_[i];
+  return absl::OkStatus();
+}
+
+float Observer::absmax() const { return std::max(-min_, max_); }
+
+double Observer::mean() const {
+  return finite_count_ == 0 ? 0 : sum_.value() / finite_count_;
+}
+
+double Observer::standard_deviation() const {
+  if (finite_count_ == 0) return 0;
+  const double average = mean();
+  const double variance =
+      sum_of_squares_.value() / finite_count_ - average * average;
+  return std::sqrt(std::max(variance, 0.0));
+}
+
+double Observer::mean_magnitude() const {
+  return finite_count_ == 0 ? 0 : sum_of_magnitudes_.value() / finite_count_;
+}
+
+MagnitudeHistogram Observer::histogram() const {
+  MagnitudeHistogram histogram;
+  if (finite_count_ == zero_count_) return histogram;
+  histogram.bins = bins_;
+  const double range = streaming() ? std::ldexp(1.0, exponent_) : range_;
+  histogram.bin_width = range / kBins;
+  histogram.absmax = std::min<double>(absmax(), range);
+  return histogram;
+}
+
+absl::StatusOr<float> Observer::AciqThreshold(const CalibrationOptions& options,
+                                              bool one_sided) const {
+  const bool laplace = options.method == CalibrationMethod::kAciqLaplace;
+  const int bits = one_sided ? options.bits + 1 : options.bits;
+  const auto factor =
+      laplace ? LaplaceClipFactor(bits) : GaussianClipFactor(bits);
+  if (!factor.ok()) return factor.status();
+  double spread;
+  const auto nonzero = static_cast<double>(finite_count_ - zero_count_);
+  if (options.method == CalibrationMethod::kAciqRange) {
+    if (finite_count_ < 2) return absmax();
+    // Half of the range that a Gaussian's samples are expected to span.
+    static const double kShare =
+        0.5 * 0.35 * (1 + std::sqrt(M_PI * std::log(4.0)));
+    spread = 2 * static_cast<double>(absmax()) * kShare /
+             std::sqrt(2 * std::log(static_cast<double>(finite_count_)));
+  } else if (laplace) {
+    spread =
+        one_sided ? sum_of_magnitudes_.value() / nonzero : mean_magnitude();
+  } else {
+    spread = one_sided ? std::sqrt(sum_of_squares_.value() / nonzero)
+                       : standard_deviation();
+  }
+  const auto threshold = static_cast<float>(*factor * spread);
+  // Values without spread, or too small for their squares.
+  if (!(threshold > 0)) return absmax();
+  return std::min(threshold, absmax());
+}
+
+absl::StatusOr<float> Observer::Threshold(
+    const CalibrationOptions& options) const {
+  const absl::Status status = ValidateOptions(options);
+  if (!status.ok()) return status;
+  if (finite_count_ == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no finite value was observed (", nonfinite_count_, " others)"));
+  }
+  if (finite_count_ == zero_count_) return 0.0f;
+  const bool one_sided =
+      options.scheme != QuantScheme::kSymmetric && (min_ >= 0 || max_ <= 0);
+  const int levels = 1 << (one_sided ? options.bits : options.bits - 1);
+  switch (options.method) {
+    case CalibrationMethod::kMinMax:
+      return absmax();
+    case CalibrationMethod::kPercentile:
+      return ChoosePercentileThreshold(histogram(), options.percentile);
+    case CalibrationMethod::kMse:
+      return ChooseMseThreshold(histogram(), levels - 1);
+    case CalibrationMethod::kEntropy: {
+      if (levels > kBins) return absmax();
+      const auto chosen = ChooseEntropyThreshold(histogram(), levels);
+      if (!chosen.ok()) return chosen.status();
+      return chosen->threshold;
+    }
+    case CalibrationMethod::kAciqGauss:
+    case CalibrationMethod::kAciqLaplace:
+    case CalibrationMethod::kAciqRange:
+      return AciqThreshold(options, one_sided);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown calibration method ", static_cast<int>(options.method)));
+}
+
+absl::StatusOr<QuantParams> Observer::ChooseParams(
+    const CalibrationOptions& options) const {
+  const auto threshold = Threshold(options);
+  if (!threshold.ok()) return threshold.status();
+  const float lo = std::max(min_, -*threshold);
+  const float hi = std::min(max_, *threshold);
+  switch (options.scheme) {
+    case QuantScheme::kSymmetric:
+      return ChooseSymmetric(*threshold, options.bits, options.scale_rounding);
+    case QuantScheme::kAffineSigned:
+      return ChooseAffine(lo, hi, -(1 << (options.bits - 1)),
+                          (1 << (options.bits - 1)) - 1);
+    case QuantScheme::kAffineUnsigned:
+      return ChooseAffine(lo, hi, 0, (1 << options.bits) - 1);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown scheme ", static_cast<int>(options.scheme)));
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,158 @@
+// ruy_like::quantize, public: Observer, which watches a tensor over many inputs
+// and then says how to quantize it (calibration).
+//
+// It keeps a histogram and a few sums, never the data. thresholds.h has the
+// searches that it runs on the histogram.
+#ifndef RUY_LIKE_QUANTIZE_OBSERVER_H_
+#define RUY_LIKE_QUANTIZE_OBSERVER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/exact_sum.h"
+#include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/thresholds.h"
+
+namespace ruy_like {
+
+namespace quantize_internal {
+struct ObserveKernels;
+}  // namespace quantize_internal
+
+enum class CalibrationMethod : std::uint8_t {
+  kMinMax,       // nothing is clipped
+  kPercentile,   // of the magnitudes that are not 0
+  kMse,          // least mean squared error
+  kAciqGauss,    // analytical clipping, with the measured standard deviation
+  kAciqLaplace,  // the same, with the measured mean magnitude
+  // Gauss, with a standard deviation that is guessed from the largest magnitude
+  // and the number of samples, as ncnn and Tengine do. For comparison.
+  kAciqRange,
+  kEntropy,  // least Kullback-Leibler divergence, as TensorRT does
+};
+
+// "minmax", "percentile", "mse", "aciq-gauss", "aciq-laplace", "aciq-range",
+// "entropy"; "unknown" for what is none.
+RUY_LIKE_EXPORT const char* CalibrationMethodName(CalibrationMethod method);
+
+// What integers the parameters are for.
+enum class QuantScheme : std::uint8_t {
+  kSymmetric,       // [-qmax, qmax], zero point 0: ChooseSymmetric
+  kAffineSigned,    // [-2^(bits - 1), 2^(bits - 1) - 1]: ChooseAffine
+  kAffineUnsigned,  // [0, 2^bits - 1]
+};
+
+struct CalibrationOptions {
+  CalibrationMethod method = CalibrationMethod::kEntropy;
+  QuantScheme scheme = QuantScheme::kSymmetric;
+  int bits = 8;  // in [2, 16]
+  // kSymmetric only.
+  ScaleRounding scale_rounding = ScaleRounding::kExact;
+  double percentile = 99.99;  // kPercentile
+};
+
+// Copyable. Not for use from several threads at once: give each its own and
+// merge them, which gives the same state, bit for bit, in any order. (Only the
+// moments, standard_deviation and mean_magnitude, depend on how the data was
+// divided into calls of Observe, in their last bits.)
+class RUY_LIKE_EXPORT Observer final {
+ public:
+  static constexpr int kBins = 2048;
+
+  // Streaming: the histogram covers [0, R), R a power of two (at least 2^-100)
+  // that doubles as larger magnitudes are seen, by merging pairs of bins. R
+  // exceeds them all: a magnitude R in the last bin would be in another one had
+  // R been doubled before.
+  Observer();
+
+  // Before the first Observe: the histogram covers [0, absmax], for a second
+  // pass over data whose largest magnitude is known. It has finer bins by up to
+  // half; larger values count in the last bin. InvalidArgument unless absmax is
+  // positive and finite, FailedPrecondition after Observe or Merge.
+  absl::Status SetRange(float absmax);
+
+  // Adds values. Zeros count, but not in the histogram; NaN and infinities are
+  // skipped, but for nonfinite_count. Large tensors are observed on the threads
+  // of `context`, with the same result for any number of them.
+  // InvalidArgument, with nothing observed, for null data or a layout that is
+  // not valid.
+  absl::Status Observe(absl::Span<const float> values,
+                       Context* context = nullptr);
+  absl::Status Observe(const Matrix<float>& values, Context* context = nullptr);
+
+  // Adds what `other` has observed. FailedPrecondition, with nothing added,
+  // unless both stream or both have one range.
+  absl::Status Merge(const Observer& other);
+
+  // Numbers of values, in the order of the comments above.
+  std::uint64_t finite_count() const { return finite_count_; }
+  std::uint64_t zero_count() const { return zero_count_; }
+  std::uint64_t nonfinite_count() const { return nonfinite_count_; }
+
+  // Of the finite values; 0 before the first. Never -0.
+  float min() const { return min_; }
+  float max() const { return max_; }
+  float absmax() const;
+  double mean() const;
+  double standard_deviation() const;  // about the mean
+  double mean_magnitude() const;
+
+  // The histogram of magnitudes, refers to this Observer; empty, with bin width
+  // 0, before the first value other than 0.
+  MagnitudeHistogram histogram() const;
+
+  // Where to clip magnitudes: in (0, absmax()], 0 where only zeros were seen.
+  // FailedPrecondition where no finite value was. InvalidArgument for options
+  // that are out of range.
+  //
+  // Where all values have one sign and the scheme is affine, all of its 2^bits
+  // levels serve that sign; the ACIQ methods then take the data for half of a
+  // symmetric distribution, whose spread is that of the values other than 0
+  // about 0.
+  absl::StatusOr<float> Threshold(const CalibrationOptions& options) const;
+
+  // The parameters for that threshold T: ChooseSymmetric(T), or ChooseAffine of
+  // [max(min, -T), min(max, T)].
+  absl::StatusOr<QuantParams> ChooseParams(
+      const CalibrationOptions& options) const;
+
+ private:
+  class Shards;
+
+  struct Counts;
+
+  // Contiguous values, on this thread.
+  void ObserveRange(const float* values, std::size_t n,
+                    const quantize_internal::ObserveKernels& kernels);
+  // The same, through `counts` if that is not null. `next`: the values that
+  // come after them, or null.
+  void ObserveChunk(const float* values, std::size_t n, const float* next,
+                    const quantize_internal::ObserveKernels& kernels,
+                    Counts* counts);
+  // Has the streaming histogram cover a magnitude.
+  void Cover(float magnitude, Counts* counts);
+  void CoverExponent(int exponent);
+  void AddCounts(Counts* counts);
+  bool streaming() const { return range_ == 0; }
+  absl::StatusOr<float> AciqThreshold(const CalibrationOptions& options,
+                                      bool one_sided) const;
+
+  std::vector<std::uint64_t> bins_;
+  float range_ = 0;   // SetRange; 0: streaming
+  int exponent_ = 0;  // streaming: R = 2^exponent_, once has_range_
+  bool has_range_ = false;
+  std::uint64_t finite_count_ = 0, zero_count_ = 0, nonfinite_count_ = 0;
+  float min_ = 0, max_ = 0;
+  quantize_internal::ExactSum sum_, sum_of_squares_, sum_of_magnitudes_;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_OBSERVER_H_

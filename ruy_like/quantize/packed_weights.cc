@@ -1,0 +1,123 @@
+#include "ruy_like/quantize/packed_weights.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+
+namespace ruy_like {
+namespace {
+
+absl::Status ValidateParams(absl::Span<const QuantParams> params,
+                            std::ptrdiff_t channels) {
+  if (params.size() != 1 &&
+      params.size() != static_cast<std::size_t>(channels)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        params.size(), " QuantParams for weights of ", channels, " channels"));
+  }
+  for (const QuantParams& p : params) {
+    const absl::Status status = ValidateQuantParams(p, -128, 127, "weights");
+    if (!status.ok()) return status;
+    QuantParams rescaled = p;
+    rescaled.scale = params[0].scale;
+    if (rescaled != params[0]) {
+      return absl::InvalidArgumentError(
+          "the channels of weights must have one zero point, qmin and qmax");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Of weights whose layout is valid.
+absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
+                           const QuantParams& params) {
+  const Layout& layout = weights.layout();
+  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      const std::int8_t value = Element(weights, row, col);
+      if (value < params.qmin || value > params.qmax) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "weight ", value, " of channel ", row, " is outside of [",
+            params.qmin, ", ", params.qmax, "]"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The rows of one group as an operand. Everything that is known of the weights
+// is told to Mul here: their zero point, and what their qmin and qmax promise
+// about their range.
+Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
+                                 const QuantParams& params,
+                                 std::ptrdiff_t first_row,
+                                 std::ptrdiff_t rows) {
+  Matrix<std::int8_t> operand = weights;
+  operand.mutable_layout()->set_rows(rows);
+  const std::int8_t* const data = weights.data();
+  operand.set_data(data == nullptr
+                       ? data
+                       : data + ElementOffset(weights.layout(), first_row, 0));
+  operand.set_zero_point(static_cast<std::int8_t>(params.zero_point));
+  return operand;
+}
+
+}  // namespace
+
+absl::StatusOr<PackedWeights> PackedWeights::Pack(
+    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params,
+    Context* context, const PackWeightsOptions& options) {
+  if (context == nullptr) {
+    return absl::InvalidArgumentError("context is null");
+  }
+  const std::ptrdiff_t channels = weights.layout().rows();
+  if (options.groups < 1 || channels < 1 || channels % options.groups != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights of ", channels, " channels in ", options.groups, " groups"));
+  }
+  const absl::Status status = quantize_internal::CheckWeights(weights, params);
+  if (!status.ok()) return status;
+  PackOptions pack_options;
+  pack_options.dst_order =
+      options.order == TensorOrder::kNhwc ? Order::kColMajor : Order::kRowMajor;
+
+  PackedWeights result;
+  const std::ptrdiff_t rows = channels / options.groups;
+  for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
+    absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+        ruy_like::Pack(GroupOperand(weights, params[0], group * rows, rows),
+                       Side::kLhs, pack_options, context);
+    if (!packed.ok()) return packed.status();
+    result.packed_.push_back(*std::move(packed));
+  }
+  result.channels_ = channels;
+  result.depth_ = weights.layout().cols();
+  result.params_.assign(params.begin(), params.end());
+  for (const QuantParams& p : params) result.scales_.push_back(p.scale);
+  return result;
+}
+
+namespace quantize_internal {
+
+absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
+                          absl::Span<const QuantParams> params) {
+  const Layout& layout = weights.layout();
+  const std::ptrdiff_t inner =
+      layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+  std::ptrdiff_t elements;
+  if (layout.rows() < 1 || layout.cols() < 0 || layout.stride() < inner ||
+      !CheckedMul(layout.rows() + layout.cols(), layout.stride(), &elements)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights are ", layout.rows(), "x", layout.cols(),
+                     " with stride ", layout.stride()));
+  }
+  const absl::Status status = ValidateParams(params, layout.rows());
+  if (!status.ok()) return status;
+  if (weights.data() == nullptr && layout.cols() > 0) {
+    return absl::InvalidArgumentError("weights have null data");
+  }
+  return ValidateRange(weights, params[0]);
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

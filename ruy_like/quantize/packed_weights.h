@@ -1,0 +1,88 @@
+// ruy_like::quantize, public: PackedWeights, the int8 weights of a layer,
+// packed once for the products of FullyConnected and Conv2D.
+//
+// Made when a network is loaded; the operations only read it. Does not
+// quantize: that is QuantizeRows' work.
+#ifndef RUY_LIKE_QUANTIZE_PACKED_WEIGHTS_H_
+#define RUY_LIKE_QUANTIZE_PACKED_WEIGHTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/tensor.h"
+
+namespace ruy_like {
+
+struct PackWeightsOptions {
+  // Input channels and output channels are split into so many groups, each
+  // convolved by itself.
+  std::ptrdiff_t groups = 1;
+  // Of the activations. The other order gives the same results, slower for a
+  // shallow product.
+  TensorOrder order = TensorOrder::kNhwc;
+};
+
+// Immutable: any number of threads and Contexts may use one at once. Copies
+// share the packed memory.
+class RUY_LIKE_EXPORT PackedWeights final {
+ public:
+  // No channels.
+  PackedWeights() = default;
+
+  // `weights` has one row per output channel, whose elements are in the order
+  // of the input's memory: for a convolution of kNhwc tensors (kernel row,
+  // kernel column, input channel of the group), for kNchw (input channel of the
+  // group, kernel row, kernel column). The data are not needed afterwards.
+  //
+  // `params` holds one element for all channels or one for each of them; these
+  // may differ in scale only. Symmetric ones (zero point 0) are faster.
+  //
+  // InvalidArgument for a number of channels that groups do not divide, params
+  // that do not fit, weights outside [qmin, qmax], and what Pack rejects.
+  static absl::StatusOr<PackedWeights> Pack(
+      const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params,
+      Context* context,
+      const PackWeightsOptions& options = PackWeightsOptions());
+
+  // Output channels, in all.
+  std::ptrdiff_t channels() const { return channels_; }
+  // Weights of each: what is summed up for one output.
+  std::ptrdiff_t depth() const { return depth_; }
+  std::ptrdiff_t groups() const {
+    return static_cast<std::ptrdiff_t>(packed_.size());
+  }
+  // One, or one per channel.
+  absl::Span<const QuantParams> params() const { return params_; }
+  // The scales of params(), as an array.
+  const float* scales() const { return scales_.data(); }
+  // Of one group: channels() / groups() rows, a left-hand side of Mul.
+  const PackedMatrix<std::int8_t>& packed(std::ptrdiff_t group) const {
+    return packed_[static_cast<std::size_t>(group)];
+  }
+
+ private:
+  std::ptrdiff_t channels_ = 0;
+  std::ptrdiff_t depth_ = 0;
+  std::vector<PackedMatrix<std::int8_t>> packed_;
+  std::vector<QuantParams> params_;
+  std::vector<float> scales_;
+};
+
+namespace quantize_internal {
+
+// That params go with the weights' rows, and the weights with the params.
+absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
+                          absl::Span<const QuantParams> params);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_PACKED_WEIGHTS_H_

@@ -1,0 +1,42 @@
+// ruy_like::quantize, public: the whole quantization toolkit in one header.
+//
+//   QuantParams, ChooseSymmetric, ChooseAffine             quant_params.h
+//   QuantizeMultiplier, SetMultipliers                     multiplier.h
+//   Quantize, Dequantize, per row and column; DequantizeAcc
+//                                                   quantize_dequantize.h
+//   Observer: calibration                                  observer.h
+//   thresholds of a histogram                              thresholds.h
+//   QuantizedAdd8p8To32, QuantizedAdd8p8To8                quantized_add.h
+//   Requantize: int32 to 8 or 16 bits                      requantize.h
+//   QuantizeBias                                           bias.h
+//   FoldBatchNorm                                          batch_norm.h
+//   TensorView, Window, Workspace, PackedWeights           of the same names
+//   FullyConnected, Conv2D                  fully_connected.h, conv.h
+//   DepthwiseConv2D                                        depthwise_conv.h
+//   MaxPool2D, AveragePool2D                               pooling.h
+//   QuantizedMul: element by element                       elementwise_mul.h
+//   EqSearch: scales by cosine                             eq_search.h
+#ifndef RUY_LIKE_QUANTIZE_QUANTIZE_H_
+#define RUY_LIKE_QUANTIZE_QUANTIZE_H_
+
+#include "ruy_like/quantize/batch_norm.h"
+#include "ruy_like/quantize/bias.h"
+#include "ruy_like/quantize/conv.h"
+#include "ruy_like/quantize/depthwise_conv.h"
+#include "ruy_like/quantize/elementwise_mul.h"
+#include "ruy_like/quantize/eq_search.h"
+#include "ruy_like/quantize/fully_connected.h"
+#include "ruy_like/quantize/multiplier.h"
+#include "ruy_like/quantize/observer.h"
+#include "ruy_like/quantize/packed_weights.h"
+#include "ruy_like/quantize/pooling.h"
+#include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/quantize_dequantize.h"
+#include "ruy_like/quantize/quantized_add.h"
+#include "ruy_like/quantize/requantize.h"
+#include "ruy_like/quantize/tensor.h"
+#include "ruy_like/quantize/thresholds.h"
+#include "ruy_like/quantize/window.h"
+#include "ruy_like/quantize/workspace.h"
+
+#endif  // RUY_LIKE_QUANTIZE_QUANTIZE_H_

@@ -1,0 +1,265 @@
+#include "ruy_like/quantize/quantize_dequantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/blocks.h"
+#include "ruy_like/quantize/convert_kernels.h"
+#include "ruy_like/quantize/dispatch.h"
+#include "ruy_like/quantize/walk.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+const ConvertKernels& KernelsOf(const Context* context) {
+  return ConvertKernelsFor(PermittedTargets(PermittedPaths(context)));
+}
+
+StoredType StoredTypeOf(ElementType type) {
+  switch (type) {
+    case ElementType::kI8:
+      return kStoredI8;
+    case ElementType::kU8:
+      return kStoredU8;
+    case ElementType::kI16:
+      return kStoredI16;
+    case ElementType::kI32:
+    case ElementType::kF32:
+      break;
+  }
+  return kStoredI32;
+}
+
+absl::Status ValidateChannelCount(const char* what, std::ptrdiff_t count,
+                                  ChannelDimension channels,
+                                  const Layout& layout) {
+  const std::ptrdiff_t needed =
+      channels == ChannelDimension::kRow ? layout.rows() : layout.cols();
+  if (count == 1 || count == needed) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(count, " ", what, " for ", needed,
+                   channels == ChannelDimension::kRow ? " rows" : " columns"));
+}
+
+absl::Status ValidateParams(absl::Span<const QuantParams> params,
+                            ChannelDimension channels, const View& q) {
+  absl::Status status = ValidateChannelCount("sets of parameters",
+                                             params.size(), channels, q.layout);
+  if (!status.ok()) return status;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    status = ValidateQuantParams(params[i], LowestOf(q.type), HighestOf(q.type),
+                                 "params");
+    if (status.ok()) continue;
+    if (params.size() == 1) return status;
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(status.message()), " (channel ", i, ")"));
+  }
+  return absl::OkStatus();
+}
+
+// What element-wise work has in common: where to, where from, how.
+struct Job {
+  PairWalk walk;
+  const char* src;
+  char* dst;
+  std::ptrdiff_t src_bytes;  // of an element
+  std::ptrdiff_t dst_bytes;
+  bool streaming;
+};
+
+Job MakeJob(const PairWalk& walk, const View& src, const View& dst) {
+  Job job;
+  job.walk = walk;
+  job.src = static_cast<const char*>(src.data);
+  job.dst = static_cast<char*>(const_cast<void*>(dst.data));
+  job.src_bytes = ElementBytes(src.type);
+  job.dst_bytes = ElementBytes(dst.type);
+  job.streaming = BypassesCaches(walk.lines.count * walk.lines.inner *
+                                 (job.src_bytes + job.dst_bytes));
+  return job;
+}
+
+// n elements of kBytes each, `from_step` and `to_step` elements apart.
+template <int kBytes>
+void CopyStrided(const char* from, std::ptrdiff_t from_step, std::ptrdiff_t n,
+                 char* to, std::ptrdiff_t to_step) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    std::memcpy(to + i * to_step * kBytes, from + i * from_step * kBytes,
+                kBytes);
+  }
+}
+
+void CopyStrided(const char* from, std::ptrdiff_t from_step, std::ptrdiff_t n,
+                 std::ptrdiff_t bytes, char* to, std::ptrdiff_t to_step) {
+  const auto copy = bytes == 1   ? CopyStrided<1>
+                    : bytes == 2 ? CopyStrided<2>
+                                 : CopyStrided<4>;
+  copy(from, from_step, n, to, to_step);
+}
+
+// Calls kernel(src, piece, streaming, dst) for all elements, by way of
+// contiguous copies where a line is not contiguous itself.
+template <typename Kernel>
+absl::Status RunJob(const Job& job, Context* context, const Kernel& kernel) {
+  const Steps& from = job.walk.src;
+  const Steps& to = job.walk.dst;
+  const auto piece = [&](const Piece& piece) {
+    const char* src = job.src + Offset(from, piece) * job.src_bytes;
+    char* dst = job.dst + Offset(to, piece) * job.dst_bytes;
+    if (from.element == 1 && to.element == 1) {
+      kernel(src, piece, job.streaming, dst);
+      return;
+    }
+    constexpr std::ptrdiff_t kChunk = 256;
+    alignas(64) char src_copy[kChunk * 4];
+    alignas(64) char dst_copy[kChunk * 4];
+    for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
+      const std::ptrdiff_t n = std::min(kChunk, piece.count - i);
+      CopyStrided(src + i * from.element * job.src_bytes, from.element, n,
+                  job.src_bytes, src_copy, 1);
+      kernel(src_copy, Piece{piece.line, piece.begin + i, n},
+             /*streaming=*/false, dst_copy);
+      CopyStrided(dst_copy, 1, n, job.dst_bytes,
+                  dst + i * to.element * job.dst_bytes, to.element);
+    }
+  };
+  return ForEachPiece(job.walk.lines, job.src_bytes + job.dst_bytes, context,
+                      piece);
+}
+
+PairWalk WalkOf(const View& src, const View& dst, std::size_t num_params,
+                ChannelDimension channels) {
+  return num_params == 1 ? WalkAlongDst(src, dst)
+                         : WalkChannels(src, dst, channels);
+}
+
+}  // namespace
+
+bool SameZeroPoints(absl::Span<const QuantParams> params) {
+  return std::all_of(params.begin(), params.end(),
+                     [&](const QuantParams& other) {
+                       return other.zero_point == params[0].zero_point;
+                     });
+}
+
+absl::Status Quantize(const View& x, absl::Span<const QuantParams> params,
+                      ChannelDimension channels, const View& q,
+                      Context* context) {
+  absl::Status status = ValidatePair("x", x, "q", q);
+  if (!status.ok()) return status;
+  status = ValidateParams(params, channels, q);
+  if (!status.ok()) return status;
+  const auto kernel = KernelsOf(context).quantize[StoredTypeOf(q.type)];
+  return RunJob(
+      MakeJob(WalkOf(x, q, params.size(), channels), x, q), context,
+      [&](const char* src, const Piece& piece, bool streaming, char* dst) {
+        kernel(reinterpret_cast<const float*>(src), piece.count,
+               params[params.size() == 1 ? 0 : piece.line], streaming, dst);
+      });
+}
+
+absl::Status Dequantize(const View& q, absl::Span<const QuantParams> params,
+                        ChannelDimension channels, const View& x,
+                        Context* context) {
+  absl::Status status = ValidatePair("q", q, "x", x);
+  if (!status.ok()) return status;
+  status = ValidateParams(params, channels, q);
+  if (!status.ok()) return status;
+  const auto kernel = KernelsOf(context).dequantize[StoredTypeOf(q.type)];
+  return RunJob(
+      MakeJob(WalkOf(q, x, params.size(), channels), q, x), context,
+      [&](const char* src, const Piece& piece, bool streaming, char* dst) {
+        kernel(src, piece.count, params[params.size() == 1 ? 0 : piece.line],
+               streaming, reinterpret_cast<float*>(dst));
+      });
+}
+
+}  // namespace quantize_internal
+
+absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
+    const Matrix<float>& x, ChannelDimension channels, int bits,
+    ScaleRounding rounding) {
+  namespace qi = quantize_internal;
+  const qi::View view = qi::ViewOf(x);
+  absl::Status status = qi::ValidateView("x", view);
+  if (!status.ok()) return status;
+  const Layout& layout = x.layout();
+  const bool by_row = channels == ChannelDimension::kRow;
+  std::vector<float> absmax(by_row ? layout.rows() : layout.cols());
+  bool finite = true;
+  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      const float magnitude = std::abs(Element(x, row, col));
+      finite &= std::isfinite(magnitude);
+      float* const largest = &absmax[by_row ? row : col];
+      *largest = std::max(*largest, magnitude);
+    }
+  }
+  if (!finite) {
+    return absl::InvalidArgumentError("x has elements that are not finite");
+  }
+  std::vector<QuantParams> params;
+  params.reserve(absmax.size());
+  for (float largest : absmax) {
+    const auto chosen = ChooseSymmetric(largest, bits, rounding);
+    if (!chosen.ok()) return chosen.status();
+    params.push_back(*chosen);
+  }
+  return params;
+}
+
+absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
+                           absl::Span<const float> scale,
+                           absl::Span<const float> bias,
+                           ChannelDimension channels, Matrix<float>* x,
+                           Context* context) {
+  namespace qi = quantize_internal;
+  const qi::View src = qi::ViewOf(acc);
+  const qi::View dst = qi::ViewOf(x);
+  absl::Status status = qi::ValidatePair("acc", src, "x", dst);
+  if (!status.ok()) return status;
+  status =
+      qi::ValidateChannelCount("scales", scale.size(), channels, dst.layout);
+  if (!status.ok()) return status;
+  if (!bias.empty()) {
+    status =
+        qi::ValidateChannelCount("biases", bias.size(), channels, dst.layout);
+    if (!status.ok()) return status;
+  }
+  const bool by_channel = scale.size() > 1 || bias.size() > 1;
+  const bool channels_are_lines = (channels == ChannelDimension::kRow) ==
+                                  (dst.layout.order() == Order::kRowMajor);
+  // Along dst's lines in any case; those are channels or run across them.
+  qi::PairWalk walk = qi::WalkAlongDst(src, dst);
+  if (by_channel && walk.lines.count == 1) {
+    walk = qi::WalkChannels(src, dst,
+                            dst.layout.order() == Order::kRowMajor
+                                ? ChannelDimension::kRow
+                                : ChannelDimension::kCol);
+  }
+  // What a channel's value is, for elements from `begin` of a line on. No bias
+  // is -0, which leaves every number as it is, 0 and -0 too.
+  const auto operand = [&](absl::Span<const float> values, std::ptrdiff_t line,
+                           std::ptrdiff_t begin) -> qi::PerElement {
+    if (values.empty()) return {nullptr, -0.0f};
+    if (values.size() == 1) return {nullptr, values[0]};
+    if (channels_are_lines) return {nullptr, values[line]};
+    return {values.data() + begin, 0};
+  };
+  const qi::ConvertKernels& kernels = qi::KernelsOf(context);
+  return qi::RunJob(
+      qi::MakeJob(walk, src, dst), context,
+      [&](const char* from, const qi::Piece& piece, bool streaming, char* to) {
+        kernels.dequantize_acc(reinterpret_cast<const std::int32_t*>(from),
+                               piece.count,
+                               operand(scale, piece.line, piece.begin),
+                               operand(bias, piece.line, piece.begin),
+                               streaming, reinterpret_cast<float*>(to));
+      });
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,85 @@
+// ruy_like::quantize, internal: what all operations on TensorViews check first.
+//
+// Errors name the tensor and its values.
+#ifndef RUY_LIKE_QUANTIZE_TENSOR_CHECKS_H_
+#define RUY_LIKE_QUANTIZE_TENSOR_CHECKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/tensor.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// "2x5x7x3 NHWC": batch, height, width, channels.
+std::string DescribeShape(const TensorShape& shape);
+
+// Elements of a tensor that was found valid.
+inline std::ptrdiff_t ElementCount(const TensorShape& shape) {
+  return shape.batch * shape.height * shape.width * shape.channels;
+}
+
+// *aligned = size >= 0, rounded up to a multiple of a cache line's 64 bytes.
+// False, with *aligned unspecified, where that overflows.
+[[nodiscard]] inline bool CheckedAlign(std::ptrdiff_t size,
+                                       std::ptrdiff_t* aligned) {
+  constexpr std::ptrdiff_t kLine = 64;
+  if (!CheckedAdd(size, kLine - 1, aligned)) return false;
+  *aligned -= *aligned % kLine;
+  return true;
+}
+
+// A TensorView without its type.
+struct ErasedTensor {
+  const char* name;
+  const void* data;
+  TensorShape shape;
+  QuantParams params;
+  std::ptrdiff_t element_bytes;
+  // Of 8-bit elements: what they can hold. Else params are not looked at.
+  bool has_params;
+  std::int32_t lowest, highest;
+};
+
+template <typename T>
+ErasedTensor EraseTensor(const char* name, const TensorView<T>& tensor) {
+  constexpr bool kIs8Bit = sizeof(T) == 1;
+  return {
+      name,
+      tensor.data,
+      tensor.shape,
+      tensor.params,
+      sizeof(T),
+      kIs8Bit,
+      kIs8Bit ? static_cast<std::int32_t>(std::numeric_limits<T>::lowest()) : 0,
+      kIs8Bit ? static_cast<std::int32_t>(std::numeric_limits<T>::max()) : 0};
+}
+
+// Sizes that are not negative and whose bytes can be counted, a known order,
+// data where there are elements, QuantParams that the type holds.
+absl::Status CheckTensor(const ErasedTensor& tensor);
+
+// That two valid tensors share no byte.
+absl::Status CheckDisjoint(const ErasedTensor& input,
+                           const ErasedTensor& output);
+
+// Both of the above, and that output has this shape.
+absl::Status CheckTensors(const ErasedTensor& input, const ErasedTensor& output,
+                          const TensorShape& expected);
+
+// That so many products of the input with weights can be summed in int32:
+// depth * largest |weight - zero point| * largest |input - zero point| fits.
+// Weights are within [qmin, qmax], the input holds what its type can.
+absl::Status CheckDepth(std::ptrdiff_t depth, const QuantParams& weights,
+                        const ErasedTensor& input);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_TENSOR_CHECKS_H_

@@ -1,0 +1,242 @@
+// Test support: convolutions of quantized tensors, element by element in the
+// obvious way, and random ones to compare with.
+#ifndef RUY_LIKE_TEST_QUANTIZE_REFERENCE_CONV_H_
+#define RUY_LIKE_TEST_QUANTIZE_REFERENCE_CONV_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "ruy_like/mul_params.h"
+#include "ruy_like/quantize/multiplier.h"
+#include "ruy_like/quantize/tensor.h"
+#include "ruy_like/quantize/window.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+
+inline std::ptrdiff_t CountOf(const TensorShape& shape) {
+  return shape.batch * shape.height * shape.width * shape.channels;
+}
+
+inline std::ptrdiff_t OffsetIn(const TensorShape& shape, std::ptrdiff_t n,
+                               std::ptrdiff_t y, std::ptrdiff_t x,
+                               std::ptrdiff_t c) {
+  return shape.order == TensorOrder::kNhwc
+             ? ((n * shape.height + y) * shape.width + x) * shape.channels + c
+             : ((n * shape.channels + c) * shape.height + y) * shape.width + x;
+}
+
+// The accumulator's way into an output element.
+template <typename Out>
+Out ReferenceOutput(std::int32_t acc,
+                    typename MulParams<std::int32_t, Out>::BiasScalar bias,
+                    float in_scale, float weight_scale,
+                    const QuantParams& output) {
+  if constexpr (std::is_same<Out, float>::value) {
+    return static_cast<float>(acc) * weight_scale * in_scale + bias;
+  } else if constexpr (std::is_same<Out, std::int32_t>::value) {
+    return acc + bias;
+  } else {
+    const QuantizedMultiplier multiplier =
+        QuantizeMultiplier(static_cast<double>(weight_scale) *
+                           static_cast<double>(in_scale) /
+                           static_cast<double>(output.scale))
+            .value();
+    const std::int64_t value =
+        std::int64_t{MultiplyByQuantizedMultiplier(acc + bias, multiplier)} +
+        output.zero_point;
+    return static_cast<Out>(std::min<std::int64_t>(
+        std::max<std::int64_t>(value, output.qmin), output.qmax));
+  }
+}
+
+// A convolution with operands of its own. Weights lie as PackedWeights has it.
+template <typename In, typename Out>
+struct ConvProblem {
+  using Bias = typename MulParams<std::int32_t, Out>::BiasScalar;
+
+  TensorShape in_shape, out_shape;
+  Window window;
+  std::ptrdiff_t groups = 1;
+  QuantParams in_params, out_params;
+  std::vector<QuantParams> weight_params;
+  std::vector<In> input;
+  std::vector<std::int8_t> weights;
+  std::vector<Bias> bias;
+
+  std::ptrdiff_t GroupChannels() const { return in_shape.channels / groups; }
+  std::ptrdiff_t Depth() const {
+    return window.kernel_height * window.kernel_width * GroupChannels();
+  }
+  Matrix<std::int8_t> WeightMatrix() const {
+    return MakeMatrix(weights.data(), out_shape.channels, Depth(),
+                      Order::kRowMajor);
+  }
+  TensorView<const In> Input() const {
+    return {input.data(), in_shape, in_params};
+  }
+
+  std::ptrdiff_t WeightIndex(std::ptrdiff_t channel, std::ptrdiff_t i,
+                             std::ptrdiff_t j, std::ptrdiff_t c) const {
+    const std::ptrdiff_t tap = i * window.kernel_width + j;
+    const std::ptrdiff_t taps = window.kernel_height * window.kernel_width;
+    return channel * Depth() + (in_shape.order == TensorOrder::kNhwc
+                                    ? tap * GroupChannels() + c
+                                    : c * taps + tap);
+  }
+
+  std::int32_t Accumulate(std::ptrdiff_t n, std::ptrdiff_t y, std::ptrdiff_t x,
+                          std::ptrdiff_t channel) const {
+    const std::ptrdiff_t first =
+        channel / (out_shape.channels / groups) * GroupChannels();
+    std::int32_t acc = 0;
+    for (std::ptrdiff_t i = 0; i < window.kernel_height; ++i) {
+      for (std::ptrdiff_t j = 0; j < window.kernel_width; ++j) {
+        const std::ptrdiff_t iy = y * window.stride_height +
+                                  i * window.dilation_height -
+                                  window.padding.top;
+        const std::ptrdiff_t ix = x * window.stride_width +
+                                  j * window.dilation_width -
+                                  window.padding.left;
+        if (iy < 0 || iy >= in_shape.height || ix < 0 || ix >= in_shape.width) {
+          continue;
+        }
+        for (std::ptrdiff_t c = 0; c < GroupChannels(); ++c) {
+          acc += (input[OffsetIn(in_shape, n, iy, ix, first + c)] -
+                  in_params.zero_point) *
+                 (weights[WeightIndex(channel, i, j, c)] -
+                  weight_params[0].zero_point);
+        }
+      }
+    }
+    return acc;
+  }
+
+  std::vector<Out> Reference() const {
+    std::vector<Out> out(CountOf(out_shape));
+    for (std::ptrdiff_t n = 0; n < out_shape.batch; ++n) {
+      for (std::ptrdiff_t y = 0; y < out_shape.height; ++y) {
+        for (std::ptrdiff_t x = 0; x < out_shape.width; ++x) {
+          for (std::ptrdiff_t c = 0; c < out_shape.channels; ++c) {
+            const QuantParams& weight =
+                weight_params[weight_params.size() == 1 ? 0 : c];
+            out[OffsetIn(out_shape, n, y, x, c)] = ReferenceOutput<Out>(
+                Accumulate(n, y, x, c), bias.empty() ? Bias{0} : bias[c],
+                in_params.scale, weight.scale, out_params);
+          }
+        }
+      }
+    }
+    return out;
+  }
+
+  std::string Describe() const {
+    std::ostringstream s;
+    s << "in " << in_shape.batch << "x" << in_shape.height << "x"
+      << in_shape.width << "x" << in_shape.channels
+      << (in_shape.order == TensorOrder::kNhwc ? " NHWC" : " NCHW") << " out "
+      << out_shape.height << "x" << out_shape.width << "x" << out_shape.channels
+      << " kernel " << window.kernel_height << "x" << window.kernel_width
+      << " stride " << window.stride_height << "x" << window.stride_width
+      << " dilation " << window.dilation_height << "x" << window.dilation_width
+      << " padding " << window.padding.top << "," << window.padding.bottom
+      << "," << window.padding.left << "," << window.padding.right << " groups "
+      << groups << " weights' params " << weight_params.size();
+    return s.str();
+  }
+};
+
+template <typename T>
+QuantParams RandomParams(Rng* rng, bool with_clamp) {
+  QuantParams params;
+  params.qmin = std::numeric_limits<T>::lowest();
+  params.qmax = std::numeric_limits<T>::max();
+  params.scale = static_cast<float>(std::ldexp(1.5 + 0.5 * rng->Signed(), -5));
+  params.zero_point =
+      static_cast<std::int32_t>(rng->Between(params.qmin, params.qmax));
+  if (with_clamp) {
+    params.qmin =
+        static_cast<std::int32_t>(rng->Between(params.qmin, params.zero_point));
+    params.qmax =
+        static_cast<std::int32_t>(rng->Between(params.zero_point, params.qmax));
+  }
+  return params;
+}
+
+inline Window RandomWindow(Rng* rng) {
+  Window window;
+  const auto draw = [&](int low, int high) { return rng->Between(low, high); };
+  if (rng->OneIn(5)) return window;  // 1x1
+  window.kernel_height = draw(1, 4);
+  window.kernel_width = draw(1, 5);
+  window.stride_height = draw(1, 3);
+  window.stride_width = draw(1, 3);
+  window.dilation_height = draw(1, 3);
+  window.dilation_width = draw(1, 3);
+  window.padding = {draw(0, 4), draw(0, 4), draw(0, 4), draw(0, 4)};
+  window.round_up = rng->OneIn(4);
+  return window;
+}
+
+// A TensorShape on which the window fits.
+inline TensorShape RandomShape(const Window& window, std::ptrdiff_t channels,
+                               Rng* rng) {
+  TensorShape shape;
+  const auto least = [](std::ptrdiff_t kernel, std::ptrdiff_t dilation,
+                        std::ptrdiff_t padding) {
+    return std::max<std::ptrdiff_t>(1, (kernel - 1) * dilation + 1 - padding);
+  };
+  shape.batch = rng->Between(1, 3);
+  shape.height = least(window.kernel_height, window.dilation_height,
+                       window.padding.top + window.padding.bottom) +
+                 rng->Between(0, 9);
+  shape.width = least(window.kernel_width, window.dilation_width,
+                      window.padding.left + window.padding.right) +
+                rng->Between(0, 20);
+  shape.channels = channels;
+  shape.order = rng->OneIn(2) ? TensorOrder::kNhwc : TensorOrder::kNchw;
+  return shape;
+}
+
+template <typename In, typename Out>
+void FillConvProblem(Rng* rng, ConvProblem<In, Out>* p) {
+  p->out_shape =
+      OutputShape(p->in_shape, p->window, p->out_shape.channels).value();
+  p->in_params = RandomParams<In>(rng, false);
+  using Stored = std::conditional_t<sizeof(Out) == 1, Out, std::int8_t>;
+  p->out_params = RandomParams<Stored>(rng, /*with_clamp=*/true);
+  // Accumulators of some thousands to numbers of 8 bits.
+  p->out_params.scale *= static_cast<float>(std::sqrt(p->Depth())) * 4;
+  p->weight_params.assign(rng->OneIn(2) ? 1 : p->out_shape.channels,
+                          QuantParams());
+  const std::int32_t zero_point =
+      rng->OneIn(2) ? 0 : static_cast<std::int32_t>(rng->Between(-128, 127));
+  for (QuantParams& w : p->weight_params) {
+    w.scale = RandomParams<std::int8_t>(rng, false).scale;
+    w.zero_point = zero_point;
+  }
+  p->input =
+      RandomVector<In>(CountOf(p->in_shape), std::numeric_limits<In>::lowest(),
+                       std::numeric_limits<In>::max(), rng->Next());
+  p->weights = RandomVector<std::int8_t>(p->out_shape.channels * p->Depth(),
+                                         -128, 127, rng->Next());
+  if (!rng->OneIn(4)) {
+    p->bias.resize(p->out_shape.channels);
+    for (auto& b : p->bias) {
+      b = std::is_same<Out, float>::value
+              ? static_cast<typename ConvProblem<In, Out>::Bias>(rng->Signed())
+              : static_cast<typename ConvProblem<In, Out>::Bias>(
+                    rng->Between(-20000, 20000));
+    }
+  }
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_QUANTIZE_REFERENCE_CONV_H_
