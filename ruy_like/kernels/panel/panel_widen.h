@@ -69,11 +69,11 @@ struct KeepingTiles<Op, kRhsWidth, Indices<kI...>> {
               /*kKeepsLhs=*/true>...};
 };
 
-template <class V, class Dot, int kMaxVectors, int kRhsWidth, int kAddLag = 0>
+template <class V, class Dot, int kMaxVectors, int kRhsWidth>
 struct WideningPanelKernel
-    : PanelKernel<PairsOp<V, Dot, int8_t, kAddLag>, kMaxVectors, kRhsWidth> {
-  typedef PairsOp<V, Dot, int8_t, kAddLag> Op;
-  typedef PairsOp<V, Dot, int16_t, kAddLag> WideOp;
+    : PanelKernel<PairsOp<V, Dot, int8_t>, kMaxVectors, kRhsWidth> {
+  typedef PairsOp<V, Dot, int8_t> Op;
+  typedef PairsOp<V, Dot, int16_t> WideOp;
   typedef PanelKernel<Op, kMaxVectors, kRhsWidth> Base;
 
   // The kernel's line in its path's table.
@@ -87,7 +87,7 @@ struct WideningPanelKernel
   static void Run(const KernelArgs* args) {
     const ptrdiff_t panels = (args->cols + kRhsWidth - 1) / kRhsWidth;
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
-    const ptrdiff_t others = vectors - Base::LeftAlone(vectors);
+    const ptrdiff_t others = vectors - Base::SinglePanels(vectors);
     // Nothing would be read again, or little.
     if (panels == 1 || others == 0 ||
         (args->depth <= kShallow && Base::RunsPairs(*args))) {
