@@ -10,18 +10,14 @@
 // A tile's kStreams rows lie far apart, in groups of rows that follow each
 // other:
 //
-//     lhs     row 0           | stream 0: group, group, ...     tile i of the
-//     groups
-//             row apart       | stream 1: group, group, ...     has row i of
-//             each row 2 * apart   | stream 2: group, group, ... row 3 * apart
-//             | stream 3: group, group, ...
+//     lhs     row 0           | stream 0: group, group, ...   tile i of the
+//             row apart       | stream 1: group, group, ...   groups has row i
+//             row 2 * apart   | stream 2: group, group, ...   of each
+//             row 3 * apart   | stream 3: group, group, ...
 //
-// so that memory is read as few long streams. Rows next to each other would be
-// streams of one row each, short ones at 4 KiB. (That it is prefetchers which
-// begin anew with each row is a guess; what they gain was measured.) One column
-// of int8 on a Zen 5, 4096x4096, GB/s of a bare loop by how many rows lie
-// between: 1 row 97, 4 rows 100, 16 rows 107, 1024 rows 111, where two streams
-// are read at 114; and the kernel's share of the read bandwidth was 77%.
+// so that memory is read as few long streams: rows next to each other would be
+// streams of one row each. One column of int8, 4096x4096, is read at 111 GB/s
+// with rows 1024 apart, at 97 with adjacent ones (Zen 5; doc/tuning.md).
 //
 // When a group of each stream has its sums, their epilogue follows: rarely,
 // since meanwhile nothing is asked from memory.
@@ -112,7 +108,7 @@ class RowGroupRunner {
     for (int i = whole; i < groups.rows; ++i) {
       tiles_->Run({&groups, i, i + 1}, sums_ + i);
     }
-    // RowGroups that follow each other are one.
+    // Groups that follow each other are one.
     const int count = groups.apart == groups.rows ? 1 : kStreams;
     const int rows = kStreams / count * groups.rows;
     for (int group = 0; group < count; ++group) {

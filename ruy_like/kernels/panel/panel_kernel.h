@@ -32,28 +32,19 @@
 // 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
 // (vfmadd) on a Zen 5. vpmaddwd with its vpaddd runs at 89% of vpmaddwd alone,
 // even on registers; what an int8 lhs costs there is in panel_widen.h.
-// Rejected: prefetching the lhs 1 KiB ahead in software (no clear change).
 //
-// ## SideBySide the epilogue
+// ## Deferred epilogue
 //
 // In the common calls (panel_epilogue.h) panels are taken in pairs. A tile's
-// accumulators go to a buffer, from which they are finished in portions of two
-// columns between the steps of the next tile, for instance at depth 32 and with
+// accumulators go to a buffer, from which they are finished two columns at a time
+// between the steps of the next tile, for instance at depth 32 and with
 // vpdpbusd:
 //
 //    product of tile i:    2 steps   2 steps   2 steps   2 steps   spill
 //    epilogue of i - 1:            c 0,1     c 2,3     c 4,5     c 6,7
 //
-// Cycles per accumulator vector, out of L1, 64 rows, before -> now (the
-// product alone): vpdpbusd 10.4 -> 6.4 (4) at depth 32, 14 -> 10 (8) at 64,
-// 38 -> 34.3 (32) at 256; vpdpbusd of 256 bits 12.7 -> 7.6 (4) at 32; vfmadd
-// 19.7 -> 18.4 (16) at 32. What bounds depth 32 are the multipliers and the
-// loads, five cycles each. Rejected, at depth 32: prepared rows without the
-// interleaving 8.0; finishing out of registers, unrolled by hand, 6.6, and 0.7
-// behind at depth 64; tiles of four columns, for the processor to interleave
-// by itself, 10.4; one vector by four columns a portion, with its state in
-// memory, 9.0. Tiles of two panels instead of three cost nothing up to depth
-// 1024: 132.3 against 133.2 cycles.
+// Shallow products, whose epilogue takes as long as the multiplications, gain
+// most: 6.4 instead of 10.4 cycles a vector at depth 32 (doc/tuning.md).
 //
 // ## Saved accumulators
 //

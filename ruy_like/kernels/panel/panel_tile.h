@@ -44,8 +44,8 @@ struct NoEpilogueSteps {
   static constexpr bool kOneStart = false;
 };
 
-// The product of a tile. SideBySide it, the epilogue of the one that waits, if
-// any.
+// The product of a tile, and between its steps the deferred epilogue of the one
+// before, if any.
 template <class Op, class RhsSource, int kVectors, int kCols,
           class EpilogueSteps, bool kKeepsLhs, class DeferredTile>
 RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
