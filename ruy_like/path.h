@@ -1,6 +1,6 @@
 // Paths: the sets of machine instructions that kernels are written for.
 //
-// Public. Used by Context (which paths are allowed), by the front-end (which
+// Public. Used by Context (which paths are permitted), by the registry (which
 // one is taken) and by tests and benchmarks (which ones are there). This header
 // names paths and makes sets of them; what this machine can run is told by
 // cpu_features.h, and the kernels of a path by the registry.

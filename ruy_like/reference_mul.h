@@ -1,7 +1,7 @@
 // Public: the oracle. Plain loops over the definition of a product, for tests
 // and for callers who want to check Mul against something readable.
 //
-// Follows the numerics contract of README.md to the letter, except for the sum
+// Follows the numerics contract of doc/numerics.md to the letter, except for the sum
 // of products of floats, which it makes in order of depth without fused
 // multiply-add. Expects the default floating-point state. Does not validate
 // its arguments, and knows no Context.

@@ -3,7 +3,8 @@
 // Seen by every layer, the back-end included: plain data, no headers but C's.
 // The back-end may call the functions in constant expressions only, since at
 // run time an inline function could be emitted with an instruction set's flags
-// (the test no_weak_symbols watches over that); it reads kScalars instead.
+// (the test no_weak_symbols watches over that); it reads kScalars and
+// kScalarBytes instead.
 #ifndef RUY_LIKE_SCALAR_H_
 #define RUY_LIKE_SCALAR_H_
 
@@ -51,23 +52,45 @@ constexpr ScalarInfo kScalars[] = {
 };
 constexpr int kNumScalars = sizeof(kScalars) / sizeof(kScalars[0]);
 
+// Bytes of one element, indexed by Scalar.
+constexpr ptrdiff_t kScalarBytes[] = {
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) bits / 8,
+    RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+};
+
 constexpr const ScalarInfo& InfoOf(Scalar scalar) {
   return kScalars[static_cast<int>(scalar)];
 }
 
-// Bytes of one element.
 constexpr ptrdiff_t ScalarBytes(Scalar scalar) {
-  return InfoOf(scalar).bits / 8;
+  return kScalarBytes[static_cast<int>(scalar)];
 }
 
 // "int8", "uint8", "int16", "int32", "float", "double".
 constexpr const char* ScalarName(Scalar scalar) { return InfoOf(scalar).name; }
 
+// Sets of types, a bit each: tests of them are in the way of small products.
+constexpr uint32_t kFloatScalars = 0
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  | (uint32_t{ScalarKind::kind == ScalarKind::kFloat}              \
+     << static_cast<int>(Scalar::Enum))
+    RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+    ;
+constexpr uint32_t k8BitScalars = 0
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  | (uint32_t{bits == 8 && ScalarKind::kind != ScalarKind::kFloat} \
+     << static_cast<int>(Scalar::Enum))
+    RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+    ;
+
 constexpr bool IsFloat(Scalar scalar) {
-  return InfoOf(scalar).kind == ScalarKind::kFloat;
+  return (kFloatScalars >> static_cast<int>(scalar)) & 1;
 }
 constexpr bool Is8Bit(Scalar scalar) {
-  return !IsFloat(scalar) && InfoOf(scalar).bits == 8;
+  return (k8BitScalars >> static_cast<int>(scalar)) & 1;
 }
 // Integer operands may have zero points, which the other side's sums correct
 // for.

@@ -75,11 +75,8 @@ class ScratchArena final {
   [[nodiscard]] bool Reserve(std::size_t total_bytes);
 
   // The next piece, 64-byte aligned, uninitialised, valid until the next
-  // Reserve or Reset. Never fails within what was reserved; null beyond.
+  // Reserve. Never fails within what was reserved; null beyond.
   void* Take(std::size_t bytes);
-
-  // Takes all pieces back, keeping the block.
-  void Reset() { used_ = 0; }
 
   // Size of the block held.
   std::size_t capacity_bytes() const { return block_.bytes(); }

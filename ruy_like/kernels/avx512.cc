@@ -15,9 +15,6 @@ namespace kernels {
 namespace {
 
 struct Dot {
-  static RUY_LIKE_ALWAYS_INLINE __m512i Multiply(__m512i a, __m512i b) {
-    return _mm512_madd_epi16(a, b);
-  }
   // The one sum that leaves int32, of two products of -2^15, wraps as the
   // contract wants.
   static RUY_LIKE_ALWAYS_INLINE __m512i Pairs(__m512i acc, __m512i a,
@@ -40,11 +37,8 @@ struct Dot {
   }
 };
 
-// panel_sums.h has what others gave.
-constexpr int kAddLag = 2;
-
-using S8S16 = WideningPanelKernel<Simd512, Dot, 3, 8, kAddLag>;
-using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t, kAddLag>, 3, 8>;
+using S8S16 = WideningPanelKernel<Simd512, Dot, 3, 8>;
+using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
 using S7U7 = PanelKernel<Int7TwoQuadsOp<Simd512, Dot>, 3, 8>;
 using S7U8 = PanelKernel<Int7QuadsOp<Simd512, Dot>, 3, 8>;
 using S7U8Narrow = NarrowPanelKernel<Int7QuadsOp<Simd512, Dot>, 4, 4, 4>;

@@ -8,20 +8,6 @@
 namespace ruy_like {
 namespace {
 
-bool WantsCache(CachePolicy policy, std::ptrdiff_t other_width) {
-  switch (policy) {
-    case CachePolicy::kNeverCache:
-      return false;
-    case CachePolicy::kCacheIfLargeSpeedup:
-      return other_width <= 16;
-    case CachePolicy::kCacheIfSignificantSpeedup:
-      return other_width <= 128;
-    case CachePolicy::kAlwaysCache:
-      return true;
-  }
-  return false;
-}
-
 KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                     Path permitted, std::vector<Rejection>* rejections) {
   const PackedOperand* const lhs = params.side.lhs.packed;
@@ -67,11 +53,6 @@ bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
 }
 
 }  // namespace
-
-bool WantsCache(const TrMulParams& params, Side side) {
-  return WantsCache(params.side[side].cache_policy,
-                    params.side[Other(side)].width);
-}
 
 KernelQuery MakeKernelQuery(const TrMulParams& params) {
   KernelQuery query;

@@ -6,10 +6,12 @@
 #ifndef RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
 #define RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "ruy_like/matrix.h"
 #include "ruy_like/middle/context_impl.h"
 #include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/path.h"
@@ -19,7 +21,20 @@
 namespace ruy_like {
 
 // Whether the operand's packed form is to be in the prepacked cache.
-bool WantsCache(const TrMulParams& params, Side side);
+inline bool WantsCache(const TrMulParams& params, Side side) {
+  const std::ptrdiff_t other_width = params.side[Other(side)].width;
+  switch (params.side[side].cache_policy) {
+    case CachePolicy::kNeverCache:
+      return false;
+    case CachePolicy::kCacheIfLargeSpeedup:
+      return other_width <= 16;
+    case CachePolicy::kCacheIfSignificantSpeedup:
+      return other_width <= 128;
+    case CachePolicy::kAlwaysCache:
+      return true;
+  }
+  return false;
+}
 
 // The product as the registry is asked for it.
 KernelQuery MakeKernelQuery(const TrMulParams& params);

@@ -27,10 +27,6 @@ void PackAvx512_8_S8_16x64(const PackArgs* args) {
   Pack16x64<Scalar::kI8>(args);
 }
 
-void PackAvx512_8_U8_16x64(const PackArgs* args) {
-  Pack16x64<Scalar::kU8>(args);
-}
-
 void PackAvx512_8_S8_16x2(const PackArgs* args) {
   Pack<Format<Zmm, 16, Scalar::kI8, 2, 1>>(args);
 }

@@ -63,20 +63,21 @@ struct Columns {
   ptrdiff_t stride3;
 
   template <int w>
-  PACK_INLINE const char* At() const {
+  RUY_LIKE_ALWAYS_INLINE const char* At() const {
     if constexpr (w % 4 == 3) {
       return bases[w / 4] + stride3;
     } else {
       return bases[w / 4] + w % 4 * stride;
     }
   }
-  PACK_INLINE void Advance(ptrdiff_t bytes) {
+  RUY_LIKE_ALWAYS_INLINE void Advance(ptrdiff_t bytes) {
     for (int i = 0; i < kBases; ++i) bases[i] += bytes;
   }
 };
 
 template <int kWidth>
-PACK_INLINE Columns<kWidth> MakeColumns(const char* src, ptrdiff_t stride) {
+RUY_LIKE_ALWAYS_INLINE Columns<kWidth> MakeColumns(const char* src,
+                                                   ptrdiff_t stride) {
   Columns<kWidth> columns;
   for (int i = 0; i < Columns<kWidth>::kBases; ++i) {
     columns.bases[i] = src + 4 * i * stride;
@@ -91,8 +92,8 @@ PACK_INLINE Columns<kWidth> MakeColumns(const char* src, ptrdiff_t stride) {
 // multiple of 4096 bytes apart compete for the same cache set, where 16 of them
 // do not fit.
 template <typename F, int kBlocks>
-PACK_INLINE void LoadColumnBlocks(const Columns<F::kWidth>& columns,
-                                  typename F::V::Reg blocks[kBlocks][4]) {
+RUY_LIKE_ALWAYS_INLINE void LoadColumnBlocks(
+    const Columns<F::kWidth>& columns, typename F::V::Reg blocks[kBlocks][4]) {
   typedef typename F::V V;
   constexpr int kWidth = F::kWidth;
   for (int b = 0; b < kBlocks; ++b) {
@@ -112,8 +113,8 @@ PACK_INLINE void LoadColumnBlocks(const Columns<F::kWidth>& columns,
 
 // Loads one block of a width-contiguous source.
 template <typename F>
-PACK_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
-                              typename F::V::Reg quads[4]) {
+RUY_LIKE_ALWAYS_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
+                                         typename F::V::Reg quads[4]) {
   for (int q = 0; q < 4; ++q) {
     quads[q] = F::V::template LoadRows<F::kSrcBytes>(
         src + q * (4 / F::kSrcBytes) * stride, stride);
@@ -123,7 +124,8 @@ PACK_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
 // Sums of the elements of a block, not yet reduced to one per column (bytes:
 // two 16-bit halves, which the sums of 16 blocks still fit).
 template <typename F>
-PACK_INLINE typename F::V::Reg SumBlock(const typename F::V::Reg quads[4]) {
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg SumBlock(
+    const typename F::V::Reg quads[4]) {
   typedef typename F::V V;
   if constexpr (F::kSrcBytes == 2) {
     return V::Add32(V::Add32(V::SumWords(quads[0]), V::SumWords(quads[1])),
@@ -141,7 +143,7 @@ PACK_INLINE typename F::V::Reg SumBlock(const typename F::V::Reg quads[4]) {
 
 // Adds the elements of kBlocks blocks to the sums.
 template <typename F, int kBlocks>
-PACK_INLINE typename F::V::Reg AddSums(
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg AddSums(
     typename F::V::Reg sums, const typename F::V::Reg blocks[kBlocks][4]) {
   typedef typename F::V V;
   typename V::Reg total = SumBlock<F>(blocks[0]);
@@ -155,7 +157,8 @@ PACK_INLINE typename F::V::Reg AddSums(
 // Writes the leading kWidth quads of a register. Unless it is the block's last
 // one, more may be written, over what comes next and is written later.
 template <int kWidth, typename V>
-PACK_INLINE void StorePanelQuads(char* dst, typename V::Reg quads, bool last) {
+RUY_LIKE_ALWAYS_INLINE void StorePanelQuads(char* dst, typename V::Reg quads,
+                                            bool last) {
   if constexpr (kWidth == V::kColumns) {
     V::Store(dst, quads);
   } else if (last) {
@@ -167,7 +170,8 @@ PACK_INLINE void StorePanelQuads(char* dst, typename V::Reg quads, bool last) {
 
 // Writes one block, kBlockBytes in all.
 template <typename F>
-PACK_INLINE void StoreBlock(char* dst, const typename F::V::Reg quads[4]) {
+RUY_LIKE_ALWAYS_INLINE void StoreBlock(char* dst,
+                                       const typename F::V::Reg quads[4]) {
   typedef typename F::V V;
   constexpr int kWidth = F::kWidth;
   constexpr int kBytes = 4 * kWidth;
@@ -188,7 +192,7 @@ PACK_INLINE void StoreBlock(char* dst, const typename F::V::Reg quads[4]) {
 
 // Shifts, sums up and writes kBlocks whole blocks; returns the new sums.
 template <typename F, int kBlocks>
-PACK_INLINE typename F::V::Reg FinishBlocks(
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishBlocks(
     typename F::V::Reg blocks[kBlocks][4], const Transform<F>& transform,
     typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;
@@ -212,7 +216,7 @@ PACK_INLINE typename F::V::Reg FinishBlocks(
 // there, the others being zero and staying so; writes only `room` bytes of it
 // if they are fewer than a block has.
 template <typename F>
-PACK_INLINE typename F::V::Reg FinishEdgeBlock(
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishEdgeBlock(
     typename F::V::Reg quads[1][4], int levels, int columns, ptrdiff_t room,
     Transform<F> transform, typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;

@@ -27,12 +27,11 @@ namespace {
 
 constexpr int kTileColumns = 16;
 constexpr int kTileLevels = 64;
-constexpr ptrdiff_t kTileBytes = kTileColumns * kTileLevels;
 constexpr int kBlockTiles = 4;  // side by side in a block
 constexpr int kBlockColumns = kBlockTiles * kTileColumns;
 
 // Transposes the 4x4 matrix of 128-bit lanes.
-PACK_INLINE void TransposeLanes(__m512i v[4]) {
+RUY_LIKE_ALWAYS_INLINE void TransposeLanes(__m512i v[4]) {
   const __m512i a = _mm512_shuffle_i64x2(v[0], v[1], 0x44);
   const __m512i b = _mm512_shuffle_i64x2(v[0], v[1], 0xee);
   const __m512i c = _mm512_shuffle_i64x2(v[2], v[3], 0x44);
@@ -45,7 +44,7 @@ PACK_INLINE void TransposeLanes(__m512i v[4]) {
 
 // Transposes the 16x16 bytes of each lane: four perfect shuffles of 16
 // registers amount to that.
-PACK_INLINE void TransposeBytesInLanes(__m512i v[16]) {
+RUY_LIKE_ALWAYS_INLINE void TransposeBytesInLanes(__m512i v[16]) {
   for (int pass = 0; pass < 4; ++pass) {
     __m512i shuffled[16];
     for (int i = 0; i < 8; ++i) {
@@ -60,19 +59,19 @@ PACK_INLINE void TransposeBytesInLanes(__m512i v[16]) {
 // signed ones are shifted by 128, pads too; SumOffset undoes that for a column
 // of a tile.
 template <Scalar kPacked>
-PACK_INLINE __m512i SumEighths(__m512i v) {
+RUY_LIKE_ALWAYS_INLINE __m512i SumEighths(__m512i v) {
   const __m512i shift = _mm512_set1_epi8(kPacked == Scalar::kU8 ? 0 : -128);
   return _mm512_sad_epu8(_mm512_xor_si512(v, shift), _mm512_setzero_si512());
 }
 template <Scalar kPacked>
-PACK_INLINE __m512i SumOffset() {
+RUY_LIKE_ALWAYS_INLINE __m512i SumOffset() {
   return _mm512_set1_epi32(kPacked == Scalar::kU8 ? 0 : -128 * kTileLevels);
 }
 
 // Sums of the two 64-bit elements (< 2^15) of each lane of four registers: in
 // lane l, those of lane l of v[0..3]. Packing them side by side beats adding
 // registers up, and is far from saturating.
-PACK_INLINE __m512i SumLanes(const __m512i v[4]) {
+RUY_LIKE_ALWAYS_INLINE __m512i SumLanes(const __m512i v[4]) {
   return _mm512_madd_epi16(_mm512_packus_epi32(_mm512_packus_epi32(v[0], v[1]),
                                                _mm512_packus_epi32(v[2], v[3])),
                            _mm512_set1_epi16(1));
@@ -80,8 +79,8 @@ PACK_INLINE __m512i SumLanes(const __m512i v[4]) {
 
 // Writes a tile; returns the sums of its columns, or anything if not wanted.
 template <Scalar kPacked>
-PACK_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
-                              bool want_sums, char* dst) {
+RUY_LIKE_ALWAYS_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
+                                         bool want_sums, char* dst) {
   for (int w = 0; w < kTileColumns; ++w) {
     _mm512_storeu_si512(dst + w * kTileLevels, columns[w]);
   }
@@ -102,7 +101,8 @@ PACK_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
 }
 
 // Adds to the first sums in memory, at most 16.
-PACK_INLINE void AddToStoredSums(int32_t* sums, ptrdiff_t count, __m512i more) {
+RUY_LIKE_ALWAYS_INLINE void AddToStoredSums(int32_t* sums, ptrdiff_t count,
+                                            __m512i more) {
   const __mmask16 mask =
       count >= 16 ? 0xffff : static_cast<__mmask16>((1u << count) - 1u);
   _mm512_mask_storeu_epi32(
@@ -110,7 +110,7 @@ PACK_INLINE void AddToStoredSums(int32_t* sums, ptrdiff_t count, __m512i more) {
 }
 
 // The bytes of a register that are among the first `count`.
-PACK_INLINE __mmask64 FirstBytes(ptrdiff_t count) {
+RUY_LIKE_ALWAYS_INLINE __mmask64 FirstBytes(ptrdiff_t count) {
   return count >= 64 ? ~uint64_t{0}
                      : (uint64_t{1} << (count > 0 ? count : 0)) - 1;
 }
@@ -165,9 +165,9 @@ struct TileBlock {
 };
 
 // Loads a block: `levels` rows of which the bytes in `present` are there.
-PACK_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
-                                 ptrdiff_t levels, __mmask64 present,
-                                 __m512i flip, TileBlock* block) {
+RUY_LIKE_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
+                                     ptrdiff_t levels, __mmask64 present,
+                                     __m512i flip, TileBlock* block) {
   const __m512i flip_present = _mm512_maskz_mov_epi8(present, flip);
   for (int m = 0; m < 4; ++m) {
     __m512i rows[16];
@@ -192,8 +192,8 @@ PACK_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
 }
 
 // Writes the leading `tiles` of a block's tiles, tile_stride bytes apart.
-PACK_NOINLINE void StoreTileBlock(const TileBlock& block, ptrdiff_t tiles,
-                                  ptrdiff_t tile_stride, char* dst) {
+RUY_LIKE_NOINLINE void StoreTileBlock(const TileBlock& block, ptrdiff_t tiles,
+                                      ptrdiff_t tile_stride, char* dst) {
   for (int w = 0; w < kTileColumns; ++w, dst += kTileLevels) {
     __m512i v[kBlockTiles];
     for (int m = 0; m < 4; ++m) v[m] = block.column[w][m];
@@ -207,8 +207,8 @@ PACK_NOINLINE void StoreTileBlock(const TileBlock& block, ptrdiff_t tiles,
 
 // Adds the sums of a block's columns to the first `count` sums in memory.
 template <Scalar kPacked>
-PACK_NOINLINE void SumTileBlock(const TileBlock& block, ptrdiff_t count,
-                                int32_t* sums) {
+RUY_LIKE_NOINLINE void SumTileBlock(const TileBlock& block, ptrdiff_t count,
+                                    int32_t* sums) {
   __m512i fours[4];  // in lane t, those of columns 4 * i .. 4 * i + 3 of tile t
   for (int i = 0; i < 4; ++i) {
     __m512i halves[4];

@@ -18,10 +18,11 @@ namespace {
 // Packs `bytes` source bytes, a multiple of 16, of each column of a whole panel
 // of a depth-contiguous source.
 template <typename F>
-PACK_NOINLINE typename F::V::Reg PackColumns(const char* src, ptrdiff_t stride,
-                                             ptrdiff_t bytes,
-                                             Transform<F> transform,
-                                             char* dst) {
+RUY_LIKE_NOINLINE typename F::V::Reg PackColumns(const char* src,
+                                                 ptrdiff_t stride,
+                                                 ptrdiff_t bytes,
+                                                 Transform<F> transform,
+                                                 char* dst) {
   typedef typename F::V V;
   constexpr int kStep = V::kBlocksPerStep;
   typename V::Reg sums = V::Zero();
@@ -46,12 +47,10 @@ PACK_NOINLINE typename F::V::Reg PackColumns(const char* src, ptrdiff_t stride,
 // Packs `bytes` source bytes of each of `columns` depth-contiguous columns, the
 // edges of depth and width; `room` bytes may be written.
 template <typename F>
-PACK_NOINLINE typename F::V::Reg PackEdgeColumns(const char* src,
-                                                 ptrdiff_t stride,
-                                                 ptrdiff_t bytes, int columns,
-                                                 Transform<F> transform,
-                                                 typename F::V::Reg sums,
-                                                 char* dst, ptrdiff_t room) {
+RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
+    const char* src, ptrdiff_t stride, ptrdiff_t bytes, int columns,
+    Transform<F> transform, typename F::V::Reg sums, char* dst,
+    ptrdiff_t room) {
   alignas(64) char tile[F::V::kColumns * 16] = {};
   const Columns<F::kWidth> tile_columns = MakeColumns<F::kWidth>(tile, 16);
   for (; bytes > 0; bytes -= 16) {
@@ -102,9 +101,9 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
 
 // Packs kBlocks blocks of a whole panel of a width-contiguous source.
 template <typename F, int kBlocks>
-PACK_INLINE typename F::V::Reg PackRows(const char* src, ptrdiff_t stride,
-                                        const Transform<F>& transform,
-                                        typename F::V::Reg sums, char* dst) {
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg PackRows(
+    const char* src, ptrdiff_t stride, const Transform<F>& transform,
+    typename F::V::Reg sums, char* dst) {
   for (int b = 0; b < kBlocks; ++b) {
     typename F::V::Reg quads[1][4];
     LoadRowBlock<F>(src + b * F::kBlockLevels * stride, stride, quads[0]);
@@ -116,11 +115,12 @@ PACK_INLINE typename F::V::Reg PackRows(const char* src, ptrdiff_t stride,
 // Packs `levels` levels of `columns` columns of a width-contiguous source, the
 // edges of depth and width; `room` bytes may be written.
 template <typename F>
-PACK_NOINLINE typename F::V::Reg PackEdgeRows(const char* src, ptrdiff_t stride,
-                                              ptrdiff_t levels, int columns,
-                                              Transform<F> transform,
-                                              typename F::V::Reg sums,
-                                              char* dst, ptrdiff_t room) {
+RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
+                                                  ptrdiff_t stride,
+                                                  ptrdiff_t levels, int columns,
+                                                  Transform<F> transform,
+                                                  typename F::V::Reg sums,
+                                                  char* dst, ptrdiff_t room) {
   constexpr int kRowBytes = F::V::kColumns * F::kSrcBytes;
   for (; levels > 0; levels -= F::kBlockLevels) {
     const int count =

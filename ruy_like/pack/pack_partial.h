@@ -7,23 +7,11 @@
 #ifndef RUY_LIKE_PACK_PACK_PARTIAL_H_
 #define RUY_LIKE_PACK_PACK_PARTIAL_H_
 
-// The undefined register that some intrinsics pass on is no mistake of ours.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <immintrin.h>
-#pragma GCC diagnostic pop
-#else
-#include <immintrin.h>
-#endif
 #include <stddef.h>
 #include <stdint.h>
 
-// Inner loops keep registers in arrays, which compilers hold in registers only
-// once everything around is one function; edges are kept out of it.
-#define PACK_INLINE __attribute__((always_inline)) inline
-#define PACK_NOINLINE __attribute__((noinline))
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/x86_intrinsics.h"
 
 // Hides a register's origin. Clang 14 merges an insert or blend, a permutation
 // across lanes and one within lanes into twice as many instructions (8 instead
@@ -34,21 +22,22 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-PACK_INLINE __m128i Load16(const char* src) {
+RUY_LIKE_ALWAYS_INLINE __m128i Load16(const char* src) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(src));
 }
 
 // Byte orders that interleave, within 16 bytes, four rows of 4 bytes or two
 // rows of 4 words: column by column afterwards.
-PACK_INLINE __m128i InterleaveBytes() {
+RUY_LIKE_ALWAYS_INLINE __m128i InterleaveBytes() {
   return _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
 }
-PACK_INLINE __m128i InterleaveWords() {
+RUY_LIKE_ALWAYS_INLINE __m128i InterleaveWords() {
   return _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
 }
 
 // Zeros the bytes [written, size) of dst, if there are any.
-PACK_INLINE void ZeroFrom(char* dst, ptrdiff_t written, ptrdiff_t size) {
+RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
+                                     ptrdiff_t size) {
   if (written < size) {
     __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
   }
@@ -77,10 +66,10 @@ void CopyPadded(char* dst, const char* src, int count) {
   }
 }
 
-PACK_INLINE __m256i LoadQuads(const int32_t* src, int count) {
+RUY_LIKE_ALWAYS_INLINE __m256i LoadQuads(const int32_t* src, int count) {
   return _mm256_maskz_loadu_epi32((1u << count) - 1u, src);
 }
-PACK_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
+RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
   _mm256_mask_storeu_epi32(dst, (1u << count) - 1u, a);
 }
 
@@ -95,7 +84,7 @@ uint64_t LoadBits(const char* src) {
 
 // The first count <= 8 bytes, zeros above. Two loads that overlap cover any
 // count down to half of their size.
-PACK_INLINE uint64_t LoadPadded8(const char* src, int count) {
+RUY_LIKE_ALWAYS_INLINE uint64_t LoadPadded8(const char* src, int count) {
   if (count >= 8) return LoadBits<uint64_t>(src);
   if (count >= 4) {
     return LoadBits<uint32_t>(src) | LoadBits<uint32_t>(src + count - 4)
@@ -108,7 +97,7 @@ PACK_INLINE uint64_t LoadPadded8(const char* src, int count) {
   return count == 1 ? LoadBits<uint8_t>(src) : 0;
 }
 
-PACK_INLINE __m256i QuadMask(int count) {
+RUY_LIKE_ALWAYS_INLINE __m256i QuadMask(int count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(count),
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -134,10 +123,10 @@ void CopyPadded(char* dst, const char* src, int count) {
   }
 }
 
-PACK_INLINE __m256i LoadQuads(const int32_t* src, int count) {
+RUY_LIKE_ALWAYS_INLINE __m256i LoadQuads(const int32_t* src, int count) {
   return _mm256_maskload_epi32(src, QuadMask(count));
 }
-PACK_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
+RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
   _mm256_maskstore_epi32(dst, QuadMask(count), a);
 }
 

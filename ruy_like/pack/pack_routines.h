@@ -58,7 +58,6 @@ void PackAvx512_8_S8_16x4(const PackArgs* args);
 void PackAvx512_8_U8_8x4(const PackArgs* args);
 void PackAvx512_8_U7_8x4(const PackArgs* args);
 void PackAvx512_8_S8_16x64(const PackArgs* args);
-void PackAvx512_8_U8_16x64(const PackArgs* args);
 void PackAvx512_8_S8_16x2(const PackArgs* args);
 void PackAvx512_8_S16_8x2(const PackArgs* args);
 void PackAvx512_16_S16_8x2(const PackArgs* args);

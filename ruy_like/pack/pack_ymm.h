@@ -28,24 +28,26 @@ struct Ymm {
   static constexpr int kBlocksPerStep = 2;  // 16 registers
 #endif
 
-  PACK_INLINE static Reg Zero() { return _mm256_setzero_si256(); }
-  PACK_INLINE static Reg Splat(uint32_t quad) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm256_setzero_si256(); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
     return _mm256_set1_epi32(static_cast<int>(quad));
   }
-  PACK_INLINE static Reg Add8(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
 
   // The first `columns` quads all ones, the others zero.
-  PACK_INLINE static Reg ColumnMask(int columns) {
+  RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(columns),
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
-  PACK_INLINE static Reg And(Reg a, Reg b) { return _mm256_and_si256(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) {
+    return _mm256_and_si256(a, b);
+  }
 
-  PACK_INLINE static void Store(char* dst, Reg a) {
+  RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg a) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), a);
   }
   // Stores the first 6 quads and nothing else.
-  PACK_INLINE static void Store6(char* dst, Reg a) {
+  RUY_LIKE_ALWAYS_INLINE static void Store6(char* dst, Reg a) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
                      _mm256_castsi256_si128(a));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(dst + 16),
@@ -55,7 +57,8 @@ struct Ymm {
   // 16 bytes of column i in the low lane, of column 4 + i in the high one; the
   // latter is left out where a panel of kWidth columns does not have it.
   template <int kWidth, int kColumn, typename Columns>
-  PACK_INLINE static Reg LoadColumns(const Columns& columns, ptrdiff_t offset) {
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns,
+                                                ptrdiff_t offset) {
     const Reg low =
         _mm256_castsi128_si256(Load16(columns.template At<kColumn>() + offset));
     if constexpr (4 + kColumn < kWidth) {
@@ -68,7 +71,7 @@ struct Ymm {
 
   // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns. A 4x4
   // transposition of quads in each lane: 8 shuffles for 128 bytes.
-  PACK_INLINE static void Transpose(Reg v[4]) {
+  RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
     const Reg a = _mm256_unpacklo_epi32(v[0], v[1]);
     const Reg b = _mm256_unpackhi_epi32(v[0], v[1]);
     const Reg c = _mm256_unpacklo_epi32(v[2], v[3]);
@@ -83,7 +86,8 @@ struct Ymm {
   // adjacent columns. The rows are put side by side, pieces of 4 columns of all
   // rows are brought into one lane, and interleaved there.
   template <int kSrcBytes>
-  PACK_INLINE static Reg LoadRows(const char* src, ptrdiff_t stride) {
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadRows(const char* src,
+                                             ptrdiff_t stride) {
     if constexpr (kSrcBytes == 1) {
       // Broadcasts are free in the load port and blends run anywhere, whereas
       // 8-byte loads into the upper half of a lane need the shuffle port.
@@ -111,7 +115,7 @@ struct Ymm {
 
   // Quads of four bytes into two layouts of byte pairs, one after the other:
   // levels 0, 1 of all columns, then levels 2, 3 of all columns.
-  PACK_INLINE static Reg SplitPairs(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SplitPairs(Reg quads) {
     const Reg lanes = _mm256_shuffle_epi8(
         quads,
         _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
@@ -120,11 +124,11 @@ struct Ymm {
   }
   // Bytes 0, 1 (or 2, 3) of each quad as two sign-extended 16-bit elements. The
   // shuffle stays in the lane, which vpmovsxbw would not.
-  PACK_INLINE static Reg WidenLowPair(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg WidenLowPair(Reg quads) {
     return Widen(quads, _mm_setr_epi8(-1, 0, -1, 1, -1, 4, -1, 5, -1, 8, -1, 9,
                                       -1, 12, -1, 13));
   }
-  PACK_INLINE static Reg WidenHighPair(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg WidenHighPair(Reg quads) {
     return Widen(quads, _mm_setr_epi8(-1, 2, -1, 3, -1, 6, -1, 7, -1, 10, -1,
                                       11, -1, 14, -1, 15));
   }
@@ -133,22 +137,27 @@ struct Ymm {
   // first added up in two 16-bit halves for bytes (SumHalves of a few quads may
   // be added with Add16: each is in [-256, 510]), in 32 bits for words.
   // vpmaddubsw can't saturate here, one factor being 1.
-  PACK_INLINE static Reg SumHalvesS8(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesS8(Reg quads) {
     return _mm256_maddubs_epi16(_mm256_set1_epi8(1), quads);
   }
-  PACK_INLINE static Reg SumHalvesU8(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesU8(Reg quads) {
     return _mm256_maddubs_epi16(quads, _mm256_set1_epi8(1));
   }
-  PACK_INLINE static Reg SumWords(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SumWords(Reg quads) {
     return _mm256_madd_epi16(quads, _mm256_set1_epi16(1));
   }
-  PACK_INLINE static Reg Add16(Reg a, Reg b) { return _mm256_add_epi16(a, b); }
-  PACK_INLINE static Reg Add32(Reg a, Reg b) { return _mm256_add_epi32(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add16(Reg a, Reg b) {
+    return _mm256_add_epi16(a, b);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
+    return _mm256_add_epi32(a, b);
+  }
 
-  PACK_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
     return LoadQuads(sums, columns);
   }
-  PACK_INLINE static void StoreSums(int32_t* sums, int columns, Reg a) {
+  RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,
+                                               Reg a) {
     if (columns == kColumns) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), a);
     } else if (columns == 6) {  // whole panels of 6; masked stores are slow
@@ -159,11 +168,11 @@ struct Ymm {
   }
 
  private:
-  PACK_INLINE static Reg Broadcast8(const char* src) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Broadcast8(const char* src) {
     return _mm256_broadcastq_epi64(
         _mm_loadl_epi64(reinterpret_cast<const __m128i*>(src)));
   }
-  PACK_INLINE static Reg Widen(Reg quads, __m128i order) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Widen(Reg quads, __m128i order) {
     Reg words = _mm256_shuffle_epi8(quads, _mm256_broadcastsi128_si256(order));
     PACK_HIDE(words);
     return _mm256_srai_epi16(words, 8);

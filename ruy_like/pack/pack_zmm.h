@@ -17,17 +17,17 @@ struct Zmm {
   static constexpr int kColumns = 16;
   static constexpr int kBlocksPerStep = 4;
 
-  PACK_INLINE static Reg Zero() { return _mm512_setzero_si512(); }
-  PACK_INLINE static Reg Splat(uint32_t quad) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm512_setzero_si512(); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
     return _mm512_set1_epi32(static_cast<int>(quad));
   }
-  PACK_INLINE static Reg Add8(Reg a, Reg b) { return _mm512_add_epi8(a, b); }
-  PACK_INLINE static Reg And(Reg a, Reg b) { return _mm512_and_si512(a, b); }
-  PACK_INLINE static Reg ColumnMask(int columns) {
+  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) { return _mm512_add_epi8(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) { return _mm512_and_si512(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {
     return _mm512_maskz_set1_epi32(Mask(columns), -1);
   }
 
-  PACK_INLINE static void Store(char* dst, Reg a) {
+  RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg a) {
     _mm512_storeu_si512(dst, a);
   }
 
@@ -35,7 +35,8 @@ struct Zmm {
   // memory need no shuffle port; with whole-register loads the transposition
   // would take 64 shuffles for 1024 bytes instead of 32.
   template <int kWidth, int kColumn, typename Columns>
-  PACK_INLINE static Reg LoadColumns(const Columns& columns, ptrdiff_t offset) {
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadColumns(const Columns& columns,
+                                                ptrdiff_t offset) {
     static_assert(kWidth == kColumns, "");
     Reg v =
         _mm512_castsi128_si512(Load16(columns.template At<kColumn>() + offset));
@@ -48,7 +49,7 @@ struct Zmm {
   }
 
   // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns.
-  PACK_INLINE static void Transpose(Reg v[4]) {
+  RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
     const Reg a = _mm512_unpacklo_epi32(v[0], v[1]);
     const Reg b = _mm512_unpackhi_epi32(v[0], v[1]);
     const Reg c = _mm512_unpacklo_epi32(v[2], v[3]);
@@ -61,7 +62,8 @@ struct Zmm {
 
   // Quads of 16 columns from 4 / kSrcBytes rows of one level each.
   template <int kSrcBytes>
-  PACK_INLINE static Reg LoadRows(const char* src, ptrdiff_t stride) {
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadRows(const char* src,
+                                             ptrdiff_t stride) {
     if constexpr (kSrcBytes == 1) {
       Reg rows = _mm512_castsi128_si512(Load16(src));
       rows = _mm512_inserti32x4(rows, Load16(src + stride), 1);
@@ -90,7 +92,7 @@ struct Zmm {
   }
 
   // Levels 0, 1 of all columns, then levels 2, 3 of all columns.
-  PACK_INLINE static Reg SplitPairs(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SplitPairs(Reg quads) {
     const __m128i order =
         _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
     return _mm512_permutexvar_epi64(
@@ -98,27 +100,32 @@ struct Zmm {
         _mm512_shuffle_epi8(quads, _mm512_broadcast_i32x4(order)));
   }
 
-  PACK_INLINE static Reg SumHalvesS8(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesS8(Reg quads) {
     return _mm512_maddubs_epi16(_mm512_set1_epi8(1), quads);
   }
-  PACK_INLINE static Reg SumHalvesU8(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesU8(Reg quads) {
     return _mm512_maddubs_epi16(quads, _mm512_set1_epi8(1));
   }
-  PACK_INLINE static Reg SumWords(Reg quads) {
+  RUY_LIKE_ALWAYS_INLINE static Reg SumWords(Reg quads) {
     return _mm512_madd_epi16(quads, _mm512_set1_epi16(1));
   }
-  PACK_INLINE static Reg Add16(Reg a, Reg b) { return _mm512_add_epi16(a, b); }
-  PACK_INLINE static Reg Add32(Reg a, Reg b) { return _mm512_add_epi32(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add16(Reg a, Reg b) {
+    return _mm512_add_epi16(a, b);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
+    return _mm512_add_epi32(a, b);
+  }
 
-  PACK_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
+  RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
     return _mm512_maskz_loadu_epi32(Mask(columns), sums);
   }
-  PACK_INLINE static void StoreSums(int32_t* sums, int columns, Reg a) {
+  RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,
+                                               Reg a) {
     _mm512_mask_storeu_epi32(sums, Mask(columns), a);
   }
 
  private:
-  PACK_INLINE static __mmask16 Mask(int columns) {
+  RUY_LIKE_ALWAYS_INLINE static __mmask16 Mask(int columns) {
     return static_cast<__mmask16>((1u << columns) - 1u);
   }
 };

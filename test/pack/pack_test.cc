@@ -92,7 +92,6 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
       ROUTINE(kAvx512, Avx512, 8, U8, kU8, 8, 4),      \
       ROUTINE(kAvx512, Avx512, 8, U7, kU8, 8, 4),      \
       ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 64),    \
-      ROUTINE(kAvx512, Avx512, 8, U8, kU8, 16, 64),    \
       ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 2),     \
       ROUTINE(kAvx512, Avx512, 8, S16, kI16, 8, 2),    \
       ROUTINE(kAvx512, Avx512, 16, S16, kI16, 8, 2),   \

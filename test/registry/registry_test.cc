@@ -29,25 +29,6 @@ std::string EnumeratorOf(Path path) {
   return "";
 }
 
-// As in kernel names.
-std::string ScalarInName(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::kI8:
-      return "S8";
-    case Scalar::kU8:
-      return "U8";
-    case Scalar::kI16:
-      return "S16";
-    case Scalar::kI32:
-      return "S32";
-    case Scalar::kF32:
-      return "F32";
-    case Scalar::kF64:
-      return "F64";
-  }
-  return "";
-}
-
 std::vector<Kernel> AllKernelsOf(Path path) {
   const KernelTable table = KernelsOf(path);
   return std::vector<Kernel>(table.kernels, table.kernels + table.count);
@@ -179,10 +160,12 @@ struct Pin {
 };
 
 void ExpectPins(const std::vector<Pin>& pins) {
+  int pinned = 0;
   for (const Pin& pin : pins) {
     const Path permitted = ParsePaths(pin.paths).value();
     // The table is for compilers that build all of a line's paths.
     if ((permitted & ~CompiledPaths()) != Path::kNone) continue;
+    ++pinned;
     const KernelChoice choice = SelectKernel(pin.query, permitted);
     const std::string what =
         std::string(pin.paths) + ": " + ScalarName(pin.query.scalar.lhs) +
@@ -194,6 +177,12 @@ void ExpectPins(const std::vector<Pin>& pins) {
     EXPECT_STREQ(choice.kernel->name, pin.kernel) << what;
     EXPECT_EQ(choice.swap_sides, pin.swap_sides) << what;
   }
+  if (pinned != 0) return;
+#if defined(__x86_64__)
+  FAIL() << "pinned nothing: of no line all paths are compiled";
+#else
+  GTEST_SKIP() << "these paths are for another processor";
+#endif
 }
 
 constexpr char kUpToAvx512Vnni[] = "avx2,avxvnni,avx512,avx512vnni";

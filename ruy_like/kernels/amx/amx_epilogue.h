@@ -123,7 +123,7 @@ void RunQuads(EpilogueBlock* b, int units) {
   typedef Simd512 V;
   const EpilogueArgs& e = *b->epilogue;
   const Clamp<V> clamp(e);
-  const ptrdiff_t element_bytes = ElementBytes(e.dst_scalar);
+  const ptrdiff_t element_bytes = kScalarBytes[static_cast<int>(e.dst_scalar)];
   for (; units > 0; --units) {
     const int rows_left = b->rows - b->row;
     const int n = rows_left < V::kLanes ? rows_left : V::kLanes;

@@ -25,22 +25,6 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-RUY_LIKE_ALWAYS_INLINE ptrdiff_t ElementBytes(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::kI8:
-    case Scalar::kU8:
-      return 1;
-    case Scalar::kI16:
-      return 2;
-    case Scalar::kI32:
-    case Scalar::kF32:
-      break;
-    case Scalar::kF64:
-      return 8;
-  }
-  return 4;
-}
-
 // Writes rows of dst from the columns in `square`, V::kLanes apart, whose
 // elements have 32 bits: dst's, sign- or zero-extended.
 template <class V>
@@ -151,7 +135,7 @@ void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
                    StoreColumnsFn<Accum>* store_columns) {
   // Float results are moved as the bits that they are.
   alignas(64) int32_t square[V::kLanes * V::kLanes] = {};
-  const ptrdiff_t element_bytes = ElementBytes(e.dst_scalar);
+  const ptrdiff_t element_bytes = kScalarBytes[static_cast<int>(e.dst_scalar)];
   const ptrdiff_t dst_stride_bytes = e.dst_row_stride * element_bytes;
   for (int row = 0; row < rows; row += V::kLanes) {
     const int n = rows - row < V::kLanes ? rows - row : V::kLanes;
@@ -251,11 +235,11 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
   for (; cols > 0; cols -= most_cols) {
     const int part_cols = cols < most_cols ? cols : most_cols;
     if (!is_row_major) {
-      store_columns(
-          acc, acc_col_stride, rows, part_cols, row0, col0, e,
-          static_cast<char*>(e.dst) +
-              (row0 + col0 * e.dst_col_stride) * ElementBytes(e.dst_scalar),
-          e.dst_col_stride);
+      store_columns(acc, acc_col_stride, rows, part_cols, row0, col0, e,
+                    static_cast<char*>(e.dst) +
+                        (row0 + col0 * e.dst_col_stride) *
+                            kScalarBytes[static_cast<int>(e.dst_scalar)],
+                    e.dst_col_stride);
     } else {
       StoreRowMajor<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
                        max_cols, store_square);
@@ -279,7 +263,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreIntTile(int32_t* acc, ptrdiff_t acc_col_stride,
   const bool one_column =
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
   const bool to_float = e.dst_scalar == Scalar::kF32;
-  if (e.dst_row_stride != 1 && ElementBytes(e.dst_scalar) == 1) {
+  if (e.dst_row_stride != 1 &&
+      kScalarBytes[static_cast<int>(e.dst_scalar)] == 1) {
     return StoreRowMajorBytes<V>(
         acc, acc_col_stride, rows, cols, row0, col0, e,
         one_column ? 1 : V::kLanes,

@@ -65,44 +65,15 @@ struct RowTerms {
   }
 };
 
-// Four columns at a time, whole vectors of rows to an 8-bit dst; returns how
-// many columns are done. 11.75 instructions for a vector of results instead of
-// 14, of which 512-bit processors with two vector ports feel each one; with
-// four ports (Zen 5) the time is the same.
-template <class V, typename Dst, Scaling kScaling>
-RUY_LIKE_ALWAYS_INLINE int StoreByteRows(const int32_t* acc,
-                                         ptrdiff_t acc_stride, int cols,
-                                         const RowTerms<V, kScaling>& rows,
-                                         const int32_t* column_addends,
-                                         const ByteClamp<V, Dst>& clamp,
-                                         Dst* dst, ptrdiff_t dst_stride) {
-  int c = 0;
-  for (; c + 4 <= cols; c += 4) {
-    int8_t* const bytes = reinterpret_cast<int8_t*>(dst);
-    V::StoreQuarters(
-        bytes, bytes + dst_stride, bytes + 2 * dst_stride,
-        bytes + 3 * dst_stride,
-        V::GroupColumns(clamp.Apply(
-            rows.Scaled(acc, column_addends[c]),
-            rows.Scaled(acc + acc_stride, column_addends[c + 1]),
-            rows.Scaled(acc + 2 * acc_stride, column_addends[c + 2]),
-            rows.Scaled(acc + 3 * acc_stride, column_addends[c + 3]))),
-        V::kLanes);
-    acc += 4 * acc_stride;
-    dst += 4 * dst_stride;
-  }
-  return c;
-}
-
-// The first n rows of one vector of rows, columns from `c` on.
+// The first n rows of one vector of rows.
 template <class V, typename Dst, Scaling kScaling>
 RUY_LIKE_ALWAYS_INLINE void StoreIntRows(const int32_t* acc,
-                                         ptrdiff_t acc_stride, int c, int cols,
+                                         ptrdiff_t acc_stride, int cols,
                                          const RowTerms<V, kScaling>& rows,
                                          const int32_t* column_addends,
                                          const Clamp<V>& clamp, Dst* dst,
                                          ptrdiff_t dst_stride, int n) {
-  for (; c < cols; ++c) {
+  for (int c = 0; c < cols; ++c) {
     V::Store(dst + c * dst_stride,
              clamp.Apply(rows.Scaled(acc + c * acc_stride, column_addends[c])),
              n);
@@ -137,21 +108,8 @@ void StoreIntColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
     }
     const int32_t* row_acc = acc + row;
     Dst* row_dst = static_cast<Dst*>(dst) + row;
-    if (n < V::kLanes) {
-      StoreIntRows(row_acc, acc_col_stride, 0, cols, terms, column_addends,
-                   clamp, row_dst, dst_stride, n);
-      continue;
-    }
-    int done = 0;
-    if constexpr (sizeof(Dst) == 1) {
-      if (ByteClamp<V, Dst>::Applies(e)) {
-        done =
-            StoreByteRows(row_acc, acc_col_stride, cols, terms, column_addends,
-                          ByteClamp<V, Dst>(e), row_dst, dst_stride);
-      }
-    }
-    StoreIntRows(row_acc, acc_col_stride, done, cols, terms, column_addends,
-                 clamp, row_dst, dst_stride, V::kLanes);
+    StoreIntRows(row_acc, acc_col_stride, cols, terms, column_addends, clamp,
+                 row_dst, dst_stride, n);
   }
 }
 

@@ -171,32 +171,6 @@ class Clamp {
   Int low_, high_, offset_;
 };
 
-// Clamp for four vectors at once and an 8-bit dst, by way of saturating packs.
-// The zero point is added to 16-bit values; those that saturated are so far out
-// that their sum with it still is.
-template <class V, typename Dst>
-class ByteClamp {
- public:
-  typedef typename V::Int Int;
-
-  static RUY_LIKE_ALWAYS_INLINE bool Applies(const EpilogueArgs& e) {
-    return e.dst_zero_point >= -(1 << 14) && e.dst_zero_point <= 1 << 14;
-  }
-  explicit RUY_LIKE_ALWAYS_INLINE ByteClamp(const EpilogueArgs& e)
-      : zero_point_(V::Set16(static_cast<int16_t>(e.dst_zero_point))),
-        low_(static_cast<Dst>(e.clamp_min)),
-        high_(static_cast<Dst>(e.clamp_max)) {}
-  RUY_LIKE_ALWAYS_INLINE Int Apply(Int a, Int b, Int c, Int d) const {
-    return V::ClampToBytes(
-        V::AddSaturated16(V::SaturateToInt16(a, b), zero_point_),
-        V::AddSaturated16(V::SaturateToInt16(c, d), zero_point_), low_, high_);
-  }
-
- private:
-  Int zero_point_;
-  Dst low_, high_;
-};
-
 }  // namespace
 }  // namespace kernels
 }  // namespace ruy_like

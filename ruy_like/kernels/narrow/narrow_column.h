@@ -2,7 +2,7 @@
 //
 // Used by NarrowIntKernel<> (narrow_int.h), with its operations, where there is
 // but one column and reading the lhs is all that takes time. A tile is a row of
-// each of narrow_lots.h's streams. It does not know the epilogue.
+// each of narrow_row_groups.h's streams. It does not know the epilogue.
 //
 // Each instruction more for a line of memory counts, though far fewer than the
 // processor could run meanwhile; as if its window were what limits the lines in
@@ -18,15 +18,15 @@
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
-#include "ruy_like/kernels/narrow/narrow_lots.h"
+#include "ruy_like/kernels/narrow/narrow_row_groups.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Tiles for LotRunner<>. kSums: there is an rhs zero point, and the sums of the
-// rows are needed.
+// Tiles for RowGroupRunner<>. kSums: there is an rhs zero point, and the sums
+// of the rows are needed.
 template <class Op, bool kSums>
 struct ColumnTiles {
   typedef typename Op::Simd V;
@@ -54,14 +54,14 @@ struct ColumnTiles {
   __attribute__((noinline)) void Run(const TileRange& range,
                                      int32_t* sums) const {
     const char* rows[kStreams];
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args, r);
     for (int i = range.begin; i < range.end; ++i, ++sums) {
       alignas(16) int32_t results[kStreams];
       RunTile(rows, results);
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
-        sums[r * range.lots->rows] = results[r];
+        sums[r * range.groups->rows] = results[r];
         rows[r] += args.lhs_stride_bytes;
       }
     }
@@ -75,15 +75,15 @@ struct ColumnTiles {
       return reinterpret_cast<const Lhs*>(rows[r]);
     };
     Accumulators acc;
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int r = 0; r < kStreams; ++r) {
       acc.products[r] = acc.sums[r] = V::Zero();
     }
     ptrdiff_t k = 0;
     for (; k + kLines * Op::kStep <= args.depth; k += kLines * Op::kStep) {
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
-        RUY_LIKE_NARROW_UNROLL
+        RUY_LIKE_UNROLL
         for (int line = 0; line < kLines; ++line) {
           const ptrdiff_t level = k + line * Op::kStep;
           acc.Step(r, Op::LoadLhs(row(r) + level), V::Load(rhs + level));
@@ -92,7 +92,7 @@ struct ColumnTiles {
     }
     for (; k < args.depth; k += Op::kStep) {
       const ptrdiff_t left = args.depth - k;
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
         acc.Step(r,
                  left >= Op::kStep
@@ -102,7 +102,7 @@ struct ColumnTiles {
       }
     }
     if constexpr (kSums) {
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
         acc.products[r] =
             V::Sub(acc.products[r],
@@ -120,10 +120,10 @@ void RunColumn(const KernelArgs& args) {
   typedef typename Op::Simd V;
   if (args.epilogue->rhs_zero_point != 0) {
     ColumnTiles<Op, true> tiles = {args};
-    LotRunner<V, ColumnTiles<Op, true>>(args, &tiles).Run();
+    RowGroupRunner<V, ColumnTiles<Op, true>>(args, &tiles).Run();
   } else {
     ColumnTiles<Op, false> tiles = {args};
-    LotRunner<V, ColumnTiles<Op, false>>(args, &tiles).Run();
+    RowGroupRunner<V, ColumnTiles<Op, false>>(args, &tiles).Run();
   }
 }
 

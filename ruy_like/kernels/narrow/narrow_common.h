@@ -3,11 +3,7 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 
-#ifdef __clang__
-#define RUY_LIKE_NARROW_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define RUY_LIKE_NARROW_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "ruy_like/kernels/simd/unroll.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -44,7 +44,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
-#include "ruy_like/kernels/narrow/narrow_lots.h"
+#include "ruy_like/kernels/narrow/narrow_row_groups.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 
 namespace ruy_like {
@@ -95,7 +95,7 @@ struct NarrowDigitsKernel {
   typedef DigitsFor<Lhs> Digits;
   static constexpr int kStep = 4 * V::kLanes;
   // vpmaddubsw results that are added in 16 bits; see above.
-  static constexpr int kStepsIn16 = 4;
+  static constexpr int kStepsPerStretch = 4;
   static constexpr int kMaxLevels = 8192;
 
   // The kernel's line in its path's table.
@@ -115,11 +115,11 @@ struct NarrowDigitsKernel {
       return;
     }
     Tiles tiles(*args);
-    LotRunner<V, Tiles>(*args, &tiles).Run();
+    RowGroupRunner<V, Tiles>(*args, &tiles).Run();
   }
 
  private:
-  // For LotRunner<>.
+  // For RowGroupRunner<>.
   class Tiles {
    public:
     explicit Tiles(const KernelArgs& args) : args_(args), first_level_(-1) {}
@@ -164,7 +164,7 @@ struct NarrowDigitsKernel {
         alignas(16) int32_t products[kStreams];
         MultiplyTile(rows, levels, products);
         for (int r = 0; r < kStreams; ++r) {
-          int32_t* const sum = sums + r * range.lots->rows;
+          int32_t* const sum = sums + r * range.groups->rows;
           const uint32_t before = level == 0 ? 0 : static_cast<uint32_t>(*sum);
           *sum =
               static_cast<int32_t>(before + static_cast<uint32_t>(products[r]));
@@ -176,24 +176,24 @@ struct NarrowDigitsKernel {
     RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const char* const* rows,
                                              ptrdiff_t levels,
                                              int32_t* products) const {
-      constexpr int kStretch = kStepsIn16 * kStep;
+      constexpr int kStretch = kStepsPerStretch * kStep;
       Vector acc[kStreams][2];
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) acc[r][0] = acc[r][1] = V::Zero();
       const ptrdiff_t whole = levels / kStretch * kStretch;
       for (ptrdiff_t k = 0; k < whole; k += kStretch) {
-        RUY_LIKE_NARROW_UNROLL
+        RUY_LIKE_UNROLL
         for (int r = 0; r < kStreams; ++r) {
           Vector in16[2];
-          RUY_LIKE_NARROW_UNROLL
-          for (int i = 0; i < kStepsIn16; ++i) {
+          RUY_LIKE_UNROLL
+          for (int i = 0; i < kStepsPerStretch; ++i) {
             Step(V::Load(rows[r] + k + i * kStep), k + i * kStep, i == 0, in16);
           }
           Flush(in16, acc[r]);
         }
       }
       if (whole < levels) {
-        RUY_LIKE_NARROW_UNROLL
+        RUY_LIKE_UNROLL
         for (int r = 0; r < kStreams; ++r) {
           Vector in16[2];
           for (ptrdiff_t k = whole; k < levels; k += kStep) {
@@ -208,7 +208,7 @@ struct NarrowDigitsKernel {
         }
       }
       Vector sums[kStreams];
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
         sums[r] = V::Add(V::Mul(acc[r][0], V::Set(Digits::kWeights[0])),
                          V::Mul(acc[r][1], V::Set(Digits::kWeights[1])));
@@ -219,7 +219,7 @@ struct NarrowDigitsKernel {
     RUY_LIKE_ALWAYS_INLINE void Step(Vector lhs, ptrdiff_t k, bool is_first,
                                      Vector in16[2]) const {
       V::HoldInRegister(lhs);
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int j = 0; j < 2; ++j) {
         const Vector product = Digits::template Multiply<V>(
             lhs, V::Load(digits_ + 2 * k + j * kStep));
@@ -230,7 +230,7 @@ struct NarrowDigitsKernel {
 
     static RUY_LIKE_ALWAYS_INLINE void Flush(const Vector in16[2],
                                              Vector acc[2]) {
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int j = 0; j < 2; ++j) {
         acc[j] = Dot::Pairs(acc[j], in16[j], V::Set16(1));
         V::HoldInRegister(acc[j]);

@@ -29,8 +29,8 @@
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/narrow/narrow_beside.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
+#include "ruy_like/kernels/narrow/narrow_side_by_side.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack.h"
 
@@ -65,7 +65,7 @@ void RunRows(const RowsArgs& args) {
   constexpr int kLanes = V::kLanes;
   constexpr int kFours = V::kRowLevels / 4;
   Float acc[kCols][kGroups];
-  RUY_LIKE_NARROW_UNROLL
+  RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kGroups; ++i) {
     acc[i / kGroups][i % kGroups] = V::LoadAligned(args.accum + i * kLanes);
   }
@@ -77,29 +77,29 @@ void RunRows(const RowsArgs& args) {
     const ptrdiff_t line = level / kLineLevels * (kGroups * kLanes);
     const char* const prefetch =
         args.prefetch + line / 16 * stride + line % 16 * 64;
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int i = 0; i < kGroups * kLanes; ++i) {
       __builtin_prefetch(prefetch + 64 * i);
     }
     for (int part = 0; part < kLineLevels; part += V::kRowLevels) {
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int g = 0; g < kGroups; ++g) {
         const char* const rows = lhs + g * kLanes * stride;
         Float x[kFours][4];
-        RUY_LIKE_NARROW_UNROLL
+        RUY_LIKE_UNROLL
         for (int i = 0; i < 4; ++i) {
-          RUY_LIKE_NARROW_UNROLL
+          RUY_LIKE_UNROLL
           for (int f = 0; f < kFours; ++f) {
             x[f][i] = V::LoadFourLevels(rows + i * stride + 16 * f, stride);
             V::HoldInRegister(x[f][i]);
           }
         }
-        RUY_LIKE_NARROW_UNROLL
+        RUY_LIKE_UNROLL
         for (int f = 0; f < kFours; ++f) {
           V::TransposeFourLevels(x[f]);
-          RUY_LIKE_NARROW_UNROLL
+          RUY_LIKE_UNROLL
           for (int i = 0; i < 4; ++i) {
-            RUY_LIKE_NARROW_UNROLL
+            RUY_LIKE_UNROLL
             for (int c = 0; c < kCols; ++c) {
               acc[c][g] = V::MulAddFloat(
                   x[f][i], V::SetFloat(rhs[(4 * f + i) * kRhsWidth + c]),
@@ -107,14 +107,14 @@ void RunRows(const RowsArgs& args) {
             }
           }
         }
-        RUY_LIKE_NARROW_UNROLL
+        RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
       }
       lhs += V::kRowLevels * sizeof(float);
       rhs += V::kRowLevels * kRhsWidth;
     }
   }
-  RUY_LIKE_NARROW_UNROLL
+  RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kGroups; ++i) {
     V::StoreAligned(args.accum + i * kLanes, acc[i / kGroups][i % kGroups]);
   }
@@ -146,9 +146,9 @@ struct NarrowFloatKernel {
 
   // From so many columns on, rows are transposed beside the product. 9 columns
   // on AVX-512 are 7% faster without, 12 are 6 to 15% slower.
-  static constexpr int kMinBesideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
-  typedef BesideRunner<V, kRhsWidth, kStretchLevels> Beside;
-  static_assert(kMinBesideCols > kRhsWidth);
+  static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
+  typedef SideBySideRunner<V, kRhsWidth, kStretchLevels> SideBySide;
+  static_assert(kMinSideBySideCols > kRhsWidth);
 
   // RunRows() for 1, 2 ... columns.
   template <int kGroups, class ColumnIndices>
@@ -187,8 +187,8 @@ struct NarrowFloatKernel {
   }
 
   static void Run(const KernelArgs* args) {
-    if (args->cols >= kMinBesideCols) {
-      RunBesideTiles(*args);
+    if (args->cols >= kMinSideBySideCols) {
+      RunSideBySideTiles(*args);
     } else {
       RunTiles(*args);
     }
@@ -215,13 +215,14 @@ struct NarrowFloatKernel {
     }
   }
 
-  // narrow_beside.h's tiles. Not inlined: its frame is larger.
-  static __attribute__((noinline)) void RunBesideTiles(const KernelArgs& args) {
-    constexpr int kTileRows = Beside::kTileRows;
+  // narrow_side_by_side.h's tiles. Not inlined: its frame is larger.
+  static __attribute__((noinline)) void RunSideBySideTiles(
+      const KernelArgs& args) {
+    constexpr int kTileRows = SideBySide::kTileRows;
     const char* lhs = static_cast<const char*>(args.lhs);
     const ptrdiff_t tile_bytes = kTileRows * args.lhs_stride_bytes;
     alignas(64) float accum[kMaxPanels * kRhsWidth * kTileRows];
-    Beside beside(args);
+    SideBySide beside(args);
     if (args.rows >= kTileRows) beside.Begin(lhs);
     for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
       const ptrdiff_t left = args.rows - row;

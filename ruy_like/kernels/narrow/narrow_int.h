@@ -167,14 +167,14 @@ struct DotTile {
   const Rhs* rhs[kCols];
 
   RUY_LIKE_ALWAYS_INLINE void Init(const DotArgs& args) {
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       rhs[c] = reinterpret_cast<const Rhs*>(static_cast<const char*>(args.rhs) +
                                             c * args.rhs_stride_bytes);
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kDotRows; ++r) acc[c][r] = V::Zero();
     }
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int r = 0; r < kDotRows; ++r) sums[r] = sums16[r] = V::Zero();
   }
 
@@ -186,7 +186,7 @@ struct DotTile {
     } else if (kSums) {
       sums[r] = Op::MultiplyAdd(sums[r], lhs, Op::One());
     }
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       acc[c][r] = Op::MultiplyAdd(acc[c][r], lhs, V::Load(rhs[c] + k));
     }
@@ -199,14 +199,14 @@ struct DotTile {
     } else if (kSums) {
       V::HoldInRegister(sums[r]);
     }
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][r]);
   }
 
   // To be called every kStepsIn16 steps, and at the end.
   RUY_LIKE_ALWAYS_INLINE void FlushSums16() {
     if (!kSums || !Op::kSumsIn16) return;
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int r = 0; r < kDotRows; ++r) {
       sums[r] = Op::MultiplyAdd(sums[r], sums16[r], Op::One());
       sums16[r] = V::Zero();
@@ -214,7 +214,7 @@ struct DotTile {
   }
 
   RUY_LIKE_ALWAYS_INLINE void Store(const DotArgs& args) const {
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       V::StoreLaneSums(args.result + c * kCollectedRows, acc[c][0], acc[c][1],
                        acc[c][2], acc[c][3]);
@@ -229,7 +229,7 @@ void RunDots(const DotArgs& args) {
   typedef typename Op::Lhs Lhs;
   const Lhs* rows[kDotRows];
   const Lhs* prefetch[kDotRows];
-  RUY_LIKE_NARROW_UNROLL
+  RUY_LIKE_UNROLL
   for (int r = 0; r < kDotRows; ++r) {
     rows[r] = static_cast<const Lhs*>(args.rows[r]);
     prefetch[r] = static_cast<const Lhs*>(args.prefetch[r]);
@@ -242,7 +242,7 @@ void RunDots(const DotArgs& args) {
     const ptrdiff_t end =
         kSums && Op::kSumsIn16 && whole - k > kStretch ? k + kStretch : whole;
     for (; k < end; k += Op::kStep) {
-      RUY_LIKE_NARROW_UNROLL
+      RUY_LIKE_UNROLL
       for (int r = 0; r < kDotRows; ++r) {
         if (r < kPrefetched) __builtin_prefetch(prefetch[r] + k);
         typename Op::Vector lhs = Op::LoadLhs(rows[r] + k);
@@ -255,7 +255,7 @@ void RunDots(const DotArgs& args) {
   }
   const int rest = static_cast<int>(args.depth - whole);
   if (rest > 0) {
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int r = 0; r < kDotRows; ++r) {
       tile.Step(r, Op::LoadFirstLhs(rows[r] + whole, rest), whole);
     }
@@ -280,7 +280,7 @@ struct NarrowIntKernel {
   typedef typename Op::Simd V;
   static constexpr int kMaxVectors = V::kDotVectors / kDotRows;
   typedef typename MakeIndices<kMaxVectors>::Type Columns;
-  typedef typename MakeIndices<kMaxVectors - 1>::Type ColumnsBesideSums;
+  typedef typename MakeIndices<kMaxVectors - 1>::Type ColumnsNextToSums;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
@@ -356,8 +356,8 @@ struct NarrowIntKernel {
     dots.sums = sums;
     if (wants_sums) {
       (one_tile
-           ? DotTable<Op, true, kDotRows, ColumnsBesideSums>::kDots
-           : DotTable<Op, true, 1, ColumnsBesideSums>::kDots)[first - 1](dots);
+           ? DotTable<Op, true, kDotRows, ColumnsNextToSums>::kDots
+           : DotTable<Op, true, 1, ColumnsNextToSums>::kDots)[first - 1](dots);
     } else {
       (one_tile ? DotTable<Op, false, kDotRows, Columns>::kDots
                 : DotTable<Op, false, 1, Columns>::kDots)[first - 1](dots);

@@ -90,16 +90,16 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
  private:
   typedef typename Op::Accum Accum;
   // Panels of a stream whose sums wait for their epilogue.
-  static constexpr int kLot = 16;
-  static constexpr int kLotRows = kLot * kLanes;
+  static constexpr int kGroup = 16;
+  static constexpr int kGroupRows = kGroup * kLanes;
 
   // One column, kVectorsOfOne panels at once that lie far apart, so that memory
   // is read as few long streams: with int8 on AVX-VNNI 90 to 98% of the read
   // bandwidth, 79 to 90% before (4096x4096, Zen 5). Returns how many panels
   // that were: all but the last few, or none if streams were short.
   static ptrdiff_t RunStreams(const KernelArgs& args, ptrdiff_t vectors) {
-    const ptrdiff_t apart = vectors / kVectorsOfOne / kLot * kLot;
-    alignas(64) Accum sums[kVectorsOfOne][kLotRows];
+    const ptrdiff_t apart = vectors / kVectorsOfOne / kGroup * kGroup;
+    alignas(64) Accum sums[kVectorsOfOne][kGroupRows];
     alignas(64) Accum tile_sums[kVectorsOfOne * kLanes];
     alignas(64) static constexpr Accum kZeros[kVectorsOfOne * kLanes] = {};
     TileArgs tile = Base::FirstTile(args, 0);
@@ -107,8 +107,8 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     tile.lhs_stride_bytes = apart * args.lhs_stride_bytes;
     tile.start = kZeros;
     tile.result = tile_sums;
-    for (ptrdiff_t lot = 0; lot < apart; lot += kLot) {
-      for (int i = 0; i < kLot; ++i) {
+    for (ptrdiff_t group = 0; group < apart; group += kGroup) {
+      for (int i = 0; i < kGroup; ++i) {
         RunTile<Op, PackedRhs<Op, 1>, kVectorsOfOne, 1>(tile);
         tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;
         for (int v = 0; v < kVectorsOfOne; ++v) {
@@ -117,10 +117,11 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
         }
       }
       for (int v = 0; v < kVectorsOfOne; ++v) {
-        const ptrdiff_t row = (v * apart + lot) * kLanes;
+        const ptrdiff_t row = (v * apart + group) * kLanes;
         const ptrdiff_t rows = args.rows - row;
-        StoreSums(sums[v], rows < kLotRows ? static_cast<int>(rows) : kLotRows,
-                  row, *args.epilogue);
+        StoreSums(sums[v],
+                  rows < kGroupRows ? static_cast<int>(rows) : kGroupRows, row,
+                  *args.epilogue);
       }
     }
     return apart * kVectorsOfOne;
@@ -129,12 +130,13 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   static RUY_LIKE_ALWAYS_INLINE void StoreSums(int32_t* sums, int rows,
                                                ptrdiff_t row,
                                                const EpilogueArgs& epilogue) {
-    StoreIntTile<typename Op::Simd>(sums, kLotRows, rows, 1, row, 0, epilogue);
+    StoreIntTile<typename Op::Simd>(sums, kGroupRows, rows, 1, row, 0,
+                                    epilogue);
   }
   static RUY_LIKE_ALWAYS_INLINE void StoreSums(float* sums, int rows,
                                                ptrdiff_t row,
                                                const EpilogueArgs& epilogue) {
-    StoreFloatTile<typename Op::Simd>(sums, kLotRows, rows, 1, row, 0,
+    StoreFloatTile<typename Op::Simd>(sums, kGroupRows, rows, 1, row, 0,
                                       epilogue);
   }
 };

@@ -42,7 +42,7 @@ class IntPanelEpilogue {
   static constexpr bool kHasColumnStart = true;
 
   // The tile that waits: two vectors of rows, columns one below the other.
-  class Waiting {
+  class DeferredTile {
    public:
     bool IsEmpty() const { return tile_.rows == 0; }
 
@@ -54,18 +54,18 @@ class IntPanelEpilogue {
   // Its epilogue, with all that rows need kept in registers: what bounds a
   // product beside it are loads, 7.6 cycles instead of 6.5 when each portion
   // reads that again.
-  class Portions {
+  class EpilogueSteps {
    public:
     // Of a tile of that many columns, an even number.
     static constexpr int Count(int cols) { return cols / 2; }
     static constexpr bool kOneStart = true;
 
-    explicit RUY_LIKE_ALWAYS_INLINE Portions(const Waiting& waiting)
-        : tile_(waiting.tile_),
-          low_(waiting.tile_.scale[0]),
-          high_(waiting.tile_.scale[1]) {}
-    RUY_LIKE_ALWAYS_INLINE void Run(int portion) const {
-      tile_.StoreTwoByTwo(low_, high_, 0, tile_.rows, 2 * portion,
+    explicit RUY_LIKE_ALWAYS_INLINE EpilogueSteps(const DeferredTile& deferred)
+        : tile_(deferred.tile_),
+          low_(deferred.tile_.scale[0]),
+          high_(deferred.tile_.scale[1]) {}
+    RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
+      tile_.StoreTwoByTwo(low_, high_, 0, tile_.rows, 2 * epilogue_step,
                           /*last=*/false);
     }
 
@@ -113,14 +113,14 @@ class IntPanelEpilogue {
   }
 
   // To be called before Wait().
-  RUY_LIKE_ALWAYS_INLINE Waiting NothingWaits() const {
-    Waiting result;
+  RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() const {
+    DeferredTile result;
     result.tile_ = Tile(nullptr, 0, /*rows=*/0, row0_, 0);
     return result;
   }
-  RUY_LIKE_ALWAYS_INLINE Waiting Wait(const int32_t* acc, int rows,
-                                      ptrdiff_t row, ptrdiff_t col) const {
-    Waiting result;
+  RUY_LIKE_ALWAYS_INLINE DeferredTile Wait(const int32_t* acc, int rows,
+                                           ptrdiff_t row, ptrdiff_t col) const {
+    DeferredTile result;
     result.tile_ = Tile(acc, 2 * V::kLanes, rows, row, col);
     return result;
   }
@@ -194,7 +194,7 @@ class FloatPanelEpilogue {
   typedef typename V::Float Float;
   static constexpr bool kHasColumnStart = false;
 
-  class Waiting {
+  class DeferredTile {
    public:
     bool IsEmpty() const { return rows_ == 0; }
 
@@ -208,20 +208,20 @@ class FloatPanelEpilogue {
     ptrdiff_t dst_col_stride_;
   };
 
-  class Portions {
+  class EpilogueSteps {
    public:
     static constexpr int Count(int cols) { return cols / 2; }
     static constexpr bool kOneStart = true;
 
-    explicit RUY_LIKE_ALWAYS_INLINE Portions(const Waiting& waiting)
-        : tile_(waiting),
-          low_addends_(V::LoadAligned(waiting.addends_)),
-          high_addends_(V::LoadAligned(waiting.addends_ + V::kLanes)),
-          min_(V::LoadAligned(waiting.bounds_)),
-          max_(V::LoadAligned(waiting.bounds_ + V::kLanes)) {}
-    RUY_LIKE_ALWAYS_INLINE void Run(int portion) const {
-      const float* acc = tile_.acc_ + portion * 4 * V::kLanes;
-      float* dst = tile_.dst_ + portion * 2 * tile_.dst_col_stride_;
+    explicit RUY_LIKE_ALWAYS_INLINE EpilogueSteps(const DeferredTile& deferred)
+        : tile_(deferred),
+          low_addends_(V::LoadAligned(deferred.addends_)),
+          high_addends_(V::LoadAligned(deferred.addends_ + V::kLanes)),
+          min_(V::LoadAligned(deferred.bounds_)),
+          max_(V::LoadAligned(deferred.bounds_ + V::kLanes)) {}
+    RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
+      const float* acc = tile_.acc_ + epilogue_step * 4 * V::kLanes;
+      float* dst = tile_.dst_ + epilogue_step * 2 * tile_.dst_col_stride_;
       for (int i = 0; i < 2; ++i) {
         V::Store(dst, Result(acc, low_addends_), V::kLanes);
         V::Store(dst + V::kLanes, Result(acc + V::kLanes, high_addends_),
@@ -236,7 +236,7 @@ class FloatPanelEpilogue {
       return V::AtMost(
           max_, V::AtLeast(min_, V::AddFloat(V::LoadAligned(acc), addend)));
     }
-    const Waiting& tile_;
+    const DeferredTile& tile_;
     const Float low_addends_, high_addends_, min_, max_;
   };
 
@@ -256,13 +256,13 @@ class FloatPanelEpilogue {
     StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row, col, e_);
   }
 
-  RUY_LIKE_ALWAYS_INLINE Waiting NothingWaits() {
+  RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() {
     PrepareRows();
     return Wait(nullptr, /*rows=*/0, row0_, 0);
   }
-  RUY_LIKE_ALWAYS_INLINE Waiting Wait(const float* acc, int rows, ptrdiff_t row,
-                                      ptrdiff_t col) const {
-    Waiting result;
+  RUY_LIKE_ALWAYS_INLINE DeferredTile Wait(const float* acc, int rows,
+                                           ptrdiff_t row, ptrdiff_t col) const {
+    DeferredTile result;
     result.rows_ = rows;
     result.acc_ = acc;
     result.addends_ = addends_ + (row - row0_);

@@ -31,30 +31,20 @@
 // Of the multiply instruction's register-loop rate, a 192 x 64 block of depth
 // 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
 // (vfmadd) on a Zen 5. vpmaddwd with its vpaddd runs at 89% of vpmaddwd alone,
-// even on registers: panel_sums.h; what an int8 lhs costs there is in
-// panel_widen.h.
-// Rejected: prefetching the lhs 1 KiB ahead in software (no clear change).
+// even on registers; what an int8 lhs costs there is in panel_widen.h.
 //
-// ## Beside the epilogue
+// ## Deferred epilogue
 //
 // In the common calls (panel_epilogue.h) panels are taken in pairs. A tile's
-// accumulators go to a buffer, from which they are finished in portions of two
-// columns between the steps of the next tile, for instance at depth 32 and with
+// accumulators go to a buffer, from which they are finished two columns at a time
+// between the steps of the next tile, for instance at depth 32 and with
 // vpdpbusd:
 //
 //    product of tile i:    2 steps   2 steps   2 steps   2 steps   spill
 //    epilogue of i - 1:            c 0,1     c 2,3     c 4,5     c 6,7
 //
-// Cycles per accumulator vector, out of L1, 64 rows, before -> now (the
-// product alone): vpdpbusd 10.4 -> 6.4 (4) at depth 32, 14 -> 10 (8) at 64,
-// 38 -> 34.3 (32) at 256; vpdpbusd of 256 bits 12.7 -> 7.6 (4) at 32; vfmadd
-// 19.7 -> 18.4 (16) at 32. What bounds depth 32 are the multipliers and the
-// loads, five cycles each. Rejected, at depth 32: prepared rows without the
-// interleaving 8.0; finishing out of registers, unrolled by hand, 6.6, and 0.7
-// behind at depth 64; tiles of four columns, for the processor to interleave
-// by itself, 10.4; one vector by four columns a portion, with its state in
-// memory, 9.0. Tiles of two panels instead of three cost nothing up to depth
-// 1024: 132.3 against 133.2 cycles.
+// Shallow products, whose epilogue takes as long as the multiplications, gain
+// most: 6.4 instead of 10.4 cycles a vector at depth 32 (doc/tuning.md).
 //
 // ## Saved accumulators
 //
@@ -81,8 +71,8 @@ template <class Op, int kMaxVectors, int kRhsWidth,
 struct PanelKernel {
   typedef typename Op::Accum Accum;
   typedef typename Op::Epilogue Epilogue;
-  typedef typename Epilogue::Waiting Waiting;
-  typedef typename Epilogue::Portions Portions;
+  typedef typename Epilogue::DeferredTile DeferredTile;
+  typedef typename Epilogue::EpilogueSteps EpilogueSteps;
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
@@ -122,7 +112,7 @@ struct PanelKernel {
 
   static void Run(const KernelArgs* args) {
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
-    const ptrdiff_t others = vectors - LeftAlone(vectors);
+    const ptrdiff_t others = vectors - SinglePanels(vectors);
     if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
     if (others != vectors) RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
   }
@@ -130,7 +120,7 @@ struct PanelKernel {
  protected:
   // How many of `vectors` lhs panels, the last one or none, make no tile with
   // others: an odd number can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
-  static RUY_LIKE_ALWAYS_INLINE int LeftAlone(ptrdiff_t vectors) {
+  static RUY_LIKE_ALWAYS_INLINE int SinglePanels(ptrdiff_t vectors) {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
   }
 
@@ -204,7 +194,7 @@ struct PanelKernel {
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
     tile.result = spilled;
-    Waiting waiting = epilogue->NothingWaits();
+    DeferredTile deferred = epilogue->NothingWaits();
     for (ptrdiff_t col = 0; col < cols; col += kRhsWidth) {
       if constexpr (Epilogue::kHasColumnStart) {
         tile.column_start = epilogue->ColumnStart(col, kRhsWidth);
@@ -215,9 +205,9 @@ struct PanelKernel {
         const ptrdiff_t row = (first_vector + vector) * kLanes;
         const ptrdiff_t rows_left = args.rows - row;
         tile.start = epilogue->Start(row);
-        MultiplyTile<Op, RhsSource, 2, kRhsWidth, Portions,
-                     /*kKeepsLhs=*/false>(tile, waiting);
-        waiting = epilogue->Wait(
+        MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
+                     /*kKeepsLhs=*/false>(tile, deferred);
+        deferred = epilogue->Wait(
             spilled,
             rows_left < 2 * kLanes ? static_cast<int>(rows_left) : 2 * kLanes,
             row, col);
@@ -225,9 +215,10 @@ struct PanelKernel {
             static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
       }
     }
-    if (waiting.IsEmpty()) return;
-    const Portions portions(waiting);
-    for (int i = 0; i < Portions::Count(kRhsWidth); ++i) portions.Run(i);
+    if (deferred.IsEmpty()) return;
+    const EpilogueSteps epilogue_steps(deferred);
+    for (int i = 0; i < EpilogueSteps::Count(kRhsWidth); ++i)
+      epilogue_steps.Run(i);
   }
 
   // Tile after tile, columns from `col` on.

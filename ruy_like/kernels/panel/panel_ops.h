@@ -3,8 +3,7 @@
 // Template arguments of PanelKernel<> (panel_kernel.h); chosen by the per-ISA
 // files. An operation says what one step of a tile does: the element types,
 // kGroup depth levels of a column in 32 bits, loads, the multiply-add, and
-// which epilogue finishes its accumulators. It knows nothing of tiles, but
-// names by how many products their additions lag (panel_sums.h).
+// which epilogue finishes its accumulators. It knows nothing of tiles.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_
 
@@ -44,7 +43,6 @@ struct FloatOp {
   static constexpr int kGroup = 1;
   static constexpr int kStepLevels = 1;
   static constexpr int kDepthMultiple = 1;
-  static constexpr int kAddLag = 0;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
     return V::LoadAligned(p);
   }
@@ -87,7 +85,6 @@ struct QuadsOp : IntOp<V> {
   static constexpr int kGroup = 4;
   static constexpr int kStepLevels = 4;
   static constexpr int kDepthMultiple = 4;
-  static constexpr int kAddLag = 0;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
   }
@@ -128,7 +125,6 @@ struct Int7TwoQuadsOp : IntOp<V> {
   static constexpr int kGroup = 4;
   static constexpr int kStepLevels = 8;
   static constexpr int kDepthMultiple = 8;
-  static constexpr int kAddLag = 0;
   static RUY_LIKE_ALWAYS_INLINE LhsVector LoadLhs(const int8_t* p) {
     return {V::LoadAligned(reinterpret_cast<const int32_t*>(p)),
             V::LoadAligned(
@@ -148,9 +144,7 @@ struct Int7TwoQuadsOp : IntOp<V> {
 
 // int8 or int16 times int16, two levels a step. An int8 lhs is widened by the
 // load: packed weights stay as small as they are, and a load is needed anyway.
-// With kLag, Dot::Multiply() is a vpmaddwd and Simd::Add() follows that much
-// later.
-template <class V, class Dot, typename LhsType, int kLag = 0>
+template <class V, class Dot, typename LhsType>
 struct PairsOp : IntOp<V> {
   typedef LhsType Lhs;
   typedef int16_t Rhs;
@@ -158,15 +152,11 @@ struct PairsOp : IntOp<V> {
   static constexpr int kGroup = 2;
   static constexpr int kStepLevels = 2;
   static constexpr int kDepthMultiple = 2;
-  static constexpr int kAddLag = kLag;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadWidened(p);
   }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Vector Multiply(Vector lhs, Vector rhs) {
-    return Dot::Multiply(lhs, rhs);
   }
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/panel/panel_rhs.h"
-#include "ruy_like/kernels/panel/panel_sums.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/unroll.h"
 
@@ -38,29 +37,30 @@ typedef void TileFn(const TileArgs& args);
 
 // In place of a tile whose epilogue waits (panel_epilogue.h), and of its
 // portions.
-struct NoWaiting {};
-struct NoPortions {
-  explicit RUY_LIKE_ALWAYS_INLINE NoPortions(const NoWaiting&) {}
+struct NothingDeferred {};
+struct NoEpilogueSteps {
+  explicit RUY_LIKE_ALWAYS_INLINE NoEpilogueSteps(const NothingDeferred&) {}
   static constexpr int Count(int) { return 0; }
   static constexpr bool kOneStart = false;
 };
 
-// The product of a tile. Beside it, the epilogue of the one that waits, if any.
-template <class Op, class RhsSource, int kVectors, int kCols, class Portions,
-          bool kKeepsLhs, class Waiting>
+// The product of a tile, and between its steps the deferred epilogue of the one
+// before, if any.
+template <class Op, class RhsSource, int kVectors, int kCols,
+          class EpilogueSteps, bool kKeepsLhs, class DeferredTile>
 RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
-                                         const Waiting& waiting) {
+                                         const DeferredTile& deferred) {
   typedef typename Op::Vector Vector;
   typedef typename Op::Lhs Lhs;
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
-  constexpr int kPortions = Portions::Count(kCols);
+  constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
   Vector acc[kCols][kVectors];
   const Accum* start = static_cast<const Accum*>(args.start);
   // One start for all columns is read once: with it from memory for each one,
   // half a cycle more for each accumulator.
   const ptrdiff_t start_col_stride = args.start_col_stride;
-  if (Portions::kOneStart || start_col_stride == 0) {
+  if (EpilogueSteps::kOneStart || start_col_stride == 0) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
@@ -94,11 +94,12 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
   char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
   // Steps and portions take turns.
-  const Portions portions(waiting);
-  const ptrdiff_t steps_per_portion =
-      kPortions > 0 ? args.steps / kPortions : 0;
-  ptrdiff_t steps = args.steps - steps_per_portion * (kPortions - 1);
-  for (int portion = 0; portion == 0 || portion < kPortions; ++portion) {
+  const EpilogueSteps epilogue_steps(deferred);
+  const ptrdiff_t steps_between =
+      kEpilogueSteps > 0 ? args.steps / kEpilogueSteps : 0;
+  ptrdiff_t steps = args.steps - steps_between * (kEpilogueSteps - 1);
+  for (int epilogue_step = 0;
+       epilogue_step == 0 || epilogue_step < kEpilogueSteps; ++epilogue_step) {
     RUY_LIKE_UNROLL_STEPS
     for (ptrdiff_t step = steps; step > 0; --step) {
       typename Op::LhsVector lhs_vectors[kVectors];
@@ -113,24 +114,21 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
         }
       }
       if constexpr (kKeepsLhs) kept += sizeof(Vector);
-      StepSums<Op, kCols, kVectors> sums(acc);
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         const typename Op::RhsVector rhs_vector =
             Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVectors; ++v) {
-          sums.MultiplyAdd(c, v, lhs_vectors[v], rhs_vector);
+          acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
         }
       }
-      RUY_LIKE_UNROLL
-      for (int i = Op::kAddLag; i > 0; --i) sums.AddLast(i);
       lhs += V::kLanes * Op::kStepLevels * sizeof(Lhs);
       rhs.Advance();
     }
-    if constexpr (kPortions > 0) {
-      if (!waiting.IsEmpty()) portions.Run(portion);
-      steps = steps_per_portion;
+    if constexpr (kEpilogueSteps > 0) {
+      if (!deferred.IsEmpty()) epilogue_steps.Run(epilogue_step);
+      steps = steps_between;
     }
   }
   Accum* result = static_cast<Accum*>(args.result);
@@ -146,8 +144,8 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
 template <class Op, class RhsSource, int kVectors, int kCols,
           bool kKeepsLhs = false>
 void RunTile(const TileArgs& args) {
-  MultiplyTile<Op, RhsSource, kVectors, kCols, NoPortions, kKeepsLhs>(
-      args, NoWaiting());
+  MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kKeepsLhs>(
+      args, NothingDeferred());
 }
 
 template <int... kI>

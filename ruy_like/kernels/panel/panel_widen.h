@@ -29,19 +29,7 @@
 //
 // The first tile of rows finds the rhs beyond L2, in pieces of 4 to 6 KiB that
 // the processor's own prefetchers hardly get hold of: each tile asks for the
-// next one's. 2048^3 from 72 and 74 (512 and 256 bits) to 80.5 and 80.2; with
-// the rhs read from one place in L2 81.5 and 82.4. Rejected: 256 bytes, 512, 1,
-// 2 and 4 KiB ahead instead, 74.4, 75.9, 78.5, 79.3 and 79.5; asking for it in
-// every tile of rows -1 out of L2; to L2 only, -1 to -2.
-//
-// Share of vpmaddwd's peak at 512^3 and 1024^3, percent, on a Zen 5: 80.2 and
-// 81.3 with 512 bits, 81.2 and 82.6 with additions that lag
-// (panel_sums.h), 81.1 and 80.5 with 256. Rejected, in the same terms, 512 bits
-// without lag unless said: widening in every tile 77.1 and 77.5; chunks of 4
-// KiB 78.7 and 80.2, of 6 KiB 78.6 and 79.7, of 16 KiB 79.6 and 80.8; groups of
-// 4 panels 78.9 and 80.0, of 16 with lag 1 80.9 and 82.2 against 80.7 and 81.2,
-// for 12 KiB more of stack. Tiles of 4 x 6 or 2 x 12 for 512 bits and 3 x 3 or
-// 1 x 12 for 256, as loops out of L1: 86-89 and 82-86 against 87-90 and 83-88.
+// next one's. Sizes and alternatives: doc/tuning.md, Panel kernels.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 
@@ -69,11 +57,11 @@ struct KeepingTiles<Op, kRhsWidth, Indices<kI...>> {
               /*kKeepsLhs=*/true>...};
 };
 
-template <class V, class Dot, int kMaxVectors, int kRhsWidth, int kAddLag = 0>
+template <class V, class Dot, int kMaxVectors, int kRhsWidth>
 struct WideningPanelKernel
-    : PanelKernel<PairsOp<V, Dot, int8_t, kAddLag>, kMaxVectors, kRhsWidth> {
-  typedef PairsOp<V, Dot, int8_t, kAddLag> Op;
-  typedef PairsOp<V, Dot, int16_t, kAddLag> WideOp;
+    : PanelKernel<PairsOp<V, Dot, int8_t>, kMaxVectors, kRhsWidth> {
+  typedef PairsOp<V, Dot, int8_t> Op;
+  typedef PairsOp<V, Dot, int16_t> WideOp;
   typedef PanelKernel<Op, kMaxVectors, kRhsWidth> Base;
 
   // The kernel's line in its path's table.
@@ -87,7 +75,7 @@ struct WideningPanelKernel
   static void Run(const KernelArgs* args) {
     const ptrdiff_t panels = (args->cols + kRhsWidth - 1) / kRhsWidth;
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
-    const ptrdiff_t others = vectors - Base::LeftAlone(vectors);
+    const ptrdiff_t others = vectors - Base::SinglePanels(vectors);
     // Nothing would be read again, or little.
     if (panels == 1 || others == 0 ||
         (args->depth <= kShallow && Base::RunsPairs(*args))) {

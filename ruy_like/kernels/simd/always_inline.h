@@ -6,6 +6,10 @@
 #ifndef RUY_LIKE_KERNELS_SIMD_ALWAYS_INLINE_H_
 #define RUY_LIKE_KERNELS_SIMD_ALWAYS_INLINE_H_
 
+// Inner loops keep registers in arrays, which compilers hold in registers only
+// once everything around is one function; edges are kept out of it by
+// RUY_LIKE_NOINLINE.
 #define RUY_LIKE_ALWAYS_INLINE inline __attribute__((always_inline))
+#define RUY_LIKE_NOINLINE __attribute__((noinline))
 
 #endif  // RUY_LIKE_KERNELS_SIMD_ALWAYS_INLINE_H_

@@ -274,9 +274,6 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
     return _mm256_cvtepi32_ps(x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int AsInt(Float x) {
-    return _mm256_castps_si256(x);
-  }
   static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {
     return _mm256_castsi256_ps(x);
   }

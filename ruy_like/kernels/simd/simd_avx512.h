@@ -267,9 +267,6 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
     return _mm512_cvtepi32_ps(x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int AsInt(Float x) {
-    return _mm512_castps_si512(x);
-  }
   static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {
     return _mm512_castsi512_ps(x);
   }

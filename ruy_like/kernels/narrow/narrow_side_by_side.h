@@ -18,8 +18,8 @@
 // of the peak on a Zen 5, with and without, 4096x4096x16: AVX-512 56 and 47,
 // AVX2 78 and 58; 1000x3000x16: 73 and 58, 82 and 59. Rejected: transposing in
 // a phase of its own, 40 and 52 at 4096x4096x16.
-#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BESIDE_H_
-#define RUY_LIKE_KERNELS_NARROW_NARROW_BESIDE_H_
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,62 +72,63 @@ struct RowsAhead {
 
 // Their transposition in portions of four levels, for MultiplyTile().
 template <class V>
-struct TransposePortions {
+struct TransposeSteps {
   static constexpr bool kOneStart = false;
   static constexpr int Count(int) { return kBlockLevels / 4; }
 
   const RowsAhead& ahead;
 
-  explicit RUY_LIKE_ALWAYS_INLINE TransposePortions(const RowsAhead& waiting)
-      : ahead(waiting) {}
+  explicit RUY_LIKE_ALWAYS_INLINE TransposeSteps(const RowsAhead& deferred)
+      : ahead(deferred) {}
 
-  RUY_LIKE_ALWAYS_INLINE void Run(int portion) const {
+  RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
     // Lines of one row after the other's: 16 of each.
     constexpr int kLines = V::kLanes / 4;
-    const int line = portion * kLines;
+    const int line = epilogue_step * kLines;
     const char* const prefetch =
         ahead.prefetch + line / 16 * ahead.stride + line % 16 * 64;
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int i = 0; i < kLines; ++i) __builtin_prefetch(prefetch + 64 * i);
     typename V::Float x[4];
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      x[i] = V::LoadFourLevels(ahead.rows + i * ahead.stride + 16 * portion,
-                               ahead.stride);
+      x[i] = V::LoadFourLevels(
+          ahead.rows + i * ahead.stride + 16 * epilogue_step, ahead.stride);
     }
     V::TransposeFourLevels(x);
-    RUY_LIKE_NARROW_UNROLL
+    RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      V::StoreAligned(ahead.dst + (4 * portion + i) * V::kLanes, x[i]);
+      V::StoreAligned(ahead.dst + (4 * epilogue_step + i) * V::kLanes, x[i]);
     }
   }
 };
 
-typedef void BesideFn(const TileArgs& args, const RowsAhead& ahead);
+typedef void SideBySideFn(const TileArgs& args, const RowsAhead& ahead);
 
 template <class V, int kRhsWidth, int kCols>
-void RunBeside(const TileArgs& args, const RowsAhead& ahead) {
+void RunSideBySide(const TileArgs& args, const RowsAhead& ahead) {
   typedef FloatOp<typename V::Base> Op;
-  MultiplyTile<Op, PackedRhs<Op, kRhsWidth>, 2, kCols, TransposePortions<V>,
+  MultiplyTile<Op, PackedRhs<Op, kRhsWidth>, 2, kCols, TransposeSteps<V>,
                /*kKeepsLhs=*/false>(args, ahead);
 }
 
-// RunBeside() for 1, 2 ... columns.
+// RunSideBySide() for 1, 2 ... columns.
 template <class V, int kRhsWidth, class ColumnIndices>
-struct BesideTable;
+struct SideBySideTable;
 template <class V, int kRhsWidth, int... kI>
-struct BesideTable<V, kRhsWidth, Indices<kI...>> {
-  static constexpr BesideFn* kRun[] = {RunBeside<V, kRhsWidth, kI + 1>...};
+struct SideBySideTable<V, kRhsWidth, Indices<kI...>> {
+  static constexpr SideBySideFn* kRun[] = {
+      RunSideBySide<V, kRhsWidth, kI + 1>...};
 };
 
 // Products of whole tiles of rows, in the order of rows. kAheadLevels: how far
 // ahead of what is transposed lines are asked for.
 template <class V, int kRhsWidth, int kAheadLevels>
-class BesideRunner {
+class SideBySideRunner {
  public:
   static constexpr int kTileRows = 2 * V::kLanes;
 
-  explicit BesideRunner(const KernelArgs& args)
+  explicit SideBySideRunner(const KernelArgs& args)
       : args_(args),
         levels_(args.depth / kBlockLevels * kBlockLevels),
         current_(0) {}
@@ -140,8 +141,8 @@ class BesideRunner {
     if (levels_ == 0) return;
     for (int group = 0; group < 2; ++group) {
       const RowsAhead ahead = Ahead(lhs, 0, group);
-      const TransposePortions<V> portions(ahead);
-      for (int i = 0; i < kBlockLevels / 4; ++i) portions.Run(i);
+      const TransposeSteps<V> epilogue_steps(ahead);
+      for (int i = 0; i < kBlockLevels / 4; ++i) epilogue_steps.Run(i);
     }
   }
 
@@ -175,7 +176,7 @@ class BesideRunner {
   }
 
  private:
-  typedef BesideTable<V, kRhsWidth, typename MakeIndices<kRhsWidth>::Type>
+  typedef SideBySideTable<V, kRhsWidth, typename MakeIndices<kRhsWidth>::Type>
       Table;
 
   // One of a tile's two vectors of rows, from level k on.
@@ -204,4 +205,4 @@ class BesideRunner {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_BESIDE_H_
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_

@@ -1,4 +1,5 @@
-// doors: what the other ways to a product cost over the plain call of Mul.
+// entry_points: what the other ways to a product cost over the plain call of
+// Mul.
 //
 // For each door, its time over the time of the plain call that does the same,
 // the two alternating in one process: the median of the ratios. One thread by

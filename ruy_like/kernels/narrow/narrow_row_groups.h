@@ -7,24 +7,22 @@
 //
 // ## Streams
 //
-// A tile's kStreams rows lie far apart, in lots of rows that follow each other:
+// A tile's kStreams rows lie far apart, in groups of rows that follow each
+// other:
 //
-//     lhs     row 0           | stream 0: lot, lot, ...     tile i of the lots
-//             row apart       | stream 1: lot, lot, ...     has row i of each
-//             row 2 * apart   | stream 2: lot, lot, ...
-//             row 3 * apart   | stream 3: lot, lot, ...
+//     lhs     row 0           | stream 0: group, group, ...   tile i of the
+//             row apart       | stream 1: group, group, ...   groups has row i
+//             row 2 * apart   | stream 2: group, group, ...   of each
+//             row 3 * apart   | stream 3: group, group, ...
 //
-// so that memory is read as few long streams. Rows next to each other would be
-// streams of one row each, short ones at 4 KiB. (That it is prefetchers which
-// begin anew with each row is a guess; what they gain was measured.) One column
-// of int8 on a Zen 5, 4096x4096, GB/s of a bare loop by how many rows lie
-// between: 1 row 97, 4 rows 100, 16 rows 107, 1024 rows 111, where two streams
-// are read at 114; and the kernel's share of the read bandwidth was 77%.
+// so that memory is read as few long streams: rows next to each other would be
+// streams of one row each. One column of int8, 4096x4096, is read at 111 GB/s
+// with rows 1024 apart, at 97 with adjacent ones (Zen 5; doc/tuning.md).
 //
-// When a lot of each stream has its sums, their epilogue follows: rarely, since
-// meanwhile nothing is asked from memory.
-#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_LOTS_H_
-#define RUY_LIKE_KERNELS_NARROW_NARROW_LOTS_H_
+// When a group of each stream has its sums, their epilogue follows: rarely,
+// since meanwhile nothing is asked from memory.
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_ROW_GROUPS_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_ROW_GROUPS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,22 +40,22 @@ namespace {
 // to 104 and 134, eight to 82 and 130.
 constexpr int kStreams = 4;
 
-// The lots of which one tile after the other is made: kStreams of them.
-struct Lots {
+// The groups of which one tile after the other is made: kStreams of them.
+struct RowGroups {
   ptrdiff_t first;  // row of the first one
   ptrdiff_t apart;  // from its first row to that of the next
-  int rows;         // of each; their sums lie one lot below the other
+  int rows;         // of each; their sums lie one group below the other
 };
 
 // Tiles that follow each other: of rows first + i and on, where i goes from
 // `begin` to `end`. A tile that has fewer rows in the block has its last one
 // again, whose sums are dropped.
 struct TileRange {
-  const Lots* lots;
+  const RowGroups* groups;
   int begin, end;
 
   RUY_LIKE_ALWAYS_INLINE const char* Row(const KernelArgs& args, int r) const {
-    const ptrdiff_t wanted = lots->first + begin + r * lots->apart;
+    const ptrdiff_t wanted = groups->first + begin + r * groups->apart;
     const ptrdiff_t present = wanted < args.rows ? wanted : args.rows - 1;
     return static_cast<const char*>(args.lhs) + present * args.lhs_stride_bytes;
   }
@@ -67,31 +65,31 @@ struct TileRange {
 // of tiles, the first row's at `sums`; less what the lhs sums contribute to the
 // epilogue, which is given none.
 template <class V, class Tiles>
-class LotRunner {
+class RowGroupRunner {
  public:
-  LotRunner(const KernelArgs& args, Tiles* tiles)
+  RowGroupRunner(const KernelArgs& args, Tiles* tiles)
       : args_(args), tiles_(tiles) {}
 
   RUY_LIKE_ALWAYS_INLINE void Run() {
-    Lots lots;
+    RowGroups groups;
     ptrdiff_t apart;
     for (ptrdiff_t row = 0; row < args_.rows; row += kStreams * apart) {
       const ptrdiff_t left = args_.rows - row;
       if (left >= kMaxSums) {
-        lots.rows = kMaxSums / kStreams;
-        apart = left / kMaxSums * lots.rows;
+        groups.rows = kMaxSums / kStreams;
+        apart = left / kMaxSums * groups.rows;
       } else {
         apart = (left + kStreams - 1) / kStreams;
-        lots.rows = static_cast<int>(apart);
+        groups.rows = static_cast<int>(apart);
         // The epilogue reads whole vectors.
         const int padded =
-            (kStreams * lots.rows + V::kLanes - 1) / V::kLanes * V::kLanes;
+            (kStreams * groups.rows + V::kLanes - 1) / V::kLanes * V::kLanes;
         __builtin_memset(sums_, 0, padded * sizeof(int32_t));
       }
-      lots.apart = apart;
-      for (ptrdiff_t i = 0; i < apart; i += lots.rows) {
-        lots.first = row + i;
-        RunLots(lots);
+      groups.apart = apart;
+      for (ptrdiff_t i = 0; i < apart; i += groups.rows) {
+        groups.first = row + i;
+        RunGroups(groups);
       }
     }
   }
@@ -99,24 +97,25 @@ class LotRunner {
  private:
   static constexpr int kMaxSums = 512;
 
-  RUY_LIKE_ALWAYS_INLINE void RunLots(const Lots& lots) {
+  RUY_LIKE_ALWAYS_INLINE void RunGroups(const RowGroups& groups) {
     // Tiles all of whose rows there are.
     const ptrdiff_t left =
-        args_.rows - lots.first - (kStreams - 1) * lots.apart;
-    const int whole =
-        left >= lots.rows ? lots.rows : (left > 0 ? static_cast<int>(left) : 0);
-    if (whole > 0) tiles_->Run({&lots, 0, whole}, sums_);
-    for (int i = whole; i < lots.rows; ++i) {
-      tiles_->Run({&lots, i, i + 1}, sums_ + i);
+        args_.rows - groups.first - (kStreams - 1) * groups.apart;
+    const int whole = left >= groups.rows
+                          ? groups.rows
+                          : (left > 0 ? static_cast<int>(left) : 0);
+    if (whole > 0) tiles_->Run({&groups, 0, whole}, sums_);
+    for (int i = whole; i < groups.rows; ++i) {
+      tiles_->Run({&groups, i, i + 1}, sums_ + i);
     }
-    // Lots that follow each other are one.
-    const int count = lots.apart == lots.rows ? 1 : kStreams;
-    const int rows = kStreams / count * lots.rows;
-    for (int lot = 0; lot < count; ++lot) {
-      const ptrdiff_t row = lots.first + lot * lots.apart;
+    // Groups that follow each other are one.
+    const int count = groups.apart == groups.rows ? 1 : kStreams;
+    const int rows = kStreams / count * groups.rows;
+    for (int group = 0; group < count; ++group) {
+      const ptrdiff_t row = groups.first + group * groups.apart;
       const ptrdiff_t present = args_.rows - row;
       StoreIntTile<typename V::Base>(
-          sums_ + lot * rows, kMaxSums,
+          sums_ + group * rows, kMaxSums,
           present < rows ? static_cast<int>(present) : rows,
           /*cols=*/1, row, 0, *args_.epilogue);
     }
@@ -131,4 +130,4 @@ class LotRunner {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_LOTS_H_
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_ROW_GROUPS_H_
