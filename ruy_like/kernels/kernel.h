@@ -175,6 +175,9 @@ struct Kernel {
   // Elements of the lhs are widened on their way to the multiplication, anew
   // for each group of rhs panels: many short rhs panels are best.
   bool widens_lhs;
+  // For a lhs that is kept packed alone: its panels are padded as those of
+  // another kernel of the path, which it serves besides.
+  bool for_kept_lhs;
   // Dst may be row-major where depth is at least this, since what its
   // transposition costs is then small beside the product. kNotRowMajor: the
   // sides are swapped instead.

@@ -76,10 +76,18 @@ bool NeedsInt7(const Kernel& kernel) {
   return kernel.lhs.range == ValueRange::kInt7;
 }
 
+// Whether a side will be kept packed, or is packed already.
+bool IsKept(const KernelQuery& query, Side side) {
+  return query.cached[side] || query.packed[side] != nullptr;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
   if (query.cols > kernel.max_cols) return "too many columns";
+  if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
+    return "its panels are padded for a lhs that is kept packed";
+  }
   // Where the side read in place is hardly wider than the other, packing it
   // costs little and the wide tiles gain more: a 16^3 product took twice as
   // long in place (Zen 5). A single column is different: it would leave most of
@@ -115,8 +123,10 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   return nullptr;
 }
 
-// Of a depth of 0 there is nothing to gain elsewhere.
+// Of a depth of 0 there is nothing to gain elsewhere; nor is there with a
+// packed rhs, whose form no other kernel reads.
 bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
+  if (IsKept(query, Side::kRhs)) return false;
   const double macs = static_cast<double>(query.rows) *
                       static_cast<double>(query.cols) *
                       static_cast<double>(query.depth);
@@ -156,7 +166,6 @@ void WalkKernels(Path permitted, Visit visit) {
 // Whether a kernel serves the query as it is or with its sides swapped.
 bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
-  if (IsTooSmallFor(kernel, query)) return false;
   // What is packed should be the narrow side; otherwise as dst lies.
   bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
                                ? query.cols < query.rows
@@ -165,8 +174,11 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
     try_swapped_first = !query.dst_col_major;
   }
   for (const bool swap : {try_swapped_first, !try_swapped_first}) {
+    const KernelQuery& seen = swap ? swapped : query;
     *swap_sides = swap;
-    if (Obstacle(kernel, swap ? swapped : query) == nullptr) return true;
+    if (!IsTooSmallFor(kernel, seen) && Obstacle(kernel, seen) == nullptr) {
+      return true;
+    }
   }
   return false;
 }
@@ -176,10 +188,11 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
 // want the narrow side on the right.
 const char* WhyNotEither(const Kernel& kernel, const KernelQuery& query,
                          const KernelQuery& swapped) {
-  if (IsTooSmallFor(kernel, query)) return "setting it up takes longer";
   const bool swap =
       IsNarrow(kernel) ? query.rows < query.cols : !query.dst_col_major;
-  return Obstacle(kernel, swap ? swapped : query);
+  const KernelQuery& seen = swap ? swapped : query;
+  if (IsTooSmallFor(kernel, seen)) return "setting it up takes longer";
+  return Obstacle(kernel, seen);
 }
 
 // Once for a kernel that several paths inherit. Those for other types are no
@@ -304,16 +317,21 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
       return false;
     }
     if (!reads(kernel, owner)) return false;
-    choice = {&kernel, path, swap};
-    return true;
+    // One for which the product is too small if there is no other.
+    const bool is_too_small = IsTooSmallFor(kernel, seen);
+    if (choice.kernel == nullptr || !is_too_small) {
+      choice = {&kernel, path, swap};
+    }
+    return !is_too_small;
   });
   return choice;
 }
 
 std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
                    bool swap_sides) {
-  if (IsTooSmallFor(kernel, query)) return "setting it up takes longer";
-  const char* obstacle = Obstacle(kernel, swap_sides ? Swapped(query) : query);
+  const KernelQuery seen = swap_sides ? Swapped(query) : query;
+  if (IsTooSmallFor(kernel, seen)) return "setting it up takes longer";
+  const char* obstacle = Obstacle(kernel, seen);
   return obstacle == nullptr ? "" : obstacle;
 }
 

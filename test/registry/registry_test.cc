@@ -287,7 +287,6 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
   });
 }
 
-// The wide lhs in place and dst's transpose, where that saves packing much.
 // To set AMX up takes longer than small products on AVX-512-VNNI.
 TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
   for (const auto& [size, depth] :
@@ -302,6 +301,28 @@ TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
   EXPECT_STREQ(choice.kernel->name, "Amx_S8S8InPlace_32x32x64");
 }
 
+// The panels of a lhs that is kept are AMX's even where the product is too
+// small for tiles; a rhs that is kept has tiles whatever the size.
+TEST(SelectKernelTest, SmallProductsOfAKeptOperandTakeItsPanels) {
+  KernelQuery lhs = MakeQuery(kI8, kI8, 50, 40, 3);
+  lhs.cached.lhs = true;
+  KernelQuery wider = MakeQuery(kI8, kI8, 50, 40, 8);
+  wider.cached.lhs = true;
+  KernelQuery rhs = MakeQuery(kI8, kI8, 8, 40, 50, kRow, kCol, kRow);
+  rhs.cached.rhs = true;
+  KernelQuery other_rhs = MakeQuery(kI8, kI8, 8, 40, 8);
+  other_rhs.cached.rhs = true;
+  ExpectPins({
+      {"amx", lhs, "Amx_S8U8_64x4x4", false},
+      {"amx", wider, "Amx_S8U8_48x8x4", false},
+      {"amx", rhs, "Amx_S8U8_48x8x4", true},
+      {"amx", other_rhs, "Amx_S8S8_32x32x64", false},
+      {"amx", MakeQuery(kI8, kI8, 50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16",
+       false},
+  });
+}
+
+// The wide lhs in place and dst's transpose, where that saves packing much.
 TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
   constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
   const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,

@@ -1,8 +1,6 @@
 // Back-end: the AMX int8 kernel as a template over the tile unit.
 //
-// Included by kernels/amx.cc with the real unit (amx_tile.h), and by the
-// kernel's test with an emulated one, so that this very source is tested where
-// there is no AMX. It walks over a block of dst in blocks of tiles
+// Included by kernels/amx.cc. It walks over a block of dst in blocks of tiles
 // (amx_block.h) and has the epilogue of each run during the next one
 // (amx_pending.h). It does not pack. doc/amx.md explains the choices.
 //

@@ -1,9 +1,8 @@
 // Back-end: the AMX tile instructions as a policy class, for amx_kernel.h.
 //
-// Included by kernels/amx.cc alone; the kernel's test puts an emulation with
-// the same members in its place (test/kernels/amx_emulated.cc). Does not choose
-// tiles, shapes or strides, and does not ask the OS for leave to use AMX state:
-// the CPU detection has done that before a kernel of this path can be picked.
+// Included by kernels/amx.cc alone. Does not choose tiles, shapes or strides,
+// and does not ask the OS for leave to use AMX state: the CPU detection has
+// done that before a kernel of this path can be picked.
 //
 // Why not the compiler's intrinsics: gcc 12's are macros that paste the tile
 // number into the assembly text, so a template argument cannot be passed; and

@@ -1,8 +1,6 @@
 // Back-end: the AMX unit's configuration record, and the one the kernel uses.
 //
-// Included by amx_kernel.h and by both implementations of the tile unit (the
-// hardware's in amx_tile.h, the emulation of the kernel's test). Does not load
-// anything.
+// Included by amx_kernel.h and amx_tile.h. Does not load anything.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_
 
