@@ -1,7 +1,6 @@
 // Back-end: kernels of the AMX path. Families not listed are the
 // AVX-512-VNNI path's, which every processor with AMX has.
 #include "ruy_like/kernels/amx/amx_kernel.h"
-#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -85,11 +84,11 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
 
 constexpr Kernel kKernels[] = {
     Entry("Amx_S8S8InPlace_32x32x64", kInPlaceS8, nullptr,
-          RunAmx<HardwareTiles, RhsKind::kInPlaceS8>),
+          RunAmx<RhsKind::kInPlaceS8>),
     Entry("Amx_S8U8InPlace_32x32x64", kInPlaceU8, nullptr,
-          RunAmx<HardwareTiles, RhsKind::kInPlaceU8>),
+          RunAmx<RhsKind::kInPlaceU8>),
     Entry("Amx_S8S8_32x32x64", kPackedS8, PackAvx512_8_S8_16x64,
-          RunAmx<HardwareTiles, RhsKind::kPackedS8>),
+          RunAmx<RhsKind::kPackedS8>),
     VnniEntry("Amx_S8U8_64x4x4", KernelKind::kNarrowPanels, 1,
               PackAvx2_8_U8_1x1, RunAvx512Vnni_S8U8_64x4x4),
     VnniEntry("Amx_S8U8_48x8x4", KernelKind::kPanels, 8, PackAvx512_8_U8_8x4,

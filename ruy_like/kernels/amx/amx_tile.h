@@ -1,6 +1,6 @@
-// Back-end: the AMX tile instructions as a policy class, for amx_kernel.h.
+// Back-end: the AMX tile instructions, for amx_block.h and amx_kernel.h.
 //
-// Included by kernels/amx.cc alone. Does not choose tiles, shapes or strides,
+// Does not choose tiles, shapes or strides,
 // and does not ask the OS for leave to use AMX state: the CPU detection has
 // done that before a kernel of this path can be picked.
 //
@@ -21,10 +21,10 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// The real unit. "%c" prints a constant without the '$' of an immediate. All
+// "%c" prints a constant without the '$' of an immediate. All
 // are volatile: they depend on each other through registers that the compiler
 // does not know.
-struct HardwareTiles {
+struct Tiles {
   static RUY_LIKE_ALWAYS_INLINE void Configure(const TileConfig& config) {
     asm volatile("ldtilecfg %0" : : "m"(config));
   }
