@@ -24,12 +24,6 @@ constexpr int kMacsPerNs = 1500;
 // elements, 8 to a column-major dst (doc/amx.md).
 constexpr int kMinRowMajorDepth = 256;
 
-// By count, not measured: a call takes 217 cycles for LDTILECFG and TILERELEASE
-// (Intel's figures) and some 150 from the load of the first tile to its stores;
-// AVX-512-VNNI 164 for so many multiply-adds, and some 50 to pack the side that
-// this reads in place.
-constexpr int kMinMacs = 16 * 16 * 64;
-
 constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
                        PackFn* pack_rhs, KernelFn* run) {
   Kernel kernel = {};
@@ -46,7 +40,7 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.widens_lhs = false;
   kernel.for_kept_lhs = false;
   kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
-  kernel.min_macs = kMinMacs;
+  kernel.multiplies_tiles = true;
   kernel.macs_per_ns = kMacsPerNs;
   kernel.pack_lhs = PackAvx512_8_S8_16x4;
   kernel.pack_rhs = pack_rhs;
@@ -74,7 +68,7 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
   kernel.widens_lhs = false;
   kernel.for_kept_lhs = true;
   kernel.row_major_min_depth = is_narrow ? 0 : kNotRowMajor;
-  kernel.min_macs = 0;
+  kernel.multiplies_tiles = false;
   kernel.macs_per_ns = is_narrow ? 50 : 320;
   kernel.pack_lhs = PackAvx512_8_S8_16x4;
   kernel.pack_rhs = pack_rhs;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/registry/amx_cost.h"
 #include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
@@ -123,14 +124,17 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   return nullptr;
 }
 
-// Of a depth of 0 there is nothing to gain elsewhere; nor is there with a
-// packed rhs, whose form no other kernel reads.
+// Whether a kernel of vectors is faster than this one of tiles. Of a depth of 0
+// there is nothing to gain elsewhere; nor is there with a rhs that is kept
+// packed, whose form no other kernel reads.
 bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
-  if (IsKept(query, Side::kRhs)) return false;
-  const double macs = static_cast<double>(query.rows) *
-                      static_cast<double>(query.cols) *
-                      static_cast<double>(query.depth);
-  return query.depth > 0 && macs < kernel.min_macs;
+  if (!kernel.multiplies_tiles || query.depth == 0 ||
+      IsKept(query, Side::kRhs)) {
+    return false;
+  }
+  return (IsKept(query, Side::kLhs) && query.cols <= kMostNarrowColsOfKeptLhs &&
+          query.rows >= 4 * query.cols) ||
+         IsTooSmallForAmx(query.rows, query.depth, query.cols);
 }
 
 // The one walk over the tables that every selection is: visit(path, owner,
@@ -183,6 +187,27 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
   return false;
 }
 
+// Whether one of the path's kernels of tiles reads the wide side in place
+// faster than this narrow kernel. `swap`: as which the narrow one would serve.
+bool TilesAreFaster(Path path, const Kernel& narrow, const KernelQuery& query,
+                    const KernelQuery& swapped, bool swap) {
+  if (narrow.kind != KernelKind::kNarrowInPlace) return false;
+  // The narrow kernel has the wide side on the left, those on the right.
+  const KernelQuery& seen = swap ? query : swapped;
+  if (seen.rows <= (seen.dst_col_major ? kMostNarrowRows : kMostNarrowCols)) {
+    return false;
+  }
+  const KernelTable table = KernelsOf(path);
+  for (int k = 0; k < table.count; ++k) {
+    const Kernel& kernel = table.kernels[k];
+    if (kernel.multiplies_tiles && kernel.rhs.in_place &&
+        !IsTooSmallFor(kernel, seen) && Obstacle(kernel, seen) == nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Why not, for people: of the way round in which the kernel comes nearest. One
 // without a limit of columns writes one of the two orders of dst, the others
 // want the narrow side on the right.
@@ -195,16 +220,17 @@ const char* WhyNotEither(const Kernel& kernel, const KernelQuery& query,
   return Obstacle(kernel, seen);
 }
 
-// Once for a kernel that several paths inherit. Those for other types are no
-// news.
+// Once for a kernel that several paths inherit; `reason` null: WhyNotEither's.
+// Those for other types are no news.
 void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
-                  const KernelQuery& swapped,
+                  const KernelQuery& swapped, const char* reason,
                   std::vector<Rejection>* rejections) {
   if (kernel.family != query.family && kernel.family != swapped.family) return;
   for (const Rejection& rejection : *rejections) {
     if (rejection.kernel == &kernel) return;
   }
-  rejections->push_back({owner, &kernel, WhyNotEither(kernel, query, swapped)});
+  if (reason == nullptr) reason = WhyNotEither(kernel, query, swapped);
+  rejections->push_back({owner, &kernel, reason});
 }
 
 }  // namespace
@@ -233,12 +259,15 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path path, Path owner, const Kernel& kernel) {
     bool swap;
-    if (Serves(kernel, query, swapped, &swap)) {
+    const bool serves = Serves(kernel, query, swapped, &swap);
+    if (serves && !TilesAreFaster(path, kernel, query, swapped, swap)) {
       choice = {&kernel, path, swap};
       return true;
     }
     if (rejections != nullptr) {
-      AddRejection(kernel, owner, query, swapped, rejections);
+      AddRejection(kernel, owner, query, swapped,
+                   serves ? "tiles read the wide side faster" : nullptr,
+                   rejections);
     }
     return false;
   });
