@@ -9,6 +9,12 @@
 # no path. The tests of a path carry its name as a label: `ctest -L '^avx2$'`.
 # EXCEPT names the paths that the program has nothing to test of.
 #
+# Where the AMX path is compiled, each of its tests is there a second time as
+# <name>.amx_emulated, which runs on any machine with AVX-512-VNNI
+# (test/amx_emulation), with the label amx_emulated. The option AMX_EMULATED
+# gives a program of the first kind such a second test too; its arguments may
+# follow the option.
+#
 # Labels: "slow" for what takes more than some ten seconds, "concurrency" for
 # what ThreadSanitizer should see. CI selects by them.
 include(${PROJECT_SOURCE_DIR}/third_party/googletest.cmake)
@@ -26,7 +32,8 @@ function(ruy_like_build_with_tests name)
 endfunction()
 
 function(_ruy_like_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;LIBS;EXCEPT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
+    "LABELS;LIBS;EXCEPT;AMX_EMULATED")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}
     PRIVATE ruy_like_test_main ruy_like_internal GTest::gmock GTest::gtest
@@ -37,12 +44,30 @@ function(_ruy_like_test_program name)
   ruy_like_build_with_tests(${name} ${arg_LABELS})
   set(labels "${arg_LABELS}" PARENT_SCOPE)
   set(except "${arg_EXCEPT}" PARENT_SCOPE)
+  set(emulated_arguments "${arg_AMX_EMULATED}" PARENT_SCOPE)
+  set(emulated FALSE PARENT_SCOPE)
+  if("AMX_EMULATED" IN_LIST ARGN)
+    set(emulated TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(_ruy_like_add_emulated_test name)
+  if(NOT "amx" IN_LIST RUY_LIKE_COMPILED_PATHS)
+    return()
+  endif()
+  add_test(NAME ${name}.amx_emulated
+    COMMAND ${name} ${emulated_arguments} --emulate_amx)
+  set_tests_properties(${name}.amx_emulated PROPERTIES
+    LABELS "amx_emulated;${labels}" SKIP_RETURN_CODE 77 TIMEOUT 600)
 endfunction()
 
 function(ruy_like_add_test name)
   _ruy_like_test_program(${name} ${ARGN})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600)
+  if(emulated)
+    _ruy_like_add_emulated_test(${name})
+  endif()
 endfunction()
 
 function(ruy_like_add_path_tests name)
@@ -54,4 +79,8 @@ function(ruy_like_add_path_tests name)
     set_tests_properties(${name}.${path} PROPERTIES
       LABELS "${path};${labels}" SKIP_RETURN_CODE 77 TIMEOUT 600)
   endforeach()
+  if("amx" IN_LIST paths)
+    set(emulated_arguments --path=amx)
+    _ruy_like_add_emulated_test(${name})
+  endif()
 endfunction()

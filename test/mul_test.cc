@@ -293,7 +293,9 @@ TEST_P(MulTest, ReachesEveryKernel) {
         for (const std::ptrdiff_t cols : kSizes) {
           MulProblem p = MakeProblem(types, rows, 70, cols);
           SetOrders(orders, &p);
-          if (++count % 2 == 0) SetZeroPoints(&p);
+          ++count;
+          if (count % 2 == 0) SetZeroPoints(&p);
+          if (count % 3 == 0) p.lhs.cache_policy = CachePolicy::kAlwaysCache;
           ASSERT_TRUE(CheckProblem(p, &context_));
           reached.insert(context_.last_used_kernel());
           // Kernels for int7 on one side, on both.

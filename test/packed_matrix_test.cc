@@ -166,6 +166,30 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   }
 }
 
+// One packed form serves every width of the other side, with the kernel that a
+// cached operand of the same width gets.
+TEST_P(PackedMatrixTest, EveryWidthTakesTheCachedOperandsKernel) {
+  const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
+  const auto inputs = RandomVector<std::uint8_t>(kDepth * 200, 0, 255, 3);
+  auto cached = lhs_;
+  cached.set_cache_policy(CachePolicy::kAlwaysCache);
+  const MulParams<std::int32_t, std::int32_t> params;
+  std::size_t bytes = 0;
+  for (const std::ptrdiff_t cols : {200, 1, 2, 3, 4, 5, 8, 16, 17, 60}) {
+    const auto rhs = MakeMatrix(inputs.data(), kDepth, cols, Order::kColMajor);
+    std::vector<std::int32_t> expected(kRows * cols), actual(kRows * cols);
+    auto dst = MakeMatrix(expected.data(), kRows, cols, Order::kColMajor);
+    ASSERT_TRUE(Mul(cached, rhs, params, &context_, &dst).ok());
+    const std::string kernel = context_.last_used_kernel();
+    if (bytes == 0) bytes = context_.prepacked_cache_bytes();
+    EXPECT_EQ(context_.prepacked_cache_bytes(), bytes) << cols << " columns";
+    dst.set_data(actual.data());
+    ASSERT_TRUE(Mul(packed, rhs, params, &context_, &dst).ok());
+    EXPECT_EQ(context_.last_used_kernel(), kernel) << cols << " columns";
+    EXPECT_EQ(actual, expected) << cols << " columns";
+  }
+}
+
 TEST_P(PackedMatrixTest, OutlivesItsSourceAndItsContext) {
   const std::vector<std::int32_t> expected = Expected();
   PackedMatrix<std::int8_t> packed;

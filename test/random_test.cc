@@ -1,6 +1,6 @@
 // Random problems on every path of this machine.
 //
-//   random_test [--num_problems=N] [--seed=S]
+//   random_test [--num_problems=N] [--seed=S] [--emulate_amx]
 //
 // Problem i is RandomProblem(S + i), so that the seed in a failure message,
 // with --num_problems=1, reproduces it. The defaults suit CI; a release wants
@@ -21,6 +21,7 @@
 #include "absl/strings/strip.h"
 #include "ruy_like/context.h"
 #include "ruy_like/path.h"
+#include "test/amx_emulation/amx_emulation.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/test_util.h"
@@ -45,7 +46,10 @@ bool IsCached(const MulProblem& problem) {
 }
 
 TEST(RandomTest, AllPathsGiveTheReferencesResult) {
-  const std::vector<Path> paths = PathsBestFirst(DetectedPaths());
+  // The other paths' turn is without the emulation.
+  const std::vector<Path> paths = IsAmxEmulated()
+                                      ? std::vector<Path>{Path::kAmx}
+                                      : PathsBestFirst(DetectedPaths());
   std::vector<std::unique_ptr<Context>> contexts;
   for (const Path path : paths) {
     contexts.push_back(std::make_unique<Context>());
@@ -104,6 +108,13 @@ bool ParseFlag(absl::string_view argument, absl::string_view name, T* value) {
 }  // namespace ruy_like
 
 int main(int argc, char** argv) {
+  if (ruy_like::TakeEmulateAmxFlag(&argc, argv)) {
+    const std::string obstacle = ruy_like::EmulateAmx();
+    if (!obstacle.empty()) {
+      std::printf("AMX is not emulated: %s\n", obstacle.c_str());
+      return 77;  // SKIP_RETURN_CODE in cmake/Tests.cmake
+    }
+  }
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
     if (!ruy_like::ParseFlag(argv[i], "num_problems",

@@ -1,7 +1,6 @@
 // Back-end: kernels of the AMX path. Families not listed are the
 // AVX-512-VNNI path's, which every processor with AMX has.
 #include "ruy_like/kernels/amx/amx_kernel.h"
-#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -25,12 +24,6 @@ constexpr int kMacsPerNs = 1500;
 // elements, 8 to a column-major dst (doc/amx.md).
 constexpr int kMinRowMajorDepth = 256;
 
-// By count, not measured: a call takes 217 cycles for LDTILECFG and TILERELEASE
-// (Intel's figures) and some 150 from the load of the first tile to its stores;
-// AVX-512-VNNI 164 for so many multiply-adds, and some 50 to pack the side that
-// this reads in place.
-constexpr int kMinMacs = 16 * 16 * 64;
-
 constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
                        PackFn* pack_rhs, KernelFn* run) {
   Kernel kernel = {};
@@ -45,9 +38,38 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.max_cols = kNoLimit;
   kernel.stream_cols = 1;
   kernel.widens_lhs = false;
+  kernel.for_kept_lhs = false;
   kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
-  kernel.min_macs = kMinMacs;
+  kernel.multiplies_tiles = true;
   kernel.macs_per_ns = kMacsPerNs;
+  kernel.pack_lhs = PackAvx512_8_S8_16x4;
+  kernel.pack_rhs = pack_rhs;
+  kernel.run = run;
+  return kernel;
+}
+
+// A kernel of AVX-512-VNNI on AMX's lhs panels, whose depth is in 64s: for
+// products of a kept lhs that are too small for tiles. With panels of its own,
+// weights that meet products of many sizes would be kept in two forms.
+constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
+                           PackFn* pack_rhs, KernelFn* run) {
+  const bool is_narrow = kind == KernelKind::kNarrowPanels;
+  Kernel kernel = {};
+  kernel.name = name;
+  kernel.family = Family::k8x8;
+  kernel.kind = kind;
+  kernel.lhs = kLhs;
+  kernel.rhs = {Scalar::kU8, false, rhs_width, 4, 64};
+  kernel.tile_rows = is_narrow ? 64 : 48;
+  kernel.tile_cols = is_narrow ? 4 : 8;
+  kernel.row_granularity = is_narrow ? 64 : 32;
+  kernel.max_cols = is_narrow ? 4 : kNoLimit;
+  kernel.stream_cols = 1;
+  kernel.widens_lhs = false;
+  kernel.for_kept_lhs = true;
+  kernel.row_major_min_depth = is_narrow ? 0 : kNotRowMajor;
+  kernel.multiplies_tiles = false;
+  kernel.macs_per_ns = is_narrow ? 50 : 320;
   kernel.pack_lhs = PackAvx512_8_S8_16x4;
   kernel.pack_rhs = pack_rhs;
   kernel.run = run;
@@ -56,11 +78,15 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
 
 constexpr Kernel kKernels[] = {
     Entry("Amx_S8S8InPlace_32x32x64", kInPlaceS8, nullptr,
-          RunAmx<HardwareTiles, RhsKind::kInPlaceS8>),
+          RunAmx<RhsKind::kInPlaceS8>),
     Entry("Amx_S8U8InPlace_32x32x64", kInPlaceU8, nullptr,
-          RunAmx<HardwareTiles, RhsKind::kInPlaceU8>),
+          RunAmx<RhsKind::kInPlaceU8>),
     Entry("Amx_S8S8_32x32x64", kPackedS8, PackAvx512_8_S8_16x64,
-          RunAmx<HardwareTiles, RhsKind::kPackedS8>),
+          RunAmx<RhsKind::kPackedS8>),
+    VnniEntry("Amx_S8U8_64x4x4", KernelKind::kNarrowPanels, 1,
+              PackAvx2_8_U8_1x1, RunAvx512Vnni_S8U8_64x4x4),
+    VnniEntry("Amx_S8U8_48x8x4", KernelKind::kPanels, 8, PackAvx512_8_U8_8x4,
+              RunAvx512Vnni_S8U8_48x8x4),
 };
 
 }  // namespace

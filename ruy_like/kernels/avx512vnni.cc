@@ -61,6 +61,12 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
+void RunAvx512Vnni_S8U8_64x4x4(const KernelArgs* args) {
+  S8U8Narrow::Run(args);
+}
+
+void RunAvx512Vnni_S8U8_48x8x4(const KernelArgs* args) { S8U8::Run(args); }
+
 KernelTable Avx512VnniKernels() {
   return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
 }

@@ -175,13 +175,17 @@ struct Kernel {
   // Elements of the lhs are widened on their way to the multiplication, anew
   // for each group of rhs panels: many short rhs panels are best.
   bool widens_lhs;
+  // For a lhs that is kept packed alone: its panels are padded as those of
+  // another kernel of the path, which it serves besides.
+  bool for_kept_lhs;
   // Dst may be row-major where depth is at least this, since what its
   // transposition costs is then small beside the product. kNotRowMajor: the
   // sides are swapped instead.
   int row_major_min_depth;
-  // Products of fewer multiply-adds are left to an inherited kernel, where one
-  // applies: what it takes to set this one up is more.
-  int min_macs;
+  // On AMX's tile unit, whose configuration and blocks take their time: products
+  // that are too small for it, or too narrow, are left to a kernel of vectors,
+  // where one applies (registry/amx_cost.h).
+  bool multiplies_tiles;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
   // or 3: what the middle-end weighs threads and block sizes against.
   int macs_per_ns;

@@ -1,4 +1,5 @@
-// Back-end: the kernel tables, one function per line of paths.inc.
+// Back-end: the kernel tables, one function per line of paths.inc, and what
+// tables share.
 //
 // Defined by kernels/<name>.cc; called by the registry, only for paths that
 // were built and that this processor can run.
@@ -14,6 +15,10 @@ namespace kernels {
   KernelTable Enum##Kernels();
 #include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
+
+// Kernels of one path that another path's table lists too.
+KernelFn RunAvx512Vnni_S8U8_64x4x4;
+KernelFn RunAvx512Vnni_S8U8_48x8x4;
 
 }  // namespace kernels
 }  // namespace ruy_like

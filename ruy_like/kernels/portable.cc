@@ -249,7 +249,7 @@ constexpr Kernel Entry(const char* name, Family family, Scalar lhs, Scalar rhs,
   kernel.widens_lhs = kScalars[static_cast<int>(lhs)].bits <
                       kScalars[static_cast<int>(rhs)].bits;
   kernel.row_major_min_depth = kNotRowMajor;
-  kernel.min_macs = 0;
+  kernel.multiplies_tiles = false;
   kernel.macs_per_ns = 10;  // without instructions of its own to count on
   kernel.pack_lhs = pack_lhs;
   kernel.pack_rhs = pack_rhs;

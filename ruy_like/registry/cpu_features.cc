@@ -66,9 +66,12 @@ CpuFeatures FeaturesByCpuinfo() {
   return features;
 }
 
+CpuFeatures emulated_features = 0;
+
 // Asks Linux for the use of AMX tile data, which enlarges the signal frames of
 // the whole process: hence on demand, and never again.
 bool AmxPermitted() {
+  if ((emulated_features & kCpuAmxInt8) != 0) return true;
 #if defined(__x86_64__) && defined(__linux__)
   static const bool permitted =
       syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureTileData) == 0;
@@ -188,9 +191,13 @@ CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
   if (source == nullptr) return 0;
   const CpuFeatures by_cpuid = X86CpuFeatures(*source);
-  if (!cpuinfo_initialize()) return by_cpuid;
+  if (!cpuinfo_initialize()) return by_cpuid | emulated_features;
   return (FeaturesByCpuinfo() & kFeaturesCpuinfoKnows) |
-         (by_cpuid & ~kFeaturesCpuinfoKnows);
+         (by_cpuid & ~kFeaturesCpuinfoKnows) | emulated_features;
+}
+
+void SetEmulatedCpuFeatures(CpuFeatures features) {
+  emulated_features = features;
 }
 
 Path PathsWithFeatures(CpuFeatures features) {

@@ -60,6 +60,11 @@ const CpuidSource* HostCpuidSource();
 // for all of them if cpuinfo can not be initialized.
 CpuFeatures DetectCpuFeatures();
 
+// Has this process count `features` among its machine's own, and the operating
+// system's leave to use them as given. For test programs that carry out the
+// instructions by themselves; before anything asks for features or paths.
+void SetEmulatedCpuFeatures(CpuFeatures features);
+
 // ## Paths
 
 // The paths whose features (paths.inc) are all in `features`.

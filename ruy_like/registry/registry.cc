@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/registry/amx_cost.h"
 #include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
@@ -76,10 +77,18 @@ bool NeedsInt7(const Kernel& kernel) {
   return kernel.lhs.range == ValueRange::kInt7;
 }
 
+// Whether a side will be kept packed, or is packed already.
+bool IsKept(const KernelQuery& query, Side side) {
+  return query.cached[side] || query.packed[side] != nullptr;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
   if (query.cols > kernel.max_cols) return "too many columns";
+  if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
+    return "its panels are padded for a lhs that is kept packed";
+  }
   // Where the side read in place is hardly wider than the other, packing it
   // costs little and the wide tiles gain more: a 16^3 product took twice as
   // long in place (Zen 5). A single column is different: it would leave most of
@@ -115,12 +124,17 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   return nullptr;
 }
 
-// Of a depth of 0 there is nothing to gain elsewhere.
+// Whether a kernel of vectors is faster than this one of tiles. Of a depth of 0
+// there is nothing to gain elsewhere; nor is there with a rhs that is kept
+// packed, whose form no other kernel reads.
 bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
-  const double macs = static_cast<double>(query.rows) *
-                      static_cast<double>(query.cols) *
-                      static_cast<double>(query.depth);
-  return query.depth > 0 && macs < kernel.min_macs;
+  if (!kernel.multiplies_tiles || query.depth == 0 ||
+      IsKept(query, Side::kRhs)) {
+    return false;
+  }
+  return (IsKept(query, Side::kLhs) && query.cols <= kMostNarrowColsOfKeptLhs &&
+          query.rows >= 4 * query.cols) ||
+         IsTooSmallForAmx(query.rows, query.depth, query.cols);
 }
 
 // The one walk over the tables that every selection is: visit(path, owner,
@@ -156,7 +170,6 @@ void WalkKernels(Path permitted, Visit visit) {
 // Whether a kernel serves the query as it is or with its sides swapped.
 bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
-  if (IsTooSmallFor(kernel, query)) return false;
   // What is packed should be the narrow side; otherwise as dst lies.
   bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
                                ? query.cols < query.rows
@@ -165,8 +178,32 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
     try_swapped_first = !query.dst_col_major;
   }
   for (const bool swap : {try_swapped_first, !try_swapped_first}) {
+    const KernelQuery& seen = swap ? swapped : query;
     *swap_sides = swap;
-    if (Obstacle(kernel, swap ? swapped : query) == nullptr) return true;
+    if (!IsTooSmallFor(kernel, seen) && Obstacle(kernel, seen) == nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether one of the path's kernels of tiles reads the wide side in place
+// faster than this narrow kernel. `swap`: as which the narrow one would serve.
+bool TilesAreFaster(Path path, const Kernel& narrow, const KernelQuery& query,
+                    const KernelQuery& swapped, bool swap) {
+  if (narrow.kind != KernelKind::kNarrowInPlace) return false;
+  // The narrow kernel has the wide side on the left, those on the right.
+  const KernelQuery& seen = swap ? query : swapped;
+  if (seen.rows <= (seen.dst_col_major ? kMostNarrowRows : kMostNarrowCols)) {
+    return false;
+  }
+  const KernelTable table = KernelsOf(path);
+  for (int k = 0; k < table.count; ++k) {
+    const Kernel& kernel = table.kernels[k];
+    if (kernel.multiplies_tiles && kernel.rhs.in_place &&
+        !IsTooSmallFor(kernel, seen) && Obstacle(kernel, seen) == nullptr) {
+      return true;
+    }
   }
   return false;
 }
@@ -176,22 +213,24 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
 // want the narrow side on the right.
 const char* WhyNotEither(const Kernel& kernel, const KernelQuery& query,
                          const KernelQuery& swapped) {
-  if (IsTooSmallFor(kernel, query)) return "setting it up takes longer";
   const bool swap =
       IsNarrow(kernel) ? query.rows < query.cols : !query.dst_col_major;
-  return Obstacle(kernel, swap ? swapped : query);
+  const KernelQuery& seen = swap ? swapped : query;
+  if (IsTooSmallFor(kernel, seen)) return "setting it up takes longer";
+  return Obstacle(kernel, seen);
 }
 
-// Once for a kernel that several paths inherit. Those for other types are no
-// news.
+// Once for a kernel that several paths inherit; `reason` null: WhyNotEither's.
+// Those for other types are no news.
 void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
-                  const KernelQuery& swapped,
+                  const KernelQuery& swapped, const char* reason,
                   std::vector<Rejection>* rejections) {
   if (kernel.family != query.family && kernel.family != swapped.family) return;
   for (const Rejection& rejection : *rejections) {
     if (rejection.kernel == &kernel) return;
   }
-  rejections->push_back({owner, &kernel, WhyNotEither(kernel, query, swapped)});
+  if (reason == nullptr) reason = WhyNotEither(kernel, query, swapped);
+  rejections->push_back({owner, &kernel, reason});
 }
 
 }  // namespace
@@ -220,12 +259,15 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path path, Path owner, const Kernel& kernel) {
     bool swap;
-    if (Serves(kernel, query, swapped, &swap)) {
+    const bool serves = Serves(kernel, query, swapped, &swap);
+    if (serves && !TilesAreFaster(path, kernel, query, swapped, swap)) {
       choice = {&kernel, path, swap};
       return true;
     }
     if (rejections != nullptr) {
-      AddRejection(kernel, owner, query, swapped, rejections);
+      AddRejection(kernel, owner, query, swapped,
+                   serves ? "tiles read the wide side faster" : nullptr,
+                   rejections);
     }
     return false;
   });
@@ -304,16 +346,21 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
       return false;
     }
     if (!reads(kernel, owner)) return false;
-    choice = {&kernel, path, swap};
-    return true;
+    // One for which the product is too small if there is no other.
+    const bool is_too_small = IsTooSmallFor(kernel, seen);
+    if (choice.kernel == nullptr || !is_too_small) {
+      choice = {&kernel, path, swap};
+    }
+    return !is_too_small;
   });
   return choice;
 }
 
 std::string WhyNot(const Kernel& kernel, const KernelQuery& query,
                    bool swap_sides) {
-  if (IsTooSmallFor(kernel, query)) return "setting it up takes longer";
-  const char* obstacle = Obstacle(kernel, swap_sides ? Swapped(query) : query);
+  const KernelQuery seen = swap_sides ? Swapped(query) : query;
+  if (IsTooSmallFor(kernel, seen)) return "setting it up takes longer";
+  const char* obstacle = Obstacle(kernel, seen);
   return obstacle == nullptr ? "" : obstacle;
 }
 

@@ -276,21 +276,84 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
   });
 }
 
-// The wide lhs in place and dst's transpose, where that saves packing much.
-// To set AMX up takes longer than small products on AVX-512-VNNI.
+// To set AMX up and to finish its blocks takes longer than small products do on
+// AVX-512-VNNI: as amx_cost.h estimates.
 TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
-  for (const auto& [size, depth] :
-       {std::pair(16, 16), std::pair(20, 40), std::pair(16, 63)}) {
-    const KernelChoice choice = SelectKernel(
-        MakeQuery(kI8, kI8, size, depth, size), ParsePaths(kAll).value());
-    EXPECT_EQ(choice.path, Path::kAmx);
-    EXPECT_STREQ(choice.kernel->name, "Avx512Vnni_S8U8_48x8x4");
-  }
-  const KernelChoice choice =
-      SelectKernel(MakeQuery(kI8, kI8, 16, 64, 16), ParsePaths(kAll).value());
-  EXPECT_STREQ(choice.kernel->name, "Amx_S8S8InPlace_32x32x64");
+  constexpr char kVnni[] = "Avx512Vnni_S8U8_48x8x4";
+  constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
+  const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                          std::ptrdiff_t cols) {
+    return MakeQuery(kI8, kI8, rows, depth, cols);
+  };
+  ExpectPins({
+      {kAll, product(16, 16, 16), kVnni, false},
+      {kAll, product(20, 40, 20), kVnni, false},
+      {kAll, product(16, 64, 16), kVnni, false},
+      {kAll, product(32, 24, 32), kVnni, false},
+      {kAll, product(32, 32, 32), kTiles, false},
+      {kAll, product(33, 32, 33), kVnni, false},
+      {kAll, product(64, 16, 64), kVnni, false},
+      {kAll, product(64, 32, 64), kTiles, false},
+      {kAll, product(64, 64, 64), kTiles, false},
+      {kAll, product(32, 256, 32), kTiles, false},
+      {kAll, product(32, 8, 512), kVnni, false},
+  });
+  EXPECT_EQ(SelectKernel(product(16, 16, 16), ParsePaths(kAll).value()).path,
+            Path::kAmx);
 }
 
+// Tiles that read the wide side in place are faster than narrow kernels but for
+// a few columns, or fewer rows; where either can.
+TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
+  constexpr char kNarrow[] = "Avx512Vnni_S8InPlaceU8_16x16x16";
+  constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
+  const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                          std::ptrdiff_t cols, MemoryOrder dst = kCol) {
+    return MakeQuery(kI8, kI8, rows, depth, cols, kRow, kCol, dst);
+  };
+  ExpectPins({
+      {kAll, product(1024, 1024, 1), kNarrow, false},
+      {kAll, product(1024, 1024, 8), kNarrow, false},
+      {kAll, product(1024, 1024, 9), kTiles, true},
+      {kAll, product(1024, 1024, 16), kTiles, true},
+      {kAll, product(4, 1024, 1024), kNarrow, true},
+      {kAll, product(5, 1024, 1024), kTiles, false},
+      {kAll, product(16, 256, 256), kTiles, false},
+      // The transposes.
+      {kAll, product(8, 1024, 1024, kRow), kNarrow, true},
+      {kAll, product(9, 1024, 1024, kRow), kTiles, false},
+      {kAll, product(1024, 1024, 4, kRow), kNarrow, false},
+      {kAll, product(1024, 1024, 5, kRow), kTiles, true},
+      // Too shallow for transposed stores; the wide side would be packed.
+      {kAll, product(1024, 128, 16), kNarrow, false},
+      // Without AMX all of them are narrow.
+      {"avx512vnni", product(1024, 1024, 16), kNarrow, false},
+      {"avx512vnni", product(16, 256, 256), kNarrow, true},
+  });
+}
+
+// The panels of a lhs that is kept are AMX's even where the product is too
+// small for tiles; a rhs that is kept has tiles whatever the size.
+TEST(SelectKernelTest, SmallProductsOfAKeptOperandTakeItsPanels) {
+  KernelQuery lhs = MakeQuery(kI8, kI8, 50, 40, 3);
+  lhs.cached.lhs = true;
+  KernelQuery wider = MakeQuery(kI8, kI8, 50, 40, 8);
+  wider.cached.lhs = true;
+  KernelQuery rhs = MakeQuery(kI8, kI8, 8, 40, 50, kRow, kCol, kRow);
+  rhs.cached.rhs = true;
+  KernelQuery other_rhs = MakeQuery(kI8, kI8, 8, 40, 8);
+  other_rhs.cached.rhs = true;
+  ExpectPins({
+      {"amx", lhs, "Amx_S8U8_64x4x4", false},
+      {"amx", wider, "Amx_S8U8_48x8x4", false},
+      {"amx", rhs, "Amx_S8U8_48x8x4", true},
+      {"amx", other_rhs, "Amx_S8S8_32x32x64", false},
+      {"amx", MakeQuery(kI8, kI8, 50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16",
+       false},
+  });
+}
+
+// The wide lhs in place and dst's transpose, where that saves packing much.
 TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
   constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
   const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
@@ -422,8 +485,10 @@ TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
       {"avx2", cached(kI8, kI8, 1), "Avx2_S8S16_32x2x2", false},
       {"avx2", MakeQuery(kF32, kF32, 1000, 500, 1, kCol), "Avx2_F32F32_32x2x1",
        false},
-      // AMX's panels are others.
-      {"amx", cached(kI8, kI8, 1), "Amx_S8S8InPlace_32x32x64", false},
+      // The same on AMX's panels.
+      {"amx", cached(kI8, kI8, 1), "Amx_S8U8_64x4x4", false},
+      {"amx", cached(kI8, kI8, 4), "Amx_S8U8_64x4x4", false},
+      {"amx", cached(kI8, kI8, 5), "Amx_S8S8InPlace_32x32x64", false},
       {"amx", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
       {"portable", cached(kI8, kI8, 1), "Portable_S8S8_4x4x1", false},
   });

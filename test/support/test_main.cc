@@ -1,10 +1,14 @@
-// main() of every test program: GoogleTest's, plus --path.
+// main() of every test program: GoogleTest's, plus --path and --emulate_amx.
 //
 //   <program>                 all tests
 //   <program> --path=avx2     the tests of that path: those whose instance is
 //                             called avx2 or avx2_<something>, as in
 //                             "Paths/KernelTest.Edges/avx2_s8s8", and no others
 //   <program> --path=rest     the tests that belong to no path
+//   <program> [--path=amx] --emulate_amx
+//                             as if the machine had AMX
+//                             (amx_emulation/amx_emulation.h); skipped where
+//                             that can not be
 //
 // CTest runs each path by itself (test/CMakeLists.txt), so that its list of
 // tests tells which paths were covered. A path that this machine lacks gives
@@ -19,6 +23,7 @@
 #include "ruy_like/base/env.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/cpu_features.h"
+#include "test/amx_emulation/amx_emulation.h"
 
 namespace {
 
@@ -81,6 +86,14 @@ int RunPath(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Suites are instantiated for the paths that are there by then.
+  if (ruy_like::TakeEmulateAmxFlag(&argc, argv)) {
+    const std::string obstacle = ruy_like::EmulateAmx();
+    if (!obstacle.empty()) {
+      std::printf("AMX is not emulated: %s\n", obstacle.c_str());
+      return kSkipped;
+    }
+  }
   testing::InitGoogleTest(&argc, argv);
   const std::string flag = "--path=";
   if (argc == 2 && std::string(argv[1]).rfind(flag, 0) == 0) {

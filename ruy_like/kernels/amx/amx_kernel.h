@@ -1,12 +1,13 @@
-// Back-end: the AMX int8 kernel as a template over the tile unit.
+// Back-end: the AMX int8 kernel.
 //
-// Included by kernels/amx.cc with the real unit (amx_tile.h), and by the
-// kernel's test with an emulated one, so that this very source is tested where
-// there is no AMX. It walks over a block of dst in blocks of tiles
-// (amx_block.h) and has the epilogue of each run during the next one
-// (amx_pending.h). It does not pack. doc/amx.md explains the choices.
+// Included by kernels/amx.cc. It walks over a block of dst in blocks of tiles
+// (amx_block.h), which make a stream: while one is multiplied, the sums of the
+// one before leave the tiles, and the one before that gets its epilogue
+// (amx_byte_units.h; amx_squares.h for rarer dst). It does not pack.
+// doc/amx.md explains the choices.
 //
-// Columns of dst go in groups of 32; inside a group all rows stream by:
+// Up to kRangeRows rows at a time, columns of dst go in groups of 32; inside a
+// group the rows stream by:
 //
 //        group 0    group 1
 //      +----------+----------+--
@@ -22,126 +23,315 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_block.h"
-#include "ruy_like/kernels/amx/amx_pending.h"
+#include "ruy_like/kernels/amx/amx_byte_units.h"
 #include "ruy_like/kernels/amx/amx_rhs.h"
-#include "ruy_like/kernels/amx/amx_terms.h"
+#include "ruy_like/kernels/amx/amx_squares.h"
+#include "ruy_like/kernels/amx/amx_start_values.h"
+#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/amx/amx_tile_config.h"
+#include "ruy_like/kernels/epilogue/epilogue_bytes.h"
+#include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-// What a call keeps on its stack, all of it in L1.
+enum class EpilogueRoute {
+  kSquares,
+  kBytesByRow,     // multipliers along rows, or one for all
+  kBytesByVector,  // along columns
+};
+
+// A block of dst on its way. No columns: there is none.
+struct Block {
+  BlockShape shape;
+  int rows, cols;
+  ptrdiff_t row0, col0;  // in the call
+  int range_row;         // row0 in the range of rows
+  int group;             // whose multipliers it has, where they are by vector
+  int32_t* sums;
+};
+
+// Multipliers of the 64 vectors of a group's blocks, in the order of units.
+struct VectorMultipliers {
+  int32_t fixedpoint[64];
+  int32_t shift[64];
+};
+
+// What a call keeps on its stack, nearly all of it in L1.
 struct CallState {
-  PendingBlock pending;
+  const KernelArgs* args;
+  EpilogueArgs epilogue;  // with neither integer bias nor sums
+  EpilogueRoute route;
+  bool row_major;
+  UnitWalk walks[2];  // by shape
+  ByteBounds<Simd512> bounds;
+  // Of the range's rows: fixedpoint and -2 - exponent.
+  int32_t row_fixedpoint[kRangeRows];
+  int32_t row_shift[kRangeRows];
+  VectorMultipliers vectors[3];  // of the last groups, by Block::group
   StartTerms terms;
-  alignas(64) int32_t acc[kBlockElements];
-  alignas(64) char tail[kGroupCols * kStepLevels];
   Stream stream;
+  Block in_tiles;  // multiplied, not stored
+  Block stored;    // without its epilogue
+  int blocks;      // so far
+  alignas(64) int32_t sums[2][kBlockElements];
+  alignas(64) char bytes[kUnits * 64];
+  alignas(64) char tail[kGroupCols * kStepLevels];
 };
 
 // A column group is read once per block of rows, an lhs panel once per column
 // group; whichever is not in L1 then is streamed. Of 48 KiB of L1 40 are
-// counted on, the rest is CallState, dst and constants.
-inline Stream ChooseStream(const KernelArgs& args) {
-  if (args.rows <= 32) return Stream::kRhs;
-  return (args.rows + kGroupCols) * args.depth <= 40 * 1024 ? Stream::kNone
-                                                            : Stream::kLhs;
+// counted on, the rest is CallState, dst and constants. Deep groups are not
+// found in L1 again either: from 3072 levels on streaming both gains (hardware:
+// 768x3072x128 1948 -> 2118 GOP/s; at 2048 nothing, below it loses).
+inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
+  if (depth >= 3072) return Stream::kBoth;
+  if (rows <= 32) return Stream::kRhs;
+  return (rows + kGroupCols) * depth <= 40 * 1024 ? Stream::kNone
+                                                  : Stream::kLhs;
 }
 
-// All rows of one column group.
-template <class Tiles, bool kUnsignedRhs>
-void RunGroup(const KernelArgs& args, const RhsGroup& group,
-              const RhsGroup& next, ptrdiff_t col0, CallState* state) {
-  const int a_tiles = group.cols > 16 ? 2 : 1;
-  const int max_b = a_tiles == 2 ? 2 : 4;
-  const ptrdiff_t panels = (args.rows + 15) / 16;
-  const ptrdiff_t blocks = (panels + max_b - 1) / max_b;
-  // Each block prefetches its share of the next group's columns, so that the
-  // group is in L2 when its turn comes.
-  const int share = static_cast<int>((next.cols + blocks - 1) / blocks);
-  // In `accum`, blocks lie in the order in which they are visited.
-  ptrdiff_t saved = col0 * ((args.rows + 31) / 32 * 32);
-  TileBlock block;
-  block.rhs = &group;
-  block.lhs = static_cast<const char*>(args.lhs);
-  block.lhs_panel_bytes = args.lhs_stride_bytes;
-  block.prefetch_end = 0;
-  for (ptrdiff_t panel = 0; panel < panels; panel += max_b) {
-    const int b_tiles =
-        static_cast<int>(panels - panel < max_b ? panels - panel : max_b);
-    const ptrdiff_t row0 = panel * 16;
-    const int rows = static_cast<int>(
-        args.rows - row0 < b_tiles * 16 ? args.rows - row0 : b_tiles * 16);
-    const int acc_rows = b_tiles * 16;
-    block.prefetch_begin = block.prefetch_end;
-    block.prefetch_end += share;
-    if (block.prefetch_end > next.cols) block.prefetch_end = next.cols;
-    block.prefetch = block.prefetch_begin < block.prefetch_end
-                         ? ColumnAddress(next, block.prefetch_begin, 0)
-                         : group.data;
-    const bool single_pass = args.first_pass && args.last_pass;
-    int32_t* accum =
-        single_pass ? nullptr : static_cast<int32_t*>(args.accum) + saved;
-    if (args.first_pass) {
-      block.start = MakeStart(args, group.cols, row0, rows, &state->terms);
+// ## Multipliers
+
+inline void SetRowMultipliers(ptrdiff_t row0, int rows, CallState* s) {
+  typedef Simd512 V;
+  if (s->route != EpilogueRoute::kBytesByRow) return;
+  const EpilogueArgs& e = s->epilogue;
+  for (int row = 0; row < (rows + 63) / 64 * 64; row += V::kLanes) {
+    const int left = rows - row;
+    const V::Mask mask = V::FirstLanes(left <= 0          ? 0
+                                       : left < V::kLanes ? left
+                                                          : V::kLanes);
+    const V::Int fixedpoint =
+        e.per_channel ? V::LoadMasked(e.fixedpoint + row0 + row, mask)
+                      : V::Set(*e.fixedpoint);
+    const V::Int exponent = e.per_channel
+                                ? V::LoadMasked(e.exponent + row0 + row, mask)
+                                : V::Set(*e.exponent);
+    _mm512_storeu_si512(s->row_fixedpoint + row, fixedpoint);
+    _mm512_storeu_si512(s->row_shift + row, V::Sub(V::Set(-2), exponent));
+  }
+}
+
+inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
+                                 CallState* s) {
+  if (s->route != EpilogueRoute::kBytesByVector) return;
+  const EpilogueArgs& e = s->epilogue;
+  const UnitWalk& walk = s->walks[static_cast<int>(shape)];
+  VectorMultipliers* const to = &s->vectors[col0 / kGroupCols % 3];
+  for (int i = 0; i < 64; ++i) {
+    const int acc = walk.rounds[i / 16].acc + i / 4 % 4 * walk.next +
+                    i / 2 % 2 * walk.third + i % 2 * walk.second;
+    const int col = acc / RowsOf(shape);
+    const ptrdiff_t channel = col0 + (col < cols ? col : cols - 1);
+    to->fixedpoint[i] = e.fixedpoint[channel];
+    to->shift[i] = -2 - e.exponent[channel];
+  }
+}
+
+// ## Epilogues
+
+inline void InitEpilogue(const KernelArgs& args, CallState* s) {
+  EpilogueArgs& e = s->epilogue;
+  e = *args.epilogue;
+  e.bias = nullptr;
+  e.lhs_sums = nullptr;
+  e.rhs_sums = nullptr;
+  e.zero_point_product = 0;
+  s->row_major = e.dst_row_stride != 1;
+  s->route = EpilogueRoute::kSquares;
+  if (ChooseScaling(e) != Scaling::kSmall || !ByteBounds<Simd512>::Apply(e)) {
+    return;
+  }
+  s->route = e.per_channel && !e.channels_are_rows
+                 ? EpilogueRoute::kBytesByVector
+                 : EpilogueRoute::kBytesByRow;
+  s->bounds.Set(e);
+  for (const BlockShape shape : kBlockShapes) {
+    s->walks[static_cast<int>(shape)] = MakeUnitWalk(shape, s->row_major);
+  }
+}
+
+inline UnitArgs UnitsOf(const Block& block, CallState* s) {
+  const bool by_row = s->route == EpilogueRoute::kBytesByRow;
+  const VectorMultipliers& vectors = s->vectors[block.group];
+  return {block.sums,
+          &s->walks[static_cast<int>(block.shape)],
+          &s->bounds,
+          by_row ? s->row_fixedpoint + block.range_row : vectors.fixedpoint,
+          by_row ? s->row_shift + block.range_row : vectors.shift,
+          s->bytes};
+}
+
+inline Squares SquaresOf(const Block& block, const CallState& s) {
+  return {&s.epilogue, block.sums, RowsOf(block.shape),
+          block.rows,  block.cols, block.row0,
+          block.col0,  0,          0};
+}
+
+// What the block's units have left to dst.
+inline void StoreBytes(const Block& block, const CallState& s) {
+  const EpilogueArgs& e = s.epilogue;
+  int8_t* const dst = static_cast<int8_t*>(e.dst) +
+                      block.row0 * e.dst_row_stride +
+                      block.col0 * e.dst_col_stride;
+  if (s.row_major) {
+    StoreByteRows(s.bytes, block.shape, block.rows, block.cols, dst,
+                  e.dst_row_stride);
+  } else {
+    StoreByteColumns(s.bytes, block.shape, block.rows, block.cols, dst,
+                     e.dst_col_stride);
+  }
+}
+
+// The epilogue of a stored block, with no products beside it.
+__attribute__((noinline)) void FinishBlock(const Block& block, CallState* s) {
+  if (block.cols == 0) return;
+  if (s->route == EpilogueRoute::kSquares) {
+    Squares squares = SquaresOf(block, *s);
+    FinishSquares(&squares);
+    return;
+  }
+  if (s->route == EpilogueRoute::kBytesByRow) {
+    RunUnitsAlone<false>(UnitsOf(block, s));
+  } else {
+    RunUnitsAlone<true>(UnitsOf(block, s));
+  }
+  StoreBytes(block, *s);
+}
+
+// ## Blocks
+
+// Multiplies the next block of the stream.
+template <bool kUnsignedRhs>
+void RunBlock(const TileBlock& tiles, const Block& block, CallState* s) {
+  const Block due = s->stored;
+  if (due.cols == 0 || s->route == EpilogueRoute::kSquares) {
+    Squares squares = SquaresOf(due, *s);
+    RunTileBlock<kUnsignedRhs, NoUnits>(block.shape, s->stream, tiles,
+                                        &squares);
+    FinishSquares(&squares);
+  } else {
+    const UnitArgs units = UnitsOf(due, s);
+    if (s->route == EpilogueRoute::kBytesByRow) {
+      RunTileBlock<kUnsignedRhs, ByteUnits<false>>(block.shape, s->stream,
+                                                   tiles, units);
     } else {
-      AddTerms(args, state->terms, row0, rows, group.cols, /*accumulate=*/true,
-               accum);
-      block.start = {accum, acc_rows, 16 * acc_rows, 16};
+      RunTileBlock<kUnsignedRhs, ByteUnits<true>>(block.shape, s->stream, tiles,
+                                                  units);
     }
-    block.acc = args.last_pass ? state->acc : accum;
-    SpreadPending(group.steps + (group.tail != nullptr), &state->pending);
-    switch (state->stream) {
-      case Stream::kNone:
-        RunTileBlock<Tiles, kUnsignedRhs, Stream::kNone>(
-            a_tiles, b_tiles, block, &state->pending);
-        break;
-      case Stream::kLhs:
-        RunTileBlock<Tiles, kUnsignedRhs, Stream::kLhs>(a_tiles, b_tiles, block,
-                                                        &state->pending);
-        break;
-      case Stream::kRhs:
-        RunTileBlock<Tiles, kUnsignedRhs, Stream::kRhs>(a_tiles, b_tiles, block,
-                                                        &state->pending);
-        break;
+    StoreBytes(due, *s);
+  }
+  // Sums of other passes than the last one have no epilogue.
+  s->stored = s->in_tiles;
+  if (!s->args->last_pass) s->stored.cols = 0;
+  s->in_tiles = block;
+}
+
+// Ends the stream: afterwards tiles may be configured anew.
+inline void Flush(CallState* s) {
+  if (s->in_tiles.cols == 0) return;
+  StoreTiles(s->in_tiles.shape, s->in_tiles.sums);
+  FinishBlock(s->stored, s);
+  if (s->args->last_pass) FinishBlock(s->in_tiles, s);
+  s->stored.cols = 0;
+  s->in_tiles.cols = 0;
+}
+
+// The range's rows of one column group.
+template <bool kUnsignedRhs>
+void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
+              int rows, ptrdiff_t col0, CallState* s) {
+  const KernelArgs& args = *s->args;
+  const BlockShape shape = ShapeFor(group.cols);
+  const int block_rows = RowsOf(shape);
+  const int blocks = (rows + block_rows - 1) / block_rows;
+  // Each block prefetches its share of the next group's columns, so that the
+  // group is in L2 when its turn comes. Deep ones are L2's own business.
+  const int to_prefetch = s->stream == Stream::kBoth ? 0 : next.cols;
+  const int share = (to_prefetch + blocks - 1) / blocks;
+  TileBlock tiles;
+  tiles.rhs = &group;
+  tiles.prefetch_end = 0;
+  for (int row = 0; row < rows; row += block_rows) {
+    const int left = rows - row;
+    Block block = {shape,
+                   left < block_rows ? left : block_rows,
+                   group.cols,
+                   row0 + row,
+                   col0,
+                   row,
+                   static_cast<int>(col0 / kGroupCols % 3),
+                   s->sums[s->blocks % 2]};
+    for (int panel = 0; panel < 4; ++panel) {
+      const ptrdiff_t first_row =
+          row + 16 * panel < rows ? row + 16 * panel : (rows - 1) / 16 * 16;
+      tiles.lhs[panel] = static_cast<const char*>(args.lhs) +
+                         (row0 + first_row) / 16 * args.lhs_stride_bytes;
     }
-    if (args.last_pass) {
-      SetPending(state->acc, acc_rows, rows, group.cols, row0, col0,
-                 &state->pending);
+    tiles.prefetch_begin = tiles.prefetch_end;
+    tiles.prefetch_end += share;
+    if (tiles.prefetch_end > to_prefetch) tiles.prefetch_end = to_prefetch;
+    tiles.prefetch = tiles.prefetch_begin < tiles.prefetch_end
+                         ? ColumnAddress(next, tiles.prefetch_begin, 0)
+                         : group.data;
+    // In `accum`, blocks lie in the order in which they are visited.
+    int32_t* const saved =
+        args.first_pass && args.last_pass
+            ? nullptr
+            : static_cast<int32_t*>(args.accum) +
+                  static_cast<ptrdiff_t>(s->blocks) * kBlockElements;
+    if (args.first_pass) {
+      tiles.start = MakeStart(shape, row, group.cols, &s->terms);
+    } else {
+      AddTerms(s->terms, shape, row, group.cols, /*accumulate=*/true, saved);
+      tiles.start = {saved, block_rows, 16 * block_rows, 16};
     }
-    block.lhs += max_b * args.lhs_stride_bytes;
-    saved += kBlockElements;
+    if (!args.last_pass) block.sums = saved;
+    tiles.sums_before =
+        s->in_tiles.cols != 0 ? s->in_tiles.sums : s->sums[s->blocks % 2];
+    RunBlock<kUnsignedRhs>(tiles, block, s);
+    ++s->blocks;
   }
 }
 
 // The kernel (KernelFn) for lhs packed as kI8 16x4 and this kind of rhs.
-template <class Tiles, RhsKind kKind>
+template <RhsKind kKind>
 void RunAmx(const KernelArgs* args) {
   CallState state;
-  InitPending(*args->epilogue, &state.pending);
-  InitTerms(*args, &state.terms);
-  state.stream = ChooseStream(*args);
-  RhsGroup group = MakeRhsGroup(*args, kKind, 0);
+  CallState* const s = &state;
+  s->args = args;
+  s->blocks = 0;
+  s->in_tiles.cols = 0;
+  s->stored = s->in_tiles;
+  InitEpilogue(*args, s);
   int configured_cols = 0;
-  for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kGroupCols) {
-    const RhsGroup next = MakeRhsGroup(*args, kKind, col0 + kGroupCols);
-    if (group.cols != configured_cols) {
-      Tiles::Configure(kTileConfigs.of[group.cols]);
-      configured_cols = group.cols;
+  for (ptrdiff_t row0 = 0; row0 < args->rows; row0 += kRangeRows) {
+    const ptrdiff_t left = args->rows - row0;
+    const int rows = static_cast<int>(left < kRangeRows ? left : kRangeRows);
+    Flush(s);  // the multipliers of the rows before are needed no more
+    SetRowTerms(*args, row0, rows, &s->terms);
+    SetRowMultipliers(row0, rows, s);
+    s->stream = ChooseStream(rows, args->depth);
+    RhsGroup group = MakeRhsGroup(*args, kKind, 0);
+    for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kGroupCols) {
+      const RhsGroup next = MakeRhsGroup(*args, kKind, col0 + kGroupCols);
+      if (group.cols != configured_cols) {
+        Flush(s);
+        Tiles::Configure(kTileConfigs.of[group.cols]);
+        configured_cols = group.cols;
+      }
+      if (kKind != RhsKind::kPackedS8) CopyTail(args->depth, s->tail, &group);
+      SetColumnTerms<kKind>(*args, group, col0, &s->terms);
+      SetVectorMultipliers(ShapeFor(group.cols), col0, group.cols, s);
+      RunGroup<kKind == RhsKind::kInPlaceU8>(group, next, row0, rows, col0, s);
+      group = next;
     }
-    if (kKind != RhsKind::kPackedS8) {
-      CopyTail(args->depth, state.tail, &group);
-    }
-    SetColumnTerms<kKind>(*args, group, col0, &state.terms);
-    RunGroup<Tiles, kKind == RhsKind::kInPlaceU8>(*args, group, next, col0,
-                                                  &state);
-    group = next;
   }
+  Flush(s);
   Tiles::Release();
-  SpreadPending(1, &state.pending);
-  RunPortion(&state.pending);
 }
 
 }  // namespace

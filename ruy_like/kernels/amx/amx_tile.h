@@ -1,9 +1,8 @@
-// Back-end: the AMX tile instructions as a policy class, for amx_kernel.h.
+// Back-end: the AMX tile instructions, for amx_block.h and amx_kernel.h.
 //
-// Included by kernels/amx.cc alone; the kernel's test puts an emulation with
-// the same members in its place (test/kernels/amx_emulated.cc). Does not choose
-// tiles, shapes or strides, and does not ask the OS for leave to use AMX state:
-// the CPU detection has done that before a kernel of this path can be picked.
+// Does not choose tiles, shapes or strides,
+// and does not ask the OS for leave to use AMX state: the CPU detection has
+// done that before a kernel of this path can be picked.
 //
 // Why not the compiler's intrinsics: gcc 12's are macros that paste the tile
 // number into the assembly text, so a template argument cannot be passed; and
@@ -22,10 +21,10 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// The real unit. "%c" prints a constant without the '$' of an immediate. All
+// "%c" prints a constant without the '$' of an immediate. All
 // are volatile: they depend on each other through registers that the compiler
 // does not know.
-struct HardwareTiles {
+struct Tiles {
   static RUY_LIKE_ALWAYS_INLINE void Configure(const TileConfig& config) {
     asm volatile("ldtilecfg %0" : : "m"(config));
   }

@@ -1,8 +1,6 @@
-// Back-end: the AMX unit's configuration record, and the one the kernel uses.
+// Back-end: the AMX unit's configuration record, and those the kernel uses.
 //
-// Included by amx_kernel.h and by both implementations of the tile unit (the
-// hardware's in amx_tile.h, the emulation of the kernel's test). Does not load
-// anything.
+// Included by amx_kernel.h and amx_tile.h. Does not load anything.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_TILE_CONFIG_H_
 
@@ -12,6 +10,18 @@
 namespace ruy_like {
 namespace kernels {
 namespace {
+
+// Rows and columns of dst that the four accumulator tiles make.
+enum class BlockShape { k32x32, k64x16 };
+inline constexpr BlockShape kBlockShapes[] = {BlockShape::k32x32,
+                                              BlockShape::k64x16};
+
+constexpr BlockShape ShapeFor(int cols) {
+  return cols > 16 ? BlockShape::k32x32 : BlockShape::k64x16;
+}
+constexpr int RowsOf(BlockShape shape) {
+  return shape == BlockShape::k32x32 ? 32 : 64;
+}
 
 // The 64 bytes that LDTILECFG reads; reserved ones and those of unused tiles
 // are zero.

@@ -178,7 +178,7 @@ struct NarrowFloatKernel {
     kernel.stream_cols = 1;
     kernel.widens_lhs = false;
     kernel.row_major_min_depth = 0;  // single elements are stored
-    kernel.min_macs = 0;
+    kernel.multiplies_tiles = false;
     kernel.macs_per_ns = kNarrowMacsPerNs / static_cast<int>(sizeof(float));
     kernel.pack_lhs = nullptr;
     kernel.pack_rhs = pack_rhs;

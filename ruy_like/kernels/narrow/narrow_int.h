@@ -299,7 +299,7 @@ struct NarrowIntKernel {
     kernel.stream_cols = 1;
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth = 0;  // single elements are stored
-    kernel.min_macs = 0;
+    kernel.multiplies_tiles = false;
     kernel.macs_per_ns = kNarrowMacsPerNs;
     kernel.pack_lhs = nullptr;
     kernel.pack_rhs = pack_rhs;

@@ -64,7 +64,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     kernel.stream_cols = 1;
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth = 0;
-    kernel.min_macs = 0;
+    kernel.multiplies_tiles = false;
     kernel.macs_per_ns =
         kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs));
     kernel.pack_lhs = pack_lhs;

@@ -101,7 +101,7 @@ struct PanelKernel {
         RhsSource::kFormat.in_place || Op::kLhsRange == ValueRange::kInt7
             ? kMinRowMajorDepth
             : kNotRowMajor;
-    kernel.min_macs = 0;
+    kernel.multiplies_tiles = false;
     kernel.macs_per_ns =
         5 * kLanes * Op::kGroup;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;

@@ -15,13 +15,14 @@
 // Row terms and those of given column sums belong to the last pass; the sums
 // that the kernel makes of an in-place rhs are those of the pass's levels and
 // belong to every pass.
-#ifndef RUY_LIKE_KERNELS_AMX_AMX_TERMS_H_
-#define RUY_LIKE_KERNELS_AMX_AMX_TERMS_H_
+#ifndef RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_
+#define RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_rhs.h"
+#include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
@@ -31,11 +32,14 @@ namespace kernels {
 namespace {
 
 inline constexpr int kBlockElements = 1024;  // 32 x 32 or 64 rows x 16 columns
+// Rows that are worked on before the next ones, so that what belongs to rows is
+// made once for all columns.
+inline constexpr int kRangeRows = 512;
 
 struct StartTerms {
   bool by_row, by_col;
   int32_t cols[kGroupCols];
-  alignas(64) int32_t rows[64];
+  alignas(64) int32_t rows[kRangeRows];  // 0 behind the range's last row
   alignas(64) int32_t values[kBlockElements];
 };
 
@@ -47,11 +51,28 @@ struct StartValues {
   ptrdiff_t col_stride, a_stride, b_stride;
 };
 
-inline void InitTerms(const KernelArgs& args, StartTerms* t) {
+// The terms of rows row0..row0+rows-1, at most kRangeRows.
+inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
+                        StartTerms* t) {
+  typedef Simd512 V;
   const EpilogueArgs& e = *args.epilogue;
   t->by_row =
       args.last_pass && ((e.bias != nullptr && e.channels_are_rows) ||
                          e.lhs_sums != nullptr || e.zero_point_product != 0);
+  // Whole blocks read them, also where only terms of columns are.
+  for (int row = 0; row < (rows + 63) / 64 * 64; row += V::kLanes) {
+    const int left = rows - row;
+    const V::Int terms =
+        t->by_row && left > 0
+            ? Addends<V>(e.zero_point_product,
+                         e.channels_are_rows
+                             ? static_cast<const int32_t*>(e.bias)
+                             : nullptr,
+                         e.rhs_zero_point, e.lhs_sums, row0 + row,
+                         left < V::kLanes ? left : V::kLanes)
+            : V::Zero();
+    V::StoreAligned(t->rows + row, terms);
+  }
 }
 
 // Once per column group.
@@ -88,57 +109,36 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
   }
 }
 
-// Term of rows row..row+15 of the block, of which `rows` exist.
-inline Simd512::Int RowAddends(const KernelArgs& args, const StartTerms& t,
-                               ptrdiff_t row, int rows) {
-  if (!t.by_row) return Simd512::Zero();
-  const EpilogueArgs& e = *args.epilogue;
-  return Addends<Simd512>(
-      e.zero_point_product,
-      e.channels_are_rows ? static_cast<const int32_t*>(e.bias) : nullptr,
-      e.rhs_zero_point, e.lhs_sums, row,
-      rows < Simd512::kLanes ? rows : Simd512::kLanes);
-}
-
-// acc = terms, or acc += terms; `acc` is column-major over `rows` rounded up to
-// a multiple of 16.
-inline void AddTerms(const KernelArgs& args, const StartTerms& t,
-                     ptrdiff_t row0, int rows, int cols, bool accumulate,
-                     int32_t* acc) {
+// values = terms, or values += terms, for a whole block from row `row` of the
+// range on.
+inline void AddTerms(const StartTerms& t, BlockShape shape, int row, int cols,
+                     bool accumulate, int32_t* values) {
   typedef Simd512 V;
   if (!t.by_row && !t.by_col) return;
-  const ptrdiff_t acc_rows = (rows + 15) / 16 * 16;
-  for (int r = 0; r < rows; r += V::kLanes) {
-    const V::Int row_terms = RowAddends(args, t, row0 + r, rows - r);
-    for (int c = 0; c < cols; ++c) {
-      int32_t* p = acc + c * acc_rows + r;
-      V::Int x = row_terms;
-      if (t.by_col) x = V::Add(x, V::Set(t.cols[c]));
-      if (accumulate) x = V::Add(x, V::LoadAligned(p));
-      V::StoreAligned(p, x);
+  const int rows = RowsOf(shape);
+  for (int c = 0; c < cols; ++c) {
+    const V::Int col_term = t.by_col ? V::Set(t.cols[c]) : V::Zero();
+    for (int r = 0; r < rows; r += V::kLanes) {
+      V::Int x = V::Add(col_term, V::LoadAligned(t.rows + row + r));
+      if (accumulate) x = V::Add(x, V::LoadAligned(values));
+      V::StoreAligned(values, x);
+      values += V::kLanes;
     }
   }
 }
 
-// Start values of the first pass.
-inline StartValues MakeStart(const KernelArgs& args, int cols, ptrdiff_t row0,
-                             int rows, StartTerms* t) {
+// Start values of the first pass, of the block from row `row` of the range on.
+inline StartValues MakeStart(BlockShape shape, int row, int cols,
+                             StartTerms* t) {
   if (!t->by_row && !t->by_col) return {nullptr, 0, 0, 0};
   if (!t->by_row) return {t->values, 16, 256, 0};
-  if (!t->by_col) {
-    for (int r = 0; r < rows; r += Simd512::kLanes) {
-      Simd512::StoreAligned(t->rows + r,
-                            RowAddends(args, *t, row0 + r, rows - r));
-    }
-    return {t->rows, 0, 0, 16};
-  }
-  AddTerms(args, *t, row0, rows, cols, /*accumulate=*/false, t->values);
-  const ptrdiff_t acc_rows = (rows + 15) / 16 * 16;
-  return {t->values, acc_rows, 16 * acc_rows, 16};
+  if (!t->by_col) return {t->rows + row, 0, 0, 16};
+  AddTerms(*t, shape, row, cols, /*accumulate=*/false, t->values);
+  return {t->values, RowsOf(shape), 16 * RowsOf(shape), 16};
 }
 
 }  // namespace
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_AMX_AMX_TERMS_H_
+#endif  // RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_

@@ -1,0 +1,70 @@
+// Back-end: the AMX kernel's epilogue to any dst that amx_byte_units.h does not
+// serve: int16, int32 and float, dst that is added to, exponents above -2.
+//
+// Included by amx_kernel.h. Squares of 16 x 16 accumulators go through
+// epilogue.h one by one, between the steps of a later block.
+#ifndef RUY_LIKE_KERNELS_AMX_AMX_SQUARES_H_
+#define RUY_LIKE_KERNELS_AMX_AMX_SQUARES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_avx512.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// A block's squares that are not done. Once rows are through, the next 16
+// columns begin.
+struct Squares {
+  const EpilogueArgs* epilogue;  // with neither integer bias nor sums
+  int32_t* acc;                  // column-major, `acc_rows` apart
+  int acc_rows;
+  int rows, cols;        // 0 columns: nothing is left
+  ptrdiff_t row0, col0;  // of the block, in the call
+  int row, col;          // of the next square, in the block
+};
+
+__attribute__((noinline)) void RunSquare(Squares* s) {
+  constexpr int kLanes = Simd512::kLanes;
+  const int rows_left = s->rows - s->row;
+  const int cols_left = s->cols - s->col;
+  StoreIntTile<Simd512>(s->acc + s->col * s->acc_rows + s->row, s->acc_rows,
+                        rows_left < kLanes ? rows_left : kLanes,
+                        cols_left < kLanes ? cols_left : kLanes,
+                        s->row0 + s->row, s->col0 + s->col, *s->epilogue);
+  s->row += kLanes;
+  if (s->row < s->rows) return;
+  s->row = 0;
+  s->col += kLanes;
+  if (s->col >= s->cols) s->cols = 0;
+}
+
+inline void FinishSquares(Squares* s) {
+  while (s->cols != 0) RunSquare(s);
+}
+
+// For amx_block.h: no units beside the products, but squares after steps.
+class NoUnits {
+ public:
+  static constexpr bool kHasUnits = false;
+  static constexpr bool kAnyStream = true;
+  explicit RUY_LIKE_ALWAYS_INLINE NoUnits(Squares* squares)
+      : squares_(squares) {}
+  RUY_LIKE_ALWAYS_INLINE void EndStep() {
+    if (squares_->cols != 0) RunSquare(squares_);
+  }
+
+ private:
+  Squares* squares_;
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_AMX_AMX_SQUARES_H_

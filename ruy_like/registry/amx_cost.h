@@ -1,0 +1,51 @@
+// When AMX pays: the time of a product on tiles and on AVX-512-VNNI.
+//
+// Asked by registry.cc on the amx path. Pure functions of sizes. The figures
+// are those of one core (Intel Xeon with AMX, family 6 model 143; doc/amx.md),
+// of a sketch with the kernel's straight-line epilogue; the kernel itself is
+// unmeasured.
+#ifndef RUY_LIKE_REGISTRY_AMX_COST_H_
+#define RUY_LIKE_REGISTRY_AMX_COST_H_
+
+#include <cstddef>
+
+namespace ruy_like {
+
+// Nanoseconds without what both have in common (checks, packing). A call takes
+// 300: configuration 202 cycles, release 16, one epilogue and stores beside
+// nothing. A block of 1024 results takes 200 at least, which is its epilogue
+// and what it waits for; from 512 levels on its products take longer, a cycle
+// a level (64 per step of 64) at 2.15 GHz.
+//
+//            32^3  48^3   64x32x64  64^3  96^3  128^3
+//   here      500   900       1100  1100  2100   3500
+//   measured  461  1301       1230  1230  2289   3424
+//
+// (48^3 was measured with blocks of 16 columns on a slower way.)
+double AmxNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols);
+
+// A call 250, 185 multiply-adds and 12 results a nanosecond.
+//
+//            32^3  48^3   64x32x64  64^3  96^3  128^3
+//   here      512  1032       1300  2008  5800  12951
+//   measured  485   992       1344  1840  5189  10866
+double VnniNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols);
+
+inline bool IsTooSmallForAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
+                             std::ptrdiff_t cols) {
+  return AmxNs(rows, depth, cols) > VnniNs(rows, depth, cols);
+}
+
+// The most columns for which a narrow kernel is as fast as tiles, where either
+// reads the wide lhs in place, and dst is column-major: 1024x1024 by 4, 8 and 9
+// columns 287, 341 and 284 GOP/s narrow, 158, 316 and 348 on tiles.
+constexpr std::ptrdiff_t kMostNarrowCols = 8;
+// And the most rows in front of a wide rhs, which tiles do better with their
+// own order of dst: 8 rows 300 and 504 GOP/s.
+constexpr std::ptrdiff_t kMostNarrowRows = 4;
+// The most columns of a lhs that is kept packed. By analogy, not measured.
+constexpr std::ptrdiff_t kMostNarrowColsOfKeptLhs = 4;
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_REGISTRY_AMX_COST_H_
