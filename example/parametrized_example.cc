@@ -24,15 +24,12 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/reflection.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
+#include "example/command_line.h"
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(std::string, lhs, "f32", "lhs element type: f32, f64, i8, u8 or i16");
@@ -537,71 +534,18 @@ absl::StatusOr<ExitCode> RunAnyTypes(const Options& options) {
 
 // ## Command line
 
-bool IsOurs(const absl::CommandLineFlag& flag) {
-  return absl::EndsWith(flag.Filename(), "parametrized_example.cc");
-}
+constexpr char kSource[] = "parametrized_example.cc";
 
 void PrintHelp() {
   std::cout << "Multiplies random matrices, checks the result and prints the "
                "time.\n\nFlags:\n";
-  std::map<std::string, const absl::CommandLineFlag*> sorted;
-  for (const auto& entry : absl::GetAllFlags()) {
-    if (!IsOurs(*entry.second)) continue;
-    sorted[std::string(entry.first)] = entry.second;
-  }
-  for (const auto& entry : sorted) {
-    std::cout << absl::StreamFormat("  --%-16s %s (default: %s)\n", entry.first,
-                                    entry.second->Help(),
-                                    entry.second->DefaultValue());
-  }
+  command_line::PrintFlags(kSource);
   std::cout << "\nTypes of lhs, rhs and dst:\n";
   for (const Product& product : kProducts) {
     std::cout << "  " << product.types << "\n";
   }
   std::cout << "\nExit codes: 0 all is well, 1 wrong result, 2 wrong flag or "
                "value.\n";
-}
-
-// Sets the flags from --name=value, --name value, --name and --noname (the last
-// two for booleans). absl::ParseCommandLine would end the program with exit
-// code 1, which here means a wrong result.
-absl::Status ParseFlags(const std::vector<absl::string_view>& args) {
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    absl::string_view name = args[i];
-    if (!absl::ConsumePrefix(&name, "--")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("not a flag: ", args[i], "; --help lists the flags"));
-    }
-    const std::size_t equals = name.find('=');
-    bool has_value = equals != absl::string_view::npos;
-    absl::string_view value = has_value ? name.substr(equals + 1) : "";
-    name = name.substr(0, equals);
-    absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
-    if (flag == nullptr && !has_value && absl::ConsumePrefix(&name, "no")) {
-      flag = absl::FindCommandLineFlag(name);
-      if (flag != nullptr && !flag->IsOfType<bool>()) flag = nullptr;
-      value = "false";
-      has_value = true;
-    }
-    if (flag == nullptr || !IsOurs(*flag)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown flag: ", args[i], "; --help lists the flags"));
-    }
-    if (!has_value && flag->IsOfType<bool>()) {
-      value = "true";
-    } else if (!has_value) {
-      if (i + 1 == args.size()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("--", name, " needs a value"));
-      }
-      value = args[++i];
-    }
-    std::string error;
-    if (!flag->ParseFrom(value, &error)) {
-      return absl::InvalidArgumentError(error);
-    }
-  }
-  return absl::OkStatus();
 }
 
 ExitCode Refuse(const absl::Status& status) {
@@ -612,12 +556,12 @@ ExitCode Refuse(const absl::Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<absl::string_view> args(argv + 1, argv + argc);
-  if (std::find(args.begin(), args.end(), "--help") != args.end()) {
+  if (command_line::WantsHelp(argc, argv)) {
     PrintHelp();
     return kOk;
   }
-  const absl::Status status = ParseFlags(args);
+  const absl::Status status =
+      command_line::ParseFlags(argc, argv, kSource, nullptr);
   if (!status.ok()) return Refuse(status);
   const absl::StatusOr<Options> options = ReadOptions();
   if (!options.ok()) return Refuse(options.status());

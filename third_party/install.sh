@@ -7,6 +7,7 @@
 #   third_party/install.sh peers      and the libraries that bench/compare knows
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
+#   third_party/install.sh mpi        and Open MPI, for example/mpi
 #
 # Several words may be given. Does nothing, without network or root, when all is
 # there. Uses sudo when not root.
@@ -26,8 +27,9 @@ for word in "$@"; do
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     docs) packages+=(doxygen) ;;
+    mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [clang] [docs]" >&2
+      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi]" >&2
       exit 2
       ;;
   esac

@@ -49,7 +49,7 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     for (const Kernel& kernel : AllKernelsOf(path)) {
       const auto side = [](const PanelFormat& format) {
-        std::string name = ScalarInName(format.scalar);
+        std::string name = InfoOf(format.scalar).kernel_name;
         if (format.range == ValueRange::kInt7) name.back() = '7';
         return name + (format.in_place ? "InPlace" : "");
       };
