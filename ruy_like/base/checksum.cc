@@ -1,3 +1,4 @@
+// Tested in test/packed_matrix_test.cc.
 #include "ruy_like/base/checksum.h"
 
 #include <cstring>

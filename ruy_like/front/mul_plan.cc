@@ -1,3 +1,4 @@
+// Tested in test/executor_test.cc.
 #include "ruy_like/mul_plan.h"
 
 #include <mutex>

@@ -1,3 +1,4 @@
+// Tested in test/middle/verbose_test.cc.
 #include "ruy_like/middle/choose_kernel.h"
 
 #include "absl/strings/str_cat.h"

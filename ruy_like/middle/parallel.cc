@@ -1,3 +1,4 @@
+// Tested in test/executor_test.cc.
 #include "ruy_like/middle/parallel.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ bool LockForCall(ContextImpl* context) {
 absl::Status DeadlockError() {
   return absl::FailedPreconditionError(
       "a task of a Context's own threads called Mul with that Context while "
-      "another call used it, which could wait for ever: use another Context");
+      "another call used it, which could deadlock: use another Context");
 }
 
 }  // namespace ruy_like

@@ -26,7 +26,7 @@ void RunParallel(int count, void (*function)(void* argument, int i),
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
 // Locks the Context for a call. False, with nothing locked, where waiting for
-// it could last for ever: this thread runs a task that the call which holds the
+// it could deadlock: this thread runs a task that the call which holds the
 // Context may be waiting for. DeadlockError is then what to return.
 [[nodiscard]] bool LockForCall(ContextImpl* context)
     ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, context->mutex);

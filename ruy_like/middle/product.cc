@@ -1,3 +1,4 @@
+// Tested in test/threads_test.cc.
 #include "ruy_like/middle/product.h"
 
 #include <cstdint>

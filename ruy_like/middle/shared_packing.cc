@@ -1,3 +1,4 @@
+// Tested in test/threads_test.cc.
 #include "ruy_like/middle/shared_packing.h"
 
 #include <chrono>

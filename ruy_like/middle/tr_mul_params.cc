@@ -1,3 +1,4 @@
+// Tested in test/mul_epilogue_test.cc.
 #include "ruy_like/middle/tr_mul_params.h"
 
 #include <utility>

@@ -71,7 +71,7 @@ void SetEmulatedCpuFeatures(CpuFeatures features);
 Path PathsWithFeatures(CpuFeatures features);
 
 // Narrows `paths` to those named in `names`, the value of RUY_LIKE_PATHS;
-// kPortable stays. A name that is none is passed over and told of in `warning`
+// kPortable stays. Unknown names are ignored and reported in `warning`
 // (empty if all is well); if no name is left, nothing is narrowed.
 Path NarrowPaths(Path paths, const std::string& names, std::string* warning);
 

@@ -1,3 +1,4 @@
+// Tested in test/registry/registry_test.cc.
 #include "ruy_like/registry/packed_layout.h"
 
 #include "absl/strings/str_cat.h"

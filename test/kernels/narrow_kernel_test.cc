@@ -25,6 +25,7 @@
 #include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/guarded_buffer.h"
+#include "test/support/kernel_test.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -32,57 +33,13 @@ namespace {
 
 // ## Parameters: the narrow kernels of the paths that this machine has
 
-struct KernelUnderTest {
-  std::string name;
-  const Kernel* kernel;
-};
-
-void PrintTo(const KernelUnderTest& param, std::ostream* os) {
-  *os << param.name;
-}
-
-const char* FamilyName(Family family) {
-  switch (family) {
-    case Family::k8x8:
-      return "8x8";
-    case Family::k8x16:
-      return "8x16";
-    case Family::k16x8:
-      return "16x8";
-    case Family::kF32:
-      return "f32";
-    case Family::kF64:
-      return "f64";
-  }
-  return "";
-}
-
-bool IsFloat(const Kernel& kernel) { return kernel.family == Family::kF32; }
-bool IsInteger(const Kernel& kernel) { return !IsFloat(kernel); }
-bool IsAny(const Kernel&) { return true; }
-
 std::vector<KernelUnderTest> NarrowKernels(bool (*wanted)(const Kernel&)) {
-  std::vector<KernelUnderTest> result;
-  for (Path path : PathsBestFirst(DetectedPaths())) {
-    const KernelTable table = KernelsOf(path);
-    for (int i = 0; i < table.count; ++i) {
-      const Kernel& kernel = table.kernels[i];
-      if (!kernel.lhs.in_place || !wanted(kernel)) continue;
-      result.push_back({std::string(PathName(path)) + "_" +
-                            FamilyName(kernel.family) + "_" + kernel.name,
-                        &kernel});
-    }
-  }
-  return result;
+  return KernelsUnderTest([wanted](const Kernel& kernel) {
+    return kernel.lhs.in_place && wanted(kernel);
+  });
 }
 
 // ## Problems
-
-typedef std::mt19937 Random;
-
-int UniformInt(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
 
 enum Fill { kRandom, kLowest, kHighest, kAlternating };
 
@@ -375,8 +332,8 @@ TEST_P(NarrowKernelTest, EveryRowCount) {
   }
 }
 
-// Rows that are far apart from each other in a tile (narrow_row_groups.h), and what
-// remains below them.
+// Rows that are far apart from each other in a tile (narrow_row_groups.h), and
+// what remains below them.
 TEST_P(NarrowKernelTest, ManyRows) {
   for (const ptrdiff_t rows : {127, 192, 193, 511, 512, 515, 1100, 2049}) {
     for (const ptrdiff_t cols : {1, 2, 4, 7, 16}) {

@@ -25,6 +25,7 @@
 #include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/guarded_buffer.h"
+#include "test/support/kernel_test.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -32,60 +33,14 @@ namespace {
 
 // ## Parameters: the panel kernels of the paths that this machine has
 
-struct KernelUnderTest {
-  std::string name;
-  const Kernel* kernel;
-};
-
-void PrintTo(const KernelUnderTest& param, std::ostream* os) {
-  *os << param.name;
-}
-
-const char* FamilyName(Family family) {
-  switch (family) {
-    case Family::k8x8:
-      return "8x8";
-    case Family::k8x16:
-      return "8x16";
-    case Family::k16x8:
-      return "16x8";
-    case Family::kF32:
-      return "f32";
-    case Family::kF64:
-      return "f64";
-  }
-  return "";
-}
-
-bool IsFloat(const Kernel& kernel) {
-  return kernel.family == Family::kF32 || kernel.family == Family::kF64;
-}
-bool IsInteger(const Kernel& kernel) { return !IsFloat(kernel); }
-bool IsAny(const Kernel&) { return true; }
-
 std::vector<KernelUnderTest> PanelKernels(bool (*wanted)(const Kernel&)) {
-  std::vector<KernelUnderTest> result;
-  for (Path path : PathsBestFirst(DetectedPaths())) {
-    const KernelTable table = KernelsOf(path);
-    for (int i = 0; i < table.count; ++i) {
-      const Kernel& kernel = table.kernels[i];
-      if (kernel.lhs.in_place || !wanted(kernel)) continue;
-      if (kernel.rhs.in_place && IsInteger(kernel)) continue;  // AMX
-      result.push_back({std::string(PathName(path)) + "_" +
-                            FamilyName(kernel.family) + "_" + kernel.name,
-                        &kernel});
-    }
-  }
-  return result;
+  return KernelsUnderTest([wanted](const Kernel& kernel) {
+    const bool is_amx = kernel.rhs.in_place && IsInteger(kernel);
+    return !kernel.lhs.in_place && !is_amx && wanted(kernel);
+  });
 }
 
 // ## Operands
-
-typedef std::mt19937 Random;
-
-int UniformInt(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
 
 // A depth x width matrix of values as packed, and its panels; or, where it is
 // read in place, its columns with gaps between them.
@@ -193,21 +148,7 @@ class Side {
     const T typed = static_cast<T>(value);
     std::memcpy(element, &typed, sizeof(typed));
   }
-  ptrdiff_t ElementSize() const {
-    switch (format_.scalar) {
-      case Scalar::kI8:
-      case Scalar::kU8:
-        return 1;
-      case Scalar::kI16:
-        return 2;
-      case Scalar::kI32:
-      case Scalar::kF32:
-        return 4;
-      case Scalar::kF64:
-        return 8;
-    }
-    return 0;
-  }
+  ptrdiff_t ElementSize() const { return ScalarBytes(format_.scalar); }
 
   PanelFormat format_;
   ptrdiff_t width_, depth_, padded_depth_;

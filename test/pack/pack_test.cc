@@ -122,22 +122,6 @@ bool CpuHas(Cpu cpu) {
   return cpu == Cpu::kAny;
 }
 
-int Size(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::kI8:
-    case Scalar::kU8:
-      return 1;
-    case Scalar::kI16:
-      return 2;
-    case Scalar::kI32:
-    case Scalar::kF32:
-      return 4;
-    case Scalar::kF64:
-      return 8;
-  }
-  return 0;
-}
-
 std::vector<Scalar> SourceScalars(Source source) {
   switch (source) {
     case Source::k8:
@@ -284,7 +268,7 @@ void CheckTyped(const Routine& routine, const Case& c, GuardedPages* pages,
       ((c.depth + group - 1) / group + c.extra_groups) * group;
   const ptrdiff_t panels = (c.width + routine.width - 1) / routine.width;
   const size_t dst_bytes =
-      panels * routine.width * padded_depth * Size(routine.packed);
+      panels * routine.width * padded_depth * ScalarBytes(routine.packed);
   std::vector<char> expected(dst_bytes, 0);
   std::vector<int32_t> expected_sums(c.width, 0);
   for (ptrdiff_t w = 0; w < c.width; ++w) {
@@ -460,7 +444,7 @@ TEST_P(PackTest, Options) {
               c.at_end = (bits & 8) != 0;
               c.fill = fill;
               if ((c.depth_contiguous ? width : depth) * (gap + 100) *
-                      Size(src_scalar) >
+                      ScalarBytes(src_scalar) >
                   (1 << 20)) {
                 continue;
               }

@@ -1,0 +1,76 @@
+// Test support: suites whose parameter is a kernel of the paths that this
+// machine has (panel_kernel_test.cc, narrow_kernel_test.cc).
+#ifndef RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
+#define RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
+
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/path.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/registry.h"
+
+namespace ruy_like {
+namespace kernels {
+
+struct KernelUnderTest {
+  std::string name;  // path_family_kernel
+  const Kernel* kernel;
+};
+
+inline void PrintTo(const KernelUnderTest& param, std::ostream* os) {
+  *os << param.name;
+}
+
+inline const char* FamilyName(Family family) {
+  switch (family) {
+    case Family::k8x8:
+      return "8x8";
+    case Family::k8x16:
+      return "8x16";
+    case Family::k16x8:
+      return "16x8";
+    case Family::kF32:
+      return "f32";
+    case Family::kF64:
+      return "f64";
+  }
+  return "";
+}
+
+inline bool IsFloat(const Kernel& kernel) {
+  return ruy_like::IsFloat(kernel.rhs.scalar);
+}
+inline bool IsInteger(const Kernel& kernel) { return !IsFloat(kernel); }
+inline bool IsAny(const Kernel&) { return true; }
+
+// Those kernels of the machine's paths, best path first, for which `wanted`.
+template <typename Wanted>
+std::vector<KernelUnderTest> KernelsUnderTest(Wanted wanted) {
+  std::vector<KernelUnderTest> result;
+  for (const Path path : PathsBestFirst(DetectedPaths())) {
+    const KernelTable table = KernelsOf(path);
+    for (int i = 0; i < table.count; ++i) {
+      const Kernel& kernel = table.kernels[i];
+      if (!wanted(kernel)) continue;
+      result.push_back({std::string(PathName(path)) + "_" +
+                            FamilyName(kernel.family) + "_" + kernel.name,
+                        &kernel});
+    }
+  }
+  return result;
+}
+
+typedef std::mt19937 Random;
+
+inline int UniformInt(Random& random, int low, int high) {
+  return std::uniform_int_distribution<int>(low, high)(random);
+}
+
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
