@@ -31,7 +31,7 @@ install(FILES
 # one's must all be on the command line, also without pkg-config's --static.
 set(RUY_LIKE_PC_REQUIRES "absl_status, absl_statusor, absl_strings")
 set(private_requires
-  "absl_fixed_array, absl_flat_hash_map, libcpuinfo")
+  "absl_fixed_array, absl_hash, libcpuinfo")
 set(RUY_LIKE_PC_LIBS "-L\${libdir} -lruy_like")
 if(BUILD_SHARED_LIBS)
   set(RUY_LIKE_PC_REQUIRES_PRIVATE "${private_requires}")

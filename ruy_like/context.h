@@ -68,7 +68,8 @@ class RUY_LIKE_EXPORT Context final {
 
   // The prepacked cache: packed forms of operands whose CachePolicy asks for
   // it. It recognises an operand by address, shape and types, not by value:
-  // clear the cache before changing or freeing a cached operand's data.
+  // clear the cache before changing or freeing a cached operand's data. Its
+  // bytes are the packed buffers' and, for each, what its bookkeeping takes.
   std::size_t prepacked_cache_bytes() const;
   // Least recently used entries are evicted to stay within the limit;
   // unlimited by default.

@@ -75,7 +75,7 @@ int Context::last_used_num_threads() const {
 
 std::size_t Context::prepacked_cache_bytes() const {
   MutexLock lock(&impl_->mutex);
-  return impl_->prepacked_cache.BuffersBytes();
+  return impl_->prepacked_cache.bytes();
 }
 
 std::size_t Context::prepacked_cache_limit_bytes() const {
