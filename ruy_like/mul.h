@@ -133,6 +133,10 @@ absl::Status MulOperands(const MulParams<Accum, Dst>& mul_params,
 // for packing cannot be had. Never aborts and never throws. An empty dst is OK
 // and a no-op; K = 0 gives the epilogue of zero accumulators.
 //
+// The caller's floating-point environment does not count and is left as it was:
+// all threads round to nearest and nothing traps, whatever is unmasked; no
+// exception flag is raised (doc/numerics.md).
+//
 // Several threads may call Mul with one Context: the calls then take turns.
 // With distinct Contexts they run side by side. FailedPrecondition where
 // waiting for the turn could last for ever (Context::mutable_thread_pool).

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "ruy_like/export.h"
@@ -25,6 +26,10 @@ struct Task {
   virtual void Run() = 0;
 };
 
+// Tasks find workers in the default floating-point environment (rounding to
+// nearest, nothing traps) unless an earlier task has changed it; the caller's
+// thread is as the caller has it.
+//
 // Threads: safe to use from several at once; Executes take turns. A task may
 // call Execute (of any pool): it then runs those tasks inline, one after the
 // other.
@@ -85,6 +90,10 @@ class RUY_LIKE_EXPORT ThreadPool final {
 
   std::atomic<State*> state_;
   std::atomic<float> spin_milliseconds_{kDefaultSpinMilliseconds};
+  // The same, which is what is used: no arithmetic in a float environment that
+  // is the host's.
+  std::atomic<std::int64_t> spin_nanoseconds_{
+      static_cast<std::int64_t>(1e6f * kDefaultSpinMilliseconds)};
 };
 
 }  // namespace ruy_like

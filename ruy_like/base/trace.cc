@@ -16,6 +16,7 @@
 #endif
 
 #include "ruy_like/base/env.h"
+#include "ruy_like/base/float_state.h"
 
 namespace ruy_like {
 namespace {
@@ -107,6 +108,8 @@ class TraceFile final {
       thread->events.clear();
       return;
     }
+    // For the times, in doubles.
+    const ScopedFloatState float_state(FloatState::kDefault);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!is_closed_ && Open()) {
       if (!thread->is_named) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/middle/context_impl.h"
@@ -114,6 +115,8 @@ struct PackJob {
 
   // Packs until nothing is left.
   static void Work(void* argument, int /*thread*/) {
+    // As while multiplying: floats become doubles without their denormals.
+    const ScopedFloatState float_state(FloatState::kFlushDenormals);
     PackJob* const job = static_cast<PackJob*>(argument);
     std::uint64_t sum = 0;
     for (std::ptrdiff_t piece;

@@ -9,6 +9,7 @@
 #include "absl/base/attributes.h"
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -333,7 +334,9 @@ bool IsPlainlyValid(const MulCall& call) {
   return call.lhs.layout.cols() == call.rhs.layout.rows() &&
          call.dst.layout.rows() == call.lhs.layout.rows() &&
          call.dst.layout.cols() == call.rhs.layout.cols() &&
-         call.max_num_threads >= 0 && call.clamp_min <= call.clamp_max &&
+         call.max_num_threads >= 0 &&
+         // Unlike the operator, raises no exception for a NaN.
+         std::islessequal(call.clamp_min, call.clamp_max) &&
          (call.beta == 0 || call.dst.zero_point == 0) &&
          !call.dst.data_is_const && AreApart(lhs, dst) && AreApart(rhs, dst) &&
          (!call.quantized || ValidateMultipliers(call).ok());
@@ -375,6 +378,8 @@ absl::Status Validate(const MulCall& call) {
 }
 
 absl::Status ValidateInFull(const MulCall& call) {
+  // For comparing and printing the clamp bounds.
+  const ScopedFloatState float_state(FloatState::kDefault);
   struct Named {
     const char* name;
     const ErasedMatrix* matrix;

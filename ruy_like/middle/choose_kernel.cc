@@ -1,6 +1,7 @@
 #include "ruy_like/middle/choose_kernel.h"
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/middle/packed_operand.h"
 
 namespace ruy_like {
@@ -64,6 +65,8 @@ const KernelChoice& ChooseKernel(const TrMulParams& params,
   const KernelQuery query = MakeKernelQuery(params);
   if (context->last_permitted_paths != context->permitted_paths ||
       !(context->last_query == query)) {
+    // Which estimates, in doubles, what pays off.
+    const ScopedFloatState float_state(FloatState::kDefault);
     context->last_choice =
         Select(query, params, context->permitted_paths, nullptr);
     context->last_query = query;
