@@ -28,6 +28,7 @@ enum class NumThreadsStrategy {
 // taken when a product first needs them.
 class RUY_LIKE_EXPORT Context final {
  public:
+  // Constructors throw std::bad_alloc without memory; nothing else here throws.
   Context();
   // Runs on the workers of `pool`, which other Contexts may share: products
   // that want workers then take turns at them. Null: on workers of its own.

@@ -40,7 +40,7 @@ struct Task {
 // child forked by a task, though, may only exec or exit.
 class RUY_LIKE_EXPORT ThreadPool final {
  public:
-  // Starts no thread.
+  // Starts no thread. Throws std::bad_alloc without memory.
   ThreadPool();
   // Ends the workers. No Execute may be running.
   ~ThreadPool();
@@ -86,6 +86,7 @@ class RUY_LIKE_EXPORT ThreadPool final {
   struct State;
 
   void ExecuteImpl(int task_count, std::size_t stride, Task* tasks) noexcept;
+  // Null: a child of a fork has no memory for one. It works without workers.
   State* CurrentState();
 
   std::atomic<State*> state_;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cfenv>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -34,11 +36,14 @@ thread_local const void* in_execute = nullptr;
 std::atomic<int> fork_count{0};
 
 int CurrentForkCount() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    fork_count.fetch_add(1, std::memory_order_relaxed);
-  });
-  static_cast<void>(registered);
-  return fork_count.load(std::memory_order_relaxed);
+  static const bool registered =
+      pthread_atfork(nullptr, nullptr, [] {
+        fork_count.fetch_add(1, std::memory_order_relaxed);
+      }) == 0;
+  // Without memory for the handler, the process's number does as well; it costs
+  // a system call.
+  return registered ? fork_count.load(std::memory_order_relaxed)
+                    : static_cast<int>(getpid());
 }
 
 // How long to spin before sleeping, in nanoseconds.
@@ -208,7 +213,8 @@ ThreadPool::State* ThreadPool::CurrentState() {
   State* state = state_.load(std::memory_order_acquire);
   const int forks = CurrentForkCount();
   if (state->forks == forks) return state;
-  State* const fresh = new State(forks);
+  State* const fresh = new (std::nothrow) State(forks);
+  if (fresh == nullptr) return nullptr;
   if (state_.compare_exchange_strong(state, fresh, std::memory_order_acq_rel)) {
     return fresh;
   }
@@ -218,6 +224,7 @@ ThreadPool::State* ThreadPool::CurrentState() {
 
 int ThreadPool::EnsureWorkers(int count) {
   State* const state = CurrentState();
+  if (state == nullptr) return 0;
   std::lock_guard<std::mutex> lock(state->mutex);
   state->calls_until_start = 0;
   return state->EnsureWorkers(count, spin_nanoseconds_);
@@ -246,11 +253,12 @@ void ThreadPool::set_spin_milliseconds(float milliseconds) {
 void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
                              Task* tasks) noexcept {
   char* const base = reinterpret_cast<char*>(tasks);
-  if (task_count <= 1 || in_execute != nullptr) {
+  State* const state =
+      task_count <= 1 || in_execute != nullptr ? nullptr : CurrentState();
+  if (state == nullptr) {
     TaskRange{base, stride, 0, 1, task_count}.Run();
     return;
   }
-  State* const state = CurrentState();
   std::lock_guard<std::mutex> lock(state->mutex);
   int available = static_cast<int>(state->workers.size());
   const int wanted = std::min(task_count - 1, kMaxWorkers);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/middle/context_impl.h"
@@ -252,50 +252,8 @@ absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
   return absl::DataLossError("the packed matrix's data is damaged");
 }
 
-}  // namespace
-
-void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
-                 ErasedMatrix* erased) {
-  const PackedOperand* const operand = matrix.operand_.get();
-  erased->data = operand == nullptr ? nullptr : operand->image;
-  erased->scalar = scalar;
-  erased->data_is_const = true;
-  erased->cache_policy = CachePolicy::kNeverCache;
-  erased->zero_point_is_integer = true;
-  erased->zero_point = matrix.erased_zero_point();
-  MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,
-                   &erased->layout);
-  erased->packed = operand;
-}
-
-absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,
-                                              Side side,
-                                              const PackOptions& options,
-                                              Context* context) {
-  if (context == nullptr) return NullArgument("context");
-  Packing packing;
-  absl::Status status = PlanPacking(matrix, side, options,
-                                    context->runtime_enabled_paths(), &packing);
-  if (!status.ok()) return status;
-  return packing.ImageBytes();
-}
-
-PackedOperandOr PackErased(const ErasedMatrix& matrix, Side side,
-                           const PackOptions& options, Context* context,
-                           void* buffer, std::size_t buffer_bytes) {
-  if (context == nullptr) return NullArgument("context");
-  ContextImpl* impl = context->impl();
-  if (!LockForCall(impl)) return DeadlockError();
-  MutexLock lock(&impl->mutex, std::adopt_lock);
-  try {
-    return PackLocked(matrix, side, options, impl, buffer, buffer_bytes);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to pack a matrix");
-  }
-}
-
-PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
-                                 Scalar scalar, VerifyChecksum verify) {
+PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
+                          VerifyChecksum verify) {
   if (data == nullptr) return NullArgument("data");
   if (!IsAligned(data)) return MisalignedError(data);
   ImageHeader header;
@@ -317,28 +275,70 @@ PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
     return absl::DataLossError(absl::StrCat(
         "truncated: ", bytes, " bytes instead of ", packing.ImageBytes()));
   }
-  try {
-    auto result = std::make_shared<PackedOperand>();
-    const char* const panels =
-        static_cast<const char*>(data) + kImageHeaderBytes;
-    PackedSide side = packing.MakeSide();
-    result->data.panels = panels;
-    if (!IsFloat(scalar)) {
-      result->data.sums = reinterpret_cast<const std::int32_t*>(
-          panels + ScratchArena::Footprint(side.panels_bytes()));
-    }
-    side.Use(result->data);
-    if (verify == VerifyChecksum::kYes) {
-      status = CheckData(side, header.data_checksum);
-      if (!status.ok()) return status;
-    }
-    SetFacts(packing, header.side, result.get());
-    result->image = data;
-    result->image_bytes = header.image_bytes;
-    return result;
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for a packed matrix");
+  auto result = std::make_shared<PackedOperand>();
+  const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
+  PackedSide side = packing.MakeSide();
+  result->data.panels = panels;
+  if (!IsFloat(scalar)) {
+    result->data.sums = reinterpret_cast<const std::int32_t*>(
+        panels + ScratchArena::Footprint(side.panels_bytes()));
   }
+  side.Use(result->data);
+  if (verify == VerifyChecksum::kYes) {
+    status = CheckData(side, header.data_checksum);
+    if (!status.ok()) return status;
+  }
+  SetFacts(packing, header.side, result.get());
+  result->image = data;
+  result->image_bytes = header.image_bytes;
+  return result;
+}
+
+}  // namespace
+
+void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
+                 ErasedMatrix* erased) {
+  const PackedOperand* const operand = matrix.operand_.get();
+  erased->data = operand == nullptr ? nullptr : operand->image;
+  erased->scalar = scalar;
+  erased->data_is_const = true;
+  erased->cache_policy = CachePolicy::kNeverCache;
+  erased->zero_point_is_integer = true;
+  erased->zero_point = matrix.erased_zero_point();
+  MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,
+                   &erased->layout);
+  erased->packed = operand;
+}
+
+absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,
+                                              Side side,
+                                              const PackOptions& options,
+                                              Context* context) {
+  if (context == nullptr) return NullArgument("context");
+  return CatchNoMemory([&]() -> absl::StatusOr<std::size_t> {
+    Packing packing;
+    absl::Status status = PlanPacking(
+        matrix, side, options, context->runtime_enabled_paths(), &packing);
+    if (!status.ok()) return status;
+    return packing.ImageBytes();
+  });
+}
+
+PackedOperandOr PackErased(const ErasedMatrix& matrix, Side side,
+                           const PackOptions& options, Context* context,
+                           void* buffer, std::size_t buffer_bytes) {
+  if (context == nullptr) return NullArgument("context");
+  return CatchNoMemory([&]() -> PackedOperandOr {
+    ContextImpl* impl = context->impl();
+    if (!LockForCall(impl)) return DeadlockError();
+    MutexLock lock(&impl->mutex, std::adopt_lock);
+    return PackLocked(matrix, side, options, impl, buffer, buffer_bytes);
+  });
+}
+
+PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
+                                 Scalar scalar, VerifyChecksum verify) {
+  return CatchNoMemory([&] { return ReadImage(data, bytes, scalar, verify); });
 }
 
 std::ptrdiff_t PackedMatrixBase::rows() const {

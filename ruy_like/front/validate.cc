@@ -10,6 +10,7 @@
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -374,7 +375,9 @@ bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
 
 absl::Status Validate(const MulCall& call) {
   if (ABSL_PREDICT_TRUE(IsPlainlyValid(call))) return absl::OkStatus();
-  return ValidateInFull(call);
+  // Nothing but messages takes memory, and only what is refused has one.
+  return CatchNoMemory([&] { return ValidateInFull(call); },
+                       absl::StatusCode::kInvalidArgument);
 }
 
 absl::Status ValidateInFull(const MulCall& call) {
