@@ -23,7 +23,8 @@ enum class NumThreadsStrategy {
 };
 
 // A Context may be used from several threads at once: calls of Mul take turns,
-// and the setters wait for a running Mul. Use one Context per thread to run
+// and the setters wait for a running Mul (so not to be called by what that Mul
+// may be waiting for); the getters wait for nobody. Use one Context per thread to run
 // products side by side. Creating one is cheap: threads start and memory is
 // taken when a product first needs them.
 class RUY_LIKE_EXPORT Context final {
@@ -45,7 +46,8 @@ class RUY_LIKE_EXPORT Context final {
   void set_max_num_threads(int value);
 
   // The host's own threads to run on instead of a ThreadPool; null: the pool.
-  // Borrowed: must stay valid while it is set.
+  // Borrowed: must stay valid while it is set, and until a max_num_threads()
+  // that runs at the same time has returned.
   Executor* executor() const;
   void set_executor(Executor* executor);
 

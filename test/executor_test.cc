@@ -312,6 +312,37 @@ TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
   product_.MulOn(&context_);
 }
 
+// What a task may ask a Context while another thread multiplies with it, which
+// waits for that task's pool.
+TEST_F(ExecutorTest, GettersNeverWait) {
+  product_.MulOn(&context_);
+  context_.set_max_num_threads(2);
+  const auto ask = [this] {
+    EXPECT_EQ(context_.max_num_threads(), 2);
+    EXPECT_NE(context_.executor(), nullptr);
+    EXPECT_EQ(context_.num_threads_strategy(),
+              NumThreadsStrategy::kForceMaxNumThreads);
+    EXPECT_NE(context_.runtime_enabled_paths(), Path::kNone);
+    EXPECT_NE(context_.last_used_path(), Path::kNone);
+    EXPECT_STRNE(context_.last_used_kernel(), "");
+    EXPECT_EQ(context_.last_used_num_threads(), 1);
+    EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+    EXPECT_GT(context_.prepacked_cache_limit_bytes(), 0u);
+  };
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    FunctionTask tasks[2];
+    for (FunctionTask& task : tasks) task.function = ask;
+    // On the pool, on the caller's thread and on one of nobody's.
+    context_.mutable_thread_pool()->Execute(2, tasks);
+    ask();
+    std::thread(ask).join();
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.calls, 1);
+}
+
 TEST_F(ExecutorTest, ATaskMayUseAContextThatIsFree) {
   FunctionTask tasks[2];
   Int8Product products[2];

@@ -28,8 +28,9 @@ class CallTask final : public Task {
 
 int MaxThreads(const ContextImpl& context, int call_limit) {
   int threads = context.max_num_threads;
-  if (context.executor != nullptr) {
-    const int available = std::max(context.executor->max_concurrency(), 1);
+  const Executor* const executor = context.executor;
+  if (executor != nullptr) {
+    const int available = std::max(executor->max_concurrency(), 1);
     threads = threads == 0 ? available : std::min(threads, available);
   } else {
     threads = std::max(threads, 1);
@@ -43,10 +44,11 @@ void RunParallel(int count, void (*function)(void* argument, int i),
     function(argument, 0);
     return;
   }
-  if (context->executor != nullptr) {
+  Executor* const executor = context->executor;
+  if (executor != nullptr) {
     const ContextImpl* const outer = in_executor_of;
     in_executor_of = context;
-    context->executor->ParallelFor(count, function, argument);
+    executor->ParallelFor(count, function, argument);
     in_executor_of = outer;
     // A host's pool that is being shut down may have dropped calls.
     function(argument, 0);

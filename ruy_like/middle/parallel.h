@@ -13,8 +13,7 @@ namespace ruy_like {
 
 // Threads that one call may use, at least 1. `call_limit` is the call's own
 // limit, 0 for none.
-int MaxThreads(const ContextImpl& context, int call_limit)
-    ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
+int MaxThreads(const ContextImpl& context, int call_limit);
 
 // Calls function(argument, i) for i = 0, ..., count - 1, on as many threads as
 // can be had, and returns when all are done. A call is to work until nothing is
