@@ -24,9 +24,9 @@ enum class NumThreadsStrategy {
 
 // A Context may be used from several threads at once: calls of Mul take turns,
 // and the setters wait for a running Mul (so not to be called by what that Mul
-// may be waiting for); the getters wait for nobody. Use one Context per thread to run
-// products side by side. Creating one is cheap: threads start and memory is
-// taken when a product first needs them.
+// may be waiting for); the getters wait for nobody. Use one Context per thread
+// to run products side by side. Creating one is cheap: threads start and memory
+// is taken when a product first needs them.
 class RUY_LIKE_EXPORT Context final {
  public:
   // Constructors throw std::bad_alloc without memory; nothing else here throws.
@@ -66,7 +66,7 @@ class RUY_LIKE_EXPORT Context final {
   // first product that was not empty. A MulPlan's counts from its Prepare on.
   Path last_used_path() const;
   const char* last_used_kernel() const;
-  // Threads that it used.
+  // Threads that it had: no more than could be started.
   int last_used_num_threads() const;
 
   // The prepacked cache: packed forms of operands whose CachePolicy asks for

@@ -57,11 +57,13 @@ class RUY_LIKE_EXPORT ThreadPool final {
   // Starts up to task_count - 1 workers as needed, the first time; where
   // threads cannot be started, those that exist (at least the caller) run all
   // tasks. Allocates nothing once the workers exist.
+  //
+  // Returns how many threads there were to run them on, the caller included.
   template <typename TaskType>
-  void Execute(int task_count, TaskType* tasks) {
+  int Execute(int task_count, TaskType* tasks) {
     static_assert(std::is_base_of<Task, TaskType>::value,
                   "tasks must derive from ruy_like::Task");
-    ExecuteImpl(task_count, sizeof(TaskType), tasks);
+    return ExecuteImpl(task_count, sizeof(TaskType), tasks);
   }
 
   // True inside a task that an Execute of this pool runs beside others: what
@@ -85,7 +87,7 @@ class RUY_LIKE_EXPORT ThreadPool final {
  private:
   struct State;
 
-  void ExecuteImpl(int task_count, std::size_t stride, Task* tasks) noexcept;
+  int ExecuteImpl(int task_count, std::size_t stride, Task* tasks) noexcept;
   // Null: a child of a fork has no memory for one. It works without workers.
   State* CurrentState();
 

@@ -5,10 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -111,6 +114,12 @@ void RunOnlyTheLast(int count, Function function, void* argument) {
 }
 void RunNone(int, Function, void*) {}
 
+// Runs a function as a task.
+struct FunctionTask final : Task {
+  std::function<void()> function;
+  void Run() override { function(); }
+};
+
 class ExecutorTest : public testing::Test {
  protected:
   ExecutorTest() {
@@ -191,6 +200,51 @@ TEST_F(ExecutorTest, PacksOnIt) {
   }
 }
 
+// Against the contract too: what it has begun, it is to finish; what it has
+// not, the caller does, and the next call is not taken for a task of this one.
+TEST_F(ExecutorTest, AnExecutorThatThrows) {
+  for (const int begun : {0, 1, 5}) {
+    std::vector<std::thread> threads;
+    TestExecutor executor(5, [&](int count, Function function, void* argument) {
+      for (int i = 0; i < std::min(begun, count); ++i) {
+        threads.emplace_back(function, argument, i);
+      }
+      // So that they are at work when it throws, or done.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      throw std::runtime_error("no threads today");
+    });
+    context_.set_executor(&executor);
+    product_.MulOn(&context_);
+    for (std::thread& thread : threads) thread.join();
+    context_.set_executor(nullptr);
+    product_.MulOn(&context_);
+  }
+}
+
+// Where the threads that can be had are fewer than asked for.
+TEST_F(ExecutorTest, ThreadsThatWereUsed) {
+  context_.set_max_num_threads(ThreadPool::kMaxWorkers + 1000);
+  MulOptions options;
+  options.max_num_threads = 3;
+  product_.MulOn(&context_, options);
+  EXPECT_EQ(context_.last_used_num_threads(), 3);
+  // Inline, as all that a task executes.
+  FunctionTask tasks[2];
+  Int8Product products[2];
+  Context contexts[2];
+  for (int i = 0; i < 2; ++i) {
+    tasks[i].function = [&, i] {
+      contexts[i].set_max_num_threads(4);
+      contexts[i].set_num_threads_strategy(
+          NumThreadsStrategy::kForceMaxNumThreads);
+      products[i].MulOn(&contexts[i]);
+    };
+  }
+  ThreadPool().Execute(2, tasks);
+  EXPECT_EQ(contexts[0].last_used_num_threads(), 1);
+  EXPECT_EQ(contexts[1].last_used_num_threads(), 1);
+}
+
 // ## Limits per call
 
 TEST_F(ExecutorTest, ACallsOwnLimit) {
@@ -265,12 +319,6 @@ TEST_F(ExecutorTest, APoolOutlivesItsContexts) {
 }
 
 // ## Deadlocks that are not
-
-// Runs a function as a task.
-struct FunctionTask final : Task {
-  std::function<void()> function;
-  void Run() override { function(); }
-};
 
 // Two tasks of the pool: one holds the Context, as a call in progress does,
 // until the other has tried to use it.

@@ -250,14 +250,14 @@ void ThreadPool::set_spin_milliseconds(float milliseconds) {
                           std::memory_order_relaxed);
 }
 
-void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
-                             Task* tasks) noexcept {
+int ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
+                            Task* tasks) noexcept {
   char* const base = reinterpret_cast<char*>(tasks);
   State* const state =
       task_count <= 1 || in_execute != nullptr ? nullptr : CurrentState();
   if (state == nullptr) {
     TaskRange{base, stride, 0, 1, task_count}.Run();
-    return;
+    return 1;
   }
   std::lock_guard<std::mutex> lock(state->mutex);
   int available = static_cast<int>(state->workers.size());
@@ -300,6 +300,7 @@ void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
     sched_yield();
   }
   state->WaitForOthers(spin_nanoseconds_);
+  return used + 1;
 }
 
 }  // namespace ruy_like

@@ -15,6 +15,7 @@
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/packed_side.h"
 #include "ruy_like/middle/parallel.h"
+#include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
@@ -85,8 +86,11 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const bool swaps = options.dst_order == Order::kRowMajor;
   const Side kernel_side =
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
-  const KernelChoice choice =
-      SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, permitted);
+  const Family kernel_family = swaps ? SwappedFamily(family) : family;
+  KernelChoice choice = SelectKernelToPackFor(kernel_family, permitted);
+  if (!MayRun(choice.path)) {
+    choice = SelectKernelToPackFor(kernel_family, permitted & ~choice.path);
+  }
   packing->operand = MakeOperand(matrix, side);
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
@@ -175,6 +179,10 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   if (buffer != nullptr) {
     status = CheckBuffer(buffer, buffer_bytes, result->image_bytes);
     if (!status.ok()) return status;
+    if (SharesBytes(matrix, buffer, result->image_bytes)) {
+      return absl::InvalidArgumentError(
+          "the buffer shares memory with the matrix to be packed");
+    }
   } else {
     if (!AlignedBuffer::Allocate(result->image_bytes, &result->data.storage)) {
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -218,7 +226,8 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
 // its layout.
 absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   KernelChoice choice = {nullptr, Path::kNone, false};
-  if (HasKernelsOf(DetectedPaths(), header.layout.path)) {
+  if (HasKernelsOf(MachinePaths(), header.layout.path) &&
+      MayRun(header.layout.path)) {
     choice = SelectKernelToPackFor(header.side == header.layout.kernel_side
                                        ? header.layout.family
                                        : SwappedFamily(header.layout.family),
@@ -230,7 +239,8 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
     return absl::FailedPreconditionError(absl::StrCat(
         "packed for path ", PathName(header.layout.path), " (",
         LayoutName(header.layout), "), whose kernels this machine's paths, ",
-        PathNames(DetectedPaths()), ", do not have"));
+        PathNames(MachinePaths()),
+        ", do not have, or which the operating system does not let run"));
   }
   packing->operand = {};
   packing->operand.scalar = header.scalar;

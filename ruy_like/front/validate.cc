@@ -69,6 +69,11 @@ absl::Status ValidateLayout(const char* name, const ErasedMatrix& matrix) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, " has an unknown order ", static_cast<int>(layout.order())));
   }
+  if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has an unknown cache policy ",
+                     static_cast<int>(matrix.cache_policy)));
+  }
   if (layout.stride() < InnerSize(layout)) {
     return absl::InvalidArgumentError(absl::StrCat(
         Describe(name, matrix), " has a stride below its ",
@@ -179,6 +184,12 @@ absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
                                                  ", outside of [-31, 30]"));
 }
 
+std::ptrdiff_t ChannelsOf(const MulCall& call) {
+  return call.channel_dimension == ChannelDimension::kRow
+             ? call.dst.layout.rows()
+             : call.dst.layout.cols();
+}
+
 absl::Status ValidateMultipliers(const MulCall& call) {
   const std::int32_t* fixedpoints = call.fixedpoint_perchannel;
   const std::int32_t* exponents = call.exponent_perchannel;
@@ -192,9 +203,7 @@ absl::Status ValidateMultipliers(const MulCall& call) {
                                             : "multiplier_exponent_perchannel",
                      " is null"));
   }
-  const std::ptrdiff_t channels =
-      call.channel_dimension == ChannelDimension::kRow ? call.dst.layout.rows()
-                                                       : call.dst.layout.cols();
+  const std::ptrdiff_t channels = ChannelsOf(call);
   // One pass without branches, so that it vectorises; the search for the
   // culprit is for the error path.
   std::int32_t bad = 0;
@@ -275,6 +284,63 @@ bool AreApart(const Span& a, const Span& b) {
   return a.end <= b.begin || b.end <= a.begin;
 }
 
+// An array of one value per row or column, which may be null.
+struct ChannelArray {
+  const char* name;
+  const void* data;
+  std::ptrdiff_t bytes;
+};
+constexpr int kChannelArrays = 5;
+
+void ListChannelArrays(const MulCall& call,
+                       ChannelArray (&arrays)[kChannelArrays]) {
+  constexpr std::ptrdiff_t kBytes = 4;
+  const std::ptrdiff_t channels = ChannelsOf(call) * kBytes;
+  const bool is_double = call.accum_scalar == Scalar::kF64;
+  arrays[0] = {"bias", call.bias, is_double ? 2 * channels : channels};
+  arrays[1] = {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
+               channels};
+  arrays[2] = {"multiplier_exponent_perchannel", call.exponent_perchannel,
+               channels};
+  arrays[3] = {"lhs_scale_perrow", call.lhs_scale_perrow,
+               call.dst.layout.rows() * kBytes};
+  arrays[4] = {"rhs_scale_percol", call.rhs_scale_percol,
+               call.dst.layout.cols() * kBytes};
+}
+
+bool HasChannelArrays(const MulCall& call) {
+  return call.bias != nullptr || call.fixedpoint_perchannel != nullptr ||
+         call.exponent_perchannel != nullptr ||
+         call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr;
+}
+
+// Kernels write some of dst before they have read all of such an array.
+absl::Status ValidateChannelArrays(const MulCall& call) {
+  ChannelArray arrays[kChannelArrays];
+  ListChannelArrays(call, arrays);
+  for (const ChannelArray& array : arrays) {
+    if (array.data != nullptr &&
+        SharesBytes(call.dst, array.data, array.bytes)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe("dst", call.dst), " shares elements with ", array.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool AreArraysPlain(const MulCall& call, const Span& dst) {
+  if (ABSL_PREDICT_TRUE(!HasChannelArrays(call))) return true;
+  ChannelArray arrays[kChannelArrays];
+  ListChannelArrays(call, arrays);
+  for (const ChannelArray& array : arrays) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array.data);
+    if (array.data != nullptr && !AreApart(dst, {begin, begin + array.bytes})) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The packed operand of a product of that family; its place in *span.
 bool IsPlainPacked(const PackedFacts& packed, Side side, Family family,
                    Span* span) {
@@ -315,6 +381,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsPlain(const ErasedMatrix& matrix,
          (layout.order() == Order::kColMajor ||
           layout.order() == Order::kRowMajor) &&
          matrix.data != nullptr && matrix.zero_point_is_integer &&
+         matrix.cache_policy <= CachePolicy::kAlwaysCache &&
          (matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
           (matrix.scalar == Scalar::kI16 && int16_allowed));
 }
@@ -340,6 +407,8 @@ bool IsPlainlyValid(const MulCall& call) {
          std::islessequal(call.clamp_min, call.clamp_max) &&
          (call.beta == 0 || call.dst.zero_point == 0) &&
          !call.dst.data_is_const && AreApart(lhs, dst) && AreApart(rhs, dst) &&
+         call.channel_dimension <= ChannelDimension::kCol &&
+         AreArraysPlain(call, dst) &&
          (!call.quantized || ValidateMultipliers(call).ok());
 }
 
@@ -371,6 +440,15 @@ bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
     if (first < many.count && many.begin + first * many.step < end) return true;
   }
   return false;
+}
+
+bool SharesBytes(const ErasedMatrix& matrix, const void* data,
+                 std::ptrdiff_t bytes) {
+  ErasedMatrix array = {};
+  array.data = data;
+  array.scalar = Scalar::kU8;
+  MakeSimpleLayout(bytes, 1, Order::kColMajor, &array.layout);
+  return SharesElements(matrix, array);
 }
 
 absl::Status Validate(const MulCall& call) {
@@ -409,6 +487,11 @@ absl::Status ValidateInFull(const MulCall& call) {
                                operand.matrix == &call.dst);
     if (!status.ok()) return status;
   }
+  if (call.channel_dimension > ChannelDimension::kCol) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown channel dimension ",
+                     static_cast<int>(call.channel_dimension)));
+  }
   status = ValidateClamp(call);
   if (!status.ok()) return status;
   status = ValidateBeta(call);
@@ -428,7 +511,9 @@ absl::Status ValidateInFull(const MulCall& call) {
   }
   status = ValidateNoOverlap("lhs", call.lhs, call.dst);
   if (!status.ok()) return status;
-  return ValidateNoOverlap("rhs", call.rhs, call.dst);
+  status = ValidateNoOverlap("rhs", call.rhs, call.dst);
+  if (!status.ok()) return status;
+  return ValidateChannelArrays(call);
 }
 
 }  // namespace ruy_like

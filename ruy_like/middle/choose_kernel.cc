@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
 namespace {
@@ -60,6 +61,18 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
   return query;
 }
 
+KernelChoice SelectThatMayRun(const KernelQuery& query,
+                              const TrMulParams& params, bool (*may_run)(Path),
+                              Path* permitted) {
+  for (;;) {
+    const KernelChoice choice = Select(query, params, *permitted, nullptr);
+    if (choice.kernel == nullptr) return choice;
+    const Path owner = OwnerOf(*choice.kernel);
+    if (may_run(owner)) return choice;
+    *permitted = *permitted & ~owner;
+  }
+}
+
 const KernelChoice& ChooseKernel(const TrMulParams& params,
                                  ContextImpl* context) {
   const KernelQuery query = MakeKernelQuery(params);
@@ -67,8 +80,9 @@ const KernelChoice& ChooseKernel(const TrMulParams& params,
       !(context->last_query == query)) {
     // Which estimates, in doubles, what pays off.
     const ScopedFloatState float_state(FloatState::kDefault);
-    context->last_choice =
-        Select(query, params, context->permitted_paths, nullptr);
+    Path permitted = context->permitted_paths;
+    context->last_choice = SelectThatMayRun(query, params, &MayRun, &permitted);
+    context->permitted_paths = permitted;
     context->last_query = query;
     context->last_permitted_paths = context->permitted_paths;
   }

@@ -43,7 +43,7 @@ Path Context::runtime_enabled_paths() const { return impl_->permitted_paths; }
 
 void Context::set_runtime_enabled_paths(Path paths) {
   MutexLock lock(&impl_->mutex);
-  const Path detected = DetectedPaths();
+  const Path detected = MachinePaths();
   impl_->permitted_paths =
       paths == Path::kNone ? detected : (paths & detected) | Path::kPortable;
 }

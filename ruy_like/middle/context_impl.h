@@ -48,8 +48,9 @@ struct ContextImpl {
   Readable<Executor*> executor{nullptr};
   Readable<NumThreadsStrategy> num_threads_strategy{
       NumThreadsStrategy::kDefault};
-  // Already intersected with what the machine has.
-  Readable<Path> permitted_paths{DetectedPaths()};
+  // Already intersected with what the machine has. Loses a path when the
+  // operating system refuses its use to the first product that wants it.
+  Readable<Path> permitted_paths{MachinePaths()};
   // Guarded by the mutex but for its bytes() and limit_bytes().
   PrepackedCache prepacked_cache;
   // Scratch of one product; reused, so that the steady state allocates nothing.

@@ -82,6 +82,8 @@ class Product {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // 1 after PrepareSingleBlock.
   int num_threads() const { return num_threads_; }
+  // Once it is done: how many there were.
+  void set_num_threads(int threads) { num_threads_ = threads; }
   // What was done, once it is.
   ProductReport Describe(const KernelChoice& choice) const;
   // Has all blocks dealt out to those who come. Else each thread's first one is
@@ -536,7 +538,8 @@ bool RunBlocks(Product* product, int call_limit, ContextImpl* context)
   }
   // A host's pool may begin some calls late: nothing should be left to them.
   if (context->executor != nullptr) product->DealOutAllBlocks();
-  RunParallel(product->num_threads(), &CallWork, product, context);
+  product->set_num_threads(
+      RunParallel(product->num_threads(), &CallWork, product, context));
   product->KeepPacked(context);
   return true;
 }
