@@ -12,8 +12,11 @@
 //   GOP/s       2 * rows * depth * cols by the median time of a call: the CPU
 //               time of a single thread, the wall time of several
 //   GB/s        bytes of lhs, rhs and dst by that time
-//   peak_GOP/s  what the path's multiply instruction did meanwhile, on as many
-//               threads (probes.h)
+//   peak_GOP/s  what the path's inner step did meanwhile, on as many threads
+//   and
+//               random data: the multiply instruction and, for VPMADDWD, the
+//               addition (multiply_loops.h); fed from registers, or with
+//               --peak=l1 from L1
 //   share       GOP/s as a part of that peak
 //   read_GB/s   for at most 16 columns or rows: how fast the larger operand is
 //               read, right before or after
@@ -57,6 +60,10 @@ ABSL_FLAG(std::string, paths, "",
           "paths, by name, separated by commas; by default all that this "
           "machine has and that have a kernel of their own for the types");
 ABSL_FLAG(std::string, threads, "1", "thread counts, separated by commas");
+ABSL_FLAG(
+    std::string, peak, "registers",
+    "what shares are of: the peak of the inner step fed from registers or "
+    "from l1");
 ABSL_FLAG(std::string, cached, "both",
           "yes: the packed lhs is kept between calls; no; both");
 
@@ -71,6 +78,7 @@ struct Case {
   int threads;
   bool cached;
   Shape shape;
+  Feed feed;  // of the peak
 };
 
 // What a case needs between the several times that Google Benchmark calls it,
@@ -168,7 +176,8 @@ void SetCounters(const Setup& setup, const Samples& samples, double read_rate,
 
 void Run(Setup* setup, benchmark::State* state) {
   const Case& which = setup->which;
-  const PeakProbe* probe = FindPeakProbe(which.path, which.types->family);
+  const PeakProbe* probe =
+      FindPeakProbe(which.path, which.types->family, which.feed);
   ThreadPool* pool = setup->context.mutable_thread_pool();
   const double ops = ShapeOps(which.shape);
   const bool narrow =
@@ -248,6 +257,7 @@ struct Selection {
   std::vector<int> threads;
   std::vector<bool> cached;
   std::vector<std::string> shapes;
+  Feed feed;
 };
 
 absl::Status ReadSelection(Selection* selection) {
@@ -273,6 +283,11 @@ absl::Status ReadSelection(Selection* selection) {
   if (!ParseThreadCounts(absl::GetFlag(FLAGS_threads), &selection->threads)) {
     return absl::InvalidArgumentError("--threads: numbers from 1 on");
   }
+  const std::string peak = absl::GetFlag(FLAGS_peak);
+  if (peak != "registers" && peak != "l1") {
+    return absl::InvalidArgumentError("--peak: registers or l1");
+  }
+  selection->feed = peak == "l1" ? Feed::kL1 : Feed::kRegisters;
   const std::string cached = absl::GetFlag(FLAGS_cached);
   if (cached != "yes" && cached != "no" && cached != "both") {
     return absl::InvalidArgumentError("--cached: yes, no or both");
@@ -292,7 +307,7 @@ void RegisterSelected(const Selection& selection, const std::string& list,
         for (const bool cached : selection.cached) {
           for (const Shape& shape : shapes) {
             Register(
-                {types, path, threads, cached, shape},
+                {types, path, threads, cached, shape, selection.feed},
                 absl::StrCat(types->name, "/", PathName(path), "/", threads,
                              "threads/", cached ? "cached" : "fresh", "/", list,
                              "/", ShapeName(shape)));
@@ -319,6 +334,7 @@ int Main() {
   }
   benchmark::AddCustomContext("cpu_model", CpuModel());
   benchmark::AddCustomContext("compiler", CompilerName());
+  benchmark::AddCustomContext("peak_fed_from", absl::GetFlag(FLAGS_peak));
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

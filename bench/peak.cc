@@ -2,6 +2,9 @@
 //
 //   peak [--threads=1,2] [--json=peak.json]
 //
+// Multiply peaks are of what a kernel's inner step needs, on random data, fed
+// from registers and from L1 (multiply_loops.h).
+//
 // The table says by wall and by CPU time; where they differ, which it marks,
 // something else had the core. Other virtual processors that share a core halve
 // both: compare several runs.
@@ -47,10 +50,14 @@ const char* Note(const Rate& rate) {
   return rate.by_wall < kUndisturbed * rate.by_cpu ? " (busy!)" : "";
 }
 
+const char* FeedName(Feed feed) {
+  return feed == Feed::kRegisters ? "registers" : "L1";
+}
+
 std::string PathsOf(const PeakProbe& probe) {
   std::vector<std::string> uses;
   const auto add = [&](Path path, kernels::Family family, const char* types) {
-    if (FindPeakProbe(path, family) != &probe) return;
+    if (FindPeakProbe(path, family, probe.feed) != &probe) return;
     uses.push_back(absl::StrCat(PathName(path), ":", types));
   };
   for (const Path path : PathsBestFirst(CompiledPaths())) {
@@ -63,22 +70,24 @@ std::string PathsOf(const PeakProbe& probe) {
 
 void MeasurePeaks(const std::vector<int>& thread_counts, double seconds,
                   int runs, ThreadPool* pool, std::vector<std::string>* json) {
-  std::cout << absl::StreamFormat("%-14s %7s %12s %12s  %s\n", "instruction",
-                                  "threads", "GOP/s wall", "GOP/s cpu",
-                                  "used by");
+  std::cout << absl::StreamFormat("%-20s %-9s %7s %12s %12s  %s\n",
+                                  "inner step", "fed from", "threads",
+                                  "GOP/s wall", "GOP/s cpu", "used by");
   for (const PeakProbe* probe : RunnablePeakProbes()) {
     const std::string used_by = PathsOf(*probe);
     for (const int threads : thread_counts) {
       const Rate rate = MeasurePeak(*probe, threads, pool, seconds, runs);
       // CPU time is per thread: the product is what they do together.
-      std::cout << absl::StreamFormat("%-14s %7d %12.1f %12.1f  %s%s\n",
-                                      probe->name, threads, rate.by_wall / 1e9,
+      std::cout << absl::StreamFormat("%-20s %-9s %7d %12.1f %12.1f  %s%s\n",
+                                      probe->name, FeedName(probe->feed),
+                                      threads, rate.by_wall / 1e9,
                                       rate.by_cpu / 1e9, used_by, Note(rate));
       json->push_back(
-          absl::StrFormat("{\"name\": \"%s\", \"threads\": %d, \"gops\": %.3f, "
+          absl::StrFormat("{\"name\": \"%s\", \"fed_from\": \"%s\", "
+                          "\"threads\": %d, \"gops\": %.3f, "
                           "\"gops_by_cpu_time\": %.3f, \"used_by\": \"%s\"}",
-                          probe->name, threads, rate.by_wall / 1e9,
-                          rate.by_cpu / 1e9, used_by));
+                          probe->name, FeedName(probe->feed), threads,
+                          rate.by_wall / 1e9, rate.by_cpu / 1e9, used_by));
     }
   }
 }

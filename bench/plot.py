@@ -164,7 +164,7 @@ def draw_shapes(cases, types, cpu, out):
   left.set_xlabel("GOP/s")
   left.set_ylabel("rows x depth x columns")
   right.set_xlim(0, 105)
-  right.set_xlabel("% of the peak of the path's multiply instruction")
+  right.set_xlabel("% of the peak of the path's inner step")
   plural = "thread" if threads == 1 else "threads"
   figure.suptitle(f"{types}, {threads} {plural}, {cpu}", fontsize=12)
   handles = [
@@ -369,8 +369,9 @@ def cell(case):
 def write_table(cases, cpu, out):
   lines = [
       f"# {cpu}", "",
-      "GOP/s (share of the peak of the path's multiply instruction) [share of "
-      "the read bandwidth of the larger operand, where that is the larger one].",
+      "GOP/s (share of the peak of the path's inner step: the multiply "
+      "instruction and, for VPMADDWD, the addition) [share of the read bandwidth "
+      "of the larger operand, where that is the larger one].",
       ""
   ]
   groups = in_order((c.types, c.threads) for c in cases)

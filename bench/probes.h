@@ -1,22 +1,16 @@
 // Benchmarks: what this machine could do at best, measured at run time.
 //
-// Used by peak (prints all of it) and by mul_bench and compare (shares of it).
-// Knows the instruction that each path multiplies with, but calls no kernel of
-// the library.
-//
-// The peak is that of the multiply instruction alone, repeated on registers
-// with enough independent accumulators to hide its latency: no loads, and for
-// VPMADDWD not the addition that goes with it. One multiply-add counts as two
-// operations.
+// Used by peak (prints all of it) and by mul_bench (shares of it). What the
+// multiply peaks are is told in multiply_loops.h.
 #ifndef RUY_LIKE_BENCH_PROBES_H_
 #define RUY_LIKE_BENCH_PROBES_H_
 
 #include <cstddef>
 #include <vector>
 
+#include "bench/multiply_loops.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/thread_pool.h"
 
 namespace ruy_like {
@@ -24,19 +18,12 @@ namespace bench {
 
 // ## Multiply peaks
 
-struct PeakProbe {
-  const char* name;  // instruction and register width in bits
-  CpuFeatures features;
-  double ops_per_iteration;
-  void (*run)(std::ptrdiff_t iterations);
-};
-
 // The probes that this build has and this machine can run, slowest first.
 std::vector<const PeakProbe*> RunnablePeakProbes();
 
-// The multiply instruction of a path for a family of types; null if there is no
-// probe of it here (portable code on other processors than x86, doubles).
-const PeakProbe* FindPeakProbe(Path path, kernels::Family family);
+// The probe of a path's inner step for a family of types; null if there is none
+// here (portable code on other processors than x86, doubles).
+const PeakProbe* FindPeakProbe(Path path, kernels::Family family, Feed feed);
 
 // Operations or bytes per second, the median of several runs.
 struct Rate {

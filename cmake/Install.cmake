@@ -1,20 +1,23 @@
 # install: the library, its public headers, a package for
-# find_package(ruy_like) and a file for pkg-config.
+# find_package(ruy_like) and a file for pkg-config. RUY_LIKE_INSTALL_OPTIONS are
+# options of each install command.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ruy_like)
 
 install(TARGETS ruy_like EXPORT ruy_like-targets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${RUY_LIKE_INSTALL_OPTIONS}
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    ${RUY_LIKE_INSTALL_OPTIONS})
 install(FILES ruy_like/registry/paths.inc  # a part of path.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ruy_like/registry)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ruy_like/registry
+  ${RUY_LIKE_INSTALL_OPTIONS})
 
 install(EXPORT ruy_like-targets NAMESPACE ruy_like::
-  DESTINATION ${config_dir})
+  DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
 configure_package_config_file(cmake/ruy_like-config.cmake.in
   ${PROJECT_BINARY_DIR}/ruy_like-config.cmake
   INSTALL_DESTINATION ${config_dir})
@@ -25,7 +28,7 @@ install(FILES
   ${PROJECT_BINARY_DIR}/ruy_like-config.cmake
   ${PROJECT_BINARY_DIR}/ruy_like-config-version.cmake
   cmake/Findcpuinfo.cmake
-  DESTINATION ${config_dir})
+  DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
 
 # A shared library's own dependencies matter to no one who links it; a static
 # one's must all be on the command line, also without pkg-config's --static.
@@ -33,7 +36,7 @@ set(RUY_LIKE_PC_REQUIRES "absl_status, absl_statusor, absl_strings")
 set(private_requires
   "absl_fixed_array, absl_hash, libcpuinfo")
 set(RUY_LIKE_PC_LIBS "-L\${libdir} -lruy_like")
-if(BUILD_SHARED_LIBS)
+if(RUY_LIKE_BUILD_SHARED)
   set(RUY_LIKE_PC_REQUIRES_PRIVATE "${private_requires}")
 else()
   string(APPEND RUY_LIKE_PC_REQUIRES ", ${private_requires}")
@@ -56,4 +59,4 @@ else()
 endif()
 configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/ruy_like.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ruy_like.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${RUY_LIKE_INSTALL_OPTIONS})

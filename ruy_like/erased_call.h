@@ -44,6 +44,7 @@ struct ErasedMatrix {
   Scalar scalar;
   bool data_is_const;
   CachePolicy cache_policy;
+  ValueRange value_range = ValueRange::kFull;
   std::int32_t zero_point;
   // False when a float operand's zero point is not 0 (it does not fit the
   // integer field).

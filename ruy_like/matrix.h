@@ -10,6 +10,8 @@
 #include <ostream>
 #include <type_traits>
 
+#include "ruy_like/scalar.h"
+
 namespace ruy_like {
 
 // Memory order. In a column-major matrix the elements of a column are adjacent.
@@ -98,6 +100,15 @@ class Matrix final {
   T zero_point() const { return zero_point_; }
   void set_zero_point(T value) { zero_point_ = value; }
 
+  // What the caller promises of an 8-bit operand's elements: kInt7 lets kernels
+  // without VNNI or the like multiply faster, those for which the lhs or the
+  // rhs is int7, and those for which both are. It never changes a result: Mul
+  // looks whether the promise is kept (once, for a cached or packed operand),
+  // and RUY_LIKE_VERBOSE tells where it is not. Other types have kFull alone;
+  // of dst it says nothing.
+  ValueRange value_range() const { return value_range_; }
+  void set_value_range(ValueRange value) { value_range_ = value; }
+
   CachePolicy cache_policy() const { return cache_policy_; }
   void set_cache_policy(CachePolicy value) { cache_policy_ = value; }
 
@@ -105,6 +116,7 @@ class Matrix final {
   const T* data_ = nullptr;
   bool data_is_const_ = false;
   CachePolicy cache_policy_ = CachePolicy::kNeverCache;
+  ValueRange value_range_ = ValueRange::kFull;
   T zero_point_ = 0;
   Layout layout_;
 };

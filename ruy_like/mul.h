@@ -69,6 +69,7 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->scalar = ScalarOf<T>();
   erased->data_is_const = matrix.data_is_const();
   erased->cache_policy = matrix.cache_policy();
+  erased->value_range = matrix.value_range();
   // A float zero point is only ever compared with 0.
   erased->zero_point_is_integer =
       std::is_integral<T>::value || matrix.zero_point() == T{0};

@@ -38,6 +38,7 @@ enum class PackFor : std::uint8_t {
   kInt16Operand,   // of an 8-bit matrix: the other operand is int16
   kDoubleProduct,  // of a float matrix: the other operand, the accumulator or
                    // dst is double
+  kInt7Operand,    // of an 8-bit matrix: the other operand is int7
 };
 
 struct PackOptions {
@@ -147,7 +148,8 @@ class PackedMatrix final : public internal::PackedMatrixBase {
 
 // Packs `matrix` for the best path that the Context permits and that serves its
 // type, on the Context's threads. The matrix's data is not needed afterwards;
-// its zero point goes with it, its cache policy does not matter. Errors are
+// its zero point goes with it, its cache policy does not matter. A value range
+// that it does not hold to is passed over. Errors are
 // those of Mul for a bad operand; InvalidArgument for options that do not go
 // with T; ResourceExhausted when there is no memory.
 template <typename T>
@@ -205,8 +207,10 @@ void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
 // Mul with one or both operands packed: the same semantics and errors. Further
 // errors: InvalidArgument for an operand that is packed for the other side, for
 // other types, or (both packed) for another path or order of dst than the other
-// operand; FailedPrecondition when the Context's paths do not have the kernels
-// that it is packed for. dst must not share memory with the packed form.
+// operand; FailedPrecondition where one of two packed operands is int7 and the
+// other was not packed for that (PackFor::kInt7Operand); FailedPrecondition
+// when the Context's paths do not have the kernels that it is packed for. dst
+// must not share memory with the packed form.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  const MulParams<Accum, Dst>& mul_params, Context* context,

@@ -73,6 +73,18 @@ constexpr bool Is8Bit(Scalar scalar) {
 // for.
 constexpr bool HasSums(Scalar scalar) { return !IsFloat(scalar); }
 
+// The values that an 8-bit operand holds: any, or those of int7, which is
+// [-63, 63] for an int8 operand and [65, 191] for a uint8 one. Symmetric, so
+// that two products of any 8-bit value by an int7 one, or eight of int7 by
+// int7, add up in 16 bits: 2 * 255 * 63 = 32130, 8 * 63 * 63 = 31752.
+enum class ValueRange : uint8_t { kFull, kInt7 };
+
+// What int8's 0 becomes in panels of 8-bit elements; uint8's 128 becomes the
+// same. In uint8 panels of int7 values the elements lie in [1, 127].
+constexpr int PackedZero(Scalar packed, ValueRange range) {
+  return packed != Scalar::kU8 ? 0 : (range == ValueRange::kInt7 ? 64 : 128);
+}
+
 // What a kernel multiplies; the registry looks kernels up by it. 8-bit means
 // int8 or uint8, told apart by a flip of the top bit in the pack routine.
 enum class Family : uint8_t {

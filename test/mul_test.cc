@@ -296,6 +296,12 @@ TEST_P(MulTest, ReachesEveryKernel) {
           if (++count % 2 == 0) SetZeroPoints(&p);
           ASSERT_TRUE(CheckProblem(p, &context_));
           reached.insert(context_.last_used_kernel());
+          // Kernels for int7 on one side, on both.
+          if (!Is8Bit(types.lhs) || !Is8Bit(types.rhs)) continue;
+          p.lhs.int7 = Int7::kKept;
+          if (count % 3 == 0) p.rhs.int7 = Int7::kKept;
+          ASSERT_TRUE(CheckProblem(p, &context_));
+          reached.insert(context_.last_used_kernel());
         }
       }
     }

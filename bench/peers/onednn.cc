@@ -1,12 +1,19 @@
-// oneDNN (version 2): int8 matmul with per-channel scales, zero points and
+// oneDNN, version 2 or 3: int8 matmul with per-channel scales, zero points and
 // bias; float matmul or inner product, whichever is faster. Its view of the
 // product is transposed: activations are the left operand.
+//
+// What the versions have different is in "Versions" below: how a primitive is
+// described, and that version 3 takes scales and zero points when it runs,
+// scales the weights instead of the result, and adds the bias, a float, after
+// that.
 //
 // Weights are packed beforehand in the format of its choice if they may be;
 // else they come as they lie. Saturation stands for the clamp.
 // ONEDNN_MAX_CPU_ISA limits its instruction set.
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -32,10 +39,117 @@ memory Wrap(const memory::desc& desc, const void* data) {
   return memory(desc, Engine(), const_cast<void*>(data));
 }
 
+// A vector in a buffer that the memory object owns.
+template <typename T>
+memory Vector(memory::data_type type, const std::vector<T>& values) {
+  memory vector(memory::desc({static_cast<memory::dim>(values.size())}, type,
+                             memory::format_tag::a),
+                Engine());
+  std::memcpy(vector.get_data_handle(), values.data(),
+              values.size() * sizeof(T));
+  return vector;
+}
+
+using Arguments = std::unordered_map<int, memory>;
+
+// What the multiplier of a row of ours, a column of theirs, amounts to.
+float ScaleOf(const PeerProblem& problem, std::ptrdiff_t row) {
+  return std::ldexp(static_cast<float>(problem.fixedpoint[row]),
+                    problem.exponent[row] - 31);
+}
+
+// ## Versions
+
+#if DNNL_VERSION_MAJOR >= 3
+
+dnnl::matmul::primitive_desc DescribeMatmul(const memory::desc& src,
+                                            const memory::desc& weights,
+                                            const memory::desc& bias,
+                                            const memory::desc& dst,
+                                            const dnnl::primitive_attr& attr) {
+  return dnnl::matmul::primitive_desc(Engine(), src, weights, bias, dst, attr);
+}
+
+dnnl::inner_product_forward::primitive_desc DescribeInnerProduct(
+    const memory::desc& src, const memory::desc& weights,
+    const memory::desc& bias, const memory::desc& dst) {
+  return dnnl::inner_product_forward::primitive_desc(
+      Engine(), dnnl::prop_kind::forward_inference, src, weights, bias, dst);
+}
+
+// The type of the bias of integer products.
+constexpr memory::data_type kBiasType = memory::data_type::f32;
+
+// Sets what the attributes say of an integer product, and the arguments, bias
+// included, that go with that.
+void Quantize(const PeerProblem& problem, dnnl::primitive_attr* attr,
+              Arguments* arguments) {
+  std::vector<float> scales(problem.rows), bias(problem.rows);
+  for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
+    scales[row] = ScaleOf(problem, row);
+    bias[row] = scales[row] * static_cast<float>(problem.bias[row]);
+  }
+  attr->set_scales_mask(DNNL_ARG_WEIGHTS, 1 << 1);  // along the columns
+  attr->set_zero_points_mask(DNNL_ARG_SRC, 0);
+  attr->set_zero_points_mask(DNNL_ARG_DST, 0);
+  const auto zero_point = [](std::int32_t value) {
+    return Vector(memory::data_type::s32, std::vector<std::int32_t>{value});
+  };
+  arguments->insert({DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS,
+                     Vector(memory::data_type::f32, scales)});
+  arguments->insert({DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC,
+                     zero_point(problem.rhs_zero_point)});
+  arguments->insert({DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST,
+                     zero_point(problem.dst_zero_point)});
+  // Their bias is a matrix of one row.
+  memory row(memory::desc({1, problem.rows}, kBiasType, memory::format_tag::ab),
+             Engine());
+  std::memcpy(row.get_data_handle(), bias.data(), bias.size() * sizeof(float));
+  arguments->insert({DNNL_ARG_BIAS, row});
+}
+
+#else
+
+dnnl::matmul::primitive_desc DescribeMatmul(const memory::desc& src,
+                                            const memory::desc& weights,
+                                            const memory::desc& bias,
+                                            const memory::desc& dst,
+                                            const dnnl::primitive_attr& attr) {
+  return dnnl::matmul::primitive_desc(
+      dnnl::matmul::desc(src, weights, bias, dst), attr, Engine());
+}
+
+dnnl::inner_product_forward::primitive_desc DescribeInnerProduct(
+    const memory::desc& src, const memory::desc& weights,
+    const memory::desc& bias, const memory::desc& dst) {
+  return dnnl::inner_product_forward::primitive_desc(
+      dnnl::inner_product_forward::desc(dnnl::prop_kind::forward_inference, src,
+                                        weights, bias, dst),
+      Engine());
+}
+
+constexpr memory::data_type kBiasType = memory::data_type::s32;
+
+void Quantize(const PeerProblem& problem, dnnl::primitive_attr* attr,
+              Arguments* arguments) {
+  std::vector<float> scales(problem.rows);
+  for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
+    scales[row] = ScaleOf(problem, row);
+  }
+  attr->set_output_scales(1 << 1, scales);
+  attr->set_zero_points(DNNL_ARG_SRC, 0, {problem.rhs_zero_point});
+  attr->set_zero_points(DNNL_ARG_DST, 0, {problem.dst_zero_point});
+  const memory::desc bias({1, problem.rows}, kBiasType, memory::format_tag::ab);
+  arguments->insert({DNNL_ARG_BIAS, Wrap(bias, problem.bias)});
+}
+
+#endif
+
+// ## Products
+
 class OneDnnRunner final : public PeerRunner {
  public:
-  OneDnnRunner(dnnl::primitive primitive,
-               std::unordered_map<int, memory> arguments)
+  OneDnnRunner(dnnl::primitive primitive, Arguments arguments)
       : stream_(Engine()),
         primitive_(std::move(primitive)),
         arguments_(std::move(arguments)) {}
@@ -57,7 +171,7 @@ class OneDnnRunner final : public PeerRunner {
  private:
   dnnl::stream stream_;
   dnnl::primitive primitive_;
-  std::unordered_map<int, memory> arguments_;
+  Arguments arguments_;
 };
 
 // The weights where `wanted` says so: in a buffer of their own, or as they lie.
@@ -84,34 +198,25 @@ std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   const memory::desc src(src_dims, activations, tag::ab);
   const memory::desc plain_weights(weight_dims, weights, tag::ba);
   const memory::desc dst(dst_dims, activations, tag::ab);
-  const memory::desc bias({1, problem.rows}, f32 ? type::f32 : type::s32,
+  const memory::desc bias({1, problem.rows}, f32 ? type::f32 : kBiasType,
                           tag::ab);
   dnnl::primitive_attr attr;
-  if (!f32) {
-    std::vector<float> scales(problem.rows);
-    for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
-      scales[row] = std::ldexp(static_cast<float>(problem.fixedpoint[row]),
-                               problem.exponent[row] - 31);
-    }
-    attr.set_output_scales(1 << 1, scales);
-    attr.set_zero_points(DNNL_ARG_SRC, 0, {problem.rhs_zero_point});
-    attr.set_zero_points(DNNL_ARG_DST, 0, {problem.dst_zero_point});
+  Arguments arguments;
+  if (f32) {
+    arguments.insert({DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)});
+  } else {
+    Quantize(problem, &attr, &arguments);
   }
   const memory::desc any_weights(weight_dims, weights, tag::any);
-  const dnnl::matmul::primitive_desc primitive_desc(
-      dnnl::matmul::desc(src, problem.prepack ? any_weights : plain_weights,
-                         bias, dst),
-      attr, Engine());
-  const void* bias_data = f32 ? static_cast<const void*>(problem.bias_f32)
-                              : static_cast<const void*>(problem.bias);
-  return std::make_unique<OneDnnRunner>(
-      dnnl::matmul(primitive_desc),
-      std::unordered_map<int, memory>{
-          {DNNL_ARG_SRC, Wrap(src, problem.rhs)},
-          {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
-                                         primitive_desc.weights_desc())},
-          {DNNL_ARG_BIAS, Wrap(bias, bias_data)},
-          {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+  const dnnl::matmul::primitive_desc primitive_desc = DescribeMatmul(
+      src, problem.prepack ? any_weights : plain_weights, bias, dst, attr);
+  arguments.insert({DNNL_ARG_SRC, Wrap(src, problem.rhs)});
+  arguments.insert(
+      {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
+                                     primitive_desc.weights_desc())});
+  arguments.insert({DNNL_ARG_DST, Wrap(dst, problem.dst)});
+  return std::make_unique<OneDnnRunner>(dnnl::matmul(primitive_desc),
+                                        std::move(arguments));
 }
 
 std::unique_ptr<OneDnnRunner> MakeInnerProduct(const PeerProblem& problem) {
@@ -123,19 +228,16 @@ std::unique_ptr<OneDnnRunner> MakeInnerProduct(const PeerProblem& problem) {
   const memory::desc any_weights(weight_dims, f32, tag::any);
   const memory::desc bias({problem.rows}, f32, tag::a);
   const memory::desc dst({problem.cols, problem.rows}, f32, tag::ab);
-  const dnnl::inner_product_forward::primitive_desc primitive_desc(
-      dnnl::inner_product_forward::desc(
-          dnnl::prop_kind::forward_inference, src,
-          problem.prepack ? any_weights : plain_weights, bias, dst),
-      Engine());
+  const dnnl::inner_product_forward::primitive_desc primitive_desc =
+      DescribeInnerProduct(src, problem.prepack ? any_weights : plain_weights,
+                           bias, dst);
   return std::make_unique<OneDnnRunner>(
       dnnl::inner_product_forward(primitive_desc),
-      std::unordered_map<int, memory>{
-          {DNNL_ARG_SRC, Wrap(src, problem.rhs)},
-          {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
-                                         primitive_desc.weights_desc())},
-          {DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)},
-          {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+      Arguments{{DNNL_ARG_SRC, Wrap(src, problem.rhs)},
+                {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
+                                               primitive_desc.weights_desc())},
+                {DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)},
+                {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
 }
 
 PeerRunner* Prepare(const PeerProblem& problem) {
@@ -182,6 +284,14 @@ const char* Describe() {
       case dnnl::cpu_isa::avx512_core_amx:
         isa = "AMX";
         break;
+#if DNNL_VERSION_MAJOR >= 3
+      case dnnl::cpu_isa::avx512_core_fp16:
+        isa = "AVX-512-FP16";
+        break;
+      case dnnl::cpu_isa::avx512_core_amx_fp16:
+        isa = "AMX-FP16";
+        break;
+#endif
       default:
         break;
     }

@@ -38,13 +38,21 @@ ruy_like::Path ToRuyLike(Path paths) {
   return result;
 }
 
-Path FromRuyLike(ruy_like::Path paths) {
-  Path result = Path::kNone;
-  if (Intersect(paths, ruy_like::Path::kPortable)) {
-    result = result | Path::kStandardCpp;
-  }
+// ruy's paths on this machine, where ruy_like may use `paths`. Like in ruy, a
+// processor with AVX2 has kAvx too.
+Path FromRuyLike(ruy_like::Path paths, CpuInfo* cpuinfo) {
+  Path result = kNonArchPaths;
   if (Intersect(paths, kOlderRuyLikePaths)) result = result | kOlderPaths;
   if (Intersect(paths, kNewerRuyLikePaths)) result = result | kNewerPaths;
+#if RUY_PLATFORM_X86
+  // ruy_like has no path of that age, so RUY_LIKE_PATHS cannot exclude it; but
+  // where it has excluded everything newer, kAvx would say otherwise.
+  const bool narrowed = !ruy_like::GetEnv(ruy_like::EnvVar::kPaths).empty() &&
+                        result == kNonArchPaths;
+  if (cpuinfo->Avx() && !narrowed) result = result | Path::kAvx;
+#else
+  (void)cpuinfo;
+#endif
   return result;
 }
 
@@ -71,14 +79,22 @@ Path PathsOfEnvironment() {
 Ctx::Ctx()
     : thread_pool_(context_.mutable_thread_pool()),
       prepacked_cache_(&context_),
-      detected_paths_(FromRuyLike(context_.runtime_enabled_paths()) |
-                      kNonArchPathsIncludingInternalVariants) {
+      detected_paths_(
+          FromRuyLike(context_.runtime_enabled_paths(), &cpuinfo_)) {
   context_.set_prepacked_cache_limit_bytes(
       PrepackedCache::kDefaultMaxBuffersBytes);
 }
 
-Path Ctx::last_used_path() const {
-  return FromRuyLike(context_.last_used_path());
+Ctx::~Ctx() = default;
+
+Path Ctx::last_used_path() const { return last_used_path_; }
+Tuning Ctx::explicit_tuning() const { return explicit_tuning_; }
+void Ctx::set_explicit_tuning(Tuning value) { explicit_tuning_ = value; }
+const ThreadPool& Ctx::thread_pool() const { return thread_pool_; }
+ThreadPool* Ctx::mutable_thread_pool() { return &thread_pool_; }
+int Ctx::max_num_threads() const { return context_.max_num_threads(); }
+void Ctx::set_max_num_threads(int value) {
+  context_.set_max_num_threads(value);
 }
 
 NumThreadsStrategy Ctx::num_threads_strategy() const {
@@ -95,12 +111,21 @@ void Ctx::set_num_threads_strategy(NumThreadsStrategy value) {
           : ruy_like::NumThreadsStrategy::kDefault);
 }
 
+bool Ctx::performance_advisory(PerformanceAdvisory) const { return false; }
+PrepackedCache* Ctx::GetPrepackedCache() { return &prepacked_cache_; }
+void Ctx::ClearPrepackedCache() { context_.ClearPrepackedCache(); }
+CpuInfo* Ctx::mutable_cpuinfo() { return &cpuinfo_; }
+
 Path Ctx::GetRuntimeEnabledPaths() {
   if (enabled_paths_ == Path::kNone) {
-    const Path paths = PathsOfEnvironment();
-    enabled_paths_ = paths == Path::kNone
-                         ? detected_paths_
-                         : (paths & detected_paths_) | kNonArchPaths;
+    const Path asked_for = PathsOfEnvironment();
+    const Path paths =
+        asked_for & (detected_paths_ | kNonArchPathsIncludingInternalVariants);
+    if (asked_for == Path::kNone) {
+      enabled_paths_ = detected_paths_;
+    } else {
+      enabled_paths_ = paths == Path::kNone ? kNonArchPaths : paths;
+    }
   }
   return enabled_paths_;
 }
@@ -108,10 +133,22 @@ Path Ctx::GetRuntimeEnabledPaths() {
 void Ctx::SetRuntimeEnabledPaths(Path paths) {
   enabled_paths_ = paths == Path::kNone
                        ? Path::kNone
-                       : (paths & detected_paths_) | kNonArchPaths;
+                       : (paths & (detected_paths_ |
+                                   kNonArchPathsIncludingInternalVariants)) |
+                             kNonArchPaths;
 }
 
+Path Ctx::SelectPath(Path compiled_paths) {
+  const Path paths = compiled_paths & GetRuntimeEnabledPaths();
+  last_used_path_ =
+      paths == Path::kNone ? kNonArchPaths : GetMostSignificantPath(paths);
+  return last_used_path_;
+}
+
+ruy_like::Context* Ctx::ruy_like_context() { return &context_; }
+
 ruy_like::Context* Ctx::ContextForPaths(Path compiled_paths) {
+  SelectPath(compiled_paths);
   const Path paths =
       (compiled_paths & GetRuntimeEnabledPaths()) | kNonArchPaths;
   if (paths != permitted_paths_) {

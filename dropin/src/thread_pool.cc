@@ -25,6 +25,8 @@ struct Runner final : ruy_like::Task {
 
 }  // namespace
 
+Task::~Task() = default;
+
 ThreadPool::ThreadPool()
     : own_pool_(std::make_unique<ruy_like::ThreadPool>()),
       pool_(own_pool_.get()) {}

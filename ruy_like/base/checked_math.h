@@ -24,18 +24,6 @@ template <typename T>
   return !__builtin_mul_overflow(a, b, result);
 }
 
-// *result = the least multiple of `multiple` (> 0) that is at least `value`
-// (>= 0), likewise.
-template <typename T>
-[[nodiscard]] inline bool CheckedRoundUp(T value, T multiple, T* result) {
-  const T rest = value % multiple;
-  if (rest == 0) {
-    *result = value;
-    return true;
-  }
-  return CheckedAdd<T>(value, multiple - rest, result);
-}
-
 // a / b, rounded up; a >= 0, b > 0.
 constexpr std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
   return a / b + (a % b != 0);

@@ -87,6 +87,7 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   operand.data = matrix.data;
   operand.scalar = matrix.scalar;
   operand.cache_policy = matrix.cache_policy;
+  operand.value_range = matrix.value_range;
   operand.zero_point = matrix.zero_point;
   operand.depth = side == Side::kLhs ? layout.cols() : layout.rows();
   operand.width = side == Side::kLhs ? layout.rows() : layout.cols();

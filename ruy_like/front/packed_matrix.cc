@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,8 @@
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/packed_side.h"
 #include "ruy_like/middle/parallel.h"
+#include "ruy_like/middle/shared_packing.h"
+#include "ruy_like/middle/value_range.h"
 #include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 
@@ -37,6 +40,9 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
     case PackFor::kDoubleProduct:
       if (!IsFloat(scalar)) return false;
       other = Scalar::kF64;
+      break;
+    case PackFor::kInt7Operand:
+      if (!Is8Bit(scalar)) return false;
       break;
     default:
       return false;
@@ -86,12 +92,16 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const bool swaps = options.dst_order == Order::kRowMajor;
   const Side kernel_side =
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
-  const Family kernel_family = swaps ? SwappedFamily(family) : family;
-  KernelChoice choice = SelectKernelToPackFor(kernel_family, permitted);
-  if (!MayRun(choice.path)) {
-    choice = SelectKernelToPackFor(kernel_family, permitted & ~choice.path);
-  }
   packing->operand = MakeOperand(matrix, side);
+  const auto select = [&](Path paths) {
+    return SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, paths,
+                                 kernel_side, matrix.value_range,
+                                 options.pack_for == PackFor::kInt7Operand
+                                     ? ValueRange::kInt7
+                                     : ValueRange::kFull);
+  };
+  KernelChoice choice = select(permitted);
+  if (!MayRun(choice.path)) choice = select(permitted & ~choice.path);
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
   return absl::OkStatus();
@@ -114,7 +124,7 @@ void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
 // What the threads that pack share.
 struct PackJob {
   const ImagePieces* pieces;
-  std::atomic<std::ptrdiff_t> next{0};
+  SharedPacking* packing;
   std::atomic<std::uint64_t> checksum{0};
 
   // Packs until nothing is left.
@@ -123,20 +133,23 @@ struct PackJob {
     const ScopedFloatState float_state(FloatState::kFlushDenormals);
     PackJob* const job = static_cast<PackJob*>(argument);
     std::uint64_t sum = 0;
-    for (std::ptrdiff_t piece;
-         (piece = job->next.fetch_add(1, std::memory_order_relaxed)) <
-         job->pieces->count();) {
-      job->pieces->Pack(piece);
-      sum += job->pieces->Checksum(piece);
+    for (std::ptrdiff_t piece = 0; piece < job->pieces->count(); ++piece) {
+      if (job->packing->TryPack(piece)) sum += job->pieces->Checksum(piece);
     }
     job->checksum.fetch_add(sum, std::memory_order_relaxed);
   }
 };
 
-std::uint64_t PackPieces(const ImagePieces& pieces, ContextImpl* context)
+// Returns the checksum of the data.
+std::uint64_t PackPieces(const PackedSide& side, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  const ImagePieces pieces(side);
+  const auto status =
+      std::make_unique<SharedPacking::AtomicStatus[]>(pieces.count());
+  SharedPacking packing(side, pieces.cuts(), pieces.count(), status.get());
   PackJob job;
   job.pieces = &pieces;
+  job.packing = &packing;
   const std::ptrdiff_t threads =
       std::min<std::ptrdiff_t>(MaxThreads(*context, 0), pieces.count());
   RunParallel(std::max(static_cast<int>(threads), 1), &PackJob::Work, &job,
@@ -174,6 +187,12 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   if (!status.ok()) return status;
   status = ValidateOperand("matrix", matrix, /*needs_data=*/true);
   if (!status.ok()) return status;
+  if (packing.layout.format.range == ValueRange::kInt7 &&
+      !HoldsInt7(packing.operand)) {
+    ErasedMatrix full = matrix;
+    full.value_range = ValueRange::kFull;
+    return PackLocked(full, side, options, context, buffer, buffer_bytes);
+  }
   auto result = std::make_shared<PackedOperand>();
   result->image_bytes = packing.ImageBytes();
   if (buffer != nullptr) {
@@ -194,7 +213,7 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   SetFacts(packing, side, result.get());
   PackedSide packed = packing.MakeSide();
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
-  const std::uint64_t checksum = PackPieces(ImagePieces(packed), context);
+  const std::uint64_t checksum = PackPieces(packed, context);
   WriteImageHeader(
       {result->layout, side, result->scalar, result->zero_point, result->depth,
        result->width, result->image_bytes, checksum},
@@ -226,16 +245,24 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
 // its layout.
 absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   KernelChoice choice = {nullptr, Path::kNone, false};
+  const auto is_found = [&] {
+    return choice.kernel != nullptr &&
+           LayoutFor(choice, header.side, header.layout.kernel_side) ==
+               header.layout;
+  };
   if (HasKernelsOf(MachinePaths(), header.layout.path) &&
       MayRun(header.layout.path)) {
-    choice = SelectKernelToPackFor(header.side == header.layout.kernel_side
-                                       ? header.layout.family
-                                       : SwappedFamily(header.layout.family),
-                                   header.layout.path);
+    for (const ValueRange other : {ValueRange::kFull, ValueRange::kInt7}) {
+      if (is_found()) break;
+      choice =
+          SelectKernelToPackFor(header.side == header.layout.kernel_side
+                                    ? header.layout.family
+                                    : SwappedFamily(header.layout.family),
+                                header.layout.path, header.layout.kernel_side,
+                                header.layout.format.range, other);
+    }
   }
-  if (choice.kernel == nullptr ||
-      !(LayoutFor(choice, header.side, header.layout.kernel_side) ==
-        header.layout)) {
+  if (!is_found()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "packed for path ", PathName(header.layout.path), " (",
         LayoutName(header.layout), "), whose kernels this machine's paths, ",
@@ -313,6 +340,7 @@ void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
   erased->scalar = scalar;
   erased->data_is_const = true;
   erased->cache_policy = CachePolicy::kNeverCache;
+  erased->value_range = ValueRange::kFull;
   erased->zero_point_is_integer = true;
   erased->zero_point = matrix.erased_zero_point();
   MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "absl/base/attributes.h"
-#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/path.h"
@@ -16,15 +16,15 @@
 namespace ruy_like {
 namespace {
 
-std::ptrdiff_t InnerSize(const Layout& layout) {
+inline std::ptrdiff_t InnerSize(const Layout& layout) {
   return layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
 }
 
-std::ptrdiff_t OuterSize(const Layout& layout) {
+inline std::ptrdiff_t OuterSize(const Layout& layout) {
   return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
 }
 
-bool IsEmpty(const Layout& layout) {
+inline bool IsEmpty(const Layout& layout) {
   return layout.rows() == 0 || layout.cols() == 0;
 }
 
@@ -49,91 +49,140 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
 constexpr std::ptrdiff_t kMaxPad = 4096;
 constexpr std::ptrdiff_t kMaxScalarBytes = 8;
 
-bool ByteCountOverflows(const Layout& layout) {
-  std::ptrdiff_t inner, outer, bytes;
-  return __builtin_add_overflow(std::max(InnerSize(layout), layout.stride()),
-                                kMaxPad, &inner) ||
-         __builtin_add_overflow(OuterSize(layout), kMaxPad, &outer) ||
-         __builtin_mul_overflow(inner, outer, &bytes) ||
-         __builtin_mul_overflow(bytes, kMaxScalarBytes, &bytes);
+// Finding what is wrong and wording it are apart: the first is done for every
+// call, and must not cost one of a few elements much.
+enum class Problem {
+  kNone,
+  kNegativeDimension,
+  kUnknownOrder,
+  kStrideTooSmall,
+  kByteCountOverflows,
+  kNullData,
+  kZeroPoint,
+  kUnknownCachePolicy,
+  kUnknownValueRange,
+  kValueRangeOfType,
+  kOtherSide,
+  kOtherFamily,
+};
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ByteCountOverflows(
+    const Layout& layout) {
+  std::ptrdiff_t inner, outer, elements, bytes;
+  return !CheckedAdd(std::max(InnerSize(layout), layout.stride()), kMaxPad,
+                     &inner) ||
+         !CheckedAdd(OuterSize(layout), kMaxPad, &outer) ||
+         !CheckedMul(inner, outer, &elements) ||
+         !CheckedMul(elements, kMaxScalarBytes, &bytes);
 }
 
-absl::Status ValidateLayout(const char* name, const ErasedMatrix& matrix) {
-  const Layout& layout = matrix.layout;
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem LayoutProblem(
+    const Layout& layout) {
   if (layout.rows() < 0 || layout.cols() < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(name, matrix), " has a negative dimension"));
+    return Problem::kNegativeDimension;
   }
   if (layout.order() != Order::kColMajor &&
       layout.order() != Order::kRowMajor) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has an unknown order ", static_cast<int>(layout.order())));
+    return Problem::kUnknownOrder;
   }
+  if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
+  if (ByteCountOverflows(layout)) return Problem::kByteCountOverflows;
+  return Problem::kNone;
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem DataProblem(
+    const ErasedMatrix& matrix) {
+  return matrix.data == nullptr && !IsEmpty(matrix.layout) ? Problem::kNullData
+                                                           : Problem::kNone;
+}
+
+// Of an operand, its cache policy too; of dst they say nothing.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
+    const ErasedMatrix& matrix) {
   if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has an unknown cache policy ",
-                     static_cast<int>(matrix.cache_policy)));
+    return Problem::kUnknownCachePolicy;
   }
-  if (layout.stride() < InnerSize(layout)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Describe(name, matrix), " has a stride below its ",
-        layout.order() == Order::kColMajor ? "rows, " : "columns, ",
-        InnerSize(layout)));
+  if (matrix.value_range == ValueRange::kFull) return Problem::kNone;
+  if (matrix.value_range != ValueRange::kInt7) {
+    return Problem::kUnknownValueRange;
   }
-  if (ByteCountOverflows(layout)) {
-    return absl::OutOfRangeError(absl::StrCat(
-        Describe(name, matrix), " is too large: its byte count overflows"));
-  }
-  return absl::OkStatus();
+  return Is8Bit(matrix.scalar) ? Problem::kNone : Problem::kValueRangeOfType;
 }
 
-absl::Status ValidateData(const char* name, const ErasedMatrix& matrix) {
-  if (matrix.data == nullptr && !IsEmpty(matrix.layout)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(name, matrix), " has null data"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ValidateZeroPoint(const char* name, const ErasedMatrix& matrix,
-                               bool int16_allowed) {
-  if (!matrix.zero_point_is_integer ||
-      (matrix.zero_point != 0 &&
-       (IsFloat(matrix.scalar) ||
-        (matrix.scalar == Scalar::kI16 && !int16_allowed)))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Describe(name, matrix), " must have zero point 0",
-        matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
-                               : ""));
-  }
-  return absl::OkStatus();
+// int16 operands are symmetric; an int16 dst may have a zero point.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ZeroPointProblem(
+    const ErasedMatrix& matrix, bool int16_allowed) {
+  if (!matrix.zero_point_is_integer) return Problem::kZeroPoint;
+  if (matrix.zero_point == 0 || Is8Bit(matrix.scalar)) return Problem::kNone;
+  return IsFloat(matrix.scalar) ||
+                 (matrix.scalar == Scalar::kI16 && !int16_allowed)
+             ? Problem::kZeroPoint
+             : Problem::kNone;
 }
 
 // What a packed operand was packed for.
-absl::Status ValidatePacked(const char* name, const ErasedMatrix& matrix,
-                            Side side, Family family) {
-  if (matrix.packed == nullptr) return absl::OkStatus();
-  if (matrix.packed->side != side) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(name, matrix), " was packed as the other side"));
-  }
-  if (matrix.packed->family != family) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Describe(name, matrix),
-        " was packed for other types of the other operand or of the product "
-        "(PackOptions::pack_for)"));
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PackedProblem(
+    const ErasedMatrix& matrix, Side side, Family family) {
+  if (matrix.packed == nullptr) return Problem::kNone;
+  if (matrix.packed->side != side) return Problem::kOtherSide;
+  return matrix.packed->family != family ? Problem::kOtherFamily
+                                         : Problem::kNone;
+}
+
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
+    const char* name, const ErasedMatrix& matrix, Problem problem) {
+  const Layout& layout = matrix.layout;
+  switch (problem) {
+    case Problem::kNone:
+      break;
+    case Problem::kNegativeDimension:
+      return absl::InvalidArgumentError(
+          absl::StrCat(Describe(name, matrix), " has a negative dimension"));
+    case Problem::kUnknownOrder:
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " has an unknown order ", static_cast<int>(layout.order())));
+    case Problem::kStrideTooSmall:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix), " has a stride below its ",
+          layout.order() == Order::kColMajor ? "rows, " : "columns, ",
+          InnerSize(layout)));
+    case Problem::kByteCountOverflows:
+      return absl::OutOfRangeError(absl::StrCat(
+          Describe(name, matrix), " is too large: its byte count overflows"));
+    case Problem::kNullData:
+      return absl::InvalidArgumentError(
+          absl::StrCat(Describe(name, matrix), " has null data"));
+    case Problem::kZeroPoint:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix), " must have zero point 0",
+          matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
+                                 : ""));
+    case Problem::kUnknownCachePolicy:
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " has an unknown cache policy ",
+                       static_cast<int>(matrix.cache_policy)));
+    case Problem::kUnknownValueRange:
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " has an unknown value range ",
+                       static_cast<int>(matrix.value_range)));
+    case Problem::kValueRangeOfType:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix), " of type ", ScalarName(matrix.scalar),
+          " can't have the value range int7: 8-bit operands can"));
+    case Problem::kOtherSide:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix), " was packed as the other side"));
+    case Problem::kOtherFamily:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix),
+          " was packed for other types of the other operand or of the product "
+          "(PackOptions::pack_for)"));
   }
   return absl::OkStatus();
 }
 
-absl::Status ValidatePackedOperands(const MulCall& call) {
-  const Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
-                                 call.accum_scalar, call.dst.scalar);
-  absl::Status status = ValidatePacked("lhs", call.lhs, Side::kLhs, family);
-  if (!status.ok()) return status;
-  status = ValidatePacked("rhs", call.rhs, Side::kRhs, family);
-  if (!status.ok()) return status;
-  if (call.lhs.packed == nullptr || call.rhs.packed == nullptr) return status;
+// Of two packed operands.
+absl::Status ValidatePackedPair(const MulCall& call) {
   if (call.lhs.packed->path != call.rhs.packed->path) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe("lhs", call.lhs), " and ",
@@ -147,25 +196,11 @@ absl::Status ValidatePackedOperands(const MulCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateShapes(const MulCall& call) {
-  const Layout& lhs = call.lhs.layout;
-  const Layout& rhs = call.rhs.layout;
-  const Layout& dst = call.dst.layout;
-  const auto mismatch = [](const char* what_a, std::ptrdiff_t a,
-                           const char* what_b, std::ptrdiff_t b) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dimensions do not match: ", what_a, " = ", a, ", ", what_b, " = ", b));
-  };
-  if (lhs.cols() != rhs.rows()) {
-    return mismatch("lhs columns", lhs.cols(), "rhs rows", rhs.rows());
-  }
-  if (dst.rows() != lhs.rows()) {
-    return mismatch("dst rows", dst.rows(), "lhs rows", lhs.rows());
-  }
-  if (dst.cols() != rhs.cols()) {
-    return mismatch("dst columns", dst.cols(), "rhs columns", rhs.cols());
-  }
-  return absl::OkStatus();
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MismatchError(
+    const char* what_a, std::ptrdiff_t a, const char* what_b,
+    std::ptrdiff_t b) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "dimensions do not match: ", what_a, " = ", a, ", ", what_b, " = ", b));
 }
 
 absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
@@ -221,34 +256,47 @@ absl::Status ValidateMultipliers(const MulCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateClamp(const MulCall& call) {
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ClampError(
+    const MulCall& call) {
+  const ScopedFloatState float_state(FloatState::kDefault);
   if (std::isnan(call.clamp_min) || std::isnan(call.clamp_max)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "clamp bounds must not be NaN: clamp_min = ", call.clamp_min,
         ", clamp_max = ", call.clamp_max));
   }
-  if (call.clamp_min > call.clamp_max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("clamp_min = ", call.clamp_min,
-                     " is above clamp_max = ", call.clamp_max));
-  }
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("clamp_min = ", call.clamp_min,
+                   " is above clamp_max = ", call.clamp_max));
 }
 
-absl::Status ValidateBeta(const MulCall& call) {
-  if (call.beta != 0 && call.dst.zero_point != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Describe("dst", call.dst), " has zero point ", call.dst.zero_point,
-        ", and must have 0 with beta = ", call.beta));
-  }
-  return absl::OkStatus();
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status BetaError(
+    const MulCall& call) {
+  const ScopedFloatState float_state(FloatState::kDefault);
+  return absl::InvalidArgumentError(absl::StrCat(
+      Describe("dst", call.dst), " has zero point ", call.dst.zero_point,
+      ", and must have 0 with beta = ", call.beta));
 }
 
-absl::Status ValidateNoOverlap(const char* name, const ErasedMatrix& operand,
-                               const ErasedMatrix& dst) {
-  if (IsEmpty(operand.layout) || !SharesElements(operand, dst)) {
-    return absl::OkStatus();
-  }
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ThreadsError(
+    const MulCall& call) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("max_num_threads is negative: ", call.max_num_threads));
+}
+
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ChannelDimensionError(
+    const MulCall& call) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown channel dimension ", static_cast<int>(call.channel_dimension)));
+}
+
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ConstDstError(
+    const MulCall& call) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      Describe("dst", call.dst), " was given a pointer to const data"));
+}
+
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status OverlapError(
+    const char* name, const ErasedMatrix& operand, const ErasedMatrix& dst) {
   return absl::InvalidArgumentError(absl::StrCat(
       Describe("dst", dst), " shares elements with ", Describe(name, operand)));
 }
@@ -260,7 +308,7 @@ struct Runs {
   std::uintptr_t end() const { return begin + (count - 1) * step + run; }
 };
 
-Runs RunsOf(const ErasedMatrix& matrix) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Runs RunsOf(const ErasedMatrix& matrix) {
   if (matrix.packed != nullptr) {
     const std::uintptr_t bytes = matrix.packed->image_bytes;
     return {reinterpret_cast<std::uintptr_t>(matrix.packed->image), bytes,
@@ -275,150 +323,18 @@ Runs RunsOf(const ErasedMatrix& matrix) {
   return runs;
 }
 
-// The bytes from a matrix's first element to behind its last one.
-struct Span {
-  std::uintptr_t begin, end;
-};
-
-bool AreApart(const Span& a, const Span& b) {
-  return a.end <= b.begin || b.end <= a.begin;
-}
-
-// An array of one value per row or column, which may be null.
-struct ChannelArray {
-  const char* name;
-  const void* data;
-  std::ptrdiff_t bytes;
-};
-constexpr int kChannelArrays = 5;
-
-void ListChannelArrays(const MulCall& call,
-                       ChannelArray (&arrays)[kChannelArrays]) {
-  constexpr std::ptrdiff_t kBytes = 4;
-  const std::ptrdiff_t channels = ChannelsOf(call) * kBytes;
-  const bool is_double = call.accum_scalar == Scalar::kF64;
-  arrays[0] = {"bias", call.bias, is_double ? 2 * channels : channels};
-  arrays[1] = {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
-               channels};
-  arrays[2] = {"multiplier_exponent_perchannel", call.exponent_perchannel,
-               channels};
-  arrays[3] = {"lhs_scale_perrow", call.lhs_scale_perrow,
-               call.dst.layout.rows() * kBytes};
-  arrays[4] = {"rhs_scale_percol", call.rhs_scale_percol,
-               call.dst.layout.cols() * kBytes};
-}
-
-bool HasChannelArrays(const MulCall& call) {
-  return call.bias != nullptr || call.fixedpoint_perchannel != nullptr ||
-         call.exponent_perchannel != nullptr ||
-         call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr;
-}
-
-// Kernels write some of dst before they have read all of such an array.
-absl::Status ValidateChannelArrays(const MulCall& call) {
-  ChannelArray arrays[kChannelArrays];
-  ListChannelArrays(call, arrays);
-  for (const ChannelArray& array : arrays) {
-    if (array.data != nullptr &&
-        SharesBytes(call.dst, array.data, array.bytes)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          Describe("dst", call.dst), " shares elements with ", array.name));
-    }
-  }
-  return absl::OkStatus();
-}
-
-bool AreArraysPlain(const MulCall& call, const Span& dst) {
-  if (ABSL_PREDICT_TRUE(!HasChannelArrays(call))) return true;
-  ChannelArray arrays[kChannelArrays];
-  ListChannelArrays(call, arrays);
-  for (const ChannelArray& array : arrays) {
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array.data);
-    if (array.data != nullptr && !AreApart(dst, {begin, begin + array.bytes})) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// The packed operand of a product of that family; its place in *span.
-bool IsPlainPacked(const PackedFacts& packed, Side side, Family family,
-                   Span* span) {
-  span->begin = reinterpret_cast<std::uintptr_t>(packed.image);
-  span->end = span->begin + packed.image_bytes;
-  return packed.side == side && packed.family == family;
-}
-
-// Whether those of the operands that are packed fit the product, as the common
-// one does, where at most one is; and their places.
-bool ArePlainPacked(const MulCall& call, Span* lhs, Span* rhs) {
-  const Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
-                                 call.accum_scalar, call.dst.scalar);
-  if (call.lhs.packed == nullptr) {
-    return IsPlainPacked(*call.rhs.packed, Side::kRhs, family, rhs);
-  }
-  return call.rhs.packed == nullptr &&
-         IsPlainPacked(*call.lhs.packed, Side::kLhs, family, lhs);
-}
-
-// A matrix with which nothing is wrong by itself, and *span; false also for
-// what is merely rare. Nothing is known of its packed form.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsPlain(const ErasedMatrix& matrix,
-                                                 bool int16_allowed,
-                                                 Span* span) {
-  // Far from where byte counts overflow; unsigned, so that it is an upper and a
-  // lower bound.
-  constexpr std::size_t kMost = std::size_t{1} << 27;
-  const Layout& layout = matrix.layout;
-  const std::size_t inner = InnerSize(layout);
-  const std::size_t outer = OuterSize(layout);
-  const std::size_t stride = layout.stride();
-  span->begin = reinterpret_cast<std::uintptr_t>(matrix.data);
-  span->end =
-      span->begin + ((outer - 1) * stride + inner) * ScalarBytes(matrix.scalar);
-  return inner - 1 < kMost && outer - 1 < kMost && stride < kMost &&
-         stride >= inner &&
-         (layout.order() == Order::kColMajor ||
-          layout.order() == Order::kRowMajor) &&
-         matrix.data != nullptr && matrix.zero_point_is_integer &&
-         matrix.cache_policy <= CachePolicy::kAlwaysCache &&
-         (matrix.zero_point == 0 || Is8Bit(matrix.scalar) ||
-          (matrix.scalar == Scalar::kI16 && int16_allowed));
-}
-
 }  // namespace
-
-bool IsPlainlyValid(const MulCall& call) {
-  Span lhs, rhs, dst;
-  if (!IsPlain(call.lhs, /*int16_allowed=*/false, &lhs) ||
-      !IsPlain(call.rhs, /*int16_allowed=*/false, &rhs) ||
-      !IsPlain(call.dst, /*int16_allowed=*/true, &dst)) {
-    return false;
-  }
-  if ((call.lhs.packed != nullptr || call.rhs.packed != nullptr) &&
-      !ArePlainPacked(call, &lhs, &rhs)) {
-    return false;
-  }
-  return call.lhs.layout.cols() == call.rhs.layout.rows() &&
-         call.dst.layout.rows() == call.lhs.layout.rows() &&
-         call.dst.layout.cols() == call.rhs.layout.cols() &&
-         call.max_num_threads >= 0 &&
-         // Unlike the operator, raises no exception for a NaN.
-         std::islessequal(call.clamp_min, call.clamp_max) &&
-         (call.beta == 0 || call.dst.zero_point == 0) &&
-         !call.dst.data_is_const && AreApart(lhs, dst) && AreApart(rhs, dst) &&
-         call.channel_dimension <= ChannelDimension::kCol &&
-         AreArraysPlain(call, dst) &&
-         (!call.quantized || ValidateMultipliers(call).ok());
-}
 
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
-  absl::Status status = ValidateLayout(name, matrix);
-  if (!status.ok()) return status;
-  status = ValidateZeroPoint(name, matrix, /*int16_allowed=*/false);
-  if (!status.ok() || !needs_data) return status;
-  return ValidateData(name, matrix);
+  Problem problem = LayoutProblem(matrix.layout);
+  if (problem == Problem::kNone) {
+    problem = ZeroPointProblem(matrix, /*int16_allowed=*/false);
+  }
+  if (problem == Problem::kNone) problem = PromiseProblem(matrix);
+  if (problem == Problem::kNone && needs_data) problem = DataProblem(matrix);
+  return problem == Problem::kNone ? absl::OkStatus()
+                                   : MatrixError(name, matrix, problem);
 }
 
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
@@ -451,69 +367,134 @@ bool SharesBytes(const ErasedMatrix& matrix, const void* data,
   return SharesElements(matrix, array);
 }
 
-absl::Status Validate(const MulCall& call) {
-  if (ABSL_PREDICT_TRUE(IsPlainlyValid(call))) return absl::OkStatus();
-  // Nothing but messages takes memory, and only what is refused has one.
-  return CatchNoMemory([&] { return ValidateInFull(call); },
-                       absl::StatusCode::kInvalidArgument);
+namespace {
+
+bool HasChannelArrays(const MulCall& call) {
+  return call.bias != nullptr || call.fixedpoint_perchannel != nullptr ||
+         call.exponent_perchannel != nullptr ||
+         call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr;
 }
 
-absl::Status ValidateInFull(const MulCall& call) {
-  // For comparing and printing the clamp bounds.
-  const ScopedFloatState float_state(FloatState::kDefault);
-  struct Named {
+// Arrays of one value per row or column, each of which may be null. Kernels
+// write some of dst before they have read all of one.
+absl::Status ValidateChannelArrays(const MulCall& call) {
+  constexpr std::ptrdiff_t kBytes = 4;  // of a value, but for doubles
+  const std::ptrdiff_t channels = ChannelsOf(call) * kBytes;
+  const struct {
     const char* name;
-    const ErasedMatrix* matrix;
-  };
-  const Named operands[] = {
-      {"lhs", &call.lhs}, {"rhs", &call.rhs}, {"dst", &call.dst}};
-  for (const Named& operand : operands) {
-    absl::Status status = ValidateLayout(operand.name, *operand.matrix);
-    if (!status.ok()) return status;
+    const void* data;
+    std::ptrdiff_t bytes;
+  } arrays[] = {
+      {"bias", call.bias,
+       call.accum_scalar == Scalar::kF64 ? 2 * channels : channels},
+      {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
+       channels},
+      {"multiplier_exponent_perchannel", call.exponent_perchannel, channels},
+      {"lhs_scale_perrow", call.lhs_scale_perrow,
+       call.dst.layout.rows() * kBytes},
+      {"rhs_scale_percol", call.rhs_scale_percol,
+       call.dst.layout.cols() * kBytes}};
+  for (const auto& array : arrays) {
+    if (array.data != nullptr &&
+        SharesBytes(call.dst, array.data, array.bytes)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe("dst", call.dst), " shares elements with ", array.name));
+    }
   }
-  absl::Status status = ValidateShapes(call);
-  if (!status.ok()) return status;
-  if (call.lhs.packed != nullptr || call.rhs.packed != nullptr) {
-    status = ValidatePackedOperands(call);
-    if (!status.ok()) return status;
+  return absl::OkStatus();
+}
+
+absl::Status ValidateAll(const MulCall& call) {
+  const ErasedMatrix& lhs = call.lhs;
+  const ErasedMatrix& rhs = call.rhs;
+  const ErasedMatrix& dst = call.dst;
+  Problem problem;
+  if ((problem = LayoutProblem(lhs.layout)) != Problem::kNone) {
+    return MatrixError("lhs", lhs, problem);
   }
-  if (call.max_num_threads < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_num_threads is negative: ", call.max_num_threads));
+  if ((problem = LayoutProblem(rhs.layout)) != Problem::kNone) {
+    return MatrixError("rhs", rhs, problem);
   }
-  // int16 operands are symmetric; an int16 dst may have a zero point.
-  for (const Named& operand : operands) {
-    status = ValidateZeroPoint(operand.name, *operand.matrix,
-                               operand.matrix == &call.dst);
-    if (!status.ok()) return status;
+  if ((problem = LayoutProblem(dst.layout)) != Problem::kNone) {
+    return MatrixError("dst", dst, problem);
+  }
+  if (lhs.layout.cols() != rhs.layout.rows()) {
+    return MismatchError("lhs columns", lhs.layout.cols(), "rhs rows",
+                         rhs.layout.rows());
+  }
+  if (dst.layout.rows() != lhs.layout.rows()) {
+    return MismatchError("dst rows", dst.layout.rows(), "lhs rows",
+                         lhs.layout.rows());
+  }
+  if (dst.layout.cols() != rhs.layout.cols()) {
+    return MismatchError("dst columns", dst.layout.cols(), "rhs columns",
+                         rhs.layout.cols());
+  }
+  if (lhs.packed != nullptr || rhs.packed != nullptr) {
+    const Family family =
+        FamilyOf(lhs.scalar, rhs.scalar, call.accum_scalar, dst.scalar);
+    if ((problem = PackedProblem(lhs, Side::kLhs, family)) != Problem::kNone) {
+      return MatrixError("lhs", lhs, problem);
+    }
+    if ((problem = PackedProblem(rhs, Side::kRhs, family)) != Problem::kNone) {
+      return MatrixError("rhs", rhs, problem);
+    }
+    if (lhs.packed != nullptr && rhs.packed != nullptr) {
+      absl::Status status = ValidatePackedPair(call);
+      if (!status.ok()) return status;
+    }
+  }
+  if (call.max_num_threads < 0) return ThreadsError(call);
+  if ((problem = ZeroPointProblem(lhs, false)) != Problem::kNone) {
+    return MatrixError("lhs", lhs, problem);
+  }
+  if ((problem = ZeroPointProblem(rhs, false)) != Problem::kNone) {
+    return MatrixError("rhs", rhs, problem);
+  }
+  if ((problem = PromiseProblem(lhs)) != Problem::kNone) {
+    return MatrixError("lhs", lhs, problem);
+  }
+  if ((problem = PromiseProblem(rhs)) != Problem::kNone) {
+    return MatrixError("rhs", rhs, problem);
+  }
+  if ((problem = ZeroPointProblem(dst, true)) != Problem::kNone) {
+    return MatrixError("dst", dst, problem);
   }
   if (call.channel_dimension > ChannelDimension::kCol) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown channel dimension ",
-                     static_cast<int>(call.channel_dimension)));
+    return ChannelDimensionError(call);
   }
-  status = ValidateClamp(call);
-  if (!status.ok()) return status;
-  status = ValidateBeta(call);
-  if (!status.ok()) return status;
+  // False for NaN too; unlike the operator, without raising an exception.
+  if (!std::islessequal(call.clamp_min, call.clamp_max)) {
+    return ClampError(call);
+  }
+  if (call.beta != 0 && dst.zero_point != 0) return BetaError(call);
   if (call.quantized) {
-    status = ValidateMultipliers(call);
+    absl::Status status = ValidateMultipliers(call);
     if (!status.ok()) return status;
   }
-  if (IsEmpty(call.dst.layout)) return absl::OkStatus();
-  for (const Named& operand : operands) {
-    status = ValidateData(operand.name, *operand.matrix);
-    if (!status.ok()) return status;
+  if (IsEmpty(dst.layout)) return absl::OkStatus();
+  if ((problem = DataProblem(lhs)) != Problem::kNone) {
+    return MatrixError("lhs", lhs, problem);
   }
-  if (call.dst.data_is_const) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Describe("dst", call.dst), " was given a pointer to const data"));
+  if ((problem = DataProblem(rhs)) != Problem::kNone) {
+    return MatrixError("rhs", rhs, problem);
   }
-  status = ValidateNoOverlap("lhs", call.lhs, call.dst);
-  if (!status.ok()) return status;
-  status = ValidateNoOverlap("rhs", call.rhs, call.dst);
-  if (!status.ok()) return status;
-  return ValidateChannelArrays(call);
+  if ((problem = DataProblem(dst)) != Problem::kNone) {
+    return MatrixError("dst", dst, problem);
+  }
+  if (dst.data_is_const) return ConstDstError(call);
+  if (SharesElements(lhs, dst)) return OverlapError("lhs", lhs, dst);
+  if (SharesElements(rhs, dst)) return OverlapError("rhs", rhs, dst);
+  return HasChannelArrays(call) ? ValidateChannelArrays(call)
+                                : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Validate(const MulCall& call) {
+  // Nothing but messages takes memory, and only what is refused has one.
+  return CatchNoMemory([&] { return ValidateAll(call); },
+                       absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace ruy_like

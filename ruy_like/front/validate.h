@@ -16,13 +16,6 @@ namespace ruy_like {
 // a message that names the operand and the values.
 absl::Status Validate(const MulCall& call);
 
-// What Validate does, in this order: all conditions of the common valid call at
-// once and without a status, which saves 10 of the 150 ns of a 1x1x1 call
-// (Zen 5); and if one does not hold, one condition after the other. The first
-// implies that the second is OK.
-bool IsPlainlyValid(const MulCall& call);
-absl::Status ValidateInFull(const MulCall& call);
-
 // The part of it that concerns one operand alone. needs_data: null data of a
 // matrix that is not empty counts as an error.
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,

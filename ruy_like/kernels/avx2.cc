@@ -21,9 +21,26 @@ struct Dot {
                                               __m256i b) {
     return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
   }
+  // An int7 s8: no sum of two products saturates.
+  static RUY_LIKE_ALWAYS_INLINE __m256i Quads(__m256i acc, __m256i u8,
+                                              __m256i s8) {
+    return Pairs(acc, _mm256_maddubs_epi16(u8, s8), _mm256_set1_epi16(1));
+  }
+  // All are int7, with 64 added to the u8.
+  static RUY_LIKE_ALWAYS_INLINE __m256i TwoQuads(__m256i acc, __m256i u8a,
+                                                 __m256i s8a, __m256i u8b,
+                                                 __m256i s8b) {
+    return Pairs(acc,
+                 _mm256_add_epi16(_mm256_maddubs_epi16(u8a, s8a),
+                                  _mm256_maddubs_epi16(u8b, s8b)),
+                 _mm256_set1_epi16(1));
+  }
 };
 
 using S8S16 = WideningPanelKernel<Simd256, Dot, 2, 6>;
+using S7U7 = PanelKernel<Int7TwoQuadsOp<Simd256, Dot>, 2, 6>;
+using S7U8 = PanelKernel<Int7QuadsOp<Simd256, Dot>, 2, 6>;
+using S7U8Narrow = NarrowPanelKernel<Int7QuadsOp<Simd256, Dot>, 6, 4, 2>;
 using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int8_t>, 6, 4, 2>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
 using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int16_t>, 6, 4, 2>;
@@ -48,6 +65,12 @@ constexpr Kernel kKernels[] = {
                         PackAvx2_8_S16_1x1),
     U8S16InPlace::Entry("Avx2_U8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x1),
+    S7U8Narrow::Entry("Avx2_S7U8_32x2x4", Family::k8x8, PackAvx2_8_S8_8x4,
+                      PackAvx2_8_U8_1x1),
+    S7U7::Entry("Avx2_S7U7_16x6x4", Family::k8x8, PackAvx2_8_S8_8x4,
+                PackAvx2_8_U7_6x4),
+    S7U8::Entry("Avx2_S7U8_16x6x4", Family::k8x8, PackAvx2_8_S8_8x4,
+                PackAvx2_8_U8_6x4),
     S8S16Narrow::Entry("Avx2_S8S16_32x2x2", Family::k8x8, PackAvx2_8_S8_8x2,
                        PackAvx2_8_S16_1x1),
     S8S16::Entry("Avx2_S8S16_16x6x2", Family::k8x8, PackAvx2_8_S8_8x2,

@@ -24,6 +24,20 @@ struct Dot {
                                               __m512i b) {
     return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
   }
+  // An int7 s8: no sum of two products saturates.
+  static RUY_LIKE_ALWAYS_INLINE __m512i Quads(__m512i acc, __m512i u8,
+                                              __m512i s8) {
+    return Pairs(acc, _mm512_maddubs_epi16(u8, s8), _mm512_set1_epi16(1));
+  }
+  // All are int7, with 64 added to the u8.
+  static RUY_LIKE_ALWAYS_INLINE __m512i TwoQuads(__m512i acc, __m512i u8a,
+                                                 __m512i s8a, __m512i u8b,
+                                                 __m512i s8b) {
+    return Pairs(acc,
+                 _mm512_add_epi16(_mm512_maddubs_epi16(u8a, s8a),
+                                  _mm512_maddubs_epi16(u8b, s8b)),
+                 _mm512_set1_epi16(1));
+  }
 };
 
 // panel_sums.h has what others gave.
@@ -31,6 +45,9 @@ constexpr int kAddLag = 2;
 
 using S8S16 = WideningPanelKernel<Simd512, Dot, 3, 8, kAddLag>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t, kAddLag>, 3, 8>;
+using S7U7 = PanelKernel<Int7TwoQuadsOp<Simd512, Dot>, 3, 8>;
+using S7U8 = PanelKernel<Int7QuadsOp<Simd512, Dot>, 3, 8>;
+using S7U8Narrow = NarrowPanelKernel<Int7QuadsOp<Simd512, Dot>, 4, 4, 4>;
 using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int8_t>, 4, 4, 4>;
 using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int16_t>, 4, 4, 4>;
 using F32Op = FloatOp<Simd512>;
@@ -54,6 +71,12 @@ constexpr Kernel kKernels[] = {
                         PackAvx2_8_S16_1x1),
     U8S16InPlace::Entry("Avx512_U8InPlaceS16_16x16x16", Family::k8x8,
                         PackAvx2_8_S16_1x1),
+    S7U8Narrow::Entry("Avx512_S7U8_64x4x4", Family::k8x8, PackAvx512_8_S8_16x4,
+                      PackAvx2_8_U8_1x1),
+    S7U7::Entry("Avx512_S7U7_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
+                PackAvx512_8_U7_8x4),
+    S7U8::Entry("Avx512_S7U8_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
+                PackAvx512_8_U8_8x4),
     S8S16Narrow::Entry("Avx512_S8S16_64x4x2", Family::k8x8,
                        PackAvx512_8_S8_16x2, PackAvx2_8_S16_1x1),
     S8S16::Entry("Avx512_S8S16_48x8x2", Family::k8x8, PackAvx512_8_S8_16x2,

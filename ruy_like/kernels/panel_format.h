@@ -43,13 +43,15 @@ struct PanelFormat {
   int width;           // columns per panel
   int group;           // depth levels of one column that lie together
   int depth_multiple;  // depth is padded to a multiple of this
+  // What the elements must be for the kernel to be right.
+  ValueRange range = ValueRange::kFull;
 };
 
 // For the layers above.
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
          a.width == b.width && a.group == b.group &&
-         a.depth_multiple == b.depth_multiple;
+         a.depth_multiple == b.depth_multiple && a.range == b.range;
 }
 
 }  // namespace kernels

@@ -320,9 +320,9 @@ ptrdiff_t GroupCols(const BlockMapParams& params, const Caches& caches,
   return CeilDiv(map.col_blocks, CeilDiv(map.col_blocks, most));
 }
 
-// First unit of the index-th of `blocks` even ranges.
-ptrdiff_t StartUnit(ptrdiff_t units, ptrdiff_t blocks, ptrdiff_t index) {
-  return units / blocks * index + std::min(units % blocks, index);
+Cuts EvenCuts(ptrdiff_t size, ptrdiff_t unit, ptrdiff_t blocks) {
+  const ptrdiff_t units = CeilDiv(size, unit);
+  return {size, unit, units / blocks, units % blocks};
 }
 
 }  // namespace
@@ -398,19 +398,20 @@ BlockPosition BlockAt(const BlockMap& map, ptrdiff_t index) {
   return position;
 }
 
+Cuts RowCuts(const BlockMap& map) {
+  return EvenCuts(map.rows, map.row_unit, map.row_blocks);
+}
+
+Cuts ColCuts(const BlockMap& map) {
+  return EvenCuts(map.cols, map.col_unit, map.col_blocks);
+}
+
 BlockExtent BlockRange(const BlockMap& map, BlockPosition position) {
-  const ptrdiff_t row_units = CeilDiv(map.rows, map.row_unit);
-  const ptrdiff_t col_units = CeilDiv(map.cols, map.col_unit);
-  const auto row = [&](ptrdiff_t block) {
-    return std::min(map.rows,
-                    StartUnit(row_units, map.row_blocks, block) * map.row_unit);
-  };
-  const auto col = [&](ptrdiff_t block) {
-    return std::min(map.cols,
-                    StartUnit(col_units, map.col_blocks, block) * map.col_unit);
-  };
-  return BlockExtent{row(position.row_block), row(position.row_block + 1),
-                     col(position.col_block), col(position.col_block + 1)};
+  const Cuts rows = RowCuts(map);
+  const Cuts cols = ColCuts(map);
+  return BlockExtent{
+      rows.Start(position.row_block), rows.Start(position.row_block + 1),
+      cols.Start(position.col_block), cols.Start(position.col_block + 1)};
 }
 
 }  // namespace ruy_like

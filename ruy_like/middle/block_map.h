@@ -54,6 +54,7 @@
 #ifndef RUY_LIKE_MIDDLE_BLOCK_MAP_H_
 #define RUY_LIKE_MIDDLE_BLOCK_MAP_H_
 
+#include <algorithm>
 #include <cstddef>
 
 namespace ruy_like {
@@ -112,6 +113,21 @@ struct BlockMap {
   // col_blocks where all of the rhs fits L3.
   std::ptrdiff_t group_cols;
 };
+
+// Consecutive ranges along rows or columns: range i is [Start(i), Start(i +
+// 1)).
+struct Cuts {
+  // The first `extra` ranges have one unit more than the others; what exceeds
+  // `size` is cut off.
+  std::ptrdiff_t size, unit, units_each, extra;
+
+  std::ptrdiff_t Start(std::ptrdiff_t i) const {
+    return std::min(size, (units_each * i + std::min(extra, i)) * unit);
+  }
+};
+
+Cuts RowCuts(const BlockMap& map);
+Cuts ColCuts(const BlockMap& map);
 
 struct BlockPosition {
   std::ptrdiff_t row_block, col_block;

@@ -21,14 +21,14 @@ ptrdiff_t RoundUp(ptrdiff_t value, ptrdiff_t multiple) {
 
 BlockPieces::BlockPieces(const kernels::Kernel& kernel,
                          const SidePair<PackedSide>& side, const BlockMap& map,
-                         ptrdiff_t accum_bytes, const SidePair<SideUse>& use)
+                         ptrdiff_t accum_bytes, ptrdiff_t kernel_depth,
+                         const SidePair<SideUse>& use)
     : kernel_(kernel),
       side_(side),
       map_(map),
       use_(use),
       accum_bytes_(accum_bytes),
-      // With a side in place, kernels see the true depth.
-      depth_(std::min(side.lhs.padded_depth, side.rhs.padded_depth)),
+      depth_(kernel_depth),
       keeps_rhs_(map.piece_rows < map.block_rows) {
   if (map.depth_block < depth_) {
     const auto pieces = [](ptrdiff_t block, ptrdiff_t piece) {

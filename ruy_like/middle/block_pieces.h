@@ -1,7 +1,7 @@
 // Middle-end: a block in pieces: their order, the passes over a depth that is
 // split, and the packing of what each of them reads.
 //
-// Used by tr_mul.cc, one BlockPieces a product, shared by its threads, each of
+// Used by product.cc, one BlockPieces a product, shared by its threads, each of
 // which brings its own scratch. Does not choose sizes (block_map.h has the
 // model and the reasons), deal out blocks, or allocate.
 //
@@ -42,10 +42,11 @@ class BlockPieces final {
     bool sums;   // are wanted, if it is packed here
   };
 
-  // `kernel`, `side` and `map` must outlive this.
+  // `kernel`, `side` and `map` must outlive this. kernel_depth: as kernels see
+  // it.
   BlockPieces(const kernels::Kernel& kernel, const SidePair<PackedSide>& side,
               const BlockMap& map, std::ptrdiff_t accum_bytes,
-              const SidePair<SideUse>& use);
+              std::ptrdiff_t kernel_depth, const SidePair<SideUse>& use);
 
   // Of each thread, a multiple of kBufferAlignment.
   std::size_t scratch_bytes() const { return scratch_bytes_; }

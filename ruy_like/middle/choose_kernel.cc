@@ -3,6 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/prepacked_cache.h"
+#include "ruy_like/middle/value_range.h"
 #include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
@@ -35,6 +37,40 @@ KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                                permitted, rejections);
 }
 
+KernelChoice SelectOrRecall(const KernelQuery& query, const TrMulParams& params,
+                            ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  if (context->last_permitted_paths != context->permitted_paths ||
+      !(context->last_query == query)) {
+    // Which estimates, in doubles, what pays off.
+    const ScopedFloatState float_state(FloatState::kDefault);
+    Path permitted = context->permitted_paths;
+    context->last_choice = SelectThatMayRun(query, params, &MayRun, &permitted);
+    context->permitted_paths = permitted;
+    context->last_query = query;
+    context->last_permitted_paths = context->permitted_paths;
+  }
+  return context->last_choice;
+}
+
+// Whether the kernel may count on what the caller promised of an operand. What
+// is packed, or in the cache, for a range was looked at before it was packed.
+bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
+                     const TrMulParams& params, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  const kernels::PanelFormat& format =
+      FormatOf(*choice.kernel, choice.swap_sides ? Other(side) : side);
+  const Operand& operand = params.side[side];
+  if (format.range == ValueRange::kFull || operand.packed != nullptr) {
+    return true;
+  }
+  if (is_cached &&
+      context->prepacked_cache.Find(KeyOf(operand, format)) != nullptr) {
+    return true;
+  }
+  return HoldsInt7(operand);
+}
+
 }  // namespace
 
 bool WantsCache(const TrMulParams& params, Side side) {
@@ -54,6 +90,9 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
     query.scalar[side] = operand.scalar;
     query.depth_contiguous[side] = operand.depth_contiguous;
     query.cached[side] = WantsCache(params, side);
+    query.range[side] = operand.packed == nullptr
+                            ? operand.value_range
+                            : operand.packed->layout.format.range;
     query.packed[side] = operand.packed == nullptr
                              ? nullptr
                              : operand.packed->layout.kernel_format;
@@ -73,20 +112,23 @@ KernelChoice SelectThatMayRun(const KernelQuery& query,
   }
 }
 
-const KernelChoice& ChooseKernel(const TrMulParams& params,
-                                 ContextImpl* context) {
-  const KernelQuery query = MakeKernelQuery(params);
-  if (context->last_permitted_paths != context->permitted_paths ||
-      !(context->last_query == query)) {
-    // Which estimates, in doubles, what pays off.
-    const ScopedFloatState float_state(FloatState::kDefault);
-    Path permitted = context->permitted_paths;
-    context->last_choice = SelectThatMayRun(query, params, &MayRun, &permitted);
-    context->permitted_paths = permitted;
-    context->last_query = query;
-    context->last_permitted_paths = context->permitted_paths;
+KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context) {
+  KernelQuery query = MakeKernelQuery(*params);
+  for (;;) {
+    const KernelChoice choice = SelectOrRecall(query, *params, context);
+    const auto is_kept = [&](Side side) {
+      return KeepsItsPromise(choice, side, query.cached[side], *params,
+                             context);
+    };
+    if (choice.kernel == nullptr ||
+        (is_kept(Side::kLhs) && is_kept(Side::kRhs))) {
+      return choice;
+    }
+    const Side broken = is_kept(Side::kLhs) ? Side::kRhs : Side::kLhs;
+    params->side[broken].value_range = ValueRange::kFull;
+    params->side[broken].broke_promise = true;
+    query.range[broken] = ValueRange::kFull;
   }
-  return context->last_choice;
 }
 
 std::vector<Rejection> ExplainChoice(const TrMulParams& params,
@@ -97,7 +139,17 @@ std::vector<Rejection> ExplainChoice(const TrMulParams& params,
 }
 
 absl::Status NoKernelError(const TrMulParams& params, Path permitted) {
-  const bool is_lhs = params.side.lhs.packed != nullptr;
+  const PackedOperand* const lhs = params.side.lhs.packed;
+  const PackedOperand* const rhs = params.side.rhs.packed;
+  if (lhs != nullptr && rhs != nullptr &&
+      HasKernelsOf(permitted, lhs->layout.path)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no kernel reads both a lhs packed as ", LayoutName(lhs->layout),
+        " and a rhs packed as ", LayoutName(rhs->layout),
+        ": beside a packed int7 operand the other one is to be packed with "
+        "PackFor::kInt7Operand"));
+  }
+  const bool is_lhs = lhs != nullptr;
   const PackedLayout& layout =
       (is_lhs ? params.side.lhs : params.side.rhs).packed->layout;
   return absl::FailedPreconditionError(absl::StrCat(

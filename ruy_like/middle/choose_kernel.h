@@ -25,9 +25,10 @@ bool WantsCache(const TrMulParams& params, Side side);
 KernelQuery MakeKernelQuery(const TrMulParams& params);
 
 // The kernel is null where an operand is packed for a path whose kernels are
-// not permitted: NoKernelError is then what to return.
-const KernelChoice& ChooseKernel(const TrMulParams& params,
-                                 ContextImpl* context)
+// not permitted: NoKernelError is then what to return. Of an operand with a
+// value range that the kernel counts on, this looks whether it is true, unless
+// it is cached; Operand::value_range is true afterwards.
+KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 // What that does for a new query: where `may_run` denies a chosen kernel's
 // path, that path leaves *permitted, and the next one is taken.

@@ -38,8 +38,9 @@ struct RawHeader {
   std::int32_t panel_width;
   std::int32_t panel_group;
   std::int32_t depth_multiple;
-  char path[24];      // its name, zeros behind
-  char reserved[24];  // zeros
+  char path[24];  // its name, zeros behind
+  std::uint8_t value_range;
+  char reserved[23];  // zeros
   std::uint64_t data_checksum;
   std::uint64_t header_checksum;  // of all that is before it
 };
@@ -52,6 +53,9 @@ static_assert(static_cast<int>(Scalar::kI8) == 0 &&
                   static_cast<int>(Scalar::kI16) == 2 &&
                   static_cast<int>(Scalar::kF32) == 4 &&
                   static_cast<int>(Scalar::kF64) == 5,
+              "a change needs a new version");
+static_assert(static_cast<int>(ValueRange::kFull) == 0 &&
+                  static_cast<int>(ValueRange::kInt7) == 1,
               "a change needs a new version");
 static_assert(static_cast<int>(Side::kLhs) == 0 &&
                   static_cast<int>(Side::kRhs) == 1,
@@ -117,6 +121,7 @@ void WriteImageHeader(const ImageHeader& header, void* image) {
   raw.panel_width = format.width;
   raw.panel_group = format.group;
   raw.depth_multiple = format.depth_multiple;
+  raw.value_range = static_cast<std::uint8_t>(format.range);
   std::strncpy(raw.path, PathName(header.layout.path), sizeof(raw.path) - 1);
   raw.data_checksum = header.data_checksum;
   raw.header_checksum = HeaderChecksum(raw);
@@ -146,15 +151,19 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   if (raw.scalar > static_cast<std::uint8_t>(Scalar::kF64) ||
       raw.packed_scalar > static_cast<std::uint32_t>(Scalar::kF64) ||
       raw.side > 1 || raw.kernel_side > 1 ||
+      raw.value_range > static_cast<std::uint8_t>(ValueRange::kInt7) ||
       raw.family > static_cast<std::uint8_t>(Family::kF64)) {
     return absl::DataLossError(
-        "the header has an unknown type, side or family");
+        "the header has an unknown type, side, family or range");
   }
   header->layout.family = static_cast<Family>(raw.family);
   header->layout.kernel_side = static_cast<Side>(raw.kernel_side);
   header->layout.format = {static_cast<Scalar>(raw.packed_scalar),
-                           /*in_place=*/false, raw.panel_width, raw.panel_group,
-                           raw.depth_multiple};
+                           /*in_place=*/false,
+                           raw.panel_width,
+                           raw.panel_group,
+                           raw.depth_multiple,
+                           static_cast<ValueRange>(raw.value_range)};
   header->layout.kernel_format = nullptr;
   header->side = static_cast<Side>(raw.side);
   header->scalar = static_cast<Scalar>(raw.scalar);
@@ -173,11 +182,6 @@ ImagePieces::ImagePieces(const PackedSide& side) : side_(side) {
       std::max<std::ptrdiff_t>(kPieceBytes / side.stride_bytes, 1);
   columns_ = panels_per_piece * width;
   count_ = (panels + panels_per_piece - 1) / panels_per_piece;
-}
-
-void ImagePieces::Pack(std::ptrdiff_t piece) const {
-  const std::ptrdiff_t start = piece * columns_;
-  side_.Pack(start, std::min(start + columns_, side_.operand->width));
 }
 
 std::uint64_t ImagePieces::Checksum(std::ptrdiff_t piece) const {

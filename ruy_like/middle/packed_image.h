@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "ruy_like/middle/block_map.h"
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/packed_side.h"
 
@@ -52,10 +53,10 @@ class ImagePieces final {
   // `side` knows where its data is.
   explicit ImagePieces(const PackedSide& side);
 
-  // Ranges of panels.
+  // Ranges of panels: what SharedPacking is to pack.
   std::ptrdiff_t count() const { return count_; }
-  // Packs one of them.
-  void Pack(std::ptrdiff_t piece) const;
+  Cuts cuts() const { return {side_.operand->width, columns_, 1, 0}; }
+  // Of a packed piece.
   std::uint64_t Checksum(std::ptrdiff_t piece) const;
   // That of the sums, once all pieces are packed; 0 where there are none.
   std::uint64_t SumsChecksum() const;

@@ -1,12 +1,11 @@
 // Middle-end: one side of a product on its way to the kernel: where its panels
 // lie, and the call of its pack routine.
 //
-// Used by tr_mul.cc. Decides nothing (what is cached, when it is packed), and
-// owns no memory.
+// Used by product.cc and packed_matrix.cc. Decides nothing (what is cached,
+// when it is packed), and owns no memory.
 #ifndef RUY_LIKE_MIDDLE_PACKED_SIDE_H_
 #define RUY_LIKE_MIDDLE_PACKED_SIDE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,8 +19,6 @@
 namespace ruy_like {
 
 struct PackedSide {
-  enum Status : std::uint8_t { kNotStarted, kInProgress, kDone };
-
   PackedSide(const Operand& operand_arg, const kernels::Kernel& kernel,
              Side side);
 
@@ -78,12 +75,6 @@ struct PackedSide {
   const std::int32_t* sums = nullptr;
   // Where Pack puts sums; null where they are not wanted.
   std::int32_t* writable_sums = nullptr;
-  // Chunks, of so many to a block of the map, each packed by the first thread
-  // that comes to need it: a Status for each. Null where nothing is left to
-  // pack.
-  std::atomic<std::uint8_t>* status = nullptr;
-  std::ptrdiff_t chunks = 0;
-  std::ptrdiff_t chunks_per_block = 1;
 
  private:
   std::ptrdiff_t panels_bytes_ = 0;

@@ -5,6 +5,17 @@
 
 namespace ruy_like {
 
+PrepackedKey KeyOf(const Operand& operand, const kernels::PanelFormat& format) {
+  return PrepackedKey{operand.data,
+                      operand.width,
+                      operand.depth,
+                      operand.stride,
+                      operand.zero_point,
+                      operand.scalar,
+                      operand.depth_contiguous,
+                      format};
+}
+
 bool operator==(const PrepackedKey& a, const PrepackedKey& b) {
   return a.data == b.data && a.width == b.width && a.depth == b.depth &&
          a.stride == b.stride && a.zero_point == b.zero_point &&

@@ -17,6 +17,7 @@
 #include "absl/hash/hash.h"
 #include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/middle/tr_mul_params.h"
 
 namespace ruy_like {
 
@@ -33,6 +34,8 @@ struct PrepackedKey {
 };
 
 bool operator==(const PrepackedKey& a, const PrepackedKey& b);
+
+PrepackedKey KeyOf(const Operand& operand, const kernels::PanelFormat& format);
 
 template <typename H>
 H AbslHashValue(H h, const PrepackedKey& key) {

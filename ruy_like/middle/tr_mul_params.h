@@ -32,6 +32,10 @@ struct Operand {
   // Not null when the caller has packed it. Then data, depth_contiguous and
   // stride mean nothing.
   const PackedOperand* packed = nullptr;
+  // As promised by the caller until somebody has looked; then what is true.
+  ValueRange value_range = ValueRange::kFull;
+  // The caller has promised what is not true.
+  bool broke_promise = false;
 };
 
 // A product as the middle-end sees it. dst is described by the epilogue, whose

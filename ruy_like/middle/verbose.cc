@@ -57,6 +57,16 @@ const char* OrderName(const Operand& operand, Side side) {
   return OrderName(operand.depth_contiguous == (side == Side::kLhs));
 }
 
+// "int8"; "int8:int7" where a kernel counts on that; "int8:not_int7" where the
+// caller promised it and it is not so.
+std::string TypeName(const Operand& operand,
+                     const kernels::PanelFormat& format) {
+  return absl::StrCat(ScalarName(operand.scalar),
+                      operand.broke_promise               ? ":not_int7"
+                      : format.range == ValueRange::kInt7 ? ":int7"
+                                                          : "");
+}
+
 const char* ChannelsName(const EpilogueArgs& epilogue) {
   return epilogue.channels_are_rows ? "per_row" : "per_col";
 }
@@ -136,11 +146,16 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
   std::snprintf(timing, sizeof(timing), "%.3f,%.3f", nanoseconds * 1e-3,
                 nanoseconds > 0 ? ops / nanoseconds : 0.0);
   // In the order of kVerboseHeader.
-  const std::string operands = absl::StrCat(
-      ScalarName(lhs.scalar), ",", ScalarName(rhs.scalar), ",",
-      ScalarName(epilogue.dst_scalar), ",", OrderName(lhs, Side::kLhs), ",",
-      OrderName(rhs, Side::kRhs), ",", OrderName(epilogue.dst_row_stride != 1),
-      ",", call.rows(), ",", call.depth(), ",", call.cols());
+  const std::string operands =
+      absl::StrCat(TypeName(lhs, FormatOf(*report.choice.kernel,
+                                          swapped ? Side::kRhs : Side::kLhs)),
+                   ",",
+                   TypeName(rhs, FormatOf(*report.choice.kernel,
+                                          swapped ? Side::kLhs : Side::kRhs)),
+                   ",", ScalarName(epilogue.dst_scalar), ",",
+                   OrderName(lhs, Side::kLhs), ",", OrderName(rhs, Side::kRhs),
+                   ",", OrderName(epilogue.dst_row_stride != 1), ",",
+                   call.rows(), ",", call.depth(), ",", call.cols());
   const std::string parameters = absl::StrCat(
       lhs.zero_point, ",", rhs.zero_point, ",", epilogue.dst_zero_point, ",",
       BiasName(call), ",", MultiplierName(call), ",",

@@ -6,7 +6,7 @@
 namespace ruy_like {
 namespace kernels {
 
-// Format<register, width, packed type, group, source element bytes>.
+// Format<register, width, packed type, group, source element bytes[, range]>.
 
 void PackAvx2_8_S8_8x4(const PackArgs* args) {
   Pack<Format<Ymm, 8, Scalar::kI8, 4, 1>>(args);
@@ -14,6 +14,10 @@ void PackAvx2_8_S8_8x4(const PackArgs* args) {
 
 void PackAvx2_8_U8_6x4(const PackArgs* args) {
   Pack<Format<Ymm, 6, Scalar::kU8, 4, 1>>(args);
+}
+
+void PackAvx2_8_U7_6x4(const PackArgs* args) {
+  Pack<Format<Ymm, 6, Scalar::kU8, 4, 1, ValueRange::kInt7>>(args);
 }
 
 void PackAvx2_8_S8_8x2(const PackArgs* args) {

@@ -7,9 +7,9 @@
 namespace ruy_like {
 namespace kernels {
 
-// Format<register, width, packed type, group, source element bytes>. Panels of
-// 8 columns take 256-bit registers: their transposition then needs no shuffle
-// across halves.
+// Format<register, width, packed type, group, source element bytes[, range]>.
+// Panels of 8 columns take 256-bit registers: their transposition then needs no
+// shuffle across halves.
 
 void PackAvx512_8_S8_16x4(const PackArgs* args) {
   Pack<Format<Zmm, 16, Scalar::kI8, 4, 1>>(args);
@@ -17,6 +17,10 @@ void PackAvx512_8_S8_16x4(const PackArgs* args) {
 
 void PackAvx512_8_U8_8x4(const PackArgs* args) {
   Pack<Format<Ymm, 8, Scalar::kU8, 4, 1>>(args);
+}
+
+void PackAvx512_8_U7_8x4(const PackArgs* args) {
+  Pack<Format<Ymm, 8, Scalar::kU8, 4, 1, ValueRange::kInt7>>(args);
 }
 
 void PackAvx512_8_S8_16x64(const PackArgs* args) {

@@ -31,14 +31,15 @@ struct PackArgs {
   // padded depth, zeros where there is no source element.
   void* dst;
   ptrdiff_t padded_depth;  // multiple of the format's depth_multiple
-  // Sum over depth of each column's elements as packed (after the flip), modulo
-  // 2^32; `width` entries. Null: not wanted.
+  // Sum over depth of each column's elements as packed (after the shift),
+  // modulo 2^32; `width` entries. Null: not wanted.
   int32_t* sums;
 };
 
-// The flip: an 8-bit element whose source type is not the packed one (kU8 to
-// kI8 or back; kU8 to kI16 goes through kI8) has its top bit flipped, that is,
-// it becomes x - 128 or x + 128. The middle-end shifts the zero point alike.
+// The shift: an 8-bit element whose source type is not the packed one (kU8 to
+// kI8 or back; kU8 to kI16 goes through kI8) becomes x - 128 or x + 128; that
+// of an int7 operand in kU8 panels of ValueRange::kInt7 becomes x + 64 (kI8) or
+// x - 64 (kU8). The middle-end shifts the zero point alike.
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -11,12 +11,13 @@
 //   depth-contiguous: 16 bytes per column, transposed  \            / as it is
 //   width-contiguous: rows of one level, interleaved    > 4 quads --> pairs
 //   any edge: copied to a zeroed tile, then as above   /   |        \ widened
-//                                                     flip, sums
+//                                                     shift, sums
 #ifndef RUY_LIKE_PACK_PACK_BLOCKS_H_
 #define RUY_LIKE_PACK_PACK_BLOCKS_H_
 
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_partial.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -24,7 +25,7 @@ namespace {
 
 // A packed layout, and the element size of the sources it is made from.
 template <typename V_, int kWidth_, Scalar kPacked_, int kGroup_,
-          int kSrcBytes_>
+          int kSrcBytes_, ValueRange kRange = ValueRange::kFull>
 struct Format {
   typedef V_ V;
   static constexpr int kWidth = kWidth_;
@@ -33,6 +34,8 @@ struct Format {
   static constexpr int kPackedBytes =
       kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
   static constexpr bool kHasSums = kPacked != Scalar::kF32;
+  // Of bytes: what int8's 0 becomes.
+  static constexpr int kZero = PackedZero(kPacked, kRange);
   // A group is a whole quad, or a pair of bytes that may be widened to words.
   static constexpr bool kPairs = kGroup_ * kSrcBytes == 2;
   static constexpr bool kWidened = kPackedBytes > kSrcBytes;
@@ -45,9 +48,9 @@ struct Format {
 // What happens to all blocks alike.
 template <typename F>
 struct Transform {
-  typename F::V::Reg flip;  // bits to flip in each quad
-  bool flips;               // whether there are any
-  bool sums;                // whether sums are wanted
+  typename F::V::Reg shift;  // what is added to each byte, modulo 256
+  bool shifts;               // whether it is not 0
+  bool sums;                 // whether sums are wanted
 };
 
 // Addresses of the columns of a panel. A few bases and two strides, so that
@@ -183,16 +186,16 @@ PACK_INLINE void StoreBlock(char* dst, const typename F::V::Reg quads[4]) {
   }
 }
 
-// Flips, sums up and writes kBlocks whole blocks; returns the new sums.
+// Shifts, sums up and writes kBlocks whole blocks; returns the new sums.
 template <typename F, int kBlocks>
 PACK_INLINE typename F::V::Reg FinishBlocks(
     typename F::V::Reg blocks[kBlocks][4], const Transform<F>& transform,
     typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;
-  if (F::kSrcBytes == 1 && transform.flips) {
+  if (F::kSrcBytes == 1 && transform.shifts) {
     for (int b = 0; b < kBlocks; ++b) {
       for (int q = 0; q < 4; ++q) {
-        blocks[b][q] = V::Xor(blocks[b][q], transform.flip);
+        blocks[b][q] = V::Add8(blocks[b][q], transform.shift);
       }
     }
   }
@@ -213,16 +216,17 @@ PACK_INLINE typename F::V::Reg FinishEdgeBlock(
     typename F::V::Reg quads[1][4], int levels, int columns, ptrdiff_t room,
     Transform<F> transform, typename F::V::Reg sums, char* dst) {
   typedef typename F::V V;
-  if (F::kSrcBytes == 1 && transform.flips) {
-    const typename V::Reg flip = V::And(transform.flip, V::ColumnMask(columns));
+  if (F::kSrcBytes == 1 && transform.shifts) {
+    const typename V::Reg shift =
+        V::And(transform.shift, V::ColumnMask(columns));
     for (int q = 0; q < 4; ++q) {
       const int count = levels - 4 * q;
       const uint32_t present =
           count >= 4 ? ~0u : (count <= 0 ? 0u : (1u << (8 * count)) - 1u);
-      quads[0][q] = V::Xor(quads[0][q], V::And(flip, V::Splat(present)));
+      quads[0][q] = V::Add8(quads[0][q], V::And(shift, V::Splat(present)));
     }
   }
-  transform.flips = false;
+  transform.shifts = false;
   if (room >= F::kBlockBytes) {
     return FinishBlocks<F, 1>(quads, transform, sums, dst);
   }

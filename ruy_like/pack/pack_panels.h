@@ -201,11 +201,10 @@ void PackWidthContiguous(const PackArgs* args,
 template <typename F>
 void Pack(const PackArgs* args) {
   Transform<F> transform;
-  // 16-bit elements made of bytes are signed, as packed S8 ones are.
-  const Scalar unflipped =
-      F::kPacked == Scalar::kU8 ? Scalar::kU8 : Scalar::kI8;
-  transform.flips = F::kSrcBytes == 1 && args->src_scalar != unflipped;
-  transform.flip = F::V::Splat(0x80808080u);
+  const uint32_t shift =
+      (F::kZero - (args->src_scalar == Scalar::kU8 ? 128 : 0)) & 0xff;
+  transform.shifts = F::kSrcBytes == 1 && shift != 0;
+  transform.shift = F::V::Splat(shift * 0x01010101u);
   transform.sums = F::kHasSums && args->sums != nullptr;
   // A single column of adjacent elements has both orders.
   if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {

@@ -12,7 +12,8 @@
 //           AVX-512-VNNI and AMX use Avx512's).
 //   source  8 = int8 or uint8, told apart by src_scalar; 16 = int16;
 //           F32 = float; F64 = float or double, told apart by src_scalar
-//   packed  S8, U8, S16, F32, F64: the element type inside the panels
+//   packed  S8, U8, S16, F32, F64: the element type inside the panels; U7:
+//           uint8 elements of range kInt7, made of an int7 source
 //   width   columns per panel
 //   group   depth levels of one column that lie together
 //
@@ -37,6 +38,7 @@ void PackPortable_F64_F64_4x1(const PackArgs* args);
 // x86 only; defined where the build compiles the path.
 void PackAvx2_8_S8_8x4(const PackArgs* args);
 void PackAvx2_8_U8_6x4(const PackArgs* args);
+void PackAvx2_8_U7_6x4(const PackArgs* args);
 void PackAvx2_8_S8_8x2(const PackArgs* args);
 void PackAvx2_8_S16_6x2(const PackArgs* args);
 void PackAvx2_16_S16_6x2(const PackArgs* args);
@@ -54,6 +56,7 @@ void PackAvx2_F32_F32_1x1(const PackArgs* args);
 
 void PackAvx512_8_S8_16x4(const PackArgs* args);
 void PackAvx512_8_U8_8x4(const PackArgs* args);
+void PackAvx512_8_U7_8x4(const PackArgs* args);
 void PackAvx512_8_S8_16x64(const PackArgs* args);
 void PackAvx512_8_U8_16x64(const PackArgs* args);
 void PackAvx512_8_S8_16x2(const PackArgs* args);

@@ -32,7 +32,7 @@ struct Ymm {
   PACK_INLINE static Reg Splat(uint32_t quad) {
     return _mm256_set1_epi32(static_cast<int>(quad));
   }
-  PACK_INLINE static Reg Xor(Reg a, Reg b) { return _mm256_xor_si256(a, b); }
+  PACK_INLINE static Reg Add8(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
 
   // The first `columns` quads all ones, the others zero.
   PACK_INLINE static Reg ColumnMask(int columns) {

@@ -11,8 +11,9 @@ bool operator==(const PackedLayout& a, const PackedLayout& b) {
 
 std::string LayoutName(const PackedLayout& layout) {
   const kernels::PanelFormat& format = layout.format;
-  std::string name = absl::StrCat(InfoOf(format.scalar).kernel_name, " ",
-                                  format.width, "x", format.group);
+  std::string name = InfoOf(format.scalar).kernel_name;
+  if (format.range == ValueRange::kInt7) name.back() = '7';
+  absl::StrAppend(&name, " ", format.width, "x", format.group);
   if (format.depth_multiple != format.group) {
     absl::StrAppend(&name, ", depth by ", format.depth_multiple);
   }

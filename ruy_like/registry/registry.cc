@@ -42,6 +42,7 @@ KernelQuery Swapped(const KernelQuery& query) {
   std::swap(result.scalar.lhs, result.scalar.rhs);
   std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
   std::swap(result.cached.lhs, result.cached.rhs);
+  std::swap(result.range.lhs, result.range.rhs);
   std::swap(result.packed.lhs, result.packed.rhs);
   result.dst_col_major = !query.dst_col_major;
   return result;
@@ -70,6 +71,11 @@ bool IsNarrow(const Kernel& kernel) {
          kernel.kind == KernelKind::kNarrowPanels;
 }
 
+// Its lhs has to be the side that is int7, whichever way dst lies.
+bool NeedsInt7(const Kernel& kernel) {
+  return kernel.lhs.range == ValueRange::kInt7;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
@@ -85,12 +91,17 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     if (query.depth < kernel.row_major_min_depth) {
       return "dst is row-major (its transpose is computed instead)";
     }
-    if (!IsNarrow(kernel) && !SavesPackingTheWideSide(kernel, query)) {
+    if (!IsNarrow(kernel) && !NeedsInt7(kernel) &&
+        !SavesPackingTheWideSide(kernel, query)) {
       return "dst is row-major and little packing would be saved";
     }
   }
   for (const Side side : kSides) {
     const kernels::PanelFormat& format = FormatOf(kernel, side);
+    if (format.range != ValueRange::kFull &&
+        query.range[side] != format.range) {
+      return "the operands are not known to be int7";
+    }
     if (!format.in_place) continue;
     if (query.depth == 0) return "depth 0 cannot be read in place";
     if (!query.depth_contiguous[side]) {
@@ -147,9 +158,12 @@ bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
   if (IsTooSmallFor(kernel, query)) return false;
   // What is packed should be the narrow side; otherwise as dst lies.
-  const bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
-                                     ? query.cols < query.rows
-                                     : query.rows < query.cols;
+  bool try_swapped_first = kernel.kind == KernelKind::kRhsInPlace
+                               ? query.cols < query.rows
+                               : query.rows < query.cols;
+  if (NeedsInt7(kernel) && !IsNarrow(kernel)) {
+    try_swapped_first = !query.dst_col_major;
+  }
   for (const bool swap : {try_swapped_first, !try_swapped_first}) {
     *swap_sides = swap;
     if (Obstacle(kernel, swap ? swapped : query) == nullptr) return true;
@@ -196,8 +210,8 @@ bool operator==(const KernelQuery& a, const KernelQuery& b) {
   return a.family == b.family && a.rows == b.rows && a.cols == b.cols &&
          a.depth == b.depth && equal(a.scalar, b.scalar) &&
          equal(a.depth_contiguous, b.depth_contiguous) &&
-         equal(a.cached, b.cached) && a.dst_col_major == b.dst_col_major &&
-         equal(a.packed, b.packed);
+         equal(a.cached, b.cached) && equal(a.range, b.range) &&
+         a.dst_col_major == b.dst_col_major && equal(a.packed, b.packed);
 }
 
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
@@ -236,10 +250,16 @@ bool HasKernelsOf(Path permitted, Path owner) {
   return found;
 }
 
-KernelChoice SelectKernelToPackFor(Family family, Path permitted) {
+KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
+                                   ValueRange range, ValueRange other_range) {
+  const auto holds = [](ValueRange needed, ValueRange known) {
+    return needed == ValueRange::kFull || needed == known;
+  };
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path, Path owner, const Kernel& kernel) {
-    if (kernel.family != family || kernel.kind != KernelKind::kPanels) {
+    if (kernel.family != family || kernel.kind != KernelKind::kPanels ||
+        !holds(FormatOf(kernel, side).range, range) ||
+        !holds(FormatOf(kernel, Other(side)).range, other_range)) {
       return false;
     }
     choice = {&kernel, owner, false};

@@ -32,6 +32,8 @@ struct KernelQuery {
   SidePair<bool> depth_contiguous;
   // The operand's packed form is or will be in the prepacked cache.
   SidePair<bool> cached;
+  // What is known, not merely promised, of the operand's values.
+  SidePair<ValueRange> range = {ValueRange::kFull, ValueRange::kFull};
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;
   // Of an operand that the caller has packed: PackedLayout's kernel_format.
@@ -73,8 +75,11 @@ bool HasKernelsOf(Path permitted, Path owner);
 // The kernel whose panels an operand gets that is packed ahead of products: of
 // the best permitted path that has one, own or inherited, which packs both
 // sides and has no limit of columns. The choice's path is the one that the
-// kernel belongs to. `family` is in the kernel's orientation.
-KernelChoice SelectKernelToPackFor(Family family, Path permitted);
+// kernel belongs to. `family` and `side` are in the kernel's orientation;
+// `range` is what the operand's elements are known to be, `other_range` what
+// the other one's will be.
+KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
+                                   ValueRange range, ValueRange other_range);
 
 // The layout that such a kernel gives an operand on the caller's side `side`.
 PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);

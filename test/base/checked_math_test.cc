@@ -17,19 +17,12 @@ TEST(CheckedMathTest, ResultsThatFit) {
   EXPECT_EQ(result, kMax);
   EXPECT_TRUE(CheckedMul<std::ptrdiff_t>(1 << 30, 1 << 30, &result));
   EXPECT_EQ(result, std::ptrdiff_t{1} << 60);
-  EXPECT_TRUE(CheckedRoundUp<std::ptrdiff_t>(0, 64, &result));
-  EXPECT_EQ(result, 0);
-  EXPECT_TRUE(CheckedRoundUp<std::ptrdiff_t>(65, 64, &result));
-  EXPECT_EQ(result, 128);
-  EXPECT_TRUE(CheckedRoundUp<std::ptrdiff_t>(kMax, kMax, &result));
-  EXPECT_EQ(result, kMax);
 }
 
 TEST(CheckedMathTest, OverflowIsReported) {
   std::ptrdiff_t result = 0;
   EXPECT_FALSE(CheckedAdd<std::ptrdiff_t>(kMax, 1, &result));
   EXPECT_FALSE(CheckedMul<std::ptrdiff_t>(kMax, 2, &result));
-  EXPECT_FALSE(CheckedRoundUp<std::ptrdiff_t>(kMax, 64, &result));
   std::size_t unsigned_result = 0;
   EXPECT_FALSE(CheckedMul<std::size_t>(std::size_t{1} << 33,
                                        std::size_t{1} << 33, &unsigned_result));

@@ -7,7 +7,7 @@
 #   installed_static  the library of the build directory, installed; through
 #                     find_package and through pkg-config
 #   installed_shared  the same with a shared library, built for it; and what
-#                     that exports
+#                     that exports; and the drop-in for ruy, which is part of it
 #   subdirectory      add_subdirectory: compiles the library anew; and that the
 #                     library leaves the host project alone
 #   fetch_content     FetchContent with a local directory. Configures only: it
@@ -67,6 +67,7 @@ case "$way" in
     ;;
   installed_shared)
     configure "$source" "$work/library" -DBUILD_SHARED_LIBS=ON \
+      -DRUY_LIKE_RUY_DROPIN=ON \
       -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF \
       -DRUY_LIKE_BUILD_EXAMPLES=OFF
     quietly cmake --build "$work/library" --parallel 2
@@ -74,6 +75,15 @@ case "$way" in
     use_installed
     library=$(find "$work/prefix" -name libruy_like.so)
     bash "$source/test/consumer/exported_symbols.sh" "$library"
+    # The drop-in for ruy, by its own consumer.
+    configure "$source/test/dropin/consumer" "$work/dropin_consumer" \
+      -DCMAKE_PREFIX_PATH="$work/prefix"
+    quietly cmake --build "$work/dropin_consumer"
+    "$work/dropin_consumer/consumer"
+    soname=$(readelf -d "$(dirname "$library")/libruy_like_dropin.so" |
+      sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+    [[ $soname =~ ^libruy_like_dropin\.so\.[0-9]+\.[0-9]+$ ]] ||
+      fail "the drop-in is called '$soname'"
     # The program asks for the version that it was linked to.
     soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
     [[ $soname =~ ^libruy_like\.so\.[0-9]+\.[0-9]+$ ]] ||

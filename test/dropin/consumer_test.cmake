@@ -41,7 +41,7 @@ if(WAY STREQUAL "installed")
 else()
   list(APPEND options
     -DRUY_LIKE_SOURCE_DIR=${SOURCE_DIR}
-    -DBUILD_SHARED_LIBS=${SHARED}
+    -DRUY_LIKE_BUILD_SHARED=${SHARED}
     -DRUY_LIKE_KERNEL_OPTIMIZATION=-O1)
   run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/test/dropin/consumer
     -B ${WORK_DIR}/off ${options} -DRUY_LIKE_RUY_DROPIN=OFF)
@@ -53,3 +53,20 @@ run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/test/dropin/consumer
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --parallel 2)
 run(${WORK_DIR}/build/consumer)
 run(${WORK_DIR}/build/consumer_old_name)
+
+# And without CMake.
+find_program(PKG_CONFIG pkg-config)
+if(WAY STREQUAL "installed" AND PKG_CONFIG)
+  file(GLOB_RECURSE pc_file ${prefix}/*/ruy_like_dropin.pc)
+  cmake_path(GET pc_file PARENT_PATH directory)
+  set(ENV{PKG_CONFIG_PATH} ${directory})
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ruy_like_dropin
+    OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  separate_arguments(CXX_FLAGS UNIX_COMMAND "${CXX_FLAGS}")
+  cmake_path(GET directory PARENT_PATH library_directory)
+  run(${CXX_COMPILER} -std=c++17 ${CXX_FLAGS}
+    ${SOURCE_DIR}/test/dropin/consumer/main.cc ${flags}
+    -Wl,-rpath,${library_directory} -o ${WORK_DIR}/pkg_config_consumer)
+  run(${WORK_DIR}/pkg_config_consumer)
+endif()

@@ -10,6 +10,7 @@
 
 #include "random_values.h"
 #include "ruy/context_get_ctx.h"
+#include "ruy/cpuinfo.h"
 #include "ruy/ctx.h"
 #include "ruy/path.h"
 #include "ruy/performance_advisory.h"
@@ -118,33 +119,54 @@ TEST(ContextTest, PrepackedCache) {
       std::size_t{ruy::PrepackedCache::kDefaultMaxBuffersBytes});
 }
 
-// The path that Mul takes if these are enabled: none of the internal variants.
-ruy::Path BestPath(ruy::Path enabled) {
-  return GetMostSignificantPath(enabled & ruy::kAllPaths);
+// What ruy would find on this processor.
+ruy::Path PathsOfProcessor() {
+  ruy::CpuInfo cpuinfo;
+  ruy::Path paths = ruy::Path::kStandardCpp;
+#if RUY_PLATFORM_X86
+  if (cpuinfo.Avx()) paths = paths | ruy::Path::kAvx;
+  if (cpuinfo.Avx2Fma()) paths = paths | ruy::Path::kAvx2Fma;
+  if (cpuinfo.Avx512()) paths = paths | ruy::Path::kAvx512;
+#endif
+  return paths;
 }
 
-// Goes through the paths in the way of a program that tests all of them.
-TEST(PathTest, EachEnabledPathIsTakenAndGivesTheSame) {
+ruy::Path BestPath(ruy::Path enabled) {
+  return GetMostSignificantPath(enabled);
+}
+
+TEST(PathTest, EnabledPathsAreThoseOfRuy) {
   ruy::Context context;
   const ruy::Path enabled = context.get_runtime_enabled_paths();
+#if RUY_PLATFORM_X86
+  EXPECT_EQ(enabled, PathsOfProcessor());
+#endif
   EXPECT_FALSE(Disjoint(enabled, ruy::Path::kStandardCpp));
+  EXPECT_TRUE(Disjoint(enabled, ~ruy::kAllPaths));
+  EXPECT_EQ(ruy::get_ctx(&context)->GetRuntimeEnabledPaths(), enabled);
+}
+
+// Goes through the paths in the way of ruy's own tests: each one is set, and is
+// the last used one after any product; internal variants, too.
+TEST(PathTest, EachPathIsTakenAndGivesTheSame) {
+  ruy::Context context;
+  const ruy::Path enabled = context.get_runtime_enabled_paths();
   Product product;
   product.Run(&context);
   EXPECT_EQ(context.last_used_path(), BestPath(enabled));
   const std::vector<std::int32_t> expected = product.dst_data;
   for (int bit = 0; bit < 8; ++bit) {
     const auto path = static_cast<ruy::Path>(1 << bit);
-    if ((path & enabled) == ruy::Path::kNone) continue;
-    context.set_runtime_enabled_paths(path);
+    if (Disjoint(path, enabled | ruy::kNonArchPathsIncludingInternalVariants)) {
+      continue;
+    }
+    ruy::get_ctx(&context)->SetRuntimeEnabledPaths(path);
     EXPECT_EQ(context.get_runtime_enabled_paths(),
               path | ruy::Path::kStandardCpp);
     product.dst_data.assign(expected.size(), 0);
-    product.Run(&context);
+    product.Run<ruy::kAllPathsIncludingInternalVariants>(&context);
     EXPECT_EQ(product.dst_data, expected);
-    EXPECT_EQ(context.last_used_path(),
-              Disjoint(path, ruy::kNonArchPathsIncludingInternalVariants)
-                  ? path
-                  : ruy::Path::kStandardCpp);
+    EXPECT_EQ(context.last_used_path(), path);
   }
   context.set_runtime_enabled_paths(ruy::Path::kNone);
   EXPECT_EQ(context.get_runtime_enabled_paths(), enabled);
@@ -152,9 +174,30 @@ TEST(PathTest, EachEnabledPathIsTakenAndGivesTheSame) {
   EXPECT_EQ(context.last_used_path(), BestPath(enabled));
 }
 
+// ruy_like has doubles on its portable path alone; of ruy's paths, ruy tells
+// the one that was selected.
+TEST(PathTest, LastUsedPathDoesNotDependOnTypes) {
+  const double data[] = {2};
+  double result = 0;
+  ruy::Matrix<double> lhs, rhs, dst;
+  for (auto* matrix : {&lhs, &rhs, &dst}) {
+    ruy::MakeSimpleLayout(1, 1, ruy::Order::kColMajor,
+                          matrix->mutable_layout());
+  }
+  lhs.set_data(data);
+  rhs.set_data(data);
+  dst.set_data(&result);
+  ruy::Context context;
+  ruy::Mul(lhs, rhs, ruy::MulParams<double, double>(), &context, &dst);
+  EXPECT_EQ(result, 4);
+  EXPECT_EQ(context.last_used_path(),
+            BestPath(context.get_runtime_enabled_paths()));
+}
+
 TEST(PathTest, MulOfPathsTakesOneOfThem) {
   ruy::Context context;
-  const ruy::Path best = BestPath(context.get_runtime_enabled_paths());
+  const ruy::Path enabled = context.get_runtime_enabled_paths();
+  const ruy::Path best = BestPath(enabled);
   Product product;
   product.Run<ruy::kAllPaths>(&context);
   EXPECT_EQ(context.last_used_path(), best);
@@ -165,10 +208,13 @@ TEST(PathTest, MulOfPathsTakesOneOfThem) {
   EXPECT_EQ(context.last_used_path(), best);
 #if RUY_PLATFORM_X86
   product.Run<ruy::Path::kStandardCpp | ruy::Path::kAvx2Fma>(&context);
-  EXPECT_EQ(context.last_used_path(),
-            Disjoint(context.get_runtime_enabled_paths(), ruy::Path::kAvx2Fma)
-                ? ruy::Path::kStandardCpp
-                : ruy::Path::kAvx2Fma);
+  EXPECT_EQ(context.last_used_path(), Disjoint(enabled, ruy::Path::kAvx2Fma)
+                                          ? ruy::Path::kStandardCpp
+                                          : ruy::Path::kAvx2Fma);
+  product.Run<ruy::Path::kStandardCpp | ruy::Path::kAvx>(&context);
+  EXPECT_EQ(context.last_used_path(), Disjoint(enabled, ruy::Path::kAvx)
+                                          ? ruy::Path::kStandardCpp
+                                          : ruy::Path::kAvx);
 #endif
 }
 
@@ -188,7 +234,9 @@ TEST_F(RuyPathsTest, NarrowsTheDefault) {
   EXPECT_EQ(PathsWith("1"), ruy::Path::kStandardCpp);
   EXPECT_EQ(PathsWith("0x1"), ruy::Path::kStandardCpp);
   EXPECT_EQ(PathsWith("21"), (static_cast<ruy::Path>(0x21) & detected));
-  EXPECT_EQ(PathsWith("ff"), detected);
+  EXPECT_EQ(PathsWith("ff"),
+            detected | ruy::kNonArchPathsIncludingInternalVariants);
+  EXPECT_EQ(PathsWith("2"), ruy::Path::kInternalStandardCppVariant1);
   EXPECT_EQ(PathsWith("0"), detected);
   EXPECT_EQ(PathsWith(""), detected);
 }

@@ -136,4 +136,27 @@ TEST(MatrixTest, IsAViewWithIntSizes) {
   EXPECT_EQ(matrix.data(), nullptr);
 }
 
+TEST(MatrixDeathTest, DataForWritingIsNotConst) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const float data[] = {1, 2};
+  ruy::Matrix<float> matrix;
+  ruy::MakeSimpleLayout(2, 1, ruy::Order::kColMajor, matrix.mutable_layout());
+  matrix.set_data(data);
+  const ruy::Matrix<float>& const_matrix = matrix;
+  EXPECT_EQ(const_matrix.data(), data);
+  EXPECT_EQ(Element(matrix, 1, 0), 2);
+  const ruy::Matrix<float> copy = matrix;
+  EXPECT_EQ(copy.data(), data);
+#ifdef NDEBUG
+  EXPECT_EQ(matrix.data(), data);
+#else
+  EXPECT_DEATH(matrix.data(), "RUY_CHECK");
+  EXPECT_DEATH(ElementPtr(&matrix, 1, 0), "RUY_CHECK");
+#endif
+  // Mutable data again.
+  float mutable_data[2] = {};
+  matrix.set_data(mutable_data);
+  EXPECT_EQ(matrix.data(), mutable_data);
+}
+
 }  // namespace

@@ -11,8 +11,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "ruy/check_macros.h"
+#include "ruy/cpuinfo.h"
 #include "ruy/denormal.h"
 #include "ruy/path.h"
 #include "ruy/performance_advisory.h"
@@ -112,6 +114,16 @@ TEST(CheckMacrosTest, PassingChecksDoNothing) {
   RUY_CHECK_EQ(Color::kRed, Color::kRed);
   const char* null = nullptr;
   RUY_CHECK_EQ(null, nullptr);
+  // Of different signs, and as C++ compares them: the test is built with
+  // -Wsign-compare and -Werror.
+  const std::vector<int> three = {1, 2, 3};
+  RUY_CHECK_EQ(three.size(), 3);
+  RUY_CHECK_LT(2, three.size());
+  const int minus_one = -1;
+  RUY_CHECK_GT(minus_one, three.size());
+  RUY_CHECK_EQ(std::uint8_t{200}, 200);
+  RUY_CHECK_LT(std::int8_t{-1}, 1.5f);
+  RUY_CHECK_EQ(three.empty(), false);
   // An else that must be the caller's.
   if (evaluations == 0)
     RUY_CHECK(true);
@@ -177,6 +189,26 @@ TEST(SystemAlignedAllocTest, IsAlignedAndWritable) {
     ruy::detail::SystemAlignedFree(memory);
   }
   ruy::detail::SystemAlignedFree(nullptr);
+}
+
+TEST(CpuInfoTest, IsThatOfTheProcessor) {
+  ruy::CpuInfo cpuinfo;
+#if RUY_PLATFORM_X86
+  EXPECT_EQ(cpuinfo.Avx(), __builtin_cpu_supports("avx") != 0);
+  EXPECT_EQ(cpuinfo.Avx2Fma(), __builtin_cpu_supports("avx2") != 0 &&
+                                   __builtin_cpu_supports("fma") != 0);
+  EXPECT_EQ(cpuinfo.Avx512(), __builtin_cpu_supports("avx512f") != 0 &&
+                                  __builtin_cpu_supports("avx512bw") != 0 &&
+                                  __builtin_cpu_supports("avx512cd") != 0 &&
+                                  __builtin_cpu_supports("avx512dq") != 0 &&
+                                  __builtin_cpu_supports("avx512vl") != 0);
+  EXPECT_FALSE(cpuinfo.NeonDotprod());
+#endif
+  EXPECT_FALSE(cpuinfo.CurrentCpuIsA55ish());
+  EXPECT_FALSE(cpuinfo.CurrentCpuIsX1());
+  const ruy::CpuCacheParams& caches = cpuinfo.CacheParams();
+  EXPECT_GE(caches.local_cache_size, 4 << 10);
+  EXPECT_GE(caches.last_level_cache_size, caches.local_cache_size);
 }
 
 TEST(TuneTest, OldAndNewNames) {

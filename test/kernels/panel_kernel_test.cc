@@ -120,6 +120,10 @@ class Side {
       default:
         break;
     }
+    if (format.range == ValueRange::kInt7) {
+      const int zero = format.scalar == Scalar::kU8 ? 64 : 0;
+      low = zero - 63, high = zero + 63;
+    }
     for (ptrdiff_t w = 0; w < width; ++w) {
       for (ptrdiff_t k = 0; k < depth; ++k) {
         const bool highest =

@@ -118,6 +118,16 @@ TEST(CallLineTest, Fields) {
                 {"gops", "4.000"}});
 }
 
+TEST(CallLineTest, APromiseThatIsNotKept) {
+  Example example;
+  example.params.side.rhs.scalar = Scalar::kI8;
+  example.params.side.rhs.broke_promise = true;
+  const std::string line =
+      CallLine(example.params, example.report, std::chrono::nanoseconds(12000));
+  ExpectFields(ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
+               {{"lhs", "float"}, {"rhs", "int8:not_int7"}});
+}
+
 TEST(CallLineTest, ScalesAndBeta) {
   Example example;
   const float scale = 2;

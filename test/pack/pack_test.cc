@@ -46,6 +46,11 @@ struct Routine {
   Scalar packed;
   int width;
   int group;
+
+  // Packs elements of ValueRange::kInt7 64 above the int8 value.
+  bool IsInt7() const {
+    return std::string(name).find("_U7_") != std::string::npos;
+  }
 };
 
 std::ostream& operator<<(std::ostream& os, const Routine& routine) {
@@ -69,6 +74,7 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
 #define ROUTINES_Avx2                             \
   ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 4),         \
       ROUTINE(kAvx2, Avx2, 8, U8, kU8, 6, 4),     \
+      ROUTINE(kAvx2, Avx2, 8, U7, kU8, 6, 4),     \
       ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 2),     \
       ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),   \
       ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),  \
@@ -84,6 +90,7 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
 #define ROUTINES_Avx512                                \
   ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 4),         \
       ROUTINE(kAvx512, Avx512, 8, U8, kU8, 8, 4),      \
+      ROUTINE(kAvx512, Avx512, 8, U7, kU8, 8, 4),      \
       ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 64),    \
       ROUTINE(kAvx512, Avx512, 8, U8, kU8, 16, 64),    \
       ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 2),     \
@@ -218,7 +225,14 @@ std::ostream& operator<<(std::ostream& os, const Case& c) {
 
 // An element as packed; integers and floats alike are exact in a double.
 template <typename T>
-double PackedValue(T value, Scalar packed) {
+double PackedValue(T value, const Routine& routine) {
+  const Scalar packed = routine.packed;
+  if constexpr (sizeof(T) == 1) {
+    if (routine.IsInt7()) {
+      return static_cast<std::uint8_t>(
+          std::is_same<T, uint8_t>::value ? value - 64 : value + 64);
+    }
+  }
   if (std::is_same<T, uint8_t>::value && packed != Scalar::kU8) {
     return static_cast<double>(value) - 128;
   }
@@ -279,7 +293,7 @@ void CheckTyped(const Routine& routine, const Case& c, GuardedPages* pages,
     for (ptrdiff_t k = 0; k < c.depth; ++k) {
       const T element =
           c.depth_contiguous ? src[w * stride + k] : src[k * stride + w];
-      const double value = PackedValue(element, routine.packed);
+      const double value = PackedValue(element, routine);
       const ptrdiff_t panel = w / routine.width;
       const ptrdiff_t column = w % routine.width;
       PutPacked(value, routine.packed,

@@ -68,7 +68,9 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     for (const Kernel& kernel : AllKernelsOf(path)) {
       const auto side = [](const PanelFormat& format) {
-        return ScalarInName(format.scalar) + (format.in_place ? "InPlace" : "");
+        std::string name = ScalarInName(format.scalar);
+        if (format.range == ValueRange::kInt7) name.back() = '7';
+        return name + (format.in_place ? "InPlace" : "");
       };
       const std::string start = EnumeratorOf(path) + "_" + side(kernel.lhs) +
                                 side(kernel.rhs) + "_" +
@@ -446,7 +448,8 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
           std::pair(kF32, kF32)}) {
       const KernelQuery wide =
           WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
-      const KernelChoice ahead = SelectKernelToPackFor(wide.family, path);
+      const KernelChoice ahead = SelectKernelToPackFor(
+          wide.family, path, Side::kLhs, ValueRange::kFull, ValueRange::kFull);
       ASSERT_NE(ahead.kernel, nullptr);
       const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
       for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {

@@ -26,6 +26,8 @@ std::string MatrixName(const char* name, const MatrixSpec& spec,
   if (is_operand) {
     s << " " << kFills[static_cast<int>(spec.fill)] << " cache "
       << kPolicies[static_cast<int>(spec.cache_policy)];
+    if (spec.int7 == Int7::kKept) s << " int7";
+    if (spec.int7 == Int7::kBroken) s << " not int7 as promised";
   }
   s << (spec.flush == Flush::kStart ? " at-start" : " at-end");
   return s.str();
@@ -79,6 +81,9 @@ void RandomizeMatrix(MatrixSpec* spec, bool is_dst, Rng* rng) {
     if (rng->OneIn(4)) spec->fill = static_cast<Fill>(rng->Between(1, 4));
     if (rng->OneIn(8)) {
       spec->cache_policy = static_cast<CachePolicy>(rng->Between(1, 3));
+    }
+    if (Is8Bit(spec->scalar) && rng->OneIn(3)) {
+      spec->int7 = rng->OneIn(4) ? Int7::kBroken : Int7::kKept;
     }
   }
   if (IsFloat(spec->scalar) || (spec->scalar == Scalar::kI16 && !is_dst) ||
@@ -154,10 +159,11 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   p.rows = rows;
   p.depth = depth;
   p.cols = cols;
-  const MatrixSpec spec = {Scalar::kI8,      Order::kColMajor,
+  const MatrixSpec spec = {Scalar::kI8,       Order::kColMajor,
                            /*gap=*/0,
-                           /*zero_point=*/0, CachePolicy::kNeverCache,
-                           Fill::kRandom,    Flush::kEnd};
+                           /*zero_point=*/0,  CachePolicy::kNeverCache,
+                           Fill::kRandom,     Flush::kEnd,
+                           Int7::kNotPromised};
   p.lhs = p.rhs = p.dst = spec;
   p.lhs.scalar = types.lhs;
   p.lhs.order = Order::kRowMajor;

@@ -34,6 +34,9 @@ const std::vector<Types>& FloatTypes();
 // kAllValues counts up from the lowest, again and again.
 enum class Fill { kRandom, kLowest, kHighest, kAlternating, kAllValues };
 
+// Whether an 8-bit operand is said to be int7, and is.
+enum class Int7 { kNotPromised, kKept, kBroken };
+
 struct MatrixSpec {
   Scalar scalar;
   Order order;
@@ -42,6 +45,7 @@ struct MatrixSpec {
   CachePolicy cache_policy;  // of an operand
   Fill fill;                 // of an operand
   Flush flush;
+  Int7 int7 = Int7::kNotPromised;  // of an operand
 };
 
 // Bias: kExtreme uses all of int32, so that sums wrap.

@@ -73,8 +73,12 @@ std::size_t BytesOf(const MatrixSpec& spec, std::ptrdiff_t rows,
 // result rather than a harmless zero.
 void FillOperand(const MatrixSpec& spec, Rng* rng, GuardedBuffer* buffer) {
   const std::ptrdiff_t count = buffer->bytes() / ScalarBytes(spec.scalar);
-  const std::int64_t low = LowestOf(spec.scalar);
-  const std::int64_t high = HighestOf(spec.scalar);
+  std::int64_t low = LowestOf(spec.scalar);
+  std::int64_t high = HighestOf(spec.scalar);
+  if (spec.int7 != Int7::kNotPromised) {
+    low += 65;
+    high -= 64;
+  }
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     double value = 0;
     switch (spec.fill) {
@@ -95,6 +99,11 @@ void FillOperand(const MatrixSpec& spec, Rng* rng, GuardedBuffer* buffer) {
         break;
     }
     Store(spec.scalar, buffer->data(), i, value);
+  }
+  if (spec.int7 == Int7::kBroken && count > 0) {
+    // The first element or the last: never one of a gap.
+    Store(spec.scalar, buffer->data(), rng->OneIn(2) ? 0 : count - 1,
+          static_cast<double>(rng->OneIn(2) ? low - 1 : high + 1));
   }
 }
 

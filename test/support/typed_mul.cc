@@ -21,6 +21,9 @@ Matrix<T> View(const MatrixSpec& spec, std::ptrdiff_t rows, std::ptrdiff_t cols,
   Matrix<T> matrix = MakeMatrix(data, rows, cols, spec.order, spec.gap);
   matrix.set_zero_point(static_cast<T>(spec.zero_point));
   matrix.set_cache_policy(spec.cache_policy);
+  if (spec.int7 != Int7::kNotPromised) {
+    matrix.set_value_range(ValueRange::kInt7);
+  }
   return matrix;
 }
 
@@ -53,7 +56,10 @@ template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 struct Typed {
   // What an operand of type T is packed for, beside one of type Other.
   template <typename T, typename Other>
-  static constexpr PackFor PackForOther() {
+  static PackFor PackForOther(const MatrixSpec& other) {
+    if (Is8Bit(internal::ScalarOf<T>()) && other.int7 == Int7::kKept) {
+      return PackFor::kInt7Operand;
+    }
     if (std::is_same<T, float>::value && (std::is_same<Other, double>::value ||
                                           std::is_same<Accum, double>::value ||
                                           std::is_same<Dst, double>::value)) {
@@ -120,11 +126,13 @@ struct Typed {
       Mapped<Rhs> packed_rhs;
       absl::Status status;
       if (door != Door::kPackedRhs) {
-        status = packed_lhs.Make(lhs, Side::kLhs, PackForOther<Lhs, Rhs>(),
+        status = packed_lhs.Make(lhs, Side::kLhs,
+                                 PackForOther<Lhs, Rhs>(call.problem->rhs),
                                  dst_order, context);
       }
       if (status.ok() && door != Door::kPackedLhs) {
-        status = packed_rhs.Make(rhs, Side::kRhs, PackForOther<Rhs, Lhs>(),
+        status = packed_rhs.Make(rhs, Side::kRhs,
+                                 PackForOther<Rhs, Lhs>(call.problem->lhs),
                                  dst_order, context);
       }
       if (!status.ok()) return status;

@@ -12,12 +12,27 @@
 #include <string>
 #include <type_traits>
 
+#include "ruy/dropin_visibility.h"
+
 namespace ruy {
 namespace check_macros {
 
+// An operand as the comparison would convert it by itself: a number to the type
+// that it has in common with the other one; but compilers do not warn of that,
+// as they do of `size() == 3`.
+template <typename T, typename Other>
+RUY_LIKE_LOCAL constexpr decltype(auto) Comparable(const T& value) {
+  if constexpr (std::is_arithmetic<T>::value &&
+                std::is_arithmetic<Other>::value) {
+    return static_cast<typename std::common_type<T, Other>::type>(value);
+  } else {
+    return (value);  // in brackets: as a reference
+  }
+}
+
 // Numbers and pointers as such, enumerators by number, all else as "(?)".
 template <typename T>
-std::string ToString(const T& value) {
+RUY_LIKE_LOCAL std::string ToString(const T& value) {
   std::ostringstream stream;
   if constexpr (std::is_enum<T>::value) {
     stream << "enumerator "
@@ -35,18 +50,21 @@ std::string ToString(const T& value) {
   return stream.str();
 }
 
-[[noreturn]] inline void Fail(const char* file, int line, const char* macro,
-                              const char* condition,
-                              const std::string& values) {
+[[noreturn]] RUY_LIKE_LOCAL inline void Fail(const char* file, int line,
+                                             const char* macro,
+                                             const char* condition,
+                                             const std::string& values) {
   std::fprintf(stderr, "%s:%d: %s(%s) failed%s%s\n", file, line, macro,
                condition, values.empty() ? "" : ": ", values.c_str());
   std::abort();
 }
 
 template <typename Lhs, typename Rhs>
-[[noreturn]] void FailComparison(const char* file, int line, const char* macro,
-                                 const char* condition, const Lhs& lhs,
-                                 const Rhs& rhs) {
+[[noreturn]] RUY_LIKE_LOCAL void FailComparison(const char* file, int line,
+                                                const char* macro,
+                                                const char* condition,
+                                                const Lhs& lhs,
+                                                const Rhs& rhs) {
   Fail(file, line, macro, condition, ToString(lhs) + " vs. " + ToString(rhs));
 }
 
@@ -60,15 +78,19 @@ template <typename Lhs, typename Rhs>
     }                                                                       \
   } while (false)
 
-#define RUY_LIKE_DROPIN_CHECK_OP(macro, a, op, b)                         \
-  do {                                                                    \
-    const auto& ruy_check_a = (a);                                        \
-    const auto& ruy_check_b = (b);                                        \
-    if (!(ruy_check_a op ruy_check_b)) {                                  \
-      ::ruy::check_macros::FailComparison(__FILE__, __LINE__, macro,      \
-                                          #a " " #op " " #b, ruy_check_a, \
-                                          ruy_check_b);                   \
-    }                                                                     \
+#define RUY_LIKE_DROPIN_CHECK_OP(macro, a, op, b)                            \
+  do {                                                                       \
+    const auto& ruy_check_a = (a);                                           \
+    const auto& ruy_check_b = (b);                                           \
+    using RuyCheckA = typename std::decay<decltype(ruy_check_a)>::type;      \
+    using RuyCheckB = typename std::decay<decltype(ruy_check_b)>::type;      \
+    if (!(::ruy::check_macros::Comparable<RuyCheckA, RuyCheckB>(ruy_check_a) \
+              op ::ruy::check_macros::Comparable<RuyCheckB, RuyCheckA>(      \
+                  ruy_check_b))) {                                           \
+      ::ruy::check_macros::FailComparison(__FILE__, __LINE__, macro,         \
+                                          #a " " #op " " #b, ruy_check_a,    \
+                                          ruy_check_b);                      \
+    }                                                                        \
   } while (false)
 
 #define RUY_CHECK(condition) RUY_LIKE_DROPIN_CHECK("RUY_CHECK", condition)

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "ruy/dropin_visibility.h"
 #include "ruy/path.h"
 #include "ruy/performance_advisory.h"
 #include "ruy/strategy_controls.h"
@@ -15,14 +16,15 @@ class Ctx;
 class ThreadPool;
 
 // Not for use by several threads at once, as in ruy.
-class Context final {
+class RUY_LIKE_DROPIN_EXPORT Context final {
  public:
   Context();
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // The path of the last product; kNone before the first.
+  // The path that ruy would have taken for the last product: the best of those
+  // enabled, whatever the types; kNone before the first.
   Path last_used_path() const;
 
   // Kept, without effect.
@@ -50,8 +52,8 @@ class Context final {
   void set_runtime_enabled_paths(Path paths);
 
  private:
-  friend const Ctx* get_ctx(const Context* context);
-  friend Ctx* get_ctx(Context* context);
+  friend RUY_LIKE_DROPIN_EXPORT const Ctx* get_ctx(const Context* context);
+  friend RUY_LIKE_DROPIN_EXPORT Ctx* get_ctx(Context* context);
 
   const std::unique_ptr<Ctx> ctx_;
 };

@@ -4,11 +4,12 @@
 
 #include "ruy/context.h"
 #include "ruy/ctx.h"
+#include "ruy/dropin_visibility.h"
 
 namespace ruy {
 
-const Ctx* get_ctx(const Context* context);
-Ctx* get_ctx(Context* context);
+RUY_LIKE_DROPIN_EXPORT const Ctx* get_ctx(const Context* context);
+RUY_LIKE_DROPIN_EXPORT Ctx* get_ctx(Context* context);
 
 }  // namespace ruy
 

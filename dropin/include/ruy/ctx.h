@@ -5,6 +5,8 @@
 #ifndef RUY_LIKE_DROPIN_RUY_CTX_H_
 #define RUY_LIKE_DROPIN_RUY_CTX_H_
 
+#include "ruy/cpuinfo.h"
+#include "ruy/dropin_visibility.h"
 #include "ruy/path.h"
 #include "ruy/performance_advisory.h"
 #include "ruy/prepacked_cache.h"
@@ -15,48 +17,57 @@
 
 namespace ruy {
 
-class Ctx final {
+class RUY_LIKE_DROPIN_EXPORT Ctx final {
  public:
   Ctx();
+  ~Ctx();
   Ctx(const Ctx&) = delete;
   Ctx& operator=(const Ctx&) = delete;
 
+  // What SelectPath found last; kNone before that.
   Path last_used_path() const;
-  Tuning explicit_tuning() const { return explicit_tuning_; }
-  void set_explicit_tuning(Tuning value) { explicit_tuning_ = value; }
-  const ThreadPool& thread_pool() const { return thread_pool_; }
-  ThreadPool* mutable_thread_pool() { return &thread_pool_; }
-  int max_num_threads() const { return context_.max_num_threads(); }
-  void set_max_num_threads(int value) { context_.set_max_num_threads(value); }
+  Tuning explicit_tuning() const;
+  void set_explicit_tuning(Tuning value);
+  const ThreadPool& thread_pool() const;
+  ThreadPool* mutable_thread_pool();
+  int max_num_threads() const;
+  void set_max_num_threads(int value);
   NumThreadsStrategy num_threads_strategy() const;
   void set_num_threads_strategy(NumThreadsStrategy value);
-  // No product gives cause for one.
-  bool performance_advisory(PerformanceAdvisory) const { return false; }
-  PrepackedCache* GetPrepackedCache() { return &prepacked_cache_; }
-  void ClearPrepackedCache() { context_.ClearPrepackedCache(); }
+  // No product gives cause for one: always false.
+  bool performance_advisory(PerformanceAdvisory advisory) const;
+  PrepackedCache* GetPrepackedCache();
+  void ClearPrepackedCache();
+  CpuInfo* mutable_cpuinfo();
 
   // The paths that Mul may use: those set here, else those of the environment
   // variable RUY_PATHS (hexadecimal bits), else all; of these, what is there.
-  // Without a set, RUY_PATHS is read at the first use.
+  // Without a set, RUY_PATHS is read at the first use. The internal variants of
+  // kStandardCpp are there for who asks for them, but not in "all".
   Path GetRuntimeEnabledPaths();
   // kNone: as if nothing had been set.
   void SetRuntimeEnabledPaths(Path paths);
+  // The best of these that is enabled, as ruy ranks them, whatever the types of
+  // a product; kStandardCpp if there is none.
+  Path SelectPath(Path compiled_paths);
 
   // Not in ruy: the context that does the work, for what ruy has no name for.
-  ruy_like::Context* ruy_like_context() { return &context_; }
+  ruy_like::Context* ruy_like_context();
 
-  // For Mul: that context, made ready for a product that may use only those of
-  // the enabled paths that are in `compiled_paths`.
+  // For Mul: SelectPath, and that context, made ready for a product that may
+  // use only those of the enabled paths that are in `compiled_paths`.
   ruy_like::Context* ContextForPaths(Path compiled_paths);
 
  private:
   ruy_like::Context context_;
   ThreadPool thread_pool_;
   PrepackedCache prepacked_cache_;
+  CpuInfo cpuinfo_;
   Tuning explicit_tuning_ = Tuning::kAuto;
   const Path detected_paths_;
   Path enabled_paths_ = Path::kNone;    // kNone: not yet decided
   Path permitted_paths_ = Path::kNone;  // what context_ was last told
+  Path last_used_path_ = Path::kNone;
 };
 
 }  // namespace ruy

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "ruy/check_macros.h"
+#include "ruy/dropin_visibility.h"
 #include "ruy_like/matrix.h"
 
 namespace ruy {
@@ -19,14 +20,16 @@ using Order = ruy_like::Order;
 // Shape and memory layout; counts of elements.
 class Layout final {
  public:
-  int rows() const { return rows_; }
-  int cols() const { return cols_; }
-  int stride() const { return stride_; }
-  Order order() const { return order_; }
-  void set_rows(int value) { rows_ = value; }
-  void set_cols(int value) { cols_ = value; }
-  void set_stride(int value) { stride_ = value; }
-  void set_order(Order value) { order_ = value; }
+  RUY_LIKE_LOCAL Layout() = default;
+
+  RUY_LIKE_LOCAL int rows() const { return rows_; }
+  RUY_LIKE_LOCAL int cols() const { return cols_; }
+  RUY_LIKE_LOCAL int stride() const { return stride_; }
+  RUY_LIKE_LOCAL Order order() const { return order_; }
+  RUY_LIKE_LOCAL void set_rows(int value) { rows_ = value; }
+  RUY_LIKE_LOCAL void set_cols(int value) { cols_ = value; }
+  RUY_LIKE_LOCAL void set_stride(int value) { stride_ = value; }
+  RUY_LIKE_LOCAL void set_order(Order value) { order_ = value; }
 
  private:
   int rows_ = 0;
@@ -35,7 +38,8 @@ class Layout final {
   Order order_ = Order::kColMajor;
 };
 
-inline void MakeSimpleLayout(int rows, int cols, Order order, Layout* layout) {
+RUY_LIKE_LOCAL inline void MakeSimpleLayout(int rows, int cols, Order order,
+                                            Layout* layout) {
   layout->set_rows(rows);
   layout->set_cols(cols);
   layout->set_order(order);
@@ -46,22 +50,35 @@ inline void MakeSimpleLayout(int rows, int cols, Order order, Layout* layout) {
 template <typename Scalar>
 class Matrix final {
  public:
-  Scalar* data() { return matrix_.data(); }
-  const Scalar* data() const { return matrix_.data(); }
-  void set_data(Scalar* data) { matrix_.set_data(data); }
-  void set_data(const Scalar* data) { matrix_.set_data(data); }
-  void set_data(std::nullptr_t) { matrix_.set_data(nullptr); }
+  RUY_LIKE_LOCAL Matrix() = default;
 
-  const Layout& layout() const { return layout_; }
-  Layout* mutable_layout() { return &layout_; }
+  // Not const: for writing, so in debug builds the program ends if the data
+  // was set from a pointer to const.
+  RUY_LIKE_LOCAL Scalar* data() {
+    RUY_DCHECK(!matrix_.data_is_const());
+    return matrix_.data();
+  }
+  RUY_LIKE_LOCAL const Scalar* data() const { return matrix_.data(); }
+  RUY_LIKE_LOCAL void set_data(Scalar* data) { matrix_.set_data(data); }
+  RUY_LIKE_LOCAL void set_data(const Scalar* data) { matrix_.set_data(data); }
+  RUY_LIKE_LOCAL void set_data(std::nullptr_t) { matrix_.set_data(nullptr); }
 
-  Scalar zero_point() const { return matrix_.zero_point(); }
-  void set_zero_point(Scalar value) { matrix_.set_zero_point(value); }
-  CachePolicy cache_policy() const { return matrix_.cache_policy(); }
-  void set_cache_policy(CachePolicy value) { matrix_.set_cache_policy(value); }
+  RUY_LIKE_LOCAL const Layout& layout() const { return layout_; }
+  RUY_LIKE_LOCAL Layout* mutable_layout() { return &layout_; }
+
+  RUY_LIKE_LOCAL Scalar zero_point() const { return matrix_.zero_point(); }
+  RUY_LIKE_LOCAL void set_zero_point(Scalar value) {
+    matrix_.set_zero_point(value);
+  }
+  RUY_LIKE_LOCAL CachePolicy cache_policy() const {
+    return matrix_.cache_policy();
+  }
+  RUY_LIKE_LOCAL void set_cache_policy(CachePolicy value) {
+    matrix_.set_cache_policy(value);
+  }
 
   // Not in ruy: the same view for ruy_like's own functions.
-  ruy_like::Matrix<Scalar> ToRuyLike() const {
+  RUY_LIKE_LOCAL ruy_like::Matrix<Scalar> ToRuyLike() const {
     ruy_like::Matrix<Scalar> result = matrix_;
     result.mutable_layout()->set_rows(layout_.rows());
     result.mutable_layout()->set_cols(layout_.cols());
@@ -77,27 +94,29 @@ class Matrix final {
 
 // Offset in elements, as an int like the layout's numbers: in ruy's interface
 // a matrix with more than 2^31 elements has no such offsets.
-inline int Offset(const Layout& layout, int row, int col) {
+RUY_LIKE_LOCAL inline int Offset(const Layout& layout, int row, int col) {
   return layout.order() == Order::kColMajor ? row + col * layout.stride()
                                             : row * layout.stride() + col;
 }
 
 template <typename Scalar>
-const Scalar* ElementPtr(const Matrix<Scalar>& matrix, int row, int col) {
+RUY_LIKE_LOCAL const Scalar* ElementPtr(const Matrix<Scalar>& matrix, int row,
+                                        int col) {
   return matrix.data() + Offset(matrix.layout(), row, col);
 }
 template <typename Scalar>
-Scalar* ElementPtr(Matrix<Scalar>* matrix, int row, int col) {
+RUY_LIKE_LOCAL Scalar* ElementPtr(Matrix<Scalar>* matrix, int row, int col) {
   return matrix->data() + Offset(matrix->layout(), row, col);
 }
 template <typename Scalar>
-Scalar Element(const Matrix<Scalar>& matrix, int row, int col) {
+RUY_LIKE_LOCAL Scalar Element(const Matrix<Scalar>& matrix, int row, int col) {
   return *ElementPtr(matrix, row, col);
 }
 
 // One line per row, each element followed by a space.
 template <typename Scalar>
-std::ostream& operator<<(std::ostream& stream, const Matrix<Scalar>& matrix) {
+RUY_LIKE_LOCAL std::ostream& operator<<(std::ostream& stream,
+                                        const Matrix<Scalar>& matrix) {
   return stream << matrix.ToRuyLike();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ruy/check_macros.h"
+#include "ruy/dropin_visibility.h"
 #include "ruy_like/mul_params.h"
 
 namespace ruy {
@@ -21,74 +22,85 @@ class MulParams final {
   using DstScalar = DstScalar_;
   using RuyLike = ruy_like::MulParams<AccumScalar, DstScalar>;
 
-  const AccumScalar* bias() const { return params_.bias(); }
-  void set_bias(const AccumScalar* bias) { params_.set_bias(bias); }
+  RUY_LIKE_LOCAL MulParams() = default;
 
-  ChannelDimension channel_dimension() const {
+  RUY_LIKE_LOCAL const AccumScalar* bias() const { return params_.bias(); }
+  RUY_LIKE_LOCAL void set_bias(const AccumScalar* bias) {
+    params_.set_bias(bias);
+  }
+
+  RUY_LIKE_LOCAL ChannelDimension channel_dimension() const {
     return params_.channel_dimension();
   }
-  void set_channel_dimension(ChannelDimension value) {
+  RUY_LIKE_LOCAL void set_channel_dimension(ChannelDimension value) {
     params_.set_channel_dimension(value);
   }
 
-  DstScalar clamp_min() const { return params_.clamp_min(); }
-  DstScalar clamp_max() const { return params_.clamp_max(); }
-  void set_clamp_min(DstScalar value) { params_.set_clamp_min(value); }
-  void set_clamp_max(DstScalar value) { params_.set_clamp_max(value); }
+  RUY_LIKE_LOCAL DstScalar clamp_min() const { return params_.clamp_min(); }
+  RUY_LIKE_LOCAL DstScalar clamp_max() const { return params_.clamp_max(); }
+  RUY_LIKE_LOCAL void set_clamp_min(DstScalar value) {
+    params_.set_clamp_min(value);
+  }
+  RUY_LIKE_LOCAL void set_clamp_max(DstScalar value) {
+    params_.set_clamp_max(value);
+  }
 
   // One multiplier. Setting either part ends the use of both arrays; while
   // there are arrays, the getters give 0, as they do where dst is not
   // quantized.
-  AccumScalar multiplier_fixedpoint() const {
+  RUY_LIKE_LOCAL AccumScalar multiplier_fixedpoint() const {
     return HasScalarMultiplier() ? params_.multiplier_fixedpoint() : 0;
   }
-  int multiplier_exponent() const {
+  RUY_LIKE_LOCAL int multiplier_exponent() const {
     return HasScalarMultiplier() ? params_.multiplier_exponent() : 0;
   }
-  void set_multiplier_fixedpoint(AccumScalar value) {
+  RUY_LIKE_LOCAL void set_multiplier_fixedpoint(AccumScalar value) {
     LeavePerChannelMode();
     params_.set_multiplier_fixedpoint(value);
   }
-  void set_multiplier_exponent(int value) {
+  RUY_LIKE_LOCAL void set_multiplier_exponent(int value) {
     LeavePerChannelMode();
     params_.set_multiplier_exponent(value);
   }
 
   // One multiplier per channel; both arrays are needed then. Null leaves (or
   // goes back to) the single multiplier.
-  const AccumScalar* multiplier_fixedpoint_perchannel() const {
+  RUY_LIKE_LOCAL const AccumScalar* multiplier_fixedpoint_perchannel() const {
     if constexpr (RuyLike::kQuantized) {
       return params_.multiplier_fixedpoint_perchannel();
     } else {
       return nullptr;
     }
   }
-  const int* multiplier_exponent_perchannel() const {
+  RUY_LIKE_LOCAL const int* multiplier_exponent_perchannel() const {
     return params_.multiplier_exponent_perchannel();
   }
-  void set_multiplier_fixedpoint_perchannel(const AccumScalar* values) {
+  RUY_LIKE_LOCAL void set_multiplier_fixedpoint_perchannel(
+      const AccumScalar* values) {
     params_.set_multiplier_fixedpoint_perchannel(values);
   }
-  void set_multiplier_exponent_perchannel(const int* values) {
+  RUY_LIKE_LOCAL void set_multiplier_exponent_perchannel(const int* values) {
     params_.set_multiplier_exponent_perchannel(values);
   }
 
   // To what multiple bias and per-channel arrays may be read past their end, a
   // power of two. Kept and ignored: ruy_like never reads past the end.
-  int perchannel_buffers_capacity_rounding() const { return rounding_; }
-  void set_perchannel_buffers_capacity_rounding(int value) {
+  RUY_LIKE_LOCAL int perchannel_buffers_capacity_rounding() const {
+    return rounding_;
+  }
+  RUY_LIKE_LOCAL void set_perchannel_buffers_capacity_rounding(int value) {
     RUY_DCHECK(value > 0 && (value & (value - 1)) == 0);
     rounding_ = value;
   }
 
   // Not in ruy: the same for ruy_like's own functions.
-  const RuyLike& ToRuyLike() const { return params_; }
+  RUY_LIKE_LOCAL const RuyLike& ToRuyLike() const { return params_; }
 
  private:
-  bool HasScalarMultiplier() const {
+  RUY_LIKE_LOCAL bool HasScalarMultiplier() const {
     return RuyLike::kQuantized && !params_.perchannel();
   }
-  void LeavePerChannelMode() {
+  RUY_LIKE_LOCAL void LeavePerChannelMode() {
     params_.set_multiplier_fixedpoint_perchannel(nullptr);
     params_.set_multiplier_exponent_perchannel(nullptr);
   }

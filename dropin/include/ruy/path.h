@@ -1,7 +1,8 @@
 // Drop-in for ruy: Path, with ruy's names and bit values.
 //
 // A path of ruy stands for a generation of instructions, of which ruy_like has
-// several paths each:
+// several paths each. What Context tells of paths is what ruy would tell; the
+// path of ruy_like that a product took is ruy_like::Context's to tell.
 //
 //   ruy             ruy_like
 //   kStandardCpp    portable    (as do the three internal variants and kAvx)
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 
+#include "ruy/dropin_visibility.h"
 #include "ruy/platform.h"
 
 namespace ruy {
@@ -36,23 +38,25 @@ enum class Path : std::uint8_t {
 #endif
 };
 
-constexpr Path operator|(Path a, Path b) {
+RUY_LIKE_LOCAL constexpr Path operator|(Path a, Path b) {
   return static_cast<Path>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
-constexpr Path operator&(Path a, Path b) {
+RUY_LIKE_LOCAL constexpr Path operator&(Path a, Path b) {
   return static_cast<Path>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
-constexpr Path operator^(Path a, Path b) {
+RUY_LIKE_LOCAL constexpr Path operator^(Path a, Path b) {
   return static_cast<Path>(static_cast<unsigned>(a) ^ static_cast<unsigned>(b));
 }
-constexpr Path operator~(Path a) {
+RUY_LIKE_LOCAL constexpr Path operator~(Path a) {
   return static_cast<Path>(~static_cast<unsigned>(a));
 }
 
-constexpr bool Disjoint(Path a, Path b) { return (a & b) == Path::kNone; }
+RUY_LIKE_LOCAL constexpr bool Disjoint(Path a, Path b) {
+  return (a & b) == Path::kNone;
+}
 
 // The highest bit; kNone of kNone.
-constexpr Path GetMostSignificantPath(Path paths) {
+RUY_LIKE_LOCAL constexpr Path GetMostSignificantPath(Path paths) {
   unsigned bit = 0x80;
   while (bit > static_cast<unsigned>(paths)) bit >>= 1;
   return static_cast<Path>(bit);

@@ -2,6 +2,8 @@
 #ifndef RUY_LIKE_DROPIN_RUY_PERFORMANCE_ADVISORY_H_
 #define RUY_LIKE_DROPIN_RUY_PERFORMANCE_ADVISORY_H_
 
+#include "ruy/dropin_visibility.h"
+
 namespace ruy {
 
 enum class PerformanceAdvisory {
@@ -10,13 +12,13 @@ enum class PerformanceAdvisory {
   kReallocatedPerChannelBuffer = 1,
 };
 
-constexpr PerformanceAdvisory operator|(PerformanceAdvisory a,
-                                        PerformanceAdvisory b) {
+RUY_LIKE_LOCAL constexpr PerformanceAdvisory operator|(PerformanceAdvisory a,
+                                                       PerformanceAdvisory b) {
   return static_cast<PerformanceAdvisory>(static_cast<int>(a) |
                                           static_cast<int>(b));
 }
-constexpr PerformanceAdvisory operator&(PerformanceAdvisory a,
-                                        PerformanceAdvisory b) {
+RUY_LIKE_LOCAL constexpr PerformanceAdvisory operator&(PerformanceAdvisory a,
+                                                       PerformanceAdvisory b) {
   return static_cast<PerformanceAdvisory>(static_cast<int>(a) &
                                           static_cast<int>(b));
 }

@@ -6,22 +6,20 @@
 
 #include <cstddef>
 
+#include "ruy/dropin_visibility.h"
 #include "ruy_like/context.h"
 
 namespace ruy {
 
-class PrepackedCache final {
+class RUY_LIKE_DROPIN_EXPORT PrepackedCache final {
  public:
   // The limit that a Context starts with, as in ruy.
   static constexpr int kDefaultMaxBuffersBytes = 1 << 28;
 
-  explicit PrepackedCache(const ruy_like::Context* context)
-      : context_(context) {}
+  explicit PrepackedCache(const ruy_like::Context* context);
 
   // Size of the packed operands held.
-  std::ptrdiff_t BuffersBytes() const {
-    return static_cast<std::ptrdiff_t>(context_->prepacked_cache_bytes());
-  }
+  std::ptrdiff_t BuffersBytes() const;
 
  private:
   const ruy_like::Context* context_;

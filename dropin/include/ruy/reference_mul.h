@@ -2,6 +2,7 @@
 #ifndef RUY_LIKE_DROPIN_RUY_REFERENCE_MUL_H_
 #define RUY_LIKE_DROPIN_RUY_REFERENCE_MUL_H_
 
+#include "ruy/dropin_visibility.h"
 #include "ruy/matrix.h"
 #include "ruy/mul_params.h"
 #include "ruy_like/reference_mul.h"
@@ -12,9 +13,10 @@ namespace ruy {
 // the processor.
 template <typename LhsScalar, typename RhsScalar, typename AccumScalar,
           typename DstScalar>
-void ReferenceMul(const Matrix<LhsScalar>& lhs, const Matrix<RhsScalar>& rhs,
-                  const MulParams<AccumScalar, DstScalar>& mul_params,
-                  Matrix<DstScalar>* dst) {
+RUY_LIKE_LOCAL void ReferenceMul(
+    const Matrix<LhsScalar>& lhs, const Matrix<RhsScalar>& rhs,
+    const MulParams<AccumScalar, DstScalar>& mul_params,
+    Matrix<DstScalar>* dst) {
   ruy_like::Matrix<DstScalar> result = dst->ToRuyLike();
   ruy_like::ReferenceMul(lhs.ToRuyLike(), rhs.ToRuyLike(),
                          mul_params.ToRuyLike(), &result);

@@ -10,11 +10,16 @@
 #include "ruy/check_macros.h"
 #include "ruy/context.h"
 #include "ruy/context_get_ctx.h"
+#include "ruy/cpuinfo.h"
 #include "ruy/ctx.h"
+#include "ruy/dropin_visibility.h"
+#include "ruy/lenient_mul.h"
 #include "ruy/matrix.h"
 #include "ruy/mul_params.h"
 #include "ruy/path.h"
 #include "ruy/profiler/instrumentation.h"
+#include "ruy/thread_pool.h"
+#include "ruy/time.h"
 #include "ruy/tune.h"
 #include "ruy_like/mul.h"
 
@@ -22,7 +27,7 @@ namespace ruy {
 namespace detail {
 
 // Prints the status to stderr and aborts.
-[[noreturn]] void MulFailed(const absl::Status& status);
+[[noreturn]] RUY_LIKE_DROPIN_EXPORT void MulFailed(const absl::Status& status);
 
 }  // namespace detail
 
@@ -30,9 +35,10 @@ namespace detail {
 // that Context permits and the machine has.
 template <Path CompiledPaths, typename LhsScalar, typename RhsScalar,
           typename AccumScalar, typename DstScalar>
-void Mul(const Matrix<LhsScalar>& lhs, const Matrix<RhsScalar>& rhs,
-         const MulParams<AccumScalar, DstScalar>& mul_params, Context* context,
-         Matrix<DstScalar>* dst) {
+RUY_LIKE_LOCAL void Mul(const Matrix<LhsScalar>& lhs,
+                        const Matrix<RhsScalar>& rhs,
+                        const MulParams<AccumScalar, DstScalar>& mul_params,
+                        Context* context, Matrix<DstScalar>* dst) {
   static_assert(CompiledPaths != Path::kNone, "no path");
   static_assert(Disjoint(CompiledPaths, ~kAllPathsIncludingInternalVariants),
                 "no such path on this processor");
@@ -41,9 +47,15 @@ void Mul(const Matrix<LhsScalar>& lhs, const Matrix<RhsScalar>& rhs,
                          : get_ctx(context)->ContextForPaths(CompiledPaths);
   ruy_like::Matrix<DstScalar> result;
   if (dst != nullptr) result = dst->ToRuyLike();
-  const absl::Status status =
+  absl::Status status =
       ruy_like::Mul(lhs.ToRuyLike(), rhs.ToRuyLike(), mul_params.ToRuyLike(),
                     ruy_like_context, dst == nullptr ? nullptr : &result);
+  if (status.code() == absl::StatusCode::kInvalidArgument &&
+      context != nullptr && dst != nullptr) {
+    status =
+        detail::LenientMul(lhs.ToRuyLike(), rhs.ToRuyLike(),
+                           mul_params.ToRuyLike(), ruy_like_context, result);
+  }
   if (!status.ok()) detail::MulFailed(status);
 }
 
@@ -52,9 +64,10 @@ void Mul(const Matrix<LhsScalar>& lhs, const Matrix<RhsScalar>& rhs,
 // message on stderr.
 template <typename LhsScalar, typename RhsScalar, typename AccumScalar,
           typename DstScalar>
-void Mul(const Matrix<LhsScalar>& lhs, const Matrix<RhsScalar>& rhs,
-         const MulParams<AccumScalar, DstScalar>& mul_params, Context* context,
-         Matrix<DstScalar>* dst) {
+RUY_LIKE_LOCAL void Mul(const Matrix<LhsScalar>& lhs,
+                        const Matrix<RhsScalar>& rhs,
+                        const MulParams<AccumScalar, DstScalar>& mul_params,
+                        Context* context, Matrix<DstScalar>* dst) {
   Mul<kDefaultPaths>(lhs, rhs, mul_params, context, dst);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "ruy/dropin_visibility.h"
+
 namespace ruy {
 namespace detail {
 
@@ -11,8 +13,8 @@ constexpr std::ptrdiff_t kMinimumBlockAlignment = 64;  // bytes
 
 // `num_bytes` of memory aligned to kMinimumBlockAlignment, to be freed with
 // SystemAlignedFree; null if there is no such memory.
-void* SystemAlignedAlloc(std::ptrdiff_t num_bytes);
-void SystemAlignedFree(void* ptr);
+RUY_LIKE_DROPIN_EXPORT void* SystemAlignedAlloc(std::ptrdiff_t num_bytes);
+RUY_LIKE_DROPIN_EXPORT void SystemAlignedFree(void* ptr);
 
 }  // namespace detail
 }  // namespace ruy

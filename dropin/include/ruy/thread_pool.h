@@ -9,6 +9,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "ruy/dropin_visibility.h"
+
 namespace ruy_like {
 class ThreadPool;
 }  // namespace ruy_like
@@ -16,12 +18,17 @@ class ThreadPool;
 namespace ruy {
 
 // Work for one thread.
-struct Task {
-  virtual ~Task() = default;
+struct RUY_LIKE_DROPIN_EXPORT Task {
+  // What is emitted of the class where it is copied or derived from.
+  RUY_LIKE_LOCAL Task() = default;
+  RUY_LIKE_LOCAL Task(const Task&) = default;
+  RUY_LIKE_LOCAL Task& operator=(const Task&) = default;
+  // In the library, and with it the virtual table.
+  virtual ~Task();
   virtual void Run() = 0;
 };
 
-class ThreadPool final {
+class RUY_LIKE_DROPIN_EXPORT ThreadPool final {
  public:
   // A pool of its own workers. The usual one is
   // Context::mutable_thread_pool().
@@ -39,7 +46,7 @@ class ThreadPool final {
   // As in ruy, denormals count as zero in all tasks but the first, which has
   // the caller's floating-point state.
   template <typename TaskType>
-  void Execute(int task_count, TaskType* tasks) {
+  RUY_LIKE_LOCAL void Execute(int task_count, TaskType* tasks) {
     static_assert(std::is_base_of<Task, TaskType>::value,
                   "tasks must derive from ruy::Task");
     ExecuteImpl(task_count, sizeof(TaskType), static_cast<Task*>(tasks));

@@ -6,40 +6,45 @@
 #include <cstdint>
 #include <ratio>
 
+#include "ruy/dropin_visibility.h"
+
 namespace ruy {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
 
 template <typename Number>
-Duration DurationFromSeconds(Number seconds) {
+RUY_LIKE_LOCAL Duration DurationFromSeconds(Number seconds) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<Number>(seconds));
 }
 template <typename Number>
-Duration DurationFromMilliseconds(Number milliseconds) {
+RUY_LIKE_LOCAL Duration DurationFromMilliseconds(Number milliseconds) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<Number, std::milli>(milliseconds));
 }
 template <typename Number>
-Duration DurationFromNanoseconds(Number nanoseconds) {
+RUY_LIKE_LOCAL Duration DurationFromNanoseconds(Number nanoseconds) {
   return std::chrono::duration_cast<Duration>(
       std::chrono::duration<Number, std::nano>(nanoseconds));
 }
 
-inline float ToFloatSeconds(const Duration& duration) {
+RUY_LIKE_LOCAL inline float ToFloatSeconds(const Duration& duration) {
   return std::chrono::duration<float>(duration).count();
 }
-inline float ToFloatMilliseconds(const Duration& duration) {
+RUY_LIKE_LOCAL inline float ToFloatMilliseconds(const Duration& duration) {
   return std::chrono::duration<float, std::milli>(duration).count();
 }
-inline std::int64_t ToInt64Nanoseconds(const Duration& duration) {
+RUY_LIKE_LOCAL inline std::int64_t ToInt64Nanoseconds(
+    const Duration& duration) {
   return std::chrono::duration_cast<
              std::chrono::duration<std::int64_t, std::nano>>(duration)
       .count();
 }
 
-inline TimePoint Now() { return std::chrono::steady_clock::now(); }
+RUY_LIKE_LOCAL inline TimePoint Now() {
+  return std::chrono::steady_clock::now();
+}
 
 }  // namespace ruy
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 
+#include "ruy/dropin_visibility.h"
 #include "ruy/time.h"
 
 namespace ruy {
@@ -14,12 +15,15 @@ namespace ruy {
 // for about `spin_duration`, then under `mutex` whenever `condvar` is notified.
 // The caller must not hold `mutex`. Whoever makes the condition true must do so
 // under `mutex` and notify `condvar`.
-void Wait(const std::function<bool()>& condition, const Duration& spin_duration,
-          std::condition_variable* condvar, std::mutex* mutex);
+RUY_LIKE_DROPIN_EXPORT void Wait(const std::function<bool()>& condition,
+                                 const Duration& spin_duration,
+                                 std::condition_variable* condvar,
+                                 std::mutex* mutex);
 
 // The same with a spin_duration of 2 ms.
-void Wait(const std::function<bool()>& condition,
-          std::condition_variable* condvar, std::mutex* mutex);
+RUY_LIKE_DROPIN_EXPORT void Wait(const std::function<bool()>& condition,
+                                 std::condition_variable* condvar,
+                                 std::mutex* mutex);
 
 }  // namespace ruy
 

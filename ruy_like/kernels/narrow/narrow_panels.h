@@ -53,8 +53,9 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     kernel.name = name;
     kernel.family = family;
     kernel.kind = KernelKind::kNarrowPanels;
-    kernel.lhs = {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
-                  Op::kGroup, /*depth_multiple=*/Op::kGroup};
+    kernel.lhs = {
+        kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes, Op::kGroup,
+        Op::kDepthMultiple,          Op::kLhsRange};
     kernel.rhs = PackedRhs<Op, 1>::kFormat;
     kernel.tile_rows = kMaxVectors * kLanes;
     kernel.tile_cols = kMaxCols;

@@ -97,8 +97,9 @@ struct PanelKernel {
     kernel.family = family;
     kernel.kind = RhsSource::kFormat.in_place ? KernelKind::kRhsInPlace
                                               : KernelKind::kPanels;
-    kernel.lhs = {kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes,
-                  Op::kGroup, /*depth_multiple=*/Op::kGroup};
+    kernel.lhs = {
+        kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes, Op::kGroup,
+        Op::kDepthMultiple,          Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
     kernel.tile_rows = kTileRows;
     kernel.tile_cols = kTileCols;
@@ -107,7 +108,9 @@ struct PanelKernel {
     kernel.stream_cols = 1;
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth =
-        RhsSource::kFormat.in_place ? kMinRowMajorDepth : kNotRowMajor;
+        RhsSource::kFormat.in_place || Op::kLhsRange == ValueRange::kInt7
+            ? kMinRowMajorDepth
+            : kNotRowMajor;
     kernel.min_macs = 0;
     kernel.macs_per_ns =
         5 * kLanes * Op::kGroup;  // two instructions a cycle at 2.5 GHz
@@ -287,7 +290,7 @@ struct PanelKernel {
     tile.lhs = static_cast<const char*>(args.lhs) +
                first_vector * args.lhs_stride_bytes;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
-    tile.steps = args.depth / Op::kGroup;
+    tile.steps = args.depth / Op::kStepLevels;
     tile.rhs = {nullptr, 0, 0};
     tile.start = nullptr;
     tile.start_col_stride = 0;

@@ -36,13 +36,19 @@ struct FloatOp {
   typedef float Rhs;
   typedef float Accum;
   typedef typename V::Float Vector;
+  typedef Vector LhsVector;
+  typedef Vector RhsVector;
   typedef FloatPanelEpilogue<V> Epilogue;
+  static constexpr ValueRange kLhsRange = ValueRange::kFull;
+  static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr int kGroup = 1;
+  static constexpr int kStepLevels = 1;
+  static constexpr int kDepthMultiple = 1;
   static constexpr int kAddLag = 0;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const float* p) {
     return V::LoadAligned(p);
   }
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const float* p) {
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const float* p, ptrdiff_t) {
     return V::SetFloat(*p);
   }
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
@@ -58,8 +64,13 @@ struct IntOp {
   typedef V Simd;
   typedef int32_t Accum;
   typedef typename V::Int Vector;
+  typedef Vector LhsVector;
+  typedef Vector RhsVector;
   typedef IntPanelEpilogue<V> Epilogue;
-  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p) {
+  static constexpr ValueRange kLhsRange = ValueRange::kFull;
+  static constexpr ValueRange kRhsRange = ValueRange::kFull;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const void* p,
+                                               ptrdiff_t /*group_bytes*/ = 0) {
     int32_t group;
     __builtin_memcpy(&group, p, sizeof(group));
     return V::Set(group);
@@ -74,6 +85,8 @@ struct QuadsOp : IntOp<V> {
   typedef uint8_t Rhs;
   typedef typename V::Int Vector;
   static constexpr int kGroup = 4;
+  static constexpr int kStepLevels = 4;
+  static constexpr int kDepthMultiple = 4;
   static constexpr int kAddLag = 0;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
@@ -81,6 +94,55 @@ struct QuadsOp : IntOp<V> {
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {
     return Dot::Quads(acc, rhs, lhs);
+  }
+};
+
+// An int7 lhs (ValueRange::kInt7) by any uint8: the products of two levels add
+// up in 16 bits without saturation. Its panels are those of the operation
+// below, so that int7 weights have one packed form.
+template <class V, class Dot>
+struct Int7QuadsOp : QuadsOp<V, Dot> {
+  static constexpr ValueRange kLhsRange = ValueRange::kInt7;
+  static constexpr int kDepthMultiple = 8;
+};
+
+// An int7 lhs by an int7 rhs, of which 64 was added to each element. The
+// products of four levels then add up in 16 bits, 4 * 63 * 127 = 32004, so that
+// eight levels take one widening addition:
+//
+//    levels 0-3 of both panels    l0 * r0 --> 16 bits --+--> 16 bits --> 32
+//    levels 4-7                   l1 * r1 --> 16 bits --+
+//
+// Dot::TwoQuads(acc, u8, s8, u8, s8) does that.
+template <class V, class Dot>
+struct Int7TwoQuadsOp : IntOp<V> {
+  typedef int8_t Lhs;
+  typedef uint8_t Rhs;
+  typedef typename V::Int Vector;
+  struct LhsVector {
+    Vector first, second;
+  };
+  typedef LhsVector RhsVector;
+  static constexpr ValueRange kLhsRange = ValueRange::kInt7;
+  static constexpr ValueRange kRhsRange = ValueRange::kInt7;
+  static constexpr int kGroup = 4;
+  static constexpr int kStepLevels = 8;
+  static constexpr int kDepthMultiple = 8;
+  static constexpr int kAddLag = 0;
+  static RUY_LIKE_ALWAYS_INLINE LhsVector LoadLhs(const int8_t* p) {
+    return {V::LoadAligned(reinterpret_cast<const int32_t*>(p)),
+            V::LoadAligned(
+                reinterpret_cast<const int32_t*>(p + kGroup * V::kLanes))};
+  }
+  static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhs(const void* p,
+                                                  ptrdiff_t group_bytes) {
+    return {IntOp<V>::LoadRhs(p),
+            IntOp<V>::LoadRhs(static_cast<const char*>(p) + group_bytes)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc,
+                                                   const LhsVector& lhs,
+                                                   const RhsVector& rhs) {
+    return Dot::TwoQuads(acc, rhs.first, lhs.first, rhs.second, lhs.second);
   }
 };
 
@@ -94,6 +156,8 @@ struct PairsOp : IntOp<V> {
   typedef int16_t Rhs;
   typedef typename V::Int Vector;
   static constexpr int kGroup = 2;
+  static constexpr int kStepLevels = 2;
+  static constexpr int kDepthMultiple = 2;
   static constexpr int kAddLag = kLag;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadWidened(p);

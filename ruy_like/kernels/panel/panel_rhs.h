@@ -31,6 +31,8 @@ struct RhsColumns {
 template <class Op, int kRhsWidth>
 struct PanelCursor {
   typedef typename Op::Rhs Rhs;
+  // From a column's group of levels to its next one.
+  static constexpr ptrdiff_t kGroupBytes = kRhsWidth * Op::kGroup * sizeof(Rhs);
   const char* panel;
   ptrdiff_t stride_bytes;
 
@@ -42,16 +44,16 @@ struct PanelCursor {
            c % kRhsWidth * Op::kGroup;
   }
   RUY_LIKE_ALWAYS_INLINE void Advance() {
-    panel += kRhsWidth * Op::kGroup * sizeof(Rhs);
+    panel += kRhsWidth * Op::kStepLevels * sizeof(Rhs);
   }
 };
 
 template <class Op, int kRhsWidth>
 struct PackedRhs {
-  static constexpr PanelFormat kFormat = {kScalarOf<typename Op::Rhs>,
-                                          /*in_place=*/false, kRhsWidth,
-                                          Op::kGroup,
-                                          /*depth_multiple=*/Op::kGroup};
+  static constexpr PanelFormat kFormat = {
+      kScalarOf<typename Op::Rhs>,
+      /*in_place=*/false,          kRhsWidth,    Op::kGroup,
+      Op::kDepthMultiple,          Op::kRhsRange};
   template <int kCols>
   using Cursor = PanelCursor<Op, kRhsWidth>;
 
@@ -96,6 +98,7 @@ struct PrefetchingRhs : PackedRhs<Op, kRhsWidth> {
 template <class Op, int kCols>
 struct ColumnCursor {
   typedef typename Op::Rhs Rhs;
+  static constexpr ptrdiff_t kGroupBytes = sizeof(Rhs);
   static constexpr int kPointers = (kCols + 2) / 3;
   const char* pointers[kPointers];
   ptrdiff_t stride_bytes;
@@ -126,7 +129,7 @@ struct ColumnCursor {
 // packed: 64x32x12544 31 and 36, 768x3072x128 93 and 95, 64x1024x64 85 and 81).
 template <class Op>
 struct InPlaceRhs {
-  static_assert(Op::kGroup == 1, "");
+  static_assert(Op::kGroup == 1 && Op::kStepLevels == 1, "");
   static constexpr PanelFormat kFormat = {kScalarOf<typename Op::Rhs>,
                                           /*in_place=*/true, 0, 0, 0};
   template <int kCols>

@@ -72,8 +72,9 @@ struct StepSums<Op, kCols, kVectors, 0> {
 
   Vector (&acc)[kCols][kVectors];
 
-  RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(int c, int v, Vector lhs,
-                                          Vector rhs) {
+  RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(int c, int v,
+                                          const typename Op::LhsVector& lhs,
+                                          const typename Op::RhsVector& rhs) {
     acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs, rhs);
   }
   RUY_LIKE_ALWAYS_INLINE void AddLast(int) {}

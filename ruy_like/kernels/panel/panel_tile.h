@@ -24,7 +24,7 @@ struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
   RhsColumns rhs;
-  ptrdiff_t steps;              // depth / kGroup
+  ptrdiff_t steps;              // depth / kStepLevels
   const void* start;            // what accumulators start from, as `result`
   ptrdiff_t start_col_stride;   // elements to the next column's; 0: the same
   const int32_t* column_start;  // added to all of a column, or null
@@ -101,7 +101,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   for (int portion = 0; portion == 0 || portion < kPortions; ++portion) {
     RUY_LIKE_UNROLL_STEPS
     for (ptrdiff_t step = steps; step > 0; --step) {
-      Vector lhs_vectors[kVectors];
+      typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         lhs_vectors[v] =
@@ -116,7 +116,8 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
       StepSums<Op, kCols, kVectors> sums(acc);
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
-        const Vector rhs_vector = Op::LoadRhs(rhs.Column(c));
+        const typename Op::RhsVector rhs_vector =
+            Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVectors; ++v) {
           sums.MultiplyAdd(c, v, lhs_vectors[v], rhs_vector);
@@ -124,7 +125,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
       }
       RUY_LIKE_UNROLL
       for (int i = Op::kAddLag; i > 0; --i) sums.AddLast(i);
-      lhs += V::kLanes * Op::kGroup * sizeof(Lhs);
+      lhs += V::kLanes * Op::kStepLevels * sizeof(Lhs);
       rhs.Advance();
     }
     if constexpr (kPortions > 0) {

@@ -5,6 +5,8 @@
 #ifndef RUY_LIKE_DROPIN_RUY_PROFILER_INSTRUMENTATION_H_
 #define RUY_LIKE_DROPIN_RUY_PROFILER_INSTRUMENTATION_H_
 
+#include "ruy/dropin_visibility.h"
+
 namespace ruy {
 namespace profiler {
 
@@ -12,9 +14,9 @@ class ScopeLabel {
  public:
   // A printf format and what it formats.
   template <typename... Args>
-  explicit ScopeLabel(const Args&...) {}
+  RUY_LIKE_LOCAL explicit ScopeLabel(const Args&...) {}
   // Not trivial, or compilers would call a label an unused variable.
-  ~ScopeLabel() {}  // NOLINT(modernize-use-equals-default)
+  RUY_LIKE_LOCAL ~ScopeLabel() {}  // NOLINT(modernize-use-equals-default)
 };
 
 }  // namespace profiler

@@ -3,6 +3,7 @@
 #ifndef RUY_LIKE_DROPIN_RUY_PROFILER_PROFILER_H_
 #define RUY_LIKE_DROPIN_RUY_PROFILER_PROFILER_H_
 
+#include "ruy/dropin_visibility.h"
 #include "ruy/profiler/instrumentation.h"
 
 namespace ruy {
@@ -10,8 +11,9 @@ namespace profiler {
 
 class ScopeProfile {
  public:
-  ScopeProfile() {}  // NOLINT(modernize-use-equals-default): as for ScopeLabel
-  explicit ScopeProfile(bool /*enable*/) {}
+  RUY_LIKE_LOCAL ScopeProfile() {
+  }  // NOLINT(modernize-use-equals-default): as for ScopeLabel
+  RUY_LIKE_LOCAL explicit ScopeProfile(bool /*enable*/) {}
 };
 
 }  // namespace profiler

@@ -1,0 +1,48 @@
+// Drop-in for ruy: CpuInfo, what the processor has.
+#ifndef RUY_LIKE_DROPIN_RUY_CPUINFO_H_
+#define RUY_LIKE_DROPIN_RUY_CPUINFO_H_
+
+#include "ruy/dropin_visibility.h"
+
+namespace ruy {
+
+// Cache sizes in bytes.
+struct CpuCacheParams final {
+  // The largest cache that a core has to itself.
+  int local_cache_size = 0;
+  // The largest cache, shared with other cores or not.
+  int last_level_cache_size = 0;
+};
+
+// Whether the processor and the operating system support what ruy's path of
+// that name needs. It says nothing of ruy_like's paths, nor of the environment
+// variables that narrow them.
+class RUY_LIKE_DROPIN_EXPORT CpuInfo final {
+ public:
+  CpuInfo();
+  ~CpuInfo();
+  CpuInfo(const CpuInfo&) = delete;
+  CpuInfo& operator=(const CpuInfo&) = delete;
+
+  // Arm; false elsewhere.
+  bool NeonDotprod();
+
+  // x86; false elsewhere.
+  bool Avx();
+  bool Avx2Fma();
+  bool Avx512();  // F, BW, CD, DQ and VL
+
+  // 32 KiB and 512 KiB where they cannot be detected.
+  const CpuCacheParams& CacheParams();
+
+  // ruy tunes its Arm kernels for these cores; nothing here does: always false.
+  bool CurrentCpuIsA55ish();
+  bool CurrentCpuIsX1();
+
+ private:
+  CpuCacheParams cache_params_;
+};
+
+}  // namespace ruy
+
+#endif  // RUY_LIKE_DROPIN_RUY_CPUINFO_H_

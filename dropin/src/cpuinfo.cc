@@ -1,0 +1,79 @@
+#include "ruy/cpuinfo.h"
+
+#include <cpuinfo.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace ruy {
+namespace {
+
+int SizeOf(const cpuinfo_cache* cache) {
+  constexpr std::uint32_t kMost = std::numeric_limits<int>::max();
+  return cache == nullptr ? 0 : static_cast<int>(std::min(cache->size, kMost));
+}
+
+CpuCacheParams CachesOf(const cpuinfo_processor& processor) {
+  const cpuinfo_cache* const l2 = processor.cache.l2;
+  const bool l2_is_shared =
+      l2 != nullptr && processor.core != nullptr &&
+      l2->processor_count > processor.core->processor_count;
+  CpuCacheParams caches;
+  caches.local_cache_size =
+      std::max(SizeOf(processor.cache.l1d), l2_is_shared ? 0 : SizeOf(l2));
+  caches.last_level_cache_size = std::max(
+      {caches.local_cache_size, SizeOf(l2), SizeOf(processor.cache.l3)});
+  return caches;
+}
+
+// The smallest over all processors, as a thread may run on any.
+CpuCacheParams DetectCaches() {
+  CpuCacheParams smallest;
+  if (cpuinfo_initialize()) {
+    for (std::uint32_t i = 0; i < cpuinfo_get_processors_count(); ++i) {
+      const CpuCacheParams caches = CachesOf(*cpuinfo_get_processor(i));
+      const bool first = i == 0;
+      if (first || caches.local_cache_size < smallest.local_cache_size) {
+        smallest.local_cache_size = caches.local_cache_size;
+      }
+      if (first ||
+          caches.last_level_cache_size < smallest.last_level_cache_size) {
+        smallest.last_level_cache_size = caches.last_level_cache_size;
+      }
+    }
+  }
+  if (smallest.local_cache_size == 0) smallest.local_cache_size = 32 << 10;
+  if (smallest.last_level_cache_size == 0) {
+    smallest.last_level_cache_size = 512 << 10;
+  }
+  return smallest;
+}
+
+}  // namespace
+
+CpuInfo::CpuInfo() : cache_params_(DetectCaches()) {}
+CpuInfo::~CpuInfo() = default;
+
+bool CpuInfo::NeonDotprod() {
+  return cpuinfo_initialize() && cpuinfo_has_arm_neon_dot();
+}
+
+bool CpuInfo::Avx() { return cpuinfo_initialize() && cpuinfo_has_x86_avx(); }
+
+bool CpuInfo::Avx2Fma() {
+  return cpuinfo_initialize() && cpuinfo_has_x86_avx2() &&
+         cpuinfo_has_x86_fma3();
+}
+
+bool CpuInfo::Avx512() {
+  return cpuinfo_initialize() && cpuinfo_has_x86_avx512f() &&
+         cpuinfo_has_x86_avx512bw() && cpuinfo_has_x86_avx512cd() &&
+         cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl();
+}
+
+const CpuCacheParams& CpuInfo::CacheParams() { return cache_params_; }
+bool CpuInfo::CurrentCpuIsA55ish() { return false; }
+bool CpuInfo::CurrentCpuIsX1() { return false; }
+
+}  // namespace ruy

@@ -1,0 +1,3 @@
+int EngineRun();
+
+int main() { return EngineRun(); }

@@ -1,0 +1,94 @@
+# Builds test/dropin/host as a part of which the drop-in stands for ruy.
+#
+#   cmake -DWAY=... -DSOURCE_DIR=... -DWORK_DIR=... -DGENERATOR=...
+#         -DCXX_COMPILER=... -DCXX_FLAGS=... -DNM=... -DREADELF=...
+#         [-DSOURCE_OPTIONS=...] -P host_test.cmake
+#
+# shared           BUILD_SHARED_LIBS=ON and warnings that are errors: configures,
+#                  builds, exports nothing of ruy's name from its own library,
+#                  runs beside a library that does, installs nothing of ours
+# bundled          the same with RUY_LIKE_BUNDLED_DEPS, whose library must ask for
+#                  no library of Abseil's or cpuinfo's. Downloads them, unless
+#                  SOURCE_OPTIONS have FETCHCONTENT_SOURCE_DIR_ABSL and _CPUINFO
+# static           BUILD_SHARED_LIBS=OFF: can be exported
+# own_cpuinfo      the host has the library cpuinfo as its target `cpuinfo`
+# foreign_cpuinfo  the host has something else as its target `cpuinfo`
+file(REMOVE_RECURSE ${WORK_DIR})
+set(strict "-Wall -Wextra -Wpedantic -Wsign-compare -Wconversion")
+string(APPEND strict " -Wsign-conversion -Wundef -Werror")
+set(options
+  -DCMAKE_BUILD_TYPE=Debug  # nothing is inlined away
+  -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+  "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} ${strict}"
+  -DRUY_LIKE_SOURCE_DIR=${SOURCE_DIR}
+  -DRUY_LIKE_RUY_DROPIN=ON
+  -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0)
+
+function(run)
+  execute_process(COMMAND ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "failed (${result}): ${ARGN}\n${out}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+set(builds FALSE)
+if(WAY MATCHES "^(shared|bundled)$")
+  set(builds TRUE)
+  list(APPEND options -DBUILD_SHARED_LIBS=ON)
+endif()
+if(WAY STREQUAL "bundled")
+  list(APPEND options -DRUY_LIKE_BUNDLED_DEPS=ON ${SOURCE_OPTIONS})
+elseif(WAY STREQUAL "own_cpuinfo")
+  # Must not be looked for anywhere else, nor made once more.
+  file(WRITE ${WORK_DIR}/fetched/CMakeLists.txt
+    "message(FATAL_ERROR \"another cpuinfo was fetched\")\n")
+  list(APPEND options -DHOST_CPUINFO=own
+    -DCMAKE_DISABLE_FIND_PACKAGE_cpuinfo=ON
+    -DFETCHCONTENT_SOURCE_DIR_CPUINFO=${WORK_DIR}/fetched)
+elseif(WAY STREQUAL "foreign_cpuinfo")
+  list(APPEND options -DHOST_CPUINFO=foreign)
+endif()
+set(configure ${CMAKE_COMMAND} -G ${GENERATOR}
+  -S ${SOURCE_DIR}/test/dropin/host -B ${WORK_DIR}/build ${options})
+if(WAY STREQUAL "bundled" AND NOT SOURCE_OPTIONS)
+  execute_process(COMMAND ${configure}
+    RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT result EQUAL 0 AND out MATCHES "[Ee]rror.*[Dd]ownload")
+    message(FATAL_ERROR "skipped: no network to download dependencies from")
+  endif()
+endif()
+run(${configure})
+if(NOT builds)
+  return()
+endif()
+
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --parallel 2)
+run(${NM} -D --defined-only ${WORK_DIR}/build/libengine.so)
+# Functions, variables, virtual tables and type information of ruy::, and what is
+# local to its functions.
+string(REGEX MATCHALL "[^\n]* _Z[A-Z]*Z?N?K?3ruy[^\n]*" exported "${output}")
+list(LENGTH exported count)
+if(count)
+  list(JOIN exported "\n" exported)
+  message(FATAL_ERROR
+    "the host's library exports ${count} names of ruy's:\n${exported}")
+endif()
+string(FIND "${output}" "EngineRun" found)
+if(found EQUAL -1)
+  message(FATAL_ERROR "the host's library does not export its function")
+endif()
+run(${WORK_DIR}/build/program)
+if(WAY STREQUAL "bundled")
+  run(${READELF} -d ${WORK_DIR}/build/libengine.so)
+  string(REGEX MATCHALL "NEEDED[^\n]*(absl|cpuinfo)[^\n]*" needed "${output}")
+  if(needed)
+    message(FATAL_ERROR "the host's library asks for ${needed}")
+  endif()
+endif()
+run(${CMAKE_COMMAND} --install ${WORK_DIR}/build --prefix ${WORK_DIR}/prefix)
+file(GLOB_RECURSE installed ${WORK_DIR}/prefix/*ruy*)
+if(installed)
+  message(FATAL_ERROR "the host's installation has ours: ${installed}")
+endif()
