@@ -83,7 +83,7 @@ endfunction()
 ruy_like_install_pc(ruy_like
   DESCRIPTION "Matrix multiplication for neural-network inference"
   REQUIRES absl_status absl_statusor absl_strings
-  PRIVATE absl_fixed_array absl_flat_hash_map libcpuinfo
+  PRIVATE absl_fixed_array absl_hash libcpuinfo
   LIBS ${CMAKE_THREAD_LIBS_INIT})
 if(TARGET ruy_like_quantize)
   ruy_like_install_pc(ruy_like_quantize

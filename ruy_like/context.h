@@ -24,11 +24,13 @@ enum class NumThreadsStrategy {
 };
 
 // A Context may be used from several threads at once: calls of Mul take turns,
-// and the setters wait for a running Mul. Use one Context per thread to run
-// products side by side. Creating one is cheap: threads start and memory is
-// taken when a product first needs them.
+// and the setters wait for a running Mul (so not to be called by what that Mul
+// may be waiting for); the getters wait for nobody. Use one Context per thread
+// to run products side by side. Creating one is cheap: threads start and memory
+// is taken when a product first needs them.
 class RUY_LIKE_EXPORT Context final {
  public:
+  // Constructors throw std::bad_alloc without memory; nothing else here throws.
   Context();
   // Runs on the workers of `pool`, which other Contexts may share: products
   // that want workers then take turns at them. Null: on workers of its own.
@@ -45,7 +47,8 @@ class RUY_LIKE_EXPORT Context final {
   void set_max_num_threads(int value);
 
   // The host's own threads to run on instead of a ThreadPool; null: the pool.
-  // Borrowed: must stay valid while it is set.
+  // Borrowed: must stay valid while it is set, and until a max_num_threads()
+  // that runs at the same time has returned.
   Executor* executor() const;
   void set_executor(Executor* executor);
 
@@ -64,12 +67,13 @@ class RUY_LIKE_EXPORT Context final {
   // first product that was not empty. A MulPlan's counts from its Prepare on.
   Path last_used_path() const;
   const char* last_used_kernel() const;
-  // Threads that it used.
+  // Threads that it had: no more than could be started.
   int last_used_num_threads() const;
 
   // The prepacked cache: packed forms of operands whose CachePolicy asks for
   // it. It recognises an operand by address, shape and types, not by value:
-  // clear the cache before changing or freeing a cached operand's data.
+  // clear the cache before changing or freeing a cached operand's data. Its
+  // bytes are the packed buffers' and, for each, what its bookkeeping takes.
   std::size_t prepacked_cache_bytes() const;
   // Least recently used entries are evicted to stay within the limit;
   // unlimited by default.

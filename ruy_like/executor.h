@@ -22,7 +22,8 @@ class Executor {
 
   // Calls function(argument, i) for i = 0, ..., count - 1, once each, on any
   // threads, and returns when all calls have; what they wrote is then visible
-  // to the caller. count is at most max_concurrency(). Must not throw.
+  // to the caller. count is at most max_concurrency(). Must not throw: where it
+  // does, the caller's thread does what is left, and no call may begin later.
   //
   // The calls need not run at the same time: one after the other on one thread,
   // in any order, will do, and a call that begins late finds the work done by

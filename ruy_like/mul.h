@@ -83,7 +83,9 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
 // Validates and runs a call.
 RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 
+// Errors; these take no memory where there is none.
 RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
+RUY_LIKE_EXPORT absl::Status NoMemory();
 
 // Completes a call that has its operands.
 template <typename Accum, typename Dst>
@@ -131,8 +133,13 @@ absl::Status MulOperands(const MulParams<Accum, Dst>& mul_params,
 //
 // Returns InvalidArgument or OutOfRange, with dst untouched, for bad arguments
 // (the message names the operand and the values), ResourceExhausted when memory
-// for packing cannot be had. Never aborts and never throws. An empty dst is OK
-// and a no-op; K = 0 gives the epilogue of zero accumulators.
+// cannot be had, for packing or for a message. Never aborts and never throws.
+// An empty dst is OK and a no-op; K = 0 gives the epilogue of zero
+// accumulators.
+//
+// The caller's floating-point environment does not count and is left as it was:
+// all threads round to nearest and nothing traps, whatever is unmasked; no
+// exception flag is raised (doc/numerics.md).
 //
 // Several threads may call Mul with one Context: the calls then take turns.
 // With distinct Contexts they run side by side. FailedPrecondition where

@@ -20,7 +20,9 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 //   scaled dst:      dst = clamp(float(acc) * lhs scale * rhs scale + bias)
 //
 // Sums and products are taken from left to right, in the accumulators' type:
-// modulo 2^32, or rounded one by one to float or double.
+// modulo 2^32, or rounded one by one to float or double. The dst zero point,
+// quantized or raw, is added exactly, as if in int64: it never wraps, and the
+// clamp takes what does not fit.
 //
 //   Requantize(x) = (int64(x) * fixedpoint + (1 << (30 - exponent)))
 //                       >> (31 - exponent)

@@ -69,6 +69,7 @@ class RUY_LIKE_EXPORT MulPlan final {
     if (context == nullptr) return internal::NullArgument("context");
     if (dst == nullptr) return internal::NullArgument("dst");
     MulCall* const call = NewCall();
+    if (call == nullptr) return internal::NoMemory();
     internal::Erase(lhs, &call->lhs);
     internal::Erase(rhs, &call->rhs);
     internal::CompleteCall(mul_params, *dst, /*max_num_threads=*/0, call);
@@ -90,11 +91,11 @@ class RUY_LIKE_EXPORT MulPlan final {
   struct Impl;
 
   // Abandons the last product. The new one's call is to be put together where
-  // it is kept, rather than copied there.
+  // it is kept, rather than copied there. Null where there is no memory.
   MulCall* NewCall();
   absl::Status PrepareCall(int num_threads, Context* context);
 
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;  // null before the first Prepare
 };
 
 }  // namespace ruy_like

@@ -133,7 +133,8 @@ class PackedMatrix final : public internal::PackedMatrixBase {
   //
   // InvalidArgument for a null or misaligned pointer, another element type, or
   // what is no such image at all; DataLoss for one that is truncated or
-  // damaged; FailedPrecondition for one of another version, byte order or
+  // damaged; OutOfRange for one whose header has sizes that no memory holds;
+  // FailedPrecondition for one of another version, byte order or
   // layout, or for a path that this machine does not have.
   static absl::StatusOr<PackedMatrix> FromBytes(
       const void* data, std::size_t bytes,
@@ -176,7 +177,8 @@ absl::StatusOr<std::size_t> PackedMatrixBytes(const Matrix<T>& matrix,
 }
 
 // Packs into the caller's buffer, of at least PackedMatrixBytes() and aligned
-// to 64 bytes, which must stay as it is while the result or a copy of it lives.
+// to 64 bytes, which must share no memory with the matrix and stay as it is
+// while the result or a copy of it lives.
 // Afterwards the buffer holds what Serialize gives: it may be a mapped file. On
 // an error its contents are unspecified.
 template <typename T>

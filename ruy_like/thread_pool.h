@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "ruy_like/export.h"
@@ -25,6 +26,10 @@ struct Task {
   virtual void Run() = 0;
 };
 
+// Tasks find workers in the default floating-point environment (rounding to
+// nearest, nothing traps) unless an earlier task has changed it; the caller's
+// thread is as the caller has it.
+//
 // Threads: safe to use from several at once; Executes take turns. A task may
 // call Execute (of any pool): it then runs those tasks inline, one after the
 // other.
@@ -35,7 +40,7 @@ struct Task {
 // child forked by a task, though, may only exec or exit.
 class RUY_LIKE_EXPORT ThreadPool final {
  public:
-  // Starts no thread.
+  // Starts no thread. Throws std::bad_alloc without memory.
   ThreadPool();
   // Ends the workers. No Execute may be running.
   ~ThreadPool();
@@ -52,11 +57,13 @@ class RUY_LIKE_EXPORT ThreadPool final {
   // Starts up to task_count - 1 workers as needed, the first time; where
   // threads cannot be started, those that exist (at least the caller) run all
   // tasks. Allocates nothing once the workers exist.
+  //
+  // Returns how many threads there were to run them on, the caller included.
   template <typename TaskType>
-  void Execute(int task_count, TaskType* tasks) {
+  int Execute(int task_count, TaskType* tasks) {
     static_assert(std::is_base_of<Task, TaskType>::value,
                   "tasks must derive from ruy_like::Task");
-    ExecuteImpl(task_count, sizeof(TaskType), tasks);
+    return ExecuteImpl(task_count, sizeof(TaskType), tasks);
   }
 
   // True inside a task that an Execute of this pool runs beside others: what
@@ -80,11 +87,16 @@ class RUY_LIKE_EXPORT ThreadPool final {
  private:
   struct State;
 
-  void ExecuteImpl(int task_count, std::size_t stride, Task* tasks) noexcept;
+  int ExecuteImpl(int task_count, std::size_t stride, Task* tasks) noexcept;
+  // Null: a child of a fork has no memory for one. It works without workers.
   State* CurrentState();
 
   std::atomic<State*> state_;
   std::atomic<float> spin_milliseconds_{kDefaultSpinMilliseconds};
+  // The same, which is what is used: no arithmetic in a float environment that
+  // is the host's.
+  std::atomic<std::int64_t> spin_nanoseconds_{
+      static_cast<std::int64_t>(1e6f * kDefaultSpinMilliseconds)};
 };
 
 }  // namespace ruy_like

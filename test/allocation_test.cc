@@ -1,102 +1,18 @@
 // Nothing is allocated in the steady state, and memory does not grow.
 //
-// This program's own malloc and its kin count calls from any thread, and the
-// bytes that are not freed yet, and hand them on to the C library's; operator
-// new ends there too. mmap counts as well.
+// Counted are calls from any thread, operator new's too, and the bytes that are
+// not freed yet (test/support/heap.h). mmap counts as well.
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
 #include "ruy_like/mul.h"
+#include "test/support/heap.h"
 #include "test/support/test_util.h"
-
-// Sanitizers bring a malloc of their own; other C libraries have no names for
-// theirs.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#if !defined(RUY_LIKE_TEST_COUNTS_ALLOCATIONS)
-#if defined(__GLIBC__) && defined(__LP64__)
-#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 1
-#else
-#define RUY_LIKE_TEST_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-
-namespace {
-std::atomic<long> allocations{0};
-std::atomic<long> live_bytes{0};
-
-// Counts what the C library gave.
-[[maybe_unused]] void* Counted(void* memory) {
-  ++allocations;
-  live_bytes += static_cast<long>(malloc_usable_size(memory));
-  return memory;
-}
-}  // namespace
-
-#if RUY_LIKE_TEST_COUNTS_ALLOCATIONS
-extern "C" {
-
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-
-void __libc_free(void* memory);
-
-void* malloc(std::size_t bytes) { return Counted(__libc_malloc(bytes)); }
-void* calloc(std::size_t count, std::size_t bytes) {
-  return Counted(__libc_calloc(count, bytes));
-}
-void* realloc(void* memory, std::size_t bytes) {
-  live_bytes -= static_cast<long>(malloc_usable_size(memory));
-  return Counted(__libc_realloc(memory, bytes));
-}
-void* memalign(std::size_t alignment, std::size_t bytes) {
-  return Counted(__libc_memalign(alignment, bytes));
-}
-void free(void* memory) {
-  live_bytes -= static_cast<long>(malloc_usable_size(memory));
-  __libc_free(memory);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return memalign(alignment, bytes);
-}
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  void* const result = memalign(alignment, bytes);
-  if (result == nullptr) return ENOMEM;
-  *memory = result;
-  return 0;
-}
-void* mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
-           off_t offset) noexcept {
-  ++allocations;
-  live_bytes += static_cast<long>(bytes);
-  return reinterpret_cast<void*>(
-      syscall(SYS_mmap, address, bytes, protection, flags, fd, offset));
-}
-int munmap(void* address, std::size_t bytes) noexcept {
-  live_bytes -= static_cast<long>(bytes);
-  return static_cast<int>(syscall(SYS_munmap, address, bytes));
-}
-
-}  // extern "C"
-#endif
 
 namespace ruy_like {
 namespace {
@@ -171,48 +87,48 @@ struct Mix {
 class AllocationTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(AllocationTest);
 
-#if RUY_LIKE_TEST_COUNTS_ALLOCATIONS
+#if RUY_LIKE_TEST_OWNS_HEAP
 
 TEST(AllocationCountTest, Counts) {
   // Through volatile, or the compiler leaves out what has no use.
   struct alignas(256) Aligned {
     char bytes[256];
   };
-  long before = allocations;
+  long before = AllocationCount();
   int* volatile plain = new int(1);
-  EXPECT_GT(allocations, before) << "operator new";
+  EXPECT_GT(AllocationCount(), before) << "operator new";
   delete plain;
-  before = allocations;
+  before = AllocationCount();
   Aligned* volatile aligned = new Aligned;
-  EXPECT_GT(allocations, before) << "aligned operator new";
+  EXPECT_GT(AllocationCount(), before) << "aligned operator new";
   delete aligned;
-  before = allocations;
+  before = AllocationCount();
   void* const mapped =
       mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT_GT(allocations, before) << "mmap";
+  EXPECT_GT(AllocationCount(), before) << "mmap";
   munmap(mapped, 4096);
 }
 
 TEST(AllocationCountTest, CountsWhatIsNotFreed) {
-  const long before = live_bytes;
+  const long before = LiveBytes();
   char* volatile block = new char[5000];
-  EXPECT_GE(live_bytes - before, 5000);
+  EXPECT_GE(LiveBytes() - before, 5000);
   delete[] block;
-  EXPECT_EQ(live_bytes, before);
+  EXPECT_EQ(LiveBytes(), before);
   void* const mapped =
       mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  EXPECT_EQ(live_bytes - before, 8192);
+  EXPECT_EQ(LiveBytes() - before, 8192);
   munmap(mapped, 8192);
-  EXPECT_EQ(live_bytes, before);
+  EXPECT_EQ(LiveBytes(), before);
 }
 
 void ExpectNoAllocations(Context* context) {
   Mix mix;
   ASSERT_TRUE(mix.Run(context));
   for (int round = 0; round < 5; ++round) {
-    const long before = allocations;
+    const long before = AllocationCount();
     const bool ok = mix.Run(context);
-    const long after = allocations;
+    const long after = AllocationCount();
     ASSERT_TRUE(ok);
     EXPECT_EQ(after - before, 0) << "round " << round;
   }
@@ -245,9 +161,9 @@ TEST_P(AllocationTest, AMillionMixedCallsDoNotGrow) {
       ASSERT_TRUE(tiny_only ? mix.RunTiny(&context_) : mix.Run(&context_));
     }
     if (round < 4) {
-      expected = std::max<long>(expected, live_bytes);
+      expected = std::max<long>(expected, LiveBytes());
     } else {
-      ASSERT_LE(live_bytes, expected) << "round " << round;
+      ASSERT_LE(LiveBytes(), expected) << "round " << round;
     }
   }
 }

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -118,6 +120,11 @@ void ExpectThreads(int threads, int allowed) {
   EXPECT_LE(threads, allowed);
   EXPECT_GE(threads, std::min(allowed, 2));
 }
+// Runs a function as a task.
+struct FunctionTask final : Task {
+  std::function<void()> function;
+  void Run() override { function(); }
+};
 
 class ExecutorTest : public testing::Test {
  protected:
@@ -199,6 +206,51 @@ TEST_F(ExecutorTest, PacksOnIt) {
     EXPECT_EQ(executor.last_count, 3);
     EXPECT_TRUE(packed->Serialize() == alone->Serialize());
   }
+}
+
+// Against the contract too: what it has begun, it is to finish; what it has
+// not, the caller does, and the next call is not taken for a task of this one.
+TEST_F(ExecutorTest, AnExecutorThatThrows) {
+  for (const int begun : {0, 1, 5}) {
+    std::vector<std::thread> threads;
+    TestExecutor executor(5, [&](int count, Function function, void* argument) {
+      for (int i = 0; i < std::min(begun, count); ++i) {
+        threads.emplace_back(function, argument, i);
+      }
+      // So that they are at work when it throws, or done.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      throw std::runtime_error("no threads today");
+    });
+    context_.set_executor(&executor);
+    product_.MulOn(&context_);
+    for (std::thread& thread : threads) thread.join();
+    context_.set_executor(nullptr);
+    product_.MulOn(&context_);
+  }
+}
+
+// Where the threads that can be had are fewer than asked for.
+TEST_F(ExecutorTest, ThreadsThatWereUsed) {
+  context_.set_max_num_threads(ThreadPool::kMaxWorkers + 1000);
+  MulOptions options;
+  options.max_num_threads = 3;
+  product_.MulOn(&context_, options);
+  EXPECT_EQ(context_.last_used_num_threads(), 3);
+  // Inline, as all that a task executes.
+  FunctionTask tasks[2];
+  Int8Product products[2];
+  Context contexts[2];
+  for (int i = 0; i < 2; ++i) {
+    tasks[i].function = [&, i] {
+      contexts[i].set_max_num_threads(4);
+      contexts[i].set_num_threads_strategy(
+          NumThreadsStrategy::kForceMaxNumThreads);
+      products[i].MulOn(&contexts[i]);
+    };
+  }
+  ThreadPool().Execute(2, tasks);
+  EXPECT_EQ(contexts[0].last_used_num_threads(), 1);
+  EXPECT_EQ(contexts[1].last_used_num_threads(), 1);
 }
 
 // ## Limits per call
@@ -321,12 +373,6 @@ TEST_F(ExecutorTest, ParallelForIsRefusedWhereMulIs) {
 
 // ## Deadlocks that are not
 
-// Runs a function as a task.
-struct FunctionTask final : Task {
-  std::function<void()> function;
-  void Run() override { function(); }
-};
-
 // Two tasks of the pool: one holds the Context, as a call in progress does,
 // until the other has tried to use it.
 TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
@@ -365,6 +411,37 @@ TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
   });
   context_.set_executor(&executor);
   product_.MulOn(&context_);
+}
+
+// What a task may ask a Context while another thread multiplies with it, which
+// waits for that task's pool.
+TEST_F(ExecutorTest, GettersNeverWait) {
+  product_.MulOn(&context_);
+  context_.set_max_num_threads(2);
+  const auto ask = [this] {
+    EXPECT_EQ(context_.max_num_threads(), 2);
+    EXPECT_NE(context_.executor(), nullptr);
+    EXPECT_EQ(context_.num_threads_strategy(),
+              NumThreadsStrategy::kForceMaxNumThreads);
+    EXPECT_NE(context_.runtime_enabled_paths(), Path::kNone);
+    EXPECT_NE(context_.last_used_path(), Path::kNone);
+    EXPECT_STRNE(context_.last_used_kernel(), "");
+    EXPECT_EQ(context_.last_used_num_threads(), 1);
+    EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+    EXPECT_GT(context_.prepacked_cache_limit_bytes(), 0u);
+  };
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    FunctionTask tasks[2];
+    for (FunctionTask& task : tasks) task.function = ask;
+    // On the pool, on the caller's thread and on one of nobody's.
+    context_.mutable_thread_pool()->Execute(2, tasks);
+    ask();
+    std::thread(ask).join();
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.calls, 1);
 }
 
 TEST_F(ExecutorTest, ATaskMayUseAContextThatIsFree) {

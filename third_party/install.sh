@@ -18,7 +18,8 @@ packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
 for word in "$@"; do
   case "$word" in
     test)
-      packages+=(libgtest-dev libgmock-dev libeigen3-dev libpthreadpool-dev)
+      packages+=(libgtest-dev libgmock-dev libeigen3-dev libpthreadpool-dev
+                 valgrind)
       ;;
     bench) packages+=(libbenchmark-dev python3 python3-matplotlib) ;;
     peers)

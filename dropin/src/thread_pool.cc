@@ -1,7 +1,7 @@
 #include "ruy/thread_pool.h"
 
 #include "absl/container/fixed_array.h"
-#include "ruy_like/base/denormals.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/thread_pool.h"
 
 namespace ruy {
@@ -14,7 +14,8 @@ struct Runner final : ruy_like::Task {
       task->Run();
     } else {
       // Whichever thread it runs on, so that results do not depend on that.
-      ruy_like::ScopedSuppressDenormals suppress_denormals;
+      const ruy_like::ScopedFloatState flushed(
+          ruy_like::FloatState::kOnlyFlushDenormals);
       task->Run();
     }
   }

@@ -28,7 +28,8 @@ struct EnvVarInfo {
 // The table of all variables, in the order of EnvVar; `count` entries.
 const EnvVarInfo* EnvVars(int* count);
 
-// The variable's value, read anew at every call; empty if it is not set. Safe
+// The variable's value, read anew at every call; empty if it is not set, and in
+// a process that has more rights than who started it (set-user-ID). Safe
 // from any thread as long as no thread changes the environment.
 RUY_LIKE_EXPORT std::string GetEnv(EnvVar var);
 

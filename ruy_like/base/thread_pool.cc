@@ -2,16 +2,20 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include "ruy_like/base/cpu_placement.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/base/wait.h"
 
 namespace ruy_like {
@@ -32,12 +36,18 @@ thread_local const void* in_execute = nullptr;
 std::atomic<int> fork_count{0};
 
 int CurrentForkCount() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    fork_count.fetch_add(1, std::memory_order_relaxed);
-  });
-  static_cast<void>(registered);
-  return fork_count.load(std::memory_order_relaxed);
+  static const bool registered =
+      pthread_atfork(nullptr, nullptr, [] {
+        fork_count.fetch_add(1, std::memory_order_relaxed);
+      }) == 0;
+  // Without memory for the handler, the process's number does as well; it costs
+  // a system call.
+  return registered ? fork_count.load(std::memory_order_relaxed)
+                    : static_cast<int>(getpid());
 }
+
+// How long to spin before sleeping, in nanoseconds.
+using SpinTime = std::atomic<std::int64_t>;
 
 // Tasks first, first + step, ... below count, of an array of derived tasks.
 struct TaskRange {
@@ -78,10 +88,10 @@ struct ThreadPool::State {
   explicit State(int born_at) : forks(born_at) {}
   ~State();
 
-  int EnsureWorkers(int count, const std::atomic<float>& spin_milliseconds);
-  void WorkerLoop(Worker* worker, const std::atomic<float>& spin_milliseconds);
+  int EnsureWorkers(int count, const SpinTime& spin_time);
+  void WorkerLoop(Worker* worker, const SpinTime& spin_time);
   void FinishOne();
-  void WaitForOthers(const std::atomic<float>& spin_milliseconds);
+  void WaitForOthers(const SpinTime& spin_time);
 
   static bool Take(Worker* worker) {
     std::uint32_t expected = kReady;
@@ -105,11 +115,9 @@ struct ThreadPool::State {
 
 namespace {
 
-SpinPacer NewPacer(const std::atomic<float>& spin_milliseconds) {
-  const float nanoseconds =
-      1e6f * spin_milliseconds.load(std::memory_order_relaxed);
+SpinPacer NewPacer(const SpinTime& spin_time) {
   return SpinPacer(
-      std::chrono::nanoseconds(static_cast<std::int64_t>(nanoseconds)));
+      std::chrono::nanoseconds(spin_time.load(std::memory_order_relaxed)));
 }
 
 }  // namespace
@@ -123,17 +131,15 @@ ThreadPool::State::~State() {
   for (auto& worker : workers) worker->thread.join();
 }
 
-int ThreadPool::State::EnsureWorkers(
-    int count, const std::atomic<float>& spin_milliseconds) {
+int ThreadPool::State::EnsureWorkers(int count, const SpinTime& spin_time) {
   count = std::min(count, kMaxWorkers);
   try {
     while (static_cast<int>(workers.size()) < count) {
       auto worker = std::make_unique<Worker>();
       workers.reserve(workers.size() + 1);
       Worker* const raw = worker.get();
-      worker->thread = std::thread([this, raw, &spin_milliseconds] {
-        WorkerLoop(raw, spin_milliseconds);
-      });
+      worker->thread =
+          std::thread([this, raw, &spin_time] { WorkerLoop(raw, spin_time); });
       workers.push_back(std::move(worker));
     }
   } catch (const std::exception&) {
@@ -142,12 +148,13 @@ int ThreadPool::State::EnsureWorkers(
   return static_cast<int>(workers.size());
 }
 
-void ThreadPool::State::WorkerLoop(
-    Worker* worker, const std::atomic<float>& spin_milliseconds) {
+void ThreadPool::State::WorkerLoop(Worker* worker, const SpinTime& spin_time) {
+  // A new thread inherits its creator's state.
+  std::fesetenv(FE_DFL_ENV);
   in_execute = this;
   int cpu = placement.Enter();
   for (;;) {
-    SpinPacer pacer = NewPacer(spin_milliseconds);
+    SpinPacer pacer = NewPacer(spin_time);
     for (;;) {
       const std::uint32_t slot = worker->slot.load(std::memory_order_relaxed);
       if (slot == kQuit) return;
@@ -162,7 +169,7 @@ void ThreadPool::State::WorkerLoop(
         cpu = placement.Enter();
         // Woken: even if the caller was faster and took the range back, more
         // work is likely.
-        pacer = NewPacer(spin_milliseconds);
+        pacer = NewPacer(spin_time);
       }
     }
     if (!Take(worker)) continue;
@@ -179,9 +186,8 @@ void ThreadPool::State::FinishOne() {
   }
 }
 
-void ThreadPool::State::WaitForOthers(
-    const std::atomic<float>& spin_milliseconds) {
-  SpinPacer pacer = NewPacer(spin_milliseconds);
+void ThreadPool::State::WaitForOthers(const SpinTime& spin_time) {
+  SpinPacer pacer = NewPacer(spin_time);
   for (;;) {
     const std::uint32_t seen = pending.load(std::memory_order_acquire);
     if ((seen & ~kCallerAsleep) == 0) break;
@@ -207,7 +213,8 @@ ThreadPool::State* ThreadPool::CurrentState() {
   State* state = state_.load(std::memory_order_acquire);
   const int forks = CurrentForkCount();
   if (state->forks == forks) return state;
-  State* const fresh = new State(forks);
+  State* const fresh = new (std::nothrow) State(forks);
+  if (fresh == nullptr) return nullptr;
   if (state_.compare_exchange_strong(state, fresh, std::memory_order_acq_rel)) {
     return fresh;
   }
@@ -217,9 +224,10 @@ ThreadPool::State* ThreadPool::CurrentState() {
 
 int ThreadPool::EnsureWorkers(int count) {
   State* const state = CurrentState();
+  if (state == nullptr) return 0;
   std::lock_guard<std::mutex> lock(state->mutex);
   state->calls_until_start = 0;
-  return state->EnsureWorkers(count, spin_milliseconds_);
+  return state->EnsureWorkers(count, spin_nanoseconds_);
 }
 
 bool ThreadPool::RunsThisThread() const {
@@ -232,26 +240,30 @@ float ThreadPool::spin_milliseconds() const {
 }
 
 void ThreadPool::set_spin_milliseconds(float milliseconds) {
+  const ScopedFloatState float_state(FloatState::kDefault);
   // Bounded so that it fits the clock; NaN counts as 0.
   constexpr float kDayMilliseconds = 86400e3f;
   const float bounded =
       milliseconds > 0 ? std::min(milliseconds, kDayMilliseconds) : 0.0f;
   spin_milliseconds_.store(bounded, std::memory_order_relaxed);
+  spin_nanoseconds_.store(static_cast<std::int64_t>(1e6f * bounded),
+                          std::memory_order_relaxed);
 }
 
-void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
-                             Task* tasks) noexcept {
+int ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
+                            Task* tasks) noexcept {
   char* const base = reinterpret_cast<char*>(tasks);
-  if (task_count <= 1 || in_execute != nullptr) {
+  State* const state =
+      task_count <= 1 || in_execute != nullptr ? nullptr : CurrentState();
+  if (state == nullptr) {
     TaskRange{base, stride, 0, 1, task_count}.Run();
-    return;
+    return 1;
   }
-  State* const state = CurrentState();
   std::lock_guard<std::mutex> lock(state->mutex);
   int available = static_cast<int>(state->workers.size());
   const int wanted = std::min(task_count - 1, kMaxWorkers);
   if (available < wanted && --state->calls_until_start < 0) {
-    available = state->EnsureWorkers(wanted, spin_milliseconds_);
+    available = state->EnsureWorkers(wanted, spin_nanoseconds_);
     state->calls_until_start = available < wanted ? kCallsBetweenStarts : 0;
   }
   const int used = std::min(available, wanted);
@@ -287,7 +299,8 @@ void ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
     // will leave as soon as it runs.
     sched_yield();
   }
-  state->WaitForOthers(spin_milliseconds_);
+  state->WaitForOthers(spin_nanoseconds_);
+  return used + 1;
 }
 
 }  // namespace ruy_like

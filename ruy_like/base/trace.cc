@@ -1,9 +1,15 @@
 #include "ruy_like/base/trace.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -11,11 +17,8 @@
 #include <utility>
 #include <vector>
 
-#if defined(__unix__) || defined(__APPLE__)
-#include <unistd.h>
-#endif
-
 #include "ruy_like/base/env.h"
+#include "ruy_like/base/float_state.h"
 
 namespace ruy_like {
 namespace {
@@ -46,12 +49,30 @@ std::int64_t NowNs() {
       .count();
 }
 
-long ProcessId() {
-#if defined(__unix__) || defined(__APPLE__)
-  return static_cast<long>(getpid());
-#else
-  return 1;
-#endif
+long ProcessId() { return static_cast<long>(getpid()); }
+
+// Opens what RUY_LIKE_TRACE names; null, with errno set, where that is a link,
+// a pipe or otherwise not to be written. Neither this nor a write may block,
+// and programs that are executed do not get the descriptor. A pipe's reader
+// could end this process, by leaving.
+std::FILE* OpenTraceFile(const char* name) {
+  const int file = open(
+      name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+  if (file == -1) return nullptr;
+  struct stat status;
+  if (fstat(file, &status) == 0) {
+    const bool is_regular = S_ISREG(status.st_mode);
+    if (!is_regular && !S_ISCHR(status.st_mode)) {
+      errno = ENOTSUP;
+    } else if (!is_regular || ftruncate(file, 0) == 0) {
+      std::FILE* const stream = fdopen(file, "w");
+      if (stream != nullptr) return stream;
+    }
+  }
+  const int error = errno;
+  close(file);
+  errno = error;
+  return nullptr;
 }
 
 // The spans of one thread. Its mutex is the thread's but for the end of the
@@ -107,6 +128,8 @@ class TraceFile final {
       thread->events.clear();
       return;
     }
+    // For the times, in doubles.
+    const ScopedFloatState float_state(FloatState::kDefault);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!is_closed_ && Open()) {
       if (!thread->is_named) {
@@ -119,7 +142,12 @@ class TraceFile final {
       }
       for (const Event& event : thread->events) WriteEvent(*thread, event);
       // A child that is forked now must not find anything to write.
-      std::fflush(file_);
+      if (std::fflush(file_) != 0 || std::ferror(file_) != 0) {
+        const int error = errno;
+        std::fclose(file_);
+        file_ = nullptr;
+        Fail(error);
+      }
     }
     thread->events.clear();
   }
@@ -140,7 +168,7 @@ class TraceFile final {
     is_closed_ = true;
     if (file_ == nullptr) return;
     std::fputs("\n]\n", file_);
-    std::fclose(file_);
+    if (std::fclose(file_) != 0) Fail(errno);
     file_ = nullptr;
   }
 
@@ -149,16 +177,21 @@ class TraceFile final {
   // as they were at that moment: nothing is traced there.
   bool IsForked() const { return ProcessId() != process_; }
 
+  // Tells of it, once, and has no more written.
+  void Fail(int error) {
+    has_failed_ = true;
+    std::fprintf(stderr, "ruy_like: RUY_LIKE_TRACE: cannot write '%s': %s\n",
+                 name_.c_str(), std::strerror(error));
+  }
+
   // With the first span, so that a process without any leaves the file of
   // another alone.
   bool Open() {
     if (file_ != nullptr) return true;
     if (has_failed_) return false;
-    file_ = std::fopen(name_.c_str(), "w");
+    file_ = OpenTraceFile(name_.c_str());
     if (file_ == nullptr) {
-      has_failed_ = true;
-      std::fprintf(stderr, "ruy_like: RUY_LIKE_TRACE: cannot write '%s'\n",
-                   name_.c_str());
+      Fail(errno);
       return false;
     }
     std::fputs("[\n", file_);

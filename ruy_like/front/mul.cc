@@ -1,9 +1,9 @@
 #include "ruy_like/mul.h"
 
 #include <mutex>
-#include <new>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/middle/context_impl.h"
@@ -14,7 +14,9 @@
 namespace ruy_like {
 namespace internal {
 
-absl::Status MulErased(const MulCall& call, Context* context) {
+namespace {
+
+absl::Status ValidateAndMul(const MulCall& call, Context* context) {
   absl::Status status = Validate(call);
   if (!status.ok()) return status;
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
@@ -25,17 +27,27 @@ absl::Status MulErased(const MulCall& call, Context* context) {
   ContextImpl* impl = context->impl();
   if (!LockForCall(impl)) return DeadlockError();
   MutexLock lock(&impl->mutex, std::adopt_lock);
+  return TrMul(&params, call.max_num_threads, impl);
+}
+
+}  // namespace
+
+absl::Status MulErased(const MulCall& call, Context* context) {
   // Buffers are allocated without exceptions; this is for the small change of
-  // shared pointers and hash tables.
-  try {
-    return TrMul(&params, call.max_num_threads, impl);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for the prepacked cache");
-  }
+  // shared pointers, and for messages.
+  return CatchNoMemory([&] { return ValidateAndMul(call, context); });
 }
 
 absl::Status NullArgument(const char* name) {
-  return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+  return CatchNoMemory(
+      [name] {
+        return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+      },
+      absl::StatusCode::kInvalidArgument);
+}
+
+absl::Status NoMemory() {
+  return ErrorWithoutMessage(absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace internal

@@ -4,10 +4,11 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/float_state.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/middle/context_impl.h"
@@ -17,6 +18,7 @@
 #include "ruy_like/middle/parallel.h"
 #include "ruy_like/middle/shared_packing.h"
 #include "ruy_like/middle/value_range.h"
+#include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
@@ -91,11 +93,15 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const Side kernel_side =
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
   packing->operand = MakeOperand(matrix, side);
-  const KernelChoice choice = SelectKernelToPackFor(
-      swaps ? SwappedFamily(family) : family, permitted, kernel_side,
-      matrix.value_range,
-      options.pack_for == PackFor::kInt7Operand ? ValueRange::kInt7
-                                                : ValueRange::kFull);
+  const auto select = [&](Path paths) {
+    return SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, paths,
+                                 kernel_side, matrix.value_range,
+                                 options.pack_for == PackFor::kInt7Operand
+                                     ? ValueRange::kInt7
+                                     : ValueRange::kFull);
+  };
+  KernelChoice choice = select(permitted);
+  if (!MayRun(choice.path)) choice = select(permitted & ~choice.path);
   packing->layout = LayoutFor(choice, side, kernel_side);
   packing->kernel = choice.kernel;
   return absl::OkStatus();
@@ -123,6 +129,8 @@ struct PackJob {
 
   // Packs until nothing is left.
   static void Work(void* argument, int /*thread*/) {
+    // As while multiplying: floats become doubles without their denormals.
+    const ScopedFloatState float_state(FloatState::kFlushDenormals);
     PackJob* const job = static_cast<PackJob*>(argument);
     std::uint64_t sum = 0;
     for (std::ptrdiff_t piece = 0; piece < job->pieces->count(); ++piece) {
@@ -190,6 +198,10 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   if (buffer != nullptr) {
     status = CheckBuffer(buffer, buffer_bytes, result->image_bytes);
     if (!status.ok()) return status;
+    if (SharesBytes(matrix, buffer, result->image_bytes)) {
+      return absl::InvalidArgumentError(
+          "the buffer shares memory with the matrix to be packed");
+    }
   } else {
     if (!AlignedBuffer::Allocate(result->image_bytes, &result->data.storage)) {
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -238,7 +250,8 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
            LayoutFor(choice, header.side, header.layout.kernel_side) ==
                header.layout;
   };
-  if (HasKernelsOf(DetectedPaths(), header.layout.path)) {
+  if (HasKernelsOf(MachinePaths(), header.layout.path) &&
+      MayRun(header.layout.path)) {
     for (const ValueRange other : {ValueRange::kFull, ValueRange::kInt7}) {
       if (is_found()) break;
       choice =
@@ -253,7 +266,8 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
     return absl::FailedPreconditionError(absl::StrCat(
         "packed for path ", PathName(header.layout.path), " (",
         LayoutName(header.layout), "), whose kernels this machine's paths, ",
-        PathNames(DetectedPaths()), ", do not have"));
+        PathNames(MachinePaths()),
+        ", do not have, or which the operating system does not let run"));
   }
   packing->operand = {};
   packing->operand.scalar = header.scalar;
@@ -273,6 +287,48 @@ absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
   }
   if (checksum == expected) return absl::OkStatus();
   return absl::DataLossError("the packed matrix's data is damaged");
+}
+
+PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
+                          VerifyChecksum verify) {
+  if (data == nullptr) return NullArgument("data");
+  if (!IsAligned(data)) return MisalignedError(data);
+  ImageHeader header;
+  absl::Status status = ReadImageHeader(data, bytes, &header);
+  if (!status.ok()) return status;
+  if (header.scalar != scalar) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a packed matrix of ", ScalarName(header.scalar), ", not ",
+                     ScalarName(scalar)));
+  }
+  Layout layout;
+  status = CheckContents(header, &layout);
+  if (!status.ok()) return status;
+  Packing packing;
+  status = FindPacking(header, &packing);
+  if (!status.ok()) return status;
+  if (header.image_bytes != packing.ImageBytes() ||
+      header.image_bytes > bytes) {
+    return absl::DataLossError(absl::StrCat(
+        "truncated: ", bytes, " bytes instead of ", packing.ImageBytes()));
+  }
+  auto result = std::make_shared<PackedOperand>();
+  const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
+  PackedSide side = packing.MakeSide();
+  result->data.panels = panels;
+  if (!IsFloat(scalar)) {
+    result->data.sums = reinterpret_cast<const std::int32_t*>(
+        panels + ScratchArena::Footprint(side.panels_bytes()));
+  }
+  side.Use(result->data);
+  if (verify == VerifyChecksum::kYes) {
+    status = CheckData(side, header.data_checksum);
+    if (!status.ok()) return status;
+  }
+  SetFacts(packing, header.side, result.get());
+  result->image = data;
+  result->image_bytes = header.image_bytes;
+  return result;
 }
 
 }  // namespace
@@ -297,72 +353,30 @@ absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,
                                               const PackOptions& options,
                                               Context* context) {
   if (context == nullptr) return NullArgument("context");
-  Packing packing;
-  absl::Status status = PlanPacking(matrix, side, options,
-                                    context->runtime_enabled_paths(), &packing);
-  if (!status.ok()) return status;
-  return packing.ImageBytes();
+  return CatchNoMemory([&]() -> absl::StatusOr<std::size_t> {
+    Packing packing;
+    absl::Status status = PlanPacking(
+        matrix, side, options, context->runtime_enabled_paths(), &packing);
+    if (!status.ok()) return status;
+    return packing.ImageBytes();
+  });
 }
 
 PackedOperandOr PackErased(const ErasedMatrix& matrix, Side side,
                            const PackOptions& options, Context* context,
                            void* buffer, std::size_t buffer_bytes) {
   if (context == nullptr) return NullArgument("context");
-  ContextImpl* impl = context->impl();
-  if (!LockForCall(impl)) return DeadlockError();
-  MutexLock lock(&impl->mutex, std::adopt_lock);
-  try {
+  return CatchNoMemory([&]() -> PackedOperandOr {
+    ContextImpl* impl = context->impl();
+    if (!LockForCall(impl)) return DeadlockError();
+    MutexLock lock(&impl->mutex, std::adopt_lock);
     return PackLocked(matrix, side, options, impl, buffer, buffer_bytes);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to pack a matrix");
-  }
+  });
 }
 
 PackedOperandOr OperandFromBytes(const void* data, std::size_t bytes,
                                  Scalar scalar, VerifyChecksum verify) {
-  if (data == nullptr) return NullArgument("data");
-  if (!IsAligned(data)) return MisalignedError(data);
-  ImageHeader header;
-  absl::Status status = ReadImageHeader(data, bytes, &header);
-  if (!status.ok()) return status;
-  if (header.scalar != scalar) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a packed matrix of ", ScalarName(header.scalar), ", not ",
-                     ScalarName(scalar)));
-  }
-  Layout layout;
-  status = CheckContents(header, &layout);
-  if (!status.ok()) return status;
-  Packing packing;
-  status = FindPacking(header, &packing);
-  if (!status.ok()) return status;
-  if (header.image_bytes != packing.ImageBytes() ||
-      header.image_bytes > bytes) {
-    return absl::DataLossError(absl::StrCat(
-        "truncated: ", bytes, " bytes instead of ", packing.ImageBytes()));
-  }
-  try {
-    auto result = std::make_shared<PackedOperand>();
-    const char* const panels =
-        static_cast<const char*>(data) + kImageHeaderBytes;
-    PackedSide side = packing.MakeSide();
-    result->data.panels = panels;
-    if (!IsFloat(scalar)) {
-      result->data.sums = reinterpret_cast<const std::int32_t*>(
-          panels + ScratchArena::Footprint(side.panels_bytes()));
-    }
-    side.Use(result->data);
-    if (verify == VerifyChecksum::kYes) {
-      status = CheckData(side, header.data_checksum);
-      if (!status.ok()) return status;
-    }
-    SetFacts(packing, header.side, result.get());
-    result->image = data;
-    result->image_bytes = header.image_bytes;
-    return result;
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for a packed matrix");
-  }
+  return CatchNoMemory([&] { return ReadImage(data, bytes, scalar, verify); });
 }
 
 std::ptrdiff_t PackedMatrixBase::rows() const {

@@ -9,6 +9,8 @@
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/float_state.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -57,6 +59,7 @@ enum class Problem {
   kByteCountOverflows,
   kNullData,
   kZeroPoint,
+  kUnknownCachePolicy,
   kUnknownValueRange,
   kValueRangeOfType,
   kOtherSide,
@@ -93,9 +96,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem DataProblem(
                                                            : Problem::kNone;
 }
 
-// Of an operand; of dst it says nothing.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ValueRangeProblem(
+// Of an operand, its cache policy too; of dst they say nothing.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
     const ErasedMatrix& matrix) {
+  if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
+    return Problem::kUnknownCachePolicy;
+  }
   if (matrix.value_range == ValueRange::kFull) return Problem::kNone;
   if (matrix.value_range != ValueRange::kInt7) {
     return Problem::kUnknownValueRange;
@@ -151,6 +157,10 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
           Describe(name, matrix), " must have zero point 0",
           matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
                                  : ""));
+    case Problem::kUnknownCachePolicy:
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " has an unknown cache policy ",
+                       static_cast<int>(matrix.cache_policy)));
     case Problem::kUnknownValueRange:
       return absl::InvalidArgumentError(
           absl::StrCat(name, " has an unknown value range ",
@@ -209,6 +219,12 @@ absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
                                                  ", outside of [-31, 30]"));
 }
 
+std::ptrdiff_t ChannelsOf(const MulCall& call) {
+  return call.channel_dimension == ChannelDimension::kRow
+             ? call.dst.layout.rows()
+             : call.dst.layout.cols();
+}
+
 absl::Status ValidateMultipliers(const MulCall& call) {
   const std::int32_t* fixedpoints = call.fixedpoint_perchannel;
   const std::int32_t* exponents = call.exponent_perchannel;
@@ -222,9 +238,7 @@ absl::Status ValidateMultipliers(const MulCall& call) {
                                             : "multiplier_exponent_perchannel",
                      " is null"));
   }
-  const std::ptrdiff_t channels =
-      call.channel_dimension == ChannelDimension::kRow ? call.dst.layout.rows()
-                                                       : call.dst.layout.cols();
+  const std::ptrdiff_t channels = ChannelsOf(call);
   // One pass without branches, so that it vectorises; the search for the
   // culprit is for the error path.
   std::int32_t bad = 0;
@@ -244,6 +258,7 @@ absl::Status ValidateMultipliers(const MulCall& call) {
 
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ClampError(
     const MulCall& call) {
+  const ScopedFloatState float_state(FloatState::kDefault);
   if (std::isnan(call.clamp_min) || std::isnan(call.clamp_max)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "clamp bounds must not be NaN: clamp_min = ", call.clamp_min,
@@ -256,6 +271,7 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ClampError(
 
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status BetaError(
     const MulCall& call) {
+  const ScopedFloatState float_state(FloatState::kDefault);
   return absl::InvalidArgumentError(absl::StrCat(
       Describe("dst", call.dst), " has zero point ", call.dst.zero_point,
       ", and must have 0 with beta = ", call.beta));
@@ -265,6 +281,12 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ThreadsError(
     const MulCall& call) {
   return absl::InvalidArgumentError(
       absl::StrCat("max_num_threads is negative: ", call.max_num_threads));
+}
+
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ChannelDimensionError(
+    const MulCall& call) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown channel dimension ", static_cast<int>(call.channel_dimension)));
 }
 
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ConstDstError(
@@ -309,7 +331,7 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
   if (problem == Problem::kNone) {
     problem = ZeroPointProblem(matrix, /*int16_allowed=*/false);
   }
-  if (problem == Problem::kNone) problem = ValueRangeProblem(matrix);
+  if (problem == Problem::kNone) problem = PromiseProblem(matrix);
   if (problem == Problem::kNone && needs_data) problem = DataProblem(matrix);
   return problem == Problem::kNone ? absl::OkStatus()
                                    : MatrixError(name, matrix, problem);
@@ -336,7 +358,53 @@ bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
   return false;
 }
 
-absl::Status Validate(const MulCall& call) {
+bool SharesBytes(const ErasedMatrix& matrix, const void* data,
+                 std::ptrdiff_t bytes) {
+  ErasedMatrix array = {};
+  array.data = data;
+  array.scalar = Scalar::kU8;
+  MakeSimpleLayout(bytes, 1, Order::kColMajor, &array.layout);
+  return SharesElements(matrix, array);
+}
+
+namespace {
+
+bool HasChannelArrays(const MulCall& call) {
+  return call.bias != nullptr || call.fixedpoint_perchannel != nullptr ||
+         call.exponent_perchannel != nullptr ||
+         call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr;
+}
+
+// Arrays of one value per row or column, each of which may be null. Kernels
+// write some of dst before they have read all of one.
+absl::Status ValidateChannelArrays(const MulCall& call) {
+  constexpr std::ptrdiff_t kBytes = 4;  // of a value, but for doubles
+  const std::ptrdiff_t channels = ChannelsOf(call) * kBytes;
+  const struct {
+    const char* name;
+    const void* data;
+    std::ptrdiff_t bytes;
+  } arrays[] = {
+      {"bias", call.bias,
+       call.accum_scalar == Scalar::kF64 ? 2 * channels : channels},
+      {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
+       channels},
+      {"multiplier_exponent_perchannel", call.exponent_perchannel, channels},
+      {"lhs_scale_perrow", call.lhs_scale_perrow,
+       call.dst.layout.rows() * kBytes},
+      {"rhs_scale_percol", call.rhs_scale_percol,
+       call.dst.layout.cols() * kBytes}};
+  for (const auto& array : arrays) {
+    if (array.data != nullptr &&
+        SharesBytes(call.dst, array.data, array.bytes)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe("dst", call.dst), " shares elements with ", array.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateAll(const MulCall& call) {
   const ErasedMatrix& lhs = call.lhs;
   const ErasedMatrix& rhs = call.rhs;
   const ErasedMatrix& dst = call.dst;
@@ -383,17 +451,22 @@ absl::Status Validate(const MulCall& call) {
   if ((problem = ZeroPointProblem(rhs, false)) != Problem::kNone) {
     return MatrixError("rhs", rhs, problem);
   }
-  if ((problem = ValueRangeProblem(lhs)) != Problem::kNone) {
+  if ((problem = PromiseProblem(lhs)) != Problem::kNone) {
     return MatrixError("lhs", lhs, problem);
   }
-  if ((problem = ValueRangeProblem(rhs)) != Problem::kNone) {
+  if ((problem = PromiseProblem(rhs)) != Problem::kNone) {
     return MatrixError("rhs", rhs, problem);
   }
   if ((problem = ZeroPointProblem(dst, true)) != Problem::kNone) {
     return MatrixError("dst", dst, problem);
   }
-  // False for NaN too.
-  if (!(call.clamp_min <= call.clamp_max)) return ClampError(call);
+  if (call.channel_dimension > ChannelDimension::kCol) {
+    return ChannelDimensionError(call);
+  }
+  // False for NaN too; unlike the operator, without raising an exception.
+  if (!std::islessequal(call.clamp_min, call.clamp_max)) {
+    return ClampError(call);
+  }
   if (call.beta != 0 && dst.zero_point != 0) return BetaError(call);
   if (call.quantized) {
     absl::Status status = ValidateMultipliers(call);
@@ -412,7 +485,16 @@ absl::Status Validate(const MulCall& call) {
   if (dst.data_is_const) return ConstDstError(call);
   if (SharesElements(lhs, dst)) return OverlapError("lhs", lhs, dst);
   if (SharesElements(rhs, dst)) return OverlapError("rhs", rhs, dst);
-  return absl::OkStatus();
+  return HasChannelArrays(call) ? ValidateChannelArrays(call)
+                                : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Validate(const MulCall& call) {
+  // Nothing but messages takes memory, and only what is refused has one.
+  return CatchNoMemory([&] { return ValidateAll(call); },
+                       absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace ruy_like

@@ -5,6 +5,8 @@
 #ifndef RUY_LIKE_FRONT_VALIDATE_H_
 #define RUY_LIKE_FRONT_VALIDATE_H_
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "ruy_like/erased_call.h"
 
@@ -24,6 +26,9 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
 // that is not null. Constant time unless the address ranges overlap, then
 // linear in the smaller number of rows or columns.
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b);
+// The same for `bytes` of them from `data` on.
+bool SharesBytes(const ErasedMatrix& matrix, const void* data,
+                 std::ptrdiff_t bytes);
 
 }  // namespace ruy_like
 

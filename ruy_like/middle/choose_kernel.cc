@@ -2,9 +2,11 @@
 #include "ruy_like/middle/choose_kernel.h"
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/prepacked_cache.h"
 #include "ruy_like/middle/value_range.h"
+#include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
 namespace {
@@ -27,8 +29,11 @@ KernelChoice SelectOrRecall(const KernelQuery& query, const TrMulParams& params,
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   if (context->last_permitted_paths != context->permitted_paths ||
       !(context->last_query == query)) {
-    context->last_choice =
-        Select(query, params, context->permitted_paths, nullptr);
+    // Which estimates, in doubles, what pays off.
+    const ScopedFloatState float_state(FloatState::kDefault);
+    Path permitted = context->permitted_paths;
+    context->last_choice = SelectThatMayRun(query, params, &MayRun, &permitted);
+    context->permitted_paths = permitted;
     context->last_query = query;
     context->last_permitted_paths = context->permitted_paths;
   }
@@ -75,6 +80,18 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
                              : operand.packed->layout.kernel_format;
   }
   return query;
+}
+
+KernelChoice SelectThatMayRun(const KernelQuery& query,
+                              const TrMulParams& params, bool (*may_run)(Path),
+                              Path* permitted) {
+  for (;;) {
+    const KernelChoice choice = Select(query, params, *permitted, nullptr);
+    if (choice.kernel == nullptr) return choice;
+    const Path owner = OwnerOf(*choice.kernel);
+    if (may_run(owner)) return choice;
+    *permitted = *permitted & ~owner;
+  }
 }
 
 KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context) {

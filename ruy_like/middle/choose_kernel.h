@@ -45,6 +45,11 @@ KernelQuery MakeKernelQuery(const TrMulParams& params);
 // it is cached; Operand::value_range is true afterwards.
 KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+// What that does for a new query: where `may_run` denies a chosen kernel's
+// path, that path leaves *permitted, and the next one is taken.
+KernelChoice SelectThatMayRun(const KernelQuery& query,
+                              const TrMulParams& params, bool (*may_run)(Path),
+                              Path* permitted);
 // What the search for that kernel passes over, in its order.
 std::vector<Rejection> ExplainChoice(const TrMulParams& params, Path permitted);
 absl::Status NoKernelError(const TrMulParams& params, Path permitted);

@@ -16,20 +16,14 @@ Context::Context(std::shared_ptr<ThreadPool> pool)
 }
 Context::~Context() = default;
 
-int Context::max_num_threads() const {
-  MutexLock lock(&impl_->mutex);
-  return MaxThreads(*impl_, 0);
-}
+int Context::max_num_threads() const { return MaxThreads(*impl_, 0); }
 
 void Context::set_max_num_threads(int value) {
   MutexLock lock(&impl_->mutex);
   impl_->max_num_threads = std::max(value, 1);
 }
 
-Executor* Context::executor() const {
-  MutexLock lock(&impl_->mutex);
-  return impl_->executor;
-}
+Executor* Context::executor() const { return impl_->executor; }
 
 void Context::set_executor(Executor* executor) {
   MutexLock lock(&impl_->mutex);
@@ -37,7 +31,6 @@ void Context::set_executor(Executor* executor) {
 }
 
 NumThreadsStrategy Context::num_threads_strategy() const {
-  MutexLock lock(&impl_->mutex);
   return impl_->num_threads_strategy;
 }
 
@@ -46,40 +39,26 @@ void Context::set_num_threads_strategy(NumThreadsStrategy value) {
   impl_->num_threads_strategy = value;
 }
 
-Path Context::runtime_enabled_paths() const {
-  MutexLock lock(&impl_->mutex);
-  return impl_->permitted_paths;
-}
+Path Context::runtime_enabled_paths() const { return impl_->permitted_paths; }
 
 void Context::set_runtime_enabled_paths(Path paths) {
   MutexLock lock(&impl_->mutex);
-  const Path detected = DetectedPaths();
+  const Path detected = MachinePaths();
   impl_->permitted_paths =
       paths == Path::kNone ? detected : (paths & detected) | Path::kPortable;
 }
 
-Path Context::last_used_path() const {
-  MutexLock lock(&impl_->mutex);
-  return impl_->last_path;
-}
+Path Context::last_used_path() const { return impl_->last_path; }
 
-const char* Context::last_used_kernel() const {
-  MutexLock lock(&impl_->mutex);
-  return impl_->last_kernel;
-}
+const char* Context::last_used_kernel() const { return impl_->last_kernel; }
 
-int Context::last_used_num_threads() const {
-  MutexLock lock(&impl_->mutex);
-  return impl_->last_num_threads;
-}
+int Context::last_used_num_threads() const { return impl_->last_num_threads; }
 
 std::size_t Context::prepacked_cache_bytes() const {
-  MutexLock lock(&impl_->mutex);
-  return impl_->prepacked_cache.BuffersBytes();
+  return impl_->prepacked_cache.bytes();
 }
 
 std::size_t Context::prepacked_cache_limit_bytes() const {
-  MutexLock lock(&impl_->mutex);
   return impl_->prepacked_cache.limit_bytes();
 }
 

@@ -4,6 +4,7 @@
 #ifndef RUY_LIKE_MIDDLE_CONTEXT_IMPL_H_
 #define RUY_LIKE_MIDDLE_CONTEXT_IMPL_H_
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -20,22 +21,38 @@
 
 namespace ruy_like {
 
+// Written by whoever holds the Context's lock; read by any thread at any time,
+// also by a task of a product that holds it. Each by itself: two of them need
+// not belong together.
+template <typename T>
+class Readable final {
+ public:
+  explicit Readable(T value) : value_(value) {}
+  operator T() const { return value_.load(std::memory_order_relaxed); }
+  void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<T> value_;
+};
+
 struct ContextImpl {
   explicit ContextImpl(std::shared_ptr<ThreadPool> pool)
       : thread_pool(std::move(pool)) {}
 
   // Held for the length of a Mul: calls with one Context take turns.
-  mutable Mutex mutex;
+  Mutex mutex;
 
   // As set; 0 before. See MaxThreads.
-  int max_num_threads ABSL_GUARDED_BY(mutex) = 0;
+  Readable<int> max_num_threads{0};
   // Where work runs instead of in the pool; null: in the pool.
-  Executor* executor ABSL_GUARDED_BY(mutex) = nullptr;
-  NumThreadsStrategy num_threads_strategy ABSL_GUARDED_BY(mutex) =
-      NumThreadsStrategy::kDefault;
-  // Already intersected with what the machine has.
-  Path permitted_paths ABSL_GUARDED_BY(mutex) = DetectedPaths();
-  PrepackedCache prepacked_cache ABSL_GUARDED_BY(mutex);
+  Readable<Executor*> executor{nullptr};
+  Readable<NumThreadsStrategy> num_threads_strategy{
+      NumThreadsStrategy::kDefault};
+  // Already intersected with what the machine has. Loses a path when the
+  // operating system refuses its use to the first product that wants it.
+  Readable<Path> permitted_paths{MachinePaths()};
+  // Guarded by the mutex but for its bytes() and limit_bytes().
+  PrepackedCache prepacked_cache;
   // Scratch of one product; reused, so that the steady state allocates nothing.
   ScratchArena arena ABSL_GUARDED_BY(mutex);
 
@@ -45,9 +62,9 @@ struct ContextImpl {
   Path last_permitted_paths ABSL_GUARDED_BY(mutex) = Path::kNone;
   KernelChoice last_choice ABSL_GUARDED_BY(mutex) = {};
 
-  Path last_path ABSL_GUARDED_BY(mutex) = Path::kNone;
-  const char* last_kernel ABSL_GUARDED_BY(mutex) = "";
-  int last_num_threads ABSL_GUARDED_BY(mutex) = 0;
+  Readable<Path> last_path{Path::kNone};
+  Readable<const char*> last_kernel{""};
+  Readable<int> last_num_threads{0};
 
   // Serialises its own callers. May be other Contexts' too. Never null.
   const std::shared_ptr<ThreadPool> thread_pool;

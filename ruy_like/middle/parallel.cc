@@ -2,8 +2,11 @@
 #include "ruy_like/middle/parallel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 
 #include "absl/container/fixed_array.h"
+#include "ruy_like/base/wait.h"
 
 namespace ruy_like {
 namespace {
@@ -25,12 +28,36 @@ class CallTask final : public Task {
   int index_ = 0;
 };
 
+// A call by an Executor. One that throws may leave calls running.
+class ExecutorCall final {
+ public:
+  ExecutorCall(void (*function)(void*, int), void* argument)
+      : function_(function), argument_(argument) {}
+
+  static void Run(void* call, int i) {
+    ExecutorCall* const self = static_cast<ExecutorCall*>(call);
+    self->running_.fetch_add(1, std::memory_order_relaxed);
+    self->function_(self->argument_, i);
+    self->running_.fetch_sub(1, std::memory_order_release);
+  }
+  void WaitForRunning() const {
+    SpinPacer pacer(std::chrono::hours(1));
+    while (running_.load(std::memory_order_acquire) != 0) pacer.Pause();
+  }
+
+ private:
+  void (*const function_)(void*, int);
+  void* const argument_;
+  std::atomic<int> running_{0};
+};
+
 }  // namespace
 
 int MaxThreads(const ContextImpl& context, int call_limit) {
   int threads = context.max_num_threads;
-  if (context.executor != nullptr) {
-    const int available = std::max(context.executor->max_concurrency(), 1);
+  const Executor* const executor = context.executor;
+  if (executor != nullptr) {
+    const int available = std::max(executor->max_concurrency(), 1);
     threads = threads == 0 ? available : std::min(threads, available);
   } else {
     threads = std::max(threads, 1);
@@ -38,25 +65,32 @@ int MaxThreads(const ContextImpl& context, int call_limit) {
   return call_limit == 0 ? threads : std::min(threads, call_limit);
 }
 
-void RunParallel(int count, void (*function)(void* argument, int i),
-                 void* argument, ContextImpl* context) {
+int RunParallel(int count, void (*function)(void* argument, int i),
+                void* argument, ContextImpl* context) {
   if (count == 1) {
     function(argument, 0);
-    return;
+    return 1;
   }
-  if (context->executor != nullptr) {
+  Executor* const executor = context->executor;
+  if (executor != nullptr) {
+    ExecutorCall call(function, argument);
     const ContextImpl* const outer = in_executor_of;
     in_executor_of = context;
-    context->executor->ParallelFor(count, function, argument);
+    try {
+      executor->ParallelFor(count, &ExecutorCall::Run, &call);
+    } catch (...) {
+      // It must not; but a product can be finished all the same.
+    }
     in_executor_of = outer;
     // A host's pool that is being shut down may have dropped calls.
     function(argument, 0);
-    return;
+    call.WaitForRunning();
+    return count;
   }
   // Inline storage for 64: more threads than that pay for an allocation.
   absl::FixedArray<CallTask, 64> tasks(count);
   for (int i = 0; i < count; ++i) tasks[i] = CallTask(function, argument, i);
-  context->thread_pool->Execute(count, tasks.data());
+  return context->thread_pool->Execute(count, tasks.data());
 }
 
 bool LockForCall(ContextImpl* context) {

@@ -13,16 +13,16 @@ namespace ruy_like {
 
 // Threads that one call may use, at least 1. `call_limit` is the call's own
 // limit, 0 for none.
-int MaxThreads(const ContextImpl& context, int call_limit)
-    ABSL_SHARED_LOCKS_REQUIRED(context.mutex);
+int MaxThreads(const ContextImpl& context, int call_limit);
 
 // Calls function(argument, i) for i = 0, ..., count - 1, on as many threads as
 // can be had, and returns when all are done. A call is to work until nothing is
 // left to begin: calls may run one after the other, so none may wait for one
 // that has not begun, and there may be one more with i = 0 after the others.
-// Throws std::bad_alloc, before any call, for more than 64 calls only.
-void RunParallel(int count, void (*function)(void* argument, int i),
-                 void* argument, ContextImpl* context)
+// Returns how many threads there were for them. Throws std::bad_alloc, before
+// any call, for more than 64 calls only.
+int RunParallel(int count, void (*function)(void* argument, int i),
+                void* argument, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
 // Locks the Context for a call. False, with nothing locked, where waiting for

@@ -25,54 +25,67 @@ bool operator==(const PrepackedKey& a, const PrepackedKey& b) {
 
 PrepackedCache::Value PrepackedCache::Find(const PrepackedKey& key) {
   // A model with one product in its loop finds its weights in front.
-  if (!entries_.empty() && entries_.front().key == key) {
-    return entries_.front().value;
-  }
+  if (newest_ != nullptr && *newest_->key == key) return newest_->value;
   const auto found = map_.find(key);
   if (found == map_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->value;
+  Entry* const entry = &found->second;
+  Unlink(entry);
+  LinkAsNewest(entry);
+  return entry->value;
 }
 
 void PrepackedCache::Insert(const PrepackedKey& key, Value value) {
   const auto found = map_.find(key);
-  if (found != map_.end()) Erase(found->second);
-  const std::size_t bytes = value->storage.bytes();
-  if (bytes > limit_bytes_) return;
-  EvictDownTo(limit_bytes_ - bytes);
+  if (found != map_.end()) Erase(&found->second);
+  const std::size_t value_bytes = BytesOf(value);
+  const std::size_t limit = limit_bytes();
+  if (value_bytes > limit) return;
+  EvictDownTo(limit - value_bytes);
   try {
-    entries_.push_front(Entry{key, std::move(value)});
+    const auto inserted = map_.try_emplace(key).first;
+    Entry* const entry = &inserted->second;
+    entry->value = std::move(value);
+    entry->key = &inserted->first;
+    LinkAsNewest(entry);
   } catch (const std::bad_alloc&) {
     return;
   }
-  try {
-    map_.emplace(key, entries_.begin());
-  } catch (const std::bad_alloc&) {
-    entries_.pop_front();
-    return;
-  }
-  buffers_bytes_ += bytes;
+  bytes_.store(bytes() + value_bytes, std::memory_order_relaxed);
 }
 
 void PrepackedCache::set_limit_bytes(std::size_t bytes) {
-  limit_bytes_ = bytes;
+  limit_bytes_.store(bytes, std::memory_order_relaxed);
   EvictDownTo(bytes);
 }
 
 void PrepackedCache::Clear() {
-  map_.clear();
-  entries_.clear();
-  buffers_bytes_ = 0;
+  // The buckets, too.
+  map_ = Map();
+  newest_ = nullptr;
+  oldest_ = nullptr;
+  bytes_.store(0, std::memory_order_relaxed);
 }
 
-void PrepackedCache::Erase(List::iterator entry) {
-  buffers_bytes_ -= entry->value->storage.bytes();
-  map_.erase(entry->key);
-  entries_.erase(entry);
+void PrepackedCache::LinkAsNewest(Entry* entry) {
+  entry->newer = nullptr;
+  entry->older = newest_;
+  (newest_ == nullptr ? oldest_ : newest_->newer) = entry;
+  newest_ = entry;
+}
+
+void PrepackedCache::Unlink(Entry* entry) {
+  (entry->newer == nullptr ? newest_ : entry->newer->older) = entry->older;
+  (entry->older == nullptr ? oldest_ : entry->older->newer) = entry->newer;
+}
+
+void PrepackedCache::Erase(Entry* entry) {
+  bytes_.store(bytes() - BytesOf(entry->value), std::memory_order_relaxed);
+  Unlink(entry);
+  map_.erase(map_.find(*entry->key));
 }
 
 void PrepackedCache::EvictDownTo(std::size_t bytes) {
-  while (buffers_bytes_ > bytes) Erase(std::prev(entries_.end()));
+  while (this->bytes() > bytes) Erase(oldest_);
 }
 
 }  // namespace ruy_like

@@ -6,14 +6,15 @@
 #ifndef RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
 #define RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <list>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/tr_mul_params.h"
@@ -44,8 +45,9 @@ H AbslHashValue(H h, const PrepackedKey& key) {
                     key.format.width);
 }
 
-// Least-recently-used cache, bounded by the bytes of the packed buffers. Not
-// thread-safe: the Context's lock covers it.
+// Least-recently-used cache, bounded by the memory that it takes. Not
+// thread-safe: the Context's lock covers it, but for bytes() and limit_bytes(),
+// which any thread may read at any time.
 class PrepackedCache final {
  public:
   using Value = std::shared_ptr<const PackedData>;
@@ -68,33 +70,55 @@ class PrepackedCache final {
   // the bookkeeping the value is not kept.
   void Insert(const PrepackedKey& key, Value value);
 
-  // Sum of the kept values' storage.bytes().
-  std::size_t BuffersBytes() const { return buffers_bytes_; }
+  // Sum of the kept values' storage.bytes(), and kEntryBytes for each.
+  std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   std::size_t size() const { return map_.size(); }
 
   // Unlimited by default: evicting pays only where a caller multiplies by more
   // constants than it can hold twice, and a limit below the working set of one
   // model would repack every operand in every pass.
-  std::size_t limit_bytes() const { return limit_bytes_; }
+  std::size_t limit_bytes() const {
+    return limit_bytes_.load(std::memory_order_relaxed);
+  }
   // Evicts at once what is over the new limit.
   void set_limit_bytes(std::size_t bytes);
 
   void Clear();
 
  private:
+  // In a list by use.
   struct Entry {
-    PrepackedKey key;
     Value value;
+    const PrepackedKey* key = nullptr;
+    Entry* newer = nullptr;
+    Entry* older = nullptr;
   };
-  using List = std::list<Entry>;
+  // Not absl::flat_hash_map, which is left corrupt when memory to grow cannot
+  // be had; the standard's emplace then has no effect.
+  using Map = std::unordered_map<PrepackedKey, Entry, absl::Hash<PrepackedKey>>;
 
-  void Erase(List::iterator entry);
+ public:
+  // What an entry takes beside its buffer: the map's node with its link and
+  // hash, the bucket, the PackedData with its reference counts, and the heap's
+  // own word for each of three blocks. With tiny operands it is most of what
+  // the cache takes.
+  static constexpr std::size_t kEntryBytes =
+      sizeof(Map::value_type) + sizeof(PackedData) + 8 * sizeof(void*);
+
+ private:
+  void LinkAsNewest(Entry* entry);
+  void Unlink(Entry* entry);
+  void Erase(Entry* entry);
   void EvictDownTo(std::size_t bytes);
+  static std::size_t BytesOf(const Value& value) {
+    return value->storage.bytes() + kEntryBytes;
+  }
 
-  List entries_;  // most recently used first
-  absl::flat_hash_map<PrepackedKey, List::iterator> map_;
-  std::size_t buffers_bytes_ = 0;
-  std::size_t limit_bytes_ = kUnlimited;
+  Map map_;
+  Entry* newest_ = nullptr;
+  Entry* oldest_ = nullptr;
+  std::atomic<std::size_t> bytes_{0};
+  std::atomic<std::size_t> limit_bytes_{kUnlimited};
 };
 
 }  // namespace ruy_like

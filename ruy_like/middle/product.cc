@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ruy_like/base/checked_math.h"
-#include "ruy_like/base/denormals.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/base/trace.h"
 #include "ruy_like/registry/cpu_features.h"
 
@@ -86,6 +86,7 @@ BlockMapParams Product::BlockParams() const {
 }
 
 void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
+  const ScopedFloatState float_state(FloatState::kDefault);
   BlockMapParams params = BlockParams();
   params.thread_count =
       max_threads == 1 || context.num_threads_strategy ==
@@ -215,10 +216,7 @@ void Product::RunBlock(const BlockExtent& extent,
 }
 
 void Product::Work(int thread) {
-  std::optional<ScopedSuppressDenormals> suppress_denormals;
-  if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
-  std::optional<ScopedDefaultFloatState> default_float_state;
-  if (params_.scaled) default_float_state.emplace();
+  const ScopedFloatState float_state(StateOfFloats());
   const std::ptrdiff_t blocks = BlockCount(*map_);
   const auto deal_out = [this] {
     return first_dealt_ + next_block_.fetch_add(1, std::memory_order_relaxed);
@@ -242,6 +240,9 @@ void Product::Work(int thread) {
 }
 
 void Product::KeepPacked(ContextImpl* context) {
+  if (!HasPackedToKeep()) return;
+  // The hash table's load factor is a float.
+  const ScopedFloatState float_state(FloatState::kDefault);
   for (const Side side : kSides) {
     if (cache_miss_[side]) {
       context->prepacked_cache.Insert(
@@ -299,10 +300,12 @@ bool Product::PrepareSingleBlock(ScratchArena* arena, ContextImpl* context) {
 }
 
 void Product::RunSingleBlock() {
-  std::optional<ScopedSuppressDenormals> suppress_denormals;
-  if (IsFloat(params_.side.lhs.scalar)) suppress_denormals.emplace();
-  std::optional<ScopedDefaultFloatState> default_float_state;
-  if (params_.scaled) default_float_state.emplace();
+  // Integers have no use for it, and it takes some of the 100 ns of a tiny
+  // product.
+  std::optional<ScopedFloatState> float_state;
+  if (IsFloat(params_.side.lhs.scalar) || params_.scaled) {
+    float_state.emplace(StateOfFloats());
+  }
   for (const Side side : kSides) {
     if (single_block_packs_[side]) {
       side_[side].Pack(0, params_.side[side].width);

@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/middle/block_map.h"
 #include "ruy_like/middle/block_pieces.h"
@@ -50,6 +51,8 @@ class Product final {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // 1 after PrepareSingleBlock.
   int num_threads() const { return num_threads_; }
+  // Once it is done: how many there were.
+  void set_num_threads(int threads) { num_threads_ = threads; }
   // What was done, once it is.
   ProductReport Describe(const KernelChoice& choice) const;
   // Has all blocks dealt out to those who come. Else each thread's first one is
@@ -90,6 +93,12 @@ class Product final {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   // A new buffer, to be packed into and then kept by the cache.
   bool AllocateForCache(Side side);
+  // While threads work. Scaled products keep denormals: they are equal to
+  // ReferenceMul bit for bit.
+  FloatState StateOfFloats() const {
+    return IsFloat(params_.side.lhs.scalar) ? FloatState::kFlushDenormals
+                                            : FloatState::kDefault;
+  }
   BlockMapParams BlockParams() const;
   void ChooseBlocks(int max_threads, const ContextImpl& context)
       ABSL_SHARED_LOCKS_REQUIRED(context.mutex);

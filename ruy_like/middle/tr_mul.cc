@@ -29,7 +29,8 @@ bool RunBlocks(Product* product, int call_limit, ContextImpl* context)
   }
   // A host's pool may begin some calls late: nothing should be left to them.
   if (context->executor != nullptr) product->DealOutAllBlocks();
-  RunParallel(product->num_threads(), &CallWork, product, context);
+  product->set_num_threads(
+      RunParallel(product->num_threads(), &CallWork, product, context));
   product->KeepPacked(context);
   return true;
 }

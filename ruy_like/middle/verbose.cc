@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ruy_like/base/env.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/middle/choose_kernel.h"
 #include "ruy_like/registry/cpu_features.h"
 
@@ -194,6 +195,7 @@ std::string DispatchLines(const TrMulParams& params,
 void VerboseCall::Print(const TrMulParams& params, const ProductReport& report,
                         Path permitted) const {
   const auto time = std::chrono::steady_clock::now() - start_;
+  const ScopedFloatState float_state(FloatState::kDefault);
   // A product that has been computed does not fail for want of memory to tell
   // of it.
   try {

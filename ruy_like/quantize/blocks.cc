@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "ruy_like/base/denormals.h"
+#include "ruy_like/base/float_state.h"
 
 namespace ruy_like {
 namespace quantize_internal {
@@ -23,7 +23,7 @@ struct Work {
 
 void RunRanges(void* argument, int /*thread*/) {
   Work* const work = static_cast<Work*>(argument);
-  const ScopedDefaultFloatState float_state;
+  const ScopedFloatState float_state(FloatState::kDefault);
   while (true) {
     const std::ptrdiff_t first =
         work->next.fetch_add(work->step, std::memory_order_relaxed);
@@ -49,7 +49,7 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
     threads = std::min<std::ptrdiff_t>(threads, context->max_num_threads());
   }
   if (threads == 1) {
-    const ScopedDefaultFloatState float_state;
+    const ScopedFloatState float_state(FloatState::kDefault);
     body(argument, 0, total);
     return absl::OkStatus();
   }

@@ -235,6 +235,12 @@ Path DetectedPaths(Path allowed) {
                            &AmxPermitted);
 }
 
+Path MachinePaths() { return PathsOfThisProcess(); }
+
+bool MayRun(Path owner) {
+  return WithoutRefusedAmx(owner, &AmxPermitted) == owner;
+}
+
 std::string CpuFeatureNames(CpuFeatures features) {
   std::string names;
   for (const FeatureName& entry : kFeatureNames) {
@@ -254,7 +260,8 @@ std::string PathObstacle(Path path) {
     return "RUY_LIKE_PATHS leaves it out";
   }
   if ((DetectedPaths(path) & path) == Path::kNone) {
-    return "the operating system refuses the use of AMX";
+    return "the operating system refuses the use of AMX (a thread's "
+           "alternate signal stack may be too small for its state)";
   }
   return "";
 }

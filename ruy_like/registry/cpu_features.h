@@ -87,6 +87,14 @@ Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)());
 // `allowed` is found out at the first call.
 Path DetectedPaths(Path allowed = kAllPaths);
 
+// The same, whatever the operating system says or will say when asked for its
+// leave. Asks for nothing.
+Path MachinePaths();
+
+// Whether kernels of this path's own may run: the operating system's leave,
+// where it takes one. For one of MachinePaths(), when a product wants them.
+bool MayRun(Path owner);
+
 // Why DetectedPaths() lacks a path, for people to read; empty if it is there.
 std::string PathObstacle(Path path);
 

@@ -274,6 +274,16 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
   return choice;
 }
 
+Path OwnerOf(const Kernel& kernel) {
+  for (const PathKernels& path : kPathKernels) {
+    const KernelTable table = path.table();
+    if (&kernel >= table.kernels && &kernel < table.kernels + table.count) {
+      return path.path;
+    }
+  }
+  return Path::kNone;
+}
+
 bool HasKernelsOf(Path permitted, Path owner) {
   bool found = false;
   WalkKernels(permitted, [&](Path, Path candidate, const Kernel&) {

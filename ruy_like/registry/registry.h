@@ -66,6 +66,9 @@ struct Rejection {
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
                           std::vector<Rejection>* rejections = nullptr);
 
+// The path that a kernel of the tables belongs to.
+Path OwnerOf(const kernels::Kernel& kernel);
+
 // Whether one of the paths is `owner` or inherits its kernels.
 bool HasKernelsOf(Path permitted, Path owner);
 

@@ -1,10 +1,17 @@
 // Tests ruy_like/base/trace.h from outside: the file that a program leaves.
 #include "ruy_like/base/trace.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -147,12 +154,100 @@ TEST(TraceTest, AForkedChildLeavesTheFileAlone) {
   EXPECT_EQ(processes.size(), 1u);
 }
 
-TEST(TraceTest, AFileThatCannotBeWrittenIsToldOf) {
-  const ProgramResult result =
-      RunProgram("RUY_LIKE_TRACE=/nowhere/trace.json " OBSERVED_PROGRAM);
+// A name in a folder of its own, which goes with its files.
+class TraceFileTest : public testing::Test {
+ protected:
+  TraceFileTest() : folder_(testing::TempDir() + "ruy_like_" + "XXXXXX") {
+    EXPECT_NE(mkdtemp(&folder_[0]), nullptr);
+  }
+  ~TraceFileTest() override {
+    EXPECT_EQ(std::system(("rm -r " + folder_).c_str()), 0);
+  }
+  std::string Path(const std::string& name) const {
+    return folder_ + "/" + name;
+  }
+  // Ten seconds are for what blocks.
+  ProgramResult Run(const std::string& file, const std::string& arguments = "",
+                    const std::string& before = "") {
+    return RunProgram("{ " + before + " RUY_LIKE_TRACE=" + file +
+                      " timeout 10 " OBSERVED_PROGRAM " " + arguments + "; }");
+  }
+  static std::string CannotWrite(const std::string& file, int error) {
+    return "ruy_like: RUY_LIKE_TRACE: cannot write '" + file +
+           "': " + std::strerror(error) + "\n";
+  }
+
+ private:
+  std::string folder_;
+};
+
+TEST_F(TraceFileTest, AFileThatCannotBeWrittenIsToldOf) {
+  const ProgramResult result = Run("/nowhere/trace.json");
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err,
-            "ruy_like: RUY_LIKE_TRACE: cannot write '/nowhere/trace.json'\n");
+  EXPECT_EQ(result.err, CannotWrite("/nowhere/trace.json", ENOENT));
+}
+
+// Once, however much is lost.
+TEST_F(TraceFileTest, AFullDiskIsToldOf) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  const ProgramResult result = Run("/dev/full", "--many");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, CannotWrite("/dev/full", ENOSPC));
+}
+
+TEST_F(TraceFileTest, LinksAreNotFollowed) {
+  std::ofstream(Path("precious")) << "precious";
+  ASSERT_EQ(symlink(Path("precious").c_str(), Path("link").c_str()), 0);
+  const ProgramResult result = Run(Path("link"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, CannotWrite(Path("link"), ELOOP));
+  EXPECT_EQ(ReadFile(Path("precious")), "precious");
+}
+
+TEST_F(TraceFileTest, APipeNobodyReadsDoesNotBlock) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const ProgramResult result = Run(Path("pipe"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, CannotWrite(Path("pipe"), ENXIO));
+}
+
+// Its reader might stop to read, or close it, which would end the program.
+TEST_F(TraceFileTest, APipeIsRefused) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  const ProgramResult result =
+      Run(Path("pipe"), "--many", "exec 3<>" + Path("pipe") + ";");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, CannotWrite(Path("pipe"), ENOTSUP));
+}
+
+TEST_F(TraceFileTest, ProgramsThatAreExecutedDoNotGetIt) {
+  const ProgramResult result = Run(Path("trace.json"), "--many --descriptors");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, testing::HasSubstr("descriptors"));
+  EXPECT_THAT(result.out, testing::Not(testing::HasSubstr("trace.json")));
+  EXPECT_NE(ReadFile(Path("trace.json")), "");
+}
+
+// Nor does it obey RUY_LIKE_VERBOSE, or any other variable.
+TEST_F(TraceFileTest, PrivilegedProgramsIgnoreTheEnvironment) {
+#if defined(__linux__)
+  if (geteuid() != 0) GTEST_SKIP() << "only root can set up such a program";
+  const std::string program = Path("program");
+  ASSERT_EQ(std::system(("cp " OBSERVED_PROGRAM " " + program +
+                         " && chmod 755 " + Path("") + " && chown 65534 " +
+                         Path("") + " " + program + " && chmod u+s " + program)
+                            .c_str()),
+            0);
+  const ProgramResult result =
+      RunProgram("RUY_LIKE_VERBOSE=1 RUY_LIKE_TRACE=" + Path("trace.json") +
+                 " " + program + " --privileged");
+  if (result.exit_code == 77) GTEST_SKIP() << "no set-user-ID programs here";
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(access(Path("trace.json").c_str(), F_OK), 0);
+#else
+  GTEST_SKIP() << "for Linux";
+#endif
 }
 
 TEST(TraceTest, OffByDefault) {

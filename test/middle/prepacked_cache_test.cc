@@ -1,12 +1,15 @@
 #include "ruy_like/middle/prepacked_cache.h"
 
 #include <memory>
+#include <vector>
 
 #include "gtest/gtest.h"
-#include "test/support/count_allocations.h"
+#include "test/support/heap.h"
 
 namespace ruy_like {
 namespace {
+
+constexpr std::size_t kEntry = PrepackedCache::kEntryBytes;
 
 int operands[64];
 
@@ -40,7 +43,7 @@ TEST(PrepackedCacheTest, FindsWhatWasInserted) {
   EXPECT_EQ(cache.Find(Key(0)), a);
   EXPECT_EQ(cache.Find(Key(1)), b);
   EXPECT_EQ(cache.Find(Key(1)), b);
-  EXPECT_EQ(cache.BuffersBytes(), 133u);
+  EXPECT_EQ(cache.bytes(), 133 + 2 * kEntry);
   EXPECT_EQ(cache.size(), 2u);
 }
 
@@ -69,31 +72,31 @@ TEST(PrepackedCacheTest, EveryFieldOfTheKeyCounts) {
 
 TEST(PrepackedCacheTest, EvictsTheLeastRecentlyUsed) {
   PrepackedCache cache;
-  cache.set_limit_bytes(300);
+  cache.set_limit_bytes(300 + 3 * kEntry);
   for (int i = 0; i < 3; i++) cache.Insert(Key(i), MakeValue(100));
-  EXPECT_EQ(cache.BuffersBytes(), 300u);
+  EXPECT_EQ(cache.bytes(), 300 + 3 * kEntry);
   EXPECT_NE(cache.Find(Key(0)), nullptr);  // 1 is the oldest now
   cache.Insert(Key(3), MakeValue(50));
   EXPECT_EQ(cache.Find(Key(1)), nullptr);
   EXPECT_NE(cache.Find(Key(2)), nullptr);
   EXPECT_NE(cache.Find(Key(0)), nullptr);
   EXPECT_NE(cache.Find(Key(3)), nullptr);
-  EXPECT_EQ(cache.BuffersBytes(), 250u);
+  EXPECT_EQ(cache.bytes(), 250 + 3 * kEntry);
   cache.Insert(Key(4), MakeValue(51));  // evicts 2, then fits
   EXPECT_EQ(cache.Find(Key(2)), nullptr);
-  EXPECT_EQ(cache.BuffersBytes(), 201u);
+  EXPECT_EQ(cache.bytes(), 201 + 3 * kEntry);
 }
 
 TEST(PrepackedCacheTest, LoweringTheLimitEvicts) {
   PrepackedCache cache;
   for (int i = 0; i < 10; i++) cache.Insert(Key(i), MakeValue(100));
-  cache.set_limit_bytes(250);
-  EXPECT_EQ(cache.BuffersBytes(), 200u);
+  cache.set_limit_bytes(250 + 2 * kEntry);
+  EXPECT_EQ(cache.bytes(), 200 + 2 * kEntry);
   EXPECT_EQ(cache.Find(Key(7)), nullptr);
   EXPECT_NE(cache.Find(Key(8)), nullptr);
   EXPECT_NE(cache.Find(Key(9)), nullptr);
   cache.set_limit_bytes(0);
-  EXPECT_EQ(cache.BuffersBytes(), 0u);
+  EXPECT_EQ(cache.bytes(), 0u);
   EXPECT_EQ(cache.size(), 0u);
   cache.Insert(Key(0), MakeValue(1));
   EXPECT_EQ(cache.size(), 0u);
@@ -101,12 +104,12 @@ TEST(PrepackedCacheTest, LoweringTheLimitEvicts) {
 
 TEST(PrepackedCacheTest, AValueBeyondTheLimitIsNotKept) {
   PrepackedCache cache;
-  cache.set_limit_bytes(100);
+  cache.set_limit_bytes(100 + kEntry);
   cache.Insert(Key(0), MakeValue(60));
   cache.Insert(Key(1), MakeValue(101));
   EXPECT_EQ(cache.Find(Key(1)), nullptr);
   EXPECT_NE(cache.Find(Key(0)), nullptr);
-  EXPECT_EQ(cache.BuffersBytes(), 60u);
+  EXPECT_EQ(cache.bytes(), 60 + kEntry);
 }
 
 TEST(PrepackedCacheTest, ReplacingCountsOnce) {
@@ -115,7 +118,7 @@ TEST(PrepackedCacheTest, ReplacingCountsOnce) {
   const auto value = MakeValue(70);
   cache.Insert(Key(0), value);
   EXPECT_EQ(cache.Find(Key(0)), value);
-  EXPECT_EQ(cache.BuffersBytes(), 70u);
+  EXPECT_EQ(cache.bytes(), 70 + kEntry);
   EXPECT_EQ(cache.size(), 1u);
 }
 
@@ -125,7 +128,7 @@ TEST(PrepackedCacheTest, AValueInUseSurvivesEviction) {
   const auto in_use = cache.Find(Key(0));
   std::weak_ptr<const PackedData> watch = in_use;
   cache.Clear();
-  EXPECT_EQ(cache.BuffersBytes(), 0u);
+  EXPECT_EQ(cache.bytes(), 0u);
   EXPECT_EQ(cache.Find(Key(0)), nullptr);
   EXPECT_FALSE(watch.expired());
   EXPECT_EQ(in_use->storage.bytes(), 100u);
@@ -135,19 +138,71 @@ TEST(PrepackedCacheTest, EvictionFreesWhatIsNotInUse) {
   PrepackedCache cache;
   cache.Insert(Key(0), MakeValue(100));
   std::weak_ptr<const PackedData> watch = cache.Find(Key(0));
-  cache.set_limit_bytes(99);
+  cache.set_limit_bytes(99 + kEntry);
   EXPECT_TRUE(watch.expired());
 }
 
 TEST(PrepackedCacheTest, AHitAllocatesNothing) {
-  if (!kCountsAllocations) GTEST_SKIP() << "cannot count here";
+  if (!kTestOwnsHeap) GTEST_SKIP() << "cannot count here";
   PrepackedCache cache;
   for (int i = 0; i < 64; i++) cache.Insert(Key(i), MakeValue(8));
-  const long before = allocation_count.load();
+  const long before = AllocationCount();
   int found = 0;
   for (int i = 0; i < 1000; i++) found += cache.Find(Key(i % 64)) != nullptr;
-  EXPECT_EQ(allocation_count.load(), before);
+  EXPECT_EQ(AllocationCount(), before);
   EXPECT_EQ(found, 1000);
+}
+
+// Whatever allocation fails, the value is kept or it is not, and the others are
+// still found.
+TEST(PrepackedCacheTest, AFailedAllocationLeavesItAsItWas) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
+  for (const Failing failing : {Failing::kOne, Failing::kAllFrom}) {
+    for (long first = 0;; ++first) {
+      PrepackedCache cache;
+      std::vector<PrepackedCache::Value> values;
+      for (int i = 0; i < 64; ++i) values.push_back(MakeValue(8));
+      long failed = 0;
+      {
+        Failures failures;
+        failures.first_allocation = first;
+        failures.failing = failing;
+        const FailureScope scope(failures);
+        for (int i = 0; i < 64; ++i) cache.Insert(Key(i), values[i]);
+        failed = scope.failed();
+      }
+      std::size_t found = 0;
+      for (int i = 0; i < 64; ++i) {
+        const auto value = cache.Find(Key(i));
+        found += value != nullptr;
+        ASSERT_TRUE(value == nullptr || value == values[i]);
+      }
+      ASSERT_EQ(cache.size(), found);
+      ASSERT_GE(found + failed, 64u);
+      for (int i = 0; i < 64; ++i) cache.Insert(Key(i), values[i]);
+      ASSERT_EQ(cache.size(), 64u);
+      for (int i = 0; i < 64; ++i) ASSERT_EQ(cache.Find(Key(i)), values[i]);
+      if (failed == 0) break;
+    }
+  }
+}
+
+// 20,000 entries of 128 bytes, which is what a tiny product leaves.
+TEST(PrepackedCacheTest, CountsWhatEntriesTakeBesideTheirBuffers) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "cannot count here";
+  constexpr int kEntries = 20000;
+  const std::vector<char> operands_of_many(kEntries);
+  const long before = LiveBytes();
+  PrepackedCache cache;
+  for (int i = 0; i < kEntries; ++i) {
+    PrepackedKey key = Key(0);
+    key.data = &operands_of_many[i];
+    cache.Insert(key, MakeValue(128));
+  }
+  const double taken = static_cast<double>(LiveBytes() - before);
+  EXPECT_NEAR(static_cast<double>(cache.bytes()), taken, 0.1 * taken);
+  cache.Clear();
+  EXPECT_EQ(cache.bytes(), 0u);
 }
 
 }  // namespace

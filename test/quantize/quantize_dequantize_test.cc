@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "ruy_like/base/denormals.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/quantize/convert_kernels.h"
 #include "ruy_like/quantize/dispatch.h"
 #include "ruy_like/quantize/rounding.h"
@@ -318,7 +318,7 @@ TEST(Quantize, TheCallersFloatStateDoesNotMatter) {
   const std::vector<float> x = {1.1e-38f, -1.1e-38f, 1e-36f, 2.5e-37f, 5e-39f};
   const std::vector<int> expected = Quantized<std::int8_t>(x, params);
   EXPECT_EQ(expected[0], 1);
-  const ScopedSuppressDenormals suppressed;
+  const ScopedFloatState suppressed(FloatState::kOnlyFlushDenormals);
   std::fesetround(FE_UPWARD);
   const std::vector<int> actual = Quantized<std::int8_t>(x, params);
   std::fesetround(FE_TONEAREST);

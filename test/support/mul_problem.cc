@@ -257,6 +257,13 @@ MulProblem RandomProblem(std::uint64_t seed) {
   for (MatrixSpec* spec : {&p.lhs, &p.rhs, &p.dst}) {
     RandomizeMatrix(spec, spec == &p.dst, &rng);
   }
+  // An operand without elements keeps any promise.
+  if (p.rows * p.depth == 0 && p.lhs.int7 == Int7::kBroken) {
+    p.lhs.int7 = Int7::kKept;
+  }
+  if (p.depth * p.cols == 0 && p.rhs.int7 == Int7::kBroken) {
+    p.rhs.int7 = Int7::kKept;
+  }
   p.channel_dimension =
       rng.OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
   p.bias = static_cast<BiasKind>(rng.Between(0, 2));

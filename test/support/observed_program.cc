@@ -1,11 +1,13 @@
 // A few products, for verbose_test.cc and trace_test.cc to look at from
 // outside.
 //
-//   observed_program [--many] [--fork]
+//   observed_program [--many] [--fork] [--descriptors] [--privileged]
 //
 // Tells on stdout, for each product, what the Context says about it: path,
 // kernel, threads. --many: 1500 small products more. --fork: a child process
-// multiplies too.
+// multiplies too. --descriptors: lists what a program that is executed
+// inherits.
+// --privileged: exits with 77 unless it runs with more rights than its caller.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,14 +117,24 @@ void MulPacked() {
 int main(int argc, char** argv) {
   bool many = false;
   bool fork_child = false;
+  bool descriptors = false;
+  bool privileged = false;
   for (int i = 1; i < argc; ++i) {
     many |= std::string(argv[i]) == "--many";
     fork_child |= std::string(argv[i]) == "--fork";
+    descriptors |= std::string(argv[i]) == "--descriptors";
+    privileged |= std::string(argv[i]) == "--privileged";
   }
+  if (privileged && geteuid() == getuid()) return 77;
   MulQuantized();
   MulFloat(60, 50, 40, 2);
   MulPacked();
   if (many) MulFloat(5, 6, 7, 1500);
+  if (descriptors) {
+    std::printf("descriptors\n");
+    std::fflush(stdout);
+    if (std::system("ls -l /proc/self/fd") != 0) return 1;
+  }
   if (fork_child) {
     std::fflush(stdout);
     const pid_t child = fork();

@@ -2,12 +2,19 @@
 #ifndef RUY_LIKE_DROPIN_RUY_DENORMAL_H_
 #define RUY_LIKE_DROPIN_RUY_DENORMAL_H_
 
-#include "ruy_like/base/denormals.h"
+#include "ruy_like/base/float_state.h"
 
 namespace ruy {
 
 // While it lives, this thread's denormal operands and results count as zero.
-using ScopedSuppressDenormals = ruy_like::ScopedSuppressDenormals;
+class ScopedSuppressDenormals final {
+ public:
+  ScopedSuppressDenormals()
+      : state_(ruy_like::FloatState::kOnlyFlushDenormals) {}
+
+ private:
+  ruy_like::ScopedFloatState state_;
+};
 
 }  // namespace ruy
 

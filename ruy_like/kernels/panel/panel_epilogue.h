@@ -27,15 +27,16 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// The most vectors of rows that an object serves: 13 KiB of scales and addends
-// at 512 bits, of which each is used once per panel of columns.
+// The most vectors of rows that an object serves, unless told otherwise: 13 KiB
+// of scales and addends at 512 bits, of which each is used once per panel of
+// columns.
 constexpr int kMaxEpilogueVectors = 50;
 // The most vectors of rows, and the most columns, of a tile.
 constexpr int kMaxTileVectors = 6;
 constexpr int kMaxTileCols = 16;
 
 // Integer accumulators.
-template <class V>
+template <class V, int kMostVectors = kMaxEpilogueVectors>
 class IntPanelEpilogue {
  public:
   typedef typename V::Int Int;
@@ -183,8 +184,8 @@ class IntPanelEpilogue {
   const int32_t* column_bias_;
   ByteBounds<V> bounds_;
   alignas(64) int32_t column_addends_[kMaxTileCols];
-  alignas(64) int32_t addends_[kMaxEpilogueVectors * V::kLanes];
-  ByteScale<V> scales_[kMaxEpilogueVectors];
+  alignas(64) int32_t addends_[kMostVectors * V::kLanes];
+  ByteScale<V> scales_[kMostVectors];
 };
 
 // Float accumulators: the same members.

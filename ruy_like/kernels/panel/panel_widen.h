@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel/panel_epilogue.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
@@ -63,6 +64,9 @@ struct WideningPanelKernel
   typedef PairsOp<V, Dot, int8_t> Op;
   typedef PairsOp<V, Dot, int16_t> WideOp;
   typedef PanelKernel<Op, kMaxVectors, kRhsWidth> Base;
+  // For a strip alone: beside the buffers, one for more rows takes the stack
+  // beyond what a thread must have (doc/threading.md).
+  typedef IntPanelEpilogue<V, kMaxVectors> StripEpilogue;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
@@ -156,8 +160,8 @@ struct WideningPanelKernel
           Base::template VectorsOfNextTile<kMaxVectors>(vectors - vector);
       strip.row = vector * kLanes;
       const ptrdiff_t rows_left = args.rows - strip.row;
-      typename Base::Epilogue epilogue(
-          args, strip.row, AtMost(rows_left, strip.vectors * kLanes));
+      StripEpilogue epilogue(args, strip.row,
+                             AtMost(rows_left, strip.vectors * kLanes));
       strip.accums =
           args.accum == nullptr
               ? buffers.partial
@@ -174,7 +178,7 @@ struct WideningPanelKernel
   // `steps` steps of a strip, from `step` on.
   static void RunChunk(const KernelArgs& args, const Strip& strip,
                        ptrdiff_t step, ptrdiff_t steps, Buffers* buffers,
-                       typename Base::Epilogue* epilogue) {
+                       StripEpilogue* epilogue) {
     typedef TileTable<WideOp, PrefetchingRhs<WideOp, kRhsWidth>, kRhsWidth,
                       Heights>
         Table;

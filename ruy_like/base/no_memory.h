@@ -1,0 +1,35 @@
+// Base: the one place where std::bad_alloc ends and a Status begins.
+//
+// Every public function that returns a Status is wrapped in it: not only
+// packing takes memory, building the message of an error does, too. What is
+// wrapped must leave nothing half done when it is left by an exception.
+#ifndef RUY_LIKE_BASE_NO_MEMORY_H_
+#define RUY_LIKE_BASE_NO_MEMORY_H_
+
+#include <new>
+
+#include "absl/status/status.h"
+
+namespace ruy_like {
+
+// An error without a message, which takes no memory.
+inline absl::Status ErrorWithoutMessage(absl::StatusCode code) {
+  return absl::Status(code, "");
+}
+
+// What function(), which returns an absl::Status or a StatusOr, returns; an
+// error of that code, without a message, where it runs out of memory.
+template <typename Function>
+auto CatchNoMemory(Function&& function,
+                   absl::StatusCode code = absl::StatusCode::kResourceExhausted)
+    -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return ErrorWithoutMessage(code);
+  }
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_BASE_NO_MEMORY_H_

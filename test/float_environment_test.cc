@@ -1,0 +1,305 @@
+// The caller's floating-point environment, its rounding mode, unmasked
+// exceptions and sticky flags: no result depends on it, no thread is killed by
+// it, and the library leaves it as it was. Runs under ThreadSanitizer too.
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ruy_like/executor.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_plan.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/thread_pool.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr int kRoundingModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD,
+                                  FE_TOWARDZERO};
+
+// glibc's way to have exceptions trap, where the machine can: x86 alone here.
+#if defined(__GLIBC__) && defined(__x86_64__)
+constexpr bool kCanTrap = true;
+void TrapAll() { feenableexcept(FE_ALL_EXCEPT); }
+void TrapNone() { fedisableexcept(FE_ALL_EXCEPT); }
+int Trapped() { return fegetexcept(); }
+#else
+constexpr bool kCanTrap = false;
+void TrapAll() {}
+void TrapNone() {}
+int Trapped() { return 0; }
+#endif
+
+// Restores the default environment, whatever a test has done to it.
+struct EnvironmentGuard {
+  ~EnvironmentGuard() { std::fesetenv(FE_DFL_ENV); }
+};
+
+// A product with all its memory.
+template <typename Src, typename Accum, typename Dst>
+class Product {
+ public:
+  Product(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
+          const std::function<Src(Rng*)>& value)
+      : result_(rows * cols) {
+    Rng rng(7);
+    for (std::ptrdiff_t i = 0; i < rows * depth; ++i) {
+      lhs_data_.push_back(value(&rng));
+    }
+    for (std::ptrdiff_t i = 0; i < depth * cols; ++i) {
+      rhs_data_.push_back(value(&rng));
+    }
+    lhs = MakeMatrix(lhs_data_.data(), rows, depth, Order::kRowMajor);
+    rhs = MakeMatrix(rhs_data_.data(), depth, cols, Order::kColMajor);
+    dst = MakeMatrix(result_.data(), rows, cols, Order::kColMajor);
+  }
+
+  std::string MulOn(Context* context) {
+    return Result(Mul(lhs, rhs, params, context, &dst));
+  }
+  std::string PlanOn(Context* context) {
+    MulPlan plan;
+    absl::Status status = plan.Prepare(lhs, rhs, params, 2, context, &dst);
+    if (status.ok()) status = plan.Run(1);
+    if (status.ok()) status = plan.Run(0);
+    if (status.ok()) status = plan.Finish();
+    return Result(status);
+  }
+  std::string PackedOn(Context* context, const PackOptions& options) {
+    auto packed = Pack(lhs, Side::kLhs, options, context);
+    if (!packed.ok()) return packed.status().ToString();
+    return Result(Mul(*packed, rhs, params, context, &dst));
+  }
+
+  Matrix<Src> lhs, rhs;
+  Matrix<Dst> dst;
+  MulParams<Accum, Dst> params;
+
+ private:
+  // The bytes of dst, or the error.
+  std::string Result(const absl::Status& status) {
+    if (!status.ok()) return status.ToString();
+    std::string bytes(reinterpret_cast<const char*>(result_.data()),
+                      result_.size() * sizeof(Dst));
+    std::memset(result_.data(), 0, bytes.size());
+    return bytes;
+  }
+
+  std::vector<Src> lhs_data_, rhs_data_;
+  std::vector<Dst> result_;
+};
+
+float AnyFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
+double AnyDouble(Rng* rng) { return rng->Signed(); }
+std::int8_t AnyInt8(Rng* rng) {
+  return static_cast<std::int8_t>(rng->Between(-128, 127));
+}
+
+// One product of each kind, large enough for several threads, and small.
+struct AllKinds {
+  static constexpr std::ptrdiff_t kRows = 140, kDepth = 75, kCols = 130;
+
+  AllKinds() {
+    scaled.params.set_lhs_scale(0.37f);
+    scaled.params.set_rhs_scale(1.0f / 3);
+    quantized.params.set_multiplier_fixedpoint(1234567890);
+    quantized.params.set_multiplier_exponent(-7);
+    floats.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  }
+  std::vector<std::string> Run(Context* context) {
+    std::vector<std::string> results = {
+        floats.MulOn(context),
+        doubles.MulOn(context),
+        scaled.MulOn(context),
+        quantized.MulOn(context),
+        small.MulOn(context),
+        column.MulOn(context),
+        floats.PlanOn(context),
+        scaled.PlanOn(context),
+        small.PlanOn(context),
+        floats.PackedOn(context, PackOptions()),
+        scaled.PackedOn(context, PackOptions()),
+        doubles.PackedOn(context, PackOptions())};
+    context->ClearPrepackedCache();
+    return results;
+  }
+
+  Product<float, float, float> floats{kRows, kDepth, kCols, AnyFloat};
+  Product<double, double, double> doubles{kRows, kDepth, kCols, AnyDouble};
+  Product<std::int8_t, std::int32_t, float> scaled{kRows, kDepth, kCols,
+                                                   AnyInt8};
+  Product<std::int8_t, std::int32_t, std::int8_t> quantized{kRows, kDepth,
+                                                            kCols, AnyInt8};
+  Product<float, float, float> small{5, 6, 7, AnyFloat};
+  Product<float, float, float> column{300, 200, 1, AnyFloat};
+};
+
+class FloatEnvironmentTest : public PathTest {
+ protected:
+  FloatEnvironmentTest() { UseThreads(&context_); }
+  void UseThreads(Context* context) {
+    Restrict(context);
+    context->set_max_num_threads(3);
+    context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  }
+  const EnvironmentGuard guard_;
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(FloatEnvironmentTest);
+
+// Workers are born while the first product runs, so each mode gets a Context
+// whose first product is under it, and one whose workers are older.
+TEST_P(FloatEnvironmentTest, TheRoundingModeDoesNotCount) {
+  AllKinds kinds;
+  const std::vector<std::string> expected = kinds.Run(&context_);
+  for (const int mode : kRoundingModes) {
+    SCOPED_TRACE(mode);
+    Context fresh;
+    UseThreads(&fresh);
+    std::fesetround(mode);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      EXPECT_TRUE(kinds.Run(&fresh) == expected);
+      EXPECT_TRUE(kinds.Run(&context_) == expected);
+    }
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_TRUE(kinds.Run(&fresh) == expected);
+  }
+}
+
+// A Context and its workers die under it, too.
+TEST_P(FloatEnvironmentTest, UnmaskedExceptionsDoNotTrap) {
+  if (!kCanTrap) GTEST_SKIP() << "nothing traps here";
+  AllKinds kinds;
+  const std::vector<std::string> expected = kinds.Run(&context_);
+  TrapAll();
+  bool all_right = true;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    Context fresh;
+    UseThreads(&fresh);
+    fresh.mutable_thread_pool()->set_spin_milliseconds(0.3f);
+    all_right = all_right && kinds.Run(&fresh) == expected &&
+                kinds.Run(&context_) == expected;
+  }
+  const int trapped = Trapped();
+  TrapNone();
+  EXPECT_TRUE(all_right);
+  EXPECT_EQ(trapped, FE_ALL_EXCEPT);
+}
+
+// Workers whose creator had exceptions unmasked, infinities and NaN later.
+TEST_P(FloatEnvironmentTest, WorkersDoNotInheritTraps) {
+  if (!kCanTrap) GTEST_SKIP() << "nothing traps here";
+  AllKinds kinds;
+  TrapAll();
+  kinds.Run(&context_);
+  TrapNone();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Product<float, float, float> hostile(200, 100, 200, [](Rng* rng) {
+    return rng->OneIn(2) ? kInf : rng->OneIn(2) ? -kInf : 0.0f;
+  });
+  Context one_thread;
+  Restrict(&one_thread);
+  EXPECT_EQ(hostile.MulOn(&context_).size(), hostile.MulOn(&one_thread).size());
+}
+
+TEST_P(FloatEnvironmentTest, StickyFlagsStayAsTheyWere) {
+  AllKinds kinds;
+  for (const int flags : {0, int{FE_DIVBYZERO}, int{FE_INEXACT | FE_INVALID}}) {
+    std::feclearexcept(FE_ALL_EXCEPT);
+    std::feraiseexcept(flags);
+    kinds.Run(&context_);
+    EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), flags);
+  }
+}
+
+TEST_P(FloatEnvironmentTest, ANanClampIsToldNotTrapped) {
+  Product<float, float, float> product(5, 6, 7, AnyFloat);
+  product.params.set_clamp_min(std::numeric_limits<float>::quiet_NaN());
+  std::feclearexcept(FE_ALL_EXCEPT);
+  TrapAll();
+  const absl::Status status =
+      Mul(product.lhs, product.rhs, product.params, &context_, &product.dst);
+  TrapNone();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+}
+
+// Denormals among a matrix that is packed ahead count as zero, as for Mul.
+TEST_P(FloatEnvironmentTest, PackingTreatsDenormalsAsMulDoes) {
+  Product<float, double, double> product(40, 30, 20, [](Rng* rng) {
+    return std::numeric_limits<float>::denorm_min() *
+           static_cast<float>(rng->Between(1, 1000));
+  });
+  PackOptions options;
+  options.pack_for = PackFor::kDoubleProduct;
+  const std::string expected = product.MulOn(&context_);
+  EXPECT_TRUE(product.PackedOn(&context_, options) == expected);
+}
+
+// A host's threads may be in any state, and keep it.
+TEST_P(FloatEnvironmentTest, ExecutorsThreads) {
+  struct RoundingThreads final : Executor {
+    int max_concurrency() const override { return 3; }
+    void ParallelFor(int count, void (*function)(void*, int),
+                     void* argument) override {
+      std::vector<std::thread> threads;
+      for (int i = 0; i < count; ++i) {
+        threads.emplace_back([=] {
+          const int mode = kRoundingModes[i % 4];
+          std::fesetround(mode);
+          std::feclearexcept(FE_ALL_EXCEPT);
+          TrapAll();
+          function(argument, i);
+          EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
+          TrapNone();
+          EXPECT_EQ(std::fegetround(), mode);
+          EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+    }
+  };
+  AllKinds kinds;
+  const std::vector<std::string> expected = kinds.Run(&context_);
+  RoundingThreads executor;
+  context_.set_executor(&executor);
+  EXPECT_TRUE(kinds.Run(&context_) == expected);
+}
+
+// A host's own tasks begin in the default state on workers, whoever was the
+// first to call.
+TEST_P(FloatEnvironmentTest, WorkersAreBornInTheDefaultState) {
+  struct Probe final : Task {
+    void Run() override {
+      thread = std::this_thread::get_id();
+      mode = std::fegetround();
+      trapped = Trapped();
+    }
+    std::thread::id thread;
+    int mode = -1, trapped = -1;
+  };
+  AllKinds kinds;
+  std::fesetround(FE_UPWARD);
+  TrapAll();
+  kinds.Run(&context_);
+  Probe probes[3];
+  context_.mutable_thread_pool()->Execute(3, probes);
+  TrapNone();
+  std::fesetround(FE_TONEAREST);
+  for (const Probe& probe : probes) {
+    if (probe.thread == std::this_thread::get_id()) continue;
+    EXPECT_EQ(probe.mode, FE_TONEAREST);
+    EXPECT_EQ(probe.trapped, 0);
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like

@@ -1,0 +1,48 @@
+// What the operating system or the heap refuses to a process's first products,
+// in processes of their own (test/support/limited_program.cc).
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "test/support/heap.h"
+#include "test/support/subprocess.h"
+
+namespace ruy_like {
+namespace {
+
+// cpuinfo tells on stderr of what it has no memory for.
+int ExitCode(const std::string& arguments) {
+  const ProgramResult result =
+      RunProgram("timeout 60 " LIMITED_PROGRAM " " + arguments);
+  return result.exit_code;
+}
+
+// Also of what is made once in a process: the machine's description, paths.
+TEST(LimitsTest, EachAllocationOfTheFirstProduct) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
+  constexpr int kNothingFailed = 3;
+  int code = 0;
+  int n = 0;
+  for (; n < 2000 && (code = ExitCode("allocation " + std::to_string(n))) == 0;
+       ++n) {
+  }
+  EXPECT_EQ(code, kNothingFailed) << "allocation " << n;
+  EXPECT_GT(n, 5);
+}
+
+TEST(LimitsTest, AddressSpace) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "sanitizers need it";
+  const int code = ExitCode("memory");
+  if (code == 77) GTEST_SKIP() << "no such limit here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST(LimitsTest, Threads) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "sanitizers start some";
+  const int code = ExitCode("threads");
+  if (code == 77) GTEST_SKIP() << "no such limit here";
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace
+}  // namespace ruy_like

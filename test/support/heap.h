@@ -1,0 +1,61 @@
+// Test support: the program's heap and its starting of threads, counted, and
+// failing on demand.
+//
+// Replaces malloc and its kin, mmap and pthread_create of the program that
+// links ruy_like_test_heap; operator new and std::thread end there too. Not for
+// sanitizer builds, which bring a malloc of their own.
+#ifndef RUY_LIKE_TEST_SUPPORT_HEAP_H_
+#define RUY_LIKE_TEST_SUPPORT_HEAP_H_
+
+// Other C libraries have no names for their own malloc.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RUY_LIKE_TEST_OWNS_HEAP 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RUY_LIKE_TEST_OWNS_HEAP 0
+#endif
+#endif
+#if !defined(RUY_LIKE_TEST_OWNS_HEAP)
+#include <features.h>
+#if defined(__GLIBC__) && defined(__LP64__)
+#define RUY_LIKE_TEST_OWNS_HEAP 1
+#else
+#define RUY_LIKE_TEST_OWNS_HEAP 0
+#endif
+#endif
+
+namespace ruy_like {
+
+// Where false, nothing is counted and nothing fails.
+constexpr bool kTestOwnsHeap = RUY_LIKE_TEST_OWNS_HEAP != 0;
+
+// Since the start, by any thread: successful allocations and mappings, and the
+// bytes of them that were not given back.
+long AllocationCount();
+long LiveBytes();
+
+// What fails: number `first` (0 is the next one) of those that come while a
+// FailureScope lives, on any thread; or that one and all after it.
+enum class Failing { kOne, kAllFrom };
+struct Failures {
+  static constexpr long kNever = -1;
+  long first_allocation = kNever;
+  long first_thread = kNever;
+  Failing failing = Failing::kOne;
+};
+
+// One at a time. Allocates nothing itself.
+class FailureScope final {
+ public:
+  explicit FailureScope(const Failures& failures);
+  ~FailureScope();
+  FailureScope(const FailureScope&) = delete;
+  FailureScope& operator=(const FailureScope&) = delete;
+
+  // How many have failed so far.
+  long failed() const;
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_HEAP_H_
