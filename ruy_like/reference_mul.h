@@ -1,8 +1,8 @@
 // Public: the oracle. Plain loops over the definition of a product, for tests
 // and for callers who want to check Mul against something readable.
 //
-// Follows the numerics contract of doc/numerics.md to the letter, except for the sum
-// of products of floats, which it makes in order of depth without fused
+// Follows the numerics contract of doc/numerics.md to the letter, except for
+// the sum of products of floats, which it makes in order of depth without fused
 // multiply-add. Expects the default floating-point state. Does not validate
 // its arguments, and knows no Context.
 #ifndef RUY_LIKE_REFERENCE_MUL_H_

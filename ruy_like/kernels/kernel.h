@@ -182,9 +182,9 @@ struct Kernel {
   // transposition costs is then small beside the product. kNotRowMajor: the
   // sides are swapped instead.
   int row_major_min_depth;
-  // On AMX's tile unit, whose configuration and blocks take their time: products
-  // that are too small for it, or too narrow, are left to a kernel of vectors,
-  // where one applies (registry/amx_cost.h).
+  // On AMX's tile unit, whose configuration and blocks take their time:
+  // products that are too small for it, or too narrow, are left to a kernel of
+  // vectors, where one applies (registry/amx_cost.h).
   bool multiplies_tiles;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
   // or 3: what the middle-end weighs threads and block sizes against.

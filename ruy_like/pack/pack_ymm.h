@@ -32,7 +32,9 @@ struct Ymm {
   RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
     return _mm256_set1_epi32(static_cast<int>(quad));
   }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) {
+    return _mm256_add_epi8(a, b);
+  }
 
   // The first `columns` quads all ones, the others zero.
   RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {

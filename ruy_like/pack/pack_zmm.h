@@ -21,8 +21,12 @@ struct Zmm {
   RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
     return _mm512_set1_epi32(static_cast<int>(quad));
   }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) { return _mm512_add_epi8(a, b); }
-  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) { return _mm512_and_si512(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) {
+    return _mm512_add_epi8(a, b);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) {
+    return _mm512_and_si512(a, b);
+  }
   RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {
     return _mm512_maskz_set1_epi32(Mask(columns), -1);
   }

@@ -36,8 +36,8 @@
 // ## Deferred epilogue
 //
 // In the common calls (panel_epilogue.h) panels are taken in pairs. A tile's
-// accumulators go to a buffer, from which they are finished two columns at a time
-// between the steps of the next tile, for instance at depth 32 and with
+// accumulators go to a buffer, from which they are finished two columns at a
+// time between the steps of the next tile, for instance at depth 32 and with
 // vpdpbusd:
 //
 //    product of tile i:    2 steps   2 steps   2 steps   2 steps   spill
