@@ -21,6 +21,8 @@ namespace {
 
 struct Ymm {
   typedef __m256i Reg;
+  // Whether it has a StoreBlock() of its own (pack_blocks.h).
+  static constexpr bool kStoresBlocks = false;
   static constexpr int kColumns = 8;
 #ifdef __AVX512VL__
   static constexpr int kBlocksPerStep = 4;  // 32 registers
@@ -28,11 +30,20 @@ struct Ymm {
   static constexpr int kBlocksPerStep = 2;  // 16 registers
 #endif
 
+  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+  template <int kBytes>
+  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
+                                                int count) {
+    kernels::CopyPadded<kBytes>(dst, src, count);
+  }
+
   RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm256_setzero_si256(); }
   RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
     return _mm256_set1_epi32(static_cast<int>(quad));
   }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) { return _mm256_add_epi8(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) {
+    return _mm256_add_epi8(a, b);
+  }
 
   // The first `columns` quads all ones, the others zero.
   RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {

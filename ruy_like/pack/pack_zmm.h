@@ -14,15 +14,28 @@ namespace {
 
 struct Zmm {
   typedef __m512i Reg;
+  // Whether it has a StoreBlock() of its own (pack_blocks.h).
+  static constexpr bool kStoresBlocks = false;
   static constexpr int kColumns = 16;
   static constexpr int kBlocksPerStep = 4;
+
+  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+  template <int kBytes>
+  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
+                                                int count) {
+    kernels::CopyPadded<kBytes>(dst, src, count);
+  }
 
   RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm512_setzero_si512(); }
   RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
     return _mm512_set1_epi32(static_cast<int>(quad));
   }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) { return _mm512_add_epi8(a, b); }
-  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) { return _mm512_and_si512(a, b); }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) {
+    return _mm512_add_epi8(a, b);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) {
+    return _mm512_and_si512(a, b);
+  }
   RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {
     return _mm512_maskz_set1_epi32(Mask(columns), -1);
   }
