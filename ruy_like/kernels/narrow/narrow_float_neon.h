@@ -153,8 +153,9 @@ struct NarrowFloatNeon {
     kernel.max_cols = kMaxCols;
     kernel.stream_cols = 1;
     kernel.widens_lhs = false;
+    kernel.for_kept_lhs = false;
+    kernel.multiplies_tiles = false;
     kernel.row_major_min_depth = 0;  // single elements are stored
-    kernel.min_macs = 0;
     kernel.macs_per_ns = kNarrowMacsPerNs / static_cast<int>(sizeof(float));
     kernel.pack_lhs = nullptr;
     kernel.pack_rhs = pack_rhs;
