@@ -2,9 +2,9 @@
 // on an x86 and holds for every path of every processor, since integer results
 // are the same everywhere, bit for bit.
 //
-// A line is a seed of RandomProblem() and the checksum of dst with its gaps. Only
-// integer products, with integer or scaled float results, are in it: a float
-// sum may be rounded differently on another path.
+// A line is a seed of RandomProblem() and the checksum of dst with its gaps.
+// Only integer products, with integer or scaled float results, are in it: a
+// float sum may be rounded differently on another path.
 //
 //   products_test            compares, on all paths of this machine
 //   products_test --print    writes the file as this machine's best path has it

@@ -11,6 +11,7 @@
 #   third_party/install.sh arm        and what builds for 64-bit Arm and runs
 #                                     that here: compiler, emulator, and the
 #                                     libraries, in build/sysroot-arm64
+#   third_party/install.sh arm_bench  what bench/arm/ needs beside that
 #
 # Several words may be given. Does nothing, without network or root, when all is
 # there. Uses sudo when not root.
@@ -36,8 +37,9 @@ for word in "$@"; do
       packages+=(g++-aarch64-linux-gnu qemu-user-static)
       sysroots+=(arm64)
       ;;
+    arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi] [arm]" >&2
+      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi] [arm] [arm_bench]" >&2
       exit 2
       ;;
   esac

@@ -2,9 +2,9 @@
 //
 //   mul_calls s8|f32 <rows> <depth> <cols> <calls>
 //
-// on one thread, row-major lhs, column-major rhs and dst; int8 with a multiplier
-// and without zero points. The difference of two runs, divided by the difference
-// of their calls, is what a call takes (instructions.py).
+// on one thread, row-major lhs, column-major rhs and dst; int8 with a
+// multiplier and without zero points. The difference of two runs, divided by
+// the difference of their calls, is what a call takes (instructions.py).
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -379,8 +379,8 @@ TEST_P(NarrowKernelTest, EveryRowCount) {
   }
 }
 
-// Rows that are far apart from each other in a tile (narrow_row_groups.h), and what
-// remains below them.
+// Rows that are far apart from each other in a tile (narrow_row_groups.h), and
+// what remains below them.
 TEST_P(NarrowKernelTest, ManyRows) {
   for (const ptrdiff_t rows : {127, 192, 193, 511, 512, 515, 1100, 2049}) {
     for (const ptrdiff_t cols : {1, 2, 4, 7, 16}) {
