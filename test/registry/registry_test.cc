@@ -529,6 +529,9 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
 // Arm's paths: what is not a path's own is inherited, above all the narrow
 // kernels of bytes, whose lanes SDOT fills where SMMLA would leave half empty.
 TEST(SelectKernelTest, ArmPaths) {
+  if ((CompiledPaths() & Path::kNeon) == Path::kNone) {
+    GTEST_SKIP() << "not an Arm";
+  }
   constexpr char kDot[] = "neon,neondot";
   constexpr char kAllArm[] = "neon,neondot,neoni8mm";
   const KernelQuery int8 = MakeQuery(kI8, kI8, 100, 100, 100);
