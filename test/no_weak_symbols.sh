@@ -4,6 +4,9 @@
 #
 #   no_weak_symbols.sh <object>...
 #
+# The environment variable NM names the nm for these objects, if it is not the
+# host's.
+#
 # Of the objects, those in a directory kernels/ or pack/ are looked at; there
 # must be some.
 set -euo pipefail
@@ -17,8 +20,11 @@ for object in "$@"; do
   esac
   checked=$((checked + 1))
   # W, V: weak, defined; u: unique in the whole program. (w and v are undefined
-  # references, which offer nobody anything.)
-  weak=$(nm -C "$object" | grep -E '^[0-9a-f]+ [WVu] ' || true)
+  # references, which offer nobody anything.) DW.ref.* are gcc's pointers to the
+  # unwinder's routines, no code and the same in every file.
+  symbols=$("${NM:-nm}" -C "$object")
+  weak=$(grep -E '^[0-9a-f]+ [WVu] ' <<<"$symbols" |
+    grep -v ' DW\.ref\.' || true)
   if [[ -n "$weak" ]]; then
     echo "$object has weak symbols:" >&2
     echo "$weak" >&2

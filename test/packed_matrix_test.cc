@@ -244,6 +244,10 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
            Case{Path::kAvx512Vnni, Order::kColMajor, "S8 16x4"},
            Case{Path::kAvx512Vnni, Order::kRowMajor, "U8 8x4"},
            Case{Path::kAmx, Order::kColMajor, "S8 16x4, depth by 64"},
+           Case{Path::kNeon, Order::kColMajor, "S8 4x16"},
+           Case{Path::kNeonDot, Order::kColMajor, "S8 4x4"},
+           Case{Path::kNeonDot, Order::kRowMajor, "S8 8x4"},
+           Case{Path::kNeonI8mm, Order::kColMajor, "S8 4x8"},
        }) {
     Context context;
     context.set_runtime_enabled_paths(c.path);
@@ -602,7 +606,8 @@ TEST_P(PackedMatrixTest, OtherVersionsAndByteOrders) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("byte order"));
   std::swap(image.data()[8], image.data()[11]);
   std::swap(image.data()[9], image.data()[10]);
-  image.data()[12] = 2;
+  const std::uint32_t version = 2;
+  std::memcpy(image.data() + 12, &version, sizeof(version));
   status = StatusFrom(image.data(), image.size);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("version 2"));

@@ -8,11 +8,16 @@
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
 #   third_party/install.sh mpi        and Open MPI, for example/mpi
+#   third_party/install.sh arm        and what builds for 64-bit Arm and runs
+#                                     that here: compiler, emulator, and the
+#                                     libraries, in build/sysroot-arm64
+#   third_party/install.sh arm_bench  what bench/arm/ needs beside that
 #
 # Several words may be given. Does nothing, without network or root, when all is
 # there. Uses sudo when not root.
 set -euo pipefail
 
+sysroots=()
 packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
           libhwy-dev)
 for word in "$@"; do
@@ -29,8 +34,13 @@ for word in "$@"; do
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     docs) packages+=(doxygen) ;;
     mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
+    arm)
+      packages+=(g++-aarch64-linux-gnu qemu-user-static)
+      sysroots+=(arm64)
+      ;;
+    arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi]" >&2
+      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi] [arm] [arm_bench]" >&2
       exit 2
       ;;
   esac
@@ -74,3 +84,8 @@ if ! dpkg --compare-versions "$version" ge 3.25; then
   echo "third_party/install.sh: CMake >= 3.25 is needed, this is $version" >&2
   exit 1
 fi
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+for arch in "${sysroots[@]}"; do
+  bash third_party/sysroot.sh "$arch" "build/sysroot-$arch"
+done

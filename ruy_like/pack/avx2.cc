@@ -1,6 +1,7 @@
 #include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/pack/pack_unit_x86.h"
 #include "ruy_like/pack/pack_ymm.h"
 
 namespace ruy_like {
@@ -44,26 +45,26 @@ void PackAvx2_F32_F32_6x1(const PackArgs* args) {
   Pack<Format<Ymm, 6, Scalar::kF32, 1, 4>>(args);
 }
 
-// PackNarrow<source element bytes, packed type>.
+// PackNarrow<units, source element bytes, packed type>.
 
 void PackAvx2_8_U8_1x1(const PackArgs* args) {
-  PackNarrow<1, Scalar::kU8>(args);
+  PackNarrow<X86Unit, 1, Scalar::kU8>(args);
 }
 
 void PackAvx2_8_S8_1x1(const PackArgs* args) {
-  PackNarrow<1, Scalar::kI8>(args);
+  PackNarrow<X86Unit, 1, Scalar::kI8>(args);
 }
 
 void PackAvx2_8_S16_1x1(const PackArgs* args) {
-  PackNarrow<1, Scalar::kI16>(args);
+  PackNarrow<X86Unit, 1, Scalar::kI16>(args);
 }
 
 void PackAvx2_16_S16_1x1(const PackArgs* args) {
-  PackNarrow<2, Scalar::kI16>(args);
+  PackNarrow<X86Unit, 2, Scalar::kI16>(args);
 }
 
 void PackAvx2_F32_F32_1x1(const PackArgs* args) {
-  PackNarrow<4, Scalar::kF32>(args);
+  PackNarrow<X86Unit, 4, Scalar::kF32>(args);
 }
 
 }  // namespace kernels

@@ -6,7 +6,8 @@
 //
 // A block is 16 source bytes of each column of a panel, held as four registers
 // of quads (pack_ymm.h says what a quad is). Only loading it depends on the
-// source's order and only writing it depends on the layout:
+// source's order and only writing it depends on the layout. Arm's layouts are
+// written by its own StoreBlock() (pack_quads_neon.h), the others here:
 //
 //   depth-contiguous: 16 bytes per column, transposed  \            / as it is
 //   width-contiguous: rows of one level, interleaved    > 4 quads --> pairs
@@ -16,7 +17,7 @@
 #define RUY_LIKE_PACK_PACK_BLOCKS_H_
 
 #include "ruy_like/pack/pack.h"
-#include "ruy_like/pack/pack_partial.h"
+#include "ruy_like/pack/pack_inline.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -29,6 +30,7 @@ template <typename V_, int kWidth_, Scalar kPacked_, int kGroup_,
 struct Format {
   typedef V_ V;
   static constexpr int kWidth = kWidth_;
+  static constexpr int kGroup = kGroup_;
   static constexpr Scalar kPacked = kPacked_;
   static constexpr int kSrcBytes = kSrcBytes_;
   static constexpr int kPackedBytes =
@@ -39,8 +41,8 @@ struct Format {
   // A group is a whole quad, or a pair of bytes that may be widened to words.
   static constexpr bool kPairs = kGroup_ * kSrcBytes == 2;
   static constexpr bool kWidened = kPackedBytes > kSrcBytes;
-  static_assert(kPairs || kGroup_ * kSrcBytes == 4, "");
-  static_assert(!kWidened || kPairs, "");
+  static_assert(V::kStoresBlocks || kPairs || kGroup_ * kSrcBytes == 4, "");
+  static_assert(V::kStoresBlocks || !kWidened || kPairs, "");
   static constexpr int kBlockLevels = 16 / kSrcBytes;
   static constexpr int kBlockBytes = kBlockLevels * kWidth * kPackedBytes;
 };
@@ -168,9 +170,9 @@ RUY_LIKE_ALWAYS_INLINE void StorePanelQuads(char* dst, typename V::Reg quads,
   }
 }
 
-// Writes one block, kBlockBytes in all.
+// StoreBlock() of groups that are quads or pairs.
 template <typename F>
-RUY_LIKE_ALWAYS_INLINE void StoreBlock(char* dst,
+RUY_LIKE_ALWAYS_INLINE void StoreQuads(char* dst,
                                        const typename F::V::Reg quads[4]) {
   typedef typename F::V V;
   constexpr int kWidth = F::kWidth;
@@ -187,6 +189,18 @@ RUY_LIKE_ALWAYS_INLINE void StoreBlock(char* dst,
     } else {
       StorePanelQuads<kWidth, V>(dst + q * kBytes, quads[q], q == 3);
     }
+  }
+}
+
+// Writes one block, kBlockBytes in all.
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE void StoreBlock(char* dst,
+                                       const typename F::V::Reg quads[4]) {
+  typedef typename F::V V;
+  if constexpr (V::kStoresBlocks) {
+    return V::template StoreBlock<F>(dst, quads);
+  } else {
+    StoreQuads<F>(dst, quads);
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
-#include "ruy_like/pack/pack_partial.h"
+#include "ruy_like/pack/pack_inline.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -56,7 +56,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
   for (; bytes > 0; bytes -= 16) {
     const int count = bytes < 16 ? static_cast<int>(bytes) : 16;
     for (int w = 0; w < columns; ++w) {
-      CopyPadded<16>(tile + 16 * w, src + w * stride, count);
+      F::V::template CopyPadded<16>(tile + 16 * w, src + w * stride, count);
     }
     typename F::V::Reg quads[1][4];
     LoadColumnBlocks<F, 1>(tile_columns, quads);
@@ -127,8 +127,8 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
         levels < F::kBlockLevels ? static_cast<int>(levels) : F::kBlockLevels;
     alignas(64) char tile[F::kBlockLevels * kRowBytes] = {};
     for (int k = 0; k < count; ++k) {
-      CopyPadded<kRowBytes>(tile + k * kRowBytes, src + k * stride,
-                            columns * F::kSrcBytes);
+      F::V::template CopyPadded<kRowBytes>(
+          tile + k * kRowBytes, src + k * stride, columns * F::kSrcBytes);
     }
     typename F::V::Reg quads[1][4];
     LoadRowBlock<F>(tile, kRowBytes, quads[0]);

@@ -1,9 +1,9 @@
-// Back-end: loads and stores of less than a register, for the edges of packing.
+// Back-end: loads and stores of less than a register, for the edges of packing
+// on x86.
 //
-// Included through pack_ymm.h by the x86 pack files, each of which gets its own
-// copy (anonymous namespace). None of these touches a byte outside of the
-// count that it is given: with AVX-512 by masks, else with overlapping scalar
-// loads.
+// Included by the x86 pack files, each of which gets its own copy (anonymous
+// namespace). None of these touches a byte outside of the count that it is
+// given: with AVX-512 by masks, else with overlapping scalar loads.
 #ifndef RUY_LIKE_PACK_PACK_PARTIAL_H_
 #define RUY_LIKE_PACK_PACK_PARTIAL_H_
 
@@ -12,6 +12,7 @@
 
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
+#include "ruy_like/pack/pack_inline.h"
 
 // Hides a register's origin. Clang 14 merges an insert or blend, a permutation
 // across lanes and one within lanes into twice as many instructions (8 instead
@@ -33,14 +34,6 @@ RUY_LIKE_ALWAYS_INLINE __m128i InterleaveBytes() {
 }
 RUY_LIKE_ALWAYS_INLINE __m128i InterleaveWords() {
   return _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
-}
-
-// Zeros the bytes [written, size) of dst, if there are any.
-RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
-                                     ptrdiff_t size) {
-  if (written < size) {
-    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
-  }
 }
 
 #ifdef __AVX512BW__

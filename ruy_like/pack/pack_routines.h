@@ -9,7 +9,7 @@
 //
 //   Path    file pack/<path>.cc, built with that path's flags. Later paths
 //           share the routines of the ones below them (AVX-VNNI uses Avx2's,
-//           AVX-512-VNNI and AMX use Avx512's).
+//           AVX-512-VNNI and AMX use Avx512's, all of Arm Neon's).
 //   source  8 = int8 or uint8, told apart by src_scalar; 16 = int16;
 //           F32 = float; F64 = float or double, told apart by src_scalar
 //   packed  S8, U8, S16, F32, F64: the element type inside the panels; U7:
@@ -64,6 +64,26 @@ void PackAvx512_16_S16_8x2(const PackArgs* args);
 void PackAvx512_16_S16_16x2(const PackArgs* args);
 void PackAvx512_F32_F32_16x1(const PackArgs* args);
 void PackAvx512_F32_F32_8x1(const PackArgs* args);
+
+// 64-bit Arm only; the paths with further instructions take them too.
+void PackNeon_8_S8_4x16(const PackArgs* args);
+void PackNeon_8_S8_4x4(const PackArgs* args);
+void PackNeon_8_S8_8x4(const PackArgs* args);
+void PackNeon_8_S8_4x8(const PackArgs* args);
+void PackNeon_8_S8_8x8(const PackArgs* args);
+void PackNeon_8_S16_4x1(const PackArgs* args);
+void PackNeon_8_S16_8x1(const PackArgs* args);
+void PackNeon_16_S16_4x1(const PackArgs* args);
+void PackNeon_16_S16_8x1(const PackArgs* args);
+void PackNeon_F32_F32_4x1(const PackArgs* args);
+void PackNeon_F32_F32_8x1(const PackArgs* args);
+
+// For the narrow kernels of every Arm path.
+void PackNeon_8_S8_1x1(const PackArgs* args);
+void PackNeon_8_U8_1x1(const PackArgs* args);
+void PackNeon_8_S16_1x1(const PackArgs* args);
+void PackNeon_16_S16_1x1(const PackArgs* args);
+void PackNeon_F32_F32_1x1(const PackArgs* args);
 
 }  // namespace kernels
 }  // namespace ruy_like

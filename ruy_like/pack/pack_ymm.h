@@ -21,12 +21,21 @@ namespace {
 
 struct Ymm {
   typedef __m256i Reg;
+  // Whether it has a StoreBlock() of its own (pack_blocks.h).
+  static constexpr bool kStoresBlocks = false;
   static constexpr int kColumns = 8;
 #ifdef __AVX512VL__
   static constexpr int kBlocksPerStep = 4;  // 32 registers
 #else
   static constexpr int kBlocksPerStep = 2;  // 16 registers
 #endif
+
+  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+  template <int kBytes>
+  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
+                                                int count) {
+    kernels::CopyPadded<kBytes>(dst, src, count);
+  }
 
   RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm256_setzero_si256(); }
   RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {

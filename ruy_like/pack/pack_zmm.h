@@ -14,8 +14,17 @@ namespace {
 
 struct Zmm {
   typedef __m512i Reg;
+  // Whether it has a StoreBlock() of its own (pack_blocks.h).
+  static constexpr bool kStoresBlocks = false;
   static constexpr int kColumns = 16;
   static constexpr int kBlocksPerStep = 4;
+
+  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+  template <int kBytes>
+  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
+                                                int count) {
+    kernels::CopyPadded<kBytes>(dst, src, count);
+  }
 
   RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm512_setzero_si512(); }
   RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/path.h"
+#include "ruy_like/registry/cpu_features_arm.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -27,11 +28,9 @@ namespace {
 constexpr bool Bit(uint64_t word, int bit) { return (word >> bit) & 1; }
 
 // Bits of XCR0: the register state that an instruction set needs enabled.
-constexpr uint64_t kXcr0Avx = 0x6;         // XMM, YMM
-constexpr uint64_t kXcr0Avx512 = 0xe6;     // and opmask, ZMM 0-15, ZMM 16-31
-constexpr uint64_t kXcr0Amx = 0x60000;     // tile configuration, tile data
-constexpr int kXfeatureTileData = 18;      // its number for arch_prctl
-constexpr int kArchReqXcompPerm = 0x1023;  // ARCH_REQ_XCOMP_PERM
+constexpr uint64_t kXcr0Avx = 0x6;      // XMM, YMM
+constexpr uint64_t kXcr0Avx512 = 0xe6;  // and opmask, ZMM 0-15, ZMM 16-31
+constexpr uint64_t kXcr0Amx = 0x60000;  // tile configuration, tile data
 
 #if defined(__x86_64__)
 class HostCpuid final : public CpuidSource {
@@ -73,6 +72,8 @@ CpuFeatures emulated_features = 0;
 bool AmxPermitted() {
   if ((emulated_features & kCpuAmxInt8) != 0) return true;
 #if defined(__x86_64__) && defined(__linux__)
+  constexpr int kXfeatureTileData = 18;      // the tile data's number
+  constexpr int kArchReqXcompPerm = 0x1023;  // ARCH_REQ_XCOMP_PERM
   static const bool permitted =
       syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureTileData) == 0;
   return permitted;
@@ -118,6 +119,9 @@ constexpr FeatureName kFeatureNames[] = {
     {kCpuAvx512, "avx512(f,bw,dq,vl)"},
     {kCpuAvx512Vnni, "avx512vnni"},
     {kCpuAmxInt8, "amx(tile,int8)"},
+    {kCpuNeon, "neon"},
+    {kCpuNeonDot, "dotprod"},
+    {kCpuNeonI8mm, "i8mm"},
 };
 
 ptrdiff_t SizeOf(const cpuinfo_cache* cache) {
@@ -189,7 +193,7 @@ const CpuidSource* HostCpuidSource() {
 
 CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
-  if (source == nullptr) return 0;
+  if (source == nullptr) return HostArmCpuFeatures();
   const CpuFeatures by_cpuid = X86CpuFeatures(*source);
   if (!cpuinfo_initialize()) return by_cpuid | emulated_features;
   return (FeaturesByCpuinfo() & kFeaturesCpuinfoKnows) |

@@ -27,6 +27,9 @@ enum CpuFeature : uint32_t {
   // AMX-TILE and AMX-INT8. Linux wants to be asked before the first use of
   // them; DetectedPaths does that.
   kCpuAmxInt8 = 1 << 5,
+  kCpuNeon = 1 << 6,      // 64-bit Arm's, with its fused multiply-add
+  kCpuNeonDot = 1 << 7,   // SDOT and UDOT
+  kCpuNeonI8mm = 1 << 8,  // SMMLA
 };
 using CpuFeatures = uint32_t;
 
@@ -55,9 +58,10 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source);
 // The processor that this runs on; null if it is not an x86.
 const CpuidSource* HostCpuidSource();
 
-// This machine's features: cpuinfo's word for those that every supported
-// version of it knows, X86CpuFeatures' for the others (AVX-VNNI and AMX), and
-// for all of them if cpuinfo can not be initialized.
+// This machine's features. On x86: cpuinfo's word for those that every
+// supported version of it knows, X86CpuFeatures' for the others (AVX-VNNI and
+// AMX), and for all of them if cpuinfo can not be initialized. On Arm: the
+// operating system's (cpu_features_arm.h).
 CpuFeatures DetectCpuFeatures();
 
 // Has this process count `features` among its machine's own, and the operating

@@ -25,9 +25,11 @@ std::int32_t Widen(std::uint8_t byte, bool is_signed) {
 
 // sums[n] += a[k] * b[k][n]: one row of C. With AVX-512, which every machine
 // with the AMX path's other instructions has, or tests would take hours.
-__attribute__((target("avx512f"))) void MultiplyRow(
-    const std::int32_t (&a)[64], const std::int32_t (&b)[64][16],
-    std::uint32_t (&sums)[16]) {
+#if defined(__x86_64__)
+__attribute__((target("avx512f")))
+#endif
+void MultiplyRow(const std::int32_t (&a)[64], const std::int32_t (&b)[64][16],
+                 std::uint32_t (&sums)[16]) {
   for (int k = 0; k < 64; ++k) {
     for (int n = 0; n < 16; ++n) {
       sums[n] += static_cast<std::uint32_t>(a[k] * b[k][n]);

@@ -270,6 +270,10 @@ void RunAndCheck(const Kernel& kernel, const Problem& p, Random& random) {
     RunAndCheckAs<int8_t, uint8_t>(kernel, p, random);
   } else if (lhs == Scalar::kU8 && rhs == Scalar::kI8) {
     RunAndCheckAs<uint8_t, int8_t>(kernel, p, random);
+  } else if (lhs == Scalar::kI8 && rhs == Scalar::kI8) {
+    RunAndCheckAs<int8_t, int8_t>(kernel, p, random);
+  } else if (lhs == Scalar::kU8 && rhs == Scalar::kU8) {
+    RunAndCheckAs<uint8_t, uint8_t>(kernel, p, random);
   } else if (lhs == Scalar::kI8 && rhs == Scalar::kI16) {
     RunAndCheckAs<int8_t, int16_t>(kernel, p, random);
   } else if (lhs == Scalar::kU8 && rhs == Scalar::kI16) {

@@ -100,6 +100,25 @@ std::ostream& operator<<(std::ostream& os, const Routine& routine) {
       ROUTINE(kAvx512, Avx512, F32, F32, kF32, 8, 1),
 #define ROUTINES_Avx512Vnni
 #define ROUTINES_Amx
+#define ROUTINES_Neon                            \
+  ROUTINE(kAny, Neon, 8, S8, kI8, 4, 16),        \
+      ROUTINE(kAny, Neon, 8, S8, kI8, 4, 4),     \
+      ROUTINE(kAny, Neon, 8, S8, kI8, 8, 4),     \
+      ROUTINE(kAny, Neon, 8, S8, kI8, 4, 8),     \
+      ROUTINE(kAny, Neon, 8, S8, kI8, 8, 8),     \
+      ROUTINE(kAny, Neon, 8, S16, kI16, 4, 1),   \
+      ROUTINE(kAny, Neon, 8, S16, kI16, 8, 1),   \
+      ROUTINE(kAny, Neon, 16, S16, kI16, 4, 1),  \
+      ROUTINE(kAny, Neon, 16, S16, kI16, 8, 1),  \
+      ROUTINE(kAny, Neon, F32, F32, kF32, 4, 1), \
+      ROUTINE(kAny, Neon, F32, F32, kF32, 8, 1), \
+      ROUTINE(kAny, Neon, 8, S8, kI8, 1, 1),     \
+      ROUTINE(kAny, Neon, 8, U8, kU8, 1, 1),     \
+      ROUTINE(kAny, Neon, 8, S16, kI16, 1, 1),   \
+      ROUTINE(kAny, Neon, 16, S16, kI16, 1, 1),  \
+      ROUTINE(kAny, Neon, F32, F32, kF32, 1, 1),
+#define ROUTINES_NeonDot
+#define ROUTINES_NeonI8mm
 
 const Routine kRoutines[] = {
 #define RUY_LIKE_PATH(path, name, arch, features, flags) ROUTINES_##path

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ruy_like/path.h"
+#include "ruy_like/registry/cpu_features_arm.h"
 
 namespace ruy_like {
 namespace {
@@ -208,6 +209,78 @@ TEST(X86CpuFeaturesTest, LeavesBeyondTheLastAreNotAsked) {
   Recording recording = kXeonW7_2475X;
   recording.max_leaf = 6;
   EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), 0u);
+}
+
+// ## Arm
+
+struct HwcapRecording {
+  const char* name;
+  uint64_t hwcap, hwcap2;
+  Path paths;
+};
+
+constexpr Path kNeonPaths = Path::kPortable | Path::kNeon;
+constexpr Path kNeonDotPaths = kNeonPaths | Path::kNeonDot;
+constexpr Path kAllNeonPaths = kNeonDotPaths | Path::kNeonI8mm;
+
+TEST(ArmCpuFeaturesTest, RecordedHwcaps) {
+  // The auxiliary vector of Linux programs: the first three as an emulator of
+  // these processors gave it (the last one with SVE off), the others made of
+  // the bits that the kernel documents.
+  for (const HwcapRecording& recording : {
+           HwcapRecording{"Cortex-A53", 0x8fb, 0, kNeonPaths},
+           HwcapRecording{"Cortex-A76", 0x119ffb, 0, kNeonDotPaths},
+           HwcapRecording{"with i8mm and bf16", 0xecbffffb, 0x76181,
+                          kAllNeonPaths},
+           HwcapRecording{"i8mm without dot products", 0x2, 1 << 13,
+                          kNeonPaths},
+           HwcapRecording{"no Advanced SIMD", uint64_t{1} << 20, 1 << 13,
+                          Path::kPortable},
+           HwcapRecording{"nothing", 0, 0, Path::kPortable},
+       }) {
+    EXPECT_EQ(PathNames(PathsWithFeatures(
+                  ArmCpuFeaturesOfHwcaps(recording.hwcap, recording.hwcap2))),
+              PathNames(recording.paths))
+        << recording.name;
+  }
+}
+
+bool AppleM1(const char* name) {
+  const std::string n = name;
+  return n == "hw.optional.neon" || n == "hw.optional.AdvSIMD" ||
+         n == "hw.optional.arm.FEAT_DotProd";
+}
+bool AppleM2(const char* name) {
+  return AppleM1(name) || std::string(name) == "hw.optional.arm.FEAT_I8MM";
+}
+// Names no feature beyond the floating point ones.
+bool OldSystemOnM1(const char* name) {
+  return std::string(name) == "hw.optional.neon";
+}
+bool NoVariables(const char*) { return false; }
+
+TEST(ArmCpuFeaturesTest, SysctlsOfApple) {
+  EXPECT_EQ(ArmCpuFeaturesOfSysctls(&AppleM1), kCpuNeon | kCpuNeonDot);
+  EXPECT_EQ(ArmCpuFeaturesOfSysctls(&AppleM2),
+            kCpuNeon | kCpuNeonDot | kCpuNeonI8mm);
+  EXPECT_EQ(ArmCpuFeaturesOfSysctls(&OldSystemOnM1), CpuFeatures{kCpuNeon});
+  EXPECT_EQ(ArmCpuFeaturesOfSysctls(&NoVariables), CpuFeatures{0});
+}
+
+TEST(ArmCpuFeaturesTest, ThisMachine) {
+#if defined(__aarch64__)
+  EXPECT_NE(DetectCpuFeatures() & kCpuNeon, 0u);
+  EXPECT_EQ(DetectCpuFeatures(), HostArmCpuFeatures());
+#else
+  EXPECT_EQ(HostArmCpuFeatures(), 0u);
+#endif
+}
+
+TEST(NarrowPathsTest, ArmNames) {
+  std::string warning;
+  EXPECT_EQ(NarrowPaths(kAllNeonPaths, "neondot", &warning),
+            Path::kPortable | Path::kNeonDot);
+  EXPECT_EQ(warning, "");
 }
 
 TEST(PathsWithFeaturesTest, FollowsFromTheRecordedProcessors) {

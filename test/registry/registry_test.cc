@@ -279,6 +279,9 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
 // To set AMX up and to finish its blocks takes longer than small products do on
 // AVX-512-VNNI: as amx_cost.h estimates.
 TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
+  if ((CompiledPaths() & Path::kAmx) == Path::kNone) {
+    GTEST_SKIP() << "the compiler builds no AMX";
+  }
   constexpr char kVnni[] = "Avx512Vnni_S8U8_48x8x4";
   constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
   const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
@@ -521,6 +524,54 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
       }
     }
   }
+}
+
+// Arm's paths: what is not a path's own is inherited, above all the narrow
+// kernels of bytes, whose lanes SDOT fills where SMMLA would leave half empty.
+TEST(SelectKernelTest, ArmPaths) {
+  if ((CompiledPaths() & Path::kNeon) == Path::kNone) {
+    GTEST_SKIP() << "not an Arm";
+  }
+  constexpr char kDot[] = "neon,neondot";
+  constexpr char kAllArm[] = "neon,neondot,neoni8mm";
+  const KernelQuery int8 = MakeQuery(kI8, kI8, 100, 100, 100);
+  const KernelQuery uint8 = MakeQuery(kU8, kI8, 100, 100, 100);
+  const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
+  const auto column = [](Scalar lhs, Scalar rhs) {
+    return MakeQuery(lhs, rhs, 1000, 500, 1);
+  };
+  ExpectPins({
+      {"neon", int8, "Neon_S8S8_4x4x16", false},
+      {kDot, int8, "NeonDot_S8S8_12x8x4", false},
+      {kAllArm, int8, "NeonI8mm_S8S8_12x8x8", false},
+      {kAllArm, uint8, "NeonI8mm_S8S8_12x8x8", false},
+      {kAllArm, MakeQuery(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
+       "NeonI8mm_S8S8_12x8x8", true},
+      {"neon", floats, "Neon_F32F32_12x8x1", false},
+      {"neoni8mm", floats, "Neon_F32F32_12x8x1", false},
+      {kAllArm, MakeQuery(kI8, kI16, 100, 100, 100), "Neon_S16S16_12x8x1",
+       false},
+      {kAllArm, MakeQuery(kI16, kI8, 100, 100, 100), "Neon_S16S16_12x8x1",
+       false},
+      {kAllArm, MakeQuery(kF64, kF32, 100, 100, 100), "Portable_F64F64_4x4x1",
+       false},
+      {"neon", column(kI8, kI8), "Neon_S8InPlaceS8_16x16x16", false},
+      {"neon", column(kU8, kI8), "Neon_U8InPlaceU8_16x16x16", false},
+      {kDot, column(kI8, kU8), "NeonDot_S8InPlaceS8_16x16x16", false},
+      {kAllArm, column(kI8, kI8), "NeonDot_S8InPlaceS8_16x16x16", false},
+      {kAllArm, column(kF32, kF32), "Neon_F32InPlaceF32_8x8x1", false},
+      {kAllArm, MakeQuery(kF32, kF32, 8, 500, 1000), "Neon_F32InPlaceF32_8x8x1",
+       true},
+      {kAllArm, MakeQuery(kF32, kF32, 9, 500, 1000), "Neon_F32F32_12x8x1",
+       false},
+      {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x16x8", false},
+      {kAllArm, column(kI16, kI8), "Neon_S16InPlaceS16_16x16x8", false},
+      // Packed before: with the wide kernels' panels.
+      {"neon", WithCachedLhs(column(kI8, kI8)), "Neon_S8S8_4x4x16", false},
+      {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x4x4", false},
+      {kAllArm, WithCachedLhs(column(kI8, kI8)), "NeonI8mm_S8S8_12x8x8", false},
+      {kAllArm, WithCachedLhs(column(kF32, kF32)), "Neon_F32F32_16x2x1", false},
+  });
 }
 
 // ## Properties of every choice

@@ -19,7 +19,12 @@
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/always_inline.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
+
+#if defined(__aarch64__)
+#include "ruy_like/kernels/simd/byte_rows_neon.h"
+#else
+#include "ruy_like/kernels/simd/byte_rows_x86.h"
+#endif
 
 namespace ruy_like {
 namespace kernels {
@@ -56,32 +61,17 @@ RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, int64_t row, int n) {
   for (int c = 0; c < n; ++c) dst[c] = static_cast<char>(row >> 8 * c);
 }
 
-// Writes 16 rows of at most 8 bytes, or fewer, from 8 columns: three times each
-// pair of registers i and i + 4 is interleaved, which moves one bit of the
-// column's number below those of the row's.
+// Writes 16 rows of at most 8 bytes, or fewer, from 8 columns.
 RUY_LIKE_ALWAYS_INLINE void StoreSixteenRows(const int8_t* columns,
                                              ptrdiff_t stride, int rows,
                                              int cols, char* dst,
                                              ptrdiff_t dst_stride) {
-  __m128i m[8];
-  for (int i = 0; i < 8; ++i) {
-    m[i] =
-        _mm_load_si128(reinterpret_cast<const __m128i*>(columns + stride * i));
-  }
-  for (int level = 0; level < 3; ++level) {
-    __m128i next[8];
-    for (int i = 0; i < 4; ++i) {
-      next[2 * i] = _mm_unpacklo_epi8(m[i], m[i + 4]);
-      next[2 * i + 1] = _mm_unpackhi_epi8(m[i], m[i + 4]);
-    }
-    for (int i = 0; i < 8; ++i) m[i] = next[i];
-  }
+  const ByteRows byte_rows(columns, stride);
   for (int i = 0; i < 8; ++i) {
     if (2 * i >= rows) return;
-    StoreRowBytes(dst + 2 * i * dst_stride, _mm_cvtsi128_si64(m[i]), cols);
+    StoreRowBytes(dst + 2 * i * dst_stride, byte_rows.Even(i), cols);
     if (2 * i + 1 >= rows) return;
-    StoreRowBytes(dst + (2 * i + 1) * dst_stride, _mm_extract_epi64(m[i], 1),
-                  cols);
+    StoreRowBytes(dst + (2 * i + 1) * dst_stride, byte_rows.Odd(i), cols);
   }
 }
 

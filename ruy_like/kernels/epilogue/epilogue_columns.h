@@ -13,6 +13,7 @@
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/unroll.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -65,6 +66,59 @@ struct RowTerms {
   }
 };
 
+// The terms of n rows from `offset` on, at most a vector, where a part has one
+// multiplier for each row or one for all: that of column col0.
+template <class V, Scaling kScaling>
+RUY_LIKE_ALWAYS_INLINE RowTerms<V, kScaling> LoadRowTerms(const EpilogueArgs& e,
+                                                          ptrdiff_t offset,
+                                                          int n,
+                                                          ptrdiff_t col0) {
+  const int32_t* bias = static_cast<const int32_t*>(e.bias);
+  RowTerms<V, kScaling> terms;
+  terms.addends = Addends<V>(0, e.channels_are_rows ? bias : nullptr,
+                             e.rhs_zero_point, e.lhs_sums, offset, n);
+  if (e.per_channel && e.channels_are_rows) {
+    terms.scaler.Prepare(e.fixedpoint + offset, e.exponent + offset,
+                         V::FirstLanes(n));
+  } else {
+    const ptrdiff_t channel = e.per_channel ? col0 : 0;
+    terms.scaler.PrepareOne(e.fixedpoint + channel, e.exponent + channel);
+  }
+  return terms;
+}
+
+// A lone column of bytes where a vector holds them in order of rows: four
+// vectors of rows at a time. Returns how many rows are done.
+template <class V, typename Dst, Scaling kScaling>
+RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const int32_t* acc, int rows,
+                                           ptrdiff_t row0, ptrdiff_t col0,
+                                           const EpilogueArgs& e,
+                                           int32_t column_addend, Dst* dst) {
+  // The zero point is added to 16-bit values; those that saturated are so far
+  // out that their sum with it still is.
+  const typename V::Int zero_point =
+      V::Set16(static_cast<int16_t>(e.dst_zero_point));
+  int row = 0;
+  for (; row + 4 * V::kLanes <= rows; row += 4 * V::kLanes) {
+    typename V::Int scaled[4];
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int from = row + i * V::kLanes;
+      scaled[i] = LoadRowTerms<V, kScaling>(e, row0 + from, V::kLanes, col0)
+                      .Scaled(acc + from, column_addend);
+    }
+    V::StoreBytes(
+        dst + row,
+        V::ClampToBytes(
+            V::AddSaturated16(V::SaturateToInt16(scaled[0], scaled[1]),
+                              zero_point),
+            V::AddSaturated16(V::SaturateToInt16(scaled[2], scaled[3]),
+                              zero_point),
+            static_cast<Dst>(e.clamp_min), static_cast<Dst>(e.clamp_max)));
+  }
+  return row;
+}
+
 // The first n rows of one vector of rows.
 template <class V, typename Dst, Scaling kScaling>
 RUY_LIKE_ALWAYS_INLINE void StoreIntRows(const int32_t* acc,
@@ -84,28 +138,26 @@ template <class V, typename Dst, Scaling kScaling>
 void StoreIntColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
                      int cols, ptrdiff_t row0, ptrdiff_t col0,
                      const EpilogueArgs& e, void* dst, ptrdiff_t dst_stride) {
-  const int32_t* bias = static_cast<const int32_t*>(e.bias);
-  const int32_t* row_bias = e.channels_are_rows ? bias : nullptr;
-  const int32_t* column_bias = e.channels_are_rows ? nullptr : bias;
+  const int32_t* column_bias =
+      e.channels_are_rows ? nullptr : static_cast<const int32_t*>(e.bias);
   alignas(64) int32_t column_addends[V::kLanes];
   V::StoreAligned(column_addends,
                   Addends<V>(e.zero_point_product, column_bias,
                              e.lhs_zero_point, e.rhs_sums, col0, cols));
   const Clamp<V> clamp(e);
-  for (int row = 0; row < rows; row += V::kLanes) {
+  int row = 0;
+  if constexpr (sizeof(Dst) == 1 && V::kBytesInOrder) {
+    if (cols == 1 && e.dst_zero_point >= -(1 << 14) &&
+        e.dst_zero_point <= 1 << 14) {
+      row = StoreByteColumn<V, Dst, kScaling>(
+          acc, rows, row0, col0, e, column_addends[0], static_cast<Dst*>(dst));
+    }
+  }
+  for (; row < rows; row += V::kLanes) {
     const int left = rows - row;
     const int n = left < V::kLanes ? left : V::kLanes;
-    const ptrdiff_t offset = row0 + row;
-    RowTerms<V, kScaling> terms;
-    terms.addends =
-        Addends<V>(0, row_bias, e.rhs_zero_point, e.lhs_sums, offset, n);
-    if (e.per_channel && e.channels_are_rows) {
-      terms.scaler.Prepare(e.fixedpoint + offset, e.exponent + offset,
-                           V::FirstLanes(n));
-    } else {
-      const ptrdiff_t channel = e.per_channel ? col0 : 0;
-      terms.scaler.PrepareOne(e.fixedpoint + channel, e.exponent + channel);
-    }
+    const RowTerms<V, kScaling> terms =
+        LoadRowTerms<V, kScaling>(e, row0 + row, n, col0);
     const int32_t* row_acc = acc + row;
     Dst* row_dst = static_cast<Dst*>(dst) + row;
     StoreIntRows(row_acc, acc_col_stride, cols, terms, column_addends, clamp,
@@ -218,9 +270,12 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
 // ## Floats
 
 template <class V>
-void StoreFloatColumns(const float* acc, ptrdiff_t acc_col_stride, int rows,
-                       int cols, ptrdiff_t row0, ptrdiff_t col0,
-                       const EpilogueArgs& e, void* dst, ptrdiff_t dst_stride) {
+RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const float* acc,
+                                           ptrdiff_t acc_col_stride, int rows,
+                                           int cols, ptrdiff_t row0,
+                                           ptrdiff_t col0,
+                                           const EpilogueArgs& e, void* dst,
+                                           ptrdiff_t dst_stride) {
   typedef typename V::Float Float;
   const float* bias = static_cast<const float*>(e.bias);
   const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
@@ -233,16 +288,50 @@ void StoreFloatColumns(const float* acc, ptrdiff_t acc_col_stride, int rows,
     if (bias != nullptr && e.channels_are_rows) {
       addend = V::LoadMasked(bias + row0 + row, V::FirstLanes(n));
     }
+    const float* from = acc + row;
+    float* to = static_cast<float*>(dst) + row;
+    // The common case has a loop without choices.
+    if (n == V::kLanes && (bias == nullptr || e.channels_are_rows)) {
+      for (int c = 0; c < cols; ++c) {
+        const Float x = V::AddFloat(V::LoadAligned(from), addend);
+        V::Store(to, V::AtMost(high, V::AtLeast(low, x)), V::kLanes);
+        from += acc_col_stride;
+        to += dst_stride;
+      }
+      continue;
+    }
     for (int c = 0; c < cols; ++c) {
       if (bias != nullptr && !e.channels_are_rows) {
         addend = V::SetFloat(bias[col0 + c]);
       }
-      const Float x =
-          V::AddFloat(V::LoadAligned(acc + c * acc_col_stride + row), addend);
-      V::Store(static_cast<float*>(dst) + c * dst_stride + row,
-               V::AtMost(high, V::AtLeast(low, x)), n);
+      const Float x = V::AddFloat(V::LoadAligned(from), addend);
+      V::Store(to, V::AtMost(high, V::AtLeast(low, x)), n);
+      from += acc_col_stride;
+      to += dst_stride;
     }
   }
+}
+
+// What an instruction set has in its place is a specialisation.
+template <class V>
+struct FloatColumns {
+  static RUY_LIKE_ALWAYS_INLINE void Store(const float* acc,
+                                           ptrdiff_t acc_col_stride, int rows,
+                                           int cols, ptrdiff_t row0,
+                                           ptrdiff_t col0,
+                                           const EpilogueArgs& e, void* dst,
+                                           ptrdiff_t dst_stride) {
+    StoreFloatRows<V>(acc, acc_col_stride, rows, cols, row0, col0, e, dst,
+                      dst_stride);
+  }
+};
+
+template <class V>
+void StoreFloatColumns(const float* acc, ptrdiff_t acc_col_stride, int rows,
+                       int cols, ptrdiff_t row0, ptrdiff_t col0,
+                       const EpilogueArgs& e, void* dst, ptrdiff_t dst_stride) {
+  FloatColumns<V>::Store(acc, acc_col_stride, rows, cols, row0, col0, e, dst,
+                         dst_stride);
 }
 
 }  // namespace

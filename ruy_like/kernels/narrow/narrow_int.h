@@ -290,7 +290,8 @@ struct NarrowIntKernel {
     kernel.family = family;
     kernel.kind = KernelKind::kNarrowInPlace;
     kernel.lhs = {Op::kLhsScalar, /*in_place=*/true, 0, 0, 0};
-    kernel.rhs = {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/16,
+    kernel.rhs = {Op::kRhsScalar, /*in_place=*/false, /*width=*/1,
+                  /*group=*/Op::kStep < 16 ? Op::kStep : 16,
                   /*depth_multiple=*/Op::kStep};
     kernel.tile_rows = kCollectedRows;
     kernel.tile_cols = kMaxNarrowCols;

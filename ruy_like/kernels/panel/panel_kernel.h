@@ -76,6 +76,7 @@ struct PanelKernel {
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
+  static constexpr int kLoneCols = Op::kLonePanels * kRhsWidth;
   // To store floats transposed takes as long as the product of some 20 levels.
   static constexpr int kMinRowMajorDepth = 256;
 
@@ -114,7 +115,7 @@ struct PanelKernel {
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
     const ptrdiff_t others = vectors - SinglePanels(vectors);
     if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
-    if (others != vectors) RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
+    if (others != vectors) RunPanels<1, kLoneCols>(*args, others, 1);
   }
 
  protected:
@@ -163,7 +164,8 @@ struct PanelKernel {
         args, row, rows_left < vectors * kLanes ? rows_left : vectors * kLanes);
     // Rhs panels of one column are narrow_panels.h's, which wants many lhs
     // panels at once.
-    if constexpr (kMostVectors > 1 && kRhsWidth > 1) {
+    if constexpr (kMostVectors > 1 && kRhsWidth > 1 &&
+                  Op::Simd::kInterleavesEpilogue) {
       // An odd number of panels ends in a tile of three. Rejected: in one left
       // alone (from depth 256 on 1 to 3% slower for 48 rows, before 3% faster).
       const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;

@@ -27,9 +27,21 @@ constexpr Scalar kScalarOf<int16_t> = Scalar::kI16;
 template <>
 constexpr Scalar kScalarOf<float> = Scalar::kF32;
 
+// How a tile multiplies, as far as it is no business of a single step.
+enum class TileKind {
+  kBroadcast,  // an element or group of the rhs at a time, in all lanes
+  kByLane,     // vectors of the rhs, by one lane after the other: Arm
+  kOwn         // Op::Tile<RhsSource, vectors, columns>::Run(TileArgs)
+};
+struct BroadcastOp {
+  static constexpr TileKind kTileKind = TileKind::kBroadcast;
+  // The rhs panels that a tile of a single lhs panel takes.
+  static constexpr int kLonePanels = 2;
+};
+
 // float times float.
 template <class V>
-struct FloatOp {
+struct FloatOp : BroadcastOp {
   typedef V Simd;
   typedef float Lhs;
   typedef float Rhs;
@@ -58,7 +70,7 @@ struct FloatOp {
 // What the integer operations have in common: 32 bits of a rhs column against
 // vectors of 32-bit groups of the lhs.
 template <class V>
-struct IntOp {
+struct IntOp : BroadcastOp {
   typedef V Simd;
   typedef int32_t Accum;
   typedef typename V::Int Vector;
@@ -75,12 +87,12 @@ struct IntOp {
   }
 };
 
-// int8 times uint8, four levels a step. Dot::Quads(acc, u8, s8) must not
-// saturate on the way.
-template <class V, class Dot>
+// int8 times uint8 (on Arm int8), four levels a step. Dot::Quads(acc, rhs, lhs)
+// must not saturate on the way.
+template <class V, class Dot, typename RhsType = uint8_t>
 struct QuadsOp : IntOp<V> {
   typedef int8_t Lhs;
-  typedef uint8_t Rhs;
+  typedef RhsType Rhs;
   typedef typename V::Int Vector;
   static constexpr int kGroup = 4;
   static constexpr int kStepLevels = 4;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/panel/panel_lanes.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/unroll.h"
@@ -114,13 +115,17 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
         }
       }
       if constexpr (kKeepsLhs) kept += sizeof(Vector);
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        const typename Op::RhsVector rhs_vector =
-            Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
+      if constexpr (Op::kTileKind == TileKind::kByLane) {
+        MultiplyAddByLanes<Op, kCols, kVectors>(rhs, lhs_vectors, acc);
+      } else {
         RUY_LIKE_UNROLL
-        for (int v = 0; v < kVectors; ++v) {
-          acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
+        for (int c = 0; c < kCols; ++c) {
+          const typename Op::RhsVector rhs_vector =
+              Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
+          RUY_LIKE_UNROLL
+          for (int v = 0; v < kVectors; ++v) {
+            acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
+          }
         }
       }
       lhs += V::kLanes * Op::kStepLevels * sizeof(Lhs);
@@ -144,18 +149,13 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
 template <class Op, class RhsSource, int kVectors, int kCols,
           bool kKeepsLhs = false>
 void RunTile(const TileArgs& args) {
-  MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kKeepsLhs>(
-      args, NothingDeferred());
+  if constexpr (Op::kTileKind == TileKind::kOwn) {
+    Op::template Tile<RhsSource, kVectors, kCols>::Run(args);
+  } else {
+    MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kKeepsLhs>(
+        args, NothingDeferred());
+  }
 }
-
-template <int... kI>
-struct Indices {};
-template <int kN, int... kI>
-struct MakeIndices : MakeIndices<kN - 1, kN - 1, kI...> {};
-template <int... kI>
-struct MakeIndices<0, kI...> {
-  typedef Indices<kI...> Type;
-};
 
 // RunTile() for kVectors lhs panels and every number of columns from 1 to
 // kMaxCols.

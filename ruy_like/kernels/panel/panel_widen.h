@@ -92,7 +92,7 @@ struct WideningPanelKernel
       RunGroup(*args, others, first, panels * (group + 1) / groups - first);
     }
     if (others != vectors) {
-      Base::template RunPanels<1, 2 * kRhsWidth>(*args, others, 1);
+      Base::template RunPanels<1, Base::kLoneCols>(*args, others, 1);
     }
   }
 

@@ -19,6 +19,11 @@ namespace {
 
 struct Simd256 {
   static constexpr int kLanes = 8;  // 32-bit lanes
+  // Whether tiles run beside the epilogue of the one before: panel_epilogue.h.
+  static constexpr bool kInterleavesEpilogue = true;
+  // Whether four vectors as bytes lie in their order, unpermuted
+  // (StoreBytes()).
+  static constexpr bool kBytesInOrder = false;
   typedef __m256i Int;
   typedef __m256 Float;
   typedef __m256i Mask;

@@ -19,6 +19,11 @@ namespace {
 
 struct Simd512 {
   static constexpr int kLanes = 16;  // 32-bit lanes
+  // Whether tiles run beside the epilogue of the one before: panel_epilogue.h.
+  static constexpr bool kInterleavesEpilogue = true;
+  // Whether four vectors as bytes lie in their order, unpermuted
+  // (StoreBytes()).
+  static constexpr bool kBytesInOrder = false;
   typedef __m512i Int;
   typedef __m512 Float;
   typedef __mmask16 Mask;

@@ -1,0 +1,150 @@
+// Back-end: what the narrow kernels need of NEON beyond SimdNeon, and the
+// operations that they make of it.
+//
+// Included by the Arm per-ISA files. It has the members of NarrowSimd512
+// (narrow_simd_avx512.h) that integer kernels use, with the same meaning; float
+// ones have a kernel of their own (narrow_float_neon.h).
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_neon.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct NarrowSimdNeon : SimdNeon {
+  typedef SimdNeon Base;
+
+  // Accumulators of a tile of dot products: 20 of 32 registers, the others are
+  // for operands and for products of 16 bits.
+  static constexpr int kDotVectors = 20;
+
+  // ## A whole vector of elements, widened to 16 bits where the name says so
+  static RUY_LIKE_ALWAYS_INLINE Int Load(const void* p) {
+    return vreinterpretq_s32_u8(vld1q_u8(static_cast<const uint8_t*>(p)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTo16(const int8_t* p) {
+    return vreinterpretq_s32_s16(vmovl_s8(vld1_s8(p)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTo16(const uint8_t* p) {
+    return vreinterpretq_s32_u16(vmovl_u8(vld1_u8(p)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadTo16(const int16_t* p) {
+    return Load(p);
+  }
+
+  // ## The first n elements, n less than a whole vector; the others are 0
+  static RUY_LIKE_ALWAYS_INLINE Int LoadFirst(const void* p, int n) {
+    alignas(16) uint8_t padded[16] = {};
+    const uint8_t* src = static_cast<const uint8_t*>(p);
+    uint8_t* dst = padded;
+    if (n & 8) CopyAndAdvance<8>(&dst, &src);
+    if (n & 4) CopyAndAdvance<4>(&dst, &src);
+    if (n & 2) CopyAndAdvance<2>(&dst, &src);
+    if (n & 1) *dst = *src;
+    return Load(padded);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadFirstTo16(const int8_t* p, int n) {
+    return vreinterpretq_s32_s16(
+        vmovl_s8(vget_low_s8(vreinterpretq_s8_s32(LoadFirst(p, n)))));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadFirstTo16(const uint8_t* p, int n) {
+    return vreinterpretq_s32_u16(
+        vmovl_u8(vget_low_u8(vreinterpretq_u8_s32(LoadFirst(p, n)))));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadFirstTo16(const int16_t* p, int n) {
+    return LoadFirst(p, 2 * n);
+  }
+
+  // ## 16-bit lanes
+  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
+    return vreinterpretq_s32_s16(
+        vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
+  }
+
+  // Makes the compiler hold an accumulator in a register at this point of a
+  // loop: without, gcc 12 multiplies all of a step first and adds up in one
+  // chain, 6.4 multiply-adds a cycle instead of 7.9 (model of Neoverse N1).
+  template <typename Vector>
+  static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector& x) {
+    asm("" : "+w"(x));
+  }
+  static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
+
+  // Writes the sums of the 32-bit lanes of four vectors.
+  static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
+                                                   Int c, Int d) {
+    vst1q_s32(dst, vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d)));
+  }
+
+ private:
+  template <int kBytes>
+  static RUY_LIKE_ALWAYS_INLINE void CopyAndAdvance(uint8_t** dst,
+                                                    const uint8_t** src) {
+    __builtin_memcpy(*dst, *src, kBytes);
+    *dst += kBytes;
+    *src += kBytes;
+  }
+};
+
+// The same where a multiply-add is one instruction. Nothing needs to be held;
+// asked to, gcc 12 copies loaded vectors, 2 of a step's 24 instructions.
+struct NarrowSimdNeonDot : NarrowSimdNeon {
+  template <typename Vector>
+  static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
+};
+
+// Both sides int8, or both uint8: Dot::Bytes(acc, lhs, rhs) is overloaded by
+// the type of its null pointer and exact modulo 2^32.
+template <class V, class Dot, typename Element>
+struct NarrowBytesOp : NarrowQuads<V> {
+  typedef int32x4_t Vector;
+  typedef Element Lhs;
+  typedef Element Rhs;
+  static constexpr Scalar kLhsScalar = kScalarOf<Element>;
+  static constexpr Scalar kRhsScalar = kScalarOf<Element>;
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Bytes(acc, lhs, rhs, static_cast<const Element*>(nullptr));
+  }
+};
+
+// Multiplications that all Arm paths have.
+struct NeonDots {
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Pairs(int32x4_t acc, int32x4_t a,
+                                                int32x4_t b) {
+    const int16x8_t x = vreinterpretq_s16_s32(a);
+    const int16x8_t y = vreinterpretq_s16_s32(b);
+    acc = vmlal_s16(acc, vget_low_s16(x), vget_low_s16(y));
+    return vmlal_high_s16(acc, x, y);
+  }
+  // Sums of two products do not fit 16 bits: (-128) * (-128) and 255 * 255.
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Bytes(int32x4_t acc, int32x4_t a,
+                                                int32x4_t b, const int8_t*) {
+    const int8x16_t x = vreinterpretq_s8_s32(a);
+    const int8x16_t y = vreinterpretq_s8_s32(b);
+    acc = vpadalq_s16(acc, vmull_s8(vget_low_s8(x), vget_low_s8(y)));
+    return vpadalq_s16(acc, vmull_high_s8(x, y));
+  }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Bytes(int32x4_t acc, int32x4_t a,
+                                                int32x4_t b, const uint8_t*) {
+    const uint8x16_t x = vreinterpretq_u8_s32(a);
+    const uint8x16_t y = vreinterpretq_u8_s32(b);
+    uint32x4_t sum = vreinterpretq_u32_s32(acc);
+    sum = vpadalq_u16(sum, vmull_u8(vget_low_u8(x), vget_low_u8(y)));
+    return vreinterpretq_s32_u32(vpadalq_u16(sum, vmull_high_u8(x, y)));
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_

@@ -1,0 +1,58 @@
+// Back-end: kernels of the NEON path, any 64-bit Arm processor's.
+#include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_float_neon.h"
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/narrow_simd_neon.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_bytes.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+using S16S16 = PanelKernel<NeonWordsOp, 3, 8>;
+using F32F32 = PanelKernel<NeonFloatOp, 3, 8>;
+using F32F32Narrow = NarrowPanelKernel<FloatOp<SimdNeon>, 6, 4, 2>;
+using S8S8InPlace =
+    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>>;
+using U8U8InPlace =
+    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>>;
+using S8S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
+using S16S16InPlace =
+    NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
+
+constexpr Kernel kKernels[] = {
+    S8S8InPlace::Entry("Neon_S8InPlaceS8_16x16x16", Family::k8x8,
+                       PackNeon_8_S8_1x1),
+    U8U8InPlace::Entry("Neon_U8InPlaceU8_16x16x16", Family::k8x8,
+                       PackNeon_8_U8_1x1),
+    NeonBytesKernel::Entry("Neon_S8S8_4x4x16", Family::k8x8, PackNeon_8_S8_4x16,
+                           PackNeon_8_S8_4x16),
+    S8S16InPlace::Entry("Neon_S8InPlaceS16_16x16x8", Family::k8x16,
+                        PackNeon_16_S16_1x1),
+    S16S16::Entry("Neon_S16S16_12x8x1", Family::k8x16, PackNeon_8_S16_4x1,
+                  PackNeon_16_S16_8x1),
+    S16S16InPlace::Entry("Neon_S16InPlaceS16_16x16x8", Family::k16x8,
+                         PackNeon_8_S16_1x1),
+    S16S16::Entry("Neon_S16S16_12x8x1", Family::k16x8, PackNeon_16_S16_4x1,
+                  PackNeon_8_S16_8x1),
+    NarrowFloatNeon::Entry("Neon_F32InPlaceF32_8x8x1", PackNeon_F32_F32_1x1),
+    F32F32Narrow::Entry("Neon_F32F32_16x2x1", Family::kF32,
+                        PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),
+    F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
+                  PackNeon_F32_F32_8x1),
+};
+
+}  // namespace
+
+KernelTable NeonKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

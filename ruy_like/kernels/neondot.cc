@@ -1,0 +1,66 @@
+// Back-end: kernels of the path with NEON's dot products. Families not listed
+// are the NEON path's.
+#include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/narrow_simd_neon.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Dot {
+  // Both sides are int8; none of these saturates.
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Quads(int32x4_t acc, int32x4_t rhs,
+                                                int32x4_t lhs) {
+    return vdotq_s32(acc, vreinterpretq_s8_s32(lhs), vreinterpretq_s8_s32(rhs));
+  }
+  template <int kLane>
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t QuadsByLane(int32x4_t acc,
+                                                      int32x4_t lhs,
+                                                      int32x4_t rhs) {
+    return vdotq_laneq_s32(acc, vreinterpretq_s8_s32(lhs),
+                           vreinterpretq_s8_s32(rhs), kLane);
+  }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Bytes(int32x4_t acc, int32x4_t a,
+                                                int32x4_t b, const int8_t*) {
+    return vdotq_s32(acc, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
+  }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Bytes(int32x4_t acc, int32x4_t a,
+                                                int32x4_t b, const uint8_t*) {
+    return vreinterpretq_s32_u32(vdotq_u32(vreinterpretq_u32_s32(acc),
+                                           vreinterpretq_u8_s32(a),
+                                           vreinterpretq_u8_s32(b)));
+  }
+};
+
+using S8S8 = PanelKernel<NeonQuadsOp<Dot>, 3, 8>;
+using S8S8Narrow = NarrowPanelKernel<QuadsOp<SimdNeon, Dot, int8_t>, 6, 4, 4>;
+using S8S8InPlace =
+    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>>;
+using U8U8InPlace =
+    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>>;
+
+constexpr Kernel kKernels[] = {
+    S8S8InPlace::Entry("NeonDot_S8InPlaceS8_16x16x16", Family::k8x8,
+                       PackNeon_8_S8_1x1),
+    U8U8InPlace::Entry("NeonDot_U8InPlaceU8_16x16x16", Family::k8x8,
+                       PackNeon_8_U8_1x1),
+    S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
+                      PackNeon_8_S8_1x1),
+    S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8, PackNeon_8_S8_4x4,
+                PackNeon_8_S8_8x4),
+};
+
+}  // namespace
+
+KernelTable NeonDotKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

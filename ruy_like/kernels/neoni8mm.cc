@@ -1,0 +1,28 @@
+// Back-end: kernels of the path with NEON's 8-bit matrix multiplication.
+// Narrow products are the dot-product path's, whose lanes they fill, families
+// not listed the NEON path's.
+#include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_tile_squares.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+using S8S8 = PanelKernel<NeonSquaresOp, 3, 8>;
+
+constexpr Kernel kKernels[] = {
+    S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8, PackNeon_8_S8_4x8,
+                PackNeon_8_S8_8x8),
+};
+
+}  // namespace
+
+KernelTable NeonI8mmKernels() {
+  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

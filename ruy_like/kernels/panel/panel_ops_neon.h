@@ -1,0 +1,97 @@
+// Back-end: the multiplications of Arm's panel kernels.
+//
+// Template arguments of PanelKernel<> (panel_kernel.h), chosen by the Arm
+// per-ISA files; panel_ops.h says what an operation is. Those here multiply by
+// a lane of the rhs (panel_lanes.h). Those with tiles of their own are in
+// panel_tile_bytes.h and panel_tile_squares.h.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
+
+#include <arm_neon.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/panel/panel_ops.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_neon.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// What integer operations of NEON have in common: kLevels depth levels a step.
+template <typename Element, int kLevels>
+struct NeonIntOp : BroadcastOp {
+  typedef SimdNeon Simd;
+  typedef Element Lhs;
+  typedef Element Rhs;
+  typedef int32_t Accum;
+  typedef int32x4_t Vector;
+  typedef int32x4_t LhsVector;
+  typedef IntPanelEpilogue<SimdNeon> Epilogue;
+  static constexpr ValueRange kLhsRange = ValueRange::kFull;
+  static constexpr ValueRange kRhsRange = ValueRange::kFull;
+  static constexpr int kGroup = kLevels;
+  static constexpr int kStepLevels = kLevels;
+  static constexpr int kDepthMultiple = kLevels;
+};
+
+// float times float.
+struct NeonFloatOp : FloatOp<SimdNeon> {
+  static constexpr TileKind kTileKind = TileKind::kByLane;
+  typedef float32x4_t RhsVector;
+  static constexpr int kRhsLanes = 4;
+  static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhsVector(const float* p) {
+    return vld1q_f32(p);
+  }
+  template <int kLane>
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAddLane(Vector acc, Vector lhs,
+                                                       RhsVector rhs) {
+    return vfmaq_laneq_f32(acc, lhs, rhs, kLane);
+  }
+};
+
+// int16 times int16, a level a step. The products of a lhs vector have twice
+// its bits, so that four of its elements are as many as a step takes.
+struct NeonWordsOp : NeonIntOp<int16_t, 1> {
+  static constexpr TileKind kTileKind = TileKind::kByLane;
+  typedef int16x4_t RhsVector;
+  static constexpr int kRhsLanes = 4;
+  // In the lower half.
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
+    const int16x4_t words = vld1_s16(p);
+    return vreinterpretq_s32_s16(vcombine_s16(words, vdup_n_s16(0)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhsVector(const int16_t* p) {
+    return vld1_s16(p);
+  }
+  template <int kLane>
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAddLane(Vector acc, Vector lhs,
+                                                       RhsVector rhs) {
+    return vmlal_lane_s16(acc, vget_low_s16(vreinterpretq_s16_s32(lhs)), rhs,
+                          kLane);
+  }
+};
+
+// int8 times int8, four levels a step: NeonDot::MultiplyAddLane<>() is SDOT.
+template <class Dot>
+struct NeonQuadsOp : QuadsOp<SimdNeon, Dot, int8_t> {
+  static constexpr TileKind kTileKind = TileKind::kByLane;
+  typedef int32x4_t Vector;
+  typedef int32x4_t RhsVector;
+  static constexpr int kRhsLanes = 4;
+  static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhsVector(const int8_t* p) {
+    return vreinterpretq_s32_s8(vld1q_s8(p));
+  }
+  template <int kLane>
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAddLane(Vector acc, Vector lhs,
+                                                       RhsVector rhs) {
+    return Dot::template QuadsByLane<kLane>(acc, lhs, rhs);
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_

@@ -1,0 +1,257 @@
+// Back-end: the panel kernel for int8 where Arm has no dot products: products
+// in 16 bits, added in pairs.
+//
+// Included by kernels/neon.cc, which lists NeonBytesKernel<> in its table. Only
+// its tile and the order in which it takes rows and columns are its own;
+// results, formats and epilogue are PanelKernel<>'s (panel_kernel.h).
+//
+// ## Tile
+//
+// Lanes run along depth; 4 rows by 4 columns are 16 accumulators, whose lanes
+// are added up at the end. For 16 levels of a row and a column:
+//
+//    SMULL   p,   lhs[0..7],  rhs[0..7]
+//    SMLAL2  p,   lhs[8..15], rhs[8..15]      sums of two products, 16 bits
+//    SADALP  acc, p
+//
+// is what one would like, but (-128) * (-128) twice is 2^15. So the upper eight
+// levels of the rhs come as ~r = -r - 1, and are subtracted:
+//
+//    SMLSL2  p,   lhs[8..15], ~rhs[8..15]     -l * (-r - 1) = l * r + l
+//
+// whose sums lie in -32385 .. 32640. The excess, a row's sum of its upper-half
+// levels, is subtracted where tiles end. Both are made here, from panels that
+// hold the plain elements: a rhs panel's complement before all rows of it, the
+// excess of up to kMaxEpilogueVectors panels of rows before all columns.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/kernels/simd/unroll.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// What a tile with a complemented rhs is given.
+struct ComplementedTileArgs : TileArgs {
+  const int32_t* row_excess;    // subtracted from all of a row's accumulators
+  ptrdiff_t result_col_stride;  // elements from one column of it to the next
+};
+
+// kComplemented: the rhs's upper-half levels are, and the arguments those
+// above.
+template <bool kComplemented, class RhsSource, int kCols>
+struct BytesTile {
+  static void Run(const TileArgs& args) { RunInline(args); }
+
+  static RUY_LIKE_ALWAYS_INLINE void RunInline(const TileArgs& args) {
+    int32x4_t acc[kCols][4];
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) acc[c][r] = vdupq_n_s32(0);
+    }
+    const int8_t* lhs = static_cast<const int8_t*>(args.lhs);
+    typename RhsSource::template Cursor<kCols> rhs(args.rhs);
+    for (ptrdiff_t step = args.steps; step > 0; --step) {
+      int8x16_t rows[4];
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(lhs + 16 * r);
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        const int8x16_t column = vld1q_s8(rhs.Column(c));
+        RUY_LIKE_UNROLL
+        for (int r = 0; r < 4; ++r) {
+          acc[c][r] = MultiplyAdd(acc[c][r], rows[r], column);
+        }
+      }
+      lhs += 64;
+      rhs.Advance();
+    }
+    const int32_t* const start = static_cast<const int32_t*>(args.start);
+    int32_t* const result = static_cast<int32_t*>(args.result);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      int32x4_t sum = vpaddq_s32(vpaddq_s32(acc[c][0], acc[c][1]),
+                                 vpaddq_s32(acc[c][2], acc[c][3]));
+      ptrdiff_t result_col_stride = 4;
+      if constexpr (kComplemented) {
+        const ComplementedTileArgs& complemented =
+            static_cast<const ComplementedTileArgs&>(args);
+        sum = vsubq_s32(sum, vld1q_s32(complemented.row_excess));
+        result_col_stride = complemented.result_col_stride;
+      }
+      sum = vaddq_s32(sum, vld1q_s32(start + c * args.start_col_stride));
+      if (args.column_start != nullptr) {
+        sum = vaddq_s32(sum, vdupq_n_s32(args.column_start[c]));
+      }
+      vst1q_s32(result + c * result_col_stride, sum);
+    }
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t MultiplyAdd(int32x4_t acc,
+                                                      int8x16_t lhs,
+                                                      int8x16_t rhs) {
+    int16x8_t p = vmull_s8(vget_low_s8(lhs), vget_low_s8(rhs));
+    if constexpr (kComplemented) {
+      return vpadalq_s16(acc, vmlsl_high_s8(p, lhs, rhs));
+    } else {
+      return vpadalq_s16(vpadalq_s16(acc, p), vmull_high_s8(lhs, rhs));
+    }
+  }
+};
+
+// int8 times int8, 16 levels a step.
+template <bool kComplemented>
+struct NeonBytesOp : NeonIntOp<int8_t, 16> {
+  static constexpr TileKind kTileKind = TileKind::kOwn;
+  static constexpr int kLonePanels = 1;
+  template <class RhsSource, int kVectors, int kCols>
+  using Tile = BytesTile<kComplemented, RhsSource, kCols>;
+};
+
+struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
+  typedef PanelKernel<NeonBytesOp<false>, 1, 4> Base;
+  typedef NeonBytesOp<true> Op;
+  typedef PackedRhs<Op, 4> RhsSource;
+  typedef TilesOfHeight<Op, RhsSource, 1, typename MakeIndices<4>::Type> Tiles;
+
+  static constexpr Kernel Entry(const char* name, Family family,
+                                PackFn* pack_lhs, PackFn* pack_rhs) {
+    Kernel kernel = Base::Entry(name, family, pack_lhs, pack_rhs);
+    // Eight a cycle at 2.5 GHz.
+    kernel.macs_per_ns = 20;
+    kernel.run = Run;
+    return kernel;
+  }
+
+  static void Run(const KernelArgs* args) {
+    // A few rows are not worth the complement; nor has it room for a deeper
+    // rhs.
+    if (args->rows <= 4 || args->depth > kMaxLevels) return Base::Run(args);
+    const ptrdiff_t panels = (args->rows + 3) / 4;
+    for (ptrdiff_t panel = 0; panel < panels; panel += kMaxEpilogueVectors) {
+      const ptrdiff_t left = panels - panel;
+      RunRows(*args, panel,
+              left < kMaxEpilogueVectors ? static_cast<int>(left)
+                                         : kMaxEpilogueVectors);
+    }
+  }
+
+ private:
+  // 16 KiB of a rhs panel, which with one of the lhs fit L1.
+  static constexpr ptrdiff_t kMaxLevels = 4096;
+  // Of tiles that are finished together.
+  static constexpr int kStoredRows = 12;
+
+  static void RunRows(const KernelArgs& args, ptrdiff_t first_panel,
+                      int panels) {
+    alignas(16) int8_t complemented[4 * kMaxLevels];
+    alignas(16) int32_t excess[4 * kMaxEpilogueVectors];
+    const ptrdiff_t first_row = 4 * first_panel;
+    const ptrdiff_t rows_left = args.rows - first_row;
+    const ptrdiff_t rows = rows_left < 4 * panels ? rows_left : 4 * panels;
+    Epilogue epilogue(args, first_row, rows);
+    ComplementedTileArgs tile;
+    static_cast<TileArgs&>(tile) = FirstTile(args, first_panel);
+    const char* const lhs = static_cast<const char*>(tile.lhs);
+    for (int i = 0; i < panels; ++i) {
+      SumUpperHalves(
+          reinterpret_cast<const int8_t*>(lhs + i * args.lhs_stride_bytes),
+          tile.steps, excess + 4 * i);
+    }
+    int32_t* saved = static_cast<int32_t*>(args.accum);
+    const ptrdiff_t padded_cols = (args.cols + 3) / 4 * 4;
+    if (saved != nullptr) saved += first_row * padded_cols;
+    // Tiles go to the epilogue three at a time: a call costs as much as a tile.
+    alignas(16) int32_t spilled[4 * kStoredRows];
+    for (ptrdiff_t col = 0; col < args.cols; col += 4) {
+      const int cols =
+          args.cols - col < 4 ? static_cast<int>(args.cols - col) : 4;
+      Complement(static_cast<const int8_t*>(args.rhs) +
+                     col / 4 * args.rhs_stride_bytes,
+                 tile.steps, complemented);
+      tile.rhs = {complemented, 0, /*ahead_bytes=*/0};
+      if (args.first_pass) tile.column_start = epilogue.ColumnStart(col, cols);
+      tile.lhs = lhs;
+      for (ptrdiff_t row = 0; row < rows; row += kStoredRows) {
+        const int left = rows - row < kStoredRows ? static_cast<int>(rows - row)
+                                                  : kStoredRows;
+        for (int r = 0; r < left; r += 4) {
+          tile.row_excess = excess + row + r;
+          tile.start =
+              args.first_pass ? epilogue.Start(first_row + row + r) : saved;
+          tile.start_col_stride = args.first_pass ? 0 : 4;
+          tile.result = args.last_pass ? spilled + r : saved;
+          tile.result_col_stride = args.last_pass ? kStoredRows : 4;
+          // In line 40 instructions fewer: registers are saved once.
+          if (cols == 4) {
+            BytesTile<true, RhsSource, 4>::RunInline(tile);
+          } else {
+            Tiles::kTiles[cols - 1](tile);
+          }
+          if (saved != nullptr) saved += 4 * cols;
+          tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;
+        }
+        if (args.last_pass) {
+          epilogue.Store(spilled, kStoredRows, left, cols, first_row + row,
+                         col);
+        }
+      }
+    }
+  }
+
+  // Of the rows of a lhs panel.
+  static __attribute__((noinline)) void SumUpperHalves(const int8_t* panel,
+                                                       ptrdiff_t steps,
+                                                       int32_t* sums) {
+    constexpr ptrdiff_t kSumsIn16 = 128;  // 128 * 128 < 2^15
+    int32x4_t total[4];
+    for (int r = 0; r < 4; ++r) total[r] = vdupq_n_s32(0);
+    while (steps > 0) {
+      const ptrdiff_t part = steps < kSumsIn16 ? steps : kSumsIn16;
+      int16x8_t in16[4];
+      for (int r = 0; r < 4; ++r) in16[r] = vdupq_n_s16(0);
+      for (ptrdiff_t i = 0; i < part; ++i) {
+        for (int r = 0; r < 4; ++r) {
+          in16[r] = vaddw_s8(in16[r], vld1_s8(panel + 16 * r + 8));
+        }
+        panel += 64;
+      }
+      for (int r = 0; r < 4; ++r) total[r] = vpadalq_s16(total[r], in16[r]);
+      steps -= part;
+    }
+    vst1q_s32(sums, vpaddq_s32(vpaddq_s32(total[0], total[1]),
+                               vpaddq_s32(total[2], total[3])));
+  }
+
+  // A rhs panel with its upper-half levels complemented.
+  static __attribute__((noinline)) void Complement(const int8_t* panel,
+                                                   ptrdiff_t steps,
+                                                   int8_t* to) {
+    const int8x16_t flip = vcombine_s8(vdup_n_s8(0), vdup_n_s8(-1));
+    for (ptrdiff_t i = 0; i < steps; ++i) {
+      for (int c = 0; c < 4; ++c) {
+        vst1q_s8(to + 16 * c, veorq_s8(vld1q_s8(panel + 16 * c), flip));
+      }
+      panel += 64;
+      to += 64;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_H_

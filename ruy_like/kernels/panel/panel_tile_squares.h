@@ -1,0 +1,123 @@
+// Back-end: the panel kernel's tile for SMMLA, whose accumulators are squares.
+//
+// Included by the Arm per-ISA file with that instruction, as an operation of
+// PanelKernel<> (panel_kernel.h). SMMLA multiplies two rows by two columns over
+// eight levels:
+//
+//      lhs vector                rhs vector                 accumulator
+//    | row 0, 8 levels |       | col 0, 8 levels |       | 0,0 0,1 1,0 1,1 |
+//    | row 1, 8 levels |   x   | col 1, 8 levels |   ->     (row, column)
+//
+// A lhs panel of four rows is two such vectors, a rhs panel of eight columns
+// four: 3 panels by 8 columns take 24 accumulators, 4 rhs vectors and 2 lhs
+// vectors of 32 registers. Where tiles begin and end, a pair of columns is
+// zipped into squares and back, so that everything else sees columns.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/panel/panel_tile.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/kernels/simd/unroll.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+template <class RhsSource, int kVectors, int kCols>
+struct SquaresTile {
+  static constexpr int kPairs = (kCols + 1) / 2;
+  typedef int32x4_t Squares[kPairs][kVectors][2];
+
+  static void Run(const TileArgs& args) {
+    Squares acc;
+    Begin(args, acc);
+    const char* lhs = static_cast<const char*>(args.lhs);
+    const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
+    typename RhsSource::template Cursor<kCols> rhs(args.rhs);
+    for (ptrdiff_t step = args.steps; step > 0; --step) {
+      int8x16_t rhs_vectors[kPairs];
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPairs; ++p) {
+        rhs_vectors[p] = vld1q_s8(rhs.Column(2 * p));
+      }
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        const char* const panel = lhs + v * lhs_stride;
+        const int8x16_t low = Load(panel);
+        const int8x16_t high = Load(panel + 16);
+        RUY_LIKE_UNROLL
+        for (int p = 0; p < kPairs; ++p) {
+          acc[p][v][0] = vmmlaq_s32(acc[p][v][0], low, rhs_vectors[p]);
+          acc[p][v][1] = vmmlaq_s32(acc[p][v][1], high, rhs_vectors[p]);
+        }
+      }
+      lhs += 32;
+      rhs.Advance();
+    }
+    End(acc, static_cast<int32_t*>(args.result));
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE int8x16_t Load(const char* p) {
+    return vld1q_s8(reinterpret_cast<const int8_t*>(p));
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Start(const TileArgs& args, int c,
+                                                int v) {
+    const int32_t* const start = static_cast<const int32_t*>(args.start);
+    const int32x4_t column =
+        vld1q_s32(start + c * args.start_col_stride + 4 * v);
+    return args.column_start == nullptr
+               ? column
+               : vaddq_s32(column, vdupq_n_s32(args.column_start[c]));
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE void Begin(const TileArgs& args, Squares& acc) {
+    RUY_LIKE_UNROLL
+    for (int p = 0; p < kPairs; ++p) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        const int32x4_t even = Start(args, 2 * p, v);
+        // What the missing column of a pair begins with is of no matter.
+        const int32x4_t odd =
+            2 * p + 1 < kCols ? Start(args, 2 * p + 1, v) : even;
+        acc[p][v][0] = vzip1q_s32(even, odd);
+        acc[p][v][1] = vzip2q_s32(even, odd);
+      }
+    }
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE void End(const Squares& acc, int32_t* result) {
+    RUY_LIKE_UNROLL
+    for (int p = 0; p < kPairs; ++p) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        int32_t* const even = result + (2 * p * kVectors + v) * 4;
+        vst1q_s32(even, vuzp1q_s32(acc[p][v][0], acc[p][v][1]));
+        if (2 * p + 1 < kCols) {
+          vst1q_s32(even + kVectors * 4,
+                    vuzp2q_s32(acc[p][v][0], acc[p][v][1]));
+        }
+      }
+    }
+  }
+};
+
+// int8 times int8, eight levels a step.
+struct NeonSquaresOp : NeonIntOp<int8_t, 8> {
+  static constexpr TileKind kTileKind = TileKind::kOwn;
+  template <class RhsSource, int kVectors, int kCols>
+  using Tile = SquaresTile<RhsSource, kVectors, kCols>;
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_

@@ -1,0 +1,29 @@
+// Which CpuFeature bits a 64-bit Arm processor has, asked of the operating
+// system: user programs can not read the identification registers everywhere.
+//
+// Internal. Called by cpu_features.cc. The decisions are pure functions of what
+// the system says, so that tests cover machines that the test machine is not.
+// cpuinfo is not asked: the version of 2022 that Debian 12 has does not know
+// the 8-bit matrix multiplication.
+#ifndef RUY_LIKE_REGISTRY_CPU_FEATURES_ARM_H_
+#define RUY_LIKE_REGISTRY_CPU_FEATURES_ARM_H_
+
+#include <cstdint>
+
+#include "ruy_like/registry/cpu_features.h"
+
+namespace ruy_like {
+
+// Of Linux's auxiliary vector, AT_HWCAP and AT_HWCAP2.
+CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2);
+
+// Of Apple's sysctl: `has(name)` tells whether a variable is there and not 0.
+CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name));
+
+// Of the processor that this runs on; 0 if it is not a 64-bit Arm, or if the
+// system is none of the above.
+CpuFeatures HostArmCpuFeatures();
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_REGISTRY_CPU_FEATURES_ARM_H_

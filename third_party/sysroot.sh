@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Unpacks the libraries that a cross build needs, from the distribution's
+# packages for another architecture, into a folder:
+#
+#   third_party/sysroot.sh <Debian architecture> <folder>
+#
+# The host's packages and its package manager's state stay as they are, so that
+# no foreign architecture is added to the host (libcpuinfo-dev of two
+# architectures can not even be installed at the same time). Needs no root.
+# Does nothing when the folder is complete.
+set -euo pipefail
+
+arch=$1
+folder=$2
+# Of each: the development package, from which the libraries' own follow.
+packages=(libcpuinfo-dev libabsl-dev libhwy-dev libgtest-dev libgmock-dev
+          libbenchmark-dev)
+
+if [ -e "$folder/complete" ]; then exit 0; fi
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+state=$folder/apt
+mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+# An empty package database: everything counts as not installed.
+: >"$state/status"
+cat >"$state/apt.conf" <<END
+APT::Architecture "$arch";
+APT::Architectures { "$arch"; };
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+Dir::State "$state";
+Dir::State::Lists "$state/lists";
+Dir::State::status "$state/status";
+Dir::Cache "$state/cache";
+END
+export APT_CONFIG=$state/apt.conf
+apt-get -qq update
+
+# What those packages need, apart from what the cross compiler brings.
+wanted=$(apt-cache depends --recurse --no-recommends --no-suggests \
+  --no-conflicts --no-breaks --no-replaces --no-enhances "${packages[@]}" |
+  grep -E '^(libabsl|libcpuinfo|libhwy|libclog|googletest|libgtest|libgmock|libbenchmark)' |
+  sort -u)
+cd "$state/cache"
+# shellcheck disable=SC2086
+apt-get -qq download $wanted
+for package in *.deb; do dpkg -x "$package" "$folder"; done
+rm -r "$state"
+touch "$folder/complete"
