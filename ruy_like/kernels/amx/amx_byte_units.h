@@ -13,9 +13,9 @@
 //    dst row-major    16 rows of four columns     16 rows x 16 columns
 //
 // Units know nothing of dst's edges and of its memory: they leave their bytes
-// in a buffer of 1 KiB, of which StoreBytes() writes what exists once a block
-// is through. So one form serves both orders, all shapes of blocks and all
-// edges, and is straight code: its constants are in registers (reading them
+// in a buffer of 1 KiB, of which amx_store_bytes.h writes what exists once a
+// block is through. So one form serves both orders, all shapes of blocks and
+// all edges, and is straight code: its constants are in registers (reading them
 // from memory took 374 to 416 cycles a block at depth 128, this 314:
 // doc/amx.md).
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BYTE_UNITS_H_
@@ -72,6 +72,13 @@ constexpr UnitWalk MakeUnitWalk(BlockShape shape, bool row_major) {
   walk.next = row_major ? 4 * column : 2 * column;
   return walk;
 }
+
+// By shape and by whether dst is row-major.
+inline constexpr UnitWalk kUnitWalks[2][2] = {
+    {MakeUnitWalk(BlockShape::k32x32, false),
+     MakeUnitWalk(BlockShape::k32x32, true)},
+    {MakeUnitWalk(BlockShape::k64x16, false),
+     MakeUnitWalk(BlockShape::k64x16, true)}};
 
 // What the units of one block read and write.
 struct UnitArgs {
@@ -208,104 +215,6 @@ __attribute__((noinline)) void RunUnitsAlone(const UnitArgs& args) {
     units.template Run<1>();
     units.template Run<2>();
     units.template Run<3>();
-  }
-}
-
-// ## From the units' bytes to dst
-
-// A column-major dst: `bytes` has dwords in order of row quarter and vector.
-inline void StoreByteColumns(const char* bytes, BlockShape shape, int rows,
-                             int cols, int8_t* dst, ptrdiff_t dst_stride) {
-  const int units = shape == BlockShape::k64x16 ? 8 : 16;  // of 32 rows
-  for (int row = 0; row < rows; row += 32) {
-    const int n = rows - row < 32 ? rows - row : 32;
-    const __mmask32 mask = n == 32 ? ~__mmask32{0} : (__mmask32{1} << n) - 1;
-    int8_t* to = dst + row;
-    for (int col = 0; col < cols; col += 2) {
-      const Simd512::Int two =
-          Simd512::GroupColumns(_mm512_load_si512(bytes + col * 32));
-      _mm256_mask_storeu_epi8(to, mask, _mm512_castsi512_si256(two));
-      if (col + 1 < cols) {
-        _mm256_mask_storeu_epi8(to + dst_stride, mask,
-                                _mm512_extracti64x4_epi64(two, 1));
-      }
-      to += 2 * dst_stride;
-    }
-    bytes += units * 64;
-  }
-}
-
-// The first `rows` rows of a quarter of a square: 0, 4, 8 and 12 are in `m`.
-RUY_LIKE_ALWAYS_INLINE void StoreEveryFourthRow(__m512i m, int rows,
-                                                __mmask16 mask, int8_t* dst,
-                                                ptrdiff_t dst_stride) {
-  if (rows > 0) _mm_mask_storeu_epi8(dst, mask, _mm512_castsi512_si128(m));
-  dst += 4 * dst_stride;
-  if (rows > 4) {
-    _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 1));
-  }
-  dst += 4 * dst_stride;
-  if (rows > 8) {
-    _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 2));
-  }
-  dst += 4 * dst_stride;
-  if (rows > 12) {
-    _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 3));
-  }
-}
-
-// A round's 16 rows x 16 columns, of which rows x cols exist. Within each
-// quarter of a unit's bytes, which has rows 4q..4q+3 of four columns, a byte
-// shuffle puts the four columns of a row together:
-//
-//    rows:     0 1 2 3         columns:  0 1 2 3
-//            +--------                 +--------
-//    col 0   | a b c d         row 0   | a e i m
-//    col 1   | e f g h   ->    row 1   | b f j n
-//    col 2   | i j k l         row 2   | c g k o
-//    col 3   | m n o p         row 3   | d h l p
-//
-// Eight unpack instructions of 32 and 64 bits then make registers of whole
-// rows, 16 bytes each: r, 4+r, 8+r, 12+r.
-inline void StoreByteSquare(const char* bytes, int rows, int cols, int8_t* dst,
-                            ptrdiff_t dst_stride) {
-  const __m512i by_row = _mm512_broadcast_i32x4(
-      _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  const __m512i q0 = _mm512_shuffle_epi8(_mm512_load_si512(bytes), by_row);
-  const __m512i q1 = _mm512_shuffle_epi8(_mm512_load_si512(bytes + 64), by_row);
-  const __m512i q2 =
-      _mm512_shuffle_epi8(_mm512_load_si512(bytes + 128), by_row);
-  const __m512i q3 =
-      _mm512_shuffle_epi8(_mm512_load_si512(bytes + 192), by_row);
-  const __m512i a = _mm512_unpacklo_epi32(q0, q1);
-  const __m512i b = _mm512_unpackhi_epi32(q0, q1);
-  const __m512i c = _mm512_unpacklo_epi32(q2, q3);
-  const __m512i d = _mm512_unpackhi_epi32(q2, q3);
-  const __mmask16 mask = Simd512::FirstLanes(cols < 16 ? cols : 16);
-  StoreEveryFourthRow(_mm512_unpacklo_epi64(a, c), rows, mask, dst, dst_stride);
-  dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpackhi_epi64(a, c), rows - 1, mask, dst,
-                      dst_stride);
-  dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpacklo_epi64(b, d), rows - 2, mask, dst,
-                      dst_stride);
-  dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpackhi_epi64(b, d), rows - 3, mask, dst,
-                      dst_stride);
-}
-
-inline void StoreByteRows(const char* bytes, BlockShape shape, int rows,
-                          int cols, int8_t* dst, ptrdiff_t dst_stride) {
-  const int squares_across = shape == BlockShape::k64x16 ? 1 : 2;
-  for (int row = 0; row < rows; row += 16) {
-    for (int square = 0; square < squares_across; ++square) {
-      const int left = cols - 16 * square;
-      if (left > 0) {
-        StoreByteSquare(bytes + square * 256, rows - row, left,
-                        dst + row * dst_stride + 16 * square, dst_stride);
-      }
-    }
-    bytes += squares_across * 256;
   }
 }
 

@@ -27,6 +27,7 @@
 #include "ruy_like/kernels/amx/amx_rhs.h"
 #include "ruy_like/kernels/amx/amx_squares.h"
 #include "ruy_like/kernels/amx/amx_start_values.h"
+#include "ruy_like/kernels/amx/amx_store_bytes.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/epilogue/epilogue_bytes.h"
@@ -65,7 +66,6 @@ struct CallState {
   EpilogueArgs epilogue;  // with neither integer bias nor sums
   EpilogueRoute route;
   bool row_major;
-  UnitWalk walks[2];  // by shape
   ByteBounds<Simd512> bounds;
   // Of the range's rows: fixedpoint and -2 - exponent.
   int32_t row_fixedpoint[kRangeRows];
@@ -119,7 +119,7 @@ inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
                                  CallState* s) {
   if (s->route != EpilogueRoute::kBytesByVector) return;
   const EpilogueArgs& e = s->epilogue;
-  const UnitWalk& walk = s->walks[static_cast<int>(shape)];
+  const UnitWalk& walk = kUnitWalks[static_cast<int>(shape)][s->row_major];
   VectorMultipliers* const to = &s->vectors[col0 / kGroupCols % 3];
   for (int i = 0; i < 64; ++i) {
     const int acc = walk.rounds[i / 16].acc + i / 4 % 4 * walk.next +
@@ -149,16 +149,13 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
                  ? EpilogueRoute::kBytesByVector
                  : EpilogueRoute::kBytesByRow;
   s->bounds.Set(e);
-  for (const BlockShape shape : kBlockShapes) {
-    s->walks[static_cast<int>(shape)] = MakeUnitWalk(shape, s->row_major);
-  }
 }
 
 inline UnitArgs UnitsOf(const Block& block, CallState* s) {
   const bool by_row = s->route == EpilogueRoute::kBytesByRow;
   const VectorMultipliers& vectors = s->vectors[block.group];
   return {block.sums,
-          &s->walks[static_cast<int>(block.shape)],
+          &kUnitWalks[static_cast<int>(block.shape)][s->row_major],
           &s->bounds,
           by_row ? s->row_fixedpoint + block.range_row : vectors.fixedpoint,
           by_row ? s->row_shift + block.range_row : vectors.shift,

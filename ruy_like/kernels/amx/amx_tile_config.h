@@ -13,8 +13,6 @@ namespace {
 
 // Rows and columns of dst that the four accumulator tiles make.
 enum class BlockShape { k32x32, k64x16 };
-inline constexpr BlockShape kBlockShapes[] = {BlockShape::k32x32,
-                                              BlockShape::k64x16};
 
 constexpr BlockShape ShapeFor(int cols) {
   return cols > 16 ? BlockShape::k32x32 : BlockShape::k64x16;
