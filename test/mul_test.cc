@@ -261,10 +261,11 @@ TEST_P(MulTest, DeepSumsWrap) {
   }
 }
 
-// A path is what it is called: it runs its own kernels where it has some.
+// A path is what it is called: it runs its own kernels where it has some. (Of
+// a size that is not too small for AMX.)
 TEST_P(MulTest, RunsThePathsOwnKernels) {
   for (const Types& types : AllTypes()) {
-    MulProblem p = MakeProblem(types, 40, 40, 40);
+    MulProblem p = MakeProblem(types, 64, 64, 64);
     ASSERT_TRUE(CheckProblem(p, &context_));
     const Family family = FamilyOf(types);
     // Doubles are for the portable path alone.
