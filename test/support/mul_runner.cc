@@ -101,9 +101,11 @@ void FillOperand(const MatrixSpec& spec, Rng* rng, GuardedBuffer* buffer) {
     Store(spec.scalar, buffer->data(), i, value);
   }
   if (spec.int7 == Int7::kBroken && count > 0) {
-    // The first element or the last: never one of a gap.
-    Store(spec.scalar, buffer->data(), rng->OneIn(2) ? 0 : count - 1,
-          static_cast<double>(rng->OneIn(2) ? low - 1 : high + 1));
+    // The first element or the last: never one of a gap. Drawn one after the
+    // other: compilers evaluate arguments in different orders.
+    const std::int64_t value = rng->OneIn(2) ? low - 1 : high + 1;
+    const std::ptrdiff_t index = rng->OneIn(2) ? 0 : count - 1;
+    Store(spec.scalar, buffer->data(), index, static_cast<double>(value));
   }
 }
 
