@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/kernel.h"
 #include "ruy_like/pack/pack_inline.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {

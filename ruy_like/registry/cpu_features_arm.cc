@@ -1,3 +1,4 @@
+// Tested in test/registry/cpu_features_test.cc.
 #include "ruy_like/registry/cpu_features_arm.h"
 
 #include <cstddef>

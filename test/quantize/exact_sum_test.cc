@@ -64,7 +64,6 @@ TEST(ExactSum, EqualsIntegers) {
 }
 
 TEST(ExactSum, ManyAdditionsCarry) {
-  ExactSum sum;
   ExactSum doubled;
   doubled.Add(1 - 0x1p-53);
   for (int i = 0; i < 62; ++i) doubled.Add(ExactSum(doubled));
