@@ -46,8 +46,11 @@ Matrix<T> Columns(const Matrix<T>& matrix, std::ptrdiff_t first,
 }
 
 // Everything that is told to Mul of a quantized operand, here also its range.
-Matrix<std::int8_t> Operand(std::int8_t* data, const Layout& like) {
-  return SimpleMatrix(data, like.rows(), like.cols(), like.order());
+Matrix<std::int8_t> Operand(std::int8_t* data, const Layout& like, int bits) {
+  Matrix<std::int8_t> operand =
+      SimpleMatrix(data, like.rows(), like.cols(), like.order());
+  operand.set_value_range(bits <= 7 ? ValueRange::kInt7 : ValueRange::kFull);
+  return operand;
 }
 
 double Cosine(double dot, double square_a, double square_b) {
@@ -257,9 +260,9 @@ class EqSearcher final {
     bias_fits_.assign(static_cast<std::size_t>(rows_), 1);
     sums_.dot.resize(static_cast<std::size_t>(rows_));
     sums_.square.resize(static_cast<std::size_t>(rows_));
-    const absl::StatusOr<std::size_t> bytes =
-        PackedMatrixBytes(Operand(quantized_weights_.data(), weights_.layout()),
-                          Side::kLhs, PackOptions(), context_);
+    const absl::StatusOr<std::size_t> bytes = PackedMatrixBytes(
+        Operand(quantized_weights_.data(), weights_.layout(), options_.bits),
+        Side::kLhs, PackOptions(), context_);
     if (!bytes.ok()) return bytes.status();
     packed_bytes_ = *bytes;
     if (packed_memory_.Reserve(packed_bytes_) == nullptr) {
@@ -272,7 +275,7 @@ class EqSearcher final {
 
   absl::Status SetWeights(absl::Span<const QuantParams> params) {
     Matrix<std::int8_t> q =
-        Operand(quantized_weights_.data(), weights_.layout());
+        Operand(quantized_weights_.data(), weights_.layout(), options_.bits);
     absl::Status status = QuantizeRows(weights_, params, &q, context_);
     if (!status.ok()) return status;
     absl::StatusOr<PackedMatrix<std::int8_t>> packed =
@@ -285,8 +288,8 @@ class EqSearcher final {
 
   absl::Status SetActivations(const QuantParams& params) {
     for (std::size_t i = 0; i < activations_.size(); ++i) {
-      Matrix<std::int8_t> q =
-          Operand(quantized_activations_[i].data(), activations_[i].layout());
+      Matrix<std::int8_t> q = Operand(quantized_activations_[i].data(),
+                                      activations_[i].layout(), options_.bits);
       const absl::Status status =
           Quantize(activations_[i], params, &q, context_);
       if (!status.ok()) return status;
@@ -318,7 +321,8 @@ class EqSearcher final {
     if (!bias_.empty()) params.set_bias(quantized_bias_.data());
     for (std::size_t i = 0; i < activations_.size(); ++i) {
       const Matrix<std::int8_t> rhs =
-          Operand(quantized_activations_[i].data(), activations_[i].layout());
+          Operand(quantized_activations_[i].data(), activations_[i].layout(),
+                  options_.bits);
       const std::ptrdiff_t cols = rhs.layout().cols();
       for (std::ptrdiff_t first = 0; first < cols; first += block_cols_) {
         const std::ptrdiff_t count = std::min(block_cols_, cols - first);

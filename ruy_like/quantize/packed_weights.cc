@@ -1,5 +1,6 @@
 #include "ruy_like/quantize/packed_weights.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,7 +50,7 @@ absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
 // is told to Mul here: their zero point, and what their qmin and qmax promise
 // about their range.
 Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
-                                 const QuantParams& params,
+                                 absl::Span<const QuantParams> params,
                                  std::ptrdiff_t first_row,
                                  std::ptrdiff_t rows) {
   Matrix<std::int8_t> operand = weights;
@@ -58,7 +59,11 @@ Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
   operand.set_data(data == nullptr
                        ? data
                        : data + ElementOffset(weights.layout(), first_row, 0));
-  operand.set_zero_point(static_cast<std::int8_t>(params.zero_point));
+  operand.set_zero_point(static_cast<std::int8_t>(params[0].zero_point));
+  const bool all_int7 = std::all_of(
+      params.begin(), params.end(),
+      [](const QuantParams& p) { return RangeOfInt8(p) == ValueRange::kInt7; });
+  operand.set_value_range(all_int7 ? ValueRange::kInt7 : ValueRange::kFull);
   return operand;
 }
 
@@ -85,7 +90,7 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
   const std::ptrdiff_t rows = channels / options.groups;
   for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
     absl::StatusOr<PackedMatrix<std::int8_t>> packed =
-        ruy_like::Pack(GroupOperand(weights, params[0], group * rows, rows),
+        ruy_like::Pack(GroupOperand(weights, params, group * rows, rows),
                        Side::kLhs, pack_options, context);
     if (!packed.ok()) return packed.status();
     result.packed_.push_back(*std::move(packed));

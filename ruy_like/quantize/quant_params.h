@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ruy_like/export.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 
@@ -30,6 +31,12 @@ inline bool operator==(const QuantParams& a, const QuantParams& b) {
 }
 inline bool operator!=(const QuantParams& a, const QuantParams& b) {
   return !(a == b);
+}
+
+// What Matrix::set_value_range may be told of int8 values of these parameters.
+inline ValueRange RangeOfInt8(const QuantParams& params) {
+  return params.qmin >= -63 && params.qmax <= 63 ? ValueRange::kInt7
+                                                 : ValueRange::kFull;
 }
 
 enum class ScaleRounding : std::uint8_t {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -88,6 +89,9 @@ class QuantizedProduct final {
       }
     }
     rhs->set_zero_point(static_cast<T>(input_.zero_point));
+    if constexpr (std::is_same<T, std::int8_t>::value) {
+      rhs->set_value_range(RangeOfInt8(input_));
+    }
     if constexpr (Params::kQuantized) {
       dst->set_zero_point(static_cast<Dst>(output_.zero_point));
     }

@@ -92,6 +92,34 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
   ASSERT_TRUE(out == p.Reference()) << p.Describe();
 }
 
+// Weights and inputs of seven bits are told to Mul: kernels for int7 take them.
+TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
+  const std::string path = PathName(GetParam());
+  if (path != "avx2" && path != "avx512") {
+    GTEST_SKIP() << path << " has no kernels for int7";
+  }
+  Rng rng(7);
+  std::vector<std::int8_t> w(64 * 96), x(32 * 96);
+  for (std::int8_t& v : w) v = static_cast<std::int8_t>(rng.Between(-63, 63));
+  for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
+  for (const bool input_is_int7 : {false, true}) {
+    QuantParams seven = Params(0.01f, 0);
+    seven.qmin = -63;
+    seven.qmax = 63;
+    const auto weights = PackedWeights::Pack(
+        MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
+    ASSERT_TRUE(weights.ok());
+    const TensorView<const std::int8_t> input{
+        x.data(), Features(32, 96), input_is_int7 ? seven : Params(0.05f, -1)};
+    std::vector<std::int32_t> acc(32 * 64);
+    TensorView<std::int32_t> raw{acc.data(), Features(32, 64), {}};
+    ASSERT_TRUE(
+        FullyConnected(input, *weights, {}, nullptr, &context_, &raw).ok());
+    EXPECT_THAT(context_.last_used_kernel(),
+                HasSubstr(input_is_int7 ? "_S7U7" : "_S7U8"));
+  }
+}
+
 TEST_P(FullyConnectedPathTest, EqualsReference) {
   Workspace workspace;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
