@@ -3,11 +3,12 @@
 # processors: with NEON alone, with dot products, with 8-bit matrix
 # multiplication too. From any directory.
 #
-#   test/run_arm.sh [--all] [--clang] [<ctest option>...]
+#   test/run_arm.sh [--paths | --all] [--clang] [<ctest option>...]
 #
-# Of the tests that belong to paths, each processor runs those of its best path;
-# with the last one come the tests that look at all paths. --all runs the whole
-# suite on each, which takes about an hour.
+# Each processor runs the kernel tests of its best path and products whose
+# checksums were made on an x86; the last one also the tests that look at all
+# paths. That is what CI does. --paths runs every test of the best path instead,
+# which takes half an hour or so, and --all the whole suite on each.
 #
 # What the emulated programs can not do is left out: to start other programs (a
 # kernel would need to be told of the emulator), and to measure time.
@@ -15,10 +16,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset=arm64
-all=
+extent=kernels
 while [ $# -gt 0 ]; do
   case "$1" in
-    --all) all=yes ;;
+    --paths) extent=paths ;;
+    --all) extent=all ;;
     --clang) preset=arm64-clang ;;
     *) break ;;
   esac
@@ -29,7 +31,12 @@ words=(arm)
 [ "$preset" = arm64 ] || words+=(clang)
 bash third_party/install.sh "${words[@]}"
 cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=OFF
-cmake --build --preset "$preset" --parallel "$(nproc)" --target ruy_like_tests
+for_all=(cpu_features_test path_test registry_test products_test)
+targets=(ruy_like_tests)
+if [ "$extent" = kernels ]; then
+  targets=(panel_kernel_test narrow_kernel_test "${for_all[@]}")
+fi
+cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
 
 # Tests that start programs or build projects.
 unfit='^(trace_test|verbose_test|info_test|examples_test|executor_example\..*'
@@ -43,16 +50,20 @@ run() {
     "${@:3}"
 }
 
-quick() { if [ -z "$all" ]; then echo "$@"; fi; }
+# Options that choose the tests of a path.
+tests_of() {
+  case "$extent" in
+    kernels) echo --tests-regex "^((panel|narrow)_kernel_test.$1|products_test)$" ;;
+    paths) echo --label-regex "^$1$" ;;
+  esac
+}
 # shellcheck disable=SC2046
 {
-  run cortex-a53 neon $(quick --label-regex '^neon$') "$@"
-  run cortex-a76 neon,neondot $(quick --label-regex '^neondot$') "$@"
-  run max,sve=off neon,neondot,neoni8mm \
-    $(quick --label-regex '^neoni8mm$') "$@"
+  run cortex-a53 neon $(tests_of neon) "$@"
+  run cortex-a76 neon,neondot $(tests_of neondot) "$@"
+  run max,sve=off neon,neondot,neoni8mm $(tests_of neoni8mm) "$@"
 }
-if [ -z "$all" ]; then
-  run max,sve=off neon,neondot,neoni8mm --tests-regex \
-    '^(cpu_features_test|path_test|registry_test|pack_test|products_test|no_weak_symbols.*)$' \
-    "$@"
+if [ "$extent" != all ]; then
+  run max,sve=off neon,neondot,neoni8mm \
+    --tests-regex "^($(IFS='|'; echo "${for_all[*]}"))$" "$@"
 fi
