@@ -79,8 +79,8 @@ constexpr uint32_t kFloatScalars = 0
 #undef RUY_LIKE_SCALAR
     ;
 constexpr uint32_t k8BitScalars = 0
-#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
-  | (uint32_t{bits == 8 && ScalarKind::kind != ScalarKind::kFloat} \
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)   \
+  | (uint32_t{(bits) == 8 && ScalarKind::kind != ScalarKind::kFloat} \
      << static_cast<int>(Scalar::Enum))
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR

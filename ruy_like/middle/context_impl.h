@@ -28,6 +28,8 @@ template <typename T>
 class Readable final {
  public:
   explicit Readable(T value) : value_(value) {}
+  // Reads as the value that it holds.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   operator T() const { return value_.load(std::memory_order_relaxed); }
   void operator=(T value) { value_.store(value, std::memory_order_relaxed); }
 

@@ -23,7 +23,7 @@ absl::Status CheckConvolution(const ErasedTensor& input,
   const absl::StatusOr<TensorShape> expected =
       OutputShape(input.shape, window, weights.channels());
   if (!expected.ok()) return expected.status();
-  const absl::Status status = CheckTensors(input, output, *expected);
+  absl::Status status = CheckTensors(input, output, *expected);
   if (!status.ok()) return status;
   std::ptrdiff_t depth;
   if (input.shape.channels % weights.groups() != 0 ||
@@ -122,7 +122,7 @@ class Convolution {
         im2col_.first_channel = group * im2col_.channels;
         for (std::ptrdiff_t first = 0; first < plan_.positions;
              first += plan_.part) {
-          const absl::Status status =
+          absl::Status status =
               RunPart(image, group, first,
                       std::min(first + plan_.part, plan_.positions));
           if (!status.ok()) return status;
@@ -139,7 +139,7 @@ class Convolution {
     if (plan_.is_pointwise) {
       rhs = InputInPlace(image);
     } else {
-      const absl::Status status = Gather(image, first, end);
+      absl::Status status = Gather(image, first, end);
       if (!status.ok()) return status;
       rhs = MatrixOf<In>(reinterpret_cast<const In*>(patches_), im2col_.Depth(),
                          end - first,

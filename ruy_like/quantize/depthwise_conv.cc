@@ -53,7 +53,7 @@ absl::Status CheckDepthwise(const ErasedTensor& input,
   const absl::StatusOr<TensorShape> expected =
       OutputShape(input.shape, window, weights.channels());
   if (!expected.ok()) return expected.status();
-  const absl::Status status = CheckTensors(input, output, *expected);
+  absl::Status status = CheckTensors(input, output, *expected);
   if (!status.ok()) return status;
   const std::ptrdiff_t channels = input.shape.channels;
   if (channels == 0 || weights.channels() % channels != 0 ||
@@ -223,9 +223,8 @@ class Depthwise final {
   absl::Status PrepareInput() {
     const In* source = input_.data;
     if (is_nchw_) {
-      const absl::Status status =
-          Reorder(source, input_.shape,
-                  /*to_nhwc=*/true, context_, reordered_);
+      absl::Status status = Reorder(source, input_.shape,
+                                    /*to_nhwc=*/true, context_, reordered_);
       if (!status.ok()) return status;
       source = reordered_;
     }
@@ -262,7 +261,7 @@ absl::Status DepthwiseConv2DTyped(const TensorView<const In>& input,
                                   BiasSpan<Out> bias, const Window& window,
                                   Workspace* workspace, Context* context,
                                   const TensorView<Out>& output) {
-  const absl::Status status =
+  absl::Status status =
       CheckDepthwise(EraseTensor("input", input), EraseTensor("output", output),
                      weights, window);
   if (!status.ok()) return status;

@@ -226,7 +226,7 @@ class EqSearcher final {
       y_.emplace_back(static_cast<std::size_t>(elements));
       Matrix<float> y =
           SimpleMatrix(y_.back().data(), rows_, cols, Order::kColMajor);
-      const absl::Status status = Mul(weights_, a, params, context_, &y);
+      absl::Status status = Mul(weights_, a, params, context_, &y);
       if (!status.ok()) return status;
       for (std::ptrdiff_t col = 0; col < cols; ++col) {
         for (std::ptrdiff_t row = 0; row < rows_; ++row) {
@@ -290,8 +290,7 @@ class EqSearcher final {
     for (std::size_t i = 0; i < activations_.size(); ++i) {
       Matrix<std::int8_t> q = Operand(quantized_activations_[i].data(),
                                       activations_[i].layout(), options_.bits);
-      const absl::Status status =
-          Quantize(activations_[i], params, &q, context_);
+      absl::Status status = Quantize(activations_[i], params, &q, context_);
       if (!status.ok()) return status;
     }
     return absl::OkStatus();

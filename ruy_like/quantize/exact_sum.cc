@@ -12,7 +12,8 @@ void ExactSum::Add(double value) {
   const auto mantissa = static_cast<std::int64_t>(std::ldexp(fraction, 53));
   const int place = exponent - 53 - kLowestExponent;
   // 53 bits, shifted by up to 31, are three digits.
-  const __int128 shifted = static_cast<__int128>(mantissa) << (place % 32);
+  const __int128 shifted =
+      static_cast<__int128>(mantissa) * (std::int64_t{1} << (place % 32));
   std::int64_t* const digit = &digits_[place / 32];
   digit[0] += static_cast<std::int64_t>(shifted & 0xffffffff);
   digit[1] += static_cast<std::int64_t>((shifted >> 32) & 0xffffffff);

@@ -148,7 +148,7 @@ absl::Status SetMultipliers(absl::Span<const QuantParams> channels,
   if (params == nullptr) {
     return absl::InvalidArgumentError("SetMultipliers: params is null");
   }
-  const absl::Status status = quantize_internal::ProductMultipliers(
+  absl::Status status = quantize_internal::ProductMultipliers(
       channels, other, dst, std::numeric_limits<Dst>::lowest(),
       std::numeric_limits<Dst>::max(), fixedpoint, exponent);
   if (!status.ok()) return status;

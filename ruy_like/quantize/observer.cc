@@ -138,7 +138,7 @@ absl::Status Observer::Observe(absl::Span<const float> values,
 absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
   namespace qi = quantize_internal;
   const qi::View view = qi::ViewOf(values);
-  const absl::Status status = qi::ValidateView("values", view);
+  absl::Status status = qi::ValidateView("values", view);
   if (!status.ok()) return status;
   const ObserveKernels& kernels =
       qi::ObserveKernelsFor(qi::PermittedTargets(qi::PermittedPaths(context)));
@@ -149,7 +149,7 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
   const qi::Lines& lines = walk.lines;
   const bool by_line = lines.count > 1;
   const std::ptrdiff_t unit = by_line ? lines.inner : 1;
-  const absl::Status run = qi::ForEachRange(
+  absl::Status run = qi::ForEachRange(
       by_line ? lines.count : lines.inner,
       by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk},
       unit * static_cast<std::ptrdiff_t>(sizeof(float)), context,
@@ -290,8 +290,7 @@ absl::Status Observer::Merge(const Observer& other) {
                      " (0: streaming) can not be merged"));
   }
   if (&other == this) {
-    const Observer copy = other;
-    return Merge(copy);
+    return Merge(Observer(other));  // for *this changes meanwhile
   }
   if (other.finite_count_ > 0) {
     min_ = finite_count_ == 0 ? other.min_ : std::min(min_, other.min_);

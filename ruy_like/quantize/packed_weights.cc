@@ -17,7 +17,7 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
         params.size(), " QuantParams for weights of ", channels, " channels"));
   }
   for (const QuantParams& p : params) {
-    const absl::Status status = ValidateQuantParams(p, -128, 127, "weights");
+    absl::Status status = ValidateQuantParams(p, -128, 127, "weights");
     if (!status.ok()) return status;
     QuantParams rescaled = p;
     rescaled.scale = params[0].scale;
@@ -116,7 +116,7 @@ absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
         absl::StrCat("weights are ", layout.rows(), "x", layout.cols(),
                      " with stride ", layout.stride()));
   }
-  const absl::Status status = ValidateParams(params, layout.rows());
+  absl::Status status = ValidateParams(params, layout.rows());
   if (!status.ok()) return status;
   if (weights.data() == nullptr && layout.cols() > 0) {
     return absl::InvalidArgumentError("weights have null data");

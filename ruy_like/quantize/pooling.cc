@@ -20,7 +20,7 @@ absl::Status CheckPooling(const ErasedTensor& input, const ErasedTensor& output,
   const absl::StatusOr<TensorShape> expected =
       OutputShape(input.shape, window, input.shape.channels);
   if (!expected.ok()) return expected.status();
-  const absl::Status status = CheckTensors(input, output, *expected);
+  absl::Status status = CheckTensors(input, output, *expected);
   if (!status.ok()) return status;
   if (input.params.scale != output.params.scale ||
       input.params.zero_point != output.params.zero_point) {

@@ -69,7 +69,7 @@ absl::Status QuantizeChannels(const Matrix<float>& x,
                               absl::Span<const QuantParams> params,
                               ChannelDimension channels, Matrix<Q>* q,
                               Context* context = nullptr) {
-  const absl::Status status = quantize_internal::Quantize(
+  absl::Status status = quantize_internal::Quantize(
       quantize_internal::ViewOf(x), params, channels,
       quantize_internal::ViewOf(q), context);
   if (status.ok() && quantize_internal::SameZeroPoints(params)) {

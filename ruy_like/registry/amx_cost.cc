@@ -9,7 +9,8 @@ namespace ruy_like {
 
 double AmxNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols) {
   // As the kernel cuts them: 32 x 32, and 64 x 16 where that is all there is.
-  const double groups = static_cast<double>(cols / 32);
+  const std::ptrdiff_t whole_groups = cols / 32;
+  const double groups = static_cast<double>(whole_groups);
   const std::ptrdiff_t rest = cols % 32;
   const double short_blocks = static_cast<double>(CeilDiv(rows, 32));
   const double tall_blocks = static_cast<double>(CeilDiv(rows, 64));
