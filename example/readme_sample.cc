@@ -3,13 +3,14 @@
 
 #include "ruy_like/ruy_like.h"
 
+using ruy_like::Order;
+
 int main() {
   const std::int8_t weights[] = {1, 2, 3, 4, 5, 6};    // 2x3, row-major
   const std::uint8_t activations[] = {130, 131, 132};  // 3x1
   const std::int32_t bias[] = {10, -10};               // one per row of dst
   std::int8_t result[2];
 
-  using ruy_like::Order;
   ruy_like::Matrix<std::int8_t> lhs, dst;
   ruy_like::Matrix<std::uint8_t> rhs;
   MakeSimpleLayout(2, 3, Order::kRowMajor, lhs.mutable_layout());
