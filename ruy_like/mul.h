@@ -4,6 +4,8 @@
 #define RUY_LIKE_MUL_H_
 
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "absl/status/status.h"
@@ -60,6 +62,24 @@ constexpr bool TypesAreSupported() {
   return operands_ok && accum == Scalar::kI32 && dst_ok;
 }
 
+// The value as a double, exactly. A signalling NaN is first made a quiet one,
+// by its bits: converting or comparing it would raise an exception in the
+// caller's code, where the library has not masked any yet.
+template <typename T>
+double ExactDouble(T value) {
+  if constexpr (!std::is_integral<T>::value) {
+    using Bits =
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits kQuiet = Bits{1} << (std::numeric_limits<T>::digits - 2);
+    constexpr Bits kInfinity = (~Bits{0} >> 1) - (2 * kQuiet - 1);
+    Bits bits;
+    std::memcpy(&bits, &value, sizeof(T));
+    if ((bits & (~Bits{0} >> 1)) > kInfinity) bits |= kQuiet;
+    std::memcpy(&value, &bits, sizeof(T));
+  }
+  return static_cast<double>(value);
+}
+
 // Writes to where the call is put together: copying a struct right after its
 // fields were stored stalls on store forwarding, which took a quarter of the
 // time of a 16x16x16 product (Zen 5).
@@ -72,7 +92,7 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->value_range = matrix.value_range();
   // A float zero point is only ever compared with 0.
   erased->zero_point_is_integer =
-      std::is_integral<T>::value || matrix.zero_point() == T{0};
+      std::is_integral<T>::value || ExactDouble(matrix.zero_point()) == 0;
   erased->zero_point = std::is_integral<T>::value
                            ? static_cast<std::int32_t>(matrix.zero_point())
                            : 0;
@@ -104,9 +124,9 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
   call->rhs_scale = mul_params.rhs_scale();
   call->lhs_scale_perrow = mul_params.lhs_scale_perrow();
   call->rhs_scale_percol = mul_params.rhs_scale_percol();
-  call->beta = static_cast<double>(mul_params.beta());
-  call->clamp_min = static_cast<double>(mul_params.clamp_min());
-  call->clamp_max = static_cast<double>(mul_params.clamp_max());
+  call->beta = ExactDouble(mul_params.beta());
+  call->clamp_min = ExactDouble(mul_params.clamp_min());
+  call->clamp_max = ExactDouble(mul_params.clamp_max());
   call->max_num_threads = max_num_threads;
 }
 

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "ruy_like/executor.h"
@@ -230,6 +232,49 @@ TEST_P(FloatEnvironmentTest, ANanClampIsToldNotTrapped) {
   TrapNone();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+}
+
+// What is scalar in a call passes through the caller's own code before the
+// library masks anything; a signalling NaN raises FE_INVALID in any arithmetic,
+// conversions and comparisons included.
+template <typename T>
+void ExpectSignallingNansAreTold(Context* context) {
+  // At run time: compilers make constants of them quiet.
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  T signalling = std::numeric_limits<T>::infinity();
+  Bits bits;
+  std::memcpy(&bits, &signalling, sizeof(T));
+  volatile Bits mantissa = 1;
+  bits |= mantissa;
+  std::memcpy(&signalling, &bits, sizeof(T));
+
+  using P = Product<T, T, T>;
+  const std::function<void(P*)> settings[] = {
+      [=](P* product) { product->params.set_clamp_min(signalling); },
+      [=](P* product) { product->params.set_clamp_max(signalling); },
+      [=](P* product) { product->lhs.set_zero_point(signalling); },
+      [=](P* product) { product->dst.set_zero_point(signalling); },
+      [=](P* product) { product->params.set_beta(signalling); }};
+  for (const auto& set : settings) {
+    const bool is_beta = &set == &settings[4];
+    SCOPED_TRACE(&set - settings);
+    P product(5, 6, 7, [](Rng* rng) { return static_cast<T>(rng->Signed()); });
+    set(&product);
+    std::feclearexcept(FE_ALL_EXCEPT);
+    TrapAll();
+    const absl::Status status =
+        Mul(product.lhs, product.rhs, product.params, context, &product.dst);
+    TrapNone();
+    EXPECT_EQ(status.code(), is_beta ? absl::StatusCode::kOk
+                                     : absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(std::isnan(product.dst.data()[0]), is_beta);
+    EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+  }
+}
+
+TEST_P(FloatEnvironmentTest, SignallingNansAreToldNotTrapped) {
+  ExpectSignallingNansAreTold<float>(&context_);
+  ExpectSignallingNansAreTold<double>(&context_);
 }
 
 // Denormals among a matrix that is packed ahead count as zero, as for Mul.
