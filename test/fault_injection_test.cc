@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
@@ -28,29 +29,56 @@
 namespace ruy_like {
 namespace {
 
-// A product of int8 with all its memory. dst holds kPaint before a call.
-struct Int8Problem {
-  static constexpr std::int32_t kPaint = 0x5a5a5a5a;
+// The operands of a product and what comes out. Of small values, so that floats
+// are exact too.
+template <typename Src_, typename Dst_>
+struct Operands {
+  using Src = Src_;
+  using Dst = Dst_;
+  using Params = MulParams<Dst, Dst>;
 
-  Int8Problem(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols)
-      : lhs_data(RandomVector<std::int8_t>(rows * depth, -128, 127, 1)),
-        rhs_data(RandomVector<std::int8_t>(depth * cols, -128, 127, 2)),
-        expected(rows * cols),
-        result(rows * cols, kPaint),
-        lhs(MakeMatrix(lhs_data.data(), rows, depth, Order::kRowMajor)),
-        rhs(MakeMatrix(rhs_data.data(), depth, cols, Order::kColMajor)),
-        dst(MakeMatrix(expected.data(), rows, cols, Order::kColMajor)) {
-    lhs.set_zero_point(5);
-    rhs.set_zero_point(-3);
-    ReferenceMul(lhs, rhs, params, &dst);
-    dst.set_data(result.data());
+  Operands(std::ptrdiff_t rows_, std::ptrdiff_t depth_, std::ptrdiff_t cols_)
+      : rows(rows_),
+        depth(depth_),
+        cols(cols_),
+        lhs_data(RandomVector<Src>(rows * depth, -128, 127, 1)),
+        rhs_data(RandomVector<Src>(depth * cols, -128, 127, 2)),
+        expected(rows * cols) {
+    auto dst = MakeMatrix(expected.data(), rows, cols, Order::kColMajor);
+    ReferenceMul(Lhs(), Rhs(), Params(), &dst);
+  }
+  Matrix<Src> Lhs() const {
+    auto lhs = MakeMatrix(lhs_data.data(), rows, depth, Order::kRowMajor);
+    if (std::is_integral<Src>::value) lhs.set_zero_point(5);
+    return lhs;
+  }
+  Matrix<Src> Rhs() const {
+    auto rhs = MakeMatrix(rhs_data.data(), depth, cols, Order::kColMajor);
+    if (std::is_integral<Src>::value) rhs.set_zero_point(-3);
+    return rhs;
   }
 
-  std::vector<std::int8_t> lhs_data, rhs_data;
-  std::vector<std::int32_t> expected, result;
-  Matrix<std::int8_t> lhs, rhs;
-  Matrix<std::int32_t> dst;
-  MulParams<std::int32_t, std::int32_t> params;
+  std::ptrdiff_t rows, depth, cols;
+  std::vector<Src> lhs_data, rhs_data;
+  std::vector<Dst> expected;
+};
+
+// A call's arguments. dst holds kPaint before it.
+template <typename Operands>
+struct Arguments {
+  static constexpr typename Operands::Dst kPaint = 0x5a5a5a;
+
+  explicit Arguments(const Operands& operands)
+      : result(operands.rows * operands.cols, kPaint),
+        lhs(operands.Lhs()),
+        rhs(operands.Rhs()),
+        dst(MakeMatrix(result.data(), operands.rows, operands.cols,
+                       Order::kColMajor)) {}
+
+  std::vector<typename Operands::Dst> result;
+  Matrix<typename Operands::Src> lhs, rhs;
+  Matrix<typename Operands::Dst> dst;
+  typename Operands::Params params;
 };
 
 struct ThreadlessExecutor final : Executor {
@@ -62,13 +90,20 @@ struct ThreadlessExecutor final : Executor {
 };
 
 // What a call has to work with. Made, and taken away, without faults.
+template <typename Operands>
 struct World {
-  explicit World(Path path) {
+  using Src = typename Operands::Src;
+
+  World(const Operands& operands_, Path path)
+      : operands(operands_), product(operands_) {
     context.set_runtime_enabled_paths(path | Path::kPortable);
-    buffer_is_there = AlignedBuffer::Allocate(1 << 16, &buffer) &&
-                      AlignedBuffer::Allocate(1 << 16, &image);
+    const auto bytes =
+        PackedMatrixBytes(product.lhs, Side::kLhs, PackOptions(), &context);
+    EXPECT_TRUE(bytes.ok() && AlignedBuffer::Allocate(*bytes, &buffer) &&
+                AlignedBuffer::Allocate(*bytes, &image));
     const auto packed = PackInto(image.data(), image.bytes(), product.lhs,
                                  Side::kLhs, PackOptions(), &context);
+    EXPECT_TRUE(packed.ok()) << packed.status();
     if (packed.ok()) packed_lhs = *packed;
   }
   void UseThreads(int count) {
@@ -88,14 +123,15 @@ struct World {
     return status;
   }
 
-  Int8Problem product{70, 60, 50};
+  const Operands& operands;
+  Arguments<Operands> product;
   Context context;
   ThreadlessExecutor executor;
   AlignedBuffer buffer, image;
-  bool buffer_is_there;
-  PackedMatrix<std::int8_t> packed_lhs;
+  PackedMatrix<Src> packed_lhs;
 };
 
+template <typename World>
 struct Kind {
   const char* name;
   absl::StatusCode code;  // without faults
@@ -104,18 +140,20 @@ struct Kind {
   absl::Status (*call)(World* world);
 };
 
+template <typename World>
 void Nothing(World*) {}
-absl::Status RunMul(World* world) { return world->Run(); }
+template <typename World>
+absl::Status RunMul(World* world) {
+  return world->Run();
+}
 
 constexpr absl::StatusCode kOk = absl::StatusCode::kOk;
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
-const Kind kKinds[] = {
-    // ## Products
+template <typename World>
+const Kind<World> kProductsAndPacking[] = {
     {"Blocks", kOk, true, Nothing, RunMul},
     {"Threads", kOk, true, [](World* w) { w->UseThreads(3); }, RunMul},
-    // More than the stack has tasks for.
-    {"ManyThreads", kOk, true, [](World* w) { w->UseThreads(100); }, RunMul},
     {"Cached", kOk, true,
      [](World* w) {
        w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
@@ -144,7 +182,6 @@ const Kind kKinds[] = {
        return Mul(w->packed_lhs, w->product.rhs, w->product.params, &w->context,
                   &w->product.dst);
      }},
-    // ## Packing
     {"Pack", kOk, false, [](World* w) { w->UseThreads(3); },
      [](World* w) {
        return Pack(w->product.lhs, Side::kLhs, PackOptions(), &w->context)
@@ -164,52 +201,62 @@ const Kind kKinds[] = {
      }},
     {"FromBytes", kOk, false, Nothing,
      [](World* w) {
-       return PackedMatrix<std::int8_t>::FromBytes(w->image.data(),
-                                                   w->image.bytes())
+       return PackedMatrix<typename World::Src>::FromBytes(w->image.data(),
+                                                           w->image.bytes())
            .status();
      }},
-    // ## Errors, whose messages take memory
+};
+
+using Int8World = World<Operands<std::int8_t, std::int32_t>>;
+
+// More than the stack has tasks for.
+const Kind<Int8World> kManyThreads = {
+    "ManyThreads", kOk, true, [](Int8World* w) { w->UseThreads(100); }, RunMul};
+
+// Whose messages take memory.
+const Kind<Int8World> kErrors[] = {
     {"BadStride", kInvalid, false,
-     [](World* w) { w->product.lhs.mutable_layout()->set_stride(1); }, RunMul},
+     [](Int8World* w) { w->product.lhs.mutable_layout()->set_stride(1); },
+     RunMul},
     {"BadShape", kInvalid, false,
-     [](World* w) { w->product.rhs.mutable_layout()->set_rows(1); }, RunMul},
+     [](Int8World* w) { w->product.rhs.mutable_layout()->set_rows(1); },
+     RunMul},
     {"NullData", kInvalid, false,
-     [](World* w) {
+     [](Int8World* w) {
        w->product.lhs.set_data(static_cast<std::int8_t*>(nullptr));
      },
      RunMul},
     {"BadClamp", kInvalid, false,
-     [](World* w) {
+     [](Int8World* w) {
        w->product.params.set_clamp_min(INT32_MAX);
        w->product.params.set_clamp_max(0);
      },
      RunMul},
     {"Overlap", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        auto dst = w->product.dst;
-       dst.set_data(
-           reinterpret_cast<std::int32_t*>(w->product.lhs_data.data()));
+       dst.set_data(reinterpret_cast<std::int32_t*>(w->product.lhs.data()));
        return Mul(w->product.lhs, w->product.rhs, w->product.params,
                   &w->context, &dst);
      }},
     {"NullContext", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        return Mul(w->product.lhs, w->product.rhs, w->product.params,
                   static_cast<Context*>(nullptr), &w->product.dst);
      }},
     {"PackedForTheOtherSide", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        return Mul(w->product.lhs, w->packed_lhs, w->product.params, &w->context,
                   &w->product.dst);
      }},
     {"PackForOtherTypes", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        PackOptions options;
        options.pack_for = PackFor::kDoubleProduct;
        return Pack(w->product.lhs, Side::kLhs, options, &w->context).status();
      }},
     {"BytesForOtherTypes", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        PackOptions options;
        options.pack_for = PackFor::kDoubleProduct;
        return PackedMatrixBytes(w->product.lhs, Side::kLhs, options,
@@ -217,32 +264,32 @@ const Kind kKinds[] = {
            .status();
      }},
     {"PackIntoTooLittle", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        return PackInto(w->buffer.data(), 64, w->product.lhs, Side::kLhs,
                        PackOptions(), &w->context)
            .status();
      }},
     {"MisalignedImage", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        return PackedMatrix<std::int8_t>::FromBytes(
                   static_cast<char*>(w->image.data()) + 1, 1000)
            .status();
      }},
     {"ImageOfAnotherType", kInvalid, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        return PackedMatrix<float>::FromBytes(w->image.data(), w->image.bytes())
            .status();
      }},
     {"TruncatedImage", absl::StatusCode::kDataLoss, false, Nothing,
-     [](World* w) {
+     [](Int8World* w) {
        return PackedMatrix<std::int8_t>::FromBytes(w->image.data(), 300)
            .status();
      }},
     {"PlanWithoutThreads", kInvalid, false, Nothing,
-     [](World* w) { return w->RunPlan(0); }},
+     [](Int8World* w) { return w->RunPlan(0); }},
     {"PlanThatIsNotPrepared", absl::StatusCode::kFailedPrecondition, false,
      Nothing,
-     [](World*) {
+     [](Int8World*) {
        MulPlan plan;
        absl::Status status = plan.Run(0);
        return status.ok() ? status : plan.Finish();
@@ -252,8 +299,10 @@ const Kind kKinds[] = {
 class FaultInjectionTest : public testing::TestWithParam<Path> {
  protected:
   // One kind of call with one set of failures. False once nothing failed.
-  bool TryOnce(const Kind& kind, const Failures& failures) {
-    World world(GetParam());
+  template <typename Operands>
+  bool TryOnce(const Operands& operands, const Kind<World<Operands>>& kind,
+               const Failures& failures) {
+    World<Operands> world(operands, GetParam());
     kind.prepare(&world);
     absl::Status status;
     long failed = 0;
@@ -262,12 +311,12 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
       status = kind.call(&world);
       failed = scope.failed();
     }
-    const std::vector<std::int32_t> paint(world.product.result.size(),
-                                          Int8Problem::kPaint);
+    const std::vector<typename Operands::Dst> paint(
+        world.product.result.size(), Arguments<Operands>::kPaint);
     if (status.ok()) {
       EXPECT_EQ(kind.code, kOk);
       EXPECT_TRUE(world.product.result ==
-                  (kind.writes_dst ? world.product.expected : paint));
+                  (kind.writes_dst ? operands.expected : paint));
     } else {
       EXPECT_TRUE(
           status.code() == kind.code ||
@@ -279,12 +328,14 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
     status = kind.call(&world);
     EXPECT_EQ(status.code(), kind.code) << "afterwards: " << status;
     if (kind.code == kOk && kind.writes_dst) {
-      EXPECT_TRUE(world.product.result == world.product.expected);
+      EXPECT_TRUE(world.product.result == operands.expected);
     }
     return failed > 0;
   }
 
-  void TryAll(const Kind& kind, long Failures::*first) {
+  template <typename Operands>
+  void TryAll(const Operands& operands, const Kind<World<Operands>>& kind,
+              long Failures::*first) {
     for (const Failing failing : {Failing::kOne, Failing::kAllFrom}) {
       for (long n = 0;; ++n) {
         SCOPED_TRACE(testing::Message()
@@ -299,7 +350,7 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
         bool grows = true;
         for (int repeat = 0; grows && repeat < 10; ++repeat) {
           const long live_bytes = LiveBytes();
-          more = TryOnce(kind, failures);
+          more = TryOnce(operands, kind, failures);
           grows = LiveBytes() > live_bytes;
         }
         EXPECT_FALSE(grows) << "leaks";
@@ -308,19 +359,50 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
       }
     }
   }
+
+  template <typename Operands>
+  void TryProductsAndPacking(const Operands& operands, long Failures::*first) {
+    if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
+    for (const auto& kind : kProductsAndPacking<World<Operands>>) {
+      TryAll(operands, kind, first);
+    }
+  }
+
+  const Operands<std::int8_t, std::int32_t> int8_{70, 60, 50};
+  const Operands<float, float> floats_{70, 60, 50};
 };
 RUY_LIKE_INSTANTIATE_PER_PATH(FaultInjectionTest);
 
 TEST_P(FaultInjectionTest, Allocations) {
-  if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
-  for (const Kind& kind : kKinds) {
-    TryAll(kind, &Failures::first_allocation);
-  }
+  TryProductsAndPacking(int8_, &Failures::first_allocation);
+  if (kTestOwnsHeap) TryAll(int8_, kManyThreads, &Failures::first_allocation);
 }
 
 TEST_P(FaultInjectionTest, Threads) {
-  if (!kTestOwnsHeap) GTEST_SKIP() << "threads cannot fail here";
-  for (const Kind& kind : kKinds) TryAll(kind, &Failures::first_thread);
+  TryProductsAndPacking(int8_, &Failures::first_thread);
+  if (kTestOwnsHeap) TryAll(int8_, kManyThreads, &Failures::first_thread);
+}
+
+TEST_P(FaultInjectionTest, AllocationsOfFloatProducts) {
+  TryProductsAndPacking(floats_, &Failures::first_allocation);
+}
+
+TEST_P(FaultInjectionTest, ThreadsOfFloatProducts) {
+  TryProductsAndPacking(floats_, &Failures::first_thread);
+}
+
+// Packed, the lhs takes more than 4 MiB: such buffers are mappings of their
+// own.
+TEST_P(FaultInjectionTest, AllocationsOfLargeProducts) {
+  const Operands<float, float> operands(1056, 1000, 33);
+  TryProductsAndPacking(operands, &Failures::first_allocation);
+}
+
+TEST_P(FaultInjectionTest, AllocationsForMessages) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
+  for (const auto& kind : kErrors) {
+    TryAll(int8_, kind, &Failures::first_allocation);
+  }
 }
 
 // The one thing that throws.
