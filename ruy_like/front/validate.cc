@@ -76,6 +76,15 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ByteCountOverflows(
          !CheckedMul(elements, kMaxScalarBytes, &bytes);
 }
 
+// Below this many elements in each dimension no byte count overflows.
+constexpr std::ptrdiff_t kOrdinarySize = std::ptrdiff_t{1}
+                                         << (4 * sizeof(std::ptrdiff_t) - 4);
+static_assert(kOrdinarySize >= kMaxPad &&
+                  std::numeric_limits<std::ptrdiff_t>::max() / kMaxScalarBytes /
+                          (kOrdinarySize + kMaxPad) >=
+                      kOrdinarySize + kMaxPad,
+              "");
+
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem LayoutProblem(
     const Layout& layout) {
   if (layout.rows() < 0 || layout.cols() < 0) {
@@ -86,7 +95,11 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem LayoutProblem(
     return Problem::kUnknownOrder;
   }
   if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
-  if (ByteCountOverflows(layout)) return Problem::kByteCountOverflows;
+  // None is negative here.
+  if ((layout.rows() | layout.cols() | layout.stride()) >= kOrdinarySize &&
+      ByteCountOverflows(layout)) {
+    return Problem::kByteCountOverflows;
+  }
   return Problem::kNone;
 }
 
@@ -369,31 +382,63 @@ bool SharesBytes(const ErasedMatrix& matrix, const void* data,
 
 namespace {
 
-bool HasChannelArrays(const MulCall& call) {
-  return call.bias != nullptr || call.fixedpoint_perchannel != nullptr ||
-         call.exponent_perchannel != nullptr ||
-         call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr;
+// Where something begins and ends, its gaps included. What is empty may end
+// before it begins.
+struct Span {
+  std::uintptr_t begin, end;
+};
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const ErasedMatrix& matrix) {
+  const Runs runs = RunsOf(matrix);
+  return {runs.begin, runs.end()};
 }
 
-// Arrays of one value per row or column, each of which may be null. Kernels
-// write some of dst before they have read all of one.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const void* array,
+                                                std::ptrdiff_t bytes) {
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array);
+  return {begin, begin + static_cast<std::uintptr_t>(bytes)};
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool Meet(const Span& a, const Span& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+
+// Arrays of one value per row or column, each of which may be null.
+constexpr std::ptrdiff_t kChannelBytes = 4;  // of a value, but for doubles
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t BiasBytes(
+    const MulCall& call) {
+  return ChannelsOf(call) * (call.accum_scalar == Scalar::kF64
+                                 ? 2 * kChannelBytes
+                                 : kChannelBytes);
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ChannelArraysMeet(const MulCall& call,
+                                                           const Span& dst) {
+  const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
+  return Meet(dst, SpanOf(call.bias, BiasBytes(call))) ||
+         Meet(dst, SpanOf(call.fixedpoint_perchannel, bytes)) ||
+         Meet(dst, SpanOf(call.exponent_perchannel, bytes)) ||
+         Meet(dst, SpanOf(call.lhs_scale_perrow,
+                          call.dst.layout.rows() * kChannelBytes)) ||
+         Meet(dst, SpanOf(call.rhs_scale_percol,
+                          call.dst.layout.cols() * kChannelBytes));
+}
+
+// Kernels write some of dst before they have read all of such an array.
 absl::Status ValidateChannelArrays(const MulCall& call) {
-  constexpr std::ptrdiff_t kBytes = 4;  // of a value, but for doubles
-  const std::ptrdiff_t channels = ChannelsOf(call) * kBytes;
+  const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
   const struct {
     const char* name;
     const void* data;
     std::ptrdiff_t bytes;
   } arrays[] = {
-      {"bias", call.bias,
-       call.accum_scalar == Scalar::kF64 ? 2 * channels : channels},
-      {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
-       channels},
-      {"multiplier_exponent_perchannel", call.exponent_perchannel, channels},
+      {"bias", call.bias, BiasBytes(call)},
+      {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel, bytes},
+      {"multiplier_exponent_perchannel", call.exponent_perchannel, bytes},
       {"lhs_scale_perrow", call.lhs_scale_perrow,
-       call.dst.layout.rows() * kBytes},
+       call.dst.layout.rows() * kChannelBytes},
       {"rhs_scale_percol", call.rhs_scale_percol,
-       call.dst.layout.cols() * kBytes}};
+       call.dst.layout.cols() * kChannelBytes}};
   for (const auto& array : arrays) {
     if (array.data != nullptr &&
         SharesBytes(call.dst, array.data, array.bytes)) {
@@ -402,6 +447,21 @@ absl::Status ValidateChannelArrays(const MulCall& call) {
     }
   }
   return absl::OkStatus();
+}
+
+// Once all else is known to be right. Where nothing's span meets dst's, as in
+// nearly every call, nothing can share elements with it.
+absl::Status ValidateOverlaps(const MulCall& call) {
+  const ErasedMatrix& dst = call.dst;
+  const Span span = SpanOf(dst);
+  if (Meet(span, SpanOf(call.lhs)) && SharesElements(call.lhs, dst)) {
+    return OverlapError("lhs", call.lhs, dst);
+  }
+  if (Meet(span, SpanOf(call.rhs)) && SharesElements(call.rhs, dst)) {
+    return OverlapError("rhs", call.rhs, dst);
+  }
+  return ChannelArraysMeet(call, span) ? ValidateChannelArrays(call)
+                                       : absl::OkStatus();
 }
 
 absl::Status ValidateAll(const MulCall& call) {
@@ -483,10 +543,7 @@ absl::Status ValidateAll(const MulCall& call) {
     return MatrixError("dst", dst, problem);
   }
   if (dst.data_is_const) return ConstDstError(call);
-  if (SharesElements(lhs, dst)) return OverlapError("lhs", lhs, dst);
-  if (SharesElements(rhs, dst)) return OverlapError("rhs", rhs, dst);
-  return HasChannelArrays(call) ? ValidateChannelArrays(call)
-                                : absl::OkStatus();
+  return ValidateOverlaps(call);
 }
 
 }  // namespace

@@ -40,8 +40,9 @@ KernelChoice SelectOrRecall(const KernelQuery& query, const TrMulParams& params,
   return context->last_choice;
 }
 
-// Whether the kernel may count on what the caller promised of an operand. What
-// is packed, or in the cache, for a range was looked at before it was packed.
+// Whether the kernel may count on what the caller promised of an operand, where
+// it does. What is packed, or in the cache, for a range was looked at before it
+// was packed.
 bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
                      const TrMulParams& params, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
@@ -58,6 +59,12 @@ bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
   return HoldsInt7(operand);
 }
 
+// Most kernels rely on no promise.
+bool ReliesOnPromises(const kernels::Kernel& kernel) {
+  return kernel.lhs.range != ValueRange::kFull ||
+         kernel.rhs.range != ValueRange::kFull;
+}
+
 }  // namespace
 
 KernelQuery MakeKernelQuery(const TrMulParams& params) {
@@ -72,12 +79,11 @@ KernelQuery MakeKernelQuery(const TrMulParams& params) {
     query.scalar[side] = operand.scalar;
     query.depth_contiguous[side] = operand.depth_contiguous;
     query.cached[side] = WantsCache(params, side);
-    query.range[side] = operand.packed == nullptr
-                            ? operand.value_range
-                            : operand.packed->layout.format.range;
-    query.packed[side] = operand.packed == nullptr
-                             ? nullptr
-                             : operand.packed->layout.kernel_format;
+    query.range[side] = operand.value_range;
+    if (operand.packed != nullptr) {
+      query.range[side] = operand.packed->layout.format.range;
+      query.packed[side] = operand.packed->layout.kernel_format;
+    }
   }
   return query;
 }
@@ -102,11 +108,12 @@ KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context) {
       return KeepsItsPromise(choice, side, query.cached[side], *params,
                              context);
     };
-    if (choice.kernel == nullptr ||
-        (is_kept(Side::kLhs) && is_kept(Side::kRhs))) {
+    if (choice.kernel == nullptr || !ReliesOnPromises(*choice.kernel)) {
       return choice;
     }
-    const Side broken = is_kept(Side::kLhs) ? Side::kRhs : Side::kLhs;
+    const bool lhs_is_kept = is_kept(Side::kLhs);
+    if (lhs_is_kept && is_kept(Side::kRhs)) return choice;
+    const Side broken = lhs_is_kept ? Side::kRhs : Side::kLhs;
     params->side[broken].value_range = ValueRange::kFull;
     params->side[broken].broke_promise = true;
     query.range[broken] = ValueRange::kFull;
