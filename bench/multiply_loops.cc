@@ -227,7 +227,7 @@ RUY_LIKE_PEAK_LOOPS(PdpWssd256, "avx2,avxvnni", Int256, Integers, 32, "y",
 #if defined(RUY_LIKE_BENCH_HAVE_AMX)
 constexpr int kTiles = 6;     // accumulators of the register loop
 constexpr int kFedTiles = 4;  // and of the other one: two by two
-constexpr std::ptrdiff_t kTileBytes = 16 * 64;
+constexpr std::ptrdiff_t kAmxTileBytes = 16 * 64;
 
 // What LDTILECFG reads: eight tiles of 16 rows of 64 bytes.
 struct TileConfig {
@@ -277,7 +277,7 @@ __attribute__((target("amx-tile,amx-int8"))) void TDpBssdL1(
       : "m"(config)
       : "memory");
   for (; iterations > 0; --iterations) {
-    for (std::ptrdiff_t at = 0; at < kFedBytes; at += 2 * kTileBytes) {
+    for (std::ptrdiff_t at = 0; at < kFedBytes; at += 2 * kAmxTileBytes) {
       asm volatile(
           "tileloadd (%0,%2), %%tmm4\n\ttileloadd (%1,%2), %%tmm6\n\t"
           "tdpbssd %%tmm6, %%tmm4, %%tmm0\n\t"
@@ -325,7 +325,8 @@ const PeakProbe kProbes[] = {
     {"tdpbssd", Feed::kRegisters, kCpuAmxInt8, kTiles * 16 * 16 * 64 * 2.0,
      TDpBssdRegisters},
     {"tdpbssd", Feed::kL1, kCpuAmxInt8,
-     kFedBytes / (2 * kTileBytes) * kFedTiles * 16 * 16 * 64 * 2.0, TDpBssdL1},
+     kFedBytes / (2 * kAmxTileBytes) * kFedTiles * 16 * 16 * 64 * 2.0,
+     TDpBssdL1},
 #endif
 };
 #undef RUY_LIKE_PROBES

@@ -60,18 +60,7 @@ ptrdiff_t RowUnit(const BlockMapParams& params) {
 // as many operand bytes as it moves accumulator bytes, which matters for AMX:
 // 32x32 accumulators per 64 bytes a level. There it has not been measured.
 //
-// 512x16384x512 on a Zen 5 (48 KiB L1d, 1 MiB L2), one thread, percent of the
-// peak, lhs cached/nothing cached, by the KiB of a pass's rhs panel:
-//
-//                        8      16     32     43-48    64     128
-//   f32 avx512           -      -    91/89    90/88  90/87  86/80
-//   s8 avx512vnni      89/86  91/88  91/87    91/89    -      -
-//   s8 avx512            -    78/76  78/76    73/76    -      -
-//
-// Where splitting can be avoided a panel may be larger: 2048^3 in f32 on
-// AVX-512, 64 KiB, 93/87 against 90/84 in two passes. 48 KiB as the whole
-// depth: 93/90 against 91/88 (f32, 512x1536x512), 92/89 against 89/87 (s8,
-// 768x6144x768).
+// Where splitting can be avoided a panel may be larger, up to 4/3 of L1d.
 //
 // An lhs that is widened for every group of rhs panels (panel_widen.h) wants
 // many of them in L2 instead, so shorter ones; in L1 it has chunks of its own.

@@ -39,18 +39,14 @@
 //
 // With passes inside of small blocks instead, every block walks through the
 // whole depth of both its sides, which no cache holds, and the next one does it
-// again: 512x16384x512 in blocks of 192x96, f32 on AVX-512, reaches 72% of the
-// peak of a Zen 5 with the lhs cached and 72% without, instead of 90% and 88%.
+// again (doc/tuning.md has what that costs, and what the below gains).
 //
 // A block in pieces packs what it reads by itself (block_pieces.h has the
 // gain), and so do all blocks where there are several threads, or several
 // pieces for one thread; in one pass if the depth is not split. To pack a side
 // once for all threads is less work, but threads then wait for each other's
 // panels and read them out of each other's caches, which takes as long as to
-// pack them again: on two cores with a cache in common, int8 512x4608x49
-// is 1.94 times as fast as on one instead of 1.85, 64x1024x64 1.66 instead
-// of 1.55 times; on two without (31 GB/s from one to the other),
-// 768x768x128 1.95 instead of 1.66.
+// pack them again.
 #ifndef RUY_LIKE_MIDDLE_BLOCK_MAP_H_
 #define RUY_LIKE_MIDDLE_BLOCK_MAP_H_
 

@@ -8,9 +8,7 @@
 // A side that is not packed yet is packed in the middle of the product, by each
 // block for itself: what is read of it next is small enough to be still in the
 // cache, the same scratch serves what comes after it, and little of it ever
-// goes to memory. Percent of the peak of a Zen 5, one thread, nothing cached,
-// packed as a whole and piece by piece: 512x16384x512 87 and 90.5, 3072x768x128
-// 76 and 81 (both f32, AVX-512), 2048^3 86 and 90 (int8, AVX-512-VNNI).
+// goes to memory.
 //
 // One thread's scratch; only what is needed, panels of a side that is packed
 // here, sums if it has them:

@@ -17,7 +17,7 @@
 #define RUY_LIKE_PACK_PACK_BLOCKS_H_
 
 #include "ruy_like/pack/pack.h"
-#include "ruy_like/pack/pack_inline.h"
+#include "ruy_like/pack/zero_from.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -35,7 +35,7 @@ struct Format {
   static constexpr int kSrcBytes = kSrcBytes_;
   static constexpr int kPackedBytes =
       kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
-  static constexpr bool kHasSums = kPacked != Scalar::kF32;
+  static constexpr bool kHasSums = HasSums(kPacked);
   // Of bytes: what int8's 0 becomes.
   static constexpr int kZero = PackedZero(kPacked, kRange);
   // A group is a whole quad, or a pair of bytes that may be widened to words.

@@ -16,7 +16,7 @@
 #define RUY_LIKE_PACK_PACK_NARROW_H_
 
 #include "ruy_like/pack/pack.h"
-#include "ruy_like/pack/pack_inline.h"
+#include "ruy_like/pack/zero_from.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -29,7 +29,7 @@ struct NarrowColumns {
   static constexpr int kUnit = 16 / kBytes;  // elements
   static constexpr int kPackedBytes =
       kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
-  static constexpr bool kHasSums = kPacked != Scalar::kF32;
+  static constexpr bool kHasSums = HasSums(kPacked);
   static constexpr bool kIsWidened = kPackedBytes > kBytes;
 
   const PackArgs* args;

@@ -9,7 +9,7 @@
 
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
-#include "ruy_like/pack/pack_inline.h"
+#include "ruy_like/pack/zero_from.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -145,12 +145,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
 // end, a whole cache line of them soon after its first part, however far apart
 // the rows are. The sums live in the caller's array in the meantime.
 //
-// Tried and lost (8 columns of bytes by 4, Zen 5, source bytes per cycle):
-// chunks of 32 levels 2.8 instead of 7.4 where rows lie 4096 bytes apart, for
-// more rows then compete for a cache set than it has ways; panels taking turns
-// after each quad 1.8 instead of 4.4 out of L3, for then the panels compete;
-// prefetching the next chunk's rows 7.5 instead of 4.4 for this layout out of
-// L3 with gcc, but 10 to 60% less elsewhere.
+// In longer chunks more rows would compete for a cache set than it has ways.
 template <typename F>
 void PackWidthContiguous(const PackArgs* args,
                          const Transform<F>& transform_in) {

@@ -12,7 +12,7 @@
 
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
-#include "ruy_like/pack/pack_inline.h"
+#include "ruy_like/pack/zero_from.h"
 
 // Hides a register's origin. Clang 14 merges an insert or blend, a permutation
 // across lanes and one within lanes into twice as many instructions (8 instead

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/pack/pack_inline.h"
+#include "ruy_like/pack/zero_from.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {

@@ -76,8 +76,8 @@ Job MakeJob(const PairWalk& walk, const View& src, const View& dst) {
   job.walk = walk;
   job.src = static_cast<const char*>(src.data);
   job.dst = static_cast<char*>(const_cast<void*>(dst.data));
-  job.src_bytes = ElementBytes(src.type);
-  job.dst_bytes = ElementBytes(dst.type);
+  job.src_bytes = BytesOf(src.type);
+  job.dst_bytes = BytesOf(dst.type);
   job.streaming = BypassesCaches(walk.lines.count * walk.lines.inner *
                                  (job.src_bytes + job.dst_bytes));
   return job;

@@ -44,7 +44,7 @@ absl::Status Requantize(const View& x, QuantizedMultiplier multiplier,
   const auto* const src = static_cast<const std::int32_t*>(x.data);
   void* const dst = const_cast<void*>(q.data);
   const std::ptrdiff_t n = x.layout.cols();
-  const std::ptrdiff_t bytes = sizeof(std::int32_t) + ElementBytes(q.type);
+  const std::ptrdiff_t bytes = sizeof(std::int32_t) + BytesOf(q.type);
   const bool streaming = BypassesCaches(n * bytes);
   const AddKernels& kernels = KernelsOf(context);
   return ForEachRange(

@@ -31,7 +31,7 @@ std::string Shape(const Layout& layout) {
 std::ptrdiff_t ExtentBytes(const View& view) {
   const Layout& layout = view.layout;
   return ((OuterSize(layout) - 1) * layout.stride() + InnerSize(layout)) *
-         ElementBytes(view.type);
+         BytesOf(view.type);
 }
 
 Steps StepsOf(const Layout& layout, Order line_order) {
@@ -52,7 +52,7 @@ PairWalk WalkInOrder(const View& src, const View& dst, Order order) {
 
 }  // namespace
 
-std::ptrdiff_t ElementBytes(ElementType type) {
+std::ptrdiff_t BytesOf(ElementType type) {
   switch (type) {
     case ElementType::kI8:
     case ElementType::kU8:

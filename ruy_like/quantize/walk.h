@@ -15,7 +15,7 @@ namespace ruy_like {
 namespace quantize_internal {
 
 // Bytes of one element.
-std::ptrdiff_t ElementBytes(ElementType type);
+std::ptrdiff_t BytesOf(ElementType type);
 
 // The smallest and the largest number that an integer type holds.
 std::int32_t LowestOf(ElementType type);

@@ -344,10 +344,9 @@ void CheckTyped(const Routine& routine, const Case& c, GuardedPages* pages,
        p < dst_buffer.data() + dst_buffer.size(); ++p) {
     ASSERT_EQ(*p, kCanary) << c;
   }
-  const bool has_sums = c.sums && routine.packed != Scalar::kF32 &&
-                        routine.packed != Scalar::kF64;
+  const bool makes_sums = c.sums && HasSums(routine.packed);
   for (ptrdiff_t i = 0; i < static_cast<ptrdiff_t>(sums.size()); ++i) {
-    const bool inside = has_sums && i >= 16 && i < 16 + c.width;
+    const bool inside = makes_sums && i >= 16 && i < 16 + c.width;
     ASSERT_EQ(sums[i], inside ? expected_sums[i - 16] : 0x5a5a5a5a)
         << c << " sum " << i - 16;
   }

@@ -26,11 +26,7 @@
 //    s[j] += vpmaddwd(t[j], 1)                                        6 + 4 op
 //
 // that is, 4.5 instructions a vector beside its loads, 2.5 of which multiply;
-// widening takes 6 and, for sums, 2. On a Zen 5, 4096x4096x1 in GB/s, AVX2:
-// widening 48, without sums 64, digits 75. Rejected:
-// rows in pairs, of which each vector of digits serves both, and in threes, 83
-// and 84 (this 83, out of L2); saturating additions 75; additions that lag 80,
-// by pairs 80.
+// widening takes 6 and, for sums, 2.
 //
 // The digits of kMaxLevels levels are in a buffer, in L1:
 //

@@ -19,8 +19,7 @@
 // From L1, a KiB of lhs takes 60 cycles that way with 512 bits, the latency of
 // 16 additions in a row; from memory it takes 100 or more. Rows and levels that
 // do not fill registers are packed into a small piece of panels instead, which
-// the panel kernel's tiles multiply. (All of the lhs that way: 28 GB/s at best,
-// where this reaches 35 and a plain read loop 41; 4096x4096x1, Zen 5.)
+// the panel kernel's tiles multiply.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
 
@@ -39,11 +38,7 @@ namespace kernels {
 namespace {
 
 // Levels whose lhs is asked for while as many before them are multiplied: 16
-// lines of each row. With 64, 128 or 512 levels 24, 28 or 34 GB/s instead of 35
-// (4096x4096x1, Zen 5); 34 when asked for line by line over all rows; 35 to 37
-// for L2 instead of L1, also with 512 to 4096 levels; 11 to 20 with lines
-// copied row after row to a buffer in L1, from where the rows before are
-// multiplied.
+// lines of each row, far enough ahead for memory and few enough for L1.
 constexpr int kStretchLevels = 256;
 constexpr int kLineLevels = 16;
 
@@ -135,17 +130,15 @@ struct NarrowFloatKernel {
 
   // Vectors of rows at a time. A sum's additions follow each other with 4
   // cycles in between, which for a vector of 256 bits is 32 bytes of lhs per 4
-  // cycles: too slow alone while there are few columns. Of 512 bits, 2 vectors
-  // were slower (24 against 35 GB/s): 32 rows are more than the prefetchers
-  // follow.
+  // cycles: too slow alone while there are few columns. Two vectors of 512 bits
+  // would be 32 rows, more than the prefetchers follow.
   static constexpr int kMaxGroups = kLanes == 8 ? 2 : 1;
   static constexpr int kMaxGroupsCols = kMaxGroups == 2 ? 3 : kRhsWidth;
   static RUY_LIKE_ALWAYS_INLINE int Groups(const KernelArgs& args) {
     return args.cols <= kMaxGroupsCols ? kMaxGroups : 1;
   }
 
-  // From so many columns on, rows are transposed beside the product. 9 columns
-  // on AVX-512 are 7% faster without, 12 are 6 to 15% slower.
+  // From so many columns on, rows are transposed beside the product.
   static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
   typedef SideBySideRunner<V, kRhsWidth, kStretchLevels> SideBySide;
   static_assert(kMinSideBySideCols > kRhsWidth);

@@ -108,7 +108,7 @@ struct NarrowFloatTile {
   static RUY_LIKE_ALWAYS_INLINE void Transpose(float32x4_t (&x)[4]) {
     int32x4_t m[4];
     RUY_LIKE_UNROLL
-    for (int r = 0; r < 4; ++r) m[r] = SimdNeon::AsInt(x[r]);
+    for (int r = 0; r < 4; ++r) m[r] = SimdNeon::BitsOf(x[r]);
     SimdNeon::Transpose(m);
     RUY_LIKE_UNROLL
     for (int r = 0; r < 4; ++r) x[r] = SimdNeon::AsFloat(m[r]);

@@ -128,19 +128,16 @@ struct NarrowPairsOp {
 
 // ## Tiles
 
-// Rows in flight. 8 rows by half as many columns load as often and were 14%
-// slower at 16 columns (AVX-512-VNNI, 4096x4096x16, Zen 5); a single row with
-// several accumulators was no faster at 1 column. Rejected at 4 to 16 columns,
-// no faster: depth in stretches of 1024 or 2048 levels, so that the rhs stays
-// in L1; 16 rows by a few columns before the next few; rhs columns set apart by
-// an odd number of vectors.
+// Rows in flight: each vector of the rhs serves so many, and their accumulators
+// and those of as many columns as a tile has fit the registers.
 constexpr int kDotRows = 4;
 
 // Rows whose results are collected for one call of the epilogue.
 constexpr int kCollectedRows = 16;
 
-// 16-bit lanes hold this many sums of 8-bit elements: 128 * 255 < 2^15.
-constexpr int kStepsIn16 = 128;
+// Steps after which sums in 16-bit lanes move to 32-bit ones: a lane holds 128
+// 8-bit elements, 128 * 255 < 2^15.
+constexpr int kStepsPerFlush = 128;
 
 struct DotArgs {
   const void* rows[kDotRows];
@@ -203,7 +200,7 @@ struct DotTile {
     for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][r]);
   }
 
-  // To be called every kStepsIn16 steps, and at the end.
+  // To be called every kStepsPerFlush steps, and at the end.
   RUY_LIKE_ALWAYS_INLINE void FlushSums16() {
     if (!kSums || !Op::kSumsIn16) return;
     RUY_LIKE_UNROLL
@@ -236,7 +233,7 @@ void RunDots(const DotArgs& args) {
   }
   DotTile<Op, kCols, kSums> tile;
   tile.Init(args);
-  constexpr ptrdiff_t kStretch = kStepsIn16 * Op::kStep;
+  constexpr ptrdiff_t kStretch = kStepsPerFlush * Op::kStep;
   const ptrdiff_t whole = args.depth / Op::kStep * Op::kStep;
   for (ptrdiff_t k = 0; k < whole;) {
     const ptrdiff_t end =
@@ -384,8 +381,7 @@ struct NarrowIntKernel {
 
   // Hardware prefetchers lose a row at its end, or at the next 4 KiB: what lies
   // about 16 KiB ahead is asked for. That is the next four rows when they are
-  // 4 KiB each. (Measured with one column: 98 GB/s at 4096x4096, against 80
-  // with 4 KiB and 86 with 32.)
+  // 4 KiB each.
   static RUY_LIKE_ALWAYS_INLINE ptrdiff_t PrefetchDistance(ptrdiff_t stride) {
     constexpr ptrdiff_t kBytes = 16384;
     const ptrdiff_t tile_bytes = kDotRows * stride;

@@ -19,12 +19,8 @@
 //     lhs panel p + 1: l1  ->       a10  a11      by kMaxCols columns
 //     ...
 //
-// At 4096x4096x1 on a Zen 5, GB/s with the wide kernel and with this one: int8
-// on AVX-512-VNNI 101 and 111, AVX-512 85 and 95, AVX-VNNI 63 and 108, AVX2 51
-// and 65; float on AVX-512 51 and 62, AVX2 31 and 51. Rejected: prefetching 8
-// to 64 lines ahead in software (mostly slower, by up to 30%); 8 panels at once
-// of 256 bits, which take more registers than there are where int8 is widened
-// (43 GB/s).
+// More panels at once would take more registers than there are where int8 is
+// widened.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_
 
@@ -94,9 +90,8 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   static constexpr int kGroupRows = kGroup * kLanes;
 
   // One column, kVectorsOfOne panels at once that lie far apart, so that memory
-  // is read as few long streams: with int8 on AVX-VNNI 90 to 98% of the read
-  // bandwidth, 79 to 90% before (4096x4096, Zen 5). Returns how many panels
-  // that were: all but the last few, or none if streams were short.
+  // is read as few long streams. Returns how many panels that were: all but the
+  // last few, or none if streams were short.
   static ptrdiff_t RunStreams(const KernelArgs& args, ptrdiff_t vectors) {
     const ptrdiff_t apart = vectors / kVectorsOfOne / kGroup * kGroup;
     alignas(64) Accum sums[kVectorsOfOne][kGroupRows];

@@ -16,8 +16,7 @@
 //             row 3 * apart   | stream 3: group, group, ...
 //
 // so that memory is read as few long streams: rows next to each other would be
-// streams of one row each. One column of int8, 4096x4096, is read at 111 GB/s
-// with rows 1024 apart, at 97 with adjacent ones (Zen 5; doc/tuning.md).
+// streams of one row each.
 //
 // When a group of each stream has its sums, their epilogue follows: rarely,
 // since meanwhile nothing is asked from memory.
@@ -35,9 +34,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Streams, and rows of a tile: what a vector of sums over lanes takes. Two rows
-// by two vectors came to 107 and 126 GB/s (4096x4096x1, 1024x1024x1), four rows
-// to 104 and 134, eight to 82 and 130.
+// Streams, and rows of a tile: what a vector of sums over lanes takes.
 constexpr int kStreams = 4;
 
 // The groups of which one tile after the other is made: kStreams of them.

@@ -14,10 +14,9 @@
 //             are transposed: its first vector of rows beside the first panel's
 //             tile, its second beside the second's
 //
-// For 16 levels on AVX-512, 16 columns: 256 multiply-adds, 240 loads. Percent
-// of the peak on a Zen 5, with and without, 4096x4096x16: AVX-512 56 and 47,
-// AVX2 78 and 58; 1000x3000x16: 73 and 58, 82 and 59. Rejected: transposing in
-// a phase of its own, 40 and 52 at 4096x4096x16.
+// For 16 levels on AVX-512, 16 columns: 256 multiply-adds, 240 loads, so that
+// transposing fits beside the product; in a phase of its own it would be added
+// to it.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
 

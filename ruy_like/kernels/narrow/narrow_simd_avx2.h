@@ -98,8 +98,7 @@ struct NarrowSimd256 : Simd256 {
     asm("" : "+x"(x));
   }
 
-  // Keeps the compiler from loading a vector anew for each use: 70 GB/s became
-  // 80 (AVX-VNNI, 1024x1024x1, Zen 5).
+  // Keeps the compiler from loading a vector anew for each use.
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int& x) { HoldInRegister(x); }
 
   // Writes the sums of the 32-bit lanes of four vectors.

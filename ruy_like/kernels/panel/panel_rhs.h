@@ -123,10 +123,9 @@ struct ColumnCursor {
 };
 
 // For operations of one level a step: neither the depth's end nor the sums that
-// zero points ask for need care then. Rejected for bytes: VPDPBUSD wants one
-// side unsigned, so that one side's sums are needed always; made here, they
-// cost as much as packing does (Zen 5, percent of the peak, in place and
-// packed: 64x32x12544 31 and 36, 768x3072x128 93 and 95, 64x1024x64 85 and 81).
+// zero points ask for need care then. Not for bytes: VPDPBUSD wants one side
+// unsigned, so that one side's sums are needed always; made here, they cost as
+// much as packing does.
 template <class Op>
 struct InPlaceRhs {
   static_assert(Op::kGroup == 1 && Op::kStepLevels == 1, "");

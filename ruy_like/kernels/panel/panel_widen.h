@@ -101,11 +101,10 @@ struct WideningPanelKernel
   static constexpr int kLanes = V::kLanes;
   static constexpr int kVectorBytes = kLanes * sizeof(int32_t);
   // Up to this depth the epilogue beside the product (panel_kernel.h) gains
-  // more: 64x32x12544 55.9 against 51.9% of the peak, 24x96x3136 47.0 and 47.4.
+  // more.
   static constexpr ptrdiff_t kShallow = 64;
   static constexpr int kChunkSteps = (8 << 10) / kVectorBytes;
-  // One vector more, lest the panels share the sets of L1: at 256 bits and
-  // 512^3 78.0 without, 79.3 with it.
+  // One vector more, lest the panels share the sets of L1.
   static constexpr int kKeptStride = (kChunkSteps + 1) * kVectorBytes;
   static constexpr int kTileAccums = kMaxVectors * kLanes * kRhsWidth;
   static constexpr int kGroupPanels =

@@ -245,7 +245,7 @@ struct SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
     return vcvtq_f32_s32(x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int AsInt(Float x) {
+  static RUY_LIKE_ALWAYS_INLINE Int BitsOf(Float x) {
     return vreinterpretq_s32_f32(x);
   }
   static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {

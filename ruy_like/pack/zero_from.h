@@ -1,7 +1,7 @@
 // Back-end: what pack routines of all processors share below the level of
 // panels. Anonymous namespace.
-#ifndef RUY_LIKE_PACK_PACK_INLINE_H_
-#define RUY_LIKE_PACK_PACK_INLINE_H_
+#ifndef RUY_LIKE_PACK_ZERO_FROM_H_
+#define RUY_LIKE_PACK_ZERO_FROM_H_
 
 #include <stddef.h>
 
@@ -23,4 +23,4 @@ RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_PACK_PACK_INLINE_H_
+#endif  // RUY_LIKE_PACK_ZERO_FROM_H_
