@@ -20,6 +20,7 @@
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/epilogue/epilogue_bytes.h"
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
+#include "ruy_like/kernels/epilogue/float_tile.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 
@@ -40,6 +41,7 @@ template <class V, int kMostVectors = kMaxEpilogueVectors>
 class IntPanelEpilogue {
  public:
   typedef typename V::Int Int;
+  typedef ByteTile<V> Finish;
   static constexpr bool kHasColumnStart = true;
 
   // The tile that waits: two vectors of rows, columns one below the other.
@@ -113,6 +115,17 @@ class IntPanelEpilogue {
     }
   }
 
+  // Whether whole tiles may be finished in registers, and where one goes then.
+  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return to_bytes_; }
+  RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
+    return Tile(nullptr, 0, /*rows=*/0, row, col);
+  }
+  // To the tile so many vectors of rows below.
+  static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
+    finish->dst += vectors * V::kLanes;
+    finish->scale += vectors;
+  }
+
   // To be called before Wait().
   RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() const {
     DeferredTile result;
@@ -144,6 +157,9 @@ class IntPanelEpilogue {
     column_bias_ = e_.channels_are_rows ? nullptr : bias;
     has_column_start_ = column_bias_ != nullptr || e_.rhs_sums != nullptr;
     bounds_.Set(e_);
+    const bool same_addends =
+        (bias == nullptr || !e_.channels_are_rows) && e_.lhs_sums == nullptr;
+    if (same_addends && !e_.per_channel) return PrepareEqualRows(rows);
     for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
       const ptrdiff_t left = rows - row;
       const int n = left < V::kLanes ? static_cast<int>(left) : V::kLanes;
@@ -160,6 +176,19 @@ class IntPanelEpilogue {
       } else {
         scale.Set(V::Set(*e_.fixedpoint), V::Set(*e_.exponent));
       }
+    }
+  }
+
+  // All rows have the same terms.
+  RUY_LIKE_ALWAYS_INLINE void PrepareEqualRows(ptrdiff_t rows) {
+    const Int addends = V::Set(e_.zero_point_product);
+    const Int fixedpoint = V::Set(*e_.fixedpoint);
+    const Int exponent = V::Set(*e_.exponent);
+    ByteScale<V>* scale = scales_;
+    for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
+      V::StoreAligned(addends_ + row, addends);
+      scale->Set(fixedpoint, exponent);
+      ++scale;
     }
   }
 
@@ -193,6 +222,7 @@ template <class V>
 class FloatPanelEpilogue {
  public:
   typedef typename V::Float Float;
+  typedef FloatTile Finish;
   static constexpr bool kHasColumnStart = false;
 
   class DeferredTile {
@@ -255,6 +285,23 @@ class FloatPanelEpilogue {
                                     int rows, int cols, ptrdiff_t row,
                                     ptrdiff_t col) const {
     StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row, col, e_);
+  }
+
+  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return CanWait(e_); }
+  RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
+    constexpr double kInfinity = __builtin_inf();
+    const float* const bias = static_cast<const float*>(e_.bias);
+    return {static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride,
+            e_.dst_col_stride,
+            bias == nullptr ? nullptr : bias + row,
+            static_cast<float>(e_.clamp_min_f),
+            static_cast<float>(e_.clamp_max_f),
+            bias == nullptr && e_.clamp_min_f == -kInfinity &&
+                e_.clamp_max_f == kInfinity};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
+    finish->dst += vectors * V::kLanes;
+    if (finish->row_bias != nullptr) finish->row_bias += vectors * V::kLanes;
   }
 
   RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() {

@@ -37,6 +37,9 @@ struct BroadcastOp {
   static constexpr TileKind kTileKind = TileKind::kBroadcast;
   // The rhs panels that a tile of a single lhs panel takes.
   static constexpr int kLonePanels = 2;
+  // Whether tiles can be finished in registers, by FinishTile(acc,
+  // Epilogue::Finish), of the instruction set's.
+  static constexpr bool kFinishesTiles = false;
 };
 
 // float times float.

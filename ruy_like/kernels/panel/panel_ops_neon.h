@@ -31,6 +31,7 @@ struct NeonIntOp : BroadcastOp {
   typedef IntPanelEpilogue<SimdNeon> Epilogue;
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
+  static constexpr bool kFinishesTiles = true;
   static constexpr int kGroup = kLevels;
   static constexpr int kStepLevels = kLevels;
   static constexpr int kDepthMultiple = kLevels;
@@ -39,6 +40,7 @@ struct NeonIntOp : BroadcastOp {
 // float times float.
 struct NeonFloatOp : FloatOp<SimdNeon> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
+  static constexpr bool kFinishesTiles = true;
   typedef float32x4_t RhsVector;
   static constexpr int kRhsLanes = 4;
   static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhsVector(const float* p) {
@@ -77,6 +79,7 @@ struct NeonWordsOp : NeonIntOp<int16_t, 1> {
 template <class Dot>
 struct NeonQuadsOp : QuadsOp<SimdNeon, Dot, int8_t> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
+  static constexpr bool kFinishesTiles = true;
   typedef int32x4_t Vector;
   typedef int32x4_t RhsVector;
   static constexpr int kRhsLanes = 4;

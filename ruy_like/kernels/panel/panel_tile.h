@@ -32,6 +32,9 @@ struct TileArgs {
   // Where a tile that keeps its lhs stores the vectors that it loads.
   void* kept;
   ptrdiff_t kept_stride_bytes;  // from one lhs panel to the next
+  // Where a tile that is finished in registers goes, an Epilogue::Finish, or
+  // null: to `result`.
+  const void* finish = nullptr;
 };
 
 typedef void TileFn(const TileArgs& args);
@@ -134,6 +137,12 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
     if constexpr (kEpilogueSteps > 0) {
       if (!deferred.IsEmpty()) epilogue_steps.Run(epilogue_step);
       steps = steps_between;
+    }
+  }
+  if constexpr (Op::kFinishesTiles) {
+    if (args.finish != nullptr) {
+      return FinishTile(
+          acc, *static_cast<const typename Op::Epilogue::Finish*>(args.finish));
     }
   }
   Accum* result = static_cast<Accum*>(args.result);

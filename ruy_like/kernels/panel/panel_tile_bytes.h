@@ -33,6 +33,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
 #include "ruy_like/kernels/simd/unroll.h"
@@ -54,59 +55,93 @@ struct BytesTile {
   static void Run(const TileArgs& args) { RunInline(args); }
 
   static RUY_LIKE_ALWAYS_INLINE void RunInline(const TileArgs& args) {
-    int32x4_t acc[kCols][4];
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) acc[c][r] = vdupq_n_s32(0);
-    }
-    const int8_t* lhs = static_cast<const int8_t*>(args.lhs);
-    typename RhsSource::template Cursor<kCols> rhs(args.rhs);
-    for (ptrdiff_t step = args.steps; step > 0; --step) {
-      int8x16_t rows[4];
-      RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(lhs + 16 * r);
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        const int8x16_t column = vld1q_s8(rhs.Column(c));
-        RUY_LIKE_UNROLL
-        for (int r = 0; r < 4; ++r) {
-          acc[c][r] = MultiplyAdd(acc[c][r], rows[r], column);
-        }
-      }
-      lhs += 64;
-      rhs.Advance();
-    }
+    int32x4_t products[kCols][1];
+    Multiply(static_cast<const int8_t*>(args.lhs), args.rhs, args.steps,
+             products);
     const int32_t* const start = static_cast<const int32_t*>(args.start);
-    int32_t* const result = static_cast<int32_t*>(args.result);
+    ptrdiff_t result_col_stride = 4;
+    int32x4_t excess = vdupq_n_s32(0);
+    if constexpr (kComplemented) {
+      const ComplementedTileArgs& complemented =
+          static_cast<const ComplementedTileArgs&>(args);
+      excess = vld1q_s32(complemented.row_excess);
+      result_col_stride = complemented.result_col_stride;
+    }
+    int32x4_t sums[kCols][1];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      int32x4_t sum = vpaddq_s32(vpaddq_s32(acc[c][0], acc[c][1]),
-                                 vpaddq_s32(acc[c][2], acc[c][3]));
-      ptrdiff_t result_col_stride = 4;
-      if constexpr (kComplemented) {
-        const ComplementedTileArgs& complemented =
-            static_cast<const ComplementedTileArgs&>(args);
-        sum = vsubq_s32(sum, vld1q_s32(complemented.row_excess));
-        result_col_stride = complemented.result_col_stride;
-      }
+      int32x4_t sum = products[c][0];
+      if constexpr (kComplemented) sum = vsubq_s32(sum, excess);
       sum = vaddq_s32(sum, vld1q_s32(start + c * args.start_col_stride));
       if (args.column_start != nullptr) {
         sum = vaddq_s32(sum, vdupq_n_s32(args.column_start[c]));
       }
-      vst1q_s32(result + c * result_col_stride, sum);
+      sums[c][0] = sum;
+    }
+    if (args.finish != nullptr) {
+      return FinishTile(sums,
+                        *static_cast<const ByteTile<SimdNeon>*>(args.finish));
+    }
+    int32_t* const result = static_cast<int32_t*>(args.result);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      vst1q_s32(result + c * result_col_stride, sums[c][0]);
+    }
+  }
+
+  // The sums of products of four rows and kCols columns.
+  static RUY_LIKE_ALWAYS_INLINE void Multiply(const int8_t* lhs,
+                                              const RhsColumns& rhs_columns,
+                                              ptrdiff_t steps,
+                                              int32x4_t (&sums)[kCols][1]) {
+    int32x4_t acc[kCols][4];
+    typename RhsSource::template Cursor<kCols> rhs(rhs_columns);
+    if (steps > 0) {
+      Step<true>(lhs, rhs, acc);
+    } else {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        RUY_LIKE_UNROLL
+        for (int r = 0; r < 4; ++r) acc[c][r] = vdupq_n_s32(0);
+      }
+    }
+    for (--steps; steps > 0; --steps) {
+      lhs += 64;
+      rhs.Advance();
+      Step<false>(lhs, rhs, acc);
+    }
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      sums[c][0] = vpaddq_s32(vpaddq_s32(acc[c][0], acc[c][1]),
+                              vpaddq_s32(acc[c][2], acc[c][3]));
     }
   }
 
  private:
-  static RUY_LIKE_ALWAYS_INLINE int32x4_t MultiplyAdd(int32x4_t acc,
-                                                      int8x16_t lhs,
-                                                      int8x16_t rhs) {
-    int16x8_t p = vmull_s8(vget_low_s8(lhs), vget_low_s8(rhs));
-    if constexpr (kComplemented) {
-      return vpadalq_s16(acc, vmlsl_high_s8(p, lhs, rhs));
-    } else {
-      return vpadalq_s16(vpadalq_s16(acc, p), vmull_high_s8(lhs, rhs));
+  // The first step sets the accumulators, others add to them.
+  template <bool kFirst>
+  static RUY_LIKE_ALWAYS_INLINE void Step(
+      const int8_t* lhs, const typename RhsSource::template Cursor<kCols>& rhs,
+      int32x4_t (&acc)[kCols][4]) {
+    int8x16_t rows[4];
+    RUY_LIKE_UNROLL
+    for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(lhs + 16 * r);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      const int8x16_t column = vld1q_s8(rhs.Column(c));
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) {
+        const int16x8_t p = vmull_s8(vget_low_s8(rows[r]), vget_low_s8(column));
+        if constexpr (kComplemented) {
+          const int16x8_t pairs = vmlsl_high_s8(p, rows[r], column);
+          acc[c][r] =
+              kFirst ? vpaddlq_s16(pairs) : vpadalq_s16(acc[c][r], pairs);
+        } else {
+          acc[c][r] =
+              vpadalq_s16(kFirst ? vpaddlq_s16(p) : vpadalq_s16(acc[c][r], p),
+                          vmull_high_s8(rows[r], column));
+        }
+      }
     }
   }
 };
@@ -173,8 +208,10 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
     int32_t* saved = static_cast<int32_t*>(args.accum);
     const ptrdiff_t padded_cols = (args.cols + 3) / 4 * 4;
     if (saved != nullptr) saved += first_row * padded_cols;
-    // Tiles go to the epilogue three at a time: a call costs as much as a tile.
+    // What is not finished in registers goes to the epilogue three tiles at a
+    // time: a call costs as much as a tile.
     alignas(16) int32_t spilled[4 * kStoredRows];
+    const bool finishes = args.last_pass && epilogue.FinishesTiles();
     for (ptrdiff_t col = 0; col < args.cols; col += 4) {
       const int cols =
           args.cols - col < 4 ? static_cast<int>(args.cols - col) : 4;
@@ -184,10 +221,21 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
       tile.rhs = {complemented, 0, /*ahead_bytes=*/0};
       if (args.first_pass) tile.column_start = epilogue.ColumnStart(col, cols);
       tile.lhs = lhs;
+      if (finishes && args.first_pass && cols == 4 && rows % 4 == 0) {
+        FinishRows(tile, epilogue.Start(first_row), excess,
+                   epilogue.FinishAt(first_row, col), panels);
+        continue;
+      }
       for (ptrdiff_t row = 0; row < rows; row += kStoredRows) {
         const int left = rows - row < kStoredRows ? static_cast<int>(rows - row)
                                                   : kStoredRows;
+        const bool finishes_tiles = finishes && left % 4 == 0;
         for (int r = 0; r < left; r += 4) {
+          Epilogue::Finish finish;
+          if (finishes_tiles) {
+            finish = epilogue.FinishAt(first_row + row + r, col);
+            tile.finish = &finish;
+          }
           tile.row_excess = excess + row + r;
           tile.start =
               args.first_pass ? epilogue.Start(first_row + row + r) : saved;
@@ -203,11 +251,44 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
           if (saved != nullptr) saved += 4 * cols;
           tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;
         }
-        if (args.last_pass) {
+        tile.finish = nullptr;
+        if (args.last_pass && !finishes_tiles) {
           epilogue.Store(spilled, kStoredRows, left, cols, first_row + row,
                          col);
         }
       }
+    }
+  }
+
+  // All rows of four columns, in registers until they are results. `start` and
+  // `excess` have an element per row.
+  static __attribute__((noinline)) void FinishRows(const TileArgs& tile,
+                                                   const int32_t* start,
+                                                   const int32_t* excess,
+                                                   Epilogue::Finish finish,
+                                                   int panels) {
+    int32x4_t column_start[4] = {};
+    if (tile.column_start != nullptr) {
+      for (int c = 0; c < 4; ++c) {
+        column_start[c] = vdupq_n_s32(tile.column_start[c]);
+      }
+    }
+    const int8_t* lhs = static_cast<const int8_t*>(tile.lhs);
+    for (; panels > 0; --panels) {
+      int32x4_t sums[4][1];
+      BytesTile<true, RhsSource, 4>::Multiply(lhs, tile.rhs, tile.steps, sums);
+      const int32x4_t row_start =
+          vsubq_s32(vld1q_s32(start), vld1q_s32(excess));
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < 4; ++c) {
+        sums[c][0] =
+            vaddq_s32(sums[c][0], vaddq_s32(row_start, column_start[c]));
+      }
+      FinishTile(sums, finish);
+      Epilogue::MoveDown(1, &finish);
+      lhs += tile.lhs_stride_bytes;
+      start += 4;
+      excess += 4;
     }
   }
 

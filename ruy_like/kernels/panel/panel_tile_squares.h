@@ -60,7 +60,7 @@ struct SquaresTile {
       lhs += 32;
       rhs.Advance();
     }
-    End(acc, static_cast<int32_t*>(args.result));
+    End(acc, args);
   }
 
  private:
@@ -93,17 +93,28 @@ struct SquaresTile {
     }
   }
 
-  static RUY_LIKE_ALWAYS_INLINE void End(const Squares& acc, int32_t* result) {
+  static RUY_LIKE_ALWAYS_INLINE void End(const Squares& acc,
+                                         const TileArgs& args) {
+    int32x4_t columns[kCols][kVectors];
     RUY_LIKE_UNROLL
-    for (int p = 0; p < kPairs; ++p) {
+    for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        int32_t* const even = result + (2 * p * kVectors + v) * 4;
-        vst1q_s32(even, vuzp1q_s32(acc[p][v][0], acc[p][v][1]));
-        if (2 * p + 1 < kCols) {
-          vst1q_s32(even + kVectors * 4,
-                    vuzp2q_s32(acc[p][v][0], acc[p][v][1]));
-        }
+        const int32x4_t(&squares)[2] = acc[c / 2][v];
+        columns[c][v] = c % 2 == 0 ? vuzp1q_s32(squares[0], squares[1])
+                                   : vuzp2q_s32(squares[0], squares[1]);
+      }
+    }
+    if (args.finish != nullptr) {
+      return FinishTile(columns,
+                        *static_cast<const ByteTile<SimdNeon>*>(args.finish));
+    }
+    int32_t* const result = static_cast<int32_t*>(args.result);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        vst1q_s32(result + (c * kVectors + v) * 4, columns[c][v]);
       }
     }
   }

@@ -1,0 +1,242 @@
+// Back-end: the epilogue of panel kernels to 8-bit columns with NEON.
+//
+// Included by epilogue_neon.h: the specialisations, for SimdNeon, of
+// epilogue_bytes.h's scaler, bounds and tile, whose exponents are <= -2; why
+// the arithmetic is exact is in epilogue_neon.h. Tiles whose accumulators are
+// still in registers are finished there by the kernel itself (FinishTile()).
+#ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
+#define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/epilogue/epilogue_bytes.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/kernels/simd/unroll.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+template <>
+struct ByteScale<SimdNeon> {
+  alignas(16) int32_t fixedpoint[4];
+  int32_t exponent[4];
+
+  // Lanes beyond the rows may hold 0 and 0.
+  RUY_LIKE_ALWAYS_INLINE void Set(int32x4_t new_fixedpoint,
+                                  int32x4_t new_exponent) {
+    vst1q_s32(fixedpoint, new_fixedpoint);
+    vst1q_s32(exponent, new_exponent);
+  }
+};
+
+template <>
+class ByteScaler<SimdNeon> {
+ public:
+  explicit RUY_LIKE_ALWAYS_INLINE ByteScaler(const ByteScale<SimdNeon>& scale)
+      : fixedpoint_(SimdNeon::InRegister(vld1q_s32(scale.fixedpoint))),
+        exponent_(SimdNeon::InRegister(vld1q_s32(scale.exponent))) {}
+  // The scaled accumulators: the instructions round, so that nothing is left
+  // for the shorter vectors to do.
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t acc) const {
+    return vrshlq_s32(vqdmulhq_s32(acc, fixedpoint_), exponent_);
+  }
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(const int32_t* acc) const {
+    return Apply(vld1q_s32(acc));
+  }
+
+ private:
+  int32x4_t fixedpoint_, exponent_;
+};
+
+template <>
+struct ByteBounds<SimdNeon> {
+  alignas(16) int32_t offset[4];  // 16-bit lanes: the zero point
+  int32_t low[4];                 // 8-bit lanes, signed
+  int32_t high[4];
+  int32_t flip[4];  // 8-bit lanes: 0, or 128 for unsigned results
+
+  static RUY_LIKE_ALWAYS_INLINE bool Apply(const EpilogueArgs& e) {
+    return (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
+           e.dst_zero_point >= -(1 << 12) && e.dst_zero_point <= 1 << 12;
+  }
+  RUY_LIKE_ALWAYS_INLINE void Set(const EpilogueArgs& e) {
+    typedef SimdNeon V;
+    const int32_t down = e.dst_scalar == Scalar::kU8 ? 128 : 0;
+    V::StoreAligned(offset,
+                    V::Set16(static_cast<int16_t>(e.dst_zero_point - down)));
+    V::StoreAligned(low, V::Set8(static_cast<int8_t>(e.clamp_min - down)));
+    V::StoreAligned(high, V::Set8(static_cast<int8_t>(e.clamp_max - down)));
+    V::StoreAligned(flip, V::Set8(static_cast<int8_t>(down)));
+  }
+  // Results of four vectors, each one's bytes together.
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t a, int32x4_t b, int32x4_t c,
+                                         int32x4_t d) const {
+    typedef SimdNeon V;
+    const int32x4_t zero_points = vld1q_s32(offset);
+    const int32x4_t bytes = V::SaturateToInt8(
+        V::AddSaturated16(V::SaturateToInt16(a, b), zero_points),
+        V::AddSaturated16(V::SaturateToInt16(c, d), zero_points));
+    return V::Xor(V::Min8(V::Max8(bytes, vld1q_s32(low)), vld1q_s32(high)),
+                  vld1q_s32(flip));
+  }
+};
+
+// ## Tiles of bytes, 4, 8 or 12 rows at once
+//
+// What bounds small products is the number of instructions: 41 for 12 rows by
+// two columns, where pieces of two by two vectors take 90.
+
+// Columns of 4 * kVectors rows, all of them there, from accumulators in
+// registers.
+template <int kVectors>
+class NeonByteColumns {
+ public:
+  // `scale` is that of the first vector.
+  RUY_LIKE_ALWAYS_INLINE NeonByteColumns(const ByteScale<SimdNeon>* scale,
+                                         const ByteBounds<SimdNeon>& bounds)
+      : first_(scale[0]),
+        second_(scale[kVectors > 1 ? 1 : 0]),
+        third_(scale[kVectors > 2 ? 2 : 0]),
+        offset_(vreinterpretq_s16_s32(vld1q_s32(bounds.offset))),
+        low_(vreinterpretq_s8_s32(vld1q_s32(bounds.low))),
+        high_(vreinterpretq_s8_s32(vld1q_s32(bounds.high))),
+        flip_(vreinterpretq_s8_s32(vld1q_s32(bounds.flip))) {}
+
+  // Two columns; they may be the same one.
+  RUY_LIKE_ALWAYS_INLINE void StoreTwo(const int32x4_t (&a)[kVectors],
+                                       const int32x4_t (&b)[kVectors],
+                                       int8_t* to, int8_t* to_b) const {
+    if constexpr (kVectors == 1) {
+      const int8x16_t bytes =
+          Bytes(Words(first_.Apply(a[0]), first_.Apply(b[0])), vdupq_n_s16(0));
+      StoreQuarter<0>(to, bytes);
+      StoreQuarter<1>(to_b, bytes);
+    } else {
+      const int8x16_t bytes =
+          Bytes(Words(first_.Apply(a[0]), second_.Apply(a[1])),
+                Words(first_.Apply(b[0]), second_.Apply(b[1])));
+      vst1_s8(to, vget_low_s8(bytes));
+      vst1_s8(to_b, vget_high_s8(bytes));
+    }
+    if constexpr (kVectors == 3) {
+      const int8x16_t bytes =
+          Bytes(Words(third_.Apply(a[2]), third_.Apply(b[2])), vdupq_n_s16(0));
+      StoreQuarter<0>(to + 8, bytes);
+      StoreQuarter<1>(to_b + 8, bytes);
+    }
+  }
+
+  // Four columns of one vector.
+  RUY_LIKE_ALWAYS_INLINE void StoreFour(const int32x4_t (&acc)[4][kVectors],
+                                        int8_t* to, ptrdiff_t stride) const {
+    static_assert(kVectors == 1, "");
+    const int8x16_t bytes =
+        Bytes(Words(first_.Apply(acc[0][0]), first_.Apply(acc[1][0])),
+              Words(first_.Apply(acc[2][0]), first_.Apply(acc[3][0])));
+    StoreQuarter<0>(to, bytes);
+    StoreQuarter<1>(to + stride, bytes);
+    StoreQuarter<2>(to + 2 * stride, bytes);
+    StoreQuarter<3>(to + 3 * stride, bytes);
+  }
+
+ private:
+  RUY_LIKE_ALWAYS_INLINE int16x8_t Words(int32x4_t a, int32x4_t b) const {
+    return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), offset_);
+  }
+  RUY_LIKE_ALWAYS_INLINE int8x16_t Bytes(int16x8_t a, int16x8_t b) const {
+    const int8x16_t bytes = vqmovn_high_s16(vqmovn_s16(a), b);
+    return veorq_s8(vminq_s8(vmaxq_s8(bytes, low_), high_), flip_);
+  }
+  template <int kQuarter>
+  static RUY_LIKE_ALWAYS_INLINE void StoreQuarter(int8_t* to, int8x16_t bytes) {
+    const int32_t four = vgetq_lane_s32(vreinterpretq_s32_s8(bytes), kQuarter);
+    __builtin_memcpy(to, &four, sizeof(four));
+  }
+
+  const ByteScaler<SimdNeon> first_, second_, third_;
+  const int16x8_t offset_;
+  const int8x16_t low_, high_, flip_;
+};
+
+// A tile of whole vectors that never left the registers.
+template <int kCols, int kVectors>
+RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
+                                       const ByteTile<SimdNeon>& tile) {
+  const NeonByteColumns<kVectors> columns(tile.scale, *tile.bounds);
+  const ptrdiff_t stride = tile.dst_col_stride;
+  int8_t* to = tile.dst;
+  if constexpr (kVectors == 1 && kCols % 4 == 0) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; c += 4) {
+      const int32x4_t four[4][1] = {
+          {acc[c][0]}, {acc[c + 1][0]}, {acc[c + 2][0]}, {acc[c + 3][0]}};
+      columns.StoreFour(four, to, stride);
+      to += 4 * stride;
+    }
+  } else {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; c += 2) {
+      // The last one of an odd number twice.
+      const int b = c + 1 < kCols ? c + 1 : c;
+      columns.StoreTwo(acc[c], acc[b], to, b == c ? to : to + stride);
+      to += 2 * stride;
+    }
+  }
+}
+
+// The same from memory: kVectors vectors of rows from `row` on.
+template <int kVectors>
+RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const ByteTile<SimdNeon>& tile,
+                                             int row, int cols) {
+  const NeonByteColumns<kVectors> columns(tile.scale + row / 4, *tile.bounds);
+  const ptrdiff_t stride = tile.acc_col_stride;
+  const int32_t* a = tile.acc + row;
+  int8_t* to = tile.dst + row;
+  for (; cols > 0; cols -= 2) {
+    // The last one of an odd number twice.
+    const int32_t* const b = cols == 1 ? a : a + stride;
+    int8_t* const to_b = cols == 1 ? to : to + tile.dst_col_stride;
+    int32x4_t first[kVectors], second[kVectors];
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      first[v] = vld1q_s32(a + 4 * v);
+      second[v] = vld1q_s32(b + 4 * v);
+    }
+    columns.StoreTwo(first, second, to, to_b);
+    a += 2 * stride;
+    to += 2 * tile.dst_col_stride;
+  }
+}
+
+template <>
+__attribute__((noinline)) void StoreByteTile<SimdNeon>(
+    const ByteTile<SimdNeon>& tile, int cols) {
+  int row = 0;
+  for (; row + 12 <= tile.rows; row += 12) StoreByteColumns<3>(tile, row, cols);
+  if (row + 8 <= tile.rows) {
+    StoreByteColumns<2>(tile, row, cols);
+    row += 8;
+  } else if (row + 4 <= tile.rows) {
+    StoreByteColumns<1>(tile, row, cols);
+    row += 4;
+  }
+  // Rows that fill no vector.
+  for (; row < tile.rows; row += 4) {
+    const ByteScaler<SimdNeon> scaler(tile.scale[row / 4]);
+    const int n = tile.rows - row < 4 ? tile.rows - row : 4;
+    for (int col = 0; col < cols; col += 4) {
+      tile.StoreOneByFour(scaler, row, n, col, cols - col);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
