@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -538,14 +539,16 @@ TEST_P(AmxKernelTest, QuantizedEpilogues) {
   }
 }
 
-// Zero points that the fast epilogue's 16-bit sums have no room for, or just.
+// Zero points that the fast epilogue's floats have no room for, or just.
 TEST_P(AmxKernelTest, FarDstZeroPoints) {
   uint32_t seed = 5000;
-  for (const int32_t zero_point : {-40000, -4097, -4096, 4096, 4097, 40000}) {
+  for (const int32_t zero_point :
+       {-40000, -256, -255, -128, -127, 255, 256, 383, 384, 40000}) {
     for (const bool row_major : {false, true}) {
       Case c;
       c.rows = 40, c.cols = 36, c.depth = 64;
       c.seed = ++seed;
+      c.dst = seed % 4 < 2 ? Scalar::kI8 : Scalar::kU8;
       c.dst_row_major = row_major;
       c.dst_zero_point = zero_point;
       c.min_exponent = -3, c.max_exponent = -2;
@@ -640,6 +643,125 @@ TEST_P(AmxKernelTest, DeepWraps) {
     c.lhs_zero_point = 3;
     c.min_exponent = -20, c.max_exponent = -14;
     Check(c);
+  }
+}
+
+// Accumulators and multipliers, one of each a channel, for which scaling is to
+// be right.
+struct Scalings {
+  std::vector<int32_t> acc, fixedpoint, exponent;
+
+  // Near `result` - 1/2, on either side or exactly there, where a multiplier
+  // can take an accumulator at all.
+  void AddNearTies(int result, int64_t multiplier, int exp) {
+    const double x =
+        multiplier == 0 ? 0 : std::ldexp(result - 0.5, 31 - exp) / multiplier;
+    if (std::abs(x) > 2147483000.0) return;
+    const int32_t nearest = static_cast<int32_t>(std::lround(x));
+    for (const int32_t off : {-1, 0, 1}) Add(nearest + off, multiplier, exp);
+  }
+  // The same by the multiplier's choice.
+  void AddNearTiesOf(int result, int32_t x, int exp) {
+    const double multiplier =
+        x == 0 ? 0 : std::ldexp(result - 0.5, 31 - exp) / x;
+    if (multiplier < 1 || multiplier > 2147483000.0) return;
+    const int64_t nearest = std::lround(multiplier);
+    for (const int off : {-1, 0, 1}) Add(x, nearest + off, exp);
+  }
+  void Add(int32_t x, int64_t multiplier, int exp) {
+    acc.push_back(x);
+    fixedpoint.push_back(static_cast<int32_t>(multiplier));
+    exponent.push_back(exp);
+  }
+};
+
+// Runs the kernel on zeros, so that accumulators are the bias.
+void CheckScalings(const Kernel& kernel, const Scalings& s, Scalar dst,
+                   int32_t zero_point, bool along_rows, bool row_major) {
+  const int channels = static_cast<int>(s.acc.size());
+  const int rows = along_rows ? channels : 1;
+  const int cols = along_rows ? 1 : channels;
+  const std::vector<char> lhs((rows + 15) / 16 * 16 * 64, 0);
+  const std::vector<char> rhs((cols + 15) / 16 * 16 * 64, 0);
+  std::vector<char> result(channels);
+  const bool is_signed = dst == Scalar::kI8;
+  EpilogueArgs e = {};
+  e.dst = result.data();
+  e.dst_row_stride = row_major ? cols : 1;
+  e.dst_col_stride = row_major ? 1 : rows;
+  e.dst_scalar = dst;
+  e.channels_are_rows = along_rows;
+  e.per_channel = true;
+  e.bias = s.acc.data();
+  e.fixedpoint = s.fixedpoint.data();
+  e.exponent = s.exponent.data();
+  e.dst_zero_point = zero_point;
+  e.clamp_min = is_signed ? -128 : 0;
+  e.clamp_max = is_signed ? 127 : 255;
+  KernelArgs args = {};
+  args.lhs = lhs.data();
+  args.rhs = rhs.data();
+  args.lhs_stride_bytes = 16 * 64;
+  args.rhs_stride_bytes = kernel.rhs.in_place ? 64 : 16 * 64;
+  args.rows = rows;
+  args.cols = cols;
+  args.depth = 64;
+  args.first_pass = args.last_pass = true;
+  args.epilogue = &e;
+  kernel.run(&args);
+  for (int i = 0; i < channels; ++i) {
+    const int exp = s.exponent[i];
+    const int64_t scaled =
+        (int64_t{s.acc[i]} * s.fixedpoint[i] + (int64_t{1} << (30 - exp))) >>
+        (31 - exp);
+    ASSERT_EQ(
+        Load(&result[i], dst),
+        std::clamp<int64_t>(scaled + zero_point, e.clamp_min, e.clamp_max))
+        << s.acc[i] << " * " << s.fixedpoint[i] << " * 2^(" << exp
+        << " - 31), zero point " << zero_point;
+  }
+}
+
+// Results as near to their rounding's ties as int32 allows, for every exponent
+// that estimates serve, of every kind of multiplier; and overflow.
+TEST_P(AmxKernelTest, NearTies) {
+  std::mt19937 random(1);
+  const auto pick = [&random](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  const auto bit = [&pick] { return int64_t{1} << pick(0, 30); };
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int variant = 0;
+  for (int exponent = -31; exponent <= 0; ++exponent) {
+    for (int kind = 0; kind < 7; ++kind) {
+      ++variant;
+      const Scalar dst = variant % 2 == 0 ? Scalar::kI8 : Scalar::kU8;
+      const int32_t zero_points[] = {-255, -128, 0, 3, 127, 128, 255, 383};
+      const int32_t zero_point = zero_points[variant / 4 % 8];
+      Scalings s;
+      for (int i = 0; i < 150; ++i) {
+        const int edge = pick(0, 1) == 0 ? -128 : 127;
+        const int result = static_cast<int>(
+            (i % 4 == 0 ? edge + pick(-2, 2) : pick(-130, 258)) - zero_point);
+        const int64_t multipliers[] = {pick(1 << 30, kMost), pick(0, kMost),
+                                       bit(), kMost - pick(0, 99),
+                                       std::min(kMost, bit() | bit() | bit())};
+        if (kind < 5) s.AddNearTies(result, multipliers[kind], exponent);
+        if (kind == 5) {
+          const int bits = static_cast<int>(pick(1, 31));
+          const int64_t most = (int64_t{1} << bits) - 1;
+          s.AddNearTiesOf(result, static_cast<int32_t>(pick(-most, most)),
+                          exponent);
+        }
+        if (kind == 6 || i == 0) {
+          s.Add(static_cast<int32_t>(pick(-kMost - 1, kMost)),
+                i % 2 == 0 ? pick(0, kMost) : bit(), exponent);
+        }
+      }
+      CheckScalings(kernel(), s, dst, zero_point, (variant & 4) != 0,
+                    (variant & 8) != 0);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

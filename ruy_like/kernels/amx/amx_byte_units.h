@@ -2,8 +2,8 @@
 //
 // Included by amx_block.h, which runs units between tile products: the vector
 // units are idle there. For quantized calls with an 8-bit dst of either type
-// and order, multipliers along either, exponents <= -2; all others are
-// amx_squares.h's. The arithmetic is epilogue_bytes.h's.
+// and order, multipliers along either, exponents <= 0; all others are
+// amx_squares.h's.
 //
 // A block has 64 vectors of 16 accumulators. A unit makes one vector of bytes
 // out of four of them; a round is four units:
@@ -16,8 +16,25 @@
 // in a buffer of 1 KiB, of which amx_store_bytes.h writes what exists once a
 // block is through. So one form serves both orders, all shapes of blocks and
 // all edges, and is straight code: its constants are in registers (reading them
-// from memory took 374 to 416 cycles a block at depth 128, this 314:
-// doc/amx.md).
+// from memory took 374 to 416 cycles a block at depth 128, this 314, both with
+// multiplications of integers: doc/amx.md).
+//
+// ## Arithmetic
+//
+// A result is floor(v), v = x * fixedpoint * 2^(exponent - 31) + 1/2 + zero
+// point. Units estimate 2^16 * v + 4 in float, to an int32 y that is off by
+// less than 4 wherever clamping does not decide anyway. So the high half of y
+// is the result, unless its low half is below 8: then the result may be one
+// lower, and so is y where its conversion overflows. Units tell which lanes
+// are in no doubt; units with others are done again by the exact epilogue.
+// doc/numerics.md has the proof.
+//
+// A lane is in doubt by chance one time in 8000. Multipliers of few bits, such
+// as powers of two, would make it happen all the time. But if all of a call's
+// are multiples of 2^-15, the estimate is exact and even; then 1 is added
+// instead of 4, and a low half of 0, 2, 4 or 6 says overflow.
+//
+// Roundings are the instructions' own: MXCSR is neither heeded nor changed.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BYTE_UNITS_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_BYTE_UNITS_H_
 
@@ -25,7 +42,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_tile_config.h"
-#include "ruy_like/kernels/epilogue/epilogue_bytes.h"
+#include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
@@ -80,17 +97,82 @@ inline constexpr UnitWalk kUnitWalks[2][2] = {
     {MakeUnitWalk(BlockShape::k64x16, false),
      MakeUnitWalk(BlockShape::k64x16, true)}};
 
+// Where the i-th vector of a block's 64 is, in the order of units.
+inline int VectorAt(const UnitWalk& walk, int i) {
+  return walk.rounds[i / 16].acc + i / 4 % 4 * walk.next +
+         i / 2 % 2 * walk.third + i % 2 * walk.second;
+}
+
+// Multipliers as units want them: fixedpoint * 2^(exponent - 15).
+RUY_LIKE_ALWAYS_INLINE __m512 UnitScales(__m512i fixedpoint, __m512i exponent) {
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  return _mm512_scalef_round_ps(
+      _mm512_cvt_roundepi32_ps(fixedpoint, kNearest),
+      _mm512_cvt_roundepi32_ps(
+          _mm512_sub_epi32(exponent, _mm512_set1_epi32(15)), kNearest),
+      kNearest);
+}
+
+// Whether all multipliers, of which there are `count`, are multiples of 2^-15:
+// the fixed points' last 16 - exponent bits are zero.
+inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
+                      ptrdiff_t count) {
+  typedef Simd512 V;
+  V::Int bits = V::Zero();
+  for (ptrdiff_t i = 0; i < count; i += V::kLanes) {
+    const ptrdiff_t left = count - i;
+    const V::Mask mask =
+        V::FirstLanes(left < V::kLanes ? static_cast<int>(left) : V::kLanes);
+    const V::Int above = V::Max(
+        V::Add(V::LoadMasked(exponent + i, mask), V::Set(16)), V::Zero());
+    bits = _mm512_or_si512(
+        bits, V::ShiftLeft(V::LoadMasked(fixedpoint + i, mask), above));
+  }
+  return _mm512_test_epi32_mask(bits, bits) == 0;
+}
+
+// What all units of a call share.
+struct UnitConstants {
+  float offset;   // 2^16 * (zero point + 1/2), and 4 or 1
+  int32_t doubt;  // bits of which a lane in no doubt has one
+  int8_t low, high;
+  int8_t flip;  // 128 for unsigned results, which are made as signed ones
+
+  static bool Apply(const EpilogueArgs& e) {
+    const Scaling scaling = ChooseScaling(e);
+    const int32_t zero_point = e.dst_zero_point - Down(e);
+    return (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
+           (scaling == Scaling::kSmall || scaling == Scaling::kUpToZero) &&
+           zero_point >= -255 && zero_point <= 255;
+  }
+  void Set(const EpilogueArgs& e, ptrdiff_t channels) {
+    const bool coarse =
+        AreCoarse(e.fixedpoint, e.exponent, e.per_channel ? channels : 1);
+    const int32_t down = Down(e);
+    offset = static_cast<float>((e.dst_zero_point - down) * 65536 + 32768 +
+                                (coarse ? 1 : 4));
+    doubt = coarse ? 0xfff9 : 0xfff8;
+    low = static_cast<int8_t>(e.clamp_min - down);
+    high = static_cast<int8_t>(e.clamp_max - down);
+    flip = static_cast<int8_t>(down);
+  }
+
+ private:
+  static int32_t Down(const EpilogueArgs& e) {
+    return e.dst_scalar == Scalar::kU8 ? 128 : 0;
+  }
+};
+
 // What the units of one block read and write.
 struct UnitArgs {
   const int32_t* acc;
   const UnitWalk* walk;
-  const ByteBounds<Simd512>* bounds;
-  // Multipliers of the block's rows: fixedpoint and -2 - exponent, padded to
-  // the rows of the shape. Or those of the units' vectors, in the order of
-  // units.
-  const int32_t* fixedpoint;
-  const int32_t* shift;
-  char* bytes;  // kUnits * 64
+  const UnitConstants* constants;
+  // Multipliers of the block's rows, padded to the rows of the shape. Or those
+  // of the units' vectors, in the order of units.
+  const float* scales;
+  char* bytes;     // kUnits * 64
+  uint16_t* sure;  // kUnits: lanes in no doubt, of all four vectors
 };
 
 // kPerVector: multipliers belong to vectors (channels along columns), else to
@@ -109,24 +191,23 @@ class ByteUnits {
         second_(args.walk->second),
         third_(args.walk->third),
         next_(args.walk->next),
-        fixedpoint_(args.fixedpoint),
-        shift_(args.shift),
+        scales_(args.scales),
         bytes_(args.bytes),
-        half_(V::InRegister(V::Set16(1 << 14))),
-        zero_point_(
-            V::InRegister(V::Halve16(V::LoadAligned(args.bounds->offset)))),
-        low_(Kept(args.bounds->low)),
-        high_(Kept(args.bounds->high)),
-        flip_(Kept(args.bounds->flip)) {}
+        sure_(args.sure),
+        offset_(Kept(_mm512_set1_ps(args.constants->offset))),
+        doubt_(V::InRegister(V::Set(args.constants->doubt))),
+        low_(V::InRegister(V::Set8(args.constants->low))),
+        high_(V::InRegister(V::Set8(args.constants->high))),
+        flip_(V::InRegister(V::Set8(args.constants->flip))),
+        odd_bytes_(V::InRegister(_mm512_broadcast_i32x4(_mm_setr_epi8(
+            1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15)))) {}
 
   // Before the four units of the next round.
   RUY_LIKE_ALWAYS_INLINE void StartRound() {
     acc_ = block_acc_ + round_->acc;
     if constexpr (!kPerVector) {
-      const int first = round_->first * V::kLanes;
-      const int second = round_->second * V::kLanes;
-      a_ = Multiplier(fixedpoint_ + first, shift_ + first);
-      b_ = Multiplier(fixedpoint_ + second, shift_ + second);
+      a_ = Kept(_mm512_loadu_ps(scales_ + round_->first * V::kLanes));
+      b_ = Kept(_mm512_loadu_ps(scales_ + round_->second * V::kLanes));
     }
     ++round_;
   }
@@ -135,74 +216,64 @@ class ByteUnits {
   template <int kUnit>
   RUY_LIKE_ALWAYS_INLINE void Run() {
     const int32_t* const c = acc_ + third_;
-    V::Int bytes;
     if constexpr (kPerVector) {
-      bytes = Bytes(Multiplier(fixedpoint_[0], shift_[0]).Apply(acc_),
-                    Multiplier(fixedpoint_[1], shift_[1]).Apply(acc_ + second_),
-                    Multiplier(fixedpoint_[2], shift_[2]).Apply(c),
-                    Multiplier(fixedpoint_[3], shift_[3]).Apply(c + second_));
-      fixedpoint_ += 4;
-      shift_ += 4;
+      Finish(Estimate(acc_, _mm512_set1_ps(scales_[0])),
+             Estimate(acc_ + second_, _mm512_set1_ps(scales_[1])),
+             Estimate(c, _mm512_set1_ps(scales_[2])),
+             Estimate(c + second_, _mm512_set1_ps(scales_[3])));
+      scales_ += 4;
     } else {
-      bytes = Bytes(a_.Apply(acc_), b_.Apply(acc_ + second_), a_.Apply(c),
-                    b_.Apply(c + second_));
+      Finish(Estimate(acc_, a_), Estimate(acc_ + second_, b_), Estimate(c, a_),
+             Estimate(c + second_, b_));
     }
-    _mm512_store_si512(bytes_, bytes);
-    bytes_ += 64;
     acc_ += next_;
   }
 
   RUY_LIKE_ALWAYS_INLINE void EndStep() {}
 
  private:
-  // As epilogue_bytes.h's ByteScaler, out of unaligned arrays.
-  struct Multiplier {
-    Multiplier() = default;
-    RUY_LIKE_ALWAYS_INLINE Multiplier(const int32_t* fixedpoint,
-                                      const int32_t* shift_by)
-        : even(V::InRegister(_mm512_loadu_si512(fixedpoint))),
-          odd(V::InRegister(V::OddToEven(even))),
-          shift(V::InRegister(_mm512_loadu_si512(shift_by))) {}
-    RUY_LIKE_ALWAYS_INLINE Multiplier(int32_t fixedpoint, int32_t shift_by)
-        : even(V::Set(fixedpoint)), odd(even), shift(V::Set(shift_by)) {}
-    RUY_LIKE_ALWAYS_INLINE V::Int Apply(const int32_t* acc) const {
-      const V::Int x = V::InRegister(V::LoadAligned(acc));
-      return V::ShiftRightArith(
-          V::InterleaveHigh(V::MulEven(x, even),
-                            V::MulEven(V::OddToEven(x), odd)),
-          shift);
-    }
-    V::Int even, odd, shift;
-  };
-
   // Hidden from the compiler, which would read it from memory again: tile
   // instructions may have changed that, as far as it knows.
-  static RUY_LIKE_ALWAYS_INLINE V::Int Kept(const int32_t* p) {
-    return V::InRegister(V::LoadAligned(p));
+  static RUY_LIKE_ALWAYS_INLINE __m512 Kept(__m512 x) {
+    __asm__("" : "+v"(x));
+    return x;
   }
 
-  // epilogue_bytes.h's ((x + 1) >> 1) + zero point, of 16-bit x: the rounding
-  // multiplication by 2^14 / 2^15 is that shift, and leaves only one of the two
-  // instructions to the port that everything else here waits for.
-  RUY_LIKE_ALWAYS_INLINE V::Int Halved(V::Int a, V::Int b) const {
-    return _mm512_add_epi16(
-        _mm512_mulhrs_epi16(V::SaturateToInt16(a, b), half_), zero_point_);
+  // 2^16 times results, and their fractions.
+  RUY_LIKE_ALWAYS_INLINE V::Int Estimate(const int32_t* acc,
+                                         __m512 scale) const {
+    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    const __m512 x =
+        _mm512_cvt_roundepi32_ps(V::InRegister(V::LoadAligned(acc)), kNearest);
+    return _mm512_cvt_roundps_epi32(
+        _mm512_fmadd_round_ps(x, scale, offset_, kNearest), kNearest);
   }
-  RUY_LIKE_ALWAYS_INLINE V::Int Bytes(V::Int a, V::Int b, V::Int c,
-                                      V::Int d) const {
-    const V::Int bytes = V::SaturateToInt8(Halved(a, b), Halved(c, d));
-    return V::Xor(V::Min8(V::Max8(bytes, low_), high_), flip_);
+
+  // Seen as words, every second one is a result: words are saturated to bytes,
+  // of which every second one is taken.
+  RUY_LIKE_ALWAYS_INLINE void Finish(V::Int a, V::Int b, V::Int c, V::Int d) {
+    V::Mask sure = _mm512_test_epi32_mask(a, doubt_);
+    sure = _mm512_mask_test_epi32_mask(sure, b, doubt_);
+    sure = _mm512_mask_test_epi32_mask(sure, c, doubt_);
+    *sure_++ = _mm512_mask_test_epi32_mask(sure, d, doubt_);
+    const V::Int bytes = _mm512_mask_shuffle_epi8(
+        _mm512_shuffle_epi8(V::SaturateToInt8(a, b), odd_bytes_),
+        0xff00ff00ff00ff00, V::SaturateToInt8(c, d), odd_bytes_);
+    _mm512_store_si512(bytes_,
+                       V::Xor(V::Min8(V::Max8(bytes, low_), high_), flip_));
+    bytes_ += 64;
   }
 
   const int32_t* block_acc_;
   const int32_t* acc_;
   const Round* round_;
   ptrdiff_t second_, third_, next_;
-  const int32_t* fixedpoint_;
-  const int32_t* shift_;
+  const float* scales_;
   char* bytes_;
-  V::Int half_, zero_point_, low_, high_, flip_;
-  Multiplier a_, b_;
+  uint16_t* sure_;
+  __m512 offset_;
+  V::Int doubt_, low_, high_, flip_, odd_bytes_;
+  __m512 a_, b_;
 };
 
 // Units with no product beside them.

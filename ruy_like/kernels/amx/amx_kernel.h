@@ -30,8 +30,6 @@
 #include "ruy_like/kernels/amx/amx_store_bytes.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/amx/amx_tile_config.h"
-#include "ruy_like/kernels/epilogue/epilogue_bytes.h"
-#include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 
 namespace ruy_like {
@@ -54,23 +52,17 @@ struct Block {
   int32_t* sums;
 };
 
-// Multipliers of the 64 vectors of a group's blocks, in the order of units.
-struct VectorMultipliers {
-  int32_t fixedpoint[64];
-  int32_t shift[64];
-};
-
 // What a call keeps on its stack, nearly all of it in L1.
 struct CallState {
   const KernelArgs* args;
   EpilogueArgs epilogue;  // with neither integer bias nor sums
   EpilogueRoute route;
   bool row_major;
-  ByteBounds<Simd512> bounds;
-  // Of the range's rows: fixedpoint and -2 - exponent.
-  int32_t row_fixedpoint[kRangeRows];
-  int32_t row_shift[kRangeRows];
-  VectorMultipliers vectors[3];  // of the last groups, by Block::group
+  UnitConstants constants;
+  // Multipliers of the range's rows; or of the 64 vectors of a group's blocks,
+  // in the order of units, of the last groups, by Block::group.
+  float row_scales[kRangeRows];
+  float vector_scales[3][64];
   StartTerms terms;
   Stream stream;
   Block in_tiles;  // multiplied, not stored
@@ -78,6 +70,7 @@ struct CallState {
   int blocks;      // so far
   alignas(64) int32_t sums[2][kBlockElements];
   alignas(64) char bytes[kUnits * 64];
+  alignas(32) uint16_t sure[kUnits];
   alignas(64) char tail[kGroupCols * kStepLevels];
 };
 
@@ -95,39 +88,40 @@ inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
 
 // ## Multipliers
 
-inline void SetRowMultipliers(ptrdiff_t row0, int rows, CallState* s) {
+// Multipliers of `count` channels from the `first` one on, and zeros up to
+// `padded`, a multiple of vectors.
+inline void SetScales(const EpilogueArgs& e, ptrdiff_t first, int count,
+                      int padded, float* scales) {
   typedef Simd512 V;
-  if (s->route != EpilogueRoute::kBytesByRow) return;
-  const EpilogueArgs& e = s->epilogue;
-  for (int row = 0; row < (rows + 63) / 64 * 64; row += V::kLanes) {
-    const int left = rows - row;
+  for (int i = 0; i < padded; i += V::kLanes) {
+    const int left = count - i;
     const V::Mask mask = V::FirstLanes(left <= 0          ? 0
                                        : left < V::kLanes ? left
                                                           : V::kLanes);
-    const V::Int fixedpoint =
-        e.per_channel ? V::LoadMasked(e.fixedpoint + row0 + row, mask)
-                      : V::Set(*e.fixedpoint);
-    const V::Int exponent = e.per_channel
-                                ? V::LoadMasked(e.exponent + row0 + row, mask)
-                                : V::Set(*e.exponent);
-    _mm512_storeu_si512(s->row_fixedpoint + row, fixedpoint);
-    _mm512_storeu_si512(s->row_shift + row, V::Sub(V::Set(-2), exponent));
+    _mm512_storeu_ps(
+        scales + i,
+        e.per_channel
+            ? UnitScales(V::LoadMasked(e.fixedpoint + first + i, mask),
+                         V::LoadMasked(e.exponent + first + i, mask))
+            : UnitScales(V::Set(*e.fixedpoint), V::Set(*e.exponent)));
   }
+}
+
+inline void SetRowMultipliers(ptrdiff_t row0, int rows, CallState* s) {
+  if (s->route != EpilogueRoute::kBytesByRow) return;
+  SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
 }
 
 inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
                                  CallState* s) {
   if (s->route != EpilogueRoute::kBytesByVector) return;
-  const EpilogueArgs& e = s->epilogue;
+  float by_column[kGroupCols];
+  SetScales(s->epilogue, col0, cols, kGroupCols, by_column);
   const UnitWalk& walk = kUnitWalks[static_cast<int>(shape)][s->row_major];
-  VectorMultipliers* const to = &s->vectors[col0 / kGroupCols % 3];
+  float* const to = s->vector_scales[col0 / kGroupCols % 3];
   for (int i = 0; i < 64; ++i) {
-    const int acc = walk.rounds[i / 16].acc + i / 4 % 4 * walk.next +
-                    i / 2 % 2 * walk.third + i % 2 * walk.second;
-    const int col = acc / RowsOf(shape);
-    const ptrdiff_t channel = col0 + (col < cols ? col : cols - 1);
-    to->fixedpoint[i] = e.fixedpoint[channel];
-    to->shift[i] = -2 - e.exponent[channel];
+    const int col = VectorAt(walk, i) / RowsOf(shape);
+    to[i] = by_column[col < cols ? col : 0];
   }
 }
 
@@ -142,30 +136,47 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
   e.zero_point_product = 0;
   s->row_major = e.dst_row_stride != 1;
   s->route = EpilogueRoute::kSquares;
-  if (ChooseScaling(e) != Scaling::kSmall || !ByteBounds<Simd512>::Apply(e)) {
-    return;
-  }
+  if (!UnitConstants::Apply(e)) return;
   s->route = e.per_channel && !e.channels_are_rows
                  ? EpilogueRoute::kBytesByVector
                  : EpilogueRoute::kBytesByRow;
-  s->bounds.Set(e);
+  s->constants.Set(e, e.channels_are_rows ? args.rows : args.cols);
 }
 
 inline UnitArgs UnitsOf(const Block& block, CallState* s) {
-  const bool by_row = s->route == EpilogueRoute::kBytesByRow;
-  const VectorMultipliers& vectors = s->vectors[block.group];
   return {block.sums,
           &kUnitWalks[static_cast<int>(block.shape)][s->row_major],
-          &s->bounds,
-          by_row ? s->row_fixedpoint + block.range_row : vectors.fixedpoint,
-          by_row ? s->row_shift + block.range_row : vectors.shift,
-          s->bytes};
+          &s->constants,
+          s->route == EpilogueRoute::kBytesByRow
+              ? s->row_scales + block.range_row
+              : s->vector_scales[block.group],
+          s->bytes,
+          s->sure};
 }
 
 inline Squares SquaresOf(const Block& block, const CallState& s) {
   return {&s.epilogue, block.sums, RowsOf(block.shape),
           block.rows,  block.cols, block.row0,
           block.col0,  0,          0};
+}
+
+// Units with lanes in doubt, exactly.
+__attribute__((noinline)) void RepairUnits(const Block& block,
+                                           const CallState& s) {
+  const UnitWalk& walk = kUnitWalks[static_cast<int>(block.shape)][s.row_major];
+  const Squares squares = SquaresOf(block, s);
+  for (int unit = 0; unit < kUnits; ++unit) {
+    if (s.sure[unit] == 0xffff) continue;
+    const int acc = VectorAt(walk, 4 * unit);
+    const int row = acc % RowsOf(block.shape);
+    const int col = acc / RowsOf(block.shape);
+    if (s.row_major) {
+      StorePart(squares, row, col, 4);
+    } else {
+      StorePart(squares, row, col, 2);
+      StorePart(squares, row + Simd512::kLanes, col, 2);
+    }
+  }
 }
 
 // What the block's units have left to dst.
@@ -181,6 +192,10 @@ inline void StoreBytes(const Block& block, const CallState& s) {
     StoreByteColumns(s.bytes, block.shape, block.rows, block.cols, dst,
                      e.dst_col_stride);
   }
+  static_assert(sizeof(s.sure) == 32, "a vector of 256 bits");
+  const __m256i sure =
+      _mm256_load_si256(reinterpret_cast<const __m256i*>(s.sure));
+  if (!_mm256_testc_si256(sure, _mm256_set1_epi8(-1))) RepairUnits(block, s);
 }
 
 // The epilogue of a stored block, with no products beside it.

@@ -1,5 +1,6 @@
 // Back-end: the AMX kernel's epilogue to any dst that amx_byte_units.h does not
-// serve: int16, int32 and float, dst that is added to, exponents above -2.
+// serve: int16, int32 and float, dst that is added to, exponents above 0; and
+// to what of an 8-bit dst is left in doubt there.
 //
 // Included by amx_kernel.h. Squares of 16 x 16 accumulators go through
 // epilogue.h one by one, between the steps of a later block.
@@ -29,14 +30,23 @@ struct Squares {
   int row, col;          // of the next square, in the block
 };
 
-__attribute__((noinline)) void RunSquare(Squares* s) {
+// Up to 16 rows x `cols` columns of the block from (row, col) on; less, or
+// nothing, where the block ends.
+__attribute__((noinline)) void StorePart(const Squares& s, int row, int col,
+                                         int cols) {
   constexpr int kLanes = Simd512::kLanes;
-  const int rows_left = s->rows - s->row;
-  const int cols_left = s->cols - s->col;
-  StoreIntTile<Simd512>(s->acc + s->col * s->acc_rows + s->row, s->acc_rows,
+  const int rows_left = s.rows - row;
+  const int cols_left = s.cols - col;
+  if (rows_left <= 0 || cols_left <= 0) return;
+  StoreIntTile<Simd512>(s.acc + col * s.acc_rows + row, s.acc_rows,
                         rows_left < kLanes ? rows_left : kLanes,
-                        cols_left < kLanes ? cols_left : kLanes,
-                        s->row0 + s->row, s->col0 + s->col, *s->epilogue);
+                        cols_left < cols ? cols_left : cols, s.row0 + row,
+                        s.col0 + col, *s.epilogue);
+}
+
+inline void RunSquare(Squares* s) {
+  constexpr int kLanes = Simd512::kLanes;
+  StorePart(*s, s->row, s->col, kLanes);
   s->row += kLanes;
   if (s->row < s->rows) return;
   s->row = 0;
