@@ -487,6 +487,21 @@ TEST_P(AmxKernelTest, Edges) {
   }
 }
 
+// Depths that tiles are configured for, and their neighbours.
+TEST_P(AmxKernelTest, ShallowDepths) {
+  uint32_t seed = 9000;
+  for (int depth = 1; depth <= 68; ++depth) {
+    for (const int cols : {5, 32, 50}) {
+      Case c;
+      c.rows = 70, c.cols = cols, c.depth = depth;
+      c.seed = ++seed;
+      Vary(&c);
+      Check(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // Every mixture of the options of the epilogue, on a shape with all kinds of
 // tile blocks but for one.
 TEST_P(AmxKernelTest, Epilogues) {

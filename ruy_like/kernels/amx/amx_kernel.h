@@ -319,6 +319,7 @@ void RunAmx(const KernelArgs* args) {
   s->in_tiles.cols = 0;
   s->stored = s->in_tiles;
   InitEpilogue(*args, s);
+  const int levels = TileLevels(*args, kKind);
   int configured_cols = 0;
   for (ptrdiff_t row0 = 0; row0 < args->rows; row0 += kRangeRows) {
     const ptrdiff_t left = args->rows - row0;
@@ -332,10 +333,14 @@ void RunAmx(const KernelArgs* args) {
       const RhsGroup next = MakeRhsGroup(*args, kKind, col0 + kGroupCols);
       if (group.cols != configured_cols) {
         Flush(s);
-        Tiles::Configure(kTileConfigs.of[group.cols]);
+        if (levels == kStepLevels) {
+          Tiles::Configure(kTileConfigs.of[group.cols]);
+        } else {
+          Tiles::Configure(MakeTileConfig(group.cols, levels));
+        }
         configured_cols = group.cols;
       }
-      if (kKind != RhsKind::kPackedS8) CopyTail(args->depth, s->tail, &group);
+      if (args->depth % levels != 0) CopyTail(args->depth, s->tail, &group);
       SetColumnTerms<kKind>(*args, group, col0, &s->terms);
       SetVectorMultipliers(ShapeFor(group.cols), col0, group.cols, s);
       RunGroup<kKind == RhsKind::kInPlaceU8>(group, next, row0, rows, col0, s);

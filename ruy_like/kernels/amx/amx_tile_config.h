@@ -32,9 +32,12 @@ struct TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
 
+inline constexpr int kStepLevels = 64;  // depth levels of one tile product
+
 // Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
-// tiles have a row per column, so that no column is read that does not exist.
-constexpr TileConfig MakeTileConfig(int cols) {
+// tiles have a row per column, so that no column is read that does not exist;
+// and only `levels` of depth, a multiple of 4, where there are no more.
+constexpr TileConfig MakeTileConfig(int cols, int levels) {
   TileConfig config = {};
   config.palette = 1;
   const int a_tiles = cols > 16 ? 2 : 1;
@@ -43,8 +46,11 @@ constexpr TileConfig MakeTileConfig(int cols) {
     const bool is_b = tile >= 4 + a_tiles;
     const int a = tile < 4 ? tile / (4 / a_tiles) : tile - 4;
     const int left = cols - 16 * a;
-    config.row_bytes[tile] = 64;
-    config.rows[tile] = static_cast<uint8_t>(is_b || left > 16 ? 16 : left);
+    const bool is_a = tile >= 4 && !is_b;
+    config.row_bytes[tile] = static_cast<uint16_t>(is_a ? levels : 64);
+    config.rows[tile] = static_cast<uint8_t>(is_b        ? levels / 4
+                                             : left > 16 ? 16
+                                                         : left);
   }
   return config;
 }
@@ -55,7 +61,8 @@ struct TileConfigTable {
 
 constexpr TileConfigTable MakeTileConfigTable() {
   TileConfigTable table = {};
-  for (int cols = 1; cols <= 32; ++cols) table.of[cols] = MakeTileConfig(cols);
+  for (int cols = 1; cols <= 32; ++cols)
+    table.of[cols] = MakeTileConfig(cols, kStepLevels);
   return table;
 }
 
