@@ -23,15 +23,15 @@ inline void StoreByteColumns(const char* bytes, BlockShape shape, int rows,
   const int units = shape == BlockShape::k64x16 ? 8 : 16;  // of 32 rows
   for (int row = 0; row < rows; row += 32) {
     const int n = rows - row < 32 ? rows - row : 32;
-    const __mmask32 mask = n == 32 ? ~__mmask32{0} : (__mmask32{1} << n) - 1;
     int8_t* to = dst + row;
     for (int col = 0; col < cols; col += 2) {
       const Simd512::Int two =
           Simd512::GroupColumns(_mm512_load_si512(bytes + col * 32));
-      _mm256_mask_storeu_epi8(to, mask, _mm512_castsi512_si256(two));
       if (col + 1 < cols) {
-        _mm256_mask_storeu_epi8(to + dst_stride, mask,
-                                _mm512_extracti64x4_epi64(two, 1));
+        Simd512::StoreHalves(to, to + dst_stride, two, n);
+      } else {
+        const __mmask32 mask = ~__mmask32{0} >> (32 - n);
+        _mm256_mask_storeu_epi8(to, mask, _mm512_castsi512_si256(two));
       }
       to += 2 * dst_stride;
     }
@@ -40,9 +40,15 @@ inline void StoreByteColumns(const char* bytes, BlockShape shape, int rows,
 }
 
 // The first `rows` rows of a quarter of a square: 0, 4, 8 and 12 are in `m`.
-RUY_LIKE_ALWAYS_INLINE void StoreEveryFourthRow(__m512i m, int rows,
-                                                __mmask16 mask, int8_t* dst,
+RUY_LIKE_ALWAYS_INLINE void StoreEveryFourthRow(__m512i m, int rows, int cols,
+                                                int8_t* dst,
                                                 ptrdiff_t dst_stride) {
+  if (rows > 12) {
+    return Simd512::StoreQuarters(dst, dst + 4 * dst_stride,
+                                  dst + 8 * dst_stride, dst + 12 * dst_stride,
+                                  m, cols);
+  }
+  const __mmask16 mask = Simd512::FirstLanes(cols);
   if (rows > 0) _mm_mask_storeu_epi8(dst, mask, _mm512_castsi512_si128(m));
   dst += 4 * dst_stride;
   if (rows > 4) {
@@ -51,10 +57,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreEveryFourthRow(__m512i m, int rows,
   dst += 4 * dst_stride;
   if (rows > 8) {
     _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 2));
-  }
-  dst += 4 * dst_stride;
-  if (rows > 12) {
-    _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 3));
   }
 }
 
@@ -85,16 +87,15 @@ inline void StoreByteSquare(const char* bytes, int rows, int cols, int8_t* dst,
   const __m512i b = _mm512_unpackhi_epi32(q0, q1);
   const __m512i c = _mm512_unpacklo_epi32(q2, q3);
   const __m512i d = _mm512_unpackhi_epi32(q2, q3);
-  const __mmask16 mask = Simd512::FirstLanes(cols < 16 ? cols : 16);
-  StoreEveryFourthRow(_mm512_unpacklo_epi64(a, c), rows, mask, dst, dst_stride);
+  StoreEveryFourthRow(_mm512_unpacklo_epi64(a, c), rows, cols, dst, dst_stride);
   dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpackhi_epi64(a, c), rows - 1, mask, dst,
+  StoreEveryFourthRow(_mm512_unpackhi_epi64(a, c), rows - 1, cols, dst,
                       dst_stride);
   dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpacklo_epi64(b, d), rows - 2, mask, dst,
+  StoreEveryFourthRow(_mm512_unpacklo_epi64(b, d), rows - 2, cols, dst,
                       dst_stride);
   dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpackhi_epi64(b, d), rows - 3, mask, dst,
+  StoreEveryFourthRow(_mm512_unpackhi_epi64(b, d), rows - 3, cols, dst,
                       dst_stride);
 }
 
@@ -105,7 +106,7 @@ inline void StoreByteRows(const char* bytes, BlockShape shape, int rows,
     for (int square = 0; square < squares_across; ++square) {
       const int left = cols - 16 * square;
       if (left > 0) {
-        StoreByteSquare(bytes + square * 256, rows - row, left,
+        StoreByteSquare(bytes + square * 256, rows - row, left < 16 ? left : 16,
                         dst + row * dst_stride + 16 * square, dst_stride);
       }
     }
