@@ -355,12 +355,35 @@ TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
         EXPECT_GT(bytes, 0u);
         const bool is_contiguous_side =
             (side == Side::kLhs) == (dst_order == Order::kColMajor);
+        const bool has_one_form =
+            is_contiguous_side || context.last_used_path() == Path::kAmx;
         EXPECT_LE(context.prepacked_cache_bytes(),
-                  is_contiguous_side ? bytes : 3 * bytes)
+                  has_one_form ? bytes : 3 * bytes)
             << (side == Side::kLhs ? "lhs" : "rhs") << " cached, dst "
             << (dst_order == Order::kColMajor ? "column" : "row")
             << "-major, the other side's width " << width << ", "
             << context.last_used_kernel();
+      }
+    }
+  }
+}
+
+// Weights of products with either order of dst, on AMX: one form.
+TEST_P(CachePolicyTest, OnAmxBothOrdersOfDstTakeTheSamePackedForm) {
+  if (GetParam() != Path::kAmx) GTEST_SKIP() << "of the amx path";
+  const auto inputs = RandomInt8(kDepth * 200, 10);
+  for (const Order rhs_order : {Order::kColMajor, Order::kRowMajor}) {
+    Context context;
+    Restrict(&context);
+    std::size_t bytes = 0;
+    for (const Order dst_order : {Order::kColMajor, Order::kRowMajor}) {
+      for (const std::ptrdiff_t width : {200, 3, 8, 40}) {
+        const auto rhs = MakeMatrix(inputs.data(), kDepth, width, rhs_order);
+        ExpectRight(lhs_, rhs, &context, dst_order);
+        if (bytes == 0) bytes = context.prepacked_cache_bytes();
+        EXPECT_GT(bytes, 0u);
+        EXPECT_EQ(context.prepacked_cache_bytes(), bytes)
+            << context.last_used_kernel() << ", width " << width;
       }
     }
   }

@@ -15,13 +15,13 @@ namespace ruy_like {
 // 300: configuration 202 cycles, release 16, one epilogue and stores beside
 // nothing. A block of 1024 results takes 200 at least, which is its epilogue
 // and what it waits for; from 512 levels on its products take longer, a cycle
-// a level (64 per step of 64) at 2.15 GHz.
+// a level (64 per step of 64) at 2.15 GHz. A last group of at most 16 columns
+// takes 400 more: the one time it was measured, at 48^3, it was on a slower way
+// than the kernel's, and until that is measured too the figure holds.
 //
 //            32^3  48^3   64x32x64  64^3  96^3  128^3
-//   here      500   900       1100  1100  2100   3500
+//   here      500  1300       1100  1100  2100   3500
 //   measured  461  1301       1230  1230  2289   3424
-//
-// (48^3 was measured with blocks of 16 columns on a slower way.)
 double AmxNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols);
 
 // A call 250, 185 multiply-adds and 12 results a nanosecond.
@@ -35,6 +35,16 @@ inline bool IsTooSmallForAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
                              std::ptrdiff_t cols) {
   return AmxNs(rows, depth, cols) > VnniNs(rows, depth, cols);
 }
+
+// Whether reading the wider side in place, as the rhs of a row-major dst, saves
+// more than the dst's order costs. Packing takes a ns for 31 bytes of a side
+// within L2, for 10 of one beyond (768x768; 3072 wide). `block_ns`: what a
+// block of 32 x 32 results takes more in row-major order. 20: 32 shuffles and
+// 32 stores more, counted, not measured. The kernel of commit facd3ba took some
+// 200 (768x768x128, not cached: 1942 GOP/s swapped, 2025 not).
+constexpr double kRowMajorBlockNs = 20;
+bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
+                       std::ptrdiff_t cols, double block_ns);
 
 // The most columns for which a narrow kernel is as fast as tiles, where either
 // reads the wide lhs in place, and dst is column-major: 1024x1024 by 4, 8 and 9

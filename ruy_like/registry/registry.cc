@@ -64,6 +64,9 @@ bool SavesPackingTheWideSide(const Kernel& kernel, const KernelQuery& query) {
   const std::ptrdiff_t padding = (width - query.rows % width) % width;
   return kernel.rhs.in_place && !query.cached.lhs &&
          query.cols >= 2 * query.rows &&
+         (!kernel.multiplies_tiles ||
+          RowMajorPaysOnAmx(query.rows, query.depth, query.cols,
+                            kRowMajorBlockNs)) &&
          (2 * padding <= width || padding * kPackedPerNs < kernel.macs_per_ns);
 }
 
@@ -82,6 +85,14 @@ bool IsKept(const KernelQuery& query, Side side) {
   return query.cached[side] || query.packed[side] != nullptr;
 }
 
+// On AMX's panels an operand that is kept is the lhs, for either order of dst,
+// so that it has one packed form; the other side is then read in place if it
+// can be. If both are kept, as dst lies.
+bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
+  return (kernel.multiplies_tiles || kernel.for_kept_lhs) &&
+         IsKept(query, Side::kLhs) && !IsKept(query, Side::kRhs);
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
@@ -96,7 +107,11 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (IsNarrow(kernel) && query.cols > 1 && query.rows < 4 * query.cols) {
     return "the sides are about equally narrow";
   }
-  if (!query.dst_col_major) {
+  if (kernel.multiplies_tiles && query.cached.rhs &&
+      !IsKept(query, Side::kLhs)) {
+    return "the operand that is kept packed is its lhs";
+  }
+  if (!query.dst_col_major && !KeepsItsLhs(kernel, query)) {
     if (query.depth < kernel.row_major_min_depth) {
       return "dst is row-major (its transpose is computed instead)";
     }
@@ -125,8 +140,8 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
 }
 
 // Whether a kernel of vectors is faster than this one of tiles. Of a depth of 0
-// there is nothing to gain elsewhere; nor is there with a rhs that is kept
-// packed, whose form no other kernel reads.
+// there is nothing to gain elsewhere; nor is there with a rhs that the caller
+// packed, or where both sides are kept: no other kernel reads such a rhs.
 bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
   if (!kernel.multiplies_tiles || query.depth == 0 ||
       IsKept(query, Side::kRhs)) {
