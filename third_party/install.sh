@@ -11,6 +11,9 @@
 #   third_party/install.sh arm        and what builds for 64-bit Arm and runs
 #                                     that here: compiler, emulator, and the
 #                                     libraries, in build/sysroot-arm64
+#   third_party/install.sh s390x      the same for a big-endian processor, for
+#                          armhf      32-bit Arm
+#                          i386       and 32-bit x86
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
 #
 # Several words may be given. Does nothing, without network or root, when all is
@@ -38,9 +41,21 @@ for word in "$@"; do
       packages+=(g++-aarch64-linux-gnu qemu-user-static)
       sysroots+=(arm64)
       ;;
+    s390x)
+      packages+=(g++-s390x-linux-gnu qemu-user-static)
+      sysroots+=(s390x)
+      ;;
+    armhf)
+      packages+=(g++-arm-linux-gnueabihf qemu-user-static)
+      sysroots+=(armhf)
+      ;;
+    i386)
+      packages+=(g++-i686-linux-gnu qemu-user-static)
+      sysroots+=(i386)
+      ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi] [arm] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi] [arm] [s390x] [armhf] [i386] [arm_bench]" >&2
       exit 2
       ;;
   esac

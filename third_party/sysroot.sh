@@ -34,7 +34,9 @@ Dir::State::status "$state/status";
 Dir::Cache "$state/cache";
 END
 export APT_CONFIG=$state/apt.conf
-apt-get -qq update
+# One archive of several may be out of step for a while; whether the packages can
+# be had shows below.
+apt-get -qq update || echo "third_party/sysroot.sh: some package lists of $arch are missing" >&2
 
 # What those packages need, apart from what the cross compiler brings.
 wanted=$(apt-cache depends --recurse --no-recommends --no-suggests \
