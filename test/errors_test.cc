@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ruy_like/mul.h"
+#include "ruy_like/packed_matrix.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -209,6 +210,47 @@ TEST(ErrorsTest, SizesWhoseByteCountOverflows) {
   }
 }
 
+// One byte more than a ptrdiff_t counts: 2 GiB, where pointers have 32 bits.
+TEST(ErrorsTest, OneByteTooMany) {
+  constexpr std::ptrdiff_t kRows = 1 << 15;
+  constexpr std::ptrdiff_t kCols = kHuge / (4 * kRows) + 1;  // 4-byte elements
+  constexpr StatusCode kOutOfRange = StatusCode::kOutOfRange;
+  const auto make_large = [](Layout* layout) {
+    MakeSimpleLayout(kRows, kCols, Order::kRowMajor, layout);
+  };
+  FloatCall c;
+  make_large(c.lhs.mutable_layout());
+  c.ExpectError(kOutOfRange, {"lhs", std::to_string(kCols), "overflow"});
+  Context context;
+  for (const Side side : {Side::kLhs, Side::kRhs}) {
+    EXPECT_EQ(PackedMatrixBytes(c.lhs, side, {}, &context).status().code(),
+              kOutOfRange);
+    EXPECT_EQ(Pack(c.lhs, side, {}, &context).status().code(), kOutOfRange);
+  }
+  FloatCall d;
+  make_large(d.rhs.mutable_layout());
+  d.ExpectError(kOutOfRange, {"rhs", std::to_string(kCols), "overflow"});
+  FloatCall e;
+  make_large(e.dst.mutable_layout());
+  e.ExpectError(kOutOfRange, {"dst", std::to_string(kCols), "overflow"});
+}
+
+// The room that is kept for padding leaves long vectors what they need.
+TEST(ErrorsTest, LongVectorsAreNotTooLarge) {
+  constexpr std::ptrdiff_t kDepth = 1 << 20;
+  const std::vector<float> ones(kDepth, 1);
+  const auto lhs = MakeMatrix(ones.data(), 1, kDepth, Order::kRowMajor);
+  const auto rhs = MakeMatrix(ones.data(), kDepth, 1, Order::kColMajor);
+  float sum = 0;
+  auto dst = MakeMatrix(&sum, 1, 1, Order::kColMajor);
+  Context context;
+  const absl::Status status =
+      Mul(lhs, rhs, MulParams<float, float>(), &context, &dst);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(sum, kDepth);
+  EXPECT_TRUE(PackedMatrixBytes(lhs, Side::kLhs, {}, &context).ok());
+}
+
 // Tebibytes to pack for the cache, which no machine has; unless it promises
 // anything. (What is packed for the one product needs little memory.)
 TEST(ErrorsTest, MemoryThatCanNotBeHad) {
@@ -219,8 +261,11 @@ TEST(ErrorsTest, MemoryThatCanNotBeHad) {
   GTEST_SKIP() << "the sanitizer ends the program";
 #endif
 #endif
-  constexpr std::ptrdiff_t kSize = std::ptrdiff_t{1} << 22;
-  if (void* memory = std::malloc(kSize * kSize)) {
+  if constexpr (sizeof(void*) < 8) {
+    GTEST_SKIP() << "what pointers have room for may well be had";
+  }
+  constexpr std::ptrdiff_t kSize = 1 << 22;
+  if (void* memory = std::malloc(SIZE_MAX >> 20)) {
     std::free(memory);
     GTEST_SKIP() << "this system promises memory that it does not have";
   }
@@ -229,8 +274,8 @@ TEST(ErrorsTest, MemoryThatCanNotBeHad) {
   MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.rhs.mutable_layout());
   MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.dst.mutable_layout());
   // Far from each other, so that they do not overlap.
-  c.lhs.set_data(reinterpret_cast<float*>(std::uintptr_t{1} << 56));
-  c.rhs.set_data(reinterpret_cast<float*>(std::uintptr_t{2} << 56));
+  c.lhs.set_data(reinterpret_cast<float*>((UINTPTR_MAX >> 8) + 1));
+  c.rhs.set_data(reinterpret_cast<float*>(((UINTPTR_MAX >> 8) + 1) * 2));
   c.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   c.ExpectError(StatusCode::kResourceExhausted, {"memory", "4194304"});
   // The Context is none the worse for it.

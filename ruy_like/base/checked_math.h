@@ -24,6 +24,16 @@ template <typename T>
   return !__builtin_mul_overflow(a, b, result);
 }
 
+// a + b and a * b, or the largest value where that does not fit: for sums of
+// sizes, of which no memory has that many bytes. (On a 32-bit machine two
+// packed operands that are each addressable may well not be so together.)
+constexpr std::size_t SaturatingAdd(std::size_t a, std::size_t b) {
+  return a > ~std::size_t{0} - b ? ~std::size_t{0} : a + b;
+}
+constexpr std::size_t SaturatingMul(std::size_t a, std::size_t b) {
+  return b != 0 && a > ~std::size_t{0} / b ? ~std::size_t{0} : a * b;
+}
+
 // a / b, rounded up; a >= 0, b > 0.
 constexpr std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
   return a / b + (a % b != 0);

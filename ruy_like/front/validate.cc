@@ -44,9 +44,12 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
                       ", stride ", matrix.layout.stride(), ")");
 }
 
-// Packing pads each dimension by less than this many elements and widens an
-// element to at most this many bytes; sizes that pass leave room for that.
-constexpr std::ptrdiff_t kMaxPad = 4096;
+// Packing pads each dimension by at most this many elements and widens an
+// element to at most this many bytes; sizes that pass leave room for that, and
+// for the header of a packed matrix. Where pointers have 32 bits there is the
+// portable path alone, which pads by 3, and room is scarce: with a pad of 4096
+// a vector of 65536 elements would have been too large.
+constexpr std::ptrdiff_t kMaxPad = sizeof(std::ptrdiff_t) < 8 ? 8 : 4096;
 constexpr std::ptrdiff_t kMaxScalarBytes = 8;
 
 // Finding what is wrong and wording it are apart: the first is done for every

@@ -7,12 +7,20 @@
 // Tiles are 4 x 4: four accumulators are one vector of any 128-bit instruction
 // set, and 16 floats with their operands fit 16 registers. Panels are padded
 // with zeros, so that a tile is always computed whole and stored in part.
+#include <cfloat>
+
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
+
+// The same float product must not depend on which sums the compiler keeps in
+// registers, as it would with those of the x87 unit.
+static_assert(FLT_EVAL_METHOD == 0,
+              "float arithmetic must be rounded to float: build for 32-bit x86 "
+              "with -msse2 -mfpmath=sse");
 
 constexpr int kTile = 4;
 

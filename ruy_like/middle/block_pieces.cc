@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/trace.h"
 
 namespace ruy_like {
@@ -62,7 +63,8 @@ std::size_t BlockPieces::AccumFootprint(ptrdiff_t rows, ptrdiff_t cols) const {
 
 std::size_t BlockPieces::AddToScratch(ptrdiff_t bytes) {
   const std::size_t offset = scratch_bytes_;
-  scratch_bytes_ += ScratchArena::Footprint(static_cast<std::size_t>(bytes));
+  scratch_bytes_ = SaturatingAdd(
+      scratch_bytes_, ScratchArena::Footprint(static_cast<std::size_t>(bytes)));
   return offset;
 }
 

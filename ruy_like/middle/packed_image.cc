@@ -82,6 +82,14 @@ Path PathNamed(const char (&name)[24]) {
   return Path::kNone;
 }
 
+// False if the number does not fit: a machine's own sizes may have 32 bits,
+// those of a header have 64.
+template <typename From, typename To>
+[[nodiscard]] bool Narrow(From from, To* to) {
+  *to = static_cast<To>(from);
+  return static_cast<From>(*to) == from;
+}
+
 absl::Status CheckOrigin(const RawHeader& raw) {
   if (std::memcmp(raw.magic, kMagic, sizeof(kMagic)) != 0) {
     return absl::InvalidArgumentError("not a packed matrix");
@@ -169,9 +177,13 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   header->side = static_cast<Side>(raw.side);
   header->scalar = static_cast<Scalar>(raw.scalar);
   header->zero_point = raw.zero_point;
-  header->depth = raw.depth;
-  header->width = raw.width;
-  header->image_bytes = raw.image_bytes;
+  if (!Narrow(raw.depth, &header->depth) ||
+      !Narrow(raw.width, &header->width) ||
+      !Narrow(raw.image_bytes, &header->image_bytes)) {
+    return absl::OutOfRangeError(absl::StrCat(
+        "a packed matrix of depth ", raw.depth, ", width ", raw.width, ", of ",
+        raw.image_bytes, " bytes, is too large for this machine's pointers"));
+  }
   header->data_checksum = raw.data_checksum;
   return absl::OkStatus();
 }

@@ -40,7 +40,8 @@ struct ImageHeader {
 void WriteImageHeader(const ImageHeader& header, void* image);
 
 // Reads it back. An error if `bytes` is too short for it, or it is not one of
-// this version, byte order and software, or is damaged. What the numbers say is
+// this version, byte order and software, or is damaged, or has sizes that this
+// machine's pointers have no room for. What the numbers say is
 // left to the caller: shapes may overflow, the path not be compiled, no kernel
 // have such a layout.
 absl::Status ReadImageHeader(const void* image, std::size_t bytes,

@@ -165,17 +165,18 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
       continue;
     } else {
       in_scratch[side] = true;
-      scratch_bytes += PanelFootprint(side);
+      scratch_bytes = SaturatingAdd(scratch_bytes, PanelFootprint(side));
     }
     to_pack[side] = true;
-    scratch_bytes += StatusFootprint(side);
+    scratch_bytes = SaturatingAdd(scratch_bytes, StatusFootprint(side));
   }
   std::size_t pieces_bytes = 0;
   if (map_->in_pieces) {
     pieces_.emplace(kernel_, side_, *map_, AccumBytes(params_.family),
                     kernel_depth_, use);
-    pieces_bytes = pieces_->scratch_bytes() * num_threads_;
-    scratch_bytes += pieces_bytes;
+    pieces_bytes = SaturatingMul(pieces_->scratch_bytes(),
+                                 static_cast<std::size_t>(num_threads_));
+    scratch_bytes = SaturatingAdd(scratch_bytes, pieces_bytes);
   }
   if (!arena->Reserve(scratch_bytes)) return false;
   for (const Side side : kSides) {
@@ -269,14 +270,17 @@ ProductReport Product::Describe(const KernelChoice& choice) const {
 }
 
 bool Product::PrepareSingleBlock(ScratchArena* arena, ContextImpl* context) {
-  const std::ptrdiff_t rows = params_.rows();
-  const std::ptrdiff_t cols = params_.cols();
-  const std::ptrdiff_t depth = padded_depth_;
-  // Each factor first, so that the product can't overflow.
+  // In 64 bits whatever the size of pointers, and each factor first, so that no
+  // product overflows.
+  const std::int64_t rows = params_.rows();
+  const std::int64_t cols = params_.cols();
+  const std::int64_t depth = padded_depth_;
+  const std::int64_t panels_bytes =
+      std::int64_t{side_.lhs.panels_bytes()} + side_.rhs.panels_bytes();
   if (rows > kSingleBlockMacs || cols > kSingleBlockMacs ||
       depth > kSingleBlockMacs || rows * cols > kSingleBlockMacs ||
       rows * cols * depth > kSingleBlockMacs ||
-      side_.lhs.panels_bytes() + side_.rhs.panels_bytes() > kSingleBlockBytes ||
+      panels_bytes > kSingleBlockBytes ||
       context->num_threads_strategy ==
           NumThreadsStrategy::kForceMaxNumThreads) {
     return false;
@@ -288,7 +292,7 @@ bool Product::PrepareSingleBlock(ScratchArena* arena, ContextImpl* context) {
       if (!FindInCache(side, context)) return false;
     } else {
       single_block_packs_[side] = true;
-      scratch_bytes += PanelFootprint(side);
+      scratch_bytes = SaturatingAdd(scratch_bytes, PanelFootprint(side));
     }
   }
   if (!arena->Reserve(scratch_bytes)) return false;

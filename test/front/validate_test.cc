@@ -84,7 +84,8 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
   Layout& layout = matrix->layout;
   const std::ptrdiff_t size = OneOf<std::ptrdiff_t>(
       random, {-1, 0, 1, 3, 4, 5, 7, std::ptrdiff_t{1} << 27,
-               (std::ptrdiff_t{1} << 27) + 1, std::ptrdiff_t{1} << 40,
+               (std::ptrdiff_t{1} << 27) + 1,
+               std::numeric_limits<std::ptrdiff_t>::max() >> 23,
                std::numeric_limits<std::ptrdiff_t>::max(),
                std::numeric_limits<std::ptrdiff_t>::min()});
   switch (random() % 15) {
@@ -218,10 +219,11 @@ bool IsValid(const MulCall& call) {
     const std::ptrdiff_t inner = col_major ? layout.rows() : layout.cols();
     const std::ptrdiff_t outer = col_major ? layout.cols() : layout.rows();
     if (layout.stride() < inner) return false;
-    // Exact in a long double, or far too large.
-    if ((static_cast<long double>(layout.stride()) + 4096) *
-            (static_cast<long double>(outer) + 4096) * 8 >
-        9.3e18L) {
+    // In floating point, for none of the sizes here is close to the limit.
+    constexpr double kPad = sizeof(void*) < 8 ? 8 : 4096;
+    if ((static_cast<double>(layout.stride()) + kPad) *
+            (static_cast<double>(outer) + kPad) * 8 >
+        static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max())) {
       return false;
     }
     if (!matrix->zero_point_is_integer) return false;
