@@ -20,10 +20,21 @@ std::uint64_t Mix(std::uint64_t state, std::uint64_t word) {
   return state ^ (state >> 32);
 }
 
+// The first byte is the lowest, on every machine.
+std::uint64_t LittleEndian(std::uint64_t word) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  return __builtin_bswap64(word);
+#else
+  return word;
+#endif
+}
+
 void AddBlock(const unsigned char* block, std::uint64_t (&lanes)[kLanes]) {
   std::uint64_t words[kLanes];
   std::memcpy(words, block, kBlockBytes);
-  for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = Mix(lanes[i], words[i]);
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    lanes[i] = Mix(lanes[i], LittleEndian(words[i]));
+  }
 }
 
 }  // namespace

@@ -139,7 +139,16 @@ int CoresSharing(const cpuinfo_cache* cache) {
   return static_cast<int>(cores.size());
 }
 
+// Of a processor that it does not know, cpuinfo says so on stderr.
+#if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64 || CPUINFO_ARCH_ARM || \
+    CPUINFO_ARCH_ARM64
+constexpr bool kCpuinfoKnowsProcessor = true;
+#else
+constexpr bool kCpuinfoKnowsProcessor = false;
+#endif
+
 CacheSizes CacheSizesByCpuinfo() {
+  if (!kCpuinfoKnowsProcessor) return {};
   if (!cpuinfo_initialize() || cpuinfo_get_processors_count() == 0) return {};
   const cpuinfo_processor* first = cpuinfo_get_processor(0);
   CacheSizes sizes;

@@ -13,6 +13,21 @@
 namespace ruy_like {
 namespace {
 
+// Turns elements of this machine into bytes with each one's lowest first, and
+// the other way round: problems are the same on machines of either byte order.
+void LowestByteFirst(Scalar scalar, std::vector<char>* bytes) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  const std::ptrdiff_t size = ScalarBytes(scalar);
+  for (auto element = bytes->begin(); element != bytes->end();
+       element += size) {
+    std::reverse(element, element + size);
+  }
+#else
+  static_cast<void>(scalar);
+  static_cast<void>(bytes);
+#endif
+}
+
 void Store(Scalar scalar, void* data, std::ptrdiff_t index, double value) {
   switch (scalar) {
     case Scalar::kI8:
@@ -203,6 +218,7 @@ void MulRunner::State::FillInputs() {
   }
   before.resize(dst.bytes());
   for (char& byte : before) byte = static_cast<char>(rng.Next());
+  LowestByteFirst(problem.dst.scalar, &before);
   if (problem.beta != 0 && IsFloat(problem.dst.scalar)) {
     // Garbage might be infinite. Gaps may be like elements.
     const std::ptrdiff_t bytes = ScalarBytes(problem.dst.scalar);
@@ -360,7 +376,9 @@ testing::AssertionResult MulRunner::Check(Context* context) {
 
 std::vector<char> MulRunner::DstBytes() const {
   const GuardedBuffer& dst = state_->dst;
-  return std::vector<char>(dst.data(), dst.data() + dst.bytes());
+  std::vector<char> bytes(dst.data(), dst.data() + dst.bytes());
+  LowestByteFirst(state_->problem.dst.scalar, &bytes);
+  return bytes;
 }
 
 testing::AssertionResult CheckProblem(const MulProblem& problem,

@@ -28,7 +28,8 @@ class MulRunner final {
   // else has changed: gaps, slack, operands.
   testing::AssertionResult Check(Context* context);
 
-  // dst as Check left it: all of its span, gaps included.
+  // dst as Check left it: all of its span, gaps included. Of an element the
+  // lowest byte comes first, whatever the byte order of the machine.
   std::vector<char> DstBytes() const;
 
  private:
