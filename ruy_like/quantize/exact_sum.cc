@@ -9,15 +9,19 @@ void ExactSum::Add(double value) {
   if (value == 0) return;
   int exponent;
   const double fraction = std::frexp(value, &exponent);
-  const auto mantissa = static_cast<std::int64_t>(std::ldexp(fraction, 53));
+  const auto mantissa =
+      static_cast<std::uint64_t>(std::ldexp(std::fabs(fraction), 53));
   const int place = exponent - 53 - kLowestExponent;
-  // 53 bits, shifted by up to 31, are three digits.
-  const __int128 shifted =
-      static_cast<__int128>(mantissa) * (std::int64_t{1} << (place % 32));
+  // 53 bits, shifted by up to 31, are three digits: more than the widest
+  // integer of a 32-bit machine, hence in two halves.
+  constexpr std::uint64_t kMask = 0xffffffff;
+  const std::uint64_t low = (mantissa & kMask) << (place % 32);
+  const std::uint64_t high = ((mantissa >> 32) << (place % 32)) + (low >> 32);
+  const std::int64_t sign = value < 0 ? -1 : 1;
   std::int64_t* const digit = &digits_[place / 32];
-  digit[0] += static_cast<std::int64_t>(shifted & 0xffffffff);
-  digit[1] += static_cast<std::int64_t>((shifted >> 32) & 0xffffffff);
-  digit[2] += static_cast<std::int64_t>(shifted >> 64);
+  digit[0] += sign * static_cast<std::int64_t>(low & kMask);
+  digit[1] += sign * static_cast<std::int64_t>(high & kMask);
+  digit[2] += sign * static_cast<std::int64_t>(high >> 32);
   if (++additions_ == 1 << 30) Normalize();
 }
 
