@@ -43,6 +43,13 @@ std::string FilterOf(Path paths) {
   return filter;
 }
 
+// What the caller's filter leaves out: "-Some.Test*" or nothing.
+std::string Exclusions() {
+  const std::string filter = testing::GTEST_FLAG(filter);
+  const std::size_t minus = filter.find('-');
+  return minus == std::string::npos ? "" : filter.substr(minus + 1);
+}
+
 // Reads RUY_LIKE_REQUIRE_PATHS; on a name that is none, ends the program: a
 // typing error must not make a requirement vanish.
 Path RequiredPaths() {
@@ -58,7 +65,8 @@ Path RequiredPaths() {
 
 int RunPath(const std::string& name) {
   if (name == "rest") {
-    testing::GTEST_FLAG(filter) = "-" + FilterOf(ruy_like::kAllPaths);
+    testing::GTEST_FLAG(filter) =
+        "-" + FilterOf(ruy_like::kAllPaths) + ':' + Exclusions();
     return RUN_ALL_TESTS();
   }
   const auto parsed = ruy_like::ParsePaths(name);
@@ -74,7 +82,7 @@ int RunPath(const std::string& name) {
                 required ? ", but RUY_LIKE_REQUIRE_PATHS asks for it" : "");
     return required ? 1 : kSkipped;
   }
-  testing::GTEST_FLAG(filter) = FilterOf(path);
+  testing::GTEST_FLAG(filter) = FilterOf(path) + '-' + Exclusions();
   const int result = RUN_ALL_TESTS();
   if (testing::UnitTest::GetInstance()->test_to_run_count() == 0) {
     std::fprintf(stderr, "path %s: has no test here\n", name.c_str());
