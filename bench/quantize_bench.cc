@@ -6,7 +6,8 @@
 // Tensors are far larger than the caches, bytes count once where they are read
 // or written by the operation's definition. Counters:
 //   share      bytes per second over those of memcpy, read and written, with as
-//              many threads
+//              many threads: an operation that only reads, as Observe does, has
+//              4 bytes an element counted
 //   el_cycle   elements per clock cycle (tensors in the first-level cache)
 #include <benchmark/benchmark.h>
 
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -39,6 +39,14 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+double Median(std::vector<double>* values) {
+  if (values->empty()) return 0;
+  const auto middle =
+      values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
+  std::nth_element(values->begin(), middle, values->end());
+  return *middle;
+}
+
 int AllThreads() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
@@ -57,42 +65,37 @@ std::vector<T> Filled(std::ptrdiff_t n) {
   return values;
 }
 
-struct CopyJob {
-  const char* from;
-  char* to;
-  std::ptrdiff_t bytes;
-  int parts;
-  std::atomic<int> next{0};
-};
-
-// Bytes per second, read and written, the best of several runs: the highest
-// bar. One memcpy a thread, so that the C library sees how large the copy is.
-double CopyRate(int threads) {
-  static std::map<int, double> measured;
-  double& rate = measured[threads];
-  if (rate > 0) return rate;
-  constexpr std::ptrdiff_t kBytes = 192 << 20;
-  const std::vector<char> from = Filled<char>(kBytes);
-  std::vector<char> to = Filled<char>(kBytes);
-  Context context;
-  context.set_max_num_threads(threads);
-  for (int run = 0; run < 9; ++run) {
-    CopyJob job = {from.data(), to.data(), kBytes, threads};
+// Copies memory with the threads of a Context, one memcpy each, so that the C
+// library sees how large the copy is.
+class Copier {
+ public:
+  // Bytes per second, read and written, of one copy.
+  double Rate(Context* context) {
+    parts_ = context->max_num_threads();
+    next_ = 0;
     const auto start = Clock::now();
-    (void)context.ParallelFor(
-        threads,
+    (void)context->ParallelFor(
+        parts_,
         [](void* argument, int) {
-          auto* const job = static_cast<CopyJob*>(argument);
-          const std::ptrdiff_t share = job->bytes / job->parts;
-          for (int i; (i = job->next++) < job->parts;) {
-            std::memcpy(job->to + i * share, job->from + i * share, share);
+          auto* const copier = static_cast<Copier*>(argument);
+          const std::ptrdiff_t share = kBytes / copier->parts_;
+          for (int i; (i = copier->next_++) < copier->parts_;) {
+            std::memcpy(copier->to_.data() + i * share,
+                        copier->from_.data() + i * share, share);
           }
         },
-        &job);
-    rate = std::max(rate, 2.0 * kBytes / SecondsSince(start));
+        this);
+    return 2.0 * kBytes / SecondsSince(start);
   }
-  return rate;
-}
+
+ private:
+  static constexpr std::ptrdiff_t kBytes = 96 << 20;
+
+  const std::vector<char> from_ = Filled<char>(kBytes);
+  std::vector<char> to_ = Filled<char>(kBytes);
+  int parts_ = 1;
+  std::atomic<int> next_{0};
+};
 
 // Clock cycles per second: additions that wait for each other take one each.
 double CyclesPerSecond() {
@@ -118,15 +121,16 @@ double CyclesPerSecond() {
 }
 
 // Runs `operation`, which moves `bytes` bytes a call, until Google Benchmark
-// has had enough.
+// has had enough. A copy follows each call, for the bandwidth of a machine that
+// is shared changes from second to second: the share is the median of the
+// pairs' quotients.
 template <typename Operation>
 void RunLarge(benchmark::State& state, double bytes,
               const Operation& operation) {
-  const int threads = static_cast<int>(state.range(0));
-  const double copy_rate = CopyRate(threads);
+  static Copier* const copier = new Copier;
   Context context;
-  context.set_max_num_threads(threads);
-  double best = 0;
+  context.set_max_num_threads(static_cast<int>(state.range(0)));
+  std::vector<double> shares, copy_rates;
   for (auto _ : state) {
     const auto start = Clock::now();
     const auto status = operation(&context);
@@ -136,13 +140,14 @@ void RunLarge(benchmark::State& state, double bytes,
       return;
     }
     state.SetIterationTime(seconds);
-    best = std::max(best, bytes / seconds);
+    copy_rates.push_back(copier->Rate(&context));
+    shares.push_back(bytes / seconds / copy_rates.back());
   }
   const double total = bytes * static_cast<double>(state.iterations());
   state.counters["GB_s"] =
       benchmark::Counter(total * 1e-9, benchmark::Counter::kIsRate);
-  // As the copy's: the best of several runs.
-  state.counters["share"] = best / copy_rate;
+  state.counters["copy_GB_s"] = 1e-9 * Median(&copy_rates);
+  state.counters["share"] = Median(&shares);
 }
 
 template <typename Operation>

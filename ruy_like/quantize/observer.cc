@@ -33,6 +33,9 @@ int ExponentAbove(float magnitude) {
   return std::max(exponent, kLowestExponent);
 }
 
+// From a magnitude to its bin, where the range is 2^exponent.
+float FactorOf(int exponent) { return std::ldexp(1.0f, kLog2Bins - exponent); }
+
 absl::Status ValidateOptions(const CalibrationOptions& options) {
   if (options.bits < 2 || options.bits > 16) {
     return absl::InvalidArgumentError(
@@ -63,51 +66,74 @@ const char* CalibrationMethodName(CalibrationMethod method) {
   return "unknown";
 }
 
-// Counts on their way to the bins, in four histograms that take turns: runs of
-// equal values would else wait for each other's stores. The last bins take what
-// is not counted.
-struct Observer::Counts {
-  static constexpr int kParts = 4;
-  // As many elements as a count holds without overflow.
+// Chunks on their way to the bins: counted in partial histograms, and the
+// indices of the last chunk, which are counted while the next one is read.
+struct Observer::Pipeline {
+  // As many elements as a partial histogram counts without overflow.
   static constexpr std::size_t kMaxElements = std::size_t{1} << 31;
+  static constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
 
-  std::uint32_t parts[kParts][kBins + 1] = {};
-  std::size_t elements = 0;
+  Pipeline() {
+    std::fill_n(waiting, kChunk, quantize_internal::kObserveNothing);
+  }
+
+  quantize_internal::ObserveCounts counts = {};
+  std::size_t elements = 0;  // counted or waiting
+  // Not 4 KB apart: a core that compares the low 12 bits of addresses would
+  // take the loads of one for loads of what is being stored to the other.
+  alignas(64) std::uint16_t indices[2][kChunk + kChunk / 2];
+  std::uint16_t* waiting = indices[0];
+  std::uint16_t* free = indices[1];
 };
 
 // Observers for the threads of one call, each used by one thread at a time. The
 // first is the caller's own.
 class Observer::Shards final {
  public:
-  explicit Shards(Observer* first) : first_(first), free_{first} {}
+  explicit Shards(Observer* first) : first_{first, nullptr}, free_{&first_} {}
 
-  Observer* Take() {
+  struct Shard {
+    Observer* observer;
+    std::unique_ptr<Pipeline> pipeline;
+  };
+
+  Shard* Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!free_.empty()) {
-      Observer* const observer = free_.back();
+      Shard* const shard = free_.back();
       free_.pop_back();
-      return observer;
+      return shard;
     }
     owned_.push_back(std::make_unique<Observer>());
-    owned_.back()->range_ = first_->range_;
-    owned_.back()->has_range_ = first_->range_ != 0;
-    return owned_.back().get();
+    Observer* const observer = owned_.back().get();
+    observer->range_ = first_.observer->range_;
+    observer->has_range_ = observer->range_ != 0;
+    shards_.push_back(std::make_unique<Shard>(Shard{observer, nullptr}));
+    return shards_.back().get();
   }
-  void Return(Observer* observer) {
+  void Return(Shard* shard) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    free_.push_back(observer);
+    free_.push_back(shard);
   }
   void MergeIntoFirst() {
-    for (const auto& observer : owned_) {
-      (void)first_->Merge(*observer);  // of one range, so it can not fail
+    if (first_.pipeline != nullptr) {
+      first_.observer->Drain(first_.pipeline.get());
+    }
+    for (const auto& shard : shards_) {
+      if (shard->pipeline != nullptr) {
+        shard->observer->Drain(shard->pipeline.get());
+      }
+      // Of one range, so it can not fail.
+      (void)first_.observer->Merge(*shard->observer);
     }
   }
 
  private:
-  Observer* const first_;
+  Shard first_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Observer>> owned_;
-  std::vector<Observer*> free_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<Shard*> free_;
 };
 
 Observer::Observer() : bins_(kBins) {}
@@ -154,15 +180,17 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
       by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk},
       unit * static_cast<std::ptrdiff_t>(sizeof(float)), context,
       [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-        Observer* const shard = shards.Take();
+        Shards::Shard* const shard = shards.Take();
         if (by_line) {
           for (std::ptrdiff_t line = first; line < last; ++line) {
-            shard->ObserveRange(values.data() + line * walk.src.line,
-                                static_cast<std::size_t>(unit), kernels);
+            shard->observer->ObserveRange(values.data() + line * walk.src.line,
+                                          static_cast<std::size_t>(unit),
+                                          kernels, &shard->pipeline);
           }
         } else {
-          shard->ObserveRange(values.data() + first,
-                              static_cast<std::size_t>(last - first), kernels);
+          shard->observer->ObserveRange(values.data() + first,
+                                        static_cast<std::size_t>(last - first),
+                                        kernels, &shard->pipeline);
         }
         shards.Return(shard);
       });
@@ -172,25 +200,46 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
 }
 
 void Observer::ObserveRange(const float* values, std::size_t n,
-                            const ObserveKernels& kernels) {
-  constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
-  if (n <= kChunk) {  // not worth clearing and adding up the counts
-    if (n > 0) ObserveChunk(values, n, nullptr, kernels, nullptr);
-    return;
+                            const ObserveKernels& kernels,
+                            std::unique_ptr<Pipeline>* pipeline) {
+  constexpr std::size_t kChunk = Pipeline::kChunk;
+  // One chunk is not worth clearing and adding up the partial histograms.
+  if (n > kChunk && *pipeline == nullptr) {
+    *pipeline = std::make_unique<Pipeline>();
   }
-  Counts counts;
   for (std::size_t i = 0; i < n; i += kChunk) {
-    const bool is_last = n - i <= kChunk;
-    ObserveChunk(values + i, std::min(kChunk, n - i),
-                 is_last ? nullptr : values + i + kChunk, kernels, &counts);
+    const std::size_t count = std::min(kChunk, n - i);
+    if (*pipeline == nullptr || count < kChunk ||
+        !StepChunk(values + i, kernels, pipeline->get())) {
+      ObserveChunk(values + i, count, kernels, pipeline->get());
+    }
   }
-  AddCounts(&counts);
+}
+
+bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
+                         Pipeline* pipeline) {
+  constexpr std::size_t kChunk = Pipeline::kChunk;
+  if (!has_range_) return false;
+  if (pipeline->elements + kChunk > Pipeline::kMaxElements) Drain(pipeline);
+  const quantize_internal::ChunkStats stats =
+      streaming()
+          ? kernels.step_by_factor(values, FactorOf(exponent_), pipeline->free,
+                                   pipeline->waiting, &pipeline->counts)
+          : kernels.step_by_range(values, range_, pipeline->free,
+                                  pipeline->waiting, &pipeline->counts);
+  if (!stats.all_finite || !Covers(stats.absmax)) {
+    std::fill_n(pipeline->waiting, kChunk, quantize_internal::kObserveNothing);
+    return false;
+  }
+  AddStats(stats, kChunk);
+  pipeline->elements += kChunk;
+  std::swap(pipeline->waiting, pipeline->free);
+  return true;
 }
 
 void Observer::ObserveChunk(const float* values, std::size_t n,
-                            const float* next, const ObserveKernels& kernels,
-                            Counts* counts) {
-  constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
+                            const ObserveKernels& kernels, Pipeline* pipeline) {
+  constexpr std::size_t kChunk = Pipeline::kChunk;
   const quantize_internal::ChunkStats stats = kernels.scan(values, n);
   if (!stats.all_finite) {
     float finite[kChunk];
@@ -199,9 +248,29 @@ void Observer::ObserveChunk(const float* values, std::size_t n,
       if (std::isfinite(values[i])) finite[finite_n++] = values[i];
     }
     nonfinite_count_ += n - finite_n;
-    if (finite_n > 0) ObserveChunk(finite, finite_n, next, kernels, counts);
+    if (finite_n > 0) ObserveChunk(finite, finite_n, kernels, pipeline);
     return;
   }
+  AddStats(stats, n);
+  if (stats.absmax == 0) {
+    zero_count_ += n;
+    return;
+  }
+  if (!Covers(stats.absmax)) {
+    if (pipeline != nullptr) Drain(pipeline);
+    CoverExponent(ExponentAbove(stats.absmax));
+  }
+  alignas(64) std::uint16_t index[kChunk];
+  if (streaming()) {
+    kernels.index_by_factor(values, n, FactorOf(exponent_), index);
+  } else {
+    kernels.index_by_range(values, n, range_, index);
+  }
+  Count(index, n);
+}
+
+void Observer::AddStats(const quantize_internal::ChunkStats& stats,
+                        std::size_t n) {
   // Adding 0 makes 0 of -0.
   min_ = (finite_count_ == 0 ? stats.min : std::min(min_, stats.min)) + 0.0f;
   max_ = (finite_count_ == 0 ? stats.max : std::max(max_, stats.max)) + 0.0f;
@@ -209,54 +278,33 @@ void Observer::ObserveChunk(const float* values, std::size_t n,
   sum_.Add(stats.sum);
   sum_of_squares_.Add(stats.sum_of_squares);
   sum_of_magnitudes_.Add(stats.sum_of_magnitudes);
-  if (stats.absmax == 0) {
-    zero_count_ += n;
-    return;
-  }
-  Cover(stats.absmax, counts);
-  alignas(64) std::uint16_t index[kChunk];
-  if (streaming()) {
-    kernels.index_by_factor(values, n, std::ldexp(1.0f, kLog2Bins - exponent_),
-                            index);
-  } else {
-    kernels.index_by_range(values, n, range_, index);
-  }
-  if (counts == nullptr) {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (index[i] == kBins) {
-        ++zero_count_;
-      } else {
-        ++bins_[index[i]];
-      }
-    }
-    return;
-  }
-  if (counts->elements + n > Counts::kMaxElements) AddCounts(counts);
-  counts->elements += n;
-  // Counting reads and writes nothing but the first-level cache: the time to
-  // bring in what comes next.
-  constexpr std::size_t kLine = 64 / sizeof(float);
-  std::size_t i = 0;
-  for (; i + kLine <= n; i += kLine) {
-    if (next != nullptr) __builtin_prefetch(next + i);
-    for (std::size_t j = i; j < i + kLine; j += 4) {
-      std::uint64_t four;
-      std::memcpy(&four, index + j, sizeof(four));
-      ++counts->parts[0][four & 0xffff];
-      ++counts->parts[1][(four >> 16) & 0xffff];
-      ++counts->parts[2][(four >> 32) & 0xffff];
-      ++counts->parts[3][four >> 48];
-    }
-  }
-  for (; i < n; ++i) ++counts->parts[0][index[i]];
 }
 
-void Observer::Cover(float magnitude, Counts* counts) {
-  if (!streaming()) return;
-  const int exponent = ExponentAbove(magnitude);
-  if (has_range_ && exponent <= exponent_) return;
-  if (counts != nullptr) AddCounts(counts);
-  CoverExponent(exponent);
+void Observer::Count(const std::uint16_t* index, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (index[i] < kBins) {
+      ++bins_[index[i]];
+    } else if (index[i] == kBins) {
+      ++zero_count_;
+    }
+  }
+}
+
+void Observer::Drain(Pipeline* pipeline) {
+  Count(pipeline->waiting, Pipeline::kChunk);
+  std::fill_n(pipeline->waiting, Pipeline::kChunk,
+              quantize_internal::kObserveNothing);
+  for (auto& part : pipeline->counts.parts) {
+    for (int i = 0; i < kBins; ++i) bins_[i] += part[i];
+    zero_count_ += part[kBins];
+  }
+  pipeline->counts = {};
+  pipeline->elements = 0;
+}
+
+bool Observer::Covers(float magnitude) const {
+  if (!streaming() || magnitude == 0) return true;
+  return has_range_ && ExponentAbove(magnitude) <= exponent_;
 }
 
 void Observer::CoverExponent(int exponent) {
@@ -272,15 +320,6 @@ void Observer::CoverExponent(int exponent) {
     bins_[i >> shift] += count;
   }
   exponent_ = exponent;
-}
-
-void Observer::AddCounts(Counts* counts) {
-  for (auto& part : counts->parts) {
-    for (int i = 0; i < kBins; ++i) bins_[i] += part[i];
-    zero_count_ += part[kBins];
-    std::memset(part, 0, sizeof(part));
-  }
-  counts->elements = 0;
 }
 
 absl::Status Observer::Merge(const Observer& other) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,6 +24,7 @@
 namespace ruy_like {
 
 namespace quantize_internal {
+struct ChunkStats;
 struct ObserveKernels;
 }  // namespace quantize_internal
 
@@ -126,20 +128,28 @@ class RUY_LIKE_EXPORT Observer final {
  private:
   class Shards;
 
-  struct Counts;
+  struct Pipeline;
 
-  // Contiguous values, on this thread.
+  // Contiguous values, on this thread. Some may wait in `pipeline`, which is
+  // made where it is null and needed, until Drain.
   void ObserveRange(const float* values, std::size_t n,
-                    const quantize_internal::ObserveKernels& kernels);
-  // The same, through `counts` if that is not null. `next`: the values that
-  // come after them, or null.
-  void ObserveChunk(const float* values, std::size_t n, const float* next,
                     const quantize_internal::ObserveKernels& kernels,
-                    Counts* counts);
-  // Has the streaming histogram cover a magnitude.
-  void Cover(float magnitude, Counts* counts);
+                    std::unique_ptr<Pipeline>* pipeline);
+  // One chunk, counted at once. `pipeline` may be null.
+  void ObserveChunk(const float* values, std::size_t n,
+                    const quantize_internal::ObserveKernels& kernels,
+                    Pipeline* pipeline);
+  // One whole chunk, if its values are finite and within the range: it is
+  // counted with the next one. Else false and nothing observed.
+  bool StepChunk(const float* values,
+                 const quantize_internal::ObserveKernels& kernels,
+                 Pipeline* pipeline);
+  void AddStats(const quantize_internal::ChunkStats& stats, std::size_t n);
+  void Count(const std::uint16_t* index, std::size_t n);
+  void Drain(Pipeline* pipeline);
+  // Whether the histogram covers a magnitude.
+  bool Covers(float magnitude) const;
   void CoverExponent(int exponent);
-  void AddCounts(Counts* counts);
   bool streaming() const { return range_ == 0; }
   absl::StatusOr<float> AciqThreshold(const CalibrationOptions& options,
                                       bool one_sided) const;

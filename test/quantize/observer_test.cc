@@ -460,6 +460,114 @@ TEST_P(ObserverPathTest, KernelsEqualThePortableOnes) {
   }
 }
 
+TEST_P(ObserverPathTest, StepEqualsItsParts) {
+  namespace qi = quantize_internal;
+  constexpr std::size_t kChunk = qi::kObserveChunk;
+  Rng rng(11);
+  const auto& kernels = Kernels(GetParam());
+  for (int round = 0; round < 20; ++round) {
+    GuardedArray<float> x(kChunk);
+    GuardedArray<std::uint16_t> index(kChunk), counted(kChunk);
+    for (std::size_t i = 0; i < kChunk; ++i) {
+      x[i] = rng.OneIn(5) ? 0.0f : static_cast<float>(rng.Signed());
+      // Runs of the same bin, zeros and what is not to be counted.
+      counted[i] = static_cast<std::uint16_t>(
+          rng.OneIn(2) && i > 0 ? counted[i - 1]
+                                : rng.Between(0, qi::kObserveNothing));
+    }
+    std::vector<std::uint32_t> expected(qi::kObserveBins + 2);
+    for (std::size_t i = 0; i < kChunk; ++i) ++expected[counted[i]];
+    std::vector<std::uint16_t> expected_index(kChunk);
+    const bool by_range = round % 2 == 1;
+    if (by_range) {
+      kernels.index_by_range(x.data(), kChunk, 0.7, expected_index.data());
+    } else {
+      kernels.index_by_factor(x.data(), kChunk, 2048, expected_index.data());
+    }
+    const bool bad = rng.OneIn(4);
+    if (bad) x[rng.Between(0, kChunk - 1)] = rng.OneIn(2) ? kNan : -kInf;
+    qi::ObserveCounts counts = {};
+    const qi::ChunkStats stats =
+        by_range ? kernels.step_by_range(x.data(), 0.7, index.data(),
+                                         counted.data(), &counts)
+                 : kernels.step_by_factor(x.data(), 2048, index.data(),
+                                          counted.data(), &counts);
+    for (int bin = 0; bin < qi::kObserveBins + 2; ++bin) {
+      std::uint32_t sum = 0;
+      for (const auto& part : counts.parts) sum += part[bin];
+      ASSERT_EQ(sum, expected[bin]) << bin;
+    }
+    ASSERT_EQ(stats.all_finite, !bad);
+    if (bad) continue;
+    const qi::ChunkStats scanned = kernels.scan(x.data(), kChunk);
+    EXPECT_EQ(stats.absmax, scanned.absmax);
+    EXPECT_EQ(stats.min, scanned.min);
+    EXPECT_EQ(stats.max, scanned.max);
+    EXPECT_EQ(stats.sum, scanned.sum);
+    EXPECT_EQ(stats.sum_of_squares, scanned.sum_of_squares);
+    EXPECT_EQ(stats.sum_of_magnitudes, scanned.sum_of_magnitudes);
+    for (std::size_t i = 0; i < kChunk; ++i) {
+      ASSERT_EQ(index[i], expected_index[i]) << x[i];
+    }
+  }
+}
+
+// Chunks of every kind after each other: all zeros, all tiny, beyond the range
+// so far, with NaN, and a last one that is not whole.
+TEST_P(ObserverPathTest, ChunksOfEveryKind) {
+  constexpr int kChunk = quantize_internal::kObserveChunk;
+  Rng rng(12);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<float> x;
+    const int chunks = static_cast<int>(rng.Between(1, 12));
+    float absmax = 0;
+    std::uint64_t zeros = 0, others = 0;
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      const auto kind = rng.Between(0, 4);
+      const double scale =
+          kind == 0 ? 0 : std::exp2(static_cast<double>(rng.Between(-20, 9)));
+      for (int i = 0; i < kChunk; ++i) {
+        auto value = static_cast<float>(rng.Signed() * scale);
+        if (kind == 1 && rng.OneIn(500)) value = kNan;
+        x.push_back(value);
+      }
+    }
+    x.resize(x.size() - static_cast<std::size_t>(rng.Between(0, kChunk)));
+    for (float value : x) {
+      if (!std::isfinite(value)) {
+        ++others;
+      } else {
+        zeros += value == 0;
+        absmax = std::max(absmax, std::abs(value));
+      }
+    }
+    context_.set_max_num_threads(1 + round % 3);
+    for (float fixed : {0.0f, 3.5f}) {
+      Observer observer;
+      if (fixed != 0) {
+        ASSERT_TRUE(observer.SetRange(fixed).ok());
+      }
+      ASSERT_TRUE(observer.Observe(x, &context_).ok());
+      ASSERT_EQ(observer.zero_count(), zeros);
+      ASSERT_EQ(observer.nonfinite_count(), others);
+      ASSERT_EQ(observer.finite_count(), x.size() - others);
+      ASSERT_EQ(observer.absmax(), absmax);
+      if (absmax == 0) continue;
+      int exponent;
+      std::frexp(absmax, &exponent);
+      const double range = fixed != 0 ? fixed : std::ldexp(1.0, exponent);
+      std::vector<std::uint64_t> expected(Observer::kBins);
+      for (float value : x) {
+        if (value == 0 || !std::isfinite(value)) continue;
+        const double bin = std::abs(double{value}) / range * Observer::kBins;
+        ++expected[static_cast<std::size_t>(
+            std::min(bin, Observer::kBins - 1.0))];
+      }
+      ASSERT_EQ(Bins(observer), expected);
+    }
+  }
+}
+
 TEST_P(ObserverPathTest, ThreadsDoNotMatter) {
   constexpr std::ptrdiff_t kRows = 700, kCols = 1001, kGap = 5;
   std::vector<float> x(kRows * (kCols + kGap));
