@@ -30,7 +30,7 @@ struct QuantizeOp {
       : inverse(InverseScale(params)),
         lowest(static_cast<float>(params.qmin - params.zero_point)),
         highest(static_cast<float>(params.qmax - params.zero_point)),
-        zero_point(params.zero_point) {}
+        offset(params.zero_point - kMagicBits) {}
   static std::size_t LanesPerCall() {
     return hn::Lanes(hn::ScalableTag<float>());
   }
@@ -43,11 +43,18 @@ struct QuantizeOp {
     const auto clamped =
         hn::Min(hn::Max(RoundedSum(df, scaled), hn::Set(df, lowest)),
                 hn::Set(df, highest));
-    const auto q = hn::Add(hn::ConvertTo(di, clamped), hn::Set(di, zero_point));
+    // Truncated, and then an integer in the low bits of a float: below 2^22 in
+    // magnitude that is exact, and cheaper than ConvertTo, which looks for
+    // values that do not fit.
+    const auto in_low_bits = hn::Add(hn::Trunc(clamped), hn::Set(df, kMagic));
+    const auto q = hn::Add(hn::BitCast(di, in_low_bits), hn::Set(di, offset));
     hn::StoreU(hn::DemoteTo(dq, q), dq, out);
   }
+  // 1.5 * 2^23: the bits of its sum with an integer are its own plus that.
+  static constexpr float kMagic = 12582912;
+  static constexpr std::int32_t kMagicBits = 0x4b400000;
   float inverse, lowest, highest;
-  std::int32_t zero_point;
+  std::int32_t offset;
 };
 
 // 32 bits: the sum with the zero point needs a double.
