@@ -5,6 +5,8 @@
 #include <cstring>
 #include <random>
 
+#include "ruy_like/scalar.h"
+
 namespace ruy_like {
 namespace bench {
 namespace {
@@ -297,69 +299,59 @@ __attribute__((target("amx-tile,amx-int8"))) void TDpBssdL1(
 #endif  // RUY_LIKE_BENCH_HAVE_AMX
 
 // Both probes of an instruction; `ops` are those of one instruction.
-#define RUY_LIKE_PROBES(name, features, kVectorBytes, ops, Loop)            \
-  {name, Feed::kRegisters, features, kStepsOfRegisters * kProducts * (ops), \
-   Loop##Registers},                                                        \
-  {                                                                         \
-    name, Feed::kL1, features,                                              \
-        kLhsBytes / (2.0 * kVectorBytes) * kProducts*(ops), Loop##L1        \
+constexpr std::uint32_t Bit(Family family) {
+  return 1u << static_cast<int>(family);
+}
+constexpr std::uint32_t kInt8 = Bit(Family::k8x8);
+constexpr std::uint32_t kInt16 = Bit(Family::k8x16) | Bit(Family::k16x8);
+constexpr std::uint32_t kFloat = Bit(Family::kF32);
+
+#define RUY_LIKE_PROBES(name, families, features, kVectorBytes, ops, Loop) \
+  {name,                                                                   \
+   families,                                                               \
+   Feed::kRegisters,                                                       \
+   features,                                                               \
+   kStepsOfRegisters * kProducts * (ops),                                  \
+   Loop##Registers},                                                       \
+  {                                                                        \
+    name, families, Feed::kL1, features,                                   \
+        kLhsBytes / (2.0 * kVectorBytes) * kProducts*(ops), Loop##L1       \
   }
 
 const PeakProbe kProbes[] = {
-    RUY_LIKE_PROBES("mulps+addps_128", 0, 16, 8.0, MulPs128),
-    RUY_LIKE_PROBES("pmaddwd+paddd_128", 0, 16, 16.0, PmAddWd128),
-    RUY_LIKE_PROBES("vfmadd_256", kCpuFma, 32, 16.0, FmaPs256),
-    RUY_LIKE_PROBES("vpmaddwd_256", kCpuAvx2, 32, 32.0, PmAddWd256),
-    RUY_LIKE_PROBES("vpmaddwd+vpaddd_256", kCpuAvx2, 32, 32.0, PmAddWdPair256),
+    RUY_LIKE_PROBES("mulps+addps_128", kFloat, 0, 16, 8.0, MulPs128),
+    RUY_LIKE_PROBES("pmaddwd+paddd_128", kInt8 | kInt16, 0, 16, 16.0,
+                    PmAddWd128),
+    RUY_LIKE_PROBES("vfmadd_256", kFloat, kCpuFma, 32, 16.0, FmaPs256),
+    RUY_LIKE_PROBES("vpmaddwd_256", 0, kCpuAvx2, 32, 32.0, PmAddWd256),
+    RUY_LIKE_PROBES("vpmaddwd+vpaddd_256", kInt8 | kInt16, kCpuAvx2, 32, 32.0,
+                    PmAddWdPair256),
 #if defined(RUY_LIKE_BENCH_HAVE_AVXVNNI)
-    RUY_LIKE_PROBES("vpdpwssd_256", kCpuAvxVnni, 32, 32.0, PdpWssd256),
-    RUY_LIKE_PROBES("vpdpbusd_256", kCpuAvxVnni, 32, 64.0, PdpBusd256),
+    RUY_LIKE_PROBES("vpdpwssd_256", kInt16, kCpuAvxVnni, 32, 32.0, PdpWssd256),
+    RUY_LIKE_PROBES("vpdpbusd_256", kInt8, kCpuAvxVnni, 32, 64.0, PdpBusd256),
 #endif
-    RUY_LIKE_PROBES("vfmadd_512", kCpuAvx512, 64, 32.0, FmaPs512),
-    RUY_LIKE_PROBES("vpmaddwd_512", kCpuAvx512, 64, 64.0, PmAddWd512),
-    RUY_LIKE_PROBES("vpmaddwd+vpaddd_512", kCpuAvx512, 64, 64.0,
+    RUY_LIKE_PROBES("vfmadd_512", kFloat, kCpuAvx512, 64, 32.0, FmaPs512),
+    RUY_LIKE_PROBES("vpmaddwd_512", 0, kCpuAvx512, 64, 64.0, PmAddWd512),
+    RUY_LIKE_PROBES("vpmaddwd+vpaddd_512", kInt8 | kInt16, kCpuAvx512, 64, 64.0,
                     PmAddWdPair512),
-    RUY_LIKE_PROBES("vpdpwssd_512", kCpuAvx512Vnni, 64, 64.0, PdpWssd512),
-    RUY_LIKE_PROBES("vpdpbusd_512", kCpuAvx512Vnni, 64, 128.0, PdpBusd512),
+    RUY_LIKE_PROBES("vpdpwssd_512", kInt16, kCpuAvx512Vnni, 64, 64.0,
+                    PdpWssd512),
+    RUY_LIKE_PROBES("vpdpbusd_512", kInt8, kCpuAvx512Vnni, 64, 128.0,
+                    PdpBusd512),
 #if defined(RUY_LIKE_BENCH_HAVE_AMX)
-    {"tdpbssd", Feed::kRegisters, kCpuAmxInt8, kTiles * 16 * 16 * 64 * 2.0,
-     TDpBssdRegisters},
-    {"tdpbssd", Feed::kL1, kCpuAmxInt8,
+    {"tdpbssd", kInt8, Feed::kRegisters, kCpuAmxInt8,
+     kTiles * 16 * 16 * 64 * 2.0, TDpBssdRegisters},
+    {"tdpbssd", kInt8, Feed::kL1, kCpuAmxInt8,
      kFedBytes / (2 * kAmxTileBytes) * kFedTiles * 16 * 16 * 64 * 2.0,
      TDpBssdL1},
 #endif
 };
 #undef RUY_LIKE_PROBES
 
-// Which of them a path multiplies with.
-struct PathInstructions {
-  Path path;
-  const char* int8;
-  const char* int16;
-  const char* f32;
-};
-const PathInstructions kInstructions[] = {
-    {Path::kPortable, "pmaddwd+paddd_128", "pmaddwd+paddd_128",
-     "mulps+addps_128"},
-    {Path::kAvx2, "vpmaddwd+vpaddd_256", "vpmaddwd+vpaddd_256", "vfmadd_256"},
-    {Path::kAvxVnni, "vpdpbusd_256", "vpdpwssd_256", "vfmadd_256"},
-    {Path::kAvx512, "vpmaddwd+vpaddd_512", "vpmaddwd+vpaddd_512", "vfmadd_512"},
-    {Path::kAvx512Vnni, "vpdpbusd_512", "vpdpwssd_512", "vfmadd_512"},
-    {Path::kAmx, "tdpbssd", "vpdpwssd_512", "vfmadd_512"},
-};
-
 #else  // not x86: no peaks are known here
 
 const PeakProbe kProbes[] = {
-    {"none", Feed::kRegisters, ~CpuFeatures{0}, 0, nullptr}};
-struct PathInstructions {
-  Path path;
-  const char* int8;
-  const char* int16;
-  const char* f32;
-};
-const PathInstructions kInstructions[] = {
-    {Path::kPortable, nullptr, nullptr, nullptr}};
+    {"none", 0, Feed::kRegisters, ~CpuFeatures{0}, 0, nullptr}};
 
 #endif
 
@@ -368,24 +360,6 @@ const PathInstructions kInstructions[] = {
 const PeakProbe* PeakProbes(int* count) {
   *count = static_cast<int>(sizeof(kProbes) / sizeof(kProbes[0]));
   return kProbes;
-}
-
-const char* PeakProbeName(Path path, kernels::Family family) {
-  for (const PathInstructions& instructions : kInstructions) {
-    if (instructions.path != path) continue;
-    switch (family) {
-      case kernels::Family::k8x8:
-        return instructions.int8;
-      case kernels::Family::k8x16:
-      case kernels::Family::k16x8:
-        return instructions.int16;
-      case kernels::Family::kF32:
-        return instructions.f32;
-      case kernels::Family::kF64:
-        return nullptr;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace bench

@@ -1,7 +1,7 @@
 // Benchmarks: loops of multiply instructions, to find what a processor can do.
 //
-// Called by probes.cc, which times them. Knows which instructions each path's
-// inner step needs, but calls no kernel of the library. Measures nothing.
+// Called by probes.cc, which times them. Knows which instructions inner steps
+// need, but calls no kernel of the library. Measures nothing.
 //
 // A loop does the whole inner step of a product: the multiplication and, where
 // that does not accumulate by itself (VPMADDWD), the addition that goes with
@@ -17,9 +17,8 @@
 #define RUY_LIKE_BENCH_MULTIPLY_LOOPS_H_
 
 #include <cstddef>
+#include <cstdint>
 
-#include "ruy_like/kernels/kernel.h"
-#include "ruy_like/path.h"
 #include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
@@ -30,6 +29,9 @@ enum class Feed { kRegisters, kL1 };
 // One multiply-add counts as two operations.
 struct PeakProbe {
   const char* name;  // instructions and register width in bits
+  // The families whose inner step this is, a bit 1 << family each, on paths
+  // that have `features` and no later probe's.
+  std::uint32_t families;
   Feed feed;
   CpuFeatures features;
   double ops_per_iteration;
@@ -38,10 +40,6 @@ struct PeakProbe {
 
 // All that this build has, slowest instructions first; `count` entries.
 const PeakProbe* PeakProbes(int* count);
-
-// The name of the probes that do a path's inner step for a family of types;
-// null if there are none (portable code on other processors than x86, doubles).
-const char* PeakProbeName(Path path, kernels::Family family);
 
 }  // namespace bench
 }  // namespace ruy_like

@@ -16,8 +16,10 @@ together. Writes, for each combination of types that was measured,
 
 import argparse
 import collections
+import itertools
 import json
 import os
+import re
 import sys
 
 import matplotlib
@@ -27,11 +29,15 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-# Worst path first; a colour each that is told apart in grey, too.
-PATHS = ["portable", "avx2", "avxvnni", "avx512", "avx512vnni", "amx"]
+# Worst path first.
+with open(
+    os.path.join(os.path.dirname(__file__), "../ruy_like/registry/paths.inc"),
+    encoding="utf-8") as paths:
+  PATHS = re.findall(r"^RUY_LIKE_PATH\(\w+, (\w+),", paths.read(), re.MULTILINE)
+# In turn; the first ones are told apart in grey, too.
 PATH_COLORS = dict(
-    zip(PATHS, ["#7f7f7f", "#1b6ca8", "#17a2a2", "#e08214", "#b2182b",
-                "#6a3d9a"]))
+    zip(PATHS, itertools.cycle(["#7f7f7f", "#1b6ca8", "#17a2a2", "#e08214",
+                                "#b2182b", "#6a3d9a"])))
 PEER_COLORS = ["#b2182b", "#1b6ca8", "#e08214", "#2a7f3f", "#6a3d9a", "#7f7f7f"]
 
 Case = collections.namedtuple(

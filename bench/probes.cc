@@ -163,15 +163,17 @@ std::vector<const PeakProbe*> RunnablePeakProbes() {
 }
 
 const PeakProbe* FindPeakProbe(Path path, kernels::Family family, Feed feed) {
-  const char* const name = PeakProbeName(path, family);
-  if (name == nullptr) return nullptr;
   static const std::vector<const PeakProbe*> runnable = RunnablePeakProbes();
+  const CpuFeatures features = FeaturesOf(path);
+  const PeakProbe* best = nullptr;
   for (const PeakProbe* probe : runnable) {
-    if (probe->feed == feed && std::strcmp(probe->name, name) == 0) {
-      return probe;
+    if (probe->feed == feed &&
+        (features & probe->features) == probe->features &&
+        (probe->families >> static_cast<int>(family) & 1) != 0) {
+      best = probe;
     }
   }
-  return nullptr;
+  return best;
 }
 
 Rate MeasurePeak(const PeakProbe& probe, int threads, ThreadPool* pool,
@@ -187,8 +189,10 @@ Rate MeasurePeak(const PeakProbe& probe, int threads, ThreadPool* pool,
 }
 
 int WidestLoadBytes(Path path) {
-  if (path == Path::kPortable) return 16;
-  return path == Path::kAvx2 || path == Path::kAvxVnni ? 32 : 64;
+  const CpuFeatures features = FeaturesOf(path);
+  return (features & kCpuAvx512) != 0 ? 64
+         : (features & kCpuAvx2) != 0 ? 32
+                                      : 16;
 }
 
 Rate MeasureReadBandwidth(int load_bytes, const void* data,

@@ -4,7 +4,8 @@
 # processor can build, <dir>/kernels/<name>.cc and, where it exists,
 # <dir>/pack/<name>.cc with that path's flags, and writes the paths' lines to
 # generated/ruy_like/compiled_paths.inc, from which the C++ side makes its
-# registry. It prints what became of each path and sets, in the caller's scope,
+# registry, and to compiled_packs.inc the Enum of those that have a pack/<name>.cc,
+# for tests. It prints what became of each path and sets, in the caller's scope,
 #   RUY_LIKE_PATHS           names of all paths, worst first
 #   RUY_LIKE_COMPILED_PATHS  names of those that are compiled
 #   RUY_LIKE_PATH_OPTIONS_<name>  compile options of each of those
@@ -65,11 +66,13 @@ function(ruy_like_add_paths target dir)
   set(all_paths "")
   set(compiled_paths "")
   set(compiled_lines "")
+  set(compiled_packs "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES
        "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm), ([^,]+), \"([^\"]*)\"\\)$")
       message(FATAL_ERROR "${dir}/registry/paths.inc: can not read: ${line}")
     endif()
+    set(enum ${CMAKE_MATCH_1})
     set(name ${CMAKE_MATCH_2})
     set(arch ${CMAKE_MATCH_3})
     separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_5}")
@@ -87,6 +90,7 @@ function(ruy_like_add_paths target dir)
     set(sources ${dir}/kernels/${name}.cc)
     if(EXISTS ${dir}/pack/${name}.cc)
       list(APPEND sources ${dir}/pack/${name}.cc)
+      string(APPEND compiled_packs "RUY_LIKE_PACK_PATH(${enum})\n")
     endif()
     target_sources(${target} PRIVATE ${sources})
     set(options ${flags} ${RUY_LIKE_PATH_OPTIONS})
@@ -96,6 +100,9 @@ function(ruy_like_add_paths target dir)
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/ruy_like/compiled_paths.inc
     CONTENT "// Made by cmake/Paths.cmake: the lines of paths.inc that are compiled.\n@compiled_lines@"
+    @ONLY)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/ruy_like/compiled_packs.inc
+    CONTENT "// Made by cmake/Paths.cmake: the compiled paths with pack routines of their own.\n@compiled_packs@"
     @ONLY)
   set(RUY_LIKE_PATHS ${all_paths} PARENT_SCOPE)
   set(RUY_LIKE_COMPILED_PATHS ${compiled_paths} PARENT_SCOPE)

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "ruy_like/base/env.h"
 #include "ruy_like/context.h"
 #include "ruy_like/path.h"
 #include "test/amx_emulation/amx_emulation.h"
@@ -89,8 +89,7 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
 }
 
 TEST(RandomTest, RequiredPathsAreHere) {
-  const char* names = std::getenv("RUY_LIKE_REQUIRE_PATHS");
-  const auto required = ParsePaths(names == nullptr ? "" : names);
+  const auto required = ParsePaths(GetEnv(EnvVar::kRequirePaths));
   ASSERT_TRUE(required.ok()) << required.status();
   EXPECT_EQ(PathNames(*required & ~DetectedPaths()), "");
 }

@@ -1,9 +1,10 @@
 // Back-end: declarations of every pack routine (the contract is in pack.h).
 //
 // Called by nobody directly: the kernel tables (kernels/<path>.cc) name these
-// functions in Kernel::pack_lhs and Kernel::pack_rhs, and tests walk over them.
-// A routine may run only where its path's CPU features are present; this
-// header neither checks for them nor chooses a routine.
+// functions in Kernel::pack_lhs and Kernel::pack_rhs, and pack_test.cc walks
+// over the lists below, those of the pack files that this build compiles. A
+// routine may run only where its path's CPU features are present; this header
+// neither checks for them nor chooses a routine.
 //
 //   Pack<Path>_<source>_<packed>_<width>x<group>
 //
@@ -26,64 +27,77 @@
 
 #include "ruy_like/pack/pack.h"
 
+// The routines of each pack/<name>.cc, by the path's Enum in paths.inc:
+// R(Path, source, packed, width, group). Panels of one column are for narrow
+// kernels; in them levels follow each other whatever the group is, so that such
+// a routine serves any.
+
+// Any processor.
+#define RUY_LIKE_PACK_ROUTINES_Portable(R) \
+  R(Portable, 8, S8, 4, 1)                 \
+  R(Portable, 16, S16, 4, 1)               \
+  R(Portable, F32, F32, 4, 1)              \
+  R(Portable, F64, F64, 4, 1)
+
+// x86 only; defined where the build compiles the path, like all below.
+#define RUY_LIKE_PACK_ROUTINES_Avx2(R) \
+  R(Avx2, 8, S8, 8, 4)                 \
+  R(Avx2, 8, U8, 6, 4)                 \
+  R(Avx2, 8, U7, 6, 4)                 \
+  R(Avx2, 8, S8, 8, 2)                 \
+  R(Avx2, 8, S16, 6, 2)                \
+  R(Avx2, 16, S16, 6, 2)               \
+  R(Avx2, 16, S16, 8, 2)               \
+  R(Avx2, F32, F32, 8, 1)              \
+  R(Avx2, F32, F32, 6, 1)              \
+  R(Avx2, 8, U8, 1, 1)                 \
+  R(Avx2, 8, S8, 1, 1)                 \
+  R(Avx2, 8, S16, 1, 1)                \
+  R(Avx2, 16, S16, 1, 1)               \
+  R(Avx2, F32, F32, 1, 1)
+
+#define RUY_LIKE_PACK_ROUTINES_Avx512(R) \
+  R(Avx512, 8, S8, 16, 4)                \
+  R(Avx512, 8, U8, 8, 4)                 \
+  R(Avx512, 8, U7, 8, 4)                 \
+  R(Avx512, 8, S8, 16, 64)               \
+  R(Avx512, 8, S8, 16, 2)                \
+  R(Avx512, 8, S16, 8, 2)                \
+  R(Avx512, 16, S16, 8, 2)               \
+  R(Avx512, 16, S16, 16, 2)              \
+  R(Avx512, F32, F32, 16, 1)             \
+  R(Avx512, F32, F32, 8, 1)
+
+// 64-bit Arm only.
+#define RUY_LIKE_PACK_ROUTINES_Neon(R) \
+  R(Neon, 8, S8, 4, 16)                \
+  R(Neon, 8, S8, 4, 4)                 \
+  R(Neon, 8, S8, 8, 4)                 \
+  R(Neon, 8, S8, 4, 8)                 \
+  R(Neon, 8, S8, 8, 8)                 \
+  R(Neon, 8, S16, 4, 1)                \
+  R(Neon, 8, S16, 8, 1)                \
+  R(Neon, 16, S16, 4, 1)               \
+  R(Neon, 16, S16, 8, 1)               \
+  R(Neon, F32, F32, 4, 1)              \
+  R(Neon, F32, F32, 8, 1)              \
+  R(Neon, 8, S8, 1, 1)                 \
+  R(Neon, 8, U8, 1, 1)                 \
+  R(Neon, 8, S16, 1, 1)                \
+  R(Neon, 16, S16, 1, 1)               \
+  R(Neon, F32, F32, 1, 1)
+
 namespace ruy_like {
 namespace kernels {
 
-// Any processor.
-void PackPortable_8_S8_4x1(const PackArgs* args);
-void PackPortable_16_S16_4x1(const PackArgs* args);
-void PackPortable_F32_F32_4x1(const PackArgs* args);
-void PackPortable_F64_F64_4x1(const PackArgs* args);
-
-// x86 only; defined where the build compiles the path.
-void PackAvx2_8_S8_8x4(const PackArgs* args);
-void PackAvx2_8_U8_6x4(const PackArgs* args);
-void PackAvx2_8_U7_6x4(const PackArgs* args);
-void PackAvx2_8_S8_8x2(const PackArgs* args);
-void PackAvx2_8_S16_6x2(const PackArgs* args);
-void PackAvx2_16_S16_6x2(const PackArgs* args);
-void PackAvx2_16_S16_8x2(const PackArgs* args);
-void PackAvx2_F32_F32_8x1(const PackArgs* args);
-void PackAvx2_F32_F32_6x1(const PackArgs* args);
-
-// For the narrow kernels of every x86 path. In panels of one column levels
-// follow each other whatever the group is: these serve any.
-void PackAvx2_8_U8_1x1(const PackArgs* args);
-void PackAvx2_8_S8_1x1(const PackArgs* args);
-void PackAvx2_8_S16_1x1(const PackArgs* args);
-void PackAvx2_16_S16_1x1(const PackArgs* args);
-void PackAvx2_F32_F32_1x1(const PackArgs* args);
-
-void PackAvx512_8_S8_16x4(const PackArgs* args);
-void PackAvx512_8_U8_8x4(const PackArgs* args);
-void PackAvx512_8_U7_8x4(const PackArgs* args);
-void PackAvx512_8_S8_16x64(const PackArgs* args);
-void PackAvx512_8_S8_16x2(const PackArgs* args);
-void PackAvx512_8_S16_8x2(const PackArgs* args);
-void PackAvx512_16_S16_8x2(const PackArgs* args);
-void PackAvx512_16_S16_16x2(const PackArgs* args);
-void PackAvx512_F32_F32_16x1(const PackArgs* args);
-void PackAvx512_F32_F32_8x1(const PackArgs* args);
-
-// 64-bit Arm only; the paths with further instructions take them too.
-void PackNeon_8_S8_4x16(const PackArgs* args);
-void PackNeon_8_S8_4x4(const PackArgs* args);
-void PackNeon_8_S8_8x4(const PackArgs* args);
-void PackNeon_8_S8_4x8(const PackArgs* args);
-void PackNeon_8_S8_8x8(const PackArgs* args);
-void PackNeon_8_S16_4x1(const PackArgs* args);
-void PackNeon_8_S16_8x1(const PackArgs* args);
-void PackNeon_16_S16_4x1(const PackArgs* args);
-void PackNeon_16_S16_8x1(const PackArgs* args);
-void PackNeon_F32_F32_4x1(const PackArgs* args);
-void PackNeon_F32_F32_8x1(const PackArgs* args);
-
-// For the narrow kernels of every Arm path.
-void PackNeon_8_S8_1x1(const PackArgs* args);
-void PackNeon_8_U8_1x1(const PackArgs* args);
-void PackNeon_8_S16_1x1(const PackArgs* args);
-void PackNeon_16_S16_1x1(const PackArgs* args);
-void PackNeon_F32_F32_1x1(const PackArgs* args);
+#define RUY_LIKE_PACK_ROUTINE(Path, source, packed, width, group) \
+  void Pack##Path##_##source##_##packed##_##width##x##group(      \
+      const PackArgs* args);
+RUY_LIKE_PACK_ROUTINES_Portable(RUY_LIKE_PACK_ROUTINE)
+    RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
+        RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
+            RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)
+#undef RUY_LIKE_PACK_ROUTINE
 
 }  // namespace kernels
 }  // namespace ruy_like

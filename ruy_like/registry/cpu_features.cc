@@ -100,14 +100,6 @@ Path PathsOfThisProcess() {
   return paths;
 }
 
-CpuFeatures FeaturesOf(Path path) {
-#define RUY_LIKE_PATH(Enum, name, arch, required, flags) \
-  if (path == Path::k##Enum) return required;
-#include "ruy_like/registry/paths.inc"
-#undef RUY_LIKE_PATH
-  return 0;
-}
-
 struct FeatureName {
   CpuFeature feature;
   const char* name;
@@ -211,6 +203,14 @@ CpuFeatures DetectCpuFeatures() {
 
 void SetEmulatedCpuFeatures(CpuFeatures features) {
   emulated_features = features;
+}
+
+CpuFeatures FeaturesOf(Path path) {
+#define RUY_LIKE_PATH(Enum, name, arch, required, flags) \
+  if (path == Path::k##Enum) return required;
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+  return 0;
 }
 
 Path PathsWithFeatures(CpuFeatures features) {

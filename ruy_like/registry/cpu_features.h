@@ -71,7 +71,10 @@ void SetEmulatedCpuFeatures(CpuFeatures features);
 
 // ## Paths
 
-// The paths whose features (paths.inc) are all in `features`.
+// What a single path needs (paths.inc).
+CpuFeatures FeaturesOf(Path path);
+
+// The paths whose features are all in `features`.
 Path PathsWithFeatures(CpuFeatures features);
 
 // Narrows `paths` to those named in `names`, the value of RUY_LIKE_PATHS;

@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <random>
 #include <set>
 #include <vector>
 
 #include "ruy_like/mul.h"
 #include "ruy_like/scalar.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -63,11 +63,9 @@ MulCall ValidCall(Buffers* buffers) {
   return call;
 }
 
-using Random = std::mt19937;
-
 template <typename T>
-T OneOf(Random& random, std::initializer_list<T> values) {
-  return values.begin()[random() % values.size()];
+T OneOf(Rng& random, std::initializer_list<T> values) {
+  return values.begin()[random.Next() % values.size()];
 }
 
 // As ErasePacked does.
@@ -78,7 +76,7 @@ void Erase(const PackedFacts& packed, ErasedMatrix* erased) {
   MakeSimpleLayout(layout.rows(), layout.cols(), Order::kColMajor, &layout);
 }
 
-void Disturb(Random& random, Buffers* buffers, MulCall* call) {
+void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
   ErasedMatrix* const matrix =
       OneOf(random, {&call->lhs, &call->rhs, &call->dst});
   Layout& layout = matrix->layout;
@@ -88,7 +86,7 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
                std::numeric_limits<std::ptrdiff_t>::max() >> 23,
                std::numeric_limits<std::ptrdiff_t>::max(),
                std::numeric_limits<std::ptrdiff_t>::min()});
-  switch (random() % 15) {
+  switch (random.Next() % 15) {
     case 0:
       layout.set_rows(size);
       break;
@@ -121,7 +119,7 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
       call->dst.data_is_const = true;
       break;
     case 9:
-      (random() % 2 == 0 ? call->clamp_min : call->clamp_max) =
+      (random.Next() % 2 == 0 ? call->clamp_min : call->clamp_max) =
           OneOf(random, {-1000.0, 0.0, 1000.0, std::nan("")});
       break;
     case 10:
@@ -131,7 +129,7 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
       call->max_num_threads = OneOf(random, {-1, 3});
       break;
     case 12:
-      switch (random() % 4) {
+      switch (random.Next() % 4) {
         case 0:
           call->exponent = OneOf(random, {-32, -31, 30, 31});
           break;
@@ -140,11 +138,11 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
           break;
         case 2:
           call->fixedpoint_perchannel = buffers->fixedpoint.data();
-          if (random() % 2 == 0) break;
+          if (random.Next() % 2 == 0) break;
           [[fallthrough]];
         default:
           call->exponent_perchannel = buffers->exponent.data();
-          buffers->exponent[random() % kRows] = OneOf(random, {-3, 31});
+          buffers->exponent[random.Next() % kRows] = OneOf(random, {-3, 31});
       }
       break;
     case 13:
@@ -153,7 +151,7 @@ void Disturb(Random& random, Buffers* buffers, MulCall* call) {
     case 14: {
       PackedFacts* const packed =
           OneOf(random, {&buffers->packed_lhs, &buffers->packed_rhs});
-      switch (random() % 5) {
+      switch (random.Next() % 5) {
         case 0:
           packed->side = OneOf(random, {Side::kLhs, Side::kRhs});
           break;
@@ -295,13 +293,13 @@ TEST(ValidateTest, TheCommonCallIsValid) {
 }
 
 TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {
-  Random random(20261121);
+  Rng random(20261121);
   int valid = 0;
   constexpr int kCalls = 100000;
   for (int i = 0; i < kCalls; ++i) {
     Buffers buffers;
     MulCall call = ValidCall(&buffers);
-    for (int changes = 1 + random() % 3; changes > 0; --changes) {
+    for (int changes = 1 + random.Next() % 3; changes > 0; --changes) {
       Disturb(random, &buffers, &call);
     }
     const absl::Status status = Validate(call);

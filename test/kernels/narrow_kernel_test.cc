@@ -15,7 +15,6 @@
 #include <limits>
 #include <memory>
 #include <ostream>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "ruy_like/registry/registry.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/kernel_test.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -64,7 +64,7 @@ void PrintTo(const Problem& p, std::ostream* os) {
 // Integers over all of the type's range (or int8's, where that is what the
 // packed type was made of), floats of a few magnitudes.
 template <typename T>
-T DrawElement(Fill fill, bool odd, bool made_of_int8, Random& random) {
+T DrawElement(Fill fill, bool odd, bool made_of_int8, Rng& random) {
   if constexpr (std::is_integral_v<T>) {
     const int low = made_of_int8 ? -128 : std::numeric_limits<T>::lowest();
     const int high = made_of_int8 ? 127 : std::numeric_limits<T>::max();
@@ -72,7 +72,7 @@ T DrawElement(Fill fill, bool odd, bool made_of_int8, Random& random) {
     return static_cast<T>(
         fill == kHighest || (fill == kAlternating && odd) ? high : low);
   } else {
-    const float x = std::uniform_real_distribution<float>(-1, 1)(random);
+    const float x = static_cast<float>(random.Signed());
     return std::ldexp(x, UniformInt(random, -9, 9));
   }
 }
@@ -84,7 +84,7 @@ class Execution {
   static constexpr bool kFloat = std::is_floating_point_v<Lhs>;
   typedef std::conditional_t<kFloat, float, int32_t> Bias;
 
-  Execution(const Kernel& kernel, const Problem& problem, Random& random)
+  Execution(const Kernel& kernel, const Problem& problem, Rng& random)
       : kernel_(kernel),
         p_(problem),
         lhs_stride_(p_.depth + p_.lhs_gap),
@@ -246,7 +246,7 @@ class Execution {
 };
 
 template <typename Lhs, typename Rhs>
-void RunAndCheckAs(const Kernel& kernel, const Problem& p, Random& random) {
+void RunAndCheckAs(const Kernel& kernel, const Problem& p, Rng& random) {
   if constexpr (std::is_floating_point_v<Lhs>) {
     Execution<Lhs, Rhs, float> run(kernel, p, random);
     run.Execute();
@@ -262,7 +262,7 @@ void RunAndCheckAs(const Kernel& kernel, const Problem& p, Random& random) {
   }
 }
 
-void RunAndCheck(const Kernel& kernel, const Problem& p, Random& random) {
+void RunAndCheck(const Kernel& kernel, const Problem& p, Rng& random) {
   const Scalar lhs = kernel.lhs.scalar, rhs = kernel.rhs.scalar;
   if (lhs == Scalar::kF32) {
     RunAndCheckAs<float, float>(kernel, p, random);
@@ -313,7 +313,7 @@ class NarrowKernelTest : public testing::TestWithParam<KernelUnderTest> {
     RunAndCheck(kernel(), Draw(rows, cols, depth), random_);
   }
 
-  Random random_{20240607};
+  Rng random_{20240607};
 };
 
 class IntNarrowKernelTest : public NarrowKernelTest {};

@@ -15,7 +15,6 @@
 #include <limits>
 #include <memory>
 #include <ostream>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -26,6 +25,8 @@
 #include "ruy_like/registry/registry.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/kernel_test.h"
+#include "test/support/test_util.h"
+#include "test/support/visit_scalar.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -49,7 +50,7 @@ class Side {
   enum Fill { kRandom, kLowest, kHighest, kAlternating };
 
   Side(const PanelFormat& format, bool is_8bit, ptrdiff_t width,
-       ptrdiff_t depth, Fill fill, Random& random)
+       ptrdiff_t depth, Fill fill, Rng& random)
       : format_(format),
         width_(width),
         depth_(depth),
@@ -93,21 +94,8 @@ class Side {
   void Set(ptrdiff_t k, ptrdiff_t w, double value) {
     values_[w * depth_ + k] = value;
     char* element = panels_.data() + IndexOf(k, w) * ElementSize();
-    switch (format_.scalar) {
-      case Scalar::kI8:
-        return Store<int8_t>(element, value);
-      case Scalar::kU8:
-        return Store<uint8_t>(element, value);
-      case Scalar::kI16:
-        return Store<int16_t>(element, value);
-      case Scalar::kF32:
-        return Store<float>(element, value);
-      case Scalar::kF64:
-        return Store<double>(element, value);
-      case Scalar::kI32:
-        break;
-    }
-    FAIL() << "not an operand type";
+    VisitScalar(format_.scalar,
+                [&](auto zero) { Store<decltype(zero)>(element, value); });
   }
   const double* Column(ptrdiff_t w) const { return &values_[w * depth_]; }
   int32_t Sum(ptrdiff_t w) const {
@@ -186,7 +174,7 @@ void PrintTo(const Problem& p, std::ostream* os) {
       << p.passes;
 }
 
-void DrawMultiplier(Multipliers kind, Random& random, int32_t* fixedpoint,
+void DrawMultiplier(Multipliers kind, Rng& random, int32_t* fixedpoint,
                     int32_t* exponent) {
   static const int32_t kFixedpoints[] = {0, 1, 1 << 30, (1 << 30) + 1,
                                          INT32_MAX};
@@ -213,7 +201,7 @@ class Run {
  public:
   typedef std::conditional_t<std::is_integral_v<Accum>, int32_t, Accum> Bias;
 
-  Run(const Kernel& kernel, const Problem& problem, Random& random)
+  Run(const Kernel& kernel, const Problem& problem, Rng& random)
       : kernel_(kernel),
         p_(problem),
         lhs_(kernel.lhs, kernel.family != Family::k16x8, p_.rows, p_.depth,
@@ -230,7 +218,7 @@ class Run {
         dst_(dst_stride_ * (p_.col_major ? p_.cols : p_.rows) - 3) {
     for (size_t i = 0; i < bias_.size(); ++i) {
       bias_[i] = p_.wide_bias
-                     ? static_cast<Bias>(static_cast<int32_t>(random()))
+                     ? static_cast<Bias>(static_cast<int32_t>(random.Next()))
                      : static_cast<Bias>(UniformInt(random, -99, 99));
     }
     max_exponent_ = -31;
@@ -376,7 +364,7 @@ class Run {
 };
 
 template <typename Dst, typename Accum>
-void RunAndCheckAs(const Kernel& kernel, Problem p, Random& random) {
+void RunAndCheckAs(const Kernel& kernel, Problem p, Rng& random) {
   if (std::is_integral_v<Accum>) {
     p.clamp_min = std::max<int64_t>(
         p.clamp_min,
@@ -391,7 +379,7 @@ void RunAndCheckAs(const Kernel& kernel, Problem p, Random& random) {
   run.Check();
 }
 
-void RunAndCheck(const Kernel& kernel, const Problem& p, Random& random) {
+void RunAndCheck(const Kernel& kernel, const Problem& p, Rng& random) {
   if (kernel.family == Family::kF32) {
     return RunAndCheckAs<float, float>(kernel, p, random);
   }
@@ -420,7 +408,7 @@ std::vector<Scalar> DstScalars(const Kernel& kernel) {
 
 // A problem of the given size with everything else drawn.
 Problem DrawProblem(const Kernel& kernel, ptrdiff_t rows, ptrdiff_t cols,
-                    ptrdiff_t depth, Random& random) {
+                    ptrdiff_t depth, Rng& random) {
   const std::vector<Scalar> dst_scalars = DstScalars(kernel);
   const auto coin = [&random] { return UniformInt(random, 0, 1) == 1; };
   Problem p;
@@ -452,7 +440,7 @@ Problem DrawProblem(const Kernel& kernel, ptrdiff_t rows, ptrdiff_t cols,
 class PanelKernelTest : public testing::TestWithParam<KernelUnderTest> {
  protected:
   const Kernel& kernel() const { return *GetParam().kernel; }
-  Random random_{20240607};
+  Rng random_{20240607};
 };
 
 class IntPanelKernelTest : public PanelKernelTest {};
@@ -613,17 +601,16 @@ TEST_P(PanelKernelTest, ExtremeOperands) {
 // ## Floats
 
 template <typename T>
-void FillWithFractions(Side& side, Random& random) {
-  std::uniform_real_distribution<T> distribution(-1, 1);
+void FillWithFractions(Side& side, Rng& random) {
   for (ptrdiff_t w = 0; w < side.width(); ++w) {
     for (ptrdiff_t k = 0; k < side.depth(); ++k) {
-      side.Set(k, w, distribution(random));
+      side.Set(k, w, static_cast<T>(random.Signed()));
     }
   }
 }
 
 template <typename T>
-void CheckIndependence(const Kernel& kernel, Random& random) {
+void CheckIndependence(const Kernel& kernel, Rng& random) {
   Problem p = DrawProblem(kernel, 2 * kernel.tile_rows + 5,
                           2 * kernel.tile_cols + 1, 61, random);
   p.dst_scalar = sizeof(T) == 4 ? Scalar::kF32 : Scalar::kF64;
@@ -661,7 +648,7 @@ TEST_P(FloatPanelKernelTest, DoesNotDependOnNeighboursOrPasses) {
 }
 
 template <typename T>
-void CheckSpecialValues(const Kernel& kernel, bool col_major, Random& random) {
+void CheckSpecialValues(const Kernel& kernel, bool col_major, Rng& random) {
   const double inf = std::numeric_limits<double>::infinity();
   Problem p;
   p.rows = kernel.tile_rows + 1;

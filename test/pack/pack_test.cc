@@ -3,22 +3,24 @@
 // with its end and then with its start; the gaps between its lines are poisoned
 // where the address sanitizer runs; dst and sums lie between canaries.
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <ostream>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ruy_like/base/env.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/path.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
+#include "test/support/visit_scalar.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RUY_LIKE_TEST_ASAN 1
@@ -35,111 +37,56 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-enum class Cpu { kAny, kAvx2, kAvx512 };
 enum class Source { k8, k16, kF32, kF64 };
 
 struct Routine {
   const char* name;
   PackFn* pack;
-  Cpu cpu;
+  Path path;  // whose instructions it takes
   Source source;
   Scalar packed;
+  // Packs elements of ValueRange::kInt7 64 above the int8 value.
+  bool is_int7;
   int width;
   int group;
-
-  // Packs elements of ValueRange::kInt7 64 above the int8 value.
-  bool IsInt7() const {
-    return std::string(name).find("_U7_") != std::string::npos;
-  }
 };
 
 std::ostream& operator<<(std::ostream& os, const Routine& routine) {
   return os << routine.name;
 }
 
-#define ROUTINE(cpu, path, source, packed_name, packed, width, group)        \
-  Routine {                                                                  \
-    "Pack" #path "_" #source "_" #packed_name "_" #width "x" #group,         \
-        Pack##path##_##source##_##packed_name##_##width##x##group, Cpu::cpu, \
-        Source::k##source, Scalar::packed, width, group                      \
-  }
-
-// The routines of each path, by the path's name in paths.inc; a path without
-// routines of its own uses those of the ones below it.
-#define ROUTINES_Portable                            \
-  ROUTINE(kAny, Portable, 8, S8, kI8, 4, 1),         \
-      ROUTINE(kAny, Portable, 16, S16, kI16, 4, 1),  \
-      ROUTINE(kAny, Portable, F32, F32, kF32, 4, 1), \
-      ROUTINE(kAny, Portable, F64, F64, kF64, 4, 1),
-#define ROUTINES_Avx2                             \
-  ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 4),         \
-      ROUTINE(kAvx2, Avx2, 8, U8, kU8, 6, 4),     \
-      ROUTINE(kAvx2, Avx2, 8, U7, kU8, 6, 4),     \
-      ROUTINE(kAvx2, Avx2, 8, S8, kI8, 8, 2),     \
-      ROUTINE(kAvx2, Avx2, 8, S16, kI16, 6, 2),   \
-      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 6, 2),  \
-      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 8, 2),  \
-      ROUTINE(kAvx2, Avx2, 8, U8, kU8, 1, 1),     \
-      ROUTINE(kAvx2, Avx2, 8, S8, kI8, 1, 1),     \
-      ROUTINE(kAvx2, Avx2, 8, S16, kI16, 1, 1),   \
-      ROUTINE(kAvx2, Avx2, 16, S16, kI16, 1, 1),  \
-      ROUTINE(kAvx2, Avx2, F32, F32, kF32, 1, 1), \
-      ROUTINE(kAvx2, Avx2, F32, F32, kF32, 8, 1), \
-      ROUTINE(kAvx2, Avx2, F32, F32, kF32, 6, 1),
-#define ROUTINES_AvxVnni
-#define ROUTINES_Avx512                                \
-  ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 4),         \
-      ROUTINE(kAvx512, Avx512, 8, U8, kU8, 8, 4),      \
-      ROUTINE(kAvx512, Avx512, 8, U7, kU8, 8, 4),      \
-      ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 64),    \
-      ROUTINE(kAvx512, Avx512, 8, S8, kI8, 16, 2),     \
-      ROUTINE(kAvx512, Avx512, 8, S16, kI16, 8, 2),    \
-      ROUTINE(kAvx512, Avx512, 16, S16, kI16, 8, 2),   \
-      ROUTINE(kAvx512, Avx512, 16, S16, kI16, 16, 2),  \
-      ROUTINE(kAvx512, Avx512, F32, F32, kF32, 16, 1), \
-      ROUTINE(kAvx512, Avx512, F32, F32, kF32, 8, 1),
-#define ROUTINES_Avx512Vnni
-#define ROUTINES_Amx
-#define ROUTINES_Neon                            \
-  ROUTINE(kAny, Neon, 8, S8, kI8, 4, 16),        \
-      ROUTINE(kAny, Neon, 8, S8, kI8, 4, 4),     \
-      ROUTINE(kAny, Neon, 8, S8, kI8, 8, 4),     \
-      ROUTINE(kAny, Neon, 8, S8, kI8, 4, 8),     \
-      ROUTINE(kAny, Neon, 8, S8, kI8, 8, 8),     \
-      ROUTINE(kAny, Neon, 8, S16, kI16, 4, 1),   \
-      ROUTINE(kAny, Neon, 8, S16, kI16, 8, 1),   \
-      ROUTINE(kAny, Neon, 16, S16, kI16, 4, 1),  \
-      ROUTINE(kAny, Neon, 16, S16, kI16, 8, 1),  \
-      ROUTINE(kAny, Neon, F32, F32, kF32, 4, 1), \
-      ROUTINE(kAny, Neon, F32, F32, kF32, 8, 1), \
-      ROUTINE(kAny, Neon, 8, S8, kI8, 1, 1),     \
-      ROUTINE(kAny, Neon, 8, U8, kU8, 1, 1),     \
-      ROUTINE(kAny, Neon, 8, S16, kI16, 1, 1),   \
-      ROUTINE(kAny, Neon, 16, S16, kI16, 1, 1),  \
-      ROUTINE(kAny, Neon, F32, F32, kF32, 1, 1),
-#define ROUTINES_NeonDot
-#define ROUTINES_NeonI8mm
+// What the names of packed types in routines' names mean.
+constexpr bool IsInt7Name(const char* packed) {
+  return packed[0] == 'U' && packed[1] == '7';
+}
+constexpr bool SameName(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+constexpr Scalar ScalarNamed(const char* packed) {
+  if (IsInt7Name(packed)) return Scalar::kU8;
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  if (SameName(packed, kernel_name)) return Scalar::Enum;
+  RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+  std::abort();
+}
 
 const Routine kRoutines[] = {
-#define RUY_LIKE_PATH(path, name, arch, features, flags) ROUTINES_##path
-#include "ruy_like/compiled_paths.inc"
-#undef RUY_LIKE_PATH
+#define ROUTINE(Path_, source, packed, width, group)                   \
+  Routine{"Pack" #Path_ "_" #source "_" #packed "_" #width "x" #group, \
+          Pack##Path_##_##source##_##packed##_##width##x##group,       \
+          Path::k##Path_,                                              \
+          Source::k##source,                                           \
+          ScalarNamed(#packed),                                        \
+          IsInt7Name(#packed),                                         \
+          width,                                                       \
+          group},
+#define RUY_LIKE_PACK_PATH(Enum) RUY_LIKE_PACK_ROUTINES_##Enum(ROUTINE)
+#include "ruy_like/compiled_packs.inc"
+#undef RUY_LIKE_PACK_PATH
+#undef ROUTINE
 };
-
-bool CpuHas(Cpu cpu) {
-#if defined(__x86_64__)
-  if (cpu == Cpu::kAvx2) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  }
-  if (cpu == Cpu::kAvx512) {
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-  }
-#endif
-  return cpu == Cpu::kAny;
-}
 
 std::vector<Scalar> SourceScalars(Source source) {
   switch (source) {
@@ -155,31 +102,20 @@ std::vector<Scalar> SourceScalars(Source source) {
   return {};
 }
 
-// Pages between two inaccessible ones.
-class GuardedPages {
+// Memory whose both ends touch guard pages, for one source after the other.
+class SourcePages final {
  public:
-  explicit GuardedPages(size_t bytes) : page_(sysconf(_SC_PAGESIZE)) {
-    bytes_ = (bytes + page_ - 1) / page_ * page_;
-    map_ = static_cast<char*>(mmap(nullptr, bytes_ + 2 * page_,
-                                   PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    EXPECT_NE(static_cast<void*>(map_), MAP_FAILED);
-    EXPECT_EQ(mprotect(map_, page_, PROT_NONE), 0);
-    EXPECT_EQ(mprotect(map_ + page_ + bytes_, page_, PROT_NONE), 0);
-  }
-  GuardedPages(const GuardedPages&) = delete;
-  GuardedPages& operator=(const GuardedPages&) = delete;
-  ~GuardedPages() { munmap(map_, bytes_ + 2 * page_); }
+  explicit SourcePages(size_t bytes)
+      : buffer_((bytes + kWhole - 1) / kWhole * kWhole, Flush::kStart) {}
 
   // `bytes` bytes that start (or end) where an inaccessible page ends (starts).
-  char* AtStart() { return map_ + page_; }
-  char* AtEnd(size_t bytes) { return map_ + page_ + bytes_ - bytes; }
-  size_t bytes() const { return bytes_; }
+  char* AtStart() { return buffer_.data(); }
+  char* AtEnd(size_t bytes) { return buffer_.data() + this->bytes() - bytes; }
+  size_t bytes() const { return buffer_.bytes(); }
 
  private:
-  const size_t page_;
-  size_t bytes_;
-  char* map_;
+  static constexpr size_t kWhole = size_t{64} << 10;  // of pages of any size
+  GuardedBuffer buffer_;
 };
 
 enum class Fill { kRandom, kLowest, kHighest, kAlternating };
@@ -187,11 +123,11 @@ constexpr Fill kFills[] = {Fill::kRandom, Fill::kRandom, Fill::kLowest,
                            Fill::kHighest, Fill::kAlternating};
 
 template <typename T>
-T FillValue(Fill fill, bool odd, std::mt19937* random) {
+T FillValue(Fill fill, bool odd, Rng* random) {
   if constexpr (std::is_integral<T>::value) {
     const T lowest = std::numeric_limits<T>::lowest();
     const T highest = std::numeric_limits<T>::max();
-    if (fill == Fill::kRandom) return static_cast<T>((*random)());
+    if (fill == Fill::kRandom) return static_cast<T>(random->Next());
     if (fill == Fill::kAlternating) return odd ? highest : lowest;
     return fill == Fill::kLowest ? lowest : highest;
   } else {
@@ -199,8 +135,8 @@ T FillValue(Fill fill, bool odd, std::mt19937* random) {
     const T special[] = {T(-0.0), std::numeric_limits<T>::denorm_min(),
                          std::numeric_limits<T>::infinity(),
                          std::numeric_limits<T>::quiet_NaN()};
-    if (fill == Fill::kAlternating) return special[(*random)() % 4];
-    return static_cast<T>(static_cast<int32_t>((*random)())) / T(65536);
+    if (fill == Fill::kAlternating) return special[random->Next() % 4];
+    return static_cast<T>(static_cast<int32_t>(random->Next())) / T(65536);
   }
 }
 
@@ -230,7 +166,7 @@ template <typename T>
 double PackedValue(T value, const Routine& routine) {
   const Scalar packed = routine.packed;
   if constexpr (sizeof(T) == 1) {
-    if (routine.IsInt7()) {
+    if (routine.is_int7) {
       return static_cast<std::uint8_t>(
           std::is_same<T, uint8_t>::value ? value - 64 : value + 64);
     }
@@ -245,31 +181,18 @@ double PackedValue(T value, const Routine& routine) {
 }
 
 void PutPacked(double value, Scalar packed, ptrdiff_t offset, char* dst) {
-  const auto put = [&](auto element) {
+  VisitScalar(packed, [&](auto zero) {
+    const auto element = static_cast<decltype(zero)>(value);
     std::memcpy(dst + offset * sizeof(element), &element, sizeof(element));
-  };
-  switch (packed) {
-    case Scalar::kI8:
-      return put(static_cast<int8_t>(value));
-    case Scalar::kU8:
-      return put(static_cast<uint8_t>(value));
-    case Scalar::kI16:
-      return put(static_cast<int16_t>(value));
-    case Scalar::kI32:
-      return put(static_cast<int32_t>(value));
-    case Scalar::kF32:
-      return put(static_cast<float>(value));
-    case Scalar::kF64:
-      return put(value);
-  }
+  });
 }
 
 constexpr char kCanary = '\xa5';
 constexpr size_t kMargin = 256;
 
 template <typename T>
-void CheckTyped(const Routine& routine, const Case& c, GuardedPages* pages,
-                std::mt19937* random) {
+void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
+                Rng* random) {
   const ptrdiff_t inner = c.depth_contiguous ? c.depth : c.width;
   const ptrdiff_t outer = c.depth_contiguous ? c.width : c.depth;
   const ptrdiff_t stride = inner + c.gap;
@@ -352,41 +275,30 @@ void CheckTyped(const Routine& routine, const Case& c, GuardedPages* pages,
   }
 }
 
-void Check(const Routine& routine, const Case& c, GuardedPages* pages,
-           std::mt19937* random) {
-  switch (c.src_scalar) {
-    case Scalar::kI8:
-      return CheckTyped<int8_t>(routine, c, pages, random);
-    case Scalar::kU8:
-      return CheckTyped<uint8_t>(routine, c, pages, random);
-    case Scalar::kI16:
-      return CheckTyped<int16_t>(routine, c, pages, random);
-    case Scalar::kF32:
-      return CheckTyped<float>(routine, c, pages, random);
-    case Scalar::kF64:
-      return CheckTyped<double>(routine, c, pages, random);
-    case Scalar::kI32:
-      FAIL();
-  }
+void Check(const Routine& routine, const Case& c, SourcePages* pages,
+           Rng* random) {
+  VisitScalar(c.src_scalar, [&](auto zero) {
+    CheckTyped<decltype(zero)>(routine, c, pages, random);
+  });
 }
 
 class PackTest : public testing::TestWithParam<Routine> {
  protected:
   void SetUp() override {
-    if (CpuHas(GetParam().cpu)) return;
-    const char* path = GetParam().cpu == Cpu::kAvx2 ? "avx2" : "avx512";
-    const char* required = std::getenv("RUY_LIKE_REQUIRE_PATHS");
-    if (required != nullptr &&
-        ("," + std::string(required) + ",")
-                .find("," + std::string(path) + ",") != std::string::npos) {
-      FAIL() << "this processor lacks the required path " << path;
-    }
-    GTEST_SKIP() << "NOT TESTED: this processor lacks the path " << path;
+    const Path path = GetParam().path;
+    if ((MachinePaths() & path) != Path::kNone) return;
+    const absl::StatusOr<Path> required =
+        ParsePaths(GetEnv(EnvVar::kRequirePaths));
+    ASSERT_TRUE(required.ok()) << required.status();
+    ASSERT_EQ(*required & path, Path::kNone)
+        << "this processor lacks the required path " << PathName(path);
+    GTEST_SKIP() << "NOT TESTED: this processor lacks the path "
+                 << PathName(path);
   }
 
   // Both orders and all source types of one shape; what is left varies from
   // call to call.
-  void CheckShape(ptrdiff_t depth, ptrdiff_t width, GuardedPages* pages) {
+  void CheckShape(ptrdiff_t depth, ptrdiff_t width, SourcePages* pages) {
     for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
       for (const bool depth_contiguous : {true, false}) {
         Case c;
@@ -394,11 +306,11 @@ class PackTest : public testing::TestWithParam<Routine> {
         c.depth_contiguous = depth_contiguous;
         c.depth = depth;
         c.width = width;
-        c.gap = random_() % 3 == 0 ? random_() % 40 : random_() % 2;
-        c.extra_groups = random_() % 3 == 0 ? random_() % 20 : 0;
-        c.sums = random_() % 4 != 0;
-        c.at_end = random_() % 4 != 0;
-        c.fill = kFills[random_() % 5];
+        c.gap = random_.OneIn(3) ? random_.Next() % 40 : random_.Next() % 2;
+        c.extra_groups = random_.OneIn(3) ? random_.Next() % 20 : 0;
+        c.sums = !random_.OneIn(4);
+        c.at_end = !random_.OneIn(4);
+        c.fill = kFills[random_.Next() % 5];
         Check(GetParam(), c, pages, &random_);
         if (HasFatalFailure()) return;
       }
@@ -411,11 +323,11 @@ class PackTest : public testing::TestWithParam<Routine> {
     return GetParam().width == 1 ? 8 : GetParam().width;
   }
 
-  std::mt19937 random_{20240607};
+  Rng random_{20240607};
 };
 
 TEST_P(PackTest, Shapes) {
-  GuardedPages pages(1 << 20);
+  SourcePages pages(1 << 20);
   const int panel = PanelStep();
   std::vector<ptrdiff_t> depths;
   for (ptrdiff_t depth = 1; depth <= 70; ++depth) depths.push_back(depth);
@@ -443,7 +355,7 @@ TEST_P(PackTest, Shapes) {
 
 // Every combination of the options at a few shapes.
 TEST_P(PackTest, Options) {
-  GuardedPages pages(1 << 20);
+  SourcePages pages(1 << 20);
   const int panel = PanelStep();
   for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
     for (int bits = 0; bits < 16; ++bits) {
@@ -480,7 +392,7 @@ TEST_P(PackTest, Options) {
 TEST_P(PackTest, Deep) {
   constexpr ptrdiff_t kDepth = 140003;
   const int width = GetParam().width + 1;
-  GuardedPages pages(kDepth * (width + 1) * sizeof(double));
+  SourcePages pages(kDepth * (width + 1) * sizeof(double));
   for (const Scalar src_scalar : SourceScalars(GetParam().source)) {
     for (const bool depth_contiguous : {true, false}) {
       for (const Fill fill : {Fill::kLowest, Fill::kHighest}) {

@@ -4,7 +4,6 @@
 #define RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
 
 #include <ostream>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "ruy_like/path.h"
 #include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -64,10 +64,8 @@ std::vector<KernelUnderTest> KernelsUnderTest(Wanted wanted) {
   return result;
 }
 
-typedef std::mt19937 Random;
-
-inline int UniformInt(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
+inline int UniformInt(Rng& random, int low, int high) {
+  return static_cast<int>(random.Between(low, high));
 }
 
 }  // namespace kernels

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "test/support/test_util.h"
+#include "test/support/visit_scalar.h"
 
 namespace ruy_like {
 namespace {
@@ -124,33 +125,19 @@ void RandomizeScales(MulProblem* p, Rng* rng) {
 }  // namespace
 
 std::int64_t LowestOf(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::kI8:
-      return std::numeric_limits<std::int8_t>::min();
-    case Scalar::kU8:
-      return 0;
-    case Scalar::kI16:
-      return std::numeric_limits<std::int16_t>::min();
-    case Scalar::kI32:
-      return std::numeric_limits<std::int32_t>::min();
-    default:
-      return -1;
-  }
+  if (IsFloat(scalar)) return -1;
+  return VisitScalar(scalar, [](auto zero) {
+    return static_cast<std::int64_t>(
+        std::numeric_limits<decltype(zero)>::lowest());
+  });
 }
 
 std::int64_t HighestOf(Scalar scalar) {
-  switch (scalar) {
-    case Scalar::kI8:
-      return std::numeric_limits<std::int8_t>::max();
-    case Scalar::kU8:
-      return std::numeric_limits<std::uint8_t>::max();
-    case Scalar::kI16:
-      return std::numeric_limits<std::int16_t>::max();
-    case Scalar::kI32:
-      return std::numeric_limits<std::int32_t>::max();
-    default:
-      return 1;
-  }
+  if (IsFloat(scalar)) return 1;
+  return VisitScalar(scalar, [](auto zero) {
+    return static_cast<std::int64_t>(
+        std::numeric_limits<decltype(zero)>::max());
+  });
 }
 
 MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,

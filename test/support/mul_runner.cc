@@ -9,6 +9,7 @@
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 #include "test/support/typed_mul.h"
+#include "test/support/visit_scalar.h"
 
 namespace ruy_like {
 namespace {
@@ -29,47 +30,16 @@ void LowestByteFirst(Scalar scalar, std::vector<char>* bytes) {
 }
 
 void Store(Scalar scalar, void* data, std::ptrdiff_t index, double value) {
-  switch (scalar) {
-    case Scalar::kI8:
-      static_cast<std::int8_t*>(data)[index] = static_cast<std::int8_t>(value);
-      return;
-    case Scalar::kU8:
-      static_cast<std::uint8_t*>(data)[index] =
-          static_cast<std::uint8_t>(value);
-      return;
-    case Scalar::kI16:
-      static_cast<std::int16_t*>(data)[index] =
-          static_cast<std::int16_t>(value);
-      return;
-    case Scalar::kI32:
-      static_cast<std::int32_t*>(data)[index] =
-          static_cast<std::int32_t>(value);
-      return;
-    case Scalar::kF32:
-      static_cast<float*>(data)[index] = static_cast<float>(value);
-      return;
-    case Scalar::kF64:
-      static_cast<double*>(data)[index] = value;
-      return;
-  }
+  VisitScalar(scalar, [&](auto zero) {
+    using T = decltype(zero);
+    static_cast<T*>(data)[index] = static_cast<T>(value);
+  });
 }
 
 double Load(Scalar scalar, const void* data, std::ptrdiff_t index) {
-  switch (scalar) {
-    case Scalar::kI8:
-      return static_cast<const std::int8_t*>(data)[index];
-    case Scalar::kU8:
-      return static_cast<const std::uint8_t*>(data)[index];
-    case Scalar::kI16:
-      return static_cast<const std::int16_t*>(data)[index];
-    case Scalar::kI32:
-      return static_cast<const std::int32_t*>(data)[index];
-    case Scalar::kF32:
-      return static_cast<const float*>(data)[index];
-    case Scalar::kF64:
-      return static_cast<const double*>(data)[index];
-  }
-  return 0;
+  return VisitScalar(scalar, [&](auto zero) {
+    return static_cast<double>(static_cast<const decltype(zero)*>(data)[index]);
+  });
 }
 
 Layout LayoutOf(const MatrixSpec& spec, std::ptrdiff_t rows,
