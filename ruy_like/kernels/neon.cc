@@ -8,6 +8,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_bytes.h"
+#include "ruy_like/kernels/panel/panel_tile_int7_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {
@@ -31,6 +32,10 @@ constexpr Kernel kKernels[] = {
                        PackNeon_8_S8_1x1),
     U8U8InPlace::Entry("Neon_U8InPlaceU8_16x16x16", Family::k8x8,
                        PackNeon_8_U8_1x1),
+    NeonInt7Kernel<true>::Entry("Neon_S7S7_4x4x16", Family::k8x8,
+                                PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
+    NeonInt7Kernel<false>::Entry("Neon_S7S8_4x4x16", Family::k8x8,
+                                 PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
     NeonBytesKernel::Entry("Neon_S8S8_4x4x16", Family::k8x8, PackNeon_8_S8_4x16,
                            PackNeon_8_S8_4x16),
     S8S16InPlace::Entry("Neon_S8InPlaceS16_16x16x8", Family::k8x16,

@@ -48,6 +48,43 @@ struct ComplementedTileArgs : TileArgs {
   ptrdiff_t result_col_stride;  // elements from one column of it to the next
 };
 
+// Ends a tile of four rows, whose sums of products lack only what they start
+// from.
+template <int kCols>
+RUY_LIKE_ALWAYS_INLINE void EndBytesTile(const TileArgs& args,
+                                         int32x4_t (&sums)[kCols][1],
+                                         ptrdiff_t result_col_stride) {
+  const int32_t* const start = static_cast<const int32_t*>(args.start);
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    int32x4_t& sum = sums[c][0];
+    sum = vaddq_s32(sum, vld1q_s32(start + c * args.start_col_stride));
+    if (args.column_start != nullptr) {
+      sum = vaddq_s32(sum, vdupq_n_s32(args.column_start[c]));
+    }
+  }
+  if (args.finish != nullptr) {
+    return FinishTile(sums,
+                      *static_cast<const ByteTile<SimdNeon>*>(args.finish));
+  }
+  int32_t* const result = static_cast<int32_t*>(args.result);
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    vst1q_s32(result + c * result_col_stride, sums[c][0]);
+  }
+}
+
+// Each row's accumulator added up over its lanes.
+template <int kCols>
+RUY_LIKE_ALWAYS_INLINE void AddLanes(const int32x4_t (&acc)[kCols][4],
+                                     int32x4_t (&sums)[kCols][1]) {
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    sums[c][0] = vpaddq_s32(vpaddq_s32(acc[c][0], acc[c][1]),
+                            vpaddq_s32(acc[c][2], acc[c][3]));
+  }
+}
+
 // kComplemented: the rhs's upper-half levels are, and the arguments those
 // above.
 template <bool kComplemented, class RhsSource, int kCols>
@@ -55,37 +92,19 @@ struct BytesTile {
   static void Run(const TileArgs& args) { RunInline(args); }
 
   static RUY_LIKE_ALWAYS_INLINE void RunInline(const TileArgs& args) {
-    int32x4_t products[kCols][1];
-    Multiply(static_cast<const int8_t*>(args.lhs), args.rhs, args.steps,
-             products);
-    const int32_t* const start = static_cast<const int32_t*>(args.start);
-    ptrdiff_t result_col_stride = 4;
-    int32x4_t excess = vdupq_n_s32(0);
+    int32x4_t sums[kCols][1];
+    Multiply(static_cast<const int8_t*>(args.lhs), args.rhs, args.steps, sums);
     if constexpr (kComplemented) {
       const ComplementedTileArgs& complemented =
           static_cast<const ComplementedTileArgs&>(args);
-      excess = vld1q_s32(complemented.row_excess);
-      result_col_stride = complemented.result_col_stride;
-    }
-    int32x4_t sums[kCols][1];
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      int32x4_t sum = products[c][0];
-      if constexpr (kComplemented) sum = vsubq_s32(sum, excess);
-      sum = vaddq_s32(sum, vld1q_s32(start + c * args.start_col_stride));
-      if (args.column_start != nullptr) {
-        sum = vaddq_s32(sum, vdupq_n_s32(args.column_start[c]));
+      const int32x4_t excess = vld1q_s32(complemented.row_excess);
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        sums[c][0] = vsubq_s32(sums[c][0], excess);
       }
-      sums[c][0] = sum;
-    }
-    if (args.finish != nullptr) {
-      return FinishTile(sums,
-                        *static_cast<const ByteTile<SimdNeon>*>(args.finish));
-    }
-    int32_t* const result = static_cast<int32_t*>(args.result);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      vst1q_s32(result + c * result_col_stride, sums[c][0]);
+      EndBytesTile(args, sums, complemented.result_col_stride);
+    } else {
+      EndBytesTile(args, sums, 4);
     }
   }
 
@@ -110,11 +129,7 @@ struct BytesTile {
       rhs.Advance();
       Step<false>(lhs, rhs, acc);
     }
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      sums[c][0] = vpaddq_s32(vpaddq_s32(acc[c][0], acc[c][1]),
-                              vpaddq_s32(acc[c][2], acc[c][3]));
-    }
+    AddLanes(acc, sums);
   }
 
  private:

@@ -1,0 +1,150 @@
+// Back-end: the panel kernels for an int7 operand where Arm has no dot
+// products.
+//
+// Included by kernels/neon.cc, which lists NeonInt7Kernel<> in front of
+// NeonBytesKernel; chosen for operands whose ValueRange is kInt7. The panels,
+// of 16 levels of four columns, are those of panel_tile_bytes.h, and so are the
+// tile, 4 x 4 accumulators whose lanes run along depth, and its end.
+//
+// With |lhs| <= 63 more products add up in 16 bits before they are widened:
+//
+//    lhs int7, rhs any int8   4 * 63 * 128 = 32256   two steps of 16 levels
+//    both int7                8 * 63 * 63  = 31752   four steps
+//
+//    SMULL   p,   lhs[0..7],   rhs[0..7]      step 0
+//    SMLAL2  p,   lhs[8..15],  rhs[8..15]
+//    SMLAL   p,   lhs[16..23], rhs[16..23]    step 1
+//    SMLAL2  p,   lhs[24..31], rhs[24..31]
+//    SADALP  acc, p
+//
+// which are 2.5 and 2.25 instructions for 16 products, where any bytes take 3
+// and a complemented rhs. Four steps of four rows and of four columns would not
+// fit the registers beside 16 accumulators: they take two columns at a time.
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_bytes.h"
+#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/unroll.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// kSteps steps of 16 levels add up in 16 bits.
+template <int kSteps, class RhsSource, int kCols>
+struct Int7BytesTile {
+  static void Run(const TileArgs& args) {
+    int32x4_t acc[kCols][4];
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) acc[c][r] = vdupq_n_s32(0);
+    }
+    const int8_t* lhs = static_cast<const int8_t*>(args.lhs);
+    Cursor rhs(args.rhs);
+    ptrdiff_t steps = args.steps;
+    for (; steps >= kSteps; steps -= kSteps) {
+      AddSteps<kSteps>(lhs, rhs, acc);
+      lhs += 64 * kSteps;
+      RUY_LIKE_UNROLL
+      for (int s = 0; s < kSteps; ++s) rhs.Advance();
+    }
+    for (; steps > 0; --steps) {
+      AddSteps<1>(lhs, rhs, acc);
+      lhs += 64;
+      rhs.Advance();
+    }
+    int32x4_t sums[kCols][1];
+    AddLanes(acc, sums);
+    EndBytesTile(args, sums, /*result_col_stride=*/4);
+  }
+
+ private:
+  typedef typename RhsSource::template Cursor<kCols> Cursor;
+  static constexpr int kColsAtOnce = 2;
+
+  template <int kCount>
+  static RUY_LIKE_ALWAYS_INLINE void AddSteps(const int8_t* lhs,
+                                              const Cursor& rhs,
+                                              int32x4_t (&acc)[kCols][4]) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; c += kColsAtOnce) {
+      if (c + 1 < kCols) {
+        AddColumns<kCount, 2>(lhs, rhs, c, acc);
+      } else {
+        AddColumns<kCount, 1>(lhs, rhs, c, acc);
+      }
+    }
+  }
+
+  // Columns from `first` on.
+  template <int kCount, int kColumns>
+  static RUY_LIKE_ALWAYS_INLINE void AddColumns(const int8_t* lhs,
+                                                const Cursor& rhs, int first,
+                                                int32x4_t (&acc)[kCols][4]) {
+    // Lest GCC keep the rows that it loaded for other columns, and accumulators
+    // on the stack instead.
+    asm("" : "+r"(lhs));
+    int16x8_t products[kColumns][4];
+    RUY_LIKE_UNROLL
+    for (int s = 0; s < kCount; ++s) {
+      int8x16_t columns[kColumns];
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kColumns; ++c) {
+        columns[c] = vld1q_s8(rhs.Column(first + c) + 64 * s);
+      }
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) {
+        const int8x16_t row = vld1q_s8(lhs + 64 * s + 16 * r);
+        RUY_LIKE_UNROLL
+        for (int c = 0; c < kColumns; ++c) {
+          int16x8_t& p = products[c][r];
+          p = s == 0 ? vmull_s8(vget_low_s8(row), vget_low_s8(columns[c]))
+                     : vmlal_s8(p, vget_low_s8(row), vget_low_s8(columns[c]));
+          p = vmlal_high_s8(p, row, columns[c]);
+          if (s == kCount - 1) {
+            acc[first + c][r] = vpadalq_s16(acc[first + c][r], p);
+          }
+        }
+      }
+    }
+  }
+};
+
+// An int7 lhs by an int7 rhs (kBoth), or by any int8.
+template <bool kBoth>
+struct NeonInt7Op : NeonIntOp<int8_t, 16> {
+  static constexpr TileKind kTileKind = TileKind::kOwn;
+  static constexpr int kLonePanels = 1;
+  static constexpr ValueRange kLhsRange = ValueRange::kInt7;
+  static constexpr ValueRange kRhsRange =
+      kBoth ? ValueRange::kInt7 : ValueRange::kFull;
+  template <class RhsSource, int kVectors, int kCols>
+  using Tile = Int7BytesTile<kBoth ? 4 : 2, RhsSource, kCols>;
+};
+
+template <bool kBoth>
+struct NeonInt7Kernel : PanelKernel<NeonInt7Op<kBoth>, 1, 4> {
+  static constexpr Kernel Entry(const char* name, Family family,
+                                PackFn* pack_lhs, PackFn* pack_rhs) {
+    Kernel kernel = PanelKernel<NeonInt7Op<kBoth>, 1, 4>::Entry(
+        name, family, pack_lhs, pack_rhs);
+    // Some ten a cycle at 2.5 GHz.
+    kernel.macs_per_ns = 25;
+    return kernel;
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
