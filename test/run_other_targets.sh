@@ -5,11 +5,11 @@
 #   test/run_other_targets.sh [<target>...]
 #
 # s390x is for the byte order, armhf and i386 are for pointers of 32 bits. Without
-# a target: all three.
+# a target: s390x and i386, which is what CI does at each change.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-[ $# -gt 0 ] || set -- s390x i386 armhf
+[ $# -gt 0 ] || set -- s390x i386
 
 tests=(allocator_test arguments_test checked_math_test cpu_features_test
        errors_test mul_test pack_test packed_matrix_test products_test
