@@ -13,9 +13,9 @@
 
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
-#include "ruy_like/pack/pack_inline.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_quads_neon.h"
+#include "ruy_like/pack/zero_from.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
