@@ -157,12 +157,13 @@ template <int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(
     const float32x4_t (&acc)[kCols][kVectors], const FloatTile& tile) {
   float* to = tile.dst;
+  const ptrdiff_t stride = tile.dst_col_stride;
   if (tile.is_plain) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) vst1q_f32(to + 4 * v, acc[c][v]);
-      to += tile.dst_col_stride;
+      to += stride;
     }
     return;
   }
@@ -177,7 +178,7 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       const float32x4_t x = vaddq_f32(acc[c][v], addend);
-      vst1q_f32(to + c * tile.dst_col_stride + 4 * v,
+      vst1q_f32(to + c * stride + 4 * v,
                 SimdNeon::AtMost(high, SimdNeon::AtLeast(low, x)));
     }
   }
