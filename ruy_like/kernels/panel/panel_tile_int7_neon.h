@@ -90,12 +90,12 @@ struct Int7BytesTile {
   static RUY_LIKE_ALWAYS_INLINE void AddColumns(const int8_t* lhs,
                                                 const Cursor& rhs, int first,
                                                 int32x4_t (&acc)[kCols][4]) {
-    // Lest GCC keep the rows that it loaded for other columns, and accumulators
-    // on the stack instead.
-    asm("" : "+r"(lhs));
     int16x8_t products[kColumns][4];
     RUY_LIKE_UNROLL
     for (int s = 0; s < kCount; ++s) {
+      // Lest compilers load ahead, or keep what other columns need too, and
+      // have accumulators on the stack instead.
+      asm volatile("" : : : "memory");
       int8x16_t columns[kColumns];
       RUY_LIKE_UNROLL
       for (int c = 0; c < kColumns; ++c) {
