@@ -1,12 +1,7 @@
-// Public: Mul. Also the only layer that is templated on element types: it
-// writes the call down without them and hands it on.
+// Public: Mul. With erased_call.h, which writes a call down without its element
+// types, the only layer that is templated on them.
 #ifndef RUY_LIKE_MUL_H_
 #define RUY_LIKE_MUL_H_
-
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
@@ -27,25 +22,6 @@ struct MulOptions {
 
 namespace internal {
 
-// The enumerator of an element type; elements of other types do not compile.
-template <typename T>
-struct ScalarTypeTraits {
-  static_assert(!std::is_same<T, T>::value,
-                "elements are int8, uint8, int16, int32, float or double");
-};
-#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
-  template <>                                                      \
-  struct ScalarTypeTraits<type> {                                  \
-    static constexpr Scalar kScalar = Scalar::Enum;                \
-  };
-RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
-#undef RUY_LIKE_SCALAR
-
-template <typename T>
-constexpr Scalar ScalarOf() {
-  return ScalarTypeTraits<T>::kScalar;
-}
-
 // The type table of README.md.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 constexpr bool TypesAreSupported() {
@@ -62,73 +38,12 @@ constexpr bool TypesAreSupported() {
   return operands_ok && accum == Scalar::kI32 && dst_ok;
 }
 
-// The value as a double, exactly. A signalling NaN is first made a quiet one,
-// by its bits: converting or comparing it would raise an exception in the
-// caller's code, where the library has not masked any yet.
-template <typename T>
-double ExactDouble(T value) {
-  if constexpr (!std::is_integral<T>::value) {
-    using Bits =
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    constexpr Bits kQuiet = Bits{1} << (std::numeric_limits<T>::digits - 2);
-    constexpr Bits kInfinity = (~Bits{0} >> 1) - (2 * kQuiet - 1);
-    Bits bits;
-    std::memcpy(&bits, &value, sizeof(T));
-    if ((bits & (~Bits{0} >> 1)) > kInfinity) bits |= kQuiet;
-    std::memcpy(&value, &bits, sizeof(T));
-  }
-  return static_cast<double>(value);
-}
-
-// Writes to where the call is put together: copying a struct right after its
-// fields were stored stalls on store forwarding, which took a quarter of the
-// time of a 16x16x16 product (Zen 5).
-template <typename T>
-void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
-  erased->data = matrix.data();
-  erased->scalar = ScalarOf<T>();
-  erased->data_is_const = matrix.data_is_const();
-  erased->cache_policy = matrix.cache_policy();
-  erased->value_range = matrix.value_range();
-  // A float zero point is only ever compared with 0.
-  erased->zero_point_is_integer =
-      std::is_integral<T>::value || ExactDouble(matrix.zero_point()) == 0;
-  erased->zero_point = std::is_integral<T>::value
-                           ? static_cast<std::int32_t>(matrix.zero_point())
-                           : 0;
-  erased->layout = matrix.layout();
-  erased->packed = nullptr;
-}
-
 // Validates and runs a call.
 RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 
 // Errors; these take no memory where there is none.
 RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
 RUY_LIKE_EXPORT absl::Status NoMemory();
-
-// Completes a call that has its operands.
-template <typename Accum, typename Dst>
-void CompleteCall(const MulParams<Accum, Dst>& mul_params,
-                  const Matrix<Dst>& dst, int max_num_threads, MulCall* call) {
-  Erase(dst, &call->dst);
-  call->channel_dimension = mul_params.channel_dimension();
-  call->quantized = MulParams<Accum, Dst>::kQuantized;
-  call->accum_scalar = ScalarOf<Accum>();
-  call->bias = mul_params.bias();
-  call->fixedpoint = mul_params.multiplier_fixedpoint();
-  call->exponent = mul_params.multiplier_exponent();
-  call->fixedpoint_perchannel = mul_params.multiplier_fixedpoint_perchannel();
-  call->exponent_perchannel = mul_params.multiplier_exponent_perchannel();
-  call->lhs_scale = mul_params.lhs_scale();
-  call->rhs_scale = mul_params.rhs_scale();
-  call->lhs_scale_perrow = mul_params.lhs_scale_perrow();
-  call->rhs_scale_percol = mul_params.rhs_scale_percol();
-  call->beta = ExactDouble(mul_params.beta());
-  call->clamp_min = ExactDouble(mul_params.clamp_min());
-  call->clamp_max = ExactDouble(mul_params.clamp_max());
-  call->max_num_threads = max_num_threads;
-}
 
 // Mul of a Matrix or PackedMatrix of elements Lhs and one of elements Rhs,
 // which `call` has.

@@ -18,9 +18,10 @@ Path PermittedPaths(const Context* context) {
 std::int64_t PermittedTargets(Path paths) {
   std::int64_t targets = HWY_STATIC_TARGET;
 #if HWY_ARCH_X86
-  constexpr Path kPathsOf512Bits =
-      Path::kAvx512 | Path::kAvx512Vnni | Path::kAmx;
   constexpr Path kPathsOf256Bits = Path::kAvx2 | Path::kAvxVnni;
+  // AVX-512 and what is newer.
+  constexpr Path kPathsOf512Bits =
+      kAllPaths & ~(Path::kPortable | kPathsOf256Bits);
   if (Has(paths, kPathsOf512Bits)) targets |= HWY_AVX3 | HWY_AVX2;
   if (Has(paths, kPathsOf256Bits)) targets |= HWY_AVX2;
 #else
