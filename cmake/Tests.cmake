@@ -16,8 +16,15 @@
 # follow the option.
 #
 # Labels: "slow" for what takes more than some ten seconds, "concurrency" for
-# what ThreadSanitizer should see. CI selects by them.
+# what ThreadSanitizer should see. CI selects by them. The option OPTIMIZED is for
+# programs whose own loops take the time, not the library's.
 include(${PROJECT_SOURCE_DIR}/third_party/googletest.cmake)
+
+# Test programs are compiled in half the time at -O1, and with a sanitizer at -O0,
+# which the presets ask for; what they test is compiled as it always is.
+set(RUY_LIKE_TEST_OPTIMIZATION "" CACHE STRING
+  "Optimisation level of test programs, in place of the build type's")
+mark_as_advanced(RUY_LIKE_TEST_OPTIMIZATION)
 
 add_custom_target(ruy_like_tests)
 # Those with the label "concurrency".
@@ -32,7 +39,7 @@ function(ruy_like_build_with_tests name)
 endfunction()
 
 function(_ruy_like_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" ""
     "LABELS;LIBS;EXCEPT;AMX_EMULATED")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}
@@ -41,6 +48,9 @@ function(_ruy_like_test_program name)
   # For compiled_paths.inc.
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   ruy_like_set_warnings(${name})
+  if(NOT arg_OPTIMIZED)
+    target_compile_options(${name} PRIVATE ${RUY_LIKE_TEST_OPTIMIZATION})
+  endif()
   ruy_like_build_with_tests(${name} ${arg_LABELS})
   set(labels "${arg_LABELS}" PARENT_SCOPE)
   set(except "${arg_EXCEPT}" PARENT_SCOPE)

@@ -9,9 +9,10 @@
 #                     find_package and through pkg-config
 #   installed_shared  the same with a shared library, built for it; and what
 #                     that exports; and the drop-in for ruy, which is part of it
-#   subdirectory      add_subdirectory: compiles the library anew; and that the
-#                     library leaves the host project alone
-#   subdirectory_quantize  the same, and ruy_like::quantize is asked for
+#   subdirectory      add_subdirectory, configured only: that the library leaves
+#                     the host project alone, and installs nothing
+#   subdirectory_quantize  add_subdirectory, and ruy_like::quantize is asked for:
+#                     compiles both libraries anew
 #   fetch_content     FetchContent with a local directory. Configures only: it
 #                     is add_subdirectory behind the scenes
 # Libraries that are built here are unoptimised, for time's sake.
@@ -113,15 +114,14 @@ case "$way" in
   subdirectory)
     configure "$project" "$work/build" -DWAY=subdirectory \
       -DRUY_LIKE_SOURCE_DIR="$source"
-    quietly cmake --build "$work/build" --parallel 2
-    "$work/build/consumer"
     quietly cmake --install "$work/build" --prefix "$work/prefix"
     [ ! -e "$work/prefix" ] || fail "installs $(find "$work/prefix" -type f)"
     ;;
   subdirectory_quantize)
     configure "$project" "$work/build" -DWAY=subdirectory \
       -DRUY_LIKE_SOURCE_DIR="$source" -DRUY_LIKE_QUANTIZE=ON
-    quietly cmake --build "$work/build" --parallel 2 --target quantize_consumer
+    quietly cmake --build "$work/build" --parallel 2
+    "$work/build/consumer"
     "$work/build/quantize_consumer"
     ;;
   fetch_content)
