@@ -11,6 +11,8 @@
 //   share      the first as a part of the second
 //   search_s, mul_s, ratio   (EqSearch) seconds of a search, seconds of the
 //              products in it, and the first by the second
+//   int8_GMAC/s, ..., lhs_gain, both_gain   (Int7) without a promise, with one
+//              for the lhs, for both; how many times faster than the first
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -315,6 +317,59 @@ void RegisterEqs() {
   }
 }
 
+// ## Seven bits
+
+// The same numbers, all in [-63, 63], multiplied without and with the promise
+// that they are: int8 into int8, the lhs cached as weights are. Of interest
+// where the path has no VNNI or the like: RUY_LIKE_PATHS=avx2.
+void RunInt7(benchmark::State* state) {
+  constexpr std::ptrdiff_t kSize = 512;
+  std::vector<std::int8_t> lhs_data = RandomBytes(kSize * kSize);
+  std::vector<std::int8_t> rhs_data = lhs_data;
+  for (std::size_t i = 0; i < lhs_data.size(); ++i) {
+    lhs_data[i] = static_cast<std::int8_t>(lhs_data[i] % 64);
+    rhs_data[i] = static_cast<std::int8_t>(rhs_data[i] / 2 % 64);
+  }
+  std::vector<std::int8_t> dst_data(kSize * kSize);
+  Matrix<std::int8_t> dst =
+      SimpleMatrix(dst_data.data(), kSize, kSize, Order::kColMajor);
+  MulParams<std::int32_t, std::int8_t> params;
+  params.set_multiplier_fixedpoint(1 << 30);
+  params.set_multiplier_exponent(-7);
+  constexpr int kTiers = 3;  // no promise, for the lhs, for both
+  Context contexts[kTiers];
+  std::vector<double> seconds[kTiers], gain[kTiers];
+  for (auto _ : *state) {
+    for (int tier = 0; tier < kTiers; ++tier) {
+      Matrix<std::int8_t> lhs =
+          SimpleMatrix(lhs_data.data(), kSize, kSize, Order::kRowMajor);
+      Matrix<std::int8_t> rhs =
+          SimpleMatrix(rhs_data.data(), kSize, kSize, Order::kColMajor);
+      lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+      if (tier > 0) lhs.set_value_range(ValueRange::kInt7);
+      if (tier > 1) rhs.set_value_range(ValueRange::kInt7);
+      const Stopwatch stopwatch;
+      DieUnlessOk(Mul(lhs, rhs, params, &contexts[tier], &dst));
+      seconds[tier].push_back(stopwatch.Elapsed().wall);
+      gain[tier].push_back(seconds[0].back() / seconds[tier].back());
+    }
+    state->SetIterationTime(seconds[0].back());
+  }
+  constexpr double kGmac = 1e-9 * kSize * kSize * kSize;
+  state->counters["int8_GMAC/s"] = kGmac / Median(seconds[0]);
+  state->counters["lhs_int7_GMAC/s"] = kGmac / Median(seconds[1]);
+  state->counters["both_int7_GMAC/s"] = kGmac / Median(seconds[2]);
+  state->counters["lhs_gain"] = Median(gain[1]);
+  state->counters["both_gain"] = Median(gain[2]);
+  state->SetLabel(contexts[2].last_used_kernel());
+}
+
+void RegisterInt7() {
+  benchmark::RegisterBenchmark("Int7/512x512x512", [](benchmark::State& state) {
+    RunInt7(&state);
+  })->UseManualTime();
+}
+
 }  // namespace
 }  // namespace bench
 }  // namespace ruy_like
@@ -322,6 +377,7 @@ void RegisterEqs() {
 int main(int argc, char** argv) {
   ruy_like::bench::RegisterConvs();
   ruy_like::bench::RegisterEqs();
+  ruy_like::bench::RegisterInt7();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::AddCustomContext("cpu_model", ruy_like::bench::CpuModel());
