@@ -38,6 +38,7 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.max_cols = kNoLimit;
   kernel.stream_cols = 1;
   kernel.widens_lhs = false;
+  kernel.packs_small_pieces = true;
   kernel.for_kept_lhs = false;
   kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
   kernel.multiplies_tiles = true;
@@ -66,6 +67,7 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
   kernel.max_cols = is_narrow ? 4 : kNoLimit;
   kernel.stream_cols = 1;
   kernel.widens_lhs = false;
+  kernel.packs_small_pieces = false;
   kernel.for_kept_lhs = true;
   kernel.row_major_min_depth = is_narrow ? 0 : kNotRowMajor;
   kernel.multiplies_tiles = false;

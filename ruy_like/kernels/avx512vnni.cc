@@ -36,6 +36,11 @@ using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
 using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
 
+constexpr Kernel PackingSmallPieces(Kernel kernel) {
+  kernel.packs_small_pieces = true;
+  return kernel;
+}
+
 constexpr Kernel kKernels[] = {
     S8U8InPlace::Entry("Avx512Vnni_S8InPlaceU8_16x16x16", Family::k8x8,
                        PackAvx2_8_U8_1x1),
@@ -43,8 +48,8 @@ constexpr Kernel kKernels[] = {
                        PackAvx2_8_S8_1x1),
     S8U8Narrow::Entry("Avx512Vnni_S8U8_64x4x4", Family::k8x8,
                       PackAvx512_8_S8_16x4, PackAvx2_8_U8_1x1),
-    S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8, PackAvx512_8_S8_16x4,
-                PackAvx512_8_U8_8x4),
+    PackingSmallPieces(S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8,
+                                   PackAvx512_8_S8_16x4, PackAvx512_8_U8_8x4)),
     S8S16InPlace::Entry("Avx512Vnni_S8InPlaceS16_16x16x16", Family::k8x16,
                         PackAvx2_16_S16_1x1),
     S8S16Narrow::Entry("Avx512Vnni_S8S16_64x4x2", Family::k8x16,

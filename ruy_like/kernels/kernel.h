@@ -175,6 +175,10 @@ struct Kernel {
   // Elements of the lhs are widened on their way to the multiplication, anew
   // for each group of rhs panels: many short rhs panels are best.
   bool widens_lhs;
+  // A lhs that is packed for one product alone, where all does not fit L2, is
+  // best packed a little at a time, right before its products, into a buffer
+  // that stays in L2 (block_map.h).
+  bool packs_small_pieces;
   // For a lhs that is kept packed alone: its panels are padded as those of
   // another kernel of the path, which it serves besides.
   bool for_kept_lhs;

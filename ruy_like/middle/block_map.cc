@@ -122,6 +122,37 @@ Grid LargestWithinL2(const BlockMapParams& params, const Caches& caches,
                    caches.l2 / 4)};
 }
 
+int MacsPerNs(const BlockMapParams& params) {
+  return params.macs_per_ns > 0 ? params.macs_per_ns : kDefaultMacsPerNs;
+}
+
+// Whether the lhs is best packed in small pieces: see the header.
+bool WantsSmallPieces(const BlockMapParams& params, const Caches& caches,
+                      const BlockMap& map) {
+  if (!params.packs_small_pieces || params.depth_multiple == 0 ||
+      map.depth_block < params.depth) {
+    return false;
+  }
+  const double depth = static_cast<double>(params.depth);
+  const double lhs =
+      static_cast<double>(params.rows) * depth * params.lhs_element_bytes;
+  const double rhs =
+      static_cast<double>(params.cols) * depth * params.rhs_element_bytes;
+  return 2 * lhs + rhs > static_cast<double>(caches.l2);
+}
+
+// Their rows, in units.
+ptrdiff_t SmallPiece(const BlockMapParams& params, const Caches& caches,
+                     const BlockMap& map) {
+  const ptrdiff_t by_l3 = static_cast<ptrdiff_t>(MacsPerNs(params)) *
+                          params.rhs_element_bytes / kL3BytesPerNs;
+  return std::max(
+      CeilDiv(by_l3, map.row_unit),
+      FitUnits(params.rows, map.row_unit,
+               static_cast<double>(params.depth) * params.lhs_element_bytes,
+               caches.l2 / 8));
+}
+
 // The largest block in pieces. A pass's rhs panels stay in L3. Accumulators
 // that are saved cost little wherever they lie, being read and written once a
 // pass, but they are memory: within half of the share of L3 they are about
@@ -171,10 +202,6 @@ ptrdiff_t EvenPiece(ptrdiff_t units, ptrdiff_t largest) {
 ptrdiff_t AtLeast(ptrdiff_t units, ptrdiff_t blocks) {
   const ptrdiff_t tight = CeilDiv(units, CeilDiv(units, blocks));
   return tight == blocks ? blocks : CeilDiv(units, units / blocks);
-}
-
-int MacsPerNs(const BlockMapParams& params) {
-  return params.macs_per_ns > 0 ? params.macs_per_ns : kDefaultMacsPerNs;
 }
 
 // Estimates the threads' time, in multiply-adds per level, for a split. Only
@@ -343,7 +370,11 @@ BlockMap MakeBlockMap(const BlockMapParams& params) {
   map.col_unit = Unit(params.tile_cols, params.rhs_panel_width);
   map.depth_block = DepthBlock(params, caches);
   const Grid grid = GridOf(params, map);
-  const Grid within_l2 = LargestWithinL2(params, caches, map);
+  Grid within_l2 = LargestWithinL2(params, caches, map);
+  if (WantsSmallPieces(params, caches, map)) {
+    within_l2.row_units =
+        std::min(within_l2.row_units, SmallPiece(params, caches, map));
+  }
   map.in_pieces =
       map.depth_block < params.depth ||
       (params.depth_multiple != 0 &&

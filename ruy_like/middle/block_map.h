@@ -47,6 +47,12 @@
 // once for all threads is less work, but threads then wait for each other's
 // panels and read them out of each other's caches, which takes as long as to
 // pack them again.
+//
+// In one pass a piece holds half of L2 of the lhs. But a kernel that says so
+// (Kernel::packs_small_pieces) has it packed an eighth of L2 at a time, if both
+// operands and the packed lhs do not fit L2 together: the buffer, used again
+// and again, then stays there, beside the rhs that passes by once a row of
+// pieces; in rows so many that this rhs takes at most kL3BytesPerNs.
 #ifndef RUY_LIKE_MIDDLE_BLOCK_MAP_H_
 #define RUY_LIKE_MIDDLE_BLOCK_MAP_H_
 
@@ -71,6 +77,8 @@ struct BlockMapParams {
   // What the kernel does with its lhs: Kernel::widens_lhs; and whether it reads
   // it once, as one stream, so that it need not fit a cache.
   bool widens_lhs, streams_lhs;
+  // The lhs is packed here, and Kernel::packs_small_pieces.
+  bool packs_small_pieces;
   // depth_block is a multiple of this. 0: depth must not be split.
   int depth_multiple;
   // Whether a side is packed for this product alone (not: read in place,
@@ -166,6 +174,8 @@ constexpr int kMinBlocksPerThread = 2;
 // one; 33x77x129, 2050 ns, is 1.6 times as fast on two.
 constexpr int kMinThreadNs = 2000;
 constexpr int kDefaultMacsPerNs = 200;
+// What a product may take of an rhs that passes by from beyond L2.
+constexpr int kL3BytesPerNs = 4;
 
 }  // namespace ruy_like
 

@@ -75,6 +75,8 @@ BlockMapParams Product::BlockParams() const {
   params.rhs_is_packed_here = IsPackedHere(Side::kRhs);
   params.row_granularity = kernel_.row_granularity;
   params.widens_lhs = kernel_.widens_lhs;
+  params.packs_small_pieces =
+      kernel_.packs_small_pieces && params.lhs_is_packed_here;
   params.streams_lhs =
       params_.cols() <= kernel_.stream_cols && !params.lhs_is_packed_here;
   params.thread_count = 1;

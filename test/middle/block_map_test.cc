@@ -65,6 +65,7 @@ BlockMapParams MakeParams(const KernelShape& kernel, const Shape& shape,
                                ? 2 * kernel.lhs_width
                                : kernel.tile_rows;
   params.widens_lhs = kernel.lhs_bytes < kernel.rhs_bytes;
+  params.packs_small_pieces = false;
   params.streams_lhs = shape.cols == 1 && !params.lhs_is_packed_here;
   params.thread_count = threads;
   params.l1d_bytes = 48 << 10;
@@ -461,6 +462,32 @@ TEST(ChooseThreadCountTest, PinnedExamples) {
   BlockMapParams params = MakeParams(kKernels[0], {128, 128, 128}, 1);
   params.macs_per_ns = 0;
   EXPECT_EQ(ChooseThreadCount(params, 16), 5);
+}
+
+// An eighth of L2, 1 MiB here, of the lhs at a time, where not all fits L2; but
+// rows enough for a fast kernel's rhs to come from L3.
+TEST(BlockMapTest, SmallPiecesOfAnLhsThatIsPackedHere) {
+  const auto piece_rows = [](int kernel, Shape shape, bool small,
+                             int threads = 1) {
+    BlockMapParams params = MakeParams(kKernels[kernel], shape, threads);
+    params.packs_small_pieces = small;
+    const BlockMap map = MakeBlockMap(params);
+    return map.in_pieces ? map.piece_rows : 0;
+  };
+  // S8_48x8: 64 rows would do for the caches, 75 for its rhs.
+  EXPECT_EQ(piece_rows(1, {2048, 2048, 2048}, false), 240);
+  EXPECT_EQ(piece_rows(1, {2048, 2048, 2048}, true), 96);
+  EXPECT_EQ(piece_rows(1, {1024, 1024, 1024}, true), 96);
+  EXPECT_EQ(piece_rows(1, {768, 768, 128}, true), 144);
+  EXPECT_EQ(piece_rows(1, {2048, 2048, 2048}, true, 2), 96);
+  // All fits.
+  EXPECT_EQ(piece_rows(1, {512, 512, 512}, true), 0);
+  // Depth is split: passes have pieces of their own.
+  EXPECT_EQ(piece_rows(1, {512, 16384, 512}, true),
+            piece_rows(1, {512, 16384, 512}, false));
+  // Tiles_32x32: 500 rows.
+  EXPECT_EQ(piece_rows(2, {2048, 512, 2048}, true), 512);
+  EXPECT_EQ(piece_rows(2, {2048, 512, 2048}, false), 1024);
 }
 
 }  // namespace
