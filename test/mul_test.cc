@@ -286,7 +286,7 @@ TEST_P(MulTest, RunsThePathsOwnKernels) {
 // No kernel hides behind others: each one is reached through Mul.
 TEST_P(MulTest, ReachesEveryKernel) {
   std::set<std::string> reached;
-  constexpr std::ptrdiff_t kSizes[] = {1, 3, 8, 16, 40};
+  constexpr std::ptrdiff_t kSizes[] = {1, 3, 8, 16, 50};
   int count = 0;
   for (const Types& types : AllTypes()) {
     for (int orders = 0; orders < 8; ++orders) {
