@@ -131,7 +131,10 @@ def main():
   parser.add_argument("--out", required=True, metavar="DIR")
   args = parser.parse_args()
   tensors, networks = read_files(args.files)
-  os.makedirs(args.out, exist_ok=True)
+  try:
+    os.makedirs(args.out, exist_ok=True)
+  except OSError as error:
+    sys.exit(f"plot.py: --out={args.out}: {error.strerror}")
   for i, tensor in enumerate(tensors):
     suffix = f"_{i + 1}" if len(tensors) > 1 else ""
     draw_histogram(tensor, os.path.join(args.out, f"histogram{suffix}.png"))

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -309,9 +310,13 @@ absl::StatusOr<Tensor> ReadTensor(const std::string& file_name) {
   }
   // A directory opens, and then cannot be read.
   if (file.bad()) return failed(absl::DataLossError("cannot be read"));
-  absl::StatusOr<Tensor> tensor = absl::StartsWith(contents, kMagic)
-                                      ? ParseNpy(contents)
-                                      : ParseCsv(contents);
+  const bool has_magic = absl::StartsWith(contents, kMagic);
+  if (!has_magic && absl::EndsWith(file_name, ".npy")) {
+    // Read as CSV, a line of text would pass for a heading without numbers.
+    return failed(Bad("it does not begin with the format's magic string"));
+  }
+  absl::StatusOr<Tensor> tensor =
+      has_magic ? ParseNpy(contents) : ParseCsv(contents);
   if (!tensor.ok()) return failed(tensor.status());
   return tensor;
 }

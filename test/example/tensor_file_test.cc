@@ -258,6 +258,17 @@ TEST(ParseCsv, Errors) {
   EXPECT_FALSE(ParseCsv(std::string("1,\0,2", 5)).ok());
 }
 
+TEST(ReadTensor, NpyByNameAlone) {
+  const std::string name = testing::TempDir() + "ruy_like_no_tensor.npy";
+  for (const char* contents : {"", "hello world", "1,2\n3,4\n"}) {
+    std::ofstream(name, std::ios::binary) << contents;
+    const auto tensor = ReadTensor(name);
+    ASSERT_FALSE(tensor.ok()) << contents;
+    EXPECT_THAT(std::string(tensor.status().message()),
+                HasSubstr("does not begin with the format's magic string"));
+  }
+}
+
 TEST(ReadTensor, Files) {
   const std::string name = testing::TempDir() + "ruy_like_tensor_file_test";
   std::ofstream(name, std::ios::binary)
