@@ -139,8 +139,12 @@ struct WideningPanelKernel
     }
   }
 
-  static void RunGroup(const KernelArgs& args, ptrdiff_t vectors,
-                       ptrdiff_t first_panel, ptrdiff_t panels) {
+  // Not a part of Run(), whose other calls have buffers of their own: a thread
+  // needs room for one of them at a time.
+  static __attribute__((noinline)) void RunGroup(const KernelArgs& args,
+                                                 ptrdiff_t vectors,
+                                                 ptrdiff_t first_panel,
+                                                 ptrdiff_t panels) {
     Buffers buffers;
     const ptrdiff_t steps = args.depth / Op::kGroup;
     const ptrdiff_t chunks = (steps + kChunkSteps - 1) / kChunkSteps;
