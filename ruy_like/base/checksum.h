@@ -13,9 +13,9 @@
 namespace ruy_like {
 
 // Depends on the bytes, their number and the seed, and is the same on machines
-// of either byte order. Any change within one aligned word of eight bytes is noticed for
-// certain, any other with a chance of 1 - 2^-64 or so. Reads only what it is
-// given; no alignment needed.
+// of either byte order. Any change within one aligned word of eight bytes is
+// noticed for certain, any other with a chance of 1 - 2^-64 or so. Reads only
+// what it is given; no alignment needed.
 std::uint64_t Checksum64(const void* data, std::size_t bytes,
                          std::uint64_t seed);
 
