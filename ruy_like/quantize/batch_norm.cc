@@ -6,33 +6,55 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/memory_checks.h"
+#include "ruy_like/quantize/walk.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 constexpr float kDeadVariance = 10;  // in epsilons
 
 absl::Status ValidateWeights(const Matrix<float>* weights,
                              absl::Span<float> bias) {
-  if (weights == nullptr) {
-    return absl::InvalidArgumentError("weights is null");
-  }
+  const qi::View view = qi::ViewOf(weights);
+  absl::Status status = qi::ValidateView("weights", view);
+  if (status.ok()) status = qi::CheckSpan("bias", bias);
+  if (!status.ok()) return status;
   const Layout& layout = weights->layout();
-  const std::ptrdiff_t inner =
-      layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
-  if (layout.rows() < 0 || layout.cols() < 0 || layout.stride() < inner) {
+  if (view.is_const && qi::ExtentBytes(view) > 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("weights are ", layout.rows(), "x", layout.cols(),
-                     " with stride ", layout.stride()));
+        "weights were set from a pointer to const");
   }
-  if (layout.rows() > 0 && layout.cols() > 0 &&
-      (static_cast<const Matrix<float>*>(weights)->data() == nullptr ||
-       weights->data_is_const())) {
-    return absl::InvalidArgumentError("weights have null or const data");
-  }
+  status =
+      qi::CheckNoSharedBytes("weights", view.data, qi::ExtentBytes(view),
+                             "bias", bias.data(), bias.size() * sizeof(float));
+  if (!status.ok()) return status;
   if (bias.size() != static_cast<std::size_t>(layout.rows())) {
     return absl::InvalidArgumentError(absl::StrCat(
         bias.size(), " biases for weights of ", layout.rows(), " rows"));
+  }
+  return absl::OkStatus();
+}
+
+// Its values, and that they are not among those that are written.
+absl::Status ValidateSpans(const BatchNorm& norm, const qi::View& weights,
+                           absl::Span<float> bias) {
+  for (const auto& [name, values] :
+       {std::make_pair("gamma", norm.gamma), std::make_pair("beta", norm.beta),
+        std::make_pair("mean", norm.mean),
+        std::make_pair("variance", norm.variance)}) {
+    absl::Status status = qi::CheckSpan(name, values);
+    if (status.ok()) {
+      status = qi::CheckNoSharedBytes(name, values, "bias", bias);
+    }
+    if (status.ok()) {
+      status = qi::CheckNoSharedBytes(name, values.data(),
+                                      values.size() * sizeof(float), "weights",
+                                      weights.data, qi::ExtentBytes(weights));
+    }
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -77,6 +99,37 @@ double GainOf(const BatchNorm& norm, std::size_t channel) {
          std::sqrt(static_cast<double>(norm.variance[channel]) + norm.epsilon);
 }
 
+// What a channel's bias becomes.
+double FoldedBias(const BatchNorm& norm, std::size_t channel, float bias) {
+  const double beta = norm.beta.empty() ? 0 : norm.beta[channel];
+  return beta + GainOf(norm, channel) *
+                    (static_cast<double>(bias) - norm.mean[channel]);
+}
+
+bool IsFloat(double value) {
+  return std::abs(value) <= std::numeric_limits<float>::max();
+}
+
+// That all results are numbers that a float holds. Gains beyond that may give
+// such results, but are not to be reported.
+absl::Status ValidateResults(const BatchNorm& norm, Matrix<float>* weights,
+                             absl::Span<float> bias) {
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    const double gain = GainOf(norm, c);
+    bool all_fit = IsFloat(gain) && IsFloat(FoldedBias(norm, c, bias[c]));
+    for (std::ptrdiff_t col = 0; col < weights->layout().cols(); ++col) {
+      all_fit &= IsFloat(
+          gain * *ElementPtr(weights, static_cast<std::ptrdiff_t>(c), col));
+    }
+    if (!all_fit) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "channel ", c, " with gain ", gain,
+          " has weights or a bias that are not finite, or would not be"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 double MedianOf(std::vector<double> values) {
   const std::size_t middle = values.size() / 2;
   std::sort(values.begin(), values.end());
@@ -112,7 +165,9 @@ absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
                                               Matrix<float>* weights,
                                               absl::Span<float> bias) {
   absl::Status status = ValidateWeights(weights, bias);
+  if (status.ok()) status = ValidateSpans(norm, qi::ViewOf(weights), bias);
   if (status.ok()) status = ValidateNorm(norm, bias.size());
+  if (status.ok()) status = ValidateResults(norm, weights, bias);
   if (!status.ok()) return status;
   const std::ptrdiff_t cols = weights->layout().cols();
   for (std::size_t c = 0; c < bias.size(); ++c) {
@@ -122,9 +177,7 @@ absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
       float* const weight = ElementPtr(weights, row, col);
       *weight = static_cast<float>(gain * *weight);
     }
-    const double beta = norm.beta.empty() ? 0 : norm.beta[c];
-    bias[c] = static_cast<float>(
-        beta + gain * (static_cast<double>(bias[c]) - norm.mean[c]));
+    bias[c] = static_cast<float>(FoldedBias(norm, c, bias[c]));
   }
   return ReportOn(norm, bias.size());
 }

@@ -43,8 +43,9 @@ struct BatchNormReport {
 // of channels x taps. `bias` holds one value per row: zeros if there was none.
 //
 // InvalidArgument, with weights and bias untouched: null or const data, sizes
-// that do not agree, a negative variance or epsilon, a sum of both that is 0,
-// values that are not finite.
+// that do not agree, memory that weights, bias and the norm's values share, a
+// negative variance or epsilon, a sum of both that is 0, values that are not
+// finite or would become so.
 RUY_LIKE_EXPORT absl::StatusOr<BatchNormReport> FoldBatchNorm(
     const BatchNorm& norm, Matrix<float>* weights, absl::Span<float> bias);
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
 namespace {
@@ -22,6 +23,14 @@ absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
         bias.size(), " biases, but ", weights.size(), " weight scales and ",
         quantized.size(), " quantized biases to write"));
   }
+  namespace qi = quantize_internal;
+  absl::Status status = qi::CheckSpan("bias", bias);
+  if (status.ok()) status = qi::CheckSpan("weights", weights);
+  if (status.ok()) status = qi::CheckSpan("quantized", quantized);
+  if (status.ok()) {
+    status = qi::CheckNoSharedBytes("bias", bias, "quantized", quantized);
+  }
+  if (!status.ok()) return status;
   if (!IsPositive(input.scale)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the input's scale must be positive and finite, not ", input.scale));

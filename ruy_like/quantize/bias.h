@@ -22,7 +22,8 @@ namespace ruy_like {
 //
 // Returns how many values saturated: more than 0 says that these scales cannot
 // express the bias. InvalidArgument, with `quantized` untouched, for a NaN, a
-// scale that is not positive and finite, and sizes that do not agree.
+// scale that is not positive and finite, sizes that do not agree, null data,
+// and memory that bias and quantized share.
 RUY_LIKE_EXPORT absl::StatusOr<std::ptrdiff_t> QuantizeBias(
     absl::Span<const float> bias, const QuantParams& input,
     absl::Span<const QuantParams> weights, absl::Span<std::int32_t> quantized);

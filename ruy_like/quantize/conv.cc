@@ -225,7 +225,8 @@ absl::Status Conv2DTyped(const TensorView<const In>& input,
   absl::Status status =
       CheckConvolution(EraseTensor("input", input),
                        EraseTensor("output", output), weights, window);
-  if (status.ok()) status = QuantizedProduct<Out>::CheckBias(weights, bias);
+  if (status.ok())
+    status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
   if (!status.ok()) return status;
   Plan plan;
   std::ptrdiff_t product_bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
@@ -19,6 +20,20 @@ absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   const absl::Status status = quantize_internal::CheckWeights(weights, params);
   if (!status.ok()) return status;
+  if (weights.layout().cols() == 0) {
+    return absl::InvalidArgumentError("weights have no taps");
+  }
+  try {
+    return Expand(weights, params);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for weights of ", weights.layout().rows(),
+                     " channels and ", weights.layout().cols(), " taps"));
+  }
+}
+
+DepthwiseWeights DepthwiseWeights::Expand(
+    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   const auto slack =
       static_cast<std::ptrdiff_t>(quantize_internal::kChannelSlack);
   DepthwiseWeights result;
@@ -265,12 +280,8 @@ absl::Status DepthwiseConv2DTyped(const TensorView<const In>& input,
       CheckDepthwise(EraseTensor("input", input), EraseTensor("output", output),
                      weights, window);
   if (!status.ok()) return status;
-  if (!bias.empty() &&
-      bias.size() != static_cast<std::size_t>(weights.channels())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(bias.size(), " biases for weights of ", weights.channels(),
-                     " channels"));
-  }
+  status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
+  if (!status.ok()) return status;
   Depthwise<In, Out> depthwise(input, weights, bias, window, context, output);
   Carver counted(nullptr);
   depthwise.Place(&counted);

@@ -51,6 +51,10 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   const float* scales() const { return scales_.data(); }
 
  private:
+  // Of valid arguments; may throw std::bad_alloc.
+  static DepthwiseWeights Expand(const Matrix<std::int8_t>& weights,
+                                 absl::Span<const QuantParams> params);
+
   std::ptrdiff_t channels_ = 0;
   std::ptrdiff_t taps_ = 0;
   std::ptrdiff_t stride_ = 0;

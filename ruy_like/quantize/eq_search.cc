@@ -14,6 +14,7 @@
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/cosine_kernels.h"
 #include "ruy_like/quantize/dispatch.h"
+#include "ruy_like/quantize/memory_checks.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -163,17 +164,27 @@ class EqSearcher final {
       return absl::InvalidArgumentError(absl::StrCat(
           bias_.size(), " biases for weights of ", rows_, " rows"));
     }
+    absl::Status spans = quantize_internal::CheckSpan("bias", bias_);
+    if (spans.ok()) {
+      spans = quantize_internal::CheckSpan("activations", activations_);
+    }
+    if (!spans.ok()) return spans;
     for (const float b : bias_) {
       if (!std::isfinite(b)) {
         return absl::InvalidArgumentError("a bias is not finite");
       }
     }
+    std::ptrdiff_t empty = 0;
     for (const Matrix<float>& a : activations_) {
+      if (a.layout().cols() == 0) ++empty;
       if (a.layout().rows() != depth_ || a.layout().cols() < 0) {
         return absl::InvalidArgumentError(
             absl::StrCat("activations are ", a.layout().rows(), "x",
                          a.layout().cols(), " for weights of depth ", depth_));
       }
+    }
+    if (empty == static_cast<std::ptrdiff_t>(activations_.size())) {
+      return absl::InvalidArgumentError("all activations are empty");
     }
     return absl::OkStatus();
   }

@@ -83,7 +83,7 @@ RUY_LIKE_EXPORT absl::Status Dequantize(const View& q,
                                         ChannelDimension channels,
                                         const View& x, Context* context);
 
-// Of at least one.
+// False of none.
 RUY_LIKE_EXPORT bool SameZeroPoints(absl::Span<const QuantParams> params);
 
 }  // namespace quantize_internal

@@ -44,7 +44,8 @@ absl::Status FullyConnectedTyped(const TensorView<const In>& input,
   }
   absl::Status status = CheckShapes(EraseTensor("input", input),
                                     EraseTensor("output", output), weights);
-  if (status.ok()) status = QuantizedProduct<Out>::CheckBias(weights, bias);
+  if (status.ok())
+    status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
   if (!status.ok()) return status;
   Workspace of_this_call;
   if (workspace == nullptr) workspace = &of_this_call;

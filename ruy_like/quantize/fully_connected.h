@@ -54,9 +54,9 @@ RUY_LIKE_EXPORT absl::Status FullyConnectedTyped(
 // taken for the call.
 //
 // InvalidArgument, with output untouched, for null, sizes that do not agree,
-// more than one group, bad QuantParams, memory that input and output share, and
-// depths whose sums may leave int32; OutOfRange for tensors whose bytes cannot
-// be counted; ResourceExhausted; and the errors of Mul.
+// more than one group, bad QuantParams, memory that input or bias share with
+// output, and depths whose sums may leave int32; OutOfRange for tensors whose
+// bytes cannot be counted; ResourceExhausted; and the errors of Mul.
 template <typename In, typename Out>
 absl::Status FullyConnected(const TensorView<In>& input,
                             const PackedWeights& weights, BiasSpan<Out> bias,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
 namespace {
@@ -119,6 +120,11 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
       ValidateScale("the operand without channels", other.scale);
   status.Update(ValidateScale("dst", dst.scale));
   status.Update(ValidateClamp(dst, lowest, highest));
+  status.Update(CheckSpan("channels", channels));
+  status.Update(CheckSpan("fixedpoint", fixedpoint));
+  status.Update(CheckSpan("exponent", exponent));
+  status.Update(
+      CheckNoSharedBytes("fixedpoint", fixedpoint, "exponent", exponent));
   for (const QuantParams& channel : channels) {
     if (!status.ok()) return status;
     status = ValidateScale("a channel", channel.scale);

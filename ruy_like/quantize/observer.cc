@@ -166,6 +166,9 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
   const qi::View view = qi::ViewOf(values);
   absl::Status status = qi::ValidateView("values", view);
   if (!status.ok()) return status;
+  if (values.layout().rows() == 0 || values.layout().cols() == 0) {
+    return absl::OkStatus();
+  }
   const ObserveKernels& kernels =
       qi::ObserveKernelsFor(qi::PermittedTargets(qi::PermittedPaths(context)));
   const qi::PairWalk walk = qi::WalkAlongDst(view, view);

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/memory_checks.h"
+#include "ruy_like/quantize/walk.h"
 
 namespace ruy_like {
 namespace {
@@ -16,8 +17,10 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
     return absl::InvalidArgumentError(absl::StrCat(
         params.size(), " QuantParams for weights of ", channels, " channels"));
   }
+  absl::Status status = quantize_internal::CheckSpan("params", params);
+  if (!status.ok()) return status;
   for (const QuantParams& p : params) {
-    absl::Status status = ValidateQuantParams(p, -128, 127, "weights");
+    status = ValidateQuantParams(p, -128, 127, "weights");
     if (!status.ok()) return status;
     QuantParams rescaled = p;
     rescaled.scale = params[0].scale;
@@ -33,6 +36,8 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
 absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
                            const QuantParams& params) {
   const Layout& layout = weights.layout();
+  // Rows of nothing may be more than can be counted to.
+  if (layout.cols() == 0) return absl::OkStatus();
   for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
       const std::int8_t value = Element(weights, row, col);
@@ -80,8 +85,17 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     return absl::InvalidArgumentError(absl::StrCat(
         "weights of ", channels, " channels in ", options.groups, " groups"));
   }
+  if (options.order != TensorOrder::kNhwc &&
+      options.order != TensorOrder::kNchw) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights for an unknown order ", static_cast<int>(options.order)));
+  }
   const absl::Status status = quantize_internal::CheckWeights(weights, params);
   if (!status.ok()) return status;
+  if (options.groups > 1 && weights.layout().cols() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights of depth 0 in ", options.groups, " groups"));
+  }
   PackOptions pack_options;
   pack_options.dst_order =
       options.order == TensorOrder::kNhwc ? Order::kColMajor : Order::kRowMajor;
@@ -106,21 +120,14 @@ namespace quantize_internal {
 
 absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
                           absl::Span<const QuantParams> params) {
-  const Layout& layout = weights.layout();
-  const std::ptrdiff_t inner =
-      layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
-  std::ptrdiff_t elements;
-  if (layout.rows() < 1 || layout.cols() < 0 || layout.stride() < inner ||
-      !CheckedMul(layout.rows() + layout.cols(), layout.stride(), &elements)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights are ", layout.rows(), "x", layout.cols(),
-                     " with stride ", layout.stride()));
-  }
-  absl::Status status = ValidateParams(params, layout.rows());
+  absl::Status status = ValidateView("weights", ViewOf(weights));
   if (!status.ok()) return status;
-  if (weights.data() == nullptr && layout.cols() > 0) {
-    return absl::InvalidArgumentError("weights have null data");
+  const std::ptrdiff_t channels = weights.layout().rows();
+  if (channels < 1) {
+    return absl::InvalidArgumentError("weights have no channels");
   }
+  status = ValidateParams(params, channels);
+  if (!status.ok()) return status;
   return ValidateRange(weights, params[0]);
 }
 

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/convert_kernels.h"
 #include "ruy_like/quantize/dispatch.h"
+#include "ruy_like/quantize/memory_checks.h"
+#include "ruy_like/quantize/rounding.h"
 #include "ruy_like/quantize/walk.h"
 
 namespace ruy_like {
@@ -47,8 +51,10 @@ absl::Status ValidateChannelCount(const char* what, std::ptrdiff_t count,
 
 absl::Status ValidateParams(absl::Span<const QuantParams> params,
                             ChannelDimension channels, const View& q) {
-  absl::Status status = ValidateChannelCount("sets of parameters",
-                                             params.size(), channels, q.layout);
+  absl::Status status = CheckSpan("params", params);
+  if (!status.ok()) return status;
+  status = ValidateChannelCount("sets of parameters", params.size(), channels,
+                                q.layout);
   if (!status.ok()) return status;
   for (std::size_t i = 0; i < params.size(); ++i) {
     status = ValidateQuantParams(params[i], LowestOf(q.type), HighestOf(q.type),
@@ -137,10 +143,41 @@ PairWalk WalkOf(const View& src, const View& dst, std::size_t num_params,
                          : WalkChannels(src, dst, channels);
 }
 
+// May throw std::bad_alloc and std::length_error.
+absl::StatusOr<std::vector<QuantParams>> ChooseForChannels(
+    const Matrix<float>& x, ChannelDimension channels, int bits,
+    ScaleRounding rounding) {
+  const Layout& layout = x.layout();
+  const bool by_row = channels == ChannelDimension::kRow;
+  std::vector<float> absmax(by_row ? layout.rows() : layout.cols());
+  bool finite = true;
+  const bool is_empty = layout.rows() == 0 || layout.cols() == 0;
+  for (std::ptrdiff_t row = 0; !is_empty && row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      const float magnitude = std::abs(Element(x, row, col));
+      finite &= std::isfinite(magnitude);
+      float* const largest = &absmax[by_row ? row : col];
+      *largest = std::max(*largest, magnitude);
+    }
+  }
+  if (!finite) {
+    return absl::InvalidArgumentError("x has elements that are not finite");
+  }
+  std::vector<QuantParams> params;
+  params.reserve(absmax.size());
+  for (float largest : absmax) {
+    const auto chosen = ChooseSymmetric(largest, bits, rounding);
+    if (!chosen.ok()) return chosen.status();
+    params.push_back(*chosen);
+  }
+  return params;
+}
+
 }  // namespace
 
 bool SameZeroPoints(absl::Span<const QuantParams> params) {
-  return std::all_of(params.begin(), params.end(),
+  return !params.empty() &&
+         std::all_of(params.begin(), params.end(),
                      [&](const QuantParams& other) {
                        return other.zero_point == params[0].zero_point;
                      });
@@ -153,6 +190,11 @@ absl::Status Quantize(const View& x, absl::Span<const QuantParams> params,
   if (!status.ok()) return status;
   status = ValidateParams(params, channels, q);
   if (!status.ok()) return status;
+  for (const QuantParams& p : params) {
+    if (std::isfinite(InverseScale(p))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "params: scale is ", p.scale, ", whose inverse no float holds"));
+  }
   const auto kernel = KernelsOf(context).quantize[StoredTypeOf(q.type)];
   return RunJob(
       MakeJob(WalkOf(x, q, params.size(), channels), x, q), context,
@@ -187,29 +229,12 @@ absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
   const qi::View view = qi::ViewOf(x);
   absl::Status status = qi::ValidateView("x", view);
   if (!status.ok()) return status;
-  const Layout& layout = x.layout();
-  const bool by_row = channels == ChannelDimension::kRow;
-  std::vector<float> absmax(by_row ? layout.rows() : layout.cols());
-  bool finite = true;
-  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
-      const float magnitude = std::abs(Element(x, row, col));
-      finite &= std::isfinite(magnitude);
-      float* const largest = &absmax[by_row ? row : col];
-      *largest = std::max(*largest, magnitude);
-    }
+  try {
+    return qi::ChooseForChannels(x, channels, bits, rounding);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {  // of channels without elements
   }
-  if (!finite) {
-    return absl::InvalidArgumentError("x has elements that are not finite");
-  }
-  std::vector<QuantParams> params;
-  params.reserve(absmax.size());
-  for (float largest : absmax) {
-    const auto chosen = ChooseSymmetric(largest, bits, rounding);
-    if (!chosen.ok()) return chosen.status();
-    params.push_back(*chosen);
-  }
-  return params;
+  return absl::ResourceExhaustedError("no memory for the channels' parameters");
 }
 
 absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
@@ -221,6 +246,8 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
   const qi::View src = qi::ViewOf(acc);
   const qi::View dst = qi::ViewOf(x);
   absl::Status status = qi::ValidatePair("acc", src, "x", dst);
+  if (status.ok()) status = qi::CheckSpan("scale", scale);
+  if (status.ok()) status = qi::CheckSpan("bias", bias);
   if (!status.ok()) return status;
   status =
       qi::ValidateChannelCount("scales", scale.size(), channels, dst.layout);

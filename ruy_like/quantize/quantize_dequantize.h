@@ -18,7 +18,8 @@
 //
 // Errors are InvalidArgument, with the destination untouched: null data, spans
 // or matrices that differ in size or share memory, layouts that are not valid,
-// parameters that ValidateQuantParams refuses for Q. An empty tensor is OK.
+// parameters that ValidateQuantParams refuses for Q, to quantize also scales
+// below 2^-128, whose inverse no float holds. An empty tensor is OK.
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 

@@ -13,8 +13,7 @@
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/broadcast.h"
 #include "ruy_like/quantize/dispatch.h"
-#include "ruy_like/quantize/erased_view.h"
-#include "ruy_like/quantize/walk.h"
+#include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
 namespace {
@@ -55,16 +54,11 @@ absl::Status Validate(const RangedCodes& a, const RangedCodes& b,
        {std::make_pair("a", &a), std::make_pair("b", &b)}) {
     absl::Status status = ValidateRange(name, operand->range);
     if (!status.ok()) return status;
-    if (operand->codes.data() == nullptr && !operand->codes.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " has null data"));
+    status = qi::CheckSpan(name, operand->codes);
+    if (status.ok()) {
+      status = qi::CheckNoSharedBytes(name, operand->codes, "c", c);
     }
-    const auto begin = reinterpret_cast<std::uintptr_t>(operand->codes.data());
-    const auto c_begin = reinterpret_cast<std::uintptr_t>(c.data());
-    if (begin < c_begin + c.size() * sizeof(T) &&
-        c_begin < begin + operand->codes.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("c shares memory with ", name));
-    }
+    if (!status.ok()) return status;
   }
   const std::size_t longer = std::max(a.codes.size(), b.codes.size());
   const std::size_t shorter = std::min(a.codes.size(), b.codes.size());
@@ -77,10 +71,7 @@ absl::Status Validate(const RangedCodes& a, const RangedCodes& b,
     return absl::InvalidArgumentError(
         absl::StrCat("c has ", c.size(), " elements, the operands ", longer));
   }
-  if (c.data() == nullptr && !c.empty()) {
-    return absl::InvalidArgumentError("c has null data");
-  }
-  return absl::OkStatus();
+  return qi::CheckSpan("c", c);
 }
 
 // The operands of one call as its passes see them.
@@ -141,7 +132,11 @@ struct Term {
 Term TermOnGrid(const FloatRange& range, double step) {
   const double own = StepOf(range);
   if (own == 0) return {0, range.min / step};
-  return {own / step, std::round(range.min / own) * own / step};
+  // Not from `own`, which is rounded: the code of a symmetric range's 0 is
+  // 127.5 and must be one integer for all of them.
+  const double width = static_cast<double>(range.max) - range.min;
+  const double minus_zero_code = std::round(range.min * 255.0 / width);
+  return {own / step, minus_zero_code * own / step};
 }
 
 Term ExactTerm(const FloatRange& range, double step) {
@@ -240,6 +235,11 @@ absl::StatusOr<Add8p8To8Result> AddExact(const Operands& operands,
     const double middle = (static_cast<double>(small.min) + small.max) / 2;
     result.range = {static_cast<float>(large.min + middle),
                     static_cast<float>(large.max + middle)};
+    if (!(result.range.min < result.range.max)) {  // beyond a float's precision
+      const absl::Status status = WriteTo8(operands, a, b, result.range, c);
+      if (!status.ok()) return status;
+      return result;
+    }
     qi::AddTerms terms;  // the codes themselves
     terms.shift = 1;
     (copy_a ? terms.a_factor : terms.b_factor) = 2;
@@ -252,10 +252,17 @@ absl::StatusOr<Add8p8To8Result> AddExact(const Operands& operands,
   return result;
 }
 
+// [lo, hi] as floats. The operands' ranges have no sums outside of `full`, nor,
+// at the end of what a float holds, floats.
+FloatRange Within(const FloatRange& full, double lo, double hi) {
+  return {static_cast<float>(std::clamp<double>(lo, full.min, full.max)),
+          static_cast<float>(std::clamp<double>(hi, full.min, full.max))};
+}
+
 // What the sums span, of terms without rounding to speak of.
 absl::StatusOr<FloatRange> FindRange(const Operands& operands,
-                                     const RangedCodes& a,
-                                     const RangedCodes& b) {
+                                     const RangedCodes& a, const RangedCodes& b,
+                                     const FloatRange& full) {
   const double a_step = StepOf(a.range);
   const double b_step = StepOf(b.range);
   const double unit = 255 * (a_step + b_step) / (kLargestSum - 256);
@@ -274,8 +281,8 @@ absl::StatusOr<FloatRange> FindRange(const Operands& operands,
       });
   if (!status.ok()) return status;
   const double base = static_cast<double>(a.range.min) + b.range.min;
-  return FloatRange{static_cast<float>(base + sums.range().min * unit),
-                    static_cast<float>(base + sums.range().max * unit)};
+  return Within(full, base + sums.range().min * unit,
+                base + sums.range().max * unit);
 }
 
 FloatRange Union(const FloatRange& a, const FloatRange& b) {
@@ -285,6 +292,7 @@ FloatRange Union(const FloatRange& a, const FloatRange& b) {
 absl::StatusOr<Add8p8To8Result> AddTight(const Operands& operands,
                                          const RangedCodes& a,
                                          const RangedCodes& b,
+                                         const FloatRange& full,
                                          const std::optional<FloatRange>& guess,
                                          absl::Span<std::uint8_t> c) {
   Add8p8To8Result result;
@@ -305,10 +313,10 @@ absl::StatusOr<Add8p8To8Result> AddTight(const Operands& operands,
       return result;
     }
     const double unit = StepOf(*guess) / one;
-    found = {static_cast<float>(guess->min + sums.range().min * unit),
-             static_cast<float>(guess->min + sums.range().max * unit)};
+    found = Within(full, guess->min + sums.range().min * unit,
+                   guess->min + sums.range().max * unit);
   } else {
-    const auto measured = FindRange(operands, a, b);
+    const auto measured = FindRange(operands, a, b, full);
     if (!measured.ok()) return measured.status();
     found = *measured;
   }
@@ -381,7 +389,7 @@ absl::StatusOr<Add8p8To8Result> QuantizedAdd8p8To8(
     case AddRange::kExact:
       return AddExact(operands, a, b, full, c);
     case AddRange::kTight:
-      return AddTight(operands, a, b, options.guess, c);
+      return AddTight(operands, a, b, full, options.guess, c);
   }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown AddRange ", static_cast<int>(options.range)));

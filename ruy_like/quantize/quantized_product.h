@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
@@ -31,18 +30,6 @@ class QuantizedProduct final {
   // Scratch for the multipliers of the channels.
   static std::size_t ScratchBytes(const PackedWeights& weights) {
     return Params::kQuantized ? weights.params().size() * 2 * sizeof(int) : 0;
-  }
-
-  // `bias` is empty or has one element per channel.
-  static absl::Status CheckBias(const PackedWeights& weights,
-                                absl::Span<const Bias> bias) {
-    if (bias.empty() ||
-        bias.size() == static_cast<std::size_t>(weights.channels())) {
-      return absl::OkStatus();
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(bias.size(), " biases for weights of ", weights.channels(),
-                     " channels"));
   }
 
   // `scratch` is aligned as int is and has ScratchBytes. `output` gives scale,

@@ -4,18 +4,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
 namespace quantize_internal {
 namespace {
 
-// False where the bytes of the tensor can not be counted.
-bool CountBytes(const ErasedTensor& tensor, std::ptrdiff_t* bytes) {
+// Whether the bytes of the tensor can be counted. Sizes of 0 count as 1: an
+// empty tensor, too, has pixels and images whose elements are counted later.
+bool BytesAreCountable(const ErasedTensor& tensor) {
   const TensorShape& shape = tensor.shape;
-  return CheckedMul(shape.batch, shape.height, bytes) &&
-         CheckedMul(*bytes, shape.width, bytes) &&
-         CheckedMul(*bytes, shape.channels, bytes) &&
-         CheckedMul(*bytes, tensor.element_bytes, bytes);
+  std::ptrdiff_t bytes = tensor.element_bytes;
+  for (const std::ptrdiff_t size :
+       {shape.batch, shape.height, shape.width, shape.channels}) {
+    if (!CheckedMul(bytes, std::max<std::ptrdiff_t>(size, 1), &bytes)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::int64_t LargestDistance(std::int32_t lowest, std::int32_t highest,
@@ -42,13 +48,12 @@ absl::Status CheckTensor(const ErasedTensor& tensor) {
     return absl::InvalidArgumentError(absl::StrCat(
         tensor.name, " has a negative size: ", DescribeShape(shape)));
   }
-  std::ptrdiff_t bytes;
-  if (!CountBytes(tensor, &bytes)) {
+  if (!BytesAreCountable(tensor)) {
     return absl::OutOfRangeError(
         absl::StrCat(tensor.name, " is too large: the bytes of ",
                      DescribeShape(shape), " overflow"));
   }
-  if (tensor.data == nullptr && bytes > 0) {
+  if (tensor.data == nullptr && ElementCount(shape) > 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         tensor.name, " (", DescribeShape(shape), ") has null data"));
   }
@@ -59,19 +64,8 @@ absl::Status CheckTensor(const ErasedTensor& tensor) {
 
 absl::Status CheckDisjoint(const ErasedTensor& input,
                            const ErasedTensor& output) {
-  const auto begin = [](const ErasedTensor& tensor) {
-    return reinterpret_cast<std::uintptr_t>(tensor.data);
-  };
-  const auto end = [&](const ErasedTensor& tensor) {
-    return begin(tensor) +
-           static_cast<std::uintptr_t>(ElementCount(tensor.shape) *
-                                       tensor.element_bytes);
-  };
-  if (begin(input) < end(output) && begin(output) < end(input)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(input.name, " and ", output.name, " share memory"));
-  }
-  return absl::OkStatus();
+  return CheckNoSharedBytes(input.name, input.data, CountBytes(input),
+                            output.name, output.data, CountBytes(output));
 }
 
 absl::Status CheckTensors(const ErasedTensor& input, const ErasedTensor& output,

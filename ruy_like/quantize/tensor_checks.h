@@ -11,7 +11,10 @@
 #include <type_traits>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/memory_checks.h"
 #include "ruy_like/quantize/tensor.h"
 
 namespace ruy_like {
@@ -61,6 +64,12 @@ ErasedTensor EraseTensor(const char* name, const TensorView<T>& tensor) {
       kIs8Bit ? static_cast<std::int32_t>(std::numeric_limits<T>::max()) : 0};
 }
 
+// Of a tensor that was found valid.
+inline std::size_t CountBytes(const ErasedTensor& tensor) {
+  return static_cast<std::size_t>(ElementCount(tensor.shape) *
+                                  tensor.element_bytes);
+}
+
 // Sizes that are not negative and whose bytes can be counted, a known order,
 // data where there are elements, QuantParams that the type holds.
 absl::Status CheckTensor(const ErasedTensor& tensor);
@@ -72,6 +81,21 @@ absl::Status CheckDisjoint(const ErasedTensor& input,
 // Both of the above, and that output has this shape.
 absl::Status CheckTensors(const ErasedTensor& input, const ErasedTensor& output,
                           const TensorShape& expected);
+
+// That `bias` is empty or has one element for each of `channels`, and shares no
+// byte with the output, which is written while the bias is still read.
+template <typename T>
+absl::Status CheckBias(absl::Span<const T> bias, std::ptrdiff_t channels,
+                       const ErasedTensor& output) {
+  if (!bias.empty() && bias.size() != static_cast<std::size_t>(channels)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        bias.size(), " biases for weights of ", channels, " channels"));
+  }
+  absl::Status status = CheckSpan("bias", bias);
+  if (!status.ok()) return status;
+  return CheckNoSharedBytes("bias", bias.data(), bias.size() * sizeof(T),
+                            output.name, output.data, CountBytes(output));
+}
 
 // That so many products of the input with weights can be summed in int32:
 // depth * largest |weight - zero point| * largest |input - zero point| fits.

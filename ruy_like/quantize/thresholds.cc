@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
 namespace {
@@ -31,6 +32,9 @@ absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
         absl::StrCat("the bins' width is ", histogram.bin_width,
                      ", must be positive and finite"));
   }
+  const absl::Status status =
+      quantize_internal::CheckSpan("bins", histogram.bins);
+  if (!status.ok()) return status;
   if (histogram.bins.size() > (std::size_t{1} << 30)) {
     return absl::InvalidArgumentError(
         absl::StrCat(histogram.bins.size(), " bins are too many"));
@@ -54,11 +58,18 @@ absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
                      "], what the bins cover"));
   }
   occupied.absmax = histogram.absmax == 0 ? end : histogram.absmax;
+  if (occupied.absmax > std::numeric_limits<float>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("magnitudes up to ", occupied.absmax,
+                     " are more than a threshold can be"));
+  }
   return occupied;
 }
 
+// Never 0, which only data without any magnitude has.
 float Threshold(double edge, const Occupied& occupied) {
-  return static_cast<float>(std::min(edge, occupied.absmax));
+  return std::max(static_cast<float>(std::min(edge, occupied.absmax)),
+                  std::numeric_limits<float>::denorm_min());
 }
 
 // x ln x, as it tends to at 0.
@@ -170,7 +181,7 @@ absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
   if (!occupied.ok()) return occupied.status();
   EntropyThreshold best;
   best.bins = occupied->bins;
-  best.threshold = static_cast<float>(occupied->absmax);
+  best.threshold = Threshold(occupied->absmax, *occupied);
   if (occupied->bins < levels ||
       occupied->count < 2 * static_cast<std::uint64_t>(levels)) {
     return best;
@@ -236,7 +247,7 @@ absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
     least = error;
     best = edge;
   }
-  return static_cast<float>(best);
+  return Threshold(best, *occupied);
 }
 
 // Clipping at T costs 2 * integral from T of (x - T)^2 p(x) dx, steps of

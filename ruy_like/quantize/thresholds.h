@@ -9,8 +9,9 @@
 // one sign.
 //
 // Pure functions, callable from any thread. InvalidArgument for a histogram
-// without counts, a bin width that is not positive and finite, counts whose sum
-// overflows 64 bits, and parameters that are out of range.
+// without counts or with null bins, a bin width that is not positive and
+// finite, magnitudes beyond the largest float, counts whose sum overflows 64
+// bits, and parameters that are out of range.
 #ifndef RUY_LIKE_QUANTIZE_THRESHOLDS_H_
 #define RUY_LIKE_QUANTIZE_THRESHOLDS_H_
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
 namespace quantize_internal {
@@ -25,13 +26,6 @@ bool IsEmpty(const Layout& layout) {
 
 std::string Shape(const Layout& layout) {
   return absl::StrCat(layout.rows(), "x", layout.cols());
-}
-
-// Bytes from the first element to the end of the last one.
-std::ptrdiff_t ExtentBytes(const View& view) {
-  const Layout& layout = view.layout;
-  return ((OuterSize(layout) - 1) * layout.stride() + InnerSize(layout)) *
-         BytesOf(view.type);
 }
 
 Steps StepsOf(const Layout& layout, Order line_order) {
@@ -96,6 +90,14 @@ std::int32_t HighestOf(ElementType type) {
   return std::numeric_limits<std::int32_t>::max();
 }
 
+std::size_t ExtentBytes(const View& view) {
+  const Layout& layout = view.layout;
+  if (IsEmpty(layout)) return 0;
+  return static_cast<std::size_t>(
+      ((OuterSize(layout) - 1) * layout.stride() + InnerSize(layout)) *
+      BytesOf(view.type));
+}
+
 absl::Status ValidateView(const char* name, const View& view) {
   const Layout& layout = view.layout;
   if (layout.rows() < 0 || layout.cols() < 0) {
@@ -143,14 +145,8 @@ absl::Status ValidatePair(const char* src_name, const View& src,
     return absl::InvalidArgumentError(absl::StrCat(
         dst_name, " was set from a pointer to const: it can not be written"));
   }
-  const auto src_begin = reinterpret_cast<std::uintptr_t>(src.data);
-  const auto dst_begin = reinterpret_cast<std::uintptr_t>(dst.data);
-  if (src_begin < dst_begin + ExtentBytes(dst) &&
-      dst_begin < src_begin + ExtentBytes(src)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(src_name, " and ", dst_name, " share memory"));
-  }
-  return absl::OkStatus();
+  return CheckNoSharedBytes(src_name, src.data, ExtentBytes(src), dst_name,
+                            dst.data, ExtentBytes(dst));
 }
 
 PairWalk WalkAlongDst(const View& src, const View& dst) {

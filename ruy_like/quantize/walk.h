@@ -21,6 +21,9 @@ std::ptrdiff_t BytesOf(ElementType type);
 std::int32_t LowestOf(ElementType type);
 std::int32_t HighestOf(ElementType type);
 
+// Bytes from the first element of a valid view to the end of the last one.
+std::size_t ExtentBytes(const View& view);
+
 // InvalidArgument, naming the tensor, unless it has a valid layout, and data
 // where it has elements.
 absl::Status ValidateView(const char* name, const View& view);

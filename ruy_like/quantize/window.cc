@@ -66,9 +66,10 @@ absl::StatusOr<std::ptrdiff_t> OutputSize(const Axis& axis, bool round_up) {
                      axis.name, ", but the padded image has ", padded));
   }
   if (!round_up) return steps_over / axis.stride + 1;
-  std::ptrdiff_t size = CeilDiv(steps_over, axis.stride) + 1;
-  if ((size - 1) * axis.stride >= axis.pad_before + axis.size) --size;
-  return size;
+  const std::ptrdiff_t within = steps_over / axis.stride + 1;
+  const bool begins_on_image =
+      within * axis.stride < axis.pad_before + axis.size;
+  return steps_over % axis.stride != 0 && begins_on_image ? within + 1 : within;
 }
 
 }  // namespace
@@ -76,6 +77,11 @@ absl::StatusOr<std::ptrdiff_t> OutputSize(const Axis& axis, bool round_up) {
 absl::StatusOr<TensorShape> OutputShape(const TensorShape& input,
                                         const Window& window,
                                         std::ptrdiff_t channels) {
+  if (input.batch < 0 || channels < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("negative size: a batch of ",
+                                                   input.batch, ", ", channels,
+                                                   " output channels"));
+  }
   const absl::StatusOr<std::ptrdiff_t> height =
       OutputSize(Vertical(input, window), window.round_up);
   if (!height.ok()) return height.status();

@@ -29,16 +29,16 @@ struct Window {
   std::ptrdiff_t stride_height = 1, stride_width = 1;
   std::ptrdiff_t dilation_height = 1, dilation_width = 1;
   Padding padding;
-  // Whether an output row or column counts whose window reaches beyond the
-  // padding at the bottom or on the right, as long as it begins before that
-  // (ONNX: ceil_mode).
+  // Whether one more output row or column counts, whose window reaches beyond
+  // the padding at the bottom or on the right, if it begins on the image or the
+  // padding before it (ONNX: ceil_mode).
   bool round_up = false;
 };
 
 // The height and width that the window leaves of `input`, with `channels`
 // channels. InvalidArgument for sizes that are negative (or, of kernel, stride
-// and dilation, 0), above 2^31 - 1, and where the window is larger than the
-// padded image.
+// and dilation, 0), those of image and window above 2^31 - 1, and where the
+// window is larger than the padded image.
 RUY_LIKE_EXPORT absl::StatusOr<TensorShape> OutputShape(
     const TensorShape& input, const Window& window, std::ptrdiff_t channels);
 

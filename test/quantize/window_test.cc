@@ -55,6 +55,31 @@ TEST(OutputShapeTest, RoundUp) {
   EXPECT_EQ(OutputShape(Image(2, 3), window, 1)->width, 2);
 }
 
+// Also where the padding is wider than the window: what fits without rounding
+// up counts with it, too, and one more at most.
+TEST(OutputShapeTest, RoundingUpDropsNothing) {
+  for (std::ptrdiff_t size = 0; size < 5; ++size) {
+    for (std::ptrdiff_t kernel = 1; kernel < 4; ++kernel) {
+      for (std::ptrdiff_t stride = 1; stride < 5; ++stride) {
+        for (std::ptrdiff_t padding = 0; padding < 6; ++padding) {
+          Window window = Square(kernel, stride, 1, padding);
+          const auto down = OutputShape(Image(size, size), window, 1);
+          window.round_up = true;
+          const auto up = OutputShape(Image(size, size), window, 1);
+          ASSERT_EQ(up.ok(), down.ok());
+          if (!up.ok()) continue;
+          // A window more, which begins before the padding at the end.
+          const bool more = (size + 2 * padding - kernel) % stride != 0 &&
+                            down->height * stride < padding + size;
+          EXPECT_EQ(up->height, down->height + (more ? 1 : 0))
+              << size << " " << kernel << " " << stride << " " << padding;
+          EXPECT_EQ(up->width, up->height);
+        }
+      }
+    }
+  }
+}
+
 TEST(SamePaddingTest, ValuesAndShapes) {
   for (std::ptrdiff_t size = 1; size < 20; ++size) {
     for (std::ptrdiff_t kernel = 1; kernel < 6; ++kernel) {
