@@ -13,9 +13,9 @@
 //   (h + round) >> right     right = max(-1 - e, 0), round = 2^(right - 1)
 //
 // With right = 0 the rounding term is the top bit of the product's low half.
-// The shift to the left saturates, which the exact formula does not: such a
-// product is 2^28 or more in magnitude, beyond any bound that the caller clamps
-// to.
+// The shift to the left saturates, which the exact formula does not: with a
+// fixed point of 2^30 or more such a product is 2^28 or more in magnitude,
+// beyond any bound that the caller clamps to.
 #if defined(RUY_LIKE_QUANTIZE_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RUY_LIKE_QUANTIZE_REQUANTIZE_INL_H_
 #undef RUY_LIKE_QUANTIZE_REQUANTIZE_INL_H_

@@ -29,6 +29,17 @@ absl::Status ValidateMultiplier(QuantizedMultiplier multiplier) {
       multiplier.exponent, ": must be at least 0, and in [-31, 30]"));
 }
 
+// The same multiplier with a fixed point of 2^30 or more, as the kernels expect
+// it where the exponent shifts to the left.
+QuantizedMultiplier Normalized(QuantizedMultiplier multiplier) {
+  if (multiplier.fixedpoint == 0) return {0, 0};
+  while (multiplier.exponent >= 0 && multiplier.fixedpoint < 1 << 30) {
+    multiplier.fixedpoint *= 2;
+    --multiplier.exponent;
+  }
+  return multiplier;
+}
+
 }  // namespace
 
 absl::Status Requantize(const View& x, QuantizedMultiplier multiplier,
@@ -41,6 +52,7 @@ absl::Status Requantize(const View& x, QuantizedMultiplier multiplier,
   status = ValidateQuantParams(params, LowestOf(q.type), HighestOf(q.type),
                                "params");
   if (!status.ok()) return status;
+  multiplier = Normalized(multiplier);
   const auto* const src = static_cast<const std::int32_t*>(x.data);
   void* const dst = const_cast<void*>(q.data);
   const std::ptrdiff_t n = x.layout.cols();
@@ -110,14 +122,17 @@ absl::StatusOr<QuantParams> RequantizeToUsedRange(
     return absl::InvalidArgumentError(
         absl::StrCat("x_scale is ", x_scale, ", must be positive and finite"));
   }
-  const auto params =
-      ChooseAffine(static_cast<float>(used.min * x_scale),
-                   static_cast<float>(used.max * x_scale), 0, 255);
+  const auto lo = static_cast<float>(used.min * x_scale);
+  const auto hi = static_cast<float>(used.max * x_scale);
+  const auto params = ChooseAffine(lo, hi, 0, 255);
   if (!params.ok()) return params.status();
   // x_scale / params->scale, without the rounding of either: what was found
-  // becomes [0, 255], whatever it stands for.
+  // becomes [0, 255], whatever it stands for. Unless that is too little for a
+  // scale (ChooseAffine), and therefore 0.
   const double width = static_cast<double>(used.max) - used.min;
-  const auto multiplier = QuantizeMultiplier(width == 0 ? 0 : 255 / width);
+  const bool is_zero =
+      static_cast<double>(hi) - lo < 255.0 * std::numeric_limits<float>::min();
+  const auto multiplier = QuantizeMultiplier(is_zero ? 0 : 255 / width);
   if (!multiplier.ok()) return multiplier.status();
   status = Requantize(x, *multiplier, *params, q, context);
   if (!status.ok()) return status;
