@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "ruy_like/quantize/cosine_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,14 +16,18 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Two vectors of rows at a time: with more, the sums leave the registers.
-void RowSums(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
-             std::ptrdiff_t cols, std::ptrdiff_t first, std::ptrdiff_t last,
-             double* dot, double* square) {
+// The rows [first, last) of some columns. Two vectors of rows at a time: with
+// more, the sums leave the registers.
+void SumColumns(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
+                std::ptrdiff_t cols, std::ptrdiff_t first, std::ptrdiff_t last,
+                double* dot, double* square) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const hn::Rebind<std::int32_t, decltype(d)> di;
   const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  // As far ahead as the same rows of the columns that follow. May point beyond
+  // the end.
+  const std::ptrdiff_t ahead = cols * stride;
   std::ptrdiff_t row = first;
   for (; row + 2 * lanes <= last; row += 2 * lanes) {
     auto dot0 = hn::LoadU(d, dot + row);
@@ -32,6 +37,8 @@ void RowSums(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
     const float* y_at = y + row;
     const std::int32_t* q_at = q + row;
     for (std::ptrdiff_t col = 0; col < cols; ++col) {
+      hwy::Prefetch(y_at + ahead);
+      hwy::Prefetch(q_at + ahead);
       const auto y0 = hn::PromoteTo(d, hn::LoadU(df, y_at));
       const auto y1 = hn::PromoteTo(d, hn::LoadU(df, y_at + lanes));
       const auto q0 = hn::PromoteTo(d, hn::LoadU(di, q_at));
@@ -55,6 +62,19 @@ void RowSums(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
       dot[row] += product;
       square[row] += value * value;
     }
+  }
+}
+
+// As many columns at a time as stay in the first-level cache: a vector of rows
+// is but a part of a column, and the next vectors find the rest there.
+void RowSums(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
+             std::ptrdiff_t cols, std::ptrdiff_t first, std::ptrdiff_t last,
+             double* dot, double* square) {
+  constexpr std::ptrdiff_t kElements = 2048;
+  const std::ptrdiff_t step = HWY_MAX(kElements / HWY_MAX(last - first, 1), 8);
+  for (std::ptrdiff_t col = 0; col < cols; col += step) {
+    SumColumns(y + col * stride, q + col * stride, stride,
+               HWY_MIN(step, cols - col), first, last, dot, square);
   }
 }
 
