@@ -93,8 +93,9 @@ class RUY_LIKE_EXPORT Context final {
   // after the other, so none may wait for another; and i = 0 may be called
   // twice. They must not use this Context.
   //
-  // FailedPrecondition, with nothing called, where Mul would return it; and
-  // InvalidArgument for a null function.
+  // With nothing called: FailedPrecondition where Mul would return it,
+  // InvalidArgument for a null function, ResourceExhausted without memory for
+  // more than 64 calls.
   absl::Status ParallelFor(int count, void (*function)(void* argument, int i),
                            void* argument);
 

@@ -213,6 +213,22 @@ using Int8World = World<Operands<std::int8_t, std::int32_t>>;
 const Kind<Int8World> kManyThreads = {
     "ManyThreads", kOk, true, [](Int8World* w) { w->UseThreads(70); }, RunMul};
 
+// More calls than that, too.
+const Kind<Int8World> kParallelFor = {
+    "ParallelFor", kOk, false, [](Int8World* w) { w->UseThreads(3); },
+    [](Int8World* w) {
+      constexpr int kCount = 70;
+      std::atomic<int> calls{0};
+      const absl::Status status = w->context.ParallelFor(
+          kCount,
+          [](void* argument, int) {
+            ++*static_cast<std::atomic<int>*>(argument);
+          },
+          &calls);
+      EXPECT_EQ(calls, status.ok() ? kCount : 0);
+      return status;
+    }};
+
 // Whose messages take memory.
 const Kind<Int8World> kErrors[] = {
     {"BadStride", kInvalid, false,
@@ -244,6 +260,8 @@ const Kind<Int8World> kErrors[] = {
        return Mul(w->product.lhs, w->product.rhs, w->product.params,
                   static_cast<Context*>(nullptr), &w->product.dst);
      }},
+    {"NullFunction", kInvalid, false, Nothing,
+     [](Int8World* w) { return w->context.ParallelFor(2, nullptr, nullptr); }},
     {"PackedForTheOtherSide", kInvalid, false, Nothing,
      [](Int8World* w) {
        return Mul(w->product.lhs, w->packed_lhs, w->product.params, &w->context,
@@ -287,6 +305,14 @@ const Kind<Int8World> kErrors[] = {
      }},
     {"PlanWithoutThreads", kInvalid, false, Nothing,
      [](Int8World* w) { return w->RunPlan(0); }},
+    {"PlanOfFewerThreads", kInvalid, false, Nothing,
+     [](Int8World* w) {
+       MulPlan plan;
+       const absl::Status status =
+           plan.Prepare(w->product.lhs, w->product.rhs, w->product.params, 2,
+                        &w->context, &w->product.dst);
+       return status.ok() ? plan.Run(2) : status;
+     }},
     {"PlanThatIsNotPrepared", absl::StatusCode::kFailedPrecondition, false,
      Nothing,
      [](Int8World*) {
@@ -416,6 +442,11 @@ TEST_P(FaultInjectionTest, ThreadsOfFloatProducts) {
 TEST_P(FaultInjectionTest, AllocationsOfLargeProducts) {
   const Operands<float, float> operands(1056, 1000, 33);
   TryProductsAndPacking(operands, &Failures::first_allocation);
+}
+
+TEST_P(FaultInjectionTest, AllocationsOfParallelFor) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
+  EXPECT_GT(TryAll(int8_, kParallelFor, &Failures::first_allocation), 0);
 }
 
 TEST_P(FaultInjectionTest, AllocationsForMessages) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/middle/context_impl.h"
 #include "ruy_like/middle/parallel.h"
 
@@ -75,14 +77,17 @@ void Context::ClearPrepackedCache() {
 absl::Status Context::ParallelFor(int count,
                                   void (*function)(void* argument, int i),
                                   void* argument) {
-  if (function == nullptr) {
-    return absl::InvalidArgumentError("function is null");
-  }
-  if (count <= 0) return absl::OkStatus();
-  if (!LockForCall(impl_.get())) return DeadlockError();
-  RunParallel(count, function, argument, impl_.get());
-  impl_->mutex.Unlock();
-  return absl::OkStatus();
+  return CatchNoMemory([&]() -> absl::Status {
+    if (function == nullptr) {
+      return absl::InvalidArgumentError("function is null");
+    }
+    if (count <= 0) return absl::OkStatus();
+    ContextImpl* const impl = impl_.get();
+    if (!LockForCall(impl)) return DeadlockError();
+    MutexLock lock(&impl->mutex, std::adopt_lock);
+    RunParallel(count, function, argument, impl);
+    return absl::OkStatus();
+  });
 }
 
 ThreadPool* Context::mutable_thread_pool() { return impl_->thread_pool.get(); }
