@@ -66,11 +66,14 @@ CpuFeatures FeaturesByCpuinfo() {
 }
 
 CpuFeatures emulated_features = 0;
+bool (*emulated_amx_permitted)() = nullptr;
 
 // Asks Linux for the use of AMX tile data, which enlarges the signal frames of
 // the whole process: hence on demand, and never again.
 bool AmxPermitted() {
-  if ((emulated_features & kCpuAmxInt8) != 0) return true;
+  if ((emulated_features & kCpuAmxInt8) != 0) {
+    return emulated_amx_permitted == nullptr || emulated_amx_permitted();
+  }
 #if defined(__x86_64__) && defined(__linux__)
   constexpr int kXfeatureTileData = 18;      // the tile data's number
   constexpr int kArchReqXcompPerm = 0x1023;  // ARCH_REQ_XCOMP_PERM
@@ -201,8 +204,9 @@ CpuFeatures DetectCpuFeatures() {
          (by_cpuid & ~kFeaturesCpuinfoKnows) | emulated_features;
 }
 
-void SetEmulatedCpuFeatures(CpuFeatures features) {
+void SetEmulatedCpuFeatures(CpuFeatures features, bool (*amx_permitted)()) {
   emulated_features = features;
+  emulated_amx_permitted = amx_permitted;
 }
 
 CpuFeatures FeaturesOf(Path path) {

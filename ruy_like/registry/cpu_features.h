@@ -64,10 +64,12 @@ const CpuidSource* HostCpuidSource();
 // operating system's (cpu_features_arm.h).
 CpuFeatures DetectCpuFeatures();
 
-// Has this process count `features` among its machine's own, and the operating
-// system's leave to use them as given. For test programs that carry out the
-// instructions by themselves; before anything asks for features or paths.
-void SetEmulatedCpuFeatures(CpuFeatures features);
+// Has this process count `features` among its machine's own. If AMX is one of
+// them, `amx_permitted` answers in the operating system's place whether it may
+// be used; null: it may. For test programs, which carry out the instructions by
+// themselves or refuse their use; before anything asks for features or paths.
+void SetEmulatedCpuFeatures(CpuFeatures features,
+                            bool (*amx_permitted)() = nullptr);
 
 // ## Paths
 
