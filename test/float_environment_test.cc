@@ -146,13 +146,18 @@ struct AllKinds {
 
 class FloatEnvironmentTest : public PathTest {
  protected:
-  FloatEnvironmentTest() { UseThreads(&context_); }
+  FloatEnvironmentTest() {
+    UseThreads(&context_);
+    Restrict(&single_);
+  }
   void UseThreads(Context* context) {
     Restrict(context);
     context->set_max_num_threads(3);
     context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   }
   const EnvironmentGuard guard_;
+  // Runs small products in one block, which is a way of its own.
+  Context single_;
 };
 RUY_LIKE_INSTANTIATE_PER_PATH(FloatEnvironmentTest);
 
@@ -161,6 +166,7 @@ RUY_LIKE_INSTANTIATE_PER_PATH(FloatEnvironmentTest);
 TEST_P(FloatEnvironmentTest, TheRoundingModeDoesNotCount) {
   AllKinds kinds;
   const std::vector<std::string> expected = kinds.Run(&context_);
+  EXPECT_TRUE(kinds.Run(&single_) == expected);
   for (const int mode : kRoundingModes) {
     SCOPED_TRACE(mode);
     Context fresh;
@@ -169,6 +175,7 @@ TEST_P(FloatEnvironmentTest, TheRoundingModeDoesNotCount) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       EXPECT_TRUE(kinds.Run(&fresh) == expected);
       EXPECT_TRUE(kinds.Run(&context_) == expected);
+      EXPECT_TRUE(kinds.Run(&single_) == expected);
     }
     EXPECT_EQ(std::fegetround(), mode);
     std::fesetround(FE_TONEAREST);
@@ -188,7 +195,8 @@ TEST_P(FloatEnvironmentTest, UnmaskedExceptionsDoNotTrap) {
     UseThreads(&fresh);
     fresh.mutable_thread_pool()->set_spin_milliseconds(0.3f);
     all_right = all_right && kinds.Run(&fresh) == expected &&
-                kinds.Run(&context_) == expected;
+                kinds.Run(&context_) == expected &&
+                kinds.Run(&single_) == expected;
   }
   const int trapped = Trapped();
   TrapNone();
@@ -218,6 +226,7 @@ TEST_P(FloatEnvironmentTest, StickyFlagsStayAsTheyWere) {
     std::feclearexcept(FE_ALL_EXCEPT);
     std::feraiseexcept(flags);
     kinds.Run(&context_);
+    kinds.Run(&single_);
     EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), flags);
   }
 }
@@ -232,6 +241,25 @@ TEST_P(FloatEnvironmentTest, ANanClampIsToldNotTrapped) {
   TrapNone();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+}
+
+// Numbers in a message are computed: inexactly.
+TEST_P(FloatEnvironmentTest, BadClampsAreToldNotTrapped) {
+  Product<float, float, float> product(5, 6, 7, AnyFloat);
+  const struct {
+    float min, max;
+  } clamps[] = {{1.1f, 0.7f}, {3.3e-5f, -2.9e33f}, {1e-45f, -1e-45f}};
+  for (const auto& clamp : clamps) {
+    product.params.set_clamp_min(clamp.min);
+    product.params.set_clamp_max(clamp.max);
+    std::feclearexcept(FE_ALL_EXCEPT);
+    TrapAll();
+    const absl::Status status =
+        Mul(product.lhs, product.rhs, product.params, &context_, &product.dst);
+    TrapNone();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+  }
 }
 
 // What is scalar in a call passes through the caller's own code before the
@@ -277,9 +305,13 @@ TEST_P(FloatEnvironmentTest, SignallingNansAreToldNotTrapped) {
   ExpectSignallingNansAreTold<double>(&context_);
 }
 
-// Denormals among a matrix that is packed ahead count as zero, as for Mul.
+// Denormals among a matrix that is packed ahead count as zero, as for Mul. They
+// are the lhs alone: a rhs of zeros would hide what became of them.
 TEST_P(FloatEnvironmentTest, PackingTreatsDenormalsAsMulDoes) {
-  Product<float, double, double> product(40, 30, 20, [](Rng* rng) {
+  constexpr std::ptrdiff_t kRows = 40, kDepth = 30, kCols = 20;
+  std::ptrdiff_t denormals_left = kRows * kDepth;
+  Product<float, double, double> product(kRows, kDepth, kCols, [&](Rng* rng) {
+    if (denormals_left-- <= 0) return AnyFloat(rng);
     return std::numeric_limits<float>::denorm_min() *
            static_cast<float>(rng->Between(1, 1000));
   });
