@@ -229,6 +229,56 @@ TEST_F(ExecutorTest, AnExecutorThatThrows) {
   }
 }
 
+// However long it takes them.
+TEST_F(ExecutorTest, CallsThatAnExecutorThatThrowsHasBegunAreWaitedFor) {
+  struct Calls {
+    std::atomic<bool> is_begun{false}, is_finished{false};
+    static void Run(void* argument, int i) {
+      if (i == 0) return;
+      Calls* const calls = static_cast<Calls*>(argument);
+      calls->is_begun = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      calls->is_finished = true;
+    }
+  };
+  Calls calls;
+  std::thread thread;
+  TestExecutor executor(2, [&](int, Function function, void* argument) {
+    thread = std::thread(function, argument, 1);
+    while (!calls.is_begun) std::this_thread::yield();
+    throw std::runtime_error("no more threads today");
+  });
+  context_.set_executor(&executor);
+  const absl::Status status = context_.ParallelFor(2, &Calls::Run, &calls);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(calls.is_finished);
+  thread.join();
+}
+
+// Its thread is no longer one that runs the Context's tasks: as any other, it
+// waits for its turn.
+TEST_F(ExecutorTest, AThreadWhoseExecutorThrewWaitsForItsTurn) {
+  TestExecutor throwing(2, [](int, Function, void*) {
+    throw std::runtime_error("no threads today");
+  });
+  context_.set_executor(&throwing);
+  product_.MulOn(&context_);
+  std::atomic<bool> is_held{false};
+  TestExecutor slow(2, [&](int count, Function function, void* argument) {
+    is_held = true;
+    // The other thread's Mul comes meanwhile.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&slow);
+  Int8Product other;
+  std::thread holder([&] { other.MulOn(&context_); });
+  while (!is_held) std::this_thread::yield();
+  product_.MulOn(&context_);
+  holder.join();
+  EXPECT_EQ(slow.calls, 2);
+}
+
 // Where the threads that can be had are fewer than asked for.
 TEST_F(ExecutorTest, ThreadsThatWereUsed) {
   context_.set_max_num_threads(ThreadPool::kMaxWorkers + 1000);
