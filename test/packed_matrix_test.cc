@@ -544,6 +544,14 @@ TEST_P(PackedMatrixTest, HeadersThatNoLibraryWrites) {
     header.image_bytes = static_cast<std::size_t>(value);
     refused(header);
   }
+  for (std::ptrdiff_t ImageHeader::*const size :
+       {&ImageHeader::width, &ImageHeader::depth}) {
+    ImageHeader header = good;
+    header.*size = PTRDIFF_MAX;  // no memory holds it
+    WriteImageHeader(header, image.data());
+    EXPECT_EQ(StatusFrom(image.data(), image.size).code(),
+              absl::StatusCode::kOutOfRange);
+  }
   for (const int value : {-1, 0, 1, 5, 1 << 30}) {
     ImageHeader header = good;
     header.layout.format.width = value;
