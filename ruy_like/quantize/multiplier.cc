@@ -125,11 +125,11 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
   status.Update(CheckSpan("exponent", exponent));
   status.Update(
       CheckNoSharedBytes("fixedpoint", fixedpoint, "exponent", exponent));
+  if (!status.ok()) return status;  // before channels that are not there
   for (const QuantParams& channel : channels) {
-    if (!status.ok()) return status;
     status = ValidateScale("a channel", channel.scale);
+    if (!status.ok()) return status;
   }
-  if (!status.ok()) return status;
   if (fixedpoint.size() != channels.size() ||
       exponent.size() != channels.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
