@@ -3,7 +3,9 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/pack/pack.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -15,6 +17,43 @@ constexpr int kMaxNarrowCols = 16;
 // Kernel::macs_per_ns for an operand of bytes: reading them at 50 GB/s bounds
 // the single column.
 constexpr int kNarrowMacsPerNs = 50;
+
+// The table line of a kernel of bytes that reads its lhs in place, tile_rows
+// rows at a time, with up to kMaxNarrowCols columns.
+constexpr Kernel NarrowInPlaceEntry(const char* name, Family family, Scalar lhs,
+                                    const PanelFormat& rhs, int tile_rows,
+                                    PackFn* pack_rhs, KernelFn* run) {
+  Kernel kernel = {};
+  kernel.name = name;
+  kernel.family = family;
+  kernel.kind = KernelKind::kNarrowInPlace;
+  kernel.lhs = {lhs, /*in_place=*/true, 0, 0, 0};
+  kernel.rhs = rhs;
+  kernel.tile_rows = tile_rows;
+  kernel.tile_cols = kMaxNarrowCols;
+  kernel.row_granularity = tile_rows;
+  kernel.max_cols = kMaxNarrowCols;
+  kernel.stream_cols = 1;
+  kernel.row_major_min_depth = 0;  // single elements are stored
+  kernel.macs_per_ns = kNarrowMacsPerNs;
+  kernel.pack_lhs = nullptr;
+  kernel.pack_rhs = pack_rhs;
+  kernel.run = run;
+  return kernel;
+}
+
+// The same for floats.
+constexpr Kernel NarrowFloatEntry(const char* name, int rhs_width,
+                                  int tile_rows, PackFn* pack_rhs,
+                                  KernelFn* run) {
+  Kernel kernel = NarrowInPlaceEntry(
+      name, Family::kF32, Scalar::kF32,
+      {Scalar::kF32, /*in_place=*/false, rhs_width, /*group=*/1,
+       /*depth_multiple=*/1},
+      tile_rows, pack_rhs, run);
+  kernel.macs_per_ns /= static_cast<int>(sizeof(float));
+  return kernel;
+}
 
 }  // namespace
 }  // namespace kernels

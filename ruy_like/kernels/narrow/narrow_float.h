@@ -31,6 +31,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_side_by_side.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/simd/unroll.h"
 #include "ruy_like/pack/pack.h"
 
 namespace ruy_like {
@@ -157,25 +158,9 @@ struct NarrowFloatKernel {
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
-    Kernel kernel = {};
-    kernel.name = name;
-    kernel.family = Family::kF32;
-    kernel.kind = KernelKind::kNarrowInPlace;
-    kernel.lhs = {Scalar::kF32, /*in_place=*/true, 0, 0, 0};
-    kernel.rhs = {Scalar::kF32, /*in_place=*/false, kRhsWidth, /*group=*/1,
-                  /*depth_multiple=*/1};
-    kernel.tile_rows = 16;
+    Kernel kernel =
+        NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);
     kernel.tile_cols = kMaxPanels * kRhsWidth;
-    kernel.row_granularity = 16;
-    kernel.max_cols = kMaxNarrowCols;
-    kernel.stream_cols = 1;
-    kernel.widens_lhs = false;
-    kernel.row_major_min_depth = 0;  // single elements are stored
-    kernel.multiplies_tiles = false;
-    kernel.macs_per_ns = kNarrowMacsPerNs / static_cast<int>(sizeof(float));
-    kernel.pack_lhs = nullptr;
-    kernel.pack_rhs = pack_rhs;
-    kernel.run = Run;
     return kernel;
   }
 

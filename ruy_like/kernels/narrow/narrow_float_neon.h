@@ -140,26 +140,9 @@ struct NarrowFloatNeon {
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
-    Kernel kernel = {};
-    kernel.name = name;
-    kernel.family = Family::kF32;
-    kernel.kind = KernelKind::kNarrowInPlace;
-    kernel.lhs = {Scalar::kF32, /*in_place=*/true, 0, 0, 0};
-    kernel.rhs = {Scalar::kF32, /*in_place=*/false, /*width=*/1, /*group=*/1,
-                  /*depth_multiple=*/1};
-    kernel.tile_rows = kFloatTileRows;
-    kernel.tile_cols = kMaxCols;
-    kernel.row_granularity = kFloatTileRows;
-    kernel.max_cols = kMaxCols;
-    kernel.stream_cols = 1;
-    kernel.widens_lhs = false;
-    kernel.for_kept_lhs = false;
-    kernel.multiplies_tiles = false;
-    kernel.row_major_min_depth = 0;  // single elements are stored
-    kernel.macs_per_ns = kNarrowMacsPerNs / static_cast<int>(sizeof(float));
-    kernel.pack_lhs = nullptr;
-    kernel.pack_rhs = pack_rhs;
-    kernel.run = Run;
+    Kernel kernel =
+        NarrowFloatEntry(name, /*rhs_width=*/1, kFloatTileRows, pack_rhs, Run);
+    kernel.tile_cols = kernel.max_cols = kMaxCols;
     return kernel;
   }
 

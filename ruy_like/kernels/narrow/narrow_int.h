@@ -42,6 +42,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 
+#include "ruy_like/kernels/simd/unroll.h"
 namespace ruy_like {
 namespace kernels {
 namespace {
@@ -282,26 +283,13 @@ struct NarrowIntKernel {
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_rhs) {
-    Kernel kernel = {};
-    kernel.name = name;
-    kernel.family = family;
-    kernel.kind = KernelKind::kNarrowInPlace;
-    kernel.lhs = {Op::kLhsScalar, /*in_place=*/true, 0, 0, 0};
-    kernel.rhs = {Op::kRhsScalar, /*in_place=*/false, /*width=*/1,
-                  /*group=*/Op::kStep < 16 ? Op::kStep : 16,
-                  /*depth_multiple=*/Op::kStep};
-    kernel.tile_rows = kCollectedRows;
-    kernel.tile_cols = kMaxNarrowCols;
-    kernel.row_granularity = kCollectedRows;
-    kernel.max_cols = kMaxNarrowCols;
-    kernel.stream_cols = 1;
+    Kernel kernel =
+        NarrowInPlaceEntry(name, family, Op::kLhsScalar,
+                           {Op::kRhsScalar, /*in_place=*/false, /*width=*/1,
+                            /*group=*/Op::kStep < 16 ? Op::kStep : 16,
+                            /*depth_multiple=*/Op::kStep},
+                           kCollectedRows, pack_rhs, Run);
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
-    kernel.row_major_min_depth = 0;  // single elements are stored
-    kernel.multiplies_tiles = false;
-    kernel.macs_per_ns = kNarrowMacsPerNs;
-    kernel.pack_lhs = nullptr;
-    kernel.pack_rhs = pack_rhs;
-    kernel.run = Run;
     return kernel;
   }
 

@@ -28,6 +28,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 
+#include "ruy_like/kernels/simd/unroll.h"
 namespace ruy_like {
 namespace kernels {
 namespace {
