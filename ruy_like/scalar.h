@@ -92,6 +92,14 @@ constexpr bool IsFloat(Scalar scalar) {
 constexpr bool Is8Bit(Scalar scalar) {
   return (k8BitScalars >> static_cast<int>(scalar)) & 1;
 }
+// The lowest value of an 8-bit type; the highest is 255 more.
+constexpr int LowestOf8Bit(Scalar scalar) {
+  return InfoOf(scalar).kind == ScalarKind::kSigned ? -128 : 0;
+}
+// The lowest int7 value of such an operand (ValueRange); the highest is 126
+// more.
+constexpr int LowestInt7(Scalar scalar) { return LowestOf8Bit(scalar) + 65; }
+
 // Integer operands may have zero points, which the other side's sums correct
 // for.
 constexpr bool HasSums(Scalar scalar) { return !IsFloat(scalar); }

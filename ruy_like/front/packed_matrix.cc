@@ -232,8 +232,8 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
   matrix.layout = *layout;
   matrix.zero_point_is_integer = true;
   matrix.zero_point = header.zero_point;
-  if (header.scalar == Scalar::kI8 || header.scalar == Scalar::kU8) {
-    const int low = header.scalar == Scalar::kI8 ? -128 : 0;
+  if (Is8Bit(header.scalar)) {
+    const int low = LowestOf8Bit(header.scalar);
     if (header.zero_point < low || header.zero_point > low + 255) {
       return absl::DataLossError("the header's zero point is out of range");
     }

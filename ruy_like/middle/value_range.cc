@@ -23,8 +23,7 @@ bool AreWithin(const std::uint8_t* bytes, std::ptrdiff_t count,
 bool HoldsInt7(const Operand& operand) {
   // Some microseconds between looks at what was found.
   constexpr std::ptrdiff_t kRunBytes = 64 * 1024;
-  const std::uint8_t lowest =
-      static_cast<std::uint8_t>(operand.scalar == Scalar::kU8 ? 65 : -63);
+  const auto lowest = static_cast<std::uint8_t>(LowestInt7(operand.scalar));
   const std::ptrdiff_t inner =
       operand.depth_contiguous ? operand.depth : operand.width;
   const std::ptrdiff_t outer =
