@@ -96,52 +96,43 @@ struct Job {
   bool right = false;
 };
 
-void* RunJob(void* argument) {
-  Job* const job = static_cast<Job*>(argument);
-  job->right = Products().Run(job->context);
-  return nullptr;
-}
-
-class SmallStackTest : public PathTest {};
+class SmallStackTest : public PathTest {
+ protected:
+  // On a thread with a stack of that size; whether `run` set Job::right.
+  void RunOnSmallStack(void* (*run)(void* job)) {
+    Job job = {&context_};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    ASSERT_EQ(pthread_attr_init(&attributes), 0);
+    ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
+    ASSERT_EQ(pthread_create(&thread, &attributes, run, &job), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    pthread_attr_destroy(&attributes);
+    EXPECT_TRUE(job.right);
+  }
+};
 RUY_LIKE_INSTANTIATE_PER_PATH(SmallStackTest);
 
 TEST_P(SmallStackTest, IsEnough) {
   if (!kStackIsOurs) GTEST_SKIP() << "sanitizers need more";
-  Job job = {&context_};
-  pthread_attr_t attributes;
-  pthread_t thread;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
-  ASSERT_EQ(pthread_create(&thread, &attributes, RunJob, &job), 0);
-  ASSERT_EQ(pthread_join(thread, nullptr), 0);
-  pthread_attr_destroy(&attributes);
-  EXPECT_TRUE(job.right);
+  RunOnSmallStack([](void* argument) -> void* {
+    Job* const job = static_cast<Job*>(argument);
+    job->right = Products().Run(job->context);
+    return nullptr;
+  });
 }
 
 // And for the messages of errors.
 TEST_P(SmallStackTest, IsEnoughForErrors) {
   if (!kStackIsOurs) GTEST_SKIP() << "sanitizers need more";
-  Job job = {&context_};
-  pthread_attr_t attributes;
-  pthread_t thread;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
-  ASSERT_EQ(pthread_create(
-                &thread, &attributes,
-                [](void* argument) -> void* {
-                  Job* const failing = static_cast<Job*>(argument);
-                  Product<float, float, float> product(3, 4, 5,
-                                                       Order::kColMajor);
-                  product.params.set_clamp_min(1);
-                  product.params.set_clamp_max(0);
-                  failing->right = !product.Run(failing->context);
-                  return nullptr;
-                },
-                &job),
-            0);
-  ASSERT_EQ(pthread_join(thread, nullptr), 0);
-  pthread_attr_destroy(&attributes);
-  EXPECT_TRUE(job.right);
+  RunOnSmallStack([](void* argument) -> void* {
+    Job* const job = static_cast<Job*>(argument);
+    Product<float, float, float> product(3, 4, 5, Order::kColMajor);
+    product.params.set_clamp_min(1);
+    product.params.set_clamp_max(0);
+    job->right = !product.Run(job->context);
+    return nullptr;
+  });
 }
 
 }  // namespace

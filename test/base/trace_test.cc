@@ -157,7 +157,9 @@ TEST(TraceTest, AForkedChildLeavesTheFileAlone) {
 // A name in a folder of its own, which goes with its files.
 class TraceFileTest : public testing::Test {
  protected:
-  TraceFileTest() : folder_(testing::TempDir() + "ruy_like_" + "XXXXXX") {
+  // mkdtemp() replaces the six letters.
+  TraceFileTest()
+      : folder_(testing::TempDir() + "ruy_like_" + std::string(6, 'X')) {
     EXPECT_NE(mkdtemp(&folder_[0]), nullptr);
   }
   ~TraceFileTest() override {
