@@ -42,7 +42,6 @@
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_row_groups.h"
 #include "ruy_like/kernels/simd/always_inline.h"
-
 #include "ruy_like/kernels/simd/unroll.h"
 namespace ruy_like {
 namespace kernels {

@@ -41,7 +41,6 @@
 #include "ruy_like/kernels/narrow/narrow_column.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-
 #include "ruy_like/kernels/simd/unroll.h"
 namespace ruy_like {
 namespace kernels {

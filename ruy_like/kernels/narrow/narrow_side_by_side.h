@@ -27,7 +27,6 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/simd/always_inline.h"
-
 #include "ruy_like/kernels/simd/unroll.h"
 namespace ruy_like {
 namespace kernels {
