@@ -117,15 +117,24 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                                         Accum, std::uint32_t>::type;
   using Term = typename std::conditional<std::is_floating_point<Accum>::value,
                                          Accum, std::int32_t>::type;
+  // From one level of depth to the next, in elements.
+  const std::ptrdiff_t lhs_step =
+      lhs.layout().order() == Order::kRowMajor ? 1 : lhs.layout().stride();
+  const std::ptrdiff_t rhs_step =
+      rhs.layout().order() == Order::kColMajor ? 1 : rhs.layout().stride();
+  const Term lhs_zero_point = lhs.zero_point();
+  const Term rhs_zero_point = rhs.zero_point();
   for (std::ptrdiff_t row = 0; row < dst->layout().rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < dst->layout().cols(); ++col) {
+      std::ptrdiff_t a = ElementOffset(lhs.layout(), row, 0);
+      std::ptrdiff_t b = ElementOffset(rhs.layout(), 0, col);
       Sum sum = 0;
       for (std::ptrdiff_t k = 0; k < lhs.layout().cols(); ++k) {
-        const Term a = static_cast<Term>(Element(lhs, row, k)) -
-                       static_cast<Term>(lhs.zero_point());
-        const Term b = static_cast<Term>(Element(rhs, k, col)) -
-                       static_cast<Term>(rhs.zero_point());
-        sum += static_cast<Sum>(a * b);
+        sum += static_cast<Sum>(
+            (static_cast<Term>(lhs.data()[a]) - lhs_zero_point) *
+            (static_cast<Term>(rhs.data()[b]) - rhs_zero_point));
+        a += lhs_step;
+        b += rhs_step;
       }
       Dst* const element = ElementPtr(dst, row, col);
       *element = internal::ReferenceEpilogue<Accum, Dst>(
