@@ -5,22 +5,23 @@
 #   bench/binary_size.sh [<compiler>]
 #
 # Builds both kinds under build/size-*, without debug information, as a package
-# would. Sizes are code and data (`size`), in KiB; of the shared library also
-# the file's.
+# would, and shared libraries with a few paths alone. Sizes are code and data
+# (`size`), in KiB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 compiler=${1:-c++}
-for kind in static shared; do
-  shared=OFF
-  [ "$kind" = static ] || shared=ON
-  cmake -G Ninja -S . -B "build/size-$kind" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_CXX_COMPILER="$compiler" -DBUILD_SHARED_LIBS=$shared \
+
+# build <directory> <CMake option>...
+build() {
+  cmake -G Ninja -S . -B "build/$1" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER="$compiler" \
     -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF \
-    -DRUY_LIKE_BUILD_EXAMPLES=OFF >/dev/null
-  cmake --build "build/size-$kind" --parallel "$(nproc)" --target ruy_like \
-    >/dev/null
-done
+    -DRUY_LIKE_BUILD_EXAMPLES=OFF "${@:2}" >/dev/null
+  cmake --build "build/$1" --parallel "$(nproc)" --target ruy_like >/dev/null
+}
+build size-static -DBUILD_SHARED_LIBS=OFF
+build size-shared -DBUILD_SHARED_LIBS=ON
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
@@ -52,13 +53,17 @@ for path in $(sed -nE 's/^RUY_LIKE_PATH\([A-Za-z0-9]+, ([a-z0-9]+),.*/\1/p' \
   fi
   echo "| \`$path\` | $(kib "$kernels") | ${packing_kib:+$packing_kib }|"
 done
-rest=$(bytes_of "$objects"/*.cc.o)
+mapfile -t other < <(find "$objects" -name '*.cc.o' \
+  ! -path '*/kernels/*' ! -path '*/pack/*')
+rest=$(bytes_of "${other[@]}")
 echo "| all else | $(kib "$rest") | |"
 echo "| static library, all of it | $(kib $((total + rest))) | |"
-library=build/size-shared/libruy_like.so
-strip --strip-unneeded -o "$work/library" "$library"
-file_bytes=$(wc -c <"$work/library")
-echo "| shared library ($(kib "$file_bytes") KiB as a file) |" \
-  "$(kib "$(bytes_of "$library")") | |"
+echo "| shared library | $(kib "$(bytes_of build/size-shared/libruy_like.so)") | |"
+# With some of the paths alone.
+for paths in avx2 "avx2;avx512vnni" portable; do
+  build size-some -DBUILD_SHARED_LIBS=ON -DRUY_LIKE_COMPILE_PATHS="$paths"
+  echo "| shared library, \`RUY_LIKE_COMPILE_PATHS=$paths\` |" \
+    "$(kib "$(bytes_of build/size-some/libruy_like.so)") | |"
+done
 echo
 echo "$("$compiler" --version | head -n 1), -O3"

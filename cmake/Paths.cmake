@@ -1,8 +1,9 @@
 # Compiles the instruction-set paths that ruy_like/registry/paths.inc lists.
 #
 # ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
-# processor can build, <dir>/kernels/<name>.cc and, where it exists,
-# <dir>/pack/<name>.cc with that path's flags, and writes the paths' lines to
+# processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc
+# and, where it exists, <dir>/pack/<name>.cc with that path's flags (and the packs
+# of the paths before it, which it may use). It writes the paths' lines to
 # generated/ruy_like/compiled_paths.inc, from which the C++ side makes its
 # registry, and to compiled_packs.inc the Enum of those that have a pack/<name>.cc,
 # for tests. It prints what became of each path and sets, in the caller's scope,
@@ -31,6 +32,11 @@ set(RUY_LIKE_ARCH_any TRUE)
 set(RUY_LIKE_KERNEL_OPTIMIZATION -O3 CACHE STRING
   "Optimisation level of kernels and pack routines")
 mark_as_advanced(RUY_LIKE_KERNEL_OPTIMIZATION)
+
+# For programs that must be small: doc/binary_size.md. portable is always compiled,
+# because it has a kernel for every product.
+set(RUY_LIKE_COMPILE_PATHS "" CACHE STRING
+  "Paths to compile, separated by semicolons; nothing for all that can be")
 
 # No contraction: a * b + c must round alike in every path's scalar code.
 set(RUY_LIKE_PATH_OPTIONS ${RUY_LIKE_KERNEL_OPTIMIZATION} -ffp-contract=off)
@@ -67,6 +73,9 @@ function(ruy_like_add_paths target dir)
   set(compiled_paths "")
   set(compiled_lines "")
   set(compiled_packs "")
+  # Pack routines that no compiled path may use so far.
+  set(unused_packs "")
+  set(unused_pack_lines "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES
        "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm), ([^,]+), \"([^\"]*)\"\\)$")
@@ -83,20 +92,32 @@ function(ruy_like_add_paths target dir)
       message(STATUS "ruy_like path ${name}: dropped, ${obstacle}")
       continue()
     endif()
+    set(options ${flags} ${RUY_LIKE_PATH_OPTIONS})
+    set_source_files_properties(${dir}/kernels/${name}.cc ${dir}/pack/${name}.cc
+      PROPERTIES COMPILE_OPTIONS "${options}")
+    if(EXISTS ${dir}/pack/${name}.cc)
+      list(APPEND unused_packs ${dir}/pack/${name}.cc)
+      string(APPEND unused_pack_lines "RUY_LIKE_PACK_PATH(${enum})\n")
+    endif()
+    if(RUY_LIKE_COMPILE_PATHS AND NOT name IN_LIST RUY_LIKE_COMPILE_PATHS
+       AND NOT name STREQUAL "portable")
+      message(STATUS "ruy_like path ${name}: left out by RUY_LIKE_COMPILE_PATHS")
+      continue()
+    endif()
     message(STATUS "ruy_like path ${name}: compiled")
     list(APPEND compiled_paths ${name})
     string(APPEND compiled_lines "${line}\n")
-
-    set(sources ${dir}/kernels/${name}.cc)
-    if(EXISTS ${dir}/pack/${name}.cc)
-      list(APPEND sources ${dir}/pack/${name}.cc)
-      string(APPEND compiled_packs "RUY_LIKE_PACK_PATH(${enum})\n")
-    endif()
-    target_sources(${target} PRIVATE ${sources})
-    set(options ${flags} ${RUY_LIKE_PATH_OPTIONS})
-    set_source_files_properties(${sources} PROPERTIES
-      COMPILE_OPTIONS "${options}")
+    target_sources(${target} PRIVATE ${dir}/kernels/${name}.cc ${unused_packs})
+    string(APPEND compiled_packs "${unused_pack_lines}")
+    set(unused_packs "")
+    set(unused_pack_lines "")
     set(RUY_LIKE_PATH_OPTIONS_${name} ${options} PARENT_SCOPE)
+  endforeach()
+  foreach(name IN LISTS RUY_LIKE_COMPILE_PATHS)
+    if(NOT name IN_LIST all_paths)
+      message(FATAL_ERROR
+        "RUY_LIKE_COMPILE_PATHS: no path is called ${name}; there are ${all_paths}")
+    endif()
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/ruy_like/compiled_paths.inc
     CONTENT "// Made by cmake/Paths.cmake: the lines of paths.inc that are compiled.\n@compiled_lines@"

@@ -22,7 +22,9 @@ set(options
   "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} ${strict}"
   -DRUY_LIKE_SOURCE_DIR=${SOURCE_DIR}
   -DRUY_LIKE_RUY_DROPIN=ON
-  -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0)
+  # For time's sake.
+  -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0
+  "-DRUY_LIKE_COMPILE_PATHS=avx2;neon")
 
 function(run)
   execute_process(COMMAND ${ARGN}
