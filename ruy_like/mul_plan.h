@@ -84,7 +84,10 @@ class RUY_LIKE_EXPORT MulPlan final {
   // num_threads of Prepare; InvalidArgument for any other.
   absl::Status Run(int thread_id);
 
-  // After all Runs have returned. dst is complete only now.
+  // After all Runs have returned. dst is complete only now. FailedPrecondition
+  // where Mul would be refused for fear of a deadlock (mul.h), if something is to
+  // be cached or reported; dst is complete then too, and Finish can be called
+  // again from elsewhere.
   absl::Status Finish();
 
  private:

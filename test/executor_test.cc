@@ -556,6 +556,28 @@ TEST_F(ExecutorTest, APlanLeavesTheContextToOthers) {
   product_.ExpectRight();
 }
 
+// Where Mul would be refused as well; dst is right already, and Finish can be
+// called again.
+TEST_F(ExecutorTest, APlanThatWouldDeadlockIsFinishedLater) {
+  Int8Product planned;
+  planned.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(planned.lhs, planned.rhs, planned.params, 2,
+                           &context_, &planned.dst)
+                  .ok());
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.calls, 1);
+  planned.ExpectRight();
+  EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+  EXPECT_TRUE(plan.Finish().ok());
+  EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
+}
+
 TEST_F(ExecutorTest, APlanOfAPackedMatrix) {
   auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(packed.ok());
