@@ -51,6 +51,7 @@ void MakeEpilogue(const MulCall& call, bool scaled,
   epilogue->dst_col_stride = col_major ? outer_stride : 1;
   epilogue->dst_scalar = call.dst.scalar;
   epilogue->accumulates = call.beta != 0;
+  epilogue->needs_general = epilogue->accumulates;
   epilogue->beta = call.beta;
   epilogue->channels_are_rows =
       call.channel_dimension == ChannelDimension::kRow;

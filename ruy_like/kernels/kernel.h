@@ -81,7 +81,11 @@ struct EpilogueArgs {
   ptrdiff_t dst_col_stride;  // elements between horizontally adjacent ones
                              // (one of the two strides is 1)
   Scalar dst_scalar;
-  bool accumulates;           // onto the old values of a float or kI32 dst
+  bool accumulates;  // onto the old values of a float or kI32 dst
+  // Something that few calls ask for, which the general epilogue (epilogue.h)
+  // alone knows: kernels' shorter ones leave such calls to it. Always where
+  // `accumulates`.
+  bool needs_general;
   bool channels_are_rows;     // bias and multipliers run along dst's rows
   bool per_channel;           // multipliers are arrays, else use element 0
   int8_t max_exponent;        // upper bound on every exponent in the call

@@ -243,6 +243,7 @@ class Problem {
       e_.bias = c_.bias ? bias_.data() : nullptr;
     }
     e_.accumulates = c_.beta != 0;
+    e_.needs_general = e_.accumulates;
     e_.beta = c_.beta;
     if (c_.dst != Scalar::kI32 && c_.dst != Scalar::kF32) {
       e_.fixedpoint = fixedpoint_.data();

@@ -141,7 +141,8 @@ struct UnitConstants {
   static bool Apply(const EpilogueArgs& e) {
     const Scaling scaling = ChooseScaling(e);
     const int32_t zero_point = e.dst_zero_point - Down(e);
-    return (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
+    return !e.needs_general &&
+           (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
            (scaling == Scaling::kSmall || scaling == Scaling::kUpToZero) &&
            zero_point >= -255 && zero_point <= 255;
   }

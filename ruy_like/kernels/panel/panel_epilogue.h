@@ -79,8 +79,9 @@ class IntPanelEpilogue {
 
   // Whether the epilogues of a call can wait.
   static RUY_LIKE_ALWAYS_INLINE bool CanWait(const EpilogueArgs& e) {
-    return ByteBounds<V>::Apply(e) && e.dst_row_stride == 1 &&
-           e.max_exponent <= -2 && (e.channels_are_rows || !e.per_channel);
+    return ByteBounds<V>::Apply(e) && !e.needs_general &&
+           e.dst_row_stride == 1 && e.max_exponent <= -2 &&
+           (e.channels_are_rows || !e.per_channel);
   }
 
   // For `rows` rows of the block, at most kMaxEpilogueVectors vectors, from
@@ -272,7 +273,7 @@ class FloatPanelEpilogue {
   };
 
   static RUY_LIKE_ALWAYS_INLINE bool CanWait(const EpilogueArgs& e) {
-    return e.dst_row_stride == 1 && !e.accumulates &&
+    return e.dst_row_stride == 1 && !e.needs_general &&
            (e.bias == nullptr || e.channels_are_rows);
   }
 
