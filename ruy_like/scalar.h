@@ -116,15 +116,33 @@ constexpr int PackedZero(Scalar packed, ValueRange range) {
   return packed != Scalar::kU8 ? 0 : (range == ValueRange::kInt7 ? 64 : 128);
 }
 
-// What a kernel multiplies; the registry looks kernels up by it. 8-bit means
-// int8 or uint8, told apart by a flip of the top bit in the pack routine.
+// What a kernel multiplies, lhs by rhs; the registry looks kernels up by it.
+// 8-bit means int8 or uint8, told apart by a flip of the top bit in the pack
+// routine, 16-bit int16; integers have int32 accumulators. kF64 is for all
+// mixes of float and double, with double accumulators. Numbers of lines are
+// written into files of packed matrices: append.
+//
+//   RUY_LIKE_FAMILY(Enum, "name")
+#define RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY) \
+  RUY_LIKE_FAMILY(k8x8, "8x8")             \
+  RUY_LIKE_FAMILY(k8x16, "8x16")           \
+  RUY_LIKE_FAMILY(k16x8, "16x8")           \
+  RUY_LIKE_FAMILY(kF32, "f32")             \
+  RUY_LIKE_FAMILY(kF64, "f64")
+
 enum class Family : uint8_t {
-  k8x8,   // 8-bit lhs, 8-bit rhs, int32 accumulators
-  k8x16,  // 8-bit lhs, int16 rhs, int32 accumulators
-  k16x8,  // int16 lhs, 8-bit rhs, int32 accumulators
-  kF32,   // float
-  kF64,   // float/double mixes, double accumulators
+#define RUY_LIKE_FAMILY(Enum, name) Enum,
+  RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY)
+#undef RUY_LIKE_FAMILY
 };
+
+// Indexed by Family.
+constexpr const char* kFamilyNames[] = {
+#define RUY_LIKE_FAMILY(Enum, name) name,
+    RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY)
+#undef RUY_LIKE_FAMILY
+};
+constexpr int kNumFamilies = sizeof(kFamilyNames) / sizeof(kFamilyNames[0]);
 
 // The family of a product of supported types; operands may be given in either
 // order, which then is that of the family's sides.

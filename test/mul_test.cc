@@ -48,15 +48,7 @@ void SetZeroPoints(MulProblem* problem) {
 }
 
 Family FamilyOf(const Types& types) {
-  if (types.accum == Scalar::kI32) {
-    return types.lhs == Scalar::kI16   ? Family::k16x8
-           : types.rhs == Scalar::kI16 ? Family::k8x16
-                                       : Family::k8x8;
-  }
-  return types.lhs == Scalar::kF32 && types.rhs == Scalar::kF32 &&
-                 types.accum == Scalar::kF32 && types.dst == Scalar::kF32
-             ? Family::kF32
-             : Family::kF64;
+  return ruy_like::FamilyOf(types.lhs, types.rhs, types.accum, types.dst);
 }
 
 class MulTest : public PathTest {};

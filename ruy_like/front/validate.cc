@@ -125,15 +125,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
   return Is8Bit(matrix.scalar) ? Problem::kNone : Problem::kValueRangeOfType;
 }
 
-// int16 operands are symmetric; an int16 dst may have a zero point.
+// Wider operands than 8-bit ones are symmetric; a dst of any integers may have
+// a zero point.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ZeroPointProblem(
-    const ErasedMatrix& matrix, bool int16_allowed) {
+    const ErasedMatrix& matrix, bool is_operand) {
   if (!matrix.zero_point_is_integer) return Problem::kZeroPoint;
   if (matrix.zero_point == 0 || Is8Bit(matrix.scalar)) return Problem::kNone;
-  return IsFloat(matrix.scalar) ||
-                 (matrix.scalar == Scalar::kI16 && !int16_allowed)
-             ? Problem::kZeroPoint
-             : Problem::kNone;
+  return is_operand || IsFloat(matrix.scalar) ? Problem::kZeroPoint
+                                              : Problem::kNone;
 }
 
 // What a packed operand was packed for.
@@ -345,7 +344,7 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
   Problem problem = LayoutProblem(matrix.layout);
   if (problem == Problem::kNone) {
-    problem = ZeroPointProblem(matrix, /*int16_allowed=*/false);
+    problem = ZeroPointProblem(matrix, /*is_operand=*/true);
   }
   if (problem == Problem::kNone) problem = PromiseProblem(matrix);
   if (problem == Problem::kNone && needs_data) problem = DataProblem(matrix);
@@ -508,10 +507,10 @@ absl::Status ValidateAll(const MulCall& call) {
     }
   }
   if (call.max_num_threads < 0) return ThreadsError(call);
-  if ((problem = ZeroPointProblem(lhs, false)) != Problem::kNone) {
+  if ((problem = ZeroPointProblem(lhs, true)) != Problem::kNone) {
     return MatrixError("lhs", lhs, problem);
   }
-  if ((problem = ZeroPointProblem(rhs, false)) != Problem::kNone) {
+  if ((problem = ZeroPointProblem(rhs, true)) != Problem::kNone) {
     return MatrixError("rhs", rhs, problem);
   }
   if ((problem = PromiseProblem(lhs)) != Problem::kNone) {
@@ -520,7 +519,7 @@ absl::Status ValidateAll(const MulCall& call) {
   if ((problem = PromiseProblem(rhs)) != Problem::kNone) {
     return MatrixError("rhs", rhs, problem);
   }
-  if ((problem = ZeroPointProblem(dst, true)) != Problem::kNone) {
+  if ((problem = ZeroPointProblem(dst, false)) != Problem::kNone) {
     return MatrixError("dst", dst, problem);
   }
   if (call.channel_dimension > ChannelDimension::kCol) {

@@ -161,7 +161,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
       raw.packed_scalar > static_cast<std::uint32_t>(Scalar::kF64) ||
       raw.side > 1 || raw.kernel_side > 1 ||
       raw.value_range > static_cast<std::uint8_t>(ValueRange::kInt7) ||
-      raw.family > static_cast<std::uint8_t>(Family::kF64)) {
+      raw.family >= kNumFamilies) {
     return absl::DataLossError(
         "the header has an unknown type, side, family or range");
   }

@@ -63,18 +63,16 @@ class Side {
                 format.in_place ? ElementSize() : 64),
         values_(width * depth) {
     int low = -8, high = 8;  // floats: sums of products stay exact
-    switch (format.scalar) {
-      case Scalar::kI8:
-        low = -128, high = 127;
-        break;
-      case Scalar::kU8:
-        low = 0, high = 255;
-        break;
-      case Scalar::kI16:
-        low = is_8bit ? -128 : -32768, high = is_8bit ? 127 : 32767;
-        break;
-      default:
-        break;
+    if (!ruy_like::IsFloat(format.scalar)) {
+      VisitScalar(is_8bit && format.scalar == Scalar::kI16 ? Scalar::kI8
+                                                           : format.scalar,
+                  [&](auto zero) {
+                    using Limits = std::numeric_limits<decltype(zero)>;
+                    if constexpr (Limits::is_integer) {
+                      low = Limits::lowest();
+                      high = Limits::max();
+                    }
+                  });
     }
     if (format.range == ValueRange::kInt7) {
       const int zero = format.scalar == Scalar::kU8 ? 64 : 0;

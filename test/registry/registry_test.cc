@@ -132,11 +132,8 @@ KernelQuery MakeQuery(Scalar lhs, Scalar rhs, std::ptrdiff_t rows,
                       MemoryOrder rhs_order = kCol,
                       MemoryOrder dst_order = kCol) {
   KernelQuery query;
-  query.family = lhs == Scalar::kI16                          ? Family::k16x8
-                 : rhs == Scalar::kI16                        ? Family::k8x16
-                 : lhs == Scalar::kF64 || rhs == Scalar::kF64 ? Family::kF64
-                 : lhs == Scalar::kF32                        ? Family::kF32
-                                                              : Family::k8x8;
+  const Scalar accum = IsFloat(lhs) ? Scalar::kF32 : Scalar::kI32;
+  query.family = FamilyOf(lhs, rhs, accum, accum);
   query.rows = rows;
   query.cols = cols;
   query.depth = depth;

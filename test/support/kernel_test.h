@@ -26,19 +26,7 @@ inline void PrintTo(const KernelUnderTest& param, std::ostream* os) {
 }
 
 inline const char* FamilyName(Family family) {
-  switch (family) {
-    case Family::k8x8:
-      return "8x8";
-    case Family::k8x16:
-      return "8x16";
-    case Family::k16x8:
-      return "16x8";
-    case Family::kF32:
-      return "f32";
-    case Family::kF64:
-      return "f64";
-  }
-  return "";
+  return kFamilyNames[static_cast<int>(family)];
 }
 
 inline bool IsFloat(const Kernel& kernel) {

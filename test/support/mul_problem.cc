@@ -87,7 +87,7 @@ void RandomizeMatrix(MatrixSpec* spec, bool is_dst, Rng* rng) {
       spec->int7 = rng->OneIn(4) ? Int7::kBroken : Int7::kKept;
     }
   }
-  if (IsFloat(spec->scalar) || (spec->scalar == Scalar::kI16 && !is_dst) ||
+  if (IsFloat(spec->scalar) || (!Is8Bit(spec->scalar) && !is_dst) ||
       rng->OneIn(3)) {
     return;
   }
@@ -164,8 +164,9 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   // of it; 16-bit ones 2^8 more.
   const int log2_depth =
       static_cast<int>(std::lround(std::log2(static_cast<double>(depth) + 1)));
-  const int sum_bits = 13 + log2_depth / 2 + 8 * (types.lhs == Scalar::kI16) +
-                       8 * (types.rhs == Scalar::kI16);
+  const auto is_16bit = [](Scalar scalar) { return InfoOf(scalar).bits == 16; };
+  const int sum_bits =
+      13 + log2_depth / 2 + 8 * is_16bit(types.lhs) + 8 * is_16bit(types.rhs);
   const int dst_bits = types.dst == Scalar::kI16 ? 14 : 6;
   p.min_exponent = p.max_exponent = std::min(dst_bits - sum_bits + 1, 30);
   p.min_fixedpoint = std::int32_t{1} << 30;
