@@ -1,5 +1,5 @@
 // Back-end: loads and stores of less than a register, for the edges of packing
-// on x86.
+// on x86, and what registers of both widths have in common.
 //
 // Included by the x86 pack files, each of which gets its own copy (anonymous
 // namespace). None of these touches a byte outside of the count that it is
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/simd_avx2.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
 #include "ruy_like/pack/zero_from.h"
 
@@ -90,17 +91,12 @@ RUY_LIKE_ALWAYS_INLINE uint64_t LoadPadded8(const char* src, int count) {
   return count == 1 ? LoadBits<uint8_t>(src) : 0;
 }
 
-RUY_LIKE_ALWAYS_INLINE __m256i QuadMask(int count) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count),
-                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
 template <int kBytes>
 void CopyPadded(char* dst, const char* src, int count) {
   if constexpr (kBytes == 32) {  // rows of floats
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
                         _mm256_maskload_epi32(reinterpret_cast<const int*>(src),
-                                              QuadMask(count / 4)));
+                                              Simd256::FirstLanes(count / 4)));
   } else if (kBytes == 16 && count == 16) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), Load16(src));
   } else {
@@ -117,13 +113,54 @@ void CopyPadded(char* dst, const char* src, int count) {
 }
 
 RUY_LIKE_ALWAYS_INLINE __m256i LoadQuads(const int32_t* src, int count) {
-  return _mm256_maskload_epi32(src, QuadMask(count));
+  return _mm256_maskload_epi32(src, Simd256::FirstLanes(count));
 }
 RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
-  _mm256_maskstore_epi32(dst, QuadMask(count), a);
+  _mm256_maskstore_epi32(dst, Simd256::FirstLanes(count), a);
 }
 
 #endif  // __AVX512BW__
+
+// What both widths' registers have: pack_ymm.h has the terms.
+template <class Simd>
+struct PackRegisters : Simd {
+  typedef typename Simd::Int Reg;
+  // Whether it has a StoreBlock() of its own (pack_blocks.h).
+  static constexpr bool kStoresBlocks = false;
+  static constexpr int kColumns = Simd::kLanes;
+
+  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
+  template <int kBytes>
+  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
+                                                int count) {
+    kernels::CopyPadded<kBytes>(dst, src, count);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
+    return Simd::Set(static_cast<int>(quad));
+  }
+  // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns. A 4x4
+  // transposition of quads in each 128 bits.
+  RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
+    Simd::TransposeParts(v, v);
+  }
+
+  // Sums over depth: one 32-bit sum for each column. The elements of a quad are
+  // first added up in two 16-bit halves for bytes (SumHalves of a few quads may
+  // be added with Add16: each is in [-256, 510]), in 32 bits for words.
+  // vpmaddubsw can't saturate here, one factor being 1.
+  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesS8(Reg quads) {
+    return Simd::MultiplyBytes(Simd::Set8(1), quads);
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesU8(Reg quads) {
+    return Simd::MultiplyBytes(quads, Simd::Set8(1));
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg SumWords(Reg quads) {
+    return Simd::MultiplyWords(quads, Simd::Set16(1));
+  }
+  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
+    return Simd::Add(a, b);
+  }
+};
 
 }  // namespace
 }  // namespace kernels

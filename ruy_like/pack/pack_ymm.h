@@ -19,39 +19,16 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-struct Ymm {
-  typedef __m256i Reg;
-  // Whether it has a StoreBlock() of its own (pack_blocks.h).
-  static constexpr bool kStoresBlocks = false;
-  static constexpr int kColumns = 8;
+struct Ymm : PackRegisters<Simd256> {
 #ifdef __AVX512VL__
   static constexpr int kBlocksPerStep = 4;  // 32 registers
 #else
   static constexpr int kBlocksPerStep = 2;  // 16 registers
 #endif
 
-  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
-  template <int kBytes>
-  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
-                                                int count) {
-    kernels::CopyPadded<kBytes>(dst, src, count);
-  }
-
-  RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm256_setzero_si256(); }
-  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
-    return _mm256_set1_epi32(static_cast<int>(quad));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) {
-    return _mm256_add_epi8(a, b);
-  }
-
   // The first `columns` quads all ones, the others zero.
   RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(columns),
-                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) {
-    return _mm256_and_si256(a, b);
+    return FirstLanes(columns);
   }
 
   RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg a) {
@@ -78,19 +55,6 @@ struct Ymm {
     } else {
       return _mm256_inserti128_si256(low, _mm_setzero_si128(), 1);
     }
-  }
-
-  // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns. A 4x4
-  // transposition of quads in each lane: 8 shuffles for 128 bytes.
-  RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
-    const Reg a = _mm256_unpacklo_epi32(v[0], v[1]);
-    const Reg b = _mm256_unpackhi_epi32(v[0], v[1]);
-    const Reg c = _mm256_unpacklo_epi32(v[2], v[3]);
-    const Reg d = _mm256_unpackhi_epi32(v[2], v[3]);
-    v[0] = _mm256_unpacklo_epi64(a, c);
-    v[1] = _mm256_unpackhi_epi64(a, c);
-    v[2] = _mm256_unpacklo_epi64(b, d);
-    v[3] = _mm256_unpackhi_epi64(b, d);
   }
 
   // Quads of 8 columns from 4 / kSrcBytes rows, each of them one level of 8
@@ -142,26 +106,6 @@ struct Ymm {
   RUY_LIKE_ALWAYS_INLINE static Reg WidenHighPair(Reg quads) {
     return Widen(quads, _mm_setr_epi8(-1, 2, -1, 3, -1, 6, -1, 7, -1, 10, -1,
                                       11, -1, 14, -1, 15));
-  }
-
-  // Sums over depth: one 32-bit sum for each column. The elements of a quad are
-  // first added up in two 16-bit halves for bytes (SumHalves of a few quads may
-  // be added with Add16: each is in [-256, 510]), in 32 bits for words.
-  // vpmaddubsw can't saturate here, one factor being 1.
-  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesS8(Reg quads) {
-    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), quads);
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesU8(Reg quads) {
-    return _mm256_maddubs_epi16(quads, _mm256_set1_epi8(1));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg SumWords(Reg quads) {
-    return _mm256_madd_epi16(quads, _mm256_set1_epi16(1));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add16(Reg a, Reg b) {
-    return _mm256_add_epi16(a, b);
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
-    return _mm256_add_epi32(a, b);
   }
 
   RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {

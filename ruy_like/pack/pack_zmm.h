@@ -6,38 +6,18 @@
 #ifndef RUY_LIKE_PACK_PACK_ZMM_H_
 #define RUY_LIKE_PACK_PACK_ZMM_H_
 
+#include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/pack/pack_partial.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-struct Zmm {
-  typedef __m512i Reg;
-  // Whether it has a StoreBlock() of its own (pack_blocks.h).
-  static constexpr bool kStoresBlocks = false;
-  static constexpr int kColumns = 16;
+struct Zmm : PackRegisters<Simd512> {
   static constexpr int kBlocksPerStep = 4;
 
-  // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
-  template <int kBytes>
-  RUY_LIKE_ALWAYS_INLINE static void CopyPadded(char* dst, const char* src,
-                                                int count) {
-    kernels::CopyPadded<kBytes>(dst, src, count);
-  }
-
-  RUY_LIKE_ALWAYS_INLINE static Reg Zero() { return _mm512_setzero_si512(); }
-  RUY_LIKE_ALWAYS_INLINE static Reg Splat(uint32_t quad) {
-    return _mm512_set1_epi32(static_cast<int>(quad));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add8(Reg a, Reg b) {
-    return _mm512_add_epi8(a, b);
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg And(Reg a, Reg b) {
-    return _mm512_and_si512(a, b);
-  }
   RUY_LIKE_ALWAYS_INLINE static Reg ColumnMask(int columns) {
-    return _mm512_maskz_set1_epi32(Mask(columns), -1);
+    return _mm512_maskz_set1_epi32(FirstLanes(columns), -1);
   }
 
   RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg a) {
@@ -59,18 +39,6 @@ struct Zmm {
         v, Load16(columns.template At<8 + kColumn>() + offset), 2);
     return _mm512_inserti32x4(
         v, Load16(columns.template At<12 + kColumn>() + offset), 3);
-  }
-
-  // In: v[i] from LoadColumns<i>. Out: v[j] holds quad j of all columns.
-  RUY_LIKE_ALWAYS_INLINE static void Transpose(Reg v[4]) {
-    const Reg a = _mm512_unpacklo_epi32(v[0], v[1]);
-    const Reg b = _mm512_unpackhi_epi32(v[0], v[1]);
-    const Reg c = _mm512_unpacklo_epi32(v[2], v[3]);
-    const Reg d = _mm512_unpackhi_epi32(v[2], v[3]);
-    v[0] = _mm512_unpacklo_epi64(a, c);
-    v[1] = _mm512_unpackhi_epi64(a, c);
-    v[2] = _mm512_unpacklo_epi64(b, d);
-    v[3] = _mm512_unpackhi_epi64(b, d);
   }
 
   // Quads of 16 columns from 4 / kSrcBytes rows of one level each.
@@ -113,33 +81,12 @@ struct Zmm {
         _mm512_shuffle_epi8(quads, _mm512_broadcast_i32x4(order)));
   }
 
-  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesS8(Reg quads) {
-    return _mm512_maddubs_epi16(_mm512_set1_epi8(1), quads);
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg SumHalvesU8(Reg quads) {
-    return _mm512_maddubs_epi16(quads, _mm512_set1_epi8(1));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg SumWords(Reg quads) {
-    return _mm512_madd_epi16(quads, _mm512_set1_epi16(1));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add16(Reg a, Reg b) {
-    return _mm512_add_epi16(a, b);
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
-    return _mm512_add_epi32(a, b);
-  }
-
   RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {
-    return _mm512_maskz_loadu_epi32(Mask(columns), sums);
+    return _mm512_maskz_loadu_epi32(FirstLanes(columns), sums);
   }
   RUY_LIKE_ALWAYS_INLINE static void StoreSums(int32_t* sums, int columns,
                                                Reg a) {
-    _mm512_mask_storeu_epi32(sums, Mask(columns), a);
-  }
-
- private:
-  RUY_LIKE_ALWAYS_INLINE static __mmask16 Mask(int columns) {
-    return static_cast<__mmask16>((1u << columns) - 1u);
+    _mm512_mask_storeu_epi32(sums, FirstLanes(columns), a);
   }
 };
 

@@ -92,7 +92,8 @@ void RunRows(const RowsArgs& args) {
         }
         RUY_LIKE_UNROLL
         for (int f = 0; f < kFours; ++f) {
-          V::TransposeFourLevels(x[f]);
+          // Four levels of rows i, i + 4, ... become level i of all rows.
+          V::TransposeParts(x[f]);
           RUY_LIKE_UNROLL
           for (int i = 0; i < 4; ++i) {
             RUY_LIKE_UNROLL

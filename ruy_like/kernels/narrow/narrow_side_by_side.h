@@ -94,7 +94,8 @@ struct TransposeSteps {
       x[i] = V::LoadFourLevels(
           ahead.rows + i * ahead.stride + 16 * epilogue_step, ahead.stride);
     }
-    V::TransposeFourLevels(x);
+    // Four levels of rows i, i + 4, ... become level i of all rows.
+    V::TransposeParts(x);
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
       V::StoreAligned(ahead.dst + (4 * epilogue_step + i) * V::kLanes, x[i]);

@@ -56,18 +56,6 @@ struct NarrowSimd256 : Simd256 {
     return LoadFirst(p, 2 * n);
   }
 
-  // ## 16-bit lanes
-  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
-    return _mm256_set1_epi16(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
-    return _mm256_add_epi16(a, b);
-  }
-  // Sums of two products of an unsigned and a signed byte, saturated.
-  static RUY_LIKE_ALWAYS_INLINE Int MultiplyBytes(Int u8, Int s8) {
-    return _mm256_maddubs_epi16(u8, s8);
-  }
-
   // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
   // Levels that are loaded together: half of the registers.
   static constexpr int kRowLevels = 8;
@@ -77,17 +65,6 @@ struct NarrowSimd256 : Simd256 {
                                                      ptrdiff_t stride) {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(LoadFour(p)),
                                 LoadFour(p + 4 * stride), 1);
-  }
-  // x[i]: four levels of rows i, i + 4, ... becomes level i of all rows.
-  static RUY_LIKE_ALWAYS_INLINE void TransposeFourLevels(Float* x) {
-    const Float ab_low = _mm256_unpacklo_ps(x[0], x[1]);
-    const Float ab_high = _mm256_unpackhi_ps(x[0], x[1]);
-    const Float cd_low = _mm256_unpacklo_ps(x[2], x[3]);
-    const Float cd_high = _mm256_unpackhi_ps(x[2], x[3]);
-    x[0] = _mm256_shuffle_ps(ab_low, cd_low, 0x44);
-    x[1] = _mm256_shuffle_ps(ab_low, cd_low, 0xee);
-    x[2] = _mm256_shuffle_ps(ab_high, cd_high, 0x44);
-    x[3] = _mm256_shuffle_ps(ab_high, cd_high, 0xee);
   }
 
   // Makes the compiler hold an accumulator in a register at this point of a
@@ -104,12 +81,7 @@ struct NarrowSimd256 : Simd256 {
   // Writes the sums of the 32-bit lanes of four vectors.
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
                                                    Int c, Int d) {
-    const Int ab =
-        Add(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
-    const Int cd =
-        Add(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
-    const Int abcd =
-        Add(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+    const Int abcd = SumsInParts(a, b, c, d);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
                      _mm_add_epi32(_mm256_castsi256_si128(abcd),
                                    _mm256_extracti128_si256(abcd, 1)));

@@ -56,18 +56,6 @@ struct NarrowSimd512 : Simd512 {
     return LoadFirst(p, 2 * n);
   }
 
-  // ## 16-bit lanes
-  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
-    return _mm512_set1_epi16(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add16(Int a, Int b) {
-    return _mm512_add_epi16(a, b);
-  }
-  // Sums of two products of an unsigned and a signed byte, saturated.
-  static RUY_LIKE_ALWAYS_INLINE Int MultiplyBytes(Int u8, Int s8) {
-    return _mm512_maddubs_epi16(u8, s8);
-  }
-
   // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
   // Levels that are loaded together: a cache line of each row, so that a line
   // is done with before others need its place in the L1 cache, where rows a
@@ -82,17 +70,6 @@ struct NarrowSimd512 : Simd512 {
     x = _mm512_insertf32x4(x, LoadFour(p + 4 * stride), 1);
     x = _mm512_insertf32x4(x, LoadFour(p + 8 * stride), 2);
     return _mm512_insertf32x4(x, LoadFour(p + 12 * stride), 3);
-  }
-  // x[i]: four levels of rows i, i + 4, ... becomes level i of all rows.
-  static RUY_LIKE_ALWAYS_INLINE void TransposeFourLevels(Float* x) {
-    const Float ab_low = _mm512_unpacklo_ps(x[0], x[1]);
-    const Float ab_high = _mm512_unpackhi_ps(x[0], x[1]);
-    const Float cd_low = _mm512_unpacklo_ps(x[2], x[3]);
-    const Float cd_high = _mm512_unpackhi_ps(x[2], x[3]);
-    x[0] = _mm512_shuffle_ps(ab_low, cd_low, 0x44);
-    x[1] = _mm512_shuffle_ps(ab_low, cd_low, 0xee);
-    x[2] = _mm512_shuffle_ps(ab_high, cd_high, 0x44);
-    x[3] = _mm512_shuffle_ps(ab_high, cd_high, 0xee);
   }
 
   // Makes the compiler hold an accumulator in a register at this point of a
@@ -109,12 +86,7 @@ struct NarrowSimd512 : Simd512 {
   // Writes the sums of the 32-bit lanes of four vectors.
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
                                                    Int c, Int d) {
-    const Int ab =
-        Add(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    const Int cd =
-        Add(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-    const Int abcd =
-        Add(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    const Int abcd = SumsInParts(a, b, c, d);
     const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(abcd),
                                           _mm512_extracti64x4_epi64(abcd, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),

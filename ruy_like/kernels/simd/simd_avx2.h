@@ -19,11 +19,6 @@ namespace {
 
 struct Simd256 {
   static constexpr int kLanes = 8;  // 32-bit lanes
-  // Whether tiles run beside the epilogue of the one before: panel_epilogue.h.
-  static constexpr bool kInterleavesEpilogue = true;
-  // Whether four vectors as bytes lie in their order, unpermuted
-  // (StoreBytes()).
-  static constexpr bool kBytesInOrder = false;
   typedef __m256i Int;
   typedef __m256 Float;
   typedef __m256i Mask;
@@ -34,52 +29,22 @@ struct Simd256 {
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
 
-  // ## 32-bit integers
-  static RUY_LIKE_ALWAYS_INLINE Int Zero() { return _mm256_setzero_si256(); }
-  static RUY_LIKE_ALWAYS_INLINE Int Set(int32_t x) {
-    return _mm256_set1_epi32(x);
-  }
-  // `p` is aligned to the vector.
-  static RUY_LIKE_ALWAYS_INLINE Int LoadAligned(const int32_t* p) {
-    return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(p), x);
-  }
-  // x, which the compiler is not to read from memory once more instead.
-  static RUY_LIKE_ALWAYS_INLINE Int InRegister(Int x) {
-    __asm__("" : "+x"(x));
-    return x;
-  }
+#define RUY_LIKE_MM(name) _mm256_##name
+#include "ruy_like/kernels/simd/simd_x86_members.inc"
+#undef RUY_LIKE_MM
+
+  // ## Loads
   // Reads the masked lanes alone, the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm256_maskload_epi32(p, mask);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
+    return _mm256_maskload_ps(p, mask);
   }
   // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
   static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
     return _mm256_cvtepi8_epi16(
         _mm_load_si128(reinterpret_cast<const __m128i*>(p)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
-    return _mm256_add_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Sub(Int a, Int b) {
-    return _mm256_sub_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Mul(Int a, Int b) {
-    return _mm256_mullo_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min(Int a, Int b) {
-    return _mm256_min_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max(Int a, Int b) {
-    return _mm256_max_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith(Int x, Int counts) {
-    return _mm256_srav_epi32(x, counts);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft(Int x, Int counts) {
-    return _mm256_sllv_epi32(x, counts);
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
@@ -87,31 +52,17 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
     return _mm256_shuffle_epi32(x, 0xf5);
   }
-  // The odd lanes, zero-extended to 64 bits.
-  static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendOdd(Int x) {
-    return _mm256_srli_epi64(x, 32);
-  }
   // The even lanes, zero-extended to 64 bits.
   static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendEven(Int x) {
     return _mm256_blend_epi32(Zero(), x, 0x55);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int MulEven(Int a, Int b) {
-    return _mm256_mul_epi32(a, b);
-  }
   static RUY_LIKE_ALWAYS_INLINE Int Set64(int64_t x) {
     return _mm256_set1_epi64x(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add64(Int a, Int b) {
-    return _mm256_add_epi64(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft64(Int x, Int counts) {
-    return _mm256_sllv_epi64(x, counts);
   }
   static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith64(Int x, Int counts) {
     // A logical shift brings the sign bit to 63 - count: extend it from there.
     const Int sign = _mm256_srlv_epi64(Set64(INT64_MIN), counts);
-    return _mm256_sub_epi64(
-        _mm256_xor_si256(_mm256_srlv_epi64(x, counts), sign), sign);
+    return _mm256_sub_epi64(Xor(_mm256_srlv_epi64(x, counts), sign), sign);
   }
   static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt32(Int x) {
     const Int high = Set64(INT32_MAX);
@@ -122,52 +73,13 @@ struct Simd256 {
   // 32-bit lanes from the high (low) halves of the even lanes' and the odd
   // lanes' 64-bit values.
   static RUY_LIKE_ALWAYS_INLINE Int InterleaveHigh(Int even, Int odd) {
-    return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(ZeroExtendOdd(even), odd, 0xaa);
   }
   static RUY_LIKE_ALWAYS_INLINE Int InterleaveLow(Int even, Int odd) {
     return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
   }
 
   // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
-  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
-    return _mm256_set1_epi16(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
-    return _mm256_set1_epi8(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
-    return _mm256_packs_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
-    return _mm256_adds_epi16(a, b);
-  }
-  // 16-bit values to bytes of the bounds' type, clamped.
-  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
-                                                 int8_t high) {
-    return _mm256_min_epi8(_mm256_max_epi8(_mm256_packs_epi16(a, b), Set8(low)),
-                           Set8(high));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
-                                                 uint8_t high) {
-    return _mm256_min_epu8(_mm256_max_epu8(_mm256_packus_epi16(a, b),
-                                           Set8(static_cast<int8_t>(low))),
-                           Set8(static_cast<int8_t>(high)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
-    return _mm256_packs_epi16(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
-    return _mm256_srai_epi16(x, 1);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
-    return _mm256_min_epi8(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
-    return _mm256_max_epi8(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
-    return _mm256_xor_si256(a, b);
-  }
   // Dwords in order of row half and vector, to order of vector and row.
   static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
     return _mm256_permutevar8x32_epi32(
@@ -215,9 +127,6 @@ struct Simd256 {
       StoreBytes(dst, narrow, n);
     }
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(uint8_t* dst, Int x, int n) {
-    Store(reinterpret_cast<int8_t*>(dst), x, n);
-  }
   static RUY_LIKE_ALWAYS_INLINE void Store(int16_t* dst, Int x, int n) {
     const Int words = _mm256_shuffle_epi8(
         x, _mm256_broadcastsi128_si256(_mm_setr_epi8(
@@ -238,36 +147,6 @@ struct Simd256 {
     }
   }
 
-  // ## Floats
-  static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
-    return _mm256_set1_ps(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadAligned(const float* p) {
-    return _mm256_load_ps(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreAligned(float* p, Float x) {
-    _mm256_store_ps(p, x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
-    return _mm256_maskload_ps(p, mask);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
-    return _mm256_add_ps(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
-    return _mm256_mul_ps(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
-    return _mm256_fmadd_ps(a, b, c);
-  }
-  // Both keep `x` when it is a NaN: the instructions return their second
-  // operand then.
-  static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
-    return _mm256_max_ps(bound, x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
-    return _mm256_min_ps(bound, x);
-  }
   static RUY_LIKE_ALWAYS_INLINE void Store(float* dst, Float x, int n) {
     if (n == kLanes) {
       _mm256_storeu_ps(dst, x);
@@ -275,28 +154,11 @@ struct Simd256 {
       _mm256_maskstore_ps(dst, FirstLanes(n), x);
     }
   }
-  // The values, rounded.
-  static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
-    return _mm256_cvtepi32_ps(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {
-    return _mm256_castsi256_ps(x);
-  }
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     Int t[kLanes];
-    // Within 128-bit halves: 4x4 blocks.
-    for (int i = 0; i < kLanes; i += 4) {
-      const Int a = _mm256_unpacklo_epi32(m[i], m[i + 1]);
-      const Int b = _mm256_unpackhi_epi32(m[i], m[i + 1]);
-      const Int c = _mm256_unpacklo_epi32(m[i + 2], m[i + 3]);
-      const Int d = _mm256_unpackhi_epi32(m[i + 2], m[i + 3]);
-      t[i] = _mm256_unpacklo_epi64(a, c);
-      t[i + 1] = _mm256_unpackhi_epi64(a, c);
-      t[i + 2] = _mm256_unpacklo_epi64(b, d);
-      t[i + 3] = _mm256_unpackhi_epi64(b, d);
-    }
+    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i, t + i);
     // The 2x2 matrix of halves.
     for (int i = 0; i < 4; ++i) {
       m[i] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x20);

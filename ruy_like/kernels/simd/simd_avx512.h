@@ -2,8 +2,9 @@
 //
 // Included by the per-ISA files built with AVX-512 F/BW/DQ/VL. It names the
 // operations that those templates need and nothing else: no policy, no loops.
-// simd_avx2.h has the same members for 256 bits. Everything is internal to the
-// including translation unit.
+// simd_avx2.h has the same members for 256 bits; those that are the same word
+// for word are in simd_x86_members.inc. Everything is internal to the including
+// translation unit.
 #ifndef RUY_LIKE_KERNELS_SIMD_SIMD_AVX512_H_
 #define RUY_LIKE_KERNELS_SIMD_SIMD_AVX512_H_
 
@@ -19,11 +20,6 @@ namespace {
 
 struct Simd512 {
   static constexpr int kLanes = 16;  // 32-bit lanes
-  // Whether tiles run beside the epilogue of the one before: panel_epilogue.h.
-  static constexpr bool kInterleavesEpilogue = true;
-  // Whether four vectors as bytes lie in their order, unpermuted
-  // (StoreBytes()).
-  static constexpr bool kBytesInOrder = false;
   typedef __m512i Int;
   typedef __m512 Float;
   typedef __mmask16 Mask;
@@ -33,52 +29,22 @@ struct Simd512 {
     return static_cast<Mask>((1u << n) - 1);
   }
 
-  // ## 32-bit integers
-  static RUY_LIKE_ALWAYS_INLINE Int Zero() { return _mm512_setzero_si512(); }
-  static RUY_LIKE_ALWAYS_INLINE Int Set(int32_t x) {
-    return _mm512_set1_epi32(x);
-  }
-  // `p` is aligned to the vector.
-  static RUY_LIKE_ALWAYS_INLINE Int LoadAligned(const int32_t* p) {
-    return _mm512_load_si512(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
-    _mm512_store_si512(p, x);
-  }
-  // x, which the compiler is not to read from memory once more instead.
-  static RUY_LIKE_ALWAYS_INLINE Int InRegister(Int x) {
-    __asm__("" : "+v"(x));
-    return x;
-  }
+#define RUY_LIKE_MM(name) _mm512_##name
+#include "ruy_like/kernels/simd/simd_x86_members.inc"
+#undef RUY_LIKE_MM
+
+  // ## Loads
   // Reads the masked lanes alone, the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm512_maskz_loadu_epi32(mask, p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
+    return _mm512_maskz_loadu_ps(mask, p);
   }
   // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
   static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
     return _mm512_cvtepi8_epi16(
         _mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
-    return _mm512_add_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Sub(Int a, Int b) {
-    return _mm512_sub_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Mul(Int a, Int b) {
-    return _mm512_mullo_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min(Int a, Int b) {
-    return _mm512_min_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max(Int a, Int b) {
-    return _mm512_max_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith(Int x, Int counts) {
-    return _mm512_srav_epi32(x, counts);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft(Int x, Int counts) {
-    return _mm512_sllv_epi32(x, counts);
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
@@ -86,25 +52,12 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
     return _mm512_shuffle_epi32(x, _MM_PERM_DDBB);
   }
-  // The odd lanes, zero-extended to 64 bits.
-  static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendOdd(Int x) {
-    return _mm512_srli_epi64(x, 32);
-  }
   // The even lanes, zero-extended to 64 bits.
   static RUY_LIKE_ALWAYS_INLINE Int ZeroExtendEven(Int x) {
     return _mm512_maskz_mov_epi32(0x5555, x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int MulEven(Int a, Int b) {
-    return _mm512_mul_epi32(a, b);
-  }
   static RUY_LIKE_ALWAYS_INLINE Int Set64(int64_t x) {
     return _mm512_set1_epi64(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Add64(Int a, Int b) {
-    return _mm512_add_epi64(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ShiftLeft64(Int x, Int counts) {
-    return _mm512_sllv_epi64(x, counts);
   }
   static RUY_LIKE_ALWAYS_INLINE Int ShiftRightArith64(Int x, Int counts) {
     return _mm512_srav_epi64(x, counts);
@@ -123,45 +76,6 @@ struct Simd512 {
   }
 
   // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
-  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
-    return _mm512_set1_epi16(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
-    return _mm512_set1_epi8(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
-    return _mm512_packs_epi32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
-    return _mm512_adds_epi16(a, b);
-  }
-  // 16-bit values to bytes of the bounds' type, clamped.
-  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
-                                                 int8_t high) {
-    return _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(a, b), Set8(low)),
-                           Set8(high));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
-                                                 uint8_t high) {
-    return _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b),
-                                           Set8(static_cast<int8_t>(low))),
-                           Set8(static_cast<int8_t>(high)));
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
-    return _mm512_packs_epi16(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
-    return _mm512_srai_epi16(x, 1);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
-    return _mm512_min_epi8(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
-    return _mm512_max_epi8(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
-    return _mm512_xor_si512(a, b);
-  }
   // Dwords in order of row quarter and vector, to order of vector and row.
   static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
     return _mm512_permutexvar_epi32(
@@ -212,9 +126,6 @@ struct Simd512 {
       _mm_mask_storeu_epi8(dst, FirstLanes(n), narrow);
     }
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(uint8_t* dst, Int x, int n) {
-    Store(reinterpret_cast<int8_t*>(dst), x, n);
-  }
   static RUY_LIKE_ALWAYS_INLINE void Store(int16_t* dst, Int x, int n) {
     const __m256i narrow = _mm512_maskz_cvtepi32_epi16(0xffff, x);
     if (n == kLanes) {
@@ -231,36 +142,6 @@ struct Simd512 {
     }
   }
 
-  // ## Floats
-  static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
-    return _mm512_set1_ps(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadAligned(const float* p) {
-    return _mm512_load_ps(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreAligned(float* p, Float x) {
-    _mm512_store_ps(p, x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
-    return _mm512_maskz_loadu_ps(mask, p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
-    return _mm512_add_ps(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
-    return _mm512_mul_ps(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
-    return _mm512_fmadd_ps(a, b, c);
-  }
-  // Both keep `x` when it is a NaN: the instructions return their second
-  // operand then.
-  static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
-    return _mm512_max_ps(bound, x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
-    return _mm512_min_ps(bound, x);
-  }
   static RUY_LIKE_ALWAYS_INLINE void Store(float* dst, Float x, int n) {
     if (n == kLanes) {
       _mm512_storeu_ps(dst, x);
@@ -268,28 +149,11 @@ struct Simd512 {
       _mm512_mask_storeu_ps(dst, FirstLanes(n), x);
     }
   }
-  // The values, rounded.
-  static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
-    return _mm512_cvtepi32_ps(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {
-    return _mm512_castsi512_ps(x);
-  }
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     Int t[kLanes];
-    // Within 128-bit quarters: 4x4 blocks.
-    for (int i = 0; i < kLanes; i += 4) {
-      const Int a = _mm512_unpacklo_epi32(m[i], m[i + 1]);
-      const Int b = _mm512_unpackhi_epi32(m[i], m[i + 1]);
-      const Int c = _mm512_unpacklo_epi32(m[i + 2], m[i + 3]);
-      const Int d = _mm512_unpackhi_epi32(m[i + 2], m[i + 3]);
-      t[i] = _mm512_unpacklo_epi64(a, c);
-      t[i + 1] = _mm512_unpackhi_epi64(a, c);
-      t[i + 2] = _mm512_unpacklo_epi64(b, d);
-      t[i + 3] = _mm512_unpackhi_epi64(b, d);
-    }
+    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i, t + i);
     // The 4x4 matrix of quarters.
     for (int i = 0; i < 4; ++i) {
       const Int a = _mm512_shuffle_i32x4(t[i], t[i + 4], 0x88);
