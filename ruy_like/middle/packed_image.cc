@@ -157,8 +157,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
         "packed for path '", absl::string_view(raw.path, strnlen(raw.path, 24)),
         "', which this library does not know"));
   }
-  if (raw.scalar > static_cast<std::uint8_t>(Scalar::kF64) ||
-      raw.packed_scalar > static_cast<std::uint32_t>(Scalar::kF64) ||
+  if (raw.scalar >= kNumScalars || raw.packed_scalar >= kNumScalars ||
       raw.side > 1 || raw.kernel_side > 1 ||
       raw.value_range > static_cast<std::uint8_t>(ValueRange::kInt7) ||
       raw.family >= kNumFamilies) {

@@ -66,30 +66,18 @@ namespace {
 // kBoth is for deep blocks alone, of more than eight steps.
 enum class Stream { kNone, kLhs, kRhs, kBoth };
 
+// A block's operands at this pass's first level, and, in a copy, at the step
+// that it has come to.
 struct TileBlock {
-  const RhsGroup* rhs;
-  const char* lhs[4];  // panels, at this pass's first level
-  StartValues start;
-  int32_t* sums_before;  // where the block before, or garbage, is to be stored
+  RhsGroup rhs;
+  const char* lhs[4];  // panels
   // Columns of the next group to pull into L2 meanwhile, and the first one's
   // address. Where there are none the address means nothing.
   int prefetch_begin, prefetch_end;
   const char* prefetch;
+  StartValues start;
+  int32_t* sums_before;  // where the block before, or garbage, is to be stored
 };
-
-// Where a step finds its tiles.
-struct Cursor {
-  const char* rhs;
-  const char* tail;
-  ptrdiff_t rhs_tile, rhs_col, rhs_step;
-  const char* lhs[4];
-  const char* prefetch;
-  int prefetch_begin, prefetch_end;
-  ptrdiff_t whole_steps;  // then comes the tail
-};
-
-// How many units stand after each product; kHalf: one after every second.
-enum class Density { kNone, kHalf, kOne, kTwo, kFour };
 
 template <bool kUnsignedRhs, BlockShape kShape, Stream kStream>
 struct TileSteps {
@@ -97,185 +85,148 @@ struct TileSteps {
   static constexpr int kBTiles = 4 / kATiles;
   static constexpr int kAccBytes = kBTiles * 64;  // from column to column
 
-  // The product of A tile a and B tile b.
-  template <int a, int b>
-  static RUY_LIKE_ALWAYS_INLINE void Mul() {
-    constexpr int kB = 4 + kATiles + b % (4 - kATiles);
-    if constexpr (kUnsignedRhs) {
-      Tiles::MulU8S8<a * kBTiles + b, 4 + a, kB>();
-    } else {
-      Tiles::MulS8S8<a * kBTiles + b, 4 + a, kB>();
-    }
-  }
+  // Products by number, in their order: of A tile A(i) and B tile B(i), into
+  // accumulator C(i).
+  static constexpr int A(int i) { return i % kATiles; }
+  static constexpr int B(int i) { return i / kATiles; }
+  static constexpr int C(int i) { return A(i) * kBTiles + B(i); }
+  // The number of the tile that B tile b is in.
+  static constexpr int BTile(int b) { return 4 + kATiles + b % (4 - kATiles); }
 
   template <int a>
-  static RUY_LIKE_ALWAYS_INLINE void LoadA(const Cursor& at) {
-    const char* const src = at.rhs + a * at.rhs_tile;
+  static RUY_LIKE_ALWAYS_INLINE void LoadA(const TileBlock& at) {
+    const char* const src = at.rhs.data + a * at.rhs.tile_bytes;
     if constexpr (kStream == Stream::kRhs || kStream == Stream::kBoth) {
-      Tiles::LoadStreaming<4 + a>(src, at.rhs_col);
+      Tiles::LoadStreaming<4 + a>(src, at.rhs.col_bytes);
     } else {
-      Tiles::Load<4 + a>(src, at.rhs_col);
+      Tiles::Load<4 + a>(src, at.rhs.col_bytes);
     }
   }
 
   template <int b>
-  static RUY_LIKE_ALWAYS_INLINE void LoadB(const Cursor& at) {
-    constexpr int kB = 4 + kATiles + b % (4 - kATiles);
+  static RUY_LIKE_ALWAYS_INLINE void LoadB(const TileBlock& at) {
     if constexpr (kStream == Stream::kLhs || kStream == Stream::kBoth) {
-      Tiles::LoadStreaming<kB>(at.lhs[b], 64);
+      Tiles::LoadStreaming<BTile(b)>(at.lhs[b], 64);
     } else {
-      Tiles::Load<kB>(at.lhs[b], 64);
+      Tiles::Load<BTile(b)>(at.lhs[b], 64);
     }
   }
 
-  template <int a, int b>
+  template <int i>
   static RUY_LIKE_ALWAYS_INLINE void StoreSums(int32_t* sums) {
-    Tiles::Store<a * kBTiles + b>(
-        reinterpret_cast<char*>(sums) + a * 16 * kAccBytes + b * 64, kAccBytes);
+    Tiles::Store<C(i)>(
+        reinterpret_cast<char*>(sums) + A(i) * 16 * kAccBytes + B(i) * 64,
+        kAccBytes);
   }
 
-  template <int a, int b>
+  template <int i>
   static RUY_LIKE_ALWAYS_INLINE void Start(const StartValues& s) {
     if (s.values == nullptr) {
-      Tiles::Zero<a * kBTiles + b>();
+      Tiles::Zero<C(i)>();
     } else {
-      Tiles::Load<a * kBTiles + b>(s.values + a * s.a_stride + b * s.b_stride,
-                                   s.col_stride * sizeof(int32_t));
+      Tiles::Load<C(i)>(s.values + A(i) * s.a_stride + B(i) * s.b_stride,
+                        s.col_stride * sizeof(int32_t));
     }
   }
 
-  // The units that stand after a step's i-th product. kSecond: of two steps
-  // with half a unit a product, the second one.
-  template <Density kDensity, bool kSecond, int i, class Units>
+  // Units kUnit .. kEnd - 1, counted over rounds.
+  template <int kUnit, int kEnd, class Units>
   static RUY_LIKE_ALWAYS_INLINE void RunUnits(Units* units) {
-    if constexpr (kDensity == Density::kFour) {
-      units->StartRound();
-      units->template Run<0>();
-      units->template Run<1>();
-      units->template Run<2>();
-      units->template Run<3>();
-    } else if constexpr (kDensity == Density::kTwo) {
-      if constexpr (i % 2 == 0) units->StartRound();
-      units->template Run<i % 2 * 2>();
-      units->template Run<i % 2 * 2 + 1>();
-    } else if constexpr (kDensity == Density::kOne) {
-      if constexpr (i == 0) units->StartRound();
-      units->template Run<i>();
-    } else if constexpr (kDensity == Density::kHalf && i % 2 == 1) {
-      if constexpr (!kSecond && i == 1) units->StartRound();
-      units->template Run<i / 2 + 2 * kSecond>();
+    if constexpr (kUnit < kEnd) {
+      units->template Run<kUnit % kUnitsOfARound>();
+      RunUnits<kUnit + 1, kEnd>(units);
     }
   }
 
-  // One product of a step: kFirst, of a block's first step.
-  template <bool kFirst, Density kDensity, bool kSecond, int a, int b, int i,
-            class Units>
-  static RUY_LIKE_ALWAYS_INLINE void Product(const TileBlock& block,
+  // The i-th product of a step: kFirst, of a block's first step. Its share of
+  // the step's kUnitsOfStep units, of which the first one is kUnit, follows.
+  template <bool kFirst, int kUnitsOfStep, int kUnit, int i, class Units>
+  static RUY_LIKE_ALWAYS_INLINE void Product(const TileBlock& at,
                                              Units* units) {
+    if constexpr (B(i) == 0) LoadA<A(i)>(at);
+    if constexpr (A(i) == 0) LoadB<B(i)>(at);
     if constexpr (kFirst) {
-      StoreSums<a, b>(block.sums_before);
-      Start<a, b>(block.start);
+      StoreSums<i>(at.sums_before);
+      Start<i>(at.start);
     }
-    Mul<a, b>();
-    RunUnits<kDensity, kSecond, i>(units);
+    if constexpr (kUnsignedRhs) {
+      Tiles::MulU8S8<C(i), 4 + A(i), BTile(B(i))>();
+    } else {
+      Tiles::MulS8S8<C(i), 4 + A(i), BTile(B(i))>();
+    }
+    RunUnits<kUnit + i * kUnitsOfStep / 4, kUnit + (i + 1) * kUnitsOfStep / 4>(
+        units);
   }
 
   // 64 levels.
-  template <bool kFirst, Density kDensity, bool kSecond, class Units>
-  static RUY_LIKE_ALWAYS_INLINE void Step(const TileBlock& block, Cursor* at,
-                                          Units* units) {
-    if (at->whole_steps == 0) {
-      at->rhs = at->tail;
-      at->rhs_tile = 16 * kStepLevels;
-      at->rhs_col = kStepLevels;
+  template <bool kFirst, int kUnitsOfStep, int kUnit, class Units>
+  static RUY_LIKE_ALWAYS_INLINE void Step(TileBlock* at, Units* units) {
+    if (at->rhs.steps == 0) {
+      at->rhs.data = at->rhs.tail;
+      at->rhs.tile_bytes = 16 * kStepLevels;
+      at->rhs.col_bytes = kStepLevels;
     }
-    --at->whole_steps;
-    LoadA<0>(*at);
-    LoadB<0>(*at);
-    Product<kFirst, kDensity, kSecond, 0, 0, 0>(block, units);
-    if constexpr (kATiles == 2) {
-      LoadA<1>(*at);
-      Product<kFirst, kDensity, kSecond, 1, 0, 1>(block, units);
-      LoadB<1>(*at);
-      Product<kFirst, kDensity, kSecond, 0, 1, 2>(block, units);
-      Product<kFirst, kDensity, kSecond, 1, 1, 3>(block, units);
-    } else {
-      LoadB<1>(*at);
-      Product<kFirst, kDensity, kSecond, 0, 1, 1>(block, units);
-      LoadB<2>(*at);
-      Product<kFirst, kDensity, kSecond, 0, 2, 2>(block, units);
-      LoadB<3>(*at);
-      Product<kFirst, kDensity, kSecond, 0, 3, 3>(block, units);
-    }
+    --at->rhs.steps;
+    Product<kFirst, kUnitsOfStep, kUnit, 0>(*at, units);
+    Product<kFirst, kUnitsOfStep, kUnit, 1>(*at, units);
+    Product<kFirst, kUnitsOfStep, kUnit, 2>(*at, units);
+    Product<kFirst, kUnitsOfStep, kUnit, 3>(*at, units);
     PrefetchColumns(at->prefetch, at->prefetch_begin, at->prefetch_end,
-                    at->rhs_col, at->rhs_tile);
+                    at->rhs.col_bytes, at->rhs.tile_bytes);
     units->EndStep();
-    at->prefetch += at->rhs_step;
-    at->rhs += at->rhs_step;
+    at->prefetch += at->rhs.step_bytes;
+    at->rhs.data += at->rhs.step_bytes;
     for (int b = 0; b < kBTiles; ++b) at->lhs[b] += 16 * kStepLevels;
   }
 
   template <class Units>
-  static RUY_LIKE_ALWAYS_INLINE void PlainSteps(const TileBlock& block,
-                                                Cursor* at, ptrdiff_t steps,
+  static RUY_LIKE_ALWAYS_INLINE void PlainSteps(TileBlock* at, ptrdiff_t steps,
                                                 Units* units) {
     for (; steps > 0; --steps) {
-      Step<false, Density::kNone, false>(block, at, units);
+      Step<false, 0, 0>(at, units);
     }
   }
 
-  // The steps that all units stand in, after the first one.
-  template <Density kDensity, class Units>
-  static RUY_LIKE_ALWAYS_INLINE void UnitSteps(const TileBlock& block,
-                                               Cursor* at, Units* units) {
-    constexpr int kTurns = kDensity == Density::kTwo ? 2 : kRounds;
+  // The steps that all units stand in, after the first one; returns how many.
+  template <int kUnitsOfStep, class Units>
+  static RUY_LIKE_ALWAYS_INLINE int UnitSteps(TileBlock* at, Units* units) {
+    constexpr bool kTwoForARound = kUnitsOfStep < kUnitsOfARound;
+    constexpr int kTurns = kTwoForARound ? kRounds : kUnits / kUnitsOfStep;
     for (int turn = 0; turn < kTurns; ++turn) {
-      Step<false, kDensity, false>(block, at, units);
-      if constexpr (kDensity == Density::kHalf) {
-        Step<false, kDensity, true>(block, at, units);
+      Step<false, kUnitsOfStep, 0>(at, units);
+      if constexpr (kTwoForARound) {
+        Step<false, kUnitsOfStep, kUnitsOfStep>(at, units);
       }
     }
+    return kUnits / kUnitsOfStep;
   }
 
   // Not inlined: the copies in one caller would leave it no registers.
   template <class Units, class UnitsArg>
   __attribute__((noinline)) static void Run(const TileBlock& block,
                                             const UnitsArg& units_arg) {
-    const RhsGroup& g = *block.rhs;
     // Tile loads count as reading and writing all of memory, so what steps need
     // is copied out of it.
-    Cursor at = {g.data,
-                 g.tail,
-                 g.tile_bytes,
-                 g.col_bytes,
-                 g.step_bytes,
-                 {block.lhs[0], block.lhs[1], block.lhs[2], block.lhs[3]},
-                 block.prefetch,
-                 block.prefetch_begin,
-                 block.prefetch_end,
-                 g.steps};
-    const ptrdiff_t steps = g.steps + (g.tail != nullptr);
+    TileBlock at = block;
+    const ptrdiff_t steps = at.rhs.steps + (at.rhs.tail != nullptr);
     Units units(units_arg);
     if constexpr (!Units::kHasUnits) {
-      Step<true, Density::kNone, false>(block, &at, &units);
-      PlainSteps(block, &at, steps - 1, &units);
+      Step<true, 0, 0>(&at, &units);
+      PlainSteps(&at, steps - 1, &units);
     } else if (kStream != Stream::kBoth && steps <= 2) {
-      Step<true, Density::kFour, false>(block, &at, &units);
-      PlainSteps(block, &at, steps - 1, &units);
+      Step<true, kUnits, 0>(&at, &units);
+      PlainSteps(&at, steps - 1, &units);
     } else {
-      Step<true, Density::kNone, false>(block, &at, &units);
+      Step<true, 0, 0>(&at, &units);
       ptrdiff_t done = 1;
       if (kStream != Stream::kBoth && steps <= 4) {
-        UnitSteps<Density::kTwo>(block, &at, &units);
-        done += 2;
+        done += UnitSteps<8>(&at, &units);
       } else if (kStream != Stream::kBoth && steps <= 8) {
-        UnitSteps<Density::kOne>(block, &at, &units);
-        done += 4;
+        done += UnitSteps<4>(&at, &units);
       } else {
-        UnitSteps<Density::kHalf>(block, &at, &units);
-        done += 8;
+        done += UnitSteps<2>(&at, &units);
       }
-      PlainSteps(block, &at, steps - done, &units);
+      PlainSteps(&at, steps - done, &units);
     }
   }
 };
@@ -310,19 +261,20 @@ void RunTileBlock(BlockShape shape, Stream stream, const TileBlock& block,
 }
 
 // Stores the sums of a shape's four accumulators.
+template <BlockShape kShape>
+RUY_LIKE_ALWAYS_INLINE void StoreTiles(int32_t* sums) {
+  typedef TileSteps<false, kShape, Stream::kNone> Steps;
+  Steps::template StoreSums<0>(sums);
+  Steps::template StoreSums<1>(sums);
+  Steps::template StoreSums<2>(sums);
+  Steps::template StoreSums<3>(sums);
+}
+
 inline void StoreTiles(BlockShape shape, int32_t* sums) {
   if (shape == BlockShape::k32x32) {
-    typedef TileSteps<false, BlockShape::k32x32, Stream::kNone> Steps;
-    Steps::StoreSums<0, 0>(sums);
-    Steps::StoreSums<1, 0>(sums);
-    Steps::StoreSums<0, 1>(sums);
-    Steps::StoreSums<1, 1>(sums);
+    StoreTiles<BlockShape::k32x32>(sums);
   } else {
-    typedef TileSteps<false, BlockShape::k64x16, Stream::kNone> Steps;
-    Steps::StoreSums<0, 0>(sums);
-    Steps::StoreSums<0, 1>(sums);
-    Steps::StoreSums<0, 2>(sums);
-    Steps::StoreSums<0, 3>(sums);
+    StoreTiles<BlockShape::k64x16>(sums);
   }
 }
 

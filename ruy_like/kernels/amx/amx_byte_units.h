@@ -195,7 +195,7 @@ class ByteUnits {
         scales_(args.scales),
         bytes_(args.bytes),
         sure_(args.sure),
-        offset_(Kept(_mm512_set1_ps(args.constants->offset))),
+        offset_(V::InRegister(_mm512_set1_ps(args.constants->offset))),
         doubt_(V::InRegister(V::Set(args.constants->doubt))),
         low_(V::InRegister(V::Set8(args.constants->low))),
         high_(V::InRegister(V::Set8(args.constants->high))),
@@ -203,19 +203,10 @@ class ByteUnits {
         odd_bytes_(V::InRegister(_mm512_broadcast_i32x4(_mm_setr_epi8(
             1, 3, 5, 7, 9, 11, 13, 15, 1, 3, 5, 7, 9, 11, 13, 15)))) {}
 
-  // Before the four units of the next round.
-  RUY_LIKE_ALWAYS_INLINE void StartRound() {
-    acc_ = block_acc_ + round_->acc;
-    if constexpr (!kPerVector) {
-      a_ = Kept(_mm512_loadu_ps(scales_ + round_->first * V::kLanes));
-      b_ = Kept(_mm512_loadu_ps(scales_ + round_->second * V::kLanes));
-    }
-    ++round_;
-  }
-
-  // The round's next unit.
+  // Unit kUnit of a round, in turn.
   template <int kUnit>
   RUY_LIKE_ALWAYS_INLINE void Run() {
+    if constexpr (kUnit == 0) StartRound();
     const int32_t* const c = acc_ + third_;
     if constexpr (kPerVector) {
       Finish(Estimate(acc_, _mm512_set1_ps(scales_[0])),
@@ -233,11 +224,13 @@ class ByteUnits {
   RUY_LIKE_ALWAYS_INLINE void EndStep() {}
 
  private:
-  // Hidden from the compiler, which would read it from memory again: tile
-  // instructions may have changed that, as far as it knows.
-  static RUY_LIKE_ALWAYS_INLINE __m512 Kept(__m512 x) {
-    __asm__("" : "+v"(x));
-    return x;
+  RUY_LIKE_ALWAYS_INLINE void StartRound() {
+    acc_ = block_acc_ + round_->acc;
+    if constexpr (!kPerVector) {
+      a_ = V::InRegister(_mm512_loadu_ps(scales_ + round_->first * V::kLanes));
+      b_ = V::InRegister(_mm512_loadu_ps(scales_ + round_->second * V::kLanes));
+    }
+    ++round_;
   }
 
   // 2^16 times results, and their fractions.
@@ -282,7 +275,6 @@ template <bool kPerVector>
 __attribute__((noinline)) void RunUnitsAlone(const UnitArgs& args) {
   ByteUnits<kPerVector> units(args);
   for (int round = 0; round < kRounds; ++round) {
-    units.StartRound();
     units.template Run<0>();
     units.template Run<1>();
     units.template Run<2>();

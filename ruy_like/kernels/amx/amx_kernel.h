@@ -179,18 +179,19 @@ __attribute__((noinline)) void RepairUnits(const Block& block,
   }
 }
 
-// What the block's units have left to dst.
-inline void StoreBytes(const Block& block, const CallState& s) {
+// What the block's units have left to dst. Not inlined: three callers.
+__attribute__((noinline)) void StoreBytes(const Block& block,
+                                          const CallState& s) {
   const EpilogueArgs& e = s.epilogue;
   int8_t* const dst = static_cast<int8_t*>(e.dst) +
                       block.row0 * e.dst_row_stride +
                       block.col0 * e.dst_col_stride;
   if (s.row_major) {
-    StoreByteRows(s.bytes, block.shape, block.rows, block.cols, dst,
-                  e.dst_row_stride);
+    StoreUnitsRowMajor(s.bytes, block.shape, block.rows, block.cols, dst,
+                       e.dst_row_stride);
   } else {
-    StoreByteColumns(s.bytes, block.shape, block.rows, block.cols, dst,
-                     e.dst_col_stride);
+    StoreUnitsColMajor(s.bytes, block.shape, block.rows, block.cols, dst,
+                       e.dst_col_stride);
   }
   static_assert(sizeof(s.sure) == 32, "a vector of 256 bits");
   const __m256i sure =
@@ -265,7 +266,7 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
   const int to_prefetch = s->stream == Stream::kBoth ? 0 : next.cols;
   const int share = (to_prefetch + blocks - 1) / blocks;
   TileBlock tiles;
-  tiles.rhs = &group;
+  tiles.rhs = group;
   tiles.prefetch_end = 0;
   for (int row = 0; row < rows; row += block_rows) {
     const int left = rows - row;

@@ -11,6 +11,7 @@
 #include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/simd/always_inline.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
+#include "ruy_like/kernels/simd/unroll.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
 
 namespace ruy_like {
@@ -18,8 +19,8 @@ namespace kernels {
 namespace {
 
 // A column-major dst: `bytes` has dwords in order of row quarter and vector.
-inline void StoreByteColumns(const char* bytes, BlockShape shape, int rows,
-                             int cols, int8_t* dst, ptrdiff_t dst_stride) {
+inline void StoreUnitsColMajor(const char* bytes, BlockShape shape, int rows,
+                               int cols, int8_t* dst, ptrdiff_t dst_stride) {
   const int units = shape == BlockShape::k64x16 ? 8 : 16;  // of 32 rows
   for (int row = 0; row < rows; row += 32) {
     const int n = rows - row < 32 ? rows - row : 32;
@@ -49,14 +50,10 @@ RUY_LIKE_ALWAYS_INLINE void StoreEveryFourthRow(__m512i m, int rows, int cols,
                                   m, cols);
   }
   const __mmask16 mask = Simd512::FirstLanes(cols);
-  if (rows > 0) _mm_mask_storeu_epi8(dst, mask, _mm512_castsi512_si128(m));
-  dst += 4 * dst_stride;
-  if (rows > 4) {
-    _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 1));
-  }
-  dst += 4 * dst_stride;
-  if (rows > 8) {
-    _mm_mask_storeu_epi8(dst, mask, _mm512_extracti32x4_epi32(m, 2));
+  for (int row = 0; row < rows; row += 4) {
+    _mm_mask_storeu_epi8(dst + row * dst_stride, mask,
+                         _mm512_castsi512_si128(m));
+    m = _mm512_shuffle_i32x4(m, m, 0x39);
   }
 }
 
@@ -77,30 +74,20 @@ inline void StoreByteSquare(const char* bytes, int rows, int cols, int8_t* dst,
                             ptrdiff_t dst_stride) {
   const __m512i by_row = _mm512_broadcast_i32x4(
       _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  const __m512i q0 = _mm512_shuffle_epi8(_mm512_load_si512(bytes), by_row);
-  const __m512i q1 = _mm512_shuffle_epi8(_mm512_load_si512(bytes + 64), by_row);
-  const __m512i q2 =
-      _mm512_shuffle_epi8(_mm512_load_si512(bytes + 128), by_row);
-  const __m512i q3 =
-      _mm512_shuffle_epi8(_mm512_load_si512(bytes + 192), by_row);
-  const __m512i a = _mm512_unpacklo_epi32(q0, q1);
-  const __m512i b = _mm512_unpackhi_epi32(q0, q1);
-  const __m512i c = _mm512_unpacklo_epi32(q2, q3);
-  const __m512i d = _mm512_unpackhi_epi32(q2, q3);
-  StoreEveryFourthRow(_mm512_unpacklo_epi64(a, c), rows, cols, dst, dst_stride);
-  dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpackhi_epi64(a, c), rows - 1, cols, dst,
-                      dst_stride);
-  dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpacklo_epi64(b, d), rows - 2, cols, dst,
-                      dst_stride);
-  dst += dst_stride;
-  StoreEveryFourthRow(_mm512_unpackhi_epi64(b, d), rows - 3, cols, dst,
-                      dst_stride);
+  Simd512::Int m[4];
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    m[i] = _mm512_shuffle_epi8(_mm512_load_si512(bytes + 64 * i), by_row);
+  }
+  Simd512::TransposeParts(m, m);
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    StoreEveryFourthRow(m[i], rows - i, cols, dst + i * dst_stride, dst_stride);
+  }
 }
 
-inline void StoreByteRows(const char* bytes, BlockShape shape, int rows,
-                          int cols, int8_t* dst, ptrdiff_t dst_stride) {
+inline void StoreUnitsRowMajor(const char* bytes, BlockShape shape, int rows,
+                               int cols, int8_t* dst, ptrdiff_t dst_stride) {
   const int squares_across = shape == BlockShape::k64x16 ? 1 : 2;
   for (int row = 0; row < rows; row += 16) {
     for (int square = 0; square < squares_across; ++square) {
