@@ -75,6 +75,9 @@ void PrintKernels() {
       if (kernel.max_cols != ruy_like::kernels::kNoLimit) {
         std::printf(", up to %d columns", kernel.max_cols);
       }
+      if (kernel.max_rows != ruy_like::kernels::kNoLimit) {
+        std::printf(", up to %d rows", kernel.max_rows);
+      }
       std::printf("\n");
     }
   }

@@ -173,6 +173,8 @@ struct Kernel {
   // Applies only to problems of at most this many columns; or kNoLimit. Of a
   // path's kernels for a family the first one that applies is taken.
   int max_cols;
+  // The same of rows: more would read a rhs in place too often.
+  int max_rows = kNoLimit;
   // At up to this many columns the lhs is one stream at memory's speed, best a
   // long one: its blocks need not fit a cache.
   int stream_cols;

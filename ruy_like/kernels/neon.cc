@@ -8,6 +8,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_bytes.h"
+#include "ruy_like/kernels/panel/panel_tile_columns.h"
 #include "ruy_like/kernels/panel/panel_tile_int7_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 using S16S16 = PanelKernel<NeonWordsOp, 3, 8>;
 using F32F32 = PanelKernel<NeonFloatOp, 3, 8>;
+using F32F32InPlace =
+    PanelKernel<NeonFloatColumnsOp, 2, 8, InPlaceRhs<NeonFloatColumnsOp>>;
 using F32F32Narrow = NarrowPanelKernel<FloatOp<SimdNeon>, 6, 4, 2>;
 using S8S8InPlace =
     NarrowIntKernel<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>>;
@@ -49,6 +52,8 @@ constexpr Kernel kKernels[] = {
     NarrowFloatNeon::Entry("Neon_F32InPlaceF32_8x8x1", PackNeon_F32_F32_1x1),
     F32F32Narrow::Entry("Neon_F32F32_16x2x1", Family::kF32,
                         PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),
+    F32F32InPlace::Entry("Neon_F32F32InPlace_8x8x1", Family::kF32,
+                         PackNeon_F32_F32_4x1, nullptr),
     F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
                   PackNeon_F32_F32_8x1),
 };

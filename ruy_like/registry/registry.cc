@@ -97,6 +97,7 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
   if (query.cols > kernel.max_cols) return "too many columns";
+  if (query.rows > kernel.max_rows) return "too many rows";
   if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
     return "its panels are padded for a lhs that is kept packed";
   }

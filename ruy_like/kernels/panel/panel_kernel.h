@@ -96,6 +96,7 @@ struct PanelKernel {
     kernel.tile_cols = kTileCols;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
     kernel.max_cols = kNoLimit;
+    kernel.max_rows = Op::kMaxRows;
     kernel.stream_cols = 1;
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth =

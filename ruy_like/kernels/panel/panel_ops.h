@@ -40,6 +40,7 @@ struct BroadcastOp {
   // Whether tiles can be finished in registers, by FinishTile(acc,
   // Epilogue::Finish), of the instruction set's.
   static constexpr bool kFinishesTiles = false;
+  static constexpr int kMaxRows = kNoLimit;
 };
 
 // float times float.
