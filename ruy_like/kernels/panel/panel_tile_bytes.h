@@ -142,20 +142,60 @@ struct BytesTile {
     RUY_LIKE_UNROLL
     for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(lhs + 16 * r);
     RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      const int8x16_t column = vld1q_s8(rhs.Column(c));
+    for (int c = 0; c < kCols; c += 2) {
+      if (c + 1 < kCols) {
+        AddColumns<kFirst, 2>(rows, rhs, c, acc);
+      } else {
+        AddColumns<kFirst, 1>(rows, rhs, c, acc);
+      }
+    }
+  }
+
+  // Columns from `first` on. What depends on each other stands apart, for cores
+  // that issue in order.
+  template <bool kFirst, int kColumns>
+  static RUY_LIKE_ALWAYS_INLINE void AddColumns(
+      const int8x16_t (&rows)[4],
+      const typename RhsSource::template Cursor<kCols>& rhs, int first,
+      int32x4_t (&acc)[kCols][4]) {
+    int8x16_t columns[kColumns];
+    int16x8_t products[kColumns][4];
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      columns[c] = vld1q_s8(rhs.Column(first + c));
       RUY_LIKE_UNROLL
       for (int r = 0; r < 4; ++r) {
-        const int16x8_t p = vmull_s8(vget_low_s8(rows[r]), vget_low_s8(column));
-        if constexpr (kComplemented) {
-          const int16x8_t pairs = vmlsl_high_s8(p, rows[r], column);
-          acc[c][r] =
-              kFirst ? vpaddlq_s16(pairs) : vpadalq_s16(acc[c][r], pairs);
-        } else {
-          acc[c][r] =
-              vpadalq_s16(kFirst ? vpaddlq_s16(p) : vpadalq_s16(acc[c][r], p),
-                          vmull_high_s8(rows[r], column));
-        }
+        products[c][r] =
+            vmull_s8(vget_low_s8(rows[r]), vget_low_s8(columns[c]));
+        SimdNeon::KeepInOrder(products[c][r]);
+      }
+    }
+    if constexpr (!kComplemented) AddPairs<kFirst>(products, first, acc);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) {
+        int16x8_t& p = products[c][r];
+        p = kComplemented ? vmlsl_high_s8(p, rows[r], columns[c])
+                          : vmull_high_s8(rows[r], columns[c]);
+        SimdNeon::KeepInOrder(p);
+      }
+    }
+    AddPairs<kFirst && kComplemented>(products, first, acc);
+  }
+
+  template <bool kFirst, int kColumns>
+  static RUY_LIKE_ALWAYS_INLINE void AddPairs(
+      const int16x8_t (&products)[kColumns][4], int first,
+      int32x4_t (&acc)[kCols][4]) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < 4; ++r) {
+        int32x4_t& sum = acc[first + c][r];
+        sum = kFirst ? vpaddlq_s16(products[c][r])
+                     : vpadalq_s16(sum, products[c][r]);
+        SimdNeon::KeepInOrder(sum);
       }
     }
   }

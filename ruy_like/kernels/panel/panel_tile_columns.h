@@ -112,15 +112,22 @@ struct FloatColumnsTile {
     for (int v = 0; v < kVectors; ++v) {
       first[v] = Load(lhs + v * lhs_stride);
       second[v] = Load(lhs + v * lhs_stride + 16);
-      asm("" : "+w"(first[v]), "+w"(second[v]));
     }
+    MultiplyAddLevel<kLane>(first, rhs, acc);
+    MultiplyAddLevel<kLane + 1>(second, rhs, acc);
+  }
+
+  template <int kLane>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddLevel(
+      const float32x4_t (&lhs)[kVectors], const float32x4_t (&rhs)[kCols],
+      Accumulators& acc) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      MultiplyAddLane<NeonFloatOp, kVectors, kLane>(first, rhs[c], acc[c]);
-    }
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      MultiplyAddLane<NeonFloatOp, kVectors, kLane + 1>(second, rhs[c], acc[c]);
+      MultiplyAddLane<NeonFloatOp, kVectors, kLane>(lhs, rhs[c], acc[c]);
+      // Else gcc 12 has two accumulators change registers in each turn, which
+      // lengthens the chain of additions: 80% of the peak on Neoverse V1.
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) SimdNeon::KeepInOrder(acc[c][v]);
     }
   }
 
@@ -145,13 +152,10 @@ struct NeonFloatColumnsOp : FloatOp<SimdNeon> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr bool kFinishesTiles = true;
   static constexpr int kLonePanels = 1;
-  // Two tiles. The more tiles of rows read a column again, the less packing
+  // Four tiles. The more tiles of rows read a column again, the less packing
   // costs beside them, and the more it may cost that a tile's columns can lie a
   // power of two apart, where they compete for the same sets of the L1 cache.
-  // Besides, gcc 12 has an accumulator change its register twice in each turn:
-  // llvm-mca says 97% of the peak on Neoverse N1 and N2, but 80% on V1 (clang's
-  // loop: 99%), which from 32 rows on is more than packing takes.
-  static constexpr int kMaxRows = 16;
+  static constexpr int kMaxRows = 32;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = FloatColumnsTile<kVectors, kCols>;
 };

@@ -85,12 +85,42 @@ struct Int7BytesTile {
     }
   }
 
+  // The products of two rows. What depends on each other stands apart, for
+  // cores that issue in order; all four rows at once would take so many
+  // registers that gcc moves sums about.
+  template <int kColumns>
+  static RUY_LIKE_ALWAYS_INLINE void AddTwoRows(
+      const int8_t* lhs, const int8x16_t (&columns)[kColumns], bool first,
+      int16x8_t (*products)[kColumns]) {
+    const int8x16_t rows[2] = {vld1q_s8(lhs), vld1q_s8(lhs + 16)};
+    RUY_LIKE_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kColumns; ++c) {
+        const int8x8_t row = vget_low_s8(rows[r]);
+        const int8x8_t column = vget_low_s8(columns[c]);
+        int16x8_t& p = products[r][c];
+        p = first ? vmull_s8(row, column) : vmlal_s8(p, row, column);
+        SimdNeon::KeepInOrder(p);
+      }
+    }
+    RUY_LIKE_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kColumns; ++c) {
+        int16x8_t& p = products[r][c];
+        p = vmlal_high_s8(p, rows[r], columns[c]);
+        SimdNeon::KeepInOrder(p);
+      }
+    }
+  }
+
   // Columns from `first` on.
   template <int kCount, int kColumns>
   static RUY_LIKE_ALWAYS_INLINE void AddColumns(const int8_t* lhs,
                                                 const Cursor& rhs, int first,
                                                 int32x4_t (&acc)[kCols][4]) {
-    int16x8_t products[kColumns][4];
+    int16x8_t products[4][kColumns];
     RUY_LIKE_UNROLL
     for (int s = 0; s < kCount; ++s) {
       // Lest compilers load ahead, or keep what other columns need too, and
@@ -102,18 +132,18 @@ struct Int7BytesTile {
         columns[c] = vld1q_s8(rhs.Column(first + c) + 64 * s);
       }
       RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) {
-        const int8x16_t row = vld1q_s8(lhs + 64 * s + 16 * r);
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kColumns; ++c) {
-          int16x8_t& p = products[c][r];
-          p = s == 0 ? vmull_s8(vget_low_s8(row), vget_low_s8(columns[c]))
-                     : vmlal_s8(p, vget_low_s8(row), vget_low_s8(columns[c]));
-          p = vmlal_high_s8(p, row, columns[c]);
-          if (s == kCount - 1) {
-            acc[first + c][r] = vpadalq_s16(acc[first + c][r], p);
-          }
-        }
+      for (int r = 0; r < 4; r += 2) {
+        AddTwoRows<kColumns>(lhs + 64 * s + 16 * r, columns, /*first=*/s == 0,
+                             &products[r]);
+      }
+    }
+    RUY_LIKE_UNROLL
+    for (int r = 0; r < 4; ++r) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kColumns; ++c) {
+        int32x4_t& sum = acc[first + c][r];
+        sum = vpadalq_s16(sum, products[r][c]);
+        SimdNeon::KeepInOrder(sum);
       }
     }
   }

@@ -48,6 +48,12 @@ struct SimdNeon {
     __asm__("" : "+w"(x));
     return x;
   }
+  // Computes x here: what holds of several is that they are computed in the
+  // order of these calls, which a compiler would change.
+  template <typename Vector>
+  static RUY_LIKE_ALWAYS_INLINE void KeepInOrder(Vector& x) {
+    __asm__ volatile("" : "+w"(x));
+  }
   // Reads the masked lanes alone, the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask n) {
     if (n == kLanes) return vld1q_s32(p);
