@@ -121,10 +121,15 @@ class IntPanelEpilogue {
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     return Tile(nullptr, 0, /*rows=*/0, row, col);
   }
-  // To the tile so many vectors of rows below.
+  // To the tile so many vectors of rows below; and what its accumulators start
+  // from.
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
     finish->dst += vectors * V::kLanes;
     finish->scale += vectors;
+  }
+  static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start,
+                                                       int vectors) {
+    return static_cast<const int32_t*>(start) + vectors * V::kLanes;
   }
 
   // To be called before Wait().
@@ -303,6 +308,9 @@ class FloatPanelEpilogue {
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
     finish->dst += vectors * V::kLanes;
     if (finish->row_bias != nullptr) finish->row_bias += vectors * V::kLanes;
+  }
+  static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start, int) {
+    return start;
   }
 
   RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() {

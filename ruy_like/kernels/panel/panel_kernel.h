@@ -247,6 +247,8 @@ struct PanelKernel {
     const ptrdiff_t first_row = first_vector * kLanes;
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
+    const ptrdiff_t lhs_stride = tile.lhs_stride_bytes;
+    const void* const start = epilogue.Start(first_row);
     for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
       const ptrdiff_t cols_left = args.cols - col;
       const int cols =
@@ -258,14 +260,14 @@ struct PanelKernel {
       tile.rhs = RhsSource::Columns(args, col);
       typename Epilogue::Finish finish = epilogue.FinishAt(first_row, col);
       tile.finish = &finish;
-      for (ptrdiff_t vector = 0; vector < vectors;) {
-        const int n = VectorsOfNextTile<kMostVectors>(vectors - vector);
-        tile.start = epilogue.Start(first_row + vector * kLanes);
+      tile.start = start;
+      for (ptrdiff_t left = vectors; left > 0;) {
+        const int n = VectorsOfNextTile<kMostVectors>(left);
         Table::kTiles[n - 1][cols - 1](tile);
         Epilogue::MoveDown(n, &finish);
-        tile.lhs =
-            static_cast<const char*>(tile.lhs) + n * args.lhs_stride_bytes;
-        vector += n;
+        tile.start = Epilogue::StartBelow(tile.start, n);
+        tile.lhs = static_cast<const char*>(tile.lhs) + n * lhs_stride;
+        left -= n;
       }
     }
   }
