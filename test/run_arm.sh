@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the tests for 64-bit Arm and runs them under an emulator, as three
-# processors: with NEON alone, with dot products, with 8-bit matrix
+# Builds the tests for 64-bit Arm and runs them under an emulator, as a processor
+# for each path: with NEON alone, with dot products, with 8-bit matrix
 # multiplication too. From any directory.
 #
 #   test/run_arm.sh [--paths | --all] [--clang] [<ctest option>...]
@@ -57,13 +57,23 @@ tests_of() {
     paths) echo --label-regex "^$1$" ;;
   esac
 }
-# shellcheck disable=SC2046
-{
-  run cortex-a53 neon $(tests_of neon) "$@"
-  run cortex-a76 neon,neondot $(tests_of neondot) "$@"
-  run max,sve=off neon,neondot,neoni8mm $(tests_of neoni8mm) "$@"
-}
+
+# Each path of paths.inc, worst first, on a processor whose best one it is.
+mapfile -t arm_paths < <(
+  sed -nE 's/^RUY_LIKE_PATH\([A-Za-z0-9]+, ([a-z0-9]+), arm,.*/\1/p' \
+    ruy_like/registry/paths.inc)
+paths=
+for path in "${arm_paths[@]}"; do
+  paths+=${paths:+,}$path
+  case "$path" in
+    neon) processor=cortex-a53 ;;
+    neondot) processor=cortex-a76 ;;
+    *) processor=max,sve=off ;;
+  esac
+  # shellcheck disable=SC2046
+  run "$processor" "$paths" $(tests_of "$path") "$@"
+done
 if [ "$extent" != all ]; then
-  run max,sve=off neon,neondot,neoni8mm \
+  run max,sve=off "$paths" \
     --tests-regex "^($(IFS='|'; echo "${for_all[*]}"))$" "$@"
 fi

@@ -152,6 +152,13 @@ def find_tool(*names):
   sys.exit(f'none of {", ".join(names)} is installed')
 
 
+def arm_paths():
+  """Names of Arm's paths, worst first."""
+  here = os.path.dirname(os.path.abspath(__file__))
+  with open(os.path.join(here, '../../ruy_like/registry/paths.inc')) as lines:
+    return re.findall(r'^RUY_LIKE_PATH\(\w+, (\w+), arm,', lines.read(), re.M)
+
+
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--all', action='store_true', help='every loop')
@@ -162,7 +169,7 @@ def main():
   objdump = find_tool('aarch64-linux-gnu-objdump', 'llvm-objdump')
   folder = os.path.join(args.build, 'CMakeFiles/ruy_like.dir/ruy_like/kernels')
   failures = []
-  for path_name in ('neon', 'neondot', 'neoni8mm'):
+  for path_name in arm_paths():
     loops = []
     for function, instructions in disassemble(
         objdump, os.path.join(folder, path_name + '.cc.o')):

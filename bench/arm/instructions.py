@@ -5,9 +5,9 @@
   bench/arm/instructions.py --symbols s8|f32 <path> <rows>x<depth>x<cols> [...]
 
 Runs mul_calls of a build for Arm (by default build/arm64, configured with
-benchmarks) with the counting plugin, as processors with NEON alone, with dot
-products and with 8-bit matrix multiplication, and prints multiply-adds per
-instruction of a call, packing and everything around it included. Exact and the
+benchmarks) with the counting plugin, with each of Arm's paths, and prints
+multiply-adds per instruction of a call, packing and everything around it
+included. Exact and the
 same each time, up to the addresses that the heap gives; not a time.
 
 The second form prints in which functions one call spends them.
@@ -22,9 +22,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from inner_loops import arm_paths  # in this folder
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROCESSORS = (('neon', 'cortex-a53'), ('neondot', 'cortex-a76'),
-              ('neoni8mm', 'max,sve=off'))
+# Has all that paths ask for; RUY_LIKE_PATHS chooses one.
+PROCESSOR = 'max,sve=off'
 SHAPES = ((256, 256, 256), (64, 256, 1), (16, 32, 16), (64, 64, 64),
           (128, 768, 768), (1000, 1024, 1), (1000, 1024, 4), (64, 32, 3136))
 # Those of ruy at 2022's end, counted the same way: rows x depth x cols.
@@ -67,12 +70,12 @@ def print_table(emulator_of, program):
   print(f'{"":4} {"path":9} {"shape":>14} {"instructions":>13}'
         f' {"macs/instr":>10} {"ruy":>6}  kernel')
   for scalar in ('s8', 'f32'):
-    for path, processor in PROCESSORS:
+    for path in arm_paths():
       if scalar == 'f32' and path != 'neon':
         continue
       for i, shape in enumerate(SHAPES):
         arguments = [scalar] + [str(size) for size in shape]
-        instructions, kernel = count(emulator_of(processor), program, arguments)
+        instructions, kernel = count(emulator_of(path), program, arguments)
         macs = shape[0] * shape[1] * shape[2]
         ruy = RUY.get((scalar, path), ())[i:i + 1]
         print(f'{scalar:4} {path:9} {"x".join(map(str, shape)):>14}'
@@ -95,16 +98,15 @@ def main():
     subprocess.run(['cc', '-shared', '-fPIC', '-O2', '-o', plugin,
                     os.path.join(HERE, 'count_plugin.c')], check=True)
 
-    def emulator_of(processor):
+    def emulator_of(path):
       option = ',symbols=on' if args.symbols else ''
-      return ['qemu-aarch64', '-cpu', processor, '-plugin', plugin + option,
-              '-L', '/usr/aarch64-linux-gnu',
+      return ['qemu-aarch64', '-cpu', PROCESSOR, '-plugin', plugin + option,
+              '-L', '/usr/aarch64-linux-gnu', '-E', f'RUY_LIKE_PATHS={path}',
               '-E', f'LD_LIBRARY_PATH={libraries}']
 
     if args.symbols:
       scalar, path, shape = args.symbols
-      print_symbols(emulator_of(dict(PROCESSORS)[path]), program,
-                    [scalar] + shape.split('x'))
+      print_symbols(emulator_of(path), program, [scalar] + shape.split('x'))
     else:
       print_table(emulator_of, program)
 

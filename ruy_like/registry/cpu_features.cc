@@ -103,22 +103,6 @@ Path PathsOfThisProcess() {
   return paths;
 }
 
-struct FeatureName {
-  CpuFeature feature;
-  const char* name;
-};
-constexpr FeatureName kFeatureNames[] = {
-    {kCpuAvx2, "avx2"},
-    {kCpuFma, "fma"},
-    {kCpuAvxVnni, "avxvnni"},
-    {kCpuAvx512, "avx512(f,bw,dq,vl)"},
-    {kCpuAvx512Vnni, "avx512vnni"},
-    {kCpuAmxInt8, "amx(tile,int8)"},
-    {kCpuNeon, "neon"},
-    {kCpuNeonDot, "dotprod"},
-    {kCpuNeonI8mm, "i8mm"},
-};
-
 ptrdiff_t SizeOf(const cpuinfo_cache* cache) {
   return cache == nullptr ? 0 : static_cast<ptrdiff_t>(cache->size);
 }
@@ -260,7 +244,7 @@ bool MayRun(Path owner) {
 
 std::string CpuFeatureNames(CpuFeatures features) {
   std::string names;
-  for (const FeatureName& entry : kFeatureNames) {
+  for (const CpuFeatureName& entry : kCpuFeatureNames) {
     if ((features & entry.feature) == 0) continue;
     absl::StrAppend(&names, names.empty() ? "" : " ", entry.name);
   }

@@ -33,6 +33,22 @@ enum CpuFeature : uint32_t {
 };
 using CpuFeatures = uint32_t;
 
+struct CpuFeatureName {
+  CpuFeature feature;
+  const char* name;
+};
+inline constexpr CpuFeatureName kCpuFeatureNames[] = {
+    {kCpuAvx2, "avx2"},
+    {kCpuFma, "fma"},
+    {kCpuAvxVnni, "avxvnni"},
+    {kCpuAvx512, "avx512(f,bw,dq,vl)"},
+    {kCpuAvx512Vnni, "avx512vnni"},
+    {kCpuAmxInt8, "amx(tile,int8)"},
+    {kCpuNeon, "neon"},
+    {kCpuNeonDot, "dotprod"},
+    {kCpuNeonI8mm, "i8mm"},
+};
+
 // Their names, separated by blanks: "avx2 fma".
 std::string CpuFeatureNames(CpuFeatures features);
 
