@@ -14,29 +14,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-struct Dot {
-  // The one sum that leaves int32, of two products of -2^15, wraps as the
-  // contract wants.
-  static RUY_LIKE_ALWAYS_INLINE __m256i Pairs(__m256i acc, __m256i a,
-                                              __m256i b) {
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
-  }
-  // An int7 s8: no sum of two products saturates.
-  static RUY_LIKE_ALWAYS_INLINE __m256i Quads(__m256i acc, __m256i u8,
-                                              __m256i s8) {
-    return Pairs(acc, _mm256_maddubs_epi16(u8, s8), _mm256_set1_epi16(1));
-  }
-  // All are int7, with 64 added to the u8.
-  static RUY_LIKE_ALWAYS_INLINE __m256i TwoQuads(__m256i acc, __m256i u8a,
-                                                 __m256i s8a, __m256i u8b,
-                                                 __m256i s8b) {
-    return Pairs(acc,
-                 _mm256_add_epi16(_mm256_maddubs_epi16(u8a, s8a),
-                                  _mm256_maddubs_epi16(u8b, s8b)),
-                 _mm256_set1_epi16(1));
-  }
-};
-
+using Dot = MaddDot<Simd256>;
 using S8S16 = WideningPanelKernel<Simd256, Dot, 2, 6>;
 using S7U7 = PanelKernel<Int7TwoQuadsOp<Simd256, Dot>, 2, 6>;
 using S7U8 = PanelKernel<Int7QuadsOp<Simd256, Dot>, 2, 6>;

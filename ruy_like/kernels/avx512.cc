@@ -14,29 +14,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-struct Dot {
-  // The one sum that leaves int32, of two products of -2^15, wraps as the
-  // contract wants.
-  static RUY_LIKE_ALWAYS_INLINE __m512i Pairs(__m512i acc, __m512i a,
-                                              __m512i b) {
-    return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
-  }
-  // An int7 s8: no sum of two products saturates.
-  static RUY_LIKE_ALWAYS_INLINE __m512i Quads(__m512i acc, __m512i u8,
-                                              __m512i s8) {
-    return Pairs(acc, _mm512_maddubs_epi16(u8, s8), _mm512_set1_epi16(1));
-  }
-  // All are int7, with 64 added to the u8.
-  static RUY_LIKE_ALWAYS_INLINE __m512i TwoQuads(__m512i acc, __m512i u8a,
-                                                 __m512i s8a, __m512i u8b,
-                                                 __m512i s8b) {
-    return Pairs(acc,
-                 _mm512_add_epi16(_mm512_maddubs_epi16(u8a, s8a),
-                                  _mm512_maddubs_epi16(u8b, s8b)),
-                 _mm512_set1_epi16(1));
-  }
-};
-
+using Dot = MaddDot<Simd512>;
 using S8S16 = WideningPanelKernel<Simd512, Dot, 3, 8>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
 using S7U7 = PanelKernel<Int7TwoQuadsOp<Simd512, Dot>, 3, 8>;

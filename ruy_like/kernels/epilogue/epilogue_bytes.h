@@ -54,6 +54,9 @@ struct ByteScale {
 template <class V>
 class ByteScaler {
  public:
+  // Whether what Apply() returns is to be halved, as 16-bit values.
+  static constexpr bool kDoubles = true;
+
   explicit RUY_LIKE_ALWAYS_INLINE ByteScaler(const ByteScale<V>& scale)
       : even_(V::InRegister(V::LoadAligned(scale.even))),
         odd_(V::InRegister(V::LoadAligned(scale.odd))),
@@ -77,8 +80,9 @@ class ByteScaler {
 // What all rows and columns share.
 template <class V>
 struct ByteBounds {
-  alignas(64) int32_t offset[V::kLanes];  // 16-bit lanes: 1 + 2 * zero_point
-  int32_t low[V::kLanes];                 // 8-bit lanes, signed
+  // 16-bit lanes: the zero point; 1 + 2 * zero_point where scalers double.
+  alignas(64) int32_t offset[V::kLanes];
+  int32_t low[V::kLanes];  // 8-bit lanes, signed
   int32_t high[V::kLanes];
   int32_t flip[V::kLanes];  // 8-bit lanes: 0, or 128 for unsigned results
 
@@ -88,9 +92,10 @@ struct ByteBounds {
   }
   RUY_LIKE_ALWAYS_INLINE void Set(const EpilogueArgs& e) {
     const int32_t down = e.dst_scalar == Scalar::kU8 ? 128 : 0;
-    V::StoreAligned(
-        offset,
-        V::Set16(static_cast<int16_t>(1 + 2 * (e.dst_zero_point - down))));
+    const int32_t zero_point = e.dst_zero_point - down;
+    V::StoreAligned(offset, V::Set16(static_cast<int16_t>(
+                                ByteScaler<V>::kDoubles ? 1 + 2 * zero_point
+                                                        : zero_point)));
     V::StoreAligned(low, V::Set8(static_cast<int8_t>(e.clamp_min - down)));
     V::StoreAligned(high, V::Set8(static_cast<int8_t>(e.clamp_max - down)));
     V::StoreAligned(flip, V::Set8(static_cast<int8_t>(down)));
@@ -100,24 +105,23 @@ struct ByteBounds {
                                                typename V::Int b,
                                                typename V::Int c,
                                                typename V::Int d) const {
-    return V::GroupColumns(Ungrouped(a, b, c, d));
-  }
-  // The same, every 128 bits holding four bytes of each vector.
-  RUY_LIKE_ALWAYS_INLINE typename V::Int Ungrouped(typename V::Int a,
-                                                   typename V::Int b,
-                                                   typename V::Int c,
-                                                   typename V::Int d) const {
-    const typename V::Int bytes = V::SaturateToInt8(Halved(a, b), Halved(c, d));
-    return V::Xor(
+    const typename V::Int bytes =
+        V::SaturateToInt8(ToWords(a, b), ToWords(c, d));
+    return V::GroupColumns(V::Xor(
         V::Min8(V::Max8(bytes, V::LoadAligned(low)), V::LoadAligned(high)),
-        V::LoadAligned(flip));
+        V::LoadAligned(flip)));
   }
 
  private:
-  RUY_LIKE_ALWAYS_INLINE typename V::Int Halved(typename V::Int a,
-                                                typename V::Int b) const {
-    return V::Halve16(
-        V::AddSaturated16(V::SaturateToInt16(a, b), V::LoadAligned(offset)));
+  RUY_LIKE_ALWAYS_INLINE typename V::Int ToWords(typename V::Int a,
+                                                 typename V::Int b) const {
+    const typename V::Int sum =
+        V::AddSaturated16(V::SaturateToInt16(a, b), V::LoadAligned(offset));
+    if constexpr (ByteScaler<V>::kDoubles) {
+      return V::Halve16(sum);
+    } else {
+      return sum;
+    }
   }
 };
 

@@ -1,7 +1,7 @@
 // Back-end: the epilogue of panel kernels to 8-bit columns with NEON.
 //
 // Included by epilogue_neon.h: the specialisations, for SimdNeon, of
-// epilogue_bytes.h's scaler, bounds and tile, whose exponents are <= -2; why
+// epilogue_bytes.h's scaler and tile, whose exponents are <= -2; why
 // the arithmetic is exact is in epilogue_neon.h. Tiles whose accumulators are
 // still in registers are finished there by the kernel itself (FinishTile()).
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
@@ -37,6 +37,8 @@ struct ByteScale<SimdNeon> {
 template <>
 class ByteScaler<SimdNeon> {
  public:
+  static constexpr bool kDoubles = false;
+
   explicit RUY_LIKE_ALWAYS_INLINE ByteScaler(const ByteScale<SimdNeon>& scale)
       : fixedpoint_(SimdNeon::InRegister(vld1q_s32(scale.fixedpoint))),
         exponent_(SimdNeon::InRegister(vld1q_s32(scale.exponent))) {}
@@ -51,39 +53,6 @@ class ByteScaler<SimdNeon> {
 
  private:
   int32x4_t fixedpoint_, exponent_;
-};
-
-template <>
-struct ByteBounds<SimdNeon> {
-  alignas(16) int32_t offset[4];  // 16-bit lanes: the zero point
-  int32_t low[4];                 // 8-bit lanes, signed
-  int32_t high[4];
-  int32_t flip[4];  // 8-bit lanes: 0, or 128 for unsigned results
-
-  static RUY_LIKE_ALWAYS_INLINE bool Apply(const EpilogueArgs& e) {
-    return (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
-           e.dst_zero_point >= -(1 << 12) && e.dst_zero_point <= 1 << 12;
-  }
-  RUY_LIKE_ALWAYS_INLINE void Set(const EpilogueArgs& e) {
-    typedef SimdNeon V;
-    const int32_t down = e.dst_scalar == Scalar::kU8 ? 128 : 0;
-    V::StoreAligned(offset,
-                    V::Set16(static_cast<int16_t>(e.dst_zero_point - down)));
-    V::StoreAligned(low, V::Set8(static_cast<int8_t>(e.clamp_min - down)));
-    V::StoreAligned(high, V::Set8(static_cast<int8_t>(e.clamp_max - down)));
-    V::StoreAligned(flip, V::Set8(static_cast<int8_t>(down)));
-  }
-  // Results of four vectors, each one's bytes together.
-  RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t a, int32x4_t b, int32x4_t c,
-                                         int32x4_t d) const {
-    typedef SimdNeon V;
-    const int32x4_t zero_points = vld1q_s32(offset);
-    const int32x4_t bytes = V::SaturateToInt8(
-        V::AddSaturated16(V::SaturateToInt16(a, b), zero_points),
-        V::AddSaturated16(V::SaturateToInt16(c, d), zero_points));
-    return V::Xor(V::Min8(V::Max8(bytes, vld1q_s32(low)), vld1q_s32(high)),
-                  vld1q_s32(flip));
-  }
 };
 
 // ## Tiles of bytes, 4, 8 or 12 rows at once

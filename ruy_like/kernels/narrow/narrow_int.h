@@ -69,33 +69,21 @@ struct NarrowQuads {
   static RUY_LIKE_ALWAYS_INLINE Vector One() { return V::Set(0x01010101); }
 };
 
-// Dot::Quads(acc, u8, s8) must not saturate on the way.
+// The rhs is packed as the other one of int8 and uint8. Dot::Quads(acc, u8, s8)
+// must not saturate on the way.
 template <class V, class Dot, typename LhsType>
-struct NarrowQuadsOp;
-
-template <class V, class Dot>
-struct NarrowQuadsOp<V, Dot, int8_t> : NarrowQuads<V> {
+struct NarrowQuadsOp : NarrowQuads<V> {
   typedef typename V::Int Vector;
-  typedef int8_t Lhs;
-  typedef uint8_t Rhs;
-  static constexpr Scalar kLhsScalar = Scalar::kI8;
-  static constexpr Scalar kRhsScalar = Scalar::kU8;
+  typedef LhsType Lhs;
+  typedef int8_t Rhs;  // bytes of either kind
+  static constexpr Scalar kLhsScalar = kScalarOf<Lhs>;
+  static constexpr bool kLhsIsUnsigned = kLhsScalar == Scalar::kU8;
+  static constexpr Scalar kRhsScalar =
+      kLhsIsUnsigned ? Scalar::kI8 : Scalar::kU8;
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {
-    return Dot::Quads(acc, rhs, lhs);
-  }
-};
-
-template <class V, class Dot>
-struct NarrowQuadsOp<V, Dot, uint8_t> : NarrowQuads<V> {
-  typedef typename V::Int Vector;
-  typedef uint8_t Lhs;
-  typedef int8_t Rhs;
-  static constexpr Scalar kLhsScalar = Scalar::kU8;
-  static constexpr Scalar kRhsScalar = Scalar::kI8;
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
-    return Dot::Quads(acc, lhs, rhs);
+    return kLhsIsUnsigned ? Dot::Quads(acc, lhs, rhs)
+                          : Dot::Quads(acc, rhs, lhs);
   }
 };
 
@@ -107,9 +95,7 @@ struct NarrowPairsOp {
   typedef typename V::Int Vector;
   typedef LhsType Lhs;
   typedef int16_t Rhs;
-  static constexpr Scalar kLhsScalar =
-      sizeof(Lhs) == 2 ? Scalar::kI16
-                       : (static_cast<Lhs>(-1) < 0 ? Scalar::kI8 : Scalar::kU8);
+  static constexpr Scalar kLhsScalar = kScalarOf<Lhs>;
   static constexpr Scalar kRhsScalar = Scalar::kI16;
   static constexpr int kStep = 2 * V::kLanes;
   static constexpr bool kSumsIn16 = sizeof(Lhs) == 1;

@@ -91,6 +91,29 @@ struct IntOp : BroadcastOp {
   }
 };
 
+// The multiply-adds of x86 without VNNI.
+template <class V>
+struct MaddDot {
+  typedef typename V::Int Vector;
+  // The one sum that leaves int32, of two products of -2^15, wraps as the
+  // contract wants.
+  static RUY_LIKE_ALWAYS_INLINE Vector Pairs(Vector acc, Vector a, Vector b) {
+    return V::Add(acc, V::MultiplyWords(a, b));
+  }
+  // An int7 s8: no sum of two products saturates.
+  static RUY_LIKE_ALWAYS_INLINE Vector Quads(Vector acc, Vector u8, Vector s8) {
+    return Pairs(acc, V::MultiplyBytes(u8, s8), V::Set16(1));
+  }
+  // All are int7, with 64 added to the u8.
+  static RUY_LIKE_ALWAYS_INLINE Vector TwoQuads(Vector acc, Vector u8a,
+                                                Vector s8a, Vector u8b,
+                                                Vector s8b) {
+    return Pairs(
+        acc, V::Add16(V::MultiplyBytes(u8a, s8a), V::MultiplyBytes(u8b, s8b)),
+        V::Set16(1));
+  }
+};
+
 // int8 times uint8 (on Arm int8), four levels a step. Dot::Quads(acc, rhs, lhs)
 // must not saturate on the way.
 template <class V, class Dot, typename RhsType = uint8_t>
