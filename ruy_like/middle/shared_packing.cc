@@ -10,10 +10,7 @@ namespace ruy_like {
 
 SharedPacking::SharedPacking(const PackedSide& side, const Cuts& cuts,
                              std::ptrdiff_t parts, void* status)
-    : side_(side),
-      cuts_(cuts),
-      parts_(parts),
-      status_(static_cast<AtomicStatus*>(status)) {
+    : side_(side), cuts_(cuts), status_(static_cast<AtomicStatus*>(status)) {
   for (std::ptrdiff_t i = 0; i < parts; ++i) {
     new (&status_[i]) AtomicStatus(kNotStarted);
   }
@@ -34,15 +31,8 @@ bool SharedPacking::TryPack(std::ptrdiff_t part) {
 
 void SharedPacking::EnsurePacked(std::ptrdiff_t part) {
   TryPack(part);
-  std::ptrdiff_t next = part + 1;
   SpinPacer pacer(std::chrono::hours(1));
-  while (status_[part].load(std::memory_order_acquire) != kDone) {
-    if (next < parts_) {
-      TryPack(next++);
-    } else {
-      pacer.Pause();
-    }
-  }
+  while (status_[part].load(std::memory_order_acquire) != kDone) pacer.Pause();
 }
 
 }  // namespace ruy_like

@@ -5,9 +5,9 @@
 // kernel of few columns, and for packing ahead (packed_matrix.cc). Allocates
 // nothing and starts no threads.
 //
-// Any thread packs any part that nobody has begun; one that needs a part packs
-// others while somebody else is at it, and spins only when none is left. So
-// there is no barrier between packing and multiplying.
+// Any thread packs any part that nobody has begun; one that needs a part that
+// somebody else is at spins until it is done. So there is no barrier between
+// packing and multiplying.
 #ifndef RUY_LIKE_MIDDLE_SHARED_PACKING_H_
 #define RUY_LIKE_MIDDLE_SHARED_PACKING_H_
 
@@ -38,7 +38,6 @@ class SharedPacking final {
  private:
   const PackedSide& side_;
   Cuts cuts_;
-  std::ptrdiff_t parts_;
   AtomicStatus* status_;
 };
 
