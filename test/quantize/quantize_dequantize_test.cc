@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "ruy_like/base/float_state.h"
@@ -98,6 +99,15 @@ QuantParams AnyParams(Rng* rng) {
   return params;
 }
 
+// 0 to 129; and some that are far enough to prefetch, and of several of the
+// chunks that are written past the caches.
+std::vector<std::size_t> Lengths() {
+  std::vector<std::size_t> lengths(130);
+  std::iota(lengths.begin(), lengths.end(), std::size_t{0});
+  lengths.insert(lengths.end(), {2047, 2048, 2049, 2241, 9001});
+  return lengths;
+}
+
 class KernelTest : public PathTest {
  protected:
   const ConvertKernels& Kernels() const {
@@ -108,7 +118,7 @@ class KernelTest : public PathTest {
   template <typename Q>
   void QuantizeEqualsReference() {
     Rng rng(1);
-    for (std::size_t n = 0; n <= 129; ++n) {
+    for (const std::size_t n : Lengths()) {
       for (std::size_t offset : {0, 1, 3}) {
         for (bool streaming : {false, true}) {
           GuardedArray<float> x(n + offset);
@@ -133,7 +143,7 @@ class KernelTest : public PathTest {
   template <typename Q>
   void DequantizeEqualsReference() {
     Rng rng(2);
-    for (std::size_t n = 0; n <= 129; ++n) {
+    for (const std::size_t n : Lengths()) {
       for (std::size_t offset : {0, 1, 3}) {
         for (bool streaming : {false, true}) {
           GuardedArray<Q> q(n + offset);
