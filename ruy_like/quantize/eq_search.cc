@@ -25,6 +25,8 @@ constexpr double kLeastImprovement = 1e-12;
 constexpr double kLeastGainOfRound = 1e-7;
 // Accumulators are looked at while they are in L2.
 constexpr std::ptrdiff_t kBlockBytes = 256 * 1024;
+// So many are not cut in two: weights that are multiplied once cost less.
+constexpr std::ptrdiff_t kOneBlockBytes = 512 * 1024;
 constexpr std::ptrdiff_t kMinBlockCols = 64;
 
 template <typename T>
@@ -260,10 +262,14 @@ class EqSearcher final {
       quantized_activations_.emplace_back(
           static_cast<std::size_t>(depth_ * a.layout().cols()));
     }
-    block_cols_ = std::max<std::ptrdiff_t>(
-        kMinBlockCols,
-        kBlockBytes /
-            (static_cast<std::ptrdiff_t>(sizeof(std::int32_t)) * rows_));
+    std::ptrdiff_t most_cols = 0;
+    for (const Matrix<float>& a : activations_) {
+      most_cols = std::max(most_cols, a.layout().cols());
+    }
+    const std::ptrdiff_t column_bytes =
+        static_cast<std::ptrdiff_t>(sizeof(std::int32_t)) * rows_;
+    block_cols_ = std::max(kMinBlockCols, kBlockBytes / column_bytes);
+    if (most_cols <= kOneBlockBytes / column_bytes) block_cols_ = most_cols;
     accumulators_.resize(static_cast<std::size_t>(rows_ * block_cols_));
     if (!bias_.empty()) {
       quantized_bias_.resize(static_cast<std::size_t>(rows_));
@@ -272,8 +278,7 @@ class EqSearcher final {
     sums_.dot.resize(static_cast<std::size_t>(rows_));
     sums_.square.resize(static_cast<std::size_t>(rows_));
     const absl::StatusOr<std::size_t> bytes = PackedMatrixBytes(
-        Operand(quantized_weights_.data(), weights_.layout(), options_.bits),
-        Side::kLhs, PackOptions(), context_);
+        QuantizedWeights(), Side::kLhs, PackingOptions(), context_);
     if (!bytes.ok()) return bytes.status();
     packed_bytes_ = *bytes;
     if (packed_memory_.Reserve(packed_bytes_) == nullptr) {
@@ -284,23 +289,59 @@ class EqSearcher final {
 
   // ## For each candidate
 
+  Matrix<std::int8_t> QuantizedWeights() {
+    return Operand(quantized_weights_.data(), weights_.layout(), options_.bits);
+  }
+  Matrix<std::int8_t> QuantizedActivations(std::size_t i) {
+    return Operand(quantized_activations_[i].data(), activations_[i].layout(),
+                   options_.bits);
+  }
+  PackOptions PackingOptions() const {
+    PackOptions options;
+    if (options_.bits <= 7) options.pack_for = PackFor::kInt7Operand;
+    return options;
+  }
+
   absl::Status SetWeights(absl::Span<const QuantParams> params) {
-    Matrix<std::int8_t> q =
-        Operand(quantized_weights_.data(), weights_.layout(), options_.bits);
+    Matrix<std::int8_t> q = QuantizedWeights();
     absl::Status status = QuantizeRows(weights_, params, &q, context_);
-    if (!status.ok()) return status;
+    if (!status.ok() || WeightsAreUsedOnce()) return status;
+    return PackWeights(q);
+  }
+
+  absl::Status PackWeights(const Matrix<std::int8_t>& q) {
     absl::StatusOr<PackedMatrix<std::int8_t>> packed =
         PackInto(packed_memory_.Reserve(packed_bytes_), packed_bytes_, q,
-                 Side::kLhs, PackOptions(), context_);
+                 Side::kLhs, PackingOptions(), context_);
     if (!packed.ok()) return packed.status();
     packed_weights_ = *std::move(packed);
     return absl::OkStatus();
   }
 
+  // While the weights' candidates change: Mul then packs them itself, piece by
+  // piece, next to the product.
+  bool WeightsAreUsedOnce() const { return packed_activations_.size() == 1; }
+
+  // For many candidates of the weights. Block by block, as they are multiplied.
+  absl::Status PackActivations() {
+    packed_activations_.clear();
+    for (std::size_t i = 0; i < activations_.size(); ++i) {
+      const Matrix<std::int8_t> rhs = QuantizedActivations(i);
+      const std::ptrdiff_t cols = rhs.layout().cols();
+      for (std::ptrdiff_t first = 0; first < cols; first += block_cols_) {
+        absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+            Pack(Columns(rhs, first, std::min(block_cols_, cols - first)),
+                 Side::kRhs, PackingOptions(), context_);
+        if (!packed.ok()) return packed.status();
+        packed_activations_.push_back(*std::move(packed));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status SetActivations(const QuantParams& params) {
     for (std::size_t i = 0; i < activations_.size(); ++i) {
-      Matrix<std::int8_t> q = Operand(quantized_activations_[i].data(),
-                                      activations_[i].layout(), options_.bits);
+      Matrix<std::int8_t> q = QuantizedActivations(i);
       absl::Status status = Quantize(activations_[i], params, &q, context_);
       if (!status.ok()) return status;
     }
@@ -327,19 +368,12 @@ class EqSearcher final {
   absl::Status ComputeSums() {
     std::fill(sums_.dot.begin(), sums_.dot.end(), 0);
     std::fill(sums_.square.begin(), sums_.square.end(), 0);
-    MulParams<std::int32_t, std::int32_t> params;
-    if (!bias_.empty()) params.set_bias(quantized_bias_.data());
+    std::size_t block = 0;
     for (std::size_t i = 0; i < activations_.size(); ++i) {
-      const Matrix<std::int8_t> rhs =
-          Operand(quantized_activations_[i].data(), activations_[i].layout(),
-                  options_.bits);
-      const std::ptrdiff_t cols = rhs.layout().cols();
+      const std::ptrdiff_t cols = activations_[i].layout().cols();
       for (std::ptrdiff_t first = 0; first < cols; first += block_cols_) {
         const std::ptrdiff_t count = std::min(block_cols_, cols - first);
-        Matrix<std::int32_t> acc =
-            SimpleMatrix(accumulators_.data(), rows_, count, Order::kColMajor);
-        absl::Status status = Mul(packed_weights_, Columns(rhs, first, count),
-                                  params, context_, &acc);
+        absl::Status status = MultiplyBlock(i, first, count, block++);
         if (status.ok()) {
           status = AddSums(y_[i].data() + first * rows_, count);
         }
@@ -348,6 +382,24 @@ class EqSearcher final {
       ++products_;
     }
     return absl::OkStatus();
+  }
+
+  // Columns [first, first + count) of activations i, the block-th block of all.
+  absl::Status MultiplyBlock(std::size_t i, std::ptrdiff_t first,
+                             std::ptrdiff_t count, std::size_t block) {
+    MulParams<std::int32_t, std::int32_t> params;
+    if (!bias_.empty()) params.set_bias(quantized_bias_.data());
+    Matrix<std::int32_t> acc =
+        SimpleMatrix(accumulators_.data(), rows_, count, Order::kColMajor);
+    if (packed_activations_.empty()) {
+      return Mul(packed_weights_,
+                 Columns(QuantizedActivations(i), first, count), params,
+                 context_, &acc);
+    }
+    const PackedMatrix<std::int8_t>& rhs = packed_activations_[block];
+    return WeightsAreUsedOnce()
+               ? Mul(QuantizedWeights(), rhs, params, context_, &acc)
+               : Mul(packed_weights_, rhs, params, context_, &acc);
   }
 
   absl::Status AddSums(const float* y, std::ptrdiff_t cols) {
@@ -413,6 +465,7 @@ class EqSearcher final {
   // One product serves a candidate of every row.
   absl::Status ImproveWeights(EqResult* result, double* cosine_of_layer) {
     absl::Status status = SetActivations(result->activations);
+    if (status.ok()) status = PackActivations();
     const auto evaluate = [&](absl::Span<const QuantParams> weights) {
       absl::Status set = SetWeights(weights);
       if (!set.ok()) return set;
@@ -451,6 +504,7 @@ class EqSearcher final {
   }
 
   absl::Status ImproveActivations(EqResult* result, double* best) {
+    packed_activations_.clear();  // which change now
     absl::Status status = SetWeights(result->weights);
     for (int k = 0; status.ok() && k <= options_.steps; ++k) {
       QuantParams candidate;
@@ -492,6 +546,8 @@ class EqSearcher final {
   std::size_t packed_bytes_ = 0;
   Workspace packed_memory_;
   PackedMatrix<std::int8_t> packed_weights_;
+  // Of one set of activations and many of weights; else empty.
+  std::vector<PackedMatrix<std::int8_t>> packed_activations_;
   std::ptrdiff_t block_cols_ = 0;
   std::vector<std::int32_t> accumulators_;
   RowSums sums_;

@@ -189,6 +189,54 @@ TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
   EXPECT_EQ(parts->products % 2, 0);
 }
 
+// Blocks of columns are multiplied in other ways when there are several of
+// them. The integers are the same, and so is the order in which a row's are
+// added up, so the results are equal bit for bit. Weights of a few integers
+// make the float products exact.
+TEST(EqSearchTest, BlocksDoNotMatter) {
+  Context context;
+  Layer layer{300, 5, 500, {}, {}};  // 600 KB of accumulators
+  Rng rng(35);
+  for (std::ptrdiff_t i = 0; i < layer.rows * layer.depth; ++i) {
+    layer.w.push_back(static_cast<float>(rng.Between(-20, 20)));
+  }
+  for (std::ptrdiff_t i = 0; i < layer.depth * layer.cols; ++i) {
+    layer.a.push_back(static_cast<float>(rng.Between(-300, 300)));
+  }
+  std::vector<Matrix<float>> parts(5, layer.Activations());
+  for (std::ptrdiff_t i = 0; i < 5; ++i) {
+    parts[i].mutable_layout()->set_cols(100);
+    parts[i].set_data(layer.a.data() + 100 * i);
+  }
+  for (const int bits : {4, 7, 8}) {
+    EqOptions options;
+    options.bits = bits;
+    options.steps = 6;
+    const auto whole =
+        EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+    const auto cut = EqSearch(layer.Weights(), parts, options, &context);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    ASSERT_TRUE(cut.ok()) << cut.status();
+    EXPECT_EQ(whole->cos_init, cut->cos_init);
+    EXPECT_EQ(whole->cos_final, cut->cos_final);
+    EXPECT_EQ(whole->weights, cut->weights);
+    EXPECT_EQ(whole->activations, cut->activations);
+    const Matrix<float> one_block = parts[0];
+    const auto small =
+        EqSearch(layer.Weights(), {one_block}, options, &context);
+    ASSERT_TRUE(small.ok()) << small.status();
+    Layer first = layer;
+    first.cols = 100;
+    first.a.clear();
+    for (std::ptrdiff_t row = 0; row < layer.depth; ++row) {
+      for (std::ptrdiff_t col = 0; col < 100; ++col) {
+        first.a.push_back(Element(one_block, row, col));
+      }
+    }
+    EXPECT_NEAR(small->cos_final, CosineOf(first, *small), 1e-6);
+  }
+}
+
 TEST(EqSearchTest, WithBias) {
   Context context;
   const Layer layer = RandomLayer(41);
