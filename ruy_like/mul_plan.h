@@ -85,9 +85,9 @@ class RUY_LIKE_EXPORT MulPlan final {
   absl::Status Run(int thread_id);
 
   // After all Runs have returned. dst is complete only now. FailedPrecondition
-  // where Mul would be refused for fear of a deadlock (mul.h), if something is to
-  // be cached or reported; dst is complete then too, and Finish can be called
-  // again from elsewhere.
+  // where Mul would be refused for fear of a deadlock (mul.h), if something is
+  // to be cached or reported; dst is complete then too, and Finish can be
+  // called again from elsewhere.
   absl::Status Finish();
 
  private:
