@@ -39,12 +39,13 @@
 //
 // Where the 16 units of that epilogue stand, by the steps of a block:
 //
-//   1, 2   four after each product of the first step
-//   3, 4   two after each product of the second and third step
-//   5..8   one after each product of four steps
-//   more   one after every second product of eight steps
+//   1      four after each product
+//   2, 3   two after each product of the first two steps
+//   4..8   one after each product of the first four steps
+//   more   one after every second product of the second step to the ninth
 //
-// All in one place is worst: 468 cycles against 313 at depth 128.
+// as measured in a sketch (doc/amx.md). All in one place is worst: 468 cycles
+// against 313 at depth 128.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_
 
@@ -187,18 +188,24 @@ struct TileSteps {
     }
   }
 
-  // The steps that all units stand in, after the first one; returns how many.
+  // The steps that units stand in. If those are of whole rounds, the block's
+  // first step, which has been run, is the first of them; else they begin with
+  // the second. Returns how many it ran.
   template <int kUnitsOfStep, class Units>
   static RUY_LIKE_ALWAYS_INLINE int UnitSteps(TileBlock* at, Units* units) {
-    constexpr bool kTwoForARound = kUnitsOfStep < kUnitsOfARound;
-    constexpr int kTurns = kTwoForARound ? kRounds : kUnits / kUnitsOfStep;
-    for (int turn = 0; turn < kTurns; ++turn) {
-      Step<false, kUnitsOfStep, 0>(at, units);
-      if constexpr (kTwoForARound) {
+    constexpr int kSteps = kUnits / kUnitsOfStep;
+    if constexpr (kUnitsOfStep >= kUnitsOfARound) {
+      for (int step = 1; step < kSteps; ++step) {
+        Step<false, kUnitsOfStep, 0>(at, units);
+      }
+      return kSteps - 1;
+    } else {
+      for (int step = 0; step < kSteps; step += 2) {
+        Step<false, kUnitsOfStep, 0>(at, units);
         Step<false, kUnitsOfStep, kUnitsOfStep>(at, units);
       }
+      return kSteps;
     }
-    return kUnits / kUnitsOfStep;
   }
 
   // Not inlined: the copies in one caller would leave it no registers.
@@ -210,24 +217,22 @@ struct TileSteps {
     TileBlock at = block;
     const ptrdiff_t steps = at.rhs.steps + (at.rhs.tail != nullptr);
     Units units(units_arg);
+    ptrdiff_t done = 1;
     if constexpr (!Units::kHasUnits) {
       Step<true, 0, 0>(&at, &units);
-      PlainSteps(&at, steps - 1, &units);
-    } else if (kStream != Stream::kBoth && steps <= 2) {
-      Step<true, kUnits, 0>(&at, &units);
-      PlainSteps(&at, steps - 1, &units);
-    } else {
+    } else if (kStream == Stream::kBoth || steps > 8) {
       Step<true, 0, 0>(&at, &units);
-      ptrdiff_t done = 1;
-      if (kStream != Stream::kBoth && steps <= 4) {
-        done += UnitSteps<8>(&at, &units);
-      } else if (kStream != Stream::kBoth && steps <= 8) {
-        done += UnitSteps<4>(&at, &units);
-      } else {
-        done += UnitSteps<2>(&at, &units);
-      }
-      PlainSteps(&at, steps - done, &units);
+      done += UnitSteps<2>(&at, &units);
+    } else if (steps > 3) {
+      Step<true, 4, 0>(&at, &units);
+      done += UnitSteps<4>(&at, &units);
+    } else if (steps > 1) {
+      Step<true, 8, 0>(&at, &units);
+      done += UnitSteps<8>(&at, &units);
+    } else {
+      Step<true, 16, 0>(&at, &units);
     }
+    PlainSteps(&at, steps - done, &units);
   }
 };
 
