@@ -164,22 +164,28 @@ struct IndexByFactorOp {
 
 struct IndexByRangeOp {
   using DD = Sums::D;
+  explicit IndexByRangeOp(float range)
+      : bins_per_unit(kObserveBins / static_cast<double>(range)) {}
   static std::size_t LanesPerCall() { return hn::Lanes(DD()); }
   HWY_INLINE void operator()(const float* x, std::uint16_t* index) const {
     const DD dd;
     const hn::Rebind<float, decltype(dd)> df;
     const hn::Rebind<std::int32_t, decltype(dd)> di;
     const auto magnitude = hn::Abs(hn::LoadU(df, x));
-    const auto share =
-        hn::Div(hn::PromoteTo(dd, magnitude), hn::Set(dd, range));
+    // A quotient of floats that is no integer is 2^-25 or more from the next
+    // one, and a product with the inverse is within 2^-40 of it: the summand
+    // carries the latter over the integer that it may be just short of, and no
+    // other.
+    const auto quotient =
+        hn::Mul(hn::PromoteTo(dd, magnitude), hn::Set(dd, bins_per_unit));
     // In bounds before it becomes an integer: x may be far beyond the range.
-    const auto bin = hn::Min(hn::Mul(share, hn::Set(dd, kObserveBins)),
+    const auto bin = hn::Min(hn::Add(quotient, hn::Set(dd, 0x1p-30)),
                              hn::Set(dd, kObserveBins - 1));
     const auto scaled = hn::DemoteTo(di, bin);
     StoreIndex(di, scaled, hn::RebindMask(di, hn::Eq(magnitude, hn::Zero(df))),
                index);
   }
-  double range;
+  double bins_per_unit;
 };
 
 void IndexByFactor(const float* x, std::size_t n, float factor,
@@ -188,9 +194,9 @@ void IndexByFactor(const float* x, std::size_t n, float factor,
            IndexByFactorOp{factor});
 }
 
-void IndexByRange(const float* x, std::size_t n, double range,
+void IndexByRange(const float* x, std::size_t n, float range,
                   std::uint16_t* index) {
-  MapLanes(x, n, index, IndexByRangeOp::LanesPerCall(), IndexByRangeOp{range});
+  MapLanes(x, n, index, IndexByRangeOp::LanesPerCall(), IndexByRangeOp(range));
 }
 
 // A page ahead, for the hardware's own prefetch stops at the end of each: a
@@ -232,9 +238,9 @@ ChunkStats StepByFactor(const float* x, float factor, std::uint16_t* index,
   return Step(x, IndexByFactorOp{factor}, index, counted, counts);
 }
 
-ChunkStats StepByRange(const float* x, double range, std::uint16_t* index,
+ChunkStats StepByRange(const float* x, float range, std::uint16_t* index,
                        const std::uint16_t* counted, ObserveCounts* counts) {
-  return Step(x, IndexByRangeOp{range}, index, counted, counts);
+  return Step(x, IndexByRangeOp(range), index, counted, counts);
 }
 
 const ObserveKernels* GetObserveKernels() {

@@ -59,7 +59,7 @@ struct ObserveKernels {
                                std::uint16_t* index,
                                const std::uint16_t* counted,
                                ObserveCounts* counts);
-  ChunkStats (*step_by_range)(const float* x, double range,
+  ChunkStats (*step_by_range)(const float* x, float range,
                               std::uint16_t* index,
                               const std::uint16_t* counted,
                               ObserveCounts* counts);
@@ -71,7 +71,7 @@ struct ObserveKernels {
   void (*index_by_factor)(const float* x, std::size_t n, float factor,
                           std::uint16_t* index);
   // The same with floor(|x[i]| / range * kObserveBins) in double precision.
-  void (*index_by_range)(const float* x, std::size_t n, double range,
+  void (*index_by_range)(const float* x, std::size_t n, float range,
                          std::uint16_t* index);
 };
 

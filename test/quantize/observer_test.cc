@@ -438,7 +438,7 @@ TEST_P(ObserverPathTest, KernelsEqualThePortableOnes) {
       EXPECT_EQ(a.sum_of_magnitudes, b.sum_of_magnitudes);
       std::vector<std::uint16_t> index(192), by_range(192);
       kernels.index_by_factor(data, n, 2048, index.data());
-      kernels.index_by_range(data, n, 0.7, by_range.data());
+      kernels.index_by_range(data, n, 0.7f, by_range.data());
       for (std::size_t i = 0; i < n; ++i) {
         const double magnitude = std::abs(data[i]);
         const auto expected = [&](double range) {
@@ -447,7 +447,7 @@ TEST_P(ObserverPathTest, KernelsEqualThePortableOnes) {
                      : std::min(std::floor(magnitude / range * 2048), 2047.0);
         };
         ASSERT_EQ(index[i], expected(1)) << data[i];
-        ASSERT_EQ(by_range[i], expected(0.7)) << data[i];
+        ASSERT_EQ(by_range[i], expected(0.7f)) << data[i];
       }
       for (float bad : {kNan, kInf, -kInf}) {
         const std::size_t place = offset + rng.Between(0, n - 1);
@@ -455,6 +455,42 @@ TEST_P(ObserverPathTest, KernelsEqualThePortableOnes) {
         x[place] = bad;
         EXPECT_FALSE(kernels.scan(data, n).all_finite) << n << " " << place;
         x[place] = good;
+      }
+    }
+  }
+}
+
+// The kernels multiply with an inverse; the bin is that of the quotient even
+// for the floats next to its edges, whatever the range.
+TEST_P(ObserverPathTest, IndexByRangeIsThatOfTheQuotient) {
+  Rng rng(12);
+  const auto& kernels = Kernels(GetParam());
+  std::vector<float> ranges = {1e-45f, 3e-45f, 1e-38f, 1e-20f, 0.7f,
+                               1,      3,      77,     1e20f,  3e38f};
+  while (ranges.size() < 100) {
+    ranges.push_back(std::ldexp(static_cast<float>(1 + std::abs(rng.Signed())),
+                                static_cast<int>(rng.Between(-120, 120))));
+  }
+  constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
+  for (const float range : ranges) {
+    for (int neighbour = -1; neighbour <= 1; ++neighbour) {
+      std::vector<float> x;
+      for (int k = 1; k <= Observer::kBins; ++k) {
+        const auto edge =
+            static_cast<float>(static_cast<double>(range) * k / 2048);
+        x.push_back(neighbour == 0
+                        ? edge
+                        : std::nextafter(edge, neighbour < 0 ? 0 : kInf));
+      }
+      ASSERT_EQ(x.size(), kChunk);
+      std::vector<std::uint16_t> index(kChunk);
+      kernels.index_by_range(x.data(), kChunk, range, index.data());
+      for (std::size_t i = 0; i < kChunk; ++i) {
+        const double quotient = static_cast<double>(x[i]) / range;
+        ASSERT_EQ(index[i], x[i] == 0
+                                ? 2048
+                                : std::min(std::floor(quotient * 2048), 2047.0))
+            << x[i] << " in " << range;
       }
     }
   }
@@ -480,7 +516,7 @@ TEST_P(ObserverPathTest, StepEqualsItsParts) {
     std::vector<std::uint16_t> expected_index(kChunk);
     const bool by_range = round % 2 == 1;
     if (by_range) {
-      kernels.index_by_range(x.data(), kChunk, 0.7, expected_index.data());
+      kernels.index_by_range(x.data(), kChunk, 0.7f, expected_index.data());
     } else {
       kernels.index_by_factor(x.data(), kChunk, 2048, expected_index.data());
     }
@@ -488,7 +524,7 @@ TEST_P(ObserverPathTest, StepEqualsItsParts) {
     if (bad) x[rng.Between(0, kChunk - 1)] = rng.OneIn(2) ? kNan : -kInf;
     qi::ObserveCounts counts = {};
     const qi::ChunkStats stats =
-        by_range ? kernels.step_by_range(x.data(), 0.7, index.data(),
+        by_range ? kernels.step_by_range(x.data(), 0.7f, index.data(),
                                          counted.data(), &counts)
                  : kernels.step_by_factor(x.data(), 2048, index.data(),
                                           counted.data(), &counts);
