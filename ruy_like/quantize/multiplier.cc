@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/quantize/memory_checks.h"
@@ -52,14 +53,25 @@ absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(double multiplier) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a multiplier must be finite and not negative: ", multiplier));
   }
+  // A double is 1.fraction * 2^(exponent - kBias), with the fraction's 52 bits
+  // below. By these bits and not by frexp, ldexp and llround, for layers with a
+  // scale per channel have their multipliers made in each call.
+  constexpr int kFractionBits = 52, kBias = 1023;
+  std::uint64_t bits;
+  std::memcpy(&bits, &multiplier, sizeof(bits));
+  bits &= ~(std::uint64_t{1} << 63);  // -0
   QuantizedMultiplier result;
-  if (multiplier == 0) return result;
-  const double fraction = std::frexp(multiplier, &result.exponent);
-  std::int64_t fixedpoint = std::llround(std::ldexp(fraction, 31));
-  if (fixedpoint == std::int64_t{1} << 31) {  // rounded up to 1
+  result.exponent = static_cast<int>(bits >> kFractionBits) - kBias + 1;
+  constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
+  constexpr int kDropped = kFractionBits - 30;
+  std::uint64_t fixedpoint =
+      ((bits & (kOne - 1)) | kOne) + (std::uint64_t{1} << (kDropped - 1));
+  fixedpoint >>= kDropped;
+  if (fixedpoint == std::uint64_t{1} << 31) {  // rounded up to 1
     fixedpoint >>= 1;
     ++result.exponent;
   }
+  // So are 0 and what is below the normal numbers.
   if (result.exponent < kMinExponent) return QuantizedMultiplier();
   if (result.exponent > kMaxExponent) {
     return QuantizedMultiplier{kMaxInt32, kMaxExponent};

@@ -88,6 +88,49 @@ TEST(QuantizeMultiplierTest, IsWithinHalfAnUlp) {
   }
 }
 
+// What QuantizeMultiplier says it computes, by the library's own functions.
+TEST(QuantizeMultiplierTest, EqualsFrexpAndRound) {
+  Rng rng(5);
+  std::vector<double> multipliers = {0.0,
+                                     -0.0,
+                                     std::numeric_limits<double>::denorm_min(),
+                                     std::numeric_limits<double>::min(),
+                                     std::numeric_limits<double>::max(),
+                                     std::nextafter(1.0, 0),
+                                     0x1p-32,
+                                     std::nextafter(0x1p-32, 0),
+                                     0x1p30,
+                                     std::nextafter(0x1p30, 0)};
+  for (int i = 0; i < 100000; ++i) {
+    // With 33 bits, halves between two fixed points are frequent.
+    const auto fraction = static_cast<double>(
+        rng.Between(std::int64_t{1} << 32, (std::int64_t{1} << 33) - 1));
+    multipliers.push_back(
+        std::ldexp(fraction, static_cast<int>(rng.Between(-70, 0))));
+    multipliers.push_back(std::nextafter(multipliers.back(), 0));
+  }
+  for (const double m : multipliers) {
+    std::int32_t fixedpoint = 0;
+    int exponent = 0;
+    const double fraction = std::frexp(m, &exponent);
+    std::int64_t rounded = std::llround(std::ldexp(fraction, 31));
+    if (rounded == std::int64_t{1} << 31) {
+      rounded /= 2;
+      ++exponent;
+    }
+    fixedpoint = static_cast<std::int32_t>(rounded);
+    if (exponent < -31 || m == 0) fixedpoint = exponent = 0;
+    if (exponent > 30) {
+      fixedpoint = std::numeric_limits<std::int32_t>::max();
+      exponent = 30;
+    }
+    const auto quantized = QuantizeMultiplier(m);
+    ASSERT_TRUE(quantized.ok()) << m;
+    ASSERT_EQ(quantized->fixedpoint, fixedpoint) << m;
+    ASSERT_EQ(quantized->exponent, exponent) << m;
+  }
+}
+
 TEST(MultiplyByQuantizedMultiplierTest, Goldens) {
   const struct {
     std::int32_t x;
