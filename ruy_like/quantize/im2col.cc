@@ -1,6 +1,7 @@
 #include "ruy_like/quantize/im2col.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "ruy_like/quantize/sliding.h"
@@ -96,6 +97,34 @@ inline void Fill(const Im2Col& conv, std::ptrdiff_t count, std::uint8_t* to) {
   }
 }
 
+// Where rows of outputs are as long as those of the image and as close, what
+// one tap sees at positions [first, end) are bytes of the plane in a row: all
+// but the columns and rows where it is on padding. `shift` is from a position
+// to what it sees, `left` the columns of it, `above` the rows.
+void GatherShifted(const Im2Col& conv, const std::uint8_t* plane,
+                   std::ptrdiff_t above, std::ptrdiff_t left,
+                   std::ptrdiff_t first, std::ptrdiff_t end, std::uint8_t* to) {
+  const std::ptrdiff_t width = conv.input_shape.width;
+  const std::ptrdiff_t size = conv.input_shape.height * width;
+  const std::ptrdiff_t shift = above * width + left;
+  if (left <= -width || left >= width) return Fill(conv, end - first, to);
+  const std::ptrdiff_t from = std::clamp(-shift, first, end);
+  const std::ptrdiff_t until = std::clamp(size - shift, from, end);
+  Fill(conv, from - first, to);
+  if (until > from) Copy(plane + from + shift, until - from, to + from - first);
+  Fill(conv, end - until, to + until - first);
+  if (left == 0) return;
+  // The columns on padding: in place of bytes of the next row or the last one.
+  const std::ptrdiff_t count = std::abs(left);
+  for (std::ptrdiff_t x = first - first % width + (left < 0 ? 0 : width - left);
+       x < end; x += width) {
+    const std::ptrdiff_t stop = std::min(x + count, end);
+    for (std::ptrdiff_t i = std::max(x, first); i < stop; ++i) {
+      to[i - first] = conv.padding_value;
+    }
+  }
+}
+
 }  // namespace
 
 void GatherNhwc(const Im2Col& conv, std::ptrdiff_t first, std::ptrdiff_t end,
@@ -138,6 +167,8 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
   const std::ptrdiff_t step = window.stride_width;
   const std::ptrdiff_t first_y = first / conv.output_width;
   const std::ptrdiff_t first_x = first % conv.output_width;
+  const bool is_shift = step == 1 && window.stride_height == 1 &&
+                        conv.output_width == shape.width;
   for (std::ptrdiff_t k = first_depth; k < end_depth; ++k) {
     const std::ptrdiff_t channel = conv.first_channel + k / conv.Taps();
     const std::ptrdiff_t i = k % conv.Taps() / window.kernel_width;
@@ -147,11 +178,16 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
         (image * shape.channels + channel) * shape.height * shape.width;
     // What position 0 of a row sees, and the positions that see the image.
     const std::ptrdiff_t left = j * window.dilation_width - window.padding.left;
+    const std::ptrdiff_t above =
+        i * window.dilation_height - window.padding.top;
+    std::uint8_t* to = patches + k * stride;
+    if (is_shift) {
+      GatherShifted(conv, plane, above, left, first, end, to);
+      continue;
+    }
     const Inside inside =
         PointsInside(left, step, conv.output_width, shape.width);
-    std::uint8_t* to = patches + k * stride;
-    std::ptrdiff_t row = first_y * window.stride_height - window.padding.top +
-                         i * window.dilation_height;
+    std::ptrdiff_t row = first_y * window.stride_height + above;
     std::ptrdiff_t x = first_x;
     for (std::ptrdiff_t rest = end - first; rest > 0;) {
       const std::ptrdiff_t row_end = std::min(x + rest, conv.output_width);
