@@ -137,7 +137,13 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->zero_point = std::is_integral<T>::value
                            ? static_cast<std::int32_t>(matrix.zero_point())
                            : 0;
-  erased->layout = matrix.layout();
+  // Not as a whole, which GCC copies in vectors from where the caller has just
+  // stored the fields: that stalls, too (15 of the 100 ns of a 4x4x4 product).
+  const Layout& layout = matrix.layout();
+  erased->layout.set_rows(layout.rows());
+  erased->layout.set_cols(layout.cols());
+  erased->layout.set_stride(layout.stride());
+  erased->layout.set_order(layout.order());
   erased->packed = nullptr;
 }
 
