@@ -578,6 +578,25 @@ TEST_F(ExecutorTest, APlanThatWouldDeadlockIsFinishedLater) {
   EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
 }
 
+TEST_F(ExecutorTest, APlanHoldsWhatItFoundInTheCache) {
+  product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  product_.MulOn(&context_);
+  const std::size_t bytes = context_.prepacked_cache_bytes();
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 1,
+                           &context_, &product_.dst)
+                  .ok());
+  context_.ClearPrepackedCache();
+  // Would get the memory, were it free.
+  std::vector<std::vector<char>> others;
+  for (std::size_t size = bytes / 2; size <= bytes; size += 16) {
+    others.emplace_back(size, 'x');
+  }
+  EXPECT_TRUE(plan.Run(0).ok());
+  ASSERT_TRUE(plan.Finish().ok());
+  product_.ExpectRight();
+}
+
 TEST_F(ExecutorTest, APlanOfAPackedMatrix) {
   auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(packed.ok());

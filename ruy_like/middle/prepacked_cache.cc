@@ -5,29 +5,10 @@
 
 namespace ruy_like {
 
-PrepackedKey KeyOf(const Operand& operand, const kernels::PanelFormat& format) {
-  return PrepackedKey{operand.data,
-                      operand.width,
-                      operand.depth,
-                      operand.stride,
-                      operand.zero_point,
-                      operand.scalar,
-                      operand.depth_contiguous,
-                      format};
-}
-
-bool operator==(const PrepackedKey& a, const PrepackedKey& b) {
-  return a.data == b.data && a.width == b.width && a.depth == b.depth &&
-         a.stride == b.stride && a.zero_point == b.zero_point &&
-         a.scalar == b.scalar && a.depth_contiguous == b.depth_contiguous &&
-         a.format == b.format;
-}
-
-PrepackedCache::Value PrepackedCache::Find(const PrepackedKey& key) {
-  // A model with one product in its loop finds its weights in front.
-  if (newest_ != nullptr && *newest_->key == key) return newest_->value;
+const PrepackedCache::Value& PrepackedCache::FindInMap(
+    const PrepackedKey& key) {
   const auto found = map_.find(key);
-  if (found == map_.end()) return nullptr;
+  if (found == map_.end()) return none_;
   Entry* const entry = &found->second;
   Unlink(entry);
   LinkAsNewest(entry);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -33,9 +34,28 @@ struct PrepackedKey {
   kernels::PanelFormat format;
 };
 
-bool operator==(const PrepackedKey& a, const PrepackedKey& b);
+// Compares field by field: from && of neighbouring fields GCC makes one wide
+// comparison, which stalls on store forwarding where the fields were just
+// stored.
+inline bool operator==(const PrepackedKey& a, const PrepackedKey& b) {
+  const auto fields = [](const PrepackedKey& key) {
+    return std::tie(key.data, key.width, key.depth, key.stride, key.zero_point,
+                    key.scalar, key.depth_contiguous);
+  };
+  return fields(a) == fields(b) && a.format == b.format;
+}
 
-PrepackedKey KeyOf(const Operand& operand, const kernels::PanelFormat& format);
+inline PrepackedKey KeyOf(const Operand& operand,
+                          const kernels::PanelFormat& format) {
+  return PrepackedKey{operand.data,
+                      operand.width,
+                      operand.depth,
+                      operand.stride,
+                      operand.zero_point,
+                      operand.scalar,
+                      operand.depth_contiguous,
+                      format};
+}
 
 template <typename H>
 H AbslHashValue(H h, const PrepackedKey& key) {
@@ -60,8 +80,14 @@ class PrepackedCache final {
   PrepackedCache& operator=(const PrepackedCache&) = delete;
 
   // The value kept under `key`, now the most recently used one; null if there
-  // is none. Allocates nothing.
-  Value Find(const PrepackedKey& key);
+  // is none. The reference is good until something is inserted or evicted: who
+  // needs the value for longer copies it, which takes two atomic operations.
+  // Allocates nothing.
+  const Value& Find(const PrepackedKey& key) {
+    // A model with one product in its loop finds its weights in front.
+    if (newest_ != nullptr && *newest_->key == key) return newest_->value;
+    return FindInMap(key);
+  }
 
   // Keeps `value` (not null) under `key`, replacing what was there; then evicts
   // the least recently used others until all is within the limit. A value that
@@ -106,6 +132,7 @@ class PrepackedCache final {
       sizeof(Map::value_type) + sizeof(PackedData) + 8 * sizeof(void*);
 
  private:
+  const Value& FindInMap(const PrepackedKey& key);
   void LinkAsNewest(Entry* entry);
   void Unlink(Entry* entry);
   void Erase(Entry* entry);
@@ -115,6 +142,7 @@ class PrepackedCache final {
   }
 
   Map map_;
+  const Value none_;
   Entry* newest_ = nullptr;
   Entry* oldest_ = nullptr;
   std::atomic<std::size_t> bytes_{0};

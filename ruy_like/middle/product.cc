@@ -102,10 +102,12 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
 }
 
 bool Product::FindInCache(Side side, ContextImpl* context) {
-  cached_[side] = context->prepacked_cache.Find(
+  const PrepackedCache::Value& found = context->prepacked_cache.Find(
       KeyOf(*side_[side].operand, *side_[side].format));
-  if (cached_[side] == nullptr) return false;
-  side_[side].Use(*cached_[side]);
+  if (found == nullptr) return false;
+  side_[side].Use(*found);
+  cache_hit_[side] = true;
+  if (lifetime_ == Lifetime::kBeyondLock) cached_[side] = found;
   return true;
 }
 
@@ -265,7 +267,7 @@ ProductReport Product::Describe(const KernelChoice& choice) const {
     report.source[side] = params_.side[side].packed ? SideSource::kPrepacked
                           : side_[side].format->in_place ? SideSource::kInPlace
                           : cache_miss_[side]            ? SideSource::kKept
-                          : cached_[side] != nullptr     ? SideSource::kCached
+                          : cache_hit_[side]             ? SideSource::kCached
                                                          : SideSource::kPacked;
   }
   return report;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
@@ -33,10 +34,15 @@ namespace ruy_like {
 // Lives on the stack of TrMul, or in a TrMulPlan.
 class Product final {
  public:
+  // Whether all is done before the Context is unlocked. If not, the product
+  // holds on to what it found in the prepacked cache.
+  enum class Lifetime : std::uint8_t { kWithinLock, kBeyondLock };
+
   // Completes params->epilogue.
-  Product(TrMulParams* params, const kernels::Kernel& kernel)
+  Product(TrMulParams* params, const kernels::Kernel& kernel, Lifetime lifetime)
       : params_(*params),
         kernel_(kernel),
+        lifetime_(lifetime),
         side_{PackedSide(params->side.lhs, kernel, Side::kLhs),
               PackedSide(params->side.rhs, kernel, Side::kRhs)},
         kernel_depth_(std::min(side_.lhs.padded_depth, side_.rhs.padded_depth)),
@@ -118,6 +124,7 @@ class Product final {
 
   const TrMulParams& params_;
   const kernels::Kernel& kernel_;
+  const Lifetime lifetime_;
   SidePair<PackedSide> side_;
   // As the kernel sees it: with a side in place the true depth. And padded, as
   // the packed sides have it.
@@ -127,6 +134,8 @@ class Product final {
   // Where the call was put together: copying a struct right after its fields
   // were stored stalls on store forwarding.
   kernels::EpilogueArgs& epilogue_;
+  SidePair<bool> cache_hit_ = {false, false};
+  // What is to be kept, or held.
   SidePair<PrepackedCache::Value> cached_;
   SidePair<bool> cache_miss_ = {false, false};
   // After PrepareSingleBlock: what RunSingleBlock packs.

@@ -73,7 +73,7 @@ absl::Status TrMul(TrMulParams* params, int max_num_threads,
   }
   if (choice.swap_sides) SwapSides(params);
 
-  Product product(params, *choice.kernel);
+  Product product(params, *choice.kernel, Product::Lifetime::kWithinLock);
   if (product.PrepareSingleBlock(&context->arena, context)) {
     product.RunSingleBlock();
   } else if (!RunBlocks(&product, max_num_threads, context)) {
@@ -116,7 +116,8 @@ absl::Status TrMulPlan::Prepare(int max_threads, ContextImpl* context) {
     return NoKernelError(impl.params, context->permitted_paths);
   }
   if (impl.choice.swap_sides) SwapSides(&impl.params);
-  Product& product = impl.product.emplace(&impl.params, *impl.choice.kernel);
+  Product& product = impl.product.emplace(&impl.params, *impl.choice.kernel,
+                                          Product::Lifetime::kBeyondLock);
   impl.is_single_block = product.PrepareSingleBlock(&impl.arena, context);
   impl.single_block_is_left.store(impl.is_single_block,
                                   std::memory_order_relaxed);

@@ -258,17 +258,6 @@ KernelTable KernelsOf(Path path) {
   return KernelTable{nullptr, 0};
 }
 
-bool operator==(const KernelQuery& a, const KernelQuery& b) {
-  const auto equal = [](const auto& x, const auto& y) {
-    return x.lhs == y.lhs && x.rhs == y.rhs;
-  };
-  return a.family == b.family && a.rows == b.rows && a.cols == b.cols &&
-         a.depth == b.depth && equal(a.scalar, b.scalar) &&
-         equal(a.depth_contiguous, b.depth_contiguous) &&
-         equal(a.cached, b.cached) && equal(a.range, b.range) &&
-         a.dst_col_major == b.dst_col_major && equal(a.packed, b.packed);
-}
-
 KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
                           std::vector<Rejection>* rejections) {
   const KernelQuery swapped = Swapped(query);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ruy_like/kernels/kernel.h"
@@ -41,7 +42,20 @@ struct KernelQuery {
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
 };
 
-bool operator==(const KernelQuery& a, const KernelQuery& b);
+// Compares field by field: from && of neighbouring fields GCC makes one wide
+// comparison, which stalls on store forwarding where the fields were just
+// stored.
+inline bool operator==(const KernelQuery& a, const KernelQuery& b) {
+  const auto fields = [](const KernelQuery& query) {
+    return std::tie(query.rows, query.cols, query.depth, query.family,
+                    query.scalar.lhs, query.scalar.rhs,
+                    query.depth_contiguous.lhs, query.depth_contiguous.rhs,
+                    query.cached.lhs, query.cached.rhs, query.range.lhs,
+                    query.range.rhs, query.dst_col_major, query.packed.lhs,
+                    query.packed.rhs);
+  };
+  return fields(a) == fields(b);
+}
 
 struct KernelChoice {
   const kernels::Kernel* kernel;  // never null while kPortable is permitted
