@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "ruy_like/base/hot.h"
+
 namespace ruy_like {
 namespace {
 
@@ -96,7 +98,7 @@ bool ScratchArena::Replace(std::size_t bytes) {
   return AlignedBuffer::Allocate(rounded, &block_);
 }
 
-bool ScratchArena::Reserve(std::size_t total_bytes) {
+RUY_LIKE_HOT bool ScratchArena::Reserve(std::size_t total_bytes) {
   used_ = 0;
   reserved_ = 0;
   if (total_bytes > block_.bytes()) {
@@ -115,7 +117,7 @@ bool ScratchArena::Reserve(std::size_t total_bytes) {
   return true;
 }
 
-void* ScratchArena::Take(std::size_t bytes) {
+RUY_LIKE_HOT void* ScratchArena::Take(std::size_t bytes) {
   const std::size_t footprint = Footprint(bytes);
   if (footprint > reserved_ - used_) {
     assert(false && "took more than was reserved");

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ruy_like/base/hot.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/middle/packed_operand.h"
 
@@ -107,7 +108,7 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   return operand;
 }
 
-void MakeTrMulParams(const MulCall& call, TrMulParams* params) {
+RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, TrMulParams* params) {
   params->side.lhs = MakeOperand(call.lhs, Side::kLhs);
   params->side.rhs = MakeOperand(call.rhs, Side::kRhs);
   params->family = FamilyOf(call.lhs.scalar, call.rhs.scalar, call.accum_scalar,

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
@@ -16,7 +17,8 @@ namespace internal {
 
 namespace {
 
-absl::Status ValidateAndMul(const MulCall& call, Context* context) {
+RUY_LIKE_HOT absl::Status ValidateAndMul(const MulCall& call,
+                                         Context* context) {
   absl::Status status = Validate(call);
   if (!status.ok()) return status;
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
@@ -32,7 +34,7 @@ absl::Status ValidateAndMul(const MulCall& call, Context* context) {
 
 }  // namespace
 
-absl::Status MulErased(const MulCall& call, Context* context) {
+RUY_LIKE_HOT absl::Status MulErased(const MulCall& call, Context* context) {
   // Buffers are allocated without exceptions; this is for the small change of
   // shared pointers, and for messages.
   return CatchNoMemory([&] { return ValidateAndMul(call, context); });

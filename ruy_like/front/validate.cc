@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/path.h"
 
@@ -466,7 +467,7 @@ absl::Status ValidateOverlaps(const MulCall& call) {
                                        : absl::OkStatus();
 }
 
-absl::Status ValidateAll(const MulCall& call) {
+RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call) {
   const ErasedMatrix& lhs = call.lhs;
   const ErasedMatrix& rhs = call.rhs;
   const ErasedMatrix& dst = call.dst;
@@ -550,7 +551,7 @@ absl::Status ValidateAll(const MulCall& call) {
 
 }  // namespace
 
-absl::Status Validate(const MulCall& call) {
+RUY_LIKE_HOT absl::Status Validate(const MulCall& call) {
   // Nothing but messages takes memory, and only what is refused has one.
   return CatchNoMemory([&] { return ValidateAll(call); },
                        absl::StatusCode::kInvalidArgument);

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/middle/packed_operand.h"
 #include "ruy_like/middle/prepacked_cache.h"
 #include "ruy_like/middle/value_range.h"
@@ -67,7 +68,7 @@ bool ReliesOnPromises(const kernels::Kernel& kernel) {
 
 }  // namespace
 
-KernelQuery MakeKernelQuery(const TrMulParams& params) {
+RUY_LIKE_HOT KernelQuery MakeKernelQuery(const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
   query.rows = params.rows();
@@ -100,7 +101,8 @@ KernelChoice SelectThatMayRun(const KernelQuery& query,
   }
 }
 
-KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context) {
+RUY_LIKE_HOT KernelChoice ChooseKernel(TrMulParams* params,
+                                       ContextImpl* context) {
   KernelQuery query = MakeKernelQuery(*params);
   for (;;) {
     const KernelChoice choice = SelectOrRecall(query, *params, context);

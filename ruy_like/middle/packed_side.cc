@@ -6,6 +6,7 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/trace.h"
 
 namespace ruy_like {
@@ -13,8 +14,8 @@ namespace ruy_like {
 using kernels::Kernel;
 using kernels::PackArgs;
 
-PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
-                       Side side)
+RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
+                                    const Kernel& kernel, Side side)
     : operand(&operand_arg),
       kernel_side(side),
       format(&FormatOf(kernel, side)),
@@ -36,7 +37,7 @@ PackedSide::PackedSide(const Operand& operand_arg, const Kernel& kernel,
   if (operand->packed != nullptr) Use(operand->packed->data);
 }
 
-void PackedSide::Use(const PackedData& packed) {
+RUY_LIKE_HOT void PackedSide::Use(const PackedData& packed) {
   data = static_cast<const char*>(packed.panels);
   sums = packed.sums;
 }
@@ -63,15 +64,18 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
   Use(*packed);
 }
 
-void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end) const {
+RUY_LIKE_HOT void PackedSide::Pack(std::ptrdiff_t start,
+                                   std::ptrdiff_t end) const {
   PackLevels(start, end, 0, padded_depth,
              const_cast<char*>(data) + Offset(start, 0),
              writable_sums == nullptr ? nullptr : writable_sums + start);
 }
 
-void PackedSide::PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
-                            std::ptrdiff_t level, std::ptrdiff_t levels,
-                            void* panels, std::int32_t* level_sums) const {
+RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
+                                         std::ptrdiff_t end,
+                                         std::ptrdiff_t level,
+                                         std::ptrdiff_t levels, void* panels,
+                                         std::int32_t* level_sums) const {
   PackArgs args;
   // The padding is at the end.
   args.depth = std::min(levels, operand->depth - level);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "absl/container/fixed_array.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/wait.h"
 
 namespace ruy_like {
@@ -93,7 +94,7 @@ int RunParallel(int count, void (*function)(void* argument, int i),
   return context->thread_pool->Execute(count, tasks.data());
 }
 
-bool LockForCall(ContextImpl* context) {
+RUY_LIKE_HOT bool LockForCall(ContextImpl* context) {
   if (context->mutex.TryLock()) return true;
   if (in_executor_of == context || context->thread_pool->RunsThisThread()) {
     return false;

@@ -7,6 +7,7 @@
 
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/trace.h"
 #include "ruy_like/registry/cpu_features.h"
 
@@ -34,7 +35,7 @@ std::int32_t PackedZeroPoint(const Operand& operand,
 
 }  // namespace
 
-void Product::InitEpilogue() {
+RUY_LIKE_HOT void Product::InitEpilogue() {
   const std::int32_t lhs_zero_point =
       PackedZeroPoint(params_.side.lhs, kernel_.lhs);
   const std::int32_t rhs_zero_point =
@@ -101,7 +102,7 @@ void Product::ChooseBlocks(int max_threads, const ContextImpl& context) {
   first_dealt_ = num_threads_;
 }
 
-bool Product::FindInCache(Side side, ContextImpl* context) {
+RUY_LIKE_HOT bool Product::FindInCache(Side side, ContextImpl* context) {
   const PrepackedCache::Value& found = context->prepacked_cache.Find(
       KeyOf(*side_[side].operand, *side_[side].format));
   if (found == nullptr) return false;
@@ -200,8 +201,8 @@ void Product::UseSums() {
   if (epilogue_.lhs_zero_point != 0) epilogue_.rhs_sums = side_.rhs.sums;
 }
 
-void Product::RunBlock(const BlockExtent& extent,
-                       const EpilogueArgs& epilogue) {
+RUY_LIKE_HOT void Product::RunBlock(const BlockExtent& extent,
+                                    const EpilogueArgs& epilogue) {
   const TraceSpan span(TraceSpan::kKernel, kernel_.name,
                        extent.end_row - extent.start_row, params_.depth(),
                        extent.end_col - extent.start_col);
@@ -273,7 +274,8 @@ ProductReport Product::Describe(const KernelChoice& choice) const {
   return report;
 }
 
-bool Product::PrepareSingleBlock(ScratchArena* arena, ContextImpl* context) {
+RUY_LIKE_HOT bool Product::PrepareSingleBlock(ScratchArena* arena,
+                                              ContextImpl* context) {
   // In 64 bits whatever the size of pointers, and each factor first, so that no
   // product overflows.
   const std::int64_t rows = params_.rows();
@@ -307,7 +309,7 @@ bool Product::PrepareSingleBlock(ScratchArena* arena, ContextImpl* context) {
   return true;
 }
 
-void Product::RunSingleBlock() {
+RUY_LIKE_HOT void Product::RunSingleBlock() {
   // Integers have no use for it, and it takes some of the 100 ns of a tiny
   // product.
   std::optional<ScopedFloatState> float_state;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/trace.h"
 #include "ruy_like/middle/choose_kernel.h"
 #include "ruy_like/middle/parallel.h"
@@ -62,8 +63,8 @@ void Report(const KernelChoice& choice, const TrMulParams& params,
 
 }  // namespace
 
-absl::Status TrMul(TrMulParams* params, int max_num_threads,
-                   ContextImpl* context) {
+RUY_LIKE_HOT absl::Status TrMul(TrMulParams* params, int max_num_threads,
+                                ContextImpl* context) {
   const TraceSpan span(TraceSpan::kMul, "Mul", params->rows(), params->depth(),
                        params->cols());
   const VerboseCall verbose;
