@@ -59,8 +59,7 @@ struct ObserveKernels {
                                std::uint16_t* index,
                                const std::uint16_t* counted,
                                ObserveCounts* counts);
-  ChunkStats (*step_by_range)(const float* x, float range,
-                              std::uint16_t* index,
+  ChunkStats (*step_by_range)(const float* x, float range, std::uint16_t* index,
                               const std::uint16_t* counted,
                               ObserveCounts* counts);
   // n in [1, kObserveChunk].
