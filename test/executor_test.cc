@@ -229,6 +229,38 @@ TEST_F(ExecutorTest, AnExecutorThatThrows) {
   }
 }
 
+// The caller, who then does what was not begun, does not use what a call that
+// is running uses.
+TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
+  constexpr std::ptrdiff_t kSize = 500;  // some 10 ms by the slowest path
+  context_.set_runtime_enabled_paths(Path::kPortable);
+  const auto lhs_data = RandomVector<std::int8_t>(kSize * kSize, -128, 127, 3);
+  const auto rhs_data = RandomVector<std::int8_t>(kSize * kSize, -128, 127, 4);
+  const auto lhs = MakeMatrix(lhs_data.data(), kSize, kSize, Order::kColMajor);
+  const auto rhs = MakeMatrix(rhs_data.data(), kSize, kSize, Order::kRowMajor);
+  const MulParams<std::int32_t, std::int32_t> params;
+  std::vector<std::int32_t> result(kSize * kSize), expected(kSize * kSize);
+  auto dst = MakeMatrix(expected.data(), kSize, kSize, Order::kColMajor);
+  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  dst.set_data(result.data());
+  std::vector<std::thread> threads;
+  TestExecutor executor(3, [&](int count, Function function, void* argument) {
+    ASSERT_EQ(count, 3);
+    threads.emplace_back(function, argument, 0);
+    threads.emplace_back(function, argument, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    throw std::runtime_error("no more threads today");
+  });
+  context_.set_executor(&executor);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    for (std::thread& thread : threads) thread.join();
+    threads.clear();
+    ASSERT_EQ(result, expected);
+    result.assign(result.size(), 0);
+  }
+}
+
 // However long it takes them.
 TEST_F(ExecutorTest, CallsThatAnExecutorThatThrowsHasBegunAreWaitedFor) {
   struct Calls {

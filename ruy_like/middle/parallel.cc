@@ -29,27 +29,34 @@ class CallTask final : public Task {
   int index_ = 0;
 };
 
-// A call by an Executor. One that throws may leave calls running.
-class ExecutorCall final {
+// The calls of an Executor. One that throws may leave some running, and others
+// to begin any moment.
+class ExecutorCalls final {
  public:
-  ExecutorCall(void (*function)(void*, int), void* argument)
+  ExecutorCalls(void (*function)(void*, int), void* argument)
       : function_(function), argument_(argument) {}
 
-  static void Run(void* call, int i) {
-    ExecutorCall* const self = static_cast<ExecutorCall*>(call);
-    self->running_.fetch_add(1, std::memory_order_relaxed);
-    self->function_(self->argument_, i);
-    self->running_.fetch_sub(1, std::memory_order_release);
+  // The order of the two sides' accesses is that of Dekker's algorithm, hence
+  // sequentially consistent: either End() waits for this call or this call does
+  // nothing.
+  static void Run(void* calls, int i) {
+    ExecutorCalls* const self = static_cast<ExecutorCalls*>(calls);
+    self->running_.fetch_add(1);
+    if (!self->ended_.load()) self->function_(self->argument_, i);
+    self->running_.fetch_sub(1);
   }
-  void WaitForRunning() const {
+  // Returns when none is running; those that begin later do nothing.
+  void End() {
+    ended_.store(true);
     SpinPacer pacer(std::chrono::hours(1));
-    while (running_.load(std::memory_order_acquire) != 0) pacer.Pause();
+    while (running_.load() != 0) pacer.Pause();
   }
 
  private:
   void (*const function_)(void*, int);
   void* const argument_;
   std::atomic<int> running_{0};
+  std::atomic<bool> ended_{false};
 };
 
 }  // namespace
@@ -74,18 +81,19 @@ int RunParallel(int count, void (*function)(void* argument, int i),
   }
   Executor* const executor = context->executor;
   if (executor != nullptr) {
-    ExecutorCall call(function, argument);
+    ExecutorCalls calls(function, argument);
     const ContextImpl* const outer = in_executor_of;
     in_executor_of = context;
     try {
-      executor->ParallelFor(count, &ExecutorCall::Run, &call);
+      executor->ParallelFor(count, &ExecutorCalls::Run, &calls);
     } catch (...) {
       // It must not; but a product can be finished all the same.
     }
     in_executor_of = outer;
-    // A host's pool that is being shut down may have dropped calls.
+    // A host's pool that is being shut down may have dropped calls. Not before
+    // the others have ended: a call with i = 0 may be one of them.
+    calls.End();
     function(argument, 0);
-    call.WaitForRunning();
     return count;
   }
   // Inline storage for 64: more threads than that pay for an allocation.
