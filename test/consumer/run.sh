@@ -109,7 +109,9 @@ case "$way" in
     soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
     [[ $soname =~ ^libruy_like\.so\.[0-9]+\.[0-9]+$ ]] ||
       fail "the library is called '$soname'"
-    readelf -d "$work/find_package/consumer" | grep -qF "[$soname]" ||
+    # Not into a pipe: grep -q ends at the first match, and readelf, still
+    # writing, would fail.
+    grep -qF "[$soname]" <<<"$(readelf -d "$work/find_package/consumer")" ||
       fail "the program does not ask for $soname"
     [ -e "$(dirname "$library")/$soname" ] || fail "no file $soname"
     ;;
