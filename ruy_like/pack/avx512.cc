@@ -1,6 +1,6 @@
+#include "ruy_like/pack/define_pack_routine.h"
 #include "ruy_like/pack/pack_columns64.h"
 #include "ruy_like/pack/pack_panels.h"
-#include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/pack/pack_ymm.h"
 #include "ruy_like/pack/pack_zmm.h"
 

@@ -1,6 +1,6 @@
+#include "ruy_like/pack/define_pack_routine.h"
 #include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_quads_neon.h"
-#include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/pack/pack_unit_neon.h"
 #include "ruy_like/pack/pack_whole_neon.h"
 

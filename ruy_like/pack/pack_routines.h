@@ -93,38 +93,14 @@ namespace kernels {
 #define RUY_LIKE_PACK_ROUTINE(Path, source, packed, width, group) \
   void Pack##Path##_##source##_##packed##_##width##x##group(      \
       const PackArgs* args);
+// clang-format off
+// which takes lines without semicolons for one statement.
 RUY_LIKE_PACK_ROUTINES_Portable(RUY_LIKE_PACK_ROUTINE)
-    RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
-        RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
-            RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)
+// clang-format on
 #undef RUY_LIKE_PACK_ROUTINE
-
-// The definition of a listed routine, for pack/<path>.cc, which says what
-// PackAs<source element bytes, PackedAs, width, group>(args) is there.
-#define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, group) \
-  void Pack##Path##_##source##_##packed##_##width##x##group(             \
-      const PackArgs* args) {                                            \
-    PackAs<kSourceBytes##source, Packed##packed, width, group>(args);    \
-  }
-
-                namespace {
-
-  constexpr int kSourceBytes8 = 1;
-  constexpr int kSourceBytes16 = 2;
-  constexpr int kSourceBytesF32 = 4;
-
-  template <Scalar kScalar_, ValueRange kRange_ = ValueRange::kFull>
-  struct PackedAs {
-    static constexpr Scalar kScalar = kScalar_;
-    static constexpr ValueRange kRange = kRange_;
-  };
-  typedef PackedAs<Scalar::kI8> PackedS8;
-  typedef PackedAs<Scalar::kU8> PackedU8;
-  typedef PackedAs<Scalar::kU8, ValueRange::kInt7> PackedU7;
-  typedef PackedAs<Scalar::kI16> PackedS16;
-  typedef PackedAs<Scalar::kF32> PackedF32;
-
-}  // namespace
 
 }  // namespace kernels
 }  // namespace ruy_like
