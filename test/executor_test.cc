@@ -208,22 +208,43 @@ TEST_F(ExecutorTest, PacksOnIt) {
   }
 }
 
+// Threads that make the first calls of an Executor that then throws.
+class BegunCalls {
+ public:
+  // Returns when all are at work, or done: a call that began after Mul had
+  // returned would find nothing there.
+  void Begin(int calls, Function function, void* argument) {
+    std::atomic<int> begun{0};
+    for (int i = 0; i < calls; ++i) {
+      threads_.emplace_back([&begun, function, argument, i] {
+        ++begun;
+        function(argument, i);
+      });
+    }
+    while (begun != calls) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  void Join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
 // Against the contract too: what it has begun, it is to finish; what it has
 // not, the caller does, and the next call is not taken for a task of this one.
 TEST_F(ExecutorTest, AnExecutorThatThrows) {
-  for (const int begun : {0, 1, 5}) {
-    std::vector<std::thread> threads;
+  for (const int most : {0, 1, 5}) {
+    BegunCalls begun;
     TestExecutor executor(5, [&](int count, Function function, void* argument) {
-      for (int i = 0; i < std::min(begun, count); ++i) {
-        threads.emplace_back(function, argument, i);
-      }
-      // So that they are at work when it throws, or done.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      begun.Begin(std::min(most, count), function, argument);
       throw std::runtime_error("no threads today");
     });
     context_.set_executor(&executor);
     product_.MulOn(&context_);
-    for (std::thread& thread : threads) thread.join();
+    begun.Join();
     context_.set_executor(nullptr);
     product_.MulOn(&context_);
   }
@@ -243,19 +264,16 @@ TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
   auto dst = MakeMatrix(expected.data(), kSize, kSize, Order::kColMajor);
   ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
   dst.set_data(result.data());
-  std::vector<std::thread> threads;
+  BegunCalls begun;
   TestExecutor executor(3, [&](int count, Function function, void* argument) {
     ASSERT_EQ(count, 3);
-    threads.emplace_back(function, argument, 0);
-    threads.emplace_back(function, argument, 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    begun.Begin(2, function, argument);
     throw std::runtime_error("no more threads today");
   });
   context_.set_executor(&executor);
   for (int repeat = 0; repeat < 5; ++repeat) {
     ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-    for (std::thread& thread : threads) thread.join();
-    threads.clear();
+    begun.Join();
     ASSERT_EQ(result, expected);
     result.assign(result.size(), 0);
   }
