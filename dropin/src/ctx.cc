@@ -16,6 +16,10 @@ constexpr Path kOlderPaths = Path::kAvx2Fma;
 constexpr Path kNewerPaths = Path::kAvx512;
 constexpr ruy_like::Path kOlderRuyLikePaths =
     ruy_like::Path::kAvx2 | ruy_like::Path::kAvxVnni;
+#elif RUY_PLATFORM_NEON_64
+constexpr Path kOlderPaths = Path::kNeon;
+constexpr Path kNewerPaths = Path::kNeonDotprod;
+constexpr ruy_like::Path kOlderRuyLikePaths = ruy_like::Path::kNeon;
 #else
 // All that ruy_like has beyond its portable path.
 constexpr Path kOlderPaths = Path::kNone;

@@ -127,6 +127,9 @@ ruy::Path PathsOfProcessor() {
   if (cpuinfo.Avx()) paths = paths | ruy::Path::kAvx;
   if (cpuinfo.Avx2Fma()) paths = paths | ruy::Path::kAvx2Fma;
   if (cpuinfo.Avx512()) paths = paths | ruy::Path::kAvx512;
+#elif RUY_PLATFORM_NEON_64
+  paths = paths | ruy::Path::kNeon;
+  if (cpuinfo.NeonDotprod()) paths = paths | ruy::Path::kNeonDotprod;
 #endif
   return paths;
 }
@@ -138,9 +141,7 @@ ruy::Path BestPath(ruy::Path enabled) {
 TEST(PathTest, EnabledPathsAreThoseOfRuy) {
   ruy::Context context;
   const ruy::Path enabled = context.get_runtime_enabled_paths();
-#if RUY_PLATFORM_X86
   EXPECT_EQ(enabled, PathsOfProcessor());
-#endif
   EXPECT_FALSE(Disjoint(enabled, ruy::Path::kStandardCpp));
   EXPECT_TRUE(Disjoint(enabled, ~ruy::kAllPaths));
   EXPECT_EQ(ruy::get_ctx(&context)->GetRuntimeEnabledPaths(), enabled);
@@ -215,6 +216,9 @@ TEST(PathTest, MulOfPathsTakesOneOfThem) {
   EXPECT_EQ(context.last_used_path(), Disjoint(enabled, ruy::Path::kAvx)
                                           ? ruy::Path::kStandardCpp
                                           : ruy::Path::kAvx);
+#elif RUY_PLATFORM_NEON_64
+  product.Run<ruy::Path::kStandardCpp | ruy::Path::kNeon>(&context);
+  EXPECT_EQ(context.last_used_path(), ruy::Path::kNeon);
 #endif
 }
 

@@ -8,6 +8,8 @@
 //   kStandardCpp    portable    (as do the three internal variants and kAvx)
 //   kAvx2Fma        avx2, avxvnni
 //   kAvx512         avx512, avx512vnni, amx and what is newer
+//   kNeon           neon
+//   kNeonDotprod    neondot, neoni8mm and what is newer
 //
 // The table itself is in dropin/src/ctx.cc.
 #ifndef RUY_LIKE_DROPIN_RUY_PATH_H_
