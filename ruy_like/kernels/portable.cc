@@ -10,6 +10,7 @@
 #include <cfloat>
 
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {
@@ -213,11 +214,9 @@ void Run(const KernelArgs* args) {
   const ptrdiff_t row_panels = (args->rows + kTile - 1) / kTile;
   Accum spilled[kTile * kTile];
   for (ptrdiff_t col = 0; col < args->cols; col += kTile) {
-    const ptrdiff_t cols_left = args->cols - col;
     const char* rhs = static_cast<const char*>(args->rhs) +
                       col / kTile * args->rhs_stride_bytes;
     for (ptrdiff_t row = 0; row < args->rows; row += kTile) {
-      const ptrdiff_t rows_left = args->rows - row;
       const char* lhs = static_cast<const char*>(args->lhs) +
                         row / kTile * args->lhs_stride_bytes;
       Accum* saved = static_cast<Accum*>(args->accum);
@@ -227,10 +226,8 @@ void Run(const KernelArgs* args) {
               args->first_pass ? nullptr : saved,
               args->last_pass ? spilled : saved);
       if (args->last_pass) {
-        StoreTile(spilled,
-                  rows_left < kTile ? static_cast<int>(rows_left) : kTile,
-                  cols_left < kTile ? static_cast<int>(cols_left) : kTile, row,
-                  col, *args->epilogue);
+        StoreTile(spilled, AtMost(args->rows - row, kTile),
+                  AtMost(args->cols - col, kTile), row, col, *args->epilogue);
       }
     }
   }

@@ -18,6 +18,7 @@
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS64_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS64_H_
 
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_partial.h"
 
@@ -123,8 +124,7 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
   int32_t* all_sums = args->sums;
   const ptrdiff_t stride = args->src_stride;
   for (ptrdiff_t width = args->width; width > 0; width -= kTileColumns) {
-    const int count =
-        width < kTileColumns ? static_cast<int>(width) : kTileColumns;
+    const int count = AtMost(width, kTileColumns);
     __m512i sums = _mm512_setzero_si512();
     for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
       const __mmask64 present = FirstBytes(args->depth - k);

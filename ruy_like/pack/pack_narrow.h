@@ -15,6 +15,7 @@
 #ifndef RUY_LIKE_PACK_PACK_NARROW_H_
 #define RUY_LIKE_PACK_PACK_NARROW_H_
 
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/zero_from.h"
 
@@ -83,14 +84,11 @@ struct NarrowColumns {
 
   void PackWidthContiguous() const {
     for (ptrdiff_t w = 0; w < args->width; w += kUnit) {
-      const ptrdiff_t columns_left = args->width - w;
-      const int columns =
-          columns_left < kUnit ? static_cast<int>(columns_left) : kUnit;
+      const int columns = AtMost(args->width - w, kUnit);
       Reg sums[kUnit];
       for (int c = 0; c < kUnit; ++c) sums[c] = U::Zero();
       for (ptrdiff_t k = 0; k < args->depth; k += kUnit) {
-        const ptrdiff_t left = args->depth - k;
-        const int levels = left < kUnit ? static_cast<int>(left) : kUnit;
+        const int levels = AtMost(args->depth - k, kUnit);
         Reg square[kUnit];
         LoadSquare(k, levels, w, columns, square);
         Transpose(square);

@@ -7,6 +7,7 @@
 #ifndef RUY_LIKE_PACK_PACK_PANELS_H_
 #define RUY_LIKE_PACK_PACK_PANELS_H_
 
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
 #include "ruy_like/pack/zero_from.h"
@@ -54,7 +55,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
   alignas(64) char tile[F::V::kColumns * 16] = {};
   const Columns<F::kWidth> tile_columns = MakeColumns<F::kWidth>(tile, 16);
   for (; bytes > 0; bytes -= 16) {
-    const int count = bytes < 16 ? static_cast<int>(bytes) : 16;
+    const int count = AtMost(bytes, 16);
     for (int w = 0; w < columns; ++w) {
       F::V::template CopyPadded<16>(tile + 16 * w, src + w * stride, count);
     }
@@ -80,8 +81,7 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
-    const ptrdiff_t rest = args->width - first;
-    const int count = rest < F::kWidth ? static_cast<int>(rest) : F::kWidth;
+    const int count = AtMost(args->width - first, F::kWidth);
     const ptrdiff_t whole = count == F::kWidth ? depth_bytes / 16 : 0;
     ptrdiff_t written = whole * F::kBlockBytes;
     typename V::Reg sums =
@@ -123,8 +123,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
                                                   char* dst, ptrdiff_t room) {
   constexpr int kRowBytes = F::V::kColumns * F::kSrcBytes;
   for (; levels > 0; levels -= F::kBlockLevels) {
-    const int count =
-        levels < F::kBlockLevels ? static_cast<int>(levels) : F::kBlockLevels;
+    const int count = AtMost(levels, F::kBlockLevels);
     alignas(64) char tile[F::kBlockLevels * kRowBytes] = {};
     for (int k = 0; k < count; ++k) {
       F::V::template CopyPadded<kRowBytes>(
@@ -162,13 +161,12 @@ void PackWidthContiguous(const PackArgs* args,
   char* dst = static_cast<char*>(args->dst);
   if (transform.sums) ZeroFrom(reinterpret_cast<char*>(all_sums), 0, 4 * width);
   for (ptrdiff_t k = 0; k < depth; k += kChunkLevels) {
-    const ptrdiff_t levels =
-        depth - k < kChunkLevels ? depth - k : kChunkLevels;
+    const int levels = AtMost(depth - k, kChunkLevels);
     const char* rows = src + k * stride;
     char* panel = dst + k * level_bytes;
     for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
       const ptrdiff_t rest = width - first;
-      const int count = rest < F::kWidth ? static_cast<int>(rest) : F::kWidth;
+      const int count = AtMost(rest, F::kWidth);
       typename V::Reg sums =
           transform.sums ? V::LoadSums(all_sums + first, count) : V::Zero();
       // Whole registers may be read where the columns are there, the next

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
 #include "ruy_like/pack/pack_panels.h"

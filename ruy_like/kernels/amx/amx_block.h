@@ -57,7 +57,7 @@
 #include "ruy_like/kernels/amx/amx_start_values.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/amx/amx_tile_config.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -44,7 +44,7 @@
 #include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
 
@@ -120,9 +120,7 @@ inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
   typedef Simd512 V;
   V::Int bits = V::Zero();
   for (ptrdiff_t i = 0; i < count; i += V::kLanes) {
-    const ptrdiff_t left = count - i;
-    const V::Mask mask =
-        V::FirstLanes(left < V::kLanes ? static_cast<int>(left) : V::kLanes);
+    const V::Mask mask = V::FirstLanes(AtMost(count - i, V::kLanes));
     const V::Int above = V::Max(
         V::Add(V::LoadMasked(exponent + i, mask), V::Set(16)), V::Zero());
     bits = _mm512_or_si512(

@@ -31,6 +31,7 @@
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -94,10 +95,8 @@ inline void SetScales(const EpilogueArgs& e, ptrdiff_t first, int count,
                       int padded, float* scales) {
   typedef Simd512 V;
   for (int i = 0; i < padded; i += V::kLanes) {
-    const int left = count - i;
-    const V::Mask mask = V::FirstLanes(left <= 0          ? 0
-                                       : left < V::kLanes ? left
-                                                          : V::kLanes);
+    const V::Mask mask =
+        V::FirstLanes(i < count ? AtMost(count - i, V::kLanes) : 0);
     _mm512_storeu_ps(
         scales + i,
         e.per_channel
@@ -269,9 +268,8 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
   tiles.rhs = group;
   tiles.prefetch_end = 0;
   for (int row = 0; row < rows; row += block_rows) {
-    const int left = rows - row;
     Block block = {shape,
-                   left < block_rows ? left : block_rows,
+                   AtMost(rows - row, block_rows),
                    group.cols,
                    row0 + row,
                    col0,
@@ -323,8 +321,7 @@ void RunAmx(const KernelArgs* args) {
   const int levels = TileLevels(*args, kKind);
   int configured_cols = 0;
   for (ptrdiff_t row0 = 0; row0 < args->rows; row0 += kRangeRows) {
-    const ptrdiff_t left = args->rows - row0;
-    const int rows = static_cast<int>(left < kRangeRows ? left : kRangeRows);
+    const int rows = AtMost(args->rows - row0, kRangeRows);
     Flush(s);  // the multipliers of the rows before are needed no more
     SetRowTerms(*args, row0, rows, &s->terms);
     SetRowMultipliers(row0, rows, s);

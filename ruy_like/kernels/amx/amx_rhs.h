@@ -11,7 +11,7 @@
 
 #include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
 
 namespace ruy_like {
@@ -66,8 +66,7 @@ inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
                              ptrdiff_t col0) {
   RhsGroup g = {};
   if (col0 >= args.cols) return g;
-  const ptrdiff_t left = args.cols - col0;
-  g.cols = static_cast<int>(left < kGroupCols ? left : kGroupCols);
+  g.cols = AtMost(args.cols - col0, kGroupCols);
   g.steps = args.depth / TileLevels(args, kind);
   const char* rhs = static_cast<const char*>(args.rhs);
   if (kind == RhsKind::kPackedS8) {

@@ -12,7 +12,7 @@
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
 
 namespace ruy_like {
@@ -35,13 +35,10 @@ struct Squares {
 __attribute__((noinline)) void StorePart(const Squares& s, int row, int col,
                                          int cols) {
   constexpr int kLanes = Simd512::kLanes;
-  const int rows_left = s.rows - row;
-  const int cols_left = s.cols - col;
-  if (rows_left <= 0 || cols_left <= 0) return;
-  StoreIntTile<Simd512>(s.acc + col * s.acc_rows + row, s.acc_rows,
-                        rows_left < kLanes ? rows_left : kLanes,
-                        cols_left < cols ? cols_left : cols, s.row0 + row,
-                        s.col0 + col, *s.epilogue);
+  if (row >= s.rows || col >= s.cols) return;
+  StoreIntTile<Simd512>(
+      s.acc + col * s.acc_rows + row, s.acc_rows, AtMost(s.rows - row, kLanes),
+      AtMost(s.cols - col, cols), s.row0 + row, s.col0 + col, *s.epilogue);
 }
 
 inline void RunSquare(Squares* s) {

@@ -25,6 +25,7 @@
 #include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
 
 namespace ruy_like {
@@ -69,7 +70,7 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
                              ? static_cast<const int32_t*>(e.bias)
                              : nullptr,
                          e.rhs_zero_point, e.lhs_sums, row0 + row,
-                         left < V::kLanes ? left : V::kLanes)
+                         AtMost(left, V::kLanes))
             : V::Zero();
     V::StoreAligned(t->rows + row, terms);
   }

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_tile_config.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
-#include "ruy_like/kernels/simd/unroll.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
 
 namespace ruy_like {
@@ -23,7 +22,7 @@ inline void StoreUnitsColMajor(const char* bytes, BlockShape shape, int rows,
                                int cols, int8_t* dst, ptrdiff_t dst_stride) {
   const int units = shape == BlockShape::k64x16 ? 8 : 16;  // of 32 rows
   for (int row = 0; row < rows; row += 32) {
-    const int n = rows - row < 32 ? rows - row : 32;
+    const int n = AtMost(rows - row, 32);
     int8_t* to = dst + row;
     for (int col = 0; col < cols; col += 2) {
       const Simd512::Int two =
@@ -93,7 +92,7 @@ inline void StoreUnitsRowMajor(const char* bytes, BlockShape shape, int rows,
     for (int square = 0; square < squares_across; ++square) {
       const int left = cols - 16 * square;
       if (left > 0) {
-        StoreByteSquare(bytes + square * 256, rows - row, left < 16 ? left : 16,
+        StoreByteSquare(bytes + square * 256, rows - row, AtMost(left, 16),
                         dst + row * dst_stride + 16 * square, dst_stride);
       }
     }

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "ruy_like/kernels/amx/amx_tile_config.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -18,12 +18,12 @@
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
 
 #if defined(__aarch64__)
 #include "ruy_like/kernels/simd/byte_rows_neon.h"
 #else
 #include "ruy_like/kernels/simd/byte_rows_x86.h"
+#include "ruy_like/kernels/simd/loops.h"
 #endif
 
 namespace ruy_like {
@@ -100,14 +100,13 @@ void StoreRowMajorBytes(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
   alignas(16) int8_t columns[kMaxRows * kCols] = {};
   if (max_cols > kCols) max_cols = kCols;
   for (int row = 0; row < rows; row += kMaxRows) {
-    const int part_rows = rows - row < kMaxRows ? rows - row : kMaxRows;
+    const int part_rows = AtMost(rows - row, kMaxRows);
     for (int col = 0; col < cols; col += kCols) {
-      const int part_cols = cols - col < kCols ? cols - col : kCols;
+      const int part_cols = AtMost(cols - col, kCols);
       for (int c = 0; c < part_cols; c += max_cols) {
-        store_columns(
-            acc + row + (col + c) * acc_col_stride, acc_col_stride, part_rows,
-            part_cols - c < max_cols ? part_cols - c : max_cols, row0 + row,
-            col0 + col + c, e, columns + c * kMaxRows, kMaxRows);
+        store_columns(acc + row + (col + c) * acc_col_stride, acc_col_stride,
+                      part_rows, AtMost(part_cols - c, max_cols), row0 + row,
+                      col0 + col + c, e, columns + c * kMaxRows, kMaxRows);
       }
       StoreTransposedBytes(columns, kMaxRows, part_rows, part_cols,
                            static_cast<char*>(e.dst) + col0 + col +
@@ -128,11 +127,11 @@ void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
   const ptrdiff_t element_bytes = kScalarBytes[static_cast<int>(e.dst_scalar)];
   const ptrdiff_t dst_stride_bytes = e.dst_row_stride * element_bytes;
   for (int row = 0; row < rows; row += V::kLanes) {
-    const int n = rows - row < V::kLanes ? rows - row : V::kLanes;
+    const int n = AtMost(rows - row, V::kLanes);
     for (int col = 0; col < cols; col += max_cols) {
       store_columns(acc + row + col * acc_col_stride, acc_col_stride, n,
-                    cols - col < max_cols ? cols - col : max_cols, row0 + row,
-                    col0 + col, e, square + col * V::kLanes, V::kLanes);
+                    AtMost(cols - col, max_cols), row0 + row, col0 + col, e,
+                    square + col * V::kLanes, V::kLanes);
     }
     StoreTransposed<V>(square, n, cols,
                        static_cast<char*>(e.dst) + col0 * element_bytes +
@@ -189,9 +188,9 @@ __attribute__((noinline)) void AddOld(Accum* acc, ptrdiff_t acc_col_stride,
   alignas(64) int32_t square[kLanes * kLanes] = {};
   const bool as_rows = e.dst_row_stride != 1;
   for (int col = 0; col < cols; col += kLanes) {
-    const int square_cols = cols - col < kLanes ? cols - col : kLanes;
+    const int square_cols = AtMost(cols - col, kLanes);
     for (int row = 0; row < rows; row += kLanes) {
-      const int square_rows = rows - row < kLanes ? rows - row : kLanes;
+      const int square_rows = AtMost(rows - row, kLanes);
       LoadSquare<V>(static_cast<const int32_t*>(e.dst) +
                         (row0 + row) * e.dst_row_stride +
                         (col0 + col) * e.dst_col_stride,
@@ -223,7 +222,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
   const bool is_row_major = e.dst_row_stride != 1;
   const int most_cols = is_row_major ? V::kLanes : max_cols;
   for (; cols > 0; cols -= most_cols) {
-    const int part_cols = cols < most_cols ? cols : most_cols;
+    const int part_cols = AtMost(cols, most_cols);
     if (!is_row_major) {
       store_columns(acc, acc_col_stride, rows, part_cols, row0, col0, e,
                     static_cast<char*>(e.dst) +

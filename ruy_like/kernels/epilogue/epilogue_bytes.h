@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -176,8 +176,7 @@ __attribute__((noinline)) void StoreByteTile(const ByteTile<V>& tile,
   const ByteTile<V> t = tile;
   int row = 0;
   for (; row + V::kLanes < t.rows; row += 2 * V::kLanes) {
-    const int left = t.rows - row;
-    const int n = left < 2 * V::kLanes ? left : 2 * V::kLanes;
+    const int n = AtMost(t.rows - row, 2 * V::kLanes);
     const ByteScaler<V> low(t.scale[row / V::kLanes]);
     const ByteScaler<V> high(t.scale[row / V::kLanes + 1]);
     for (int col = 0; col < cols; col += 2) {

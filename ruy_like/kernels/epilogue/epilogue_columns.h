@@ -12,8 +12,7 @@
 
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -154,8 +153,7 @@ void StoreIntColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
     }
   }
   for (; row < rows; row += V::kLanes) {
-    const int left = rows - row;
-    const int n = left < V::kLanes ? left : V::kLanes;
+    const int n = AtMost(rows - row, V::kLanes);
     const RowTerms<V, kScaling> terms =
         LoadRowTerms<V, kScaling>(e, row0 + row, n, col0);
     const int32_t* row_acc = acc + row;
@@ -234,8 +232,7 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
   const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
   const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
   for (int row = 0; row < rows; row += V::kLanes) {
-    const int left = rows - row;
-    const int n = left < V::kLanes ? left : V::kLanes;
+    const int n = AtMost(rows - row, V::kLanes);
     const typename V::Mask mask = V::FirstLanes(n);
     const ptrdiff_t offset = row0 + row;
     const typename V::Int row_addends =
@@ -281,8 +278,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const float* acc,
   const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
   const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
   for (int row = 0; row < rows; row += V::kLanes) {
-    const int left = rows - row;
-    const int n = left < V::kLanes ? left : V::kLanes;
+    const int n = AtMost(rows - row, V::kLanes);
     // Adding it where there is no bias changes nothing, not even -0.
     Float addend = V::SetFloat(-0.0f);
     if (bias != nullptr && e.channels_are_rows) {

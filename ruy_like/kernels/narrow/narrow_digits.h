@@ -41,8 +41,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_row_groups.h"
-#include "ruy_like/kernels/simd/always_inline.h"
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/simd/loops.h"
 namespace ruy_like {
 namespace kernels {
 namespace {
@@ -129,8 +128,7 @@ struct NarrowDigitsKernel {
 
    private:
     RUY_LIKE_ALWAYS_INLINE ptrdiff_t LevelsFrom(ptrdiff_t level) const {
-      const ptrdiff_t left = args_.depth - level;
-      return left < kMaxLevels ? left : kMaxLevels;
+      return AtMost(args_.depth - level, kMaxLevels);
     }
 
     __attribute__((noinline)) void MakeDigits(ptrdiff_t level) {

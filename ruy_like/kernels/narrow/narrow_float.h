@@ -31,7 +31,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_side_by_side.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
 
 namespace ruy_like {
@@ -181,8 +181,7 @@ struct NarrowFloatKernel {
     const char* lhs = static_cast<const char*>(args.lhs);
     alignas(64) float accum[kMaxPanels * kRhsWidth * kMaxGroups * kLanes];
     for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
-      const ptrdiff_t left = args.rows - row;
-      const int rows = left < tile_rows ? static_cast<int>(left) : tile_rows;
+      const int rows = AtMost(args.rows - row, tile_rows);
       Clear(args.cols * kMaxGroups, accum);
       const ptrdiff_t whole =
           rows < tile_rows ? 0 : args.depth / kLineLevels * kLineLevels;
@@ -205,7 +204,7 @@ struct NarrowFloatKernel {
     if (args.rows >= kTileRows) beside.Begin(lhs);
     for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
       const ptrdiff_t left = args.rows - row;
-      const int rows = left < kTileRows ? static_cast<int>(left) : kTileRows;
+      const int rows = AtMost(left, kTileRows);
       Clear(args.cols * 2, accum);
       ptrdiff_t whole = 0;
       if (rows == kTileRows) {
@@ -256,7 +255,7 @@ struct NarrowFloatKernel {
     RowsArgs rows;
     rows.lhs = lhs + k * sizeof(float);
     rows.lhs_stride = stride;
-    rows.levels = left < kStretchLevels ? left : kStretchLevels;
+    rows.levels = AtMost(left, kStretchLevels);
     rows.prefetch = left > kStretchLevels
                         ? rows.lhs + kStretchLevels * sizeof(float)
                         : lhs + groups * kLanes * stride;
@@ -276,8 +275,7 @@ struct NarrowFloatKernel {
                                                    const char* lhs, int rows,
                                                    ptrdiff_t k, float* accum) {
     alignas(64) float piece[kGroups * kLanes * kPieceLevels];
-    const ptrdiff_t left = args.depth - k;
-    const ptrdiff_t levels = left < kPieceLevels ? left : kPieceLevels;
+    const ptrdiff_t levels = AtMost(args.depth - k, kPieceLevels);
     PackArgs pack;
     pack.src = lhs + k * sizeof(float);
     pack.src_scalar = Scalar::kF32;

@@ -41,7 +41,7 @@
 #include "ruy_like/kernels/narrow/narrow_column.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/simd/loops.h"
 namespace ruy_like {
 namespace kernels {
 namespace {
@@ -288,9 +288,7 @@ struct NarrowIntKernel {
     const EpilogueArgs& epilogue = *args->epilogue;
     const int cols = static_cast<int>(args->cols);
     for (ptrdiff_t row = 0; row < args->rows; row += kCollectedRows) {
-      const ptrdiff_t left = args->rows - row;
-      const int rows =
-          left < kCollectedRows ? static_cast<int>(left) : kCollectedRows;
+      const int rows = AtMost(args->rows - row, kCollectedRows);
       for (int r = 0; r < rows; r += kDotRows) {
         RunRows(*args, row + r, collected + r, sums + r);
       }

@@ -31,6 +31,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -113,9 +114,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
       }
       for (int v = 0; v < kVectorsOfOne; ++v) {
         const ptrdiff_t row = (v * apart + group) * kLanes;
-        const ptrdiff_t rows = args.rows - row;
-        StoreSums(sums[v],
-                  rows < kGroupRows ? static_cast<int>(rows) : kGroupRows, row,
+        StoreSums(sums[v], AtMost(args.rows - row, kGroupRows), row,
                   *args.epilogue);
       }
     }

@@ -28,7 +28,7 @@
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -98,9 +98,7 @@ class RowGroupRunner {
     // Tiles all of whose rows there are.
     const ptrdiff_t left =
         args_.rows - groups.first - (kStreams - 1) * groups.apart;
-    const int whole = left >= groups.rows
-                          ? groups.rows
-                          : (left > 0 ? static_cast<int>(left) : 0);
+    const int whole = left > 0 ? AtMost(left, groups.rows) : 0;
     if (whole > 0) tiles_->Run({&groups, 0, whole}, sums_);
     for (int i = whole; i < groups.rows; ++i) {
       tiles_->Run({&groups, i, i + 1}, sums_ + i);
@@ -110,11 +108,9 @@ class RowGroupRunner {
     const int rows = kStreams / count * groups.rows;
     for (int group = 0; group < count; ++group) {
       const ptrdiff_t row = groups.first + group * groups.apart;
-      const ptrdiff_t present = args_.rows - row;
-      StoreIntTile<typename V::Base>(
-          sums_ + group * rows, kMaxSums,
-          present < rows ? static_cast<int>(present) : rows,
-          /*cols=*/1, row, 0, *args_.epilogue);
+      StoreIntTile<typename V::Base>(sums_ + group * rows, kMaxSums,
+                                     AtMost(args_.rows - row, rows),
+                                     /*cols=*/1, row, 0, *args_.epilogue);
     }
   }
 

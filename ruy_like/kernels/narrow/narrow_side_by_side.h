@@ -26,8 +26,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/simd/loops.h"
 namespace ruy_like {
 namespace kernels {
 namespace {
@@ -50,11 +49,10 @@ RUY_LIKE_ALWAYS_INLINE NarrowRhsPanel GetRhsPanel(const KernelArgs& args, int i,
                                                   ptrdiff_t k, float* accum,
                                                   int accum_stride) {
   const int col = i * kRhsWidth;
-  const int left = static_cast<int>(args.cols) - col;
   return {reinterpret_cast<const float*>(static_cast<const char*>(args.rhs) +
                                          i * args.rhs_stride_bytes) +
               k * kRhsWidth,
-          accum + col * accum_stride, col, left < kRhsWidth ? left : kRhsWidth};
+          accum + col * accum_stride, col, AtMost(args.cols - col, kRhsWidth)};
 }
 
 constexpr int kBlockLevels = 64;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/narrow/narrow_int.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
 
 namespace ruy_like {

@@ -22,7 +22,7 @@
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
 #include "ruy_like/kernels/epilogue/float_tile.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -167,8 +167,7 @@ class IntPanelEpilogue {
         (bias == nullptr || !e_.channels_are_rows) && e_.lhs_sums == nullptr;
     if (same_addends && !e_.per_channel) return PrepareEqualRows(rows);
     for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
-      const ptrdiff_t left = rows - row;
-      const int n = left < V::kLanes ? static_cast<int>(left) : V::kLanes;
+      const int n = AtMost(rows - row, V::kLanes);
       const ptrdiff_t from = row0_ + row;
       V::StoreAligned(addends_ + row,
                       Addends<V>(e_.zero_point_product,
@@ -201,7 +200,7 @@ class IntPanelEpilogue {
   __attribute__((noinline)) const int32_t* PrepareColumns(ptrdiff_t col,
                                                           int cols) {
     for (int i = 0; i < cols; i += V::kLanes) {
-      const int n = cols - i < V::kLanes ? cols - i : V::kLanes;
+      const int n = AtMost(cols - i, V::kLanes);
       V::StoreAligned(column_addends_ + i,
                       Addends<V>(0, column_bias_, e_.lhs_zero_point,
                                  e_.rhs_sums, col + i, n));
@@ -336,8 +335,7 @@ class FloatPanelEpilogue {
                     V::SetFloat(static_cast<float>(e_.clamp_max_f)));
     const float* bias = static_cast<const float*>(e_.bias);
     for (ptrdiff_t row = 0; row < rows_; row += V::kLanes) {
-      const ptrdiff_t left = rows_ - row;
-      const int n = left < V::kLanes ? static_cast<int>(left) : V::kLanes;
+      const int n = AtMost(rows_ - row, V::kLanes);
       // Adding it where there is no bias changes nothing, not even -0.
       V::StoreAligned(addends_ + row, bias == nullptr
                                           ? V::SetFloat(-0.0f)

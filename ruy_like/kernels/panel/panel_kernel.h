@@ -60,7 +60,7 @@
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -215,14 +215,11 @@ struct PanelKernel {
       tile.rhs = RhsSource::Columns(args, col);
       for (ptrdiff_t vector = 0; vector < vectors; vector += 2) {
         const ptrdiff_t row = (first_vector + vector) * kLanes;
-        const ptrdiff_t rows_left = args.rows - row;
         tile.start = epilogue->Start(row);
         MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
                      /*kKeepsLhs=*/false>(tile, deferred);
-        deferred = epilogue->Wait(
-            spilled,
-            rows_left < 2 * kLanes ? static_cast<int>(rows_left) : 2 * kLanes,
-            row, col);
+        deferred = epilogue->Wait(spilled, AtMost(args.rows - row, 2 * kLanes),
+                                  row, col);
         tile.lhs =
             static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
       }
@@ -250,9 +247,7 @@ struct PanelKernel {
     const ptrdiff_t lhs_stride = tile.lhs_stride_bytes;
     const void* const start = epilogue.Start(first_row);
     for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
-      const ptrdiff_t cols_left = args.cols - col;
-      const int cols =
-          cols_left < kMostCols ? static_cast<int>(cols_left) : kMostCols;
+      const int cols = AtMost(args.cols - col, kMostCols);
       if constexpr (Epilogue::kHasColumnStart) {
         tile.column_start = epilogue.ColumnStart(col, cols);
       }
@@ -291,9 +286,7 @@ struct PanelKernel {
       finishes = args.last_pass && epilogue->FinishesTiles();
     }
     for (; col < args.cols; col += kMostCols) {
-      const ptrdiff_t cols_left = args.cols - col;
-      const int cols =
-          cols_left < kMostCols ? static_cast<int>(cols_left) : kMostCols;
+      const int cols = AtMost(args.cols - col, kMostCols);
       if constexpr (Epilogue::kHasColumnStart) {
         if (args.first_pass) {
           tile.column_start = epilogue->ColumnStart(col, cols);
@@ -325,10 +318,8 @@ struct PanelKernel {
           run(tile);
         }
         if (args.last_pass && !finishes_tile) {
-          epilogue->Store(
-              spilled, tile_rows,
-              rows_left < tile_rows ? static_cast<int>(rows_left) : tile_rows,
-              cols, row, col);
+          epilogue->Store(spilled, tile_rows, AtMost(rows_left, tile_rows),
+                          cols, row, col);
         }
         if (saved != nullptr) saved += tile_vectors * kLanes * cols;
         tile.lhs = static_cast<const char*>(tile.lhs) +

@@ -12,7 +12,7 @@
 
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
 
 namespace ruy_like {

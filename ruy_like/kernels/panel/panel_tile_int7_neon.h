@@ -31,8 +31,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_bytes.h"
-#include "ruy_like/kernels/simd/always_inline.h"
-#include "ruy_like/kernels/simd/unroll.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

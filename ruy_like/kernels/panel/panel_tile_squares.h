@@ -21,9 +21,8 @@
 
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
-#include "ruy_like/kernels/simd/unroll.h"
 
 namespace ruy_like {
 namespace kernels {

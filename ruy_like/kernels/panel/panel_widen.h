@@ -41,7 +41,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -125,10 +125,6 @@ struct WideningPanelKernel
     ptrdiff_t panels;  // how many
     int32_t* accums;   // its sums between chunks and passes
   };
-
-  static RUY_LIKE_ALWAYS_INLINE int AtMost(ptrdiff_t left, int most) {
-    return left < most ? static_cast<int>(left) : most;
-  }
 
   // Of a tile, to be written.
   static RUY_LIKE_ALWAYS_INLINE void PrefetchSums(const int32_t* sums,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/always_inline.h"
+#include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -1,0 +1,49 @@
+// Back-end: what loops over registers and their edges are written with.
+//
+// For the kernel and pack files of all paths; internal to the including
+// translation unit. Knows no instruction set.
+#ifndef RUY_LIKE_KERNELS_SIMD_LOOPS_H_
+#define RUY_LIKE_KERNELS_SIMD_LOOPS_H_
+
+// The one spelling of "inline this, at -O0 too". Inner loops keep registers in
+// arrays, which compilers hold in registers only once everything around is one
+// function; edges are kept out of it by RUY_LIKE_NOINLINE. A function so marked
+// leaves no symbol behind, whatever the optimisation level, so that no
+// translation unit can pick up a copy that was built for another instruction
+// set.
+#define RUY_LIKE_ALWAYS_INLINE inline __attribute__((always_inline))
+#define RUY_LIKE_NOINLINE __attribute__((noinline))
+
+// RUY_LIKE_UNROLL before a loop of constant count whose body indexes registers,
+// which must not remain a loop.
+#ifdef __clang__
+#define RUY_LIKE_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define RUY_LIKE_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+// Before a panel kernel's loop over depth: two steps a turn where vectors have
+// 256 bits or fewer; with 512 bits nothing is gained.
+#ifdef __AVX512F__
+#define RUY_LIKE_UNROLL_STEPS
+#elif defined(__clang__)
+#define RUY_LIKE_UNROLL_STEPS _Pragma("clang loop unroll_count(2)")
+#else
+#define RUY_LIKE_UNROLL_STEPS _Pragma("GCC unroll 2")
+#endif
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Of what is left, as many as a whole tile (or vector, or block) has, or all.
+template <typename Count>
+constexpr RUY_LIKE_ALWAYS_INLINE int AtMost(Count left, int whole) {
+  return left < whole ? static_cast<int>(left) : whole;
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_SIMD_LOOPS_H_
