@@ -4,7 +4,6 @@
 #include "ruy_like/kernels/narrow/narrow_float.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
-#include "ruy_like/kernels/narrow/narrow_simd_avx2.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_widen.h"
 #include "ruy_like/kernels/simd/simd_avx2.h"
@@ -26,15 +25,12 @@ using F32Op = FloatOp<Simd256>;
 using F32F32 = PanelKernel<F32Op, 2, 6>;
 using F32F32InPlaceRhs = PanelKernel<F32Op, 2, 6, InPlaceRhs<F32Op>>;
 using F32F32Narrow = NarrowPanelKernel<F32Op, 4, 4, 2>;
-using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
-using U8S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, uint8_t>>;
-using S8DigitsInPlace = NarrowDigitsKernel<NarrowSimd256, Dot, int8_t>;
-using U8DigitsInPlace = NarrowDigitsKernel<NarrowSimd256, Dot, uint8_t>;
-using S16S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int16_t>>;
-using F32F32InPlace =
-    NarrowFloatKernel<NarrowSimd256, 2, 6, PackAvx2_F32_F32_8x1>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd256, Dot, int8_t>>;
+using U8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd256, Dot, uint8_t>>;
+using S8DigitsInPlace = NarrowDigitsKernel<Simd256, Dot, int8_t>;
+using U8DigitsInPlace = NarrowDigitsKernel<Simd256, Dot, uint8_t>;
+using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd256, Dot, int16_t>>;
+using F32F32InPlace = NarrowFloatKernel<Simd256, 2, 6, PackAvx2_F32_F32_8x1>;
 
 constexpr Kernel kKernels[] = {
     S8DigitsInPlace::Entry("Avx2_S8InPlaceS16_16x1x16", PackAvx2_8_S16_1x1),

@@ -4,7 +4,6 @@
 #include "ruy_like/kernels/narrow/narrow_float.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
-#include "ruy_like/kernels/narrow/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_widen.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
@@ -26,15 +25,12 @@ using F32Op = FloatOp<Simd512>;
 using F32F32 = PanelKernel<F32Op, 3, 8>;
 using F32F32InPlaceRhs = PanelKernel<F32Op, 3, 8, InPlaceRhs<F32Op>>;
 using F32F32Narrow = NarrowPanelKernel<F32Op, 4, 4, 4>;
-using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
-using U8S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, uint8_t>>;
-using S8DigitsInPlace = NarrowDigitsKernel<NarrowSimd512, Dot, int8_t>;
-using U8DigitsInPlace = NarrowDigitsKernel<NarrowSimd512, Dot, uint8_t>;
-using S16S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
-using F32F32InPlace =
-    NarrowFloatKernel<NarrowSimd512, 3, 8, PackAvx512_F32_F32_16x1>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int8_t>>;
+using U8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, uint8_t>>;
+using S8DigitsInPlace = NarrowDigitsKernel<Simd512, Dot, int8_t>;
+using U8DigitsInPlace = NarrowDigitsKernel<Simd512, Dot, uint8_t>;
+using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int16_t>>;
+using F32F32InPlace = NarrowFloatKernel<Simd512, 3, 8, PackAvx512_F32_F32_16x1>;
 
 constexpr Kernel kKernels[] = {
     S8DigitsInPlace::Entry("Avx512_S8InPlaceS16_16x1x16", PackAvx2_8_S16_1x1),

@@ -3,7 +3,6 @@
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
-#include "ruy_like/kernels/narrow/narrow_simd_avx512.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -30,11 +29,10 @@ using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
 using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int8_t>, 4, 4, 4>;
 using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
 using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int16_t>, 4, 4, 4>;
-using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd512, Dot, int8_t>>;
-using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd512, Dot, uint8_t>>;
-using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int8_t>>;
-using S16S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimd512, Dot, int16_t>>;
+using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd512, Dot, int8_t>>;
+using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd512, Dot, uint8_t>>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int8_t>>;
+using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int16_t>>;
 
 constexpr Kernel PackingSmallPieces(Kernel kernel) {
   kernel.packs_small_pieces = true;

@@ -3,7 +3,6 @@
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
-#include "ruy_like/kernels/narrow/narrow_simd_avx2.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/simd/simd_avx2.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -30,11 +29,10 @@ using S8S16 = PanelKernel<PairsOp<Simd256, Dot, int8_t>, 2, 6>;
 using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int8_t>, 6, 4, 2>;
 using S16S16 = PanelKernel<PairsOp<Simd256, Dot, int16_t>, 2, 6>;
 using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd256, Dot, int16_t>, 6, 4, 2>;
-using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd256, Dot, int8_t>>;
-using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<NarrowSimd256, Dot, uint8_t>>;
-using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int8_t>>;
-using S16S16InPlace =
-    NarrowIntKernel<NarrowPairsOp<NarrowSimd256, Dot, int16_t>>;
+using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd256, Dot, int8_t>>;
+using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd256, Dot, uint8_t>>;
+using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd256, Dot, int8_t>>;
+using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd256, Dot, int16_t>>;
 
 constexpr Kernel kKernels[] = {
     S8U8InPlace::Entry("AvxVnni_S8InPlaceU8_16x16x16", Family::k8x8,

@@ -1,9 +1,9 @@
 // Back-end: what the narrow kernels need of NEON beyond SimdNeon, and the
 // operations that they make of it.
 //
-// Included by the Arm per-ISA files. It has the members of NarrowSimd512
-// (narrow_simd_avx512.h) that integer kernels use, with the same meaning; float
-// ones have a kernel of their own (narrow_float_neon.h).
+// Included by the Arm per-ISA files. It has the members of Simd512
+// (simd_avx512.h) that integer kernels use, with the same meaning; float ones
+// have a kernel of their own (narrow_float_neon.h).
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 

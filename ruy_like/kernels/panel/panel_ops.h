@@ -192,7 +192,7 @@ struct PairsOp : IntOp<V> {
   static constexpr int kStepLevels = 2;
   static constexpr int kDepthMultiple = 2;
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
-    return V::LoadWidened(p);
+    return V::LoadTo16(p);
   }
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));

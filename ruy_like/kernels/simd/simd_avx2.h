@@ -22,6 +22,11 @@ struct Simd256 {
   typedef __m256i Int;
   typedef __m256 Float;
   typedef __m256i Mask;
+  typedef Simd256 Base;  // what narrow kernels' epilogues are made of
+
+  // Accumulators of a tile of dot products: 12 of 16 registers, the others are
+  // for operands.
+  static constexpr int kDotVectors = 12;
 
   // The first n lanes, 0 <= n <= kLanes.
   static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) {
@@ -41,10 +46,33 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
     return _mm256_maskload_ps(p, mask);
   }
-  // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
-  static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
-    return _mm256_cvtepi8_epi16(
-        _mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  // Whole vectors and halves at any alignment, and the first n bytes, n less
+  // than the whole; the others are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int Load(const void* p) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m128i LoadHalf(const void* p) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadFirst(const void* p, int n) {
+    alignas(32) char padded[32] = {};
+    CopyLessThan32(padded, static_cast<const char*>(p), n);
+    return Load(padded);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m128i LoadFirstOfHalf(const void* p, int n) {
+    return _mm256_castsi256_si128(LoadFirst(p, n));
+  }
+  // Keeps the compiler from loading a vector anew for each use.
+  static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int& x) { HoldInRegister(x); }
+
+  // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
+  // Levels that are loaded together: half of the registers.
+  static constexpr int kRowLevels = 8;
+  // Four levels of rows 0 and 4.
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFourLevels(const char* p,
+                                                     ptrdiff_t stride) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(LoadFour(p)),
+                                LoadFour(p + 4 * stride), 1);
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
@@ -155,6 +183,15 @@ struct Simd256 {
     }
   }
 
+  // Writes the sums of the 32-bit lanes of four vectors.
+  static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
+                                                   Int c, Int d) {
+    const Int abcd = SumsInParts(a, b, c, d);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                     _mm_add_epi32(_mm256_castsi256_si128(abcd),
+                                   _mm256_extracti128_si256(abcd, 1)));
+  }
+
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     Int t[kLanes];
@@ -167,6 +204,23 @@ struct Simd256 {
   }
 
  private:
+  // Two copies that overlap cover any n down to half of their size.
+  static RUY_LIKE_ALWAYS_INLINE void CopyLessThan32(char* dst, const char* src,
+                                                    int n) {
+    if (n >= 16) return CopyEnds<16>(dst, src, n);
+    if (n >= 8) return CopyEnds<8>(dst, src, n);
+    if (n >= 4) return CopyEnds<4>(dst, src, n);
+    if (n >= 2) return CopyEnds<2>(dst, src, n);
+    if (n == 1) *dst = *src;
+  }
+  template <int kBytes>
+  static RUY_LIKE_ALWAYS_INLINE void CopyEnds(char* dst, const char* src,
+                                              int n) {
+    char last[kBytes];
+    __builtin_memcpy(last, src + n - kBytes, kBytes);
+    __builtin_memcpy(dst, src, kBytes);
+    __builtin_memcpy(dst + n - kBytes, last, kBytes);
+  }
   static RUY_LIKE_ALWAYS_INLINE void StoreTwo(void* low, void* high,
                                               __m128i x) {
     _mm_storel_epi64(static_cast<__m128i*>(low), x);

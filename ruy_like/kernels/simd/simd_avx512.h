@@ -23,6 +23,11 @@ struct Simd512 {
   typedef __m512i Int;
   typedef __m512 Float;
   typedef __mmask16 Mask;
+  typedef Simd512 Base;  // what narrow kernels' epilogues are made of
+
+  // Accumulators of a tile of dot products: 20 of 32 registers, the others are
+  // for operands.
+  static constexpr int kDotVectors = 20;
 
   // The first n lanes, 0 <= n <= kLanes.
   static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) {
@@ -41,10 +46,36 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask mask) {
     return _mm512_maskz_loadu_ps(mask, p);
   }
-  // 2 * kLanes int8 as int16; `p` is aligned to half a vector.
-  static RUY_LIKE_ALWAYS_INLINE Int LoadWidened(const int8_t* p) {
-    return _mm512_cvtepi8_epi16(
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+  // Whole vectors and halves at any alignment, and the first n bytes, n less
+  // than the whole; the others are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int Load(const void* p) {
+    return _mm512_loadu_si512(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m256i LoadHalf(const void* p) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadFirst(const void* p, int n) {
+    return _mm512_maskz_loadu_epi8((uint64_t{1} << n) - 1, p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m256i LoadFirstOfHalf(const void* p, int n) {
+    return _mm256_maskz_loadu_epi8((1u << n) - 1, p);
+  }
+  // Nothing: with 512 bits, loading a vector anew is the faster way.
+  static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
+
+  // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
+  // Levels that are loaded together: a cache line of each row, so that a line
+  // is done with before others need its place in the L1 cache, where rows a
+  // multiple of 4096 bytes apart all want the same one.
+  static constexpr int kRowLevels = 16;
+  // Four levels of rows 0, 4, 8 and 12. Insertions from memory need no shuffle
+  // and leave 8 shuffles of the 16 that four whole vectors would take.
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFourLevels(const char* p,
+                                                     ptrdiff_t stride) {
+    Float x = _mm512_castps128_ps512(LoadFour(p));
+    x = _mm512_insertf32x4(x, LoadFour(p + 4 * stride), 1);
+    x = _mm512_insertf32x4(x, LoadFour(p + 8 * stride), 2);
+    return _mm512_insertf32x4(x, LoadFour(p + 12 * stride), 3);
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
@@ -148,6 +179,17 @@ struct Simd512 {
     } else {
       _mm512_mask_storeu_ps(dst, FirstLanes(n), x);
     }
+  }
+
+  // Writes the sums of the 32-bit lanes of four vectors.
+  static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
+                                                   Int c, Int d) {
+    const Int abcd = SumsInParts(a, b, c, d);
+    const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(abcd),
+                                          _mm512_extracti64x4_epi64(abcd, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                     _mm_add_epi32(_mm256_castsi256_si128(half),
+                                   _mm256_extracti128_si256(half, 1)));
   }
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
