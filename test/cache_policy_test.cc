@@ -104,8 +104,9 @@ TEST_P(CachePolicyTest, PoliciesAndTheOtherOperandsWidth) {
 
 // Weights whose sizes are multiples of 64, as those of networks mostly are,
 // take at most 5% more memory packed than they did, and their sums; but twice
-// as much where 8 bits are widened, which a path without VNNI does to the
-// kernel's rhs: weights of a product whose dst is row-major.
+// as much where 8 bits are widened: a path without VNNI does that to the
+// kernel's rhs, the weights of a product whose dst is row-major, and `neon` to
+// both sides beside 16 bits.
 TEST_P(CachePolicyTest, PackedWeightsTakeHardlyMoreMemory) {
   constexpr std::ptrdiff_t kShapes[][2] = {{64, 64},   {64, 1024}, {128, 64},
                                            {192, 320}, {320, 192}, {1024, 128}};
@@ -120,9 +121,10 @@ TEST_P(CachePolicyTest, PackedWeightsTakeHardlyMoreMemory) {
           p.dst.order = dst_order;
           ASSERT_TRUE(MulRunner(p).Check(&context_));
           const std::string kernel = context_.last_used_kernel();
-          const bool widened = dst_order == Order::kRowMajor &&
-                               Is8Bit(types.lhs) &&
-                               kernel.find("S16_") != std::string::npos;
+          const bool widened = Is8Bit(types.lhs) &&
+                               (dst_order == Order::kRowMajor
+                                    ? kernel.find("S16_") != std::string::npos
+                                    : kernel.rfind("Neon_S16S16_", 0) == 0);
           const std::size_t own = shape[0] * shape[1] * ScalarBytes(types.lhs);
           const std::size_t sums =
               IsFloat(types.lhs) ? 0 : shape[0] * sizeof(std::int32_t);
