@@ -1,4 +1,4 @@
-#include "ruy_like/pack/define_pack_routine.h"
+#include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_unit_x86.h"
@@ -11,10 +11,9 @@ namespace {
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
-    PackNarrow<X86Unit, kSourceBytes, Packed::kScalar>(args);
+    PackNarrow<X86Unit, kSourceBytes, Packed>(args);
   } else {
-    Pack<Format<Ymm, kWidth, Packed::kScalar, kGroup, kSourceBytes,
-                Packed::kRange>>(args);
+    Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
   }
 }
 

@@ -1,5 +1,5 @@
-#include "ruy_like/pack/define_pack_routine.h"
 #include "ruy_like/pack/pack_columns64.h"
+#include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_ymm.h"
 #include "ruy_like/pack/pack_zmm.h"
@@ -8,24 +8,15 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Panels of 8 columns take 256-bit registers: their transposition then needs no
-// shuffle across halves.
-template <int kWidth>
-struct Registers {
-  typedef Ymm Type;
-};
-template <>
-struct Registers<16> {
-  typedef Zmm Type;
-};
-
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAs(const PackArgs* args) {
   if constexpr (kGroup == 64) {
     Pack16x64<Packed::kScalar>(args);
+  } else if constexpr (kWidth == 16) {
+    Pack<Format<Zmm, kWidth, Packed, kGroup, kSourceBytes>>(args);
   } else {
-    Pack<Format<typename Registers<kWidth>::Type, kWidth, Packed::kScalar,
-                kGroup, kSourceBytes, Packed::kRange>>(args);
+    // Transposing 8 columns needs no shuffle across halves in 256 bits.
+    Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "ruy_like/pack/define_pack_routine.h"
+#include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_quads_neon.h"
 #include "ruy_like/pack/pack_unit_neon.h"
@@ -11,10 +11,11 @@ namespace {
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
-    PackNarrow<NeonUnit, kSourceBytes, Packed::kScalar>(args);
+    PackNarrow<NeonUnit, kSourceBytes, Packed>(args);
   } else {
-    PackNeon<Format<NeonQuads<kWidth / 4>, kWidth, Packed::kScalar, kGroup,
-                    kSourceBytes>>(args);
+    PackNeon<
+        Format<NeonQuads<kWidth / 4>, kWidth, Packed, kGroup, kSourceBytes>>(
+        args);
   }
 }
 

@@ -16,33 +16,23 @@
 #ifndef RUY_LIKE_PACK_PACK_BLOCKS_H_
 #define RUY_LIKE_PACK_PACK_BLOCKS_H_
 
-#include "ruy_like/pack/pack.h"
-#include "ruy_like/pack/zero_from.h"
-#include "ruy_like/scalar.h"
+#include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
 // A packed layout, and the element size of the sources it is made from.
-template <typename V_, int kWidth_, Scalar kPacked_, int kGroup_,
-          int kSrcBytes_, ValueRange kRange = ValueRange::kFull>
+template <typename V_, int kWidth_, typename Packed_, int kGroup_,
+          int kSrcBytes_>
 struct Format {
   typedef V_ V;
+  typedef Packed_ Packed;
   static constexpr int kWidth = kWidth_;
   static constexpr int kGroup = kGroup_;
-  static constexpr Scalar kPacked = kPacked_;
+  static constexpr Scalar kPacked = Packed::kScalar;
   static constexpr int kSrcBytes = kSrcBytes_;
-  static constexpr int kPackedBytes =
-      kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
-  static constexpr bool kHasSums = HasSums(kPacked);
-  // Of bytes: what int8's 0 becomes.
-  static constexpr int kZero = PackedZero(kPacked, kRange);
-  // A group is a whole quad, or a pair of bytes that may be widened to words.
-  static constexpr bool kPairs = kGroup_ * kSrcBytes == 2;
-  static constexpr bool kWidened = kPackedBytes > kSrcBytes;
-  static_assert(V::kStoresBlocks || kPairs || kGroup_ * kSrcBytes == 4, "");
-  static_assert(V::kStoresBlocks || !kWidened || kPairs, "");
+  static constexpr int kPackedBytes = Packed::kBytes;
   static constexpr int kBlockLevels = 16 / kSrcBytes;
   static constexpr int kBlockBytes = kBlockLevels * kWidth * kPackedBytes;
 };
@@ -61,9 +51,12 @@ template <int kWidth>
 struct Columns {
   static constexpr int kBases = (kWidth + 3) / 4;
   const char* bases[kBases];
-  ptrdiff_t stride;
-  ptrdiff_t stride3;
+  const ptrdiff_t stride, stride3;
 
+  RUY_LIKE_ALWAYS_INLINE Columns(const char* src, ptrdiff_t column_stride)
+      : stride(column_stride), stride3(3 * column_stride) {
+    for (int i = 0; i < kBases; ++i) bases[i] = src + 4 * i * stride;
+  }
   template <int w>
   RUY_LIKE_ALWAYS_INLINE const char* At() const {
     if constexpr (w % 4 == 3) {
@@ -76,18 +69,6 @@ struct Columns {
     for (int i = 0; i < kBases; ++i) bases[i] += bytes;
   }
 };
-
-template <int kWidth>
-RUY_LIKE_ALWAYS_INLINE Columns<kWidth> MakeColumns(const char* src,
-                                                   ptrdiff_t stride) {
-  Columns<kWidth> columns;
-  for (int i = 0; i < Columns<kWidth>::kBases; ++i) {
-    columns.bases[i] = src + 4 * i * stride;
-  }
-  columns.stride = stride;
-  columns.stride3 = 3 * stride;
-  return columns;
-}
 
 // Loads kBlocks successive blocks of a depth-contiguous source as quads. All
 // bytes of a column are fetched before the next columns are touched: columns a
@@ -123,24 +104,22 @@ RUY_LIKE_ALWAYS_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
   }
 }
 
-// Sums of the elements of a block, not yet reduced to one per column (bytes:
-// two 16-bit halves, which the sums of 16 blocks still fit).
+// Sums of the elements of a quad and of several, not yet reduced to one per
+// column (bytes: two 16-bit halves, which the sums of 16 blocks still fit).
 template <typename F>
-RUY_LIKE_ALWAYS_INLINE typename F::V::Reg SumBlock(
-    const typename F::V::Reg quads[4]) {
-  typedef typename F::V V;
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg SumQuads(typename F::V::Reg quads) {
   if constexpr (F::kSrcBytes == 2) {
-    return V::Add32(V::Add32(V::SumWords(quads[0]), V::SumWords(quads[1])),
-                    V::Add32(V::SumWords(quads[2]), V::SumWords(quads[3])));
+    return F::V::SumWords(quads);
   } else if constexpr (F::kPacked == Scalar::kU8) {
-    return V::Add16(
-        V::Add16(V::SumHalvesU8(quads[0]), V::SumHalvesU8(quads[1])),
-        V::Add16(V::SumHalvesU8(quads[2]), V::SumHalvesU8(quads[3])));
+    return F::V::SumHalvesU8(quads);
   } else {
-    return V::Add16(
-        V::Add16(V::SumHalvesS8(quads[0]), V::SumHalvesS8(quads[1])),
-        V::Add16(V::SumHalvesS8(quads[2]), V::SumHalvesS8(quads[3])));
+    return F::V::SumHalvesS8(quads);
   }
+}
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE typename F::V::Reg AddPartial(typename F::V::Reg a,
+                                                     typename F::V::Reg b) {
+  return F::kSrcBytes == 2 ? F::V::Add32(a, b) : F::V::Add16(a, b);
 }
 
 // Adds the elements of kBlocks blocks to the sums.
@@ -148,60 +127,14 @@ template <typename F, int kBlocks>
 RUY_LIKE_ALWAYS_INLINE typename F::V::Reg AddSums(
     typename F::V::Reg sums, const typename F::V::Reg blocks[kBlocks][4]) {
   typedef typename F::V V;
-  typename V::Reg total = SumBlock<F>(blocks[0]);
-  for (int b = 1; b < kBlocks; ++b) {
-    const typename V::Reg more = SumBlock<F>(blocks[b]);
-    total = F::kSrcBytes == 2 ? V::Add32(total, more) : V::Add16(total, more);
+  typename V::Reg total = V::Zero();
+  for (int b = 0; b < kBlocks; ++b) {
+    const typename V::Reg more = AddPartial<F>(
+        AddPartial<F>(SumQuads<F>(blocks[b][0]), SumQuads<F>(blocks[b][1])),
+        AddPartial<F>(SumQuads<F>(blocks[b][2]), SumQuads<F>(blocks[b][3])));
+    total = b == 0 ? more : AddPartial<F>(total, more);
   }
   return V::Add32(sums, F::kSrcBytes == 2 ? total : V::SumWords(total));
-}
-
-// Writes the leading kWidth quads of a register. Unless it is the block's last
-// one, more may be written, over what comes next and is written later.
-template <int kWidth, typename V>
-RUY_LIKE_ALWAYS_INLINE void StorePanelQuads(char* dst, typename V::Reg quads,
-                                            bool last) {
-  if constexpr (kWidth == V::kColumns) {
-    V::Store(dst, quads);
-  } else if (last) {
-    V::Store6(dst, quads);
-  } else {
-    V::Store(dst, quads);
-  }
-}
-
-// StoreBlock() of groups that are quads or pairs.
-template <typename F>
-RUY_LIKE_ALWAYS_INLINE void StoreQuads(char* dst,
-                                       const typename F::V::Reg quads[4]) {
-  typedef typename F::V V;
-  constexpr int kWidth = F::kWidth;
-  constexpr int kBytes = 4 * kWidth;
-  for (int q = 0; q < 4; ++q) {
-    if constexpr (F::kWidened) {
-      StorePanelQuads<kWidth, V>(dst + 2 * q * kBytes,
-                                 V::WidenLowPair(quads[q]), false);
-      StorePanelQuads<kWidth, V>(dst + (2 * q + 1) * kBytes,
-                                 V::WidenHighPair(quads[q]), q == 3);
-    } else if constexpr (F::kPairs) {
-      static_assert(kWidth == V::kColumns, "");
-      V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
-    } else {
-      StorePanelQuads<kWidth, V>(dst + q * kBytes, quads[q], q == 3);
-    }
-  }
-}
-
-// Writes one block, kBlockBytes in all.
-template <typename F>
-RUY_LIKE_ALWAYS_INLINE void StoreBlock(char* dst,
-                                       const typename F::V::Reg quads[4]) {
-  typedef typename F::V V;
-  if constexpr (V::kStoresBlocks) {
-    return V::template StoreBlock<F>(dst, quads);
-  } else {
-    StoreQuads<F>(dst, quads);
-  }
 }
 
 // Shifts, sums up and writes kBlocks whole blocks; returns the new sums.
@@ -217,11 +150,11 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishBlocks(
       }
     }
   }
-  if constexpr (F::kHasSums) {
+  if constexpr (F::Packed::kHasSums) {
     if (transform.sums) sums = AddSums<F, kBlocks>(sums, blocks);
   }
   for (int b = 0; b < kBlocks; ++b) {
-    StoreBlock<F>(dst + b * F::kBlockBytes, blocks[b]);
+    V::template StoreBlock<F>(dst + b * F::kBlockBytes, blocks[b]);
   }
   return sums;
 }

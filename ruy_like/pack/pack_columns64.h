@@ -18,8 +18,7 @@
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS64_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS64_H_
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/pack/pack.h"
+#include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_partial.h"
 
 namespace ruy_like {
@@ -265,12 +264,9 @@ void Pack16x64(const PackArgs* args) {
   // Padding beyond the last tile that has source elements.
   const ptrdiff_t written = (args->depth + kTileLevels - 1) / kTileLevels *
                             kTileLevels * kTileColumns;
-  const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns;
-  char* dst = static_cast<char*>(args->dst);
-  for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
-    ZeroFrom(dst, written, panel_bytes);
-    dst += panel_bytes;
-  }
+  ZeroPanelsFrom(static_cast<char*>(args->dst),
+                 (args->width + kTileColumns - 1) / kTileColumns, written,
+                 args->padded_depth * kTileColumns);
 }
 
 }  // namespace

@@ -15,22 +15,19 @@
 #ifndef RUY_LIKE_PACK_PACK_NARROW_H_
 #define RUY_LIKE_PACK_PACK_NARROW_H_
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/pack/pack.h"
-#include "ruy_like/pack/zero_from.h"
+#include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
 // U: the operations on units. kBytes: the size of a source element.
-template <class U, int kBytes, Scalar kPacked>
+template <class U, int kBytes, class Packed>
 struct NarrowColumns {
   typedef typename U::Reg Reg;
   static constexpr int kUnit = 16 / kBytes;  // elements
-  static constexpr int kPackedBytes =
-      kPacked == Scalar::kF32 ? 4 : (kPacked == Scalar::kI16 ? 2 : 1);
-  static constexpr bool kHasSums = HasSums(kPacked);
+  static constexpr int kPackedBytes = Packed::kBytes;
+  static constexpr bool kHasSums = Packed::kHasSums;
   static constexpr bool kIsWidened = kPackedBytes > kBytes;
 
   const PackArgs* args;
@@ -43,13 +40,8 @@ struct NarrowColumns {
       PackWidthContiguous();
     }
     const ptrdiff_t units = (args->depth + kUnit - 1) / kUnit * kUnit;
-    const ptrdiff_t written =
-        units < args->padded_depth ? units : args->padded_depth;
-    for (ptrdiff_t w = 0; w < args->width; ++w) {
-      __builtin_memset(
-          Dst(w, written), 0,
-          static_cast<size_t>((args->padded_depth - written) * kPackedBytes));
-    }
+    ZeroPanelsFrom(static_cast<char*>(args->dst), args->width,
+                   units * kPackedBytes, args->padded_depth * kPackedBytes);
   }
 
  private:
@@ -138,7 +130,7 @@ struct NarrowColumns {
     if (kBytes == 1 && flips) unit = U::FlipFirst(unit, levels);
     if constexpr (kHasSums) {
       if (args->sums != nullptr) {
-        *sums = U::template AddSums<kBytes, kPacked>(*sums, unit);
+        *sums = U::template AddSums<kBytes, Packed::kScalar>(*sums, unit);
       }
     }
     if (room >= kUnit) {
@@ -151,11 +143,12 @@ struct NarrowColumns {
   }
 };
 
-template <class U, int kBytes, Scalar kPacked>
+template <class U, int kBytes, class Packed>
 void PackNarrow(const PackArgs* args) {
   // 16-bit elements made of bytes are signed, as packed S8 ones are.
-  const Scalar unflipped = kPacked == Scalar::kU8 ? Scalar::kU8 : Scalar::kI8;
-  NarrowColumns<U, kBytes, kPacked> columns;
+  const Scalar unflipped =
+      Packed::kScalar == Scalar::kU8 ? Scalar::kU8 : Scalar::kI8;
+  NarrowColumns<U, kBytes, Packed> columns;
   columns.args = args;
   columns.flips = kBytes == 1 && args->src_scalar != unflipped;
   columns.Pack();

@@ -7,10 +7,8 @@
 #ifndef RUY_LIKE_PACK_PACK_PANELS_H_
 #define RUY_LIKE_PACK_PACK_PANELS_H_
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
-#include "ruy_like/pack/zero_from.h"
+#include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -27,7 +25,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackColumns(const char* src,
   typedef typename F::V V;
   constexpr int kStep = V::kBlocksPerStep;
   typename V::Reg sums = V::Zero();
-  Columns<F::kWidth> columns = MakeColumns<F::kWidth>(src, stride);
+  Columns<F::kWidth> columns(src, stride);
   for (; bytes >= 16 * kStep; bytes -= 16 * kStep) {
     typename V::Reg blocks[kStep][4];
     LoadColumnBlocks<F, kStep>(columns, blocks);
@@ -53,7 +51,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
     Transform<F> transform, typename F::V::Reg sums, char* dst,
     ptrdiff_t room) {
   alignas(64) char tile[F::V::kColumns * 16] = {};
-  const Columns<F::kWidth> tile_columns = MakeColumns<F::kWidth>(tile, 16);
+  const Columns<F::kWidth> tile_columns(tile, 16);
   for (; bytes > 0; bytes -= 16) {
     const int count = AtMost(bytes, 16);
     for (int w = 0; w < columns; ++w) {
@@ -184,21 +182,18 @@ void PackWidthContiguous(const PackArgs* args,
     }
   }
   constexpr ptrdiff_t kLevels = F::kBlockLevels;
-  for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
-    ZeroFrom(dst, (depth + kLevels - 1) / kLevels * F::kBlockBytes,
-             panel_bytes);
-    dst += panel_bytes;
-  }
+  ZeroPanelsFrom(dst, (width + F::kWidth - 1) / F::kWidth,
+                 (depth + kLevels - 1) / kLevels * F::kBlockBytes, panel_bytes);
 }
 
 template <typename F>
 void Pack(const PackArgs* args) {
   Transform<F> transform;
   const uint32_t shift =
-      (F::kZero - (args->src_scalar == Scalar::kU8 ? 128 : 0)) & 0xff;
+      (F::Packed::kZero - (args->src_scalar == Scalar::kU8 ? 128 : 0)) & 0xff;
   transform.shifts = F::kSrcBytes == 1 && shift != 0;
   transform.shift = F::V::Splat(shift * 0x01010101u);
-  transform.sums = F::kHasSums && args->sums != nullptr;
+  transform.sums = F::Packed::kHasSums && args->sums != nullptr;
   // A single column of adjacent elements has both orders.
   if (args->depth_contiguous || (args->width == 1 && args->src_stride == 1)) {
     PackDepthContiguous<F>(args, transform);

@@ -10,10 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_avx2.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
-#include "ruy_like/pack/zero_from.h"
+#include "ruy_like/pack/pack_common.h"
 
 // Hides a register's origin. Clang 14 merges an insert or blend, a permutation
 // across lanes and one within lanes into twice as many instructions (8 instead
@@ -125,8 +124,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
 template <class Simd>
 struct PackRegisters : Simd {
   typedef typename Simd::Int Reg;
-  // Whether it has a StoreBlock() of its own (pack_blocks.h).
-  static constexpr bool kStoresBlocks = false;
   static constexpr int kColumns = Simd::kLanes;
 
   // Copies count <= kBytes bytes to dst and zeros behind them, kBytes in all.
@@ -159,6 +156,42 @@ struct PackRegisters : Simd {
   }
   RUY_LIKE_ALWAYS_INLINE static Reg Add32(Reg a, Reg b) {
     return Simd::Add(a, b);
+  }
+
+  // Writes one block in the layout F, whose groups are whole quads, or pairs of
+  // bytes that may be widened to words.
+  template <typename F>
+  RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
+    typedef typename F::V V;
+    constexpr bool kPairs = F::kGroup * F::kSrcBytes == 2;
+    constexpr bool kWidened = F::kPackedBytes > F::kSrcBytes;
+    static_assert(kPairs || (F::kGroup * F::kSrcBytes == 4 && !kWidened), "");
+    constexpr int kBytes = 4 * F::kWidth;
+    for (int q = 0; q < 4; ++q) {
+      if constexpr (kWidened) {
+        StorePanelQuads<F>(dst + 2 * q * kBytes, V::WidenLowPair(quads[q]),
+                           false);
+        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes,
+                           V::WidenHighPair(quads[q]), q == 3);
+      } else if constexpr (kPairs) {
+        static_assert(F::kWidth == kColumns, "");
+        V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
+      } else {
+        StorePanelQuads<F>(dst + q * kBytes, quads[q], q == 3);
+      }
+    }
+  }
+
+ private:
+  // Writes the quads of a panel. Unless it is the block's last register, more
+  // may be written, over what comes next and is written later.
+  template <typename F>
+  RUY_LIKE_ALWAYS_INLINE static void StorePanelQuads(char* dst, Reg quads,
+                                                     bool last) {
+    if constexpr (F::kWidth < kColumns) {
+      if (last) return F::V::Store6(dst, quads);
+    }
+    F::V::Store(dst, quads);
   }
 };
 

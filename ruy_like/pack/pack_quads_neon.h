@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/pack/zero_from.h"
-#include "ruy_like/scalar.h"
+#include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -35,7 +34,6 @@ struct NeonQuads {
   struct Reg {
     uint32x4_t v[kRegs];
   };
-  static constexpr bool kStoresBlocks = true;
   static constexpr int kColumns = 4 * kRegs;
   static constexpr int kBlocksPerStep = 1;
 

@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/pack/zero_from.h"
-#include "ruy_like/scalar.h"
+#include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
 namespace kernels {

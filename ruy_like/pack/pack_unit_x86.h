@@ -3,8 +3,8 @@
 #ifndef RUY_LIKE_PACK_PACK_UNIT_X86_H_
 #define RUY_LIKE_PACK_PACK_UNIT_X86_H_
 
+#include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_partial.h"
-#include "ruy_like/pack/zero_from.h"
 
 namespace ruy_like {
 namespace kernels {

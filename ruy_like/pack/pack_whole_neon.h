@@ -11,13 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_blocks.h"
+#include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_quads_neon.h"
-#include "ruy_like/pack/zero_from.h"
-#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -79,7 +76,7 @@ ptrdiff_t PackWholePanels(const PackArgs* args) {
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t first = 0; first < whole; first += F::kWidth) {
-    Columns<F::kWidth> columns = MakeColumns<F::kWidth>(src, stride);
+    Columns<F::kWidth> columns(src, stride);
     for (ptrdiff_t left = bytes; left > 0; left -= 16) {
       CopyBlock<F>(columns, dst);
       columns.Advance(16);

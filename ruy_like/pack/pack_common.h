@@ -1,0 +1,66 @@
+// Back-end: what pack files of all processors are written with.
+//
+// Included by pack/<path>.cc and its headers, each of which gets its own copy
+// (anonymous namespace). Such a file says what
+// PackAs<source element bytes, PackedAs, width, group>(args) is there, and
+// hands RUY_LIKE_DEFINE_PACK_ROUTINE to its list in pack_routines.h.
+#ifndef RUY_LIKE_PACK_PACK_COMMON_H_
+#define RUY_LIKE_PACK_PACK_COMMON_H_
+
+#include <stddef.h>
+
+#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/pack/pack.h"
+#include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+constexpr int kSourceBytes8 = 1;
+constexpr int kSourceBytes16 = 2;
+constexpr int kSourceBytesF32 = 4;
+
+// The elements of a packed layout.
+template <Scalar kScalar_, ValueRange kRange = ValueRange::kFull>
+struct PackedAs {
+  static constexpr Scalar kScalar = kScalar_;
+  static constexpr int kBytes = static_cast<int>(ScalarBytes(kScalar));
+  static constexpr bool kHasSums = HasSums(kScalar);
+  // Of bytes: what int8's 0 becomes.
+  static constexpr int kZero = PackedZero(kScalar, kRange);
+};
+typedef PackedAs<Scalar::kI8> PackedS8;
+typedef PackedAs<Scalar::kU8> PackedU8;
+typedef PackedAs<Scalar::kU8, ValueRange::kInt7> PackedU7;
+typedef PackedAs<Scalar::kI16> PackedS16;
+typedef PackedAs<Scalar::kF32> PackedF32;
+
+// Zeros the bytes [written, size) of dst, if there are any.
+RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
+                                     ptrdiff_t size) {
+  if (written < size) {
+    __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
+  }
+}
+// The same in each panel.
+RUY_LIKE_ALWAYS_INLINE void ZeroPanelsFrom(char* dst, ptrdiff_t panels,
+                                           ptrdiff_t written,
+                                           ptrdiff_t panel_bytes) {
+  for (; panels > 0; --panels, dst += panel_bytes) {
+    ZeroFrom(dst, written, panel_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, group) \
+  void Pack##Path##_##source##_##packed##_##width##x##group(             \
+      const PackArgs* args) {                                            \
+    PackAs<kSourceBytes##source, Packed##packed, width, group>(args);    \
+  }
+
+#endif  // RUY_LIKE_PACK_PACK_COMMON_H_
