@@ -37,9 +37,7 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.row_granularity = 32;
   kernel.max_cols = kNoLimit;
   kernel.stream_cols = 1;
-  kernel.widens_lhs = false;
   kernel.packs_small_pieces = true;
-  kernel.for_kept_lhs = false;
   kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
   kernel.multiplies_tiles = true;
   kernel.macs_per_ns = kMacsPerNs;
@@ -55,26 +53,18 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
 constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
                            PackFn* pack_rhs, KernelFn* run) {
   const bool is_narrow = kind == KernelKind::kNarrowPanels;
-  Kernel kernel = {};
-  kernel.name = name;
-  kernel.family = Family::k8x8;
+  Kernel kernel =
+      Entry(name, {Scalar::kU8, false, rhs_width, 4, 64}, pack_rhs, run);
   kernel.kind = kind;
-  kernel.lhs = kLhs;
-  kernel.rhs = {Scalar::kU8, false, rhs_width, 4, 64};
   kernel.tile_rows = is_narrow ? 64 : 48;
   kernel.tile_cols = is_narrow ? 4 : 8;
   kernel.row_granularity = is_narrow ? 64 : 32;
   kernel.max_cols = is_narrow ? 4 : kNoLimit;
-  kernel.stream_cols = 1;
-  kernel.widens_lhs = false;
   kernel.packs_small_pieces = false;
   kernel.for_kept_lhs = true;
   kernel.row_major_min_depth = is_narrow ? 0 : kNotRowMajor;
   kernel.multiplies_tiles = false;
   kernel.macs_per_ns = is_narrow ? 50 : 320;
-  kernel.pack_lhs = PackAvx512_8_S8_16x4;
-  kernel.pack_rhs = pack_rhs;
-  kernel.run = run;
   return kernel;
 }
 

@@ -35,8 +35,6 @@
 //   first step:    stores the sums of block i - 1
 //   vector units:  epilogue of block i - 2
 //
-// In a micro-benchmark that took a block of depth 256 from 349 to 261 cycles.
-//
 // Where the 16 units of that epilogue stand, by the steps of a block:
 //
 //   1      four after each product
@@ -44,8 +42,7 @@
 //   4..8   one after each product of the first four steps
 //   more   one after every second product of the second step to the ninth
 //
-// as measured in a sketch (doc/amx.md). All in one place is worst: 468 cycles
-// against 313 at depth 128.
+// as was measured: doc/amx.md.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_
 
@@ -56,7 +53,6 @@
 #include "ruy_like/kernels/amx/amx_rhs.h"
 #include "ruy_like/kernels/amx/amx_start_values.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
-#include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
@@ -94,24 +90,10 @@ struct TileSteps {
   // The number of the tile that B tile b is in.
   static constexpr int BTile(int b) { return 4 + kATiles + b % (4 - kATiles); }
 
-  template <int a>
-  static RUY_LIKE_ALWAYS_INLINE void LoadA(const TileBlock& at) {
-    const char* const src = at.rhs.data + a * at.rhs.tile_bytes;
-    if constexpr (kStream == Stream::kRhs || kStream == Stream::kBoth) {
-      Tiles::LoadStreaming<4 + a>(src, at.rhs.col_bytes);
-    } else {
-      Tiles::Load<4 + a>(src, at.rhs.col_bytes);
-    }
-  }
-
-  template <int b>
-  static RUY_LIKE_ALWAYS_INLINE void LoadB(const TileBlock& at) {
-    if constexpr (kStream == Stream::kLhs || kStream == Stream::kBoth) {
-      Tiles::LoadStreaming<BTile(b)>(at.lhs[b], 64);
-    } else {
-      Tiles::Load<BTile(b)>(at.lhs[b], 64);
-    }
-  }
+  static constexpr bool kStreamsRhs =
+      kStream == Stream::kRhs || kStream == Stream::kBoth;
+  static constexpr bool kStreamsLhs =
+      kStream == Stream::kLhs || kStream == Stream::kBoth;
 
   template <int i>
   static RUY_LIKE_ALWAYS_INLINE void StoreSums(int32_t* sums) {
@@ -144,17 +126,18 @@ struct TileSteps {
   template <bool kFirst, int kUnitsOfStep, int kUnit, int i, class Units>
   static RUY_LIKE_ALWAYS_INLINE void Product(const TileBlock& at,
                                              Units* units) {
-    if constexpr (B(i) == 0) LoadA<A(i)>(at);
-    if constexpr (A(i) == 0) LoadB<B(i)>(at);
+    if constexpr (B(i) == 0) {
+      Tiles::Load<4 + A(i), kStreamsRhs>(at.rhs.data + A(i) * at.rhs.tile_bytes,
+                                         at.rhs.col_bytes);
+    }
+    if constexpr (A(i) == 0) {
+      Tiles::Load<BTile(B(i)), kStreamsLhs>(at.lhs[B(i)], 64);
+    }
     if constexpr (kFirst) {
       StoreSums<i>(at.sums_before);
       Start<i>(at.start);
     }
-    if constexpr (kUnsignedRhs) {
-      Tiles::MulU8S8<C(i), 4 + A(i), BTile(B(i))>();
-    } else {
-      Tiles::MulS8S8<C(i), 4 + A(i), BTile(B(i))>();
-    }
+    Tiles::Multiply<kUnsignedRhs, C(i), 4 + A(i), BTile(B(i))>();
     RunUnits<kUnit + i * kUnitsOfStep / 4, kUnit + (i + 1) * kUnitsOfStep / 4>(
         units);
   }
@@ -178,14 +161,6 @@ struct TileSteps {
     at->prefetch += at->rhs.step_bytes;
     at->rhs.data += at->rhs.step_bytes;
     for (int b = 0; b < kBTiles; ++b) at->lhs[b] += 16 * kStepLevels;
-  }
-
-  template <class Units>
-  static RUY_LIKE_ALWAYS_INLINE void PlainSteps(TileBlock* at, ptrdiff_t steps,
-                                                Units* units) {
-    for (; steps > 0; --steps) {
-      Step<false, 0, 0>(at, units);
-    }
   }
 
   // The steps that units stand in. If those are of whole rounds, the block's
@@ -232,55 +207,50 @@ struct TileSteps {
     } else {
       Step<true, 16, 0>(&at, &units);
     }
-    PlainSteps(&at, steps - done, &units);
+    for (ptrdiff_t left = steps - done; left > 0; --left) {
+      Step<false, 0, 0>(&at, &units);
+    }
   }
 };
 
 template <bool kUnsignedRhs, class Units, class UnitsArg>
 void RunTileBlock(BlockShape shape, Stream stream, const TileBlock& block,
                   const UnitsArg& units) {
-  constexpr BlockShape kSquare = BlockShape::k32x32;
   constexpr bool kU = kUnsignedRhs;
+  constexpr BlockShape kSquare = BlockShape::k32x32;
   // Blocks of at most 16 columns are a call's last: what they read of the lhs
   // is not read again.
   if (shape == BlockShape::k64x16) {
-    typedef TileSteps<kU, BlockShape::k64x16, Stream::kLhs> Steps;
-    return Steps::template Run<Units>(block, units);
+    return TileSteps<kU, BlockShape::k64x16, Stream::kLhs>::template Run<Units>(
+        block, units);
   }
   if constexpr (Units::kAnyStream) {
-    switch (stream) {
-      case Stream::kNone:
-        return TileSteps<kU, kSquare, Stream::kNone>::template Run<Units>(
-            block, units);
-      case Stream::kRhs:
-        return TileSteps<kU, kSquare, Stream::kRhs>::template Run<Units>(block,
-                                                                         units);
-      case Stream::kBoth:
-        return TileSteps<kU, kSquare, Stream::kBoth>::template Run<Units>(
-            block, units);
-      case Stream::kLhs:
-        break;
+    if (stream == Stream::kNone) {
+      return TileSteps<kU, kSquare, Stream::kNone>::template Run<Units>(block,
+                                                                        units);
+    }
+    if (stream == Stream::kRhs) {
+      return TileSteps<kU, kSquare, Stream::kRhs>::template Run<Units>(block,
+                                                                       units);
+    }
+    if (stream == Stream::kBoth) {
+      return TileSteps<kU, kSquare, Stream::kBoth>::template Run<Units>(block,
+                                                                        units);
     }
   }
   TileSteps<kU, kSquare, Stream::kLhs>::template Run<Units>(block, units);
 }
 
 // Stores the sums of a shape's four accumulators.
-template <BlockShape kShape>
-RUY_LIKE_ALWAYS_INLINE void StoreTiles(int32_t* sums) {
-  typedef TileSteps<false, kShape, Stream::kNone> Steps;
-  Steps::template StoreSums<0>(sums);
-  Steps::template StoreSums<1>(sums);
-  Steps::template StoreSums<2>(sums);
-  Steps::template StoreSums<3>(sums);
-}
-
 inline void StoreTiles(BlockShape shape, int32_t* sums) {
-  if (shape == BlockShape::k32x32) {
-    StoreTiles<BlockShape::k32x32>(sums);
-  } else {
-    StoreTiles<BlockShape::k64x16>(sums);
-  }
+  const ptrdiff_t col_bytes = RowsOf(shape) * sizeof(int32_t);
+  const bool is_square = shape == BlockShape::k32x32;
+  char* const first = reinterpret_cast<char*>(sums);
+  char* const third = first + (is_square ? 16 * col_bytes : 128);
+  Tiles::Store<0>(first, col_bytes);
+  Tiles::Store<1>(first + 64, col_bytes);
+  Tiles::Store<2>(third, col_bytes);
+  Tiles::Store<3>(third + 64, col_bytes);
 }
 
 }  // namespace

@@ -29,7 +29,6 @@
 #include "ruy_like/kernels/amx/amx_start_values.h"
 #include "ruy_like/kernels/amx/amx_store_bytes.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
-#include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/loops.h"
 
@@ -78,8 +77,8 @@ struct CallState {
 // A column group is read once per block of rows, an lhs panel once per column
 // group; whichever is not in L1 then is streamed. Of 48 KiB of L1 40 are
 // counted on, the rest is CallState, dst and constants. Deep groups are not
-// found in L1 again either: from 3072 levels on streaming both gains (hardware:
-// 768x3072x128 1948 -> 2118 GOP/s; at 2048 nothing, below it loses).
+// found in L1 again either: from 3072 levels on streaming both gains
+// (doc/amx.md).
 inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
   if (depth >= 3072) return Stream::kBoth;
   if (rows <= 32) return Stream::kRhs;
@@ -104,11 +103,6 @@ inline void SetScales(const EpilogueArgs& e, ptrdiff_t first, int count,
                          V::LoadMasked(e.exponent + first + i, mask))
             : UnitScales(V::Set(*e.fixedpoint), V::Set(*e.exponent)));
   }
-}
-
-inline void SetRowMultipliers(ptrdiff_t row0, int rows, CallState* s) {
-  if (s->route != EpilogueRoute::kBytesByRow) return;
-  SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
 }
 
 inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
@@ -324,7 +318,9 @@ void RunAmx(const KernelArgs* args) {
     const int rows = AtMost(args->rows - row0, kRangeRows);
     Flush(s);  // the multipliers of the rows before are needed no more
     SetRowTerms(*args, row0, rows, &s->terms);
-    SetRowMultipliers(row0, rows, s);
+    if (s->route == EpilogueRoute::kBytesByRow) {
+      SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
+    }
     s->stream = ChooseStream(rows, args->depth);
     RhsGroup group = MakeRhsGroup(*args, kKind, 0);
     for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kGroupCols) {

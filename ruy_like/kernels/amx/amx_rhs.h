@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/amx/amx_tile_config.h"
+#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
@@ -52,8 +52,7 @@ RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
 }
 
 // Depth levels of a tile. Fewer than a step's where an in-place side has fewer,
-// if tiles can be that short: nothing is copied then (hardware: 64x32x12544 351
-// -> 392 GOP/s, 32^3 127 -> 139; a product takes 16 cycles all the same).
+// if tiles can be that short: nothing is copied then (doc/amx.md).
 inline int TileLevels(const KernelArgs& args, RhsKind kind) {
   const bool fits = kind != RhsKind::kPackedS8 && args.depth < kStepLevels &&
                     args.depth % 4 == 0;
@@ -102,17 +101,17 @@ inline void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
 // Sum of one in-place column, modulo 2^32.
 template <bool kUnsigned>
 int32_t ColumnSum(const char* column, ptrdiff_t depth) {
-  const __m512i ones = _mm512_set1_epi8(1);
   __m512i sum = _mm512_setzero_si512();
-  ptrdiff_t k = 0;
-  for (; k + kStepLevels <= depth; k += kStepLevels) {
-    const __m512i x = _mm512_loadu_si512(column + k);
+  const auto add = [&sum](__m512i x) {
+    const __m512i ones = _mm512_set1_epi8(1);
     sum = kUnsigned ? _mm512_dpbusd_epi32(sum, x, ones)
                     : _mm512_dpbusd_epi32(sum, ones, x);
+  };
+  ptrdiff_t k = 0;
+  for (; k + kStepLevels <= depth; k += kStepLevels) {
+    add(_mm512_loadu_si512(column + k));
   }
-  const __m512i x = _mm512_maskz_loadu_epi8(TailMask(depth), column + k);
-  sum = kUnsigned ? _mm512_dpbusd_epi32(sum, x, ones)
-                  : _mm512_dpbusd_epi32(sum, ones, x);
+  add(_mm512_maskz_loadu_epi8(TailMask(depth), column + k));
   return _mm512_reduce_add_epi32(sum);
 }
 

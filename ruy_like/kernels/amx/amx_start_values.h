@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_rhs.h"
-#include "ruy_like/kernels/amx/amx_tile_config.h"
+#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/simd/loops.h"
@@ -39,7 +39,7 @@ inline constexpr int kRangeRows = 512;
 
 struct StartTerms {
   bool by_row, by_col;
-  int32_t cols[kGroupCols];
+  alignas(64) int32_t cols[kGroupCols];
   alignas(64) int32_t rows[kRangeRows];  // 0 behind the range's last row
   alignas(64) int32_t values[kBlockElements];
 };
@@ -80,33 +80,33 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
 template <RhsKind kKind>
 void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
                     ptrdiff_t col0, StartTerms* t) {
+  typedef Simd512 V;
   const EpilogueArgs& e = *args.epilogue;
-  const bool makes_sums = kKind != RhsKind::kPackedS8 && e.lhs_zero_point != 0;
-  const bool has_terms =
-      args.last_pass &&
-      ((e.bias != nullptr && !e.channels_are_rows) || e.rhs_sums != nullptr);
-  t->by_col = makes_sums || has_terms;
-  if (!t->by_col) return;
-  for (int c = 0; c < group.cols; ++c) {
-    uint32_t term = 0;
-    if (makes_sums) {
-      const int32_t sum = ColumnSum<kKind == RhsKind::kInPlaceU8>(
+  const int32_t* bias = nullptr;
+  const int32_t* sums = nullptr;
+  if (args.last_pass) {
+    if (e.bias != nullptr && !e.channels_are_rows) {
+      bias = static_cast<const int32_t*>(e.bias) + col0;
+    }
+    if (e.rhs_sums != nullptr) sums = e.rhs_sums + col0;
+  }
+  int32_t made_sums[kGroupCols];
+  if (kKind != RhsKind::kPackedS8 && e.lhs_zero_point != 0) {
+    for (int c = 0; c < group.cols; ++c) {
+      made_sums[c] = ColumnSum<kKind == RhsKind::kInPlaceU8>(
           ColumnAddress(group, c, 0), args.depth);
-      term -=
-          static_cast<uint32_t>(e.lhs_zero_point) * static_cast<uint32_t>(sum);
     }
-    if (has_terms && e.rhs_sums != nullptr) {
-      term -= static_cast<uint32_t>(e.lhs_zero_point) *
-              static_cast<uint32_t>(e.rhs_sums[col0 + c]);
-    }
-    if (has_terms && e.bias != nullptr && !e.channels_are_rows) {
-      term +=
-          static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[col0 + c]);
-    }
-    t->cols[c] = static_cast<int32_t>(term);
-    if (!t->by_row) {
-      Simd512::StoreAligned(t->values + c * 16, Simd512::Set(t->cols[c]));
-    }
+    sums = made_sums;
+  }
+  t->by_col = bias != nullptr || sums != nullptr;
+  if (!t->by_col) return;
+  for (int c = 0; c < group.cols; c += V::kLanes) {
+    V::StoreAligned(t->cols + c, Addends<V>(0, bias, e.lhs_zero_point, sums, c,
+                                            AtMost(group.cols - c, V::kLanes)));
+  }
+  if (t->by_row) return;
+  for (int c = 0; c < group.cols; ++c) {
+    V::StoreAligned(t->values + c * V::kLanes, V::Set(t->cols[c]));
   }
 }
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/amx/amx_tile_config.h"
+#include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"

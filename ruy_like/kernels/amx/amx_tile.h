@@ -1,8 +1,9 @@
-// Back-end: the AMX tile instructions, for amx_block.h and amx_kernel.h.
+// Back-end: AMX's tiles: the instructions, the unit's configuration record, and
+// the configurations that the kernel uses.
 //
-// Does not choose tiles, shapes or strides,
-// and does not ask the OS for leave to use AMX state: the CPU detection has
-// done that before a kernel of this path can be picked.
+// Included by amx_kernel.h and what it is made of. Does not choose tiles,
+// shapes or strides, and does not ask the OS for leave to use AMX state: the
+// CPU detection has done that before a kernel of this path can be picked.
 //
 // Why not the compiler's intrinsics: gcc 12's are macros that paste the tile
 // number into the assembly text, so a template argument cannot be passed; and
@@ -13,17 +14,75 @@
 #define RUY_LIKE_KERNELS_AMX_AMX_TILE_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
-#include "ruy_like/kernels/amx/amx_tile_config.h"
 #include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-// "%c" prints a constant without the '$' of an immediate. All
-// are volatile: they depend on each other through registers that the compiler
-// does not know.
+// Rows and columns of dst that the four accumulator tiles make.
+enum class BlockShape { k32x32, k64x16 };
+
+constexpr BlockShape ShapeFor(int cols) {
+  return cols > 16 ? BlockShape::k32x32 : BlockShape::k64x16;
+}
+constexpr int RowsOf(BlockShape shape) {
+  return shape == BlockShape::k32x32 ? 32 : 64;
+}
+
+// The 64 bytes that LDTILECFG reads; reserved ones and those of unused tiles
+// are zero.
+struct TileConfig {
+  uint8_t palette;
+  uint8_t start_row;
+  uint8_t reserved[14];
+  uint16_t row_bytes[16];
+  uint8_t rows[16];
+};
+static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
+
+inline constexpr int kStepLevels = 64;  // depth levels of one tile product
+
+// Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
+// tiles have a row per column, so that no column is read that does not exist;
+// and only `levels` of depth, a multiple of 4, where there are no more.
+constexpr TileConfig MakeTileConfig(int cols, int levels) {
+  TileConfig config = {};
+  config.palette = 1;
+  const int a_tiles = cols > 16 ? 2 : 1;
+  for (int tile = 0; tile < 8; ++tile) {
+    // Accumulator tiles 0..3, then A tiles, then B tiles.
+    const bool is_b = tile >= 4 + a_tiles;
+    const int a = tile < 4 ? tile / (4 / a_tiles) : tile - 4;
+    const int left = cols - 16 * a;
+    const bool is_a = tile >= 4 && !is_b;
+    config.row_bytes[tile] = static_cast<uint16_t>(is_a ? levels : 64);
+    config.rows[tile] = static_cast<uint8_t>(is_b        ? levels / 4
+                                             : left > 16 ? 16
+                                                         : left);
+  }
+  return config;
+}
+
+struct TileConfigTable {
+  alignas(64) TileConfig of[33];
+};
+
+constexpr TileConfigTable MakeTileConfigTable() {
+  TileConfigTable table = {};
+  for (int cols = 1; cols <= 32; ++cols)
+    table.of[cols] = MakeTileConfig(cols, kStepLevels);
+  return table;
+}
+
+// All of them, by columns: loading one that is made in the call would wait
+// until its many small stores have left the store buffer.
+constexpr TileConfigTable kTileConfigs = MakeTileConfigTable();
+
+// "%c" prints a constant without the '$' of an immediate. All are volatile:
+// they depend on each other through registers that the compiler does not know.
 struct Tiles {
   static RUY_LIKE_ALWAYS_INLINE void Configure(const TileConfig& config) {
     asm volatile("ldtilecfg %0" : : "m"(config));
@@ -36,24 +95,22 @@ struct Tiles {
     asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
   }
 
-  // Loads the tile's configured rows, `stride_bytes` apart.
-  template <int kTile>
+  // Loads the tile's configured rows, `stride_bytes` apart. kStreams: with the
+  // hint that the lines will not be used again from L1.
+  template <int kTile, bool kStreams = false>
   static RUY_LIKE_ALWAYS_INLINE void Load(const void* src,
                                           ptrdiff_t stride_bytes) {
-    asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
-                 :
-                 : "i"(kTile), "r"(src), "r"(stride_bytes)
-                 : "memory");
-  }
-
-  // The same with the hint that the lines will not be used again from L1.
-  template <int kTile>
-  static RUY_LIKE_ALWAYS_INLINE void LoadStreaming(const void* src,
-                                                   ptrdiff_t stride_bytes) {
-    asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0"
-                 :
-                 : "i"(kTile), "r"(src), "r"(stride_bytes)
-                 : "memory");
+    if constexpr (kStreams) {
+      asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0"
+                   :
+                   : "i"(kTile), "r"(src), "r"(stride_bytes)
+                   : "memory");
+    } else {
+      asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
+                   :
+                   : "i"(kTile), "r"(src), "r"(stride_bytes)
+                   : "memory");
+    }
   }
 
   template <int kTile>
@@ -65,20 +122,18 @@ struct Tiles {
   }
 
   // C[m][n] += sum over k of A[m][4k..4k+3] . B[k][4n..4n+3]. AT&T syntax names
-  // the operands in reverse: B, A, C.
-  template <int kC, int kA, int kB>
-  static RUY_LIKE_ALWAYS_INLINE void MulS8S8() {
-    asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                 :
-                 : "i"(kC), "i"(kA), "i"(kB));
-  }
-
-  // The same with unsigned A and signed B.
-  template <int kC, int kA, int kB>
-  static RUY_LIKE_ALWAYS_INLINE void MulU8S8() {
-    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                 :
-                 : "i"(kC), "i"(kA), "i"(kB));
+  // the operands in reverse: B, A, C. B is signed.
+  template <bool kUnsignedA, int kC, int kA, int kB>
+  static RUY_LIKE_ALWAYS_INLINE void Multiply() {
+    if constexpr (kUnsignedA) {
+      asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   :
+                   : "i"(kC), "i"(kA), "i"(kB));
+    } else {
+      asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   :
+                   : "i"(kC), "i"(kA), "i"(kB));
+    }
   }
 };
 
