@@ -35,8 +35,6 @@ constexpr Kernel Entry(const char* name, const PanelFormat& rhs,
   kernel.tile_rows = 32;
   kernel.tile_cols = 32;
   kernel.row_granularity = 32;
-  kernel.max_cols = kNoLimit;
-  kernel.stream_cols = 1;
   kernel.packs_small_pieces = true;
   kernel.row_major_min_depth = rhs.in_place ? kMinRowMajorDepth : kNotRowMajor;
   kernel.multiplies_tiles = true;
@@ -83,9 +81,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable AmxKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable AmxKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -72,9 +72,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable Avx2Kernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable Avx2Kernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

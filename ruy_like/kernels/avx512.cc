@@ -73,9 +73,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable Avx512Kernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable Avx512Kernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -70,9 +70,7 @@ void RunAvx512Vnni_S8U8_64x4x4(const KernelArgs* args) {
 
 void RunAvx512Vnni_S8U8_48x8x4(const KernelArgs* args) { S8U8::Run(args); }
 
-KernelTable Avx512VnniKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable Avx512VnniKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -59,9 +59,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable AvxVnniKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable AvxVnniKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -155,7 +155,8 @@ enum class KernelKind : uint8_t {
 static const int kNoLimit = 0x7fffffff;
 static const int kNotRowMajor = 0x7fffffff;
 
-// One line of a path's kernel table. Each kernel sets all of it by name.
+// One line of a path's kernel table. Each kernel sets by name what has no
+// default here, and what is different for it.
 struct Kernel {
   // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side S8, U8, S16, F32 or
   // F64 as the kernel reads it, followed by InPlace where it is read in place:
@@ -172,30 +173,27 @@ struct Kernel {
   int row_granularity;
   // Applies only to problems of at most this many columns; or kNoLimit. Of a
   // path's kernels for a family the first one that applies is taken.
-  int max_cols;
+  int max_cols = kNoLimit;
   // The same of rows: more would read a rhs in place too often.
   int max_rows = kNoLimit;
-  // At up to this many columns the lhs is one stream at memory's speed, best a
-  // long one: its blocks need not fit a cache.
-  int stream_cols;
   // Elements of the lhs are widened on their way to the multiplication, anew
   // for each group of rhs panels: many short rhs panels are best.
-  bool widens_lhs;
+  bool widens_lhs = false;
   // A lhs that is packed for one product alone, where all does not fit L2, is
   // best packed a little at a time, right before its products, into a buffer
   // that stays in L2 (block_map.h).
-  bool packs_small_pieces;
+  bool packs_small_pieces = false;
   // For a lhs that is kept packed alone: its panels are padded as those of
   // another kernel of the path, which it serves besides.
-  bool for_kept_lhs;
+  bool for_kept_lhs = false;
   // Dst may be row-major where depth is at least this, since what its
   // transposition costs is then small beside the product. kNotRowMajor: the
   // sides are swapped instead.
-  int row_major_min_depth;
+  int row_major_min_depth = kNotRowMajor;
   // On AMX's tile unit, whose configuration and blocks take their time:
   // products that are too small for it, or too narrow, are left to a kernel of
   // vectors, where one applies (registry/amx_cost.h).
-  bool multiplies_tiles;
+  bool multiplies_tiles = false;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
   // or 3: what the middle-end weighs threads and block sizes against.
   int macs_per_ns;

@@ -16,6 +16,15 @@ namespace kernels {
 #include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
 
+namespace {
+
+template <int kCount>
+constexpr KernelTable TableOf(const Kernel (&kernels)[kCount]) {
+  return {kernels, kCount};
+}
+
+}  // namespace
+
 // Kernels of one path that another path's table lists too.
 KernelFn RunAvx512Vnni_S8U8_64x4x4;
 KernelFn RunAvx512Vnni_S8U8_48x8x4;

@@ -60,9 +60,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable NeonKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable NeonKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

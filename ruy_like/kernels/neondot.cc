@@ -58,9 +58,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable NeonDotKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable NeonDotKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -20,9 +20,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable NeonI8mmKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable NeonI8mmKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -249,12 +249,8 @@ constexpr Kernel Entry(const char* name, Family family, Scalar lhs, Scalar rhs,
   kernel.tile_rows = kTile;
   kernel.tile_cols = kTile;
   kernel.row_granularity = kTile;
-  kernel.max_cols = kNoLimit;
-  kernel.stream_cols = 1;
   kernel.widens_lhs = kScalars[static_cast<int>(lhs)].bits <
                       kScalars[static_cast<int>(rhs)].bits;
-  kernel.row_major_min_depth = kNotRowMajor;
-  kernel.multiplies_tiles = false;
   kernel.macs_per_ns = 10;  // without instructions of its own to count on
   kernel.pack_lhs = pack_lhs;
   kernel.pack_rhs = pack_rhs;
@@ -282,9 +278,7 @@ constexpr Kernel kKernels[] = {
 
 }  // namespace
 
-KernelTable PortableKernels() {
-  return {kKernels, sizeof(kKernels) / sizeof(kKernels[0])};
-}
+KernelTable PortableKernels() { return TableOf(kKernels); }
 
 }  // namespace kernels
 }  // namespace ruy_like

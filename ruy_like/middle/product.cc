@@ -78,8 +78,9 @@ BlockMapParams Product::BlockParams() const {
   params.widens_lhs = kernel_.widens_lhs;
   params.packs_small_pieces =
       kernel_.packs_small_pieces && params.lhs_is_packed_here;
-  params.streams_lhs =
-      params_.cols() <= kernel_.stream_cols && !params.lhs_is_packed_here;
+  // The lhs of one column is one stream at memory's speed, best a long one: its
+  // blocks need not fit a cache.
+  params.streams_lhs = params_.cols() == 1 && !params.lhs_is_packed_here;
   params.thread_count = 1;
   params.l1d_bytes = caches.l1d_bytes;
   params.l2_bytes = caches.l2_bytes;

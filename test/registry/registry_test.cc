@@ -93,7 +93,6 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
       EXPECT_GT(kernel.tile_rows, 0);
       EXPECT_GT(kernel.tile_cols, 0);
       EXPECT_GT(kernel.max_cols, 0);
-      EXPECT_GT(kernel.stream_cols, 0);
       EXPECT_GT(kernel.row_granularity, 0);
       EXPECT_LE(kernel.row_granularity, kernel.tile_rows);
       using kernels::KernelKind;

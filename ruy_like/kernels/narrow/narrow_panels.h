@@ -46,26 +46,14 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
-    Kernel kernel = {};
-    kernel.name = name;
-    kernel.family = family;
+    Kernel kernel = Base::Entry(name, family, pack_lhs, pack_rhs);
     kernel.kind = KernelKind::kNarrowPanels;
-    kernel.lhs = {
-        kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes, Op::kGroup,
-        Op::kDepthMultiple,          Op::kLhsRange};
-    kernel.rhs = PackedRhs<Op, 1>::kFormat;
-    kernel.tile_rows = kMaxVectors * kLanes;
     kernel.tile_cols = kMaxCols;
-    kernel.row_granularity = kMaxVectors * kLanes;
+    kernel.row_granularity = kernel.tile_rows;
     kernel.max_cols = kMaxCols;
-    kernel.stream_cols = 1;
-    kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth = 0;
-    kernel.multiplies_tiles = false;
     kernel.macs_per_ns =
         kNarrowMacsPerNs / static_cast<int>(sizeof(typename Op::Lhs));
-    kernel.pack_lhs = pack_lhs;
-    kernel.pack_rhs = pack_rhs;
     kernel.run = Run;
     return kernel;
   }

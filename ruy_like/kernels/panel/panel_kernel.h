@@ -95,15 +95,12 @@ struct PanelKernel {
     kernel.tile_rows = kTileRows;
     kernel.tile_cols = kTileCols;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
-    kernel.max_cols = kNoLimit;
     kernel.max_rows = Op::kMaxRows;
-    kernel.stream_cols = 1;
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth =
         RhsSource::kFormat.in_place || Op::kLhsRange == ValueRange::kInt7
             ? kMinRowMajorDepth
             : kNotRowMajor;
-    kernel.multiplies_tiles = false;
     kernel.macs_per_ns =
         5 * kLanes * Op::kGroup;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;
