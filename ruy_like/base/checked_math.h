@@ -34,6 +34,12 @@ constexpr std::size_t SaturatingMul(std::size_t a, std::size_t b) {
   return b != 0 && a > ~std::size_t{0} / b ? ~std::size_t{0} : a * b;
 }
 
+// a rounded up to a multiple of b, a power of two; a >= 0. Without a division,
+// which takes as long as 20 to 90 other instructions.
+constexpr std::ptrdiff_t RoundUpToPowerOf2(std::ptrdiff_t a, std::ptrdiff_t b) {
+  return (a + b - 1) & -b;
+}
+
 // a / b, rounded up; a >= 0, b > 0.
 constexpr std::ptrdiff_t CeilDiv(std::ptrdiff_t a, std::ptrdiff_t b) {
   return a / b + (a % b != 0);

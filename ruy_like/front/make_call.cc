@@ -1,7 +1,6 @@
 // Tested in test/mul_test.cc.
 #include "ruy_like/front/make_call.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,17 +10,6 @@
 
 namespace ruy_like {
 namespace {
-
-std::int8_t MaxExponent(const MulCall& call) {
-  if (call.exponent_perchannel == nullptr) {
-    return static_cast<std::int8_t>(call.exponent);
-  }
-  const std::ptrdiff_t channels =
-      call.channel_dimension == ChannelDimension::kRow ? call.dst.layout.rows()
-                                                       : call.dst.layout.cols();
-  return static_cast<std::int8_t>(*std::max_element(
-      call.exponent_perchannel, call.exponent_perchannel + channels));
-}
 
 void MakeScales(const MulCall& call, kernels::ScaleArgs* scales) {
   scales->lhs_per_row = call.lhs_scale_perrow != nullptr;
@@ -34,7 +22,7 @@ void MakeScales(const MulCall& call, kernels::ScaleArgs* scales) {
 
 // Each field once, rather than all zeroed and some then set: GCC zeroes a
 // struct of this size by `rep stos`, 6 of the 110 ns of a 1x1x1 call (Zen 5).
-void MakeEpilogue(const MulCall& call, bool scaled,
+void MakeEpilogue(const MulCall& call, bool scaled, std::int8_t max_exponent,
                   kernels::EpilogueArgs* epilogue) {
   const Layout& dst = call.dst.layout;
   epilogue->dst = const_cast<void*>(call.dst.data);
@@ -59,7 +47,7 @@ void MakeEpilogue(const MulCall& call, bool scaled,
   epilogue->per_channel = call.fixedpoint_perchannel != nullptr;
   epilogue->bias = scaled ? nullptr : call.bias;
   epilogue->bias_scalar = call.accum_scalar;
-  epilogue->max_exponent = call.quantized ? MaxExponent(call) : 0;
+  epilogue->max_exponent = max_exponent;
   epilogue->fixedpoint = !call.quantized         ? nullptr
                          : epilogue->per_channel ? call.fixedpoint_perchannel
                                                  : &call.fixedpoint;
@@ -108,7 +96,8 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   return operand;
 }
 
-RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, TrMulParams* params) {
+RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
+                                  TrMulParams* params) {
   params->side.lhs = MakeOperand(call.lhs, Side::kLhs);
   params->side.rhs = MakeOperand(call.rhs, Side::kRhs);
   params->family = FamilyOf(call.lhs.scalar, call.rhs.scalar, call.accum_scalar,
@@ -116,7 +105,7 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, TrMulParams* params) {
   params->scaled =
       call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar);
   if (params->scaled) MakeScales(call, &params->scales);
-  MakeEpilogue(call, params->scaled, &params->epilogue);
+  MakeEpilogue(call, params->scaled, max_exponent, &params->epilogue);
 }
 
 }  // namespace ruy_like

@@ -5,6 +5,8 @@
 #ifndef RUY_LIKE_FRONT_MAKE_CALL_H_
 #define RUY_LIKE_FRONT_MAKE_CALL_H_
 
+#include <cstdint>
+
 #include "ruy_like/erased_call.h"
 #include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/side.h"
@@ -15,8 +17,9 @@ namespace ruy_like {
 Operand MakeOperand(const ErasedMatrix& matrix, Side side);
 
 // Single multipliers and scales are referred to in place, so `call` must
-// outlive *params.
-void MakeTrMulParams(const MulCall& call, TrMulParams* params);
+// outlive *params. max_exponent is Validate's.
+void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
+                     TrMulParams* params);
 
 }  // namespace ruy_like
 

@@ -1,5 +1,6 @@
 #include "ruy_like/mul.h"
 
+#include <cstdint>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
@@ -19,13 +20,14 @@ namespace {
 
 RUY_LIKE_HOT absl::Status ValidateAndMul(const MulCall& call,
                                          Context* context) {
-  absl::Status status = Validate(call);
+  std::int8_t max_exponent;
+  absl::Status status = Validate(call, &max_exponent);
   if (!status.ok()) return status;
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
     return status;
   }
   TrMulParams params;
-  MakeTrMulParams(call, &params);
+  MakeTrMulParams(call, max_exponent, &params);
   ContextImpl* impl = context->impl();
   if (!LockForCall(impl)) return DeadlockError();
   MutexLock lock(&impl->mutex, std::adopt_lock);

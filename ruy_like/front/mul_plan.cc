@@ -1,6 +1,7 @@
 // Tested in test/executor_test.cc.
 #include "ruy_like/mul_plan.h"
 
+#include <cstdint>
 #include <mutex>
 #include <new>
 
@@ -61,7 +62,8 @@ absl::Status MulPlan::Impl::Prepare(int threads, ContextImpl* context_impl) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_threads must be at least 1, not ", threads));
   }
-  absl::Status status = Validate(call);
+  std::int8_t max_exponent;
+  absl::Status status = Validate(call, &max_exponent);
   if (!status.ok()) return status;
   context = context_impl;
   num_threads = threads;
@@ -69,7 +71,7 @@ absl::Status MulPlan::Impl::Prepare(int threads, ContextImpl* context_impl) {
     state = State::kEmpty;
     return status;
   }
-  MakeTrMulParams(call, product.NewParams());
+  MakeTrMulParams(call, max_exponent, product.NewParams());
   if (!LockForCall(context)) return DeadlockError();
   MutexLock lock(&context->mutex, std::adopt_lock);
   status = product.Prepare(threads, context);

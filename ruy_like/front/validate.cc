@@ -17,12 +17,23 @@
 namespace ruy_like {
 namespace {
 
-inline std::ptrdiff_t InnerSize(const Layout& layout) {
-  return layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+// For a column-major layout all ones, else 0. (GCC makes branches of
+// conditional expressions here, of which either side is a line of code more.)
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t ColMajorMask(
+    const Layout& layout) {
+  return -static_cast<std::ptrdiff_t>(layout.order() == Order::kColMajor);
 }
 
-inline std::ptrdiff_t OuterSize(const Layout& layout) {
-  return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t InnerSize(
+    const Layout& layout) {
+  return layout.cols() ^
+         ((layout.rows() ^ layout.cols()) & ColMajorMask(layout));
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t OuterSize(
+    const Layout& layout) {
+  return layout.rows() ^
+         ((layout.rows() ^ layout.cols()) & ColMajorMask(layout));
 }
 
 inline bool IsEmpty(const Layout& layout) {
@@ -53,6 +64,10 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
 constexpr std::ptrdiff_t kMaxPad = sizeof(std::ptrdiff_t) < 8 ? 8 : 4096;
 constexpr std::ptrdiff_t kMaxScalarBytes = 8;
 
+// Where no exponent is above this, kernels have no use for a closer bound
+// (EpilogueArgs::max_exponent; kernels/epilogue/requantize.h).
+constexpr std::int8_t kOrdinaryExponent = -2;
+
 // Finding what is wrong and wording it are apart: the first is done for every
 // call, and must not cost one of a few elements much.
 enum class Problem {
@@ -70,8 +85,7 @@ enum class Problem {
   kOtherFamily,
 };
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ByteCountOverflows(
-    const Layout& layout) {
+ABSL_ATTRIBUTE_NOINLINE bool ByteCountOverflows(const Layout& layout) {
   std::ptrdiff_t inner, outer, elements, bytes;
   return !CheckedAdd(std::max(InnerSize(layout), layout.stride()), kMaxPad,
                      &inner) ||
@@ -94,10 +108,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem LayoutProblem(
   if (layout.rows() < 0 || layout.cols() < 0) {
     return Problem::kNegativeDimension;
   }
-  if (layout.order() != Order::kColMajor &&
-      layout.order() != Order::kRowMajor) {
-    return Problem::kUnknownOrder;
-  }
+  if (layout.order() > Order::kRowMajor) return Problem::kUnknownOrder;
   if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
   // None is negative here.
   if ((layout.rows() | layout.cols() | layout.stride()) >= kOrdinarySize &&
@@ -198,7 +209,7 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
 }
 
 // Of two packed operands.
-absl::Status ValidatePackedPair(const MulCall& call) {
+ABSL_ATTRIBUTE_NOINLINE absl::Status ValidatePackedPair(const MulCall& call) {
   if (call.lhs.packed->path != call.rhs.packed->path) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe("lhs", call.lhs), " and ",
@@ -235,41 +246,62 @@ absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
                                                  ", outside of [-31, 30]"));
 }
 
-std::ptrdiff_t ChannelsOf(const MulCall& call) {
+inline std::ptrdiff_t ChannelsOf(const MulCall& call) {
   return call.channel_dimension == ChannelDimension::kRow
              ? call.dst.layout.rows()
              : call.dst.layout.cols();
 }
 
-absl::Status ValidateMultipliers(const MulCall& call) {
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status HalfSetError(
+    const MulCall& call) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "per-channel multipliers are half set: ",
+      call.fixedpoint_perchannel == nullptr ? "multiplier_fixedpoint_perchannel"
+                                            : "multiplier_exponent_perchannel",
+      " is null"));
+}
+
+// One by one: some exponent is above kOrdinaryExponent, or something is wrong.
+ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateEachMultiplier(
+    const MulCall& call, const std::int32_t* fixedpoints,
+    const std::int32_t* exponents, std::ptrdiff_t count,
+    std::int8_t* max_exponent) {
+  std::int32_t most = -31;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    absl::Status status =
+        ValidateMultiplier(fixedpoints[i], exponents[i],
+                           call.fixedpoint_perchannel == nullptr ? -1 : i);
+    if (!status.ok()) return status;
+    most = std::max(most, exponents[i]);
+  }
+  *max_exponent = static_cast<std::int8_t>(most);
+  return absl::OkStatus();
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateMultipliers(
+    const MulCall& call, std::int8_t* max_exponent) {
   const std::int32_t* fixedpoints = call.fixedpoint_perchannel;
   const std::int32_t* exponents = call.exponent_perchannel;
-  if (fixedpoints == nullptr && exponents == nullptr) {
-    return ValidateMultiplier(call.fixedpoint, call.exponent, -1);
-  }
+  std::ptrdiff_t count = ChannelsOf(call);
   if (fixedpoints == nullptr || exponents == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("per-channel multipliers are half set: ",
-                     fixedpoints == nullptr ? "multiplier_fixedpoint_perchannel"
-                                            : "multiplier_exponent_perchannel",
-                     " is null"));
+    if (fixedpoints != exponents) return HalfSetError(call);
+    fixedpoints = &call.fixedpoint;
+    exponents = &call.exponent;
+    count = 1;
   }
-  const std::ptrdiff_t channels = ChannelsOf(call);
-  // One pass without branches, so that it vectorises; the search for the
-  // culprit is for the error path.
-  std::int32_t bad = 0;
-  for (std::ptrdiff_t i = 0; i < channels; ++i) {
+  // One pass without branches, so that it vectorises: the signs of differences
+  // that are negative where something is wrong, or large.
+  std::int32_t signs = 0;
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
     // Unsigned, because any int32 may stand there.
     const std::uint32_t exponent = exponents[i];
-    bad |= fixedpoints[i] | static_cast<std::int32_t>(exponent + 31u) |
-           static_cast<std::int32_t>(30u - exponent);
+    signs |= fixedpoints[i] | static_cast<std::int32_t>(exponent + 31u) |
+             static_cast<std::int32_t>(kOrdinaryExponent - exponent);
   }
-  if (bad >= 0) return absl::OkStatus();
-  for (std::ptrdiff_t i = 0; i < channels; ++i) {
-    absl::Status status = ValidateMultiplier(fixedpoints[i], exponents[i], i);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  *max_exponent = kOrdinaryExponent;
+  return signs >= 0 ? absl::OkStatus()
+                    : ValidateEachMultiplier(call, fixedpoints, exponents,
+                                             count, max_exponent);
 }
 
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ClampError(
@@ -325,7 +357,7 @@ struct Runs {
 };
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Runs RunsOf(const ErasedMatrix& matrix) {
-  if (matrix.packed != nullptr) {
+  if (ABSL_PREDICT_FALSE(matrix.packed != nullptr)) {
     const std::uintptr_t bytes = matrix.packed->image_bytes;
     return {reinterpret_cast<std::uintptr_t>(matrix.packed->image), bytes,
             bytes, 1};
@@ -417,18 +449,25 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t BiasBytes(
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ChannelArraysMeet(const MulCall& call,
                                                            const Span& dst) {
-  const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
-  return Meet(dst, SpanOf(call.bias, BiasBytes(call))) ||
-         Meet(dst, SpanOf(call.fixedpoint_perchannel, bytes)) ||
-         Meet(dst, SpanOf(call.exponent_perchannel, bytes)) ||
-         Meet(dst, SpanOf(call.lhs_scale_perrow,
-                          call.dst.layout.rows() * kChannelBytes)) ||
-         Meet(dst, SpanOf(call.rhs_scale_percol,
-                          call.dst.layout.cols() * kChannelBytes));
+  if (Meet(dst, SpanOf(call.bias, BiasBytes(call)))) return true;
+  if (call.fixedpoint_perchannel != nullptr) {
+    const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
+    if (Meet(dst, SpanOf(call.fixedpoint_perchannel, bytes)) ||
+        Meet(dst, SpanOf(call.exponent_perchannel, bytes))) {
+      return true;
+    }
+  }
+  return (call.lhs_scale_perrow != nullptr &&
+          Meet(dst, SpanOf(call.lhs_scale_perrow,
+                           call.dst.layout.rows() * kChannelBytes))) ||
+         (call.rhs_scale_percol != nullptr &&
+          Meet(dst, SpanOf(call.rhs_scale_percol,
+                           call.dst.layout.cols() * kChannelBytes)));
 }
 
 // Kernels write some of dst before they have read all of such an array.
-absl::Status ValidateChannelArrays(const MulCall& call) {
+ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateChannelArrays(
+    const MulCall& call) {
   const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
   const struct {
     const char* name;
@@ -452,22 +491,30 @@ absl::Status ValidateChannelArrays(const MulCall& call) {
   return absl::OkStatus();
 }
 
-// Once all else is known to be right. Where nothing's span meets dst's, as in
-// nearly every call, nothing can share elements with it.
-absl::Status ValidateOverlaps(const MulCall& call) {
+// Where some spans meet: whether elements are shared.
+ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateElements(const MulCall& call) {
   const ErasedMatrix& dst = call.dst;
-  const Span span = SpanOf(dst);
-  if (Meet(span, SpanOf(call.lhs)) && SharesElements(call.lhs, dst)) {
-    return OverlapError("lhs", call.lhs, dst);
-  }
-  if (Meet(span, SpanOf(call.rhs)) && SharesElements(call.rhs, dst)) {
-    return OverlapError("rhs", call.rhs, dst);
-  }
-  return ChannelArraysMeet(call, span) ? ValidateChannelArrays(call)
-                                       : absl::OkStatus();
+  if (SharesElements(call.lhs, dst)) return OverlapError("lhs", call.lhs, dst);
+  if (SharesElements(call.rhs, dst)) return OverlapError("rhs", call.rhs, dst);
+  return ValidateChannelArrays(call);
 }
 
-RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call) {
+// Once all else is known to be right. Where nothing's span meets dst's, as in
+// nearly every call, nothing can share elements with it.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateOverlaps(
+    const MulCall& call) {
+  const Span dst = SpanOf(call.dst);
+  if (ABSL_PREDICT_FALSE(Meet(dst, SpanOf(call.lhs)) ||
+                         Meet(dst, SpanOf(call.rhs)) ||
+                         ChannelArraysMeet(call, dst))) {
+    return ValidateElements(call);
+  }
+  return absl::OkStatus();
+}
+
+RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call,
+                                      std::int8_t* max_exponent) {
+  *max_exponent = 0;
   const ErasedMatrix& lhs = call.lhs;
   const ErasedMatrix& rhs = call.rhs;
   const ErasedMatrix& dst = call.dst;
@@ -493,7 +540,7 @@ RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call) {
     return MismatchError("dst columns", dst.layout.cols(), "rhs columns",
                          rhs.layout.cols());
   }
-  if (lhs.packed != nullptr || rhs.packed != nullptr) {
+  if (ABSL_PREDICT_FALSE(lhs.packed != nullptr || rhs.packed != nullptr)) {
     const Family family =
         FamilyOf(lhs.scalar, rhs.scalar, call.accum_scalar, dst.scalar);
     if ((problem = PackedProblem(lhs, Side::kLhs, family)) != Problem::kNone) {
@@ -530,9 +577,9 @@ RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call) {
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {
     return ClampError(call);
   }
-  if (call.beta != 0 && dst.zero_point != 0) return BetaError(call);
+  if (dst.zero_point != 0 && call.beta != 0) return BetaError(call);
   if (call.quantized) {
-    absl::Status status = ValidateMultipliers(call);
+    absl::Status status = ValidateMultipliers(call, max_exponent);
     if (!status.ok()) return status;
   }
   if (IsEmpty(dst.layout)) return absl::OkStatus();
@@ -551,9 +598,10 @@ RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call) {
 
 }  // namespace
 
-RUY_LIKE_HOT absl::Status Validate(const MulCall& call) {
+RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
+                                   std::int8_t* max_exponent) {
   // Nothing but messages takes memory, and only what is refused has one.
-  return CatchNoMemory([&] { return ValidateAll(call); },
+  return CatchNoMemory([&] { return ValidateAll(call, max_exponent); },
                        absl::StatusCode::kInvalidArgument);
 }
 

@@ -6,6 +6,7 @@
 #define RUY_LIKE_FRONT_VALIDATE_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "ruy_like/erased_call.h"
@@ -14,7 +15,11 @@ namespace ruy_like {
 
 // OK, or InvalidArgument (OutOfRange for sizes whose byte count overflows) with
 // a message that names the operand and the values.
-absl::Status Validate(const MulCall& call);
+//
+// Sets *max_exponent to an upper bound of the multipliers' exponents (0 where
+// dst is not quantized; anything on an error): the call's arrays are read once,
+// here.
+absl::Status Validate(const MulCall& call, std::int8_t* max_exponent);
 
 // The part of it that concerns one operand alone. needs_data: null data of a
 // matrix that is not empty counts as an error.

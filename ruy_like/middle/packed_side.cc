@@ -31,7 +31,7 @@ RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
   // product is the zero accumulators that it asks for.
   const std::ptrdiff_t multiple = DepthMultiple(kernel);
   const std::ptrdiff_t depth = std::max<std::ptrdiff_t>(operand->depth, 1);
-  padded_depth = CeilDiv(depth, multiple) * multiple;
+  padded_depth = RoundUpToPowerOf2(depth, multiple);
   stride_bytes = padded_depth * format->width * scalar_bytes;
   panels_bytes_ = CeilDiv(operand->width, format->width) * stride_bytes;
   if (operand->packed != nullptr) Use(operand->packed->data);

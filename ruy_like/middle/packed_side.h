@@ -44,6 +44,8 @@ struct PackedSide {
   // Offset in bytes of column `start` (the first of a panel) at depth `level`,
   // a multiple of the panel's group.
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
+    // Every small product, which the division below would keep waiting.
+    if (start == 0 && level == 0) return 0;
     if (format->in_place) return start * stride_bytes + level * scalar_bytes;
     return start / format->width * stride_bytes +
            level * format->width * scalar_bytes;

@@ -47,5 +47,13 @@ TEST(CeilDivTest, RoundsUpWithoutOverflow) {
   EXPECT_EQ(CeilDiv(kMax, 2), kMax / 2 + 1);
 }
 
+TEST(CheckedMathTest, RoundUpToPowerOf2) {
+  EXPECT_EQ(RoundUpToPowerOf2(0, 16), 0);
+  EXPECT_EQ(RoundUpToPowerOf2(1, 16), 16);
+  EXPECT_EQ(RoundUpToPowerOf2(16, 16), 16);
+  EXPECT_EQ(RoundUpToPowerOf2(17, 16), 32);
+  EXPECT_EQ(RoundUpToPowerOf2(5, 1), 5);
+}
+
 }  // namespace
 }  // namespace ruy_like

@@ -282,14 +282,15 @@ bool IsValid(const MulCall& call) {
 }
 
 TEST(ValidateTest, TheCommonCallIsValid) {
+  std::int8_t max_exponent;
   Buffers buffers;
   MulCall call = ValidCall(&buffers);
-  EXPECT_TRUE(Validate(call).ok());
+  EXPECT_TRUE(Validate(call, &max_exponent).ok());
   Erase(buffers.packed_lhs, &call.lhs);
-  EXPECT_TRUE(Validate(call).ok());
+  EXPECT_TRUE(Validate(call, &max_exponent).ok());
   call = ValidCall(&buffers);
   Erase(buffers.packed_rhs, &call.rhs);
-  EXPECT_TRUE(Validate(call).ok());
+  EXPECT_TRUE(Validate(call, &max_exponent).ok());
 }
 
 TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {
@@ -302,7 +303,8 @@ TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {
     for (int changes = 1 + random.Next() % 3; changes > 0; --changes) {
       Disturb(random, &buffers, &call);
     }
-    const absl::Status status = Validate(call);
+    std::int8_t max_exponent;
+    const absl::Status status = Validate(call, &max_exponent);
     // More elements than can be listed.
     if (call.lhs.layout.rows() > 1000 || call.lhs.layout.cols() > 1000 ||
         call.rhs.layout.cols() > 1000) {

@@ -111,6 +111,8 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
         EXPECT_EQ(tile % format->width, 0) << "tiles are whole panels";
         EXPECT_GT(format->group, 0);
         EXPECT_EQ(format->depth_multiple % format->group, 0);
+        // What pads depth relies on it.
+        EXPECT_EQ(format->depth_multiple & (format->depth_multiple - 1), 0);
       }
       if (!kernel.lhs.in_place && !kernel.rhs.in_place) {
         EXPECT_EQ(kernel.lhs.depth_multiple, kernel.rhs.depth_multiple)

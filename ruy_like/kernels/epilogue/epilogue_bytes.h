@@ -171,8 +171,8 @@ struct ByteTile {
 
 // Stores a whole tile of `cols` columns.
 template <class V>
-__attribute__((noinline)) void StoreByteTile(const ByteTile<V>& tile,
-                                             int cols) {
+RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void StoreByteTile(
+    const ByteTile<V>& tile, int cols) {
   const ByteTile<V> t = tile;
   int row = 0;
   for (; row + V::kLanes < t.rows; row += 2 * V::kLanes) {

@@ -158,7 +158,8 @@ class IntPanelEpilogue {
             e_.dst_col_stride};
   }
 
-  __attribute__((noinline)) void PrepareRows(ptrdiff_t rows) {
+  RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void PrepareRows(
+      ptrdiff_t rows) {
     const int32_t* bias = static_cast<const int32_t*>(e_.bias);
     column_bias_ = e_.channels_are_rows ? nullptr : bias;
     has_column_start_ = column_bias_ != nullptr || e_.rhs_sums != nullptr;
@@ -329,7 +330,7 @@ class FloatPanelEpilogue {
   }
 
  private:
-  __attribute__((noinline)) void PrepareRows() {
+  RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void PrepareRows() {
     V::StoreAligned(bounds_, V::SetFloat(static_cast<float>(e_.clamp_min_f)));
     V::StoreAligned(bounds_ + V::kLanes,
                     V::SetFloat(static_cast<float>(e_.clamp_max_f)));

@@ -109,7 +109,7 @@ struct PanelKernel {
     return kernel;
   }
 
-  static void Run(const KernelArgs* args) {
+  RUY_LIKE_HOT_KERNEL static void Run(const KernelArgs* args) {
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
     const ptrdiff_t others = vectors - SinglePanels(vectors);
     if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
@@ -141,8 +141,9 @@ struct PanelKernel {
   // kMostCols: as many panels at once as an epilogue object serves, but never
   // one alone in the end.
   template <int kMostVectors, int kMostCols>
-  static void RunPanels(const KernelArgs& args, ptrdiff_t first_vector,
-                        ptrdiff_t vectors) {
+  RUY_LIKE_HOT_KERNEL static void RunPanels(const KernelArgs& args,
+                                            ptrdiff_t first_vector,
+                                            ptrdiff_t vectors) {
     static_assert(kMostVectors <= kMaxTileVectors && kMostCols <= kMaxTileCols);
     while (vectors > kMaxEpilogueVectors) {
       RunRows<kMostVectors, kMostCols>(args, first_vector,
@@ -154,8 +155,9 @@ struct PanelKernel {
   }
 
   template <int kMostVectors, int kMostCols>
-  static void RunRows(const KernelArgs& args, ptrdiff_t first_vector,
-                      ptrdiff_t vectors) {
+  RUY_LIKE_HOT_KERNEL static void RunRows(const KernelArgs& args,
+                                          ptrdiff_t first_vector,
+                                          ptrdiff_t vectors) {
     const ptrdiff_t row = first_vector * kLanes;
     const ptrdiff_t rows_left = args.rows - row;
     Epilogue epilogue(
@@ -194,11 +196,9 @@ struct PanelKernel {
 
   // The first `cols` columns, whole rhs panels, of an even number of lhs
   // panels: each tile beside the epilogue of the one before.
-  static __attribute__((noinline)) void RunPairs(const KernelArgs& args,
-                                                 ptrdiff_t first_vector,
-                                                 ptrdiff_t vectors,
-                                                 ptrdiff_t cols,
-                                                 Epilogue* epilogue) {
+  RUY_LIKE_HOT_KERNEL static __attribute__((noinline)) void RunPairs(
+      const KernelArgs& args, ptrdiff_t first_vector, ptrdiff_t vectors,
+      ptrdiff_t cols, Epilogue* epilogue) {
     alignas(64) Accum spilled[2 * kLanes * kRhsWidth];
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
@@ -266,8 +266,10 @@ struct PanelKernel {
 
   // Tile after tile, columns from `col` on.
   template <int kMostVectors, int kMostCols>
-  static void RunColumns(const KernelArgs& args, ptrdiff_t first_vector,
-                         ptrdiff_t vectors, ptrdiff_t col, Epilogue* epilogue) {
+  RUY_LIKE_HOT_KERNEL static void RunColumns(const KernelArgs& args,
+                                             ptrdiff_t first_vector,
+                                             ptrdiff_t vectors, ptrdiff_t col,
+                                             Epilogue* epilogue) {
     typedef TileTable<Op, RhsSource, kMostCols,
                       typename MakeIndices<kMostVectors>::Type>
         Table;
