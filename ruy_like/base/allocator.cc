@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <cassert>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
@@ -115,17 +114,6 @@ RUY_LIKE_HOT bool ScratchArena::Reserve(std::size_t total_bytes) {
   }
   reserved_ = total_bytes;
   return true;
-}
-
-RUY_LIKE_HOT void* ScratchArena::Take(std::size_t bytes) {
-  const std::size_t footprint = Footprint(bytes);
-  if (footprint > reserved_ - used_) {
-    assert(false && "took more than was reserved");
-    return nullptr;
-  }
-  void* const piece = static_cast<char*>(block_.data()) + used_;
-  used_ += footprint;
-  return piece;
 }
 
 }  // namespace ruy_like

@@ -7,6 +7,7 @@
 #ifndef RUY_LIKE_BASE_ALLOCATOR_H_
 #define RUY_LIKE_BASE_ALLOCATOR_H_
 
+#include <cassert>
 #include <cstddef>
 
 namespace ruy_like {
@@ -76,7 +77,16 @@ class ScratchArena final {
 
   // The next piece, 64-byte aligned, uninitialised, valid until the next
   // Reserve. Never fails within what was reserved; null beyond.
-  void* Take(std::size_t bytes);
+  void* Take(std::size_t bytes) {
+    const std::size_t footprint = Footprint(bytes);
+    if (footprint > reserved_ - used_) {
+      assert(false && "took more than was reserved");
+      return nullptr;
+    }
+    void* const piece = static_cast<char*>(block_.data()) + used_;
+    used_ += footprint;
+    return piece;
+  }
 
   // Size of the block held.
   std::size_t capacity_bytes() const { return block_.bytes(); }

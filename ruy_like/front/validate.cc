@@ -17,23 +17,25 @@
 namespace ruy_like {
 namespace {
 
-// For a column-major layout all ones, else 0. (GCC makes branches of
-// conditional expressions here, of which either side is a line of code more.)
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t ColMajorMask(
-    const Layout& layout) {
-  return -static_cast<std::ptrdiff_t>(layout.order() == Order::kColMajor);
+// Told that either order may come, compilers select without a branch, which
+// would take a line of code for either side.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsColMajor(const Layout& layout) {
+  return __builtin_expect_with_probability(layout.order() == Order::kColMajor,
+                                           true, 0.5);
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t InnerSize(
     const Layout& layout) {
-  return layout.cols() ^
-         ((layout.rows() ^ layout.cols()) & ColMajorMask(layout));
+  const std::ptrdiff_t rows = layout.rows();
+  const std::ptrdiff_t cols = layout.cols();
+  return IsColMajor(layout) ? rows : cols;
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t OuterSize(
     const Layout& layout) {
-  return layout.rows() ^
-         ((layout.rows() ^ layout.cols()) & ColMajorMask(layout));
+  const std::ptrdiff_t rows = layout.rows();
+  const std::ptrdiff_t cols = layout.cols();
+  return IsColMajor(layout) ? cols : rows;
 }
 
 inline bool IsEmpty(const Layout& layout) {
@@ -105,14 +107,13 @@ static_assert(kOrdinarySize >= kMaxPad &&
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem LayoutProblem(
     const Layout& layout) {
-  if (layout.rows() < 0 || layout.cols() < 0) {
-    return Problem::kNegativeDimension;
-  }
+  if ((layout.rows() | layout.cols()) < 0) return Problem::kNegativeDimension;
   if (layout.order() > Order::kRowMajor) return Problem::kUnknownOrder;
   if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
   // None is negative here.
-  if ((layout.rows() | layout.cols() | layout.stride()) >= kOrdinarySize &&
-      ByteCountOverflows(layout)) {
+  if (ABSL_PREDICT_FALSE((layout.rows() | layout.cols() | layout.stride()) >=
+                             kOrdinarySize &&
+                         ByteCountOverflows(layout))) {
     return Problem::kByteCountOverflows;
   }
   return Problem::kNone;
@@ -130,7 +131,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
   if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
     return Problem::kUnknownCachePolicy;
   }
-  if (matrix.value_range == ValueRange::kFull) return Problem::kNone;
+  if (ABSL_PREDICT_TRUE(matrix.value_range == ValueRange::kFull)) {
+    return Problem::kNone;
+  }
   if (matrix.value_range != ValueRange::kInt7) {
     return Problem::kUnknownValueRange;
   }
@@ -424,8 +427,15 @@ struct Span {
 };
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const ErasedMatrix& matrix) {
-  const Runs runs = RunsOf(matrix);
-  return {runs.begin, runs.end()};
+  if (ABSL_PREDICT_FALSE(matrix.packed != nullptr)) {
+    const Runs image = RunsOf(matrix);
+    return {image.begin, image.end()};
+  }
+  const Layout& layout = matrix.layout;
+  const std::ptrdiff_t elements =
+      (OuterSize(layout) - 1) * layout.stride() + InnerSize(layout);
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(matrix.data);
+  return {begin, begin + elements * ScalarBytes(matrix.scalar)};
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const void* array,

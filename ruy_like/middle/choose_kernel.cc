@@ -1,6 +1,7 @@
 // Tested in test/middle/verbose_test.cc.
 #include "ruy_like/middle/choose_kernel.h"
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
@@ -60,15 +61,9 @@ bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
   return HoldsInt7(operand);
 }
 
-// Most kernels rely on no promise.
-bool ReliesOnPromises(const kernels::Kernel& kernel) {
-  return kernel.lhs.range != ValueRange::kFull ||
-         kernel.rhs.range != ValueRange::kFull;
-}
-
-}  // namespace
-
-RUY_LIKE_HOT KernelQuery MakeKernelQuery(const TrMulParams& params) {
+// MakeKernelQuery, of which each product wants one.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
+    const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
   query.rows = params.rows();
@@ -89,6 +84,18 @@ RUY_LIKE_HOT KernelQuery MakeKernelQuery(const TrMulParams& params) {
   return query;
 }
 
+// Most kernels rely on no promise.
+bool ReliesOnPromises(const kernels::Kernel& kernel) {
+  return kernel.lhs.range != ValueRange::kFull ||
+         kernel.rhs.range != ValueRange::kFull;
+}
+
+}  // namespace
+
+KernelQuery MakeKernelQuery(const TrMulParams& params) {
+  return QueryFor(params);
+}
+
 KernelChoice SelectThatMayRun(const KernelQuery& query,
                               const TrMulParams& params, bool (*may_run)(Path),
                               Path* permitted) {
@@ -103,7 +110,7 @@ KernelChoice SelectThatMayRun(const KernelQuery& query,
 
 RUY_LIKE_HOT KernelChoice ChooseKernel(TrMulParams* params,
                                        ContextImpl* context) {
-  KernelQuery query = MakeKernelQuery(*params);
+  KernelQuery query = QueryFor(*params);
   for (;;) {
     const KernelChoice choice = SelectOrRecall(query, *params, context);
     const auto is_kept = [&](Side side) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/base/attributes.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
@@ -132,7 +133,7 @@ std::size_t Product::PanelFootprint(Side side) const {
          ScratchArena::Footprint(sums_bytes);
 }
 
-void Product::TakePanels(Side side, ScratchArena* arena) {
+RUY_LIKE_HOT void Product::TakePanels(Side side, ScratchArena* arena) {
   PackedSide& packed = side_[side];
   packed.data = static_cast<const char*>(arena->Take(packed.panels_bytes()));
   if (!SumsAreWanted(side)) return;
@@ -202,8 +203,8 @@ void Product::UseSums() {
   if (epilogue_.lhs_zero_point != 0) epilogue_.rhs_sums = side_.rhs.sums;
 }
 
-RUY_LIKE_HOT void Product::RunBlock(const BlockExtent& extent,
-                                    const EpilogueArgs& epilogue) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunBlock(
+    const BlockExtent& extent, const EpilogueArgs& epilogue) {
   const TraceSpan span(TraceSpan::kKernel, kernel_.name,
                        extent.end_row - extent.start_row, params_.depth(),
                        extent.end_col - extent.start_col);

@@ -145,13 +145,13 @@ struct PanelKernel {
                                             ptrdiff_t first_vector,
                                             ptrdiff_t vectors) {
     static_assert(kMostVectors <= kMaxTileVectors && kMostCols <= kMaxTileCols);
-    while (vectors > kMaxEpilogueVectors) {
-      RunRows<kMostVectors, kMostCols>(args, first_vector,
-                                       kMaxEpilogueVectors - 2);
-      first_vector += kMaxEpilogueVectors - 2;
-      vectors -= kMaxEpilogueVectors - 2;
+    while (vectors > 0) {
+      const ptrdiff_t some =
+          vectors > kMaxEpilogueVectors ? kMaxEpilogueVectors - 2 : vectors;
+      RunRows<kMostVectors, kMostCols>(args, first_vector, some);
+      first_vector += some;
+      vectors -= some;
     }
-    RunRows<kMostVectors, kMostCols>(args, first_vector, vectors);
   }
 
   template <int kMostVectors, int kMostCols>
