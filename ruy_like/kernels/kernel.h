@@ -176,6 +176,9 @@ struct Kernel {
   int max_cols = kNoLimit;
   // The same of rows: more would read a rhs in place too often.
   int max_rows = kNoLimit;
+  // At up to this many columns the lhs is one stream at memory's speed, best a
+  // long one: its blocks need not fit a cache.
+  int stream_cols = 1;
   // Elements of the lhs are widened on their way to the multiplication, anew
   // for each group of rhs panels: many short rhs panels are best.
   bool widens_lhs = false;
