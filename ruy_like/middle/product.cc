@@ -41,7 +41,9 @@ RUY_LIKE_HOT void Product::InitEpilogue() {
       PackedZeroPoint(params_.side.lhs, kernel_.lhs);
   const std::int32_t rhs_zero_point =
       PackedZeroPoint(params_.side.rhs, kernel_.rhs);
-  if (params_.scaled) epilogue_.scales = &params_.scales;
+  epilogue_.scales = params_.scaled ? &params_.scales : nullptr;
+  epilogue_.lhs_sums = nullptr;
+  epilogue_.rhs_sums = nullptr;
   epilogue_.lhs_zero_point = lhs_zero_point;
   epilogue_.rhs_zero_point = rhs_zero_point;
   epilogue_.zero_point_product =
