@@ -47,23 +47,17 @@ struct NoEpilogueSteps {
   static constexpr bool kOneStart = false;
 };
 
-// The product of a tile, and between its steps the deferred epilogue of the one
-// before, if any.
-template <class Op, class RhsSource, int kVectors, int kCols,
-          class EpilogueSteps, bool kKeepsLhs, class DeferredTile>
-RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
-                                         const DeferredTile& deferred) {
-  typedef typename Op::Vector Vector;
-  typedef typename Op::Lhs Lhs;
+// What a tile's accumulators start from. kOneStart: the same for all columns.
+template <class Op, bool kOneStart, int kVectors, int kCols>
+RUY_LIKE_ALWAYS_INLINE void StartTile(
+    const TileArgs& args, typename Op::Vector (&acc)[kCols][kVectors]) {
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
-  constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
-  Vector acc[kCols][kVectors];
   const Accum* start = static_cast<const Accum*>(args.start);
   // One start for all columns is read once: with it from memory for each one,
   // half a cycle more for each accumulator.
   const ptrdiff_t start_col_stride = args.start_col_stride;
-  if (EpilogueSteps::kOneStart || start_col_stride == 0) {
+  if (kOneStart || start_col_stride == 0) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
@@ -92,6 +86,43 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
       }
     }
   }
+}
+
+// Finishes a tile in registers or stores its accumulators.
+template <class Op, int kVectors, int kCols>
+RUY_LIKE_ALWAYS_INLINE void EndTile(
+    const TileArgs& args, const typename Op::Vector (&acc)[kCols][kVectors]) {
+  typedef typename Op::Accum Accum;
+  typedef typename Op::Simd V;
+  if constexpr (Op::kFinishesTiles) {
+    if (args.finish != nullptr) {
+      return FinishTile(
+          acc, *static_cast<const typename Op::Epilogue::Finish*>(args.finish));
+    }
+  }
+  Accum* result = static_cast<Accum*>(args.result);
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      V::StoreAligned(result + (c * kVectors + v) * V::kLanes, acc[c][v]);
+    }
+  }
+}
+
+// The product of a tile, and between its steps the deferred epilogue of the one
+// before, if any.
+template <class Op, class RhsSource, int kVectors, int kCols,
+          class EpilogueSteps, bool kKeepsLhs, class DeferredTile>
+RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
+                                         const DeferredTile& deferred) {
+  typedef typename Op::Vector Vector;
+  typedef typename Op::Lhs Lhs;
+  typedef typename Op::Accum Accum;
+  typedef typename Op::Simd V;
+  constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
+  Vector acc[kCols][kVectors];
+  StartTile<Op, EpilogueSteps::kOneStart>(args, acc);
   const char* lhs = static_cast<const char*>(args.lhs);
   const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
@@ -138,20 +169,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
       steps = steps_between;
     }
   }
-  if constexpr (Op::kFinishesTiles) {
-    if (args.finish != nullptr) {
-      return FinishTile(
-          acc, *static_cast<const typename Op::Epilogue::Finish*>(args.finish));
-    }
-  }
-  Accum* result = static_cast<Accum*>(args.result);
-  RUY_LIKE_UNROLL
-  for (int c = 0; c < kCols; ++c) {
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      V::StoreAligned(result + (c * kVectors + v) * V::kLanes, acc[c][v]);
-    }
-  }
+  EndTile<Op>(args, acc);
 }
 
 template <class Op, class RhsSource, int kVectors, int kCols,

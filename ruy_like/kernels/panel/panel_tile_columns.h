@@ -35,7 +35,7 @@ struct FloatColumnsTile {
 
   static void Run(const TileArgs& args) {
     Accumulators acc;
-    Begin(args, acc);
+    StartTile<NeonFloatOp, /*kOneStart=*/false>(args, acc);
     const char* columns[kCols];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
@@ -68,7 +68,7 @@ struct FloatColumnsTile {
       }
       lhs += 16;
     }
-    End(acc, args);
+    EndTile<NeonFloatOp>(args, acc);
   }
 
  private:
@@ -77,27 +77,6 @@ struct FloatColumnsTile {
 
   static RUY_LIKE_ALWAYS_INLINE float32x4_t Load(const char* p) {
     return vld1q_f32(reinterpret_cast<const float*>(p));
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE void Begin(const TileArgs& args,
-                                           Accumulators& acc) {
-    const float* const start = static_cast<const float*>(args.start);
-    if (args.start_col_stride == 0) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        const float32x4_t row_start = vld1q_f32(start + 4 * v);
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) acc[c][v] = row_start;
-      }
-      return;
-    }
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        acc[c][v] = vld1q_f32(start + c * args.start_col_stride + 4 * v);
-      }
-    }
   }
 
   // Two levels of the lhs, loaded as pairs of vectors, by that lane of the
@@ -127,21 +106,6 @@ struct FloatColumnsTile {
       // lengthens the chain of additions: 80% of the peak on Neoverse V1.
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) SimdNeon::KeepInOrder(acc[c][v]);
-    }
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE void End(const Accumulators& acc,
-                                         const TileArgs& args) {
-    if (args.finish != nullptr) {
-      return FinishTile(acc, *static_cast<const FloatTile*>(args.finish));
-    }
-    float* const result = static_cast<float*>(args.result);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        vst1q_f32(result + (c * kVectors + v) * 4, acc[c][v]);
-      }
     }
   }
 };
