@@ -14,6 +14,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/pipeline.h"
 #include "ruy_like/registry/registry.h"
 
 namespace {
@@ -45,6 +46,7 @@ void PrintMachine() {
               known ? cpuinfo_get_package(0)->name : "unknown");
   std::printf("features    %s\n",
               ruy_like::CpuFeatureNames(ruy_like::DetectCpuFeatures()).c_str());
+  std::printf("loops for   %s\n", PipelineName(ruy_like::DetectedPipeline()));
   const ruy_like::CacheSizes& caches = ruy_like::DetectedCacheSizes();
   std::printf("caches      L1d %td KiB, L2 %td KiB", caches.l1d_bytes / 1024,
               caches.l2_bytes / 1024);

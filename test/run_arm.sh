@@ -57,7 +57,9 @@ run() {
 # Options that choose the tests of a path.
 tests_of() {
   case "$extent" in
-    kernels) echo --tests-regex "^((panel|narrow)_kernel_test.$1|products_test)$" ;;
+    kernels)
+      echo --tests-regex \
+        "^((panel|narrow)_kernel_test.$1|products_test(\\.on_a5[35])?)$" ;;
     paths) echo --label-regex "^$1$" ;;
   esac
 }

@@ -9,6 +9,7 @@
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_bytes.h"
 #include "ruy_like/kernels/panel/panel_tile_columns.h"
+#include "ruy_like/kernels/panel/panel_tile_in_order.h"
 #include "ruy_like/kernels/panel/panel_tile_int7_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -54,8 +55,10 @@ constexpr Kernel kKernels[] = {
                         PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),
     F32F32InPlace::Entry("Neon_F32F32InPlace_8x8x1", Family::kF32,
                          PackNeon_F32_F32_4x1, nullptr),
-    F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
-                  PackNeon_F32_F32_8x1),
+    WithInOrderRoutines(
+        F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
+                      PackNeon_F32_F32_8x1),
+        PanelKernelOnA53<NeonFloatOp>::Run, PanelKernelOnA55<NeonFloatOp>::Run),
 };
 
 }  // namespace

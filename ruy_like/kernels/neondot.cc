@@ -7,6 +7,7 @@
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_in_order.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {
@@ -52,8 +53,11 @@ constexpr Kernel kKernels[] = {
                        PackNeon_8_U8_1x1),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
-    S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8, PackNeon_8_S8_4x4,
-                PackNeon_8_S8_8x4),
+    // No A53 has dot products.
+    WithInOrderRoutines(S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8,
+                                    PackNeon_8_S8_4x4, PackNeon_8_S8_8x4),
+                        /*run_on_a53=*/nullptr,
+                        PanelKernelOnA55<NeonQuadsOp<Dot>>::Run),
 };
 
 }  // namespace

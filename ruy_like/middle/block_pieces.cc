@@ -5,6 +5,7 @@
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/trace.h"
+#include "ruy_like/registry/pipeline.h"
 
 namespace ruy_like {
 
@@ -151,7 +152,7 @@ char* BlockPieces::RunPieces(const BlockExtent& block, ptrdiff_t first_row,
     {
       const TraceSpan span(TraceSpan::kKernel, kernel_.name, args.rows,
                            args.depth, args.cols);
-      kernel_.run(&args);
+      RunHere(kernel_)(&args);
     }
     accum += AccumFootprint(args.rows, args.cols);
   }

@@ -11,6 +11,7 @@
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/trace.h"
 #include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/pipeline.h"
 
 namespace ruy_like {
 
@@ -221,7 +222,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunBlock(
   args.last_pass = true;
   args.accum = nullptr;
   args.epilogue = &epilogue;
-  kernel_.run(&args);
+  RunHere(kernel_)(&args);
 }
 
 void Product::Work(int thread) {

@@ -3,6 +3,7 @@
 #ifndef RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
 #define RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
 
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ namespace ruy_like {
 namespace kernels {
 
 struct KernelUnderTest {
-  std::string name;  // path_family_kernel
-  const Kernel* kernel;
+  std::string name;  // path_family_kernel, _on_a53 or _on_a55
+  std::shared_ptr<const Kernel> kernel;
 };
 
 inline void PrintTo(const KernelUnderTest& param, std::ostream* os) {
@@ -35,7 +36,8 @@ inline bool IsFloat(const Kernel& kernel) {
 inline bool IsInteger(const Kernel& kernel) { return !IsFloat(kernel); }
 inline bool IsAny(const Kernel&) { return true; }
 
-// Those kernels of the machine's paths, best path first, for which `wanted`.
+// Those kernels of the machine's paths, best path first, for which `wanted`;
+// each of a kernel's routines as one of its own, its `run`.
 template <typename Wanted>
 std::vector<KernelUnderTest> KernelsUnderTest(Wanted wanted) {
   std::vector<KernelUnderTest> result;
@@ -44,9 +46,18 @@ std::vector<KernelUnderTest> KernelsUnderTest(Wanted wanted) {
     for (int i = 0; i < table.count; ++i) {
       const Kernel& kernel = table.kernels[i];
       if (!wanted(kernel)) continue;
-      result.push_back({std::string(PathName(path)) + "_" +
-                            FamilyName(kernel.family) + "_" + kernel.name,
-                        &kernel});
+      const auto add = [&](KernelFn* run, const char* pipeline) {
+        if (run == nullptr) return;
+        const auto copy = std::make_shared<Kernel>(kernel);
+        copy->run = run;
+        result.push_back({std::string(PathName(path)) + "_" +
+                              FamilyName(kernel.family) + "_" + kernel.name +
+                              pipeline,
+                          copy});
+      };
+      add(kernel.run, "");
+      add(kernel.run_on_a53, "_on_a53");
+      add(kernel.run_on_a55, "_on_a55");
     }
   }
   return result;
