@@ -40,8 +40,8 @@ struct Operand {
 
 // A product as the middle-end sees it. dst is described by the epilogue, whose
 // pointers are those of the whole dst. What depends on the kernel there, the
-// operands' zero points and sums, and the pointer to `scales`, is not set before
-// there is one (product.cc).
+// operands' zero points and sums, and the pointer to `scales`, is not set
+// before there is one (product.cc).
 struct TrMulParams {
   SidePair<Operand> side;
   Family family;
