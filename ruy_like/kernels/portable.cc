@@ -195,6 +195,9 @@ void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
   for (int i = 0; i < kTile * kTile; ++i) {
     acc[i] = start == nullptr ? 0 : start[i];
   }
+  // With one level a turn, up to 18% of the speed depends on where the loop
+  // falls on lines of code.
+  RUY_LIKE_UNROLL_BY(4)
   for (ptrdiff_t k = 0; k < depth; ++k) {
     for (int c = 0; c < kTile; ++c) {
       for (int r = 0; r < kTile; ++r) {

@@ -29,14 +29,21 @@
 #define RUY_LIKE_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// Before a loop, `count` turns of which are to be one.
+#define RUY_LIKE_PRAGMA(text) _Pragma(#text)
+#ifdef __clang__
+#define RUY_LIKE_UNROLL_BY(count) \
+  RUY_LIKE_PRAGMA(clang loop unroll_count(count))
+#else
+#define RUY_LIKE_UNROLL_BY(count) RUY_LIKE_PRAGMA(GCC unroll count)
+#endif
+
 // Before a panel kernel's loop over depth: two steps a turn where vectors have
 // 256 bits or fewer; with 512 bits nothing is gained.
 #ifdef __AVX512F__
 #define RUY_LIKE_UNROLL_STEPS
-#elif defined(__clang__)
-#define RUY_LIKE_UNROLL_STEPS _Pragma("clang loop unroll_count(2)")
 #else
-#define RUY_LIKE_UNROLL_STEPS _Pragma("GCC unroll 2")
+#define RUY_LIKE_UNROLL_STEPS RUY_LIKE_UNROLL_BY(2)
 #endif
 
 namespace ruy_like {
