@@ -36,9 +36,9 @@ __attribute__((noinline)) void StorePart(const Squares& s, int row, int col,
                                          int cols) {
   constexpr int kLanes = Simd512::kLanes;
   if (row >= s.rows || col >= s.cols) return;
-  StoreIntTile<Simd512>(
-      s.acc + col * s.acc_rows + row, s.acc_rows, AtMost(s.rows - row, kLanes),
-      AtMost(s.cols - col, cols), s.row0 + row, s.col0 + col, *s.epilogue);
+  const SpilledTile<int32_t> block = {s.acc,  s.acc_rows, s.rows,
+                                      s.cols, s.row0,     s.col0};
+  StoreTile<Simd512>(block.Part(row, col, kLanes, cols), *s.epilogue);
 }
 
 inline void RunSquare(Squares* s) {

@@ -1,10 +1,10 @@
 // Back-end: from accumulators to dst, once per SIMD width.
 //
 // Called by every kernel of a width (panel, narrow, AMX) with one tile of raw
-// accumulators that it spilled: StoreIntTile() and StoreFloatTile(). The
-// formulas are kernel.h's. It does not know how the accumulators came about.
-// Panel kernels have a faster one for common calls (panel_epilogue.h), the
-// portable path has a scalar one of its own (portable.cc).
+// accumulators that it spilled: StoreTile(). The formulas are kernel.h's. It
+// does not know how the accumulators came about. Panel kernels have a faster
+// one for common calls (panel_epilogue.h), the portable path has a scalar one
+// of its own (portable.cc).
 //
 // epilogue_columns.h makes columns of dst. When dst's rows are the contiguous
 // ones, the columns go to a small matrix instead, of bytes or of 32-bit
@@ -87,56 +87,59 @@ inline void StoreTransposedBytes(const int8_t* columns, ptrdiff_t stride,
   }
 }
 
+// Where a tile's first element goes.
+template <typename Accum>
+RUY_LIKE_ALWAYS_INLINE char* DstOf(const SpilledTile<Accum>& tile,
+                                   const EpilogueArgs& e) {
+  return static_cast<char*>(e.dst) +
+         (tile.row0 * e.dst_row_stride + tile.col0 * e.dst_col_stride) *
+             kScalarBytes[static_cast<int>(e.dst_scalar)];
+}
+
 // Row-major dst of bytes, `max_cols` of its columns at a time: those are
 // finished as bytes, so that their transposition is short, and as many rows of
 // them as possible, since calls with a single column are short too.
 template <class V>
-void StoreRowMajorBytes(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
-                        int cols, ptrdiff_t row0, ptrdiff_t col0,
-                        const EpilogueArgs& e, int max_cols,
-                        StoreColumnsFn<int32_t>* store_columns) {
+RUY_LIKE_NOINLINE void StoreRowMajorBytes(
+    const SpilledTile<int32_t>& tile, const EpilogueArgs& e, int max_cols,
+    StoreColumnsFn<int32_t>* store_columns) {
   constexpr int kMaxRows = 64;
   constexpr int kCols = 8;
   alignas(16) int8_t columns[kMaxRows * kCols] = {};
   if (max_cols > kCols) max_cols = kCols;
-  for (int row = 0; row < rows; row += kMaxRows) {
-    const int part_rows = AtMost(rows - row, kMaxRows);
-    for (int col = 0; col < cols; col += kCols) {
-      const int part_cols = AtMost(cols - col, kCols);
-      for (int c = 0; c < part_cols; c += max_cols) {
-        store_columns(acc + row + (col + c) * acc_col_stride, acc_col_stride,
-                      part_rows, AtMost(part_cols - c, max_cols), row0 + row,
-                      col0 + col + c, e, columns + c * kMaxRows, kMaxRows);
+  for (int row = 0; row < tile.rows; row += kMaxRows) {
+    for (int col = 0; col < tile.cols; col += kCols) {
+      const SpilledTile<int32_t> part = tile.Part(row, col, kMaxRows, kCols);
+      for (int c = 0; c < part.cols; c += max_cols) {
+        store_columns(part.Part(0, c, kMaxRows, max_cols), e,
+                      columns + c * kMaxRows, kMaxRows);
       }
-      StoreTransposedBytes(columns, kMaxRows, part_rows, part_cols,
-                           static_cast<char*>(e.dst) + col0 + col +
-                               (row0 + row) * e.dst_row_stride,
-                           e.dst_row_stride);
+      StoreTransposedBytes(columns, kMaxRows, part.rows, part.cols,
+                           DstOf(part, e), e.dst_row_stride);
     }
   }
 }
 
-// Row-major dst; at most V::kLanes columns, `max_cols` at a time.
+// Row-major dst, in squares of V::kLanes rows and columns, of which `max_cols`
+// are finished at a time.
 template <class V, typename Accum>
-void StoreRowMajor(const Accum* acc, ptrdiff_t acc_col_stride, int rows,
-                   int cols, ptrdiff_t row0, ptrdiff_t col0,
-                   const EpilogueArgs& e, int max_cols,
-                   StoreColumnsFn<Accum>* store_columns) {
+RUY_LIKE_NOINLINE void StoreRowMajor(const SpilledTile<Accum>& tile,
+                                     const EpilogueArgs& e, int max_cols,
+                                     StoreColumnsFn<Accum>* store_columns) {
+  constexpr int kLanes = V::kLanes;
   // Float results are moved as the bits that they are.
-  alignas(64) int32_t square[V::kLanes * V::kLanes] = {};
+  alignas(64) int32_t square[kLanes * kLanes] = {};
   const ptrdiff_t element_bytes = kScalarBytes[static_cast<int>(e.dst_scalar)];
-  const ptrdiff_t dst_stride_bytes = e.dst_row_stride * element_bytes;
-  for (int row = 0; row < rows; row += V::kLanes) {
-    const int n = AtMost(rows - row, V::kLanes);
-    for (int col = 0; col < cols; col += max_cols) {
-      store_columns(acc + row + col * acc_col_stride, acc_col_stride, n,
-                    AtMost(cols - col, max_cols), row0 + row, col0 + col, e,
-                    square + col * V::kLanes, V::kLanes);
+  for (int col = 0; col < tile.cols; col += kLanes) {
+    for (int row = 0; row < tile.rows; row += kLanes) {
+      const SpilledTile<Accum> part = tile.Part(row, col, kLanes, kLanes);
+      for (int c = 0; c < part.cols; c += max_cols) {
+        store_columns(part.Part(0, c, kLanes, max_cols), e, square + c * kLanes,
+                      kLanes);
+      }
+      StoreTransposed<V>(square, part.rows, part.cols, DstOf(part, e),
+                         e.dst_row_stride * element_bytes, element_bytes);
     }
-    StoreTransposed<V>(square, n, cols,
-                       static_cast<char*>(e.dst) + col0 * element_bytes +
-                           (row0 + row) * dst_stride_bytes,
-                       dst_stride_bytes, element_bytes);
   }
 }
 
@@ -181,24 +184,20 @@ __attribute__((noinline)) void LoadSquare(const int32_t* dst, ptrdiff_t stride,
 // accumulators of a tile. They come first in the formulas, so that what stores
 // the tile need not know of them. Not inlined: no other call should pay for it.
 template <class V, typename Accum>
-__attribute__((noinline)) void AddOld(Accum* acc, ptrdiff_t acc_col_stride,
-                                      int rows, int cols, ptrdiff_t row0,
-                                      ptrdiff_t col0, const EpilogueArgs& e) {
+__attribute__((noinline)) void AddOld(const SpilledTile<Accum>& tile,
+                                      const EpilogueArgs& e) {
   constexpr int kLanes = V::kLanes;
   alignas(64) int32_t square[kLanes * kLanes] = {};
   const bool as_rows = e.dst_row_stride != 1;
-  for (int col = 0; col < cols; col += kLanes) {
-    const int square_cols = AtMost(cols - col, kLanes);
-    for (int row = 0; row < rows; row += kLanes) {
-      const int square_rows = AtMost(rows - row, kLanes);
-      LoadSquare<V>(static_cast<const int32_t*>(e.dst) +
-                        (row0 + row) * e.dst_row_stride +
-                        (col0 + col) * e.dst_col_stride,
+  for (int col = 0; col < tile.cols; col += kLanes) {
+    for (int row = 0; row < tile.rows; row += kLanes) {
+      const SpilledTile<Accum> part = tile.Part(row, col, kLanes, kLanes);
+      LoadSquare<V>(reinterpret_cast<const int32_t*>(DstOf(part, e)),
                     as_rows ? e.dst_row_stride : e.dst_col_stride,
-                    as_rows ? square_rows : square_cols,
-                    as_rows ? square_cols : square_rows, as_rows, square);
-      for (int c = 0; c < square_cols; ++c) {
-        Accum* const p = acc + (col + c) * acc_col_stride + row;
+                    as_rows ? part.rows : part.cols,
+                    as_rows ? part.cols : part.rows, as_rows, square);
+      for (int c = 0; c < part.cols; ++c) {
+        Accum* const p = part.acc + c * part.col_stride;
         V::StoreAligned(p, PlusOld<V>(V::LoadAligned(p),
                                       V::LoadAligned(square + c * kLanes), e));
       }
@@ -210,71 +209,47 @@ __attribute__((noinline)) void AddOld(Accum* acc, ptrdiff_t acc_col_stride,
 // have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
 // `store_square` for those of a square.
 template <class V, typename Accum>
-RUY_LIKE_ALWAYS_INLINE void StoreTile(Accum* acc, ptrdiff_t acc_col_stride,
-                                      int rows, int cols, ptrdiff_t row0,
-                                      ptrdiff_t col0, const EpilogueArgs& e,
-                                      int max_cols,
-                                      StoreColumnsFn<Accum>* store_columns,
-                                      StoreColumnsFn<Accum>* store_square) {
-  if (e.accumulates) {
-    AddOld<V>(acc, acc_col_stride, rows, cols, row0, col0, e);
+RUY_LIKE_ALWAYS_INLINE void StoreParts(const SpilledTile<Accum>& tile,
+                                       const EpilogueArgs& e, int max_cols,
+                                       StoreColumnsFn<Accum>* store_columns,
+                                       StoreColumnsFn<Accum>* store_square) {
+  if (e.accumulates) AddOld<V>(tile, e);
+  if (e.dst_row_stride != 1) {
+    return StoreRowMajor<V>(tile, e, max_cols, store_square);
   }
-  const bool is_row_major = e.dst_row_stride != 1;
-  const int most_cols = is_row_major ? V::kLanes : max_cols;
-  for (; cols > 0; cols -= most_cols) {
-    const int part_cols = AtMost(cols, most_cols);
-    if (!is_row_major) {
-      store_columns(acc, acc_col_stride, rows, part_cols, row0, col0, e,
-                    static_cast<char*>(e.dst) +
-                        (row0 + col0 * e.dst_col_stride) *
-                            kScalarBytes[static_cast<int>(e.dst_scalar)],
-                    e.dst_col_stride);
-    } else {
-      StoreRowMajor<V>(acc, acc_col_stride, rows, part_cols, row0, col0, e,
-                       max_cols, store_square);
-    }
-    acc += part_cols * acc_col_stride;
-    col0 += part_cols;
+  for (int col = 0; col < tile.cols; col += max_cols) {
+    const SpilledTile<Accum> part = tile.Part(0, col, tile.rows, max_cols);
+    store_columns(part, e, DstOf(part, e), e.dst_col_stride);
   }
 }
 
-// Writes rows x cols of dst at (row0, col0) of the block from the raw sums in
-// `acc`, which are column-major, `acc_col_stride` apart. Columns of `acc` start
-// aligned to the vector and may be accessed up to a multiple of V::kLanes rows.
-// What `acc` holds afterwards means nothing.
+// Writes a tile of dst from its raw sums. What the accumulators hold afterwards
+// means nothing.
 template <class V>
-RUY_LIKE_ALWAYS_INLINE void StoreIntTile(int32_t* acc, ptrdiff_t acc_col_stride,
-                                         int rows, int cols, ptrdiff_t row0,
-                                         ptrdiff_t col0,
-                                         const EpilogueArgs& e) {
+RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
+                                      const EpilogueArgs& e) {
   const Scaling scaling = ChooseScaling(e);
   // A part has one multiplier for all of its columns, or one for each row.
   const bool one_column =
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
-  const bool to_float = e.dst_scalar == Scalar::kF32;
+  const int max_cols = one_column ? 1 : V::kLanes;
+  if (e.dst_scalar == Scalar::kF32) {
+    StoreColumnsFn<int32_t>* const store = ChooseStoreScaledColumns<V>(e);
+    return StoreParts<V>(tile, e, max_cols, store, store);
+  }
+  StoreColumnsFn<int32_t>* const store =
+      ChooseStoreIntColumns<V>(e.dst_scalar, scaling);
   if (e.dst_row_stride != 1 &&
       kScalarBytes[static_cast<int>(e.dst_scalar)] == 1) {
-    return StoreRowMajorBytes<V>(
-        acc, acc_col_stride, rows, cols, row0, col0, e,
-        one_column ? 1 : V::kLanes,
-        ChooseStoreIntColumns<V>(e.dst_scalar, scaling));
+    return StoreRowMajorBytes<V>(tile, e, max_cols, store);
   }
-  StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e,
-               one_column ? 1 : V::kLanes,
-               to_float ? ChooseStoreScaledColumns<V>(e)
-                        : ChooseStoreIntColumns<V>(e.dst_scalar, scaling),
-               to_float ? ChooseStoreScaledColumns<V>(e)
-                        : ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
+  StoreParts<V>(tile, e, max_cols, store,
+                ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
 }
-
-// As StoreIntTile(), for float accumulators and dst.
 template <class V>
-RUY_LIKE_ALWAYS_INLINE void StoreFloatTile(float* acc, ptrdiff_t acc_col_stride,
-                                           int rows, int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e) {
-  StoreTile<V>(acc, acc_col_stride, rows, cols, row0, col0, e, V::kLanes,
-               StoreFloatColumns<V>, StoreFloatColumns<V>);
+RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
+                                      const EpilogueArgs& e) {
+  StoreParts<V>(tile, e, V::kLanes, StoreFloatColumns<V>, StoreFloatColumns<V>);
 }
 
 }  // namespace

@@ -18,14 +18,34 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Finishes at most V::kLanes columns of a tile into columns of `dst`, which are
-// `dst_stride` elements apart. The accumulators are column-major,
-// `acc_col_stride` apart; columns start aligned to the vector and may be read
-// up to a multiple of V::kLanes rows. (row0, col0) is the tile's place in the
-// block.
+// Raw accumulators on their way to dst: column-major. Columns start aligned to
+// the vector and may be accessed up to a multiple of V::kLanes rows.
 template <typename Accum>
-using StoreColumnsFn = void(const Accum* acc, ptrdiff_t acc_col_stride,
-                            int rows, int cols, ptrdiff_t row0, ptrdiff_t col0,
+struct SpilledTile {
+  Accum* acc;
+  ptrdiff_t col_stride;  // elements from column to column
+  int rows, cols;
+  ptrdiff_t row0, col0;  // the tile's place in the block
+
+  // From (row, col) on, at most so many rows and columns.
+  RUY_LIKE_ALWAYS_INLINE SpilledTile Part(int row, int col, int most_rows,
+                                          int most_cols) const {
+    return {acc + row + col * col_stride,
+            col_stride,
+            AtMost(rows - row, most_rows),
+            AtMost(cols - col, most_cols),
+            row0 + row,
+            col0 + col};
+  }
+};
+
+// Finishes a tile of at most V::kLanes columns into columns of `dst`, which are
+// `dst_stride` elements apart. Not by value: copying a struct right after its
+// fields were stored stalls on store forwarding. Routines read its fields
+// before they store anything, which could change them as far as a compiler
+// knows.
+template <typename Accum>
+using StoreColumnsFn = void(const SpilledTile<Accum>& spilled,
                             const EpilogueArgs& e, void* dst,
                             ptrdiff_t dst_stride);
 
@@ -89,8 +109,7 @@ RUY_LIKE_ALWAYS_INLINE RowTerms<V, kScaling> LoadRowTerms(const EpilogueArgs& e,
 // A lone column of bytes where a vector holds them in order of rows: four
 // vectors of rows at a time. Returns how many rows are done.
 template <class V, typename Dst, Scaling kScaling>
-RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const int32_t* acc, int rows,
-                                           ptrdiff_t row0, ptrdiff_t col0,
+RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const SpilledTile<int32_t>& tile,
                                            const EpilogueArgs& e,
                                            int32_t column_addend, Dst* dst) {
   // The zero point is added to 16-bit values; those that saturated are so far
@@ -98,13 +117,14 @@ RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const int32_t* acc, int rows,
   const typename V::Int zero_point =
       V::Set16(static_cast<int16_t>(e.dst_zero_point));
   int row = 0;
-  for (; row + 4 * V::kLanes <= rows; row += 4 * V::kLanes) {
+  for (; row + 4 * V::kLanes <= tile.rows; row += 4 * V::kLanes) {
     typename V::Int scaled[4];
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int from = row + i * V::kLanes;
-      scaled[i] = LoadRowTerms<V, kScaling>(e, row0 + from, V::kLanes, col0)
-                      .Scaled(acc + from, column_addend);
+      scaled[i] =
+          LoadRowTerms<V, kScaling>(e, tile.row0 + from, V::kLanes, tile.col0)
+              .Scaled(tile.acc + from, column_addend);
     }
     V::StoreBytes(
         dst + row,
@@ -118,78 +138,60 @@ RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const int32_t* acc, int rows,
   return row;
 }
 
-// The first n rows of one vector of rows.
 template <class V, typename Dst, Scaling kScaling>
-RUY_LIKE_ALWAYS_INLINE void StoreIntRows(const int32_t* acc,
-                                         ptrdiff_t acc_stride, int cols,
-                                         const RowTerms<V, kScaling>& rows,
-                                         const int32_t* column_addends,
-                                         const Clamp<V>& clamp, Dst* dst,
-                                         ptrdiff_t dst_stride, int n) {
-  for (int c = 0; c < cols; ++c) {
-    V::Store(dst + c * dst_stride,
-             clamp.Apply(rows.Scaled(acc + c * acc_stride, column_addends[c])),
-             n);
-  }
-}
-
-template <class V, typename Dst, Scaling kScaling>
-void StoreIntColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
-                     int cols, ptrdiff_t row0, ptrdiff_t col0,
-                     const EpilogueArgs& e, void* dst, ptrdiff_t dst_stride) {
+void StoreIntColumns(const SpilledTile<int32_t>& spilled, const EpilogueArgs& e,
+                     void* dst, ptrdiff_t dst_stride) {
+  const SpilledTile<int32_t> tile = spilled;
   const int32_t* column_bias =
       e.channels_are_rows ? nullptr : static_cast<const int32_t*>(e.bias);
   alignas(64) int32_t column_addends[V::kLanes];
-  V::StoreAligned(column_addends,
-                  Addends<V>(e.zero_point_product, column_bias,
-                             e.lhs_zero_point, e.rhs_sums, col0, cols));
+  V::StoreAligned(column_addends, Addends<V>(e.zero_point_product, column_bias,
+                                             e.lhs_zero_point, e.rhs_sums,
+                                             tile.col0, tile.cols));
   const Clamp<V> clamp(e);
   int row = 0;
   if constexpr (sizeof(Dst) == 1 && V::kBytesInOrder) {
-    if (cols == 1 && e.dst_zero_point >= -(1 << 14) &&
+    if (tile.cols == 1 && e.dst_zero_point >= -(1 << 14) &&
         e.dst_zero_point <= 1 << 14) {
-      row = StoreByteColumn<V, Dst, kScaling>(
-          acc, rows, row0, col0, e, column_addends[0], static_cast<Dst*>(dst));
+      row = StoreByteColumn<V, Dst, kScaling>(tile, e, column_addends[0],
+                                              static_cast<Dst*>(dst));
     }
   }
-  for (; row < rows; row += V::kLanes) {
-    const int n = AtMost(rows - row, V::kLanes);
+  for (; row < tile.rows; row += V::kLanes) {
+    const int n = AtMost(tile.rows - row, V::kLanes);
     const RowTerms<V, kScaling> terms =
-        LoadRowTerms<V, kScaling>(e, row0 + row, n, col0);
-    const int32_t* row_acc = acc + row;
-    Dst* row_dst = static_cast<Dst*>(dst) + row;
-    StoreIntRows(row_acc, acc_col_stride, cols, terms, column_addends, clamp,
-                 row_dst, dst_stride, n);
+        LoadRowTerms<V, kScaling>(e, tile.row0 + row, n, tile.col0);
+    const int32_t* const from = tile.acc + row;
+    Dst* const to = static_cast<Dst*>(dst) + row;
+    for (int c = 0; c < tile.cols; ++c) {
+      V::Store(to + c * dst_stride,
+               clamp.Apply(
+                   terms.Scaled(from + c * tile.col_stride, column_addends[c])),
+               n);
+    }
   }
 }
 
 template <class V, typename Dst>
-StoreColumnsFn<int32_t>* ChooseStoreIntColumns(Scaling scaling) {
-  switch (scaling) {
-    case Scaling::kIdentity:
-      return StoreIntColumns<V, Dst, Scaling::kIdentity>;
-    case Scaling::kSmall:
-      return StoreIntColumns<V, Dst, Scaling::kSmall>;
-    case Scaling::kUpToZero:
-      return StoreIntColumns<V, Dst, Scaling::kUpToZero>;
-    case Scaling::kSaturating:
-      break;
-  }
-  return StoreIntColumns<V, Dst, Scaling::kSaturating>;
-}
+constexpr StoreColumnsFn<int32_t>* kStoreIntColumns[] = {  // by Scaling
+    StoreIntColumns<V, Dst, Scaling::kIdentity>,
+    StoreIntColumns<V, Dst, Scaling::kSmall>,
+    StoreIntColumns<V, Dst, Scaling::kUpToZero>,
+    StoreIntColumns<V, Dst, Scaling::kSaturating>};
 
 template <class V>
 RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
     Scalar dst_scalar, Scaling scaling) {
+  const int i = static_cast<int>(scaling);
   switch (dst_scalar) {
     case Scalar::kI8:
-      return ChooseStoreIntColumns<V, int8_t>(scaling);
+      return kStoreIntColumns<V, int8_t>[i];
     case Scalar::kU8:
-      return ChooseStoreIntColumns<V, uint8_t>(scaling);
+      return kStoreIntColumns<V, uint8_t>[i];
     case Scalar::kI16:
-      return ChooseStoreIntColumns<V, int16_t>(scaling);
+      return kStoreIntColumns<V, int16_t>[i];
     default:
-      return ChooseStoreIntColumns<V, int32_t>(scaling);
+      return kStoreIntColumns<V, int32_t>[i];
   }
 }
 
@@ -209,10 +211,10 @@ RUY_LIKE_ALWAYS_INLINE void SpreadOverColumns(const float* values, float single,
 // Which side's scale comes first is a template argument, since it is a matter
 // of rounding and the loop has no room for a choice.
 template <class V, bool kRhsScaleFirst>
-void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
-                        int cols, ptrdiff_t row0, ptrdiff_t col0,
+void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
                         const EpilogueArgs& e, void* dst,
                         ptrdiff_t dst_stride) {
+  const SpilledTile<int32_t> tile = spilled;
   typedef typename V::Float Float;
   // Adding -0 changes nothing, not even -0: of the two addends one at least is
   // that.
@@ -225,16 +227,17 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
   alignas(64) float column_biases[V::kLanes];
   V::StoreAligned(column_addends,
                   Addends<V>(e.zero_point_product, nullptr, e.lhs_zero_point,
-                             e.rhs_sums, col0, cols));
-  SpreadOverColumns<V>(scales.rhs, *scales.rhs, scales.rhs_per_col, col0, cols,
-                       column_scales);
-  SpreadOverColumns<V>(bias, -0.0f, bias_in_cols, col0, cols, column_biases);
+                             e.rhs_sums, tile.col0, tile.cols));
+  SpreadOverColumns<V>(scales.rhs, *scales.rhs, scales.rhs_per_col, tile.col0,
+                       tile.cols, column_scales);
+  SpreadOverColumns<V>(bias, -0.0f, bias_in_cols, tile.col0, tile.cols,
+                       column_biases);
   const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
   const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
-  for (int row = 0; row < rows; row += V::kLanes) {
-    const int n = AtMost(rows - row, V::kLanes);
+  for (int row = 0; row < tile.rows; row += V::kLanes) {
+    const int n = AtMost(tile.rows - row, V::kLanes);
     const typename V::Mask mask = V::FirstLanes(n);
-    const ptrdiff_t offset = row0 + row;
+    const ptrdiff_t offset = tile.row0 + row;
     const typename V::Int row_addends =
         Addends<V>(0, nullptr, e.rhs_zero_point, e.lhs_sums, offset, n);
     const Float row_scales = scales.lhs_per_row
@@ -242,11 +245,11 @@ void StoreScaledColumns(const int32_t* acc, ptrdiff_t acc_col_stride, int rows,
                                  : V::SetFloat(*scales.lhs);
     const Float row_biases =
         bias_in_rows ? V::LoadMasked(bias + offset, mask) : V::SetFloat(-0.0f);
-    for (int c = 0; c < cols; ++c) {
+    for (int c = 0; c < tile.cols; ++c) {
       const Float column_scale = V::SetFloat(column_scales[c]);
-      Float x =
-          V::ToFloat(V::Add(V::Add(row_addends, V::Set(column_addends[c])),
-                            V::LoadAligned(acc + c * acc_col_stride + row)));
+      Float x = V::ToFloat(
+          V::Add(V::Add(row_addends, V::Set(column_addends[c])),
+                 V::LoadAligned(tile.acc + c * tile.col_stride + row)));
       x = V::MulFloat(x, kRhsScaleFirst ? column_scale : row_scales);
       x = V::MulFloat(x, kRhsScaleFirst ? row_scales : column_scale);
       x = V::AddFloat(V::AddFloat(x, row_biases),
@@ -267,42 +270,40 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
 // ## Floats
 
 template <class V>
-RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const float* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e, void* dst,
+RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
+                                           const EpilogueArgs& e, float* dst,
                                            ptrdiff_t dst_stride) {
+  const SpilledTile<float> tile = spilled;
   typedef typename V::Float Float;
   const float* bias = static_cast<const float*>(e.bias);
   const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
   const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
-  for (int row = 0; row < rows; row += V::kLanes) {
-    const int n = AtMost(rows - row, V::kLanes);
+  for (int row = 0; row < tile.rows; row += V::kLanes) {
+    const int n = AtMost(tile.rows - row, V::kLanes);
     // Adding it where there is no bias changes nothing, not even -0.
     Float addend = V::SetFloat(-0.0f);
     if (bias != nullptr && e.channels_are_rows) {
-      addend = V::LoadMasked(bias + row0 + row, V::FirstLanes(n));
+      addend = V::LoadMasked(bias + tile.row0 + row, V::FirstLanes(n));
     }
-    const float* from = acc + row;
-    float* to = static_cast<float*>(dst) + row;
+    const float* from = tile.acc + row;
+    float* to = dst + row;
     // The common case has a loop without choices.
     if (n == V::kLanes && (bias == nullptr || e.channels_are_rows)) {
-      for (int c = 0; c < cols; ++c) {
+      for (int c = 0; c < tile.cols; ++c) {
         const Float x = V::AddFloat(V::LoadAligned(from), addend);
         V::Store(to, V::AtMost(high, V::AtLeast(low, x)), V::kLanes);
-        from += acc_col_stride;
+        from += tile.col_stride;
         to += dst_stride;
       }
       continue;
     }
-    for (int c = 0; c < cols; ++c) {
+    for (int c = 0; c < tile.cols; ++c) {
       if (bias != nullptr && !e.channels_are_rows) {
-        addend = V::SetFloat(bias[col0 + c]);
+        addend = V::SetFloat(bias[tile.col0 + c]);
       }
       const Float x = V::AddFloat(V::LoadAligned(from), addend);
       V::Store(to, V::AtMost(high, V::AtLeast(low, x)), n);
-      from += acc_col_stride;
+      from += tile.col_stride;
       to += dst_stride;
     }
   }
@@ -310,24 +311,9 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const float* acc,
 
 // What an instruction set has in its place is a specialisation.
 template <class V>
-struct FloatColumns {
-  static RUY_LIKE_ALWAYS_INLINE void Store(const float* acc,
-                                           ptrdiff_t acc_col_stride, int rows,
-                                           int cols, ptrdiff_t row0,
-                                           ptrdiff_t col0,
-                                           const EpilogueArgs& e, void* dst,
-                                           ptrdiff_t dst_stride) {
-    StoreFloatRows<V>(acc, acc_col_stride, rows, cols, row0, col0, e, dst,
-                      dst_stride);
-  }
-};
-
-template <class V>
-void StoreFloatColumns(const float* acc, ptrdiff_t acc_col_stride, int rows,
-                       int cols, ptrdiff_t row0, ptrdiff_t col0,
-                       const EpilogueArgs& e, void* dst, ptrdiff_t dst_stride) {
-  FloatColumns<V>::Store(acc, acc_col_stride, rows, cols, row0, col0, e, dst,
-                         dst_stride);
+void StoreFloatColumns(const SpilledTile<float>& tile, const EpilogueArgs& e,
+                       void* dst, ptrdiff_t dst_stride) {
+  StoreFloatRows<V>(tile, e, static_cast<float*>(dst), dst_stride);
 }
 
 }  // namespace

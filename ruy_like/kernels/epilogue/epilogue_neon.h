@@ -184,31 +184,29 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
 }
 
 template <>
-struct FloatColumns<SimdNeon> {
-  static void Store(const float* acc, ptrdiff_t acc_col_stride, int rows,
-                    int cols, ptrdiff_t row0, ptrdiff_t col0,
-                    const EpilogueArgs& e, void* dst, ptrdiff_t dst_stride) {
-    const float* const bias = static_cast<const float*>(e.bias);
-    float* const to = static_cast<float*>(dst);
-    int done = 0;
-    if (bias == nullptr || e.channels_are_rows) {
-      const float* const row_bias = bias == nullptr ? nullptr : bias + row0;
-      constexpr double kInfinity = __builtin_inf();
-      if (e.clamp_min_f == -kInfinity && e.clamp_max_f == kInfinity) {
-        StoreWholeFloatRows<false>(acc, acc_col_stride, rows / 4, cols,
-                                   row_bias, e, to, dst_stride);
-      } else {
-        StoreWholeFloatRows<true>(acc, acc_col_stride, rows / 4, cols, row_bias,
-                                  e, to, dst_stride);
-      }
-      done = rows / 4 * 4;
+inline void StoreFloatColumns<SimdNeon>(const SpilledTile<float>& tile,
+                                        const EpilogueArgs& e, void* dst,
+                                        ptrdiff_t dst_stride) {
+  const float* const bias = static_cast<const float*>(e.bias);
+  float* const to = static_cast<float*>(dst);
+  int done = 0;
+  if (bias == nullptr || e.channels_are_rows) {
+    const float* const row_bias = bias == nullptr ? nullptr : bias + tile.row0;
+    constexpr double kInfinity = __builtin_inf();
+    if (e.clamp_min_f == -kInfinity && e.clamp_max_f == kInfinity) {
+      StoreWholeFloatRows<false>(tile.acc, tile.col_stride, tile.rows / 4,
+                                 tile.cols, row_bias, e, to, dst_stride);
+    } else {
+      StoreWholeFloatRows<true>(tile.acc, tile.col_stride, tile.rows / 4,
+                                tile.cols, row_bias, e, to, dst_stride);
     }
-    if (done < rows) {
-      StoreFloatRows<SimdNeon>(acc + done, acc_col_stride, rows - done, cols,
-                               row0 + done, col0, e, to + done, dst_stride);
-    }
+    done = tile.rows / 4 * 4;
   }
-};
+  if (done < tile.rows) {
+    StoreFloatRows<SimdNeon>(tile.Part(done, 0, tile.rows, tile.cols), e,
+                             to + done, dst_stride);
+  }
+}
 
 }  // namespace
 }  // namespace kernels

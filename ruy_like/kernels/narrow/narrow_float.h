@@ -230,9 +230,9 @@ struct NarrowFloatKernel {
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
           GetRhsPanel<kRhsWidth>(args, i, 0, accum, kGroups * kLanes);
-      StoreFloatTile<typename Op::Simd>(panel.accum, Vectors(rows) * kLanes,
-                                        rows, panel.cols, row, panel.col,
-                                        *args.epilogue);
+      StoreTile<typename Op::Simd>({panel.accum, Vectors(rows) * kLanes, rows,
+                                    panel.cols, row, panel.col},
+                                   *args.epilogue);
     }
   }
 

@@ -155,9 +155,9 @@ struct NarrowFloatNeon {
       for (int r = 0; r < rows; r += kFloatTileRows) {
         Tiles::kRun[args->cols - 1](*args, row + r, sums + r);
       }
-      StoreFloatTile<SimdNeon>(sums, kCollectedFloatRows, rows,
-                               static_cast<int>(args->cols), row, 0,
-                               *args->epilogue);
+      StoreTile<SimdNeon>({sums, kCollectedFloatRows, rows,
+                           static_cast<int>(args->cols), row, 0},
+                          *args->epilogue);
     }
   }
 };

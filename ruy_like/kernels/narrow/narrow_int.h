@@ -295,8 +295,8 @@ struct NarrowIntKernel {
       if (epilogue.rhs_zero_point != 0) {
         SubtractSums(epilogue.rhs_zero_point, sums, cols, collected);
       }
-      StoreIntTile<typename V::Base>(collected, kCollectedRows, rows, cols, row,
-                                     0, epilogue);
+      StoreTile<typename V::Base>(
+          {collected, kCollectedRows, rows, cols, row, 0}, epilogue);
     }
   }
 

@@ -102,24 +102,13 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
       }
       for (int v = 0; v < kVectorsOfOne; ++v) {
         const ptrdiff_t row = (v * apart + group) * kLanes;
-        StoreSums(sums[v], AtMost(args.rows - row, kGroupRows), row,
-                  *args.epilogue);
+        StoreTile<typename Op::Simd>(
+            {sums[v], kGroupRows, AtMost(args.rows - row, kGroupRows),
+             /*cols=*/1, row, 0},
+            *args.epilogue);
       }
     }
     return apart * kVectorsOfOne;
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE void StoreSums(int32_t* sums, int rows,
-                                               ptrdiff_t row,
-                                               const EpilogueArgs& epilogue) {
-    StoreIntTile<typename Op::Simd>(sums, kGroupRows, rows, 1, row, 0,
-                                    epilogue);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreSums(float* sums, int rows,
-                                               ptrdiff_t row,
-                                               const EpilogueArgs& epilogue) {
-    StoreFloatTile<typename Op::Simd>(sums, kGroupRows, rows, 1, row, 0,
-                                      epilogue);
   }
 };
 

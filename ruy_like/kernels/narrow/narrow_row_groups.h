@@ -108,9 +108,10 @@ class RowGroupRunner {
     const int rows = kStreams / count * groups.rows;
     for (int group = 0; group < count; ++group) {
       const ptrdiff_t row = groups.first + group * groups.apart;
-      StoreIntTile<typename V::Base>(sums_ + group * rows, kMaxSums,
-                                     AtMost(args_.rows - row, rows),
-                                     /*cols=*/1, row, 0, *args_.epilogue);
+      StoreTile<typename V::Base>(
+          {sums_ + group * rows, kMaxSums, AtMost(args_.rows - row, rows),
+           /*cols=*/1, row, 0},
+          *args_.epilogue);
     }
   }
 

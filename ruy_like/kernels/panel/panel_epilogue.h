@@ -112,7 +112,7 @@ class IntPanelEpilogue {
     if (to_bytes_) {
       StoreByteTile<V>(Tile(acc, acc_col_stride, rows, row, col), cols);
     } else {
-      StoreIntTile<V>(acc, acc_col_stride, rows, cols, row, col, e_);
+      StoreTile<V>({acc, acc_col_stride, rows, cols, row, col}, e_);
     }
   }
 
@@ -290,7 +290,7 @@ class FloatPanelEpilogue {
   RUY_LIKE_ALWAYS_INLINE void Store(float* acc, ptrdiff_t acc_col_stride,
                                     int rows, int cols, ptrdiff_t row,
                                     ptrdiff_t col) const {
-    StoreFloatTile<V>(acc, acc_col_stride, rows, cols, row, col, e_);
+    StoreTile<V>({acc, acc_col_stride, rows, cols, row, col}, e_);
   }
 
   RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return CanWait(e_); }
