@@ -264,9 +264,12 @@ void Pack16x64(const PackArgs* args) {
   // Padding beyond the last tile that has source elements.
   const ptrdiff_t written = (args->depth + kTileLevels - 1) / kTileLevels *
                             kTileLevels * kTileColumns;
-  ZeroPanelsFrom(static_cast<char*>(args->dst),
-                 (args->width + kTileColumns - 1) / kTileColumns, written,
-                 args->padded_depth * kTileColumns);
+  const ptrdiff_t panel_bytes = args->padded_depth * kTileColumns;
+  char* dst = static_cast<char*>(args->dst);
+  for (ptrdiff_t w = 0; w < args->width; w += kTileColumns) {
+    ZeroFrom(dst, written, panel_bytes);
+    dst += panel_bytes;
+  }
 }
 
 }  // namespace

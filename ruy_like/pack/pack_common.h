@@ -44,14 +44,6 @@ RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
     __builtin_memset(dst + written, 0, static_cast<size_t>(size - written));
   }
 }
-// The same in each panel.
-RUY_LIKE_ALWAYS_INLINE void ZeroPanelsFrom(char* dst, ptrdiff_t panels,
-                                           ptrdiff_t written,
-                                           ptrdiff_t panel_bytes) {
-  for (; panels > 0; --panels, dst += panel_bytes) {
-    ZeroFrom(dst, written, panel_bytes);
-  }
-}
 
 }  // namespace
 }  // namespace kernels

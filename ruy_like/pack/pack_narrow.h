@@ -40,8 +40,13 @@ struct NarrowColumns {
       PackWidthContiguous();
     }
     const ptrdiff_t units = (args->depth + kUnit - 1) / kUnit * kUnit;
-    ZeroPanelsFrom(static_cast<char*>(args->dst), args->width,
-                   units * kPackedBytes, args->padded_depth * kPackedBytes);
+    const ptrdiff_t written =
+        units < args->padded_depth ? units : args->padded_depth;
+    for (ptrdiff_t w = 0; w < args->width; ++w) {
+      __builtin_memset(
+          Dst(w, written), 0,
+          static_cast<size_t>((args->padded_depth - written) * kPackedBytes));
+    }
   }
 
  private:

@@ -79,7 +79,8 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
-    const int count = AtMost(args->width - first, F::kWidth);
+    const ptrdiff_t rest = args->width - first;
+    const int count = AtMost(rest, F::kWidth);
     const ptrdiff_t whole = count == F::kWidth ? depth_bytes / 16 : 0;
     ptrdiff_t written = whole * F::kBlockBytes;
     typename V::Reg sums =
@@ -159,7 +160,8 @@ void PackWidthContiguous(const PackArgs* args,
   char* dst = static_cast<char*>(args->dst);
   if (transform.sums) ZeroFrom(reinterpret_cast<char*>(all_sums), 0, 4 * width);
   for (ptrdiff_t k = 0; k < depth; k += kChunkLevels) {
-    const int levels = AtMost(depth - k, kChunkLevels);
+    const ptrdiff_t levels =
+        depth - k < kChunkLevels ? depth - k : kChunkLevels;
     const char* rows = src + k * stride;
     char* panel = dst + k * level_bytes;
     for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
@@ -182,8 +184,11 @@ void PackWidthContiguous(const PackArgs* args,
     }
   }
   constexpr ptrdiff_t kLevels = F::kBlockLevels;
-  ZeroPanelsFrom(dst, (width + F::kWidth - 1) / F::kWidth,
-                 (depth + kLevels - 1) / kLevels * F::kBlockBytes, panel_bytes);
+  for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
+    ZeroFrom(dst, (depth + kLevels - 1) / kLevels * F::kBlockBytes,
+             panel_bytes);
+    dst += panel_bytes;
+  }
 }
 
 template <typename F>

@@ -212,11 +212,12 @@ struct PanelKernel {
       tile.rhs = RhsSource::Columns(args, col);
       for (ptrdiff_t vector = 0; vector < vectors; vector += 2) {
         const ptrdiff_t row = (first_vector + vector) * kLanes;
+        const ptrdiff_t rows_left = args.rows - row;
         tile.start = epilogue->Start(row);
         MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
                      /*kKeepsLhs=*/false>(tile, deferred);
-        deferred = epilogue->Wait(spilled, AtMost(args.rows - row, 2 * kLanes),
-                                  row, col);
+        deferred =
+            epilogue->Wait(spilled, AtMost(rows_left, 2 * kLanes), row, col);
         tile.lhs =
             static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
       }
