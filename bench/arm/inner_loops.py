@@ -36,7 +36,7 @@ ATTRIBUTES = '+dotprod,+i8mm,+fullfp16'
 # Multiply-adds of an instruction by its name and the shape of its result.
 MACS = {('sdot', '4s'): 16, ('udot', '4s'): 16, ('smmla', '4s'): 32,
         ('fmla', '4s'): 4}
-for name in ('smull', 'smull2', 'smlal', 'smlal2', 'smlsl2', 'umull', 'umull2'):
+for name in ('smull', 'smull2', 'smlal', 'smlal2', 'smlsl', 'smlsl2', 'umull', 'umull2'):
   MACS[name, '8h'] = 8
   MACS[name, '4s'] = 4
 

@@ -145,7 +145,8 @@ enum class KernelKind : uint8_t {
   kPanels,
   // Any whose rhs can be read in place.
   kRhsInPlace,
-  // Those of at most max_cols columns, whose lhs can be read in place.
+  // Those of at most max_cols columns, whose lhs can be read in place; the rhs
+  // is packed, or a lone column and in place too.
   kNarrowInPlace,
   // Those of at most max_cols columns; the lhs is packed as for the path's
   // kernel of kind kPanels.

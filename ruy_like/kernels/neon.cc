@@ -1,6 +1,8 @@
 // Back-end: kernels of the NEON path, any 64-bit Arm processor's.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_column.h"
+#include "ruy_like/kernels/narrow/narrow_column_neon.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
@@ -22,16 +24,20 @@ using F32F32 = PanelKernel<NeonFloatOp, 3, 8>;
 using F32F32InPlace =
     PanelKernel<NeonFloatColumnsOp, 2, 8, InPlaceRhs<NeonFloatColumnsOp>>;
 using F32F32Narrow = NarrowPanelKernel<FloatOp<SimdNeon>, 6, 4, 2>;
-using S8S8InPlace =
-    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>>;
-using U8U8InPlace =
-    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>>;
+using S8S8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>;
+using U8U8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>;
+using S8S8InPlace = NarrowIntKernel<S8S8Op>;
+using U8U8InPlace = NarrowIntKernel<U8U8Op>;
 using S8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
 using S16S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int16_t>>;
 
 constexpr Kernel kKernels[] = {
+    ColumnInPlace<S8S8Op>::Entry("Neon_S8InPlaceS8InPlace_4x1x64",
+                                 Family::k8x8),
+    ColumnInPlace<U8U8Op>::Entry("Neon_U8InPlaceU8InPlace_4x1x16",
+                                 Family::k8x8),
     S8S8InPlace::Entry("Neon_S8InPlaceS8_16x16x16", Family::k8x8,
                        PackNeon_8_S8_1x1),
     U8U8InPlace::Entry("Neon_U8InPlaceU8_16x16x16", Family::k8x8,

@@ -2,6 +2,7 @@
 // are the NEON path's.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_column.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
@@ -41,12 +42,16 @@ struct Dot {
 
 using S8S8 = PanelKernel<NeonQuadsOp<Dot>, 3, 8>;
 using S8S8Narrow = NarrowPanelKernel<QuadsOp<SimdNeon, Dot, int8_t>, 6, 4, 4>;
-using S8S8InPlace =
-    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>>;
-using U8U8InPlace =
-    NarrowIntKernel<NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>>;
+using S8S8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>;
+using U8U8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>;
+using S8S8InPlace = NarrowIntKernel<S8S8Op>;
+using U8U8InPlace = NarrowIntKernel<U8U8Op>;
 
 constexpr Kernel kKernels[] = {
+    ColumnInPlace<S8S8Op>::Entry("NeonDot_S8InPlaceS8InPlace_4x1x16",
+                                 Family::k8x8),
+    ColumnInPlace<U8U8Op>::Entry("NeonDot_U8InPlaceU8InPlace_4x1x16",
+                                 Family::k8x8),
     S8S8InPlace::Entry("NeonDot_S8InPlaceS8_16x16x16", Family::k8x8,
                        PackNeon_8_S8_1x1),
     U8U8InPlace::Entry("NeonDot_U8InPlaceU8_16x16x16", Family::k8x8,

@@ -3,9 +3,10 @@
 // multiply-adds in order of depth.
 //
 // The lhs, its rows apart from each other, ends at a page that cannot be
-// accessed, and so do per-channel arrays and dst. The rhs is packed here, by
-// the layout that the kernel's table line states. Requantization has its test
-// in panel_kernel_test.cc, with the same epilogue; here it is one case.
+// accessed, and so do per-channel arrays and dst. The rhs, if it is not read in
+// place, is packed here, by the layout that the kernel's table line states.
+// Requantization has its test in panel_kernel_test.cc, with the same epilogue;
+// here it is one case.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,8 +91,13 @@ class Execution {
         lhs_stride_(p_.depth + p_.lhs_gap),
         lhs_(lhs_stride_ * (p_.rows - 1) + p_.depth),
         rhs_(p_.depth * p_.cols),
-        padded_depth_(RoundUp(p_.depth, kernel.rhs.depth_multiple)),
-        panels_(RoundUp(p_.cols, kernel.rhs.width) * padded_depth_, 64),
+        padded_depth_(kernel.rhs.in_place
+                          ? p_.depth
+                          : RoundUp(p_.depth, kernel.rhs.depth_multiple)),
+        panels_(kernel.rhs.in_place
+                    ? 0
+                    : RoundUp(p_.cols, kernel.rhs.width) * padded_depth_,
+                64),
         bias_(p_.rows),
         fixedpoint_(p_.rows),
         exponent_(p_.rows),
@@ -121,6 +127,7 @@ class Execution {
     const ptrdiff_t width = kernel_.rhs.width;
     const ptrdiff_t group = kernel_.rhs.group;
     rhs_[w * p_.depth + k] = value;
+    if (kernel_.rhs.in_place) return;
     panels_[w / width * width * padded_depth_ + k / group * width * group +
             w % width * group + k % group] = value;
   }
@@ -143,7 +150,9 @@ class Execution {
     e.fixedpoint = fixedpoint_.data();
     e.exponent = exponent_.data();
     e.lhs_sums = nullptr;
-    e.rhs_sums = p_.lhs_zero_point != 0 ? rhs_sums_.data() : nullptr;
+    e.rhs_sums = p_.lhs_zero_point != 0 && !kernel_.rhs.in_place
+                     ? rhs_sums_.data()
+                     : nullptr;
     e.lhs_zero_point = p_.lhs_zero_point;
     e.rhs_zero_point = p_.rhs_zero_point;
     e.zero_point_product =
@@ -158,9 +167,10 @@ class Execution {
 
     KernelArgs args;
     args.lhs = lhs_.data();
-    args.rhs = panels_.data();
+    args.rhs = kernel_.rhs.in_place ? rhs_.data() : panels_.data();
     args.lhs_stride_bytes = lhs_stride_ * sizeof(Lhs);
-    args.rhs_stride_bytes = kernel_.rhs.width * padded_depth_ * sizeof(Rhs);
+    args.rhs_stride_bytes = (kernel_.rhs.in_place ? 1 : kernel_.rhs.width) *
+                            padded_depth_ * sizeof(Rhs);
     args.rows = p_.rows;
     args.cols = p_.cols;
     args.depth = p_.depth;

@@ -100,7 +100,12 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
                              kernel.kind == KernelKind::kNarrowPanels;
       EXPECT_EQ(is_narrow, kernel.max_cols != kernels::kNoLimit);
       EXPECT_EQ(kernel.lhs.in_place, kernel.kind == KernelKind::kNarrowInPlace);
-      EXPECT_EQ(kernel.rhs.in_place, kernel.kind == KernelKind::kRhsInPlace);
+      // Besides, a lone column may be read in place along with the lhs.
+      EXPECT_EQ(kernel.rhs.in_place,
+                kernel.kind == KernelKind::kRhsInPlace ||
+                    (kernel.lhs.in_place && kernel.pack_rhs == nullptr));
+      EXPECT_TRUE(!kernel.lhs.in_place || !kernel.rhs.in_place ||
+                  kernel.max_cols == 1);
       EXPECT_EQ(kernel.pack_lhs == nullptr, kernel.lhs.in_place);
       EXPECT_EQ(kernel.pack_rhs == nullptr, kernel.rhs.in_place);
       for (const PanelFormat* format : {&kernel.lhs, &kernel.rhs}) {
@@ -615,10 +620,12 @@ TEST(SelectKernelTest, ArmPaths) {
        false},
       {kAllArm, MakeQuery(kF64, kF32, 100, 100, 100), "Portable_F64F64_4x4x1",
        false},
-      {"neon", column(kI8, kI8), "Neon_S8InPlaceS8_16x16x16", false},
+      {"neon", column(kI8, kI8), "Neon_S8InPlaceS8InPlace_4x1x64", false},
+      {"neon", column(kU8, kU8), "Neon_U8InPlaceU8InPlace_4x1x16", false},
       {"neon", column(kU8, kI8), "Neon_U8InPlaceU8_16x16x16", false},
       {kDot, column(kI8, kU8), "NeonDot_S8InPlaceS8_16x16x16", false},
-      {kAllArm, column(kI8, kI8), "NeonDot_S8InPlaceS8_16x16x16", false},
+      {kAllArm, column(kI8, kI8), "NeonDot_S8InPlaceS8InPlace_4x1x16", false},
+      {kAllArm, column(kU8, kU8), "NeonDot_U8InPlaceU8InPlace_4x1x16", false},
       {kAllArm, column(kF32, kF32), "Neon_F32InPlaceF32_8x8x1", false},
       {kAllArm, MakeQuery(kF32, kF32, 8, 500, 1000), "Neon_F32InPlaceF32_8x8x1",
        true},

@@ -116,15 +116,23 @@ RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const SpilledTile<int32_t>& tile,
   // out that their sum with it still is.
   const typename V::Int zero_point =
       V::Set16(static_cast<int16_t>(e.dst_zero_point));
+  if (tile.rows < 4 * V::kLanes) return 0;
+  const bool rows_differ =
+      e.lhs_sums != nullptr ||
+      (e.channels_are_rows && (e.per_channel || e.bias != nullptr));
+  RowTerms<V, kScaling> terms =
+      LoadRowTerms<V, kScaling>(e, tile.row0, V::kLanes, tile.col0);
   int row = 0;
   for (; row + 4 * V::kLanes <= tile.rows; row += 4 * V::kLanes) {
     typename V::Int scaled[4];
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int from = row + i * V::kLanes;
-      scaled[i] =
-          LoadRowTerms<V, kScaling>(e, tile.row0 + from, V::kLanes, tile.col0)
-              .Scaled(tile.acc + from, column_addend);
+      if (rows_differ) {
+        terms = LoadRowTerms<V, kScaling>(e, tile.row0 + from, V::kLanes,
+                                          tile.col0);
+      }
+      scaled[i] = terms.Scaled(tile.acc + from, column_addend);
     }
     V::StoreBytes(
         dst + row,

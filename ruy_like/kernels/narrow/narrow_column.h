@@ -4,6 +4,9 @@
 // but one column and reading the lhs is all that takes time. A tile is a row of
 // each of narrow_row_groups.h's streams. It does not know the epilogue.
 //
+// The column is packed, padded with zeros to whole steps, or (ColumnInPlace) in
+// place too.
+//
 // Each instruction more for a line of memory counts, though far fewer than the
 // processor could run meanwhile; as if its window were what limits the lines in
 // flight. Hence steps of two lines where there are lhs sums to make, and no
@@ -22,80 +25,107 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
+// The sums of a tile, and one step of them.
+template <class Op, bool kSums>
+struct ColumnSteps {
+  typedef typename Op::Simd V;
+  typedef typename Op::Vector Vector;
+
+  Vector products[kStreams], sums[kStreams];
+
+  RUY_LIKE_ALWAYS_INLINE void Clear() {
+    RUY_LIKE_UNROLL
+    for (int r = 0; r < kStreams; ++r) products[r] = sums[r] = V::Zero();
+  }
+  RUY_LIKE_ALWAYS_INLINE void Step(int r, Vector lhs, Vector rhs) {
+    V::HoldInRegister(lhs);
+    products[r] = Op::MultiplyAdd(products[r], lhs, rhs);
+    V::HoldInRegister(products[r]);
+    if constexpr (kSums) {
+      sums[r] = Op::MultiplyAdd(sums[r], lhs, Op::One());
+      V::HoldInRegister(sums[r]);
+    }
+  }
+};
+
+// The main loop over them; an operation may have a specialisation that does
+// better with many levels at once (narrow_column_neon.h).
+template <class Op, bool kSums>
+struct ColumnLoop : ColumnSteps<Op, kSums> {
+  typedef typename Op::Lhs Lhs;
+  typedef typename Op::Rhs Rhs;
+  static constexpr int kLines = 2;  // of a row at once
+
+  // Adds what it can of the levels from 0 on; returns how many.
+  RUY_LIKE_ALWAYS_INLINE ptrdiff_t AddLevels(const char* const* rows,
+                                             const Rhs* rhs, ptrdiff_t depth) {
+    ptrdiff_t k = 0;
+    for (; k + kLines * Op::kStep <= depth; k += kLines * Op::kStep) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < kStreams; ++r) {
+        RUY_LIKE_UNROLL
+        for (int line = 0; line < kLines; ++line) {
+          const ptrdiff_t level = k + line * Op::kStep;
+          this->Step(r,
+                     Op::LoadLhs(reinterpret_cast<const Lhs*>(rows[r]) + level),
+                     Op::Simd::Load(rhs + level));
+        }
+      }
+    }
+    return k;
+  }
+};
+
 // Tiles for RowGroupRunner<>. kSums: there is an rhs zero point, and the sums
 // of the rows are needed.
 template <class Op, bool kSums>
 struct ColumnTiles {
   typedef typename Op::Simd V;
-  typedef typename Op::Vector Vector;
   typedef typename Op::Lhs Lhs;
   typedef typename Op::Rhs Rhs;
-  static constexpr int kLines = 2;  // of a row at once
-
-  struct Accumulators {
-    Vector products[kStreams], sums[kStreams];
-
-    RUY_LIKE_ALWAYS_INLINE void Step(int r, Vector lhs, Vector rhs) {
-      V::HoldInRegister(lhs);
-      products[r] = Op::MultiplyAdd(products[r], lhs, rhs);
-      V::HoldInRegister(products[r]);
-      if constexpr (kSums) {
-        sums[r] = Op::MultiplyAdd(sums[r], lhs, Op::One());
-        V::HoldInRegister(sums[r]);
-      }
-    }
-  };
 
   const KernelArgs& args;
+  // The levels after the last whole step, padded with zeros to one.
+  const Rhs* rest;
 
   __attribute__((noinline)) void Run(const TileRange& range,
                                      int32_t* sums) const {
     const char* rows[kStreams];
     RUY_LIKE_UNROLL
     for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args, r);
-    for (int i = range.begin; i < range.end; ++i, ++sums) {
+    // Read once: else again after each store.
+    const ptrdiff_t group = range.groups->rows;
+    const ptrdiff_t stride = args.lhs_stride_bytes;
+    const ptrdiff_t depth = args.depth;
+    const Rhs* const rhs = static_cast<const Rhs*>(args.rhs);
+    for (int32_t* const end = sums + (range.end - range.begin); sums != end;
+         ++sums) {
       alignas(16) int32_t results[kStreams];
-      RunTile(rows, results);
+      RunTile(rows, rhs, depth, results);
       RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
-        sums[r * range.groups->rows] = results[r];
-        rows[r] += args.lhs_stride_bytes;
+        sums[r * group] = results[r];
+        rows[r] += stride;
       }
     }
   }
 
  private:
-  RUY_LIKE_ALWAYS_INLINE void RunTile(const char* const* rows,
-                                      int32_t* results) const {
-    const Rhs* const rhs = static_cast<const Rhs*>(args.rhs);
-    const auto row = [rows](int r) {
-      return reinterpret_cast<const Lhs*>(rows[r]);
-    };
-    Accumulators acc;
-    RUY_LIKE_UNROLL
-    for (int r = 0; r < kStreams; ++r) {
-      acc.products[r] = acc.sums[r] = V::Zero();
-    }
-    ptrdiff_t k = 0;
-    for (; k + kLines * Op::kStep <= args.depth; k += kLines * Op::kStep) {
+  RUY_LIKE_ALWAYS_INLINE void RunTile(const char* const* rows, const Rhs* rhs,
+                                      ptrdiff_t depth, int32_t* results) const {
+    ColumnLoop<Op, kSums> acc;
+    acc.Clear();
+    ptrdiff_t k = acc.AddLevels(rows, rhs, depth);
+    for (; k < depth; k += Op::kStep) {
+      const ptrdiff_t left = depth - k;
       RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
-        RUY_LIKE_UNROLL
-        for (int line = 0; line < kLines; ++line) {
-          const ptrdiff_t level = k + line * Op::kStep;
-          acc.Step(r, Op::LoadLhs(row(r) + level), V::Load(rhs + level));
-        }
-      }
-    }
-    for (; k < args.depth; k += Op::kStep) {
-      const ptrdiff_t left = args.depth - k;
-      RUY_LIKE_UNROLL
-      for (int r = 0; r < kStreams; ++r) {
+        const Lhs* const lhs = reinterpret_cast<const Lhs*>(rows[r]) + k;
         acc.Step(r,
                  left >= Op::kStep
-                     ? Op::LoadLhs(row(r) + k)
-                     : Op::LoadFirstLhs(row(r) + k, static_cast<int>(left)),
-                 V::Load(rhs + k));
+                     ? Op::LoadLhs(lhs)
+                     : Op::LoadFirstLhs(lhs, static_cast<int>(left)),
+                 V::Load(left >= Op::kStep ? rhs + k : rest));
       }
     }
     if constexpr (kSums) {
@@ -111,18 +141,79 @@ struct ColumnTiles {
   }
 };
 
-// A block of one column.
 template <class Op>
-void RunColumn(const KernelArgs& args) {
+void RunColumn(const KernelArgs& args, const typename Op::Rhs* rest) {
   typedef typename Op::Simd V;
   if (args.epilogue->rhs_zero_point != 0) {
-    ColumnTiles<Op, true> tiles = {args};
+    ColumnTiles<Op, true> tiles = {args, rest};
     RowGroupRunner<V, ColumnTiles<Op, true>>(args, &tiles).Run();
   } else {
-    ColumnTiles<Op, false> tiles = {args};
+    ColumnTiles<Op, false> tiles = {args, rest};
     RowGroupRunner<V, ColumnTiles<Op, false>>(args, &tiles).Run();
   }
 }
+
+// A block of one column.
+template <class Op>
+void RunPackedColumn(const KernelArgs& args) {
+  RunColumn<Op>(args, static_cast<const typename Op::Rhs*>(args.rhs) +
+                          args.depth / Op::kStep * Op::kStep);
+}
+
+// The same in place, for operations that take the rhs's elements as they are:
+// nothing is packed then, which by a lhs of 64 x 256 took 401 of 5576
+// instructions (SDOT).
+template <class Op>
+struct ColumnInPlace {
+  typedef typename Op::Simd V;
+  typedef typename Op::Rhs Rhs;
+
+  // The kernel's line in its path's table.
+  static constexpr Kernel Entry(const char* name, Family family) {
+    Kernel kernel =
+        NarrowInPlaceEntry(name, family, Op::kLhsScalar,
+                           {Op::kRhsScalar, /*in_place=*/true, 0, 0, 0},
+                           kStreams, /*pack_rhs=*/nullptr, Run);
+    kernel.tile_cols = kernel.max_cols = 1;
+    return kernel;
+  }
+
+  static void Run(const KernelArgs* args) {
+    const Rhs* const rhs = static_cast<const Rhs*>(args->rhs);
+    const ptrdiff_t whole = args->depth / Op::kStep * Op::kStep;
+    alignas(64) int32_t padded[Op::kStep * sizeof(Rhs) / sizeof(int32_t)] = {};
+    if (whole < args->depth) {
+      V::StoreAligned(
+          padded,
+          Op::LoadFirstLhs(rhs + whole, static_cast<int>(args->depth - whole)));
+    }
+    const Rhs* const rest = reinterpret_cast<const Rhs*>(padded);
+    const EpilogueArgs& epilogue = *args->epilogue;
+    if (epilogue.lhs_zero_point == 0) return RunColumn<Op>(*args, rest);
+    // The column's sum is not given.
+    EpilogueArgs with_sum = epilogue;
+    with_sum.zero_point_product = static_cast<int32_t>(
+        static_cast<uint32_t>(epilogue.zero_point_product) -
+        static_cast<uint32_t>(epilogue.lhs_zero_point) *
+            static_cast<uint32_t>(Sum(rhs, whole, args->depth, rest)));
+    KernelArgs with_epilogue = *args;
+    with_epilogue.epilogue = &with_sum;
+    RunColumn<Op>(with_epilogue, rest);
+  }
+
+ private:
+  static int32_t Sum(const Rhs* rhs, ptrdiff_t whole, ptrdiff_t depth,
+                     const Rhs* rest) {
+    typename Op::Vector sum = V::Zero();
+    for (ptrdiff_t k = 0; k < depth; k += Op::kStep) {
+      sum =
+          Op::MultiplyAdd(sum, V::Load(k < whole ? rhs + k : rest), Op::One());
+    }
+    alignas(16) int32_t sums[4];
+    V::StoreLaneSums(sums, sum, sum, sum, sum);
+    return sums[0];
+  }
+};
 
 }  // namespace
 }  // namespace kernels

@@ -280,7 +280,7 @@ struct NarrowIntKernel {
 
   static void Run(const KernelArgs* args) {
     if (args->cols == 1) {
-      RunColumn<Op>(*args);
+      RunPackedColumn<Op>(*args);
       return;
     }
     alignas(64) int32_t collected[(kMaxNarrowCols + 1) * kCollectedRows] = {};

@@ -79,9 +79,8 @@ class RowGroupRunner {
         apart = (left + kStreams - 1) / kStreams;
         groups.rows = static_cast<int>(apart);
         // The epilogue reads whole vectors.
-        const int padded =
-            (kStreams * groups.rows + V::kLanes - 1) / V::kLanes * V::kLanes;
-        __builtin_memset(sums_, 0, padded * sizeof(int32_t));
+        const int count = kStreams * groups.rows;
+        for (int i = count; i % V::kLanes != 0; ++i) sums_[i] = 0;
       }
       groups.apart = apart;
       for (ptrdiff_t i = 0; i < apart; i += groups.rows) {
