@@ -8,6 +8,7 @@
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_columns.h"
 #include "ruy_like/kernels/panel/panel_tile_in_order.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -41,6 +42,8 @@ struct Dot {
 };
 
 using S8S8 = PanelKernel<NeonQuadsOp<Dot>, 3, 8>;
+using ColumnsOp = NeonQuadsColumnsOp<Dot>;
+using S8S8RhsInPlace = PanelKernel<ColumnsOp, 2, 8, InPlaceRhs<ColumnsOp>>;
 using S8S8Narrow = NarrowPanelKernel<QuadsOp<SimdNeon, Dot, int8_t>, 6, 4, 4>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>;
@@ -58,6 +61,8 @@ constexpr Kernel kKernels[] = {
                        PackNeon_8_U8_1x1),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
+    S8S8RhsInPlace::Entry("NeonDot_S8S8InPlace_8x8x4", Family::k8x8,
+                          PackNeon_8_S8_4x4, nullptr),
     // No A53 has dot products.
     WithInOrderRoutines(S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8,
                                     PackNeon_8_S8_4x4, PackNeon_8_S8_8x4),

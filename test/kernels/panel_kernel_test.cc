@@ -36,8 +36,7 @@ namespace {
 
 std::vector<KernelUnderTest> PanelKernels(bool (*wanted)(const Kernel&)) {
   return KernelsUnderTest([wanted](const Kernel& kernel) {
-    const bool is_amx = kernel.rhs.in_place && IsInteger(kernel);
-    return !kernel.lhs.in_place && !is_amx && wanted(kernel);
+    return !kernel.lhs.in_place && !kernel.multiplies_tiles && wanted(kernel);
   });
 }
 
@@ -250,7 +249,9 @@ class Run {
     e.fixedpoint = fixedpoint_.data();
     e.exponent = exponent_.data();
     e.lhs_sums = p_.rhs_zero_point != 0 ? lhs_sums_.data() : nullptr;
-    e.rhs_sums = p_.lhs_zero_point != 0 ? rhs_sums_.data() : nullptr;
+    e.rhs_sums = p_.lhs_zero_point != 0 && !kernel_.rhs.in_place
+                     ? rhs_sums_.data()
+                     : nullptr;
     e.lhs_zero_point = p_.lhs_zero_point;
     e.rhs_zero_point = p_.rhs_zero_point;
     e.zero_point_product = ZeroPointProduct();
@@ -264,7 +265,8 @@ class Run {
                                   Side::RoundUp(p_.cols, kernel_.tile_cols),
                               64);
     const std::vector<int32_t> incomplete(std::max(p_.rows, p_.cols), 12345);
-    const ptrdiff_t depth = std::max(lhs_.padded_depth(), rhs_.padded_depth());
+    const ptrdiff_t depth =
+        kernel_.rhs.in_place ? p_.depth : lhs_.padded_depth();
     const ptrdiff_t step = kernel_.lhs.depth_multiple;
     const ptrdiff_t pass_depth =
         std::max(step, depth / p_.passes / step * step);

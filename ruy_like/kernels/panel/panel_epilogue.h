@@ -43,6 +43,7 @@ class IntPanelEpilogue {
   typedef typename V::Int Int;
   typedef ByteTile<V> Finish;
   static constexpr bool kHasColumnStart = true;
+  static constexpr bool kColumnStartInEveryPass = false;
 
   // The tile that waits: two vectors of rows, columns one below the other.
   class DeferredTile {

@@ -288,7 +288,7 @@ struct PanelKernel {
     for (; col < args.cols; col += kMostCols) {
       const int cols = AtMost(args.cols - col, kMostCols);
       if constexpr (Epilogue::kHasColumnStart) {
-        if (args.first_pass) {
+        if (args.first_pass || Epilogue::kColumnStartInEveryPass) {
           tile.column_start = epilogue->ColumnStart(col, cols);
         }
       }

@@ -122,12 +122,13 @@ struct ColumnCursor {
 };
 
 // For operations of one level a step: neither the depth's end nor the sums that
-// zero points ask for need care then. Not for bytes: VPDPBUSD wants one side
-// unsigned, so that one side's sums are needed always; made here, they cost as
-// much as packing does.
+// zero points ask for need care then, or they are the operation's own tile's
+// and epilogue's (panel_tile_columns.h). Not for bytes on x86: VPDPBUSD wants
+// one side unsigned, so that one side's sums are needed always; made here, they
+// cost as much as packing does.
 template <class Op>
 struct InPlaceRhs {
-  static_assert(Op::kGroup == 1 && Op::kStepLevels == 1, "");
+  static_assert(Op::kStepLevels == 1, "");
   static constexpr PanelFormat kFormat = {kScalarOf<typename Op::Rhs>,
                                           /*in_place=*/true, 0, 0, 0};
   template <int kCols>

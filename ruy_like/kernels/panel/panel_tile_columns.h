@@ -1,22 +1,23 @@
-// Back-end: the tile of floats whose rhs is read in place, for Arm.
+// Back-end: tiles whose rhs is read in place, for Arm.
 //
-// Template argument of PanelKernel<> (panel_kernel.h), with InPlaceRhs; chosen
-// by kernels/neon.cc. A column of the rhs is contiguous along depth, so that a
-// vector of it is four levels, of which the multiply-add takes one lane after
-// the other:
+// Template arguments of PanelKernel<> (panel_kernel.h), with InPlaceRhs; chosen
+// by the Arm per-ISA files. A column of the rhs is contiguous along depth, so
+// that a vector of it has four groups of levels (of one level for floats, of
+// four for SDOT), of which the multiply-add takes one lane after the other:
 //
-//      rhs vector of column c:      | k | k+1 | k+2 | k+3 |
+//      rhs vector of column c:      | group g | g+1 | g+2 | g+3 |
 //                                     |
-//      lhs panel p, level k:  lp  x lane 0  ->  acc[c][p], and so on
+//      lhs panel p, group g:  lp  x  lane 0  ->  acc[c][p], and so on
 //
-// Four levels of a tile of 8 x 8 are 64 multiply-adds and 16 loads, which is as
+// Four groups of a tile of 8 x 8 are 64 multiply-adds and 16 loads, which is as
 // good as packed panels. Without packing, 16 x 32 x 16 takes 4947 instructions
-// instead of 5777; at 256^3 there is no difference.
+// instead of 5777 in float; at 256^3 there is no difference.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_lanes.h"
@@ -29,13 +30,46 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-template <int kVectors, int kCols>
-struct FloatColumnsTile {
-  typedef float32x4_t Accumulators[kCols][kVectors];
+// What a group of levels takes of a column.
+constexpr ptrdiff_t kGroupBytes = 4;
+
+// The group of bytes at `p`, of which `bytes` or more are there, at least one;
+// the others are 0.
+RUY_LIKE_ALWAYS_INLINE uint32_t FirstOfGroup(const char* p, ptrdiff_t bytes) {
+  if (bytes >= kGroupBytes) {
+    uint32_t group;
+    __builtin_memcpy(&group, p, sizeof(group));
+    return group;
+  }
+  // Three bytes, some of them the same one where there are fewer.
+  const unsigned char* const byte = reinterpret_cast<const unsigned char*>(p);
+  const ptrdiff_t middle = bytes / 2, last = bytes - 1;
+  return byte[0] | uint32_t{byte[middle]} << 8 * middle |
+         uint32_t{byte[last]} << 8 * last;
+}
+
+// In each lane.
+RUY_LIKE_ALWAYS_INLINE void LoadGroup(const float* p, ptrdiff_t,
+                                      float32x4_t* to) {
+  *to = vld1q_dup_f32(p);
+}
+RUY_LIKE_ALWAYS_INLINE void LoadGroup(const int8_t* p, ptrdiff_t bytes,
+                                      int32x4_t* to) {
+  *to = vreinterpretq_s32_u32(
+      vdupq_n_u32(FirstOfGroup(reinterpret_cast<const char*>(p), bytes)));
+}
+
+// The last group of levels may be incomplete: the lhs's panels are padded with
+// zeros.
+template <class Op, int kVectors, int kCols>
+struct ColumnsTile {
+  typedef typename Op::Lhs Lhs;
+  typedef typename Op::Rhs Rhs;
+  typedef typename Op::Vector Accumulators[kCols][kVectors];
 
   static void Run(const TileArgs& args) {
     Accumulators acc;
-    StartTile<NeonFloatOp, /*kOneStart=*/false>(args, acc);
+    StartTile<Op, /*kOneStart=*/false>(args, acc);
     const char* columns[kCols];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
@@ -44,64 +78,66 @@ struct FloatColumnsTile {
     }
     const char* lhs = static_cast<const char*>(args.lhs);
     const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
-    const ptrdiff_t end = args.steps * kLevelBytes;
+    const ptrdiff_t end = args.steps * static_cast<ptrdiff_t>(sizeof(Rhs));
     ptrdiff_t k = 0;
-    for (; k <= end - 4 * kLevelBytes; k += 4 * kLevelBytes) {
-      float32x4_t rhs[kCols];
+    for (; k <= end - 4 * kGroupBytes; k += 4 * kGroupBytes) {
+      typename Op::RhsVector rhs[kCols];
       RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) rhs[c] = Load(columns[c] + k);
-      MultiplyAddTwoLevels<0>(lhs, lhs_stride, rhs, acc);
-      MultiplyAddTwoLevels<2>(lhs + 32, lhs_stride, rhs, acc);
+      for (int c = 0; c < kCols; ++c) {
+        rhs[c] = Op::LoadRhsVector(RhsAt(columns[c] + k));
+      }
+      MultiplyAddTwoGroups<0>(lhs, lhs_stride, rhs, acc);
+      MultiplyAddTwoGroups<2>(lhs + 32, lhs_stride, rhs, acc);
       lhs += 64;
     }
-    for (; k < end; k += kLevelBytes) {
-      float32x4_t lhs_vectors[kVectors];
+    for (; k < end; k += kGroupBytes) {
+      typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        lhs_vectors[v] = Load(lhs + v * lhs_stride);
+        lhs_vectors[v] = LoadLhs(lhs + v * lhs_stride);
       }
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
-        const float32x4_t rhs =
-            vld1q_dup_f32(reinterpret_cast<const float*>(columns[c] + k));
-        MultiplyAddLane<NeonFloatOp, kVectors, 0>(lhs_vectors, rhs, acc[c]);
+        typename Op::RhsVector rhs;
+        LoadGroup(RhsAt(columns[c] + k), end - k, &rhs);
+        MultiplyAddLane<Op, kVectors, 0>(lhs_vectors, rhs, acc[c]);
       }
       lhs += 16;
     }
-    EndTile<NeonFloatOp>(args, acc);
+    EndTile<Op>(args, acc);
   }
 
  private:
-  // Of a column of the rhs.
-  static constexpr ptrdiff_t kLevelBytes = sizeof(float);
-
-  static RUY_LIKE_ALWAYS_INLINE float32x4_t Load(const char* p) {
-    return vld1q_f32(reinterpret_cast<const float*>(p));
+  static RUY_LIKE_ALWAYS_INLINE const Rhs* RhsAt(const char* p) {
+    return reinterpret_cast<const Rhs*>(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE typename Op::LhsVector LoadLhs(const char* p) {
+    return Op::LoadLhs(reinterpret_cast<const Lhs*>(p));
   }
 
-  // Two levels of the lhs, loaded as pairs of vectors, by that lane of the
+  // Two groups of the lhs, loaded as pairs of vectors, by that lane of the
   // rhs's columns and the next one.
   template <int kLane>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTwoLevels(
-      const char* lhs, ptrdiff_t lhs_stride, const float32x4_t (&rhs)[kCols],
-      Accumulators& acc) {
-    float32x4_t first[kVectors], second[kVectors];
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTwoGroups(
+      const char* lhs, ptrdiff_t lhs_stride,
+      const typename Op::RhsVector (&rhs)[kCols], Accumulators& acc) {
+    typename Op::LhsVector first[kVectors], second[kVectors];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      first[v] = Load(lhs + v * lhs_stride);
-      second[v] = Load(lhs + v * lhs_stride + 16);
+      first[v] = LoadLhs(lhs + v * lhs_stride);
+      second[v] = LoadLhs(lhs + v * lhs_stride + 16);
     }
-    MultiplyAddLevel<kLane>(first, rhs, acc);
-    MultiplyAddLevel<kLane + 1>(second, rhs, acc);
+    MultiplyAddGroup<kLane>(first, rhs, acc);
+    MultiplyAddGroup<kLane + 1>(second, rhs, acc);
   }
 
   template <int kLane>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddLevel(
-      const float32x4_t (&lhs)[kVectors], const float32x4_t (&rhs)[kCols],
-      Accumulators& acc) {
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddGroup(
+      const typename Op::LhsVector (&lhs)[kVectors],
+      const typename Op::RhsVector (&rhs)[kCols], Accumulators& acc) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      MultiplyAddLane<NeonFloatOp, kVectors, kLane>(lhs, rhs[c], acc[c]);
+      MultiplyAddLane<Op, kVectors, kLane>(lhs, rhs[c], acc[c]);
       // Else gcc 12 has two accumulators change registers in each turn, which
       // lengthens the chain of additions: 80% of the peak on Neoverse V1.
       RUY_LIKE_UNROLL
@@ -110,17 +146,82 @@ struct FloatColumnsTile {
   }
 };
 
-// float times float.
-struct NeonFloatColumnsOp : FloatOp<SimdNeon> {
+// The epilogue of bytes read in place, whose column sums are not given: those
+// of a pass over depth are part of what its accumulators start from.
+class ColumnSumsEpilogue : public IntPanelEpilogue<SimdNeon> {
+ public:
+  typedef IntPanelEpilogue<SimdNeon> Base;
+  static constexpr bool kColumnStartInEveryPass = true;
+
+  ColumnSumsEpilogue(const KernelArgs& args, ptrdiff_t row0, ptrdiff_t rows)
+      : Base(args, row0, rows), args_(args) {}
+
+  RUY_LIKE_ALWAYS_INLINE const int32_t* ColumnStart(ptrdiff_t col, int cols) {
+    const int32_t* const given = Base::ColumnStart(col, cols);
+    if (args_.epilogue->lhs_zero_point == 0) return given;
+    return SubtractSums(given, col, cols);
+  }
+
+ private:
+  __attribute__((noinline)) const int32_t* SubtractSums(const int32_t* given,
+                                                        ptrdiff_t col,
+                                                        int cols) {
+    for (int c = 0; c < cols; ++c) {
+      const uint32_t term =
+          static_cast<uint32_t>(args_.epilogue->lhs_zero_point) *
+          Sum(static_cast<const int8_t*>(args_.rhs) +
+              (col + c) * args_.rhs_stride_bytes);
+      start_[c] = static_cast<int32_t>(
+          (given == nullptr ? 0 : static_cast<uint32_t>(given[c])) - term);
+    }
+    return start_;
+  }
+
+  RUY_LIKE_ALWAYS_INLINE uint32_t Sum(const int8_t* column) const {
+    int32x4_t lanes = vdupq_n_s32(0);
+    ptrdiff_t k = 0;
+    for (; k + 16 <= args_.depth; k += 16) {
+      lanes = vpadalq_s16(lanes, vpaddlq_s8(vld1q_s8(column + k)));
+    }
+    uint32_t sum = static_cast<uint32_t>(vaddvq_s32(lanes));
+    for (; k < args_.depth; ++k) sum += static_cast<uint32_t>(column[k]);
+    return sum;
+  }
+
+  const KernelArgs& args_;
+  int32_t start_[kMaxTileCols];
+};
+
+// What operations with their rhs in place have instead of those of PackedOp,
+// whose lhs panels they take.
+template <class PackedOp>
+struct InPlaceColumnsOp : PackedOp {
   static constexpr TileKind kTileKind = TileKind::kOwn;
-  static constexpr bool kFinishesTiles = true;
+  static constexpr int kStepLevels = 1;
   static constexpr int kLonePanels = 1;
   // Four tiles. The more tiles of rows read a column again, the less packing
   // costs beside them, and the more it may cost that a tile's columns can lie a
   // power of two apart, where they compete for the same sets of the L1 cache.
   static constexpr int kMaxRows = 32;
+};
+
+struct NeonFloatColumnsOp : InPlaceColumnsOp<NeonFloatOp> {
   template <class RhsSource, int kVectors, int kCols>
-  using Tile = FloatColumnsTile<kVectors, kCols>;
+  using Tile = ColumnsTile<NeonFloatColumnsOp, kVectors, kCols>;
+};
+
+template <class Dot>
+struct NeonQuadsColumnsOp : InPlaceColumnsOp<NeonQuadsOp<Dot>> {
+  typedef ColumnSumsEpilogue Epilogue;
+  template <class RhsSource, int kVectors, int kCols>
+  using Tile = ColumnsTile<NeonQuadsColumnsOp, kVectors, kCols>;
+  // In order: else gcc 12 copies accumulators in each turn, 31.0 instead of
+  // 31.9 multiply-adds a cycle (model of Neoverse N1).
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadLhs(const int8_t* p) {
+    int32x4_t lhs = NeonQuadsOp<Dot>::LoadLhs(p);
+    SimdNeon::KeepInOrder(lhs);
+    return lhs;
+  }
 };
 
 }  // namespace

@@ -12,6 +12,9 @@
 // four: 3 panels by 8 columns take 24 accumulators, 4 rhs vectors and 2 lhs
 // vectors of 32 registers. Where tiles begin and end, a pair of columns is
 // zipped into squares and back, so that everything else sees columns.
+//
+// With the rhs in place a tile is 2 panels by 8 columns, 16 levels a step: each
+// pair of columns is two loads, and two zips make its two rhs vectors.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
 
@@ -21,6 +24,7 @@
 
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
+#include "ruy_like/kernels/panel/panel_tile_columns.h"
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
 
@@ -36,33 +40,109 @@ struct SquaresTile {
   static void Run(const TileArgs& args) {
     Squares acc;
     Begin(args, acc);
-    const char* lhs = static_cast<const char*>(args.lhs);
-    const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
-    typename RhsSource::template Cursor<kCols> rhs(args.rhs);
-    for (ptrdiff_t step = args.steps; step > 0; --step) {
-      int8x16_t rhs_vectors[kPairs];
-      RUY_LIKE_UNROLL
-      for (int p = 0; p < kPairs; ++p) {
-        rhs_vectors[p] = vld1q_s8(rhs.Column(2 * p));
-      }
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        const char* const panel = lhs + v * lhs_stride;
-        const int8x16_t low = Load(panel);
-        const int8x16_t high = Load(panel + 16);
+    if constexpr (RhsSource::kFormat.in_place) {
+      MultiplyInPlace(args, acc);
+    } else {
+      const char* lhs = static_cast<const char*>(args.lhs);
+      typename RhsSource::template Cursor<kCols> rhs(args.rhs);
+      for (ptrdiff_t step = args.steps; step > 0; --step) {
+        int8x16_t rhs_vectors[kPairs];
         RUY_LIKE_UNROLL
         for (int p = 0; p < kPairs; ++p) {
-          acc[p][v][0] = vmmlaq_s32(acc[p][v][0], low, rhs_vectors[p]);
-          acc[p][v][1] = vmmlaq_s32(acc[p][v][1], high, rhs_vectors[p]);
+          rhs_vectors[p] = vld1q_s8(rhs.Column(2 * p));
         }
+        MultiplyAddStep(lhs, args.lhs_stride_bytes, rhs_vectors, acc);
+        lhs += kStepBytes;
+        rhs.Advance();
       }
-      lhs += 32;
-      rhs.Advance();
     }
     End(acc, args);
   }
 
  private:
+  // Of a lhs panel: eight levels of four rows.
+  static constexpr ptrdiff_t kStepBytes = 32;
+
+  // Eight levels of all rows, `lhs` on, and columns.
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddStep(
+      const char* lhs, ptrdiff_t lhs_stride, const int8x16_t (&rhs)[kPairs],
+      Squares& acc) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      const char* const panel = lhs + v * lhs_stride;
+      const int8x16_t low = Load(panel);
+      const int8x16_t high = Load(panel + 16);
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPairs; ++p) {
+        acc[p][v][0] = vmmlaq_s32(acc[p][v][0], low, rhs[p]);
+        acc[p][v][1] = vmmlaq_s32(acc[p][v][1], high, rhs[p]);
+      }
+    }
+  }
+
+  // What is missing of the last eight levels is 0; so are the lhs's.
+  static void MultiplyInPlace(const TileArgs& args, Squares& acc) {
+    const char* columns[2 * kPairs];
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < 2 * kPairs; ++c) {
+      // The last one of an odd number twice.
+      columns[c] = static_cast<const char*>(args.rhs.data) +
+                   (c < kCols ? c : c - 1) * args.rhs.stride_bytes;
+    }
+    const char* lhs = static_cast<const char*>(args.lhs);
+    const ptrdiff_t depth = args.steps;
+    ptrdiff_t k = 0;
+    for (; k + 16 <= depth; k += 16) {
+      int8x16_t low[kPairs], high[kPairs];
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPairs; ++p) {
+        const int64x2_t even = vreinterpretq_s64_s8(Load(columns[2 * p] + k));
+        const int64x2_t odd =
+            vreinterpretq_s64_s8(Load(columns[2 * p + 1] + k));
+        low[p] = vreinterpretq_s8_s64(vzip1q_s64(even, odd));
+        high[p] = vreinterpretq_s8_s64(vzip2q_s64(even, odd));
+      }
+      MultiplyAddStep(lhs, args.lhs_stride_bytes, low, acc);
+      KeepInRegisters(acc);
+      MultiplyAddStep(lhs + kStepBytes, args.lhs_stride_bytes, high, acc);
+      lhs += 2 * kStepBytes;
+    }
+    for (; k < depth; k += 8) {
+      int8x16_t rhs[kPairs];
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPairs; ++p) {
+        rhs[p] = vcombine_s8(FirstOfEight(columns[2 * p] + k, depth - k),
+                             FirstOfEight(columns[2 * p + 1] + k, depth - k));
+      }
+      MultiplyAddStep(lhs, args.lhs_stride_bytes, rhs, acc);
+      lhs += kStepBytes;
+    }
+  }
+
+  // Else gcc 12 moves accumulators to other registers and back in each turn.
+  static RUY_LIKE_ALWAYS_INLINE void KeepInRegisters(Squares& acc) {
+    RUY_LIKE_UNROLL
+    for (int p = 0; p < kPairs; ++p) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVectors; ++v) {
+        SimdNeon::KeepInOrder(acc[p][v][0]);
+        SimdNeon::KeepInOrder(acc[p][v][1]);
+      }
+    }
+  }
+
+  // Eight levels, of which `left` or more are there; the others are 0.
+  static RUY_LIKE_ALWAYS_INLINE int8x8_t FirstOfEight(const char* p,
+                                                      ptrdiff_t left) {
+    if (left >= 8) return vld1_s8(reinterpret_cast<const int8_t*>(p));
+    uint64_t levels = FirstOfGroup(p, left);
+    // The last four, some of them once more.
+    if (left > 4) {
+      levels |= uint64_t{FirstOfGroup(p + left - 4, 4)} << 8 * (left - 4);
+    }
+    return vcreate_s8(levels);
+  }
+
   static RUY_LIKE_ALWAYS_INLINE int8x16_t Load(const char* p) {
     return vld1q_s8(reinterpret_cast<const int8_t*>(p));
   }
@@ -124,6 +204,13 @@ struct NeonSquaresOp : NeonIntOp<int8_t, 8> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = SquaresTile<RhsSource, kVectors, kCols>;
+};
+
+// With the rhs in place. Its zips are a quarter of its multiplications, which
+// more than two tiles of rows would repeat too often.
+struct NeonSquaresColumnsOp : InPlaceColumnsOp<NeonSquaresOp> {
+  typedef ColumnSumsEpilogue Epilogue;
+  static constexpr int kMaxRows = 16;
 };
 
 }  // namespace
