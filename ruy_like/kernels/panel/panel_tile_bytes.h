@@ -19,7 +19,7 @@
 //
 //    SMLSL2  p,   lhs[8..15], ~rhs[8..15]     -l * (-r - 1) = l * r + l
 //
-// whose sums lie in -32385 .. 32640. The excess, a row's sum of its upper-half
+// whose sums lie in -32640 .. 32640. The excess, a row's sum of its upper-half
 // levels, is subtracted where tiles end. Both are made here, from panels that
 // hold the plain elements: a rhs panel's complement before all rows of it, the
 // excess of up to kMaxEpilogueVectors panels of rows before all columns.
