@@ -1,7 +1,7 @@
 // Back-end: kernels of the NEON path, any 64-bit Arm processor's.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_column.h"
+#include "ruy_like/kernels/narrow/narrow_column_in_place.h"
 #include "ruy_like/kernels/narrow/narrow_column_neon.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"

@@ -2,7 +2,7 @@
 // are the NEON path's.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_column.h"
+#include "ruy_like/kernels/narrow/narrow_column_in_place.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"

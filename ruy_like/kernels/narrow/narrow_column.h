@@ -4,8 +4,8 @@
 // but one column and reading the lhs is all that takes time. A tile is a row of
 // each of narrow_row_groups.h's streams. It does not know the epilogue.
 //
-// The column is packed, padded with zeros to whole steps, or (ColumnInPlace) in
-// place too.
+// The column is packed, padded with zeros to whole steps, or in place too
+// (narrow_column_in_place.h).
 //
 // Each instruction more for a line of memory counts, though far fewer than the
 // processor could run meanwhile; as if its window were what limits the lines in
@@ -141,6 +141,7 @@ struct ColumnTiles {
   }
 };
 
+// A block of one column.
 template <class Op>
 void RunColumn(const KernelArgs& args, const typename Op::Rhs* rest) {
   typedef typename Op::Simd V;
@@ -153,67 +154,11 @@ void RunColumn(const KernelArgs& args, const typename Op::Rhs* rest) {
   }
 }
 
-// A block of one column.
 template <class Op>
 void RunPackedColumn(const KernelArgs& args) {
   RunColumn<Op>(args, static_cast<const typename Op::Rhs*>(args.rhs) +
                           args.depth / Op::kStep * Op::kStep);
 }
-
-// The same in place, for operations that take the rhs's elements as they are:
-// nothing is packed then, which by a lhs of 64 x 256 took 401 of 5576
-// instructions (SDOT).
-template <class Op>
-struct ColumnInPlace {
-  typedef typename Op::Simd V;
-  typedef typename Op::Rhs Rhs;
-
-  // The kernel's line in its path's table.
-  static constexpr Kernel Entry(const char* name, Family family) {
-    Kernel kernel =
-        NarrowInPlaceEntry(name, family, Op::kLhsScalar,
-                           {Op::kRhsScalar, /*in_place=*/true, 0, 0, 0},
-                           kStreams, /*pack_rhs=*/nullptr, Run);
-    kernel.tile_cols = kernel.max_cols = 1;
-    return kernel;
-  }
-
-  static void Run(const KernelArgs* args) {
-    const Rhs* const rhs = static_cast<const Rhs*>(args->rhs);
-    const ptrdiff_t whole = args->depth / Op::kStep * Op::kStep;
-    alignas(64) int32_t padded[Op::kStep * sizeof(Rhs) / sizeof(int32_t)] = {};
-    if (whole < args->depth) {
-      V::StoreAligned(
-          padded,
-          Op::LoadFirstLhs(rhs + whole, static_cast<int>(args->depth - whole)));
-    }
-    const Rhs* const rest = reinterpret_cast<const Rhs*>(padded);
-    const EpilogueArgs& epilogue = *args->epilogue;
-    if (epilogue.lhs_zero_point == 0) return RunColumn<Op>(*args, rest);
-    // The column's sum is not given.
-    EpilogueArgs with_sum = epilogue;
-    with_sum.zero_point_product = static_cast<int32_t>(
-        static_cast<uint32_t>(epilogue.zero_point_product) -
-        static_cast<uint32_t>(epilogue.lhs_zero_point) *
-            static_cast<uint32_t>(Sum(rhs, whole, args->depth, rest)));
-    KernelArgs with_epilogue = *args;
-    with_epilogue.epilogue = &with_sum;
-    RunColumn<Op>(with_epilogue, rest);
-  }
-
- private:
-  static int32_t Sum(const Rhs* rhs, ptrdiff_t whole, ptrdiff_t depth,
-                     const Rhs* rest) {
-    typename Op::Vector sum = V::Zero();
-    for (ptrdiff_t k = 0; k < depth; k += Op::kStep) {
-      sum =
-          Op::MultiplyAdd(sum, V::Load(k < whole ? rhs + k : rest), Op::One());
-    }
-    alignas(16) int32_t sums[4];
-    V::StoreLaneSums(sums, sum, sum, sum, sum);
-    return sums[0];
-  }
-};
 
 }  // namespace
 }  // namespace kernels
