@@ -195,10 +195,7 @@ void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
   for (int i = 0; i < kTile * kTile; ++i) {
     acc[i] = start == nullptr ? 0 : start[i];
   }
-  // With one level a turn, up to 18% of the speed depends on where the loop
-  // falls on lines of code.
-  RUY_LIKE_UNROLL_BY(4)
-  for (ptrdiff_t k = 0; k < depth; ++k) {
+  const auto add_level = [&]() __attribute__((always_inline)) {
     for (int c = 0; c < kTile; ++c) {
       for (int r = 0; r < kTile; ++r) {
         acc[c * kTile + r] += static_cast<Accum>(
@@ -207,6 +204,14 @@ void RunTile(const Lhs* lhs, const Rhs* rhs, ptrdiff_t depth,
     }
     lhs += kTile;
     rhs += kTile;
+  };
+  if constexpr (Accum(1) / 2 != 0) {
+    // With one level a turn, up to 18% of the speed of floats depends on where
+    // the loop falls on lines of code. Integers would only get longer.
+    RUY_LIKE_UNROLL_BY(4)
+    for (ptrdiff_t k = 0; k < depth; ++k) add_level();
+  } else {
+    for (ptrdiff_t k = 0; k < depth; ++k) add_level();
   }
   for (int i = 0; i < kTile * kTile; ++i) result[i] = acc[i];
 }
