@@ -8,7 +8,8 @@
 # Each processor runs the kernel tests of its best path and products whose
 # checksums were made on an x86; the last one also the tests that look at all
 # paths. That is what CI does. --paths runs every test of the best path instead,
-# which takes half an hour or so, and --all the whole suite on each.
+# a quarter of an hour on two cores besides the build, and --all the whole suite
+# on each.
 #
 # What the emulated programs can not do is left out: to start other programs (a
 # kernel would need to be told of the emulator), and to measure time; and so is
