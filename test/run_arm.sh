@@ -42,7 +42,7 @@ cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
 
 # Tests that start programs or build projects.
 unfit='^(trace_test|verbose_test|info_test|examples_test|executor_example\..*'
-unfit+='|dropin_sample_test|dropin_consumer_.*)$'
+unfit+='|dropin_sample_test|dropin_consumer_.*|dropin_host_.*)$'
 # Matrices gigabytes apart, of which the emulator keeps a table of pages; every
 # allocation of large products failing in turn.
 unfit+='|^(large_offset|fault_injection)_test\.'

@@ -83,7 +83,7 @@ struct WideningPanelKernel
     // Nothing would be read again, or little.
     if (panels == 1 || others == 0 ||
         (args->depth <= kShallow && Base::RunsPairs(*args))) {
-      Base::Run(args);
+      RunBase(args);
       return;
     }
     const ptrdiff_t groups = (panels + kGroupPanels - 1) / kGroupPanels;
@@ -91,9 +91,7 @@ struct WideningPanelKernel
       const ptrdiff_t first = panels * group / groups;
       RunGroup(*args, others, first, panels * (group + 1) / groups - first);
     }
-    if (others != vectors) {
-      Base::template RunPanels<1, Base::kLoneCols>(*args, others, 1);
-    }
+    if (others != vectors) RunLonePanel(*args, others);
   }
 
  private:
@@ -135,8 +133,17 @@ struct WideningPanelKernel
     }
   }
 
-  // Not a part of Run(), whose other calls have buffers of their own: a thread
+  // These are not parts of Run(), for each has buffers of its own: a thread
   // needs room for one of them at a time.
+  static __attribute__((noinline)) void RunBase(const KernelArgs* args) {
+    Base::Run(args);
+  }
+
+  static __attribute__((noinline)) void RunLonePanel(const KernelArgs& args,
+                                                     ptrdiff_t vector) {
+    Base::template RunPanels<1, Base::kLoneCols>(args, vector, 1);
+  }
+
   static __attribute__((noinline)) void RunGroup(const KernelArgs& args,
                                                  ptrdiff_t vectors,
                                                  ptrdiff_t first_panel,
