@@ -16,10 +16,8 @@
 //      row 2   |i j k l ...|        |c g k o ...|  level 2             rows
 //      row 3   |m n o p ...|        |d h l p ...|  level 3
 //
-// From L1, a KiB of lhs takes 60 cycles that way with 512 bits, the latency of
-// 16 additions in a row; from memory it takes 100 or more. Rows and levels that
-// do not fill registers are packed into a small piece of panels instead, which
-// the panel kernel's tiles multiply.
+// Rows and levels that do not fill registers are packed into a small piece of
+// panels instead, which the panel kernel's tiles multiply.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
 

@@ -8,9 +8,7 @@
 // In the common calls the epilogue of a tile can wait: it is then run in
 // portions between the steps of the next tile's product. Of the execution ports
 // each leaves free what the other needs most, but a processor overlaps little
-// of them by itself: 16 int8 results of depth 32 take, out of L1, 10.4 cycles
-// with the general epilogue after each tile, 8.0 with prepared rows, 6.4 if it
-// waits.
+// of them by itself (doc/tuning.md).
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_
 
@@ -56,8 +54,7 @@ class IntPanelEpilogue {
   };
 
   // Its epilogue, with all that rows need kept in registers: what bounds a
-  // product beside it are loads, 7.6 cycles instead of 6.5 when each portion
-  // reads that again.
+  // product beside it are loads.
   class EpilogueSteps {
    public:
     // Of a tile of that many columns, an even number.

@@ -28,11 +28,6 @@
 // depth in one accumulator, so that a float result depends on nothing but its
 // own row and column.
 //
-// Of the multiply instruction's register-loop rate, a 192 x 64 block of depth
-// 1024 with the whole epilogue reaches 94% (vpdpbusd), 96% (vpdpwssd), 97%
-// (vfmadd) on a Zen 5. vpmaddwd with its vpaddd runs at 89% of vpmaddwd alone,
-// even on registers; what an int8 lhs costs there is in panel_widen.h.
-//
 // ## Deferred epilogue
 //
 // In the common calls (panel_epilogue.h) panels are taken in pairs. A tile's
@@ -175,8 +170,7 @@ struct PanelKernel {
     // panels at once.
     if constexpr (kMostVectors > 1 && kRhsWidth > 1 &&
                   Op::Simd::kInterleavesEpilogue) {
-      // An odd number of panels ends in a tile of three. Rejected: in one left
-      // alone (from depth 256 on 1 to 3% slower for 48 rows, before 3% faster).
+      // An odd number of panels ends in a tile of three, not in a lone one.
       const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;
       if (pairs != 0 && RunsPairs(args)) {
         const ptrdiff_t cols = args.cols / kMostCols * kMostCols;
@@ -228,9 +222,8 @@ struct PanelKernel {
       epilogue_steps.Run(i);
   }
 
-  // Whole vectors of rows whose tiles are finished in registers. (In
-  // RunColumns(), 80 instructions more for a tile, of which one of 8 x 8 and
-  // depth 32 has 300.)
+  // Whole vectors of rows whose tiles are finished in registers; not a part of
+  // RunColumns(), whose instructions small tiles can not afford.
   template <int kMostVectors, int kMostCols>
   static __attribute__((noinline)) void RunFinished(const KernelArgs& args,
                                                     ptrdiff_t first_vector,
