@@ -16,14 +16,11 @@ namespace kernels {
 #include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
 
-namespace {
-
+// Static, as all that a per-ISA file may not share with others.
 template <int kCount>
-constexpr KernelTable TableOf(const Kernel (&kernels)[kCount]) {
+static constexpr KernelTable TableOf(const Kernel (&kernels)[kCount]) {
   return {kernels, kCount};
 }
-
-}  // namespace
 
 // Kernels of one path that another path's table lists too.
 KernelFn RunAvx512Vnni_S8U8_64x4x4;
