@@ -9,7 +9,7 @@ namespace {
 
 // Swaps through general registers. The fields were stored one by one a moment
 // ago; compilers swap neighbours, or a whole struct, as vectors, whose loads
-// then stall on store forwarding: a third of the time of a 4x4x4 product.
+// then stall on store forwarding (doc/tuning.md).
 template <typename T>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SwapField(T* a, T* b) {
   T from_a = *a;

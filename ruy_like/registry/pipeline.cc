@@ -3,6 +3,7 @@
 #include <cpuinfo.h>
 
 #include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,22 @@ std::vector<uint32_t> HostMicroarchitectures() {
   return result;
 }
 
+// Throws nothing: a worker may be the first to ask, in the middle of a product.
+// Without memory it is kAny, whose loops serve everywhere.
 Pipeline FindPipelineOfThisProcess() {
-  std::string warning;
-  const Pipeline pipeline =
-      ParsePipeline(GetEnv(EnvVar::kPipeline),
-                    PipelineOfCores(HostMicroarchitectures()), &warning);
-  if (!warning.empty()) {
-    std::fprintf(stderr, "ruy_like: RUY_LIKE_PIPELINE: %s\n", warning.c_str());
+  try {
+    std::string warning;
+    const Pipeline pipeline =
+        ParsePipeline(GetEnv(EnvVar::kPipeline),
+                      PipelineOfCores(HostMicroarchitectures()), &warning);
+    if (!warning.empty()) {
+      std::fprintf(stderr, "ruy_like: RUY_LIKE_PIPELINE: %s\n",
+                   warning.c_str());
+    }
+    return pipeline;
+  } catch (const std::bad_alloc&) {
+    return Pipeline::kAny;
   }
-  return pipeline;
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 //
 // Internal. Asked by the middle-end for each product. A core that issues
 // instructions in the order of the program depends on that order far more than
-// one that looks for them by itself, so some kernels have their loops twice
-// (Kernel::run_on_a53, run_on_a55), with the same results. This tells which one
-// to run; which kernel serves a product does not depend on it.
+// one that looks for them by itself, so some kernels have their loops again
+// for some cores (Kernel::run_on_a53, run_on_a55), with the same results. This
+// tells which one to run; which kernel serves a product does not depend on it.
 #ifndef RUY_LIKE_REGISTRY_PIPELINE_H_
 #define RUY_LIKE_REGISTRY_PIPELINE_H_
 
@@ -37,7 +37,7 @@ Pipeline ParsePipeline(const std::string& value, Pipeline fallback,
                        std::string* warning);
 
 // This machine's, unless RUY_LIKE_PIPELINE says otherwise. Found out at the
-// first call; thread-safe.
+// first call (kAny if that lacks memory); thread-safe, throws nothing.
 Pipeline DetectedPipeline();
 
 // The kernel's routine for that pipeline; kernel.run where it has no other.

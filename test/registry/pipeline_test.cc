@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "ruy_like/path.h"
 #include "ruy_like/registry/registry.h"
+#include "test/support/heap.h"
 
 namespace ruy_like {
 namespace {
@@ -18,6 +20,24 @@ namespace {
 constexpr uint32_t kA35 = 0x00300335, kA53 = 0x00300353, kA55r0 = 0x00300354,
                    kA55 = 0x00300355, kA57 = 0x00300357, kA73 = 0x00300373,
                    kA76 = 0x00300376, kUnknown = 0;
+
+// The first call of the process, as a worker may make it in the middle of a
+// product, where nothing may be thrown.
+TEST(PipelineTest, FoundOutWithoutMemory) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "no allocation fails here";
+  setenv("RUY_LIKE_PIPELINE", "not a name, and longer than a short string", 1);
+  Pipeline pipeline;
+  {
+    Failures failures;
+    failures.first_allocation = 0;
+    failures.failing = Failing::kAllFrom;
+    FailureScope scope(failures);
+    pipeline = DetectedPipeline();
+    EXPECT_GT(scope.failed(), 0);
+  }
+  unsetenv("RUY_LIKE_PIPELINE");
+  EXPECT_EQ(pipeline, Pipeline::kAny);
+}
 
 TEST(PipelineTest, OfRecordedMachines) {
   const struct {
