@@ -1,7 +1,7 @@
 // Back-end: kernels of the NEON path, any 64-bit Arm processor's.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_column_in_place.h"
+#include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
 #include "ruy_like/kernels/narrow/narrow_column_neon.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
@@ -9,9 +9,9 @@
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
-#include "ruy_like/kernels/panel/panel_tile_bytes.h"
-#include "ruy_like/kernels/panel/panel_tile_columns.h"
-#include "ruy_like/kernels/panel/panel_tile_in_order.h"
+#include "ruy_like/kernels/panel/panel_tile_bytes_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_columns_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_in_order_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_int7_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 

@@ -2,14 +2,14 @@
 // are the NEON path's.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_column_in_place.h"
+#include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
-#include "ruy_like/kernels/panel/panel_tile_columns.h"
-#include "ruy_like/kernels/panel/panel_tile_in_order.h"
+#include "ruy_like/kernels/panel/panel_tile_columns_neon.h"
+#include "ruy_like/kernels/panel/panel_tile_in_order_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {

@@ -4,7 +4,7 @@
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/panel/panel_tile_squares.h"
+#include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {

@@ -5,7 +5,7 @@
 // each of narrow_row_groups.h's streams. It does not know the epilogue.
 //
 // The column is packed, padded with zeros to whole steps, or in place too
-// (narrow_column_in_place.h).
+// (narrow_column_in_place_neon.h).
 //
 // Each instruction more for a line of memory counts, though far fewer than the
 // processor could run meanwhile; as if its window were what limits the lines in

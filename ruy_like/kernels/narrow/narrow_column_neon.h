@@ -1,7 +1,7 @@
 // Back-end: the loop of narrow_column.h for int8 on Arm without dot products.
 //
 // Included by kernels/neon.cc: a specialisation of ColumnLoop<>. It reads 64
-// levels of each row at once and, as panel_tile_bytes.h does, adds up two
+// levels of each row at once and, as panel_tile_bytes_neon.h does, adds up two
 // products in 16 bits, of which one comes from a complement so that
 // (-128) * (-128) twice does not overflow:
 //

@@ -3,7 +3,7 @@
 // Template arguments of PanelKernel<> (panel_kernel.h), chosen by the Arm
 // per-ISA files; panel_ops.h says what an operation is. Those here multiply by
 // a lane of the rhs (panel_lanes.h). Those with tiles of their own are in
-// panel_tile_bytes.h and panel_tile_squares.h.
+// panel_tile_bytes_neon.h and panel_tile_squares_neon.h.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
 

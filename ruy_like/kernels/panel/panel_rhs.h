@@ -123,9 +123,9 @@ struct ColumnCursor {
 
 // For operations of one level a step: neither the depth's end nor the sums that
 // zero points ask for need care then, or they are the operation's own tile's
-// and epilogue's (panel_tile_columns.h). Not for bytes on x86: VPDPBUSD wants
-// one side unsigned, so that one side's sums are needed always; made here, they
-// cost as much as packing does.
+// and epilogue's (panel_tile_columns_neon.h). Not for bytes on x86: VPDPBUSD
+// wants one side unsigned, so that one side's sums are needed always; made
+// here, they cost as much as packing does.
 template <class Op>
 struct InPlaceRhs {
   static_assert(Op::kStepLevels == 1, "");

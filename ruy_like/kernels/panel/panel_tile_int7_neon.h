@@ -3,8 +3,8 @@
 //
 // Included by kernels/neon.cc, which lists NeonInt7Kernel<> in front of
 // NeonBytesKernel; chosen for operands whose ValueRange is kInt7. The panels,
-// of 16 levels of four columns, are those of panel_tile_bytes.h, and so are the
-// tile, 4 x 4 accumulators whose lanes run along depth, and its end.
+// of 16 levels of four columns, are those of panel_tile_bytes_neon.h, and so
+// are the tile, 4 x 4 accumulators whose lanes run along depth, and its end.
 //
 // With |lhs| <= 63 more products add up in 16 bits before they are widened:
 //
@@ -30,7 +30,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
-#include "ruy_like/kernels/panel/panel_tile_bytes.h"
+#include "ruy_like/kernels/panel/panel_tile_bytes_neon.h"
 #include "ruy_like/kernels/simd/loops.h"
 
 namespace ruy_like {

@@ -31,8 +31,8 @@
 //              A55         2: l2  4: r1         15: r0  18: l0  21: l1
 //
 // where those of slots 0 to 4 are this level's and the others the next one's.
-#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_H_
-#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_H_
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
@@ -308,4 +308,4 @@ constexpr Kernel WithInOrderRoutines(Kernel kernel, KernelFn* run_on_a53,
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_H_
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_

@@ -5,8 +5,8 @@
 // then, which beside a lhs of 64 x 256 took 401 of 5576 instructions (SDOT).
 // The column's sum, which packing makes elsewhere, is made here where the lhs
 // has a zero point.
-#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_H_
-#define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_H_
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_NEON_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_NEON_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,4 +76,4 @@ struct ColumnInPlace {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_H_
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_NEON_H_

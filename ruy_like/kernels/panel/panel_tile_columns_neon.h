@@ -12,8 +12,8 @@
 // Four groups of a tile of 8 x 8 are 64 multiply-adds and 16 loads, which is as
 // good as packed panels. Without packing, 16 x 32 x 16 takes 4947 instructions
 // instead of 5777 in float; at 256^3 there is no difference.
-#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_H_
-#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_H_
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_NEON_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_NEON_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
@@ -228,4 +228,4 @@ struct NeonQuadsColumnsOp : InPlaceColumnsOp<NeonQuadsOp<Dot>> {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_H_
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_COLUMNS_NEON_H_

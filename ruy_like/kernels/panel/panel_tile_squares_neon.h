@@ -15,8 +15,8 @@
 //
 // With the rhs in place a tile is 2 panels by 8 columns, 16 levels a step: each
 // pair of columns is two loads, and two zips make its two rhs vectors.
-#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
-#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
-#include "ruy_like/kernels/panel/panel_tile_columns.h"
+#include "ruy_like/kernels/panel/panel_tile_columns_neon.h"
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
 
@@ -217,4 +217,4 @@ struct NeonSquaresColumnsOp : InPlaceColumnsOp<NeonSquaresOp> {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_H_
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_

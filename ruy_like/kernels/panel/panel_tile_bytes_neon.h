@@ -23,8 +23,8 @@
 // levels, is subtracted where tiles end. Both are made here, from panels that
 // hold the plain elements: a rhs panel's complement before all rows of it, the
 // excess of up to kMaxEpilogueVectors panels of rows before all columns.
-#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_H_
-#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_H_
+#ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
+#define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
@@ -389,4 +389,4 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_H_
+#endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
