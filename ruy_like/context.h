@@ -86,16 +86,22 @@ class RUY_LIKE_EXPORT Context final {
   // another thread does: Mul returns FailedPrecondition where it notices.
   ThreadPool* mutable_thread_pool();
 
-  // Calls function(argument, i) for i = 0, ..., count - 1 on the threads that
-  // Mul would use, the Executor's or else the pool's, and returns when all have
-  // returned; what they wrote is then visible to the caller. Takes its turn
-  // among the Context's calls of Mul. As for an Executor, the calls may run one
-  // after the other, so none may wait for another; and i = 0 may be called
-  // twice. They must not use this Context.
+  // Calls function(argument, i) for i = 0, ..., count - 1, exactly once each, on
+  // at most max_num_threads() threads, the Executor's or else the pool's, and
+  // returns when all have returned; what they wrote is then visible to the
+  // caller. Takes its turn among the Context's calls of Mul. Calls may run one
+  // after the other, so none may wait for another. They must not use this
+  // Context.
+  //
+  // OK means that every call was made and none threw. A call that throws does
+  // not keep the others from being made; its exception (the first one, if there
+  // are several) is not passed on but becomes the result: ResourceExhausted for
+  // std::bad_alloc, else Internal with what() as its message. This holds
+  // whatever an Executor does (executor.h).
   //
   // With nothing called: FailedPrecondition where Mul would return it,
   // InvalidArgument for a null function, ResourceExhausted without memory for
-  // more than 64 calls.
+  // more than 64 threads.
   absl::Status ParallelFor(int count, void (*function)(void* argument, int i),
                            void* argument);
 

@@ -21,13 +21,18 @@ class Executor {
   virtual int max_concurrency() const = 0;
 
   // Calls function(argument, i) for i = 0, ..., count - 1, once each, on any
-  // threads, and returns when all calls have; what they wrote is then visible
-  // to the caller. count is at most max_concurrency(). Must not throw: where it
-  // does, the caller's thread does what is left, and no call may begin later.
+  // threads, and returns when all calls have. count is at most
+  // max_concurrency(). `function` does not throw.
   //
   // The calls need not run at the same time: one after the other on one thread,
   // in any order, will do, and a call that begins late finds the work done by
   // the others. No call waits for one that has not begun.
+  //
+  // An implementation that breaks this contract costs speed, not results: calls
+  // that are left out, also because ParallelFor throws, are made by the
+  // caller's thread; those that are still running are waited for; those that
+  // come twice, or begin after ParallelFor has returned or thrown, do no harm
+  // while the Context exists. An exception from here ends here.
   //
   // Two things that deadlock: a task of the host's pool that calls Mul with a
   // Context which has this Executor, while a Mul of another thread waits for

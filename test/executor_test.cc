@@ -3,6 +3,7 @@
 // Runs under ThreadSanitizer too (label "concurrency").
 #include "ruy_like/executor.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,8 +11,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -46,6 +50,10 @@ class Int8Product {
   void ExpectRight() {
     EXPECT_TRUE(result_ == expected_);
     result_.assign(result_.size(), 0);
+  }
+  // Since the last ExpectRight.
+  void ExpectUntouched() {
+    EXPECT_EQ(result_, std::vector<std::int32_t>(result_.size(), 0));
   }
   void MulOn(Context* context, const MulOptions& options = MulOptions()) {
     const absl::Status status = Mul(lhs, rhs, params, context, &dst, options);
@@ -113,6 +121,26 @@ void RunOnlyTheLast(int count, Function function, void* argument) {
   function(argument, count - 1);
 }
 void RunNone(int, Function, void*) {}
+void RunTwice(int count, Function function, void* argument) {
+  RunOnThreads(count, function, argument);
+  RunBackwards(count, function, argument);
+}
+void RunOthers(int count, Function function, void* argument) {
+  for (const int i : {-1, count, count + 1000}) function(argument, i);
+}
+void ThrowBefore(int, Function, void*) { throw std::runtime_error("before"); }
+void ThrowInTheMiddle(int count, Function function, void* argument) {
+  RunOnThreads(count / 2, function, argument);
+  throw std::runtime_error("in the middle");
+}
+void ThrowAfter(int count, Function function, void* argument) {
+  RunOnThreads(count, function, argument);
+  throw std::runtime_error("after");
+}
+constexpr void (*kAllSorts[])(int, Function, void*) = {
+    RunInOrder,     RunBackwards,     RunOnThreads, RunOnFewerThreads,
+    RunOnlyTheLast, RunNone,          RunTwice,     RunOthers,
+    ThrowBefore,    ThrowInTheMiddle, ThrowAfter};
 
 // As many threads as are allowed, or some fewer, where a path's blocks are too
 // large for so many. (Exactly how many: TheNumberOfThreads, block_map_test.)
@@ -136,16 +164,16 @@ class ExecutorTest : public testing::Test {
 };
 
 TEST_F(ExecutorTest, AnyWayToRunTheTasks) {
-  for (const auto& parallel_for :
-       {RunInOrder, RunBackwards, RunOnThreads, RunOnFewerThreads,
-        RunOnlyTheLast, RunNone}) {
-    TestExecutor executor(5, parallel_for);
-    context_.set_executor(&executor);
-    EXPECT_EQ(context_.executor(), &executor);
-    product_.MulOn(&context_);
-    EXPECT_EQ(executor.calls, 1);
-    ExpectThreads(executor.last_count, 5);
-    EXPECT_EQ(context_.last_used_num_threads(), executor.last_count);
+  for (const auto& parallel_for : kAllSorts) {
+    for (int threads = 2; threads <= 5; ++threads) {
+      TestExecutor executor(threads, parallel_for);
+      context_.set_executor(&executor);
+      EXPECT_EQ(context_.executor(), &executor);
+      product_.MulOn(&context_);
+      EXPECT_EQ(executor.calls, 1);
+      ExpectThreads(executor.last_count, threads);
+      EXPECT_EQ(context_.last_used_num_threads(), executor.last_count);
+    }
   }
   context_.set_executor(nullptr);
   product_.MulOn(&context_);
@@ -198,7 +226,7 @@ TEST_F(ExecutorTest, PacksOnIt) {
   const auto matrix = MakeMatrix(weights.data(), 2000, 900, Order::kRowMajor);
   auto alone = Pack(matrix, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(alone.ok());
-  for (const auto& parallel_for : {RunInOrder, RunOnThreads, RunNone}) {
+  for (const auto& parallel_for : kAllSorts) {
     TestExecutor executor(3, parallel_for);
     context_.set_executor(&executor);
     auto packed = Pack(matrix, Side::kLhs, PackOptions(), &context_);
@@ -458,6 +486,125 @@ TEST_F(ExecutorTest, ParallelForRunsOnThePoolOrTheExecutor) {
             absl::StatusCode::kInvalidArgument);
 }
 
+// Counts the calls with each i, of which some may throw.
+struct CountedCalls {
+  explicit CountedCalls(int count) : counts(count) {}
+  static void Run(void* argument, int i) {
+    auto* const self = static_cast<CountedCalls*>(argument);
+    ++self->counts.at(i);
+    if (self->throw_at != nullptr) self->throw_at(i);
+  }
+  void ExpectEachOnce() const {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      EXPECT_EQ(counts[i], 1) << "i = " << i;
+    }
+  }
+  std::vector<std::atomic<int>> counts;
+  void (*throw_at)(int i) = nullptr;
+};
+
+// On the caller's thread, the pool, and whatever an Executor does.
+template <typename Test>
+void OnAllSortsOfThreads(Context* context, const Test& test) {
+  for (const int threads : {1, 2, 5}) {
+    context->set_max_num_threads(threads);
+    {
+      SCOPED_TRACE(testing::Message() << "a pool, " << threads << " threads");
+      test();
+    }
+    for (std::size_t sort = 0; sort < std::size(kAllSorts); ++sort) {
+      SCOPED_TRACE(testing::Message()
+                   << "sort " << sort << ", " << threads << " threads");
+      TestExecutor executor(threads, kAllSorts[sort]);
+      context->set_executor(&executor);
+      test();
+      EXPECT_LE(executor.last_count, threads);
+      context->set_executor(nullptr);
+    }
+  }
+}
+
+TEST_F(ExecutorTest, ParallelForMakesEachCallOnce) {
+  OnAllSortsOfThreads(&context_, [&] {
+    for (const int count : {1, 2, 5, 100}) {
+      CountedCalls calls(count);
+      const absl::Status status =
+          context_.ParallelFor(count, CountedCalls::Run, &calls);
+      EXPECT_TRUE(status.ok()) << status;
+      calls.ExpectEachOnce();
+    }
+  });
+}
+
+// The other calls are made all the same, the Context is free afterwards, and
+// no exception reaches the Executor, or the pool, which would not survive it.
+TEST_F(ExecutorTest, AFunctionThatThrowsGivesAnError) {
+  const auto run = [&](void (*throw_at)(int)) {
+    CountedCalls calls(5);
+    calls.throw_at = throw_at;
+    const absl::Status status =
+        context_.ParallelFor(5, CountedCalls::Run, &calls);
+    calls.ExpectEachOnce();
+    return status;
+  };
+  OnAllSortsOfThreads(&context_, [&] {
+    const absl::Status one = run([](int i) {
+      if (i == 3) throw std::runtime_error("no luck today");
+    });
+    EXPECT_EQ(one.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(std::string(one.message()),
+                testing::HasSubstr("no luck today"));
+    EXPECT_EQ(run([](int) { throw std::bad_alloc(); }).code(),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(run([](int i) {
+                if (i == 0) throw i;
+              }).code(),
+              absl::StatusCode::kInternal);
+    EXPECT_TRUE(run(nullptr).ok());
+    product_.MulOn(&context_);
+  });
+}
+
+// What an Executor begins after its ParallelFor threw finds nothing to do, or
+// helps with what the Context does then.
+TEST_F(ExecutorTest, CallsThatBeginTooLate) {
+  Function function = nullptr;
+  void* argument = nullptr;
+  TestExecutor executor(4, [&](int, Function given, void* given_argument) {
+    if (function == nullptr) {
+      function = given;
+      argument = given_argument;
+      throw std::runtime_error("later");
+    }
+    std::thread late(function, argument, 1);
+    function(argument, 2);
+    late.join();
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  ASSERT_NE(function, nullptr);
+  for (int i = 0; i < 4; ++i) function(argument, i);
+  product_.ExpectUntouched();
+  product_.MulOn(&context_);
+  CountedCalls calls(10);
+  EXPECT_TRUE(context_.ParallelFor(10, CountedCalls::Run, &calls).ok());
+  for (int i = 0; i < 4; ++i) function(argument, i);
+  calls.ExpectEachOnce();
+  // While the Context is busy and idle in turn.
+  std::atomic<bool> ends{false};
+  std::thread late([&] {
+    while (!ends) function(argument, 0);
+  });
+  for (int i = 0; i < 30; ++i) {
+    product_.MulOn(&context_);
+    CountedCalls more(10);
+    EXPECT_TRUE(context_.ParallelFor(10, CountedCalls::Run, &more).ok());
+    more.ExpectEachOnce();
+  }
+  ends = true;
+  late.join();
+}
+
 TEST_F(ExecutorTest, ParallelForIsRefusedWhereMulIs) {
   TestExecutor executor(2, [&](int count, Function function, void* argument) {
     MarkedNumbers inner(1);
@@ -573,6 +720,27 @@ TEST_F(ExecutorTest, APlanOnTheCallersThreads) {
       product_.ExpectRight();
     }
   }
+}
+
+// A plan is the caller's threads' business: what the Context has does not
+// matter to it. Numbers come twice, late or not at all.
+TEST_F(ExecutorTest, APlanWhateverTheContextHas) {
+  OnAllSortsOfThreads(&context_, [&] {
+    MulPlan plan;
+    ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 3,
+                             &context_, &product_.dst)
+                    .ok());
+    std::thread other([&plan] {
+      EXPECT_TRUE(plan.Run(2).ok());
+      EXPECT_TRUE(plan.Run(2).ok());
+    });
+    EXPECT_TRUE(plan.Run(0).ok());
+    other.join();
+    ASSERT_TRUE(plan.Finish().ok());
+    product_.ExpectRight();
+    EXPECT_EQ(plan.Run(1).code(), absl::StatusCode::kFailedPrecondition);
+    product_.ExpectUntouched();
+  });
 }
 
 TEST_F(ExecutorTest, APlanWhoseThreadsDoNotCome) {

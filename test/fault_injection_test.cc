@@ -215,7 +215,7 @@ const Kind<Int8World> kManyThreads = {
 
 // More calls than that, too.
 const Kind<Int8World> kParallelFor = {
-    "ParallelFor", kOk, false, [](Int8World* w) { w->UseThreads(3); },
+    "ParallelFor", kOk, false, [](Int8World* w) { w->UseThreads(70); },
     [](Int8World* w) {
       constexpr int kCount = 70;
       std::atomic<int> calls{0};

@@ -140,8 +140,9 @@ struct PackJob {
   }
 };
 
-// Returns the checksum of the data.
-std::uint64_t PackPieces(const PackedSide& side, ContextImpl* context)
+// *checksum: of the data.
+absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
+                        std::uint64_t* checksum)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const ImagePieces pieces(side);
   const auto status =
@@ -150,11 +151,14 @@ std::uint64_t PackPieces(const PackedSide& side, ContextImpl* context)
   PackJob job;
   job.pieces = &pieces;
   job.packing = &packing;
-  const std::ptrdiff_t threads =
+  const std::ptrdiff_t calls =
       std::min<std::ptrdiff_t>(MaxThreads(*context, 0), pieces.count());
-  RunParallel(std::max(static_cast<int>(threads), 1), &PackJob::Work, &job,
-              context);
-  return job.checksum.load(std::memory_order_relaxed) + pieces.SumsChecksum();
+  int threads;
+  absl::Status result = RunParallel(std::max(static_cast<int>(calls), 1),
+                                    &PackJob::Work, &job, context, &threads);
+  *checksum =
+      job.checksum.load(std::memory_order_relaxed) + pieces.SumsChecksum();
+  return result;
 }
 
 bool IsAligned(const void* data) {
@@ -213,7 +217,9 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   SetFacts(packing, side, result.get());
   PackedSide packed = packing.MakeSide();
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
-  const std::uint64_t checksum = PackPieces(packed, context);
+  std::uint64_t checksum;
+  status = PackPieces(packed, context, &checksum);
+  if (!status.ok()) return status;
   WriteImageHeader(
       {result->layout, side, result->scalar, result->zero_point, result->depth,
        result->width, result->image_bytes, checksum},

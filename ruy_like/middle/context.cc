@@ -85,8 +85,8 @@ absl::Status Context::ParallelFor(int count,
     ContextImpl* const impl = impl_.get();
     if (!LockForCall(impl)) return DeadlockError();
     MutexLock lock(&impl->mutex, std::adopt_lock);
-    RunParallel(count, function, argument, impl);
-    return absl::OkStatus();
+    int threads;
+    return RunParallel(count, function, argument, impl, &threads);
   });
 }
 

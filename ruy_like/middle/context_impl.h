@@ -13,6 +13,7 @@
 #include "ruy_like/base/mutex.h"
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
+#include "ruy_like/middle/parallel_calls.h"
 #include "ruy_like/middle/prepacked_cache.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/cpu_features.h"
@@ -48,6 +49,7 @@ struct ContextImpl {
   Readable<int> max_num_threads{0};
   // Where work runs instead of in the pool; null: in the pool.
   Readable<Executor*> executor{nullptr};
+  ExecutorGate executor_gate;
   Readable<NumThreadsStrategy> num_threads_strategy{
       NumThreadsStrategy::kDefault};
   // Already intersected with what the machine has. Loses a path when the

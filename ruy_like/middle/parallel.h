@@ -15,14 +15,17 @@ namespace ruy_like {
 // limit, 0 for none.
 int MaxThreads(const ContextImpl& context, int call_limit);
 
-// Calls function(argument, i) for i = 0, ..., count - 1, on as many threads as
-// can be had, and returns when all are done. A call is to work until nothing is
-// left to begin: calls may run one after the other, so none may wait for one
-// that has not begun, and there may be one more with i = 0 after the others.
-// Returns how many threads there were for them. Throws std::bad_alloc, before
-// any call, for more than 64 calls only.
-int RunParallel(int count, void (*function)(void* argument, int i),
-                void* argument, ContextImpl* context)
+// Calls function(argument, i) for i = 0, ..., count - 1, exactly once each, on
+// at most MaxThreads(*context, 0) threads, and returns when all calls have.
+// Calls may run one after the other, so none may wait for one that has not
+// begun. This holds whatever an Executor does: calls that it drops or does not
+// come to for an exception run on this thread. *threads is how many there were.
+//
+// A call that throws does not keep the others from running; the first exception
+// is then the result, ResourceExhausted for std::bad_alloc, else Internal.
+// Throws std::bad_alloc, before any call, for more than 64 threads only.
+absl::Status RunParallel(int count, void (*function)(void* argument, int i),
+                         void* argument, ContextImpl* context, int* threads)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
 // Locks the Context for a call. False, with nothing locked, where waiting for

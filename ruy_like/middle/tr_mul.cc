@@ -21,25 +21,29 @@ void CallWork(void* product, int thread) {
   static_cast<Product*>(product)->Work(thread);
 }
 
-// The whole way: blocks, threads, the cache. False: no memory.
-bool RunBlocks(Product* product, int call_limit, ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  if (!product->Prepare(MaxThreads(*context, call_limit), &context->arena,
-                        context)) {
-    return false;
-  }
-  // A host's pool may begin some calls late: nothing should be left to them.
-  if (context->executor != nullptr) product->DealOutAllBlocks();
-  product->set_num_threads(
-      RunParallel(product->num_threads(), &CallWork, product, context));
-  product->KeepPacked(context);
-  return true;
-}
-
 absl::Status NoMemoryError(const TrMulParams& params) {
   return absl::ResourceExhaustedError(
       absl::StrCat("no memory to pack a ", params.rows(), "x", params.depth(),
                    " by ", params.depth(), "x", params.cols(), " product"));
+}
+
+// The whole way: blocks, threads, the cache.
+absl::Status RunBlocks(const TrMulParams& params, int call_limit,
+                       Product* product, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  if (!product->Prepare(MaxThreads(*context, call_limit), &context->arena,
+                        context)) {
+    return NoMemoryError(params);
+  }
+  // A host's pool may begin some calls late: nothing should be left to them.
+  if (context->executor != nullptr) product->DealOutAllBlocks();
+  int threads;
+  absl::Status status = RunParallel(product->num_threads(), &CallWork, product,
+                                    context, &threads);
+  if (!status.ok()) return status;
+  product->set_num_threads(threads);
+  product->KeepPacked(context);
+  return status;
 }
 
 // For the Context's last_used functions.
@@ -77,8 +81,10 @@ RUY_LIKE_HOT absl::Status TrMul(TrMulParams* params, int max_num_threads,
   Product product(params, *choice.kernel, Product::Lifetime::kWithinLock);
   if (product.PrepareSingleBlock(&context->arena, context)) {
     product.RunSingleBlock();
-  } else if (!RunBlocks(&product, max_num_threads, context)) {
-    return NoMemoryError(*params);
+  } else {
+    absl::Status status =
+        RunBlocks(*params, max_num_threads, &product, context);
+    if (!status.ok()) return status;
   }
   Remember(choice, product, context);
   Report(choice, *params, product, verbose, *context);
