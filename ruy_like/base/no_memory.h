@@ -1,4 +1,4 @@
-// Base: the one place where std::bad_alloc ends and a Status begins.
+// Numbers: the one place where std::bad_alloc ends and a Status begins.
 //
 // Every public function that returns a Status is wrapped in it: not only
 // packing takes memory, building the message of an error does, too. What is
@@ -7,6 +7,7 @@
 #define RUY_LIKE_BASE_NO_MEMORY_H_
 
 #include <new>
+#include <stdexcept>
 
 #include "absl/status/status.h"
 
@@ -18,7 +19,8 @@ inline absl::Status ErrorWithoutMessage(absl::StatusCode code) {
 }
 
 // What function(), which returns an absl::Status or a StatusOr, returns; an
-// error of that code, without a message, where it runs out of memory.
+// error of that code, without a message, where it runs out of memory or asks a
+// container for more elements than there are addresses.
 template <typename Function>
 auto CatchNoMemory(Function&& function,
                    absl::StatusCode code = absl::StatusCode::kResourceExhausted)
@@ -26,8 +28,9 @@ auto CatchNoMemory(Function&& function,
   try {
     return function();
   } catch (const std::bad_alloc&) {
-    return ErrorWithoutMessage(code);
+  } catch (const std::length_error&) {
   }
+  return ErrorWithoutMessage(code);
 }
 
 }  // namespace ruy_like

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/memory_checks.h"
 #include "ruy_like/quantize/walk.h"
 
@@ -164,22 +165,26 @@ BatchNormReport ReportOn(const BatchNorm& norm, std::size_t channels) {
 absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
                                               Matrix<float>* weights,
                                               absl::Span<float> bias) {
-  absl::Status status = ValidateWeights(weights, bias);
-  if (status.ok()) status = ValidateSpans(norm, qi::ViewOf(weights), bias);
-  if (status.ok()) status = ValidateNorm(norm, bias.size());
-  if (status.ok()) status = ValidateResults(norm, weights, bias);
-  if (!status.ok()) return status;
-  const std::ptrdiff_t cols = weights->layout().cols();
-  for (std::size_t c = 0; c < bias.size(); ++c) {
-    const double gain = GainOf(norm, c);
-    const auto row = static_cast<std::ptrdiff_t>(c);
-    for (std::ptrdiff_t col = 0; col < cols; ++col) {
-      float* const weight = ElementPtr(weights, row, col);
-      *weight = static_cast<float>(gain * *weight);
+  return CatchNoMemory([&]() -> absl::StatusOr<BatchNormReport> {
+    absl::Status status = ValidateWeights(weights, bias);
+    if (status.ok()) status = ValidateSpans(norm, qi::ViewOf(weights), bias);
+    if (status.ok()) status = ValidateNorm(norm, bias.size());
+    if (status.ok()) status = ValidateResults(norm, weights, bias);
+    if (!status.ok()) return status;
+    // Before anything is written: it takes memory.
+    BatchNormReport report = ReportOn(norm, bias.size());
+    const std::ptrdiff_t cols = weights->layout().cols();
+    for (std::size_t c = 0; c < bias.size(); ++c) {
+      const double gain = GainOf(norm, c);
+      const auto row = static_cast<std::ptrdiff_t>(c);
+      for (std::ptrdiff_t col = 0; col < cols; ++col) {
+        float* const weight = ElementPtr(weights, row, col);
+        *weight = static_cast<float>(gain * *weight);
+      }
+      bias[c] = static_cast<float>(FoldedBias(norm, c, bias[c]));
     }
-    bias[c] = static_cast<float>(FoldedBias(norm, c, bias[c]));
-  }
-  return ReportOn(norm, bias.size());
+    return report;
+  });
 }
 
 }  // namespace ruy_like

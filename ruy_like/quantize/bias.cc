@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
@@ -56,20 +57,22 @@ absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
 absl::StatusOr<std::ptrdiff_t> QuantizeBias(
     absl::Span<const float> bias, const QuantParams& input,
     absl::Span<const QuantParams> weights, absl::Span<std::int32_t> quantized) {
-  const absl::Status status = Validate(bias, input, weights, quantized);
-  if (!status.ok()) return status;
-  std::ptrdiff_t saturated = 0;
-  for (std::size_t c = 0; c < bias.size(); ++c) {
-    const double scale = static_cast<double>(input.scale) *
-                         weights[weights.size() == 1 ? 0 : c].scale;
-    double value = std::round(bias[c] / scale);
-    if (value > kMaxInt32 || value < kMinInt32) {
-      value = value > 0 ? kMaxInt32 : kMinInt32;
-      ++saturated;
+  return CatchNoMemory([&]() -> absl::StatusOr<std::ptrdiff_t> {
+    const absl::Status status = Validate(bias, input, weights, quantized);
+    if (!status.ok()) return status;
+    std::ptrdiff_t saturated = 0;
+    for (std::size_t c = 0; c < bias.size(); ++c) {
+      const double scale = static_cast<double>(input.scale) *
+                           weights[weights.size() == 1 ? 0 : c].scale;
+      double value = std::round(bias[c] / scale);
+      if (value > kMaxInt32 || value < kMinInt32) {
+        value = value > 0 ? kMaxInt32 : kMinInt32;
+        ++saturated;
+      }
+      quantized[c] = static_cast<std::int32_t>(value);
     }
-    quantized[c] = static_cast<std::int32_t>(value);
-  }
-  return saturated;
+    return saturated;
+  });
 }
 
 }  // namespace ruy_like

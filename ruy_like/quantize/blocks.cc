@@ -35,32 +35,37 @@ void RunRanges(void* argument, int /*thread*/) {
 
 }  // namespace
 
+std::ptrdiff_t ThreadsFor(std::ptrdiff_t total,
+                          std::ptrdiff_t bytes_per_element, Context* context) {
+  const std::ptrdiff_t threads =
+      total /
+      std::max<std::ptrdiff_t>(kMinBytesPerThread / bytes_per_element, 1);
+  if (context == nullptr || threads < 2) return 1;
+  return std::min<std::ptrdiff_t>(threads, context->max_num_threads());
+}
+
 absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
                           std::ptrdiff_t bytes_per_element, Context* context,
                           void (*body)(void* argument, std::ptrdiff_t first,
                                        std::ptrdiff_t last),
                           void* argument) {
   if (total <= 0) return absl::OkStatus();
-  std::ptrdiff_t threads =
-      total /
-      std::max<std::ptrdiff_t>(kMinBytesPerThread / bytes_per_element, 1);
-  if (context == nullptr || threads < 2) threads = 1;
-  if (threads > 1) {
-    threads = std::min<std::ptrdiff_t>(threads, context->max_num_threads());
-  }
-  if (threads == 1) {
-    const ScopedFloatState float_state(FloatState::kDefault);
-    body(argument, 0, total);
-    return absl::OkStatus();
-  }
+  const std::ptrdiff_t threads = ThreadsFor(total, bytes_per_element, context);
   Work work;
   work.total = total;
   const std::ptrdiff_t elements =
       std::max<std::ptrdiff_t>(kRangeBytes / bytes_per_element, 1);
-  work.step = (elements + grain - 1) / grain * grain;
+  work.step = threads <= 1 ? total : (elements + grain - 1) / grain * grain;
   work.body = body;
   work.argument = argument;
-  return context->ParallelFor(static_cast<int>(threads), RunRanges, &work);
+  if (threads > 1) {
+    const absl::Status status =
+        context->ParallelFor(static_cast<int>(threads), RunRanges, &work);
+    if (!absl::IsResourceExhausted(status)) return status;
+    // Without memory for that, nothing was called.
+  }
+  RunRanges(&work, 0);
+  return absl::OkStatus();
 }
 
 bool BypassesCaches(std::ptrdiff_t bytes) { return bytes > (16 << 20); }

@@ -28,13 +28,18 @@ struct Piece {
   std::ptrdiff_t count;
 };
 
+// Threads, this one included, that ForEachRange uses for as much work.
+std::ptrdiff_t ThreadsFor(std::ptrdiff_t total,
+                          std::ptrdiff_t bytes_per_element, Context* context);
+
 // Calls body(first, last) for consecutive ranges that cover [0, total), on the
 // threads of `context` (null: on this one). A range is a multiple of `grain`
 // long, but for the last one. Floating-point arithmetic in it rounds to nearest
 // and keeps denormals, whatever the thread's own state.
 //
 // Few bytes stay on this thread: waking another one takes as long as moving
-// some hundred kilobytes.
+// some hundred kilobytes. So does all work where there is no memory for sharing
+// it. body must not throw: it may run on the host's threads.
 absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
                           std::ptrdiff_t bytes_per_element, Context* context,
                           void (*body)(void* argument, std::ptrdiff_t first,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/im2col.h"
 #include "ruy_like/quantize/quantized_product.h"
@@ -219,39 +220,43 @@ absl::Status Conv2DTyped(const TensorView<const In>& input,
                          const PackedWeights& weights, BiasSpan<Out> bias,
                          const Window& window, Workspace* workspace,
                          Context* context, const TensorView<Out>& output) {
-  if (context == nullptr) {
-    return absl::InvalidArgumentError("context is null");
-  }
-  absl::Status status =
-      CheckConvolution(EraseTensor("input", input),
-                       EraseTensor("output", output), weights, window);
-  if (status.ok())
-    status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
-  if (!status.ok()) return status;
-  Plan plan;
-  std::ptrdiff_t product_bytes;
-  if (!MakePlan(input.shape, output.shape, window, weights.depth(),
-                context->max_num_threads(), &plan) ||
-      !CheckedAlign(static_cast<std::ptrdiff_t>(
-                        QuantizedProduct<Out>::ScratchBytes(weights)),
-                    &product_bytes)) {
-    return absl::OutOfRangeError("the size of the patches overflows");
-  }
-  Workspace of_this_call;
-  if (workspace == nullptr) workspace = &of_this_call;
-  auto* const scratch = static_cast<std::uint8_t*>(
-      workspace->Reserve(static_cast<std::size_t>(product_bytes) +
-                         static_cast<std::size_t>(plan.patch_bytes)));
-  if (scratch == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", plan.patch_bytes, " bytes of patches"));
-  }
-  QuantizedProduct<Out> product;
-  status = product.Prepare(weights, bias, input.params, output.params, scratch);
-  if (!status.ok()) return status;
-  return Convolution<In, Out>(input, weights, window, output, plan,
-                              scratch + product_bytes, context, &product)
-      .Run();
+  return CatchNoMemory([&]() -> absl::Status {
+    if (context == nullptr) {
+      return absl::InvalidArgumentError("context is null");
+    }
+    absl::Status status =
+        CheckConvolution(EraseTensor("input", input),
+                         EraseTensor("output", output), weights, window);
+    if (status.ok())
+      status =
+          CheckBias(bias, weights.channels(), EraseTensor("output", output));
+    if (!status.ok()) return status;
+    Plan plan;
+    std::ptrdiff_t product_bytes;
+    if (!MakePlan(input.shape, output.shape, window, weights.depth(),
+                  context->max_num_threads(), &plan) ||
+        !CheckedAlign(static_cast<std::ptrdiff_t>(
+                          QuantizedProduct<Out>::ScratchBytes(weights)),
+                      &product_bytes)) {
+      return absl::OutOfRangeError("the size of the patches overflows");
+    }
+    Workspace of_this_call;
+    if (workspace == nullptr) workspace = &of_this_call;
+    auto* const scratch = static_cast<std::uint8_t*>(
+        workspace->Reserve(static_cast<std::size_t>(product_bytes) +
+                           static_cast<std::size_t>(plan.patch_bytes)));
+    if (scratch == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no memory for ", plan.patch_bytes, " bytes of patches"));
+    }
+    QuantizedProduct<Out> product;
+    status =
+        product.Prepare(weights, bias, input.params, output.params, scratch);
+    if (!status.ok()) return status;
+    return Convolution<In, Out>(input, weights, window, output, plan,
+                                scratch + product_bytes, context, &product)
+        .Run();
+  });
 }
 
 #define RUY_LIKE_INSTANTIATE(In, Out)                                   \

@@ -46,7 +46,7 @@ absl::Status Conv2D(const TensorView<In>& input, const PackedWeights& weights,
                     BiasSpan<Out> bias, const Window& window,
                     Workspace* workspace, Context* context,
                     TensorView<Out>* output) {
-  if (output == nullptr) return absl::InvalidArgumentError("output is null");
+  if (output == nullptr) return quantize_internal::NullError("output");
   return quantize_internal::Conv2DTyped<std::remove_const_t<In>, Out>(
       quantize_internal::ConstView(input), weights, bias, window, workspace,
       context, *output);

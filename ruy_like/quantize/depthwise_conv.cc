@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/dispatch.h"
 #include "ruy_like/quantize/layer_kernels.h"
@@ -18,18 +18,15 @@ namespace ruy_like {
 
 absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
-  const absl::Status status = quantize_internal::CheckWeights(weights, params);
-  if (!status.ok()) return status;
-  if (weights.layout().cols() == 0) {
-    return absl::InvalidArgumentError("weights have no taps");
-  }
-  try {
+  return CatchNoMemory([&]() -> absl::StatusOr<DepthwiseWeights> {
+    const absl::Status status =
+        quantize_internal::CheckWeights(weights, params);
+    if (!status.ok()) return status;
+    if (weights.layout().cols() == 0) {
+      return absl::InvalidArgumentError("weights have no taps");
+    }
     return Expand(weights, params);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for weights of ", weights.layout().rows(),
-                     " channels and ", weights.layout().cols(), " taps"));
-  }
+  });
 }
 
 DepthwiseWeights DepthwiseWeights::Expand(
@@ -276,29 +273,31 @@ absl::Status DepthwiseConv2DTyped(const TensorView<const In>& input,
                                   BiasSpan<Out> bias, const Window& window,
                                   Workspace* workspace, Context* context,
                                   const TensorView<Out>& output) {
-  absl::Status status =
-      CheckDepthwise(EraseTensor("input", input), EraseTensor("output", output),
-                     weights, window);
-  if (!status.ok()) return status;
-  status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
-  if (!status.ok()) return status;
-  Depthwise<In, Out> depthwise(input, weights, bias, window, context, output);
-  Carver counted(nullptr);
-  depthwise.Place(&counted);
-  if (counted.overflowed()) {
-    return absl::OutOfRangeError("the size of the workspace overflows");
-  }
-  Workspace of_this_call;
-  if (workspace == nullptr) workspace = &of_this_call;
-  void* const memory =
-      workspace->Reserve(static_cast<std::size_t>(counted.used()));
-  if (memory == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory for a workspace of ", counted.used(), " bytes"));
-  }
-  Carver carver(static_cast<char*>(memory));
-  depthwise.Place(&carver);
-  return depthwise.Run();
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status =
+        CheckDepthwise(EraseTensor("input", input),
+                       EraseTensor("output", output), weights, window);
+    if (!status.ok()) return status;
+    status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
+    if (!status.ok()) return status;
+    Depthwise<In, Out> depthwise(input, weights, bias, window, context, output);
+    Carver counted(nullptr);
+    depthwise.Place(&counted);
+    if (counted.overflowed()) {
+      return absl::OutOfRangeError("the size of the workspace overflows");
+    }
+    Workspace of_this_call;
+    if (workspace == nullptr) workspace = &of_this_call;
+    void* const memory =
+        workspace->Reserve(static_cast<std::size_t>(counted.used()));
+    if (memory == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no memory for a workspace of ", counted.used(), " bytes"));
+    }
+    Carver carver(static_cast<char*>(memory));
+    depthwise.Place(&carver);
+    return depthwise.Run();
+  });
 }
 
 #define RUY_LIKE_INSTANTIATE(In, Out)                                      \

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/dispatch.h"
 #include "ruy_like/quantize/layer_kernels.h"
@@ -77,49 +78,54 @@ template <typename T>
 absl::Status QuantizedMulTyped(const TensorView<const T>& a,
                                const TensorView<const T>& b, Context* context,
                                const TensorView<T>& output) {
-  absl::Status status = CheckOperands(EraseTensor("a", a), EraseTensor("b", b),
-                                      EraseTensor("output", output));
-  Broadcast broadcast;
-  if (status.ok()) status = ChooseBroadcast(a.shape, b.shape, &broadcast);
-  if (!status.ok()) return status;
-  const absl::StatusOr<QuantizedMultiplier> multiplier = ProductMultiplier(
-      a.params, b.params, output.params, std::numeric_limits<T>::lowest(),
-      std::numeric_limits<T>::max());
-  if (!multiplier.ok()) return multiplier.status();
-  if (ElementCount(a.shape) == 0) return absl::OkStatus();
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status =
+        CheckOperands(EraseTensor("a", a), EraseTensor("b", b),
+                      EraseTensor("output", output));
+    Broadcast broadcast;
+    if (status.ok()) status = ChooseBroadcast(a.shape, b.shape, &broadcast);
+    if (!status.ok()) return status;
+    const absl::StatusOr<QuantizedMultiplier> multiplier = ProductMultiplier(
+        a.params, b.params, output.params, std::numeric_limits<T>::lowest(),
+        std::numeric_limits<T>::max());
+    if (!multiplier.ok()) return multiplier.status();
+    if (ElementCount(a.shape) == 0) return absl::OkStatus();
 
-  std::int32_t constants[RequantizeTable::kArrays * (1 + kChannelSlack)];
-  MulArgs args;
-  args.a_zero_point = a.params.zero_point;
-  args.b_zero_point = b.params.zero_point;
-  args.zero_point = output.params.zero_point;
-  args.lowest = output.params.qmin;
-  args.highest = output.params.qmax;
-  args.table = RequantizeTable(constants, 1);
-  args.table.Set(0, *multiplier);
-  const LayerKernels& kernels =
-      LayerKernelsFor(PermittedTargets(PermittedPaths(context)));
-  const auto kernel =
-      kernels.mul[std::is_same<T, std::int8_t>::value ? kLayerI8 : kLayerU8];
-  const Lines lines = {ElementCount(a.shape) / broadcast.line, broadcast.line};
-  return ForEachPiece(lines, 3, context, [&](const Piece& piece) {
-    const std::ptrdiff_t offset = piece.line * lines.inner + piece.begin;
-    if (broadcast.b_line > 1 || broadcast.line == 1) {
-      const std::ptrdiff_t b_offset =
-          piece.line / broadcast.repeated * broadcast.b_line + piece.begin;
-      kernel(a.data + offset, b.data + b_offset,
-             static_cast<std::size_t>(piece.count), args, output.data + offset);
-      return;
-    }
-    // One element of b for all.
-    constexpr std::ptrdiff_t kChunk = 512;
-    T same[kChunk];
-    std::memset(same, static_cast<unsigned char>(*b.data), kChunk);
-    for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
-      kernel(a.data + offset + i, same,
-             static_cast<std::size_t>(std::min(kChunk, piece.count - i)), args,
-             output.data + offset + i);
-    }
+    std::int32_t constants[RequantizeTable::kArrays * (1 + kChannelSlack)];
+    MulArgs args;
+    args.a_zero_point = a.params.zero_point;
+    args.b_zero_point = b.params.zero_point;
+    args.zero_point = output.params.zero_point;
+    args.lowest = output.params.qmin;
+    args.highest = output.params.qmax;
+    args.table = RequantizeTable(constants, 1);
+    args.table.Set(0, *multiplier);
+    const LayerKernels& kernels =
+        LayerKernelsFor(PermittedTargets(PermittedPaths(context)));
+    const auto kernel =
+        kernels.mul[std::is_same<T, std::int8_t>::value ? kLayerI8 : kLayerU8];
+    const Lines lines = {ElementCount(a.shape) / broadcast.line,
+                         broadcast.line};
+    return ForEachPiece(lines, 3, context, [&](const Piece& piece) {
+      const std::ptrdiff_t offset = piece.line * lines.inner + piece.begin;
+      if (broadcast.b_line > 1 || broadcast.line == 1) {
+        const std::ptrdiff_t b_offset =
+            piece.line / broadcast.repeated * broadcast.b_line + piece.begin;
+        kernel(a.data + offset, b.data + b_offset,
+               static_cast<std::size_t>(piece.count), args,
+               output.data + offset);
+        return;
+      }
+      // One element of b for all.
+      constexpr std::ptrdiff_t kChunk = 512;
+      T same[kChunk];
+      std::memset(same, static_cast<unsigned char>(*b.data), kChunk);
+      for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
+        kernel(a.data + offset + i, same,
+               static_cast<std::size_t>(std::min(kChunk, piece.count - i)),
+               args, output.data + offset + i);
+      }
+    });
   });
 }
 

@@ -44,7 +44,7 @@ absl::Status QuantizedMul(const TensorView<A>& a, const TensorView<B>& b,
   static_assert(std::is_same<std::remove_const_t<A>, T>::value &&
                     std::is_same<std::remove_const_t<B>, T>::value,
                 "a, b and output have elements of one type");
-  if (output == nullptr) return absl::InvalidArgumentError("output is null");
+  if (output == nullptr) return quantize_internal::NullError("output");
   return quantize_internal::QuantizedMulTyped<T>(
       quantize_internal::ConstView(a), quantize_internal::ConstView(b), context,
       *output);

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/quantize/blocks.h"
@@ -560,15 +560,12 @@ absl::StatusOr<EqResult> EqSearch(const Matrix<float>& weights,
                                   absl::Span<const Matrix<float>> activations,
                                   const EqOptions& options, Context* context,
                                   absl::Span<const float> bias) {
-  if (context == nullptr) {
-    return absl::InvalidArgumentError("context is null");
-  }
-  // Its vectors are large, and grow with what the caller brings.
-  try {
+  return CatchNoMemory([&]() -> absl::StatusOr<EqResult> {
+    if (context == nullptr) {
+      return absl::InvalidArgumentError("context is null");
+    }
     return EqSearcher(weights, activations, options, context, bias).Run();
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for the search");
-  }
+  });
 }
 
 }  // namespace ruy_like

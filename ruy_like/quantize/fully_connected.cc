@@ -1,6 +1,7 @@
 #include "ruy_like/quantize/fully_connected.h"
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/quantized_product.h"
 #include "ruy_like/quantize/tensor_checks.h"
 
@@ -39,30 +40,34 @@ absl::Status FullyConnectedTyped(const TensorView<const In>& input,
                                  BiasSpan<Out> bias, Workspace* workspace,
                                  Context* context,
                                  const TensorView<Out>& output) {
-  if (context == nullptr) {
-    return absl::InvalidArgumentError("context is null");
-  }
-  absl::Status status = CheckShapes(EraseTensor("input", input),
-                                    EraseTensor("output", output), weights);
-  if (status.ok())
-    status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
-  if (!status.ok()) return status;
-  Workspace of_this_call;
-  if (workspace == nullptr) workspace = &of_this_call;
-  void* const scratch =
-      workspace->Reserve(QuantizedProduct<Out>::ScratchBytes(weights));
-  if (scratch == nullptr) {
-    return absl::ResourceExhaustedError("no memory for multipliers");
-  }
-  QuantizedProduct<Out> product;
-  status = product.Prepare(weights, bias, input.params, output.params, scratch);
-  if (!status.ok()) return status;
-  const std::ptrdiff_t batch = input.shape.batch;
-  Matrix<In> rhs = MatrixOf(input.data, weights.depth(), batch,
-                            Order::kColMajor, weights.depth());
-  Matrix<Out> dst = MutableMatrixOf(output.data, weights.channels(), batch,
-                                    Order::kColMajor, weights.channels());
-  return product.Run(/*group=*/0, &rhs, context, &dst);
+  return CatchNoMemory([&]() -> absl::Status {
+    if (context == nullptr) {
+      return absl::InvalidArgumentError("context is null");
+    }
+    absl::Status status = CheckShapes(EraseTensor("input", input),
+                                      EraseTensor("output", output), weights);
+    if (status.ok())
+      status =
+          CheckBias(bias, weights.channels(), EraseTensor("output", output));
+    if (!status.ok()) return status;
+    Workspace of_this_call;
+    if (workspace == nullptr) workspace = &of_this_call;
+    void* const scratch =
+        workspace->Reserve(QuantizedProduct<Out>::ScratchBytes(weights));
+    if (scratch == nullptr) {
+      return absl::ResourceExhaustedError("no memory for multipliers");
+    }
+    QuantizedProduct<Out> product;
+    status =
+        product.Prepare(weights, bias, input.params, output.params, scratch);
+    if (!status.ok()) return status;
+    const std::ptrdiff_t batch = input.shape.batch;
+    Matrix<In> rhs = MatrixOf(input.data, weights.depth(), batch,
+                              Order::kColMajor, weights.depth());
+    Matrix<Out> dst = MutableMatrixOf(output.data, weights.channels(), batch,
+                                      Order::kColMajor, weights.channels());
+    return product.Run(/*group=*/0, &rhs, context, &dst);
+  });
 }
 
 #define RUY_LIKE_INSTANTIATE(In, Out)                                   \

@@ -62,7 +62,7 @@ absl::Status FullyConnected(const TensorView<In>& input,
                             const PackedWeights& weights, BiasSpan<Out> bias,
                             Workspace* workspace, Context* context,
                             TensorView<Out>* output) {
-  if (output == nullptr) return absl::InvalidArgumentError("output is null");
+  if (output == nullptr) return quantize_internal::NullError("output");
   return quantize_internal::FullyConnectedTyped<std::remove_const_t<In>, Out>(
       quantize_internal::ConstView(input), weights, bias, workspace, context,
       *output);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
@@ -49,35 +50,37 @@ double RealMultiplier(float lhs, float rhs, float dst) {
 }  // namespace
 
 absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(double multiplier) {
-  if (!std::isfinite(multiplier) || multiplier < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a multiplier must be finite and not negative: ", multiplier));
-  }
-  // A double is 1.fraction * 2^(exponent - kBias), with the fraction's 52 bits
-  // below. By these bits and not by frexp, ldexp and llround, for layers with a
-  // scale per channel have their multipliers made in each call.
-  constexpr int kFractionBits = 52, kBias = 1023;
-  std::uint64_t bits;
-  std::memcpy(&bits, &multiplier, sizeof(bits));
-  bits &= ~(std::uint64_t{1} << 63);  // -0
-  QuantizedMultiplier result;
-  result.exponent = static_cast<int>(bits >> kFractionBits) - kBias + 1;
-  constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
-  constexpr int kDropped = kFractionBits - 30;
-  std::uint64_t fixedpoint =
-      ((bits & (kOne - 1)) | kOne) + (std::uint64_t{1} << (kDropped - 1));
-  fixedpoint >>= kDropped;
-  if (fixedpoint == std::uint64_t{1} << 31) {  // rounded up to 1
-    fixedpoint >>= 1;
-    ++result.exponent;
-  }
-  // So are 0 and what is below the normal numbers.
-  if (result.exponent < kMinExponent) return QuantizedMultiplier();
-  if (result.exponent > kMaxExponent) {
-    return QuantizedMultiplier{kMaxInt32, kMaxExponent};
-  }
-  result.fixedpoint = static_cast<std::int32_t>(fixedpoint);
-  return result;
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
+    if (!std::isfinite(multiplier) || multiplier < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a multiplier must be finite and not negative: ", multiplier));
+    }
+    // A double is 1.fraction * 2^(exponent - kBias), with the fraction's 52
+    // bits below. By these bits and not by frexp, ldexp and llround, for layers
+    // with a scale per channel have their multipliers made in each call.
+    constexpr int kFractionBits = 52, kBias = 1023;
+    std::uint64_t bits;
+    std::memcpy(&bits, &multiplier, sizeof(bits));
+    bits &= ~(std::uint64_t{1} << 63);  // -0
+    QuantizedMultiplier result;
+    result.exponent = static_cast<int>(bits >> kFractionBits) - kBias + 1;
+    constexpr std::uint64_t kOne = std::uint64_t{1} << kFractionBits;
+    constexpr int kDropped = kFractionBits - 30;
+    std::uint64_t fixedpoint =
+        ((bits & (kOne - 1)) | kOne) + (std::uint64_t{1} << (kDropped - 1));
+    fixedpoint >>= kDropped;
+    if (fixedpoint == std::uint64_t{1} << 31) {  // rounded up to 1
+      fixedpoint >>= 1;
+      ++result.exponent;
+    }
+    // So are 0 and what is below the normal numbers.
+    if (result.exponent < kMinExponent) return QuantizedMultiplier();
+    if (result.exponent > kMaxExponent) {
+      return QuantizedMultiplier{kMaxInt32, kMaxExponent};
+    }
+    result.fixedpoint = static_cast<std::int32_t>(fixedpoint);
+    return result;
+  });
 }
 
 std::int32_t SaturatingRoundingDoublingHighMul(std::int32_t a, std::int32_t b) {
@@ -114,12 +117,14 @@ absl::StatusOr<QuantizedMultiplier> ProductMultiplier(const QuantParams& lhs,
                                                       const QuantParams& dst,
                                                       std::int32_t lowest,
                                                       std::int32_t highest) {
-  absl::Status status = ValidateScale("lhs", lhs.scale);
-  status.Update(ValidateScale("rhs", rhs.scale));
-  status.Update(ValidateScale("dst", dst.scale));
-  status.Update(ValidateClamp(dst, lowest, highest));
-  if (!status.ok()) return status;
-  return QuantizeMultiplier(RealMultiplier(lhs.scale, rhs.scale, dst.scale));
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
+    absl::Status status = ValidateScale("lhs", lhs.scale);
+    status.Update(ValidateScale("rhs", rhs.scale));
+    status.Update(ValidateScale("dst", dst.scale));
+    status.Update(ValidateClamp(dst, lowest, highest));
+    if (!status.ok()) return status;
+    return QuantizeMultiplier(RealMultiplier(lhs.scale, rhs.scale, dst.scale));
+  });
 }
 
 absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
@@ -128,35 +133,37 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
                                 std::int32_t highest,
                                 absl::Span<std::int32_t> fixedpoint,
                                 absl::Span<int> exponent) {
-  absl::Status status =
-      ValidateScale("the operand without channels", other.scale);
-  status.Update(ValidateScale("dst", dst.scale));
-  status.Update(ValidateClamp(dst, lowest, highest));
-  status.Update(CheckSpan("channels", channels));
-  status.Update(CheckSpan("fixedpoint", fixedpoint));
-  status.Update(CheckSpan("exponent", exponent));
-  status.Update(
-      CheckNoSharedBytes("fixedpoint", fixedpoint, "exponent", exponent));
-  if (!status.ok()) return status;  // before channels that are not there
-  for (const QuantParams& channel : channels) {
-    status = ValidateScale("a channel", channel.scale);
-    if (!status.ok()) return status;
-  }
-  if (fixedpoint.size() != channels.size() ||
-      exponent.size() != channels.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        channels.size(), " channels, but ", fixedpoint.size(),
-        " fixed points and ", exponent.size(), " exponents to write"));
-  }
-  for (std::size_t c = 0; c < channels.size(); ++c) {
-    const absl::StatusOr<QuantizedMultiplier> multiplier = QuantizeMultiplier(
-        RealMultiplier(channels[c].scale, other.scale, dst.scale));
-    // Products and quotients of positive floats are finite doubles.
-    if (!multiplier.ok()) return multiplier.status();
-    fixedpoint[c] = multiplier->fixedpoint;
-    exponent[c] = multiplier->exponent;
-  }
-  return absl::OkStatus();
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status =
+        ValidateScale("the operand without channels", other.scale);
+    status.Update(ValidateScale("dst", dst.scale));
+    status.Update(ValidateClamp(dst, lowest, highest));
+    status.Update(CheckSpan("channels", channels));
+    status.Update(CheckSpan("fixedpoint", fixedpoint));
+    status.Update(CheckSpan("exponent", exponent));
+    status.Update(
+        CheckNoSharedBytes("fixedpoint", fixedpoint, "exponent", exponent));
+    if (!status.ok()) return status;  // before channels that are not there
+    for (const QuantParams& channel : channels) {
+      status = ValidateScale("a channel", channel.scale);
+      if (!status.ok()) return status;
+    }
+    if (fixedpoint.size() != channels.size() ||
+        exponent.size() != channels.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          channels.size(), " channels, but ", fixedpoint.size(),
+          " fixed points and ", exponent.size(), " exponents to write"));
+    }
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      const absl::StatusOr<QuantizedMultiplier> multiplier = QuantizeMultiplier(
+          RealMultiplier(channels[c].scale, other.scale, dst.scale));
+      // Products and quotients of positive floats are finite doubles.
+      if (!multiplier.ok()) return multiplier.status();
+      fixedpoint[c] = multiplier->fixedpoint;
+      exponent[c] = multiplier->exponent;
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace quantize_internal

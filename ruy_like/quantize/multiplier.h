@@ -116,7 +116,7 @@ absl::Status SetMultipliers(const QuantParams& lhs, const QuantParams& rhs,
                             const QuantParams& dst,
                             MulParams<std::int32_t, Dst>* params) {
   if (params == nullptr) {
-    return absl::InvalidArgumentError("SetMultipliers: params is null");
+    return quantize_internal::NullError("params");
   }
   const absl::StatusOr<QuantizedMultiplier> multiplier =
       quantize_internal::ProductMultiplier(lhs, rhs, dst,
@@ -146,7 +146,7 @@ absl::Status SetMultipliers(absl::Span<const QuantParams> channels,
                             absl::Span<int> exponent,
                             MulParams<std::int32_t, Dst>* params) {
   if (params == nullptr) {
-    return absl::InvalidArgumentError("SetMultipliers: params is null");
+    return quantize_internal::NullError("params");
   }
   absl::Status status = quantize_internal::ProductMultipliers(
       channels, other, dst, std::numeric_limits<Dst>::lowest(),

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/dispatch.h"
 #include "ruy_like/quantize/observe_kernels.h"
@@ -87,134 +88,141 @@ struct Observer::Pipeline {
 };
 
 // Observers for the threads of one call, each used by one thread at a time. The
-// first is the caller's own.
+// first is the caller's own. All are made before the threads begin: these must
+// not throw.
 class Observer::Shards final {
  public:
-  explicit Shards(Observer* first) : first_{first, nullptr}, free_{&first_} {}
-
   struct Shard {
     Observer* observer;
     std::unique_ptr<Pipeline> pipeline;
   };
 
+  Shards(Observer* first, std::ptrdiff_t threads, bool with_pipelines)
+      : owned_(static_cast<std::size_t>(threads - 1)) {
+    shards_.push_back({first, nullptr});
+    for (Observer& observer : owned_) {
+      observer.range_ = first->range_;
+      observer.has_range_ = observer.range_ != 0;
+      shards_.push_back({&observer, nullptr});
+    }
+    for (Shard& shard : shards_) {
+      if (with_pipelines) shard.pipeline = std::make_unique<Pipeline>();
+      free_.push_back(&shard);
+    }
+    std::reverse(free_.begin(), free_.end());  // the caller's own first
+  }
+
   Shard* Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!free_.empty()) {
-      Shard* const shard = free_.back();
-      free_.pop_back();
-      return shard;
-    }
-    owned_.push_back(std::make_unique<Observer>());
-    Observer* const observer = owned_.back().get();
-    observer->range_ = first_.observer->range_;
-    observer->has_range_ = observer->range_ != 0;
-    shards_.push_back(std::make_unique<Shard>(Shard{observer, nullptr}));
-    return shards_.back().get();
+    Shard* const shard = free_.back();
+    free_.pop_back();
+    return shard;
   }
   void Return(Shard* shard) {
     const std::lock_guard<std::mutex> lock(mutex_);
     free_.push_back(shard);
   }
   void MergeIntoFirst() {
-    if (first_.pipeline != nullptr) {
-      first_.observer->Drain(first_.pipeline.get());
+    for (const Shard& shard : shards_) {
+      if (shard.pipeline != nullptr)
+        shard.observer->Drain(shard.pipeline.get());
     }
-    for (const auto& shard : shards_) {
-      if (shard->pipeline != nullptr) {
-        shard->observer->Drain(shard->pipeline.get());
-      }
+    for (const Observer& observer : owned_) {
       // Of one range, so it can not fail.
-      (void)first_.observer->Merge(*shard->observer);
+      (void)shards_[0].observer->Merge(observer);
     }
   }
 
  private:
-  Shard first_;
+  std::vector<Observer> owned_;
+  std::vector<Shard> shards_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Observer>> owned_;
-  std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<Shard*> free_;
 };
 
 Observer::Observer() : bins_(kBins) {}
 
 absl::Status Observer::SetRange(float absmax) {
-  if (!(absmax > 0) || !std::isfinite(absmax)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("absmax is ", absmax, ", must be positive and finite"));
-  }
-  if (finite_count_ + nonfinite_count_ != 0) {
-    return absl::FailedPreconditionError(
-        "the range can not be set after values were observed");
-  }
-  range_ = absmax;
-  has_range_ = true;
-  return absl::OkStatus();
+  return CatchNoMemory([&]() -> absl::Status {
+    if (!(absmax > 0) || !std::isfinite(absmax)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("absmax is ", absmax, ", must be positive and finite"));
+    }
+    if (finite_count_ + nonfinite_count_ != 0) {
+      return absl::FailedPreconditionError(
+          "the range can not be set after values were observed");
+    }
+    range_ = absmax;
+    has_range_ = true;
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Observer::Observe(absl::Span<const float> values,
                                Context* context) {
-  Matrix<float> matrix;
-  MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(values.size()),
-                   Order::kRowMajor, matrix.mutable_layout());
-  matrix.set_data(values.data());
-  return Observe(matrix, context);
+  return CatchNoMemory([&]() -> absl::Status {
+    Matrix<float> matrix;
+    MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(values.size()),
+                     Order::kRowMajor, matrix.mutable_layout());
+    matrix.set_data(values.data());
+    return Observe(matrix, context);
+  });
 }
 
 absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
-  namespace qi = quantize_internal;
-  const qi::View view = qi::ViewOf(values);
-  absl::Status status = qi::ValidateView("values", view);
-  if (!status.ok()) return status;
-  if (values.layout().rows() == 0 || values.layout().cols() == 0) {
-    return absl::OkStatus();
-  }
-  const ObserveKernels& kernels =
-      qi::ObserveKernelsFor(qi::PermittedTargets(qi::PermittedPaths(context)));
-  const qi::PairWalk walk = qi::WalkAlongDst(view, view);
-  Shards shards(this);
-  // Cut only where a single thread cuts it into chunks too: at lines, or at
-  // multiples of a chunk. So the sums have the same roundings.
-  const qi::Lines& lines = walk.lines;
-  const bool by_line = lines.count > 1;
-  const std::ptrdiff_t unit = by_line ? lines.inner : 1;
-  absl::Status run = qi::ForEachRange(
-      by_line ? lines.count : lines.inner,
-      by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk},
-      unit * static_cast<std::ptrdiff_t>(sizeof(float)), context,
-      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-        Shards::Shard* const shard = shards.Take();
-        if (by_line) {
-          for (std::ptrdiff_t line = first; line < last; ++line) {
-            shard->observer->ObserveRange(values.data() + line * walk.src.line,
-                                          static_cast<std::size_t>(unit),
-                                          kernels, &shard->pipeline);
+  return CatchNoMemory([&]() -> absl::Status {
+    namespace qi = quantize_internal;
+    const qi::View view = qi::ViewOf(values);
+    absl::Status status = qi::ValidateView("values", view);
+    if (!status.ok()) return status;
+    if (values.layout().rows() == 0 || values.layout().cols() == 0) {
+      return absl::OkStatus();
+    }
+    const ObserveKernels& kernels = qi::ObserveKernelsFor(
+        qi::PermittedTargets(qi::PermittedPaths(context)));
+    const qi::PairWalk walk = qi::WalkAlongDst(view, view);
+    // Cut only where a single thread cuts it into chunks too: at lines, or at
+    // multiples of a chunk. So the sums have the same roundings.
+    const qi::Lines& lines = walk.lines;
+    const bool by_line = lines.count > 1;
+    const std::ptrdiff_t units = by_line ? lines.count : lines.inner;
+    const std::ptrdiff_t unit = by_line ? lines.inner : 1;
+    const std::ptrdiff_t bytes = unit * std::ptrdiff_t{sizeof(float)};
+    // One chunk is not worth clearing and adding up the partial histograms.
+    const bool with_pipelines = lines.inner > std::ptrdiff_t{qi::kObserveChunk};
+    Shards shards(this, qi::ThreadsFor(units, bytes, context), with_pipelines);
+    absl::Status run = qi::ForEachRange(
+        units, by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk}, bytes, context,
+        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          Shards::Shard* const shard = shards.Take();
+          if (by_line) {
+            for (std::ptrdiff_t line = first; line < last; ++line) {
+              shard->observer->ObserveRange(
+                  values.data() + line * walk.src.line,
+                  static_cast<std::size_t>(unit), kernels,
+                  shard->pipeline.get());
+            }
+          } else {
+            shard->observer->ObserveRange(
+                values.data() + first, static_cast<std::size_t>(last - first),
+                kernels, shard->pipeline.get());
           }
-        } else {
-          shard->observer->ObserveRange(values.data() + first,
-                                        static_cast<std::size_t>(last - first),
-                                        kernels, &shard->pipeline);
-        }
-        shards.Return(shard);
-      });
-  if (!run.ok()) return run;
-  shards.MergeIntoFirst();
-  return absl::OkStatus();
+          shards.Return(shard);
+        });
+    if (!run.ok()) return run;
+    shards.MergeIntoFirst();
+    return absl::OkStatus();
+  });
 }
 
 void Observer::ObserveRange(const float* values, std::size_t n,
-                            const ObserveKernels& kernels,
-                            std::unique_ptr<Pipeline>* pipeline) {
+                            const ObserveKernels& kernels, Pipeline* pipeline) {
   constexpr std::size_t kChunk = Pipeline::kChunk;
-  // One chunk is not worth clearing and adding up the partial histograms.
-  if (n > kChunk && *pipeline == nullptr) {
-    *pipeline = std::make_unique<Pipeline>();
-  }
   for (std::size_t i = 0; i < n; i += kChunk) {
     const std::size_t count = std::min(kChunk, n - i);
-    if (*pipeline == nullptr || count < kChunk ||
-        !StepChunk(values + i, kernels, pipeline->get())) {
-      ObserveChunk(values + i, count, kernels, pipeline->get());
+    if (pipeline == nullptr || count < kChunk ||
+        !StepChunk(values + i, kernels, pipeline)) {
+      ObserveChunk(values + i, count, kernels, pipeline);
     }
   }
 }
@@ -326,32 +334,34 @@ void Observer::CoverExponent(int exponent) {
 }
 
 absl::Status Observer::Merge(const Observer& other) {
-  if (range_ != other.range_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("observers of the ranges ", range_, " and ", other.range_,
-                     " (0: streaming) can not be merged"));
-  }
-  if (&other == this) {
-    return Merge(Observer(other));  // for *this changes meanwhile
-  }
-  if (other.finite_count_ > 0) {
-    min_ = finite_count_ == 0 ? other.min_ : std::min(min_, other.min_);
-    max_ = finite_count_ == 0 ? other.max_ : std::max(max_, other.max_);
-  }
-  finite_count_ += other.finite_count_;
-  zero_count_ += other.zero_count_;
-  nonfinite_count_ += other.nonfinite_count_;
-  sum_.Add(other.sum_);
-  sum_of_squares_.Add(other.sum_of_squares_);
-  sum_of_magnitudes_.Add(other.sum_of_magnitudes_);
-  if (!other.has_range_) return absl::OkStatus();
-  int shift = 0;
-  if (streaming()) {
-    CoverExponent(other.exponent_);
-    shift = std::min(exponent_ - other.exponent_, kLog2Bins);
-  }
-  for (int i = 0; i < kBins; ++i) bins_[i >> shift] += other.bins_[i];
-  return absl::OkStatus();
+  return CatchNoMemory([&]() -> absl::Status {
+    if (range_ != other.range_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("observers of the ranges ", range_, " and ",
+                       other.range_, " (0: streaming) can not be merged"));
+    }
+    if (&other == this) {
+      return Merge(Observer(other));  // for *this changes meanwhile
+    }
+    if (other.finite_count_ > 0) {
+      min_ = finite_count_ == 0 ? other.min_ : std::min(min_, other.min_);
+      max_ = finite_count_ == 0 ? other.max_ : std::max(max_, other.max_);
+    }
+    finite_count_ += other.finite_count_;
+    zero_count_ += other.zero_count_;
+    nonfinite_count_ += other.nonfinite_count_;
+    sum_.Add(other.sum_);
+    sum_of_squares_.Add(other.sum_of_squares_);
+    sum_of_magnitudes_.Add(other.sum_of_magnitudes_);
+    if (!other.has_range_) return absl::OkStatus();
+    int shift = 0;
+    if (streaming()) {
+      CoverExponent(other.exponent_);
+      shift = std::min(exponent_ - other.exponent_, kLog2Bins);
+    }
+    for (int i = 0; i < kBins; ++i) bins_[i >> shift] += other.bins_[i];
+    return absl::OkStatus();
+  });
 }
 
 float Observer::absmax() const { return std::max(-min_, max_); }
@@ -413,55 +423,60 @@ absl::StatusOr<float> Observer::AciqThreshold(const CalibrationOptions& options,
 
 absl::StatusOr<float> Observer::Threshold(
     const CalibrationOptions& options) const {
-  const absl::Status status = ValidateOptions(options);
-  if (!status.ok()) return status;
-  if (finite_count_ == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no finite value was observed (", nonfinite_count_, " others)"));
-  }
-  if (finite_count_ == zero_count_) return 0.0f;
-  const bool one_sided =
-      options.scheme != QuantScheme::kSymmetric && (min_ >= 0 || max_ <= 0);
-  const int levels = 1 << (one_sided ? options.bits : options.bits - 1);
-  switch (options.method) {
-    case CalibrationMethod::kMinMax:
-      return absmax();
-    case CalibrationMethod::kPercentile:
-      return ChoosePercentileThreshold(histogram(), options.percentile);
-    case CalibrationMethod::kMse:
-      return ChooseMseThreshold(histogram(), levels - 1);
-    case CalibrationMethod::kEntropy: {
-      if (levels > kBins) return absmax();
-      const auto chosen = ChooseEntropyThreshold(histogram(), levels);
-      if (!chosen.ok()) return chosen.status();
-      return chosen->threshold;
+  return CatchNoMemory([&]() -> absl::StatusOr<float> {
+    const absl::Status status = ValidateOptions(options);
+    if (!status.ok()) return status;
+    if (finite_count_ == 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no finite value was observed (", nonfinite_count_, " others)"));
     }
-    case CalibrationMethod::kAciqGauss:
-    case CalibrationMethod::kAciqLaplace:
-    case CalibrationMethod::kAciqRange:
-      return AciqThreshold(options, one_sided);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown calibration method ", static_cast<int>(options.method)));
+    if (finite_count_ == zero_count_) return 0.0f;
+    const bool one_sided =
+        options.scheme != QuantScheme::kSymmetric && (min_ >= 0 || max_ <= 0);
+    const int levels = 1 << (one_sided ? options.bits : options.bits - 1);
+    switch (options.method) {
+      case CalibrationMethod::kMinMax:
+        return absmax();
+      case CalibrationMethod::kPercentile:
+        return ChoosePercentileThreshold(histogram(), options.percentile);
+      case CalibrationMethod::kMse:
+        return ChooseMseThreshold(histogram(), levels - 1);
+      case CalibrationMethod::kEntropy: {
+        if (levels > kBins) return absmax();
+        const auto chosen = ChooseEntropyThreshold(histogram(), levels);
+        if (!chosen.ok()) return chosen.status();
+        return chosen->threshold;
+      }
+      case CalibrationMethod::kAciqGauss:
+      case CalibrationMethod::kAciqLaplace:
+      case CalibrationMethod::kAciqRange:
+        return AciqThreshold(options, one_sided);
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unknown calibration method ", static_cast<int>(options.method)));
+  });
 }
 
 absl::StatusOr<QuantParams> Observer::ChooseParams(
     const CalibrationOptions& options) const {
-  const auto threshold = Threshold(options);
-  if (!threshold.ok()) return threshold.status();
-  const float lo = std::max(min_, -*threshold);
-  const float hi = std::min(max_, *threshold);
-  switch (options.scheme) {
-    case QuantScheme::kSymmetric:
-      return ChooseSymmetric(*threshold, options.bits, options.scale_rounding);
-    case QuantScheme::kAffineSigned:
-      return ChooseAffine(lo, hi, -(1 << (options.bits - 1)),
-                          (1 << (options.bits - 1)) - 1);
-    case QuantScheme::kAffineUnsigned:
-      return ChooseAffine(lo, hi, 0, (1 << options.bits) - 1);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown scheme ", static_cast<int>(options.scheme)));
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
+    const auto threshold = Threshold(options);
+    if (!threshold.ok()) return threshold.status();
+    const float lo = std::max(min_, -*threshold);
+    const float hi = std::min(max_, *threshold);
+    switch (options.scheme) {
+      case QuantScheme::kSymmetric:
+        return ChooseSymmetric(*threshold, options.bits,
+                               options.scale_rounding);
+      case QuantScheme::kAffineSigned:
+        return ChooseAffine(lo, hi, -(1 << (options.bits - 1)),
+                            (1 << (options.bits - 1)) - 1);
+      case QuantScheme::kAffineUnsigned:
+        return ChooseAffine(lo, hi, 0, (1 << options.bits) - 1);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown scheme ", static_cast<int>(options.scheme)));
+  });
 }
 
 }  // namespace ruy_like

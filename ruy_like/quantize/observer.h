@@ -60,10 +60,11 @@ struct CalibrationOptions {
   double percentile = 99.99;  // kPercentile
 };
 
-// Copyable. Not for use from several threads at once: give each its own and
-// merge them, which gives the same state, bit for bit, in any order. (Only the
-// moments, standard_deviation and mean_magnitude, depend on how the data was
-// divided into calls of Observe, in their last bits.)
+// Copyable; making and copying one may throw std::bad_alloc. Not for use from
+// several threads at once: give each its own and merge them, which gives the
+// same state, bit for bit, in any order. (Only the moments, standard_deviation
+// and mean_magnitude, depend on how the data was divided into calls of Observe,
+// in their last bits.)
 class RUY_LIKE_EXPORT Observer final {
  public:
   static constexpr int kBins = 2048;
@@ -83,8 +84,8 @@ class RUY_LIKE_EXPORT Observer final {
   // Adds values. Zeros count, but not in the histogram; NaN and infinities are
   // skipped, but for nonfinite_count. Large tensors are observed on the threads
   // of `context`, with the same result for any number of them.
-  // InvalidArgument, with nothing observed, for null data or a layout that is
-  // not valid.
+  // With nothing observed: InvalidArgument for null data or a layout that is
+  // not valid, ResourceExhausted.
   absl::Status Observe(absl::Span<const float> values,
                        Context* context = nullptr);
   absl::Status Observe(const Matrix<float>& values, Context* context = nullptr);
@@ -130,11 +131,11 @@ class RUY_LIKE_EXPORT Observer final {
 
   struct Pipeline;
 
-  // Contiguous values, on this thread. Some may wait in `pipeline`, which is
-  // made where it is null and needed, until Drain.
+  // Contiguous values, on this thread. Where `pipeline` is not null, some may
+  // wait in it until Drain.
   void ObserveRange(const float* values, std::size_t n,
                     const quantize_internal::ObserveKernels& kernels,
-                    std::unique_ptr<Pipeline>* pipeline);
+                    Pipeline* pipeline);
   // One chunk, counted at once. `pipeline` may be null.
   void ObserveChunk(const float* values, std::size_t n,
                     const quantize_internal::ObserveKernels& kernels,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/memory_checks.h"
 #include "ruy_like/quantize/walk.h"
 
@@ -77,43 +78,47 @@ Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
 absl::StatusOr<PackedWeights> PackedWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params,
     Context* context, const PackWeightsOptions& options) {
-  if (context == nullptr) {
-    return absl::InvalidArgumentError("context is null");
-  }
-  const std::ptrdiff_t channels = weights.layout().rows();
-  if (options.groups < 1 || channels < 1 || channels % options.groups != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights of ", channels, " channels in ", options.groups, " groups"));
-  }
-  if (options.order != TensorOrder::kNhwc &&
-      options.order != TensorOrder::kNchw) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights for an unknown order ", static_cast<int>(options.order)));
-  }
-  const absl::Status status = quantize_internal::CheckWeights(weights, params);
-  if (!status.ok()) return status;
-  if (options.groups > 1 && weights.layout().cols() == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights of depth 0 in ", options.groups, " groups"));
-  }
-  PackOptions pack_options;
-  pack_options.dst_order =
-      options.order == TensorOrder::kNhwc ? Order::kColMajor : Order::kRowMajor;
+  return CatchNoMemory([&]() -> absl::StatusOr<PackedWeights> {
+    if (context == nullptr) {
+      return absl::InvalidArgumentError("context is null");
+    }
+    const std::ptrdiff_t channels = weights.layout().rows();
+    if (options.groups < 1 || channels < 1 || channels % options.groups != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "weights of ", channels, " channels in ", options.groups, " groups"));
+    }
+    if (options.order != TensorOrder::kNhwc &&
+        options.order != TensorOrder::kNchw) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "weights for an unknown order ", static_cast<int>(options.order)));
+    }
+    const absl::Status status =
+        quantize_internal::CheckWeights(weights, params);
+    if (!status.ok()) return status;
+    if (options.groups > 1 && weights.layout().cols() == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("weights of depth 0 in ", options.groups, " groups"));
+    }
+    PackOptions pack_options;
+    pack_options.dst_order = options.order == TensorOrder::kNhwc
+                                 ? Order::kColMajor
+                                 : Order::kRowMajor;
 
-  PackedWeights result;
-  const std::ptrdiff_t rows = channels / options.groups;
-  for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
-    absl::StatusOr<PackedMatrix<std::int8_t>> packed =
-        ruy_like::Pack(GroupOperand(weights, params, group * rows, rows),
-                       Side::kLhs, pack_options, context);
-    if (!packed.ok()) return packed.status();
-    result.packed_.push_back(*std::move(packed));
-  }
-  result.channels_ = channels;
-  result.depth_ = weights.layout().cols();
-  result.params_.assign(params.begin(), params.end());
-  for (const QuantParams& p : params) result.scales_.push_back(p.scale);
-  return result;
+    PackedWeights result;
+    const std::ptrdiff_t rows = channels / options.groups;
+    for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
+      absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+          ruy_like::Pack(GroupOperand(weights, params, group * rows, rows),
+                         Side::kLhs, pack_options, context);
+      if (!packed.ok()) return packed.status();
+      result.packed_.push_back(*std::move(packed));
+    }
+    result.channels_ = channels;
+    result.depth_ = weights.layout().cols();
+    result.params_.assign(params.begin(), params.end());
+    for (const QuantParams& p : params) result.scales_.push_back(p.scale);
+    return result;
+  });
 }
 
 namespace quantize_internal {

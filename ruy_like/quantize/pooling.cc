@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/dispatch.h"
 #include "ruy_like/quantize/layer_kernels.h"
@@ -44,60 +45,62 @@ absl::Status PoolTyped(const TensorView<const T>& input, const Window& window,
                        Pooling pooling, AveragePadding average_padding,
                        Workspace* workspace, Context* context,
                        const TensorView<T>& output) {
-  absl::Status status = CheckPooling(EraseTensor("input", input),
-                                     EraseTensor("output", output), window);
-  if (!status.ok()) return status;
-  const TensorShape& in = input.shape;
-  const TensorShape& out = output.shape;
-  const T* source = input.data;
-  T* result = output.data;
-  Workspace of_this_call;
-  const bool is_staged = in.order == TensorOrder::kNchw;
-  if (is_staged) {
-    if (workspace == nullptr) workspace = &of_this_call;
-    const std::ptrdiff_t input_bytes = ElementCount(in);
-    std::ptrdiff_t bytes;
-    T* staged = nullptr;
-    if (CheckedAdd(input_bytes, ElementCount(out), &bytes)) {
-      staged =
-          static_cast<T*>(workspace->Reserve(static_cast<std::size_t>(bytes)));
-    }
-    if (staged == nullptr) {
-      return absl::ResourceExhaustedError("no memory to reorder tensors");
-    }
-    status = Reorder(input.data, in, /*to_nhwc=*/true, context, staged);
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = CheckPooling(EraseTensor("input", input),
+                                       EraseTensor("output", output), window);
     if (!status.ok()) return status;
-    source = staged;
-    result = staged + input_bytes;
-  }
+    const TensorShape& in = input.shape;
+    const TensorShape& out = output.shape;
+    const T* source = input.data;
+    T* result = output.data;
+    Workspace of_this_call;
+    const bool is_staged = in.order == TensorOrder::kNchw;
+    if (is_staged) {
+      if (workspace == nullptr) workspace = &of_this_call;
+      const std::ptrdiff_t input_bytes = ElementCount(in);
+      std::ptrdiff_t bytes;
+      T* staged = nullptr;
+      if (CheckedAdd(input_bytes, ElementCount(out), &bytes)) {
+        staged = static_cast<T*>(
+            workspace->Reserve(static_cast<std::size_t>(bytes)));
+      }
+      if (staged == nullptr) {
+        return absl::ResourceExhaustedError("no memory to reorder tensors");
+      }
+      status = Reorder(input.data, in, /*to_nhwc=*/true, context, staged);
+      if (!status.ok()) return status;
+      source = staged;
+      result = staged + input_bytes;
+    }
 
-  PoolArgs args;
-  args.sliding = {source,
-                  in.height,
-                  in.width,
-                  out.height,
-                  out.width,
-                  static_cast<std::size_t>(in.channels),
-                  window,
-                  result,
-                  input.params.zero_point,
-                  output.params.qmin,
-                  output.params.qmax};
-  args.include_padding = average_padding == AveragePadding::kInclude;
-  const LayerKernels& kernels =
-      LayerKernelsFor(PermittedTargets(PermittedPaths(context)));
-  constexpr int kType =
-      std::is_same<T, std::int8_t>::value ? kLayerI8 : kLayerU8;
-  const auto kernel = pooling == Pooling::kMax ? kernels.max_pool[kType]
-                                               : kernels.average_pool[kType];
-  if (ElementCount(out) == 0) return absl::OkStatus();
-  status = ForEachRange(out.batch * out.height, /*grain=*/1,
-                        SlidingRowCost(args.sliding), context,
-                        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                          kernel(args, first, last);
-                        });
-  if (!status.ok() || !is_staged) return status;
-  return Reorder(result, out, /*to_nhwc=*/false, context, output.data);
+    PoolArgs args;
+    args.sliding = {source,
+                    in.height,
+                    in.width,
+                    out.height,
+                    out.width,
+                    static_cast<std::size_t>(in.channels),
+                    window,
+                    result,
+                    input.params.zero_point,
+                    output.params.qmin,
+                    output.params.qmax};
+    args.include_padding = average_padding == AveragePadding::kInclude;
+    const LayerKernels& kernels =
+        LayerKernelsFor(PermittedTargets(PermittedPaths(context)));
+    constexpr int kType =
+        std::is_same<T, std::int8_t>::value ? kLayerI8 : kLayerU8;
+    const auto kernel = pooling == Pooling::kMax ? kernels.max_pool[kType]
+                                                 : kernels.average_pool[kType];
+    if (ElementCount(out) == 0) return absl::OkStatus();
+    status = ForEachRange(out.batch * out.height, /*grain=*/1,
+                          SlidingRowCost(args.sliding), context,
+                          [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                            kernel(args, first, last);
+                          });
+    if (!status.ok() || !is_staged) return status;
+    return Reorder(result, out, /*to_nhwc=*/false, context, output.data);
+  });
 }
 
 template absl::Status PoolTyped<std::int8_t>(

@@ -56,7 +56,7 @@ template <typename In, typename T>
 absl::Status MaxPool2D(const TensorView<In>& input, const Window& window,
                        Workspace* workspace, Context* context,
                        TensorView<T>* output) {
-  if (output == nullptr) return absl::InvalidArgumentError("output is null");
+  if (output == nullptr) return quantize_internal::NullError("output");
   return quantize_internal::PoolTyped<T>(
       quantize_internal::ConstView(input), window,
       quantize_internal::Pooling::kMax, AveragePadding::kExclude, workspace,
@@ -70,7 +70,7 @@ absl::Status AveragePool2D(
     const TensorView<In>& input, const Window& window, Workspace* workspace,
     Context* context, TensorView<T>* output,
     AveragePadding average_padding = AveragePadding::kExclude) {
-  if (output == nullptr) return absl::InvalidArgumentError("output is null");
+  if (output == nullptr) return quantize_internal::NullError("output");
   return quantize_internal::PoolTyped<T>(
       quantize_internal::ConstView(input), window,
       quantize_internal::Pooling::kAverage, average_padding, workspace, context,

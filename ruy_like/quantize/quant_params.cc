@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 
 namespace ruy_like {
 namespace {
@@ -24,87 +25,104 @@ double NextPowerOfTwo(double scale) {
 
 absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
                                             ScaleRounding rounding) {
-  if (!(absmax >= 0) || !std::isfinite(absmax)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("absmax is ", absmax, ", must be finite and at least 0"));
-  }
-  if (bits < 2 || bits > 16) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("bits is ", bits, ", must be in [2, 16]"));
-  }
-  QuantParams params;
-  params.qmax = (1 << (bits - 1)) - 1;
-  params.qmin = -params.qmax;
-  double scale = static_cast<double>(absmax) / params.qmax;
-  if (scale < kSmallestScale) return params;
-  if (rounding == ScaleRounding::kPowerOfTwo) scale = NextPowerOfTwo(scale);
-  if (scale > kLargestScale) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("absmax is ", absmax, ", with ", bits,
-                     " bits no power of two that a float holds covers it"));
-  }
-  params.scale = static_cast<float>(scale);
-  return params;
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
+    if (!(absmax >= 0) || !std::isfinite(absmax)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "absmax is ", absmax, ", must be finite and at least 0"));
+    }
+    if (bits < 2 || bits > 16) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("bits is ", bits, ", must be in [2, 16]"));
+    }
+    QuantParams params;
+    params.qmax = (1 << (bits - 1)) - 1;
+    params.qmin = -params.qmax;
+    double scale = static_cast<double>(absmax) / params.qmax;
+    if (scale < kSmallestScale) return params;
+    if (rounding == ScaleRounding::kPowerOfTwo) scale = NextPowerOfTwo(scale);
+    if (scale > kLargestScale) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("absmax is ", absmax, ", with ", bits,
+                       " bits no power of two that a float holds covers it"));
+    }
+    params.scale = static_cast<float>(scale);
+    return params;
+  });
 }
 
 absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
                                          int qmax) {
-  if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "range is [", lo, ", ", hi, "], must be finite and in order"));
-  }
-  if (qmin >= qmax || qmin < -kLargestBound || qmax > kLargestBound) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("qmin is ", qmin, ", qmax is ", qmax,
-                     ", must be in order and within 2^23 of 0"));
-  }
-  QuantParams params;
-  params.qmin = qmin;
-  params.qmax = qmax;
-  const double min = std::min(static_cast<double>(lo), 0.0);
-  const double max = std::max(static_cast<double>(hi), 0.0);
-  const double scale = (max - min) / (qmax - qmin);
-  if (scale > kLargestScale) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("range is [", lo, ", ", hi, "]: no float holds a ",
-                     qmax - qmin, "th part of it"));
-  }
-  double zero_point = 0;
-  if (scale >= kSmallestScale) {
-    params.scale = static_cast<float>(scale);
-    const double from_min = qmin - min / scale;
-    const double from_max = qmax - max / scale;
-    const double error_of_min = std::abs(qmin) + std::abs(min / scale);
-    const double error_of_max = std::abs(qmax) + std::abs(max / scale);
-    zero_point = error_of_min < error_of_max ? from_min : from_max;
-  }
-  zero_point = std::round(zero_point);
-  params.zero_point = static_cast<std::int32_t>(
-      std::clamp<double>(zero_point, params.qmin, params.qmax));
-  return params;
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
+    if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "range is [", lo, ", ", hi, "], must be finite and in order"));
+    }
+    if (qmin >= qmax || qmin < -kLargestBound || qmax > kLargestBound) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("qmin is ", qmin, ", qmax is ", qmax,
+                       ", must be in order and within 2^23 of 0"));
+    }
+    QuantParams params;
+    params.qmin = qmin;
+    params.qmax = qmax;
+    const double min = std::min(static_cast<double>(lo), 0.0);
+    const double max = std::max(static_cast<double>(hi), 0.0);
+    const double scale = (max - min) / (qmax - qmin);
+    if (scale > kLargestScale) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("range is [", lo, ", ", hi, "]: no float holds a ",
+                       qmax - qmin, "th part of it"));
+    }
+    double zero_point = 0;
+    if (scale >= kSmallestScale) {
+      params.scale = static_cast<float>(scale);
+      const double from_min = qmin - min / scale;
+      const double from_max = qmax - max / scale;
+      const double error_of_min = std::abs(qmin) + std::abs(min / scale);
+      const double error_of_max = std::abs(qmax) + std::abs(max / scale);
+      zero_point = error_of_min < error_of_max ? from_min : from_max;
+    }
+    zero_point = std::round(zero_point);
+    params.zero_point = static_cast<std::int32_t>(
+        std::clamp<double>(zero_point, params.qmin, params.qmax));
+    return params;
+  });
 }
 
 absl::Status ValidateQuantParams(const QuantParams& params, std::int32_t lowest,
                                  std::int32_t highest, const char* what) {
-  if (!(params.scale > 0) || !std::isfinite(params.scale)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, ": scale is ", params.scale, ", must be positive and finite"));
-  }
-  if (params.qmin > params.qmax) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, ": qmin ", params.qmin, " is above qmax ", params.qmax));
-  }
-  if (params.qmin < lowest || params.qmax > highest) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, ": [qmin, qmax] is [", params.qmin, ", ", params.qmax,
-        "], the type holds [", lowest, ", ", highest, "]"));
-  }
-  if (params.zero_point < lowest || params.zero_point > highest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": zero point is ", params.zero_point,
-                     ", the type holds [", lowest, ", ", highest, "]"));
-  }
-  return absl::OkStatus();
+  return CatchNoMemory([&]() -> absl::Status {
+    if (!(params.scale > 0) || !std::isfinite(params.scale)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          what, ": scale is ", params.scale, ", must be positive and finite"));
+    }
+    if (params.qmin > params.qmax) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          what, ": qmin ", params.qmin, " is above qmax ", params.qmax));
+    }
+    if (params.qmin < lowest || params.qmax > highest) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          what, ": [qmin, qmax] is [", params.qmin, ", ", params.qmax,
+          "], the type holds [", lowest, ", ", highest, "]"));
+    }
+    if (params.zero_point < lowest || params.zero_point > highest) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": zero point is ", params.zero_point,
+                       ", the type holds [", lowest, ", ", highest, "]"));
+    }
+    return absl::OkStatus();
+  });
 }
 
+namespace quantize_internal {
+
+absl::Status NullError(const char* name) {
+  return CatchNoMemory(
+      [&] {
+        return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+      },
+      absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace quantize_internal
 }  // namespace ruy_like

@@ -39,6 +39,14 @@ inline ValueRange RangeOfInt8(const QuantParams& params) {
                                                  : ValueRange::kFull;
 }
 
+namespace quantize_internal {
+
+// InvalidArgument: "<name> is null". For templates, which are compiled in the
+// caller: they build no message, which takes memory.
+RUY_LIKE_EXPORT absl::Status NullError(const char* name);
+
+}  // namespace quantize_internal
+
 enum class ScaleRounding : std::uint8_t {
   kExact,
   // Up to the next power of two: a requantization by such scales is a shift.

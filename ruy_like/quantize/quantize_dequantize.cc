@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <new>
-#include <stdexcept>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/convert_kernels.h"
 #include "ruy_like/quantize/dispatch.h"
@@ -143,13 +143,18 @@ PairWalk WalkOf(const View& src, const View& dst, std::size_t num_params,
                          : WalkChannels(src, dst, channels);
 }
 
-// May throw std::bad_alloc and std::length_error.
 absl::StatusOr<std::vector<QuantParams>> ChooseForChannels(
     const Matrix<float>& x, ChannelDimension channels, int bits,
     ScaleRounding rounding) {
   const Layout& layout = x.layout();
   const bool by_row = channels == ChannelDimension::kRow;
-  std::vector<float> absmax(by_row ? layout.rows() : layout.cols());
+  const std::ptrdiff_t count = by_row ? layout.rows() : layout.cols();
+  std::ptrdiff_t bytes;
+  if (!CheckedMul<std::ptrdiff_t>(count, sizeof(QuantParams), &bytes)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for parameters of ", count, " channels"));
+  }
+  std::vector<float> absmax(static_cast<std::size_t>(count));
   bool finite = true;
   const bool is_empty = layout.rows() == 0 || layout.cols() == 0;
   for (std::ptrdiff_t row = 0; !is_empty && row < layout.rows(); ++row) {
@@ -186,38 +191,42 @@ bool SameZeroPoints(absl::Span<const QuantParams> params) {
 absl::Status Quantize(const View& x, absl::Span<const QuantParams> params,
                       ChannelDimension channels, const View& q,
                       Context* context) {
-  absl::Status status = ValidatePair("x", x, "q", q);
-  if (!status.ok()) return status;
-  status = ValidateParams(params, channels, q);
-  if (!status.ok()) return status;
-  for (const QuantParams& p : params) {
-    if (std::isfinite(InverseScale(p))) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "params: scale is ", p.scale, ", whose inverse no float holds"));
-  }
-  const auto kernel = KernelsOf(context).quantize[StoredTypeOf(q.type)];
-  return RunJob(
-      MakeJob(WalkOf(x, q, params.size(), channels), x, q), context,
-      [&](const char* src, const Piece& piece, bool streaming, char* dst) {
-        kernel(reinterpret_cast<const float*>(src), piece.count,
-               params[params.size() == 1 ? 0 : piece.line], streaming, dst);
-      });
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = ValidatePair("x", x, "q", q);
+    if (!status.ok()) return status;
+    status = ValidateParams(params, channels, q);
+    if (!status.ok()) return status;
+    for (const QuantParams& p : params) {
+      if (std::isfinite(InverseScale(p))) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "params: scale is ", p.scale, ", whose inverse no float holds"));
+    }
+    const auto kernel = KernelsOf(context).quantize[StoredTypeOf(q.type)];
+    return RunJob(
+        MakeJob(WalkOf(x, q, params.size(), channels), x, q), context,
+        [&](const char* src, const Piece& piece, bool streaming, char* dst) {
+          kernel(reinterpret_cast<const float*>(src), piece.count,
+                 params[params.size() == 1 ? 0 : piece.line], streaming, dst);
+        });
+  });
 }
 
 absl::Status Dequantize(const View& q, absl::Span<const QuantParams> params,
                         ChannelDimension channels, const View& x,
                         Context* context) {
-  absl::Status status = ValidatePair("q", q, "x", x);
-  if (!status.ok()) return status;
-  status = ValidateParams(params, channels, q);
-  if (!status.ok()) return status;
-  const auto kernel = KernelsOf(context).dequantize[StoredTypeOf(q.type)];
-  return RunJob(
-      MakeJob(WalkOf(q, x, params.size(), channels), q, x), context,
-      [&](const char* src, const Piece& piece, bool streaming, char* dst) {
-        kernel(src, piece.count, params[params.size() == 1 ? 0 : piece.line],
-               streaming, reinterpret_cast<float*>(dst));
-      });
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = ValidatePair("q", q, "x", x);
+    if (!status.ok()) return status;
+    status = ValidateParams(params, channels, q);
+    if (!status.ok()) return status;
+    const auto kernel = KernelsOf(context).dequantize[StoredTypeOf(q.type)];
+    return RunJob(
+        MakeJob(WalkOf(q, x, params.size(), channels), q, x), context,
+        [&](const char* src, const Piece& piece, bool streaming, char* dst) {
+          kernel(src, piece.count, params[params.size() == 1 ? 0 : piece.line],
+                 streaming, reinterpret_cast<float*>(dst));
+        });
+  });
 }
 
 }  // namespace quantize_internal
@@ -225,16 +234,13 @@ absl::Status Dequantize(const View& q, absl::Span<const QuantParams> params,
 absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
     const Matrix<float>& x, ChannelDimension channels, int bits,
     ScaleRounding rounding) {
-  namespace qi = quantize_internal;
-  const qi::View view = qi::ViewOf(x);
-  absl::Status status = qi::ValidateView("x", view);
-  if (!status.ok()) return status;
-  try {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::vector<QuantParams>> {
+    namespace qi = quantize_internal;
+    const qi::View view = qi::ViewOf(x);
+    absl::Status status = qi::ValidateView("x", view);
+    if (!status.ok()) return status;
     return qi::ChooseForChannels(x, channels, bits, rounding);
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // of channels without elements
-  }
-  return absl::ResourceExhaustedError("no memory for the channels' parameters");
+  });
 }
 
 absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
@@ -242,51 +248,55 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
                            absl::Span<const float> bias,
                            ChannelDimension channels, Matrix<float>* x,
                            Context* context) {
-  namespace qi = quantize_internal;
-  const qi::View src = qi::ViewOf(acc);
-  const qi::View dst = qi::ViewOf(x);
-  absl::Status status = qi::ValidatePair("acc", src, "x", dst);
-  if (status.ok()) status = qi::CheckSpan("scale", scale);
-  if (status.ok()) status = qi::CheckSpan("bias", bias);
-  if (!status.ok()) return status;
-  status =
-      qi::ValidateChannelCount("scales", scale.size(), channels, dst.layout);
-  if (!status.ok()) return status;
-  if (!bias.empty()) {
-    status =
-        qi::ValidateChannelCount("biases", bias.size(), channels, dst.layout);
+  return CatchNoMemory([&]() -> absl::Status {
+    namespace qi = quantize_internal;
+    const qi::View src = qi::ViewOf(acc);
+    const qi::View dst = qi::ViewOf(x);
+    absl::Status status = qi::ValidatePair("acc", src, "x", dst);
+    if (status.ok()) status = qi::CheckSpan("scale", scale);
+    if (status.ok()) status = qi::CheckSpan("bias", bias);
     if (!status.ok()) return status;
-  }
-  const bool by_channel = scale.size() > 1 || bias.size() > 1;
-  const bool channels_are_lines = (channels == ChannelDimension::kRow) ==
-                                  (dst.layout.order() == Order::kRowMajor);
-  // Along dst's lines in any case; those are channels or run across them.
-  qi::PairWalk walk = qi::WalkAlongDst(src, dst);
-  if (by_channel && walk.lines.count == 1) {
-    walk = qi::WalkChannels(src, dst,
-                            dst.layout.order() == Order::kRowMajor
-                                ? ChannelDimension::kRow
-                                : ChannelDimension::kCol);
-  }
-  // What a channel's value is, for elements from `begin` of a line on. No bias
-  // is -0, which leaves every number as it is, 0 and -0 too.
-  const auto operand = [&](absl::Span<const float> values, std::ptrdiff_t line,
-                           std::ptrdiff_t begin) -> qi::PerElement {
-    if (values.empty()) return {nullptr, -0.0f};
-    if (values.size() == 1) return {nullptr, values[0]};
-    if (channels_are_lines) return {nullptr, values[line]};
-    return {values.data() + begin, 0};
-  };
-  const qi::ConvertKernels& kernels = qi::KernelsOf(context);
-  return qi::RunJob(
-      qi::MakeJob(walk, src, dst), context,
-      [&](const char* from, const qi::Piece& piece, bool streaming, char* to) {
-        kernels.dequantize_acc(reinterpret_cast<const std::int32_t*>(from),
-                               piece.count,
-                               operand(scale, piece.line, piece.begin),
-                               operand(bias, piece.line, piece.begin),
-                               streaming, reinterpret_cast<float*>(to));
-      });
+    status =
+        qi::ValidateChannelCount("scales", scale.size(), channels, dst.layout);
+    if (!status.ok()) return status;
+    if (!bias.empty()) {
+      status =
+          qi::ValidateChannelCount("biases", bias.size(), channels, dst.layout);
+      if (!status.ok()) return status;
+    }
+    const bool by_channel = scale.size() > 1 || bias.size() > 1;
+    const bool channels_are_lines = (channels == ChannelDimension::kRow) ==
+                                    (dst.layout.order() == Order::kRowMajor);
+    // Along dst's lines in any case; those are channels or run across them.
+    qi::PairWalk walk = qi::WalkAlongDst(src, dst);
+    if (by_channel && walk.lines.count == 1) {
+      walk = qi::WalkChannels(src, dst,
+                              dst.layout.order() == Order::kRowMajor
+                                  ? ChannelDimension::kRow
+                                  : ChannelDimension::kCol);
+    }
+    // What a channel's value is, for elements from `begin` of a line on. No
+    // bias is -0, which leaves every number as it is, 0 and -0 too.
+    const auto operand = [&](absl::Span<const float> values,
+                             std::ptrdiff_t line,
+                             std::ptrdiff_t begin) -> qi::PerElement {
+      if (values.empty()) return {nullptr, -0.0f};
+      if (values.size() == 1) return {nullptr, values[0]};
+      if (channels_are_lines) return {nullptr, values[line]};
+      return {values.data() + begin, 0};
+    };
+    const qi::ConvertKernels& kernels = qi::KernelsOf(context);
+    return qi::RunJob(qi::MakeJob(walk, src, dst), context,
+                      [&](const char* from, const qi::Piece& piece,
+                          bool streaming, char* to) {
+                        kernels.dequantize_acc(
+                            reinterpret_cast<const std::int32_t*>(from),
+                            piece.count,
+                            operand(scale, piece.line, piece.begin),
+                            operand(bias, piece.line, piece.begin), streaming,
+                            reinterpret_cast<float*>(to));
+                      });
+  });
 }
 
 }  // namespace ruy_like

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/add_kernels.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/broadcast.h"
@@ -333,66 +334,73 @@ absl::StatusOr<FloatRange> QuantizedAdd8p8To32(const RangedCodes& a,
                                                const RangedCodes& b,
                                                absl::Span<std::int32_t> c,
                                                Context* context) {
-  absl::Status status = Validate(a, b, c);
-  if (!status.ok()) return status;
-  const double largest =
-      std::max({a.range.max, -a.range.min, b.range.max, -b.range.min});
-  const auto c_max = static_cast<float>(largest * (1 << 17));
-  if (!std::isfinite(c_max)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the sum of numbers up to ", largest, " has no finite range"));
-  }
-  if (c_max == 0) {
-    if (!c.empty()) std::memset(c.data(), 0, c.size() * sizeof(c[0]));
-    return FloatRange{0, 0};
-  }
-  const double step = static_cast<double>(c_max) / (std::int64_t{1} << 31);
-  const Term a_term = TermOnGrid(a.range, step);
-  const Term b_term = TermOnGrid(b.range, step);
-  constexpr double kOne = 1 << kBitsTo32;
-  qi::AddTerms terms;
-  terms.a_factor = static_cast<std::int32_t>(std::round(a_term.factor * kOne));
-  terms.b_factor = static_cast<std::int32_t>(std::round(b_term.factor * kOne));
-  terms.offset = static_cast<std::int32_t>(
-      std::round((a_term.at_zero + b_term.at_zero) * kOne));
-  terms.shift = kBitsTo32;
-  const Operands operands(a, b, context);
-  const bool streaming =
-      qi::BypassesCaches(static_cast<std::ptrdiff_t>(6 * c.size()));
-  status = operands.ForEachRun(6, [&](const std::uint8_t* a_codes,
-                                      const std::uint8_t* b_codes,
-                                      std::size_t i, std::size_t n) {
-    operands.kernels.to_32(a_codes, b_codes, n, terms, streaming, c.data() + i);
+  return CatchNoMemory([&]() -> absl::StatusOr<FloatRange> {
+    absl::Status status = Validate(a, b, c);
+    if (!status.ok()) return status;
+    const double largest =
+        std::max({a.range.max, -a.range.min, b.range.max, -b.range.min});
+    const auto c_max = static_cast<float>(largest * (1 << 17));
+    if (!std::isfinite(c_max)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the sum of numbers up to ", largest, " has no finite range"));
+    }
+    if (c_max == 0) {
+      if (!c.empty()) std::memset(c.data(), 0, c.size() * sizeof(c[0]));
+      return FloatRange{0, 0};
+    }
+    const double step = static_cast<double>(c_max) / (std::int64_t{1} << 31);
+    const Term a_term = TermOnGrid(a.range, step);
+    const Term b_term = TermOnGrid(b.range, step);
+    constexpr double kOne = 1 << kBitsTo32;
+    qi::AddTerms terms;
+    terms.a_factor =
+        static_cast<std::int32_t>(std::round(a_term.factor * kOne));
+    terms.b_factor =
+        static_cast<std::int32_t>(std::round(b_term.factor * kOne));
+    terms.offset = static_cast<std::int32_t>(
+        std::round((a_term.at_zero + b_term.at_zero) * kOne));
+    terms.shift = kBitsTo32;
+    const Operands operands(a, b, context);
+    const bool streaming =
+        qi::BypassesCaches(static_cast<std::ptrdiff_t>(6 * c.size()));
+    status = operands.ForEachRun(
+        6, [&](const std::uint8_t* a_codes, const std::uint8_t* b_codes,
+               std::size_t i, std::size_t n) {
+          operands.kernels.to_32(a_codes, b_codes, n, terms, streaming,
+                                 c.data() + i);
+        });
+    if (!status.ok()) return status;
+    return FloatRange{-c_max, c_max};
   });
-  if (!status.ok()) return status;
-  return FloatRange{-c_max, c_max};
 }
 
 absl::StatusOr<Add8p8To8Result> QuantizedAdd8p8To8(
     const RangedCodes& a, const RangedCodes& b, const Add8p8To8Options& options,
     absl::Span<std::uint8_t> c, Context* context) {
-  const absl::Status status = Validate(a, b, c);
-  if (!status.ok()) return status;
-  const FloatRange full = {a.range.min + b.range.min,
-                           a.range.max + b.range.max};
-  if (!std::isfinite(full.min) || !std::isfinite(full.max)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the sums' range [", full.min, ", ", full.max, "] is not finite"));
-  }
-  if (options.guess.has_value()) {
-    const absl::Status guess = ValidateRange("guess", *options.guess);
-    if (!guess.ok()) return guess;
-  }
-  if (c.empty()) return Add8p8To8Result{full, 0};
-  const Operands operands(a, b, context);
-  switch (options.range) {
-    case AddRange::kExact:
-      return AddExact(operands, a, b, full, c);
-    case AddRange::kTight:
-      return AddTight(operands, a, b, full, options.guess, c);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown AddRange ", static_cast<int>(options.range)));
+  return CatchNoMemory([&]() -> absl::StatusOr<Add8p8To8Result> {
+    const absl::Status status = Validate(a, b, c);
+    if (!status.ok()) return status;
+    const FloatRange full = {a.range.min + b.range.min,
+                             a.range.max + b.range.max};
+    if (!std::isfinite(full.min) || !std::isfinite(full.max)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the sums' range [", full.min, ", ", full.max, "] is not finite"));
+    }
+    if (options.guess.has_value()) {
+      const absl::Status guess = ValidateRange("guess", *options.guess);
+      if (!guess.ok()) return guess;
+    }
+    if (c.empty()) return Add8p8To8Result{full, 0};
+    const Operands operands(a, b, context);
+    switch (options.range) {
+      case AddRange::kExact:
+        return AddExact(operands, a, b, full, c);
+      case AddRange::kTight:
+        return AddTight(operands, a, b, full, options.guess, c);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown AddRange ", static_cast<int>(options.range)));
+  });
 }
 
 }  // namespace ruy_like

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/add_kernels.h"
 #include "ruy_like/quantize/blocks.h"
 #include "ruy_like/quantize/dispatch.h"
@@ -45,54 +46,58 @@ QuantizedMultiplier Normalized(QuantizedMultiplier multiplier) {
 absl::Status Requantize(const View& x, QuantizedMultiplier multiplier,
                         const QuantParams& params, const View& q,
                         Context* context) {
-  absl::Status status = ValidatePair("x", x, "q", q);
-  if (!status.ok()) return status;
-  status = ValidateMultiplier(multiplier);
-  if (!status.ok()) return status;
-  status = ValidateQuantParams(params, LowestOf(q.type), HighestOf(q.type),
-                               "params");
-  if (!status.ok()) return status;
-  multiplier = Normalized(multiplier);
-  const auto* const src = static_cast<const std::int32_t*>(x.data);
-  void* const dst = const_cast<void*>(q.data);
-  const std::ptrdiff_t n = x.layout.cols();
-  const std::ptrdiff_t bytes = sizeof(std::int32_t) + BytesOf(q.type);
-  const bool streaming = BypassesCaches(n * bytes);
-  const AddKernels& kernels = KernelsOf(context);
-  return ForEachRange(
-      n, 1, bytes, context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-        const std::size_t count = static_cast<std::size_t>(last - first);
-        switch (q.type) {
-          case ElementType::kI8:
-            kernels.requantize_i8(src + first, count, multiplier, params,
-                                  streaming,
-                                  static_cast<std::int8_t*>(dst) + first);
-            return;
-          case ElementType::kU8:
-            kernels.requantize_u8(src + first, count, multiplier, params,
-                                  streaming,
-                                  static_cast<std::uint8_t*>(dst) + first);
-            return;
-          default:
-            kernels.requantize_i16(src + first, count, multiplier, params,
-                                   streaming,
-                                   static_cast<std::int16_t*>(dst) + first);
-        }
-      });
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = ValidatePair("x", x, "q", q);
+    if (!status.ok()) return status;
+    status = ValidateMultiplier(multiplier);
+    if (!status.ok()) return status;
+    status = ValidateQuantParams(params, LowestOf(q.type), HighestOf(q.type),
+                                 "params");
+    if (!status.ok()) return status;
+    multiplier = Normalized(multiplier);
+    const auto* const src = static_cast<const std::int32_t*>(x.data);
+    void* const dst = const_cast<void*>(q.data);
+    const std::ptrdiff_t n = x.layout.cols();
+    const std::ptrdiff_t bytes = sizeof(std::int32_t) + BytesOf(q.type);
+    const bool streaming = BypassesCaches(n * bytes);
+    const AddKernels& kernels = KernelsOf(context);
+    return ForEachRange(
+        n, 1, bytes, context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          const std::size_t count = static_cast<std::size_t>(last - first);
+          switch (q.type) {
+            case ElementType::kI8:
+              kernels.requantize_i8(src + first, count, multiplier, params,
+                                    streaming,
+                                    static_cast<std::int8_t*>(dst) + first);
+              return;
+            case ElementType::kU8:
+              kernels.requantize_u8(src + first, count, multiplier, params,
+                                    streaming,
+                                    static_cast<std::uint8_t*>(dst) + first);
+              return;
+            default:
+              kernels.requantize_i16(src + first, count, multiplier, params,
+                                     streaming,
+                                     static_cast<std::int16_t*>(dst) + first);
+          }
+        });
+  });
 }
 
 absl::StatusOr<QuantizedMultiplier> RequantizeMultiplier(
     double x_scale, const QuantParams& params) {
-  if (!(params.scale > 0) || !std::isfinite(params.scale)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "params: scale is ", params.scale, ", must be positive and finite"));
-  }
-  if (!(x_scale > 0) || !std::isfinite(x_scale)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("x_scale is ", x_scale, ", must be positive and finite"));
-  }
-  return QuantizeMultiplier(
-      std::min(x_scale / params.scale, std::numeric_limits<double>::max()));
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
+    if (!(params.scale > 0) || !std::isfinite(params.scale)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "params: scale is ", params.scale, ", must be positive and finite"));
+    }
+    if (!(x_scale > 0) || !std::isfinite(x_scale)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "x_scale is ", x_scale, ", must be positive and finite"));
+    }
+    return QuantizeMultiplier(
+        std::min(x_scale / params.scale, std::numeric_limits<double>::max()));
+  });
 }
 
 }  // namespace quantize_internal
@@ -100,43 +105,45 @@ absl::StatusOr<QuantizedMultiplier> RequantizeMultiplier(
 absl::StatusOr<QuantParams> RequantizeToUsedRange(
     absl::Span<const std::int32_t> x, double x_scale,
     absl::Span<std::uint8_t> q, Context* context) {
-  namespace qi = quantize_internal;
-  absl::Status status =
-      qi::ValidatePair("x", qi::ViewOf(x), "q", qi::ViewOf(q));
-  if (!status.ok()) return status;
-  const qi::AddKernels& kernels = qi::KernelsOf(context);
-  qi::IntRange used = {0, 0};  // the range includes 0
-  std::mutex mutex;
-  status = qi::ForEachRange(
-      static_cast<std::ptrdiff_t>(x.size()), 1, sizeof(std::int32_t), context,
-      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-        qi::IntRange part = {0, 0};
-        kernels.range_32(x.data() + first,
-                         static_cast<std::size_t>(last - first), &part);
-        const std::lock_guard<std::mutex> lock(mutex);
-        used.min = std::min(used.min, part.min);
-        used.max = std::max(used.max, part.max);
-      });
-  if (!status.ok()) return status;
-  if (!(x_scale > 0) || !std::isfinite(x_scale)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("x_scale is ", x_scale, ", must be positive and finite"));
-  }
-  const auto lo = static_cast<float>(used.min * x_scale);
-  const auto hi = static_cast<float>(used.max * x_scale);
-  const auto params = ChooseAffine(lo, hi, 0, 255);
-  if (!params.ok()) return params.status();
-  // x_scale / params->scale, without the rounding of either: what was found
-  // becomes [0, 255], whatever it stands for. Unless that is too little for a
-  // scale (ChooseAffine), and therefore 0.
-  const double width = static_cast<double>(used.max) - used.min;
-  const bool is_zero =
-      static_cast<double>(hi) - lo < 255.0 * std::numeric_limits<float>::min();
-  const auto multiplier = QuantizeMultiplier(is_zero ? 0 : 255 / width);
-  if (!multiplier.ok()) return multiplier.status();
-  status = Requantize(x, *multiplier, *params, q, context);
-  if (!status.ok()) return status;
-  return *params;
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
+    namespace qi = quantize_internal;
+    absl::Status status =
+        qi::ValidatePair("x", qi::ViewOf(x), "q", qi::ViewOf(q));
+    if (!status.ok()) return status;
+    const qi::AddKernels& kernels = qi::KernelsOf(context);
+    qi::IntRange used = {0, 0};  // the range includes 0
+    std::mutex mutex;
+    status = qi::ForEachRange(
+        static_cast<std::ptrdiff_t>(x.size()), 1, sizeof(std::int32_t), context,
+        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          qi::IntRange part = {0, 0};
+          kernels.range_32(x.data() + first,
+                           static_cast<std::size_t>(last - first), &part);
+          const std::lock_guard<std::mutex> lock(mutex);
+          used.min = std::min(used.min, part.min);
+          used.max = std::max(used.max, part.max);
+        });
+    if (!status.ok()) return status;
+    if (!(x_scale > 0) || !std::isfinite(x_scale)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "x_scale is ", x_scale, ", must be positive and finite"));
+    }
+    const auto lo = static_cast<float>(used.min * x_scale);
+    const auto hi = static_cast<float>(used.max * x_scale);
+    const auto params = ChooseAffine(lo, hi, 0, 255);
+    if (!params.ok()) return params.status();
+    // x_scale / params->scale, without the rounding of either: what was found
+    // becomes [0, 255], whatever it stands for. Unless that is too little for a
+    // scale (ChooseAffine), and therefore 0.
+    const double width = static_cast<double>(used.max) - used.min;
+    const bool is_zero = static_cast<double>(hi) - lo <
+                         255.0 * std::numeric_limits<float>::min();
+    const auto multiplier = QuantizeMultiplier(is_zero ? 0 : 255 / width);
+    if (!multiplier.ok()) return multiplier.status();
+    status = Requantize(x, *multiplier, *params, q, context);
+    if (!status.ok()) return status;
+    return *params;
+  });
 }
 
 }  // namespace ruy_like

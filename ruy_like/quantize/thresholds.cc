@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/memory_checks.h"
 
 namespace ruy_like {
@@ -173,81 +174,88 @@ absl::Status ValidateClipBits(int bits) {
 
 absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     const MagnitudeHistogram& histogram, int levels) {
-  if (levels < 2 || levels > kMaxLevels) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "levels is ", levels, ", must be in [2, ", kMaxLevels, "]"));
-  }
-  const auto occupied = Inspect(histogram);
-  if (!occupied.ok()) return occupied.status();
-  EntropyThreshold best;
-  best.bins = occupied->bins;
-  best.threshold = Threshold(occupied->absmax, *occupied);
-  if (occupied->bins < levels ||
-      occupied->count < 2 * static_cast<std::uint64_t>(levels)) {
+  return CatchNoMemory([&]() -> absl::StatusOr<EntropyThreshold> {
+    if (levels < 2 || levels > kMaxLevels) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "levels is ", levels, ", must be in [2, ", kMaxLevels, "]"));
+    }
+    const auto occupied = Inspect(histogram);
+    if (!occupied.ok()) return occupied.status();
+    EntropyThreshold best;
+    best.bins = occupied->bins;
+    best.threshold = Threshold(occupied->absmax, *occupied);
+    if (occupied->bins < levels ||
+        occupied->count < 2 * static_cast<std::uint64_t>(levels)) {
+      return best;
+    }
+    const DivergenceSearch search(histogram.bins.subspan(0, occupied->bins),
+                                  levels);
+    std::vector<double> divergence(occupied->bins + 1);
+    double least = std::numeric_limits<double>::infinity();
+    for (int kept = levels; kept <= occupied->bins; ++kept) {
+      divergence[kept] = search.Divergence(kept);
+      least = std::min(least, divergence[kept]);
+    }
+    // All bins is always a candidate, so there is a finite one.
+    while (divergence[best.bins] > least + kDivergenceTolerance) --best.bins;
+    best.divergence = divergence[best.bins];
+    best.threshold =
+        Threshold((best.bins + 0.5) * histogram.bin_width, *occupied);
     return best;
-  }
-  const DivergenceSearch search(histogram.bins.subspan(0, occupied->bins),
-                                levels);
-  std::vector<double> divergence(occupied->bins + 1);
-  double least = std::numeric_limits<double>::infinity();
-  for (int kept = levels; kept <= occupied->bins; ++kept) {
-    divergence[kept] = search.Divergence(kept);
-    least = std::min(least, divergence[kept]);
-  }
-  // All bins is always a candidate, so there is a finite one.
-  while (divergence[best.bins] > least + kDivergenceTolerance) --best.bins;
-  best.divergence = divergence[best.bins];
-  best.threshold =
-      Threshold((best.bins + 0.5) * histogram.bin_width, *occupied);
-  return best;
+  });
 }
 
 absl::StatusOr<float> ChoosePercentileThreshold(
     const MagnitudeHistogram& histogram, double percentile) {
-  if (!(percentile > 0) || percentile > 100) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("percentile is ", percentile, ", must be in (0, 100]"));
-  }
-  const auto occupied = Inspect(histogram);
-  if (!occupied.ok()) return occupied.status();
-  const double needed =
-      static_cast<double>(occupied->count) * (percentile / 100);
-  std::uint64_t below = 0;
-  int bins = 0;
-  while (bins < occupied->bins &&
-         (bins == 0 || static_cast<double>(below) < needed)) {
-    below += histogram.bins[bins++];
-  }
-  return Threshold(bins * histogram.bin_width, *occupied);
+  return CatchNoMemory([&]() -> absl::StatusOr<float> {
+    if (!(percentile > 0) || percentile > 100) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("percentile is ", percentile, ", must be in (0, 100]"));
+    }
+    const auto occupied = Inspect(histogram);
+    if (!occupied.ok()) return occupied.status();
+    const double needed =
+        static_cast<double>(occupied->count) * (percentile / 100);
+    std::uint64_t below = 0;
+    int bins = 0;
+    while (bins < occupied->bins &&
+           (bins == 0 || static_cast<double>(below) < needed)) {
+      below += histogram.bins[bins++];
+    }
+    return Threshold(bins * histogram.bin_width, *occupied);
+  });
 }
 
 absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
                                          int qmax) {
-  if (qmax < 1 || qmax > kMaxQmax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("qmax is ", qmax, ", must be in [1, ", kMaxQmax, "]"));
-  }
-  const auto occupied = Inspect(histogram);
-  if (!occupied.ok()) return occupied.status();
-  std::vector<Moments> moments(occupied->bins + 1);
-  for (int j = 0; j < occupied->bins; ++j) {
-    const auto count = static_cast<double>(histogram.bins[j]);
-    const double centre = j + 0.5;
-    moments[j + 1].count = moments[j].count + count;
-    moments[j + 1].first = moments[j].first + count * centre;
-    moments[j + 1].second = moments[j].second + count * centre * centre;
-  }
-  double least = std::numeric_limits<double>::infinity();
-  double best = occupied->absmax;
-  for (int bins = occupied->bins; bins >= 1; --bins) {
-    const double edge = std::min(bins * histogram.bin_width, occupied->absmax);
-    const double error =
-        SquaredError(moments, edge / histogram.bin_width / qmax, qmax);
-    if (error >= least) continue;
-    least = error;
-    best = edge;
-  }
-  return Threshold(best, *occupied);
+  return CatchNoMemory([&]() -> absl::StatusOr<float> {
+    if (qmax < 1 || qmax > kMaxQmax) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("qmax is ", qmax, ", must be in [1, ", kMaxQmax, "]"));
+    }
+    const auto occupied = Inspect(histogram);
+    if (!occupied.ok()) return occupied.status();
+    std::vector<Moments> moments(occupied->bins + 1);
+    for (int j = 0; j < occupied->bins; ++j) {
+      const auto count = static_cast<double>(histogram.bins[j]);
+      const double centre = j + 0.5;
+      moments[j + 1].count = moments[j].count + count;
+      moments[j + 1].first = moments[j].first + count * centre;
+      moments[j + 1].second = moments[j].second + count * centre * centre;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    double best = occupied->absmax;
+    for (int bins = occupied->bins; bins >= 1; --bins) {
+      const double edge =
+          std::min(bins * histogram.bin_width, occupied->absmax);
+      const double error =
+          SquaredError(moments, edge / histogram.bin_width / qmax, qmax);
+      if (error >= least) continue;
+      least = error;
+      best = edge;
+    }
+    return Threshold(best, *occupied);
+  });
 }
 
 // Clipping at T costs 2 * integral from T of (x - T)^2 p(x) dx, steps of
@@ -255,21 +263,25 @@ absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
 // sum's negative derivative.
 
 absl::StatusOr<double> GaussianClipFactor(int bits) {
-  const absl::Status status = ValidateClipBits(bits);
-  if (!status.ok()) return status;
-  const double per_unit = std::exp2(-2 * bits) / 3;
-  return Bisect(0, 10, [&](double t) {
-    const double density = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
-    const double beyond = std::erfc(t / std::sqrt(2.0)) / 2;
-    return 2 * (density - t * beyond) - t * per_unit;
+  return CatchNoMemory([&]() -> absl::StatusOr<double> {
+    const absl::Status status = ValidateClipBits(bits);
+    if (!status.ok()) return status;
+    const double per_unit = std::exp2(-2 * bits) / 3;
+    return Bisect(0, 10, [&](double t) {
+      const double density = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
+      const double beyond = std::erfc(t / std::sqrt(2.0)) / 2;
+      return 2 * (density - t * beyond) - t * per_unit;
+    });
   });
 }
 
 absl::StatusOr<double> LaplaceClipFactor(int bits) {
-  const absl::Status status = ValidateClipBits(bits);
-  if (!status.ok()) return status;
-  const double per_unit = std::exp2(-2 * bits) / 3;
-  return Bisect(0, 40, [&](double t) { return std::exp(-t) - t * per_unit; });
+  return CatchNoMemory([&]() -> absl::StatusOr<double> {
+    const absl::Status status = ValidateClipBits(bits);
+    if (!status.ok()) return status;
+    const double per_unit = std::exp2(-2 * bits) / 3;
+    return Bisect(0, 40, [&](double t) { return std::exp(-t) - t * per_unit; });
+  });
 }
 
 }  // namespace ruy_like

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
 
 namespace ruy_like {
 namespace {
@@ -77,41 +78,45 @@ absl::StatusOr<std::ptrdiff_t> OutputSize(const Axis& axis, bool round_up) {
 absl::StatusOr<TensorShape> OutputShape(const TensorShape& input,
                                         const Window& window,
                                         std::ptrdiff_t channels) {
-  if (input.batch < 0 || channels < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("negative size: a batch of ",
-                                                   input.batch, ", ", channels,
-                                                   " output channels"));
-  }
-  const absl::StatusOr<std::ptrdiff_t> height =
-      OutputSize(Vertical(input, window), window.round_up);
-  if (!height.ok()) return height.status();
-  const absl::StatusOr<std::ptrdiff_t> width =
-      OutputSize(Horizontal(input, window), window.round_up);
-  if (!width.ok()) return width.status();
-  return TensorShape{input.batch, *height, *width, channels, input.order};
+  return CatchNoMemory([&]() -> absl::StatusOr<TensorShape> {
+    if (input.batch < 0 || channels < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("negative size: a batch of ", input.batch, ", ",
+                       channels, " output channels"));
+    }
+    const absl::StatusOr<std::ptrdiff_t> height =
+        OutputSize(Vertical(input, window), window.round_up);
+    if (!height.ok()) return height.status();
+    const absl::StatusOr<std::ptrdiff_t> width =
+        OutputSize(Horizontal(input, window), window.round_up);
+    if (!width.ok()) return width.status();
+    return TensorShape{input.batch, *height, *width, channels, input.order};
+  });
 }
 
 absl::StatusOr<Padding> SamePadding(const TensorShape& input,
                                     const Window& window) {
-  Window unpadded = window;
-  unpadded.padding = Padding();
-  const auto total = [](const Axis& axis) {
-    const std::ptrdiff_t outputs = CeilDiv(axis.size, axis.stride);
-    if (outputs == 0) return std::ptrdiff_t{0};
-    return std::max<std::ptrdiff_t>(
-        (outputs - 1) * axis.stride + axis.Extent() - axis.size, 0);
-  };
-  const Axis vertical = Vertical(input, unpadded);
-  const Axis horizontal = Horizontal(input, unpadded);
-  absl::Status status = Validate(vertical);
-  if (status.ok()) status = Validate(horizontal);
-  if (!status.ok()) return status;
-  const std::ptrdiff_t rows = total(vertical), cols = total(horizontal);
-  if (rows > kMaxSize || cols > kMaxSize) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "padding of ", rows, " rows and ", cols, " columns is too large"));
-  }
-  return Padding{rows / 2, rows - rows / 2, cols / 2, cols - cols / 2};
+  return CatchNoMemory([&]() -> absl::StatusOr<Padding> {
+    Window unpadded = window;
+    unpadded.padding = Padding();
+    const auto total = [](const Axis& axis) {
+      const std::ptrdiff_t outputs = CeilDiv(axis.size, axis.stride);
+      if (outputs == 0) return std::ptrdiff_t{0};
+      return std::max<std::ptrdiff_t>(
+          (outputs - 1) * axis.stride + axis.Extent() - axis.size, 0);
+    };
+    const Axis vertical = Vertical(input, unpadded);
+    const Axis horizontal = Horizontal(input, unpadded);
+    absl::Status status = Validate(vertical);
+    if (status.ok()) status = Validate(horizontal);
+    if (!status.ok()) return status;
+    const std::ptrdiff_t rows = total(vertical), cols = total(horizontal);
+    if (rows > kMaxSize || cols > kMaxSize) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "padding of ", rows, " rows and ", cols, " columns is too large"));
+    }
+    return Padding{rows / 2, rows - rows / 2, cols / 2, cols - cols / 2};
+  });
 }
 
 }  // namespace ruy_like

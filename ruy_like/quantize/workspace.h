@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "ruy_like/export.h"
 
@@ -18,8 +19,13 @@ namespace ruy_like {
 class RUY_LIKE_EXPORT Workspace final {
  public:
   Workspace() = default;
-  Workspace(Workspace&&) = default;
-  Workspace& operator=(Workspace&&) = default;
+  // The other one is empty afterwards, and may be used again.
+  Workspace(Workspace&& other) noexcept { *this = std::move(other); }
+  Workspace& operator=(Workspace&& other) noexcept {
+    memory_ = std::move(other.memory_);
+    capacity_bytes_ = std::exchange(other.capacity_bytes_, 0);
+    return *this;
+  }
 
   // Bytes held.
   std::size_t capacity_bytes() const { return capacity_bytes_; }
