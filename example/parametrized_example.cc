@@ -35,6 +35,9 @@
 ABSL_FLAG(std::string, lhs, "f32", "lhs element type: f32, f64, i8, u8 or i16");
 ABSL_FLAG(std::string, rhs, "f32", "rhs element type");
 ABSL_FLAG(std::string, dst, "f32", "dst element type: these or i32");
+ABSL_FLAG(std::string, accum, "",
+          "accumulators of f32 and f64 operands: f32 or f64; by default f64 "
+          "where lhs, rhs or dst is f64");
 ABSL_FLAG(int64_t, rows, 256, "rows of lhs and dst");
 ABSL_FLAG(int64_t, depth, 256, "columns of lhs, rows of rhs");
 ABSL_FLAG(int64_t, cols, 256, "columns of rhs and dst");
@@ -48,7 +51,8 @@ ABSL_FLAG(int, lhs_zero_point, 0, "stored value that stands for 0");
 ABSL_FLAG(int, rhs_zero_point, 0, "stored value that stands for 0");
 ABSL_FLAG(int, dst_zero_point, 0, "stored value that stands for 0");
 ABSL_FLAG(bool, per_channel, false,
-          "one multiplier per channel; for a quantized dst");
+          "one multiplier per channel, for a quantized dst; for an f32 dst of "
+          "integers one scale per row and column");
 ABSL_FLAG(std::string, channels, "row",
           "what the channels of bias and multipliers are: row or col (of dst)");
 ABSL_FLAG(bool, bias, false, "add a bias");
@@ -94,6 +98,7 @@ struct MatrixOptions {
 struct Options {
   std::ptrdiff_t rows, depth, cols;
   MatrixOptions lhs, rhs, dst;
+  std::string accum;  // "": the default
   bool per_channel, bias;
   ChannelDimension channels;
   absl::optional<double> clamp_min, clamp_max;
@@ -182,6 +187,7 @@ absl::StatusOr<Options> ReadOptions() {
   READ_MATRIX(rhs);
   READ_MATRIX(dst);
 #undef READ_MATRIX
+  options.accum = absl::GetFlag(FLAGS_accum);
   options.lhs.cache_policy =
       reader.Choose("lhs_cache", absl::GetFlag(FLAGS_lhs_cache), policies);
   options.rhs.cache_policy =
@@ -270,12 +276,13 @@ absl::StatusOr<OwnedMatrix<T>> MakeRandomMatrix(const MatrixOptions& options,
 
 // ## The epilogue
 
-// Per-channel values that MulParams points to.
-template <typename Accum>
+// Arrays that MulParams points to.
+template <typename Params>
 struct ChannelValues {
-  std::vector<Accum> bias;
+  std::vector<typename Params::BiasScalar> bias;
   std::vector<std::int32_t> fixedpoint;
   std::vector<int> exponent;
+  std::vector<float> lhs_scales, rhs_scales;
 };
 
 // An exponent that brings typical accumulators of random operands to a quarter
@@ -287,6 +294,13 @@ int TypicalExponent(std::ptrdiff_t depth) {
                                   0.5 * std::log2(std::max(1.0, 1.0 * depth));
   return std::clamp(static_cast<int>(bits(Dst{}) - 2 - accumulator_bits), -31,
                     30);
+}
+
+// As a quantized tensor of magnitudes up to 1 or so has them.
+std::vector<float> RandomScales(std::ptrdiff_t count, Random* random) {
+  std::vector<float> scales(count);
+  for (float& scale : scales) scale = (2 + RandomElement<float>(random)) / 127;
+  return scales;
 }
 
 template <typename Dst>
@@ -307,8 +321,9 @@ absl::StatusOr<Dst> ClampBound(const char* flag, double value) {
 
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status SetMulParams(const Options& options, Random* random,
-                          ChannelValues<Accum>* values,
+                          ChannelValues<MulParams<Accum, Dst>>* values,
                           MulParams<Accum, Dst>* mul_params) {
+  using Bias = typename MulParams<Accum, Dst>::BiasScalar;
   const std::ptrdiff_t channels =
       options.channels == ChannelDimension::kRow ? options.rows : options.cols;
   mul_params->set_channel_dimension(options.channels);
@@ -316,9 +331,9 @@ absl::Status SetMulParams(const Options& options, Random* random,
     for (std::ptrdiff_t i = 0; i < channels; ++i) {
       // Integers of 16 bits: comparable to the products' sums.
       values->bias.push_back(
-          std::is_integral<Accum>::value
-              ? static_cast<Accum>(RandomElement<std::int16_t>(random))
-              : RandomElement<Accum>(random));
+          std::is_integral<Bias>::value
+              ? static_cast<Bias>(RandomElement<std::int16_t>(random))
+              : RandomElement<Bias>(random));
     }
     mul_params->set_bias(values->bias.data());
   }
@@ -337,9 +352,20 @@ absl::Status SetMulParams(const Options& options, Random* random,
       mul_params->set_multiplier_fixedpoint((1 << 30) + ((*random)() >> 2));
       mul_params->set_multiplier_exponent(exponent);
     }
+  } else if constexpr (MulParams<Accum, Dst>::kScaled) {
+    if (options.per_channel) {
+      values->lhs_scales = RandomScales(options.rows, random);
+      values->rhs_scales = RandomScales(options.cols, random);
+      mul_params->set_lhs_scale_perrow(values->lhs_scales.data());
+      mul_params->set_rhs_scale_percol(values->rhs_scales.data());
+    } else {
+      mul_params->set_lhs_scale(RandomScales(1, random)[0]);
+      mul_params->set_rhs_scale(RandomScales(1, random)[0]);
+    }
   } else if (options.per_channel) {
     return absl::InvalidArgumentError(
-        "--per_channel: a dst of type f32, f64 or i32 has no multipliers");
+        "--per_channel: neither multipliers nor scales apply to an f32 or f64 "
+        "product of floats, or to an i32 dst");
   }
   if (options.clamp_min) {
     const auto bound = ClampBound<Dst>("clamp_min", *options.clamp_min);
@@ -433,7 +459,7 @@ absl::StatusOr<ExitCode> Run(const Options& options) {
   auto dst = MakeRandomMatrix<Dst>(options.dst, options.rows, options.cols,
                                    &dst_random);
   if (!dst.ok()) return dst.status();
-  ChannelValues<Accum> values;
+  ChannelValues<MulParams<Accum, Dst>> values;
   MulParams<Accum, Dst> mul_params;
   absl::Status status =
       SetMulParams<Lhs, Rhs>(options, &random, &values, &mul_params);
@@ -483,53 +509,74 @@ using RunFn = absl::StatusOr<ExitCode>(const Options&);
 
 struct Product {
   const char* types;  // lhs, rhs, dst
+  const char* accum;
   RunFn* run;
 };
 
+// The type table of README.md. Of lines with equal types the first has the
+// default accumulators.
+
 constexpr Product kProducts[] = {
-    {"f32 f32 f32", Run<F32, F32, F32, F32>},
-    {"f32 f32 f64", Run<F32, F32, F64, F64>},
-    {"f32 f64 f32", Run<F32, F64, F64, F32>},
-    {"f32 f64 f64", Run<F32, F64, F64, F64>},
-    {"f64 f32 f32", Run<F64, F32, F64, F32>},
-    {"f64 f32 f64", Run<F64, F32, F64, F64>},
-    {"f64 f64 f32", Run<F64, F64, F64, F32>},
-    {"f64 f64 f64", Run<F64, F64, F64, F64>},
-    {"i8 i8 i8", Run<I8, I8, I32, I8>},
-    {"i8 i8 u8", Run<I8, I8, I32, U8>},
-    {"i8 i8 i16", Run<I8, I8, I32, I16>},
-    {"i8 i8 i32", Run<I8, I8, I32, I32>},
-    {"i8 u8 i8", Run<I8, U8, I32, I8>},
-    {"i8 u8 u8", Run<I8, U8, I32, U8>},
-    {"i8 u8 i16", Run<I8, U8, I32, I16>},
-    {"i8 u8 i32", Run<I8, U8, I32, I32>},
-    {"u8 i8 i8", Run<U8, I8, I32, I8>},
-    {"u8 i8 u8", Run<U8, I8, I32, U8>},
-    {"u8 i8 i16", Run<U8, I8, I32, I16>},
-    {"u8 i8 i32", Run<U8, I8, I32, I32>},
-    {"u8 u8 i8", Run<U8, U8, I32, I8>},
-    {"u8 u8 u8", Run<U8, U8, I32, U8>},
-    {"u8 u8 i16", Run<U8, U8, I32, I16>},
-    {"u8 u8 i32", Run<U8, U8, I32, I32>},
-    {"i8 i16 i8", Run<I8, I16, I32, I8>},
-    {"i8 i16 u8", Run<I8, I16, I32, U8>},
-    {"i8 i16 i16", Run<I8, I16, I32, I16>},
-    {"i8 i16 i32", Run<I8, I16, I32, I32>},
-    {"i16 i8 i8", Run<I16, I8, I32, I8>},
-    {"i16 i8 u8", Run<I16, I8, I32, U8>},
-    {"i16 i8 i16", Run<I16, I8, I32, I16>},
-    {"i16 i8 i32", Run<I16, I8, I32, I32>},
+    {"f32 f32 f32", "f32", Run<F32, F32, F32, F32>},
+    {"f32 f32 f32", "f64", Run<F32, F32, F64, F32>},
+    {"f32 f32 f64", "f64", Run<F32, F32, F64, F64>},
+    {"f32 f32 f64", "f32", Run<F32, F32, F32, F64>},
+    {"f32 f64 f32", "f64", Run<F32, F64, F64, F32>},
+    {"f32 f64 f32", "f32", Run<F32, F64, F32, F32>},
+    {"f32 f64 f64", "f64", Run<F32, F64, F64, F64>},
+    {"f32 f64 f64", "f32", Run<F32, F64, F32, F64>},
+    {"f64 f32 f32", "f64", Run<F64, F32, F64, F32>},
+    {"f64 f32 f32", "f32", Run<F64, F32, F32, F32>},
+    {"f64 f32 f64", "f64", Run<F64, F32, F64, F64>},
+    {"f64 f32 f64", "f32", Run<F64, F32, F32, F64>},
+    {"f64 f64 f32", "f64", Run<F64, F64, F64, F32>},
+    {"f64 f64 f32", "f32", Run<F64, F64, F32, F32>},
+    {"f64 f64 f64", "f64", Run<F64, F64, F64, F64>},
+    {"f64 f64 f64", "f32", Run<F64, F64, F32, F64>},
+    {"i8 i8 i8", "i32", Run<I8, I8, I32, I8>},
+    {"i8 i8 u8", "i32", Run<I8, I8, I32, U8>},
+    {"i8 i8 i16", "i32", Run<I8, I8, I32, I16>},
+    {"i8 i8 i32", "i32", Run<I8, I8, I32, I32>},
+    {"i8 i8 f32", "i32", Run<I8, I8, I32, F32>},
+    {"i8 u8 i8", "i32", Run<I8, U8, I32, I8>},
+    {"i8 u8 u8", "i32", Run<I8, U8, I32, U8>},
+    {"i8 u8 i16", "i32", Run<I8, U8, I32, I16>},
+    {"i8 u8 i32", "i32", Run<I8, U8, I32, I32>},
+    {"i8 u8 f32", "i32", Run<I8, U8, I32, F32>},
+    {"u8 i8 i8", "i32", Run<U8, I8, I32, I8>},
+    {"u8 i8 u8", "i32", Run<U8, I8, I32, U8>},
+    {"u8 i8 i16", "i32", Run<U8, I8, I32, I16>},
+    {"u8 i8 i32", "i32", Run<U8, I8, I32, I32>},
+    {"u8 i8 f32", "i32", Run<U8, I8, I32, F32>},
+    {"u8 u8 i8", "i32", Run<U8, U8, I32, I8>},
+    {"u8 u8 u8", "i32", Run<U8, U8, I32, U8>},
+    {"u8 u8 i16", "i32", Run<U8, U8, I32, I16>},
+    {"u8 u8 i32", "i32", Run<U8, U8, I32, I32>},
+    {"u8 u8 f32", "i32", Run<U8, U8, I32, F32>},
+    {"i8 i16 i8", "i32", Run<I8, I16, I32, I8>},
+    {"i8 i16 u8", "i32", Run<I8, I16, I32, U8>},
+    {"i8 i16 i16", "i32", Run<I8, I16, I32, I16>},
+    {"i8 i16 i32", "i32", Run<I8, I16, I32, I32>},
+    {"i16 i8 i8", "i32", Run<I16, I8, I32, I8>},
+    {"i16 i8 u8", "i32", Run<I16, I8, I32, U8>},
+    {"i16 i8 i16", "i32", Run<I16, I8, I32, I16>},
+    {"i16 i8 i32", "i32", Run<I16, I8, I32, I32>},
 };
 
 absl::StatusOr<ExitCode> RunAnyTypes(const Options& options) {
   const std::string types = absl::StrCat(
       options.lhs.type, " ", options.rhs.type, " ", options.dst.type);
   for (const Product& product : kProducts) {
-    if (types == product.types) return product.run(options);
+    if (types == product.types &&
+        (options.accum.empty() || options.accum == product.accum)) {
+      return product.run(options);
+    }
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "no product --lhs=", options.lhs.type, " --rhs=", options.rhs.type,
-      " --dst=", options.dst.type, "; --help lists those that there are"));
+      " --dst=", options.dst.type,
+      options.accum.empty() ? "" : absl::StrCat(" --accum=", options.accum),
+      "; --help lists the products"));
 }
 
 // ## Command line
@@ -540,9 +587,10 @@ void PrintHelp() {
   std::cout << "Multiplies random matrices, checks the result and prints the "
                "time.\n\nFlags:\n";
   command_line::PrintFlags(kSource);
-  std::cout << "\nTypes of lhs, rhs and dst:\n";
+  std::cout << "\nTypes of lhs, rhs and dst, and of the accumulators:\n";
   for (const Product& product : kProducts) {
-    std::cout << "  " << product.types << "\n";
+    std::cout << absl::StreamFormat("  %-13s %s\n", product.types,
+                                    product.accum);
   }
   std::cout << "\nExit codes: 0 all is well, 1 wrong result, 2 wrong flag or "
                "value.\n";

@@ -1,6 +1,6 @@
-# Runs the example programs and compares: their output with recorded text, the
-# README's sample with the program that it claims to be, exit codes with those
-# that the programs document.
+# Runs the example programs and compares: their output with recorded text, exit
+# codes with those that the programs document. doc_snippets_test.cmake holds
+# README.md and doc/ against them.
 #
 #   cmake -DSOURCE_DIR=... -DEXAMPLE=... -DREADME_SAMPLE=... -DPARAMETRIZED=...
 #         -DPACKED_SAMPLE=... -DEXECUTOR_SAMPLE=... -P examples_test.cmake
@@ -30,16 +30,6 @@ execute_process(COMMAND ${README_SAMPLE}
   RESULT_VARIABLE result OUTPUT_VARIABLE out)
 expect_equal("the README sample's exit code" "${result}" 0)
 expect_equal("the README sample's output" "${out}" "15 \n19 \n")
-file(READ ${SOURCE_DIR}/README.md readme)
-file(READ ${SOURCE_DIR}/example/readme_sample.cc sample)
-# The part of main() that README.md shows, there without its indentation.
-string(REGEX MATCH "```cpp\n(.*Mul\\([^\n]*\n)```\n" shown "${readme}")
-string(REGEX REPLACE "\n([^\n])" "\n  \\1" shown "  ${CMAKE_MATCH_1}")
-string(FIND "${sample}" "int main() {\n${shown}" position)
-if(shown STREQUAL "  " OR position EQUAL -1)
-  message(SEND_ERROR "README.md does not hold what example/readme_sample.cc does")
-endif()
-
 set(weights ${CMAKE_CURRENT_BINARY_DIR}/packed_matrix_sample.bin)
 execute_process(COMMAND ${PACKED_SAMPLE} ${weights}
   RESULT_VARIABLE result OUTPUT_VARIABLE out)
@@ -75,3 +65,46 @@ expect_exit(2 "stride 3.*below" --lhs_stride=3)
 expect_exit(2 "a value of type i8" --lhs=i8 --rhs=i8 --dst=i8
   --lhs_zero_point=200)
 expect_exit(2 "clamp_min = 3" --clamp_min=3 --clamp_max=2)
+expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst f32 --rows 33 --depth 17
+  --cols 9 --rhs_zero_point 3 --per_channel --bias)
+expect_exit(2 "--per_channel: neither" --per_channel)
+expect_exit(2 "no product .*--accum=i32" --accum=i32)
+
+# README's type table, whose lines are these.
+set(size --rows=5 --depth=6 --cols=7 --repeat=1)
+set(table "| lhs x rhs | accumulator | dst |
+|---|---|---|
+| float x float | float | float |
+| float, double in any mix | float or double | float, double |
+| int8, uint8 in any mix, any zero points | int32 | int8, uint8, int16 (requantized), int32 (raw), float (scaled) |
+| int8 x int16, int16 x int8; zero point 0 for int16 | int32 | int8, uint8, int16, int32 |
+")
+file(READ ${SOURCE_DIR}/README.md readme)
+string(FIND "${readme}" "\n${table}\n" position)
+if(position EQUAL -1)
+  message(SEND_ERROR "README.md's type table is not the one that is tested:\n${table}")
+endif()
+foreach(lhs f32 f64)
+  foreach(rhs f32 f64)
+    foreach(dst f32 f64)
+      foreach(accum f32 f64)
+        expect_exit(0 "check +within" ${size}
+          --lhs=${lhs} --rhs=${rhs} --accum=${accum} --dst=${dst})
+      endforeach()
+    endforeach()
+  endforeach()
+endforeach()
+foreach(lhs i8 u8)
+  foreach(rhs i8 u8)
+    foreach(dst i8 u8 i16 i32 f32)
+      expect_exit(0 "check +equal" ${size} --lhs=${lhs} --rhs=${rhs} --dst=${dst}
+        --lhs_zero_point=3 --rhs_zero_point=5)
+    endforeach()
+  endforeach()
+endforeach()
+foreach(dst i8 u8 i16 i32)
+  expect_exit(0 "check +equal" ${size} --lhs=i8 --rhs=i16 --dst=${dst}
+    --lhs_zero_point=3)
+  expect_exit(0 "check +equal" ${size} --lhs=i16 --rhs=i8 --dst=${dst}
+    --rhs_zero_point=5)
+endforeach()

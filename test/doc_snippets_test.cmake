@@ -1,0 +1,110 @@
+# Holds each C++ snippet of README.md and doc/ against the program that the line
+# above it names, runs these programs, and holds what they print against the page:
+#
+#   <!-- program: FILE -->   the snippet is all of the file. Where a paragraph
+#                            "prints" follows it, the block after that is all that
+#                            the program writes to stdout.
+#   <!-- part: FILE -->      the snippet is in the file, indentation apart
+#
+#   cmake -DSOURCE_DIR=... -DWORK_DIR=... -DPROGRAMS=<file> [-DUPDATE=ON]
+#         -P doc_snippets_test.cmake
+#
+# PROGRAMS has a line for each program: FILE|executable|argument. Each must be on a
+# page and end with 0. With UPDATE the pages' snippets and output are written anew.
+cmake_minimum_required(VERSION 3.25)
+
+file(MAKE_DIRECTORY ${WORK_DIR})
+file(STRINGS ${PROGRAMS} programs)
+foreach(program IN LISTS programs)
+  string(REPLACE "|" ";" program "${program}")
+  list(POP_FRONT program name)
+  list(APPEND names ${name})
+  execute_process(COMMAND ${program} WORKING_DIRECTORY ${WORK_DIR}
+    RESULT_VARIABLE result OUTPUT_VARIABLE out_${name} ERROR_VARIABLE err)
+  if(NOT result EQUAL 0)
+    message(SEND_ERROR "${name} ends with ${result}\n${out_${name}}${err}")
+  endif()
+endforeach()
+
+# without_indentation(<variable> <text>)
+function(without_indentation variable text)
+  string(REGEX REPLACE "\n +" "\n" text "\n${text}")
+  set(${variable} "${text}" PARENT_SCOPE)
+endfunction()
+
+# take_until(<mark>): moves what `rest` has up to the end of the mark to `taken`.
+macro(take_until mark)
+  string(FIND "${rest}" "${mark}" position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "${page}: no ${mark} after\n${taken}")
+  endif()
+  string(LENGTH "${mark}" length)
+  math(EXPR position "${position} + ${length}")
+  string(SUBSTRING "${rest}" 0 ${position} taken)
+  string(SUBSTRING "${rest}" ${position} -1 rest)
+endmacro()
+
+set(shown "")
+set(fence "```cpp\n")
+file(GLOB pages RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/README.md ${SOURCE_DIR}/doc/*.md)
+foreach(page IN LISTS pages)
+  file(READ ${SOURCE_DIR}/${page} rest)
+  set(written "")
+  while(TRUE)
+    string(FIND "${rest}" "${fence}" position)
+    if(position EQUAL -1)
+      break()
+    endif()
+    take_until("${fence}")
+    string(APPEND written "${taken}")
+    string(REGEX MATCH "<!-- (program|part): ([^ ]+) -->\n${fence}$" match "${taken}")
+    set(kind "${CMAKE_MATCH_1}")
+    set(name "${CMAKE_MATCH_2}")
+    take_until("\n```\n")
+    string(REGEX REPLACE "```\n$" "" block "${taken}")
+    if(NOT match OR NOT name IN_LIST names)
+      message(SEND_ERROR "${page}: of no program that is built and run:\n${block}")
+      string(APPEND written "${taken}")
+      continue()
+    endif()
+    list(APPEND shown ${name})
+    file(READ ${SOURCE_DIR}/${name} source)
+    if(kind STREQUAL "part")
+      without_indentation(part "${block}")
+      without_indentation(all "${source}")
+      string(FIND "${all}" "${part}" position)
+      if(position EQUAL -1)
+        message(SEND_ERROR "${page}: not in ${name}:\n${block}")
+      endif()
+      string(APPEND written "${taken}")
+      continue()
+    endif()
+    if(NOT UPDATE AND NOT block STREQUAL source)
+      message(SEND_ERROR "${page} should show ${name}:\n${source}and shows\n${block}"
+        "(cmake -DUPDATE=ON -P this script writes it)")
+    endif()
+    string(APPEND written "${source}```\n")
+    string(REGEX MATCH "^\nprints\n\n```\n" prints "${rest}")
+    if(prints)
+      take_until("${prints}")
+      string(APPEND written "${prints}")
+      take_until("```\n")
+      string(REGEX REPLACE "```\n$" "" block "${taken}")
+      if(NOT UPDATE AND NOT block STREQUAL "${out_${name}}")
+        message(SEND_ERROR "${page}: ${name} prints\n${out_${name}}not\n${block}")
+      endif()
+      string(APPEND written "${out_${name}}```\n")
+    endif()
+  endwhile()
+  if(UPDATE)
+    file(WRITE ${SOURCE_DIR}/${page} "${written}${rest}")
+  endif()
+endforeach()
+
+foreach(name IN LISTS names)
+  if(NOT name IN_LIST shown)
+    message(SEND_ERROR "${name} is on no page")
+  endif()
+endforeach()
+list(LENGTH shown count)
+message(STATUS "looked at ${count} snippets")
