@@ -38,10 +38,10 @@ namespace internal {
 // innocuous?, 1995: 53 >= 2 * 24 + 2 bits): so a compiler that contracts
 // a * b + c into one rounding finds nothing to contract.
 inline float RoundedProduct(float a, float b) {
-  return static_cast<float>(static_cast<double>(a) * b);
+  return static_cast<float>(static_cast<double>(a) * static_cast<double>(b));
 }
 inline float RoundedSum(float a, float b) {
-  return static_cast<float>(static_cast<double>(a) + b);
+  return static_cast<float>(static_cast<double>(a) + static_cast<double>(b));
 }
 inline double RoundedProduct(double a, double b) { return a * b; }
 inline double RoundedSum(double a, double b) { return a + b; }
@@ -122,8 +122,8 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
       lhs.layout().order() == Order::kRowMajor ? 1 : lhs.layout().stride();
   const std::ptrdiff_t rhs_step =
       rhs.layout().order() == Order::kColMajor ? 1 : rhs.layout().stride();
-  const Term lhs_zero_point = lhs.zero_point();
-  const Term rhs_zero_point = rhs.zero_point();
+  const Term lhs_zero_point = static_cast<Term>(lhs.zero_point());
+  const Term rhs_zero_point = static_cast<Term>(rhs.zero_point());
   for (std::ptrdiff_t row = 0; row < dst->layout().rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < dst->layout().cols(); ++col) {
       std::ptrdiff_t a = ElementOffset(lhs.layout(), row, 0);
