@@ -7,6 +7,10 @@ if(NOT DOXYGEN_FOUND)
 endif()
 
 get_property(headers TARGET ruy_like PROPERTY HEADER_SET)
+if(TARGET ruy_like_quantize)
+  get_property(quantize_headers TARGET ruy_like_quantize PROPERTY HEADER_SET)
+  list(APPEND headers ${quantize_headers})
+endif()
 list(JOIN headers " " RUY_LIKE_DOXYGEN_INPUT)
 configure_file(doc/Doxyfile.in ${PROJECT_BINARY_DIR}/Doxyfile @ONLY)
 add_custom_target(ruy_like_docs
