@@ -50,6 +50,14 @@ CpuCacheParams DetectCaches() {
   return smallest;
 }
 
+// The microarchitecture of the core that the calling thread runs on.
+cpuinfo_uarch CurrentCore() {
+  if (!cpuinfo_initialize()) return cpuinfo_uarch_unknown;
+  const cpuinfo_uarch_info* const info =
+      cpuinfo_get_uarch(cpuinfo_get_current_uarch_index());
+  return info == nullptr ? cpuinfo_uarch_unknown : info->uarch;
+}
+
 }  // namespace
 
 CpuInfo::CpuInfo() : cache_params_(DetectCaches()) {}
@@ -57,6 +65,10 @@ CpuInfo::~CpuInfo() = default;
 
 bool CpuInfo::NeonDotprod() {
   return cpuinfo_initialize() && cpuinfo_has_arm_neon_dot();
+}
+
+bool CpuInfo::Sse42() {
+  return cpuinfo_initialize() && cpuinfo_has_x86_sse4_2();
 }
 
 bool CpuInfo::Avx() { return cpuinfo_initialize() && cpuinfo_has_x86_avx(); }
@@ -72,8 +84,20 @@ bool CpuInfo::Avx512() {
          cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl();
 }
 
+bool CpuInfo::AvxVnni() {
+  return cpuinfo_initialize() && cpuinfo_has_x86_avx512vnni();
+}
+
 const CpuCacheParams& CpuInfo::CacheParams() { return cache_params_; }
-bool CpuInfo::CurrentCpuIsA55ish() { return false; }
-bool CpuInfo::CurrentCpuIsX1() { return false; }
+
+bool CpuInfo::CurrentCpuIsA55ish() {
+  const cpuinfo_uarch core = CurrentCore();
+  return core == cpuinfo_uarch_cortex_a53 ||
+         core == cpuinfo_uarch_cortex_a55r0 || core == cpuinfo_uarch_cortex_a55;
+}
+
+bool CpuInfo::CurrentCpuIsX1() {
+  return CurrentCore() == cpuinfo_uarch_cortex_x1;
+}
 
 }  // namespace ruy

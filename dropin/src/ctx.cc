@@ -1,10 +1,13 @@
 #include "ruy/ctx.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
+#include "ruy/check_macros.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/path.h"
 
@@ -45,14 +48,14 @@ ruy_like::Path ToRuyLike(Path paths) {
 // ruy's paths on this machine, where ruy_like may use `paths`. Like in ruy, a
 // processor with AVX2 has kAvx too.
 Path FromRuyLike(ruy_like::Path paths, CpuInfo* cpuinfo) {
-  Path result = kNonArchPaths;
+  Path result = kNonArchPathsIncludingInternalVariants;
   if (Intersect(paths, kOlderRuyLikePaths)) result = result | kOlderPaths;
   if (Intersect(paths, kNewerRuyLikePaths)) result = result | kNewerPaths;
 #if RUY_PLATFORM_X86
   // ruy_like has no path of that age, so RUY_LIKE_PATHS cannot exclude it; but
   // where it has excluded everything newer, kAvx would say otherwise.
   const bool narrowed = !ruy_like::GetEnv(ruy_like::EnvVar::kPaths).empty() &&
-                        result == kNonArchPaths;
+                        result == kNonArchPathsIncludingInternalVariants;
   if (cpuinfo->Avx() && !narrowed) result = result | Path::kAvx;
 #else
   (void)cpuinfo;
@@ -123,8 +126,7 @@ CpuInfo* Ctx::mutable_cpuinfo() { return &cpuinfo_; }
 Path Ctx::GetRuntimeEnabledPaths() {
   if (enabled_paths_ == Path::kNone) {
     const Path asked_for = PathsOfEnvironment();
-    const Path paths =
-        asked_for & (detected_paths_ | kNonArchPathsIncludingInternalVariants);
+    const Path paths = asked_for & detected_paths_;
     if (asked_for == Path::kNone) {
       enabled_paths_ = detected_paths_;
     } else {
@@ -137,9 +139,7 @@ Path Ctx::GetRuntimeEnabledPaths() {
 void Ctx::SetRuntimeEnabledPaths(Path paths) {
   enabled_paths_ = paths == Path::kNone
                        ? Path::kNone
-                       : (paths & (detected_paths_ |
-                                   kNonArchPathsIncludingInternalVariants)) |
-                             kNonArchPaths;
+                       : (paths & detected_paths_) | kNonArchPaths;
 }
 
 Path Ctx::SelectPath(Path compiled_paths) {
@@ -147,6 +147,24 @@ Path Ctx::SelectPath(Path compiled_paths) {
   last_used_path_ =
       paths == Path::kNone ? kNonArchPaths : GetMostSignificantPath(paths);
   return last_used_path_;
+}
+
+void Ctx::EnsureThreadSpecificResources(int thread_count) {
+  while (static_cast<int>(tuning_resolvers_.size()) < thread_count) {
+    tuning_resolvers_.push_back(std::make_unique<TuningResolver>());
+  }
+}
+
+TuningResolver* Ctx::GetThreadSpecificTuningResolver(int thread_index) const {
+  RUY_DCHECK_LT(thread_index, tuning_resolvers_.size());
+  return tuning_resolvers_[static_cast<std::size_t>(thread_index)].get();
+}
+
+Tuning Ctx::GetMainThreadTuning() {
+  EnsureThreadSpecificResources(1);
+  TuningResolver* const resolver = GetThreadSpecificTuningResolver(0);
+  resolver->SetTuning(explicit_tuning_);
+  return resolver->Resolve(&cpuinfo_);
 }
 
 ruy_like::Context* Ctx::ruy_like_context() { return &context_; }

@@ -49,6 +49,9 @@ TEST(MulParamsTest, Defaults) {
   EXPECT_EQ(mul_params.bias(), nullptr);
   EXPECT_EQ(mul_params.multiplier_fixedpoint_perchannel(), nullptr);
   EXPECT_EQ(mul_params.multiplier_exponent_perchannel(), nullptr);
+  // As ruy says; yet the product is the plain one.
+  EXPECT_EQ(mul_params.multiplier_fixedpoint(), 0);
+  EXPECT_EQ(mul_params.multiplier_exponent(), 0);
   EXPECT_EQ(mul_params.clamp_min(), -128);
   EXPECT_EQ(mul_params.clamp_max(), 127);
   EXPECT_EQ(mul_params.channel_dimension(), ruy::ChannelDimension::kRow);
@@ -86,6 +89,13 @@ TEST(MulParamsTest, FixedpointAloneHasExponentZero) {
   Params mul_params;
   mul_params.set_multiplier_fixedpoint(1 << 30);
   EXPECT_EQ(mul_params.multiplier_exponent(), 0);
+  EXPECT_EQ(Multiply(mul_params), (Results{50, 25}));
+}
+
+TEST(MulParamsTest, ExponentAloneHasFixedpointOfAHalf) {
+  Params mul_params;
+  mul_params.set_multiplier_exponent(0);
+  EXPECT_EQ(mul_params.multiplier_fixedpoint(), 0);
   EXPECT_EQ(Multiply(mul_params), (Results{50, 25}));
 }
 

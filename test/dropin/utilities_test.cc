@@ -21,6 +21,7 @@
 #include "ruy/profiler/instrumentation.h"
 #include "ruy/profiler/profiler.h"
 #include "ruy/system_aligned_alloc.h"
+#include "ruy/time.h"
 #include "ruy/tune.h"
 #include "ruy/wait.h"
 
@@ -194,6 +195,9 @@ TEST(SystemAlignedAllocTest, IsAlignedAndWritable) {
 TEST(CpuInfoTest, IsThatOfTheProcessor) {
   ruy::CpuInfo cpuinfo;
 #if RUY_PLATFORM_X86
+  EXPECT_EQ(cpuinfo.Sse42(), __builtin_cpu_supports("sse4.2") != 0);
+  // In spite of its name: ruy asks for this one.
+  EXPECT_EQ(cpuinfo.AvxVnni(), __builtin_cpu_supports("avx512vnni") != 0);
   EXPECT_EQ(cpuinfo.Avx(), __builtin_cpu_supports("avx") != 0);
   EXPECT_EQ(cpuinfo.Avx2Fma(), __builtin_cpu_supports("avx2") != 0 &&
                                    __builtin_cpu_supports("fma") != 0);
@@ -203,9 +207,13 @@ TEST(CpuInfoTest, IsThatOfTheProcessor) {
                                   __builtin_cpu_supports("avx512dq") != 0 &&
                                   __builtin_cpu_supports("avx512vl") != 0);
   EXPECT_FALSE(cpuinfo.NeonDotprod());
-#endif
   EXPECT_FALSE(cpuinfo.CurrentCpuIsA55ish());
   EXPECT_FALSE(cpuinfo.CurrentCpuIsX1());
+#else
+  EXPECT_FALSE(cpuinfo.Sse42());
+  EXPECT_FALSE(cpuinfo.AvxVnni());
+  EXPECT_FALSE(cpuinfo.CurrentCpuIsA55ish() && cpuinfo.CurrentCpuIsX1());
+#endif
   const ruy::CpuCacheParams& caches = cpuinfo.CacheParams();
   EXPECT_GE(caches.local_cache_size, 4 << 10);
   EXPECT_GE(caches.last_level_cache_size, caches.local_cache_size);
@@ -214,6 +222,30 @@ TEST(CpuInfoTest, IsThatOfTheProcessor) {
 TEST(TuneTest, OldAndNewNames) {
   EXPECT_EQ(ruy::Tuning::kOutOfOrder, ruy::Tuning::kGeneric);
   EXPECT_NE(ruy::Tuning::kX1, ruy::Tuning::kAuto);
+}
+
+TEST(TuneTest, ResolverSaysWhatWasSetOrTheProcessors) {
+  ruy::CpuInfo cpuinfo;
+  ruy::TuningResolver resolver;
+  ruy::Tuning of_processor = ruy::Tuning::kGeneric;
+  if (cpuinfo.CurrentCpuIsA55ish()) of_processor = ruy::Tuning::kA55ish;
+  if (cpuinfo.CurrentCpuIsX1()) of_processor = ruy::Tuning::kX1;
+  EXPECT_EQ(resolver.Resolve(&cpuinfo), of_processor);
+  for (auto tuning :
+       {ruy::Tuning::kA55ish, ruy::Tuning::kX1, ruy::Tuning::kGeneric}) {
+    resolver.SetTuning(tuning);
+    EXPECT_EQ(resolver.Resolve(&cpuinfo), tuning);
+  }
+  resolver.SetTuning(ruy::Tuning::kAuto);
+  EXPECT_EQ(resolver.Resolve(&cpuinfo), of_processor);
+}
+
+TEST(TimeTest, CoarseNowIsTheSameClockUpToItsTick) {
+  const ruy::TimePoint before = ruy::Now();
+  const ruy::TimePoint coarse = ruy::CoarseNow();
+  const ruy::TimePoint after = ruy::Now();
+  EXPECT_LE(coarse, after);
+  EXPECT_GT(coarse, before - ruy::DurationFromMilliseconds(100));
 }
 
 TEST(PerformanceAdvisoryTest, IsASetOfBits) {

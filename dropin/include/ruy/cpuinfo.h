@@ -28,14 +28,16 @@ class RUY_LIKE_DROPIN_EXPORT CpuInfo final {
   bool NeonDotprod();
 
   // x86; false elsewhere.
+  bool Sse42();
   bool Avx();
   bool Avx2Fma();
-  bool Avx512();  // F, BW, CD, DQ and VL
+  bool Avx512();   // F, BW, CD, DQ and VL
+  bool AvxVnni();  // AVX-512-VNNI, as in ruy
 
   // 32 KiB and 512 KiB where they cannot be detected.
   const CpuCacheParams& CacheParams();
 
-  // ruy tunes its Arm kernels for these cores; nothing here does: always false.
+  // Whether the calling thread runs on a Cortex-A53 or A55, or on a Cortex-X1.
   bool CurrentCpuIsA55ish();
   bool CurrentCpuIsX1();
 

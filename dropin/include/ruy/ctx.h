@@ -5,6 +5,9 @@
 #ifndef RUY_LIKE_DROPIN_RUY_CTX_H_
 #define RUY_LIKE_DROPIN_RUY_CTX_H_
 
+#include <memory>
+#include <vector>
+
 #include "ruy/cpuinfo.h"
 #include "ruy/dropin_visibility.h"
 #include "ruy/path.h"
@@ -43,13 +46,20 @@ class RUY_LIKE_DROPIN_EXPORT Ctx final {
   // The paths that Mul may use: those set here, else those of the environment
   // variable RUY_PATHS (hexadecimal bits), else all; of these, what is there.
   // Without a set, RUY_PATHS is read at the first use. The internal variants of
-  // kStandardCpp are there for who asks for them, but not in "all".
+  // kStandardCpp are always there.
   Path GetRuntimeEnabledPaths();
   // kNone: as if nothing had been set.
   void SetRuntimeEnabledPaths(Path paths);
   // The best of these that is enabled, as ruy ranks them, whatever the types of
   // a product; kStandardCpp if there is none.
   Path SelectPath(Path compiled_paths);
+
+  // Makes a TuningResolver for each of the threads 0 to thread_count - 1, which
+  // stays until this is destroyed. The second function needs it to be there.
+  void EnsureThreadSpecificResources(int thread_count);
+  TuningResolver* GetThreadSpecificTuningResolver(int thread_index) const;
+  // explicit_tuning(), resolved for the calling thread, the main one.
+  Tuning GetMainThreadTuning();
 
   // Not in ruy: the context that does the work, for what ruy has no name for.
   ruy_like::Context* ruy_like_context();
@@ -63,6 +73,7 @@ class RUY_LIKE_DROPIN_EXPORT Ctx final {
   ThreadPool thread_pool_;
   PrepackedCache prepacked_cache_;
   CpuInfo cpuinfo_;
+  std::vector<std::unique_ptr<TuningResolver>> tuning_resolvers_;
   Tuning explicit_tuning_ = Tuning::kAuto;
   const Path detected_paths_;
   Path enabled_paths_ = Path::kNone;    // kNone: not yet decided

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
+#include <type_traits>
 
 #include "ruy/check_macros.h"
 #include "ruy/dropin_visibility.h"
@@ -45,6 +46,43 @@ RUY_LIKE_LOCAL inline void MakeSimpleLayout(int rows, int cols, Order order,
   layout->set_order(order);
   layout->set_stride(order == Order::kColMajor ? rows : cols);
 }
+
+namespace detail {
+
+// A pointer that knows whether it was set from a pointer to const. For users'
+// code: Matrix has the same rule, without it.
+template <typename T>
+class ConstCheckingPtr final {
+ public:
+  static_assert(!std::is_const<T>::value, "T, not const T");
+  using element_type = T;
+
+  RUY_LIKE_LOCAL ConstCheckingPtr() = default;
+
+  RUY_LIKE_LOCAL void set(T* ptr) {
+    ptr_ = ptr;
+    is_const_ = false;
+  }
+  RUY_LIKE_LOCAL void set(const T* ptr) {
+    ptr_ = ptr;
+    is_const_ = true;
+  }
+  RUY_LIKE_LOCAL void set(std::nullptr_t) { ptr_ = nullptr; }
+
+  // Not const: for writing. In debug builds the program ends if the pointer was
+  // set from one to const.
+  RUY_LIKE_LOCAL T* get() {
+    RUY_DCHECK(!is_const_);
+    return const_cast<T*>(ptr_);
+  }
+  RUY_LIKE_LOCAL const T* get() const { return ptr_; }
+
+ private:
+  const T* ptr_ = nullptr;
+  bool is_const_ = false;
+};
+
+}  // namespace detail
 
 // A view of a caller-owned buffer; see ruy_like::Matrix.
 template <typename Scalar>

@@ -45,22 +45,24 @@ class MulParams final {
     params_.set_clamp_max(value);
   }
 
-  // One multiplier. Setting either part ends the use of both arrays; while
-  // there are arrays, the getters give 0, as they do where dst is not
-  // quantized.
+  // One multiplier. Setting either part ends the use of both arrays. The
+  // getters give what was set, and 0 for a part that was not or while there are
+  // arrays.
   RUY_LIKE_LOCAL AccumScalar multiplier_fixedpoint() const {
-    return HasScalarMultiplier() ? params_.multiplier_fixedpoint() : 0;
+    return params_.perchannel() ? 0 : fixedpoint_;
   }
   RUY_LIKE_LOCAL int multiplier_exponent() const {
-    return HasScalarMultiplier() ? params_.multiplier_exponent() : 0;
+    return params_.perchannel() ? 0 : exponent_;
   }
   RUY_LIKE_LOCAL void set_multiplier_fixedpoint(AccumScalar value) {
     LeavePerChannelMode();
     params_.set_multiplier_fixedpoint(value);
+    fixedpoint_ = value;
   }
   RUY_LIKE_LOCAL void set_multiplier_exponent(int value) {
     LeavePerChannelMode();
     params_.set_multiplier_exponent(value);
+    exponent_ = value;
   }
 
   // One multiplier per channel; both arrays are needed then. Null leaves (or
@@ -97,15 +99,14 @@ class MulParams final {
   RUY_LIKE_LOCAL const RuyLike& ToRuyLike() const { return params_; }
 
  private:
-  RUY_LIKE_LOCAL bool HasScalarMultiplier() const {
-    return RuyLike::kQuantized && !params_.perchannel();
-  }
   RUY_LIKE_LOCAL void LeavePerChannelMode() {
     params_.set_multiplier_fixedpoint_perchannel(nullptr);
     params_.set_multiplier_exponent_perchannel(nullptr);
   }
 
   RuyLike params_;
+  AccumScalar fixedpoint_ = 0;
+  int exponent_ = 0;
   int rounding_ = 1;
 };
 

@@ -1,8 +1,11 @@
 // Drop-in for ruy: Tuning, a choice among variants of ruy's Arm kernels.
 //
-// Context keeps the value and nothing looks at it.
+// Context keeps the value and no product looks at it.
 #ifndef RUY_LIKE_DROPIN_RUY_TUNE_H_
 #define RUY_LIKE_DROPIN_RUY_TUNE_H_
+
+#include "ruy/cpuinfo.h"
+#include "ruy/dropin_visibility.h"
 
 namespace ruy {
 
@@ -14,6 +17,24 @@ enum class Tuning {
   // As older versions call them.
   kOutOfOrder = kGeneric,
   kInOrder = kA55ish,
+};
+
+// From a Tuning that may be kAuto to one that is not. For one thread at a time.
+class RUY_LIKE_DROPIN_EXPORT TuningResolver final {
+ public:
+  TuningResolver();
+  ~TuningResolver();
+  TuningResolver(const TuningResolver&) = delete;
+  TuningResolver& operator=(const TuningResolver&) = delete;
+
+  // kAuto at first.
+  void SetTuning(Tuning tuning);
+
+  // What was set; for kAuto, what suits the core that this thread runs on.
+  Tuning Resolve(CpuInfo* cpuinfo);
+
+ private:
+  Tuning tuning_ = Tuning::kAuto;
 };
 
 }  // namespace ruy
