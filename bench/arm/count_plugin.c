@@ -1,7 +1,8 @@
-/* A plugin of qemu's user-mode emulator that prints how many instructions a
- * program executed: "instructions <number>" on standard error, at its end.
- * With the argument symbols=on before that a line "symbol <number> <name>" for
- * each function of the program; "?" are those of its libraries.
+/* A plugin of qemu's user-mode emulator that prints on standard error how many
+ * instructions a program has executed so far, "instructions <number>", whenever
+ * it calls getppid(). With the argument symbols=on before that a line
+ * "symbol <number> <name>" for each function of the program; "?" are those of
+ * its libraries.
  *
  * The prototypes are those of version 1 of qemu's plugin interface, written
  * here since distributions do not package its header. */
@@ -16,12 +17,15 @@ typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 typedef void (*tb_trans_fn)(qemu_plugin_id_t id, struct qemu_plugin_tb* tb);
-typedef void (*exit_fn)(qemu_plugin_id_t id, void* data);
+typedef void (*syscall_fn)(qemu_plugin_id_t id, unsigned int vcpu,
+                           int64_t number, uint64_t a1, uint64_t a2,
+                           uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
+                           uint64_t a7, uint64_t a8);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
                                            tb_trans_fn callback);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, exit_fn callback,
-                                    void* data);
+void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id,
+                                          syscall_fn callback);
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb* tb,
                                               int operation, void* data,
                                               uint64_t amount);
@@ -63,11 +67,16 @@ static void at_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb) {
       qemu_plugin_tb_n_insns(tb));
 }
 
-static void at_exit(qemu_plugin_id_t id, void* data) {
+static void at_syscall(qemu_plugin_id_t id, unsigned int vcpu, int64_t number,
+                       uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                       uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8) {
+  const int64_t getppid_of_arm64 = 173;
   uint64_t instructions = 0;
   const struct counter* counter;
-  (void)id;
-  (void)data;
+  (void)id, (void)vcpu;
+  (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7;
+  (void)a8;
+  if (number != getppid_of_arm64) return;
   for (counter = counters; counter != NULL; counter = counter->next) {
     instructions += counter->instructions;
     if (by_symbol) {
@@ -83,6 +92,6 @@ __attribute__((visibility("default"))) int qemu_plugin_install(
   (void)info;
   by_symbol = argc == 1 && strcmp(argv[0], "symbols=on") == 0;
   qemu_plugin_register_vcpu_tb_trans_cb(id, at_translation);
-  qemu_plugin_register_atexit_cb(id, at_exit, NULL);
+  qemu_plugin_register_vcpu_syscall_cb(id, at_syscall);
   return 0;
 }

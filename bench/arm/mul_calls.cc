@@ -1,78 +1,204 @@
-// The same product a given number of times, for what counts its instructions:
+// Products for what counts their instructions (instructions.py):
 //
-//   mul_calls s8|f32 <rows> <depth> <cols> <calls>
+//   mul_calls <path> < cases
 //
-// on one thread, row-major lhs, column-major rhs and dst; int8 with a
-// multiplier and without zero points. The difference of two runs, divided by
-// the difference of their calls, is what a call takes (instructions.py).
+// Each line of the input is a case:
+//
+//   <type> <orders> <cached> <rows> <depth> <cols>
+//
+// type    s8     int8, one multiplier, no zero points
+//         s8pc   the same with a bias and multipliers per row
+//         u8     uint8 with zero points, a bias and one multiplier
+//         u8pc   the same with multipliers per row
+//         s32    int8 to raw int32
+//         f32    float
+// orders  r or c (row- or column-major) for lhs, rhs and dst: rcc
+// cached  none, lhs or rhs: the operand with CachePolicy::kAlwaysCache
+//
+// On one thread. Two calls come before those that are counted: kCalls between
+// two system calls that nothing else makes, getppid(), at which the emulator's
+// plugin reports. A line of the output names the kernel that ran.
+//
+// Built with MUL_CALLS_OF_RUY it calls the library ruy instead, whose interface
+// is the same here.
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
+#ifdef MUL_CALLS_OF_RUY
+#include "ruy/ruy.h"
+#else
 #include "ruy_like/ruy_like.h"
+#endif
 
-namespace ruy_like {
 namespace {
 
-struct Arguments {
-  std::ptrdiff_t rows, depth, cols;
-  int calls;
+#ifdef MUL_CALLS_OF_RUY
+namespace library = ruy;
+constexpr struct {
+  const char* name;
+  library::Path path;
+} kPaths[] = {{"neon", library::Path::kNeon},
+              {"neondot", library::Path::kNeonDotprod}};
+
+void Configure(library::Path path, library::Context* context) {
+  context->set_runtime_enabled_paths(path);
+  // Else it measures which one to take.
+  context->set_explicit_tuning(library::Tuning::kGeneric);
+}
+const char* KernelOf(const library::Context&) { return "ruy"; }
+template <typename... Args>
+bool Multiply(const Args&... args) {
+  library::Mul(args...);
+  return true;
+}
+#else
+namespace library = ruy_like;
+constexpr struct {
+  const char* name;
+  library::Path path;
+} kPaths[] = {{"neon", library::Path::kNeon},
+              {"neondot", library::Path::kNeonDot},
+              {"neoni8mm", library::Path::kNeonI8mm}};
+
+void Configure(library::Path path, library::Context* context) {
+  context->set_runtime_enabled_paths(path);
+}
+const char* KernelOf(const library::Context& context) {
+  return context.last_used_kernel();
+}
+template <typename... Args>
+bool Multiply(const Args&... args) {
+  return library::Mul(args...).ok();
+}
+#endif
+
+constexpr int kCalls = 4;
+
+struct Case {
+  char type[8], orders[8], cached[8];
+  int rows, depth, cols;
+
+  bool Is(const char* name) const { return std::strcmp(type, name) == 0; }
 };
 
-template <typename T, typename Accum>
-int Run(const Arguments& args, const MulParams<Accum, T>& mul_params) {
-  std::vector<T> lhs_data(args.rows * args.depth);
-  std::vector<T> rhs_data(args.depth * args.cols);
-  std::vector<T> dst_data(args.rows * args.cols);
+library::Order OrderOf(char letter) {
+  return letter == 'r' ? library::Order::kRowMajor : library::Order::kColMajor;
+}
+
+template <typename T>
+std::vector<T> RandomData(std::ptrdiff_t size) {
+  std::vector<T> data(static_cast<std::size_t>(size));
   unsigned state = 1;
-  for (std::vector<T>* data : {&lhs_data, &rhs_data}) {
-    for (T& x : *data) {
-      state = state * 1664525 + 1013904223;
-      x = static_cast<T>(static_cast<int>(state >> 24) - 128);
-    }
+  for (T& x : data) {
+    state = state * 1664525 + 1013904223;
+    x = static_cast<T>(static_cast<int>(state >> 24) -
+                       (std::is_unsigned<T>::value ? 0 : 128));
   }
-  Matrix<T> lhs, rhs, dst;
-  MakeSimpleLayout(args.rows, args.depth, Order::kRowMajor,
-                   lhs.mutable_layout());
-  MakeSimpleLayout(args.depth, args.cols, Order::kColMajor,
-                   rhs.mutable_layout());
-  MakeSimpleLayout(args.rows, args.cols, Order::kColMajor,
-                   dst.mutable_layout());
-  lhs.set_data(lhs_data.data());
-  rhs.set_data(rhs_data.data());
-  dst.set_data(dst_data.data());
-  Context context;
-  for (int i = 0; i < args.calls; ++i) {
-    const absl::Status status = Mul(lhs, rhs, mul_params, &context, &dst);
-    if (!status.ok()) {
-      std::fprintf(stderr, "%s\n", status.ToString().c_str());
-      return 1;
-    }
+  return data;
+}
+
+template <typename T>
+void Describe(int rows, int cols, char order, T* data,
+              library::Matrix<T>* matrix) {
+  library::MakeSimpleLayout(rows, cols, OrderOf(order),
+                            matrix->mutable_layout());
+  matrix->set_data(data);
+}
+
+template <typename T, typename Accum, typename Dst>
+bool Run(const Case& c, library::Path path,
+         const library::MulParams<Accum, Dst>& mul_params) {
+  std::vector<T> lhs_data = RandomData<T>(std::ptrdiff_t{c.rows} * c.depth);
+  std::vector<T> rhs_data = RandomData<T>(std::ptrdiff_t{c.depth} * c.cols);
+  std::vector<Dst> dst_data(static_cast<std::size_t>(c.rows) * c.cols);
+  library::Matrix<T> lhs, rhs;
+  library::Matrix<Dst> dst;
+  Describe(c.rows, c.depth, c.orders[0], lhs_data.data(), &lhs);
+  Describe(c.depth, c.cols, c.orders[1], rhs_data.data(), &rhs);
+  Describe(c.rows, c.cols, c.orders[2], dst_data.data(), &dst);
+  if (std::is_same<T, std::uint8_t>::value) {
+    lhs.set_zero_point(static_cast<T>(128));
+    rhs.set_zero_point(static_cast<T>(120));
+    dst.set_zero_point(static_cast<Dst>(128));
   }
-  std::printf("%s\n", context.last_used_kernel());
-  return 0;
+  if (std::strcmp(c.cached, "lhs") == 0) {
+    lhs.set_cache_policy(library::CachePolicy::kAlwaysCache);
+  } else if (std::strcmp(c.cached, "rhs") == 0) {
+    rhs.set_cache_policy(library::CachePolicy::kAlwaysCache);
+  }
+  library::Context context;
+  context.set_max_num_threads(1);
+  Configure(path, &context);
+  bool ok = true;
+  for (int i = 0; i < 2; ++i) {
+    ok = Multiply(lhs, rhs, mul_params, &context, &dst) && ok;
+  }
+  getppid();
+  for (int i = 0; i < kCalls; ++i) {
+    ok = Multiply(lhs, rhs, mul_params, &context, &dst) && ok;
+  }
+  getppid();
+  std::printf("%d %s\n", kCalls, KernelOf(context));
+  return ok;
+}
+
+template <typename T>
+bool RunQuantized(const Case& c, library::Path path, bool per_channel,
+                  bool biased) {
+  library::MulParams<std::int32_t, T> mul_params;
+  const std::vector<std::int32_t> bias(static_cast<std::size_t>(c.rows), 100);
+  const std::vector<std::int32_t> fixedpoints(bias.size(), 1 << 30);
+  const std::vector<int> exponents(bias.size(), -8);
+  if (biased) mul_params.set_bias(bias.data());
+  if (per_channel) {
+    mul_params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+    mul_params.set_multiplier_exponent_perchannel(exponents.data());
+  } else {
+    mul_params.set_multiplier_fixedpoint(fixedpoints[0]);
+    mul_params.set_multiplier_exponent(exponents[0]);
+  }
+  return Run<T>(c, path, mul_params);
+}
+
+bool RunCase(const Case& c, library::Path path) {
+  if (c.Is("s8") || c.Is("s8pc")) {
+    return RunQuantized<std::int8_t>(c, path, c.Is("s8pc"), c.Is("s8pc"));
+  }
+  if (c.Is("u8") || c.Is("u8pc")) {
+    return RunQuantized<std::uint8_t>(c, path, c.Is("u8pc"), /*biased=*/true);
+  }
+  if (c.Is("s32")) {
+    return Run<std::int8_t>(c, path,
+                            library::MulParams<std::int32_t, std::int32_t>());
+  }
+  return c.Is("f32") && Run<float>(c, path, library::MulParams<float, float>());
 }
 
 int Main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: mul_calls s8|f32 rows depth cols calls\n");
-    return 2;
+  for (const auto& candidate : kPaths) {
+    if (argc != 2 || std::strcmp(argv[1], candidate.name) != 0) continue;
+    Case c;
+    while (std::scanf("%7s %7s %7s %d %d %d", c.type, c.orders, c.cached,
+                      &c.rows, &c.depth, &c.cols) == 6) {
+      if (!RunCase(c, candidate.path)) {
+        std::fprintf(stderr, "%s %dx%dx%d failed\n", c.type, c.rows, c.depth,
+                     c.cols);
+        return 1;
+      }
+    }
+    return 0;
   }
-  const Arguments args = {std::atol(argv[2]), std::atol(argv[3]),
-                          std::atol(argv[4]), std::atoi(argv[5])};
-  if (std::strcmp(argv[1], "f32") == 0) {
-    return Run<float, float>(args, MulParams<float, float>());
-  }
-  MulParams<std::int32_t, std::int8_t> mul_params;
-  mul_params.set_multiplier_fixedpoint(1 << 30);
-  mul_params.set_multiplier_exponent(-8);
-  return Run<std::int8_t, std::int32_t>(args, mul_params);
+  std::fprintf(stderr, "usage: mul_calls neon|neondot|neoni8mm < cases\n");
+  return 2;
 }
 
 }  // namespace
-}  // namespace ruy_like
 
-int main(int argc, char** argv) { return ruy_like::Main(argc, argv); }
+int main(int argc, char** argv) { return Main(argc, argv); }
