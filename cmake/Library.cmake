@@ -1,7 +1,8 @@
 # What our installed libraries have in common.
 
-# ruy_like_set_library_properties(<target>): version, visibility and, where the
-# library is shared, what it exports.
+include(${CMAKE_CURRENT_LIST_DIR}/Optimization.cmake)
+
+# ruy_like_set_library_properties(<target>): version, visibility, optimisation.
 function(ruy_like_set_library_properties target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   set_target_properties(${target} PROPERTIES
@@ -16,6 +17,11 @@ function(ruy_like_set_library_properties target)
   if(RUY_LIKE_RUY_DROPIN OR NOT PROJECT_IS_TOP_LEVEL)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
+  target_compile_options(${target} PRIVATE ${RUY_LIKE_DEFAULT_OPTIMIZATION})
+endfunction()
+
+# ruy_like_set_exports(<target>): what the library exports where it is shared.
+function(ruy_like_set_exports target)
   if(RUY_LIKE_BUILD_SHARED)
     # In a static build the macro is empty: a shared object that we are linked
     # into must not export our symbols as its own.

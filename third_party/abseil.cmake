@@ -2,7 +2,7 @@
 # RUY_LIKE_BUNDLED_DEPS, else an upstream LTS release.
 include(${CMAKE_CURRENT_LIST_DIR}/fetch.cmake)
 if(TARGET absl::status)
-  ruy_like_note_host_target(absl::status)
+  ruy_like_note_host_target(absl::status absl)
 endif()
 if(NOT TARGET absl::status AND NOT RUY_LIKE_BUNDLED_DEPS)
   find_package(absl CONFIG QUIET)
