@@ -1,8 +1,6 @@
 // Tests that what has a meaning in ruy has it here, though ruy_like::Mul
 // refuses it: unused and overlapping strides, dst in an operand's memory,
 // exponents below -31. And that what has none still ends the program.
-#include "ruy/lenient_mul.h"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>

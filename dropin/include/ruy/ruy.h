@@ -6,14 +6,12 @@
 #ifndef RUY_LIKE_DROPIN_RUY_RUY_H_
 #define RUY_LIKE_DROPIN_RUY_RUY_H_
 
-#include "absl/status/status.h"
 #include "ruy/check_macros.h"
 #include "ruy/context.h"
 #include "ruy/context_get_ctx.h"
 #include "ruy/cpuinfo.h"
 #include "ruy/ctx.h"
 #include "ruy/dropin_visibility.h"
-#include "ruy/lenient_mul.h"
 #include "ruy/matrix.h"
 #include "ruy/mul_params.h"
 #include "ruy/path.h"
@@ -21,13 +19,19 @@
 #include "ruy/thread_pool.h"
 #include "ruy/time.h"
 #include "ruy/tune.h"
+#include "ruy_like/erased_call.h"
 #include "ruy_like/mul.h"
 
 namespace ruy {
 namespace detail {
 
-// Prints the status to stderr and aborts.
-[[noreturn]] RUY_LIKE_DROPIN_EXPORT void MulFailed(const absl::Status& status);
+// Runs the call; ends the program, with a message on stderr, if neither
+// ruy_like nor ruy computes such a product. In the library, like all that deals
+// with errors: what is in this header becomes part of the client's library.
+RUY_LIKE_DROPIN_EXPORT void MulErased(const ruy_like::MulCall& call,
+                                      Path compiled_paths, Context* context);
+
+[[noreturn]] RUY_LIKE_DROPIN_EXPORT void NullArgument(const char* name);
 
 }  // namespace detail
 
@@ -42,21 +46,17 @@ RUY_LIKE_LOCAL void Mul(const Matrix<LhsScalar>& lhs,
   static_assert(CompiledPaths != Path::kNone, "no path");
   static_assert(Disjoint(CompiledPaths, ~kAllPathsIncludingInternalVariants),
                 "no such path on this processor");
-  ruy_like::Context* const ruy_like_context =
-      context == nullptr ? nullptr
-                         : get_ctx(context)->ContextForPaths(CompiledPaths);
-  ruy_like::Matrix<DstScalar> result;
-  if (dst != nullptr) result = dst->ToRuyLike();
-  absl::Status status =
-      ruy_like::Mul(lhs.ToRuyLike(), rhs.ToRuyLike(), mul_params.ToRuyLike(),
-                    ruy_like_context, dst == nullptr ? nullptr : &result);
-  if (status.code() == absl::StatusCode::kInvalidArgument &&
-      context != nullptr && dst != nullptr) {
-    status =
-        detail::LenientMul(lhs.ToRuyLike(), rhs.ToRuyLike(),
-                           mul_params.ToRuyLike(), ruy_like_context, result);
-  }
-  if (!status.ok()) detail::MulFailed(status);
+  static_assert(ruy_like::internal::TypesAreSupported<LhsScalar, RhsScalar,
+                                                      AccumScalar, DstScalar>(),
+                "no such product: see the README's type table");
+  if (context == nullptr) detail::NullArgument("context");
+  if (dst == nullptr) detail::NullArgument("dst");
+  ruy_like::MulCall call;
+  ruy_like::internal::Erase(lhs.ToRuyLike(), &call.lhs);
+  ruy_like::internal::Erase(rhs.ToRuyLike(), &call.rhs);
+  ruy_like::internal::CompleteCall(mul_params.ToRuyLike(), dst->ToRuyLike(),
+                                   /*max_num_threads=*/0, &call);
+  detail::MulErased(call, CompiledPaths, context);
 }
 
 // dst = epilogue((lhs - lhs zero point) * (rhs - rhs zero point)): see
