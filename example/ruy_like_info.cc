@@ -59,7 +59,8 @@ void PrintMachine() {
 
 void PrintPaths() {
   std::printf("\npaths, best first\n");
-  for (const Path path : ruy_like::PathsBestFirst(ruy_like::kAllPaths)) {
+  for (const Path path :
+       ruy_like::PathsBestFirst(ruy_like::PathsOfThisArchitecture())) {
     const std::string obstacle = ruy_like::PathObstacle(path);
     std::printf("  %-12s %s\n", ruy_like::PathName(path),
                 obstacle.empty() ? "permitted" : obstacle.c_str());

@@ -27,13 +27,18 @@ TEST(InfoTest, TellsAll) {
               HasSubstr(absl::StrCat(
                   "L1d ", DetectedCacheSizes().l1d_bytes / 1024, " KiB")));
   EXPECT_THAT(result.out, ContainsRegex("\nloops for +any\n"));
-  for (const Path path : PathsBestFirst(kAllPaths)) {
+  for (const Path path : PathsBestFirst(PathsOfThisArchitecture())) {
     EXPECT_THAT(result.out,
                 ContainsRegex(absl::StrCat("\n  ", PathName(path), " +[^ ]")));
     const kernels::KernelTable table = KernelsOf(path);
     for (int i = 0; i < table.count; ++i) {
       EXPECT_THAT(result.out, HasSubstr(table.kernels[i].name));
     }
+  }
+  // Not those of other processors.
+  for (const Path path : PathsBestFirst(~PathsOfThisArchitecture())) {
+    EXPECT_THAT(result.out,
+                testing::Not(HasSubstr(absl::StrCat(PathName(path), " "))));
   }
   int count = 0;
   const EnvVarInfo* const variables = EnvVars(&count);

@@ -173,7 +173,7 @@ std::string DispatchLines(const TrMulParams& params,
                           const ProductReport& report, Path permitted) {
   const TrMulParams call = Unswapped(params, report.choice.swap_sides);
   std::string lines;
-  for (const Path path : PathsBestFirst(kAllPaths)) {
+  for (const Path path : PathsBestFirst(PathsOfThisArchitecture())) {
     if (path <= report.choice.path) break;
     std::string obstacle = PathObstacle(path);
     if (obstacle.empty() && (permitted & path) == Path::kNone) {

@@ -251,7 +251,27 @@ std::string CpuFeatureNames(CpuFeatures features) {
   return names;
 }
 
+Path PathsOfThisArchitecture() {
+  enum Architecture { any, x86, arm };  // as paths.inc calls them
+#if defined(__x86_64__)
+  constexpr Architecture kThis = x86;
+#elif defined(__aarch64__)
+  constexpr Architecture kThis = arm;
+#else
+  constexpr Architecture kThis = any;
+#endif
+  Path paths = Path::kNone;
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  if ((arch) == any || (arch) == kThis) paths |= Path::k##Enum;
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+  return paths;
+}
+
 std::string PathObstacle(Path path) {
+  if ((PathsOfThisArchitecture() & path) == Path::kNone) {
+    return "for other processors";
+  }
   if ((CompiledPaths() & path) == Path::kNone) return "not compiled";
   const CpuFeatures missing = FeaturesOf(path) & ~DetectCpuFeatures();
   if (missing != 0) {

@@ -120,6 +120,10 @@ Path MachinePaths();
 // where it takes one. For one of MachinePaths(), when a product wants them.
 bool MayRun(Path owner);
 
+// The paths of this processor architecture, and the portable one, compiled or
+// not.
+Path PathsOfThisArchitecture();
+
 // Why DetectedPaths() lacks a path, for people to read; empty if it is there.
 std::string PathObstacle(Path path);
 

@@ -245,8 +245,10 @@ TEST(VerboseTest, DispatchTellsOfBetterPaths) {
       "RUY_LIKE_PATHS=portable RUY_LIKE_VERBOSE=dispatch " OBSERVED_PROGRAM);
   EXPECT_EQ(result.exit_code, 0);
   const std::vector<std::string> lines = Lines(result.err);
-  // For each product a line for each path but the portable one.
-  const std::size_t better = PathsBestFirst(kAllPaths).size() - 1;
+  // For each product a line for each path of this architecture but the portable
+  // one.
+  const std::size_t better =
+      PathsBestFirst(PathsOfThisArchitecture()).size() - 1;
   ASSERT_EQ(lines.size(), 1 + 5 * (better + 1));
   std::map<std::string, int> paths;
   for (std::size_t i = 1; i <= better; ++i) {
