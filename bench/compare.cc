@@ -337,8 +337,7 @@ absl::StatusOr<Result> Compare(const Options& options, const Types& types,
                                const Shape& shape,
                                const std::vector<const Peer*>& peers) {
   const Problem problem(types, shape, cached);
-  const std::ptrdiff_t dst_bytes =
-      shape.rows * shape.cols * ScalarBytes(types.dst);
+  const std::ptrdiff_t dst_bytes = BytesOf(types.dst, shape.rows * shape.cols);
   std::vector<std::unique_ptr<Buffer>> dsts;
   std::vector<Contestant> contestants(1);
   auto* ours = new OurRunner(&problem, options.threads);

@@ -140,8 +140,8 @@ double ProbeRead(Setup* setup) {
   const bool use_lhs = shape.rows >= shape.cols;
   const Buffer& operand = use_lhs ? problem.lhs : problem.rhs;
   const std::ptrdiff_t bytes =
-      shape.depth * (use_lhs ? shape.rows * ScalarBytes(problem.types->lhs)
-                             : shape.cols * ScalarBytes(problem.types->rhs));
+      use_lhs ? BytesOf(problem.types->lhs, shape.depth * shape.rows)
+              : BytesOf(problem.types->rhs, shape.depth * shape.cols);
   const int threads = setup->which.threads;
   const Rate rate = MeasureBestReadBandwidth(
       WidestLoadBytes(setup->which.path), operand.data(), bytes, threads,

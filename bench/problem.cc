@@ -37,7 +37,7 @@ void Fill(Scalar scalar, std::ptrdiff_t count, Random* random, Buffer* buffer) {
     return;
   }
   char* bytes = static_cast<char*>(buffer->data());
-  const std::ptrdiff_t size = count * ScalarBytes(scalar);
+  const std::ptrdiff_t size = BytesOf(scalar, count);
   for (std::ptrdiff_t i = 0; i < size; i += 8) {
     const std::uint64_t bits = random->Next();
     std::memcpy(bytes + i, &bits, std::min<std::ptrdiff_t>(8, size - i));
@@ -46,8 +46,7 @@ void Fill(Scalar scalar, std::ptrdiff_t count, Random* random, Buffer* buffer) {
 
 // Standard deviation of elements spread evenly over all values of a type.
 double Deviation(Scalar scalar) {
-  return std::ldexp(1.0, static_cast<int>(8 * ScalarBytes(scalar))) /
-         std::sqrt(12.0);
+  return std::ldexp(1.0, InfoOf(scalar).bits) / std::sqrt(12.0);
 }
 
 template <typename T>
@@ -125,13 +124,13 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
     : types(&types_arg),
       shape(shape_arg),
       cached(cached_arg),
-      lhs(shape.rows * shape.depth * ScalarBytes(types->lhs)),
-      rhs(shape.depth * shape.cols * ScalarBytes(types->rhs)),
-      dst(shape.rows * shape.cols * ScalarBytes(types->dst)) {
+      lhs(BytesOf(types->lhs, shape.rows * shape.depth)),
+      rhs(BytesOf(types->rhs, shape.depth * shape.cols)),
+      dst(BytesOf(types->dst, shape.rows * shape.cols)) {
   Random random;
   Fill(types->lhs, shape.rows * shape.depth, &random, &lhs);
   Fill(types->rhs, shape.depth * shape.cols, &random, &rhs);
-  std::memset(dst.data(), 0, shape.rows * shape.cols * ScalarBytes(types->dst));
+  std::memset(dst.data(), 0, BytesOf(types->dst, shape.rows * shape.cols));
   if (types->dst == Scalar::kF32) {
     for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
       bias_f32.push_back(RandomFloat(&random));
@@ -141,8 +140,7 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
   // Three deviations of the sums to a half of dst's range.
   const double sums = Deviation(types->lhs) * Deviation(types->rhs) *
                       std::sqrt(static_cast<double>(shape.depth));
-  const double half_range =
-      std::ldexp(0.5, static_cast<int>(8 * ScalarBytes(types->dst)));
+  const double half_range = std::ldexp(0.5, InfoOf(types->dst).bits);
   int scale_exponent;
   std::frexp(half_range / (3 * sums), &scale_exponent);
   for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
@@ -159,7 +157,7 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
 double Problem::Bytes() const {
   const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t cols,
                         Scalar scalar) {
-    return static_cast<double>(rows * cols * ScalarBytes(scalar));
+    return static_cast<double>(BytesOf(scalar, rows * cols));
   };
   return bytes(shape.rows, shape.depth, types->lhs) +
          bytes(shape.depth, shape.cols, types->rhs) +

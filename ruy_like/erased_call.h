@@ -3,8 +3,8 @@
 //
 // Used by the templates of mul.h, mul_plan.h and packed_matrix.h in the
 // caller's program; read by the front-end. It is what the caller said (rows,
-// columns, orders): validation and error messages speak of it. Whether there is
-// such a product is mul.h's to say.
+// columns, orders): validation and error messages speak of it. Products that
+// are not in scalar.h's list do not compile here.
 #ifndef RUY_LIKE_ERASED_CALL_H_
 #define RUY_LIKE_ERASED_CALL_H_
 
@@ -64,6 +64,7 @@ struct MulCall {
   ErasedMatrix lhs, rhs, dst;
   ChannelDimension channel_dimension;
   bool quantized;
+  Family family;
   Scalar accum_scalar;
   const void* bias;
   // Per-tensor values, used where the array is null.
@@ -84,33 +85,18 @@ struct MulCall {
 
 namespace internal {
 
-// The enumerator of an element type; elements of other types do not compile.
-template <typename T>
-struct ScalarTypeTraits {
-  static_assert(!std::is_same<T, T>::value,
-                "elements are int8, uint8, int16, int32, float or double");
-};
-#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
-  template <>                                                      \
-  struct ScalarTypeTraits<type> {                                  \
-    static constexpr Scalar kScalar = Scalar::Enum;                \
-  };
-RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
-#undef RUY_LIKE_SCALAR
-
-template <typename T>
-constexpr Scalar ScalarOf() {
-  return ScalarTypeTraits<T>::kScalar;
-}
-
 // The value as a double, exactly. A signalling NaN is first made a quiet one,
 // by its bits: converting or comparing it would raise an exception in the
 // caller's code, where the library has not masked any yet.
 template <typename T>
 double ExactDouble(T value) {
-  if constexpr (!std::is_integral<T>::value) {
-    using Bits =
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  if constexpr (IsFloatType<T>()) {
+    static_assert(std::numeric_limits<T>::is_specialized,
+                  "the bits of NaN depend on the digits of the mantissa");
+    using Bits = std::conditional_t<
+        sizeof(T) == 2, std::uint16_t,
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    static_assert(sizeof(T) == sizeof(Bits), "a sign and one of these sizes");
     constexpr Bits kQuiet = Bits{1} << (std::numeric_limits<T>::digits - 2);
     constexpr Bits kInfinity = (~Bits{0} >> 1) - (2 * kQuiet - 1);
     Bits bits;
@@ -133,10 +119,9 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->value_range = matrix.value_range();
   // A float zero point is only ever compared with 0.
   erased->zero_point_is_integer =
-      std::is_integral<T>::value || ExactDouble(matrix.zero_point()) == 0;
-  erased->zero_point = std::is_integral<T>::value
-                           ? static_cast<std::int32_t>(matrix.zero_point())
-                           : 0;
+      !IsFloatType<T>() || ExactDouble(matrix.zero_point()) == 0;
+  erased->zero_point =
+      IsFloatType<T>() ? 0 : static_cast<std::int32_t>(matrix.zero_point());
   // Not as a whole, which GCC copies in vectors from where the caller has just
   // stored the fields: that stalls, too (15 of the 100 ns of a 4x4x4 product).
   const Layout& layout = matrix.layout();
@@ -147,13 +132,18 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->packed = nullptr;
 }
 
-// Completes a call that has its operands.
-template <typename Accum, typename Dst>
+// Completes a call that has its operands, of elements Lhs and Rhs.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 void CompleteCall(const MulParams<Accum, Dst>& mul_params,
                   const Matrix<Dst>& dst, int max_num_threads, MulCall* call) {
+  static_assert(TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
+                "no such product: see the README's type table");
+  constexpr Family kFamily = FamilyOf(ScalarOf<Lhs>(), ScalarOf<Rhs>(),
+                                      ScalarOf<Accum>(), ScalarOf<Dst>());
   Erase(dst, &call->dst);
   call->channel_dimension = mul_params.channel_dimension();
   call->quantized = MulParams<Accum, Dst>::kQuantized;
+  call->family = kFamily;
   call->accum_scalar = ScalarOf<Accum>();
   call->bias = mul_params.bias();
   call->fixedpoint = mul_params.multiplier_fixedpoint();

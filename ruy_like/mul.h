@@ -9,7 +9,6 @@
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
-#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 
@@ -21,22 +20,6 @@ struct MulOptions {
 };
 
 namespace internal {
-
-// The type table of README.md.
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-constexpr bool TypesAreSupported() {
-  constexpr Scalar lhs = ScalarOf<Lhs>();
-  constexpr Scalar rhs = ScalarOf<Rhs>();
-  constexpr Scalar accum = ScalarOf<Accum>();
-  constexpr Scalar dst = ScalarOf<Dst>();
-  if (IsFloat(lhs)) return IsFloat(rhs) && IsFloat(accum) && IsFloat(dst);
-  const bool operands_ok = (Is8Bit(lhs) && Is8Bit(rhs)) ||
-                           (lhs == Scalar::kI8 && rhs == Scalar::kI16) ||
-                           (lhs == Scalar::kI16 && rhs == Scalar::kI8);
-  const bool dst_ok =
-      dst == Scalar::kF32 ? Is8Bit(lhs) && Is8Bit(rhs) : dst != Scalar::kF64;
-  return operands_ok && accum == Scalar::kI32 && dst_ok;
-}
 
 // Validates and runs a call.
 RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
@@ -51,11 +34,9 @@ template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status MulOperands(const MulParams<Accum, Dst>& mul_params,
                          Context* context, Matrix<Dst>* dst,
                          const MulOptions& options, MulCall* call) {
-  static_assert(TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
-                "no such product: see the README's type table");
   if (context == nullptr) return NullArgument("context");
   if (dst == nullptr) return NullArgument("dst");
-  CompleteCall(mul_params, *dst, options.max_num_threads, call);
+  CompleteCall<Lhs, Rhs>(mul_params, *dst, options.max_num_threads, call);
   return MulErased(*call, context);
 }
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "ruy_like/scalar.h"
+
 namespace ruy_like {
 
 // Along which dimension of dst bias and per-channel multipliers run: kRow means
@@ -42,11 +44,11 @@ class MulParams final {
   using AccumScalar = AccumScalar_;
   using DstScalar = DstScalar_;
   static constexpr bool kQuantized =
-      std::is_integral<AccumScalar>::value &&
-      std::is_integral<DstScalar>::value &&
+      !internal::IsFloatType<AccumScalar>() &&
+      !internal::IsFloatType<DstScalar>() &&
       !std::is_same<AccumScalar, DstScalar>::value;
-  static constexpr bool kScaled = std::is_integral<AccumScalar>::value &&
-                                  std::is_floating_point<DstScalar>::value;
+  static constexpr bool kScaled = !internal::IsFloatType<AccumScalar>() &&
+                                  internal::IsFloatType<DstScalar>();
   using BiasScalar =
       typename std::conditional<kScaled, DstScalar, AccumScalar>::type;
 
@@ -147,14 +149,16 @@ class MulParams final {
   }
 
  private:
+  static_assert(std::numeric_limits<DstScalar>::is_specialized,
+                "the default bounds of the clamp are the type's limits");
   static constexpr DstScalar LowestDst() {
-    return std::is_floating_point<DstScalar>::value
+    return std::numeric_limits<DstScalar>::has_infinity
                ? static_cast<DstScalar>(
                      -std::numeric_limits<DstScalar>::infinity())
                : std::numeric_limits<DstScalar>::lowest();
   }
   static constexpr DstScalar HighestDst() {
-    return std::is_floating_point<DstScalar>::value
+    return std::numeric_limits<DstScalar>::has_infinity
                ? std::numeric_limits<DstScalar>::infinity()
                : std::numeric_limits<DstScalar>::max();
   }

@@ -61,18 +61,15 @@ class RUY_LIKE_EXPORT MulPlan final {
   absl::Status Prepare(const LhsMatrix& lhs, const RhsMatrix& rhs,
                        const MulParams<Accum, Dst>& mul_params, int num_threads,
                        Context* context, Matrix<Dst>* dst) {
-    static_assert(
-        internal::TypesAreSupported<
-            typename internal::ElementOf<LhsMatrix>::Type,
-            typename internal::ElementOf<RhsMatrix>::Type, Accum, Dst>(),
-        "no such product: see the README's type table");
     if (context == nullptr) return internal::NullArgument("context");
     if (dst == nullptr) return internal::NullArgument("dst");
     MulCall* const call = NewCall();
     if (call == nullptr) return internal::NoMemory();
     internal::Erase(lhs, &call->lhs);
     internal::Erase(rhs, &call->rhs);
-    internal::CompleteCall(mul_params, *dst, /*max_num_threads=*/0, call);
+    internal::CompleteCall<typename internal::ElementOf<LhsMatrix>::Type,
+                           typename internal::ElementOf<RhsMatrix>::Type>(
+        mul_params, *dst, /*max_num_threads=*/0, call);
     return PrepareCall(num_threads, context);
   }
 

@@ -15,6 +15,7 @@
 
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 
@@ -64,7 +65,7 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
   const std::ptrdiff_t channel =
       params.channel_dimension() == ChannelDimension::kRow ? row : col;
   const typename Params::BiasScalar* bias = params.bias();
-  if constexpr (std::is_floating_point<Accum>::value) {
+  if constexpr (IsFloatType<Accum>()) {
     if (params.beta() != 0) {
       acc = RoundedSum(
           acc, static_cast<Accum>(RoundedProduct(params.beta(), *old_dst)));
@@ -112,11 +113,13 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                   const MulParams<Accum, Dst>& mul_params, Matrix<Dst>* dst) {
+  static_assert(internal::TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
+                "no such product: see the README's type table");
   // Unsigned, because signed overflow is undefined and these sums wrap.
-  using Sum = typename std::conditional<std::is_floating_point<Accum>::value,
-                                        Accum, std::uint32_t>::type;
-  using Term = typename std::conditional<std::is_floating_point<Accum>::value,
-                                         Accum, std::int32_t>::type;
+  using Sum = typename std::conditional<internal::IsFloatType<Accum>(), Accum,
+                                        std::uint32_t>::type;
+  using Term = typename std::conditional<internal::IsFloatType<Accum>(), Accum,
+                                         std::int32_t>::type;
   // From one level of depth to the next, in elements.
   const std::ptrdiff_t lhs_step =
       lhs.layout().order() == Order::kRowMajor ? 1 : lhs.layout().stride();

@@ -1,10 +1,11 @@
-// Public: element types, as values of an enumeration.
+// Public: element types, as values of an enumeration, and which of them can be
+// multiplied.
 //
 // Seen by every layer, the back-end included: plain data, no headers but C's.
 // The back-end may call the functions in constant expressions only, since at
 // run time an inline function could be emitted with an instruction set's flags
-// (the test no_weak_symbols watches over that); it reads kScalars and
-// kScalarBytes instead.
+// (the test no_weak_symbols watches over that); it reads kScalars,
+// kScalarBytes and kFamilies instead.
 #ifndef RUY_LIKE_SCALAR_H_
 #define RUY_LIKE_SCALAR_H_
 
@@ -52,46 +53,59 @@ constexpr ScalarInfo kScalars[] = {
 };
 constexpr int kNumScalars = sizeof(kScalars) / sizeof(kScalars[0]);
 
-// Bytes of one element, indexed by Scalar.
+constexpr const ScalarInfo& InfoOf(Scalar scalar) {
+  return kScalars[static_cast<int>(scalar)];
+}
+
+// Bytes of one element of dst, indexed by Scalar; 0 for types of 4 bits, which
+// dst cannot have (kProducts).
 constexpr ptrdiff_t kScalarBytes[] = {
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) bits / 8,
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
 };
 
-constexpr const ScalarInfo& InfoOf(Scalar scalar) {
-  return kScalars[static_cast<int>(scalar)];
+// Bytes of `elements` adjacent elements, and so the offset in bytes of the
+// element of that number. Two elements of 4 bits share a byte; the last of an
+// odd number of them has one for itself.
+constexpr ptrdiff_t BytesOf(Scalar scalar, ptrdiff_t elements) {
+  const ptrdiff_t bytes = kScalarBytes[static_cast<int>(scalar)];
+  return bytes != 0 ? elements * bytes : (elements + 1) / 2;
 }
-
-constexpr ptrdiff_t ScalarBytes(Scalar scalar) {
-  return kScalarBytes[static_cast<int>(scalar)];
-}
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  static_assert((bits) == 4 || (bits) % 8 == 0, "see BytesOf");
+RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
 
 // "int8", "uint8", "int16", "int32", "float", "double".
 constexpr const char* ScalarName(Scalar scalar) { return InfoOf(scalar).name; }
 
-// Sets of types, a bit each: tests of them are in the way of small products.
-constexpr uint32_t kFloatScalars = 0
+// Sets of types, a bit each.
+using ScalarSet = uint32_t;
+
+constexpr bool Contains(ScalarSet set, Scalar scalar) {
+  return (set >> static_cast<int>(scalar)) & 1;
+}
+
+constexpr ScalarSet kFloatScalars = 0
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
-  | (uint32_t{ScalarKind::kind == ScalarKind::kFloat}              \
+  | (ScalarSet{ScalarKind::kind == ScalarKind::kFloat}             \
      << static_cast<int>(Scalar::Enum))
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
     ;
-constexpr uint32_t k8BitScalars = 0
-#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)   \
-  | (uint32_t{(bits) == 8 && ScalarKind::kind != ScalarKind::kFloat} \
+constexpr ScalarSet k8BitScalars = 0
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)    \
+  | (ScalarSet{(bits) == 8 && ScalarKind::kind != ScalarKind::kFloat} \
      << static_cast<int>(Scalar::Enum))
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
     ;
 
 constexpr bool IsFloat(Scalar scalar) {
-  return (kFloatScalars >> static_cast<int>(scalar)) & 1;
+  return Contains(kFloatScalars, scalar);
 }
-constexpr bool Is8Bit(Scalar scalar) {
-  return (k8BitScalars >> static_cast<int>(scalar)) & 1;
-}
+constexpr bool Is8Bit(Scalar scalar) { return Contains(k8BitScalars, scalar); }
 // The lowest value of an 8-bit type; the highest is 255 more.
 constexpr int LowestOf8Bit(Scalar scalar) {
   return InfoOf(scalar).kind == ScalarKind::kSigned ? -128 : 0;
@@ -118,57 +132,126 @@ constexpr int PackedZero(Scalar packed, ValueRange range) {
 
 // What a kernel multiplies, lhs by rhs; the registry looks kernels up by it.
 // 8-bit means int8 or uint8, told apart by a flip of the top bit in the pack
-// routine, 16-bit int16; integers have int32 accumulators. kF64 is for all
-// mixes of float and double, with double accumulators. Numbers of lines are
-// written into files of packed matrices: append.
+// routine, 16-bit int16. Numbers of lines are written into files of packed
+// matrices: append.
 //
-//   RUY_LIKE_FAMILY(Enum, "name")
-#define RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY) \
-  RUY_LIKE_FAMILY(k8x8, "8x8")             \
-  RUY_LIKE_FAMILY(k8x16, "8x16")           \
-  RUY_LIKE_FAMILY(k16x8, "16x8")           \
-  RUY_LIKE_FAMILY(kF32, "f32")             \
-  RUY_LIKE_FAMILY(kF64, "f64")
+//   RUY_LIKE_FAMILY(Enum, swapped, accum, "name")
+//     swapped  the family of the transposed product, rhs^T by lhs^T
+//     accum    the type of the kernels' accumulators
+#define RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY)    \
+  RUY_LIKE_FAMILY(k8x8, k8x8, kI32, "8x8")    \
+  RUY_LIKE_FAMILY(k8x16, k16x8, kI32, "8x16") \
+  RUY_LIKE_FAMILY(k16x8, k8x16, kI32, "16x8") \
+  RUY_LIKE_FAMILY(kF32, kF32, kF32, "f32")    \
+  RUY_LIKE_FAMILY(kF64, kF64, kF64, "f64")
 
 enum class Family : uint8_t {
-#define RUY_LIKE_FAMILY(Enum, name) Enum,
+#define RUY_LIKE_FAMILY(Enum, swapped, accum, name) Enum,
   RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY)
 #undef RUY_LIKE_FAMILY
 };
 
+struct FamilyInfo {
+  Family swapped;
+  Scalar accum;
+  const char* name;
+};
+
 // Indexed by Family.
-constexpr const char* kFamilyNames[] = {
-#define RUY_LIKE_FAMILY(Enum, name) name,
+constexpr FamilyInfo kFamilies[] = {
+#define RUY_LIKE_FAMILY(Enum, swapped, accum, name) \
+  {Family::swapped, Scalar::accum, name},
     RUY_LIKE_FAMILIES(RUY_LIKE_FAMILY)
 #undef RUY_LIKE_FAMILY
 };
-constexpr int kNumFamilies = sizeof(kFamilyNames) / sizeof(kFamilyNames[0]);
+constexpr int kNumFamilies = sizeof(kFamilies) / sizeof(kFamilies[0]);
 
-// The family of a product of supported types; operands may be given in either
-// order, which then is that of the family's sides.
-constexpr Family FamilyOf(Scalar lhs, Scalar rhs, Scalar accum, Scalar dst) {
-  if (IsFloat(lhs)) {
-    return lhs == Scalar::kF32 && rhs == Scalar::kF32 &&
-                   accum == Scalar::kF32 && dst == Scalar::kF32
-               ? Family::kF32
-               : Family::kF64;
+constexpr const FamilyInfo& InfoOf(Family family) {
+  return kFamilies[static_cast<int>(family)];
+}
+
+// Types of products: any lhs by any rhs of these sets, with any accumulator and
+// dst.
+struct ProductTypes {
+  Family family;
+  ScalarSet lhs, rhs, accum, dst;
+};
+
+namespace product_list {
+
+enum : ScalarSet {
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  Enum = ScalarSet{1} << static_cast<int>(Scalar::Enum),
+  RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+};
+
+// The one list of products, which is README.md's type table: what is not in it
+// does not compile. A product is that of the first line that has it. So, unless
+// told otherwise (PackOptions::pack_for), is what an operand is packed for.
+constexpr ProductTypes kProducts[] = {
+    // family, lhs, rhs, accumulator, dst
+    {Family::k8x8, kI8 | kU8, kI8 | kU8, kI32, kI8 | kU8 | kI16 | kI32 | kF32},
+    {Family::k8x16, kI8, kI16, kI32, kI8 | kU8 | kI16 | kI32},
+    {Family::k16x8, kI16, kI8, kI32, kI8 | kU8 | kI16 | kI32},
+    {Family::kF32, kF32, kF32, kF32, kF32},
+    {Family::kF64, kF32 | kF64, kF32 | kF64, kF32 | kF64, kF32 | kF64},
+};
+
+}  // namespace product_list
+
+using product_list::kProducts;
+
+// Null if there is no such product.
+constexpr const ProductTypes* FindProduct(Scalar lhs, Scalar rhs, Scalar accum,
+                                          Scalar dst) {
+  for (const ProductTypes& types : kProducts) {
+    if (Contains(types.lhs, lhs) && Contains(types.rhs, rhs) &&
+        Contains(types.accum, accum) && Contains(types.dst, dst)) {
+      return &types;
+    }
   }
-  if (lhs == Scalar::kI16) return Family::k16x8;
-  if (rhs == Scalar::kI16) return Family::k8x16;
-  return Family::k8x8;
+  return nullptr;
 }
 
-// The same family with its sides swapped.
-constexpr Family SwappedFamily(Family family) {
-  if (family == Family::k8x16) return Family::k16x8;
-  if (family == Family::k16x8) return Family::k8x16;
-  return family;
+// The family of a product that is in the list.
+constexpr Family FamilyOf(Scalar lhs, Scalar rhs, Scalar accum, Scalar dst) {
+  return FindProduct(lhs, rhs, accum, dst)->family;
 }
 
-// Bytes of one accumulator.
-constexpr int AccumBytes(Family family) {
-  return family == Family::kF64 ? 8 : 4;
+namespace internal {
+
+// The enumerator of an element type; elements of other types do not compile.
+template <typename T>
+struct ScalarTypeTraits {
+  static_assert(sizeof(T) == 0, "not an element type: see RUY_LIKE_SCALARS");
+};
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  template <>                                                      \
+  struct ScalarTypeTraits<type> {                                  \
+    static constexpr Scalar kScalar = Scalar::Enum;                \
+  };
+RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+
+template <typename T>
+constexpr Scalar ScalarOf() {
+  return ScalarTypeTraits<T>::kScalar;
 }
+
+template <typename T>
+constexpr bool IsFloatType() {
+  return IsFloat(ScalarOf<T>());
+}
+
+// Whether the list has the product.
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+constexpr bool TypesAreSupported() {
+  return FindProduct(ScalarOf<Lhs>(), ScalarOf<Rhs>(), ScalarOf<Accum>(),
+                     ScalarOf<Dst>()) != nullptr;
+}
+
+}  // namespace internal
 
 }  // namespace ruy_like
 

@@ -121,11 +121,13 @@ TEST_P(CachePolicyTest, PackedWeightsTakeHardlyMoreMemory) {
           p.dst.order = dst_order;
           ASSERT_TRUE(MulRunner(p).Check(&context_));
           const std::string kernel = context_.last_used_kernel();
-          const bool widened = Is8Bit(types.lhs) &&
-                               (dst_order == Order::kRowMajor
-                                    ? kernel.find("S16_") != std::string::npos
-                                    : kernel.rfind("Neon_S16S16_", 0) == 0);
-          const std::size_t own = shape[0] * shape[1] * ScalarBytes(types.lhs);
+          // As the kernel's rhs for a row-major dst, else as its lhs.
+          const bool widened =
+              Is8Bit(types.lhs) &&
+              kernel.find(dst_order == Order::kRowMajor ? "W16_" : "_W16") !=
+                  std::string::npos;
+          const std::size_t own =
+              ruy_like::BytesOf(types.lhs, shape[0] * shape[1]);
           const std::size_t sums =
               IsFloat(types.lhs) ? 0 : shape[0] * sizeof(std::int32_t);
           EXPECT_LE(context_.prepacked_cache_bytes(),

@@ -102,8 +102,7 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
                                   TrMulParams* params) {
   params->side.lhs = MakeOperand(call.lhs, Side::kLhs);
   params->side.rhs = MakeOperand(call.rhs, Side::kRhs);
-  params->family = FamilyOf(call.lhs.scalar, call.rhs.scalar, call.accum_scalar,
-                            call.dst.scalar);
+  params->family = call.family;
   params->scaled =
       call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar);
   if (params->scaled) MakeScales(call, &params->scales);

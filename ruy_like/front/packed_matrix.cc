@@ -25,33 +25,33 @@ namespace ruy_like {
 namespace internal {
 namespace {
 
-// The family of the products that a matrix is packed for. False for options
-// that do not go with its type.
-bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
-  Scalar other = scalar;
-  if (scalar == Scalar::kI16) other = Scalar::kI8;
+// Whether a matrix of `scalar` that is packed for `pack_for` can meet one of
+// these types.
+bool IsFor(PackFor pack_for, Scalar scalar, ScalarSet other) {
   switch (pack_for) {
     case PackFor::kDefault:
-      break;
+      return true;
     case PackFor::kInt16Operand:
-      if (!Is8Bit(scalar)) return false;
-      other = Scalar::kI16;
-      break;
+      return Is8Bit(scalar) && Contains(other, Scalar::kI16);
     case PackFor::kDoubleProduct:
-      if (!IsFloat(scalar)) return false;
-      other = Scalar::kF64;
-      break;
+      return IsFloat(scalar) && Contains(other, Scalar::kF64);
     case PackFor::kInt7Operand:
-      if (!Is8Bit(scalar)) return false;
-      break;
-    default:
-      return false;
+      return Is8Bit(scalar) && (other & k8BitScalars) != 0;
   }
-  const bool is_lhs = side == Side::kLhs;
-  const Scalar accum = IsFloat(other) ? other : Scalar::kI32;
-  *family =
-      FamilyOf(is_lhs ? scalar : other, is_lhs ? other : scalar, accum, accum);
-  return true;
+  return false;
+}
+
+// The family of the products that a matrix is packed for, by the first line of
+// the list that has them. False for options that do not go with its type.
+bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
+  for (const ProductTypes& types : kProducts) {
+    const ScalarSet own = side == Side::kLhs ? types.lhs : types.rhs;
+    const ScalarSet other = side == Side::kLhs ? types.rhs : types.lhs;
+    if (!Contains(own, scalar) || !IsFor(pack_for, scalar, other)) continue;
+    *family = types.family;
+    return true;
+  }
+  return false;
 }
 
 // A matrix on its way to its panels.
@@ -94,7 +94,7 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
   packing->operand = MakeOperand(matrix, side);
   const auto select = [&](Path paths) {
-    return SelectKernelToPackFor(swaps ? SwappedFamily(family) : family, paths,
+    return SelectKernelToPackFor(swaps ? InfoOf(family).swapped : family, paths,
                                  kernel_side, matrix.value_range,
                                  options.pack_for == PackFor::kInt7Operand
                                      ? ValueRange::kInt7
@@ -263,7 +263,7 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
       choice =
           SelectKernelToPackFor(header.side == header.layout.kernel_side
                                     ? header.layout.family
-                                    : SwappedFamily(header.layout.family),
+                                    : InfoOf(header.layout.family).swapped,
                                 header.layout.path, header.layout.kernel_side,
                                 header.layout.format.range, other);
     }
@@ -322,7 +322,7 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
   PackedSide side = packing.MakeSide();
   result->data.panels = panels;
-  if (!IsFloat(scalar)) {
+  if (HasSums(scalar)) {
     result->data.sums = reinterpret_cast<const std::int32_t*>(
         panels + ScratchArena::Footprint(side.panels_bytes()));
   }

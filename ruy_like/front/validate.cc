@@ -365,12 +365,11 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Runs RunsOf(const ErasedMatrix& matrix) {
     return {reinterpret_cast<std::uintptr_t>(matrix.packed->image), bytes,
             bytes, 1};
   }
-  const std::uintptr_t bytes = ScalarBytes(matrix.scalar);
   Runs runs;
   runs.begin = reinterpret_cast<std::uintptr_t>(matrix.data);
-  runs.run = InnerSize(matrix.layout) * bytes;
+  runs.run = BytesOf(matrix.scalar, InnerSize(matrix.layout));
   runs.count = OuterSize(matrix.layout);
-  runs.step = matrix.layout.stride() * bytes;
+  runs.step = BytesOf(matrix.scalar, matrix.layout.stride());
   return runs;
 }
 
@@ -435,7 +434,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const ErasedMatrix& matrix) {
   const std::ptrdiff_t elements =
       (OuterSize(layout) - 1) * layout.stride() + InnerSize(layout);
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(matrix.data);
-  return {begin, begin + elements * ScalarBytes(matrix.scalar)};
+  return {begin, begin + BytesOf(matrix.scalar, elements)};
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const void* array,
@@ -449,12 +448,11 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool Meet(const Span& a, const Span& b) {
 }
 
 // Arrays of one value per row or column, each of which may be null.
-constexpr std::ptrdiff_t kChannelBytes = 4;  // of a value, but for doubles
+constexpr std::ptrdiff_t kChannelBytes = 4;  // of a value, but for the bias
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t BiasBytes(
     const MulCall& call) {
-  return ChannelsOf(call) * (call.accum_scalar == Scalar::kF64
-                                 ? 2 * kChannelBytes
-                                 : kChannelBytes);
+  // That of a scaled product is float, of as many bytes as the accumulators.
+  return BytesOf(call.accum_scalar, ChannelsOf(call));
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ChannelArraysMeet(const MulCall& call,
@@ -551,12 +549,12 @@ RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call,
                          rhs.layout.cols());
   }
   if (ABSL_PREDICT_FALSE(lhs.packed != nullptr || rhs.packed != nullptr)) {
-    const Family family =
-        FamilyOf(lhs.scalar, rhs.scalar, call.accum_scalar, dst.scalar);
-    if ((problem = PackedProblem(lhs, Side::kLhs, family)) != Problem::kNone) {
+    if ((problem = PackedProblem(lhs, Side::kLhs, call.family)) !=
+        Problem::kNone) {
       return MatrixError("lhs", lhs, problem);
     }
-    if ((problem = PackedProblem(rhs, Side::kRhs, family)) != Problem::kNone) {
+    if ((problem = PackedProblem(rhs, Side::kRhs, call.family)) !=
+        Problem::kNone) {
       return MatrixError("rhs", rhs, problem);
     }
     if (lhs.packed != nullptr && rhs.packed != nullptr) {

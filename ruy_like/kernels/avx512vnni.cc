@@ -54,11 +54,11 @@ constexpr Kernel kKernels[] = {
                        PackAvx512_8_S8_16x2, PackAvx2_16_S16_1x1),
     S8S16::Entry("Avx512Vnni_S8S16_48x8x2", Family::k8x16, PackAvx512_8_S8_16x2,
                  PackAvx512_16_S16_8x2),
-    S16S16InPlace::Entry("Avx512Vnni_S16InPlaceS16_16x16x16", Family::k16x8,
+    S16S16InPlace::Entry("Avx512Vnni_S16InPlaceW16_16x16x16", Family::k16x8,
                          PackAvx2_8_S16_1x1),
-    S16S16Narrow::Entry("Avx512Vnni_S16S16_64x4x2", Family::k16x8,
+    S16S16Narrow::Entry("Avx512Vnni_S16W16_64x4x2", Family::k16x8,
                         PackAvx512_16_S16_16x2, PackAvx2_8_S16_1x1),
-    S16S16::Entry("Avx512Vnni_S16S16_48x8x2", Family::k16x8,
+    S16S16::Entry("Avx512Vnni_S16W16_48x8x2", Family::k16x8,
                   PackAvx512_16_S16_16x2, PackAvx512_8_S16_8x2),
 };
 

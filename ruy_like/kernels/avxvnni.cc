@@ -49,11 +49,11 @@ constexpr Kernel kKernels[] = {
                        PackAvx2_16_S16_1x1),
     S8S16::Entry("AvxVnni_S8S16_16x6x2", Family::k8x16, PackAvx2_8_S8_8x2,
                  PackAvx2_16_S16_6x2),
-    S16S16InPlace::Entry("AvxVnni_S16InPlaceS16_16x16x16", Family::k16x8,
+    S16S16InPlace::Entry("AvxVnni_S16InPlaceW16_16x16x16", Family::k16x8,
                          PackAvx2_8_S16_1x1),
-    S16S16Narrow::Entry("AvxVnni_S16S16_32x2x2", Family::k16x8,
+    S16S16Narrow::Entry("AvxVnni_S16W16_32x2x2", Family::k16x8,
                         PackAvx2_16_S16_8x2, PackAvx2_8_S16_1x1),
-    S16S16::Entry("AvxVnni_S16S16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
+    S16S16::Entry("AvxVnni_S16W16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
 };
 

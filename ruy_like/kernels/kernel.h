@@ -159,9 +159,9 @@ static const int kNotRowMajor = 0x7fffffff;
 // One line of a path's kernel table. Each kernel sets by name what has no
 // default here, and what is different for it.
 struct Kernel {
-  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side S8, U8, S16, F32 or
-  // F64 as the kernel reads it, followed by InPlace where it is read in place:
-  // doc/kernels.md has the grammar.
+  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side S8, U8, S16, W16 (8
+  // bits, widened), F32 or F64 as the kernel reads it, followed by InPlace
+  // where it is read in place: doc/kernels.md has the grammar. Unique.
   const char* name;
   Family family;
   KernelKind kind;

@@ -68,10 +68,14 @@ ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   constexpr int kMinReads = 64;
   const ptrdiff_t depth = params.depth;
   if (params.depth_multiple == 0) return depth;
+  const auto level_bytes = [](int columns, double element_bytes) {
+    return std::max<ptrdiff_t>(1,
+                               static_cast<ptrdiff_t>(columns * element_bytes));
+  };
   const ptrdiff_t lhs_level =
-      static_cast<ptrdiff_t>(params.tile_rows) * params.lhs_element_bytes;
-  const ptrdiff_t rhs_level = std::max<ptrdiff_t>(
-      1, static_cast<ptrdiff_t>(params.tile_cols) * params.rhs_element_bytes);
+      level_bytes(params.tile_rows, params.lhs_element_bytes);
+  const ptrdiff_t rhs_level =
+      level_bytes(params.tile_cols, params.rhs_element_bytes);
   const ptrdiff_t accum_bytes = static_cast<ptrdiff_t>(params.tile_rows) *
                                 params.tile_cols * params.accum_bytes;
   const ptrdiff_t floor =
@@ -144,8 +148,8 @@ bool WantsSmallPieces(const BlockMapParams& params, const Caches& caches,
 // Their rows, in units.
 ptrdiff_t SmallPiece(const BlockMapParams& params, const Caches& caches,
                      const BlockMap& map) {
-  const ptrdiff_t by_l3 = static_cast<ptrdiff_t>(MacsPerNs(params)) *
-                          params.rhs_element_bytes / kL3BytesPerNs;
+  const ptrdiff_t by_l3 = static_cast<ptrdiff_t>(
+      MacsPerNs(params) * params.rhs_element_bytes / kL3BytesPerNs);
   return std::max(
       CeilDiv(by_l3, map.row_unit),
       FitUnits(params.rows, map.row_unit,
@@ -214,7 +218,7 @@ class CostModel {
     constexpr double kBytesPerNs = 50;
     constexpr double kLaunchNs = 50;
     const double rate = MacsPerNs(params);
-    const auto read = [&](int element_bytes, bool is_packed_here) {
+    const auto read = [&](double element_bytes, bool is_packed_here) {
       return rate / kBytesPerNs * element_bytes * (is_packed_here ? 2 : 1);
     };
     row_read_ = read(params.lhs_element_bytes, params.lhs_is_packed_here);

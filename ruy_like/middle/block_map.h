@@ -64,8 +64,10 @@ namespace ruy_like {
 struct BlockMapParams {
   // dst's shape, and the padded depth.
   std::ptrdiff_t rows, cols, depth;
-  // Bytes of one element of each packed side, and of an accumulator.
-  int lhs_element_bytes, rhs_element_bytes, accum_bytes;
+  // Bytes of one element of each packed side, 0.5 for 4 bits, and of an
+  // accumulator.
+  double lhs_element_bytes, rhs_element_bytes;
+  int accum_bytes;
   // Micro-tile of the kernel; panel widths of the packed sides (1 for a side
   // that is read in place). Blocks begin at multiples of both (or of
   // row_granularity).

@@ -23,13 +23,13 @@ ptrdiff_t RoundUp(ptrdiff_t value, ptrdiff_t multiple) {
 
 BlockPieces::BlockPieces(const kernels::Kernel& kernel,
                          const SidePair<PackedSide>& side, const BlockMap& map,
-                         ptrdiff_t accum_bytes, ptrdiff_t kernel_depth,
+                         Scalar accum, ptrdiff_t kernel_depth,
                          const SidePair<SideUse>& use)
     : kernel_(kernel),
       side_(side),
       map_(map),
       use_(use),
-      accum_bytes_(accum_bytes),
+      accum_(accum),
       depth_(kernel_depth),
       keeps_rhs_(map.piece_rows < map.block_rows) {
   if (map.depth_block < depth_) {
@@ -48,8 +48,8 @@ BlockPieces::BlockPieces(const kernels::Kernel& kernel,
     const ptrdiff_t piece = s == Side::kLhs ? map.piece_rows : map.piece_cols;
     // Of the lhs, a row of pieces is done with when the next one begins.
     const bool keeps = s == Side::kRhs && keeps_rhs_;
-    offsets_[s].panels = AddToScratch((keeps ? block : piece) *
-                                      map.depth_block * side[s].scalar_bytes);
+    offsets_[s].panels = AddToScratch(BytesOf(
+        side[s].format->scalar, (keeps ? block : piece) * map.depth_block));
     if (!use[s].sums) continue;
     offsets_[s].sums = AddToScratch(block * sizeof(std::int32_t));
     offsets_[s].last_sums = AddToScratch(piece * sizeof(std::int32_t));
@@ -57,9 +57,9 @@ BlockPieces::BlockPieces(const kernels::Kernel& kernel,
 }
 
 std::size_t BlockPieces::AccumFootprint(ptrdiff_t rows, ptrdiff_t cols) const {
-  return ScratchArena::Footprint(RoundUp(rows, kernel_.tile_rows) *
-                                 RoundUp(cols, kernel_.tile_cols) *
-                                 accum_bytes_);
+  return ScratchArena::Footprint(BytesOf(
+      accum_,
+      RoundUp(rows, kernel_.tile_rows) * RoundUp(cols, kernel_.tile_cols)));
 }
 
 std::size_t BlockPieces::AddToScratch(ptrdiff_t bytes) {
@@ -76,8 +76,8 @@ ptrdiff_t BlockPieces::PackedLevels(Side side, Levels levels) const {
 ptrdiff_t BlockPieces::PanelsOffset(Side side, ptrdiff_t origin,
                                     ptrdiff_t start, Levels levels) const {
   if (side == Side::kLhs || !keeps_rhs_) return 0;
-  return (start - origin) * PackedLevels(side, levels) *
-         side_[side].scalar_bytes;
+  return BytesOf(side_[side].format->scalar,
+                 (start - origin) * PackedLevels(side, levels));
 }
 
 void BlockPieces::Pack(Side side, ptrdiff_t origin, ptrdiff_t start,
@@ -110,10 +110,10 @@ BlockPieces::Panels BlockPieces::PanelsAt(Side side, ptrdiff_t origin,
     return {packed.data + packed.Offset(start, levels.start),
             packed.stride_bytes};
   }
-  return {
-      scratch + offsets_[side].panels +
-          PanelsOffset(side, origin, start, levels),
-      PackedLevels(side, levels) * packed.format->width * packed.scalar_bytes};
+  return {scratch + offsets_[side].panels +
+              PanelsOffset(side, origin, start, levels),
+          BytesOf(packed.format->scalar,
+                  PackedLevels(side, levels) * packed.format->width)};
 }
 
 char* BlockPieces::RunPieces(const BlockExtent& block, ptrdiff_t first_row,

@@ -40,11 +40,11 @@ class BlockPieces final {
     bool sums;   // are wanted, if it is packed here
   };
 
-  // `kernel`, `side` and `map` must outlive this. kernel_depth: as kernels see
-  // it.
+  // `kernel`, `side` and `map` must outlive this. accum: of one accumulator.
+  // kernel_depth: as kernels see it.
   BlockPieces(const kernels::Kernel& kernel, const SidePair<PackedSide>& side,
-              const BlockMap& map, std::ptrdiff_t accum_bytes,
-              std::ptrdiff_t kernel_depth, const SidePair<SideUse>& use);
+              const BlockMap& map, Scalar accum, std::ptrdiff_t kernel_depth,
+              const SidePair<SideUse>& use);
 
   // Of each thread, a multiple of kBufferAlignment.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
@@ -90,8 +90,8 @@ class BlockPieces final {
   const SidePair<PackedSide>& side_;
   const BlockMap& map_;
   SidePair<SideUse> use_;
-  std::ptrdiff_t accum_bytes_;  // of one accumulator
-  std::ptrdiff_t depth_;        // as kernels see it
+  Scalar accum_;
+  std::ptrdiff_t depth_;  // as kernels see it
   // All of a pass's rhs panels: there is more than one row of pieces.
   bool keeps_rhs_;
   SidePair<SideOffsets> offsets_;

@@ -19,12 +19,11 @@ RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
     : operand(&operand_arg),
       kernel_side(side),
       format(&FormatOf(kernel, side)),
-      pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs),
-      scalar_bytes(ScalarBytes(format->scalar)) {
+      pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs) {
   if (format->in_place) {
     padded_depth = operand->depth;
     data = static_cast<const char*>(operand->data);
-    stride_bytes = operand->stride * scalar_bytes;
+    stride_bytes = BytesOf(format->scalar, operand->stride);
     return;
   }
   // Both sides are padded to the same depth. A depth of 0 becomes zeros, whose
@@ -32,7 +31,7 @@ RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
   const std::ptrdiff_t multiple = DepthMultiple(kernel);
   const std::ptrdiff_t depth = std::max<std::ptrdiff_t>(operand->depth, 1);
   padded_depth = RoundUpToPowerOf2(depth, multiple);
-  stride_bytes = padded_depth * format->width * scalar_bytes;
+  stride_bytes = BytesOf(format->scalar, padded_depth * format->width);
   panels_bytes_ = CeilDiv(operand->width, format->width) * stride_bytes;
   if (operand->packed != nullptr) Use(operand->packed->data);
 }
@@ -86,9 +85,8 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
       operand->depth_contiguous ? operand->stride : 1;
   const std::ptrdiff_t level_step =
       operand->depth_contiguous ? 1 : operand->stride;
-  args.src =
-      static_cast<const char*>(operand->data) +
-      (start * column_step + level * level_step) * ScalarBytes(operand->scalar);
+  args.src = static_cast<const char*>(operand->data) +
+             BytesOf(operand->scalar, start * column_step + level * level_step);
   args.src_scalar = operand->scalar;
   args.depth_contiguous = operand->depth_contiguous;
   args.src_stride = operand->stride;

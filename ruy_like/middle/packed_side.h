@@ -46,9 +46,10 @@ struct PackedSide {
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
     // Every small product, which the division below would keep waiting.
     if (start == 0 && level == 0) return 0;
-    if (format->in_place) return start * stride_bytes + level * scalar_bytes;
-    return start / format->width * stride_bytes +
-           level * format->width * scalar_bytes;
+    const std::ptrdiff_t elements =
+        format->in_place ? level : level * format->width;
+    return (format->in_place ? start : start / format->width) * stride_bytes +
+           BytesOf(format->scalar, elements);
   }
 
   // Packs columns [start, end), where `start` is the first of a panel, to
@@ -66,8 +67,6 @@ struct PackedSide {
   Side kernel_side;
   const kernels::PanelFormat* format;
   kernels::PackFn* pack;
-  // Of an element as the kernel reads it.
-  std::ptrdiff_t scalar_bytes;
   std::ptrdiff_t padded_depth;
   // From panel to panel, or from column to column in place.
   std::ptrdiff_t stride_bytes;

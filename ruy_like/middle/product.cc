@@ -62,9 +62,9 @@ BlockMapParams Product::BlockParams() const {
   params.rows = params_.rows();
   params.cols = params_.cols();
   params.depth = padded_depth_;
-  params.lhs_element_bytes = ScalarBytes(kernel_.lhs.scalar);
-  params.rhs_element_bytes = ScalarBytes(kernel_.rhs.scalar);
-  params.accum_bytes = AccumBytes(params_.family);
+  params.lhs_element_bytes = InfoOf(kernel_.lhs.scalar).bits / 8.0;
+  params.rhs_element_bytes = InfoOf(kernel_.rhs.scalar).bits / 8.0;
+  params.accum_bytes = InfoOf(InfoOf(params_.family).accum).bits / 8;
   params.tile_rows = kernel_.tile_rows;
   params.tile_cols = kernel_.tile_cols;
   params.lhs_panel_width = panel_width(kernel_.lhs);
@@ -181,7 +181,7 @@ bool Product::Prepare(int max_threads, ScratchArena* arena,
   }
   std::size_t pieces_bytes = 0;
   if (map_->in_pieces) {
-    pieces_.emplace(kernel_, side_, *map_, AccumBytes(params_.family),
+    pieces_.emplace(kernel_, side_, *map_, InfoOf(params_.family).accum,
                     kernel_depth_, use);
     pieces_bytes = SaturatingMul(pieces_->scratch_bytes(),
                                  static_cast<std::size_t>(num_threads_));

@@ -37,7 +37,7 @@ void SwapOperands(Operand* a, Operand* b) {
 
 RUY_LIKE_HOT void SwapSides(TrMulParams* params) {
   SwapOperands(&params->side.lhs, &params->side.rhs);
-  params->family = SwappedFamily(params->family);
+  params->family = InfoOf(params->family).swapped;
   kernels::EpilogueArgs& epilogue = params->epilogue;
   SwapField(&epilogue.dst_row_stride, &epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;
@@ -55,12 +55,12 @@ kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
                                  kernels::ScaleArgs* scales) {
   kernels::EpilogueArgs at = args;
   at.dst = static_cast<char*>(args.dst) +
-           (row * args.dst_row_stride + col * args.dst_col_stride) *
-               ScalarBytes(args.dst_scalar);
+           BytesOf(args.dst_scalar,
+                   row * args.dst_row_stride + col * args.dst_col_stride);
   const std::ptrdiff_t channel = args.channels_are_rows ? row : col;
   if (args.bias != nullptr) {
     at.bias = static_cast<const char*>(args.bias) +
-              channel * ScalarBytes(args.bias_scalar);
+              BytesOf(args.bias_scalar, channel);
   }
   if (args.per_channel) {
     at.fixedpoint = args.fixedpoint + channel;

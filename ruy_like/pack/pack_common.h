@@ -26,7 +26,7 @@ constexpr int kSourceBytesF32 = 4;
 template <Scalar kScalar_, ValueRange kRange = ValueRange::kFull>
 struct PackedAs {
   static constexpr Scalar kScalar = kScalar_;
-  static constexpr int kBytes = static_cast<int>(ScalarBytes(kScalar));
+  static constexpr int kBytes = static_cast<int>(BytesOf(kScalar, 1));
   static constexpr bool kHasSums = HasSums(kScalar);
   // Of bytes: what int8's 0 becomes.
   static constexpr int kZero = PackedZero(kScalar, kRange);

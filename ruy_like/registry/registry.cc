@@ -38,7 +38,7 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
 // The query as a kernel sees it when the sides are swapped.
 KernelQuery Swapped(const KernelQuery& query) {
   KernelQuery result = query;
-  result.family = SwappedFamily(query.family);
+  result.family = InfoOf(query.family).swapped;
   std::swap(result.rows, result.cols);
   std::swap(result.scalar.lhs, result.scalar.rhs);
   std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
@@ -320,7 +320,7 @@ PackedLayout LayoutFor(const KernelChoice& choice, Side side,
   const Kernel& kernel = *choice.kernel;
   PackedLayout layout = {
       choice.path,
-      side == kernel_side ? kernel.family : SwappedFamily(kernel.family),
+      side == kernel_side ? kernel.family : InfoOf(kernel.family).swapped,
       kernel_side, FormatOf(kernel, kernel_side),
       &FormatOf(kernel, kernel_side)};
   layout.format.depth_multiple = static_cast<int>(DepthMultiple(kernel));

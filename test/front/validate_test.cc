@@ -59,7 +59,8 @@ MulCall ValidCall(Buffers* buffers) {
   MulCall call;
   internal::Erase(lhs, &call.lhs);
   internal::Erase(rhs, &call.rhs);
-  internal::CompleteCall(params, dst, /*max_num_threads=*/0, &call);
+  internal::CompleteCall<std::int8_t, std::int8_t>(
+      params, dst, /*max_num_threads=*/0, &call);
   return call;
 }
 
@@ -108,6 +109,7 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
       break;
     case 5:
       matrix->scalar = OneOf(random, {Scalar::kU8, Scalar::kI16, Scalar::kF32});
+      call->family = OneOf(random, {Family::k8x8, Family::k8x16, Family::kF32});
       break;
     case 6:
       matrix->zero_point = OneOf(random, {-5, 0, 5});
@@ -186,7 +188,7 @@ std::set<std::uintptr_t> BytesOf(const ErasedMatrix& matrix) {
     return bytes;
   }
   const Layout& layout = matrix.layout;
-  const std::ptrdiff_t element = ScalarBytes(matrix.scalar);
+  const std::ptrdiff_t element = BytesOf(matrix.scalar, 1);
   for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
       for (std::ptrdiff_t i = 0; i < element; ++i) {
@@ -235,14 +237,14 @@ bool IsValid(const MulCall& call) {
       call.rhs.layout.cols() != call.dst.layout.cols()) {
     return false;
   }
-  const Family family = FamilyOf(call.lhs.scalar, call.rhs.scalar,
-                                 call.accum_scalar, call.dst.scalar);
   const PackedFacts* const lhs = call.lhs.packed;
   const PackedFacts* const rhs = call.rhs.packed;
-  if (lhs != nullptr && (lhs->side != Side::kLhs || lhs->family != family)) {
+  if (lhs != nullptr &&
+      (lhs->side != Side::kLhs || lhs->family != call.family)) {
     return false;
   }
-  if (rhs != nullptr && (rhs->side != Side::kRhs || rhs->family != family)) {
+  if (rhs != nullptr &&
+      (rhs->side != Side::kRhs || rhs->family != call.family)) {
     return false;
   }
   if (lhs != nullptr && rhs != nullptr &&

@@ -133,7 +133,7 @@ class Side {
     const T typed = static_cast<T>(value);
     std::memcpy(element, &typed, sizeof(typed));
   }
-  ptrdiff_t ElementSize() const { return ScalarBytes(format_.scalar); }
+  ptrdiff_t ElementSize() const { return BytesOf(format_.scalar, 1); }
 
   PanelFormat format_;
   ptrdiff_t width_, depth_, padded_depth_;

@@ -210,7 +210,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
       ((c.depth + group - 1) / group + c.extra_groups) * group;
   const ptrdiff_t panels = (c.width + routine.width - 1) / routine.width;
   const size_t dst_bytes =
-      panels * routine.width * padded_depth * ScalarBytes(routine.packed);
+      BytesOf(routine.packed, panels * routine.width * padded_depth);
   std::vector<char> expected(dst_bytes, 0);
   std::vector<int32_t> expected_sums(c.width, 0);
   for (ptrdiff_t w = 0; w < c.width; ++w) {
@@ -373,9 +373,8 @@ TEST_P(PackTest, Options) {
               c.sums = (bits & 4) != 0;
               c.at_end = (bits & 8) != 0;
               c.fill = fill;
-              if ((c.depth_contiguous ? width : depth) * (gap + 100) *
-                      ScalarBytes(src_scalar) >
-                  (1 << 20)) {
+              if (BytesOf(src_scalar, (c.depth_contiguous ? width : depth) *
+                                          (gap + 100)) > (1 << 20)) {
                 continue;
               }
               Check(GetParam(), c, &pages, &random_);

@@ -26,9 +26,7 @@ inline void PrintTo(const KernelUnderTest& param, std::ostream* os) {
   *os << param.name;
 }
 
-inline const char* FamilyName(Family family) {
-  return kFamilyNames[static_cast<int>(family)];
-}
+inline const char* FamilyName(Family family) { return InfoOf(family).name; }
 
 inline bool IsFloat(const Kernel& kernel) {
   return ruy_like::IsFloat(kernel.rhs.scalar);

@@ -23,8 +23,8 @@ struct Types {
   Scalar lhs, rhs, accum, dst;
 };
 
-// Every combination that compiles: 24 of integers, 4 of integers scaled to
-// float, 16 of float and double (typed_mul.cc).
+// Every combination that compiles (scalar.h): all; those of integers, of
+// integers scaled to float, of floating point.
 const std::vector<Types>& AllTypes();
 const std::vector<Types>& IntegerTypes();
 const std::vector<Types>& ScaledTypes();

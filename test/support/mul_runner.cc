@@ -18,7 +18,7 @@ namespace {
 // the other way round: problems are the same on machines of either byte order.
 void LowestByteFirst(Scalar scalar, std::vector<char>* bytes) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  const std::ptrdiff_t size = ScalarBytes(scalar);
+  const std::ptrdiff_t size = BytesOf(scalar, 1);
   for (auto element = bytes->begin(); element != bytes->end();
        element += size) {
     std::reverse(element, element + size);
@@ -51,13 +51,13 @@ Layout LayoutOf(const MatrixSpec& spec, std::ptrdiff_t rows,
 
 std::size_t BytesOf(const MatrixSpec& spec, std::ptrdiff_t rows,
                     std::ptrdiff_t cols) {
-  return SpanOf(LayoutOf(spec, rows, cols)) * ScalarBytes(spec.scalar);
+  return BytesOf(spec.scalar, SpanOf(LayoutOf(spec, rows, cols)));
 }
 
 // Fills gaps like elements: a kernel that reads a gap by mistake gets a wrong
 // result rather than a harmless zero.
 void FillOperand(const MatrixSpec& spec, Rng* rng, GuardedBuffer* buffer) {
-  const std::ptrdiff_t count = buffer->bytes() / ScalarBytes(spec.scalar);
+  const std::ptrdiff_t count = buffer->bytes() / BytesOf(spec.scalar, 1);
   std::int64_t low = LowestOf(spec.scalar);
   std::int64_t high = HighestOf(spec.scalar);
   if (spec.int7 != Int7::kNotPromised) {
@@ -115,7 +115,7 @@ std::size_t MultiplierCount(const MulProblem& problem) {
 std::size_t BiasBytes(const MulProblem& problem) {
   return problem.bias == BiasKind::kNone
              ? 0
-             : Channels(problem) * ScalarBytes(problem.BiasScalar());
+             : BytesOf(problem.BiasScalar(), Channels(problem));
 }
 
 std::size_t ScaleBytes(const MulProblem& problem, ScaleKind kind,
@@ -170,7 +170,7 @@ void MulRunner::State::FillInputs() {
       problem.bias == BiasKind::kExtreme ? std::int64_t{1} << 31 : 10000;
   for (std::ptrdiff_t i = 0;
        i < static_cast<std::ptrdiff_t>(BiasBytes(problem)) /
-               ScalarBytes(problem.BiasScalar());
+               BytesOf(problem.BiasScalar(), 1);
        ++i) {
     const double value = IsFloat(problem.BiasScalar())
                              ? 4 * rng.Signed()
@@ -193,7 +193,7 @@ void MulRunner::State::FillInputs() {
   LowestByteFirst(problem.dst.scalar, &before);
   if (problem.beta != 0 && IsFloat(problem.dst.scalar)) {
     // Garbage might be infinite. Gaps may be like elements.
-    const std::ptrdiff_t bytes = ScalarBytes(problem.dst.scalar);
+    const std::ptrdiff_t bytes = BytesOf(problem.dst.scalar, 1);
     for (std::size_t i = 0; i < before.size() / bytes; ++i) {
       Store(problem.dst.scalar, before.data(), i, 8 * rng.Signed());
     }
@@ -311,7 +311,7 @@ void MulRunner::State::ExpectFloats() {
 
 testing::AssertionResult MulRunner::State::CompareFloats() {
   const Layout layout = LayoutOf(problem.dst, problem.rows, problem.cols);
-  const std::ptrdiff_t bytes = ScalarBytes(problem.dst.scalar);
+  const std::ptrdiff_t bytes = BytesOf(problem.dst.scalar, 1);
   std::size_t i = 0;
   for (std::ptrdiff_t row = 0; row < problem.rows; ++row) {
     for (std::ptrdiff_t col = 0; col < problem.cols; ++col) {

@@ -1,9 +1,12 @@
 #include "test/support/typed_mul.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
@@ -11,6 +14,7 @@
 #include "ruy_like/reference_mul.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
+#include "test/support/visit_scalar.h"
 
 namespace ruy_like {
 namespace {
@@ -179,46 +183,49 @@ struct Typed {
   }
 };
 
-template <typename Lhs, typename Rhs>
-void AddIntegers(std::vector<TypedProduct>* table) {
-  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::int8_t>::Line());
-  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::uint8_t>::Line());
-  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::int16_t>::Line());
-  table->push_back(Typed<Lhs, Rhs, std::int32_t, std::int32_t>::Line());
+// The line of the index-th combination of four types, if there is such a
+// product.
+template <int kIndex>
+void AddLine(std::vector<TypedProduct>* table) {
+  constexpr auto scalar = [](int index) {
+    return static_cast<Scalar>(index % kNumScalars);
+  };
+  constexpr Scalar kDst = scalar(kIndex);
+  constexpr Scalar kAccum = scalar(kIndex / kNumScalars);
+  constexpr Scalar kRhs = scalar(kIndex / kNumScalars / kNumScalars);
+  constexpr Scalar kLhs =
+      scalar(kIndex / kNumScalars / kNumScalars / kNumScalars);
+  if constexpr (FindProduct(kLhs, kRhs, kAccum, kDst) != nullptr) {
+    table->push_back(Typed<TypeOf<kLhs>, TypeOf<kRhs>, TypeOf<kAccum>,
+                           TypeOf<kDst>>::Line());
+  }
 }
 
-template <typename Lhs, typename Rhs>
-void AddScaled(std::vector<TypedProduct>* table) {
-  table->push_back(Typed<Lhs, Rhs, std::int32_t, float>::Line());
-}
-
-template <typename Lhs, typename Rhs>
-void AddFloats(std::vector<TypedProduct>* table) {
-  table->push_back(Typed<Lhs, Rhs, float, float>::Line());
-  table->push_back(Typed<Lhs, Rhs, float, double>::Line());
-  table->push_back(Typed<Lhs, Rhs, double, float>::Line());
-  table->push_back(Typed<Lhs, Rhs, double, double>::Line());
+template <int... kIndices>
+std::vector<TypedProduct> MakeTable(
+    std::integer_sequence<int, kIndices...> /*all*/) {
+  std::vector<TypedProduct> table;
+  (AddLine<kIndices>(&table), ...);
+  // Integers, scaled integers, floats, each in the order of the list: the seeds
+  // of random problems, recorded in products.txt, count on it.
+  const auto key = [](const TypedProduct& line) {
+    const Types& types = line.types;
+    return std::make_tuple(
+        IsFloat(types.lhs), IsFloat(types.dst),
+        FindProduct(types.lhs, types.rhs, types.accum, types.dst) - kProducts);
+  };
+  std::stable_sort(table.begin(), table.end(),
+                   [&](const TypedProduct& a, const TypedProduct& b) {
+                     return key(a) < key(b);
+                   });
+  return table;
 }
 
 const std::vector<TypedProduct>& Table() {
-  static const std::vector<TypedProduct>* const table = [] {
-    auto* lines = new std::vector<TypedProduct>;
-    AddIntegers<std::int8_t, std::int8_t>(lines);
-    AddIntegers<std::int8_t, std::uint8_t>(lines);
-    AddIntegers<std::uint8_t, std::int8_t>(lines);
-    AddIntegers<std::uint8_t, std::uint8_t>(lines);
-    AddIntegers<std::int8_t, std::int16_t>(lines);
-    AddIntegers<std::int16_t, std::int8_t>(lines);
-    AddScaled<std::int8_t, std::int8_t>(lines);
-    AddScaled<std::int8_t, std::uint8_t>(lines);
-    AddScaled<std::uint8_t, std::int8_t>(lines);
-    AddScaled<std::uint8_t, std::uint8_t>(lines);
-    AddFloats<float, float>(lines);
-    AddFloats<float, double>(lines);
-    AddFloats<double, float>(lines);
-    AddFloats<double, double>(lines);
-    return lines;
-  }();
+  constexpr int kCombinations =
+      kNumScalars * kNumScalars * kNumScalars * kNumScalars;
+  static const auto* const table = new std::vector<TypedProduct>(
+      MakeTable(std::make_integer_sequence<int, kCombinations>()));
   return *table;
 }
 

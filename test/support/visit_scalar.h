@@ -10,6 +10,24 @@
 
 namespace ruy_like {
 
+namespace visit_scalar_internal {
+
+template <Scalar>
+struct TypeOf;
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) \
+  template <>                                                      \
+  struct TypeOf<Scalar::Enum> {                                    \
+    using Type = type;                                             \
+  };
+RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+
+}  // namespace visit_scalar_internal
+
+// The element type of a Scalar.
+template <Scalar kScalar>
+using TypeOf = typename visit_scalar_internal::TypeOf<kScalar>::Type;
+
 // What visit(T()) returns, T being the element type of `scalar`.
 template <typename Visit>
 auto VisitScalar(Scalar scalar, Visit visit) {

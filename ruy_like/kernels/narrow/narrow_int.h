@@ -76,7 +76,7 @@ struct NarrowQuadsOp : NarrowQuads<V> {
   typedef typename V::Int Vector;
   typedef LhsType Lhs;
   typedef int8_t Rhs;  // bytes of either kind
-  static constexpr Scalar kLhsScalar = kScalarOf<Lhs>;
+  static constexpr Scalar kLhsScalar = internal::ScalarOf<Lhs>();
   static constexpr bool kLhsIsUnsigned = kLhsScalar == Scalar::kU8;
   static constexpr Scalar kRhsScalar =
       kLhsIsUnsigned ? Scalar::kI8 : Scalar::kU8;
@@ -95,7 +95,7 @@ struct NarrowPairsOp {
   typedef typename V::Int Vector;
   typedef LhsType Lhs;
   typedef int16_t Rhs;
-  static constexpr Scalar kLhsScalar = kScalarOf<Lhs>;
+  static constexpr Scalar kLhsScalar = internal::ScalarOf<Lhs>();
   static constexpr Scalar kRhsScalar = Scalar::kI16;
   static constexpr int kStep = 2 * V::kLanes;
   static constexpr bool kSumsIn16 = sizeof(Lhs) == 1;

@@ -108,8 +108,8 @@ struct NarrowBytesOp : NarrowQuads<V> {
   typedef int32x4_t Vector;
   typedef Element Lhs;
   typedef Element Rhs;
-  static constexpr Scalar kLhsScalar = kScalarOf<Element>;
-  static constexpr Scalar kRhsScalar = kScalarOf<Element>;
+  static constexpr Scalar kLhsScalar = internal::ScalarOf<Element>();
+  static constexpr Scalar kRhsScalar = internal::ScalarOf<Element>();
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
                                                    Vector rhs) {
     return Dot::Bytes(acc, lhs, rhs, static_cast<const Element*>(nullptr));

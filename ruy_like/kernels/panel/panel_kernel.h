@@ -83,9 +83,12 @@ struct PanelKernel {
     kernel.family = family;
     kernel.kind = RhsSource::kFormat.in_place ? KernelKind::kRhsInPlace
                                               : KernelKind::kPanels;
-    kernel.lhs = {
-        kScalarOf<typename Op::Lhs>, /*in_place=*/false, kLanes, Op::kGroup,
-        Op::kDepthMultiple,          Op::kLhsRange};
+    kernel.lhs = {internal::ScalarOf<typename Op::Lhs>(),
+                  /*in_place=*/false,
+                  kLanes,
+                  Op::kGroup,
+                  Op::kDepthMultiple,
+                  Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
     kernel.tile_rows = kTileRows;
     kernel.tile_cols = kTileCols;

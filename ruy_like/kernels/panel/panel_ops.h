@@ -18,15 +18,6 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-template <typename Element>
-constexpr Scalar kScalarOf = Scalar::kI8;
-template <>
-constexpr Scalar kScalarOf<uint8_t> = Scalar::kU8;
-template <>
-constexpr Scalar kScalarOf<int16_t> = Scalar::kI16;
-template <>
-constexpr Scalar kScalarOf<float> = Scalar::kF32;
-
 // How a tile multiplies, as far as it is no business of a single step.
 enum class TileKind {
   kBroadcast,  // an element or group of the rhs at a time, in all lanes

@@ -50,9 +50,12 @@ struct PanelCursor {
 template <class Op, int kRhsWidth>
 struct PackedRhs {
   static constexpr PanelFormat kFormat = {
-      kScalarOf<typename Op::Rhs>,
-      /*in_place=*/false,          kRhsWidth,    Op::kGroup,
-      Op::kDepthMultiple,          Op::kRhsRange};
+      internal::ScalarOf<typename Op::Rhs>(),
+      /*in_place=*/false,
+      kRhsWidth,
+      Op::kGroup,
+      Op::kDepthMultiple,
+      Op::kRhsRange};
   template <int kCols>
   using Cursor = PanelCursor<Op, kRhsWidth>;
 
@@ -129,8 +132,9 @@ struct ColumnCursor {
 template <class Op>
 struct InPlaceRhs {
   static_assert(Op::kStepLevels == 1, "");
-  static constexpr PanelFormat kFormat = {kScalarOf<typename Op::Rhs>,
-                                          /*in_place=*/true, 0, 0, 0};
+  static constexpr PanelFormat kFormat = {
+      internal::ScalarOf<typename Op::Rhs>(),
+      /*in_place=*/true, 0, 0, 0};
   template <int kCols>
   using Cursor = ColumnCursor<Op, kCols>;
 
