@@ -2,12 +2,13 @@
 # adds a GoogleTest program and one CTest test that runs all of it.
 #
 # ruy_like_add_path_tests(<name> <sources>... [LABELS ...] [LIBS ...]
-#                         [EXCEPT <path>...])
+#                         [EXCEPT <path>... | ONLY <path>...])
 # adds a program whose suites are parametrized by path
-# (test/support/test_main.cc), and one CTest test for each path of paths.inc, <name>.<path>, which CTest shows as
-# skipped where the machine lacks the path; and <name>.rest for what belongs to
-# no path. The tests of a path carry its name as a label: `ctest -L '^avx2$'`.
-# EXCEPT names the paths that the program has nothing to test of.
+# (test/support/test_main.cc), and one CTest test for each path of paths.inc,
+# <name>.<path>, which CTest shows as skipped where the machine lacks the path;
+# and <name>.rest for what belongs to no path. The tests of a path carry its name
+# as a label: `ctest -L '^avx2$'`. EXCEPT names the paths that the program has
+# nothing to test of, ONLY all that it has.
 #
 # Where the AMX path is compiled, each of its tests is there a second time as
 # <name>.amx_emulated, which runs on any machine with AVX-512-VNNI
@@ -41,7 +42,7 @@ endfunction()
 
 function(_ruy_like_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMIZED" ""
-    "LABELS;LIBS;EXCEPT;AMX_EMULATED")
+    "LABELS;LIBS;EXCEPT;ONLY;AMX_EMULATED")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}
     PRIVATE ruy_like_test_main ruy_like_internal GTest::gmock GTest::gtest
@@ -54,7 +55,12 @@ function(_ruy_like_test_program name)
   endif()
   ruy_like_build_with_tests(${name} ${arg_LABELS})
   set(labels "${arg_LABELS}" PARENT_SCOPE)
-  set(except "${arg_EXCEPT}" PARENT_SCOPE)
+  set(paths ${RUY_LIKE_PATHS} rest)
+  list(REMOVE_ITEM paths ${arg_EXCEPT})
+  if(arg_ONLY)
+    set(paths ${arg_ONLY})
+  endif()
+  set(paths ${paths} PARENT_SCOPE)
   set(emulated_arguments "${arg_AMX_EMULATED}" PARENT_SCOPE)
   set(emulated FALSE PARENT_SCOPE)
   if("AMX_EMULATED" IN_LIST ARGN)
@@ -83,8 +89,6 @@ endfunction()
 
 function(ruy_like_add_path_tests name)
   _ruy_like_test_program(${name} ${ARGN})
-  set(paths ${RUY_LIKE_PATHS} rest)
-  list(REMOVE_ITEM paths ${except})
   foreach(path IN LISTS paths)
     add_test(NAME ${name}.${path} COMMAND ${name} --path=${path})
     set_tests_properties(${name}.${path} PROPERTIES

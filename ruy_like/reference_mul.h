@@ -60,7 +60,7 @@ Dst ReferenceClamp(Dst value, const MulParams<Accum, Dst>& params) {
 template <typename Accum, typename Dst>
 Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
                       std::ptrdiff_t row, std::ptrdiff_t col,
-                      Dst dst_zero_point, const Dst* old_dst) {
+                      std::int32_t dst_zero_point, const Dst* old_dst) {
   using Params = MulParams<Accum, Dst>;
   const std::ptrdiff_t channel =
       params.channel_dimension() == ChannelDimension::kRow ? row : col;
@@ -141,8 +141,8 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
       }
       Dst* const element = ElementPtr(dst, row, col);
       *element = internal::ReferenceEpilogue<Accum, Dst>(
-          static_cast<Accum>(sum), mul_params, row, col, dst->zero_point(),
-          element);
+          static_cast<Accum>(sum), mul_params, row, col,
+          static_cast<std::int32_t>(dst->zero_point()), element);
     }
   }
 }

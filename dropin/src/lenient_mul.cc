@@ -27,11 +27,11 @@ struct Runs {
 
 Runs RunsOf(const ErasedMatrix& matrix) {
   const ruy_like::Layout& layout = matrix.layout;
-  const std::ptrdiff_t bytes = ruy_like::ScalarBytes(matrix.scalar);
   const bool columns = layout.order() == ruy_like::Order::kColMajor;
-  return {columns ? layout.cols() : layout.rows(),
-          (columns ? layout.rows() : layout.cols()) * bytes,
-          layout.stride() * bytes};
+  return {
+      columns ? layout.cols() : layout.rows(),
+      ruy_like::BytesOf(matrix.scalar, columns ? layout.rows() : layout.cols()),
+      ruy_like::BytesOf(matrix.scalar, layout.stride())};
 }
 
 bool HasElements(const ErasedMatrix& matrix) {

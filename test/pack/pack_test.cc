@@ -1,5 +1,5 @@
-// Every pack routine against the layout formula of kernels/kernel.h, written
-// down here as plain loops. The source lies against an inaccessible page, first
+// Every pack routine against the layout formula of kernels/panel_format.h
+// (test/support/panels.h). The source lies against an inaccessible page, first
 // with its end and then with its start; the gaps between its lines are poisoned
 // where the address sanitizer runs; dst and sums lie between canaries.
 
@@ -19,6 +19,7 @@
 #include "ruy_like/path.h"
 #include "ruy_like/registry/cpu_features.h"
 #include "test/support/guarded_buffer.h"
+#include "test/support/panels.h"
 #include "test/support/test_util.h"
 #include "test/support/visit_scalar.h"
 
@@ -180,13 +181,6 @@ double PackedValue(T value, const Routine& routine) {
   return static_cast<double>(value);
 }
 
-void PutPacked(double value, Scalar packed, ptrdiff_t offset, char* dst) {
-  VisitScalar(packed, [&](auto zero) {
-    const auto element = static_cast<decltype(zero)>(value);
-    std::memcpy(dst + offset * sizeof(element), &element, sizeof(element));
-  });
-}
-
 constexpr char kCanary = '\xa5';
 constexpr size_t kMargin = 256;
 
@@ -207,10 +201,9 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
   // What the panels should be.
   const ptrdiff_t group = routine.group;
   const ptrdiff_t padded_depth =
-      ((c.depth + group - 1) / group + c.extra_groups) * group;
-  const ptrdiff_t panels = (c.width + routine.width - 1) / routine.width;
+      RoundUp(c.depth, group) + c.extra_groups * group;
   const size_t dst_bytes =
-      BytesOf(routine.packed, panels * routine.width * padded_depth);
+      BytesOf(routine.packed, RoundUp(c.width, routine.width) * padded_depth);
   std::vector<char> expected(dst_bytes, 0);
   std::vector<int32_t> expected_sums(c.width, 0);
   for (ptrdiff_t w = 0; w < c.width; ++w) {
@@ -219,13 +212,10 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
       const T element =
           c.depth_contiguous ? src[w * stride + k] : src[k * stride + w];
       const double value = PackedValue(element, routine);
-      const ptrdiff_t panel = w / routine.width;
-      const ptrdiff_t column = w % routine.width;
-      PutPacked(value, routine.packed,
-                panel * routine.width * padded_depth +
-                    k / group * routine.width * group + column * group +
-                    k % group,
-                expected.data());
+      const ptrdiff_t offset =
+          PanelOffset(routine.width, group, padded_depth, k, w);
+      StoreAs(routine.packed, value,
+              expected.data() + BytesOf(routine.packed, offset));
       if (std::is_integral<T>::value) {
         sum += static_cast<uint32_t>(static_cast<int32_t>(value));
       }

@@ -46,16 +46,13 @@ RUY_LIKE_LOCAL void Mul(const Matrix<LhsScalar>& lhs,
   static_assert(CompiledPaths != Path::kNone, "no path");
   static_assert(Disjoint(CompiledPaths, ~kAllPathsIncludingInternalVariants),
                 "no such path on this processor");
-  static_assert(ruy_like::internal::TypesAreSupported<LhsScalar, RhsScalar,
-                                                      AccumScalar, DstScalar>(),
-                "no such product: see the README's type table");
   if (context == nullptr) detail::NullArgument("context");
   if (dst == nullptr) detail::NullArgument("dst");
   ruy_like::MulCall call;
   ruy_like::internal::Erase(lhs.ToRuyLike(), &call.lhs);
   ruy_like::internal::Erase(rhs.ToRuyLike(), &call.rhs);
-  ruy_like::internal::CompleteCall(mul_params.ToRuyLike(), dst->ToRuyLike(),
-                                   /*max_num_threads=*/0, &call);
+  ruy_like::internal::CompleteCall<LhsScalar, RhsScalar>(
+      mul_params.ToRuyLike(), dst->ToRuyLike(), /*max_num_threads=*/0, &call);
   detail::MulErased(call, CompiledPaths, context);
 }
 

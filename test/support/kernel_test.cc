@@ -1,0 +1,599 @@
+#include "test/support/kernel_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "ruy_like/erased_call.h"
+#include "ruy_like/mul_params.h"
+#include "ruy_like/path.h"
+#include "ruy_like/reference_mul.h"
+#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/registry/registry.h"
+#include "test/support/panels.h"
+#include "test/support/visit_scalar.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+KernelShape ShapeOf(const Kernel& kernel) {
+  if (kernel.multiplies_tiles) return KernelShape::kTiles;
+  return kernel.lhs.in_place ? KernelShape::kNarrow : KernelShape::kPanels;
+}
+
+template <typename Wanted>
+std::vector<KernelUnderTest> KernelsWhere(Wanted wanted) {
+  std::vector<KernelUnderTest> result;
+  for (const Path path : PathsBestFirst(DetectedPaths())) {
+    const KernelTable table = KernelsOf(path);
+    for (int i = 0; i < table.count; ++i) {
+      const Kernel& kernel = table.kernels[i];
+      if (!wanted(kernel)) continue;
+      const auto add = [&](KernelFn* run, const char* pipeline) {
+        if (run == nullptr) return;
+        const auto copy = std::make_shared<Kernel>(kernel);
+        copy->run = run;
+        result.push_back({std::string(PathName(path)) + "_" +
+                              InfoOf(kernel.family).name + "_" + kernel.name +
+                              pipeline,
+                          copy});
+      };
+      add(kernel.run, "");
+      add(kernel.run_on_a53, "_on_a53");
+      add(kernel.run_on_a55, "_on_a55");
+    }
+  }
+  return result;
+}
+
+// The type whose values one side's elements are: those of an 8-bit operand may
+// be packed as 16-bit ones.
+Scalar ValuesOf(const PanelFormat& format, bool is_8bit) {
+  return is_8bit && format.scalar == Scalar::kI16 ? Scalar::kI8 : format.scalar;
+}
+
+// The least and the greatest value to draw.
+struct Range {
+  int low, high;
+};
+Range RangeOf(Scalar scalar, ValueRange range) {
+  if (range == ValueRange::kInt7) {
+    const int zero = PackedZero(scalar, range);
+    return {zero - 63, zero + 63};
+  }
+  Range result = {-8, 8};
+  VisitScalar(scalar, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      result = {static_cast<int>(std::numeric_limits<T>::lowest()),
+                static_cast<int>(std::numeric_limits<T>::max())};
+    }
+  });
+  return result;
+}
+
+double DrawValue(Fill fill, Range range, bool odd, Rng* rng) {
+  switch (fill) {
+    case Fill::kRandom:
+      return static_cast<double>(rng->Between(range.low, range.high));
+    case Fill::kLowest:
+      return range.low;
+    case Fill::kHighest:
+      return range.high;
+    case Fill::kAlternating:
+      return odd ? range.low : range.high;
+    case Fill::kZero:
+      return 0;
+    case Fill::kFractions:
+      return std::ldexp(rng->Signed(), static_cast<int>(rng->Between(-9, 9)));
+  }
+  return 0;
+}
+
+std::int32_t DrawFixedpoint(Rng* rng) {
+  static const std::int32_t kExtreme[] = {0, 1, 1 << 30, (1 << 30) + 1,
+                                          INT32_MAX};
+  if (rng->OneIn(3)) return kExtreme[rng->Next() % 5];
+  return static_cast<std::int32_t>(
+      rng->Between(rng->OneIn(8) ? 0 : 1 << 30, INT32_MAX));
+}
+
+std::int32_t DrawExponent(const Exponents& exponents, Rng* rng) {
+  const bool far = exponents.far && rng->OneIn(4);
+  return static_cast<std::int32_t>(
+      rng->Between(far ? -31 : exponents.min, exponents.max));
+}
+
+std::int32_t DrawZeroPoint(Rng* rng) {
+  static const std::int32_t kExtreme[] = {-128, 127, 128, 255};
+  if (rng->OneIn(2)) return 0;
+  return rng->OneIn(3) ? kExtreme[rng->Next() % 4]
+                       : static_cast<std::int32_t>(rng->Between(-128, 255));
+}
+
+// ## Runs with types
+
+template <typename Accum, typename Dst>
+class TypedRun final : public KernelRun {
+ public:
+  using Params = MulParams<Accum, Dst>;
+  using Bias = typename Params::BiasScalar;
+
+  TypedRun(const Kernel& kernel, const KernelProblem& problem, Rng* rng)
+      : KernelRun(kernel, problem, rng),
+        bias_(channels_),
+        dst_(DstIndex(problem_.rows - 1, problem_.cols - 1) + 1),
+        old_dst_(dst_.size()) {
+    for (std::ptrdiff_t i = 0; i < channels_; ++i) {
+      SetBias(i, problem_.wide_bias ? static_cast<std::int32_t>(rng->Next())
+                                    : rng->Between(-5000, 5000));
+    }
+    params_.set_bias(problem_.bias ? bias_.data() : nullptr);
+    const double low = std::is_integral_v<Dst>
+                           ? std::numeric_limits<Dst>::lowest()
+                           : -std::numeric_limits<double>::infinity();
+    const double high = std::is_integral_v<Dst>
+                            ? std::numeric_limits<Dst>::max()
+                            : std::numeric_limits<double>::infinity();
+    params_.set_clamp_min(
+        static_cast<Dst>(std::clamp(problem_.clamp_min, low, high)));
+    params_.set_clamp_max(
+        static_cast<Dst>(std::clamp(problem_.clamp_max, low, high)));
+    params_.set_channel_dimension(problem_.channels_are_rows != IsTransposed()
+                                      ? ChannelDimension::kRow
+                                      : ChannelDimension::kCol);
+  }
+
+  void SetBias(std::ptrdiff_t channel, double value) override {
+    bias_[channel] = static_cast<Bias>(value);
+  }
+
+  void Execute() override {
+    for (std::size_t i = 0; i < dst_.size(); ++i) {
+      old_dst_[i] = static_cast<Dst>(
+          std::is_integral_v<Dst> ? static_cast<std::int32_t>(rng_->Next())
+                                  : rng_->Between(-99, 99));
+      dst_[i] = old_dst_[i];
+    }
+    EpilogueArgs e = MakeEpilogue(Params::kQuantized);
+    e.dst = dst_.data();
+    e.dst_scalar = internal::ScalarOf<Dst>();
+    if constexpr (Params::kScaled) {
+      scales_ = {lhs_scales_.data(),
+                 rhs_scales_.data(),
+                 params_.bias(),
+                 problem_.lhs_scale_per_row,
+                 problem_.rhs_scale_per_col,
+                 problem_.rhs_scale_first};
+      e.scales = &scales_;
+    } else {
+      e.bias = params_.bias();
+    }
+    e.bias_scalar = internal::ScalarOf<Bias>();
+    if constexpr (std::is_integral_v<Dst>) {
+      e.clamp_min = params_.clamp_min();
+      e.clamp_max = params_.clamp_max();
+    } else {
+      e.clamp_min_f = params_.clamp_min();
+      e.clamp_max_f = params_.clamp_max();
+    }
+    RunPasses(e);
+  }
+
+  double Result(std::ptrdiff_t row, std::ptrdiff_t col) override {
+    return dst_[DstIndex(row, col)];
+  }
+
+  testing::AssertionResult Check() override {
+    SetMultipliers();
+    std::vector<Dst> expected = old_dst_;
+    for (std::ptrdiff_t c = 0; c < problem_.cols; ++c) {
+      for (std::ptrdiff_t r = 0; r < problem_.rows; ++r) {
+        Dst& element = expected[DstIndex(r, c)];
+        element = internal::ReferenceEpilogue<Accum, Dst>(
+            Sum(r, c), params_, IsTransposed() ? c : r, IsTransposed() ? r : c,
+            problem_.dst_zero_point, &element);
+      }
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (dst_[i] == expected[i]) continue;
+      if (dst_[i] != dst_[i] && expected[i] != expected[i]) continue;
+      return testing::AssertionFailure()
+             << "element " << i / dst_stride_ << ", " << i % dst_stride_
+             << " is " << +dst_[i] << ", expected " << +expected[i] << ": "
+             << testing::PrintToString(problem_);
+    }
+    return testing::AssertionSuccess();
+  }
+
+ private:
+  // Scales are multiplied in this order where a product is computed with its
+  // sides swapped: the oracle is asked for the transposed one.
+  bool IsTransposed() const { return problem_.rhs_scale_first; }
+
+  void SetMultipliers() {
+    if constexpr (Params::kQuantized) {
+      if (problem_.per_channel) {
+        params_.set_multiplier_fixedpoint_perchannel(fixedpoint_.data());
+        params_.set_multiplier_exponent_perchannel(exponent_.data());
+      } else {
+        params_.set_multiplier_fixedpoint(fixedpoint_[0]);
+        params_.set_multiplier_exponent(exponent_[0]);
+      }
+    } else if constexpr (Params::kScaled) {
+      const float* lhs = lhs_scales_.data();
+      const float* rhs = rhs_scales_.data();
+      bool lhs_many = problem_.lhs_scale_per_row;
+      bool rhs_many = problem_.rhs_scale_per_col;
+      if (IsTransposed()) {
+        std::swap(lhs, rhs);
+        std::swap(lhs_many, rhs_many);
+      }
+      params_.set_lhs_scale(*lhs);
+      params_.set_rhs_scale(*rhs);
+      if (lhs_many) params_.set_lhs_scale_perrow(lhs);
+      if (rhs_many) params_.set_rhs_scale_percol(rhs);
+    } else {
+      params_.set_beta(static_cast<Dst>(problem_.beta));
+    }
+  }
+
+  // Of products, zero points taken off. In double every integer is exact; so
+  // are sums of doubles, by the choice of values. Floats are a chain of fused
+  // multiply-adds in order of depth.
+  Accum Sum(std::ptrdiff_t row, std::ptrdiff_t col) {
+    const double* a = lhs_.Column(row);
+    const double* b = rhs_.Column(col);
+    if constexpr (std::is_same_v<Accum, float>) {
+      float sum = 0;
+      for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
+        sum = std::fma(static_cast<float>(a[k]), static_cast<float>(b[k]), sum);
+      }
+      return sum;
+    } else {
+      const double lhs_zero_point = problem_.lhs_zero_point;
+      const double rhs_zero_point = problem_.rhs_zero_point;
+      double sum = 0;
+      for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
+        sum += (a[k] - lhs_zero_point) * (b[k] - rhs_zero_point);
+      }
+      if constexpr (std::is_same_v<Accum, double>) {
+        return sum;
+      } else {
+        return static_cast<std::int32_t>(static_cast<std::int64_t>(sum));
+      }
+    }
+  }
+
+  Params params_;
+  GuardedArray<Bias> bias_;
+  GuardedArray<Dst> dst_;
+  std::vector<Dst> old_dst_;
+};
+
+}  // namespace
+
+// ## Kernels
+
+std::vector<KernelUnderTest> KernelsUnderTest(KernelShape shape) {
+  return KernelsWhere(
+      [shape](const Kernel& kernel) { return ShapeOf(kernel) == shape; });
+}
+
+std::vector<KernelUnderTest> KernelsUnderTest(KernelShape shape, bool floats) {
+  return KernelsWhere([shape, floats](const Kernel& kernel) {
+    return ShapeOf(kernel) == shape && IsFloat(kernel) == floats;
+  });
+}
+
+std::vector<Scalar> DstScalars(const Kernel& kernel) {
+  switch (kernel.family) {
+    case Family::kF32:
+      return {Scalar::kF32};
+    case Family::kF64:
+      return {Scalar::kF32, Scalar::kF64};
+    case Family::k8x8:
+      return {Scalar::kI8, Scalar::kU8, Scalar::kI16, Scalar::kI32,
+              Scalar::kF32};
+    default:
+      return {Scalar::kI8, Scalar::kU8, Scalar::kI16, Scalar::kI32};
+  }
+}
+
+// ## Problems
+
+void PrintTo(const KernelProblem& p, std::ostream* os) {
+  *os << p.rows << "x" << p.depth << "x" << p.cols << " passes"
+      << testing::PrintToString(p.passes) << " fills "
+      << static_cast<int>(p.lhs_fill) << " " << static_cast<int>(p.rhs_fill)
+      << " gaps " << p.lhs_gap << " " << p.rhs_gap << " " << p.dst_gap
+      << " dst " << ScalarName(p.dst_scalar)
+      << (p.col_major ? " col-major" : " row-major") << " channels "
+      << (p.channels_are_rows ? "rows" : "cols")
+      << (p.per_channel ? ", per channel" : "") << (p.bias ? ", bias" : "")
+      << (p.wide_bias ? ", wide" : "") << ", zero points " << p.lhs_zero_point
+      << " " << p.rhs_zero_point << " " << p.dst_zero_point << ", exponents "
+      << p.exponents.min << ".." << p.exponents.max
+      << (p.unit_multiplier ? ", unit" : "") << ", clamp " << p.clamp_min
+      << ".." << p.clamp_max << ", beta " << p.beta
+      << (p.lhs_scale_per_row ? ", lhs scales" : "")
+      << (p.rhs_scale_per_col ? ", rhs scales" : "")
+      << (p.rhs_scale_first ? ", rhs first" : "");
+}
+
+KernelProblem DrawProblem(const Kernel& kernel, std::ptrdiff_t rows,
+                          std::ptrdiff_t cols, std::ptrdiff_t depth, Rng* rng) {
+  static const Exponents kExponents[] = {
+      kSmall, kNegative, kUpToZero, kAny, {-31, 30}, {-31, -20}, {1, 8}, {0, 0},
+  };
+  static const double kBetas[] = {1, -7, INT32_MIN};
+  const auto coin = [rng] { return rng->OneIn(2); };
+  const std::vector<Scalar> dst_scalars = DstScalars(kernel);
+  KernelProblem p;
+  p.rows = rows;
+  p.cols = kernel.lhs.in_place ? std::min<std::ptrdiff_t>(cols, kernel.max_cols)
+                               : cols;
+  p.depth = depth;
+  if (!kernel.lhs.in_place) {
+    p.passes = EvenPasses(kernel, depth, static_cast<int>(rng->Between(1, 3)));
+  }
+  if (coin()) p.lhs_gap = rng->Between(1, 70);
+  if (coin()) p.rhs_gap = rng->Between(1, 130);
+  if (coin()) p.dst_gap = rng->Between(0, 70);
+  p.dst_scalar = dst_scalars[rng->Next() % dst_scalars.size()];
+  p.col_major = coin();
+  p.channels_are_rows = coin();
+  p.per_channel = coin();
+  p.bias = coin();
+  p.exponents = kExponents[rng->Next() % 8];
+  p.unit_multiplier = rng->OneIn(12);
+  if (coin()) {
+    p.clamp_min = static_cast<double>(rng->Between(-60, 20));
+    p.clamp_max = static_cast<double>(rng->Between(21, 120));
+  }
+  if (kernel.family == Family::k8x8) {
+    p.lhs_zero_point = DrawZeroPoint(rng);
+    p.rhs_zero_point = DrawZeroPoint(rng);
+  }
+  if (!IsFloat(kernel)) p.dst_zero_point = DrawZeroPoint(rng);
+  if (coin()) {
+    if (IsFloat(kernel)) p.beta = 1 - 1.5 * coin();
+    if (p.dst_scalar == Scalar::kI32) p.beta = kBetas[rng->Next() % 3];
+  }
+  p.lhs_scale_per_row = coin();
+  p.rhs_scale_per_col = coin();
+  p.rhs_scale_first = coin();
+  return p;
+}
+
+std::vector<std::ptrdiff_t> EvenPasses(const Kernel& kernel,
+                                       std::ptrdiff_t depth, int count) {
+  const std::ptrdiff_t step = kernel.lhs.depth_multiple;
+  const std::ptrdiff_t most =
+      std::max(step, RoundUp(depth, step) / count / step * step);
+  std::vector<std::ptrdiff_t> passes;
+  for (; depth > 0; depth -= most) passes.push_back(std::min(depth, most));
+  return passes;
+}
+
+// ## Runs
+
+KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
+                             Fill fill, std::ptrdiff_t width,
+                             std::ptrdiff_t depth, std::ptrdiff_t gap, Rng* rng)
+    : format_(format),
+      depth_(depth),
+      stride_(depth + gap),
+      padded_depth_(format.in_place ? depth
+                                    : RoundUp(depth, format.depth_multiple)),
+      panels_(ElementBytes() * (format.in_place ? width * stride_ - gap
+                                                : RoundUp(width, format.width) *
+                                                      padded_depth_),
+              format.in_place ? ElementBytes() : 64),
+      values_(width * depth) {
+  if (format.in_place) {
+    for (std::size_t i = 0; i < panels_.size(); ++i) {
+      panels_[i] = static_cast<char>(rng->Next());
+    }
+  }
+  const Range range = RangeOf(values_of, format.range);
+  for (std::ptrdiff_t w = 0; w < width; ++w) {
+    for (std::ptrdiff_t k = 0; k < depth; ++k) {
+      Set(k, w, DrawValue(fill, range, (k + w) % 2 == 1, rng));
+    }
+  }
+}
+
+void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
+  if (format_.scalar == Scalar::kF32) value = static_cast<float>(value);
+  values_[w * depth_ + k] = value;
+  const std::ptrdiff_t offset =
+      format_.in_place
+          ? w * stride_ + k
+          : PanelOffset(format_.width, format_.group, padded_depth_, k, w);
+  StoreAs(format_.scalar, value, panels_.data() + offset * ElementBytes());
+}
+
+std::int32_t KernelOperand::Sum(std::ptrdiff_t w) const {
+  std::uint32_t sum = 0;
+  for (std::ptrdiff_t k = 0; k < depth_; ++k) {
+    sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(Column(w)[k]));
+  }
+  return static_cast<std::int32_t>(sum);
+}
+
+std::ptrdiff_t KernelOperand::panel_stride_bytes() const {
+  return (format_.in_place ? stride_ : format_.width * padded_depth_) *
+         ElementBytes();
+}
+
+const char* KernelOperand::PanelsFrom(std::ptrdiff_t k) {
+  return panels_.data() +
+         k * (format_.in_place ? 1 : format_.width) * ElementBytes();
+}
+
+KernelRun::KernelRun(const Kernel& kernel, const KernelProblem& problem,
+                     Rng* rng)
+    : kernel_(kernel),
+      problem_(problem),
+      rng_(rng),
+      lhs_(kernel.lhs, ValuesOf(kernel.lhs, kernel.family != Family::k16x8),
+           problem.lhs_fill, problem.rows, problem.depth, problem.lhs_gap, rng),
+      rhs_(kernel.rhs, ValuesOf(kernel.rhs, kernel.family != Family::k8x16),
+           problem.rhs_fill, problem.cols, problem.depth, problem.rhs_gap, rng),
+      channels_(problem.channels_are_rows ? problem.rows : problem.cols),
+      fixedpoint_(problem.per_channel ? channels_ : 1),
+      exponent_(fixedpoint_.size()),
+      lhs_sums_(problem.rows),
+      rhs_sums_(problem.cols),
+      lhs_scales_(problem.lhs_scale_per_row ? problem.rows : 1),
+      rhs_scales_(problem.rhs_scale_per_col ? problem.cols : 1),
+      scales_(),
+      dst_stride_((problem.col_major ? problem.rows : problem.cols) +
+                  problem.dst_gap) {
+  for (std::size_t i = 0; i < fixedpoint_.size(); ++i) {
+    const bool unit = problem.unit_multiplier;
+    fixedpoint_[i] = unit ? 1 << 30 : DrawFixedpoint(rng);
+    exponent_[i] = unit ? 1 : DrawExponent(problem.exponents, rng);
+  }
+  for (GuardedArray<float>* scales : {&lhs_scales_, &rhs_scales_}) {
+    for (std::size_t i = 0; i < scales->size(); ++i) {
+      (*scales)[i] = static_cast<float>(rng->Signed() / 16);
+    }
+  }
+}
+
+EpilogueArgs KernelRun::MakeEpilogue(bool quantized) {
+  const KernelProblem& p = problem_;
+  for (std::ptrdiff_t r = 0; r < p.rows; ++r) lhs_sums_[r] = lhs_.Sum(r);
+  for (std::ptrdiff_t c = 0; c < p.cols; ++c) rhs_sums_[c] = rhs_.Sum(c);
+  EpilogueArgs e = {};
+  e.dst_row_stride = p.col_major ? 1 : dst_stride_;
+  e.dst_col_stride = p.col_major ? dst_stride_ : 1;
+  e.accumulates = e.needs_general = p.beta != 0;
+  e.beta = p.beta;
+  e.channels_are_rows = p.channels_are_rows;
+  e.per_channel = p.per_channel;
+  if (quantized) {
+    e.fixedpoint = fixedpoint_.data();
+    e.exponent = exponent_.data();
+    // A bound, often the best one.
+    int bound = rng_->OneIn(4) ? p.exponents.max : -31;
+    for (std::size_t i = 0; i < exponent_.size(); ++i) {
+      bound = std::max(bound, exponent_[i]);
+    }
+    e.max_exponent = static_cast<std::int8_t>(bound);
+  }
+  if (p.rhs_zero_point != 0 && !kernel_.lhs.in_place) {
+    e.lhs_sums = lhs_sums_.data();
+  }
+  if (p.lhs_zero_point != 0 && !kernel_.rhs.in_place) {
+    e.rhs_sums = rhs_sums_.data();
+  }
+  e.lhs_zero_point = p.lhs_zero_point;
+  e.rhs_zero_point = p.rhs_zero_point;
+  e.zero_point_product =
+      static_cast<std::int32_t>(static_cast<std::uint32_t>(p.depth) *
+                                static_cast<std::uint32_t>(p.lhs_zero_point) *
+                                static_cast<std::uint32_t>(p.rhs_zero_point));
+  e.dst_zero_point = p.dst_zero_point;
+  return e;
+}
+
+void KernelRun::RunPasses(const EpilogueArgs& epilogue) {
+  const KernelProblem& p = problem_;
+  const bool padded = !kernel_.lhs.in_place && !kernel_.rhs.in_place;
+  const std::vector<std::ptrdiff_t> passes =
+      p.passes.empty() ? std::vector<std::ptrdiff_t>{p.depth} : p.passes;
+  GuardedArray<char> accum(RoundUp(p.rows, kernel_.tile_rows) *
+                               RoundUp(p.cols, kernel_.tile_cols) *
+                               BytesOf(InfoOf(kernel_.family).accum, 1),
+                           64);
+  // Sums are complete in the last pass only.
+  const std::vector<std::int32_t> incomplete(std::max(p.rows, p.cols), 12345);
+  KernelArgs args = {};
+  args.lhs_stride_bytes = lhs_.panel_stride_bytes();
+  args.rhs_stride_bytes = rhs_.panel_stride_bytes();
+  args.rows = p.rows;
+  args.cols = p.cols;
+  args.accum = passes.size() == 1 ? nullptr : accum.data();
+  std::ptrdiff_t k = 0;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    EpilogueArgs e = epilogue;
+    args.lhs = lhs_.PanelsFrom(k);
+    args.rhs = rhs_.PanelsFrom(k);
+    args.first_pass = i == 0;
+    args.last_pass = i + 1 == passes.size();
+    args.depth = padded && args.last_pass ? lhs_.padded_depth() - k : passes[i];
+    if (!args.last_pass) {
+      if (e.lhs_sums != nullptr) e.lhs_sums = incomplete.data();
+      if (e.rhs_sums != nullptr) e.rhs_sums = incomplete.data();
+    }
+    args.epilogue = &e;
+    kernel_.run(&args);
+    k += passes[i];
+  }
+}
+
+std::unique_ptr<KernelRun> KernelRun::Make(const Kernel& kernel,
+                                           const KernelProblem& problem,
+                                           Rng* rng) {
+  const auto make = [&](auto accum, auto dst) -> std::unique_ptr<KernelRun> {
+    return std::make_unique<TypedRun<decltype(accum), decltype(dst)>>(
+        kernel, problem, rng);
+  };
+  if (kernel.family == Family::kF32) return make(float{}, float{});
+  if (kernel.family == Family::kF64) {
+    return problem.dst_scalar == Scalar::kF64 ? make(double{}, double{})
+                                              : make(double{}, float{});
+  }
+  switch (problem.dst_scalar) {
+    case Scalar::kI8:
+      return make(std::int32_t{}, std::int8_t{});
+    case Scalar::kU8:
+      return make(std::int32_t{}, std::uint8_t{});
+    case Scalar::kI16:
+      return make(std::int32_t{}, std::int16_t{});
+    case Scalar::kF32:
+      return make(std::int32_t{}, float{});
+    default:
+      return make(std::int32_t{}, std::int32_t{});
+  }
+}
+
+// ## Suites
+
+void KernelTest::Check(const KernelProblem& problem) {
+  if (HasFatalFailure()) return;
+  const auto run = KernelRun::Make(kernel(), problem, &rng_);
+  run->Execute();
+  ASSERT_TRUE(run->Check());
+}
+
+void KernelTest::CheckSizes(const std::vector<std::ptrdiff_t>& rows,
+                            const std::vector<std::ptrdiff_t>& cols,
+                            const std::vector<std::ptrdiff_t>& depths) {
+  for (const std::ptrdiff_t r : rows) {
+    for (const std::ptrdiff_t c : cols) {
+      for (const std::ptrdiff_t k : depths) Check(Draw(r, c, k));
+    }
+  }
+}
+
+void KernelTest::CheckSpecialValues(KernelProblem problem) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::ptrdiff_t last = problem.depth - 1;
+  problem.beta = 0;
+  const auto run = KernelRun::Make(kernel(), problem, &rng_);
+  run->lhs().Set(last, 0, std::nan(""));
+  run->lhs().Set(last, problem.rows - 2, std::nan(""));
+  run->lhs().Set(last / 2, problem.rows - 1, kInfinity);
+  run->rhs().Set(last, problem.cols / 2, kInfinity);
+  run->rhs().Set(last / 2, problem.cols - 1, -kInfinity);
+  run->Execute();
+  ASSERT_TRUE(run->Check());
+}
+
+}  // namespace kernels
+}  // namespace ruy_like

@@ -1,0 +1,37 @@
+// Test support: packed panels as kernels/panel_format.h draws them, written
+// down once more, so that a kernel and a pack routine that are wrong in the
+// same way do not agree.
+#ifndef RUY_LIKE_TEST_SUPPORT_PANELS_H_
+#define RUY_LIKE_TEST_SUPPORT_PANELS_H_
+
+#include <cstddef>
+#include <cstring>
+
+#include "ruy_like/scalar.h"
+#include "test/support/visit_scalar.h"
+
+namespace ruy_like {
+
+inline std::ptrdiff_t RoundUp(std::ptrdiff_t x, std::ptrdiff_t multiple) {
+  return (x + multiple - 1) / multiple * multiple;
+}
+
+// Elements from the first panel's start to level k of column w.
+inline std::ptrdiff_t PanelOffset(std::ptrdiff_t width, std::ptrdiff_t group,
+                                  std::ptrdiff_t padded_depth, std::ptrdiff_t k,
+                                  std::ptrdiff_t w) {
+  return w / width * width * padded_depth + k / group * width * group +
+         w % width * group + k % group;
+}
+
+// Stores a value as an element of type `scalar`, at any alignment.
+inline void StoreAs(Scalar scalar, double value, char* element) {
+  VisitScalar(scalar, [&](auto zero) {
+    const auto typed = static_cast<decltype(zero)>(value);
+    std::memcpy(element, &typed, sizeof(typed));
+  });
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_PANELS_H_
