@@ -38,10 +38,13 @@ constexpr Kernel kKernels[] = {
                                  Family::k8x8),
     ColumnInPlace<U8U8Op>::Entry("Neon_U8InPlaceU8InPlace_4x1x16",
                                  Family::k8x8),
-    S8S8InPlace::Entry("Neon_S8InPlaceS8_16x16x16", Family::k8x8,
-                       PackNeon_8_S8_1x1),
-    U8U8InPlace::Entry("Neon_U8InPlaceU8_16x16x16", Family::k8x8,
-                       PackNeon_8_U8_1x1),
+    // The limits of columns are where packing the lhs begins to take fewer
+    // instructions at 256 x 256 and 1000 x 1024. Packed uint8 costs more: its
+    // elements are shifted, and zero points need their sums.
+    S8S8InPlace::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
+                       PackNeon_8_S8_1x1, /*max_cols=*/3),
+    U8U8InPlace::Entry("Neon_U8InPlaceU8_16x6x16", Family::k8x8,
+                       PackNeon_8_U8_1x1, /*max_cols=*/6),
     NeonInt7Kernel<true>::Entry("Neon_S7S7_4x4x16", Family::k8x8,
                                 PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
     NeonInt7Kernel<false>::Entry("Neon_S7S8_4x4x16", Family::k8x8,

@@ -17,8 +17,9 @@ using S8S8RhsInPlace =
     PanelKernel<NeonSquaresColumnsOp, 2, 8, InPlaceRhs<NeonSquaresColumnsOp>>;
 
 constexpr Kernel kKernels[] = {
-    S8S8RhsInPlace::Entry("NeonI8mm_S8S8InPlace_8x8x8", Family::k8x8,
-                          PackNeon_8_S8_4x8, nullptr),
+    StoringColumns(S8S8RhsInPlace::Entry("NeonI8mm_S8S8InPlace_8x8x8",
+                                         Family::k8x8, PackNeon_8_S8_4x8,
+                                         nullptr)),
     S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8, PackNeon_8_S8_4x8,
                 PackNeon_8_S8_8x8),
 };

@@ -59,18 +59,14 @@ class ByteScaler<SimdNeon> {
 // What bounds small products is the number of instructions: 41 for 12 rows by
 // two columns, where pieces of two by two vectors take 90.
 
-// Columns of 4 * kVectors rows, all of them there, from accumulators in
+// Columns of 4 * kVectors rows, all of them there, from scaled accumulators in
 // registers.
 template <int kVectors>
 class NeonByteColumns {
  public:
-  // `scale` is that of the first vector.
-  RUY_LIKE_ALWAYS_INLINE NeonByteColumns(const ByteScale<SimdNeon>* scale,
-                                         const ByteBounds<SimdNeon>& bounds)
-      : first_(scale[0]),
-        second_(scale[kVectors > 1 ? 1 : 0]),
-        third_(scale[kVectors > 2 ? 2 : 0]),
-        offset_(vreinterpretq_s16_s32(vld1q_s32(bounds.offset))),
+  explicit RUY_LIKE_ALWAYS_INLINE NeonByteColumns(
+      const ByteBounds<SimdNeon>& bounds)
+      : offset_(vreinterpretq_s16_s32(vld1q_s32(bounds.offset))),
         low_(vreinterpretq_s8_s32(vld1q_s32(bounds.low))),
         high_(vreinterpretq_s8_s32(vld1q_s32(bounds.high))),
         flip_(vreinterpretq_s8_s32(vld1q_s32(bounds.flip))) {}
@@ -80,32 +76,23 @@ class NeonByteColumns {
                                        const int32x4_t (&b)[kVectors],
                                        int8_t* to, int8_t* to_b) const {
     if constexpr (kVectors == 1) {
-      const int8x16_t bytes =
-          Bytes(Words(first_.Apply(a[0]), first_.Apply(b[0])), vdupq_n_s16(0));
-      StoreQuarter<0>(to, bytes);
-      StoreQuarter<1>(to_b, bytes);
+      StoreTwoQuarters(a[0], b[0], to, to_b);
     } else {
-      const int8x16_t bytes =
-          Bytes(Words(first_.Apply(a[0]), second_.Apply(a[1])),
-                Words(first_.Apply(b[0]), second_.Apply(b[1])));
+      const int8x16_t bytes = Bytes(Words(a[0], a[1]), Words(b[0], b[1]));
       vst1_s8(to, vget_low_s8(bytes));
       vst1_s8(to_b, vget_high_s8(bytes));
     }
     if constexpr (kVectors == 3) {
-      const int8x16_t bytes =
-          Bytes(Words(third_.Apply(a[2]), third_.Apply(b[2])), vdupq_n_s16(0));
-      StoreQuarter<0>(to + 8, bytes);
-      StoreQuarter<1>(to_b + 8, bytes);
+      StoreTwoQuarters(a[2], b[2], to + 8, to_b + 8);
     }
   }
 
   // Four columns of one vector.
-  RUY_LIKE_ALWAYS_INLINE void StoreFour(const int32x4_t (&acc)[4][kVectors],
+  RUY_LIKE_ALWAYS_INLINE void StoreFour(const int32x4_t (&columns)[4],
                                         int8_t* to, ptrdiff_t stride) const {
     static_assert(kVectors == 1, "");
     const int8x16_t bytes =
-        Bytes(Words(first_.Apply(acc[0][0]), first_.Apply(acc[1][0])),
-              Words(first_.Apply(acc[2][0]), first_.Apply(acc[3][0])));
+        Bytes(Words(columns[0], columns[1]), Words(columns[2], columns[3]));
     StoreQuarter<0>(to, bytes);
     StoreQuarter<1>(to + stride, bytes);
     StoreQuarter<2>(to + 2 * stride, bytes);
@@ -113,6 +100,12 @@ class NeonByteColumns {
   }
 
  private:
+  RUY_LIKE_ALWAYS_INLINE void StoreTwoQuarters(int32x4_t a, int32x4_t b,
+                                               int8_t* to, int8_t* to_b) const {
+    const int8x16_t bytes = Bytes(Words(a, b), vdupq_n_s16(0));
+    StoreQuarter<0>(to, bytes);
+    StoreQuarter<1>(to_b, bytes);
+  }
   RUY_LIKE_ALWAYS_INLINE int16x8_t Words(int32x4_t a, int32x4_t b) const {
     return vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), offset_);
   }
@@ -126,23 +119,50 @@ class NeonByteColumns {
     __builtin_memcpy(to, &four, sizeof(four));
   }
 
-  const ByteScaler<SimdNeon> first_, second_, third_;
   const int16x8_t offset_;
   const int8x16_t low_, high_, flip_;
+};
+
+// The multipliers of kVectors vectors of rows, the same for all columns.
+template <int kVectors>
+class NeonRowScalers {
+ public:
+  // `scale` is that of the first vector.
+  explicit RUY_LIKE_ALWAYS_INLINE NeonRowScalers(
+      const ByteScale<SimdNeon>* scale)
+      : first_(scale[0]),
+        second_(scale[kVectors > 1 ? 1 : 0]),
+        third_(scale[kVectors > 2 ? 2 : 0]) {}
+
+  RUY_LIKE_ALWAYS_INLINE void Apply(const int32x4_t (&acc)[kVectors],
+                                    int32x4_t (&scaled)[kVectors]) const {
+    scaled[0] = first_.Apply(acc[0]);
+    if constexpr (kVectors > 1) scaled[1] = second_.Apply(acc[1]);
+    if constexpr (kVectors > 2) scaled[2] = third_.Apply(acc[2]);
+  }
+
+ private:
+  const ByteScaler<SimdNeon> first_, second_, third_;
 };
 
 // A tile of whole vectors that never left the registers.
 template <int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
                                        const ByteTile<SimdNeon>& tile) {
-  const NeonByteColumns<kVectors> columns(tile.scale, *tile.bounds);
+  const NeonRowScalers<kVectors> scalers(tile.scale);
+  const NeonByteColumns<kVectors> columns(*tile.bounds);
   const ptrdiff_t stride = tile.dst_col_stride;
   int8_t* to = tile.dst;
   if constexpr (kVectors == 1 && kCols % 4 == 0) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; c += 4) {
-      const int32x4_t four[4][1] = {
-          {acc[c][0]}, {acc[c + 1][0]}, {acc[c + 2][0]}, {acc[c + 3][0]}};
+      int32x4_t four[4];
+      RUY_LIKE_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        int32x4_t scaled[1];
+        scalers.Apply(acc[c + i], scaled);
+        four[i] = scaled[0];
+      }
       columns.StoreFour(four, to, stride);
       to += 4 * stride;
     }
@@ -151,7 +171,10 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
     for (int c = 0; c < kCols; c += 2) {
       // The last one of an odd number twice.
       const int b = c + 1 < kCols ? c + 1 : c;
-      columns.StoreTwo(acc[c], acc[b], to, b == c ? to : to + stride);
+      int32x4_t scaled[2][kVectors];
+      scalers.Apply(acc[c], scaled[0]);
+      scalers.Apply(acc[b], scaled[1]);
+      columns.StoreTwo(scaled[0], scaled[1], to, b == c ? to : to + stride);
       to += 2 * stride;
     }
   }
@@ -161,7 +184,8 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
 template <int kVectors>
 RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const ByteTile<SimdNeon>& tile,
                                              int row, int cols) {
-  const NeonByteColumns<kVectors> columns(tile.scale + row / 4, *tile.bounds);
+  const NeonRowScalers<kVectors> scalers(tile.scale + row / 4);
+  const NeonByteColumns<kVectors> columns(*tile.bounds);
   const ptrdiff_t stride = tile.acc_col_stride;
   const int32_t* a = tile.acc + row;
   int8_t* to = tile.dst + row;
@@ -175,6 +199,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const ByteTile<SimdNeon>& tile,
       first[v] = vld1q_s32(a + 4 * v);
       second[v] = vld1q_s32(b + 4 * v);
     }
+    scalers.Apply(first, first);
+    scalers.Apply(second, second);
     columns.StoreTwo(first, second, to, to_b);
     a += 2 * stride;
     to += 2 * tile.dst_col_stride;

@@ -267,7 +267,8 @@ struct NarrowIntKernel {
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
-                                PackFn* pack_rhs) {
+                                PackFn* pack_rhs,
+                                int max_cols = kMaxNarrowCols) {
     Kernel kernel =
         NarrowInPlaceEntry(name, family, Op::kLhsScalar,
                            {Op::kRhsScalar, /*in_place=*/false, /*width=*/1,
@@ -275,6 +276,7 @@ struct NarrowIntKernel {
                             /*depth_multiple=*/Op::kStep},
                            kCollectedRows, pack_rhs, Run);
     kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
+    kernel.tile_cols = kernel.max_cols = max_cols;
     return kernel;
   }
 

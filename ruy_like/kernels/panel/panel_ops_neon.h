@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/panel/panel_epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/simd_neon.h"
@@ -28,7 +29,7 @@ struct NeonIntOp : BroadcastOp {
   typedef int32_t Accum;
   typedef int32x4_t Vector;
   typedef int32x4_t LhsVector;
-  typedef IntPanelEpilogue<SimdNeon> Epilogue;
+  typedef NeonIntEpilogue Epilogue;
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr bool kFinishesTiles = true;
@@ -78,6 +79,7 @@ struct NeonWordsOp : NeonIntOp<int16_t, 1> {
 // int8 times int8, four levels a step: NeonDot::MultiplyAddLane<>() is SDOT.
 template <class Dot>
 struct NeonQuadsOp : QuadsOp<SimdNeon, Dot, int8_t> {
+  typedef NeonIntEpilogue Epilogue;
   static constexpr TileKind kTileKind = TileKind::kByLane;
   static constexpr bool kFinishesTiles = true;
   typedef int32x4_t Vector;

@@ -63,8 +63,7 @@ RUY_LIKE_ALWAYS_INLINE void EndBytesTile(const TileArgs& args,
     }
   }
   if (args.finish != nullptr) {
-    return FinishTile(sums,
-                      *static_cast<const ByteTile<SimdNeon>*>(args.finish));
+    return FinishTile(sums, *static_cast<const NeonIntTile*>(args.finish));
   }
   int32_t* const result = static_cast<int32_t*>(args.result);
   RUY_LIKE_UNROLL

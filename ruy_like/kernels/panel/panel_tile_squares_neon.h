@@ -185,8 +185,7 @@ struct SquaresTile {
       }
     }
     if (args.finish != nullptr) {
-      return FinishTile(columns,
-                        *static_cast<const ByteTile<SimdNeon>*>(args.finish));
+      return FinishTile(columns, *static_cast<const NeonIntTile*>(args.finish));
     }
     int32_t* const result = static_cast<int32_t*>(args.result);
     RUY_LIKE_UNROLL
