@@ -147,14 +147,16 @@ char* BlockPieces::RunPieces(const BlockExtent& block, ptrdiff_t first_row,
     args.rhs = rhs.data;
     args.rhs_stride_bytes = rhs.stride_bytes;
     args.cols = end_col - col;
-    args.accum = args.first_pass && args.last_pass ? nullptr : accum;
+    // There is no such memory for a single pass.
+    const bool has_accum = !args.first_pass || !args.last_pass;
+    args.accum = has_accum ? accum : nullptr;
     args.epilogue = &piece_epilogue;
     {
       const TraceSpan span(TraceSpan::kKernel, kernel_.name, args.rows,
                            args.depth, args.cols);
       RunHere(kernel_)(&args);
     }
-    accum += AccumFootprint(args.rows, args.cols);
+    if (has_accum) accum += AccumFootprint(args.rows, args.cols);
   }
   return accum;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "ruy_like/middle/context_impl.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/test_util.h"
@@ -109,6 +110,22 @@ TEST_P(BlockPiecesTest, OtherDoors) {
       MulProblem problem = WithEpilogue(types, kDeep[0]);
       problem.door = door;
       CheckOnThreads(problem);
+    }
+  }
+}
+
+// Nothing needs scratch memory: with both sides packed and one pass, neither
+// panels nor accumulators do.
+TEST_P(BlockPiecesTest, WithoutScratchMemory) {
+  for (const Types& types : {kInt8, kFloat}) {
+    for (const Shape& shape : kShallow) {
+      MulProblem problem = WithEpilogue(types, shape);
+      problem.door = Door::kPackedBoth;
+      Context context;
+      context.set_runtime_enabled_paths(GetParam());
+      MulRunner runner(problem);
+      ASSERT_TRUE(runner.Check(&context));
+      EXPECT_EQ(context.impl()->arena.capacity_bytes(), 0u);
     }
   }
 }
