@@ -30,6 +30,9 @@ struct Task {
 // nearest, nothing traps) unless an earlier task has changed it; the caller's
 // thread is as the caller has it.
 //
+// Workers block all signals but those of their own faults (SIGSEGV, SIGBUS,
+// SIGFPE, SIGILL, SIGTRAP, SIGSYS): handlers of the host's run on its threads.
+//
 // Threads: safe to use from several at once; Executes take turns. A task may
 // call Execute (of any pool): it then runs those tasks inline, one after the
 // other.

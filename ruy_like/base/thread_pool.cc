@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,30 @@ int CurrentForkCount() {
   return registered ? fork_count.load(std::memory_order_relaxed)
                     : static_cast<int>(getpid());
 }
+
+// While it lives, this thread, and those that it starts for ever, are not
+// interrupted by signals: a handler of the host's would run on a worker, in its
+// floating-point environment, and hold up a product. What a thread's own fault
+// raises is not blocked.
+class ScopedBlockedSignals final {
+ public:
+  ScopedBlockedSignals() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int signal :
+         {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+      sigdelset(&blocked, signal);
+    }
+    // Not in addition to the creator's: it may block one of those.
+    pthread_sigmask(SIG_SETMASK, &blocked, &old_);
+  }
+  ~ScopedBlockedSignals() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
+  ScopedBlockedSignals(const ScopedBlockedSignals&) = delete;
+  ScopedBlockedSignals& operator=(const ScopedBlockedSignals&) = delete;
+
+ private:
+  sigset_t old_;
+};
 
 // How long to spin before sleeping, in nanoseconds.
 using SpinTime = std::atomic<std::int64_t>;
@@ -133,6 +158,10 @@ ThreadPool::State::~State() {
 
 int ThreadPool::State::EnsureWorkers(int count, const SpinTime& spin_time) {
   count = std::min(count, kMaxWorkers);
+  if (static_cast<int>(workers.size()) >= count) {
+    return static_cast<int>(workers.size());
+  }
+  const ScopedBlockedSignals blocked_signals;
   try {
     while (static_cast<int>(workers.size()) < count) {
       auto worker = std::make_unique<Worker>();

@@ -1,12 +1,14 @@
 #include "ruy_like/thread_pool.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -334,6 +336,91 @@ TEST(ThreadPoolForkTest, ForkWhileAnotherThreadExecutes) {
 }
 
 #endif  // RUY_LIKE_TEST_TSAN
+
+// ## Signals
+
+std::atomic<bool> signal_was_handled{false};
+pthread_t signal_was_handled_by;
+
+bool IsBlocked(int signal) {
+  sigset_t mask;
+  return pthread_sigmask(SIG_BLOCK, nullptr, &mask) == 0 &&
+         sigismember(&mask, signal) == 1;
+}
+
+void Block(int how, int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  ASSERT_EQ(pthread_sigmask(how, &set, nullptr), 0);
+}
+
+// A handler of the host's runs on a thread of the host's.
+TEST(ThreadPoolSignalTest, WorkersHandleNoSignals) {
+  ThreadPool pool;
+  ASSERT_GE(pool.EnsureWorkers(2), 1);
+  EXPECT_FALSE(IsBlocked(SIGUSR1)) << "the creator's mask is as it was";
+  struct sigaction action = {}, old;
+  action.sa_handler = [](int) {
+    signal_was_handled_by = pthread_self();
+    signal_was_handled = true;
+  };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+  signal_was_handled = false;
+  Block(SIG_BLOCK, SIGUSR1);
+  ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(signal_was_handled);
+  Block(SIG_UNBLOCK, SIGUSR1);
+  EXPECT_TRUE(signal_was_handled);
+  EXPECT_TRUE(pthread_equal(signal_was_handled_by, pthread_self()));
+  ASSERT_EQ(sigaction(SIGUSR1, &old, nullptr), 0);
+}
+
+// The caller's, which gives a worker time to take the other one.
+struct WaitingTask : Task {
+  void Run() override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+};
+
+struct SignalMaskTask : Task {
+  void Run() override {
+    thread = std::this_thread::get_id();
+    for (int signal = 1; signal < 32; ++signal) {
+      if (!IsBlocked(signal)) unblocked.insert(signal);
+    }
+  }
+  std::thread::id thread;
+  std::set<int> unblocked;
+};
+
+// What a worker's own fault raises comes to it: sanitizers and crash reporters
+// handle it, and blocked it would end the process at once.
+TEST(ThreadPoolSignalTest, FaultsAreNotBlocked) {
+  ThreadPool pool;
+  Block(SIG_BLOCK, SIGFPE);  // the creator's own mask
+  ASSERT_GE(pool.EnsureWorkers(1), 1);
+  EXPECT_TRUE(IsBlocked(SIGFPE));
+  Block(SIG_UNBLOCK, SIGFPE);
+  struct Either : Task {
+    void Run() override { task->Run(); }
+    Task* task;
+  };
+  SignalMaskTask mask;
+  WaitingTask waiting;
+  Either tasks[2];
+  tasks[0].task = &waiting;
+  tasks[1].task = &mask;
+  do {
+    mask.unblocked.clear();
+    pool.Execute(2, tasks);
+  } while (mask.thread == std::this_thread::get_id());
+  EXPECT_EQ(mask.unblocked,
+            (std::set<int>{SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS,
+                           // Which nothing can block.
+                           SIGKILL, SIGSTOP}));
+}
 
 }  // namespace
 }  // namespace ruy_like
