@@ -19,7 +19,9 @@ class ThreadPool;
 struct ContextImpl;
 
 enum class NumThreadsStrategy {
-  kDefault,             // as many threads, up to the maximum, as pay off
+  kDefault,             // as many threads, up to the maximum and to the
+                        // number of processors (an Executor's: up to what it
+                        // has), as pay off
   kForceMaxNumThreads,  // always the maximum; for tests and measurements
 };
 
@@ -41,8 +43,9 @@ class RUY_LIKE_EXPORT Context final {
 
   // Threads that one Mul may use, the caller included. By default 1, or with an
   // Executor as many as that one has, which is also an upper bound. Values
-  // below 1 count as 1. Fewer are used where more do not pay off, or when
-  // threads cannot be started.
+  // below 1 count as 1. Fewer are used where more do not pay off, where there
+  // are fewer processors that they may run on (both by the default strategy
+  // alone), or when threads cannot be started.
   int max_num_threads() const;
   void set_max_num_threads(int value);
 
@@ -86,12 +89,12 @@ class RUY_LIKE_EXPORT Context final {
   // another thread does: Mul returns FailedPrecondition where it notices.
   ThreadPool* mutable_thread_pool();
 
-  // Calls function(argument, i) for i = 0, ..., count - 1, exactly once each, on
-  // at most max_num_threads() threads, the Executor's or else the pool's, and
-  // returns when all have returned; what they wrote is then visible to the
-  // caller. Takes its turn among the Context's calls of Mul. Calls may run one
-  // after the other, so none may wait for another. They must not use this
-  // Context.
+  // Calls function(argument, i) for i = 0, ..., count - 1, exactly once each,
+  // on the threads that Mul would use at most, the Executor's or else the
+  // pool's, and returns when all have returned; what they wrote is then visible
+  // to the caller. Takes its turn among the Context's calls of Mul. Calls may
+  // run one after the other, so none may wait for another. They must not use
+  // this Context.
   //
   // OK means that every call was made and none threw. A call that throws does
   // not keep the others from being made; its exception (the first one, if there

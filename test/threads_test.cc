@@ -1,13 +1,20 @@
 // Threads: results do not depend on how many there are, Contexts may be shared
 // or not. Runs under ThreadSanitizer too (label "concurrency").
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <thread>
 #include <vector>
 
+#include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
+#include "ruy_like/thread_pool.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/test_util.h"
@@ -75,6 +82,61 @@ TEST_P(ThreadsTest, TheStrategyDecidesHowManyRun) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   ASSERT_TRUE(large.Check(&context_));
   EXPECT_EQ(context_.last_used_num_threads(), 4);
+}
+
+int PermittedProcessors() {
+  cpu_set_t set;
+  EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  return CPU_COUNT(&set);
+}
+
+struct CountedCalls {
+  static void Run(void* argument, int) {
+    ++static_cast<CountedCalls*>(argument)->count;
+  }
+  std::atomic<int> count{0};
+};
+
+// More threads than processors would only take turns; the strategy for
+// measurements takes what it is told.
+TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
+  constexpr std::ptrdiff_t kLarge[] = {1500, 200, 1500};
+  const int processors = PermittedProcessors();
+  MulRunner large(ThreadedProblem(kInt8, kLarge));
+  context_.set_max_num_threads(std::numeric_limits<int>::max());
+  EXPECT_EQ(context_.max_num_threads(), std::numeric_limits<int>::max());
+  ASSERT_TRUE(large.Check(&context_));
+  EXPECT_LE(context_.last_used_num_threads(), processors);
+  const std::vector<std::int8_t> weights(4000 * 1000);
+  const auto matrix = MakeMatrix(weights.data(), 4000, 1000, Order::kRowMajor);
+  ASSERT_TRUE(Pack(matrix, Side::kLhs, PackOptions(), &context_).ok());
+  CountedCalls calls;
+  ASSERT_TRUE(context_.ParallelFor(500, CountedCalls::Run, &calls).ok());
+  EXPECT_EQ(calls.count, 500);
+  EXPECT_LE(context_.mutable_thread_pool()->EnsureWorkers(0), processors - 1);
+  context_.set_max_num_threads(processors + 2);
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  ASSERT_TRUE(large.Check(&context_));
+  EXPECT_EQ(context_.last_used_num_threads(), processors + 2);
+}
+
+// How many threads an Executor has is the host's word.
+TEST_P(ThreadsTest, AnExecutorMayHaveMoreThanProcessors) {
+  struct InOrder final : Executor {
+    int max_concurrency() const override { return 1000; }
+    void ParallelFor(int count, void (*function)(void*, int),
+                     void* argument) override {
+      most = std::max(most, count);
+      for (int i = 0; i < count; ++i) function(argument, i);
+    }
+    int most = 0;
+  };
+  InOrder executor;
+  context_.set_executor(&executor);
+  CountedCalls calls;
+  ASSERT_TRUE(context_.ParallelFor(1000, CountedCalls::Run, &calls).ok());
+  EXPECT_EQ(calls.count, 1000);
+  EXPECT_EQ(executor.most, 1000);
 }
 
 TEST_P(ThreadsTest, CountsBelowOneAreOne) {

@@ -1,7 +1,11 @@
 #include "ruy_like/base/cpu_placement.h"
 
+#include <algorithm>
+#include <climits>
+
 #ifdef __linux__
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 namespace ruy_like {
@@ -20,6 +24,17 @@ void MoveTo(const cpu_set_t& cpus, const cpu_set_t& permitted) {
 }
 
 }  // namespace
+
+int CountPermittedCpus() {
+  int count = 0;
+  for (const pid_t thread : {getpid(), pid_t{0}}) {
+    cpu_set_t permitted;
+    if (sched_getaffinity(thread, sizeof(permitted), &permitted) == 0) {
+      count = std::max(count, CPU_COUNT(&permitted));
+    }
+  }
+  return count > 0 ? count : INT_MAX;
+}
 
 int CpuPlacement::Enter() {
   int cpu = CurrentCpu();
@@ -55,9 +70,15 @@ void CpuPlacement::Leave(int cpu) {
 #else
 
 int CurrentCpu() { return -1; }
+int CountPermittedCpus() { return INT_MAX; }
 int CpuPlacement::Enter() { return -1; }
 void CpuPlacement::Leave(int) {}
 
 #endif
+
+int PermittedCpus() {
+  static const int count = CountPermittedCpus();
+  return count;
+}
 
 }  // namespace ruy_like

@@ -18,7 +18,7 @@ Context::Context(std::shared_ptr<ThreadPool> pool)
 }
 Context::~Context() = default;
 
-int Context::max_num_threads() const { return MaxThreads(*impl_, 0); }
+int Context::max_num_threads() const { return PermittedThreads(*impl_); }
 
 void Context::set_max_num_threads(int value) {
   MutexLock lock(&impl_->mutex);

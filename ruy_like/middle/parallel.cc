@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/container/fixed_array.h"
+#include "ruy_like/base/cpu_placement.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/middle/parallel_calls.h"
 
@@ -47,14 +48,19 @@ void RunWithoutPool(int threads, ParallelCalls* calls, ContextImpl* context) {
 
 }  // namespace
 
-int MaxThreads(const ContextImpl& context, int call_limit) {
-  int threads = context.max_num_threads;
+int PermittedThreads(const ContextImpl& context) {
+  const int threads = context.max_num_threads;
   const Executor* const executor = context.executor;
-  if (executor != nullptr) {
-    const int available = std::max(executor->max_concurrency(), 1);
-    threads = threads == 0 ? available : std::min(threads, available);
-  } else {
-    threads = std::max(threads, 1);
+  if (executor == nullptr) return std::max(threads, 1);
+  const int available = std::max(executor->max_concurrency(), 1);
+  return threads == 0 ? available : std::min(threads, available);
+}
+
+int MaxThreads(const ContextImpl& context, int call_limit) {
+  int threads = PermittedThreads(context);
+  if (threads > 1 && context.executor == nullptr &&
+      context.num_threads_strategy == NumThreadsStrategy::kDefault) {
+    threads = std::min(threads, PermittedCpus());
   }
   return call_limit == 0 ? threads : std::min(threads, call_limit);
 }

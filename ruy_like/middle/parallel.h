@@ -11,8 +11,11 @@
 
 namespace ruy_like {
 
-// Threads that one call may use, at least 1. `call_limit` is the call's own
-// limit, 0 for none.
+// Threads that the host has permitted, at least 1.
+int PermittedThreads(const ContextImpl& context);
+// Threads that one call may use, at least 1: of a pool, by the default
+// strategy, no more than processors. `call_limit` is the call's own limit, 0
+// for none.
 int MaxThreads(const ContextImpl& context, int call_limit);
 
 // Calls function(argument, i) for i = 0, ..., count - 1, exactly once each, on

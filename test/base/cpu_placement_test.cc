@@ -10,7 +10,7 @@
 namespace ruy_like {
 namespace {
 
-std::vector<int> PermittedCpus() {
+std::vector<int> ListPermittedCpus() {
   cpu_set_t set;
   std::vector<int> cpus;
   if (sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
@@ -30,7 +30,7 @@ void Permit(const std::vector<int>& cpus) {
 class CpuPlacementTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (PermittedCpus().size() < 2) GTEST_SKIP() << "needs two processors";
+    if (ListPermittedCpus().size() < 2) GTEST_SKIP() << "needs two processors";
   }
   void TearDown() override { Permit(permitted_); }
 
@@ -49,9 +49,25 @@ class CpuPlacementTest : public testing::Test {
     }).join();
   }
 
-  const std::vector<int> permitted_ = PermittedCpus();
+  const std::vector<int> permitted_ = ListPermittedCpus();
   CpuPlacement placement_;
 };
+
+// A thread that is bound does not stand for the others; the process does.
+TEST_F(CpuPlacementTest, CountsWhatThreadsMayRunOn) {
+  const int all = static_cast<int>(permitted_.size());
+  EXPECT_EQ(CountPermittedCpus(), all);
+  std::thread([&] {
+    Permit({permitted_[0]});
+    EXPECT_EQ(CountPermittedCpus(), all);
+  }).join();
+  Permit({permitted_[0]});
+  EXPECT_EQ(CountPermittedCpus(), 1);
+  std::thread([&] {
+    Permit(permitted_);
+    EXPECT_EQ(CountPermittedCpus(), all);
+  }).join();
+}
 
 TEST_F(CpuPlacementTest, LeavesTheLeaderAlone) {
   Permit({permitted_[0]});
@@ -59,7 +75,7 @@ TEST_F(CpuPlacementTest, LeavesTheLeaderAlone) {
   RunOn(permitted_[0], [this] {
     const int cpu = placement_.Enter();
     EXPECT_NE(cpu, permitted_[0]);
-    EXPECT_EQ(PermittedCpus(), permitted_);
+    EXPECT_EQ(ListPermittedCpus(), permitted_);
     placement_.Leave(cpu);
   });
 }
@@ -86,7 +102,7 @@ TEST_F(CpuPlacementTest, StaysWhereItMust) {
   placement_.SetLeader();
   EXPECT_EQ(placement_.Enter(), permitted_[0]);
   EXPECT_EQ(placement_.Enter(), permitted_[0]);
-  EXPECT_EQ(PermittedCpus(), std::vector<int>{permitted_[0]});
+  EXPECT_EQ(ListPermittedCpus(), std::vector<int>{permitted_[0]});
 }
 
 TEST_F(CpuPlacementTest, LeavingUnknownIsHarmless) { placement_.Leave(-1); }
