@@ -1,6 +1,7 @@
 #include "ruy_like/base/trace.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,10 +52,17 @@ std::int64_t NowNs() {
 
 long ProcessId() { return static_cast<long>(getpid()); }
 
+// Whether no other process writes the file. Where the file system knows no
+// locks, that is not known.
+bool Lock(int file) {
+  return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 // Opens what RUY_LIKE_TRACE names; null, with errno set, where that is a link,
-// a pipe or otherwise not to be written. Neither this nor a write may block,
-// and programs that are executed do not get the descriptor. A pipe's reader
-// could end this process, by leaving.
+// a pipe or otherwise not to be written, EWOULDBLOCK where another process
+// writes it. Neither this nor a write may block, and programs that are executed
+// do not get the descriptor. A pipe's reader could end this process, by
+// leaving.
 std::FILE* OpenTraceFile(const char* name) {
   const int file = open(
       name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
@@ -64,7 +72,7 @@ std::FILE* OpenTraceFile(const char* name) {
     const bool is_regular = S_ISREG(status.st_mode);
     if (!is_regular && !S_ISCHR(status.st_mode)) {
       errno = ENOTSUP;
-    } else if (!is_regular || ftruncate(file, 0) == 0) {
+    } else if (!is_regular || (Lock(file) && ftruncate(file, 0) == 0)) {
       std::FILE* const stream = fdopen(file, "w");
       if (stream != nullptr) return stream;
     }
@@ -89,7 +97,9 @@ struct ThreadEvents {
 class TraceFile final {
  public:
   explicit TraceFile(std::string name)
-      : name_(std::move(name)), process_(ProcessId()) {}
+      : name_(std::move(name)),
+        second_name_(name_ + "." + std::to_string(ProcessId())),
+        process_(ProcessId()) {}
 
   // Memory for this thread's spans; null if there is none.
   std::shared_ptr<ThreadEvents> Register() {
@@ -190,6 +200,11 @@ class TraceFile final {
     if (file_ != nullptr) return true;
     if (has_failed_) return false;
     file_ = OpenTraceFile(name_.c_str());
+    if (file_ == nullptr && errno == EWOULDBLOCK) {
+      // Of another process that is there at the same time.
+      name_.swap(second_name_);
+      file_ = OpenTraceFile(name_.c_str());
+    }
     if (file_ == nullptr) {
       Fail(errno);
       return false;
@@ -214,7 +229,8 @@ class TraceFile final {
     separator_ = ",\n";
   }
 
-  const std::string name_;
+  std::string name_;
+  std::string second_name_;  // made while memory may be taken
   const long process_;
   std::mutex mutex_;  // of all below; locked after a ThreadEvents::mutex
   std::vector<std::shared_ptr<ThreadEvents>> threads_;

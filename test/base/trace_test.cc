@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -182,6 +183,53 @@ class TraceFileTest : public testing::Test {
  private:
   std::string folder_;
 };
+
+// Of two that run at the same time the first one has the name, the other one
+// adds its number.
+TEST_F(TraceFileTest, ProcessesDoNotShareAFile) {
+  const std::string file = Path("trace.json");
+  const ProgramResult result = RunProgram(
+      "{ cd " + Path("") +
+      " && export RUY_LIKE_TRACE=trace.json && mkfifo hold && {"
+      " " OBSERVED_PROGRAM
+      " --many --hold < hold > /dev/null & } &&"
+      " exec 3> hold && until [ -s trace.json ]; do sleep 0.01; done &&"
+      " " OBSERVED_PROGRAM
+      " --many > /dev/null &&"
+      " " OBSERVED_PROGRAM
+      " > /dev/null &&"
+      " exec 3>&- && wait && rm hold && ls; }");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  std::istringstream names(result.out);
+  std::multiset<std::size_t> products;
+  std::set<double> processes;
+  for (std::string name; names >> name;) {
+    SCOPED_TRACE(name);
+    Json json;
+    const std::string text = ReadFile(Path(name));
+    ASSERT_TRUE(JsonReader(text).Read(&json)) << text.substr(0, 1000);
+    ASSERT_FALSE(json.array.empty());
+    const double process = json.array[0]["pid"].number;
+    EXPECT_TRUE(processes.insert(process).second);
+    if (name != "trace.json") {
+      EXPECT_EQ(name,
+                "trace.json." + std::to_string(static_cast<long>(process)));
+    }
+    std::size_t count = 0;
+    for (const Json& event : json.array) {
+      EXPECT_EQ(event["pid"].number, process);
+      count += event["cat"].string == "mul";
+    }
+    products.insert(count);
+  }
+  EXPECT_EQ(products, (std::multiset<std::size_t>{4, 1504, 1504}));
+  // One after the other, the last one has it.
+  ASSERT_EQ(Run(file).exit_code, 0);
+  Json json;
+  ASSERT_TRUE(JsonReader(ReadFile(file)).Read(&json));
+  EXPECT_EQ(processes.count(json.array[0]["pid"].number), 0u);
+}
 
 TEST_F(TraceFileTest, AFileThatCannotBeWrittenIsToldOf) {
   const ProgramResult result = Run("/nowhere/trace.json");

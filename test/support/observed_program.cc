@@ -119,10 +119,12 @@ int main(int argc, char** argv) {
   bool fork_child = false;
   bool descriptors = false;
   bool privileged = false;
+  bool hold = false;
   for (int i = 1; i < argc; ++i) {
     many |= std::string(argv[i]) == "--many";
     fork_child |= std::string(argv[i]) == "--fork";
     descriptors |= std::string(argv[i]) == "--descriptors";
+    hold |= std::string(argv[i]) == "--hold";
     privileged |= std::string(argv[i]) == "--privileged";
   }
   if (privileged && geteuid() == getuid()) return 77;
@@ -134,6 +136,9 @@ int main(int argc, char** argv) {
     std::printf("descriptors\n");
     std::fflush(stdout);
     if (std::system("ls -l /proc/self/fd") != 0) return 1;
+  }
+  // Until nobody writes to its input any more.
+  while (hold && std::getchar() != EOF) {
   }
   if (fork_child) {
     std::fflush(stdout);
