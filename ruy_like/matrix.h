@@ -104,7 +104,8 @@ class Matrix final {
   // without VNNI or the like multiply faster, those for which the lhs or the
   // rhs is int7, and those for which both are. It never changes a result: Mul
   // looks whether the promise is kept (once, for a cached or packed operand),
-  // and RUY_LIKE_VERBOSE tells where it is not. Other types have kFull alone;
+  // also where the other operand is packed for it (PackFor::kInt7Operand).
+  // RUY_LIKE_VERBOSE reports where it is not. Other types have kFull alone;
   // of dst it says nothing.
   ValueRange value_range() const { return value_range_; }
   void set_value_range(ValueRange value) { value_range_ = value; }

@@ -38,7 +38,9 @@ enum class PackFor : std::uint8_t {
   kInt16Operand,   // of an 8-bit matrix: the other operand is int16
   kDoubleProduct,  // of a float matrix: the other operand, the accumulator or
                    // dst is double
-  kInt7Operand,    // of an 8-bit matrix: the other operand is int7
+  kInt7Operand,    // of an 8-bit matrix: the other operand is int7. With one
+                   // that is not, products are right but slow: on some paths
+                   // each of them unpacks this matrix
 };
 
 struct PackOptions {
@@ -207,10 +209,14 @@ void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
 // Mul with one or both operands packed: the same semantics and errors. Further
 // errors: InvalidArgument for an operand that is packed for the other side, for
 // other types, or (both packed) for another path or order of dst than the other
-// operand; FailedPrecondition where one of two packed operands is int7 and the
-// other was not packed for that (PackFor::kInt7Operand); FailedPrecondition
-// when the Context's paths do not have the kernels that it is packed for. dst
-// must not share memory with the packed form.
+// operand; FailedPrecondition when the Context's paths do not have the kernels
+// that it is packed for. dst must not share memory with the packed form.
+//
+// Value ranges never change a result, but speed. On a path with int7 kernels, a
+// matrix that is packed for an int7 operand (kInt7Operand) with one that is
+// not, and two packed matrices of which one is int7 and the other was not
+// packed for that, are multiplied by unpacking one in each product, which takes
+// a byte of memory for each of its elements.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  const MulParams<Accum, Dst>& mul_params, Context* context,

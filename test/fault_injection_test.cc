@@ -229,6 +229,18 @@ const Kind<Int8World> kParallelFor = {
       return status;
     }};
 
+// Which unpacks what it has packed: the rhs is not int7.
+const Kind<Int8World> kPackedForInt7 = {
+    "PackedForInt7", kOk, true, Nothing, [](Int8World* w) {
+      PackOptions options;
+      options.pack_for = PackFor::kInt7Operand;
+      const auto packed =
+          Pack(w->product.lhs, Side::kLhs, options, &w->context);
+      if (!packed.ok()) return packed.status();
+      return Mul(*packed, w->product.rhs, w->product.params, &w->context,
+                 &w->product.dst);
+    }};
+
 // Whose messages take memory.
 const Kind<Int8World> kErrors[] = {
     {"BadStride", kInvalid, false,
@@ -447,6 +459,11 @@ TEST_P(FaultInjectionTest, AllocationsOfLargeProducts) {
 TEST_P(FaultInjectionTest, AllocationsOfParallelFor) {
   if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
   EXPECT_GT(TryAll(int8_, kParallelFor, &Failures::first_allocation), 0);
+}
+
+TEST_P(FaultInjectionTest, AllocationsOfUnpacking) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
+  EXPECT_GT(TryAll(int8_, kPackedForInt7, &Failures::first_allocation), 0);
 }
 
 TEST_P(FaultInjectionTest, AllocationsForMessages) {

@@ -137,17 +137,7 @@ std::vector<Rejection> ExplainChoice(const TrMulParams& params,
 }
 
 absl::Status NoKernelError(const TrMulParams& params, Path permitted) {
-  const PackedOperand* const lhs = params.side.lhs.packed;
-  const PackedOperand* const rhs = params.side.rhs.packed;
-  if (lhs != nullptr && rhs != nullptr &&
-      HasKernelsOf(permitted, lhs->layout.path)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no kernel reads both a lhs packed as ", LayoutName(lhs->layout),
-        " and a rhs packed as ", LayoutName(rhs->layout),
-        ": beside a packed int7 operand the other one is to be packed with "
-        "PackFor::kInt7Operand"));
-  }
-  const bool is_lhs = lhs != nullptr;
+  const bool is_lhs = params.side.lhs.packed != nullptr;
   const PackedLayout& layout =
       (is_lhs ? params.side.lhs : params.side.rhs).packed->layout;
   return absl::FailedPreconditionError(absl::StrCat(

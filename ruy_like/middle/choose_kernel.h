@@ -40,7 +40,8 @@ inline bool WantsCache(const TrMulParams& params, Side side) {
 KernelQuery MakeKernelQuery(const TrMulParams& params);
 
 // The kernel is null where an operand is packed for a path whose kernels are
-// not permitted: NoKernelError is then what to return. Of an operand with a
+// not permitted (NoKernelError is then what to return), or for an int7 operand
+// which the other one is not (unpack.h). Of an operand with a
 // value range that the kernel counts on, this looks whether it is true, unless
 // it is cached; Operand::value_range is true afterwards.
 KernelChoice ChooseKernel(TrMulParams* params, ContextImpl* context)

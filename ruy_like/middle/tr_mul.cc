@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/trace.h"
 #include "ruy_like/middle/choose_kernel.h"
 #include "ruy_like/middle/parallel.h"
 #include "ruy_like/middle/product.h"
+#include "ruy_like/middle/unpack.h"
 #include "ruy_like/middle/verbose.h"
 #include "ruy_like/registry/registry.h"
 
@@ -65,6 +67,17 @@ void Report(const KernelChoice& choice, const TrMulParams& params,
   }
 }
 
+// A product of operands that no kernel reads as they are packed.
+ABSL_ATTRIBUTE_NOINLINE absl::Status MulUnpacked(TrMulParams* params,
+                                                 int max_num_threads,
+                                                 ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  SidePair<AlignedBuffer> unpacked;
+  absl::Status status = UnpackOne(context->permitted_paths, params, &unpacked);
+  if (!status.ok()) return status;
+  return TrMul(params, max_num_threads, context);
+}
+
 }  // namespace
 
 RUY_LIKE_HOT absl::Status TrMul(TrMulParams* params, int max_num_threads,
@@ -74,7 +87,7 @@ RUY_LIKE_HOT absl::Status TrMul(TrMulParams* params, int max_num_threads,
   const VerboseCall verbose;
   const KernelChoice choice = ChooseKernel(params, context);
   if (choice.kernel == nullptr) {
-    return NoKernelError(*params, context->permitted_paths);
+    return MulUnpacked(params, max_num_threads, context);
   }
   if (choice.swap_sides) SwapSides(params);
 
@@ -95,6 +108,7 @@ struct TrMulPlan::Impl {
   TrMulParams params;
   KernelChoice choice;
   ScratchArena arena;
+  SidePair<AlignedBuffer> unpacked;
   std::optional<Product> product;
   // The product is a single block, which nobody has run yet.
   bool is_single_block = false;
@@ -119,8 +133,11 @@ absl::Status TrMulPlan::Prepare(int max_threads, ContextImpl* context) {
     impl.params.side[side].value_range = ValueRange::kFull;
   }
   impl.choice = ChooseKernel(&impl.params, context);
-  if (impl.choice.kernel == nullptr) {
-    return NoKernelError(impl.params, context->permitted_paths);
+  while (impl.choice.kernel == nullptr) {
+    absl::Status status =
+        UnpackOne(context->permitted_paths, &impl.params, &impl.unpacked);
+    if (!status.ok()) return status;
+    impl.choice = ChooseKernel(&impl.params, context);
   }
   if (impl.choice.swap_sides) SwapSides(&impl.params);
   Product& product = impl.product.emplace(&impl.params, *impl.choice.kernel,
@@ -160,6 +177,9 @@ void TrMulPlan::Report(ContextImpl* context) {
                    impl_->verbose, *context);
 }
 
-void TrMulPlan::Finish() { impl_->product.reset(); }
+void TrMulPlan::Finish() {
+  impl_->product.reset();
+  for (const Side side : kSides) impl_->unpacked[side] = AlignedBuffer();
+}
 
 }  // namespace ruy_like
