@@ -13,13 +13,18 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/middle/context_impl.h"
 #include "ruy_like/middle/packed_image.h"
+#include "ruy_like/middle/packed_side.h"
 #include "ruy_like/reference_mul.h"
+#include "ruy_like/registry/packed_layout.h"
+#include "ruy_like/registry/registry.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
@@ -594,6 +599,102 @@ TEST_P(PackedMatrixTest, HeadersThatNoLibraryWrites) {
   WriteImageHeader(header, image.data());
   EXPECT_EQ(StatusFrom(image.data(), image.size).code(),
             absl::StatusCode::kDataLoss);
+}
+
+// A matrix of depth 0, however wide, is nothing but a header: neither packing
+// it nor reading a file that says so takes time or memory.
+TEST_P(PackedMatrixTest, DepthZeroTakesNothing) {
+  constexpr std::ptrdiff_t kWidths[] = {
+      1, 37, std::ptrdiff_t{1} << (4 * sizeof(std::ptrdiff_t) - 1),
+      PTRDIFF_MAX >> 23};
+  for (const Scalar scalar : {Scalar::kI8, Scalar::kF32}) {
+    for (const std::ptrdiff_t width : kWidths) {
+      for (const Order order : kOrders) {
+        PackOptions options;
+        options.dst_order = order;
+        const auto check = [&](auto matrix, auto other) {
+          using T = std::remove_const_t<
+              std::remove_pointer_t<decltype(matrix.data())>>;
+          MakeSimpleLayout(width, 0, Order::kColMajor, matrix.mutable_layout());
+          const auto bytes =
+              PackedMatrixBytes(matrix, Side::kLhs, options, &context_);
+          ASSERT_TRUE(bytes.ok()) << bytes.status();
+          ASSERT_EQ(*bytes, kImageHeaderBytes);
+          const auto packed = Pack(matrix, Side::kLhs, options, &context_);
+          ASSERT_TRUE(packed.ok()) << packed.status();
+          Image image(packed->Serialize());
+          EXPECT_EQ(image.size, kImageHeaderBytes);
+          const auto read =
+              PackedMatrix<T>::FromBytes(image.data(), image.size);
+          ASSERT_TRUE(read.ok()) << read.status();
+          EXPECT_EQ(read->rows(), width);
+          EXPECT_EQ(read->cols(), 0);
+          if (width > 100) return;
+          using Dst = std::conditional_t<std::is_same<T, float>::value, T, int>;
+          std::vector<Dst> result(width * 3, Dst{7});
+          MakeSimpleLayout(0, 3, Order::kColMajor, other.mutable_layout());
+          auto dst = MakeMatrix(result.data(), width, 3, order);
+          const MulParams<Dst, Dst> params;
+          ASSERT_TRUE(Mul(*read, other, params, &context_, &dst).ok());
+          EXPECT_EQ(result, std::vector<Dst>(width * 3));
+        };
+        if (scalar == Scalar::kF32) {
+          check(Matrix<float>(), Matrix<float>());
+        } else {
+          Matrix<std::int8_t> matrix;
+          matrix.set_zero_point(3);
+          Matrix<std::uint8_t> other;
+          other.set_zero_point(5);
+          check(matrix, other);
+        }
+      }
+    }
+  }
+}
+
+// No kernel reads more zeros than there are.
+TEST(PackedSideTest, EveryKernelsPanelOfZerosFits) {
+  int panels = 0;
+  for (const Path path : PathsBestFirst(kAllPaths)) {
+    const kernels::KernelTable table = KernelsOf(path);
+    for (int i = 0; i < table.count; ++i) {
+      const kernels::Kernel& kernel = table.kernels[i];
+      for (const Side side : kSides) {
+        const kernels::PanelFormat& format = FormatOf(kernel, side);
+        if (format.in_place) continue;
+        ++panels;
+        EXPECT_LE(BytesOf(format.scalar, DepthMultiple(kernel) * format.width),
+                  static_cast<std::ptrdiff_t>(PackedSide::kMaxZeroPanelBytes))
+            << kernel.name;
+      }
+    }
+  }
+  EXPECT_GT(panels, 0);
+}
+
+// The padding of its panels is not packed either: many rows of dst take no
+// scratch memory to speak of, and nothing of the cache.
+TEST_P(PackedMatrixTest, ProductsOfDepthZeroPackNothing) {
+  constexpr std::ptrdiff_t kMany = 100000;
+  Matrix<std::int8_t> lhs, rhs;
+  lhs.set_zero_point(3);
+  rhs.set_zero_point(-4);
+  lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  MakeSimpleLayout(kMany, 0, Order::kColMajor, lhs.mutable_layout());
+  MakeSimpleLayout(0, 2, Order::kColMajor, rhs.mutable_layout());
+  std::vector<std::int32_t> result(kMany * 2, 7);
+  auto dst = MakeMatrix(result.data(), kMany, 2, Order::kColMajor);
+  const MulParams<std::int32_t, std::int32_t> params;
+  for (const int threads : {1, 3}) {
+    context_.set_max_num_threads(threads);
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    result.assign(result.size(), 7);
+    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    EXPECT_EQ(result, std::vector<std::int32_t>(kMany * 2));
+    EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+    // Statuses of blocks, perhaps.
+    EXPECT_LT(context_.impl()->arena.capacity_bytes(), 8192u);
+  }
 }
 
 TEST_P(PackedMatrixTest, OtherPointersAndTypes) {

@@ -322,7 +322,7 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
   PackedSide side = packing.MakeSide();
   result->data.panels = panels;
-  if (HasSums(scalar)) {
+  if (side.HasSums()) {
     result->data.sums = reinterpret_cast<const std::int32_t*>(
         panels + ScratchArena::Footprint(side.panels_bytes()));
   }

@@ -188,6 +188,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
 }
 
 ImagePieces::ImagePieces(const PackedSide& side) : side_(side) {
+  if (side.panels_bytes() == 0) return;
   const std::ptrdiff_t width = side.format->width;
   const std::ptrdiff_t panels = (side.operand->width + width - 1) / width;
   const std::ptrdiff_t panels_per_piece =

@@ -64,8 +64,8 @@ class ImagePieces final {
 
  private:
   const PackedSide& side_;
-  std::ptrdiff_t columns_;  // of all pieces but the last
-  std::ptrdiff_t count_;
+  std::ptrdiff_t columns_ = 0;  // of all pieces but the last
+  std::ptrdiff_t count_ = 0;
 };
 
 }  // namespace ruy_like

@@ -14,6 +14,15 @@ namespace ruy_like {
 using kernels::Kernel;
 using kernels::PackArgs;
 
+namespace {
+
+// Every panel of an operand of depth 0. The product of zeros is the zero
+// accumulators that it asks for.
+alignas(kBufferAlignment) constexpr char kZeroPanel
+    [PackedSide::kMaxZeroPanelBytes] = {};
+
+}  // namespace
+
 RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
                                     const Kernel& kernel, Side side)
     : operand(&operand_arg),
@@ -26,24 +35,29 @@ RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
     stride_bytes = BytesOf(format->scalar, operand->stride);
     return;
   }
-  // Both sides are padded to the same depth. A depth of 0 becomes zeros, whose
-  // product is the zero accumulators that it asks for.
+  // Both sides are padded to the same depth.
   const std::ptrdiff_t multiple = DepthMultiple(kernel);
-  const std::ptrdiff_t depth = std::max<std::ptrdiff_t>(operand->depth, 1);
-  padded_depth = RoundUpToPowerOf2(depth, multiple);
+  if (operand->depth == 0) {
+    padded_depth = multiple;
+    stride_bytes = 0;
+    data = kZeroPanel;
+    return;
+  }
+  padded_depth = RoundUpToPowerOf2(operand->depth, multiple);
   stride_bytes = BytesOf(format->scalar, padded_depth * format->width);
   panels_bytes_ = CeilDiv(operand->width, format->width) * stride_bytes;
   if (operand->packed != nullptr) Use(operand->packed->data);
 }
 
 RUY_LIKE_HOT void PackedSide::Use(const PackedData& packed) {
+  if (operand->depth == 0) return;
   data = static_cast<const char*>(packed.panels);
   sums = packed.sums;
 }
 
 std::size_t PackedSide::PackedBytes() const {
   const std::size_t sums_bytes =
-      HasSums(operand->scalar) ? operand->width * sizeof(std::int32_t) : 0;
+      HasSums() ? operand->width * sizeof(std::int32_t) : 0;
   return ScratchArena::Footprint(panels_bytes_) +
          ScratchArena::Footprint(sums_bytes);
 }
@@ -54,7 +68,7 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
   char* const sums_begin = panels + ScratchArena::Footprint(panels_bytes_);
   std::memset(panels_end, 0, sums_begin - panels_end);
   packed->panels = panels;
-  if (HasSums(operand->scalar)) {
+  if (HasSums()) {
     char* const sums_end = sums_begin + operand->width * sizeof(std::int32_t);
     std::memset(sums_end, 0, panels + PackedBytes() - sums_end);
     writable_sums = reinterpret_cast<std::int32_t*>(sums_begin);

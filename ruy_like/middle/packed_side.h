@@ -22,15 +22,25 @@ struct PackedSide {
   PackedSide(const Operand& operand_arg, const kernels::Kernel& kernel,
              Side side);
 
-  std::ptrdiff_t panels_bytes() const { return panels_bytes_; }
+  // An operand of depth 0 has neither panels nor sums of its own, however wide
+  // it is: each of its panels is the same one of zeros, of at most so many
+  // bytes.
+  static constexpr std::size_t kMaxZeroPanelBytes = 16384;
 
-  // Nothing is to be packed: kernels read the operand where it lies, or the
-  // caller has packed it.
-  bool IsReady() const {
-    return format->in_place || operand->packed != nullptr;
+  std::ptrdiff_t panels_bytes() const { return panels_bytes_; }
+  // Whether the packed form has sums.
+  bool HasSums() const {
+    return ruy_like::HasSums(operand->scalar) && operand->depth > 0;
   }
 
-  // Reads what has been packed before.
+  // Nothing is to be packed: kernels read the operand where it lies, or the
+  // caller has packed it, or there is nothing of it.
+  bool IsReady() const {
+    return format->in_place || operand->packed != nullptr ||
+           operand->depth == 0;
+  }
+
+  // Reads what has been packed before; not of depth 0.
   void Use(const PackedData& packed);
 
   // Size of a buffer for panels and sums as packed_operand.h draws it, with
@@ -68,7 +78,7 @@ struct PackedSide {
   const kernels::PanelFormat* format;
   kernels::PackFn* pack;
   std::ptrdiff_t padded_depth;
-  // From panel to panel, or from column to column in place.
+  // From panel to panel, or from column to column in place; 0 for depth 0.
   std::ptrdiff_t stride_bytes;
   // Where kernels read: packed panels, or the operand's own data.
   const char* data = nullptr;

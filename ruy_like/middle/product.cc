@@ -38,10 +38,12 @@ std::int32_t PackedZeroPoint(const Operand& operand,
 }  // namespace
 
 RUY_LIKE_HOT void Product::InitEpilogue() {
+  // Operands of depth 0 have no sums, and need none.
+  const bool is_empty = params_.depth() == 0;
   const std::int32_t lhs_zero_point =
-      PackedZeroPoint(params_.side.lhs, kernel_.lhs);
+      is_empty ? 0 : PackedZeroPoint(params_.side.lhs, kernel_.lhs);
   const std::int32_t rhs_zero_point =
-      PackedZeroPoint(params_.side.rhs, kernel_.rhs);
+      is_empty ? 0 : PackedZeroPoint(params_.side.rhs, kernel_.rhs);
   epilogue_.scales = params_.scaled ? &params_.scales : nullptr;
   epilogue_.lhs_sums = nullptr;
   epilogue_.rhs_sums = nullptr;

@@ -69,7 +69,7 @@ absl::Status UnpackOne(Path permitted, TrMulParams* params,
                      ", which is packed for an int7 operand"));
   }
   auto* const dst = static_cast<std::uint8_t*>(buffer.data());
-  if (ScalarBytes(packed.layout.format.scalar) == 1) {
+  if (InfoOf(packed.layout.format.scalar).bits == 8) {
     if (packed.layout.format.scalar == Scalar::kU8) {
       UnpackElements<std::uint8_t>(packed, dst);
     } else {
