@@ -228,8 +228,10 @@ absl::Status Conv2DTyped(const TensorView<const In>& input,
         CheckConvolution(EraseTensor("input", input),
                          EraseTensor("output", output), weights, window);
     if (status.ok())
-      status =
-          CheckBias(bias, weights.channels(), EraseTensor("output", output));
+      status = CheckBias(bias, weights.channels(),
+                         LargestSum(weights.depth(), weights.params()[0],
+                                    EraseTensor("input", input)),
+                         EraseTensor("output", output));
     if (!status.ok()) return status;
     Plan plan;
     std::ptrdiff_t product_bytes;

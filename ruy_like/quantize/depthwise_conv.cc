@@ -278,7 +278,10 @@ absl::Status DepthwiseConv2DTyped(const TensorView<const In>& input,
         CheckDepthwise(EraseTensor("input", input),
                        EraseTensor("output", output), weights, window);
     if (!status.ok()) return status;
-    status = CheckBias(bias, weights.channels(), EraseTensor("output", output));
+    status = CheckBias(bias, weights.channels(),
+                       LargestSum(weights.taps(), weights.params()[0],
+                                  EraseTensor("input", input)),
+                       EraseTensor("output", output));
     if (!status.ok()) return status;
     Depthwise<In, Out> depthwise(input, weights, bias, window, context, output);
     Carver counted(nullptr);

@@ -47,8 +47,10 @@ absl::Status FullyConnectedTyped(const TensorView<const In>& input,
     absl::Status status = CheckShapes(EraseTensor("input", input),
                                       EraseTensor("output", output), weights);
     if (status.ok())
-      status =
-          CheckBias(bias, weights.channels(), EraseTensor("output", output));
+      status = CheckBias(bias, weights.channels(),
+                         LargestSum(weights.depth(), weights.params()[0],
+                                    EraseTensor("input", input)),
+                         EraseTensor("output", output));
     if (!status.ok()) return status;
     Workspace of_this_call;
     if (workspace == nullptr) workspace = &of_this_call;

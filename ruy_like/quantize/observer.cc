@@ -42,7 +42,14 @@ absl::Status ValidateOptions(const CalibrationOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("bits is ", options.bits, ", must be in [2, 16]"));
   }
-  return absl::OkStatus();
+  switch (options.scheme) {
+    case QuantScheme::kSymmetric:
+    case QuantScheme::kAffineSigned:
+    case QuantScheme::kAffineUnsigned:
+      return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown scheme ", static_cast<int>(options.scheme)));
 }
 
 }  // namespace
@@ -392,32 +399,29 @@ MagnitudeHistogram Observer::histogram() const {
   return histogram;
 }
 
-absl::StatusOr<float> Observer::AciqThreshold(const CalibrationOptions& options,
-                                              bool one_sided) const {
-  const bool laplace = options.method == CalibrationMethod::kAciqLaplace;
-  const int bits = one_sided ? options.bits + 1 : options.bits;
+absl::StatusOr<float> Observer::AciqThreshold(CalibrationMethod method,
+                                              int bits) const {
+  const bool laplace = method == CalibrationMethod::kAciqLaplace;
   const auto factor =
       laplace ? LaplaceClipFactor(bits) : GaussianClipFactor(bits);
   if (!factor.ok()) return factor.status();
   double spread;
-  const auto nonzero = static_cast<double>(finite_count_ - zero_count_);
-  if (options.method == CalibrationMethod::kAciqRange) {
+  if (method == CalibrationMethod::kAciqRange) {
     if (finite_count_ < 2) return absmax();
     // Half of the range that a Gaussian's samples are expected to span.
     static const double kShare =
         0.5 * 0.35 * (1 + std::sqrt(M_PI * std::log(4.0)));
     spread = 2 * static_cast<double>(absmax()) * kShare /
              std::sqrt(2 * std::log(static_cast<double>(finite_count_)));
-  } else if (laplace) {
-    spread =
-        one_sided ? sum_of_magnitudes_.value() / nonzero : mean_magnitude();
   } else {
-    spread = one_sided ? std::sqrt(sum_of_squares_.value() / nonzero)
-                       : standard_deviation();
+    // About 0, where T is measured from, and without zeros, which cost nothing:
+    // about its mean, data after a ReLU would seem less than half as wide.
+    const auto nonzero = static_cast<double>(finite_count_ - zero_count_);
+    spread = laplace ? sum_of_magnitudes_.value() / nonzero
+                     : std::sqrt(sum_of_squares_.value() / nonzero);
   }
   const auto threshold = static_cast<float>(*factor * spread);
-  // Values without spread, or too small for their squares.
-  if (!(threshold > 0)) return absmax();
+  if (!(threshold > 0)) return absmax();  // too small for their squares
   return std::min(threshold, absmax());
 }
 
@@ -450,7 +454,8 @@ absl::StatusOr<float> Observer::Threshold(
       case CalibrationMethod::kAciqGauss:
       case CalibrationMethod::kAciqLaplace:
       case CalibrationMethod::kAciqRange:
-        return AciqThreshold(options, one_sided);
+        return AciqThreshold(options.method,
+                             one_sided ? options.bits + 1 : options.bits);
     }
     return absl::InvalidArgumentError(absl::StrCat(
         "unknown calibration method ", static_cast<int>(options.method)));

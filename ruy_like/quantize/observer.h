@@ -29,11 +29,14 @@ struct ObserveKernels;
 }  // namespace quantize_internal
 
 enum class CalibrationMethod : std::uint8_t {
-  kMinMax,       // nothing is clipped
-  kPercentile,   // of the magnitudes that are not 0
-  kMse,          // least mean squared error
-  kAciqGauss,    // analytical clipping, with the measured standard deviation
-  kAciqLaplace,  // the same, with the measured mean magnitude
+  kMinMax,      // nothing is clipped
+  kPercentile,  // of the magnitudes that are not 0
+  kMse,         // least mean squared error
+  // Analytical clipping, for a Gaussian whose deviation is the measured root
+  // mean square of the values other than 0.
+  kAciqGauss,
+  // The same for a Laplace distribution with their mean magnitude.
+  kAciqLaplace,
   // Gauss, with a standard deviation that is guessed from the largest magnitude
   // and the number of samples, as ncnn and Tengine do. For comparison.
   kAciqRange,
@@ -116,9 +119,8 @@ class RUY_LIKE_EXPORT Observer final {
   // that are out of range.
   //
   // Where all values have one sign and the scheme is affine, all of its 2^bits
-  // levels serve that sign; the ACIQ methods then take the data for half of a
-  // symmetric distribution, whose spread is that of the values other than 0
-  // about 0.
+  // levels serve that sign. The ACIQ methods take the data for a distribution
+  // about 0, or half of one, without its zeros.
   absl::StatusOr<float> Threshold(const CalibrationOptions& options) const;
 
   // The parameters for that threshold T: ChooseSymmetric(T), or ChooseAffine of
@@ -152,8 +154,7 @@ class RUY_LIKE_EXPORT Observer final {
   bool Covers(float magnitude) const;
   void CoverExponent(int exponent);
   bool streaming() const { return range_ == 0; }
-  absl::StatusOr<float> AciqThreshold(const CalibrationOptions& options,
-                                      bool one_sided) const;
+  absl::StatusOr<float> AciqThreshold(CalibrationMethod method, int bits) const;
 
   std::vector<std::uint64_t> bins_;
   float range_ = 0;   // SetRange; 0: streaming

@@ -49,6 +49,11 @@ absl::Status PoolTyped(const TensorView<const T>& input, const Window& window,
     absl::Status status = CheckPooling(EraseTensor("input", input),
                                        EraseTensor("output", output), window);
     if (!status.ok()) return status;
+    if (average_padding != AveragePadding::kExclude &&
+        average_padding != AveragePadding::kInclude) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown padding of averages ", static_cast<int>(average_padding)));
+    }
     const TensorShape& in = input.shape;
     const TensorShape& out = output.shape;
     const T* source = input.data;

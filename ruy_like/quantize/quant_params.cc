@@ -34,6 +34,11 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
       return absl::InvalidArgumentError(
           absl::StrCat("bits is ", bits, ", must be in [2, 16]"));
     }
+    if (rounding != ScaleRounding::kExact &&
+        rounding != ScaleRounding::kPowerOfTwo) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown rounding of scales ", static_cast<int>(rounding)));
+    }
     QuantParams params;
     params.qmax = (1 << (bits - 1)) - 1;
     params.qmin = -params.qmax;

@@ -58,8 +58,8 @@ enum class ScaleRounding : std::uint8_t {
 //
 // A scale that would be 0 or subnormal counts as 0, and 0 gives scale 1: an
 // all-zero tensor is stored as zeros. InvalidArgument for an absmax that is
-// negative or not finite, for bits outside [2, 16], and where no float is large
-// enough a power of two.
+// negative or not finite, for bits outside [2, 16], for an unknown rounding,
+// and where no float is large enough a power of two.
 RUY_LIKE_EXPORT absl::StatusOr<QuantParams> ChooseSymmetric(
     float absmax, int bits, ScaleRounding rounding = ScaleRounding::kExact);
 

@@ -38,9 +38,20 @@ StoredType StoredTypeOf(ElementType type) {
   return kStoredI32;
 }
 
+absl::Status ValidateDimension(ChannelDimension channels) {
+  if (channels == ChannelDimension::kRow ||
+      channels == ChannelDimension::kCol) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "channels run along an unknown dimension ", static_cast<int>(channels)));
+}
+
 absl::Status ValidateChannelCount(const char* what, std::ptrdiff_t count,
                                   ChannelDimension channels,
                                   const Layout& layout) {
+  absl::Status status = ValidateDimension(channels);
+  if (!status.ok()) return status;
   const std::ptrdiff_t needed =
       channels == ChannelDimension::kRow ? layout.rows() : layout.cols();
   if (count == 1 || count == needed) return absl::OkStatus();
@@ -63,6 +74,30 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
     if (params.size() == 1) return status;
     return absl::InvalidArgumentError(
         absl::StrCat(std::string(status.message()), " (channel ", i, ")"));
+  }
+  return absl::OkStatus();
+}
+
+// A factor or summand of DequantizeAcc: per channel, and none of dst's memory.
+absl::Status ValidateOperand(const char* name, absl::Span<const float> values,
+                             ChannelDimension channels, const View& dst) {
+  absl::Status status = CheckSpan(name, values);
+  if (status.ok()) {
+    status =
+        CheckNoSharedBytes(name, values.data(), values.size() * sizeof(float),
+                           "x", dst.data, ExtentBytes(dst));
+  }
+  if (!status.ok()) return status;
+  return ValidateChannelCount(name, static_cast<std::ptrdiff_t>(values.size()),
+                              channels, dst.layout);
+}
+
+absl::Status ValidateScales(absl::Span<const float> scale) {
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    if (scale[c] > 0 && std::isfinite(scale[c])) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("the scale of channel ", c, " is ", scale[c],
+                     ", must be positive and finite"));
   }
   return absl::OkStatus();
 }
@@ -238,6 +273,9 @@ absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
     namespace qi = quantize_internal;
     const qi::View view = qi::ViewOf(x);
     absl::Status status = qi::ValidateView("x", view);
+    if (status.ok()) status = qi::ValidateDimension(channels);
+    // Bits and rounding, also where there are no channels.
+    if (status.ok()) status = ChooseSymmetric(0, bits, rounding).status();
     if (!status.ok()) return status;
     return qi::ChooseForChannels(x, channels, bits, rounding);
   });
@@ -253,17 +291,14 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
     const qi::View src = qi::ViewOf(acc);
     const qi::View dst = qi::ViewOf(x);
     absl::Status status = qi::ValidatePair("acc", src, "x", dst);
-    if (status.ok()) status = qi::CheckSpan("scale", scale);
-    if (status.ok()) status = qi::CheckSpan("bias", bias);
-    if (!status.ok()) return status;
-    status =
-        qi::ValidateChannelCount("scales", scale.size(), channels, dst.layout);
-    if (!status.ok()) return status;
-    if (!bias.empty()) {
-      status =
-          qi::ValidateChannelCount("biases", bias.size(), channels, dst.layout);
-      if (!status.ok()) return status;
+    if (status.ok()) {
+      status = qi::ValidateOperand("scales", scale, channels, dst);
     }
+    if (status.ok() && !bias.empty()) {
+      status = qi::ValidateOperand("biases", bias, channels, dst);
+    }
+    if (status.ok()) status = qi::ValidateScales(scale);
+    if (!status.ok()) return status;
     const bool by_channel = scale.size() > 1 || bias.size() > 1;
     const bool channels_are_lines = (channels == ChannelDimension::kRow) ==
                                     (dst.layout.order() == Order::kRowMajor);

@@ -17,9 +17,10 @@
 // threads must not use it.
 //
 // Errors are InvalidArgument, with the destination untouched: null data, spans
-// or matrices that differ in size or share memory, layouts that are not valid,
-// parameters that ValidateQuantParams refuses for Q, to quantize also scales
-// below 2^-128, whose inverse no float holds. An empty tensor is OK.
+// or matrices that differ in size or share memory, layouts or enumerators that
+// are not valid, parameters that ValidateQuantParams refuses for Q, to quantize
+// also scales below 2^-128, whose inverse no float holds. An empty tensor is
+// OK.
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 
@@ -131,7 +132,8 @@ ChooseSymmetricChannels(const Matrix<float>& x, ChannelDimension channels,
 // x = float(acc) * scale + bias, each operation rounded by itself: the end of a
 // layer that computes in integers and hands on floats. scale and bias have one
 // value per channel (channels of Matrix rows or columns), or one for all; bias
-// may be empty.
+// may be empty. InvalidArgument also for scales that are not positive and
+// finite; biases may be any numbers.
 RUY_LIKE_EXPORT absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
                                            absl::Span<const float> scale,
                                            absl::Span<const float> bias,

@@ -1,6 +1,7 @@
 #include "ruy_like/quantize/tensor_checks.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
@@ -80,6 +81,26 @@ absl::Status CheckTensors(const ErasedTensor& input, const ErasedTensor& output,
                      " of ", DescribeShape(input.shape)));
   }
   return CheckDisjoint(input, output);
+}
+
+std::int64_t LargestSum(std::ptrdiff_t depth, const QuantParams& weights,
+                        const ErasedTensor& input) {
+  return depth *
+         LargestDistance(weights.qmin, weights.qmax, weights.zero_point) *
+         LargestDistance(input.lowest, input.highest, input.params.zero_point);
+}
+
+absl::Status CheckBiasFits(absl::Span<const std::int32_t> bias,
+                           std::int64_t largest_sum) {
+  const std::int64_t room =
+      std::numeric_limits<std::int32_t>::max() - largest_sum;
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    if (std::abs(std::int64_t{bias[c]}) <= room) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("bias ", bias[c], " of channel ", c, " and sums up to ",
+                     largest_sum, " may overflow int32"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckDepth(std::ptrdiff_t depth, const QuantParams& weights,

@@ -82,24 +82,39 @@ absl::Status CheckDisjoint(const ErasedTensor& input,
 absl::Status CheckTensors(const ErasedTensor& input, const ErasedTensor& output,
                           const TensorShape& expected);
 
-// That `bias` is empty or has one element for each of `channels`, and shares no
-// byte with the output, which is written while the bias is still read.
+// The largest magnitude of a sum of `depth` products: |weight - zero point| *
+// |input - zero point|, where weights are within [qmin, qmax] and the input
+// holds what its type can. A depth that CheckDepth permits.
+std::int64_t LargestSum(std::ptrdiff_t depth, const QuantParams& weights,
+                        const ErasedTensor& input);
+
+// InvalidArgument unless sum + bias fits in int32 for all sums up to
+// largest_sum.
+absl::Status CheckBiasFits(absl::Span<const std::int32_t> bias,
+                           std::int64_t largest_sum);
+
+// That `bias` is empty or has one element for each of `channels`, shares no
+// byte with the output, which is written while the bias is still read, and
+// leaves room for sums up to largest_sum.
 template <typename T>
 absl::Status CheckBias(absl::Span<const T> bias, std::ptrdiff_t channels,
-                       const ErasedTensor& output) {
+                       std::int64_t largest_sum, const ErasedTensor& output) {
   if (!bias.empty() && bias.size() != static_cast<std::size_t>(channels)) {
     return absl::InvalidArgumentError(absl::StrCat(
         bias.size(), " biases for weights of ", channels, " channels"));
   }
   absl::Status status = CheckSpan("bias", bias);
-  if (!status.ok()) return status;
-  return CheckNoSharedBytes("bias", bias.data(), bias.size() * sizeof(T),
-                            output.name, output.data, CountBytes(output));
+  if (status.ok()) {
+    status = CheckNoSharedBytes("bias", bias.data(), bias.size() * sizeof(T),
+                                output.name, output.data, CountBytes(output));
+  }
+  if constexpr (std::is_same<T, std::int32_t>::value) {
+    if (status.ok()) status = CheckBiasFits(bias, largest_sum);
+  }
+  return status;
 }
 
-// That so many products of the input with weights can be summed in int32:
-// depth * largest |weight - zero point| * largest |input - zero point| fits.
-// Weights are within [qmin, qmax], the input holds what its type can.
+// That so many products of the input with weights can be summed in int32.
 absl::Status CheckDepth(std::ptrdiff_t depth, const QuantParams& weights,
                         const ErasedTensor& input);
 

@@ -16,13 +16,19 @@ namespace {
 
 constexpr int kMaxLevels = 32768;
 constexpr int kMaxQmax = 65535;
+// With fewer samples the divergence of sparse counts is mostly noise. Gain in
+// signal-to-noise ratio over min-max, in dB, mean of 40 sets of Gaussian and of
+// Laplace numbers: int8 -4.8 and -6.5 at 8 a level, -1.2 and -2.3 at 64, -0.1
+// and -1.3 at 128, 0.5 and 1.2 at 512; int7 0.2 and -0.1 at 128.
+constexpr std::uint64_t kSamplesPerLevel = 128;
 // Divergences that differ by less are equal: it covers the rounding of the
 // sums.
 constexpr double kDivergenceTolerance = 1e-9;
 
 // What all searches need to know of a histogram.
 struct Occupied {
-  int bins = 0;  // up to the last one with a count
+  int bins = 0;           // up to the last one with a count
+  int occupied_bins = 0;  // those with a count
   std::uint64_t count = 0;
   double absmax = 0;
 };
@@ -44,6 +50,7 @@ absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
   for (std::size_t i = 0; i < histogram.bins.size(); ++i) {
     if (histogram.bins[i] == 0) continue;
     occupied.bins = static_cast<int>(i) + 1;
+    ++occupied.occupied_bins;
     if (__builtin_add_overflow(occupied.count, histogram.bins[i],
                                &occupied.count)) {
       return absl::InvalidArgumentError("the counts' sum overflows");
@@ -184,8 +191,8 @@ absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     EntropyThreshold best;
     best.bins = occupied->bins;
     best.threshold = Threshold(occupied->absmax, *occupied);
-    if (occupied->bins < levels ||
-        occupied->count < 2 * static_cast<std::uint64_t>(levels)) {
+    if (occupied->occupied_bins < levels ||
+        occupied->count < kSamplesPerLevel * static_cast<unsigned>(levels)) {
       return best;
     }
     const DivergenceSearch search(histogram.bins.subspan(0, occupied->bins),

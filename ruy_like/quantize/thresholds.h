@@ -53,8 +53,9 @@ struct EntropyThreshold {
 // A group of bins only approximates a rounding quantizer, whose first and last
 // cells are half as wide; it is kept so for comparability.
 //
-// With fewer occupied bins than levels, or fewer than two samples a level, the
-// divergence is noise: threshold = absmax, bins up to the last occupied one.
+// With fewer occupied bins than levels, or fewer than 128 samples a level, the
+// divergence is mostly noise: threshold = absmax, bins up to the last occupied
+// one.
 //
 // Takes O(bins * levels) steps. levels in [2, 32768].
 RUY_LIKE_EXPORT absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(

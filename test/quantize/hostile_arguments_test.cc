@@ -22,6 +22,7 @@ namespace ruy_like {
 namespace {
 
 constexpr std::ptrdiff_t kHuge = std::numeric_limits<std::ptrdiff_t>::max();
+constexpr std::int32_t kMostBias = std::numeric_limits<std::int32_t>::max();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kMax = std::numeric_limits<float>::max();
@@ -525,6 +526,53 @@ std::vector<Case> LayerCases() {
        [=](World* w) {
          return connect(w, image, result,
                         absl::MakeConstSpan(w->m.i_out + 1, 2));
+       }},
+      {"connected: a bias that leaves no room for the sums", kInvalid,
+       [=](World* w) {
+         const std::int32_t bias[] = {0, kMostBias};
+         return connect(w, image, result, bias);
+       }},
+      {"connected: a negative bias that leaves no room", kInvalid,
+       [=](World* w) {
+         const std::int32_t bias[] = {-kMostBias - 1, 0};
+         return connect(w, image, result, bias);
+       }},
+      {"connected: the largest bias with room", kOk,
+       [=](World* w) {
+         // Sums of 32 products of at most 128 * 128.
+         const std::int32_t bias[] = {kMostBias - 32 * 128 * 128, 0};
+         const absl::Status status = connect(w, image, result, bias);
+         EXPECT_GT(w->m.i_out[0], 0);
+         w->before = w->m;
+         return status;
+       }},
+      {"conv: a bias that leaves no room for the sums", kInvalid,
+       [=](World* w) {
+         const QuantParams params;
+         const auto weights = PackedWeights::Pack(w->MatrixOf(w->m.q, 2, 2),
+                                                  {params}, &w->context)
+                                  .value();
+         const std::int32_t bias[] = {kMostBias, 0};
+         auto out = w->Image(w->m.q_out);
+         return Conv2D(w->Image(w->m.q), weights, bias, Window(), nullptr,
+                       &w->context, &out);
+       }},
+      {"depthwise: a bias that leaves no room for the sums", kInvalid,
+       [=](World* w) {
+         const QuantParams params;
+         const auto weights =
+             DepthwiseWeights::Pack(w->MatrixOf(w->m.q, 2, 1), {params})
+                 .value();
+         const std::int32_t bias[] = {0, -kMostBias};
+         auto out = w->Image(w->m.q_out);
+         return DepthwiseConv2D(w->Image(w->m.q), weights, bias, Window(),
+                                nullptr, &w->context, &out);
+       }},
+      {"average pool: unknown padding", kInvalid,
+       [=](World* w) {
+         auto out = w->Image(w->m.q_out);
+         return AveragePool2D(w->Image(w->m.q), Window(), nullptr, nullptr,
+                              &out, static_cast<AveragePadding>(9));
        }},
       {"connected: a batch of nothing", kOk,
        [=](World* w) {

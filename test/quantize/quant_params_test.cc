@@ -125,6 +125,8 @@ TEST(ChooseSymmetric, PowersOfTwo) {
 }
 
 TEST(ChooseSymmetric, BadInput) {
+  EXPECT_FALSE(ChooseSymmetric(1, 8, static_cast<ScaleRounding>(2)).ok());
+  EXPECT_FALSE(ChooseSymmetric(0, 8, static_cast<ScaleRounding>(2)).ok());
   EXPECT_EQ(ChooseSymmetric(-1, 8).status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(ChooseSymmetric(kNan, 8).ok());

@@ -1,5 +1,6 @@
 #include "ruy_like/quantize/quantize_dequantize.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "ruy_like/base/float_state.h"
@@ -20,6 +22,9 @@
 
 namespace ruy_like {
 namespace {
+
+using testing::Each;
+using testing::HasSubstr;
 
 using quantize_internal::ConvertKernels;
 using quantize_internal::StoredType;
@@ -397,7 +402,9 @@ TEST_P(MatrixTest, DequantizeAccBroadcasts) {
       RandomVector<std::int32_t>(kRows * kCols, -100000, 100000, 7);
   std::vector<float> scale(kCols), bias(kCols);
   Rng rng(8);
-  for (float& value : scale) value = static_cast<float>(rng.Signed());
+  for (float& value : scale) {
+    value = static_cast<float>(rng.Signed() + 1.001);
+  }
   for (float& value : bias) value = static_cast<float>(rng.Signed() * 100);
   for (Order acc_order : {Order::kRowMajor, Order::kColMajor}) {
     for (Order x_order : {Order::kRowMajor, Order::kColMajor}) {
@@ -471,6 +478,31 @@ TEST(Quantize, SetsTheZeroPointThatAllChannelsShare) {
   const QuantParams differ[] = {{1, 5, -128, 127}, {2, 6, -128, 127}};
   ASSERT_TRUE(QuantizeColumns(x, differ, &q).ok());
   EXPECT_EQ(q.zero_point(), 5);
+}
+
+TEST(Quantize, UnknownDimensionsOfChannels) {
+  const auto unknown = static_cast<ChannelDimension>(2);
+  float x_data[6] = {};
+  std::int8_t q_data[6] = {77, 77, 77, 77, 77, 77};
+  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
+  auto q = MakeMatrix(q_data, 2, 3, Order::kRowMajor);
+  const std::vector<QuantParams> params(3);
+  EXPECT_EQ(QuantizeChannels(x, params, unknown, &q).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(DequantizeChannels(q, params, unknown, &x).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ChooseSymmetricChannels(x, unknown, 8).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(q_data, Each(77));
+}
+
+TEST(ChooseSymmetricChannels, OptionsAreCheckedWithoutElementsToo) {
+  Matrix<float> empty;
+  EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 99).ok());
+  EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8,
+                                       static_cast<ScaleRounding>(5))
+                   .ok());
+  EXPECT_TRUE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8).ok());
 }
 
 TEST(ChooseSymmetricChannels, LargestMagnitudes) {
@@ -565,6 +597,39 @@ TEST(DequantizeAcc, BadInput) {
   EXPECT_TRUE(DequantizeAcc(acc, one, three, ChannelDimension::kCol, &x).ok());
   EXPECT_FALSE(
       DequantizeAcc(acc, one, {}, ChannelDimension::kRow, nullptr).ok());
+  EXPECT_FALSE(
+      DequantizeAcc(acc, one, {}, static_cast<ChannelDimension>(7), &x).ok());
+}
+
+TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {
+  const std::int32_t acc_data[6] = {};
+  float x_data[6] = {7, 7, 7, 7, 7, 7};
+  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
+  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
+  for (const float bad : {kNan, kInf, -kInf, 0.0f, -1.0f}) {
+    const std::vector<float> scales = {1, bad};
+    const absl::Status status =
+        DequantizeAcc(acc, scales, {}, ChannelDimension::kRow, &x);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("scale of channel 1"));
+  }
+  EXPECT_THAT(x_data, Each(7));
+}
+
+TEST(DequantizeAcc, TheDestinationIsNoScaleAndNoBias) {
+  const std::int32_t acc_data[6] = {};
+  float x_data[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
+  auto x = MakeMatrix(x_data + 1, 2, 3, Order::kRowMajor);
+  const std::vector<float> one = {1};
+  for (const int offset : {0, 3, 6}) {
+    const absl::Span<const float> inside(x_data + offset, 2);
+    EXPECT_FALSE(
+        DequantizeAcc(acc, inside, {}, ChannelDimension::kRow, &x).ok());
+    EXPECT_FALSE(
+        DequantizeAcc(acc, one, inside, ChannelDimension::kRow, &x).ok());
+  }
+  EXPECT_THAT(x_data, Each(1));
 }
 
 }  // namespace

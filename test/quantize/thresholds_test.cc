@@ -119,8 +119,10 @@ TEST(EntropyThreshold, EqualsTheDefinition) {
     if (total == 0) continue;
     const auto chosen = ChooseEntropyThreshold(HistogramOf(counts), levels);
     ASSERT_TRUE(chosen.ok());
-    if (static_cast<int>(last) < levels ||
-        total < 2 * static_cast<std::uint64_t>(levels)) {
+    const auto occupied = counts.size() - static_cast<std::size_t>(std::count(
+                                              counts.begin(), counts.end(), 0));
+    if (occupied < static_cast<std::size_t>(levels) ||
+        total < 128 * static_cast<std::uint64_t>(levels)) {
       EXPECT_EQ(chosen->bins, static_cast<int>(last));
       EXPECT_EQ(chosen->threshold, counts.size());
       continue;
@@ -143,9 +145,20 @@ TEST(EntropyThreshold, TooLittleDataIsNotClipped) {
   for (int k = 0; k < 127; ++k) few_bins[k] = 1000;
   EXPECT_EQ(ChooseEntropyThreshold(HistogramOf(few_bins), 128)->threshold,
             2048);
-  Counts few_samples(kBins);
-  for (int k = 0; k < 255; ++k) few_samples[8 * k] = 1;
+  // Those that are occupied count, not the last one's number.
+  Counts gaps = OneOutlier();
+  EXPECT_LT(ChooseEntropyThreshold(HistogramOf(gaps), 128)->threshold, 2048);
+  for (int k = 0; k < 200; k += 2) gaps[k] = 0;
+  gaps[1] += 100 * 128;
+  EXPECT_EQ(ChooseEntropyThreshold(HistogramOf(gaps), 128)->threshold, 2048);
+  Counts few_samples = OneOutlier();
+  std::uint64_t total = 1;
+  for (int k = 0; k < 200; ++k) total += few_samples[k] = (200 - k) * 4 / 5;
+  few_samples[0] += 128 * 128 - 1 - total;
   EXPECT_EQ(ChooseEntropyThreshold(HistogramOf(few_samples), 128)->threshold,
+            2048);
+  ++few_samples[0];
+  EXPECT_LT(ChooseEntropyThreshold(HistogramOf(few_samples), 128)->threshold,
             2048);
 }
 
