@@ -1,3 +1,4 @@
+// Tested in test/mul_test.cc.
 #include "ruy_like/mul.h"
 
 #include <cstdint>

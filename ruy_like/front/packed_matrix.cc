@@ -1,3 +1,4 @@
+// Tested in test/packed_matrix_test.cc.
 #include "ruy_like/packed_matrix.h"
 
 #include <algorithm>

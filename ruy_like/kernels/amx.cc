@@ -1,5 +1,7 @@
 // Back-end: kernels of the AMX path. Families not listed are the
 // AVX-512-VNNI path's, which every processor with AMX has.
+//
+// Tested in test/kernels/amx_kernel_test.cc.
 #include "ruy_like/kernels/amx/amx_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"

@@ -1,4 +1,6 @@
 // Back-end: kernels of the AVX2 + FMA path.
+//
+// Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"

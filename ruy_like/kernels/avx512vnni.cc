@@ -1,5 +1,7 @@
 // Back-end: kernels of the AVX-512-VNNI path. Families not listed are the
 // AVX-512 path's.
+//
+// Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"

@@ -1,4 +1,6 @@
 // Back-end: kernels of the NEON path, any 64-bit Arm processor's.
+//
+// Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"

@@ -1,5 +1,7 @@
 // Back-end: kernels of the path with NEON's dot products. Families not listed
 // are the NEON path's.
+//
+// Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"

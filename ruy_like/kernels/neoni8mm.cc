@@ -1,6 +1,8 @@
 // Back-end: kernels of the path with NEON's 8-bit matrix multiplication.
 // Narrow products are the dot-product path's, whose lanes they fill, families
 // not listed the NEON path's.
+//
+// Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"

@@ -7,6 +7,8 @@
 // Tiles are 4 x 4: four accumulators are one vector of any 128-bit instruction
 // set, and 16 floats with their operands fit 16 registers. Panels are padded
 // with zeros, so that a tile is always computed whole and stored in part.
+//
+// Tested in test/kernels/panel_kernel_test.cc.
 #include <cfloat>
 
 #include "ruy_like/kernels/kernel_tables.h"

@@ -1,3 +1,4 @@
+// Tested in test/executor_test.cc.
 #include "ruy_like/context.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tested in test/pack/pack_test.cc.
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_quads_neon.h"

@@ -1,3 +1,4 @@
+// Tested in test/pack/pack_test.cc.
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {

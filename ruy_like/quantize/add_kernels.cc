@@ -1,3 +1,4 @@
+// Tested in test/quantize/quantized_add_test.cc.
 #include "ruy_like/quantize/add_kernels.h"
 
 #include "ruy_like/quantize/dispatch.h"

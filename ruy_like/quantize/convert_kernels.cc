@@ -1,3 +1,4 @@
+// Tested in test/quantize/quantize_dequantize_test.cc.
 #include "ruy_like/quantize/convert_kernels.h"
 
 #include "ruy_like/quantize/dispatch.h"

@@ -1,3 +1,4 @@
+// Tested in test/quantize/eq_search_test.cc.
 #include "ruy_like/quantize/cosine_kernels.h"
 
 #include "ruy_like/quantize/dispatch.h"

@@ -1,3 +1,4 @@
+// Tested in test/quantize/conv_test.cc.
 #include "ruy_like/quantize/im2col.h"
 
 #include <algorithm>

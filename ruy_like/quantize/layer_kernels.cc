@@ -1,3 +1,4 @@
+// Tested in test/quantize/pooling_test.cc.
 #include "ruy_like/quantize/layer_kernels.h"
 
 #include <algorithm>

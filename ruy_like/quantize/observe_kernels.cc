@@ -1,3 +1,4 @@
+// Tested in test/quantize/observer_test.cc.
 #include "ruy_like/quantize/observe_kernels.h"
 
 #include <atomic>

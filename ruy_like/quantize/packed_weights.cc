@@ -1,3 +1,4 @@
+// Tested in test/quantize/fully_connected_test.cc.
 #include "ruy_like/quantize/packed_weights.h"
 
 #include <algorithm>

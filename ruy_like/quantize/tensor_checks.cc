@@ -1,3 +1,4 @@
+// Tested in test/quantize/hostile_arguments_test.cc.
 #include "ruy_like/quantize/tensor_checks.h"
 
 #include <algorithm>

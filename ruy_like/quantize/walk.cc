@@ -1,3 +1,4 @@
+// Tested in test/quantize/quantize_dequantize_test.cc.
 #include "ruy_like/quantize/walk.h"
 
 #include <algorithm>

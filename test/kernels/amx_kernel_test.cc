@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "test/amx_emulation/amx_emulation.h"
-#include "test/support/kernel_test.h"
+#include "test/support/kernel_harness.h"
 
 namespace ruy_like {
 namespace kernels {

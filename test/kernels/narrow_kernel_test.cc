@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "test/support/kernel_test.h"
+#include "test/support/kernel_harness.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "test/support/kernel_test.h"
+#include "test/support/kernel_harness.h"
 
 namespace ruy_like {
 namespace kernels {

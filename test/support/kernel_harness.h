@@ -7,8 +7,8 @@
 // be accessed; dst is compared as a whole, with the gaps between its columns.
 // The sum of products is a plain loop that takes zero points off the operands,
 // unlike the kernels; what follows it is reference_mul.h's epilogue.
-#ifndef RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
-#define RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
+#ifndef RUY_LIKE_TEST_SUPPORT_KERNEL_HARNESS_H_
+#define RUY_LIKE_TEST_SUPPORT_KERNEL_HARNESS_H_
 
 #include <gtest/gtest.h>
 
@@ -216,4 +216,4 @@ class KernelTest : public testing::TestWithParam<KernelUnderTest> {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_TEST_SUPPORT_KERNEL_TEST_H_
+#endif  // RUY_LIKE_TEST_SUPPORT_KERNEL_HARNESS_H_

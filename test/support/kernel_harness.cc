@@ -1,4 +1,4 @@
-#include "test/support/kernel_test.h"
+#include "test/support/kernel_harness.h"
 
 #include <algorithm>
 #include <cmath>
