@@ -74,11 +74,8 @@ typedef Integers Int512 __attribute__((vector_size(64)));
 // rhs, 15 is free.
 
 #define RUY_LIKE_REG(w, n) "%%" w "mm" #n
-// Accumulates by itself.
-#define RUY_LIKE_FUSED(w, op, a, c) \
-  op " " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, a) ", %" #c "\n\t"
-// A multiplication alone: its result is not used.
-#define RUY_LIKE_ALONE(w, op, a, c) \
+// Accumulates by itself; or a multiplication alone, whose result is not used.
+#define RUY_LIKE_LONE(w, op, a, c) \
   op " " RUY_LIKE_REG(w, 14) ", " RUY_LIKE_REG(w, a) ", %" #c "\n\t"
 // VPMADDWD and the addition.
 #define RUY_LIKE_PAIR(w, op, a, c) \
@@ -177,54 +174,37 @@ RUY_LIKE_PEAK_LOOPS(PmAddWd128, "sse2", Int128, Integers, 16, "x",
                     RUY_LIKE_SSE_INT, RUY_LIKE_LOAD_SSE, RUY_LIKE_BROADCAST_SSE,
                     "pmaddwd")
 RUY_LIKE_PEAK_LOOPS(FmaPs256, "avx2,fma", Float256, float, 32, "y",
-                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vfmadd231ps")
 RUY_LIKE_PEAK_LOOPS(PmAddWd256, "avx2", Int256, Integers, 32, "y",
-                    RUY_LIKE_ALONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
 RUY_LIKE_PEAK_LOOPS(PmAddWdPair256, "avx2", Int256, Integers, 32, "y",
                     RUY_LIKE_PAIR, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
 RUY_LIKE_PEAK_LOOPS(FmaPs512, "avx512f", Float512, float, 64, "z",
-                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vfmadd231ps")
 RUY_LIKE_PEAK_LOOPS(PmAddWd512, "avx512f,avx512bw", Int512, Integers, 64, "z",
-                    RUY_LIKE_ALONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
 RUY_LIKE_PEAK_LOOPS(PmAddWdPair512, "avx512f,avx512bw", Int512, Integers, 64,
                     "z", RUY_LIKE_PAIR, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpmaddwd")
 RUY_LIKE_PEAK_LOOPS(PdpBusd512, "avx512f,avx512vnni", Int512, Integers, 64, "z",
-                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpdpbusd")
 RUY_LIKE_PEAK_LOOPS(PdpWssd512, "avx512f,avx512vnni", Int512, Integers, 64, "z",
-                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "vpdpwssd")
 #if defined(RUY_LIKE_BENCH_HAVE_AVXVNNI)
 RUY_LIKE_PEAK_LOOPS(PdpBusd256, "avx2,avxvnni", Int256, Integers, 32, "y",
-                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "%{vex%} vpdpbusd")
 RUY_LIKE_PEAK_LOOPS(PdpWssd256, "avx2,avxvnni", Int256, Integers, 32, "y",
-                    RUY_LIKE_FUSED, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
+                    RUY_LIKE_LONE, RUY_LIKE_LOAD, RUY_LIKE_BROADCAST,
                     "%{vex%} vpdpwssd")
 #endif
-
-#undef RUY_LIKE_PEAK_LOOPS
-#undef RUY_LIKE_TEN
-#undef RUY_LIKE_ACCUMULATORS
-#undef RUY_LIKE_STEP
-#undef RUY_LIKE_NOTHING
-#undef RUY_LIKE_BROADCAST_SSE
-#undef RUY_LIKE_LOAD_SSE
-#undef RUY_LIKE_BROADCAST
-#undef RUY_LIKE_LOAD
-#undef RUY_LIKE_SSE_INT
-#undef RUY_LIKE_SSE_FLOAT
-#undef RUY_LIKE_SSE
-#undef RUY_LIKE_PAIR
-#undef RUY_LIKE_ALONE
-#undef RUY_LIKE_FUSED
-#undef RUY_LIKE_REG
 
 #if defined(RUY_LIKE_BENCH_HAVE_AMX)
 constexpr int kTiles = 6;     // accumulators of the register loop
@@ -346,7 +326,6 @@ const PeakProbe kProbes[] = {
      TDpBssdL1},
 #endif
 };
-#undef RUY_LIKE_PROBES
 
 #else  // not x86: no peaks are known here
 

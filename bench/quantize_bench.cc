@@ -13,15 +13,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "bench/machine.h"
+#include "bench/stopwatch.h"
 #include "ruy_like/context.h"
 #include "ruy_like/quantize/quantize.h"
 
@@ -29,23 +30,9 @@ namespace ruy_like {
 namespace bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Elements of the large tensors; 64 MiB where an element is a byte.
 constexpr std::ptrdiff_t kLarge = 64 << 20;
 constexpr std::ptrdiff_t kSmall = 2048;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double Median(std::vector<double>* values) {
-  if (values->empty()) return 0;
-  const auto middle =
-      values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
-  std::nth_element(values->begin(), middle, values->end());
-  return *middle;
-}
 
 int AllThreads() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -73,7 +60,7 @@ class Copier {
   double Rate(Context* context) {
     parts_ = context->max_num_threads();
     next_ = 0;
-    const auto start = Clock::now();
+    const Stopwatch stopwatch;
     (void)context->ParallelFor(
         parts_,
         [](void* argument, int) {
@@ -85,7 +72,7 @@ class Copier {
           }
         },
         this);
-    return 2.0 * kBytes / SecondsSince(start);
+    return 2.0 * kBytes / stopwatch.Elapsed().wall;
   }
 
  private:
@@ -104,7 +91,7 @@ double CyclesPerSecond() {
     for (int run = 0; run < 20; ++run) {
       constexpr int kRounds = 100000;
       std::uint64_t x = 0;
-      const auto start = Clock::now();
+      const Stopwatch stopwatch;
       for (int i = 0; i < kRounds; ++i) {
         for (int j = 0; j < 8; ++j) {
           x += 3;
@@ -113,7 +100,7 @@ double CyclesPerSecond() {
 #endif
         }
       }
-      best = std::max(best, 8 * kRounds / SecondsSince(start));
+      best = std::max(best, 8 * kRounds / stopwatch.Elapsed().wall);
     }
     return best;
   }();
@@ -132,9 +119,9 @@ void RunLarge(benchmark::State& state, double bytes,
   context.set_max_num_threads(static_cast<int>(state.range(0)));
   std::vector<double> shares, copy_rates;
   for (auto _ : state) {
-    const auto start = Clock::now();
+    const Stopwatch stopwatch;
     const auto status = operation(&context);
-    const double seconds = SecondsSince(start);
+    const double seconds = stopwatch.Elapsed().wall;
     if (!status.ok()) {
       state.SkipWithError("the operation failed");
       return;
@@ -146,8 +133,8 @@ void RunLarge(benchmark::State& state, double bytes,
   const double total = bytes * static_cast<double>(state.iterations());
   state.counters["GB_s"] =
       benchmark::Counter(total * 1e-9, benchmark::Counter::kIsRate);
-  state.counters["copy_GB_s"] = 1e-9 * Median(&copy_rates);
-  state.counters["share"] = Median(&shares);
+  state.counters["copy_GB_s"] = 1e-9 * Median(copy_rates);
+  state.counters["share"] = Median(shares);
 }
 
 template <typename Operation>
@@ -241,8 +228,8 @@ void BM_AddTo32(benchmark::State& state) {
   });
 }
 
-void AddTo8(benchmark::State& state, double bytes,
-            const Add8p8To8Options& options) {
+void BM_AddTo8(benchmark::State& state, double bytes,
+               const Add8p8To8Options& options) {
   const auto a = Filled<std::uint8_t>(kLarge);
   const auto b = Filled<std::uint8_t>(kLarge);
   auto c = Filled<std::uint8_t>(kLarge);
@@ -253,24 +240,14 @@ void AddTo8(benchmark::State& state, double bytes,
   });
 }
 
-void BM_AddTo8Exact(benchmark::State& state) {
-  AddTo8(state, 3, Add8p8To8Options());
-}
-
-void BM_AddTo8TightGuessed(benchmark::State& state) {
+Add8p8To8Options Tight(std::optional<FloatRange> guess) {
   Add8p8To8Options options;
   options.range = AddRange::kTight;
-  options.guess = FloatRange{-3, 2};
-  AddTo8(state, 3, options);
+  options.guess = guess;
+  return options;
 }
 
-void BM_AddTo8TightTwoPasses(benchmark::State& state) {
-  Add8p8To8Options options;
-  options.range = AddRange::kTight;
-  AddTo8(state, 5, options);
-}
-
-// What BM_AddTo8TightTwoPasses does in one: 15 bytes an element.
+// What BM_AddTo8/TightTwoPasses does in one: 15 bytes an element.
 void BM_AddTo32ThenRequantize(benchmark::State& state) {
   const auto a = Filled<std::uint8_t>(kLarge);
   const auto b = Filled<std::uint8_t>(kLarge);
@@ -295,18 +272,10 @@ void BM_Requantize(benchmark::State& state) {
   });
 }
 
-void BM_Observe(benchmark::State& state) {
+void BM_Observe(benchmark::State& state, bool in_range) {
   const auto x = Filled<float>(kLarge);
   Observer observer;
-  RunLarge(state, kLarge * 4.0, [&](Context* context) {
-    return observer.Observe(absl::MakeConstSpan(x), context);
-  });
-}
-
-void BM_ObserveInRange(benchmark::State& state) {
-  const auto x = Filled<float>(kLarge);
-  Observer observer;
-  if (!observer.SetRange(1.01f).ok()) return;
+  if (in_range && !observer.SetRange(1.01f).ok()) return;
   RunLarge(state, kLarge * 4.0, [&](Context* context) {
     return observer.Observe(absl::MakeConstSpan(x), context);
   });
@@ -342,13 +311,15 @@ BENCHMARK_TEMPLATE(BM_Dequantize, std::int16_t)->Apply(OneAndAllThreads);
 BENCHMARK_TEMPLATE(BM_Dequantize, std::int32_t)->Apply(OneAndAllThreads);
 BENCHMARK(BM_DequantizeAcc)->Apply(OneAndAllThreads);
 BENCHMARK(BM_AddTo32)->Apply(OneAndAllThreads);
-BENCHMARK(BM_AddTo8Exact)->Apply(OneAndAllThreads);
-BENCHMARK(BM_AddTo8TightGuessed)->Apply(OneAndAllThreads);
-BENCHMARK(BM_AddTo8TightTwoPasses)->Apply(OneAndAllThreads);
+BENCHMARK_CAPTURE(BM_AddTo8, Exact, 3, {})->Apply(OneAndAllThreads);
+BENCHMARK_CAPTURE(BM_AddTo8, TightGuessed, 3, Tight(FloatRange{-3, 2}))
+    ->Apply(OneAndAllThreads);
+BENCHMARK_CAPTURE(BM_AddTo8, TightTwoPasses, 5, Tight({}))
+    ->Apply(OneAndAllThreads);
 BENCHMARK(BM_AddTo32ThenRequantize)->Apply(OneAndAllThreads);
 BENCHMARK(BM_Requantize)->Apply(OneAndAllThreads);
-BENCHMARK(BM_Observe)->Apply(OneAndAllThreads);
-BENCHMARK(BM_ObserveInRange)->Apply(OneAndAllThreads);
+BENCHMARK_CAPTURE(BM_Observe, AnyRange, false)->Apply(OneAndAllThreads);
+BENCHMARK_CAPTURE(BM_Observe, InRange, true)->Apply(OneAndAllThreads);
 BENCHMARK(BM_QuantizeInCache);
 BENCHMARK(BM_DequantizeInCache);
 BENCHMARK(BM_EntropyThreshold)

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -37,34 +38,30 @@ void DieUnlessOk(const absl::Status& status) {
   std::exit(1);
 }
 
-// SplitMix64.
-class Random final {
- public:
-  std::uint64_t Next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  // Sum of twelve: about normally distributed.
-  float Gauss() {
-    double sum = -6;
-    for (int i = 0; i < 12; ++i)
-      sum += static_cast<double>(Next() >> 40) * 0x1p-24;
-    return static_cast<float>(sum);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
-std::vector<std::int8_t> RandomBytes(std::size_t size) {
-  Random random;
-  std::vector<std::int8_t> bytes(size);
+std::vector<std::int8_t> RandomBytes(std::ptrdiff_t size) {
+  std::mt19937 random;
+  std::vector<std::int8_t> bytes(static_cast<std::size_t>(size));
   for (std::int8_t& byte : bytes) {
-    byte = static_cast<std::int8_t>(random.Next() >> 56);
+    byte = static_cast<std::int8_t>(random() >> 24);
   }
   return bytes;
+}
+
+std::vector<float> RandomFloats(std::ptrdiff_t size) {
+  std::mt19937 random;
+  std::normal_distribution<float> gauss;
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (float& value : values) value = gauss(random);
+  return values;
+}
+
+template <typename T>
+Matrix<T> SimpleMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                       Order order) {
+  Matrix<T> matrix;
+  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  matrix.set_data(data);
+  return matrix;
 }
 
 // ## Convolutions
@@ -97,17 +94,14 @@ class ConvSetup final {
     input_params_.scale = 0.05f;
     input_params_.zero_point = -3;
     output_params_.scale = 2;
-    input_ = RandomBytes(static_cast<std::size_t>(
-        c.input.batch * c.input.height * c.input.width * c.input.channels));
+    input_ = RandomBytes(c.input.batch * c.input.height * c.input.width *
+                         c.input.channels);
     output_.resize(static_cast<std::size_t>(c.channels * cols_));
-    rhs_data_ = RandomBytes(static_cast<std::size_t>(depth_ * cols_));
+    rhs_data_ = RandomBytes(depth_ * cols_);
     bias_.assign(static_cast<std::size_t>(c.channels), 1000);
-    const std::vector<std::int8_t> weights =
-        RandomBytes(static_cast<std::size_t>(c.channels * depth_));
-    Matrix<std::int8_t> matrix;
-    MakeSimpleLayout(c.channels, depth_, Order::kRowMajor,
-                     matrix.mutable_layout());
-    matrix.set_data(weights.data());
+    std::vector<std::int8_t> weights = RandomBytes(c.channels * depth_);
+    const Matrix<std::int8_t> matrix =
+        SimpleMatrix(weights.data(), c.channels, depth_, Order::kRowMajor);
     PackWeightsOptions options;
     options.order = c.input.order;
     auto packed =
@@ -146,11 +140,9 @@ class ConvSetup final {
     const Order order = case_.input.order == TensorOrder::kNhwc
                             ? Order::kColMajor
                             : Order::kRowMajor;
-    MakeSimpleLayout(depth_, cols_, order, rhs_.mutable_layout());
-    rhs_.set_data(rhs_data_.data());
+    rhs_ = SimpleMatrix(rhs_data_.data(), depth_, cols_, order);
     rhs_.set_zero_point(static_cast<std::int8_t>(input_params_.zero_point));
-    MakeSimpleLayout(case_.channels, cols_, order, dst_.mutable_layout());
-    dst_.set_data(output_.data());
+    dst_ = SimpleMatrix(output_.data(), case_.channels, cols_, order);
     mul_params_.set_bias(bias_.data());
     DieUnlessOk(SetMultipliers<std::int8_t>(
         weight_params_, input_params_, output_params_,
@@ -203,28 +195,15 @@ Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride) {
 void RegisterConvs() {
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     for (const int threads : {1, 2}) {
+      const auto image = [order](std::ptrdiff_t side, std::ptrdiff_t channels) {
+        return TensorShape{1, side, side, channels, order};
+      };
       const ConvCase cases[] = {
-          {"1x1_56x56x64_256",
-           {1, 56, 56, 64, order},
-           256,
-           Square(1, 1),
-           threads},
-          {"3x3_56x56x64_256",
-           {1, 56, 56, 64, order},
-           256,
-           Square(3, 1),
-           threads},
-          {"3x3s2_56x56x64_128",
-           {1, 56, 56, 64, order},
-           128,
-           Square(3, 2),
-           threads},
-          {"7x7s2_224x224x3_64",
-           {1, 224, 224, 3, order},
-           64,
-           Square(7, 2),
-           threads},
-          {"3x3_8x8x16_32", {1, 8, 8, 16, order}, 32, Square(3, 1), threads},
+          {"1x1_56x56x64_256", image(56, 64), 256, Square(1, 1), threads},
+          {"3x3_56x56x64_256", image(56, 64), 256, Square(3, 1), threads},
+          {"3x3s2_56x56x64_128", image(56, 64), 128, Square(3, 2), threads},
+          {"7x7s2_224x224x3_64", image(224, 3), 64, Square(7, 2), threads},
+          {"3x3_8x8x16_32", image(8, 16), 32, Square(3, 1), threads},
       };
       for (const ConvCase& c : cases) {
         const std::string name = absl::StrCat(
@@ -245,22 +224,6 @@ struct EqCase {
   std::ptrdiff_t rows, depth, cols;
 };
 
-std::vector<float> RandomFloats(std::ptrdiff_t size) {
-  Random random;
-  std::vector<float> values(static_cast<std::size_t>(size));
-  for (float& value : values) value = random.Gauss();
-  return values;
-}
-
-template <typename T>
-Matrix<T> SimpleMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
-                       Order order) {
-  Matrix<T> matrix;
-  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
-  matrix.set_data(data);
-  return matrix;
-}
-
 // A search, and as many int32 products as are in it.
 void RunEq(const EqCase& c, benchmark::State* state) {
   std::vector<float> w = RandomFloats(c.rows * c.depth);
@@ -269,10 +232,8 @@ void RunEq(const EqCase& c, benchmark::State* state) {
       SimpleMatrix(w.data(), c.rows, c.depth, Order::kRowMajor);
   const Matrix<float> activations =
       SimpleMatrix(a.data(), c.depth, c.cols, Order::kColMajor);
-  std::vector<std::int8_t> lhs_data =
-      RandomBytes(static_cast<std::size_t>(c.rows * c.depth));
-  std::vector<std::int8_t> rhs_data =
-      RandomBytes(static_cast<std::size_t>(c.depth * c.cols));
+  std::vector<std::int8_t> lhs_data = RandomBytes(c.rows * c.depth);
+  std::vector<std::int8_t> rhs_data = RandomBytes(c.depth * c.cols);
   std::vector<std::int32_t> dst_data(static_cast<std::size_t>(c.rows * c.cols));
   const Matrix<std::int8_t> lhs =
       SimpleMatrix(lhs_data.data(), c.rows, c.depth, Order::kRowMajor);
