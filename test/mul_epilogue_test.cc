@@ -51,38 +51,17 @@ TEST_P(MulEpilogueTest, EveryExponent) {
 
 // Sums that the test chooses itself: depth 0, and a bias for each row.
 TEST_P(MulEpilogueTest, ChosenSums) {
-  const std::vector<std::int32_t> sums = {kInt32Min,
-                                          kInt32Min + 1,
-                                          -(1 << 30) - 1,
-                                          -(1 << 30),
-                                          -65537,
-                                          -65536,
-                                          -32769,
-                                          -32768,
-                                          -129,
-                                          -128,
-                                          -3,
-                                          -2,
-                                          -1,
-                                          0,
-                                          1,
-                                          2,
-                                          3,
-                                          127,
-                                          128,
-                                          255,
-                                          256,
-                                          32767,
-                                          32768,
-                                          65535,
-                                          65536,
-                                          (1 << 30) - 1,
-                                          1 << 30,
-                                          kInt32Max - 1,
-                                          kInt32Max};
+  constexpr std::int32_t kHalf = 1 << 30;
+  std::vector<std::int32_t> sums = {kInt32Min, kInt32Max, -3, -2, 2, 3};
+  for (const std::int32_t edge :
+       {kInt32Min, -kHalf - 1, -65537, -32769, -129, -1, 0, 127, 255, 32767,
+        65535, kHalf - 1, kInt32Max - 1}) {
+    sums.push_back(edge);
+    sums.push_back(edge + 1);
+  }
   const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(sums.size());
   const std::vector<std::int32_t> fixedpoints = {
-      0, 1, 2, (1 << 30) - 1, 1 << 30, (1 << 30) + 1, 3 << 29, kInt32Max};
+      0, 1, 2, kHalf - 1, kHalf, kHalf + 1, 3 << 29, kInt32Max};
   const auto lhs =
       MakeMatrix(static_cast<std::int8_t*>(nullptr), rows, 0, Order::kRowMajor);
   for (const std::ptrdiff_t cols : {1, 3, 17}) {

@@ -2,7 +2,7 @@
 // on an x86 and holds for every path of every processor, since integer results
 // are the same everywhere, bit for bit.
 //
-// A line is a seed of RandomProblem() and the checksum of dst with its gaps.
+// An entry is a seed of RandomProblem() and the checksum of dst with its gaps.
 // Only integer products, with integer or scaled float results, are in it: a
 // float sum may be rounded differently on another path.
 //
@@ -47,9 +47,9 @@ void PrintFile() {
   for (std::uint64_t seed = 1; products < kProducts; ++seed) {
     const MulProblem problem = RandomProblem(seed);
     if (!problem.IsInteger()) continue;
-    std::printf("%" PRIu64 " %s\n", seed,
-                ChecksumOf(problem, &context).c_str());
-    ++products;
+    const bool ends_line = ++products % 3 == 0 || products == kProducts;
+    std::printf("%" PRIu64 " %s%s", seed, ChecksumOf(problem, &context).c_str(),
+                ends_line ? "\n" : "  ");
   }
 }
 

@@ -180,42 +180,17 @@ void LoadConfig(const Config& config) {
   asm volatile("ldtilecfg %0" : : "m"(config) : "memory");
 }
 void Release() { asm volatile("tilerelease"); }
-void Load0(const void* from, std::ptrdiff_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm0"
-               :
-               : "r"(from), "r"(stride)
-               : "memory");
-}
-void Load1(const void* from, std::ptrdiff_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm1"
-               :
-               : "r"(from), "r"(stride)
-               : "memory");
-}
-void StreamTo2(const void* from, std::ptrdiff_t stride) {
-  asm volatile("tileloaddt1 (%0,%1,1), %%tmm2"
-               :
-               : "r"(from), "r"(stride)
-               : "memory");
-}
-void Load3(const void* from, std::ptrdiff_t stride) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm3"
-               :
-               : "r"(from), "r"(stride)
-               : "memory");
-}
-void Store0(void* to, std::ptrdiff_t stride) {
-  asm volatile("tilestored %%tmm0, (%0,%1,1)"
-               :
-               : "r"(to), "r"(stride)
-               : "memory");
-}
-void Store3(void* to, std::ptrdiff_t stride) {
-  asm volatile("tilestored %%tmm3, (%0,%1,1)"
-               :
-               : "r"(to), "r"(stride)
-               : "memory");
-}
+#define RUY_LIKE_TILE_MOVE(Name, kind, code)                    \
+  void Name(kind* memory, std::ptrdiff_t stride) {              \
+    asm volatile(code : : "r"(memory), "r"(stride) : "memory"); \
+  }
+RUY_LIKE_TILE_MOVE(Load0, const void, "tileloadd (%0,%1,1), %%tmm0")
+RUY_LIKE_TILE_MOVE(Load1, const void, "tileloadd (%0,%1,1), %%tmm1")
+RUY_LIKE_TILE_MOVE(StreamTo2, const void, "tileloaddt1 (%0,%1,1), %%tmm2")
+RUY_LIKE_TILE_MOVE(Load3, const void, "tileloadd (%0,%1,1), %%tmm3")
+RUY_LIKE_TILE_MOVE(Store0, void, "tilestored %%tmm0, (%0,%1,1)")
+RUY_LIKE_TILE_MOVE(Store3, void, "tilestored %%tmm3, (%0,%1,1)")
+#undef RUY_LIKE_TILE_MOVE
 void MulS8S8() { asm volatile("tdpbssd %tmm2, %tmm1, %tmm0"); }
 void MulS8U8() { asm volatile("tdpbsud %tmm2, %tmm1, %tmm0"); }
 void MulU8S8() { asm volatile("tdpbusd %tmm2, %tmm1, %tmm0"); }
