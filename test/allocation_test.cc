@@ -10,35 +10,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "ruy_like/mul.h"
 #include "test/support/heap.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
-
-// A product with all its memory, to run again and again.
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-struct Workload {
-  Workload(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols)
-      : lhs_values(rows * depth, Lhs{1}),
-        rhs_values(depth * cols, Rhs{2}),
-        dst_values(rows * cols),
-        lhs(MakeMatrix(lhs_values.data(), rows, depth, Order::kRowMajor)),
-        rhs(MakeMatrix(rhs_values.data(), depth, cols, Order::kColMajor)),
-        dst(MakeMatrix(dst_values.data(), rows, cols, Order::kColMajor)) {}
-  bool Run(Context* context) {
-    return Mul(lhs, rhs, params, context, &dst).ok();
-  }
-
-  std::vector<Lhs> lhs_values;
-  std::vector<Rhs> rhs_values;
-  std::vector<Dst> dst_values;
-  Matrix<Lhs> lhs;
-  Matrix<Rhs> rhs;
-  Matrix<Dst> dst;
-  MulParams<Accum, Dst> params;
-};
 
 // A mix of types and shapes; some weights are cached.
 struct Mix {
@@ -51,37 +28,30 @@ struct Mix {
     cached_vector.lhs.set_cache_policy(CachePolicy::kCacheIfLargeSpeedup);
   }
   bool Run(Context* context) {
-    return RunTiny(context) && bytes.Run(context) && floats.Run(context) &&
-           deep.Run(context) && pieces.Run(context) && wide.Run(context) &&
-           vector.Run(context) && doubles.Run(context) && cached.Run(context) &&
-           cached_vector.Run(context);
+    return RunTiny(context) && bytes.Run(context).ok() &&
+           floats.Run(context).ok() && deep.Run(context).ok() &&
+           pieces.Run(context).ok() && wide.Run(context).ok() &&
+           vector.Run(context).ok() && doubles.Run(context).ok() &&
+           cached.Run(context).ok() && cached_vector.Run(context).ok();
   }
   // kTiny products that take well below a microsecond on most paths.
   static constexpr int kTiny = 4;
   bool RunTiny(Context* context) {
-    return small.Run(context) && tiny_bytes.Run(context) &&
-           tiny_floats.Run(context) && tiny_cached.Run(context);
+    return small.Run(context).ok() && tiny_bytes.Run(context).ok() &&
+           tiny_floats.Run(context).ok() && tiny_cached.Run(context).ok();
   }
 
-  Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> small{5, 6, 7};
-  Workload<std::uint8_t, std::int8_t, std::int32_t, std::int32_t> tiny_bytes{
+  Int8Product small{5, 6, 7}, tiny_cached{8, 16, 3}, cached{100, 200, 60};
+  Product<std::uint8_t, std::int8_t, std::int32_t, std::int32_t> tiny_bytes{
       9, 8, 2};
-  Workload<float, float, float, float> tiny_floats{4, 9, 4};
-  Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> tiny_cached{
-      8, 16, 3};
-  Workload<std::uint8_t, std::uint8_t, std::int32_t, std::uint8_t> bytes{
+  Product<std::uint8_t, std::uint8_t, std::int32_t, std::uint8_t> bytes{
       200, 100, 150};
-  Workload<float, float, float, float> floats{100, 100, 100};
-  Workload<float, float, float, float> deep{30, 10000, 20};
-  Workload<float, float, float, float> pieces{200, 1500, 60};
-  Workload<std::int8_t, std::int16_t, std::int32_t, std::int16_t> wide{64, 64,
-                                                                       500};
-  Workload<std::int8_t, std::int8_t, std::int32_t, std::int32_t> vector{500,
-                                                                        300, 1};
-  Workload<double, float, double, float> doubles{20, 30, 40};
-  Workload<std::int8_t, std::int8_t, std::int32_t, std::int8_t> cached{100, 200,
-                                                                       60};
-  Workload<float, float, float, float> cached_vector{300, 200, 1};
+  Product<std::int8_t, std::int16_t, std::int32_t, std::int16_t> wide{64, 64,
+                                                                      500};
+  RawProduct vector{500, 300, 1};
+  Product<double, float, double, float> doubles{20, 30, 40};
+  FloatProduct tiny_floats{4, 9, 4}, floats{100, 100, 100}, deep{30, 10000, 20};
+  FloatProduct pieces{200, 1500, 60}, cached_vector{300, 200, 1};
 };
 
 class AllocationTest : public PathTest {};
@@ -151,11 +121,11 @@ TEST_P(AllocationTest, AMillionMixedCallsDoNotGrow) {
   constexpr int kRounds = 20;
   constexpr int kTinyPerRound = 1000000 / kRounds / Mix::kTiny;
   Mix mix;
-  Workload<float, float, float, float> large(2000, 1500, 20);
+  FloatProduct large(2000, 1500, 20);
   long expected = 0;
   for (int round = 0; round < kRounds; ++round) {
     context_.set_max_num_threads(1 + round % 2);
-    ASSERT_TRUE(large.Run(&context_));
+    ASSERT_TRUE(large.Run(&context_).ok());
     for (int i = 0; i < kTinyPerRound; ++i) {
       const bool tiny_only = i % 4000 != 0;
       ASSERT_TRUE(tiny_only ? mix.RunTiny(&context_) : mix.Run(&context_));

@@ -7,16 +7,12 @@
 // tile instruction is ever run.
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
-#include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
-#include "ruy_like/reference_mul.h"
 #include "ruy_like/registry/cpu_features.h"
-#include "test/support/test_util.h"
+#include "test/support/product.h"
 
 namespace ruy_like {
 namespace {
@@ -27,34 +23,13 @@ bool Refuse() {
   return false;
 }
 
-// A product with its memory.
-template <typename Src, typename Dst>
-struct Product {
-  explicit Product(std::ptrdiff_t size)
-      : lhs_data(RandomVector<Src>(size * size, -128, 127, 1)),
-        rhs_data(RandomVector<Src>(size * size, -128, 127, 2)),
-        expected(size * size),
-        result(size * size),
-        lhs(MakeMatrix(lhs_data.data(), size, size, Order::kRowMajor)),
-        rhs(MakeMatrix(rhs_data.data(), size, size, Order::kColMajor)),
-        dst(MakeMatrix(expected.data(), size, size, Order::kColMajor)) {
-    ReferenceMul(lhs, rhs, params, &dst);
-    dst.set_data(result.data());
-  }
-  void MulOn(Context* context) {
-    const absl::Status status = Mul(lhs, rhs, params, context, &dst);
-    EXPECT_TRUE(status.ok()) << status;
-    EXPECT_TRUE(result == expected);
-    result.assign(result.size(), 0);
-  }
-
-  std::vector<Src> lhs_data, rhs_data;
-  std::vector<Dst> expected, result;
-  Matrix<Src> lhs, rhs;
-  Matrix<Dst> dst;
-  MulParams<Dst, Dst> params;
-};
-using Int8Product = Product<std::int8_t, std::int32_t>;
+template <typename P>
+void ExpectRight(P* product, Context* context) {
+  const absl::Status status = product->Run(context);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(product->dst_values == product->Expected());
+  product->dst_values.assign(product->dst_values.size(), 0);
+}
 
 bool Permits(const Context& context, Path path) {
   return (context.runtime_enabled_paths() & path) != Path::kNone;
@@ -76,34 +51,35 @@ TEST_F(AmxLeaveTest, IsNotAskedForWhereNothingWantsAmx) {
   Context context;
   EXPECT_TRUE(Permits(context, Path::kAmx));
   context.set_runtime_enabled_paths(Path::kNone);
-  Product<float, float> floats(100);
-  floats.MulOn(&context);
+  FloatProduct floats(100, 100, 100);
+  ExpectRight(&floats, &context);
   EXPECT_EQ(context.last_used_path(), Path::kAmx);  // by a kernel of AVX-512's
   ASSERT_TRUE(
       Pack(floats.lhs, Side::kLhs, PackOptions(), &context).status().ok());
   // Too small for AMX.
-  Int8Product(3).MulOn(&context);
+  RawProduct small(3, 3, 3), large(256, 256, 256);
+  ExpectRight(&small, &context);
   // Not permitted.
   context.set_runtime_enabled_paths(~Path::kAmx);
-  Int8Product(256).MulOn(&context);
+  ExpectRight(&large, &context);
   EXPECT_EQ(times_asked, 0);
 }
 
 TEST_F(AmxLeaveTest, IsAskedForByTheProductThatWantsAmx) {
   Context context;
-  Int8Product product(256);
-  product.MulOn(&context);
+  RawProduct product(256, 256, 256);
+  ExpectRight(&product, &context);
   EXPECT_EQ(times_asked, 1);
   EXPECT_EQ(context.last_used_path(), Path::kAvx512Vnni);
   EXPECT_FALSE(Permits(context, Path::kAmx));
   EXPECT_TRUE(Permits(context, Path::kAvx512Vnni));
-  product.MulOn(&context);
+  ExpectRight(&product, &context);
   EXPECT_EQ(times_asked, 1);
 }
 
 TEST_F(AmxLeaveTest, IsAskedForByAPlan) {
   Context context;
-  Int8Product product(256);
+  RawProduct product(256, 256, 256);
   MulPlan plan;
   ASSERT_TRUE(plan.Prepare(product.lhs, product.rhs, product.params, 1,
                            &context, &product.dst)
@@ -111,19 +87,19 @@ TEST_F(AmxLeaveTest, IsAskedForByAPlan) {
   EXPECT_EQ(times_asked, 1);
   EXPECT_EQ(context.last_used_path(), Path::kAvx512Vnni);
   ASSERT_TRUE(plan.Run(0).ok() && plan.Finish().ok());
-  EXPECT_TRUE(product.result == product.expected);
+  EXPECT_TRUE(product.dst_values == product.Expected());
 }
 
 TEST_F(AmxLeaveTest, IsAskedForByPacking) {
   Context context;
-  Int8Product product(256);
+  RawProduct product(256, 256, 256);
   const auto packed = Pack(product.lhs, Side::kLhs, PackOptions(), &context);
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_GE(times_asked, 1);
   EXPECT_EQ(packed->path(), Path::kAvx512Vnni);
   ASSERT_TRUE(
       Mul(*packed, product.rhs, product.params, &context, &product.dst).ok());
-  EXPECT_TRUE(product.result == product.expected);
+  EXPECT_TRUE(product.dst_values == product.Expected());
 }
 
 TEST_F(AmxLeaveTest, ARefusalIsTold) {

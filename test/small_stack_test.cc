@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -34,32 +34,16 @@ constexpr bool kStackIsOurs = true;
 constexpr bool kStackIsOurs = true;
 #endif
 
-// A product with its memory, which is not on that stack.
-template <typename Src, typename Accum, typename Dst>
-struct Product {
-  Product(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
-          Order order)
-      : lhs_data(rows * depth, Src{1}),
-        rhs_data(depth * cols, Src{2}),
-        result(rows * cols),
-        lhs(MakeMatrix(lhs_data.data(), rows, depth, Order::kRowMajor)),
-        rhs(MakeMatrix(rhs_data.data(), depth, cols, Order::kColMajor)),
-        dst(MakeMatrix(result.data(), rows, cols, order)) {}
-  bool Run(Context* context) {
-    MulPlan plan;
-    auto packed = Pack(lhs, Side::kLhs, PackOptions(), context);
-    return Mul(lhs, rhs, params, context, &dst).ok() && packed.ok() &&
-           Mul(*packed, rhs, params, context, &dst).ok() &&
-           plan.Prepare(lhs, rhs, params, 1, context, &dst).ok() &&
-           plan.Run(0).ok() && plan.Finish().ok();
-  }
-
-  std::vector<Src> lhs_data, rhs_data;
-  std::vector<Dst> result;
-  Matrix<Src> lhs, rhs;
-  Matrix<Dst> dst;
-  MulParams<Accum, Dst> params;
-};
+// The product's memory is not on that stack.
+template <typename P>
+bool RunAllWays(P* p, Context* context) {
+  MulPlan plan;
+  auto packed = Pack(p->lhs, Side::kLhs, PackOptions(), context);
+  return p->Run(context).ok() && packed.ok() &&
+         Mul(*packed, p->rhs, p->params, context, &p->dst).ok() &&
+         plan.Prepare(p->lhs, p->rhs, p->params, 1, context, &p->dst).ok() &&
+         plan.Run(0).ok() && plan.Finish().ok();
+}
 
 struct Products {
   struct Shape {
@@ -78,19 +62,18 @@ struct Products {
     return true;
   }
   bool RunAll(const Shape& s, Order order, Context* context) {
-    Product<float, float, float> f(s.rows, s.depth, s.cols, order);
-    Product<double, double, double> d(s.rows, s.depth, s.cols, order);
-    Product<std::int8_t, std::int32_t, std::int8_t> q(s.rows, s.depth, s.cols,
-                                                      order);
-    Product<std::uint8_t, std::int32_t, std::int32_t> raw(s.rows, s.depth,
-                                                          s.cols, order);
-    Product<std::int8_t, std::int32_t, float> scaled(s.rows, s.depth, s.cols,
-                                                     order);
+    FloatProduct f(s.rows, s.depth, s.cols, order);
+    DoubleProduct d(s.rows, s.depth, s.cols, order);
+    Int8Product q(s.rows, s.depth, s.cols, order);
+    Product<std::uint8_t, std::uint8_t, std::int32_t, std::int32_t> raw(
+        s.rows, s.depth, s.cols, order);
+    ScaledProduct scaled(s.rows, s.depth, s.cols, order);
     q.lhs.set_zero_point(3);
     q.rhs.set_zero_point(-5);
     raw.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-    return f.Run(context) && d.Run(context) && q.Run(context) &&
-           raw.Run(context) && scaled.Run(context);
+    return RunAllWays(&f, context) && RunAllWays(&d, context) &&
+           RunAllWays(&q, context) && RunAllWays(&raw, context) &&
+           RunAllWays(&scaled, context);
   }
 };
 
