@@ -132,12 +132,11 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->packed = nullptr;
 }
 
-// Completes a call that has its operands, of elements Lhs and Rhs.
+// Completes a call that has its operands, of elements Lhs and Rhs. Products
+// that are not in the list do not compile: CheckTypes() in mul.h says why.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 void CompleteCall(const MulParams<Accum, Dst>& mul_params,
                   const Matrix<Dst>& dst, int max_num_threads, MulCall* call) {
-  static_assert(TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
-                "no such product: see the README's type table");
   constexpr Family kFamily = FamilyOf(ScalarOf<Lhs>(), ScalarOf<Rhs>(),
                                       ScalarOf<Accum>(), ScalarOf<Dst>());
   Erase(dst, &call->dst);

@@ -1,14 +1,17 @@
-// Public: what a matrix is (Layout, Matrix) and how it is printed.
+// Public: what a matrix is (Layout, Matrix), how one is made of a buffer
+// (RowMajor, ColMajor) and how it is printed.
 //
-// Callers describe their own buffers with these; nothing here owns or checks
-// memory: Mul validates what it is given.
+// Callers describe their own buffers with these; nothing here owns memory, and
+// Mul validates what it is given.
 #ifndef RUY_LIKE_MATRIX_H_
 #define RUY_LIKE_MATRIX_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <ostream>
 #include <type_traits>
+#include <utility>
 
 #include "ruy_like/scalar.h"
 
@@ -68,15 +71,14 @@ inline bool operator!=(const Layout& a, const Layout& b) { return !(a == b); }
 
 // A view of a caller-owned buffer. T is float, double, int8_t, uint8_t, int16_t
 // or (dst only) int32_t. The buffer needs T's own alignment, no padding, and
-// must outlive the calls that use it.
+// must outlive the calls that use it. Matrix<const T> (below) is the same of a
+// buffer that cannot be written: an operand, and never dst.
 //
 // Copying a Matrix copies the view. Distinct Matrix objects may be used from
 // distinct threads.
 template <typename T>
 class Matrix final {
  public:
-  static_assert(!std::is_const<T>::value, "use Matrix<T> with set_data(const)");
-
   // Element (0, 0). A matrix whose data was set from a pointer to const is not
   // a valid dst: Mul returns an error for it.
   T* data() { return const_cast<T*>(data_); }
@@ -122,6 +124,121 @@ class Matrix final {
   Layout layout_;
 };
 
+// The same members, without those that write. Converts to the const Matrix<T>&
+// that a function which reads a matrix asks for.
+template <typename T>
+class Matrix<const T> final {
+ public:
+  Matrix() { set_data(nullptr); }
+  // From a Matrix<T>, as a pointer to const is made from any pointer.
+  Matrix(const Matrix<T>& matrix) : view_(matrix) {  // NOLINT: implicit
+    set_data(matrix.data());
+  }
+  operator const Matrix<T>&() const { return view_; }  // NOLINT: implicit
+
+  const T* data() const { return view_.data(); }
+  void set_data(const T* data) { view_.set_data(data); }
+  void set_data(std::nullptr_t) { set_data(static_cast<const T*>(nullptr)); }
+  bool data_is_const() const { return true; }
+
+  const Layout& layout() const { return view_.layout(); }
+  Layout* mutable_layout() { return view_.mutable_layout(); }
+
+  T zero_point() const { return view_.zero_point(); }
+  void set_zero_point(T value) { view_.set_zero_point(value); }
+
+  ValueRange value_range() const { return view_.value_range(); }
+  void set_value_range(ValueRange value) { view_.set_value_range(value); }
+
+  CachePolicy cache_policy() const { return view_.cache_policy(); }
+  void set_cache_policy(CachePolicy value) { view_.set_cache_policy(value); }
+
+ private:
+  Matrix<T> view_;
+};
+
+// The stride of a matrix without gaps between its rows or columns.
+constexpr std::ptrdiff_t kNoGaps = std::numeric_limits<std::ptrdiff_t>::min();
+
+namespace internal {
+
+template <typename T>
+Matrix<T> MakeMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                     Order order, std::ptrdiff_t stride) {
+  Matrix<T> matrix;
+  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  if (stride != kNoGaps) matrix.mutable_layout()->set_stride(stride);
+  matrix.set_data(data);
+  return matrix;
+}
+
+// Whether `size` elements hold a matrix of this layout. True for a layout that
+// Mul refuses.
+inline bool Holds(std::size_t size, const Layout& layout) {
+  const bool col_major = layout.order() == Order::kColMajor;
+  const std::ptrdiff_t inner = col_major ? layout.rows() : layout.cols();
+  const std::ptrdiff_t outer = col_major ? layout.cols() : layout.rows();
+  if (inner <= 0 || outer <= 0 || layout.stride() < inner) return true;
+  return size >= static_cast<std::size_t>(inner) &&
+         static_cast<std::size_t>(outer - 1) <=
+             (size - static_cast<std::size_t>(inner)) /
+                 static_cast<std::size_t>(layout.stride());
+}
+
+// A pointer or array.
+template <typename P,
+          std::enable_if_t<std::is_pointer<std::decay_t<P>>::value, int> = 0>
+auto MakeMatrixOf(P&& data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                  Order order, std::ptrdiff_t stride) {
+  const std::decay_t<P> pointer = data;
+  auto matrix = MakeMatrix(pointer, rows, cols, order, stride);
+  if constexpr (std::is_array<std::remove_reference_t<P>>::value) {
+    constexpr std::size_t kSize =
+        std::extent<std::remove_reference_t<P>>::value;
+    if (!Holds(kSize, matrix.layout())) matrix.set_data(nullptr);
+  }
+  return matrix;
+}
+
+// A span, vector or the like.
+template <typename C,
+          std::enable_if_t<!std::is_pointer<std::decay_t<C>>::value, int> = 0>
+auto MakeMatrixOf(C&& elements, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                  Order order, std::ptrdiff_t stride) {
+  static_assert(
+      std::is_lvalue_reference<C>::value ||
+          std::is_same<decltype(std::declval<C&>().data()),
+                       decltype(std::declval<const C&>().data())>::value,
+      "a matrix is a view: its elements must outlive it");
+  auto matrix = MakeMatrix(elements.data(), rows, cols, order, stride);
+  if (!Holds(elements.size(), matrix.layout())) matrix.set_data(nullptr);
+  return matrix;
+}
+
+}  // namespace internal
+
+// A matrix of the elements of `data`: a pointer or an array of T, or what has
+// data() and size(), such as a std::vector or absl::Span. A Matrix<T>; of const
+// elements a Matrix<const T>. `stride` is as in Layout.
+//
+//   const float x[] = {1, 2, 3, 4, 5, 6};
+//   Mul(RowMajor(x, 2, 3), ...)
+//
+// Where an array, vector or span has too few elements the matrix has null data,
+// for which Mul returns an error. A pointer's buffer is the caller's to check.
+template <typename Data>
+auto RowMajor(Data&& data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+              std::ptrdiff_t stride = kNoGaps) {
+  return internal::MakeMatrixOf(std::forward<Data>(data), rows, cols,
+                                Order::kRowMajor, stride);
+}
+template <typename Data>
+auto ColMajor(Data&& data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+              std::ptrdiff_t stride = kNoGaps) {
+  return internal::MakeMatrixOf(std::forward<Data>(data), rows, cols,
+                                Order::kColMajor, stride);
+}
+
 // Offset in elements of element (row, col).
 inline std::ptrdiff_t ElementOffset(const Layout& layout, std::ptrdiff_t row,
                                     std::ptrdiff_t col) {
@@ -131,7 +248,8 @@ inline std::ptrdiff_t ElementOffset(const Layout& layout, std::ptrdiff_t row,
 
 // Element (row, col); both must be in range.
 template <typename T>
-T Element(const Matrix<T>& matrix, std::ptrdiff_t row, std::ptrdiff_t col) {
+std::remove_const_t<T> Element(const Matrix<T>& matrix, std::ptrdiff_t row,
+                               std::ptrdiff_t col) {
   return matrix.data()[ElementOffset(matrix.layout(), row, col)];
 }
 template <typename T>

@@ -3,6 +3,8 @@
 #ifndef RUY_LIKE_MUL_H_
 #define RUY_LIKE_MUL_H_
 
+#include <type_traits>
+
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
 #include "ruy_like/erased_call.h"
@@ -21,6 +23,24 @@ struct MulOptions {
 
 namespace internal {
 
+// True; where the types of a call do not go together, one error that says why.
+template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
+          typename Dst>
+constexpr bool CheckTypes() {
+  constexpr bool kWritable = !std::is_const<Dst>::value;
+  static_assert(kWritable, "dst is a Matrix of const elements");
+  constexpr bool kSameDst = !kWritable || std::is_same<ParamsDst, Dst>::value;
+  static_assert(kSameDst,
+                "the DstScalar of MulParams is not dst's element type");
+  if constexpr (kWritable && kSameDst) {
+    constexpr bool kSupported = TypesAreSupported<Lhs, Rhs, Accum, Dst>();
+    static_assert(kSupported, "no such product: see the README's type table");
+    return kSupported;
+  } else {
+    return false;
+  }
+}
+
 // Validates and runs a call.
 RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 
@@ -30,27 +50,34 @@ RUY_LIKE_EXPORT absl::Status NoMemory();
 
 // Mul of a Matrix or PackedMatrix of elements Lhs and one of elements Rhs,
 // which `call` has.
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-absl::Status MulOperands(const MulParams<Accum, Dst>& mul_params,
+template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
+          typename Dst>
+absl::Status MulOperands(const MulParams<Accum, ParamsDst>& mul_params,
                          Context* context, Matrix<Dst>* dst,
                          const MulOptions& options, MulCall* call) {
-  if (context == nullptr) return NullArgument("context");
-  if (dst == nullptr) return NullArgument("dst");
-  CompleteCall<Lhs, Rhs>(mul_params, *dst, options.max_num_threads, call);
-  return MulErased(*call, context);
+  // Without the right types nothing else compiles, with errors of its own.
+  if constexpr (CheckTypes<Lhs, Rhs, Accum, ParamsDst, Dst>()) {
+    if (context == nullptr) return NullArgument("context");
+    if (dst == nullptr) return NullArgument("dst");
+    CompleteCall<Lhs, Rhs>(mul_params, *dst, options.max_num_threads, call);
+    return MulErased(*call, context);
+  } else {
+    return absl::OkStatus();
+  }
 }
 
 }  // namespace internal
 
 // dst = epilogue((lhs - lhs zero point) * (rhs - rhs zero point)), where
 // MulParams describes the epilogue. lhs is M x K, rhs K x N, dst M x N; each in
-// either memory order with any stride. Types as in the README's table; any
-// other combination does not compile.
+// either memory order with any stride. Operands may be of const elements. Types
+// as in the README's table, DstScalar of MulParams as in dst; any other
+// combination does not compile.
 //
 // Returns InvalidArgument or OutOfRange, with dst untouched, for bad arguments
 // (the message names the operand and the values), ResourceExhausted when memory
-// cannot be had, for packing or for a message. Never aborts and never throws.
-// An empty dst is OK and a no-op; K = 0 gives the epilogue of zero
+// cannot be allocated, for packing or for a message. Never aborts and never
+// throws. An empty dst is OK and a no-op; K = 0 gives the epilogue of zero
 // accumulators.
 //
 // The caller's floating-point environment does not count and is left as it was:
@@ -60,10 +87,12 @@ absl::Status MulOperands(const MulParams<Accum, Dst>& mul_params,
 // Several threads may call Mul with one Context: the calls then take turns.
 // With distinct Contexts they run side by side. FailedPrecondition where
 // waiting for the turn could deadlock (Context::mutable_thread_pool).
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
+          typename Dst>
 absl::Status Mul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
-                 const MulParams<Accum, Dst>& mul_params, Context* context,
-                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+                 const MulParams<Accum, ParamsDst>& mul_params,
+                 Context* context, Matrix<Dst>* dst,
+                 const MulOptions& options = MulOptions()) {
   MulCall call;
   internal::Erase(lhs, &call.lhs);
   internal::Erase(rhs, &call.rhs);

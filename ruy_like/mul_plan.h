@@ -57,20 +57,27 @@ class RUY_LIKE_EXPORT MulPlan final {
   // Context must stay valid until Finish. Abandons a product that was not
   // finished: its dst is in part written.
   template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-            typename Dst>
+            typename ParamsDst, typename Dst>
   absl::Status Prepare(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                       const MulParams<Accum, Dst>& mul_params, int num_threads,
-                       Context* context, Matrix<Dst>* dst) {
-    if (context == nullptr) return internal::NullArgument("context");
-    if (dst == nullptr) return internal::NullArgument("dst");
-    MulCall* const call = NewCall();
-    if (call == nullptr) return internal::NoMemory();
-    internal::Erase(lhs, &call->lhs);
-    internal::Erase(rhs, &call->rhs);
-    internal::CompleteCall<typename internal::ElementOf<LhsMatrix>::Type,
-                           typename internal::ElementOf<RhsMatrix>::Type>(
-        mul_params, *dst, /*max_num_threads=*/0, call);
-    return PrepareCall(num_threads, context);
+                       const MulParams<Accum, ParamsDst>& mul_params,
+                       int num_threads, Context* context, Matrix<Dst>* dst) {
+    if constexpr (internal::CheckTypes<
+                      typename internal::ElementOf<LhsMatrix>::Type,
+                      typename internal::ElementOf<RhsMatrix>::Type, Accum,
+                      ParamsDst, Dst>()) {
+      if (context == nullptr) return internal::NullArgument("context");
+      if (dst == nullptr) return internal::NullArgument("dst");
+      MulCall* const call = NewCall();
+      if (call == nullptr) return internal::NoMemory();
+      internal::Erase(lhs, &call->lhs);
+      internal::Erase(rhs, &call->rhs);
+      internal::CompleteCall<typename internal::ElementOf<LhsMatrix>::Type,
+                             typename internal::ElementOf<RhsMatrix>::Type>(
+          mul_params, *dst, /*max_num_threads=*/0, call);
+      return PrepareCall(num_threads, context);
+    } else {
+      return absl::OkStatus();
+    }
   }
 
   // Threads that the prepared product gives work to; those with a higher

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -155,15 +156,15 @@ class PackedMatrix final : public internal::PackedMatrixBase {
 // those of Mul for a bad operand; InvalidArgument for options that do not go
 // with T; ResourceExhausted when there is no memory.
 template <typename T>
-absl::StatusOr<PackedMatrix<T>> Pack(const Matrix<T>& matrix, Side side,
-                                     const PackOptions& options,
-                                     Context* context) {
+absl::StatusOr<PackedMatrix<std::remove_const_t<T>>> Pack(
+    const Matrix<T>& matrix, Side side, const PackOptions& options,
+    Context* context) {
   ErasedMatrix erased;
   internal::Erase(matrix, &erased);
   internal::PackedOperandOr operand =
       internal::PackErased(erased, side, options, context, nullptr, 0);
   if (!operand.ok()) return operand.status();
-  return PackedMatrix<T>(*std::move(operand));
+  return PackedMatrix<std::remove_const_t<T>>(*std::move(operand));
 }
 
 // Bytes that Pack needs for `matrix`, whose data need not be there yet: the
@@ -184,17 +185,16 @@ absl::StatusOr<std::size_t> PackedMatrixBytes(const Matrix<T>& matrix,
 // Afterwards the buffer holds what Serialize gives: it may be a mapped file. On
 // an error its contents are unspecified.
 template <typename T>
-absl::StatusOr<PackedMatrix<T>> PackInto(void* buffer, std::size_t buffer_bytes,
-                                         const Matrix<T>& matrix, Side side,
-                                         const PackOptions& options,
-                                         Context* context) {
+absl::StatusOr<PackedMatrix<std::remove_const_t<T>>> PackInto(
+    void* buffer, std::size_t buffer_bytes, const Matrix<T>& matrix, Side side,
+    const PackOptions& options, Context* context) {
   if (buffer == nullptr) return internal::NullArgument("buffer");
   ErasedMatrix erased;
   internal::Erase(matrix, &erased);
   internal::PackedOperandOr operand = internal::PackErased(
       erased, side, options, context, buffer, buffer_bytes);
   if (!operand.ok()) return operand.status();
-  return PackedMatrix<T>(*std::move(operand));
+  return PackedMatrix<std::remove_const_t<T>>(*std::move(operand));
 }
 
 namespace internal {
@@ -217,10 +217,12 @@ void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
 // not, and two packed matrices of which one is int7 and the other was not
 // packed for that, are multiplied by unpacking one in each product, which takes
 // a byte of memory for each of its elements.
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
+          typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
-                 const MulParams<Accum, Dst>& mul_params, Context* context,
-                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+                 const MulParams<Accum, ParamsDst>& mul_params,
+                 Context* context, Matrix<Dst>* dst,
+                 const MulOptions& options = MulOptions()) {
   MulCall call;
   internal::Erase(lhs, &call.lhs);
   internal::Erase(rhs, &call.rhs);
@@ -228,10 +230,12 @@ absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                                          &call);
 }
 
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
+          typename Dst>
 absl::Status Mul(const Matrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
-                 const MulParams<Accum, Dst>& mul_params, Context* context,
-                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+                 const MulParams<Accum, ParamsDst>& mul_params,
+                 Context* context, Matrix<Dst>* dst,
+                 const MulOptions& options = MulOptions()) {
   MulCall call;
   internal::Erase(lhs, &call.lhs);
   internal::Erase(rhs, &call.rhs);
@@ -239,10 +243,12 @@ absl::Status Mul(const Matrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
                                          &call);
 }
 
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
+          typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
-                 const MulParams<Accum, Dst>& mul_params, Context* context,
-                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+                 const MulParams<Accum, ParamsDst>& mul_params,
+                 Context* context, Matrix<Dst>* dst,
+                 const MulOptions& options = MulOptions()) {
   MulCall call;
   internal::Erase(lhs, &call.lhs);
   internal::Erase(rhs, &call.rhs);

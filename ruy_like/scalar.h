@@ -233,6 +233,8 @@ struct ScalarTypeTraits {
   };
 RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
+template <typename T>
+struct ScalarTypeTraits<const T> : ScalarTypeTraits<T> {};
 
 template <typename T>
 constexpr Scalar ScalarOf() {

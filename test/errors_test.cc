@@ -146,7 +146,8 @@ TEST(ErrorsTest, DimensionsThatDoNotMatch) {
   {
     Int8Call c;
     c.dst.mutable_layout()->set_rows(2);
-    c.ExpectInvalid({"dst rows = 2", "lhs rows = 3"});
+    c.ExpectInvalid(
+        {"dst rows = 2", "lhs rows = 3", "lhs is 3x4, rhs is 4x5, dst is 2x5"});
   }
   {
     Int8Call c;
@@ -159,6 +160,25 @@ TEST(ErrorsTest, DimensionsThatDoNotMatch) {
     c.dst.mutable_layout()->set_cols(0);
     c.ExpectInvalid({"dst columns = 0", "rhs columns = 5"});
   }
+}
+
+TEST(ErrorsTest, EmptyPackedMatrices) {
+  Int8Call c;
+  const PackedMatrix<std::int8_t> empty;
+  const auto expect_invalid = [](const absl::Status& status,
+                                 const std::string& text) {
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+  };
+  const std::string lhs_is_empty = "lhs is an empty PackedMatrix";
+  const std::string rhs_is_empty = "rhs is an empty PackedMatrix";
+  expect_invalid(Mul(empty, c.rhs, c.params, &c.context, &c.dst), lhs_is_empty);
+  expect_invalid(Mul(c.lhs, empty, c.params, &c.context, &c.dst), rhs_is_empty);
+  expect_invalid(Mul(empty, empty, c.params, &c.context, &c.dst), lhs_is_empty);
+  // Also where all dimensions match.
+  c.lhs.mutable_layout()->set_cols(0);
+  c.dst.mutable_layout()->set_cols(0);
+  expect_invalid(Mul(c.lhs, empty, c.params, &c.context, &c.dst), rhs_is_empty);
 }
 
 TEST(ErrorsTest, StridesBelowTheInnerDimension) {

@@ -367,7 +367,7 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   ASSERT_TRUE(square_lhs.ok());
   bad(Mul(square, *square_lhs, params, &context_, &small), "other side");
   bad(Mul(PackedMatrix<std::int8_t>(), rhs_, params, &context_, &dst),
-      "dimensions");
+      "empty PackedMatrix");
   options = PackOptions();
   options.pack_for = PackFor::kInt16Operand;
   bad(Mul(PackLhs(&context_, options), rhs_, params, &context_, &dst),

@@ -352,7 +352,7 @@ void ErasePacked(const PackedMatrixBase& matrix, Scalar scalar,
   erased->zero_point = matrix.erased_zero_point();
   MakeSimpleLayout(matrix.rows(), matrix.cols(), Order::kColMajor,
                    &erased->layout);
-  erased->packed = operand;
+  erased->packed = operand == nullptr ? NothingPacked() : operand;
 }
 
 absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,

@@ -17,8 +17,9 @@
 namespace ruy_like {
 namespace {
 
-// Told that either order may come, compilers select without a branch, which
-// would take a line of code for either side.
+const PackedFacts kNothingPacked = {};
+
+// A 50% branch hint makes compilers use conditional moves.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsColMajor(const Layout& layout) {
   return __builtin_expect_with_probability(layout.order() == Order::kColMajor,
                                            true, 0.5);
@@ -42,20 +43,25 @@ inline bool IsEmpty(const Layout& layout) {
   return layout.rows() == 0 || layout.cols() == 0;
 }
 
+// "3x4"
+std::string Shape(const Layout& layout) {
+  return absl::StrCat(layout.rows(), "x", layout.cols());
+}
+
 // "lhs (int8, 3x4 row-major, stride 4)"
 std::string Describe(const char* name, const ErasedMatrix& matrix) {
+  if (matrix.packed == &kNothingPacked) return name;
   if (matrix.packed != nullptr) {
     return absl::StrCat(name, " (packed ", ScalarName(matrix.scalar), ", ",
-                        matrix.layout.rows(), "x", matrix.layout.cols(),
-                        ", path ", PathName(matrix.packed->path), ", layout ",
+                        Shape(matrix.layout), ", path ",
+                        PathName(matrix.packed->path), ", layout ",
                         matrix.packed->layout_name, ")");
   }
-  return absl::StrCat(name, " (", ScalarName(matrix.scalar), ", ",
-                      matrix.layout.rows(), "x", matrix.layout.cols(),
-                      matrix.layout.order() == Order::kColMajor
-                          ? " column-major"
-                          : " row-major",
-                      ", stride ", matrix.layout.stride(), ")");
+  return absl::StrCat(
+      name, " (", ScalarName(matrix.scalar), ", ", Shape(matrix.layout),
+      matrix.layout.order() == Order::kColMajor ? " column-major"
+                                                : " row-major",
+      ", stride ", matrix.layout.stride(), ")");
 }
 
 // Packing pads each dimension by at most this many elements and widens an
@@ -83,6 +89,7 @@ enum class Problem {
   kUnknownCachePolicy,
   kUnknownValueRange,
   kValueRangeOfType,
+  kNothingPacked,
   kOtherSide,
   kOtherFamily,
 };
@@ -154,6 +161,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ZeroPointProblem(
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PackedProblem(
     const ErasedMatrix& matrix, Side side, Family family) {
   if (matrix.packed == nullptr) return Problem::kNone;
+  if (matrix.packed == &kNothingPacked) return Problem::kNothingPacked;
   if (matrix.packed->side != side) return Problem::kOtherSide;
   return matrix.packed->family != family ? Problem::kOtherFamily
                                          : Problem::kNone;
@@ -180,8 +188,10 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
       return absl::OutOfRangeError(absl::StrCat(
           Describe(name, matrix), " is too large: its byte count overflows"));
     case Problem::kNullData:
-      return absl::InvalidArgumentError(
-          absl::StrCat(Describe(name, matrix), " has null data"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix),
+          " has null data; RowMajor and ColMajor set it where there "
+          "are too few elements"));
     case Problem::kZeroPoint:
       return absl::InvalidArgumentError(absl::StrCat(
           Describe(name, matrix), " must have zero point 0",
@@ -199,6 +209,11 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
       return absl::InvalidArgumentError(absl::StrCat(
           Describe(name, matrix), " of type ", ScalarName(matrix.scalar),
           " can't have the value range int7: 8-bit operands can"));
+    case Problem::kNothingPacked:
+      return absl::InvalidArgumentError(
+          absl::StrCat(name,
+                       " is an empty PackedMatrix: default-constructed, not "
+                       "made by Pack or FromBytes"));
     case Problem::kOtherSide:
       return absl::InvalidArgumentError(absl::StrCat(
           Describe(name, matrix), " was packed as the other side"));
@@ -227,10 +242,18 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ValidatePackedPair(const MulCall& call) {
 }
 
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MismatchError(
-    const char* what_a, std::ptrdiff_t a, const char* what_b,
-    std::ptrdiff_t b) {
+    const MulCall& call, const char* what_a, std::ptrdiff_t a,
+    const char* what_b, std::ptrdiff_t b) {
+  if (call.lhs.packed == &kNothingPacked) {
+    return MatrixError("lhs", call.lhs, Problem::kNothingPacked);
+  }
+  if (call.rhs.packed == &kNothingPacked) {
+    return MatrixError("rhs", call.rhs, Problem::kNothingPacked);
+  }
   return absl::InvalidArgumentError(absl::StrCat(
-      "dimensions do not match: ", what_a, " = ", a, ", ", what_b, " = ", b));
+      "dimensions do not match: ", what_a, " = ", a, ", ", what_b, " = ", b,
+      "; lhs is ", Shape(call.lhs.layout), ", rhs is ", Shape(call.rhs.layout),
+      ", dst is ", Shape(call.dst.layout)));
 }
 
 absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
@@ -374,6 +397,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Runs RunsOf(const ErasedMatrix& matrix) {
 }
 
 }  // namespace
+
+const PackedFacts* NothingPacked() { return &kNothingPacked; }
 
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
@@ -537,15 +562,15 @@ RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call,
     return MatrixError("dst", dst, problem);
   }
   if (lhs.layout.cols() != rhs.layout.rows()) {
-    return MismatchError("lhs columns", lhs.layout.cols(), "rhs rows",
+    return MismatchError(call, "lhs columns", lhs.layout.cols(), "rhs rows",
                          rhs.layout.rows());
   }
   if (dst.layout.rows() != lhs.layout.rows()) {
-    return MismatchError("dst rows", dst.layout.rows(), "lhs rows",
+    return MismatchError(call, "dst rows", dst.layout.rows(), "lhs rows",
                          lhs.layout.rows());
   }
   if (dst.layout.cols() != rhs.layout.cols()) {
-    return MismatchError("dst columns", dst.layout.cols(), "rhs columns",
+    return MismatchError(call, "dst columns", dst.layout.cols(), "rhs columns",
                          rhs.layout.cols());
   }
   if (ABSL_PREDICT_FALSE(lhs.packed != nullptr || rhs.packed != nullptr)) {

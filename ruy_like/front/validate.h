@@ -13,6 +13,10 @@
 
 namespace ruy_like {
 
+// What an ErasedMatrix of an empty PackedMatrix has for its facts: an address
+// alone, to be told from a Matrix in messages.
+const PackedFacts* NothingPacked();
+
 // OK, or InvalidArgument (OutOfRange for sizes whose byte count overflows) with
 // a message that names the operand and the values.
 //

@@ -3,7 +3,7 @@
 #
 #   cmake -DSOURCE_DIR=... -DSAMPLE=... -P sample_test.cmake
 set(expected
-  "20 \n47 \ndimensions do not match: dst rows = 3, lhs rows = 2\n")
+  "20 \n47 \ndimensions do not match: dst rows = 3, lhs rows = 2; lhs is 2x3, rhs is 3x1, dst is 3x1\n")
 execute_process(COMMAND ${SAMPLE}
   RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
 if(NOT result EQUAL 0 OR NOT out STREQUAL expected)

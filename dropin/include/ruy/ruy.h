@@ -46,6 +46,9 @@ RUY_LIKE_LOCAL void Mul(const Matrix<LhsScalar>& lhs,
   static_assert(CompiledPaths != Path::kNone, "no path");
   static_assert(Disjoint(CompiledPaths, ~kAllPathsIncludingInternalVariants),
                 "no such path on this processor");
+  static_assert(ruy_like::internal::TypesAreSupported<LhsScalar, RhsScalar,
+                                                      AccumScalar, DstScalar>(),
+                "no such product: see the README's type table");
   if (context == nullptr) detail::NullArgument("context");
   if (dst == nullptr) detail::NullArgument("dst");
   ruy_like::MulCall call;
