@@ -2,8 +2,8 @@
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_narrow.h"
 #include "ruy_like/pack/pack_quads_neon.h"
+#include "ruy_like/pack/pack_rows_neon.h"
 #include "ruy_like/pack/pack_unit_neon.h"
-#include "ruy_like/pack/pack_whole_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -1,0 +1,285 @@
+// Back-end: packing of depth-contiguous sources on Arm.
+//
+// Used by pack/neon.cc in place of the general routine (pack_panels.h), which
+// is left with words that want sums or have edges. What is missing of a panel
+// costs little here: small products spend as long in packing as in multiplying.
+// The columns of a last panel that do not exist are the last one's again,
+// cleared; the levels after the last whole block are two loads that overlap,
+// put in order by TBL, which makes 0 of those that do not exist.
+#ifndef RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
+#define RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/pack/pack_blocks.h"
+#include "ruy_like/pack/pack_common.h"
+#include "ruy_like/pack/pack_quads_neon.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+RUY_LIKE_ALWAYS_INLINE void StoreVector(char* dst, uint32x4_t x) {
+  vst1q_u8(reinterpret_cast<uint8_t*>(dst), vreinterpretq_u8_u32(x));
+}
+
+// Writes a block of 16 bytes of each column. Panels of four columns whose
+// groups are quads: by the store that interleaves four vectors, for which the
+// models of llvm-mca say, against eight permutations and four stores, cycles a
+// block on Neoverse N1 5 and 6, N2 3.4 and 6, V1 3.4 and 2.6, V2 6 and 3,
+// Cortex-A55 12 and 22, A510 8 and 13.
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
+  typedef typename F::V V;
+  constexpr int kRegs = F::kWidth / 4;
+  constexpr int kGroupBytes = F::kGroup * F::kSrcBytes;
+  if constexpr (kGroupBytes == 16) {
+    for (int r = 0; r < kRegs; ++r) {
+      for (int c = 0; c < 4; ++c) StoreVector(dst + 64 * r + 16 * c, v[c].v[r]);
+    }
+  } else if constexpr (kGroupBytes == 8) {
+    for (int r = 0; r < kRegs; ++r) {
+      for (int pair = 0; pair < 2; ++pair) {
+        const uint64x2_t a = vreinterpretq_u64_u32(v[2 * pair].v[r]);
+        const uint64x2_t b = vreinterpretq_u64_u32(v[2 * pair + 1].v[r]);
+        char* const to = dst + 32 * r + 16 * pair;
+        StoreVector(to, vreinterpretq_u32_u64(vzip1q_u64(a, b)));
+        StoreVector(to + 32 * kRegs, vreinterpretq_u32_u64(vzip2q_u64(a, b)));
+      }
+    }
+  } else if constexpr (kGroupBytes == 4 && kRegs == 1) {
+    const uint32x4x4_t four = {{v[0].v[0], v[1].v[0], v[2].v[0], v[3].v[0]}};
+    vst4q_u32(reinterpret_cast<uint32_t*>(dst), four);
+  } else {
+    V::Transpose(v);
+    V::template StoreBlock<F>(dst, v);
+  }
+}
+
+// The last bytes of columns, fewer than 16.
+class TailLoader {
+ public:
+  explicit RUY_LIKE_ALWAYS_INLINE TailLoader(int bytes) : bytes_(bytes) {
+    // Byte i of a column is byte i of the first load or, from its end on, of
+    // the second one.
+    const int load = bytes >= 8 ? 8 : bytes >= 4 ? 4 : 16;
+    const uint8x16_t i = vreinterpretq_u8_u64(vcombine_u64(
+        vcreate_u64(0x0706050403020100), vcreate_u64(0x0f0e0d0c0b0a0908)));
+    const uint8x16_t second =
+        vaddq_u8(i, vdupq_n_u8(static_cast<uint8_t>(2 * load - bytes)));
+    const uint8x16_t order = vbslq_u8(
+        vcltq_u8(i, vdupq_n_u8(static_cast<uint8_t>(load))), i, second);
+    order_ =
+        vornq_u8(order, vcltq_u8(i, vdupq_n_u8(static_cast<uint8_t>(bytes))));
+  }
+
+  // What is behind the tail is of no matter.
+  RUY_LIKE_ALWAYS_INLINE uint8x16_t Load(const char* p) const {
+    const uint8_t* const first = reinterpret_cast<const uint8_t*>(p);
+    if (bytes_ >= 8) {
+      return vcombine_u8(vld1_u8(first), vld1_u8(first + bytes_ - 8));
+    }
+    uint64_t both;
+    if (bytes_ >= 4) {
+      uint32_t low, high;
+      __builtin_memcpy(&low, p, 4);
+      __builtin_memcpy(&high, p + bytes_ - 4, 4);
+      both = low | uint64_t{high} << 32;
+    } else {
+      // Up to three, some of them the same one.
+      const int middle = bytes_ / 2, last = bytes_ - 1;
+      both = first[0] | uint64_t{first[middle]} << 8 * middle |
+             uint64_t{first[last]} << 8 * last;
+    }
+    return vcombine_u8(vcreate_u8(both), vdup_n_u8(0));
+  }
+  // The bytes of Load() in order, then zeros.
+  RUY_LIKE_ALWAYS_INLINE uint8x16_t InOrder(uint8x16_t loaded) const {
+    return vqtbl1q_u8(loaded, order_);
+  }
+
+ private:
+  const int bytes_;
+  uint8x16_t order_;
+};
+
+// What is done to the blocks of a panel. kPlain: all columns exist, elements
+// stay as they are, and no sums are wanted.
+template <typename F, bool kPlain>
+class PanelPacker {
+  typedef typename F::V V;
+  static constexpr int kWidth = F::kWidth;
+  static constexpr bool kSums = !kPlain && F::kSrcBytes == 1;
+  // Blocks whose bytes add up in 16-bit lanes, two of each block.
+  static constexpr ptrdiff_t kStretch = 64;
+
+ public:
+  RUY_LIKE_ALWAYS_INLINE PanelPacker(const char* src, ptrdiff_t stride,
+                                     int columns, bool shifts)
+      : flip_(vdupq_n_u8(shifts ? 0x80 : 0)) {
+    RUY_LIKE_UNROLL
+    for (int w = 0; w < kWidth; ++w) {
+      const bool exists = kPlain || w < columns;
+      columns_[w] = src + (exists ? w : columns - 1) * stride;
+      if (!kPlain) mask_[w] = vdupq_n_u8(exists ? 0xff : 0);
+      if (kSums) total_[w] = vdupq_n_s32(0);
+    }
+  }
+
+  // Blocks of `bytes` bytes, a multiple of 16, of each column.
+  RUY_LIKE_ALWAYS_INLINE void PackWhole(ptrdiff_t bytes, char* dst) {
+    for (ptrdiff_t k = 0; k < bytes;) {
+      const ptrdiff_t end =
+          kSums && bytes - k > 16 * kStretch ? k + 16 * kStretch : bytes;
+      int16x8_t sums[kWidth];
+      RUY_LIKE_UNROLL
+      for (int w = 0; w < kWidth; ++w) sums[w] = vdupq_n_s16(0);
+      for (; k < end; k += 16) {
+        typename V::Reg v[4];
+        RUY_LIKE_UNROLL
+        for (int w = 0; w < kWidth; ++w) {
+          const uint8x16_t bytes16 =
+              vld1q_u8(reinterpret_cast<const uint8_t*>(columns_[w] + k));
+          v[w % 4].v[w / 4] = Finish(bytes16, w, &sums[w]);
+        }
+        WriteBlock<F>(v, dst);
+        dst += F::kBlockBytes;
+      }
+      AddUp(sums);
+    }
+  }
+
+  // The rest of each column, whose first `packed` bytes are done, to a block of
+  // which `room` bytes may be written, a multiple of 16.
+  void PackTail(ptrdiff_t packed, int bytes, char* dst, ptrdiff_t room) {
+    const TailLoader tail(bytes);
+    int16x8_t sums[kWidth];
+    typename V::Reg v[4];
+    RUY_LIKE_UNROLL
+    for (int w = 0; w < kWidth; ++w) {
+      sums[w] = vdupq_n_s16(0);
+      uint8x16_t column = tail.Load(columns_[w] + packed);
+      if (!kPlain && F::kSrcBytes == 1) column = veorq_u8(column, flip_);
+      column = tail.InOrder(column);
+      v[w % 4].v[w / 4] = Clear(column, w, &sums[w]);
+    }
+    AddUp(sums);
+    if (room >= F::kBlockBytes) return WriteBlock<F>(v, dst);
+    alignas(16) char block[F::kBlockBytes];
+    WriteBlock<F>(v, block);
+    for (ptrdiff_t i = 0; i < room; i += 16) {
+      StoreVector(dst + i, vld1q_u32(reinterpret_cast<uint32_t*>(block + i)));
+    }
+  }
+
+  // Sums of the columns that exist.
+  void StoreSums(int columns, int32_t* sums) const {
+    if constexpr (kSums) {
+      typename V::Reg all;
+      RUY_LIKE_UNROLL
+      for (int w = 0; w < kWidth; w += 4) {
+        all.v[w / 4] = vreinterpretq_u32_s32(
+            vpaddq_s32(vpaddq_s32(total_[w], total_[w + 1]),
+                       vpaddq_s32(total_[w + 2], total_[w + 3])));
+      }
+      V::StoreSums(sums, columns, all);
+    }
+  }
+
+ private:
+  RUY_LIKE_ALWAYS_INLINE uint32x4_t Finish(uint8x16_t column, int w,
+                                           int16x8_t* sum) const {
+    if (!kPlain && F::kSrcBytes == 1) column = veorq_u8(column, flip_);
+    return Clear(column, w, sum);
+  }
+  RUY_LIKE_ALWAYS_INLINE uint32x4_t Clear(uint8x16_t column, int w,
+                                          int16x8_t* sum) const {
+    if (!kPlain && w > 0) column = vandq_u8(column, mask_[w]);
+    if (kSums) *sum = vpadalq_s8(*sum, vreinterpretq_s8_u8(column));
+    return vreinterpretq_u32_u8(column);
+  }
+  RUY_LIKE_ALWAYS_INLINE void AddUp(const int16x8_t (&sums)[kWidth]) {
+    if (!kSums) return;
+    RUY_LIKE_UNROLL
+    for (int w = 0; w < kWidth; ++w) {
+      total_[w] = vpadalq_s16(total_[w], sums[w]);
+    }
+  }
+
+  const char* columns_[kWidth];
+  const uint8x16_t flip_;  // int8's of uint8
+  uint8x16_t mask_[kWidth];
+  int32x4_t total_[kWidth];
+};
+
+// A panel of `columns` columns.
+template <typename F, bool kPlain>
+RUY_LIKE_ALWAYS_INLINE void PackPanel(const PackArgs& args, const char* src,
+                                      int columns, bool shifts, char* dst,
+                                      int32_t* sums) {
+  const ptrdiff_t bytes = args.depth * F::kSrcBytes;
+  const ptrdiff_t whole = bytes & -16;
+  const ptrdiff_t panel_bytes = args.padded_depth * F::kWidth * F::kPackedBytes;
+  PanelPacker<F, kPlain> packer(src, args.src_stride * F::kSrcBytes, columns,
+                                shifts);
+  packer.PackWhole(whole, dst);
+  ptrdiff_t written = whole / 16 * F::kBlockBytes;
+  if (whole < bytes) {
+    packer.PackTail(whole, static_cast<int>(bytes - whole), dst + written,
+                    panel_bytes - written);
+    written += F::kBlockBytes;
+  }
+  ZeroFrom(dst, written, panel_bytes);
+  if (sums != nullptr) packer.StoreSums(columns, sums);
+}
+template <typename F>
+RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
+                                    int columns, bool shifts, char* dst,
+                                    int32_t* sums) {
+  PackPanel<F, /*kPlain=*/false>(args, src, columns, shifts, dst, sums);
+}
+
+// Whether PackColumnPanels() takes all sources that are depth-contiguous; of
+// the other formats those without edges and sums.
+template <typename F>
+constexpr bool kPacksAllColumns = F::kPackedBytes == F::kSrcBytes &&
+                                  (F::kSrcBytes == 1 || F::kSrcBytes == 4);
+
+// Panel after panel; false: nothing is done.
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
+  if (!args->depth_contiguous) return false;
+  const bool shifts = F::kSrcBytes == 1 && args->src_scalar != Scalar::kI8;
+  int32_t* const sums = F::Packed::kHasSums ? args->sums : nullptr;
+  if constexpr (!kPacksAllColumns<F>) {
+    if (sums != nullptr || shifts || args->depth * F::kSrcBytes % 16 != 0 ||
+        args->padded_depth != args->depth || args->width % F::kWidth != 0) {
+      return false;
+    }
+  }
+  const ptrdiff_t panel_stride =
+      F::kWidth * args->src_stride * static_cast<ptrdiff_t>(F::kSrcBytes);
+  const char* src = static_cast<const char*>(args->src);
+  char* dst = static_cast<char*>(args->dst);
+  for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
+    const int columns = AtMost(args->width - first, F::kWidth);
+    if (!kPacksAllColumns<F> ||
+        (columns == F::kWidth && sums == nullptr && !shifts)) {
+      PackPanel<F, /*kPlain=*/true>(*args, src, columns, shifts, dst, nullptr);
+    } else if constexpr (kPacksAllColumns<F>) {
+      PackAnyPanel<F>(*args, src, columns, shifts, dst,
+                      sums == nullptr ? nullptr : sums + first);
+    }
+    src += panel_stride;
+    dst += args->padded_depth * F::kWidth * F::kPackedBytes;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_

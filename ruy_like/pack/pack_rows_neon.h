@@ -1,0 +1,183 @@
+// Back-end: packing of bytes on Arm whose columns, not levels, are adjacent.
+//
+// Used by pack/neon.cc in front of the general routine (pack_panels.h): 16
+// columns at once, as far as there are so many, four levels after four levels.
+// Bytes of four levels are zipped to quads, a vector for four columns:
+//
+//    level k     | c0 c1 c2 ... c15 |
+//    level k+1   | c0 c1 c2 ... c15 |     | c0: k k+1 k+2 k+3 | c1 | c2 | c3 |
+//    level k+2   | c0 c1 c2 ... c15 | ->  | c4 ...
+//    level k+3   | c0 c1 c2 ... c15 |     | c8 ...   | c12 ...
+#ifndef RUY_LIKE_PACK_PACK_ROWS_NEON_H_
+#define RUY_LIKE_PACK_PACK_ROWS_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/pack/pack_blocks.h"
+#include "ruy_like/pack/pack_columns_neon.h"
+#include "ruy_like/pack/pack_common.h"
+#include "ruy_like/pack/pack_panels.h"
+#include "ruy_like/pack/pack_quads_neon.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// A block of 16 levels of 16 columns, or fewer levels.
+struct SixteenColumns {
+  const char* src;
+  ptrdiff_t stride;
+  int levels;
+  uint8x16_t flip;  // int8's of uint8
+  int32_t* sums;    // of the columns, to be added to; or null
+};
+
+// Four levels, those from `first` on, as quads: element i has columns 4 * i on.
+// kPlain: all levels are there, their elements stay as they are.
+template <bool kPlain>
+RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
+                                      uint32x4_t (&quads)[4]) {
+  uint8x16_t rows[4];
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    if (!kPlain && first + i >= block.levels) {
+      rows[i] = vdupq_n_u8(0);
+      continue;
+    }
+    rows[i] = vld1q_u8(reinterpret_cast<const uint8_t*>(
+        block.src + (first + i) * block.stride));
+    if (!kPlain) rows[i] = veorq_u8(rows[i], block.flip);
+  }
+  const uint16x8_t a = vreinterpretq_u16_u8(vzip1q_u8(rows[0], rows[1]));
+  const uint16x8_t b = vreinterpretq_u16_u8(vzip2q_u8(rows[0], rows[1]));
+  const uint16x8_t c = vreinterpretq_u16_u8(vzip1q_u8(rows[2], rows[3]));
+  const uint16x8_t d = vreinterpretq_u16_u8(vzip2q_u8(rows[2], rows[3]));
+  quads[0] = vreinterpretq_u32_u16(vzip1q_u16(a, c));
+  quads[1] = vreinterpretq_u32_u16(vzip2q_u16(a, c));
+  quads[2] = vreinterpretq_u32_u16(vzip1q_u16(b, d));
+  quads[3] = vreinterpretq_u32_u16(vzip2q_u16(b, d));
+}
+
+// Adds a block's elements to the sums of its columns.
+RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const uint32x4_t (&quads)[4][4],
+                                          int32_t* sums) {
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < 4; ++c) {
+    int16x8_t halves = vpaddlq_s8(vreinterpretq_s8_u32(quads[0][c]));
+    RUY_LIKE_UNROLL
+    for (int i = 1; i < 4; ++i) {
+      halves = vpadalq_s8(halves, vreinterpretq_s8_u32(quads[i][c]));
+    }
+    vst1q_s32(sums + 4 * c, vpadalq_s16(vld1q_s32(sums + 4 * c), halves));
+  }
+}
+
+// Writes it to panels that are panel_bytes apart, `room` bytes to each, a
+// multiple of 16, if that is less than a block.
+template <typename F, bool kPlain>
+RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
+                                               ptrdiff_t panel_bytes,
+                                               ptrdiff_t room, char* dst) {
+  constexpr int kRegs = F::kWidth / 4;
+  uint32x4_t quads[4][4];  // [levels / 4][columns / 4]
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < 4; ++i) LoadQuads<kPlain>(block, 4 * i, quads[i]);
+  if (!kPlain && block.sums != nullptr) AddColumnSums(quads, block.sums);
+  RUY_LIKE_UNROLL
+  for (int panel = 0; panel < 4 / kRegs; ++panel) {
+    typename F::V::Reg v[4];
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < kRegs; ++r) v[i].v[r] = quads[i][panel * kRegs + r];
+    }
+    char* const to = dst + panel * panel_bytes;
+    if (kPlain || room >= F::kBlockBytes) {
+      F::V::template StoreBlock<F>(to, v);
+      continue;
+    }
+    alignas(16) char part[F::kBlockBytes];
+    F::V::template StoreBlock<F>(part, v);
+    for (ptrdiff_t i = 0; i < room; i += 16) {
+      StoreVector(to + i, vld1q_u32(reinterpret_cast<uint32_t*>(part + i)));
+    }
+  }
+}
+template <typename F>
+RUY_LIKE_NOINLINE void PackAnySixteenColumns(const SixteenColumns& block,
+                                             ptrdiff_t panel_bytes,
+                                             ptrdiff_t room, char* dst) {
+  PackSixteenColumns<F, /*kPlain=*/false>(block, panel_bytes, room, dst);
+}
+
+// Packs what it can from args' first column on; returns how many columns, a
+// multiple of 16. In chunks of 16 levels, each over all columns, as
+// PackWidthContiguous() (pack_panels.h) and for its reasons.
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
+  if constexpr (F::kSrcBytes != 1 || F::kPackedBytes != 1) {
+    return 0;
+  } else {
+    constexpr int kLevels = F::kBlockLevels;
+    const ptrdiff_t columns = args->width & -16;
+    if (args->depth_contiguous || columns == 0) return 0;
+    const bool shifts = args->src_scalar != Scalar::kI8;
+    const ptrdiff_t panel_bytes = args->padded_depth * F::kWidth;
+    SixteenColumns block;
+    block.stride = args->src_stride;
+    block.flip = vdupq_n_u8(shifts ? 0x80 : 0);
+    block.sums = nullptr;
+    if (args->sums != nullptr) {
+      __builtin_memset(args->sums, 0, sizeof(int32_t) * columns);
+    }
+    ptrdiff_t written = 0;
+    for (ptrdiff_t k = 0; k < args->depth; k += kLevels) {
+      block.levels = AtMost(args->depth - k, kLevels);
+      const bool plain =
+          block.levels == kLevels && !shifts && args->sums == nullptr;
+      char* dst = static_cast<char*>(args->dst) + written;
+      for (ptrdiff_t first = 0; first < columns; first += 16) {
+        block.src =
+            static_cast<const char*>(args->src) + k * block.stride + first;
+        if (args->sums != nullptr) block.sums = args->sums + first;
+        if (plain) {
+          PackSixteenColumns<F, /*kPlain=*/true>(block, panel_bytes, 0, dst);
+        } else {
+          PackAnySixteenColumns<F>(block, panel_bytes, panel_bytes - written,
+                                   dst);
+        }
+        dst += 16 * args->padded_depth;
+      }
+      written += F::kBlockBytes;
+    }
+    char* panel = static_cast<char*>(args->dst);
+    for (ptrdiff_t first = 0; first < columns; first += F::kWidth) {
+      ZeroFrom(panel, written, panel_bytes);
+      panel += panel_bytes;
+    }
+    return columns;
+  }
+}
+
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE void PackNeon(const PackArgs* args) {
+  if (PackColumnPanels<F>(args)) return;
+  const ptrdiff_t done = PackRowPanels<F>(args);
+  if (done == args->width) return;
+  if (done == 0) return Pack<F>(args);
+  PackArgs rest = *args;
+  rest.width -= done;
+  rest.src = static_cast<const char*>(args->src) + done * F::kSrcBytes;
+  rest.dst = static_cast<char*>(args->dst) +
+             done * args->padded_depth * F::kPackedBytes;
+  if (rest.sums != nullptr) rest.sums += done;
+  Pack<F>(&rest);
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PACK_PACK_ROWS_NEON_H_
