@@ -239,30 +239,28 @@ class TypedRun final : public KernelRun {
     }
   }
 
-  // Of products, zero points taken off. In double every integer is exact; so
-  // are sums of doubles, by the choice of values. Floats are a chain of fused
-  // multiply-adds in order of depth.
+  // Of products, zero points taken off. Sums of doubles are exact, by the
+  // choice of values; floats are a chain of fused multiply-adds in order of
+  // depth.
   Accum Sum(std::ptrdiff_t row, std::ptrdiff_t col) {
-    const double* a = lhs_.Column(row);
-    const double* b = rhs_.Column(col);
-    if constexpr (std::is_same_v<Accum, float>) {
-      float sum = 0;
+    if constexpr (std::is_integral_v<Accum>) {
+      const std::int32_t* a = lhs_.Integers(row);
+      const std::int32_t* b = rhs_.Integers(col);
+      std::uint32_t sum = 0;
       for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
-        sum = std::fma(static_cast<float>(a[k]), static_cast<float>(b[k]), sum);
+        sum += static_cast<std::uint32_t>(a[k] - problem_.lhs_zero_point) *
+               static_cast<std::uint32_t>(b[k] - problem_.rhs_zero_point);
+      }
+      return static_cast<std::int32_t>(sum);
+    } else {
+      const double* a = lhs_.Column(row);
+      const double* b = rhs_.Column(col);
+      Accum sum = 0;
+      for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
+        const Accum x = static_cast<Accum>(a[k]), y = static_cast<Accum>(b[k]);
+        sum = std::is_same_v<Accum, float> ? std::fma(x, y, sum) : sum + x * y;
       }
       return sum;
-    } else {
-      const double lhs_zero_point = problem_.lhs_zero_point;
-      const double rhs_zero_point = problem_.rhs_zero_point;
-      double sum = 0;
-      for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
-        sum += (a[k] - lhs_zero_point) * (b[k] - rhs_zero_point);
-      }
-      if constexpr (std::is_same_v<Accum, double>) {
-        return sum;
-      } else {
-        return static_cast<std::int32_t>(static_cast<std::int64_t>(sum));
-      }
     }
   }
 
@@ -391,7 +389,8 @@ KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
                                                 : RoundUp(width, format.width) *
                                                       padded_depth_),
               format.in_place ? ElementBytes() : 64),
-      values_(width * depth) {
+      values_(width * depth),
+      integers_(ruy_like::IsFloat(format.scalar) ? 0 : width * depth) {
   if (format.in_place) {
     for (std::size_t i = 0; i < panels_.size(); ++i) {
       panels_[i] = static_cast<char>(rng->Next());
@@ -408,6 +407,9 @@ KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
 void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
   if (format_.scalar == Scalar::kF32) value = static_cast<float>(value);
   values_[w * depth_ + k] = value;
+  if (!integers_.empty()) {
+    integers_[w * depth_ + k] = static_cast<std::int32_t>(value);
+  }
   const std::ptrdiff_t offset =
       format_.in_place
           ? w * stride_ + k
@@ -418,7 +420,7 @@ void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
 std::int32_t KernelOperand::Sum(std::ptrdiff_t w) const {
   std::uint32_t sum = 0;
   for (std::ptrdiff_t k = 0; k < depth_; ++k) {
-    sum += static_cast<std::uint32_t>(static_cast<std::int32_t>(Column(w)[k]));
+    sum += static_cast<std::uint32_t>(Integers(w)[k]);
   }
   return static_cast<std::int32_t>(sum);
 }
@@ -466,8 +468,10 @@ KernelRun::KernelRun(const Kernel& kernel, const KernelProblem& problem,
 
 EpilogueArgs KernelRun::MakeEpilogue(bool quantized) {
   const KernelProblem& p = problem_;
-  for (std::ptrdiff_t r = 0; r < p.rows; ++r) lhs_sums_[r] = lhs_.Sum(r);
-  for (std::ptrdiff_t c = 0; c < p.cols; ++c) rhs_sums_[c] = rhs_.Sum(c);
+  if (!IsFloat(kernel_)) {
+    for (std::ptrdiff_t r = 0; r < p.rows; ++r) lhs_sums_[r] = lhs_.Sum(r);
+    for (std::ptrdiff_t c = 0; c < p.cols; ++c) rhs_sums_[c] = rhs_.Sum(c);
+  }
   EpilogueArgs e = {};
   e.dst_row_stride = p.col_major ? 1 : dst_stride_;
   e.dst_col_stride = p.col_major ? dst_stride_ : 1;

@@ -116,6 +116,10 @@ class KernelOperand {
 
   void Set(std::ptrdiff_t k, std::ptrdiff_t w, double value);
   const double* Column(std::ptrdiff_t w) const { return &values_[w * depth_]; }
+  // The same of an integer type.
+  const std::int32_t* Integers(std::ptrdiff_t w) const {
+    return &integers_[w * depth_];
+  }
   std::int32_t Sum(std::ptrdiff_t w) const;
 
   std::ptrdiff_t padded_depth() const { return padded_depth_; }
@@ -130,6 +134,7 @@ class KernelOperand {
   std::ptrdiff_t depth_, stride_, padded_depth_;  // stride: of columns in place
   GuardedArray<char> panels_;
   std::vector<double> values_;
+  std::vector<std::int32_t> integers_;  // as sums of these are fast
 };
 
 // A problem with its data, to be changed before it runs.
