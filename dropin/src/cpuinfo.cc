@@ -61,7 +61,6 @@ cpuinfo_uarch CurrentCore() {
 }  // namespace
 
 CpuInfo::CpuInfo() : cache_params_(DetectCaches()) {}
-CpuInfo::~CpuInfo() = default;
 
 bool CpuInfo::NeonDotprod() {
   return cpuinfo_initialize() && cpuinfo_has_arm_neon_dot();

@@ -188,8 +188,6 @@ class MendedMultipliers final {
 }  // namespace
 
 absl::Status LenientMul(const MulCall& refused, ruy_like::Context* context) {
-  const absl::Status no_memory =
-      absl::ResourceExhaustedError("no memory for copies of the matrices");
   MulCall call = refused;
   MendUnusedStride(&call.lhs);
   MendUnusedStride(&call.rhs);
@@ -198,14 +196,14 @@ absl::Status LenientMul(const MulCall& refused, ruy_like::Context* context) {
   MendedMultipliers multipliers;
   if (!CopyOverlappingRuns(&call.lhs, &lhs_copy) ||
       !CopyOverlappingRuns(&call.rhs, &rhs_copy) || !multipliers.Mend(&call)) {
-    return no_memory;
+    return absl::ResourceExhaustedError("no memory for copies of the matrices");
   }
   DstCopy dst_copy;
   if ((SpansMeet(call.lhs, call.dst) || SpansMeet(call.rhs, call.dst)) &&
       !dst_copy.StandInFor(&call.dst)) {
-    return no_memory;
+    return absl::ResourceExhaustedError("no memory for a copy of dst");
   }
-  const absl::Status status = ruy_like::internal::MulErased(call, context);
+  absl::Status status = ruy_like::internal::MulErased(call, context);
   if (status.ok()) dst_copy.CopyBack();
   return status;
 }

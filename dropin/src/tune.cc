@@ -3,7 +3,6 @@
 namespace ruy {
 
 TuningResolver::TuningResolver() = default;
-TuningResolver::~TuningResolver() = default;
 
 void TuningResolver::SetTuning(Tuning tuning) { tuning_ = tuning; }
 

@@ -20,7 +20,7 @@ struct CpuCacheParams final {
 class RUY_LIKE_DROPIN_EXPORT CpuInfo final {
  public:
   CpuInfo();
-  ~CpuInfo();
+  RUY_LIKE_LOCAL ~CpuInfo() = default;
   CpuInfo(const CpuInfo&) = delete;
   CpuInfo& operator=(const CpuInfo&) = delete;
 

@@ -23,7 +23,7 @@ enum class Tuning {
 class RUY_LIKE_DROPIN_EXPORT TuningResolver final {
  public:
   TuningResolver();
-  ~TuningResolver();
+  RUY_LIKE_LOCAL ~TuningResolver() = default;
   TuningResolver(const TuningResolver&) = delete;
   TuningResolver& operator=(const TuningResolver&) = delete;
 
