@@ -310,6 +310,7 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreads) {
   const auto large = MakeMatrix(weights.data(), 3000, 700, Order::kColMajor);
   auto alone = Pack(large, Side::kLhs, PackOptions(), &context_);
   context_.set_max_num_threads(4);
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   auto together = Pack(large, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(alone.ok() && together.ok());
   EXPECT_TRUE(alone->Serialize() == together->Serialize());
