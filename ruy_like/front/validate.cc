@@ -11,7 +11,6 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/base/no_memory.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -545,8 +544,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateOverlaps(
   return absl::OkStatus();
 }
 
-RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call,
-                                      std::int8_t* max_exponent) {
+}  // namespace
+
+RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
+                                   std::int8_t* max_exponent) {
   *max_exponent = 0;
   const ErasedMatrix& lhs = call.lhs;
   const ErasedMatrix& rhs = call.rhs;
@@ -627,15 +628,6 @@ RUY_LIKE_HOT absl::Status ValidateAll(const MulCall& call,
   }
   if (dst.data_is_const) return ConstDstError(call);
   return ValidateOverlaps(call);
-}
-
-}  // namespace
-
-RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
-                                   std::int8_t* max_exponent) {
-  // Nothing but messages takes memory, and only what is refused has one.
-  return CatchNoMemory([&] { return ValidateAll(call, max_exponent); },
-                       absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace ruy_like

@@ -18,7 +18,8 @@ namespace ruy_like {
 const PackedFacts* NothingPacked();
 
 // OK, or InvalidArgument (OutOfRange for sizes whose byte count overflows) with
-// a message that names the operand and the values.
+// a message that names the operand and the values; std::bad_alloc where there
+// is no memory for that.
 //
 // Sets *max_exponent to an upper bound of the multipliers' exponents (0 where
 // dst is not quantized; anything on an error): the call's arrays are read once,
