@@ -46,7 +46,7 @@
 #include "bench/problem.h"
 #include "bench/shapes.h"
 #include "bench/stopwatch.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(

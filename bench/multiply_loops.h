@@ -19,7 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 
 namespace ruy_like {
 namespace bench {

@@ -9,9 +9,9 @@
 
 #include <string>
 
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
-#include "ruy_like/registry/cpu_features.h"
 #include "test/support/product.h"
 
 namespace ruy_like {

@@ -9,7 +9,7 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
-#include "ruy_like/middle/packed_image.h"
+#include "ruy_like/packed/packed_image.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/guarded_buffer.h"

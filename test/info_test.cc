@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/env.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/subprocess.h"
 

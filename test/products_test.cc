@@ -20,7 +20,7 @@
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/context.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 

@@ -1,4 +1,4 @@
-// Middle-end: memory for packed operands (AlignedBuffer) and for one product's
+// Base: memory for packed operands (AlignedBuffer) and for one product's
 // scratch (ScratchArena).
 //
 // Used by tr_mul.cc and the prepacked cache. Nothing here throws, and nothing

@@ -1,4 +1,4 @@
-// Middle-end: a 64-bit checksum for packed weights in files.
+// Base: a 64-bit checksum for packed weights in files.
 //
 // Used by packed_image.cc. Against accidents, not against forgers. Ours because
 // the libraries that we depend on have none for the public to call, and because

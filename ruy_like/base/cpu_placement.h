@@ -1,4 +1,4 @@
-// Middle-end: keeps threads that work together on different processors.
+// Base: keeps threads that work together on different processors.
 //
 // Used by thread_pool.cc. A thread that is woken may be put on the processor of
 // the thread that woke it, although others are free: virtual machines' kernels

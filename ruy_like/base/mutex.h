@@ -1,4 +1,4 @@
-// Middle-end: std::mutex with the annotations that clang's thread-safety
+// Base: std::mutex with the annotations that clang's thread-safety
 // analysis reads.
 //
 // Used for the Context's lock. Not absl::Mutex: ThreadSanitizer does not see

@@ -1,5 +1,5 @@
 // Tested in test/executor_test.cc.
-#include "ruy_like/middle/parallel_calls.h"
+#include "ruy_like/base/parallel_calls.h"
 
 #include <chrono>
 #include <new>

@@ -1,9 +1,9 @@
-// Middle-end: the calls function(argument, i) of one parallel loop, and the
+// Base: the calls function(argument, i) of one parallel loop, and the
 // gate through which an Executor's threads come to make them.
 //
 // Used by parallel.cc. Knows nothing of pools and of how many threads to use.
-#ifndef RUY_LIKE_MIDDLE_PARALLEL_CALLS_H_
-#define RUY_LIKE_MIDDLE_PARALLEL_CALLS_H_
+#ifndef RUY_LIKE_BASE_PARALLEL_CALLS_H_
+#define RUY_LIKE_BASE_PARALLEL_CALLS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -69,4 +69,4 @@ class ExecutorGate final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PARALLEL_CALLS_H_
+#endif  // RUY_LIKE_BASE_PARALLEL_CALLS_H_

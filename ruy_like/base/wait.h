@@ -1,4 +1,4 @@
-// Middle-end: waiting for a word of memory to change, first spinning, then
+// Base: waiting for a word of memory to change, first spinning, then
 // asleep. The thread pool is built on it.
 #ifndef RUY_LIKE_BASE_WAIT_H_
 #define RUY_LIKE_BASE_WAIT_H_

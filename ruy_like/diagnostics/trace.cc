@@ -1,4 +1,4 @@
-#include "ruy_like/base/trace.h"
+#include "ruy_like/diagnostics/trace.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,10 +1,11 @@
-// Middle-end: RUY_LIKE_TRACE, a file of spans for Perfetto or chrome://tracing.
+// Diagnostics: RUY_LIKE_TRACE, a file of spans for Perfetto or
+// chrome://tracing.
 //
 // Used by tr_mul.cc and packed_side.cc, which open a span around each product,
 // packing and kernel call. doc/observing.md shows a trace. It is not a profiler
 // of hosts: nothing but the library's own work is in it.
-#ifndef RUY_LIKE_BASE_TRACE_H_
-#define RUY_LIKE_BASE_TRACE_H_
+#ifndef RUY_LIKE_DIAGNOSTICS_TRACE_H_
+#define RUY_LIKE_DIAGNOSTICS_TRACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -55,4 +56,4 @@ class TraceSpan final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_BASE_TRACE_H_
+#endif  // RUY_LIKE_DIAGNOSTICS_TRACE_H_

@@ -1,4 +1,4 @@
-#include "ruy_like/middle/verbose.h"
+#include "ruy_like/diagnostics/verbose.h"
 
 #include <cstdio>
 #include <mutex>
@@ -10,8 +10,9 @@
 #include "absl/strings/str_replace.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/base/float_state.h"
-#include "ruy_like/middle/choose_kernel.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/plan/choose_kernel.h"
 
 namespace ruy_like {
 namespace {

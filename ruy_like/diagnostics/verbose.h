@@ -1,4 +1,4 @@
-// Middle-end: RUY_LIKE_VERBOSE, a line on stderr for each product.
+// Diagnostics: RUY_LIKE_VERBOSE, a line on stderr for each product.
 //
 // Used by tr_mul.cc, which tells what ran. Text and columns are made here and
 // nowhere else; doc/observing.md describes them. Does not say what happens
@@ -8,8 +8,8 @@
 //   RUY_LIKE_VERBOSE=dispatch  and before it, a line for each path and kernel
 //                              that came first and was not taken, with the
 //                              reason
-#ifndef RUY_LIKE_MIDDLE_VERBOSE_H_
-#define RUY_LIKE_MIDDLE_VERBOSE_H_
+#ifndef RUY_LIKE_DIAGNOSTICS_VERBOSE_H_
+#define RUY_LIKE_DIAGNOSTICS_VERBOSE_H_
 
 #include <chrono>
 #include <cstddef>
@@ -17,8 +17,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/path.h"
+#include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
@@ -80,4 +80,4 @@ class VerboseCall final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_VERBOSE_H_
+#endif  // RUY_LIKE_DIAGNOSTICS_VERBOSE_H_

@@ -6,7 +6,7 @@
 
 #include "ruy_like/base/hot.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/packed/packed_operand.h"
 
 namespace ruy_like {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "ruy_like/erased_call.h"
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {

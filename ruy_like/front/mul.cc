@@ -9,10 +9,10 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
-#include "ruy_like/middle/context_impl.h"
-#include "ruy_like/middle/parallel.h"
-#include "ruy_like/middle/tr_mul.h"
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/plan/tr_mul_params.h"
+#include "ruy_like/run/parallel.h"
+#include "ruy_like/run/tr_mul.h"
 
 namespace ruy_like {
 namespace internal {

@@ -12,15 +12,15 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
-#include "ruy_like/middle/context_impl.h"
-#include "ruy_like/middle/packed_image.h"
-#include "ruy_like/middle/packed_operand.h"
-#include "ruy_like/middle/packed_side.h"
-#include "ruy_like/middle/parallel.h"
-#include "ruy_like/middle/shared_packing.h"
-#include "ruy_like/middle/value_range.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/packed_image.h"
+#include "ruy_like/packed/packed_operand.h"
+#include "ruy_like/packed/packed_side.h"
+#include "ruy_like/packed/value_range.h"
+#include "ruy_like/plan/context_impl.h"
 #include "ruy_like/registry/registry.h"
+#include "ruy_like/run/parallel.h"
+#include "ruy_like/run/shared_packing.h"
 
 namespace ruy_like {
 namespace internal {
@@ -148,7 +148,8 @@ absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
   const ImagePieces pieces(side);
   const auto status =
       std::make_unique<SharedPacking::AtomicStatus[]>(pieces.count());
-  SharedPacking packing(side, pieces.cuts(), pieces.count(), status.get());
+  SharedPacking packing(side, {side.operand->width, pieces.columns(), 1, 0},
+                        pieces.count(), status.get());
   PackJob job;
   job.pieces = &pieces;
   job.packing = &packing;

@@ -207,7 +207,7 @@ struct Kernel {
   PackFn* pack_rhs;
   KernelFn* run;
   // The same with loops in an order for processors whose cores are all
-  // Cortex-A53 or A55; null: `run` is for these, too (registry/pipeline.h).
+  // Cortex-A53 or A55; null: `run` is for these, too (machine/pipeline.h).
   KernelFn* run_on_a53 = nullptr;
   KernelFn* run_on_a55 = nullptr;
 };

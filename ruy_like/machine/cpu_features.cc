@@ -1,4 +1,4 @@
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 
 #include <cpuinfo.h>
 
@@ -11,8 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/env.h"
+#include "ruy_like/machine/cpu_features_arm.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features_arm.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -4,8 +4,8 @@
 // decisions are pure functions over recorded data, so that tests cover CPUs
 // that the test machine is not; the Detect functions apply them to this one.
 // Nothing here knows what a kernel is.
-#ifndef RUY_LIKE_REGISTRY_CPU_FEATURES_H_
-#define RUY_LIKE_REGISTRY_CPU_FEATURES_H_
+#ifndef RUY_LIKE_MACHINE_CPU_FEATURES_H_
+#define RUY_LIKE_MACHINE_CPU_FEATURES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -146,4 +146,4 @@ const CacheSizes& DetectedCacheSizes();
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_REGISTRY_CPU_FEATURES_H_
+#endif  // RUY_LIKE_MACHINE_CPU_FEATURES_H_

@@ -1,5 +1,5 @@
-// Tested in test/registry/cpu_features_test.cc.
-#include "ruy_like/registry/cpu_features_arm.h"
+// Tested in test/machine/cpu_features_test.cc.
+#include "ruy_like/machine/cpu_features_arm.h"
 
 #include <cstddef>
 #include <cstdint>

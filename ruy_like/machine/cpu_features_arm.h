@@ -5,12 +5,12 @@
 // the system says, so that tests cover machines that the test machine is not.
 // cpuinfo is not asked: the version of 2022 that Debian 12 has does not know
 // the 8-bit matrix multiplication.
-#ifndef RUY_LIKE_REGISTRY_CPU_FEATURES_ARM_H_
-#define RUY_LIKE_REGISTRY_CPU_FEATURES_ARM_H_
+#ifndef RUY_LIKE_MACHINE_CPU_FEATURES_ARM_H_
+#define RUY_LIKE_MACHINE_CPU_FEATURES_ARM_H_
 
 #include <cstdint>
 
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 
 namespace ruy_like {
 
@@ -26,4 +26,4 @@ CpuFeatures HostArmCpuFeatures();
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_REGISTRY_CPU_FEATURES_ARM_H_
+#endif  // RUY_LIKE_MACHINE_CPU_FEATURES_ARM_H_

@@ -1,4 +1,4 @@
-#include "ruy_like/registry/pipeline.h"
+#include "ruy_like/machine/pipeline.h"
 
 #include <cpuinfo.h>
 

@@ -1,18 +1,16 @@
 // Which core's order of instructions the loops of kernels should have.
 //
-// Internal. Asked by the middle-end for each product. A core that issues
-// instructions in the order of the program depends on that order far more than
-// one that looks for them by itself, so some kernels have their loops again
-// for some cores (Kernel::run_on_a53, run_on_a55), with the same results. This
-// tells which one to run; which kernel serves a product does not depend on it.
-#ifndef RUY_LIKE_REGISTRY_PIPELINE_H_
-#define RUY_LIKE_REGISTRY_PIPELINE_H_
+// Asked by the registry, whose RunHere takes a kernel's loops by it. A core
+// that issues instructions in the order of the program depends on that order
+// far more than one that looks for them by itself, so some kernels have their
+// loops again for some cores (Kernel::run_on_a53, run_on_a55), with the same
+// results. Which kernel serves a product does not depend on it.
+#ifndef RUY_LIKE_MACHINE_PIPELINE_H_
+#define RUY_LIKE_MACHINE_PIPELINE_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "ruy_like/kernels/kernel.h"
 
 namespace ruy_like {
 
@@ -40,24 +38,6 @@ Pipeline ParsePipeline(const std::string& value, Pipeline fallback,
 // first call (kAny if that lacks memory); thread-safe, throws nothing.
 Pipeline DetectedPipeline();
 
-// The kernel's routine for that pipeline; kernel.run where it has no other.
-inline kernels::KernelFn* RunOn(Pipeline pipeline,
-                                const kernels::Kernel& kernel) {
-  kernels::KernelFn* run = nullptr;
-  if (pipeline == Pipeline::kCortexA53) run = kernel.run_on_a53;
-  if (pipeline == Pipeline::kCortexA55) run = kernel.run_on_a55;
-  return run != nullptr ? run : kernel.run;
-}
-
-// The kernel's routine for this machine.
-inline kernels::KernelFn* RunHere(const kernels::Kernel& kernel) {
-#if defined(__aarch64__)
-  return RunOn(DetectedPipeline(), kernel);
-#else
-  return kernel.run;
-#endif
-}
-
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_REGISTRY_PIPELINE_H_
+#endif  // RUY_LIKE_MACHINE_PIPELINE_H_

@@ -1,5 +1,5 @@
 // Tested in test/packed_matrix_test.cc.
-#include "ruy_like/middle/packed_image.h"
+#include "ruy_like/packed/packed_image.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Middle-end: a packed operand as one run of bytes, in memory and in a file
+// Packed: a packed operand as one run of bytes, in memory and in a file
 // alike.
 //
 // Used by packed_matrix.cc. Nothing in an image depends on where it lies, and
@@ -10,16 +10,15 @@
 //
 // An image is checked before anything in it is believed; what the header says
 // has its own checksum, which is always verified.
-#ifndef RUY_LIKE_MIDDLE_PACKED_IMAGE_H_
-#define RUY_LIKE_MIDDLE_PACKED_IMAGE_H_
+#ifndef RUY_LIKE_PACKED_PACKED_IMAGE_H_
+#define RUY_LIKE_PACKED_PACKED_IMAGE_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "ruy_like/middle/block_map.h"
-#include "ruy_like/middle/packed_operand.h"
-#include "ruy_like/middle/packed_side.h"
+#include "ruy_like/packed/packed_operand.h"
+#include "ruy_like/packed/packed_side.h"
 
 namespace ruy_like {
 
@@ -54,9 +53,9 @@ class ImagePieces final {
   // `side` knows where its data is.
   explicit ImagePieces(const PackedSide& side);
 
-  // Ranges of panels: what SharedPacking is to pack.
   std::ptrdiff_t count() const { return count_; }
-  Cuts cuts() const { return {side_.operand->width, columns_, 1, 0}; }
+  // Of all pieces but the last: whole panels.
+  std::ptrdiff_t columns() const { return columns_; }
   // Of a packed piece.
   std::uint64_t Checksum(std::ptrdiff_t piece) const;
   // That of the sums, once all pieces are packed; 0 where there are none.
@@ -64,10 +63,10 @@ class ImagePieces final {
 
  private:
   const PackedSide& side_;
-  std::ptrdiff_t columns_ = 0;  // of all pieces but the last
+  std::ptrdiff_t columns_ = 0;  // in each piece but the last
   std::ptrdiff_t count_ = 0;
 };
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PACKED_IMAGE_H_
+#endif  // RUY_LIKE_PACKED_PACKED_IMAGE_H_

@@ -1,5 +1,5 @@
 // Tested in test/registry/registry_test.cc.
-#include "ruy_like/registry/packed_layout.h"
+#include "ruy_like/packed/packed_layout.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,15 +1,12 @@
-// Registry: which kernels can read an operand that is packed ahead of products.
+// Packed: which kernels can read an operand that is packed ahead of products.
 //
 // Made by the registry for a kernel, kept by the middle-end with the operand,
 // compared by the registry when a product comes.
-#ifndef RUY_LIKE_REGISTRY_PACKED_LAYOUT_H_
-#define RUY_LIKE_REGISTRY_PACKED_LAYOUT_H_
+#ifndef RUY_LIKE_PACKED_PACKED_LAYOUT_H_
+#define RUY_LIKE_PACKED_PACKED_LAYOUT_H_
 
-#include <algorithm>
-#include <cstddef>
 #include <string>
 
-#include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/path.h"
 #include "ruy_like/side.h"
@@ -40,18 +37,6 @@ bool operator==(const PackedLayout& a, const PackedLayout& b);
 // depth by 8" where the elements are int7.
 std::string LayoutName(const PackedLayout& layout);
 
-inline const kernels::PanelFormat& FormatOf(const kernels::Kernel& kernel,
-                                            Side side) {
-  return side == Side::kLhs ? kernel.lhs : kernel.rhs;
-}
-
-// The multiple that both sides' depth is padded to; 1 for what is read in
-// place.
-inline std::ptrdiff_t DepthMultiple(const kernels::Kernel& kernel) {
-  return std::max(kernel.lhs.in_place ? 1 : kernel.lhs.depth_multiple,
-                  kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
-}
-
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_REGISTRY_PACKED_LAYOUT_H_
+#endif  // RUY_LIKE_PACKED_PACKED_LAYOUT_H_

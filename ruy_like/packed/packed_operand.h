@@ -1,4 +1,4 @@
-// Middle-end: an operand in its packed form, as the prepacked cache and a
+// Packed: an operand in its packed form, as the prepacked cache and a
 // PackedMatrix hold it.
 //
 // Made by tr_mul.cc (for the cache) and packed_matrix.cc, read by products
@@ -10,15 +10,15 @@
 //
 // The sums, one int32 for each column, are there for integer operands alone. A
 // depth of 0 has neither panels nor sums.
-#ifndef RUY_LIKE_MIDDLE_PACKED_OPERAND_H_
-#define RUY_LIKE_MIDDLE_PACKED_OPERAND_H_
+#ifndef RUY_LIKE_PACKED_PACKED_OPERAND_H_
+#define RUY_LIKE_PACKED_PACKED_OPERAND_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/erased_call.h"
-#include "ruy_like/registry/packed_layout.h"
+#include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -39,4 +39,4 @@ struct PackedOperand : PackedFacts {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PACKED_OPERAND_H_
+#endif  // RUY_LIKE_PACKED_PACKED_OPERAND_H_

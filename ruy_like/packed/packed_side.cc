@@ -1,5 +1,5 @@
 // Tested in test/packed_matrix_test.cc.
-#include "ruy_like/middle/packed_side.h"
+#include "ruy_like/packed/packed_side.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,8 @@
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/base/trace.h"
+#include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/kernels/kernel_facts.h"
 
 namespace ruy_like {
 

@@ -1,19 +1,19 @@
-// Middle-end: one side of a product on its way to the kernel: where its panels
+// Packed: one side of a product on its way to the kernel: where its panels
 // lie, and the call of its pack routine.
 //
 // Used by product.cc and packed_matrix.cc. Decides nothing (what is cached,
 // when it is packed), and owns no memory.
-#ifndef RUY_LIKE_MIDDLE_PACKED_SIDE_H_
-#define RUY_LIKE_MIDDLE_PACKED_SIDE_H_
+#ifndef RUY_LIKE_PACKED_PACKED_SIDE_H_
+#define RUY_LIKE_PACKED_PACKED_SIDE_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/middle/packed_operand.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/pack/pack.h"
-#include "ruy_like/registry/packed_layout.h"
+#include "ruy_like/packed/operand.h"
+#include "ruy_like/packed/packed_layout.h"
+#include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {
@@ -93,4 +93,4 @@ struct PackedSide {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PACKED_SIDE_H_
+#endif  // RUY_LIKE_PACKED_PACKED_SIDE_H_

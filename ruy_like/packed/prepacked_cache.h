@@ -1,10 +1,10 @@
-// Middle-end: packed forms of constant operands, kept between calls of Mul.
+// Packed: packed forms of constant operands, kept between calls of Mul.
 //
 // Held by the Context, asked by tr_mul.cc when an operand's CachePolicy says
 // so. It does not pack, and does not look at data: an operand whose values
 // change under an unchanged address is found as it was.
-#ifndef RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
-#define RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
+#ifndef RUY_LIKE_PACKED_PREPACKED_CACHE_H_
+#define RUY_LIKE_PACKED_PREPACKED_CACHE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 #include "absl/hash/hash.h"
 #include "ruy_like/kernels/panel_format.h"
-#include "ruy_like/middle/packed_operand.h"
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/packed/operand.h"
+#include "ruy_like/packed/packed_operand.h"
 
 namespace ruy_like {
 
@@ -151,4 +151,4 @@ class PrepackedCache final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PREPACKED_CACHE_H_
+#endif  // RUY_LIKE_PACKED_PREPACKED_CACHE_H_

@@ -1,4 +1,4 @@
-#include "ruy_like/middle/value_range.h"
+#include "ruy_like/packed/value_range.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,12 +1,12 @@
-// Middle-end: whether an operand's values are what its caller promised.
+// Packed: whether an operand's values are what its caller promised.
 //
 // Used where a kernel is chosen that would be wrong for other values, and where
 // an operand is packed for such a kernel. A promise that is not kept costs this
 // look and the faster kernel, and never a wrong result.
-#ifndef RUY_LIKE_MIDDLE_VALUE_RANGE_H_
-#define RUY_LIKE_MIDDLE_VALUE_RANGE_H_
+#ifndef RUY_LIKE_PACKED_VALUE_RANGE_H_
+#define RUY_LIKE_PACKED_VALUE_RANGE_H_
 
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/packed/operand.h"
 
 namespace ruy_like {
 
@@ -17,4 +17,4 @@ bool HoldsInt7(const Operand& operand);
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_VALUE_RANGE_H_
+#endif  // RUY_LIKE_PACKED_VALUE_RANGE_H_

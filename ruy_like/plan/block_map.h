@@ -1,4 +1,4 @@
-// Middle-end: how a product is cut into blocks, and in which order they run.
+// Plan: how a product is cut into blocks, and in which order they run.
 //
 // Called by tr_mul.cc. Pure functions of shapes, formats and cache sizes: no
 // state, no machine detection, no data. They assume sizes that were validated
@@ -53,8 +53,8 @@
 // operands and the packed lhs do not fit L2 together: the buffer, used again
 // and again, then stays there, beside the rhs that passes by once a row of
 // pieces; in rows so many that this rhs takes at most kL3BytesPerNs.
-#ifndef RUY_LIKE_MIDDLE_BLOCK_MAP_H_
-#define RUY_LIKE_MIDDLE_BLOCK_MAP_H_
+#ifndef RUY_LIKE_PLAN_BLOCK_MAP_H_
+#define RUY_LIKE_PLAN_BLOCK_MAP_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -181,4 +181,4 @@ constexpr int kL3BytesPerNs = 4;
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_BLOCK_MAP_H_
+#endif  // RUY_LIKE_PLAN_BLOCK_MAP_H_

@@ -1,14 +1,15 @@
-// Tested in test/middle/verbose_test.cc.
-#include "ruy_like/middle/choose_kernel.h"
+// Tested in test/diagnostics/verbose_test.cc.
+#include "ruy_like/plan/choose_kernel.h"
 
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/middle/packed_operand.h"
-#include "ruy_like/middle/prepacked_cache.h"
-#include "ruy_like/middle/value_range.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/packed_operand.h"
+#include "ruy_like/packed/prepacked_cache.h"
+#include "ruy_like/packed/value_range.h"
 
 namespace ruy_like {
 namespace {

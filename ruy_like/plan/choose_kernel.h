@@ -1,10 +1,10 @@
-// Middle-end: the kernel of a product: what the registry is asked, and the
+// Plan: the kernel of a product: what the registry is asked, and the
 // answer.
 //
 // Used by tr_mul.cc. The registry selects; here is what a product's operands
 // and cache policies mean for it.
-#ifndef RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
-#define RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
+#ifndef RUY_LIKE_PLAN_CHOOSE_KERNEL_H_
+#define RUY_LIKE_PLAN_CHOOSE_KERNEL_H_
 
 #include <cstddef>
 #include <vector>
@@ -12,9 +12,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "ruy_like/matrix.h"
-#include "ruy_like/middle/context_impl.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/path.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/side.h"
 
@@ -57,4 +57,4 @@ absl::Status NoKernelError(const TrMulParams& params, Path permitted);
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_CHOOSE_KERNEL_H_
+#endif  // RUY_LIKE_PLAN_CHOOSE_KERNEL_H_

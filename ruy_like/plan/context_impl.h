@@ -1,8 +1,8 @@
-// Middle-end: what a Context holds between calls of Mul.
+// Plan: what a Context holds between calls of Mul.
 //
 // Used by context.cc and tr_mul.cc; not public.
-#ifndef RUY_LIKE_MIDDLE_CONTEXT_IMPL_H_
-#define RUY_LIKE_MIDDLE_CONTEXT_IMPL_H_
+#ifndef RUY_LIKE_PLAN_CONTEXT_IMPL_H_
+#define RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 
 #include <atomic>
 #include <memory>
@@ -11,12 +11,12 @@
 #include "absl/base/thread_annotations.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/mutex.h"
+#include "ruy_like/base/parallel_calls.h"
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
-#include "ruy_like/middle/parallel_calls.h"
-#include "ruy_like/middle/prepacked_cache.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/thread_pool.h"
 
@@ -76,4 +76,4 @@ struct ContextImpl {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_CONTEXT_IMPL_H_
+#endif  // RUY_LIKE_PLAN_CONTEXT_IMPL_H_

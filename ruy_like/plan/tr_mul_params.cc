@@ -1,5 +1,5 @@
 // Tested in test/mul_epilogue_test.cc.
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/plan/tr_mul_params.h"
 
 #include "absl/base/attributes.h"
 #include "ruy_like/base/hot.h"

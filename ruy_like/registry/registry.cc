@@ -4,9 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/registry/amx_cost.h"
-#include "ruy_like/registry/cpu_features.h"
 
 namespace ruy_like {
 namespace {
@@ -68,11 +69,6 @@ bool SavesPackingTheWideSide(const Kernel& kernel, const KernelQuery& query) {
           RowMajorPaysOnAmx(query.rows, query.depth, query.cols,
                             kRowMajorBlockNs)) &&
          (2 * padding <= width || padding * kPackedPerNs < kernel.macs_per_ns);
-}
-
-bool IsNarrow(const Kernel& kernel) {
-  return kernel.kind == KernelKind::kNarrowInPlace ||
-         kernel.kind == KernelKind::kNarrowPanels;
 }
 
 // Its lhs has to be the side that is int7, whichever way dst lies.

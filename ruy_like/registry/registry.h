@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/machine/pipeline.h"
+#include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/packed_layout.h"
 #include "ruy_like/scalar.h"
 #include "ruy_like/side.h"
 
@@ -109,6 +110,24 @@ KernelChoice SelectKernelForPacked(
 // when it does.
 std::string WhyNot(const kernels::Kernel& kernel, const KernelQuery& query,
                    bool swap_sides);
+
+// The kernel's routine for that pipeline; kernel.run where it has no other.
+inline kernels::KernelFn* RunOn(Pipeline pipeline,
+                                const kernels::Kernel& kernel) {
+  kernels::KernelFn* run = nullptr;
+  if (pipeline == Pipeline::kCortexA53) run = kernel.run_on_a53;
+  if (pipeline == Pipeline::kCortexA55) run = kernel.run_on_a55;
+  return run != nullptr ? run : kernel.run;
+}
+
+// The kernel's routine for this machine.
+inline kernels::KernelFn* RunHere(const kernels::Kernel& kernel) {
+#if defined(__aarch64__)
+  return RunOn(DetectedPipeline(), kernel);
+#else
+  return kernel.run;
+#endif
+}
 
 }  // namespace ruy_like
 

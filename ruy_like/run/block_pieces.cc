@@ -1,11 +1,11 @@
-#include "ruy_like/middle/block_pieces.h"
+#include "ruy_like/run/block_pieces.h"
 
 #include <algorithm>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
-#include "ruy_like/base/trace.h"
-#include "ruy_like/registry/pipeline.h"
+#include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
 

@@ -1,4 +1,4 @@
-// Middle-end: a block in pieces: their order, the passes over a depth that is
+// Run: a block in pieces: their order, the passes over a depth that is
 // split, and the packing of what each of them reads.
 //
 // Used by product.cc, one BlockPieces a product, shared by its threads, each of
@@ -19,16 +19,16 @@
 //
 // Panels hold one pass. Of the rhs those of a piece do where there is but one
 // row of pieces.
-#ifndef RUY_LIKE_MIDDLE_BLOCK_PIECES_H_
-#define RUY_LIKE_MIDDLE_BLOCK_PIECES_H_
+#ifndef RUY_LIKE_RUN_BLOCK_PIECES_H_
+#define RUY_LIKE_RUN_BLOCK_PIECES_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/middle/block_map.h"
-#include "ruy_like/middle/packed_side.h"
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/packed/packed_side.h"
+#include "ruy_like/plan/block_map.h"
+#include "ruy_like/plan/tr_mul_params.h"
 
 namespace ruy_like {
 
@@ -100,4 +100,4 @@ class BlockPieces final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_BLOCK_PIECES_H_
+#endif  // RUY_LIKE_RUN_BLOCK_PIECES_H_

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "ruy_like/base/no_memory.h"
-#include "ruy_like/middle/context_impl.h"
-#include "ruy_like/middle/parallel.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/run/parallel.h"
 
 namespace ruy_like {
 

@@ -1,12 +1,12 @@
 // Tested in test/executor_test.cc.
-#include "ruy_like/middle/parallel.h"
+#include "ruy_like/run/parallel.h"
 
 #include <algorithm>
 
 #include "absl/container/fixed_array.h"
 #include "ruy_like/base/cpu_placement.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/middle/parallel_calls.h"
+#include "ruy_like/base/parallel_calls.h"
 
 namespace ruy_like {
 namespace {

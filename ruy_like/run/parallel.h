@@ -1,13 +1,13 @@
-// Middle-end: the threads of a Context, be they its pool's or an Executor's.
+// Run: the threads of a Context, be they its pool's or an Executor's.
 //
 // Used by tr_mul.cc and by packing (packed_matrix.cc). Does not decide how many
 // threads are worth while.
-#ifndef RUY_LIKE_MIDDLE_PARALLEL_H_
-#define RUY_LIKE_MIDDLE_PARALLEL_H_
+#ifndef RUY_LIKE_RUN_PARALLEL_H_
+#define RUY_LIKE_RUN_PARALLEL_H_
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "ruy_like/middle/context_impl.h"
+#include "ruy_like/plan/context_impl.h"
 
 namespace ruy_like {
 
@@ -40,4 +40,4 @@ absl::Status DeadlockError();
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PARALLEL_H_
+#endif  // RUY_LIKE_RUN_PARALLEL_H_

@@ -1,5 +1,5 @@
 // Tested in test/threads_test.cc.
-#include "ruy_like/middle/product.h"
+#include "ruy_like/run/product.h"
 
 #include <cstdint>
 #include <memory>
@@ -9,9 +9,10 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/base/trace.h"
-#include "ruy_like/registry/cpu_features.h"
-#include "ruy_like/registry/pipeline.h"
+#include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
 

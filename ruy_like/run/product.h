@@ -1,11 +1,11 @@
-// Middle-end: one product with a kernel: its blocks, its memory, and the work
+// Run: one product with a kernel: its blocks, its memory, and the work
 // on them.
 //
 // Used by tr_mul.cc, which chooses the kernel and brings the threads. What
 // threads pack together is in shared_packing.h, what each block packs for
 // itself in block_pieces.h.
-#ifndef RUY_LIKE_MIDDLE_PRODUCT_H_
-#define RUY_LIKE_MIDDLE_PRODUCT_H_
+#ifndef RUY_LIKE_RUN_PRODUCT_H_
+#define RUY_LIKE_RUN_PRODUCT_H_
 
 #include <algorithm>
 #include <atomic>
@@ -16,17 +16,17 @@
 #include "absl/base/thread_annotations.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/diagnostics/verbose.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/middle/block_map.h"
-#include "ruy_like/middle/block_pieces.h"
-#include "ruy_like/middle/choose_kernel.h"
-#include "ruy_like/middle/context_impl.h"
-#include "ruy_like/middle/packed_side.h"
-#include "ruy_like/middle/prepacked_cache.h"
-#include "ruy_like/middle/shared_packing.h"
-#include "ruy_like/middle/tr_mul_params.h"
-#include "ruy_like/middle/verbose.h"
+#include "ruy_like/packed/packed_side.h"
+#include "ruy_like/packed/prepacked_cache.h"
+#include "ruy_like/plan/block_map.h"
+#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/registry/registry.h"
+#include "ruy_like/run/block_pieces.h"
+#include "ruy_like/run/shared_packing.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {
@@ -153,4 +153,4 @@ class Product final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_PRODUCT_H_
+#endif  // RUY_LIKE_RUN_PRODUCT_H_

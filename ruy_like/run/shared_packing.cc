@@ -1,5 +1,5 @@
 // Tested in test/threads_test.cc.
-#include "ruy_like/middle/shared_packing.h"
+#include "ruy_like/run/shared_packing.h"
 
 #include <chrono>
 #include <new>

@@ -1,4 +1,4 @@
-// Middle-end: threads that pack one side together, part by part, each part
+// Run: threads that pack one side together, part by part, each part
 // once.
 //
 // Used by products (product.cc) for what they pack for the cache or for a
@@ -8,15 +8,15 @@
 // Any thread packs any part that nobody has begun; one that needs a part that
 // somebody else is at spins until it is done. So there is no barrier between
 // packing and multiplying.
-#ifndef RUY_LIKE_MIDDLE_SHARED_PACKING_H_
-#define RUY_LIKE_MIDDLE_SHARED_PACKING_H_
+#ifndef RUY_LIKE_RUN_SHARED_PACKING_H_
+#define RUY_LIKE_RUN_SHARED_PACKING_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "ruy_like/middle/block_map.h"
-#include "ruy_like/middle/packed_side.h"
+#include "ruy_like/packed/packed_side.h"
+#include "ruy_like/plan/block_map.h"
 
 namespace ruy_like {
 
@@ -43,4 +43,4 @@ class SharedPacking final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_SHARED_PACKING_H_
+#endif  // RUY_LIKE_RUN_SHARED_PACKING_H_

@@ -1,5 +1,5 @@
 // Tested in test/mul_test.cc.
-#include "ruy_like/middle/tr_mul.h"
+#include "ruy_like/run/tr_mul.h"
 
 #include <atomic>
 #include <memory>
@@ -8,13 +8,13 @@
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/hot.h"
-#include "ruy_like/base/trace.h"
-#include "ruy_like/middle/choose_kernel.h"
-#include "ruy_like/middle/parallel.h"
-#include "ruy_like/middle/product.h"
-#include "ruy_like/middle/unpack.h"
-#include "ruy_like/middle/verbose.h"
+#include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/diagnostics/verbose.h"
+#include "ruy_like/plan/choose_kernel.h"
 #include "ruy_like/registry/registry.h"
+#include "ruy_like/run/parallel.h"
+#include "ruy_like/run/product.h"
+#include "ruy_like/run/unpack.h"
 
 namespace ruy_like {
 namespace {

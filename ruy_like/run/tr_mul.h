@@ -1,4 +1,4 @@
-// Middle-end: one validated, type-erased product from kernel selection to the
+// Run: one validated, type-erased product from kernel selection to the
 // last block.
 //
 // Called by the front-end (mul.cc). Chooses the kernel (registry), the number
@@ -6,15 +6,15 @@
 // found in the prepacked cache, and deals the blocks out over the thread pool.
 // Knows no instruction set, and of a scalar type no more than its size, whether
 // it is floating point, and what the flip of packing does to its zero point.
-#ifndef RUY_LIKE_MIDDLE_TR_MUL_H_
-#define RUY_LIKE_MIDDLE_TR_MUL_H_
+#ifndef RUY_LIKE_RUN_TR_MUL_H_
+#define RUY_LIKE_RUN_TR_MUL_H_
 
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "ruy_like/middle/context_impl.h"
-#include "ruy_like/middle/tr_mul_params.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/plan/tr_mul_params.h"
 
 namespace ruy_like {
 
@@ -65,4 +65,4 @@ class TrMulPlan final {
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_TR_MUL_H_
+#endif  // RUY_LIKE_RUN_TR_MUL_H_

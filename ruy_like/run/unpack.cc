@@ -1,13 +1,13 @@
-// Tested in test/middle/value_range_test.cc.
-#include "ruy_like/middle/unpack.h"
+// Tested in test/packed/value_range_test.cc.
+#include "ruy_like/run/unpack.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "ruy_like/middle/choose_kernel.h"
-#include "ruy_like/middle/packed_operand.h"
+#include "ruy_like/packed/packed_operand.h"
+#include "ruy_like/plan/choose_kernel.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/scalar.h"
 

@@ -1,16 +1,16 @@
-// Middle-end: the way back from panels to a plain matrix, for operands that
+// Run: the way back from panels to a plain matrix, for operands that
 // were packed for a kernel that the product cannot have.
 //
 // Used by tr_mul.cc where no kernel reads the operands as they are packed: one
 // was packed for an int7 operand, and the other one is none. Such a product is
 // right, and as slow as if nothing had been packed, or slower.
-#ifndef RUY_LIKE_MIDDLE_UNPACK_H_
-#define RUY_LIKE_MIDDLE_UNPACK_H_
+#ifndef RUY_LIKE_RUN_UNPACK_H_
+#define RUY_LIKE_RUN_UNPACK_H_
 
 #include "absl/status/status.h"
 #include "ruy_like/base/allocator.h"
-#include "ruy_like/middle/tr_mul_params.h"
 #include "ruy_like/path.h"
+#include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {
@@ -24,4 +24,4 @@ absl::Status UnpackOne(Path permitted, TrMulParams* params,
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_MIDDLE_UNPACK_H_
+#endif  // RUY_LIKE_RUN_UNPACK_H_

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "test/amx_emulation/tile_instruction.h"
 #include "test/amx_emulation/tile_unit.h"
 #include "test/support/test_util.h"

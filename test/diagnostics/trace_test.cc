@@ -1,5 +1,5 @@
-// Tests ruy_like/base/trace.h from outside: the file that a program leaves.
-#include "ruy_like/base/trace.h"
+// Tests ruy_like/diagnostics/trace.h from outside: the file that a program leaves.
+#include "ruy_like/diagnostics/trace.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

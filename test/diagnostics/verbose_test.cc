@@ -1,6 +1,6 @@
-// Tests ruy_like/middle/verbose.h: the lines, and what a program writes to
+// Tests ruy_like/diagnostics/verbose.h: the lines, and what a program writes to
 // stderr.
-#include "ruy_like/middle/verbose.h"
+#include "ruy_like/diagnostics/verbose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "ruy_like/middle/choose_kernel.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "test/support/subprocess.h"
 
 namespace ruy_like {

@@ -1,6 +1,6 @@
-// Tests ruy_like/registry/cpu_features.h: on recorded CPUID data of processors
+// Tests ruy_like/machine/cpu_features.h: on recorded CPUID data of processors
 // that the test machine need not be, and on the machine itself.
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features_arm.h"
+#include "ruy_like/machine/cpu_features_arm.h"
 
 namespace ruy_like {
 namespace {

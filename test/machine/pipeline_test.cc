@@ -1,6 +1,6 @@
-// Tests ruy_like/registry/pipeline.h: on recorded lists of cores, and that
+// Tests ruy_like/machine/pipeline.h: on recorded lists of cores, and that
 // every kernel has a routine for every pipeline.
-#include "ruy_like/registry/pipeline.h"
+#include "ruy_like/machine/pipeline.h"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/panels.h"
 #include "test/support/test_util.h"

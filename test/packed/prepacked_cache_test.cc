@@ -1,4 +1,4 @@
-#include "ruy_like/middle/prepacked_cache.h"
+#include "ruy_like/packed/prepacked_cache.h"
 
 #include <memory>
 #include <vector>

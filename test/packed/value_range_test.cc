@@ -1,6 +1,6 @@
 // Promises about the values of operands: seen where they are kept, seen where
 // they are broken, and never a wrong result.
-#include "ruy_like/middle/value_range.h"
+#include "ruy_like/packed/value_range.h"
 
 #include <gtest/gtest.h>
 

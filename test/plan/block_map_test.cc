@@ -1,4 +1,4 @@
-#include "ruy_like/middle/block_map.h"
+#include "ruy_like/plan/block_map.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Tests ruy_like/middle/choose_kernel.h: the operating system's leave is asked
+// Tests ruy_like/plan/choose_kernel.h: the operating system's leave is asked
 // for by the first product that wants it.
-#include "ruy_like/middle/choose_kernel.h"
+#include "ruy_like/plan/choose_kernel.h"
 
 #include <gtest/gtest.h>
 
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 
 namespace ruy_like {

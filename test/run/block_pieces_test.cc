@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "ruy_like/middle/context_impl.h"
+#include "ruy_like/plan/context_impl.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/test_util.h"

@@ -8,7 +8,7 @@
 #include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
 #include "ruy_like/reference_mul.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/panels.h"
 #include "test/support/visit_scalar.h"

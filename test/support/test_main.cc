@@ -22,7 +22,7 @@
 
 #include "ruy_like/base/env.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/cpu_features.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "test/amx_emulation/amx_emulation.h"
 
 namespace {

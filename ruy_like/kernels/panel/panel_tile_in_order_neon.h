@@ -3,7 +3,7 @@
 //
 // Template argument of PanelKernel<> (panel_kernel.h); chosen by neon.cc and
 // neondot.cc as routines of kernels beside the usual ones
-// (registry/pipeline.h). Products, and their order in each accumulator, are the
+// (machine/pipeline.h). Products, and their order in each accumulator, are the
 // same; only loads and the order of instructions differ. doc/kernels.md says
 // from where the rules below are, and that none of this was run on such a core.
 //
