@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/packed/packed_side.h"
