@@ -346,10 +346,8 @@ KernelProblem DrawProblem(const Kernel& kernel, std::ptrdiff_t rows,
   p.bias = coin();
   p.exponents = kExponents[rng->Next() % 8];
   p.unit_multiplier = rng->OneIn(12);
-  if (coin()) {
-    p.clamp_min = static_cast<double>(rng->Between(-60, 20));
-    p.clamp_max = static_cast<double>(rng->Between(21, 120));
-  }
+  if (coin()) p.clamp_min = static_cast<double>(rng->Between(-60, 20));
+  if (coin()) p.clamp_max = static_cast<double>(rng->Between(21, 120));
   if (kernel.family == Family::k8x8) {
     p.lhs_zero_point = DrawZeroPoint(rng);
     p.rhs_zero_point = DrawZeroPoint(rng);
