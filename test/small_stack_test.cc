@@ -117,10 +117,10 @@ TEST_P(SmallStackTest, IsEnoughForErrors) {
   if (!kStackIsOurs) GTEST_SKIP() << "sanitizers need more";
   RunOnSmallStack([](void* argument) -> void* {
     Job* const job = static_cast<Job*>(argument);
-    Product<float, float, float> product(3, 4, 5, Order::kColMajor);
+    FloatProduct product(3, 4, 5);
     product.params.set_clamp_min(1);
     product.params.set_clamp_max(0);
-    job->right = !product.Run(job->context);
+    job->right = !product.Run(job->context).ok();
     return nullptr;
   });
 }
