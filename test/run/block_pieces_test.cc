@@ -114,19 +114,21 @@ TEST_P(BlockPiecesTest, OtherDoors) {
   }
 }
 
-// Nothing needs scratch memory: with both sides packed and one pass, neither
-// panels nor accumulators do.
+// Nothing needs scratch memory: with both sides packed, and a depth that no
+// machine's L1 is too small for, neither panels nor accumulators do.
 TEST_P(BlockPiecesTest, WithoutScratchMemory) {
   for (const Types& types : {kInt8, kFloat}) {
-    for (const Shape& shape : kShallow) {
-      MulProblem problem = WithEpilogue(types, shape);
-      problem.door = Door::kPackedBoth;
-      Context context;
-      context.set_runtime_enabled_paths(GetParam());
-      MulRunner runner(problem);
-      ASSERT_TRUE(runner.Check(&context));
-      EXPECT_EQ(context.impl()->arena.capacity_bytes(), 0u);
-    }
+    MulProblem problem = WithEpilogue(types, {400, 200, 300});
+    problem.door = Door::kPackedBoth;
+    Context context;
+    context.set_runtime_enabled_paths(GetParam());
+    // Several threads have pieces whatever the size.
+    context.set_max_num_threads(3);
+    context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    MulRunner runner(problem);
+    ASSERT_TRUE(runner.Check(&context));
+    EXPECT_GT(context.last_used_num_threads(), 1);
+    EXPECT_EQ(context.impl()->arena.capacity_bytes(), 0u);
   }
 }
 
