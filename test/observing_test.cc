@@ -73,6 +73,15 @@ std::string Fixed(const std::string& line) {
       new std::regex("(processor|features|loops for|caches) .*");
   static const std::regex* const kPath =
       new std::regex("(  [a-z0-9]+) +(permitted|not |the |RUY_LIKE).*");
+  if (absl::StartsWith(line, "ruy_like_summary,") &&
+      !absl::StartsWith(line, "ruy_like_summary,calls")) {
+    Lines fields = absl::StrSplit(line, ',');
+    // times, gops, path, kernel
+    for (const std::size_t i : {2, 3, 4, 5, 6}) {
+      if (i < fields.size()) fields[i] = "*";
+    }
+    return absl::StrJoin(fields, ",");
+  }
   std::smatch match;
   if (std::regex_match(line, match, *kLabel) ||
       std::regex_match(line, match, *kPath)) {
@@ -133,7 +142,7 @@ TEST(ObservingTest, CommandsPrintWhatThePageShows) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     ExpectShows(block.shown, result.out + result.err);
   }
-  EXPECT_EQ(commands, 3);
+  EXPECT_EQ(commands, 4);
 }
 
 }  // namespace

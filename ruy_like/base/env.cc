@@ -25,7 +25,7 @@ constexpr EnvVarInfo kEnvVars[] = {
      "hexadecimal; default: all that the machine has"},
     {EnvVar::kVerbose, "RUY_LIKE_VERBOSE",
      "1: a line on stderr for each product; dispatch: and why better kernels "
-     "were not taken; default: 0"},
+     "were not taken; summary: a line for each shape at exit; default: 0"},
     {EnvVar::kTrace, "RUY_LIKE_TRACE",
      "file for a trace of packing and multiplying, to be opened with Perfetto; "
      "default: none"},

@@ -1,15 +1,21 @@
 #include "ruy_like/diagnostics/verbose.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/plan/choose_kernel.h"
@@ -19,6 +25,39 @@ namespace {
 
 using kernels::EpilogueArgs;
 
+// A forked child records and prints nothing: the parent prints these numbers,
+// and the mutex may be held by a thread that the child does not have.
+struct ProcessSummary {
+  pid_t process = getpid();
+  CallSummary calls;
+};
+
+void PrintSummary();
+
+// Never destroyed: products may run, and the process exit, in any order.
+ProcessSummary* SummaryOfThisProcess() {
+  static ProcessSummary* const summary = [] {
+    auto* const made = new (std::nothrow) ProcessSummary;
+    if (made != nullptr) {
+      std::atexit(PrintSummary);
+      g_pack_meter_is_on = true;
+    }
+    return made;
+  }();
+  return summary != nullptr && summary->process == getpid() ? summary : nullptr;
+}
+
+void PrintSummary() {
+  ProcessSummary* const summary = SummaryOfThisProcess();
+  if (summary == nullptr) return;
+  const ScopedFloatState float_state(FloatState::kDefault);
+  try {
+    const std::string lines = summary->calls.Lines();
+    std::fwrite(lines.data(), 1, lines.size(), stderr);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 VerboseLevel LevelOfThisProcess() {
   std::string warning;
   const VerboseLevel level =
@@ -26,6 +65,7 @@ VerboseLevel LevelOfThisProcess() {
   if (!warning.empty()) {
     std::fprintf(stderr, "ruy_like: RUY_LIKE_VERBOSE: %s\n", warning.c_str());
   }
+  if (level == VerboseLevel::kSummary) SummaryOfThisProcess();
   return level;
 }
 
@@ -99,6 +139,31 @@ TrMulParams Unswapped(const TrMulParams& params, bool swapped) {
   return result;
 }
 
+// In doubles: the product of three sizes may overflow.
+double Ops(const TrMulParams& params) {
+  return 2.0 * static_cast<double>(params.rows()) *
+         static_cast<double>(params.cols()) *
+         static_cast<double>(params.depth());
+}
+
+// The columns from "path" to "cols", of a call as the caller sees it.
+std::string ShapeFields(const TrMulParams& call, const KernelChoice& choice) {
+  const Operand& lhs = call.side.lhs;
+  const Operand& rhs = call.side.rhs;
+  const kernels::PanelFormat& lhs_format =
+      FormatOf(*choice.kernel, choice.swap_sides ? Side::kRhs : Side::kLhs);
+  const kernels::PanelFormat& rhs_format =
+      FormatOf(*choice.kernel, choice.swap_sides ? Side::kLhs : Side::kRhs);
+  const std::string types =
+      absl::StrCat(TypeName(lhs, lhs_format), ",", TypeName(rhs, rhs_format),
+                   ",", ScalarName(call.epilogue.dst_scalar));
+  return absl::StrCat(PathName(choice.path), ",", choice.kernel->name, ",",
+                      types, ",", OrderName(lhs, Side::kLhs), ",",
+                      OrderName(rhs, Side::kRhs), ",",
+                      OrderName(call.epilogue.dst_row_stride != 1), ",",
+                      call.rows(), ",", call.depth(), ",", call.cols());
+}
+
 std::string DispatchLine(Path path, const char* kernel,
                          absl::string_view reason) {
   return absl::StrCat("ruy_like_not_taken,", PathName(path), ",", kernel, ",",
@@ -114,7 +179,8 @@ VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning) {
   if (value.empty() || value == "0") return VerboseLevel::kOff;
   if (value == "1") return VerboseLevel::kCalls;
   if (value == "dispatch") return VerboseLevel::kDispatch;
-  *warning = absl::StrCat("'", value, "' is none of 0, 1, dispatch");
+  if (value == "summary") return VerboseLevel::kSummary;
+  *warning = absl::StrCat("'", value, "' is none of 0, 1, dispatch, summary");
   return VerboseLevel::kOff;
 }
 
@@ -124,13 +190,15 @@ const char kVerboseHeader[] =
     "multiplier,beta,threads,row_blocks,col_blocks,depth_blocks,lhs_source,"
     "rhs_source,microseconds,gops\n";
 
+const char kSummaryHeader[] =
+    "ruy_like_summary,calls,milliseconds,packing_milliseconds,gops,path,kernel,"
+    "lhs,rhs,dst,lhs_order,rhs_order,dst_order,rows,depth,cols\n";
+
 std::string CallLine(const TrMulParams& params, const ProductReport& report,
                      std::chrono::nanoseconds time) {
   const bool swapped = report.choice.swap_sides;
   const TrMulParams call = Unswapped(params, swapped);
   const EpilogueArgs& epilogue = call.epilogue;
-  const Operand& lhs = call.side.lhs;
-  const Operand& rhs = call.side.rhs;
   SidePair<SideSource> source = report.source;
   std::ptrdiff_t row_blocks = report.row_blocks;
   std::ptrdiff_t col_blocks = report.col_blocks;
@@ -139,34 +207,19 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
     std::swap(row_blocks, col_blocks);
   }
   const double nanoseconds = static_cast<double>(time.count());
-  // In doubles: the product of three sizes may overflow.
-  const double ops = 2.0 * static_cast<double>(call.rows()) *
-                     static_cast<double>(call.cols()) *
-                     static_cast<double>(call.depth());
   char timing[64];
   std::snprintf(timing, sizeof(timing), "%.3f,%.3f", nanoseconds * 1e-3,
-                nanoseconds > 0 ? ops / nanoseconds : 0.0);
+                nanoseconds > 0 ? Ops(call) / nanoseconds : 0.0);
   // In the order of kVerboseHeader.
-  const std::string operands =
-      absl::StrCat(TypeName(lhs, FormatOf(*report.choice.kernel,
-                                          swapped ? Side::kRhs : Side::kLhs)),
-                   ",",
-                   TypeName(rhs, FormatOf(*report.choice.kernel,
-                                          swapped ? Side::kLhs : Side::kRhs)),
-                   ",", ScalarName(epilogue.dst_scalar), ",",
-                   OrderName(lhs, Side::kLhs), ",", OrderName(rhs, Side::kRhs),
-                   ",", OrderName(epilogue.dst_row_stride != 1), ",",
-                   call.rows(), ",", call.depth(), ",", call.cols());
   const std::string parameters = absl::StrCat(
-      lhs.zero_point, ",", rhs.zero_point, ",", epilogue.dst_zero_point, ",",
-      BiasName(call), ",", MultiplierName(call), ",",
-      epilogue.accumulates ? epilogue.beta : 0);
+      call.side.lhs.zero_point, ",", call.side.rhs.zero_point, ",",
+      epilogue.dst_zero_point, ",", BiasName(call), ",", MultiplierName(call),
+      ",", epilogue.accumulates ? epilogue.beta : 0);
   const std::string work =
       absl::StrCat(report.threads, ",", row_blocks, ",", col_blocks, ",",
                    report.depth_blocks, ",", SourceName(source.lhs), ",",
                    SourceName(source.rhs));
-  return absl::StrCat("ruy_like_mul,", PathName(report.choice.path), ",",
-                      report.choice.kernel->name, ",", operands, ",",
+  return absl::StrCat("ruy_like_mul,", ShapeFields(call, report.choice), ",",
                       parameters, ",", work, ",", timing, "\n");
 }
 
@@ -193,21 +246,77 @@ std::string DispatchLines(const TrMulParams& params,
   return lines;
 }
 
+void CallSummary::Add(const TrMulParams& params, const ProductReport& report,
+                      std::chrono::nanoseconds time,
+                      std::chrono::nanoseconds packing) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Totals* totals = &others_;
+  try {
+    const std::string shape =
+        ShapeFields(Unswapped(params, report.choice.swap_sides), report.choice);
+    const auto found = shapes_.find(shape);
+    if (found != shapes_.end()) {
+      totals = &found->second;
+    } else if (shapes_.size() < kMaxShapes) {
+      totals = &shapes_[shape];
+    }
+  } catch (const std::bad_alloc&) {
+  }
+  ++totals->calls;
+  totals->nanoseconds += static_cast<double>(time.count());
+  totals->packing_nanoseconds += static_cast<double>(packing.count());
+  totals->ops += Ops(params);
+}
+
+std::string CallSummary::Lines() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::pair<std::string, Totals>> rows(shapes_.begin(),
+                                                   shapes_.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.second.nanoseconds > b.second.nanoseconds;
+  });
+  if (others_.calls > 0) rows.emplace_back("others,,,,,,,,,,", others_);
+  if (rows.empty()) return "";
+  std::string lines = kSummaryHeader;
+  for (const auto& [shape, totals] : rows) {
+    char numbers[100];
+    std::snprintf(numbers, sizeof(numbers), "%lld,%.3f,%.3f,%.3f",
+                  static_cast<long long>(totals.calls),
+                  totals.nanoseconds * 1e-6, totals.packing_nanoseconds * 1e-6,
+                  totals.nanoseconds > 0 ? totals.ops / totals.nanoseconds : 0);
+    absl::StrAppend(&lines, "ruy_like_summary,", numbers, ",", shape, "\n");
+  }
+  return lines;
+}
+
+void VerboseCall::Begin(const TrMulParams& params) {
+  // Packing that no product asked for, at this address.
+  for (const Side side : kSides) TakePackTime(&params.side[side]);
+  start_ = std::chrono::steady_clock::now();
+}
+
 void VerboseCall::Print(const TrMulParams& params, const ProductReport& report,
                         Path permitted) const {
-  const auto time = std::chrono::steady_clock::now() - start_;
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::steady_clock::now() - start_);
   const ScopedFloatState float_state(FloatState::kDefault);
-  // A product that has been computed does not fail for want of memory to tell
-  // of it.
+  if (g_verbose_level == VerboseLevel::kSummary) {
+    ProcessSummary* const summary = SummaryOfThisProcess();
+    if (summary == nullptr) return;
+    std::chrono::nanoseconds packing = {};
+    for (const Side side : kSides) packing += TakePackTime(&params.side[side]);
+    summary->calls.Add(params, report, time,
+                       packing / std::max(report.threads, 1));
+    return;
+  }
+  // A product that has been computed does not fail because there is no memory
+  // to report it.
   try {
     std::string lines;
     if (g_verbose_level == VerboseLevel::kDispatch) {
       lines = DispatchLines(params, report, permitted);
     }
-    absl::StrAppend(
-        &lines,
-        CallLine(params, report,
-                 std::chrono::duration_cast<std::chrono::nanoseconds>(time)));
+    absl::StrAppend(&lines, CallLine(params, report, time));
     static std::once_flag header_is_out;
     std::call_once(header_is_out, [] { std::fputs(kVerboseHeader, stderr); });
     // One write for a product's lines: those of two Contexts do not mix.

@@ -1,19 +1,23 @@
-// Diagnostics: RUY_LIKE_VERBOSE, a line on stderr for each product.
+// Diagnostics: RUY_LIKE_VERBOSE, what ran, on stderr: a line for each product,
+// or one for each shape at the end of the process.
 //
-// Used by tr_mul.cc, which tells what ran. Text and columns are made here and
-// nowhere else; doc/observing.md describes them. Does not say what happens
+// Used by tr_mul.cc, which reports each product. Text and columns are made here
+// and nowhere else; doc/observing.md describes them. Does not say what happens
 // inside a product: that is trace.h's.
 //
 //   RUY_LIKE_VERBOSE=1         one CSV line a product, after a header line
 //   RUY_LIKE_VERBOSE=dispatch  and before it, a line for each path and kernel
 //                              that came first and was not taken, with the
 //                              reason
+//   RUY_LIKE_VERBOSE=summary   at the end, a CSV line for each shape and kernel
 #ifndef RUY_LIKE_DIAGNOSTICS_VERBOSE_H_
 #define RUY_LIKE_DIAGNOSTICS_VERBOSE_H_
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -23,10 +27,10 @@
 
 namespace ruy_like {
 
-enum class VerboseLevel : std::uint8_t { kOff, kCalls, kDispatch };
+enum class VerboseLevel : std::uint8_t { kOff, kCalls, kDispatch, kSummary };
 
 // What a value of RUY_LIKE_VERBOSE asks for. For one that means nothing: kOff,
-// and `warning` tells so; else `warning` is empty.
+// and `warning` says so; else `warning` is empty.
 VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning);
 
 // Read from the environment once, before main. Not to be written.
@@ -57,24 +61,56 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
                      std::chrono::nanoseconds time);
 std::string DispatchLines(const TrMulParams& params,
                           const ProductReport& report, Path permitted);
-// The names of CallLine's columns.
+// The names of CallLine's columns, and of CallSummary's.
 extern const char kVerboseHeader[];
+extern const char kSummaryHeader[];
+
+// Counts and times, by shape and kernel. Safe from any thread.
+class CallSummary final {
+ public:
+  // One more product. `packing`: of each of its threads, on average.
+  // Products of further shapes than kMaxShapes, and those that there is no
+  // memory for, are counted together.
+  void Add(const TrMulParams& params, const ProductReport& report,
+           std::chrono::nanoseconds time, std::chrono::nanoseconds packing);
+
+  // A header and a line for each shape, longest time first; empty without
+  // products. May throw std::bad_alloc.
+  std::string Lines() const;
+
+  static constexpr std::size_t kMaxShapes = 1000;
+
+ private:
+  struct Totals {
+    std::int64_t calls = 0;
+    double nanoseconds = 0, packing_nanoseconds = 0, ops = 0;
+  };
+
+  mutable std::mutex mutex_;
+  // By what a line says of path, kernel, types, orders and shape.
+  std::map<std::string, Totals> shapes_;
+  Totals others_;
+};
 
 // Measures one product. Costs a branch in each of its functions when off.
 class VerboseCall final {
  public:
-  VerboseCall() {
-    if (IsOn()) start_ = std::chrono::steady_clock::now();
+  VerboseCall() = default;  // nothing to report
+  // `params` stay where they are until Print.
+  explicit VerboseCall(const TrMulParams& params) {
+    if (IsOn()) Begin(params);
   }
 
   static bool IsOn() { return g_verbose_level != VerboseLevel::kOff; }
 
-  // At the end, and only if IsOn(): writes the lines. `permitted` is what the
-  // Context permits.
+  // At the end, and only if IsOn(): writes the lines, or adds to the summary.
+  // `permitted` is what the Context permits.
   void Print(const TrMulParams& params, const ProductReport& report,
              Path permitted) const;
 
  private:
+  void Begin(const TrMulParams& params);
+
   std::chrono::steady_clock::time_point start_;
 };
 

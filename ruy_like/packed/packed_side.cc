@@ -7,6 +7,7 @@
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/hot.h"
+#include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/diagnostics/trace.h"
 #include "ruy_like/kernels/kernel_facts.h"
 
@@ -93,6 +94,7 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
   PackArgs args;
   // The padding is at the end.
   args.depth = std::min(levels, operand->depth - level);
+  const PackSpan pack_span(operand);
   const TraceSpan span(TraceSpan::kPack,
                        kernel_side == Side::kLhs ? "pack lhs" : "pack rhs",
                        start, end, args.depth);

@@ -84,7 +84,7 @@ RUY_LIKE_HOT absl::Status TrMul(TrMulParams* params, int max_num_threads,
                                 ContextImpl* context) {
   const TraceSpan span(TraceSpan::kMul, "Mul", params->rows(), params->depth(),
                        params->cols());
-  const VerboseCall verbose;
+  const VerboseCall verbose(*params);
   const KernelChoice choice = ChooseKernel(params, context);
   if (choice.kernel == nullptr) {
     return MulUnpacked(params, max_num_threads, context);
@@ -126,7 +126,7 @@ TrMulParams* TrMulPlan::NewParams() {
 
 absl::Status TrMulPlan::Prepare(int max_threads, ContextImpl* context) {
   Impl& impl = *impl_;
-  impl.verbose = VerboseCall();
+  impl.verbose = VerboseCall(impl.params);
   // Threads of the caller's own read the operands later, when nobody would look
   // whether promises are still kept.
   for (const Side side : kSides) {

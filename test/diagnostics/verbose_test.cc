@@ -6,15 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "ruy_like/plan/choose_kernel.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/plan/choose_kernel.h"
 #include "test/support/subprocess.h"
 
 namespace ruy_like {
@@ -59,9 +61,10 @@ TEST(VerboseLevelTest, Values) {
   EXPECT_EQ(ParseVerboseLevel("0", &warning), VerboseLevel::kOff);
   EXPECT_EQ(ParseVerboseLevel("1", &warning), VerboseLevel::kCalls);
   EXPECT_EQ(ParseVerboseLevel("dispatch", &warning), VerboseLevel::kDispatch);
+  EXPECT_EQ(ParseVerboseLevel("summary", &warning), VerboseLevel::kSummary);
   EXPECT_EQ(warning, "");
   EXPECT_EQ(ParseVerboseLevel("yes", &warning), VerboseLevel::kOff);
-  EXPECT_EQ(warning, "'yes' is none of 0, 1, dispatch");
+  EXPECT_EQ(warning, "'yes' is none of 0, 1, dispatch, summary");
 }
 
 // A product of the portable path, 20 x 40 x 30.
@@ -164,6 +167,83 @@ TEST(CallLineTest, SwappedSidesReadTheSame) {
   example.report.col_blocks = 4;
   example.report.source = {SideSource::kCached, SideSource::kPacked};
   EXPECT_EQ(CallLine(example.params, example.report, time), line);
+}
+
+using std::chrono::microseconds;
+
+TEST(CallSummaryTest, AddsUpByShape) {
+  CallSummary summary;
+  EXPECT_EQ(summary.Lines(), "");
+  Example example;
+  summary.Add(example.params, example.report, microseconds(10),
+              microseconds(3));
+  summary.Add(example.params, example.report, microseconds(14),
+              microseconds(0));
+  // The same seen by the kernel with its sides swapped.
+  SwapSides(&example.params);
+  example.report.choice.swap_sides = true;
+  summary.Add(example.params, example.report, microseconds(24),
+              microseconds(1));
+  Example other;
+  other.params.side.rhs.width = 31;
+  summary.Add(other.params, other.report, microseconds(1000), microseconds(0));
+  const std::vector<std::string> lines = Lines(summary.Lines());
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0] + "\n", kSummaryHeader);
+  // The longest time first.
+  ExpectFields(ReadRow(lines[0], lines[1]), {{"calls", "1"}, {"cols", "31"}});
+  ExpectFields(ReadRow(lines[0], lines[2]),
+               {{"ruy_like_summary", "ruy_like_summary"},
+                {"calls", "3"},
+                {"milliseconds", "0.048"},
+                {"packing_milliseconds", "0.004"},
+                {"gops", "3.000"},  // 3 * 48000 in 48 us
+                {"path", "portable"},
+                {"kernel", "Portable_F32F32_4x4x1"},
+                {"lhs", "float"},
+                {"dst_order", "col"},
+                {"rows", "20"},
+                {"depth", "40"},
+                {"cols", "30"}});
+}
+
+TEST(CallSummaryTest, HoldsSoManyShapes) {
+  CallSummary summary;
+  Example example;
+  const int shapes = static_cast<int>(CallSummary::kMaxShapes) + 5;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (int i = 0; i < shapes; ++i) {
+      example.params.side.rhs.width = i + 1;
+      summary.Add(example.params, example.report, microseconds(1),
+                  microseconds(0));
+    }
+  }
+  const std::vector<std::string> lines = Lines(summary.Lines());
+  ASSERT_EQ(lines.size(), CallSummary::kMaxShapes + 2);
+  ExpectFields(ReadRow(lines[0], lines[1]), {{"calls", "2"}});
+  ExpectFields(ReadRow(lines[0], lines.back()),
+               {{"calls", "10"}, {"path", "others"}, {"cols", ""}});
+}
+
+TEST(CallSummaryTest, FromManyThreads) {
+  CallSummary summary;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&summary, thread] {
+      Example example;
+      for (int i = 0; i < 1000; ++i) {
+        example.params.side.rhs.width = 1 + (i + thread) % 10;
+        summary.Add(example.params, example.report, microseconds(1),
+                    microseconds(0));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::vector<std::string> lines = Lines(summary.Lines());
+  ASSERT_EQ(lines.size(), 11u);
+  for (int i = 1; i < 11; ++i) {
+    ExpectFields(ReadRow(lines[0], lines[i]), {{"calls", "400"}});
+  }
 }
 
 TEST(VerboseTest, OffByDefault) {
@@ -294,12 +374,41 @@ TEST(DispatchLinesTest, TellsOfKernels) {
   }
 }
 
+// --fork: the child says nothing, of its own products or the parent's.
+TEST(VerboseTest, ASummaryAtTheEnd) {
+  const ProgramResult result =
+      RunProgram("RUY_LIKE_VERBOSE=summary " OBSERVED_PROGRAM " --many --fork");
+  EXPECT_EQ(result.exit_code, 0);
+  const std::vector<std::string> lines = Lines(result.err);
+  // 48x64x5 twice, 60x50x40 twice, one of 200x150x300, 1500 of 5x6x7.
+  ASSERT_EQ(lines.size(), 5u) << result.err;
+  EXPECT_EQ(lines[0] + "\n", kSummaryHeader);
+  std::map<std::string, Row> by_depth;
+  double longest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const Row row = ReadRow(lines[0], lines[i]);
+    by_depth[row.at("depth")] = row;
+    EXPECT_LE(std::stod(row.at("milliseconds")), longest);
+    longest = std::stod(row.at("milliseconds"));
+    EXPECT_LE(std::stod(row.at("packing_milliseconds")), longest);
+  }
+  ASSERT_EQ(by_depth.size(), 4u);
+  ExpectFields(by_depth["64"], {{"calls", "2"}, {"lhs_order", "packed"}});
+  ExpectFields(by_depth["50"], {{"calls", "2"}, {"rows", "60"}});
+  ExpectFields(by_depth["6"], {{"calls", "1500"}, {"cols", "7"}});
+  ExpectFields(by_depth["150"],
+               {{"calls", "1"}, {"lhs", "int8"}, {"rhs", "uint8"}});
+  // At least one operand of this one is packed.
+  EXPECT_GT(std::stod(by_depth["150"].at("packing_milliseconds")), 0);
+}
+
 TEST(VerboseTest, AValueThatIsNoneWarns) {
   const ProgramResult result =
       RunProgram("RUY_LIKE_VERBOSE=loud " OBSERVED_PROGRAM);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err,
-            "ruy_like: RUY_LIKE_VERBOSE: 'loud' is none of 0, 1, dispatch\n");
+            "ruy_like: RUY_LIKE_VERBOSE: 'loud' is none of 0, 1, dispatch, "
+            "summary\n");
 }
 
 }  // namespace
