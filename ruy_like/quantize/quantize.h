@@ -1,4 +1,5 @@
-// ruy_like::quantize, public: the whole quantization toolkit in one header.
+// ruy_like::quantize, public: the whole quantization toolkit in one header, and
+// ruy_like.h.
 //
 //   QuantParams, ChooseSymmetric, ChooseAffine             quant_params.h
 //   QuantizeMultiplier, SetMultipliers                     multiplier.h
@@ -38,5 +39,6 @@
 #include "ruy_like/quantize/thresholds.h"
 #include "ruy_like/quantize/window.h"
 #include "ruy_like/quantize/workspace.h"
+#include "ruy_like/ruy_like.h"
 
 #endif  // RUY_LIKE_QUANTIZE_QUANTIZE_H_
