@@ -23,13 +23,22 @@ struct Dot {
                                               __m512i b) {
     return _mm512_dpwssd_epi32(acc, a, b);
   }
+  // Halves of vectors.
+  static RUY_LIKE_ALWAYS_INLINE __m256i Quads(__m256i acc, __m256i u8,
+                                              __m256i s8) {
+    return _mm256_dpbusd_epi32(acc, u8, s8);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m256i Pairs(__m256i acc, __m256i a,
+                                              __m256i b) {
+    return _mm256_dpwssd_epi32(acc, a, b);
+  }
 };
 
-using S8U8 = PanelKernel<QuadsOp<Simd512, Dot>, 3, 8>;
+using S8U8 = PanelKernel<WithHalves<QuadsOp<Simd512, Dot>>, 3, 8>;
 using S8U8Narrow = NarrowPanelKernel<QuadsOp<Simd512, Dot>, 4, 4, 4>;
-using S8S16 = PanelKernel<PairsOp<Simd512, Dot, int8_t>, 3, 8>;
+using S8S16 = PanelKernel<WithHalves<PairsOp<Simd512, Dot, int8_t>>, 3, 8>;
 using S8S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int8_t>, 4, 4, 4>;
-using S16S16 = PanelKernel<PairsOp<Simd512, Dot, int16_t>, 3, 8>;
+using S16S16 = PanelKernel<WithHalves<PairsOp<Simd512, Dot, int16_t>>, 3, 8>;
 using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int16_t>, 4, 4, 4>;
 using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd512, Dot, int8_t>>;
 using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd512, Dot, uint8_t>>;

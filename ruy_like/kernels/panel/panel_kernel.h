@@ -211,8 +211,7 @@ struct PanelKernel {
         const ptrdiff_t row = (first_vector + vector) * kLanes;
         const ptrdiff_t rows_left = args.rows - row;
         tile.start = epilogue->Start(row);
-        MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
-                     /*kKeepsLhs=*/false>(tile, deferred);
+        MultiplyPair(tile, rows_left, deferred);
         deferred =
             epilogue->Wait(spilled, AtMost(rows_left, 2 * kLanes), row, col);
         tile.lhs =
@@ -223,6 +222,19 @@ struct PanelKernel {
     const EpilogueSteps epilogue_steps(deferred);
     for (int i = 0; i < EpilogueSteps::Count(kRhsWidth); ++i)
       epilogue_steps.Run(i);
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyPair(
+      const TileArgs& tile, ptrdiff_t rows_left, const DeferredTile& deferred) {
+    if constexpr (Op::kMultipliesHalves) {
+      if (EndsInHalf<Op>(2, rows_left)) {
+        return MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
+                            /*kKeepsLhs=*/false, /*kEndsInHalf=*/true>(
+            tile, deferred);
+      }
+    }
+    MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
+                 /*kKeepsLhs=*/false>(tile, deferred);
   }
 
   // Whole vectors of rows whose tiles are finished in registers; not a part of
@@ -303,7 +315,15 @@ struct PanelKernel {
         tile.result = args.last_pass ? spilled : saved;
         const ptrdiff_t rows_left = args.rows - row;
         const int tile_rows = tile_vectors * kLanes;
-        TileFn* const run = Table::kTiles[tile_vectors - 1][cols - 1];
+        TileFn* run = Table::kTiles[tile_vectors - 1][cols - 1];
+        if constexpr (Op::kMultipliesHalves) {
+          typedef HalfTileTable<Op, RhsSource, kMostCols,
+                                typename MakeIndices<kMostVectors>::Type>
+              HalfTable;
+          if (EndsInHalf<Op>(tile_vectors, rows_left) && cols == kMostCols) {
+            run = HalfTable::kTiles[tile_vectors - 1];
+          }
+        }
         const bool finishes_tile = finishes && tile_rows <= rows_left;
         if (finishes_tile) {
           const typename Epilogue::Finish finish = epilogue->FinishAt(row, col);

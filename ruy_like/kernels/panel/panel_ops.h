@@ -31,6 +31,7 @@ struct BroadcastOp {
   // Whether tiles can be finished in registers, by FinishTile(acc,
   // Epilogue::Finish), of the instruction set's.
   static constexpr bool kFinishesTiles = false;
+  static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
 };
 
@@ -56,8 +57,9 @@ struct FloatOp : BroadcastOp {
   static RUY_LIKE_ALWAYS_INLINE Vector LoadRhs(const float* p, ptrdiff_t) {
     return V::SetFloat(*p);
   }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
+  // Whole vectors, or halves.
+  template <class Any>
+  static RUY_LIKE_ALWAYS_INLINE Any MultiplyAdd(Any acc, Any lhs, Any rhs) {
     return V::MulAddFloat(lhs, rhs, acc);
   }
 };
@@ -118,8 +120,8 @@ struct QuadsOp : IntOp<V> {
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int8_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
   }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
+  template <class Any>
+  static RUY_LIKE_ALWAYS_INLINE Any MultiplyAdd(Any acc, Any lhs, Any rhs) {
     return Dot::Quads(acc, rhs, lhs);
   }
 };
@@ -188,10 +190,17 @@ struct PairsOp : IntOp<V> {
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
     return V::LoadAligned(reinterpret_cast<const int32_t*>(p));
   }
-  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
-                                                   Vector rhs) {
+  template <class Any>
+  static RUY_LIKE_ALWAYS_INLINE Any MultiplyAdd(Any acc, Any lhs, Any rhs) {
     return Dot::Pairs(acc, lhs, rhs);
   }
+};
+
+// An operation whose multiplications by halves of vectors take half the time on
+// some processor: those that run 512 bits in two steps.
+template <class Op>
+struct WithHalves : Op {
+  static constexpr bool kMultipliesHalves = true;
 };
 
 }  // namespace

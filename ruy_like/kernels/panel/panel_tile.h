@@ -111,9 +111,11 @@ RUY_LIKE_ALWAYS_INLINE void EndTile(
 }
 
 // The product of a tile, and between its steps the deferred epilogue of the one
-// before, if any.
+// before, if any. kEndsInHalf: of the last vector only the lower half is
+// multiplied, its upper rows are anything.
 template <class Op, class RhsSource, int kVectors, int kCols,
-          class EpilogueSteps, bool kKeepsLhs, class DeferredTile>
+          class EpilogueSteps, bool kKeepsLhs, bool kEndsInHalf = false,
+          class DeferredTile>
 RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
                                          const DeferredTile& deferred) {
   typedef typename Op::Vector Vector;
@@ -157,6 +159,14 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
               Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
           RUY_LIKE_UNROLL
           for (int v = 0; v < kVectors; ++v) {
+            if constexpr (kEndsInHalf) {
+              if (v == kVectors - 1) {
+                acc[c][v] = V::WithLowHalf(Op::MultiplyAdd(
+                    V::LowHalf(acc[c][v]), V::LowHalf(lhs_vectors[v]),
+                    V::LowHalf(rhs_vector)));
+                continue;
+              }
+            }
             acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
           }
         }
@@ -173,13 +183,13 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
 }
 
 template <class Op, class RhsSource, int kVectors, int kCols,
-          bool kKeepsLhs = false>
+          bool kKeepsLhs = false, bool kEndsInHalf = false>
 void RunTile(const TileArgs& args) {
   if constexpr (Op::kTileKind == TileKind::kOwn) {
     Op::template Tile<RhsSource, kVectors, kCols>::Run(args);
   } else {
-    MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kKeepsLhs>(
-        args, NothingDeferred());
+    MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kKeepsLhs,
+                 kEndsInHalf>(args, NothingDeferred());
   }
 }
 
@@ -201,6 +211,25 @@ struct TileTable<Op, RhsSource, kMaxCols, Indices<kI...>> {
   static constexpr TileFn* const* kTiles[] = {
       TilesOfHeight<Op, RhsSource, kI + 1,
                     typename MakeIndices<kMaxCols>::Type>::kTiles...};
+};
+
+// Whether a tile's last vector has so few rows that half of it will do.
+template <class Op>
+RUY_LIKE_ALWAYS_INLINE bool EndsInHalf(int tile_vectors, ptrdiff_t rows_left) {
+  constexpr int kLanes = Op::Simd::kLanes;
+  return Op::kMultipliesHalves &&
+         rows_left <= tile_vectors * kLanes - kLanes / 2;
+}
+
+// RunTile() for such a tile of every height, with kCols columns: of fewer there
+// are few tiles.
+template <class Op, class RhsSource, int kCols, class HeightIndices>
+struct HalfTileTable;
+template <class Op, class RhsSource, int kCols, int... kI>
+struct HalfTileTable<Op, RhsSource, kCols, Indices<kI...>> {
+  static constexpr TileFn* kTiles[] = {
+      RunTile<Op, RhsSource, kI + 1, kCols, /*kKeepsLhs=*/false,
+              /*kEndsInHalf=*/true>...};
 };
 
 }  // namespace

@@ -60,6 +60,25 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE __m256i LoadFirstOfHalf(const void* p, int n) {
     return _mm256_maskz_loadu_epi8((1u << n) - 1, p);
   }
+  // ## Halves
+  static RUY_LIKE_ALWAYS_INLINE __m256i LowHalf(Int x) {
+    return _mm512_castsi512_si256(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m256 LowHalf(Float x) {
+    return _mm512_castps512_ps256(x);
+  }
+  // The upper half is anything.
+  static RUY_LIKE_ALWAYS_INLINE Int WithLowHalf(__m256i x) {
+    return _mm512_castsi256_si512(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float WithLowHalf(__m256 x) {
+    return _mm512_castps256_ps512(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE __m256 MulAddFloat(__m256 a, __m256 b,
+                                                   __m256 c) {
+    return _mm256_fmadd_ps(a, b, c);
+  }
+
   // Nothing: with 512 bits, loading a vector anew is the faster way.
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
 
