@@ -30,6 +30,12 @@ install(FILES
   cmake/Findcpuinfo.cmake
   DESTINATION ${config_dir} ${RUY_LIKE_INSTALL_OPTIONS})
 
+install(FILES LICENSE README.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} ${RUY_LIKE_INSTALL_OPTIONS})
+# Next to README.md as in the sources, so that its links lead somewhere.
+install(DIRECTORY doc DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  ${RUY_LIKE_INSTALL_OPTIONS} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+
 # Targets of their own, so that who has no Highway can use the rest: the package
 # loads them if it can, and must if the component "quantize" is asked for.
 if(TARGET ruy_like_quantize)

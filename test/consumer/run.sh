@@ -9,6 +9,7 @@
 #                     find_package and through pkg-config
 #   installed_shared  the same with a shared library, built for it; and what
 #                     that exports; and the drop-in for ruy, which is part of it
+#   documented        the commands and CMake lines of doc/embedding.md
 #   subdirectory      add_subdirectory, configured only: that the library leaves
 #                     the host project alone, and installs nothing
 #   subdirectory_quantize  add_subdirectory, and ruy_like::quantize is asked for:
@@ -46,6 +47,17 @@ fail() {
   exit 1
 }
 
+# That find_package says why a component is not there.
+expect_reason() {
+  local log=$work/reason
+  ! cmake -G Ninja -S "$project" -B "$work/reason_build" -DWAY=installed \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$1" \
+    -DCOMPONENTS="$2" >"$log" 2>&1 || fail "finds the component $2"
+  # CMake wraps the message.
+  grep -qF "$3" <(tr -s ' \n' ' ' <"$log") ||
+    fail "does not say '$3' but $(cat "$log")"
+}
+
 # Both ways to find what is installed in $work/prefix.
 use_installed() {
   local prefix=$work/prefix libdir
@@ -59,6 +71,11 @@ use_installed() {
   quietly cmake --build "$work/find_package"
   "$work/find_package/consumer"
   [ "$quantize" != ON ] || "$work/find_package/quantize_consumer"
+
+  expect_reason "$prefix" nonsense "no component nonsense"
+  cp -r "$prefix" "$work/without_quantize"
+  find "$work/without_quantize" -name 'ruy_like-quantize-targets*.cmake' -delete
+  expect_reason "$work/without_quantize" quantize "RUY_LIKE_QUANTIZE=OFF"
 
   libdir=$(dirname "$(find "$prefix" -name 'libruy_like.*' -print -quit)")
   local program pkg_config_flags
@@ -77,6 +94,36 @@ case "$way" in
   installed_static)
     quietly cmake --install "$build" --prefix "$work/prefix"
     use_installed
+    for file in LICENSE README.md doc/recipes.md; do
+      [ -e "$work/prefix/share/doc/ruy_like/$file" ] || fail "no $file"
+    done
+    ;;
+  documented)
+    # The blocks of doc/embedding.md, with little to compile.
+    page=$source/doc/embedding.md
+    mkdir "$work/copy"
+    (cd "$source" && tar c --exclude=./build --exclude=./.git .) |
+      tar x -C "$work/copy"
+    sed -n '/^cmake --preset install/,/^```/{/^```/!p}' "$page" |
+      sed "s|/opt/ruy_like|$work/prefix -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0 \
+        -DRUY_LIKE_COMPILE_PATHS=avx2|" >"$work/install.sh"
+    (cd "$work/copy" && quietly env CXX="$compiler" bash -e "$work/install.sh")
+    for block in 1 2; do
+      mkdir "$work/engine$block"
+      cp "$project/main.cc" "$work/engine$block"
+      {
+        echo 'cmake_minimum_required(VERSION 3.25)'
+        echo 'project(engine LANGUAGES CXX)'
+        echo 'add_executable(engine main.cc)'
+        awk -v n="$block" '/^```cmake/ {++k; next} /^```/ {k += 0.5} k == n' \
+          "$page" | grep -v '^add_subdirectory'
+      } >"$work/engine$block/CMakeLists.txt"
+      configure "$work/engine$block" "$work/engine$block/build" \
+        -DCMAKE_PREFIX_PATH="$work/prefix"
+      quietly cmake --build "$work/engine$block/build"
+      "$work/engine$block/build/engine"
+    done
+    [ -x "$work/prefix/bin/ruy_like_info" ] || fail "no ruy_like_info"
     ;;
   installed_shared)
     configure "$source" "$work/library" -DBUILD_SHARED_LIBS=ON \
