@@ -17,7 +17,7 @@ int main() {
   const std::size_t size = info.st_size;
   void* const bytes = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
   if (bytes == MAP_FAILED) return 1;
-  // kNo: without reading all of it first, for files that are known to be whole.
+  // kYes reads all of it once, kNo the header alone.
   const auto weights =
       rl::PackedMatrix<float>::FromBytes(bytes, size, rl::VerifyChecksum::kYes);
   if (!weights.ok()) {  // damaged, or for a path that this machine lacks
