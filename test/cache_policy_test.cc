@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/reference_mul.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"

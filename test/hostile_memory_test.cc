@@ -9,8 +9,8 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
-#include "ruy_like/packed/packed_image.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"

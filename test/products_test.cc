@@ -19,8 +19,8 @@
 
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/context.h"
-#include "ruy_like/path.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/path.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 

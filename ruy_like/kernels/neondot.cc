@@ -64,9 +64,8 @@ constexpr Kernel kKernels[] = {
                        PackNeon_8_U8_1x1, /*max_cols=*/5),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
-    StoringColumns(S8S8RhsInPlace::Entry("NeonDot_S8S8InPlace_8x8x4",
-                                         Family::k8x8, PackNeon_8_S8_4x4,
-                                         nullptr)),
+    StoringColumns(S8S8RhsInPlace::Entry(
+        "NeonDot_S8S8InPlace_8x8x4", Family::k8x8, PackNeon_8_S8_4x4, nullptr)),
     // No A53 has dot products.
     WithInOrderRoutines(S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8,
                                     PackNeon_8_S8_4x4, PackNeon_8_S8_8x4),

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "ruy_like/path.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/path.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <ucontext.h>

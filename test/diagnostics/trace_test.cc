@@ -1,4 +1,5 @@
-// Tests ruy_like/diagnostics/trace.h from outside: the file that a program leaves.
+// Tests ruy_like/diagnostics/trace.h from outside: the file that a program
+// leaves.
 #include "ruy_like/diagnostics/trace.h"
 
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "ruy_like/path.h"
 #include "ruy_like/machine/cpu_features_arm.h"
+#include "ruy_like/path.h"
 
 namespace ruy_like {
 namespace {

@@ -5,10 +5,10 @@
 #include <type_traits>
 
 #include "ruy_like/erased_call.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
 #include "ruy_like/reference_mul.h"
-#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/panels.h"
 #include "test/support/visit_scalar.h"

@@ -21,8 +21,8 @@
 #include <string>
 
 #include "ruy_like/base/env.h"
-#include "ruy_like/path.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/path.h"
 #include "test/amx_emulation/amx_emulation.h"
 
 namespace {

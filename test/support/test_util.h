@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "ruy_like/context.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/path.h"
-#include "ruy_like/machine/cpu_features.h"
 
 namespace ruy_like {
 
