@@ -28,8 +28,8 @@ const PeakProbe* FindPeakProbe(Path path, kernels::Family family, Feed feed);
 // Operations or bytes per second, the median of several runs.
 struct Rate {
   double by_wall;
-  // Of the time that the threads had a core. The peak of an undisturbed machine
-  // where by_wall is that of the machine as it is.
+  // By the CPU time of the threads: the peak of an undisturbed machine, where
+  // by_wall is the peak of the machine as it is.
   double by_cpu;
 };
 

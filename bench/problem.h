@@ -45,7 +45,7 @@ const Types* FindTypes(const std::string& name);
 struct Problem {
   Problem(const Types& types_arg, const Shape& shape_arg, bool cached_arg);
 
-  // Of lhs, rhs and dst together: what must at least be moved.
+  // Size of lhs, rhs and dst together: the least that must be moved.
   double Bytes() const;
   absl::Status Mul(Context* context) const {
     return types->mul(*this, context);

@@ -32,7 +32,8 @@ struct PackedFacts {
   // The side of the kernels that read it: the same for a column-major dst, the
   // other one for a row-major dst.
   Side kernel_side;
-  // Of the products that it is for, sides as the caller of Mul sees them.
+  // Family of the products that it is for; sides as the caller of Mul sees
+  // them.
   Family family;
   // Whose kernels read it.
   Path path;
@@ -72,7 +73,7 @@ struct MulCall {
   std::int32_t exponent;
   const std::int32_t* fixedpoint_perchannel;
   const std::int32_t* exponent_perchannel;
-  // Of a scaled dst; the single values are used where the array is null.
+  // For a scaled dst; the single values are used where the array is null.
   float lhs_scale, rhs_scale;
   const float* lhs_scale_perrow;
   const float* rhs_scale_percol;

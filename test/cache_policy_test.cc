@@ -269,7 +269,7 @@ TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
             const auto rhs =
                 MakeMatrix(inputs.data(), depth, kCols, Order::kColMajor);
             ExpectRight(lhs, rhs, &context_);
-            // Of the other type, and on the other side.
+            // The other type, and the other side.
             auto u8 = MakeMatrix(
                 reinterpret_cast<const std::uint8_t*>(weights_.data()), rows,
                 depth, order, gap);

@@ -338,7 +338,7 @@ TEST(ErrorsTest, ZeroPointsOfInt16Operands) {
     c.ExpectInvalid({"lhs", "int16", "zero point", "-7"});
   }
   {
-    // Of an int16 dst it is fine.
+    // An int16 dst may have it.
     GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int16_t> c;
     c.dst.set_zero_point(1000);
     c.ExpectOk();

@@ -886,7 +886,7 @@ TEST_F(ExecutorTest, APlanRunsASmallProductOnce) {
   MulPlan plan;
   float expected = 1;
   for (int runs = 0; runs < 3; ++runs) {
-    // Of a product that is abandoned nothing is left.
+    // Nothing is left of a product that is abandoned.
     for (int i = 0; i < 2; ++i) {
       ASSERT_TRUE(
           plan.Prepare(operand, operand, params, 2, &context_, &dst).ok());

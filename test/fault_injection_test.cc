@@ -408,7 +408,7 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
     for (const auto& kind : kProductsAndPacking<World<Operands>>) {
       sum += TryAll(operands, kind, first);
     }
-    // Of two kinds with threads; AMX's larger blocks keep two busy.
+    // Two kinds have threads; AMX's larger blocks keep two busy.
     EXPECT_GE(sum, 2);
   }
 

@@ -7,8 +7,8 @@
 # The environment variable NM names the nm for these objects, if it is not the
 # host's.
 #
-# Of the objects, those in a directory kernels/ or pack/ are looked at; there
-# must be some.
+# Only objects in a directory kernels/ or pack/ are looked at; there must be
+# some.
 set -euo pipefail
 
 checked=0

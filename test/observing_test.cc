@@ -68,7 +68,7 @@ std::string Fixed(const std::string& line) {
     }
     return absl::StrJoin(fields, ",");
   }
-  // Of ruy_like_info: a line with a label, a path and whether it is permitted.
+  // ruy_like_info's lines: a label, or a path and whether it is permitted.
   static const std::regex* const kLabel =
       new std::regex("(processor|features|loops for|caches) .*");
   static const std::regex* const kPath =

@@ -226,7 +226,7 @@ TEST_P(PackedMatrixTest, TellsWhatItIs) {
     EXPECT_EQ(packed.side(), Side::kLhs);
     EXPECT_EQ(packed.zero_point(), 3);
     EXPECT_EQ(packed.dst_order(), order);
-    // Of a path without 8-bit kernels of its own: the one that it inherits.
+    // A path without 8-bit kernels of its own has the one that it inherits.
     EXPECT_NE(packed.path(), Path::kNone);
     EXPECT_THAT(packed.layout_name(), testing::ContainsRegex("^[SU][18]6? "));
   }

@@ -12,7 +12,7 @@ set -euo pipefail
 
 arch=$1
 folder=$2
-# Of each: the development package, from which the libraries' own follow.
+# The development packages; those of the shared libraries follow from them.
 packages=(libcpuinfo-dev libabsl-dev libhwy-dev libgtest-dev libgmock-dev
           libbenchmark-dev)
 

@@ -16,7 +16,7 @@ absl::StatusOr<Part> LoadPart(const ShardFile& file, int first, int count,
   const int begin = count * rank / size, end = count * (rank + 1) / size;
   Part part;
   std::ptrdiff_t at = 0;
-  // Of those before this rank's only the headers are read, for their sizes.
+  // Shards of lower ranks: only headers are read, for their sizes.
   for (int i = 0; i < end; ++i) {
     auto shard =
         file.Load(first + i, i >= begin ? ruy_like::VerifyChecksum::kYes

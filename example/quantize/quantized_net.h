@@ -59,7 +59,7 @@ class QuantizedNet {
       const std::vector<float>& pixels, int images,
       ruy_like::Context* context) const;
 
-  // Of weights, their scales, and biases.
+  // Bytes of weights, their scales, and biases.
   std::size_t weight_bytes() const;
 
  private:

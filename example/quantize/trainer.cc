@@ -24,7 +24,7 @@ float Uniform(std::mt19937* random) {
   return static_cast<float>((*random)() >> 8) / (1 << 24);
 }
 
-// Of zero mean and unit variance: the sum of 12 uniform numbers.
+// A number of zero mean and unit variance: the sum of 12 uniform ones.
 float Gaussian(std::mt19937* random) {
   float sum = -6;
   for (int i = 0; i < 12; ++i) sum += Uniform(random);
@@ -205,7 +205,7 @@ class Trainer {
     }
   }
 
-  // Of the mean cross-entropy of the softmax.
+  // Gradient of the mean cross-entropy of the softmax.
   Tensor LossGradient(const int* images, const Tensor& logits) const {
     Tensor gradient(logits.size());
     for (int i = 0; i < options_.batch; ++i) {

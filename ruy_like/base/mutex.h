@@ -34,7 +34,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock final {
       : mutex_(mutex) {
     mutex_->Lock();
   }
-  // Of a Mutex that this thread has locked.
+  // Takes over a Mutex that this thread has locked.
   MutexLock(Mutex* mutex, std::adopt_lock_t)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex)
       : mutex_(mutex) {}

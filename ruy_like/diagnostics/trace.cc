@@ -201,7 +201,7 @@ class TraceFile final {
     if (has_failed_) return false;
     file_ = OpenTraceFile(name_.c_str());
     if (file_ == nullptr && errno == EWOULDBLOCK) {
-      // Of another process that is there at the same time.
+      // Another process is writing it.
       name_.swap(second_name_);
       file_ = OpenTraceFile(name_.c_str());
     }

@@ -131,7 +131,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem DataProblem(
                                                            : Problem::kNone;
 }
 
-// Of an operand, its cache policy too; of dst they say nothing.
+// Operands alone: a dst has neither a value range nor a cache policy.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
     const ErasedMatrix& matrix) {
   if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
@@ -225,7 +225,7 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
   return absl::OkStatus();
 }
 
-// Of two packed operands.
+// Both operands are packed.
 ABSL_ATTRIBUTE_NOINLINE absl::Status ValidatePackedPair(const MulCall& call) {
   if (call.lhs.packed->path != call.rhs.packed->path) {
     return absl::InvalidArgumentError(

@@ -147,7 +147,7 @@ void StoreAs(const Accum* acc, int rows, int cols, ptrdiff_t row0,
   }
 }
 
-// Of each kind of accumulator those dst that it has: the others would be two
+// Only valid (accumulator, dst) pairs are instantiated: the others would be two
 // thirds of this file's code.
 void StoreTile(const uint32_t* acc, int rows, int cols, ptrdiff_t row0,
                ptrdiff_t col0, const EpilogueArgs& e) {

@@ -118,7 +118,7 @@ int CoresSharing(const cpuinfo_cache* cache) {
   return static_cast<int>(cores.size());
 }
 
-// Of a processor that it does not know, cpuinfo says so on stderr.
+// cpuinfo writes to stderr about a processor that it does not know.
 #if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64 || CPUINFO_ARCH_ARM || \
     CPUINFO_ARCH_ARM64
 constexpr bool kCpuinfoKnowsProcessor = true;

@@ -20,8 +20,8 @@ CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2);
 // Of Apple's sysctl: `has(name)` tells whether a variable is there and not 0.
 CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name));
 
-// Of the processor that this runs on; 0 if it is not a 64-bit Arm, or if the
-// system is none of the above.
+// Features of the processor that this runs on; 0 if it is not a 64-bit Arm, or
+// if the system is none of the above.
 CpuFeatures HostArmCpuFeatures();
 
 }  // namespace ruy_like

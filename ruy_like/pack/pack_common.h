@@ -28,7 +28,7 @@ struct PackedAs {
   static constexpr Scalar kScalar = kScalar_;
   static constexpr int kBytes = static_cast<int>(BytesOf(kScalar, 1));
   static constexpr bool kHasSums = HasSums(kScalar);
-  // Of bytes: what int8's 0 becomes.
+  // For bytes: what int8's 0 becomes.
   static constexpr int kZero = PackedZero(kScalar, kRange);
 };
 typedef PackedAs<Scalar::kI8> PackedS8;

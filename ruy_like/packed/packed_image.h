@@ -54,11 +54,11 @@ class ImagePieces final {
   explicit ImagePieces(const PackedSide& side);
 
   std::ptrdiff_t count() const { return count_; }
-  // Of all pieces but the last: whole panels.
+  // Columns of each piece but the last: whole panels.
   std::ptrdiff_t columns() const { return columns_; }
-  // Of a packed piece.
+  // Checksum of a packed piece.
   std::uint64_t Checksum(std::ptrdiff_t piece) const;
-  // That of the sums, once all pieces are packed; 0 where there are none.
+  // Checksum of the sums, once all pieces are packed; 0 where there are none.
   std::uint64_t SumsChecksum() const;
 
  private:

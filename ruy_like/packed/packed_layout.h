@@ -16,7 +16,8 @@ namespace ruy_like {
 struct PackedLayout {
   // The path that the kernels belong to.
   Path path;
-  // Of the products that it is for, sides as the caller of Mul sees them.
+  // Family of the products that it is for; sides as the caller of Mul sees
+  // them.
   Family family;
   // The kernels' side, which is the caller's for a column-major dst and the
   // other one for a row-major dst.

@@ -195,7 +195,7 @@ void SetBlocks(const Grid& grid, const Grid& largest, BlockMap* map) {
       CeilDiv(grid.col_units, std::min(grid.col_units, largest.col_units));
 }
 
-// Of even pieces, none larger than `largest`.
+// The size of even pieces of which none is larger than `largest`.
 ptrdiff_t EvenPiece(ptrdiff_t units, ptrdiff_t largest) {
   return CeilDiv(units, CeilDiv(units, largest));
 }
@@ -214,7 +214,8 @@ class CostModel {
  public:
   CostModel(const BlockMapParams& params, const BlockMap& map, const Grid& grid)
       : params_(params), map_(map), grid_(grid) {
-    // Of what comes from beyond L2, once per block; of packing it.
+    // Bytes per ns from beyond L2, read once per block; packing costs the same
+    // again.
     constexpr double kBytesPerNs = 50;
     constexpr double kLaunchNs = 50;
     const double rate = MacsPerNs(params);
@@ -226,7 +227,7 @@ class CostModel {
     launch_ = rate * kLaunchNs / static_cast<double>(params.depth);
   }
 
-  // Of the blocks' rows, and of all splits of the columns that follow.
+  // Sets the blocks' rows, also for all splits of the columns that follow.
   void SetRowBlocks(ptrdiff_t row_blocks) {
     row_blocks_ = row_blocks;
     rows_ = Size(CeilDiv(grid_.row_units, row_blocks), map_.row_unit,
@@ -249,7 +250,7 @@ class CostModel {
   }
 
  private:
-  // Of the largest block, in whole panels, as far as the matrix goes.
+  // Size of the largest block, in whole panels, as far as the matrix goes.
   static double Size(ptrdiff_t units, ptrdiff_t unit, ptrdiff_t all,
                      ptrdiff_t panel) {
     return static_cast<double>(

@@ -38,8 +38,8 @@ struct KernelQuery {
   SidePair<ValueRange> range = {ValueRange::kFull, ValueRange::kFull};
   // Adjacent dst elements: in a column (true) or in a row.
   bool dst_col_major;
-  // Of an operand that the caller has packed: PackedLayout's kernel_format.
-  // Else null.
+  // PackedLayout's kernel_format of an operand that the caller has packed, else
+  // null.
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
 };
 

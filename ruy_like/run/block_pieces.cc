@@ -46,7 +46,7 @@ BlockPieces::BlockPieces(const kernels::Kernel& kernel,
     if (!use[s].packs) continue;
     const ptrdiff_t block = s == Side::kLhs ? map.block_rows : map.block_cols;
     const ptrdiff_t piece = s == Side::kLhs ? map.piece_rows : map.piece_cols;
-    // Of the lhs, a row of pieces is done with when the next one begins.
+    // A row of pieces of the lhs is no longer needed when the next one begins.
     const bool keeps = s == Side::kRhs && keeps_rhs_;
     offsets_[s].panels = AddToScratch(BytesOf(
         side[s].format->scalar, (keeps ? block : piece) * map.depth_block));

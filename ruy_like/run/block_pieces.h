@@ -46,7 +46,7 @@ class BlockPieces final {
               const BlockMap& map, Scalar accum, std::ptrdiff_t kernel_depth,
               const SidePair<SideUse>& use);
 
-  // Of each thread, a multiple of kBufferAlignment.
+  // Scratch memory of each thread, a multiple of kBufferAlignment.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
 
   // Runs a block. `epilogue` is the block's; its sums matter for sides that are
@@ -70,7 +70,7 @@ class BlockPieces final {
   };
 
   std::size_t AddToScratch(std::ptrdiff_t bytes);
-  // Of a piece's accumulators, which are aligned.
+  // Bytes of a piece's accumulators, rounded up to their alignment.
   std::size_t AccumFootprint(std::ptrdiff_t rows, std::ptrdiff_t cols) const;
   // With the padding at the end of the depth.
   std::ptrdiff_t PackedLevels(Side side, Levels levels) const;

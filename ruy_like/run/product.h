@@ -129,7 +129,7 @@ class Product final {
   // As the kernel sees it: with a side in place the true depth. And padded, as
   // the packed sides have it.
   const std::ptrdiff_t kernel_depth_, padded_depth_;
-  // Of what is packed once for all threads.
+  // Sides that are packed once for all threads.
   SidePair<std::optional<SharedPacking>> shared_;
   // Where the call was put together: copying a struct right after its fields
   // were stored stalls on store forwarding.

@@ -71,7 +71,7 @@ void DecodeMemory(const std::uint8_t* code, const Vex& vex,
     ++length;
   }
   result->bytes = length;
-  // Of a tile load or store the index is no part of the first row's address.
+  // The index of a tile load or store is no part of the first row's address.
   const bool is_strided = vex.opcode == 0x4b;
   result->address = is_strided ? base : base + index;
   result->stride = is_strided ? index : 0;

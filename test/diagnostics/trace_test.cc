@@ -185,7 +185,7 @@ class TraceFileTest : public testing::Test {
   std::string folder_;
 };
 
-// Of two that run at the same time the first one has the name, the other one
+// When two run at the same time, the first one has the name and the other one
 // adds its number.
 TEST_F(TraceFileTest, ProcessesDoNotShareAFile) {
   const std::string file = Path("trace.json");

@@ -115,7 +115,7 @@ TEST(CheckMacrosTest, PassingChecksDoNothing) {
   RUY_CHECK_EQ(Color::kRed, Color::kRed);
   const char* null = nullptr;
   RUY_CHECK_EQ(null, nullptr);
-  // Of different signs, and as C++ compares them: the test is built with
+  // Different signs, compared as C++ does: the test is built with
   // -Wsign-compare and -Werror.
   const std::vector<int> three = {1, 2, 3};
   RUY_CHECK_EQ(three.size(), 3);

@@ -92,7 +92,7 @@ void ForAll(Check check) {
   }
 }
 
-// Of a map with many blocks only some are looked at.
+// Only some blocks of a large map are looked at.
 std::vector<ptrdiff_t> SomeIndices(ptrdiff_t count) {
   std::vector<ptrdiff_t> indices;
   const ptrdiff_t step = std::max<ptrdiff_t>(1, count / 5000);

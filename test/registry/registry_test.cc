@@ -696,7 +696,7 @@ TEST(SelectKernelTest, AChoiceIsPermittedAndApplies) {
 TEST(SelectKernelTest, TheTransposeTakesTheSameKernel) {
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     for (const KernelQuery& query : ManyQueries()) {
-      // Of a square problem either side may be the right one.
+      // Either side of a square problem may be the right one.
       if (query.rows == query.cols) continue;
       KernelQuery transpose =
           MakeQuery(query.scalar.rhs, query.scalar.lhs, query.cols, query.depth,

@@ -239,8 +239,8 @@ class TypedRun final : public KernelRun {
     }
   }
 
-  // Of products, zero points taken off. Sums of doubles are exact, by the
-  // choice of values; floats are a chain of fused multiply-adds in order of
+  // The sum of products, zero points taken off. Sums of doubles are exact, by
+  // the choice of values; floats are a chain of fused multiply-adds in order of
   // depth.
   Accum Sum(std::ptrdiff_t row, std::ptrdiff_t col) {
     if constexpr (std::is_integral_v<Accum>) {

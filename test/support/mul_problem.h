@@ -84,7 +84,7 @@ struct MulProblem {
   }
   // Whether products of these types can be added to dst.
   bool Accumulates() const { return !IsQuantized() && !IsScaled(); }
-  // Of the bias.
+  // The type of the bias.
   Scalar BiasScalar() const { return IsScaled() ? dst.scalar : accum; }
 };
 

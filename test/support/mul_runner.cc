@@ -155,7 +155,7 @@ struct MulRunner::State {
   GuardedBuffer lhs_scales, rhs_scales;
   std::vector<char> before;
   std::vector<char> expected;  // of floats: the gaps alone count
-  // Of floats: what is right, row by row.
+  // For floats: what is right, row by row.
   struct Interval {
     long double middle, radius;
   };
@@ -302,8 +302,9 @@ void MulRunner::State::ExpectFloats() {
         sum = std::min<Real>(std::max<Real>(sum, problem.clamp_min),
                              problem.clamp_max);
       }
-      // Of a sum in any order, fused or not (Higham, Accuracy and Stability of
-      // Numerical Algorithms, section 3.1); the clamp does not increase it.
+      // The error of a sum in any order, fused or not (Higham, Accuracy and
+      // Stability of Numerical Algorithms, section 3.1); the clamp does not
+      // increase it.
       floats.push_back({sum, terms * (epsilon * magnitude + flushed)});
     }
   }

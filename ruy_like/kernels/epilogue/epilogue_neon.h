@@ -91,9 +91,9 @@ struct Scaler<SimdNeon, Scaling::kIdentity> {
 
 // ## Floats
 //
-// Of a tile's vectors of rows up to three at once, and no clamp where there are
-// no bounds: 4 to 8 instructions for a vector of results, the general
-// routine 17.
+// Up to three of a tile's vectors of rows at once, and no clamp where there are
+// no bounds: 4 to 8 instructions for a vector of results; the general routine
+// takes 17.
 
 template <int kVectors, bool kClamps>
 RUY_LIKE_ALWAYS_INLINE void StoreFloatVectors(const float* from,

@@ -147,7 +147,7 @@ struct NarrowDigitsKernel {
       }
     }
 
-    // Of levels whose digits there are.
+    // Multiplies levels whose digits have been made.
     __attribute__((noinline)) void RunLevels(const TileRange& range,
                                              ptrdiff_t level,
                                              int32_t* sums) const {

@@ -67,7 +67,7 @@ void RunRows(const RowsArgs& args) {
   const char* lhs = args.lhs;
   const float* rhs = args.rhs;
   for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels) {
-    // Of the lines ahead, row after row, as many as are read here.
+    // Prefetches as many lines as are read here, row after row.
     const ptrdiff_t line = level / kLineLevels * (kGroups * kLanes);
     const char* const prefetch =
         args.prefetch + line / 16 * stride + line % 16 * 64;

@@ -57,7 +57,7 @@ class IntPanelEpilogue {
   // product beside it are loads.
   class EpilogueSteps {
    public:
-    // Of a tile of that many columns, an even number.
+    // Steps of a tile of that many columns, an even number.
     static constexpr int Count(int cols) { return cols / 2; }
     static constexpr bool kOneStart = true;
 

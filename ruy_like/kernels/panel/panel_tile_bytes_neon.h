@@ -239,7 +239,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
  private:
   // 16 KiB of a rhs panel, which with one of the lhs fit L1.
   static constexpr ptrdiff_t kMaxLevels = 4096;
-  // Of tiles that are finished together.
+  // Rows of the tiles that are finished together.
   static constexpr int kStoredRows = 12;
 
   static void RunRows(const KernelArgs& args, ptrdiff_t first_panel,
@@ -345,7 +345,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
     }
   }
 
-  // Of the rows of a lhs panel.
+  // Sums over the upper half of each 16 levels, for the rows of a lhs panel.
   static __attribute__((noinline)) void SumUpperHalves(const int8_t* panel,
                                                        ptrdiff_t steps,
                                                        int32_t* sums) {

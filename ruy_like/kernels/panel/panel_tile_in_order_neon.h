@@ -97,7 +97,7 @@ struct InOrderSchedule {
   int upper[kVectors + 2];  // LDR X
   int lower[kVectors + 2];  // LDR D
   int insert[kVectors + 2];
-  // Of the level before, where a pointer is moved on: the rhs's, the lhs's.
+  // Slots of the level before in which the rhs and lhs pointers advance.
   int advance[kVectors + 1];
   int count;  // and the number of levels that are left
 };

@@ -60,7 +60,7 @@ struct SquaresTile {
   }
 
  private:
-  // Of a lhs panel: eight levels of four rows.
+  // A step of a lhs panel: eight levels of four rows.
   static constexpr ptrdiff_t kStepBytes = 32;
 
   // Eight levels of all rows, `lhs` on, and columns.

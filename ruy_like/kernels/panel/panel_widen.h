@@ -124,7 +124,7 @@ struct WideningPanelKernel
     int32_t* accums;   // its sums between chunks and passes
   };
 
-  // Of a tile, to be written.
+  // Prefetches the sums of a tile, to be written.
   static RUY_LIKE_ALWAYS_INLINE void PrefetchSums(const int32_t* sums,
                                                   int rows) {
     constexpr int kLineSums = 64 / sizeof(int32_t);

@@ -50,7 +50,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Of what is left, as many as a whole tile (or vector, or block) has, or all.
+// min(left, whole), as int.
 template <typename Count>
 constexpr RUY_LIKE_ALWAYS_INLINE int AtMost(Count left, int whole) {
   return left < whole ? static_cast<int>(left) : whole;
