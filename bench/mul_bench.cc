@@ -275,7 +275,7 @@ absl::Status ReadSelection(Selection* selection) {
     selection->paths.push_back(BestPath(*path));
     if ((selection->paths.back() & available) == Path::kNone) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--paths: ", name, " cannot be had here, only ",
+          absl::StrCat("--paths: ", name, " is not available here, only ",
                        PathNames(available)));
     }
   }

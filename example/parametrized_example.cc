@@ -148,7 +148,7 @@ class FlagReader {
     if ((*paths & ~available) != Path::kNone) {
       Refuse(absl::StrCat(
           "--paths=", names, ": ", ruy_like::PathNames(*paths & ~available),
-          " cannot be had here, only ", ruy_like::PathNames(available)));
+          " is not available here, only ", ruy_like::PathNames(available)));
     }
     return *paths;
   }

@@ -23,8 +23,8 @@
 
 namespace ruy_like {
 
-// What a packed operand was made for, and where it lies: what there is to
-// validate of it. The middle-end's PackedOperand (packed_operand.h) is one of
+// What a packed operand was made for, and where it lies: all that validation
+// reads. The middle-end's PackedOperand (packed_operand.h) is one of
 // these with panels.
 struct PackedFacts {
   // The operand that it can be, as the caller of Mul sees it.
@@ -56,7 +56,7 @@ struct ErasedMatrix {
   // integer field).
   bool zero_point_is_integer;
   Layout layout;
-  // Null for a Matrix; else what there is instead of data.
+  // Null for a Matrix; for a PackedMatrix, used in place of data.
   const PackedFacts* packed = nullptr;
 };
 

@@ -72,7 +72,7 @@ class Int8Product {
 
 using Function = void (*)(void* argument, int i);
 
-// What a ParallelFor does is the test's to say.
+// Each test says what its ParallelFor does.
 class TestExecutor final : public Executor {
  public:
   using ParallelForFn = std::function<void(int, Function, void*)>;

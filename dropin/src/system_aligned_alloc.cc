@@ -7,7 +7,7 @@ namespace detail {
 
 void* SystemAlignedAlloc(std::ptrdiff_t num_bytes) {
   void* memory = nullptr;
-  // Its type is unsigned: a negative size is one that cannot be had.
+  // Its type is unsigned: a negative size is too large to allocate.
   if (posix_memalign(&memory, kMinimumBlockAlignment,
                      static_cast<std::size_t>(num_bytes)) != 0) {
     return nullptr;

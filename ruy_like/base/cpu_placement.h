@@ -3,8 +3,8 @@
 // Used by thread_pool.cc. A thread that is woken may be put on the processor of
 // the thread that woke it, although others are free: virtual machines' kernels
 // take a processor that sleeps for one that the host has taken away. It takes
-// them milliseconds to correct that. This sets no lasting affinity: where
-// threads may run is for the host program to say.
+// them milliseconds to correct that. This sets no lasting affinity: the
+// host program decides where threads may run.
 #ifndef RUY_LIKE_BASE_CPU_PLACEMENT_H_
 #define RUY_LIKE_BASE_CPU_PLACEMENT_H_
 

@@ -172,7 +172,7 @@ int ThreadPool::State::EnsureWorkers(int count, const SpinTime& spin_time) {
       workers.push_back(std::move(worker));
     }
   } catch (const std::exception&) {
-    // No memory or no thread: the caller makes do with what there is.
+    // No memory or no thread: the caller goes on with the threads it has.
   }
   return static_cast<int>(workers.size());
 }

@@ -21,7 +21,8 @@ extern bool g_trace_is_on;
 //
 // It goes to memory of the thread's own, and from there to the file when some
 // thousand have come together, when the thread ends, or when the process exits.
-// Where memory or the file cannot be had, spans are lost and products are not.
+// Where memory cannot be allocated or the file not be written, spans are lost
+// and products are not.
 class TraceSpan final {
  public:
   // What the three numbers are called in the trace.

@@ -187,8 +187,8 @@ struct Kernel {
   // best packed a little at a time, right before its products, into a buffer
   // that stays in L2 (block_map.h).
   bool packs_small_pieces = false;
-  // For a lhs that is kept packed alone: its panels are padded as those of
-  // another kernel of the path, which it serves besides.
+  // Only for a prepacked lhs: reads the panels that are packed for another
+  // kernel of the path.
   bool for_kept_lhs = false;
   // Dst may be row-major where depth is at least this, since what its
   // transposition costs is then small beside the product. kNotRowMajor: the

@@ -24,8 +24,8 @@ bool TakeEmulateAmxFlag(int* argc, char** argv);
 
 // Installs the handler and tells the detection that there is AMX. Call it
 // before anything asks for paths. Returns why not, then nothing has happened:
-// the machine has AMX of its own, or lacks what the AMX path needs besides.
-// Empty on success.
+// the machine has AMX of its own, or lacks another feature that the AMX path
+// needs. Empty on success.
 std::string EmulateAmx();
 
 bool IsAmxEmulated();

@@ -98,7 +98,7 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
                              kernel.kind == KernelKind::kNarrowPanels;
       EXPECT_EQ(is_narrow, kernel.max_cols != kernels::kNoLimit);
       EXPECT_EQ(kernel.lhs.in_place, kernel.kind == KernelKind::kNarrowInPlace);
-      // Besides, a lone column may be read in place along with the lhs.
+      // A lone column may be read in place along with the lhs.
       EXPECT_EQ(kernel.rhs.in_place,
                 kernel.kind == KernelKind::kRhsInPlace ||
                     (kernel.lhs.in_place && kernel.pack_rhs == nullptr));

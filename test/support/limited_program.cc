@@ -1,4 +1,4 @@
-// A process's first products where something cannot be had, for limits_test.cc.
+// A process's first products where a resource is refused, for limits_test.cc.
 //
 //   limited_program allocation <n>   allocation n fails, counted from the first
 //                                    use of the library, and n + 1 does not

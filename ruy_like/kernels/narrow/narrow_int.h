@@ -364,8 +364,8 @@ struct NarrowIntKernel {
                : (kBytes + tile_bytes - 1) / tile_bytes * tile_bytes;
   }
 
-  // The lhs sums' part of the epilogue, which is given none: they exist for
-  // these rows alone.
+  // Subtracts the rhs_zero_point * lhs_sums term here: the sums exist for these
+  // rows alone, and the epilogue gets none.
   static RUY_LIKE_ALWAYS_INLINE void SubtractSums(int32_t rhs_zero_point,
                                                   const int32_t* sums, int cols,
                                                   int32_t* collected) {

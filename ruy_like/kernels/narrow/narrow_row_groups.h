@@ -59,8 +59,8 @@ struct TileRange {
 };
 
 // Runs a block of one column. Tiles::Run(range, sums) makes the sums of a range
-// of tiles, the first row's at `sums`; less what the lhs sums contribute to the
-// epilogue, which is given none.
+// of tiles, the first row's at `sums`; the rhs_zero_point * lhs_sums term is
+// already subtracted.
 template <class V, class Tiles>
 class RowGroupRunner {
  public:

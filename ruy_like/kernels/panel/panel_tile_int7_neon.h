@@ -122,8 +122,7 @@ struct Int7BytesTile {
     int16x8_t products[4][kColumns];
     RUY_LIKE_UNROLL
     for (int s = 0; s < kCount; ++s) {
-      // Lest compilers load ahead, or keep what other columns need too, and
-      // have accumulators on the stack instead.
+      // Compiler barrier: otherwise loads are hoisted and accumulators spilled.
       asm volatile("" : : : "memory");
       int8x16_t columns[kColumns];
       RUY_LIKE_UNROLL

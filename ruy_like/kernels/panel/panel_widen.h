@@ -23,9 +23,9 @@
 //     kept     | panel l0, one chunk | l1 ... | l2 ... |   up to 24 KiB
 //     partial  | tile at p | at p+1 | at p+2 | ...     |   up to 12 KiB
 //
-// Between chunks a tile's sums lie in `partial`, or in KernelArgs::accum where
-// there is one. A block's columns are dealt into groups that `partial` can
-// hold.
+// Between chunks a tile's accumulators lie in `partial`, or in
+// KernelArgs::accum where there is one. A block's columns are dealt into groups
+// that `partial` can hold.
 //
 // The first tile of rows finds the rhs beyond L2, in pieces of 4 to 6 KiB that
 // the processor's own prefetchers hardly get hold of: each tile asks for the
@@ -102,7 +102,7 @@ struct WideningPanelKernel
   // more.
   static constexpr ptrdiff_t kShallow = 64;
   static constexpr int kChunkSteps = (8 << 10) / kVectorBytes;
-  // One vector more, lest the panels share the sets of L1.
+  // One vector more, so that the panels do not share sets of L1.
   static constexpr int kKeptStride = (kChunkSteps + 1) * kVectorBytes;
   static constexpr int kTileAccums = kMaxVectors * kLanes * kRhsWidth;
   static constexpr int kGroupPanels =
