@@ -50,6 +50,7 @@ fail() {
 # That find_package says why a component is not there.
 expect_reason() {
   local log=$work/reason
+  rm -rf "$work/reason_build"
   ! cmake -G Ninja -S "$project" -B "$work/reason_build" -DWAY=installed \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$1" \
     -DCOMPONENTS="$2" >"$log" 2>&1 || fail "finds the component $2"
