@@ -8,6 +8,7 @@
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/narrow_panels_neon.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
@@ -41,16 +42,18 @@ constexpr Kernel kKernels[] = {
     ColumnInPlace<U8U8Op>::Entry("Neon_U8InPlaceU8InPlace_4x1x16",
                                  Family::k8x8),
     // The limits of columns are where packing the lhs begins to take fewer
-    // instructions at 256 x 256 and 1000 x 1024. Packed uint8 costs more: its
-    // elements are shifted, and zero points need their sums.
+    // instructions at 256 x 256 and 1000 x 1024. Those of a later path must be
+    // at least as large, since it inherits these kernels.
     S8S8InPlace::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
                        PackNeon_8_S8_1x1, /*max_cols=*/3),
-    U8U8InPlace::Entry("Neon_U8InPlaceU8_16x6x16", Family::k8x8,
-                       PackNeon_8_U8_1x1, /*max_cols=*/6),
+    U8U8InPlace::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
+                       PackNeon_8_U8_1x1, /*max_cols=*/3),
     NeonInt7Kernel<true>::Entry("Neon_S7S7_4x4x16", Family::k8x8,
                                 PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
     NeonInt7Kernel<false>::Entry("Neon_S7S8_4x4x16", Family::k8x8,
                                  PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
+    NarrowNeonBytesKernel::Entry("Neon_S8S8_4x2x16", Family::k8x8,
+                                 PackNeon_8_S8_4x16, PackNeon_8_S8_1x1),
     NeonBytesKernel::Entry("Neon_S8S8_4x4x16", Family::k8x8, PackNeon_8_S8_4x16,
                            PackNeon_8_S8_4x16),
     S8S16InPlace::Entry("Neon_S8InPlaceS16_16x16x8", Family::k8x16,

@@ -60,8 +60,8 @@ constexpr Kernel kKernels[] = {
     // The limits of columns are derived as in neon.cc.
     S8S8InPlace::Entry("NeonDot_S8InPlaceS8_16x4x16", Family::k8x8,
                        PackNeon_8_S8_1x1, /*max_cols=*/4),
-    U8U8InPlace::Entry("NeonDot_U8InPlaceU8_16x5x16", Family::k8x8,
-                       PackNeon_8_U8_1x1, /*max_cols=*/5),
+    U8U8InPlace::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
+                       PackNeon_8_U8_1x1, /*max_cols=*/4),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
     StoringColumns(S8S8RhsInPlace::Entry(

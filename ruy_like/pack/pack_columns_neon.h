@@ -105,13 +105,30 @@ class TailLoader {
   uint8x16_t order_;
 };
 
-// What is done to the blocks of a panel. kPlain: all columns exist, elements
-// stay as they are, and no sums are wanted.
-template <typename F, bool kPlain>
+// A panel whose columns all exist and fill whole blocks, and whose elements
+// stay as they are.
+template <typename F>
+RUY_LIKE_ALWAYS_INLINE void PackPlainPanel(const PackArgs& args,
+                                           const char* src, char* dst) {
+  typedef typename F::V V;
+  Columns<F::kWidth> columns(src, args.src_stride * F::kSrcBytes);
+  for (ptrdiff_t left = args.depth * F::kSrcBytes; left > 0; left -= 16) {
+    typename V::Reg v[4] = {V::template LoadColumns<F::kWidth, 0>(columns, 0),
+                            V::template LoadColumns<F::kWidth, 1>(columns, 0),
+                            V::template LoadColumns<F::kWidth, 2>(columns, 0),
+                            V::template LoadColumns<F::kWidth, 3>(columns, 0)};
+    WriteBlock<F>(v, dst);
+    columns.Advance(16);
+    dst += F::kBlockBytes;
+  }
+}
+
+// What is done to the blocks of any other panel.
+template <typename F>
 class PanelPacker {
   typedef typename F::V V;
   static constexpr int kWidth = F::kWidth;
-  static constexpr bool kSums = !kPlain && F::kSrcBytes == 1;
+  static constexpr bool kSums = F::kSrcBytes == 1;
   // Blocks whose bytes add up in 16-bit lanes, two of each block.
   static constexpr ptrdiff_t kStretch = 64;
 
@@ -121,9 +138,9 @@ class PanelPacker {
       : flip_(vdupq_n_u8(shifts ? 0x80 : 0)) {
     RUY_LIKE_UNROLL
     for (int w = 0; w < kWidth; ++w) {
-      const bool exists = kPlain || w < columns;
+      const bool exists = w < columns;
       columns_[w] = src + (exists ? w : columns - 1) * stride;
-      if (!kPlain) mask_[w] = vdupq_n_u8(exists ? 0xff : 0);
+      mask_[w] = vdupq_n_u8(exists ? 0xff : 0);
       if (kSums) total_[w] = vdupq_n_s32(0);
     }
   }
@@ -161,7 +178,7 @@ class PanelPacker {
     for (int w = 0; w < kWidth; ++w) {
       sums[w] = vdupq_n_s16(0);
       uint8x16_t column = tail.Load(columns_[w] + packed);
-      if (!kPlain && F::kSrcBytes == 1) column = veorq_u8(column, flip_);
+      if (F::kSrcBytes == 1) column = veorq_u8(column, flip_);
       column = tail.InOrder(column);
       v[w % 4].v[w / 4] = Clear(column, w, &sums[w]);
     }
@@ -191,12 +208,12 @@ class PanelPacker {
  private:
   RUY_LIKE_ALWAYS_INLINE uint32x4_t Finish(uint8x16_t column, int w,
                                            int16x8_t* sum) const {
-    if (!kPlain && F::kSrcBytes == 1) column = veorq_u8(column, flip_);
+    if (F::kSrcBytes == 1) column = veorq_u8(column, flip_);
     return Clear(column, w, sum);
   }
   RUY_LIKE_ALWAYS_INLINE uint32x4_t Clear(uint8x16_t column, int w,
                                           int16x8_t* sum) const {
-    if (!kPlain && w > 0) column = vandq_u8(column, mask_[w]);
+    if (w > 0) column = vandq_u8(column, mask_[w]);
     if (kSums) *sum = vpadalq_s8(*sum, vreinterpretq_s8_u8(column));
     return vreinterpretq_u32_u8(column);
   }
@@ -215,15 +232,14 @@ class PanelPacker {
 };
 
 // A panel of `columns` columns.
-template <typename F, bool kPlain>
-RUY_LIKE_ALWAYS_INLINE void PackPanel(const PackArgs& args, const char* src,
-                                      int columns, bool shifts, char* dst,
-                                      int32_t* sums) {
+template <typename F>
+RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
+                                    int columns, bool shifts, char* dst,
+                                    int32_t* sums) {
   const ptrdiff_t bytes = args.depth * F::kSrcBytes;
   const ptrdiff_t whole = bytes & -16;
   const ptrdiff_t panel_bytes = args.padded_depth * F::kWidth * F::kPackedBytes;
-  PanelPacker<F, kPlain> packer(src, args.src_stride * F::kSrcBytes, columns,
-                                shifts);
+  PanelPacker<F> packer(src, args.src_stride * F::kSrcBytes, columns, shifts);
   packer.PackWhole(whole, dst);
   ptrdiff_t written = whole / 16 * F::kBlockBytes;
   if (whole < bytes) {
@@ -233,12 +249,6 @@ RUY_LIKE_ALWAYS_INLINE void PackPanel(const PackArgs& args, const char* src,
   }
   ZeroFrom(dst, written, panel_bytes);
   if (sums != nullptr) packer.StoreSums(columns, sums);
-}
-template <typename F>
-RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
-                                    int columns, bool shifts, char* dst,
-                                    int32_t* sums) {
-  PackPanel<F, /*kPlain=*/false>(args, src, columns, shifts, dst, sums);
 }
 
 // Whether PackColumnPanels() takes all sources that are depth-contiguous; of
@@ -253,11 +263,11 @@ RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
   if (!args->depth_contiguous) return false;
   const bool shifts = F::kSrcBytes == 1 && args->src_scalar != Scalar::kI8;
   int32_t* const sums = F::Packed::kHasSums ? args->sums : nullptr;
-  if constexpr (!kPacksAllColumns<F>) {
-    if (sums != nullptr || shifts || args->depth * F::kSrcBytes % 16 != 0 ||
-        args->padded_depth != args->depth || args->width % F::kWidth != 0) {
-      return false;
-    }
+  const bool plain = sums == nullptr && !shifts &&
+                     args->depth * F::kSrcBytes % 16 == 0 &&
+                     args->padded_depth == args->depth;
+  if (!kPacksAllColumns<F> && (!plain || args->width % F::kWidth != 0)) {
+    return false;
   }
   const ptrdiff_t panel_stride =
       F::kWidth * args->src_stride * static_cast<ptrdiff_t>(F::kSrcBytes);
@@ -265,9 +275,8 @@ RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
     const int columns = AtMost(args->width - first, F::kWidth);
-    if (!kPacksAllColumns<F> ||
-        (columns == F::kWidth && sums == nullptr && !shifts)) {
-      PackPanel<F, /*kPlain=*/true>(*args, src, columns, shifts, dst, nullptr);
+    if (plain && columns == F::kWidth) {
+      PackPlainPanel<F>(*args, src, dst);
     } else if constexpr (kPacksAllColumns<F>) {
       PackAnyPanel<F>(*args, src, columns, shifts, dst,
                       sums == nullptr ? nullptr : sums + first);

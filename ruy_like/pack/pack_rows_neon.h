@@ -1,7 +1,7 @@
 // Back-end: packing of bytes on Arm whose columns, not levels, are adjacent.
 //
-// Used by pack/neon.cc in front of the general routine (pack_panels.h): 16
-// columns at once, as far as there are so many, four levels after four levels.
+// Used by pack/neon.cc in place of the general routine (pack_panels.h): 16
+// columns at once or what is left of them, four levels after four levels.
 // Bytes of four levels are zipped to quads, a vector for four columns:
 //
 //    level k     | c0 c1 c2 ... c15 |
@@ -32,6 +32,9 @@ struct SixteenColumns {
   int levels;
   uint8x16_t flip;  // int8's of uint8
   int32_t* sums;    // of the columns, to be added to; or null
+  // Where fewer columns are there: what loads those of a level.
+  const TailLoader* tail;
+  int columns;
 };
 
 // Four levels, those from `first` on, as quads: element i has columns 4 * i on.
@@ -46,8 +49,13 @@ RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
       rows[i] = vdupq_n_u8(0);
       continue;
     }
-    rows[i] = vld1q_u8(reinterpret_cast<const uint8_t*>(
-        block.src + (first + i) * block.stride));
+    const char* const src = block.src + (first + i) * block.stride;
+    if (!kPlain && block.tail != nullptr) {
+      rows[i] =
+          block.tail->InOrder(veorq_u8(block.tail->Load(src), block.flip));
+      continue;
+    }
+    rows[i] = vld1q_u8(reinterpret_cast<const uint8_t*>(src));
     if (!kPlain) rows[i] = veorq_u8(rows[i], block.flip);
   }
   const uint16x8_t a = vreinterpretq_u16_u8(vzip1q_u8(rows[0], rows[1]));
@@ -62,7 +70,7 @@ RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
 
 // Adds a block's elements to the sums of its columns.
 RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const uint32x4_t (&quads)[4][4],
-                                          int32_t* sums) {
+                                          int columns, int32_t* sums) {
   RUY_LIKE_UNROLL
   for (int c = 0; c < 4; ++c) {
     int16x8_t halves = vpaddlq_s8(vreinterpretq_s8_u32(quads[0][c]));
@@ -70,7 +78,12 @@ RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const uint32x4_t (&quads)[4][4],
     for (int i = 1; i < 4; ++i) {
       halves = vpadalq_s8(halves, vreinterpretq_s8_u32(quads[i][c]));
     }
-    vst1q_s32(sums + 4 * c, vpadalq_s16(vld1q_s32(sums + 4 * c), halves));
+    const int n = AtMost(columns - 4 * c, 4);
+    if (n <= 0) return;
+    alignas(16) int32_t total[4] = {};
+    __builtin_memcpy(total, sums + 4 * c, sizeof(int32_t) * n);
+    vst1q_s32(total, vpadalq_s16(vld1q_s32(total), halves));
+    __builtin_memcpy(sums + 4 * c, total, sizeof(int32_t) * n);
   }
 }
 
@@ -84,9 +97,11 @@ RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
   uint32x4_t quads[4][4];  // [levels / 4][columns / 4]
   RUY_LIKE_UNROLL
   for (int i = 0; i < 4; ++i) LoadQuads<kPlain>(block, 4 * i, quads[i]);
-  if (!kPlain && block.sums != nullptr) AddColumnSums(quads, block.sums);
+  if (!kPlain && block.sums != nullptr)
+    AddColumnSums(quads, block.columns, block.sums);
   RUY_LIKE_UNROLL
   for (int panel = 0; panel < 4 / kRegs; ++panel) {
+    if (!kPlain && panel * F::kWidth >= block.columns) return;
     typename F::V::Reg v[4];
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -112,25 +127,31 @@ RUY_LIKE_NOINLINE void PackAnySixteenColumns(const SixteenColumns& block,
   PackSixteenColumns<F, /*kPlain=*/false>(block, panel_bytes, room, dst);
 }
 
-// Packs what it can from args' first column on; returns how many columns, a
-// multiple of 16. In chunks of 16 levels, each over all columns, as
-// PackWidthContiguous() (pack_panels.h) and for its reasons.
+// Packs what it can from args' first column on; returns how many columns: all,
+// or without those after the last 16 if they fill panels and levels fill
+// blocks, which the general routine is good at. In chunks of 16 levels, each
+// over all columns, as PackWidthContiguous() (pack_panels.h) and for its
+// reasons.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
   if constexpr (F::kSrcBytes != 1 || F::kPackedBytes != 1) {
     return 0;
   } else {
     constexpr int kLevels = F::kBlockLevels;
-    const ptrdiff_t columns = args->width & -16;
-    if (args->depth_contiguous || columns == 0) return 0;
+    const bool is_whole =
+        args->width % F::kWidth == 0 && args->depth % kLevels == 0;
+    const ptrdiff_t width = is_whole ? args->width & -16 : args->width;
+    if (width == 0) return 0;
     const bool shifts = args->src_scalar != Scalar::kI8;
     const ptrdiff_t panel_bytes = args->padded_depth * F::kWidth;
+    const TailLoader tail(static_cast<int>(width % 16));
     SixteenColumns block;
     block.stride = args->src_stride;
     block.flip = vdupq_n_u8(shifts ? 0x80 : 0);
     block.sums = nullptr;
     if (args->sums != nullptr) {
-      __builtin_memset(args->sums, 0, sizeof(int32_t) * columns);
+      __builtin_memset(args->sums, 0,
+                       sizeof(int32_t) * static_cast<size_t>(width));
     }
     ptrdiff_t written = 0;
     for (ptrdiff_t k = 0; k < args->depth; k += kLevels) {
@@ -138,11 +159,13 @@ RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
       const bool plain =
           block.levels == kLevels && !shifts && args->sums == nullptr;
       char* dst = static_cast<char*>(args->dst) + written;
-      for (ptrdiff_t first = 0; first < columns; first += 16) {
+      for (ptrdiff_t first = 0; first < width; first += 16) {
         block.src =
             static_cast<const char*>(args->src) + k * block.stride + first;
+        block.columns = AtMost(width - first, 16);
+        block.tail = block.columns < 16 ? &tail : nullptr;
         if (args->sums != nullptr) block.sums = args->sums + first;
-        if (plain) {
+        if (plain && block.columns == 16) {
           PackSixteenColumns<F, /*kPlain=*/true>(block, panel_bytes, 0, dst);
         } else {
           PackAnySixteenColumns<F>(block, panel_bytes, panel_bytes - written,
@@ -153,20 +176,25 @@ RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
       written += F::kBlockBytes;
     }
     char* panel = static_cast<char*>(args->dst);
-    for (ptrdiff_t first = 0; first < columns; first += F::kWidth) {
+    for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
       ZeroFrom(panel, written, panel_bytes);
       panel += panel_bytes;
     }
-    return columns;
+    return width;
   }
 }
 
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE void PackNeon(const PackArgs* args) {
-  if (PackColumnPanels<F>(args)) return;
+  // A single column of adjacent elements has both orders.
+  PackArgs column = *args;
+  if (args->width == 1 && args->src_stride == 1) column.depth_contiguous = true;
+  if (column.depth_contiguous) {
+    if (!PackColumnPanels<F>(&column)) Pack<F>(args);
+    return;
+  }
   const ptrdiff_t done = PackRowPanels<F>(args);
   if (done == args->width) return;
-  if (done == 0) return Pack<F>(args);
   PackArgs rest = *args;
   rest.width -= done;
   rest.src = static_cast<const char*>(args->src) + done * F::kSrcBytes;

@@ -169,37 +169,35 @@ __attribute__((noinline)) inline void StoreRaw(const int32_t* acc,
   }
 }
 
-// A tile of whole vectors of rows that is still in registers; not one of
-// kGeneral.
+// kBytesByRow; without accumulators those are in registers.
+RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesByRow(
+    const NeonIntTile& tile, const int32_t* acc = nullptr,
+    ptrdiff_t acc_col_stride = 0, int rows = 0) {
+  return {acc,
+          acc_col_stride,
+          rows,
+          tile.scale,
+          &tile.finish->bounds,
+          reinterpret_cast<int8_t*>(tile.dst),
+          tile.finish->dst_col_stride};
+}
+
+// A tile of whole vectors of rows that is still in registers, kBytesByRow or
+// kRaw. Tiles of kBytesByColumn are spilled: the code would take more room, for
+// every size of tile, than it saves time.
 template <int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
                                        const NeonIntTile& tile) {
   if (tile.finish->how == TileFinish::kBytesByRow) {
-    return FinishTile(
-        acc, ByteTile<SimdNeon>{nullptr, 0, 0, tile.scale, &tile.finish->bounds,
-                                reinterpret_cast<int8_t*>(tile.dst),
-                                tile.finish->dst_col_stride});
+    return FinishTile(acc, BytesByRow(tile));
   }
-  if (tile.finish->how == TileFinish::kRaw) {
-    int32_t* to = reinterpret_cast<int32_t*>(tile.dst);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) vst1q_s32(to + 4 * v, acc[c][v]);
-      to += tile.finish->dst_col_stride;
-    }
-    return;
-  }
-  // Code for every size of tile would take more room than it saves time.
-  alignas(16) int32_t spilled[kCols * kVectors * 4];
+  int32_t* to = reinterpret_cast<int32_t*>(tile.dst);
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
     RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      vst1q_s32(spilled + (c * kVectors + v) * 4, acc[c][v]);
-    }
+    for (int v = 0; v < kVectors; ++v) vst1q_s32(to + 4 * v, acc[c][v]);
+    to += tile.finish->dst_col_stride;
   }
-  StoreBytesByColumn(spilled, 4 * kVectors, 4 * kVectors, kCols, tile);
 }
 
 }  // namespace

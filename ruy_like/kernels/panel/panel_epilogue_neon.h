@@ -38,12 +38,12 @@ class NeonIntEpilogue {
       : e_(*args.epilogue), row0_(row0) {
     finish_.how =
         args.first_pass && args.last_pass ? FinishOf(e_) : TileFinish::kGeneral;
-    if (FinishesTiles()) PrepareRows(rows);
+    if (!IsGeneral()) PrepareRows(rows);
   }
 
   // What the accumulators of a column start from, from that row on.
   RUY_LIKE_ALWAYS_INLINE const int32_t* Start(ptrdiff_t row) const {
-    return FinishesTiles() ? addends_ + (row - row0_) : kZeros;
+    return IsGeneral() ? kZeros : addends_ + (row - row0_);
   }
   // What is added to all of a column's, for columns from `col` on; or null.
   // Valid until the next call.
@@ -54,7 +54,7 @@ class NeonIntEpilogue {
   // Finishes a tile, with its first row and column in the block.
   void Store(int32_t* acc, ptrdiff_t acc_col_stride, int rows, int cols,
              ptrdiff_t row, ptrdiff_t col) const {
-    if (!FinishesTiles()) {
+    if (IsGeneral()) {
       return StoreTile<SimdNeon>({acc, acc_col_stride, rows, cols, row, col},
                                  e_);
     }
@@ -64,16 +64,15 @@ class NeonIntEpilogue {
     } else if (finish_.how == TileFinish::kBytesByColumn) {
       StoreBytesByColumn(acc, acc_col_stride, rows, cols, tile);
     } else {
-      StoreByteTile<SimdNeon>(
-          {acc, acc_col_stride, rows, tile.scale, &finish_.bounds,
-           reinterpret_cast<int8_t*>(tile.dst), finish_.dst_col_stride},
-          cols);
+      StoreByteTile<SimdNeon>(BytesByRow(tile, acc, acc_col_stride, rows),
+                              cols);
     }
   }
 
   // Whether whole tiles may be finished in registers, and where one goes then.
   RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const {
-    return finish_.how != TileFinish::kGeneral;
+    return finish_.how == TileFinish::kBytesByRow ||
+           finish_.how == TileFinish::kRaw;
   }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     const ptrdiff_t shift = finish_.how == TileFinish::kRaw ? 2 : 0;
@@ -94,6 +93,10 @@ class NeonIntEpilogue {
   }
 
  private:
+  RUY_LIKE_ALWAYS_INLINE bool IsGeneral() const {
+    return finish_.how == TileFinish::kGeneral;
+  }
+
   __attribute__((noinline)) void PrepareRows(ptrdiff_t rows) {
     const int32_t* const bias = static_cast<const int32_t*>(e_.bias);
     column_bias_ = e_.channels_are_rows ? nullptr : bias;
