@@ -28,6 +28,13 @@ set(RUY_LIKE_TEST_OPTIONS "" CACHE STRING
   "Compile options of test programs, after those of the build type")
 mark_as_advanced(RUY_LIKE_TEST_OPTIONS)
 
+# Seconds of wall time. Emulated Arm tests are limited by CPU time instead, by
+# test/run_arm.sh: on a busy machine they take many times longer.
+set(test_timeout 600)
+if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(test_timeout 86400)
+endif()
+
 add_custom_target(ruy_like_tests)
 # Those with the label "concurrency".
 add_custom_target(ruy_like_concurrency_tests)
@@ -75,13 +82,13 @@ function(_ruy_like_add_emulated_test name)
   add_test(NAME ${name}.amx_emulated
     COMMAND ${name} ${emulated_arguments} --emulate_amx)
   set_tests_properties(${name}.amx_emulated PROPERTIES
-    LABELS "amx_emulated;${labels}" SKIP_RETURN_CODE 77 TIMEOUT 600)
+    LABELS "amx_emulated;${labels}" SKIP_RETURN_CODE 77 TIMEOUT ${test_timeout})
 endfunction()
 
 function(ruy_like_add_test name)
   _ruy_like_test_program(${name} ${ARGN})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${test_timeout})
   if(emulated)
     _ruy_like_add_emulated_test(${name})
   endif()
@@ -92,7 +99,7 @@ function(ruy_like_add_path_tests name)
   foreach(path IN LISTS paths)
     add_test(NAME ${name}.${path} COMMAND ${name} --path=${path})
     set_tests_properties(${name}.${path} PROPERTIES
-      LABELS "${path};${labels}" SKIP_RETURN_CODE 77 TIMEOUT 600)
+      LABELS "${path};${labels}" SKIP_RETURN_CODE 77 TIMEOUT ${test_timeout})
   endforeach()
   if("amx" IN_LIST paths)
     set(emulated_arguments --path=amx)

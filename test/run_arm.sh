@@ -14,6 +14,10 @@
 # What the emulated programs can not do is left out: to start other programs (a
 # kernel would need to be told of the emulator), and to measure time; and so is
 # what the emulator takes 20 GB or ten minutes for.
+#
+# A processor whose tests fail does not keep the others from running; which ones
+# failed is said at the end. Each test may take ten minutes of CPU time, however
+# long that is on a busy machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -49,12 +53,19 @@ unfit+='|dropin_sample_test|dropin_consumer_.*|dropin_host_.*)$'
 # allocation of large products failing in turn.
 unfit+='|^(large_offset|fault_injection)_test\.'
 
+# Of each test; the build sets no limit of time itself (cmake/Tests.cmake).
+cpu_seconds=600
+failed=()
+
 # run <processor> <paths> <ctest option>...
 run() {
   echo "===== $1: $2"
-  QEMU_CPU=$1 RUY_LIKE_REQUIRE_PATHS=$2 \
-    ctest --preset "$preset" --parallel "$(nproc)" --exclude-regex "$unfit" \
-    "${@:3}"
+  (
+    ulimit -t "$cpu_seconds"
+    QEMU_CPU=$1 RUY_LIKE_REQUIRE_PATHS=$2 \
+      ctest --preset "$preset" --parallel "$(nproc)" --exclude-regex "$unfit" \
+      "${@:3}"
+  ) || failed+=("$1: $2")
 }
 
 # Options that choose the tests of a path.
@@ -85,4 +96,8 @@ done
 if [ "$extent" != all ]; then
   run max,sve=off "$paths" \
     --tests-regex "^($(IFS='|'; echo "${for_all[*]}"))$" "$@"
+fi
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'tests failed on %s\n' "${failed[@]}" >&2
+  exit 1
 fi
