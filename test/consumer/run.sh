@@ -116,7 +116,8 @@ case "$way" in
         echo 'cmake_minimum_required(VERSION 3.25)'
         echo 'project(engine LANGUAGES CXX)'
         echo 'add_executable(engine main.cc)'
-        awk -v n="$block" '/^```cmake/ {++k; next} /^```/ {k += 0.5} k == n' \
+        awk -v n="$block" '/^```cmake/ {++k; on = k == n; next}
+                           /^```/ {on = 0} on' \
           "$page" | grep -v '^add_subdirectory'
       } >"$work/engine$block/CMakeLists.txt"
       configure "$work/engine$block" "$work/engine$block/build" \
