@@ -18,6 +18,11 @@ function(ruy_like_set_library_properties target)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   endif()
   target_compile_options(${target} PRIVATE ${RUY_LIKE_DEFAULT_OPTIMIZATION})
+  # A program that is linked to the drop-in or to quantize alone finds ruy_like
+  # through them: they lie in one directory.
+  if(UNIX AND NOT APPLE AND NOT DEFINED CMAKE_INSTALL_RPATH)
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  endif()
 endfunction()
 
 # ruy_like_set_exports(<target>): what the library exports where it is shared.

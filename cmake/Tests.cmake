@@ -29,7 +29,8 @@ set(RUY_LIKE_TEST_OPTIONS "" CACHE STRING
 mark_as_advanced(RUY_LIKE_TEST_OPTIONS)
 
 # Seconds of wall time. Emulated Arm tests are limited by CPU time instead, by
-# test/run_arm.sh: on a busy machine they take many times longer. This only ends one that hangs.
+# test/run_arm.sh: on a busy machine they take many times longer. Theirs ends a
+# test that hangs.
 set(test_timeout 600)
 if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
   set(test_timeout 3600)
