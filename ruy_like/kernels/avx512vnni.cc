@@ -3,6 +3,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
@@ -42,6 +43,10 @@ using S16S16 = PanelKernel<WithHalves<PairsOp<Simd512, Dot, int16_t>>, 3, 8>;
 using S16S16Narrow = NarrowPanelKernel<PairsOp<Simd512, Dot, int16_t>, 4, 4, 4>;
 using S8U8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd512, Dot, int8_t>>;
 using U8S8InPlace = NarrowIntKernel<NarrowQuadsOp<Simd512, Dot, uint8_t>>;
+using S8U8ByLevel =
+    NarrowByLevelBytesKernel<NarrowQuadsOp<Simd512, Dot, int8_t>>;
+using U8S8ByLevel =
+    NarrowByLevelBytesKernel<NarrowQuadsOp<Simd512, Dot, uint8_t>>;
 using S8S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int8_t>>;
 using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int16_t>>;
 
@@ -55,6 +60,8 @@ constexpr Kernel kKernels[] = {
                        PackAvx2_8_U8_1x1),
     U8S8InPlace::Entry("Avx512Vnni_U8InPlaceS8_16x16x16", Family::k8x8,
                        PackAvx2_8_S8_1x1),
+    S8U8ByLevel::Entry("Avx512Vnni_S8ByLevelU8_64x2x1", PackAvx2_8_U8_1x1),
+    U8S8ByLevel::Entry("Avx512Vnni_U8ByLevelS8_64x2x1", PackAvx2_8_S8_1x1),
     S8U8Narrow::Entry("Avx512Vnni_S8U8_64x4x4", Family::k8x8,
                       PackAvx512_8_S8_16x4, PackAvx2_8_U8_1x1),
     PackingSmallPieces(S8U8::Entry("Avx512Vnni_S8U8_48x8x4", Family::k8x8,

@@ -112,7 +112,8 @@ struct KernelArgs {
   const void* lhs;
   const void* rhs;
   // Bytes from one panel to the next; for an in-place side, from one column of
-  // that side to the next.
+  // that side to the next, or if it is read by level, from one level to the
+  // next.
   ptrdiff_t lhs_stride_bytes;
   ptrdiff_t rhs_stride_bytes;
   ptrdiff_t rows, cols;  // > 0; need not be multiples of the panel widths

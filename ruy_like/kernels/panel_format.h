@@ -36,22 +36,27 @@ struct PanelFormat {
   // shifted to the other signedness by flipping its top bit.
   Scalar scalar;
   // The kernel reads this side where the caller left it: depth-contiguous
-  // columns of exactly type `scalar`, any stride. Width, group and
-  // depth_multiple do not apply. When the other side's zero point is not 0, the
-  // kernel makes the sums of this side itself (its sums pointer is null).
+  // columns (or see by_level) of exactly type `scalar`, any stride. Width,
+  // group and depth_multiple do not apply. When the other side's zero point is
+  // not 0, the kernel makes the sums of this side itself (its sums pointer is
+  // null).
   bool in_place;
   int width;           // columns per panel
   int group;           // depth levels of one column that lie together
   int depth_multiple;  // depth is padded to a multiple of this
   // What the elements must be for the kernel to be right.
   ValueRange range = ValueRange::kFull;
+  // In place, but contiguous along the width: the columns of one level are
+  // adjacent.
+  bool by_level = false;
 };
 
 // For the layers above.
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
          a.width == b.width && a.group == b.group &&
-         a.depth_multiple == b.depth_multiple && a.range == b.range;
+         a.depth_multiple == b.depth_multiple && a.range == b.range &&
+         a.by_level == b.by_level;
 }
 
 }  // namespace kernels

@@ -56,6 +56,9 @@ struct PackedSide {
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
     // Every small product, which the division below would keep waiting.
     if (start == 0 && level == 0) return 0;
+    if (format->by_level) {
+      return level * stride_bytes + BytesOf(format->scalar, start);
+    }
     const std::ptrdiff_t elements =
         format->in_place ? level : level * format->width;
     return (format->in_place ? start : start / format->width) * stride_bytes +
@@ -78,7 +81,8 @@ struct PackedSide {
   const kernels::PanelFormat* format;
   kernels::PackFn* pack;
   std::ptrdiff_t padded_depth;
-  // From panel to panel, or from column to column in place; 0 for depth 0.
+  // From panel to panel; in place from column to column, or from level to
+  // level if that is how it is read. 0 for depth 0.
   std::ptrdiff_t stride_bytes;
   // Where kernels read: packed panels, or the operand's own data.
   const char* data = nullptr;

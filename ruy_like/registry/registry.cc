@@ -125,8 +125,10 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     }
     if (!format.in_place) continue;
     if (query.depth == 0) return "depth 0 cannot be read in place";
-    if (!query.depth_contiguous[side]) {
-      return "the side read in place is not contiguous along depth";
+    if (query.depth_contiguous[side] == format.by_level) {
+      return format.by_level
+                 ? "the side read in place is contiguous along depth"
+                 : "the side read in place is not contiguous along depth";
     }
     if (query.scalar[side] != format.scalar) {
       return "the side read in place has another element type";

@@ -101,6 +101,16 @@ TEST_P(IntNarrowKernelTest, ManyZeroPoints) {
   }
 }
 
+// A lhs that spans more than any cache holds may be read in another way.
+TEST_P(FloatNarrowKernelTest, RowsFarApart) {
+  if (kernel().lhs.by_level) return;  // has no rows apart
+  for (const ptrdiff_t cols : {1, 2, 3}) {
+    KernelProblem p = Draw(35, cols, 275);
+    p.lhs_gap = (17 << 20) / sizeof(float) / 32;
+    Check(p);
+  }
+}
+
 TEST_P(FloatNarrowKernelTest, NanAndInfinity) {
   for (const ptrdiff_t depth : {1, 15, 16, 40, 70}) {
     CheckSpecialValues({/*rows=*/19, /*cols=*/7, depth});

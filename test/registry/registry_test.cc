@@ -57,7 +57,9 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
                 (&format == &kernel.lhs ? Family::k8x16 : Family::k16x8);
         if (is_of_8_bits && format.scalar == Scalar::kI16) name = "W16";
         if (format.range == ValueRange::kInt7) name.back() = '7';
-        return name + (format.in_place ? "InPlace" : "");
+        return name + (format.by_level   ? "ByLevel"
+                       : format.in_place ? "InPlace"
+                                         : "");
       };
       const std::string start = EnumeratorOf(path) + "_" + side(kernel.lhs) +
                                 side(kernel.rhs) + "_" +
@@ -530,6 +532,30 @@ KernelQuery WithCachedLhs(KernelQuery query) {
 
 // For a few columns a packed large side has a kernel of its own, if its panels
 // are those of the path's wide kernel.
+// An operand whose rows (or, with sides swapped, columns) are contiguous is
+// read as it lies by a product of few columns.
+TEST(SelectKernelTest, NarrowProductsByLevel) {
+  const auto cols = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return MakeQuery(lhs, rhs, 1000, 500, cols, kCol);
+  };
+  const auto one_row = [](Scalar type) {
+    return MakeQuery(type, type, 1, 500, 1000, kRow, kRow, kRow);
+  };
+  ExpectPins({
+      {"avx512", cols(kF32, kF32, 1), "Avx512_F32ByLevelF32_64x16x1", false},
+      {"avx512", one_row(kF32), "Avx512_F32ByLevelF32_64x16x1", true},
+      {"avx2", cols(kF32, kF32, 1), "Avx2_F32ByLevelF32_64x16x1", false},
+      {"avx2", cols(kF32, kF32, 16), "Avx2_F32ByLevelF32_64x16x1", false},
+      {"avx2", one_row(kF32), "Avx2_F32ByLevelF32_64x16x1", true},
+      {"avx2", WithCachedLhs(cols(kF32, kF32, 1)), "Avx2_F32F32_32x2x1", false},
+      {"avx512vnni", cols(kI8, kU8, 1), "Avx512Vnni_S8ByLevelU8_64x2x1", false},
+      {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByLevelS8_64x2x1", false},
+      {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByLevelU8_64x2x1", true},
+      {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512", one_row(kI8), "Avx512_S8W16_64x4x2", true},
+  });
+}
+
 TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
   const auto cached = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
     return WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
@@ -549,8 +575,6 @@ TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
       {"avxvnni", cached(kI8, kI8, 3), "AvxVnni_S8U8_16x6x4", false},
       {"avxvnni", cached(kF32, kF32, 1), "Avx2_F32F32_32x2x1", false},
       {"avx2", cached(kI8, kI8, 1), "Avx2_S8W16_32x2x2", false},
-      {"avx2", MakeQuery(kF32, kF32, 1000, 500, 1, kCol), "Avx2_F32F32_32x2x1",
-       false},
       // The same on AMX's panels.
       {"amx", cached(kI8, kI8, 1), "Amx_S8U8_64x4x4", false},
       {"amx", cached(kI8, kI8, 4), "Amx_S8U8_64x4x4", false},

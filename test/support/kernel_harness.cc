@@ -380,13 +380,15 @@ KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
                              std::ptrdiff_t depth, std::ptrdiff_t gap, Rng* rng)
     : format_(format),
       depth_(depth),
-      stride_(depth + gap),
+      stride_((format.by_level ? width : depth) + gap),
       padded_depth_(format.in_place ? depth
                                     : RoundUp(depth, format.depth_multiple)),
-      panels_(ElementBytes() * (format.in_place ? width * stride_ - gap
-                                                : RoundUp(width, format.width) *
-                                                      padded_depth_),
-              format.in_place ? ElementBytes() : 64),
+      panels_(
+          ElementBytes() * (format.by_level ? depth * stride_ - gap
+                            : format.in_place
+                                ? width * stride_ - gap
+                                : RoundUp(width, format.width) * padded_depth_),
+          format.in_place ? ElementBytes() : 64),
       values_(width * depth),
       integers_(ruy_like::IsFloat(format.scalar) ? 0 : width * depth) {
   if (format.in_place) {
@@ -409,7 +411,8 @@ void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
     integers_[w * depth_ + k] = static_cast<std::int32_t>(value);
   }
   const std::ptrdiff_t offset =
-      format_.in_place
+      format_.by_level ? k * stride_ + w
+      : format_.in_place
           ? w * stride_ + k
           : PanelOffset(format_.width, format_.group, padded_depth_, k, w);
   StoreAs(format_.scalar, value, panels_.data() + offset * ElementBytes());
@@ -429,8 +432,10 @@ std::ptrdiff_t KernelOperand::panel_stride_bytes() const {
 }
 
 const char* KernelOperand::PanelsFrom(std::ptrdiff_t k) {
-  return panels_.data() +
-         k * (format_.in_place ? 1 : format_.width) * ElementBytes();
+  const std::ptrdiff_t level = format_.by_level   ? stride_
+                               : format_.in_place ? 1
+                                                  : format_.width;
+  return panels_.data() + k * level * ElementBytes();
 }
 
 KernelRun::KernelRun(const Kernel& kernel, const KernelProblem& problem,

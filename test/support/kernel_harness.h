@@ -131,7 +131,7 @@ class KernelOperand {
   std::ptrdiff_t ElementBytes() const { return BytesOf(format_.scalar, 1); }
 
   PanelFormat format_;
-  std::ptrdiff_t depth_, stride_, padded_depth_;  // stride: of columns in place
+  std::ptrdiff_t depth_, stride_, padded_depth_;  // stride: in place
   GuardedArray<char> panels_;
   std::vector<double> values_;
   std::vector<std::int32_t> integers_;  // as sums of these are fast

@@ -211,6 +211,30 @@ struct Simd512 {
                                    _mm256_extracti128_si256(half, 1)));
   }
 
+  // Four levels of 64 rows of bytes, interleaved in each 128 bits: lane 4p + j
+  // of x[i] has the four levels of row 16p + 4i + j.
+  static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int* x) {
+    const Int a = _mm512_unpacklo_epi8(x[0], x[1]);
+    const Int b = _mm512_unpackhi_epi8(x[0], x[1]);
+    const Int c = _mm512_unpacklo_epi8(x[2], x[3]);
+    const Int d = _mm512_unpackhi_epi8(x[2], x[3]);
+    x[0] = _mm512_unpacklo_epi16(a, c);
+    x[1] = _mm512_unpackhi_epi16(a, c);
+    x[2] = _mm512_unpacklo_epi16(b, d);
+    x[3] = _mm512_unpackhi_epi16(b, d);
+  }
+  // Transposes the 4x4 matrix of the 128-bit parts of four vectors.
+  static RUY_LIKE_ALWAYS_INLINE void TransposeQuarters(Int* x) {
+    const Int a = _mm512_shuffle_i32x4(x[0], x[1], 0x88);
+    const Int b = _mm512_shuffle_i32x4(x[0], x[1], 0xdd);
+    const Int c = _mm512_shuffle_i32x4(x[2], x[3], 0x88);
+    const Int d = _mm512_shuffle_i32x4(x[2], x[3], 0xdd);
+    x[0] = _mm512_shuffle_i32x4(a, c, 0x88);
+    x[1] = _mm512_shuffle_i32x4(b, d, 0x88);
+    x[2] = _mm512_shuffle_i32x4(a, c, 0xdd);
+    x[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
+  }
+
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     Int t[kLanes];
@@ -225,6 +249,24 @@ struct Simd512 {
       m[i + 4] = _mm512_shuffle_i32x4(b, d, 0x88);
       m[i + 8] = _mm512_shuffle_i32x4(a, c, 0xdd);
       m[i + 12] = _mm512_shuffle_i32x4(b, d, 0xdd);
+    }
+  }
+
+  // The same of floats, with no more than 20 registers.
+  static RUY_LIKE_ALWAYS_INLINE void TransposeLines(Float* m) {
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < kLanes; i += 4) TransposeParts(m + i);
+    // m[4 * g + i] has levels i, i + 4, ... of rows 4g to 4g + 3.
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const Float a = _mm512_shuffle_f32x4(m[i], m[4 + i], 0x88);
+      const Float b = _mm512_shuffle_f32x4(m[i], m[4 + i], 0xdd);
+      const Float c = _mm512_shuffle_f32x4(m[8 + i], m[12 + i], 0x88);
+      const Float d = _mm512_shuffle_f32x4(m[8 + i], m[12 + i], 0xdd);
+      m[i] = _mm512_shuffle_f32x4(a, c, 0x88);
+      m[4 + i] = _mm512_shuffle_f32x4(b, d, 0x88);
+      m[8 + i] = _mm512_shuffle_f32x4(a, c, 0xdd);
+      m[12 + i] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
   }
 };
