@@ -1,11 +1,12 @@
 // Back-end: a few columns of packed int8 on Arm without dot products.
 //
 // An operation of NarrowPanelKernel<> (narrow_panels.h), chosen by
-// kernels/neon.cc. The lhs panels are NeonBytesKernel's (panel_tile_bytes.h),
-// whose complemented rhs needs the sums of the lhs's upper-half levels: a pass
-// over the lhs that few columns do not pay for. Here every second group of 16
-// levels of the rhs is complemented instead, so that the sums of a row's
-// products with it, and of its levels, come from the same registers:
+// kernels/neon.cc. The lhs panels are NeonBytesKernel's
+// (panel_tile_bytes_neon.h), whose complemented rhs needs the sums of the lhs's
+// upper-half levels: a pass over the lhs that few columns do not pay for. Here
+// every second group of 16 levels of the rhs is complemented instead, so that
+// the sums of a row's products with it, and of its levels, come from the same
+// registers:
 //
 //    SMULL   p,      lhs[k],        rhs[k]
 //    SMLSL   p,      lhs[k + 16],  ~rhs[k + 16]     + l * r + l
