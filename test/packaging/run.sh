@@ -64,12 +64,15 @@ case "$way" in
     cd "$work/source"
     cp -r cmake/packaging/debian debian
     quietly dpkg-buildpackage -b -us -uc
-    contents() { dpkg-deb --contents "$work/$1"_*.deb; }
-    grep -q 'libruy_like_quantize\.so\.[0-9.]*$' <(contents libruy-like0.2) ||
-      fail "no library"
-    grep -q 'cmake/ruy_like/ruy_like-config.cmake$' <(contents libruy-like-dev) ||
-      fail "no CMake package"
-    grep -q 'bin/ruy_like_info$' <(contents ruy-like-tools) || fail "no tool"
+    # expect_in <package> <regular expression>
+    expect_in() {
+      local contents
+      contents=$(dpkg-deb --contents "$work/$1"_[0-9]*.deb)
+      grep -qE "$2" <<<"$contents" || fail "$1 holds no $2"
+    }
+    expect_in 'libruy-like0.2' 'libruy_like_quantize\.so\.[0-9.]+$'
+    expect_in libruy-like-dev 'cmake/ruy_like/ruy_like-config\.cmake$'
+    expect_in ruy-like-tools 'bin/ruy_like_info$'
     ;;
   *) fail "no such way" ;;
 esac
