@@ -4,9 +4,9 @@
 // Used by panel_epilogue_neon.h, whose object says how a call's tiles are
 // finished, and by the tiles themselves, while their accumulators are still in
 // registers: FinishTile(). The accumulators come with every term added; dst's
-// rows are the contiguous ones. Whole calls are short enough on Arm for this to
-// decide: raw results take 1.3 instructions an element less than by way of the
-// stack and the general epilogue 8.
+// rows are the contiguous ones. Shallow products gain most: 32x27x1000 with
+// SDOT took 442 thousand instructions by the general epilogue with raw results,
+// 962 thousand with multipliers of columns; here 216 and 266 thousand.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_TILES_NEON_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_TILES_NEON_H_
 
