@@ -315,7 +315,7 @@ const Kind kNumbers[] = {
                            absl::MakeSpan(w->out->i.data(), kChannels))
            .status();
      }},
-    // Of which all are dead, and reported.
+    // All channels are dead, and reported.
     {"FoldBatchNorm", kOk,
      [](World* w) {
        BatchNorm norm;

@@ -153,7 +153,7 @@ void MultiplyFewRows(const char* lhs, ptrdiff_t stride, int rows,
 template <class Op>
 struct NarrowByLevelBytesKernel {
   typedef typename Op::Simd V;
-  // Of bytes, in a vector.
+  // Rows of bytes in a vector.
   static constexpr int kRows = 4 * V::kLanes;
   // For more columns packing is paid back: 4 took 1.4 times as long as packed.
   static constexpr int kMaxCols = 2;
