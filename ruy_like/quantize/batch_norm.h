@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: batch normalisation folded into the weights and
+// Quantization toolkit, public: batch normalisation folded into the weights and
 // bias of the product before it.
 //
 // For whoever prepares a float network for quantization: fold first, then
@@ -45,7 +45,8 @@ struct BatchNormReport {
 // InvalidArgument, with weights and bias untouched: null or const data, sizes
 // that do not agree, memory that weights, bias and the norm's values share, a
 // negative variance or epsilon, a sum of both that is 0, values that are not
-// finite or would become so.
+// finite or would become so. OutOfRange for weights whose bytes cannot be
+// counted.
 RUY_LIKE_EXPORT absl::StatusOr<BatchNormReport> FoldBatchNorm(
     const BatchNorm& norm, Matrix<float>* weights, absl::Span<float> bias);
 

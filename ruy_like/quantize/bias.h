@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: biases of quantized products.
+// Quantization toolkit, public: biases of quantized products.
 //
 // For whoever prepares a layer, once; products then take the int32 bias in the
 // accumulators' scale. A product with float dst takes the float bias itself.

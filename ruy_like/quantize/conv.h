@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: Conv2D on quantized activations.
+// Quantization toolkit, public: Conv2D on quantized activations.
 //
 // Called once per layer. The products are Mul's: of the input where it lies for
 // kernels of 1x1 with stride 1 and no padding, else of patches that are
@@ -7,13 +7,11 @@
 #ifndef RUY_LIKE_QUANTIZE_CONV_H_
 #define RUY_LIKE_QUANTIZE_CONV_H_
 
-#include <cstdint>
-#include <type_traits>
-
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
-#include "ruy_like/quantize/fully_connected.h"
+#include "ruy_like/quantize/checks/erased.h"
+#include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/window.h"
@@ -22,13 +20,10 @@
 namespace ruy_like {
 namespace quantize_internal {
 
-template <typename In, typename Out>
-RUY_LIKE_EXPORT absl::Status Conv2DTyped(const TensorView<const In>& input,
-                                         const PackedWeights& weights,
-                                         BiasSpan<Out> bias,
-                                         const Window& window,
-                                         Workspace* workspace, Context* context,
-                                         const TensorView<Out>& output);
+RUY_LIKE_EXPORT absl::Status Conv2D(const Erased& input,
+                                    const LayerSource& source,
+                                    const Window& window, Workspace* workspace,
+                                    Context* context, const Erased& output);
 
 }  // namespace quantize_internal
 
@@ -46,10 +41,21 @@ absl::Status Conv2D(const TensorView<In>& input, const PackedWeights& weights,
                     BiasSpan<Out> bias, const Window& window,
                     Workspace* workspace, Context* context,
                     TensorView<Out>* output) {
-  if (output == nullptr) return quantize_internal::NullError("output");
-  return quantize_internal::Conv2DTyped<std::remove_const_t<In>, Out>(
-      quantize_internal::ConstView(input), weights, bias, window, workspace,
-      context, *output);
+  namespace qi = quantize_internal;
+  qi::CheckLayerTypes<In, Out>();
+  return qi::Conv2D(qi::Erase(input), qi::LayerSource(weights, qi::Erase(bias)),
+                    window, workspace, context, qi::Erase(output));
+}
+
+// The same for a layer made of such weights.
+template <typename In, typename Out>
+absl::Status Conv2D(const TensorView<In>& input, const QuantizedLayer& layer,
+                    const Window& window, Workspace* workspace,
+                    Context* context, TensorView<Out>* output) {
+  namespace qi = quantize_internal;
+  qi::CheckLayerTypes<In, Out>();
+  return qi::Conv2D(qi::Erase(input), qi::LayerSource(layer), window, workspace,
+                    context, qi::Erase(output));
 }
 
 }  // namespace ruy_like

@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: QuantizedMul, the element-wise product of
+// Quantization toolkit, public: QuantizedMul, the element-wise product of
 // quantized tensors.
 //
 // Not the matrix product, which is Mul.
@@ -11,17 +11,15 @@
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
+#include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/tensor.h"
 
 namespace ruy_like {
 namespace quantize_internal {
 
-// T: int8_t or uint8_t.
-template <typename T>
-RUY_LIKE_EXPORT absl::Status QuantizedMulTyped(const TensorView<const T>& a,
-                                               const TensorView<const T>& b,
-                                               Context* context,
-                                               const TensorView<T>& output);
+RUY_LIKE_EXPORT absl::Status QuantizedMul(const Erased& a, const Erased& b,
+                                          Context* context,
+                                          const Erased& output);
 
 }  // namespace quantize_internal
 
@@ -41,13 +39,13 @@ RUY_LIKE_EXPORT absl::Status QuantizedMulTyped(const TensorView<const T>& a,
 template <typename A, typename B, typename T>
 absl::Status QuantizedMul(const TensorView<A>& a, const TensorView<B>& b,
                           Context* context, TensorView<T>* output) {
-  static_assert(std::is_same<std::remove_const_t<A>, T>::value &&
+  namespace qi = quantize_internal;
+  static_assert(qi::IsByte<T>() &&
+                    std::is_same<std::remove_const_t<A>, T>::value &&
                     std::is_same<std::remove_const_t<B>, T>::value,
-                "a, b and output have elements of one type");
-  if (output == nullptr) return quantize_internal::NullError("output");
-  return quantize_internal::QuantizedMulTyped<T>(
-      quantize_internal::ConstView(a), quantize_internal::ConstView(b), context,
-      *output);
+                "a, b and output have elements of one type, int8 or uint8");
+  return qi::QuantizedMul(qi::Erase(a), qi::Erase(b), context,
+                          qi::Erase(output));
 }
 
 }  // namespace ruy_like

@@ -1,5 +1,5 @@
-// ruy_like::quantize, public: EqSearch, scales of a layer chosen by the cosine
-// between its float and its quantized outputs.
+// Quantization toolkit, public: EqSearch, scales of a layer chosen by the
+// cosine between its float and its quantized outputs.
 //
 // Run offline, after calibration, on some inputs of the layer; the products of
 // all candidates run through Mul. Looks at one layer at a time.
@@ -24,10 +24,10 @@ struct EqOptions {
   // equally spaced from alpha to beta, and s itself.
   float alpha = 0.5f, beta = 2;
   int steps = 100;
-  // Of choosing the weights' scales and then the activations'. The search ends
-  // earlier where a round gains less than 1e-7.
+  // A round chooses the weights' scales, then the activations'. The search ends
+  // earlier if a round gains less than 1e-7.
   int max_rounds = 10;
-  // Of weights and activations, symmetric: 8, 7 or fewer.
+  // Bits of weights and activations, both symmetric: in [2, 8].
   int bits = 8;
   // Where s comes from.
   CalibrationMethod start = CalibrationMethod::kMinMax;
@@ -57,7 +57,8 @@ struct EqResult {
 //
 // InvalidArgument for null or bad matrices, values that are not finite, depths
 // whose sums may leave int32, biases that do so, options out of range, no
-// activations; ResourceExhausted; and errors of Mul.
+// activations; OutOfRange for matrices whose bytes cannot be counted;
+// ResourceExhausted; and errors of Mul.
 RUY_LIKE_EXPORT absl::StatusOr<EqResult> EqSearch(
     const Matrix<float>& weights, absl::Span<const Matrix<float>> activations,
     const EqOptions& options, Context* context,

@@ -1,39 +1,28 @@
-// ruy_like::quantize, public: FullyConnected, a layer's product on quantized
+// Quantization toolkit, public: FullyConnected, a layer's product on quantized
 // activations.
 //
 // Called once per layer and batch. The product itself is Mul's.
 #ifndef RUY_LIKE_QUANTIZE_FULLY_CONNECTED_H_
 #define RUY_LIKE_QUANTIZE_FULLY_CONNECTED_H_
 
-#include <cstdint>
-#include <type_traits>
-
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
-#include "ruy_like/mul_params.h"
+#include "ruy_like/quantize/checks/erased.h"
+#include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
 namespace ruy_like {
 
-// The bias of an operation with output elements Out, one element per output
-// channel or empty: int32 in the accumulators' scale (QuantizeBias), or float
-// for a float output.
-template <typename Out>
-using BiasSpan =
-    absl::Span<const typename MulParams<std::int32_t, Out>::BiasScalar>;
-
 namespace quantize_internal {
 
-// In: int8_t or uint8_t; Out: these, int32_t or float.
-template <typename In, typename Out>
-RUY_LIKE_EXPORT absl::Status FullyConnectedTyped(
-    const TensorView<const In>& input, const PackedWeights& weights,
-    BiasSpan<Out> bias, Workspace* workspace, Context* context,
-    const TensorView<Out>& output);
+RUY_LIKE_EXPORT absl::Status FullyConnected(const Erased& input,
+                                            const LayerSource& source,
+                                            Workspace* workspace,
+                                            Context* context,
+                                            const Erased& output);
 
 }  // namespace quantize_internal
 
@@ -62,10 +51,22 @@ absl::Status FullyConnected(const TensorView<In>& input,
                             const PackedWeights& weights, BiasSpan<Out> bias,
                             Workspace* workspace, Context* context,
                             TensorView<Out>* output) {
-  if (output == nullptr) return quantize_internal::NullError("output");
-  return quantize_internal::FullyConnectedTyped<std::remove_const_t<In>, Out>(
-      quantize_internal::ConstView(input), weights, bias, workspace, context,
-      *output);
+  namespace qi = quantize_internal;
+  qi::CheckLayerTypes<In, Out>();
+  return qi::FullyConnected(qi::Erase(input),
+                            qi::LayerSource(weights, qi::Erase(bias)),
+                            workspace, context, qi::Erase(output));
+}
+
+// The same for a layer made of such weights.
+template <typename In, typename Out>
+absl::Status FullyConnected(const TensorView<In>& input,
+                            const QuantizedLayer& layer, Context* context,
+                            TensorView<Out>* output) {
+  namespace qi = quantize_internal;
+  qi::CheckLayerTypes<In, Out>();
+  return qi::FullyConnected(qi::Erase(input), qi::LayerSource(layer), nullptr,
+                            context, qi::Erase(output));
 }
 
 }  // namespace ruy_like

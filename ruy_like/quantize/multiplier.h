@@ -1,9 +1,8 @@
-// ruy_like::quantize, public: real multipliers as the fixed-point numbers
+// Quantization toolkit, public: real multipliers as the fixed-point numbers
 // that Mul requantizes with, and the same requantization for one value.
 //
-// Used by whoever sets up a quantized product by hand, and by the toolkit's own
-// operations. Knows no tensor;
-// vectors are requantized by Mul's epilogue.
+// For a quantized product that is set up by hand; the toolkit's operations use
+// it, too. Vectors are requantized by Mul's epilogue.
 //
 // Everything here is a pure function, callable from any thread.
 #ifndef RUY_LIKE_QUANTIZE_MULTIPLIER_H_
@@ -17,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ruy_like/export.h"
+#include "ruy_like/mul.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/quantize/quant_params.h"
 
@@ -39,8 +39,8 @@ inline bool operator==(const QuantizedMultiplier& a,
 // 2^30 on it is the largest one. InvalidArgument for a negative multiplier, NaN
 // and infinity.
 //
-// Pass the double that you have: the multiplier of a float's worth of bits is
-// another one (0.012f gives 1649267456, 0.012 gives 1649267442).
+// Pass the double that you have: a multiplier that was rounded to float first
+// is another one (0.012f gives 1649267456, 0.012 gives 1649267442).
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(
     double multiplier);
 
@@ -116,7 +116,7 @@ absl::Status SetMultipliers(const QuantParams& lhs, const QuantParams& rhs,
                             const QuantParams& dst,
                             MulParams<std::int32_t, Dst>* params) {
   if (params == nullptr) {
-    return quantize_internal::NullError("params");
+    return internal::NullArgument("params");
   }
   const absl::StatusOr<QuantizedMultiplier> multiplier =
       quantize_internal::ProductMultiplier(lhs, rhs, dst,
@@ -146,7 +146,7 @@ absl::Status SetMultipliers(absl::Span<const QuantParams> channels,
                             absl::Span<int> exponent,
                             MulParams<std::int32_t, Dst>* params) {
   if (params == nullptr) {
-    return quantize_internal::NullError("params");
+    return internal::NullArgument("params");
   }
   absl::Status status = quantize_internal::ProductMultipliers(
       channels, other, dst, std::numeric_limits<Dst>::lowest(),

@@ -1,5 +1,5 @@
-// ruy_like::quantize, public: Observer, which watches a tensor over many inputs
-// and then says how to quantize it (calibration).
+// Quantization toolkit, public: Observer, which watches a tensor over many
+// inputs and then says how to quantize it (calibration).
 //
 // It keeps a histogram and a few sums, never the data. thresholds.h has the
 // searches that it runs on the histogram.
@@ -17,7 +17,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
-#include "ruy_like/quantize/exact_sum.h"
+#include "ruy_like/quantize/numbers/exact_sum.h"
 #include "ruy_like/quantize/quant_params.h"
 #include "ruy_like/quantize/thresholds.h"
 
@@ -88,7 +88,8 @@ class RUY_LIKE_EXPORT Observer final {
   // skipped, but for nonfinite_count. Large tensors are observed on the threads
   // of `context`, with the same result for any number of them.
   // With nothing observed: InvalidArgument for null data or a layout that is
-  // not valid, ResourceExhausted.
+  // not valid, OutOfRange for one whose bytes cannot be counted,
+  // ResourceExhausted.
   absl::Status Observe(absl::Span<const float> values,
                        Context* context = nullptr);
   absl::Status Observe(const Matrix<float>& values, Context* context = nullptr);
@@ -102,7 +103,7 @@ class RUY_LIKE_EXPORT Observer final {
   std::uint64_t zero_count() const { return zero_count_; }
   std::uint64_t nonfinite_count() const { return nonfinite_count_; }
 
-  // Of the finite values; 0 before the first. Never -0.
+  // Ends of the finite values; 0 before the first. Never -0.
   float min() const { return min_; }
   float max() const { return max_; }
   float absmax() const;

@@ -1,5 +1,6 @@
-// ruy_like::quantize, public: PackedWeights, the int8 weights of a layer,
-// packed once for the products of FullyConnected and Conv2D.
+// Quantization toolkit, public: the int8 weights of a layer, made ready once:
+// PackedWeights for the products of FullyConnected and Conv2D, DepthwiseWeights
+// for DepthwiseConv2D.
 //
 // Made when a network is loaded; the operations only read it. Does not
 // quantize: that is QuantizeRows' work.
@@ -25,8 +26,8 @@ struct PackWeightsOptions {
   // Input channels and output channels are split into so many groups, each
   // convolved by itself.
   std::ptrdiff_t groups = 1;
-  // Of the activations. The other order gives the same results, slower for a
-  // shallow product.
+  // Memory order of the activations. Weights packed for the other order give
+  // the same results; shallow products are then slower.
   TensorOrder order = TensorOrder::kNhwc;
 };
 
@@ -46,7 +47,8 @@ class RUY_LIKE_EXPORT PackedWeights final {
   // may differ in scale only. Symmetric ones (zero point 0) are faster.
   //
   // InvalidArgument for a number of channels that groups do not divide, params
-  // that do not fit, weights outside [qmin, qmax], and what Pack rejects.
+  // that do not fit, and weights outside [qmin, qmax]; OutOfRange for weights
+  // whose bytes cannot be counted; and the errors of ruy_like::Pack.
   static absl::StatusOr<PackedWeights> Pack(
       const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params,
       Context* context,
@@ -63,7 +65,8 @@ class RUY_LIKE_EXPORT PackedWeights final {
   absl::Span<const QuantParams> params() const { return params_; }
   // The scales of params(), as an array.
   const float* scales() const { return scales_.data(); }
-  // Of one group: channels() / groups() rows, a left-hand side of Mul.
+  // The weights of a group: channels() / groups() rows, a left-hand side of
+  // Mul.
   const PackedMatrix<std::int8_t>& packed(std::ptrdiff_t group) const {
     return packed_[static_cast<std::size_t>(group)];
   }
@@ -76,13 +79,44 @@ class RUY_LIKE_EXPORT PackedWeights final {
   std::vector<float> scales_;
 };
 
-namespace quantize_internal {
+// The int8 weights of a depthwise convolution, made ready once. Immutable: any
+// number of threads may use one at once.
+class RUY_LIKE_EXPORT DepthwiseWeights final {
+ public:
+  // No channels.
+  DepthwiseWeights() = default;
 
-// That params go with the weights' rows, and the weights with the params.
-absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
-                          absl::Span<const QuantParams> params);
+  // `weights` has one row per output channel and one column per tap, in the
+  // order (kernel row, kernel column): row-major, or column-major for weights
+  // that have their channels innermost. `params` and errors as those of
+  // PackedWeights::Pack. The data are not needed afterwards.
+  static absl::StatusOr<DepthwiseWeights> Pack(
+      const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params);
 
-}  // namespace quantize_internal
+  // Output channels.
+  std::ptrdiff_t channels() const { return channels_; }
+  std::ptrdiff_t taps() const { return taps_; }
+  absl::Span<const QuantParams> params() const { return params_; }
+
+  // For the operation: weights less their zero point, one row per tap, with
+  // some zeros behind the channels; and the channels' scales, likewise.
+  const std::int32_t* data() const { return data_.data(); }
+  std::ptrdiff_t stride() const { return stride_; }
+  const float* scales() const { return scales_.data(); }
+
+ private:
+  // Valid arguments.
+  static DepthwiseWeights Expand(const Matrix<std::int8_t>& weights,
+                                 absl::Span<const QuantParams> params);
+
+  std::ptrdiff_t channels_ = 0;
+  std::ptrdiff_t taps_ = 0;
+  std::ptrdiff_t stride_ = 0;
+  std::vector<QuantParams> params_;
+  std::vector<std::int32_t> data_;
+  std::vector<float> scales_;
+};
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_QUANTIZE_PACKED_WEIGHTS_H_

@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: average and max pooling of quantized tensors.
+// Quantization toolkit, public: average and max pooling of quantized tensors.
 //
 // Values stay in the scale of the input; nothing is requantized.
 #ifndef RUY_LIKE_QUANTIZE_POOLING_H_
@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
+#include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/window.h"
 #include "ruy_like/quantize/workspace.h"
@@ -29,13 +30,22 @@ namespace quantize_internal {
 
 enum class Pooling : std::uint8_t { kMax, kAverage };
 
-// T: int8_t or uint8_t.
-template <typename T>
-RUY_LIKE_EXPORT absl::Status PoolTyped(const TensorView<const T>& input,
-                                       const Window& window, Pooling pooling,
-                                       AveragePadding average_padding,
-                                       Workspace* workspace, Context* context,
-                                       const TensorView<T>& output);
+RUY_LIKE_EXPORT absl::Status Pool(const Erased& input, const Window& window,
+                                  Pooling pooling,
+                                  AveragePadding average_padding,
+                                  Workspace* workspace, Context* context,
+                                  const Erased& output);
+
+template <typename In, typename T>
+absl::Status PoolTensors(const TensorView<In>& input, const Window& window,
+                         Pooling pooling, AveragePadding average_padding,
+                         Workspace* workspace, Context* context,
+                         const TensorView<T>* output) {
+  static_assert(IsByte<T>() && std::is_same<std::remove_const_t<In>, T>::value,
+                "input and output have elements of one type, int8 or uint8");
+  return Pool(Erase(input), window, pooling, average_padding, workspace,
+              context, Erase(output));
+}
 
 }  // namespace quantize_internal
 
@@ -56,11 +66,9 @@ template <typename In, typename T>
 absl::Status MaxPool2D(const TensorView<In>& input, const Window& window,
                        Workspace* workspace, Context* context,
                        TensorView<T>* output) {
-  if (output == nullptr) return quantize_internal::NullError("output");
-  return quantize_internal::PoolTyped<T>(
-      quantize_internal::ConstView(input), window,
-      quantize_internal::Pooling::kMax, AveragePadding::kExclude, workspace,
-      context, *output);
+  return quantize_internal::PoolTensors(
+      input, window, quantize_internal::Pooling::kMax, AveragePadding::kExclude,
+      workspace, context, output);
 }
 
 // output = the mean of the stored values, rounded half away from zero, clamped.
@@ -70,11 +78,9 @@ absl::Status AveragePool2D(
     const TensorView<In>& input, const Window& window, Workspace* workspace,
     Context* context, TensorView<T>* output,
     AveragePadding average_padding = AveragePadding::kExclude) {
-  if (output == nullptr) return quantize_internal::NullError("output");
-  return quantize_internal::PoolTyped<T>(
-      quantize_internal::ConstView(input), window,
-      quantize_internal::Pooling::kAverage, average_padding, workspace, context,
-      *output);
+  return quantize_internal::PoolTensors(
+      input, window, quantize_internal::Pooling::kAverage, average_padding,
+      workspace, context, output);
 }
 
 }  // namespace ruy_like

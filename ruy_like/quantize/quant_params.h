@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: QuantParams, how a quantized tensor stands for
+// Quantization toolkit, public: QuantParams, how a quantized tensor stands for
 // real numbers, and how its scale and zero point follow from a range.
 //
 // Everything else in quantize/ includes this. Where the range comes from is
@@ -38,14 +38,6 @@ inline ValueRange RangeOfInt8(const QuantParams& params) {
   return params.qmin >= -63 && params.qmax <= 63 ? ValueRange::kInt7
                                                  : ValueRange::kFull;
 }
-
-namespace quantize_internal {
-
-// InvalidArgument: "<name> is null". For templates, which are compiled in the
-// caller: they build no message, which takes memory.
-RUY_LIKE_EXPORT absl::Status NullError(const char* name);
-
-}  // namespace quantize_internal
 
 enum class ScaleRounding : std::uint8_t {
   kExact,

@@ -1,5 +1,6 @@
-// ruy_like::quantize, public: the whole quantization toolkit in one header, and
-// ruy_like.h.
+// Quantization toolkit, public: all of it in one header, with ruy_like.h.
+//
+// The CMake target is ruy_like::quantize; the names are in namespace ruy_like.
 //
 //   QuantParams, ChooseSymmetric, ChooseAffine             quant_params.h
 //   QuantizeMultiplier, SetMultipliers                     multiplier.h
@@ -13,6 +14,7 @@
 //   FoldBatchNorm                                          batch_norm.h
 //   TensorView, Window, Workspace, PackedWeights           of the same names
 //   FullyConnected, Conv2D                  fully_connected.h, conv.h
+//   QuantizedLayer: their constants, made once             layer.h
 //   DepthwiseConv2D                                        depthwise_conv.h
 //   MaxPool2D, AveragePool2D                               pooling.h
 //   QuantizedMul: element by element                       elementwise_mul.h
@@ -27,6 +29,7 @@
 #include "ruy_like/quantize/elementwise_mul.h"
 #include "ruy_like/quantize/eq_search.h"
 #include "ruy_like/quantize/fully_connected.h"
+#include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/multiplier.h"
 #include "ruy_like/quantize/observer.h"
 #include "ruy_like/quantize/packed_weights.h"

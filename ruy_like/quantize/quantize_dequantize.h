@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: float to stored integers and back, per tensor,
+// Quantization toolkit, public: float to stored integers and back, per tensor,
 // per channel, and for the accumulators of an integer product.
 //
 // Q is int8_t, uint8_t, int16_t or int32_t throughout. Quantization rounds half
@@ -19,13 +19,14 @@
 // Errors are InvalidArgument, with the destination untouched: null data, spans
 // or matrices that differ in size or share memory, layouts or enumerators that
 // are not valid, parameters that ValidateQuantParams refuses for Q, to quantize
-// also scales below 2^-128, whose inverse no float holds. An empty tensor is
-// OK.
+// also scales below 2^-128, whose inverse no float holds. OutOfRange for
+// matrices whose bytes cannot be counted. An empty tensor is OK.
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,27 +35,55 @@
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
-#include "ruy_like/quantize/erased_view.h"
+#include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/quant_params.h"
 
 namespace ruy_like {
+namespace quantize_internal {
+
+RUY_LIKE_EXPORT absl::Status Quantize(const Erased& x,
+                                      absl::Span<const QuantParams> params,
+                                      ChannelDimension channels,
+                                      const Erased& q, Context* context);
+RUY_LIKE_EXPORT absl::Status Dequantize(const Erased& q,
+                                        absl::Span<const QuantParams> params,
+                                        ChannelDimension channels,
+                                        const Erased& x, Context* context);
+
+// False where there are none.
+RUY_LIKE_EXPORT bool SameZeroPoints(absl::Span<const QuantParams> params);
+
+// What tensors are stored as.
+template <typename Q>
+constexpr void CheckStoredType() {
+  using Element = std::remove_const_t<Q>;
+  static_assert(std::is_same<Element, std::int8_t>::value ||
+                    std::is_same<Element, std::uint8_t>::value ||
+                    std::is_same<Element, std::int16_t>::value ||
+                    std::is_same<Element, std::int32_t>::value,
+                "quantized elements are int8, uint8, int16 or int32");
+}
+
+}  // namespace quantize_internal
 
 // ## Spans
 
 template <typename Q>
 absl::Status Quantize(absl::Span<const float> x, const QuantParams& params,
                       absl::Span<Q> q, Context* context = nullptr) {
+  quantize_internal::CheckStoredType<Q>();
   return quantize_internal::Quantize(
-      quantize_internal::ViewOf(x), absl::MakeConstSpan(&params, 1),
-      ChannelDimension::kRow, quantize_internal::ViewOf(q), context);
+      quantize_internal::Erase(x), absl::MakeConstSpan(&params, 1),
+      ChannelDimension::kRow, quantize_internal::Erase(q), context);
 }
 
 template <typename Q>
 absl::Status Dequantize(absl::Span<const Q> q, const QuantParams& params,
                         absl::Span<float> x, Context* context = nullptr) {
+  quantize_internal::CheckStoredType<Q>();
   return quantize_internal::Dequantize(
-      quantize_internal::ViewOf(q), absl::MakeConstSpan(&params, 1),
-      ChannelDimension::kRow, quantize_internal::ViewOf(x), context);
+      quantize_internal::Erase(q), absl::MakeConstSpan(&params, 1),
+      ChannelDimension::kRow, quantize_internal::Erase(x), context);
 }
 
 // ## Matrices, per channel and per tensor
@@ -71,9 +100,10 @@ absl::Status QuantizeChannels(const Matrix<float>& x,
                               absl::Span<const QuantParams> params,
                               ChannelDimension channels, Matrix<Q>* q,
                               Context* context = nullptr) {
-  absl::Status status = quantize_internal::Quantize(
-      quantize_internal::ViewOf(x), params, channels,
-      quantize_internal::ViewOf(q), context);
+  quantize_internal::CheckStoredType<Q>();
+  absl::Status status =
+      quantize_internal::Quantize(quantize_internal::Erase(x), params, channels,
+                                  quantize_internal::Erase(q), context);
   if (status.ok() && quantize_internal::SameZeroPoints(params)) {
     q->set_zero_point(static_cast<Q>(params[0].zero_point));
   }
@@ -85,8 +115,9 @@ absl::Status DequantizeChannels(const Matrix<Q>& q,
                                 absl::Span<const QuantParams> params,
                                 ChannelDimension channels, Matrix<float>* x,
                                 Context* context = nullptr) {
-  return quantize_internal::Dequantize(quantize_internal::ViewOf(q), params,
-                                       channels, quantize_internal::ViewOf(x),
+  quantize_internal::CheckStoredType<Q>();
+  return quantize_internal::Dequantize(quantize_internal::Erase(q), params,
+                                       channels, quantize_internal::Erase(x),
                                        context);
 }
 

@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: sums of quantized tensors with scales of their
+// Quantization toolkit, public: sums of quantized tensors with scales of their
 // own, in the arithmetic of TensorFlow's quantized graphs: uint8 codes with a
 // range, to int32 over a wide range that follows from the operands', or to
 // uint8.

@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: int32 to 8 or 16 bits, by the rounding of Mul's
+// Quantization toolkit, public: int32 to 8 or 16 bits, by the rounding of Mul's
 // own epilogue (multiplier.h).
 //
 // For accumulators whose product could not requantize them at once, because the
@@ -18,17 +18,17 @@
 #include "absl/types/span.h"
 #include "ruy_like/context.h"
 #include "ruy_like/export.h"
-#include "ruy_like/quantize/erased_view.h"
+#include "ruy_like/quantize/checks/erased.h"
 #include "ruy_like/quantize/multiplier.h"
 #include "ruy_like/quantize/quant_params.h"
 
 namespace ruy_like {
 namespace quantize_internal {
 
-RUY_LIKE_EXPORT absl::Status Requantize(const View& x,
+RUY_LIKE_EXPORT absl::Status Requantize(const Erased& x,
                                         QuantizedMultiplier multiplier,
                                         const QuantParams& params,
-                                        const View& q, Context* context);
+                                        const Erased& q, Context* context);
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedMultiplier> RequantizeMultiplier(
     double x_scale, const QuantParams& params);
 
@@ -44,8 +44,8 @@ absl::Status Requantize(absl::Span<const std::int32_t> x,
                         const QuantParams& params, absl::Span<Q> q,
                         Context* context = nullptr) {
   static_assert(sizeof(Q) < sizeof(std::int32_t), "");
-  return quantize_internal::Requantize(quantize_internal::ViewOf(x), multiplier,
-                                       params, quantize_internal::ViewOf(q),
+  return quantize_internal::Requantize(quantize_internal::Erase(x), multiplier,
+                                       params, quantize_internal::Erase(q),
                                        context);
 }
 

@@ -1,5 +1,6 @@
-// ruy_like::quantize, public: TensorView, how callers describe the activations
-// that the network operations (conv.h, pooling.h, ...) read and write.
+// Quantization toolkit, public: TensorView, how callers describe the
+// activations that the network operations (conv.h, pooling.h, ...) read and
+// write.
 //
 // Owns and checks no memory: the operations validate what they are given. A
 // matrix product alone needs none of this, only Matrix.
@@ -46,15 +47,6 @@ struct TensorView {
   QuantParams params;
 };
 
-namespace quantize_internal {
-
-// As an operation's input.
-template <typename T>
-TensorView<const T> ConstView(const TensorView<T>& tensor) {
-  return {tensor.data, tensor.shape, tensor.params};
-}
-
-}  // namespace quantize_internal
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_QUANTIZE_TENSOR_H_

@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: where to clip a tensor, from a histogram of its
+// Quantization toolkit, public: where to clip a tensor, from a histogram of its
 // magnitudes.
 //
 // Observer collects the histogram and calls these; a program with a histogram

@@ -1,5 +1,5 @@
-// ruy_like::quantize, public: Window, what convolutions and pooling slide over
-// an image, and the sizes that follow from it.
+// Quantization toolkit, public: Window, what convolutions and pooling slide
+// over an image, and the sizes that follow from it.
 //
 // Pure arithmetic on shapes; touches no data.
 #ifndef RUY_LIKE_QUANTIZE_WINDOW_H_

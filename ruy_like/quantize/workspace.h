@@ -1,4 +1,4 @@
-// ruy_like::quantize, public: Workspace, the scratch memory of the network
+// Quantization toolkit, public: Workspace, the scratch memory of the network
 // operations.
 //
 // Callers make one per thread that runs operations, and pass it to all of them:

@@ -221,7 +221,7 @@ TEST_P(ExactArithmeticTest, RequantizeToUsedRange) {
 
 // ## QuantizedAdd
 
-// Of any magnitudes below 2^top; now and then symmetric or of one number.
+// A range of magnitudes below 2^top; now and then symmetric or of one number.
 FloatRange AnyRange(Rng* rng, int middle, int spread) {
   const auto any = [&] {
     const int exponent = std::clamp(

@@ -60,7 +60,7 @@ struct World {
     before = m;
   }
 
-  // Of 3x4, or what the cases make of it.
+  // 3x4, or what a case makes of it.
   template <typename T>
   Matrix<T> MatrixOf(T* data, std::ptrdiff_t rows = 3, std::ptrdiff_t cols = 4,
                      Order order = Order::kRowMajor) {
@@ -123,7 +123,7 @@ std::vector<Case> QuantizeCases() {
          auto q = w->MatrixOf(w->m.q_out);
          return Quantize(x, good, &q);
        }},
-      {"a stride whose bytes overflow", kInvalid,
+      {"a stride whose bytes overflow", kOutOfRange,
        [good](World* w) {
          auto x = w->MatrixOf(w->m.f);
          LayoutOf(&x)->set_stride(kHuge / 4);
@@ -295,7 +295,7 @@ std::vector<Case> WeightCases() {
          options.order = static_cast<TensorOrder>(9);
          return pack(w, w->MatrixOf(w->m.q), options);
        }},
-      {"pack: sizes that overflow", kInvalid,
+      {"pack: sizes that overflow", kOutOfRange,
        [pack](World* w) {
          return pack(w, w->MatrixOf(w->m.q, kHuge, 2, Order::kColMajor));
        }},
@@ -365,7 +365,7 @@ std::vector<Case> WeightCases() {
   };
 }
 
-// Of three channels, whose values a case changes first.
+// A norm of three channels, which a case changes first.
 Case NormCase(
     const char* name, absl::StatusCode expected,
     std::function<void(World*, BatchNorm*, Matrix<float>*, absl::Span<float>*)>
@@ -388,7 +388,7 @@ std::vector<Case> NormCases() {
                [](World*, BatchNorm*, Matrix<float>* weights, auto*) {
                  LayoutOf(weights)->set_order(static_cast<Order>(9));
                }),
-      NormCase("norm: a stride whose bytes overflow", kInvalid,
+      NormCase("norm: a stride whose bytes overflow", kOutOfRange,
                [](World*, BatchNorm*, Matrix<float>* weights, auto*) {
                  LayoutOf(weights)->set_stride(kHuge / 2);
                }),
@@ -616,7 +616,7 @@ std::vector<Case> CalibrationCases() {
        }},
       {"observe: columns of nothing", kOk,
        [=](World* w) { return observe(w, 0, 3, 5, Order::kColMajor); }},
-      {"observe: sizes that overflow", kInvalid,
+      {"observe: sizes that overflow", kOutOfRange,
        [=](World* w) { return observe(w, kHuge, 3, 3, Order::kRowMajor); }},
       {"observe: null", kInvalid,
        [](World*) { return Observer().Observe(NullSpan<const float>(7)); }},
@@ -642,7 +642,7 @@ std::vector<Case> CalibrationCases() {
        }},
       {"search: activations of nothing", kInvalid,
        [=](World* w) { return search(w, {w->MatrixOf(w->m.f, 4, 0)}, {}); }},
-      {"search: weights whose bytes overflow", kInvalid,
+      {"search: weights whose bytes overflow", kOutOfRange,
        [](World* w) {
          auto weights = w->MatrixOf(w->m.f);
          LayoutOf(&weights)->set_stride(kHuge / 2);

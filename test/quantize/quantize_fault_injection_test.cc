@@ -95,6 +95,12 @@ struct Inputs {
                     MakeMatrix(q.data(), kChannels, 9, Order::kRowMajor),
                     channel_params)
                     .value();
+    layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(pointwise, int_bias,
+                                                           kParams, kParams)
+                .value();
+    depthwise_layer = QuantizedLayer::Make<std::int8_t, std::uint8_t>(
+                          depthwise, int_bias, kParams, kUnsigned)
+                          .value();
   }
   std::vector<float> x;
   std::vector<std::int32_t> acc;
@@ -107,6 +113,7 @@ struct Inputs {
   std::vector<std::uint64_t> bins;
   PackedWeights pointwise, nchw_weights;
   DepthwiseWeights depthwise;
+  QuantizedLayer layer, depthwise_layer;
 };
 
 // What calls write.
@@ -455,6 +462,27 @@ const Kind kLayers[] = {
        if (weights.ok()) Note(w, {weights->channels() * 1.0});
        return weights.status();
      }},
+    {"QuantizedLayer", kOk,
+     [](World* w) {
+       const auto layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(
+           w->in.pointwise, w->in.int_bias, kParams, kParams);
+       if (layer.ok()) Note(w, {1});
+       return layer.status();
+     }},
+    {"FullyConnectedOfALayer", kOk,
+     [](World* w) {
+       const TensorShape shape = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
+       auto out = w->Image(w->out->q.data(), kParams, shape);
+       return FullyConnected(w->Image(w->in.q.data(), kParams, shape),
+                             w->in.layer, &w->context, &out);
+     }},
+    {"DepthwiseConv2DOfALayer", kOk,
+     [](World* w) {
+       auto out = w->Image(w->out->u.data(), kUnsigned);
+       return DepthwiseConv2D(w->Input(TensorOrder::kNhwc),
+                              w->in.depthwise_layer, Kernel3x3(), nullptr,
+                              &w->context, &out);
+     }},
     {"FullyConnected", kOk,
      [](World* w) {
        const TensorShape shape = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
@@ -688,6 +716,18 @@ const Kind kErrors[] = {
                   MakeMatrix(w->in.q.data(), kChannels, 9, Order::kColMajor),
                   absl::MakeConstSpan(w->in.channel_params).first(5))
            .status();
+     }},
+    {"QuantizedLayerOfNoWeights", kInvalid,
+     [](World*) {
+       return QuantizedLayer::Make<std::int8_t, std::int8_t>(
+                  PackedWeights(), {}, kParams, kParams)
+           .status();
+     }},
+    {"Conv2DOfNoLayer", kInvalid,
+     [](World* w) {
+       auto out = w->Image(w->out->q.data(), kParams);
+       return Conv2D(w->Input(TensorOrder::kNhwc), QuantizedLayer(), Window(),
+                     nullptr, &w->context, &out);
      }},
     {"FullyConnectedToNull", kInvalid,
      [](World* w) {

@@ -1,0 +1,487 @@
+#include "ruy_like/quantize/observer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/observe_kernels.h"
+
+namespace ruy_like {
+namespace {
+
+using quantize_internal::ObserveKernels;
+
+static_assert(Observer::kBins == quantize_internal::kObserveBins, "");
+
+// Below this R the factor from a magnitude to its bin would be no float.
+constexpr int kLowestExponent = -100;
+constexpr int kLog2Bins = 11;
+static_assert(Observer::kBins == 1 << kLog2Bins, "");
+
+// The exponent of the least power of two above a positive number.
+int ExponentAbove(float magnitude) {
+  int exponent;
+  std::frexp(magnitude,
+             &exponent);  // magnitude is in [2^(exponent - 1), 2^...)
+  return std::max(exponent, kLowestExponent);
+}
+
+// From a magnitude to its bin, where the range is 2^exponent.
+float FactorOf(int exponent) { return std::ldexp(1.0f, kLog2Bins - exponent); }
+
+absl::Status ValidateOptions(const CalibrationOptions& options) {
+  if (options.bits < 2 || options.bits > 16) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bits is ", options.bits, ", must be in [2, 16]"));
+  }
+  switch (options.scheme) {
+    case QuantScheme::kSymmetric:
+    case QuantScheme::kAffineSigned:
+    case QuantScheme::kAffineUnsigned:
+      return absl::OkStatus();
+  }
+  return quantize_internal::UnknownError("scheme",
+                                         static_cast<int>(options.scheme));
+}
+
+}  // namespace
+
+const char* CalibrationMethodName(CalibrationMethod method) {
+  switch (method) {
+    case CalibrationMethod::kMinMax:
+      return "minmax";
+    case CalibrationMethod::kPercentile:
+      return "percentile";
+    case CalibrationMethod::kMse:
+      return "mse";
+    case CalibrationMethod::kAciqGauss:
+      return "aciq-gauss";
+    case CalibrationMethod::kAciqLaplace:
+      return "aciq-laplace";
+    case CalibrationMethod::kAciqRange:
+      return "aciq-range";
+    case CalibrationMethod::kEntropy:
+      return "entropy";
+  }
+  return "unknown";
+}
+
+// Chunks on their way to the bins: counted in partial histograms, and the
+// indices of the last chunk, which are counted while the next one is read.
+struct Observer::Pipeline {
+  // As many elements as a partial histogram counts without overflow.
+  static constexpr std::size_t kMaxElements = std::size_t{1} << 31;
+  static constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
+
+  Pipeline() {
+    std::fill_n(waiting, kChunk, quantize_internal::kObserveNothing);
+  }
+
+  quantize_internal::ObserveCounts counts = {};
+  std::size_t elements = 0;  // counted or waiting
+  // Not 4 KB apart: a core that compares the low 12 bits of addresses would
+  // take the loads of one for loads of what is being stored to the other.
+  alignas(64) std::uint16_t indices[2][kChunk + kChunk / 2];
+  std::uint16_t* waiting = indices[0];
+  std::uint16_t* free = indices[1];
+};
+
+// Observers for the threads of one call, each used by one thread at a time. The
+// first is the caller's own. All are made before the threads begin: these must
+// not throw.
+class Observer::Shards final {
+ public:
+  struct Shard {
+    Observer* observer;
+    std::unique_ptr<Pipeline> pipeline;
+  };
+
+  Shards(Observer* first, std::ptrdiff_t threads, bool with_pipelines)
+      : owned_(static_cast<std::size_t>(threads - 1)) {
+    shards_.push_back({first, nullptr});
+    for (Observer& observer : owned_) {
+      observer.range_ = first->range_;
+      observer.has_range_ = observer.range_ != 0;
+      shards_.push_back({&observer, nullptr});
+    }
+    for (Shard& shard : shards_) {
+      if (with_pipelines) shard.pipeline = std::make_unique<Pipeline>();
+      free_.push_back(&shard);
+    }
+    std::reverse(free_.begin(), free_.end());  // the caller's own first
+  }
+
+  Shard* Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Shard* const shard = free_.back();
+    free_.pop_back();
+    return shard;
+  }
+  void Return(Shard* shard) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(shard);
+  }
+  void MergeIntoFirst() {
+    for (const Shard& shard : shards_) {
+      if (shard.pipeline != nullptr)
+        shard.observer->Drain(shard.pipeline.get());
+    }
+    for (const Observer& observer : owned_) {
+      // Both have one range: it cannot fail.
+      (void)shards_[0].observer->Merge(observer);
+    }
+  }
+
+ private:
+  std::vector<Observer> owned_;
+  std::vector<Shard> shards_;
+  std::mutex mutex_;
+  std::vector<Shard*> free_;
+};
+
+Observer::Observer() : bins_(kBins) {}
+
+absl::Status Observer::SetRange(float absmax) {
+  return CatchNoMemory([&]() -> absl::Status {
+    if (!(absmax > 0) || !std::isfinite(absmax)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("absmax is ", absmax, ", must be positive and finite"));
+    }
+    if (finite_count_ + nonfinite_count_ != 0) {
+      return absl::FailedPreconditionError(
+          "the range can not be set after values were observed");
+    }
+    range_ = absmax;
+    has_range_ = true;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status Observer::Observe(absl::Span<const float> values,
+                               Context* context) {
+  return CatchNoMemory([&]() -> absl::Status {
+    Matrix<float> matrix;
+    MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(values.size()),
+                     Order::kRowMajor, matrix.mutable_layout());
+    matrix.set_data(values.data());
+    return Observe(matrix, context);
+  });
+}
+
+absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
+  return CatchNoMemory([&]() -> absl::Status {
+    namespace qi = quantize_internal;
+    const qi::Erased view = qi::Erase(values);
+    absl::Status status = qi::CheckOperand("values", view);
+    if (!status.ok()) return status;
+    if (values.layout().rows() == 0 || values.layout().cols() == 0) {
+      return absl::OkStatus();
+    }
+    const ObserveKernels& kernels =
+        qi::ObserveKernelsFor(qi::TargetsFor(context));
+    const qi::PairWalk walk = qi::WalkAlongDst(view.layout, view.layout);
+    // Cut only where a single thread cuts it into chunks too: at lines, or at
+    // multiples of a chunk. So the sums have the same roundings.
+    const qi::Lines& lines = walk.lines;
+    const bool by_line = lines.count > 1;
+    const std::ptrdiff_t units = by_line ? lines.count : lines.inner;
+    const std::ptrdiff_t unit = by_line ? lines.inner : 1;
+    const std::ptrdiff_t bytes = unit * std::ptrdiff_t{sizeof(float)};
+    // One chunk is not worth clearing and adding up the partial histograms.
+    const bool with_pipelines = lines.inner > std::ptrdiff_t{qi::kObserveChunk};
+    Shards shards(this, qi::ThreadsFor(units, bytes, context), with_pipelines);
+    absl::Status run = qi::ForEachRange(
+        units, by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk}, bytes, context,
+        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          Shards::Shard* const shard = shards.Take();
+          if (by_line) {
+            for (std::ptrdiff_t line = first; line < last; ++line) {
+              shard->observer->ObserveRange(
+                  values.data() + line * walk.src.line,
+                  static_cast<std::size_t>(unit), kernels,
+                  shard->pipeline.get());
+            }
+          } else {
+            shard->observer->ObserveRange(
+                values.data() + first, static_cast<std::size_t>(last - first),
+                kernels, shard->pipeline.get());
+          }
+          shards.Return(shard);
+        });
+    if (!run.ok()) return run;
+    shards.MergeIntoFirst();
+    return absl::OkStatus();
+  });
+}
+
+void Observer::ObserveRange(const float* values, std::size_t n,
+                            const ObserveKernels& kernels, Pipeline* pipeline) {
+  constexpr std::size_t kChunk = Pipeline::kChunk;
+  for (std::size_t i = 0; i < n; i += kChunk) {
+    const std::size_t count = std::min(kChunk, n - i);
+    if (pipeline == nullptr || count < kChunk ||
+        !StepChunk(values + i, kernels, pipeline)) {
+      ObserveChunk(values + i, count, kernels, pipeline);
+    }
+  }
+}
+
+bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
+                         Pipeline* pipeline) {
+  constexpr std::size_t kChunk = Pipeline::kChunk;
+  if (!has_range_) return false;
+  if (pipeline->elements + kChunk > Pipeline::kMaxElements) Drain(pipeline);
+  const quantize_internal::ChunkStats stats =
+      streaming()
+          ? kernels.step_by_factor(values, FactorOf(exponent_), pipeline->free,
+                                   pipeline->waiting, &pipeline->counts)
+          : kernels.step_by_range(values, range_, pipeline->free,
+                                  pipeline->waiting, &pipeline->counts);
+  if (!stats.all_finite || !Covers(stats.absmax)) {
+    std::fill_n(pipeline->waiting, kChunk, quantize_internal::kObserveNothing);
+    return false;
+  }
+  AddStats(stats, kChunk);
+  pipeline->elements += kChunk;
+  std::swap(pipeline->waiting, pipeline->free);
+  return true;
+}
+
+void Observer::ObserveChunk(const float* values, std::size_t n,
+                            const ObserveKernels& kernels, Pipeline* pipeline) {
+  constexpr std::size_t kChunk = Pipeline::kChunk;
+  const quantize_internal::ChunkStats stats = kernels.scan(values, n);
+  if (!stats.all_finite) {
+    float finite[kChunk];
+    std::size_t finite_n = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (std::isfinite(values[i])) finite[finite_n++] = values[i];
+    }
+    nonfinite_count_ += n - finite_n;
+    if (finite_n > 0) ObserveChunk(finite, finite_n, kernels, pipeline);
+    return;
+  }
+  AddStats(stats, n);
+  if (stats.absmax == 0) {
+    zero_count_ += n;
+    return;
+  }
+  if (!Covers(stats.absmax)) {
+    if (pipeline != nullptr) Drain(pipeline);
+    CoverExponent(ExponentAbove(stats.absmax));
+  }
+  alignas(64) std::uint16_t index[kChunk];
+  if (streaming()) {
+    kernels.index_by_factor(values, n, FactorOf(exponent_), index);
+  } else {
+    kernels.index_by_range(values, n, range_, index);
+  }
+  Count(index, n);
+}
+
+void Observer::AddStats(const quantize_internal::ChunkStats& stats,
+                        std::size_t n) {
+  // Adding 0 makes 0 of -0.
+  min_ = (finite_count_ == 0 ? stats.min : std::min(min_, stats.min)) + 0.0f;
+  max_ = (finite_count_ == 0 ? stats.max : std::max(max_, stats.max)) + 0.0f;
+  finite_count_ += n;
+  sum_.Add(stats.sum);
+  sum_of_squares_.Add(stats.sum_of_squares);
+  sum_of_magnitudes_.Add(stats.sum_of_magnitudes);
+}
+
+void Observer::Count(const std::uint16_t* index, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (index[i] < kBins) {
+      ++bins_[index[i]];
+    } else if (index[i] == kBins) {
+      ++zero_count_;
+    }
+  }
+}
+
+void Observer::Drain(Pipeline* pipeline) {
+  Count(pipeline->waiting, Pipeline::kChunk);
+  std::fill_n(pipeline->waiting, Pipeline::kChunk,
+              quantize_internal::kObserveNothing);
+  for (auto& part : pipeline->counts.parts) {
+    for (int i = 0; i < kBins; ++i) bins_[i] += part[i];
+    zero_count_ += part[kBins];
+  }
+  pipeline->counts = {};
+  pipeline->elements = 0;
+}
+
+bool Observer::Covers(float magnitude) const {
+  if (!streaming() || magnitude == 0) return true;
+  return has_range_ && ExponentAbove(magnitude) <= exponent_;
+}
+
+void Observer::CoverExponent(int exponent) {
+  if (!has_range_) {
+    has_range_ = true;
+    exponent_ = exponent;
+    return;
+  }
+  const int shift = std::min(exponent - exponent_, kLog2Bins);
+  if (shift <= 0) return;
+  for (int i = 0; i < kBins; ++i) {
+    const std::uint64_t count = std::exchange(bins_[i], 0);
+    bins_[i >> shift] += count;
+  }
+  exponent_ = exponent;
+}
+
+absl::Status Observer::Merge(const Observer& other) {
+  return CatchNoMemory([&]() -> absl::Status {
+    if (range_ != other.range_) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("observers of the ranges ", range_, " and ",
+                       other.range_, " (0: streaming) can not be merged"));
+    }
+    if (&other == this) {
+      return Merge(Observer(other));  // for *this changes meanwhile
+    }
+    if (other.finite_count_ > 0) {
+      min_ = finite_count_ == 0 ? other.min_ : std::min(min_, other.min_);
+      max_ = finite_count_ == 0 ? other.max_ : std::max(max_, other.max_);
+    }
+    finite_count_ += other.finite_count_;
+    zero_count_ += other.zero_count_;
+    nonfinite_count_ += other.nonfinite_count_;
+    sum_.Add(other.sum_);
+    sum_of_squares_.Add(other.sum_of_squares_);
+    sum_of_magnitudes_.Add(other.sum_of_magnitudes_);
+    if (!other.has_range_) return absl::OkStatus();
+    int shift = 0;
+    if (streaming()) {
+      CoverExponent(other.exponent_);
+      shift = std::min(exponent_ - other.exponent_, kLog2Bins);
+    }
+    for (int i = 0; i < kBins; ++i) bins_[i >> shift] += other.bins_[i];
+    return absl::OkStatus();
+  });
+}
+
+float Observer::absmax() const { return std::max(-min_, max_); }
+
+double Observer::mean() const {
+  return finite_count_ == 0 ? 0 : sum_.value() / finite_count_;
+}
+
+double Observer::standard_deviation() const {
+  if (finite_count_ == 0) return 0;
+  const double average = mean();
+  const double variance =
+      sum_of_squares_.value() / finite_count_ - average * average;
+  return std::sqrt(std::max(variance, 0.0));
+}
+
+double Observer::mean_magnitude() const {
+  return finite_count_ == 0 ? 0 : sum_of_magnitudes_.value() / finite_count_;
+}
+
+MagnitudeHistogram Observer::histogram() const {
+  MagnitudeHistogram histogram;
+  if (finite_count_ == zero_count_) return histogram;
+  histogram.bins = bins_;
+  const double range = streaming() ? std::ldexp(1.0, exponent_) : range_;
+  histogram.bin_width = range / kBins;
+  histogram.absmax = std::min<double>(absmax(), range);
+  return histogram;
+}
+
+absl::StatusOr<float> Observer::AciqThreshold(CalibrationMethod method,
+                                              int bits) const {
+  const bool laplace = method == CalibrationMethod::kAciqLaplace;
+  const auto factor =
+      laplace ? LaplaceClipFactor(bits) : GaussianClipFactor(bits);
+  if (!factor.ok()) return factor.status();
+  double spread;
+  if (method == CalibrationMethod::kAciqRange) {
+    if (finite_count_ < 2) return absmax();
+    // Half of the range that a Gaussian's samples are expected to span.
+    static const double kShare =
+        0.5 * 0.35 * (1 + std::sqrt(M_PI * std::log(4.0)));
+    spread = 2 * static_cast<double>(absmax()) * kShare /
+             std::sqrt(2 * std::log(static_cast<double>(finite_count_)));
+  } else {
+    // About 0, where T is measured from, and without zeros, which cost nothing:
+    // about its mean, data after a ReLU would seem less than half as wide.
+    const auto nonzero = static_cast<double>(finite_count_ - zero_count_);
+    spread = laplace ? sum_of_magnitudes_.value() / nonzero
+                     : std::sqrt(sum_of_squares_.value() / nonzero);
+  }
+  const auto threshold = static_cast<float>(*factor * spread);
+  if (!(threshold > 0)) return absmax();  // too small for their squares
+  return std::min(threshold, absmax());
+}
+
+absl::StatusOr<float> Observer::Threshold(
+    const CalibrationOptions& options) const {
+  return CatchNoMemory([&]() -> absl::StatusOr<float> {
+    const absl::Status status = ValidateOptions(options);
+    if (!status.ok()) return status;
+    if (finite_count_ == 0) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no finite value was observed (", nonfinite_count_, " others)"));
+    }
+    if (finite_count_ == zero_count_) return 0.0f;
+    const bool one_sided =
+        options.scheme != QuantScheme::kSymmetric && (min_ >= 0 || max_ <= 0);
+    const int levels = 1 << (one_sided ? options.bits : options.bits - 1);
+    switch (options.method) {
+      case CalibrationMethod::kMinMax:
+        return absmax();
+      case CalibrationMethod::kPercentile:
+        return ChoosePercentileThreshold(histogram(), options.percentile);
+      case CalibrationMethod::kMse:
+        return ChooseMseThreshold(histogram(), levels - 1);
+      case CalibrationMethod::kEntropy: {
+        if (levels > kBins) return absmax();
+        const auto chosen = ChooseEntropyThreshold(histogram(), levels);
+        if (!chosen.ok()) return chosen.status();
+        return chosen->threshold;
+      }
+      case CalibrationMethod::kAciqGauss:
+      case CalibrationMethod::kAciqLaplace:
+      case CalibrationMethod::kAciqRange:
+        return AciqThreshold(options.method,
+                             one_sided ? options.bits + 1 : options.bits);
+    }
+    return quantize_internal::UnknownError("calibration method",
+                                           static_cast<int>(options.method));
+  });
+}
+
+absl::StatusOr<QuantParams> Observer::ChooseParams(
+    const CalibrationOptions& options) const {
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
+    const auto threshold = Threshold(options);
+    if (!threshold.ok()) return threshold.status();
+    const float lo = std::max(min_, -*threshold);
+    const float hi = std::min(max_, *threshold);
+    switch (options.scheme) {
+      case QuantScheme::kSymmetric:
+        return ChooseSymmetric(*threshold, options.bits,
+                               options.scale_rounding);
+      case QuantScheme::kAffineSigned:
+        return ChooseAffine(lo, hi, -(1 << (options.bits - 1)),
+                            (1 << (options.bits - 1)) - 1);
+      case QuantScheme::kAffineUnsigned:
+        return ChooseAffine(lo, hi, 0, (1 << options.bits) - 1);
+    }
+    return quantize_internal::UnknownError("scheme",
+                                           static_cast<int>(options.scheme));
+  });
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,221 @@
+// Tested in test/quantize/hostile_arguments_test.cc.
+#include "ruy_like/quantize/checks/checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+
+#include "ruy_like/base/checked_math.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+std::ptrdiff_t InnerSize(const Layout& layout) {
+  return layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+}
+std::ptrdiff_t OuterSize(const Layout& layout) {
+  return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
+}
+
+bool IsEmpty(const Erased& operand) {
+  if (operand.is_tensor) return ElementCount(operand.shape) == 0;
+  return operand.layout.rows() == 0 || operand.layout.cols() == 0;
+}
+
+bool HasKnownOrder(const Erased& operand) {
+  if (operand.is_tensor) {
+    return operand.shape.order == TensorOrder::kNhwc ||
+           operand.shape.order == TensorOrder::kNchw;
+  }
+  return operand.layout.order() == Order::kColMajor ||
+         operand.layout.order() == Order::kRowMajor;
+}
+
+std::ptrdiff_t LeastSize(const Erased& operand) {
+  const TensorShape& shape = operand.shape;
+  return operand.is_tensor
+             ? std::min(
+                   {shape.batch, shape.height, shape.width, shape.channels})
+             : std::min(operand.layout.rows(), operand.layout.cols());
+}
+
+bool CheckedProduct(std::ptrdiff_t bytes,
+                    std::initializer_list<std::ptrdiff_t> sizes) {
+  for (const std::ptrdiff_t size : sizes) {
+    if (!CheckedMul(bytes, size, &bytes)) return false;
+  }
+  return true;
+}
+
+// Sizes of 0 of a tensor count as 1: an empty one, too, has pixels and images
+// whose elements are counted later.
+bool BytesAreCountable(const Erased& operand) {
+  if (!operand.is_tensor) {
+    // As if its elements were the largest, so that offsets of any copy fit.
+    return CheckedProduct(8,
+                          {OuterSize(operand.layout), operand.layout.stride()});
+  }
+  const TensorShape& shape = operand.shape;
+  constexpr std::ptrdiff_t kOne = 1;
+  return CheckedProduct(
+      BytesOf(operand.scalar, 1),
+      {std::max(shape.batch, kOne), std::max(shape.height, kOne),
+       std::max(shape.width, kOne), std::max(shape.channels, kOne)});
+}
+
+std::int64_t LargestDistance(std::int32_t lowest, std::int32_t highest,
+                             std::int32_t zero_point) {
+  return std::max(std::int64_t{highest} - zero_point,
+                  std::int64_t{zero_point} - lowest);
+}
+
+}  // namespace
+
+std::int32_t LowestOf(Scalar scalar) {
+  if (InfoOf(scalar).kind == ScalarKind::kUnsigned) return 0;
+  return static_cast<std::int32_t>(
+      -(std::int64_t{1} << (InfoOf(scalar).bits - 1)));
+}
+
+std::int32_t HighestOf(Scalar scalar) {
+  const bool is_signed = InfoOf(scalar).kind == ScalarKind::kSigned;
+  return static_cast<std::int32_t>(
+      (std::int64_t{1} << (InfoOf(scalar).bits - (is_signed ? 1 : 0))) - 1);
+}
+
+absl::Status CheckScale(const char* name, double scale) {
+  if (scale > 0 && std::isfinite(scale)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, ": scale is ", scale, ", must be positive and finite"));
+}
+
+absl::Status UnknownError(const char* what, int number) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown ", what, " ", number));
+}
+
+absl::Status CheckDisjoint(const char* a_name, const void* a,
+                           std::size_t a_bytes, const char* b_name,
+                           const void* b, std::size_t b_bytes) {
+  const auto a_begin = reinterpret_cast<std::uintptr_t>(a);
+  const auto b_begin = reinterpret_cast<std::uintptr_t>(b);
+  if (a_bytes == 0 || b_bytes == 0 || a_begin >= b_begin + b_bytes ||
+      b_begin >= a_begin + a_bytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(a_name, " and ", b_name, " share memory"));
+}
+
+std::string Describe(const TensorShape& shape) {
+  return absl::StrCat(shape.batch, "x", shape.height, "x", shape.width, "x",
+                      shape.channels,
+                      shape.order == TensorOrder::kNhwc ? " NHWC" : " NCHW");
+}
+
+std::string Describe(const Erased& operand) {
+  if (operand.is_tensor) return Describe(operand.shape);
+  return absl::StrCat(operand.layout.rows(), "x", operand.layout.cols());
+}
+
+absl::Span<const char> BytesOf(const Erased& operand) {
+  const auto* const data = static_cast<const char*>(operand.data);
+  if (IsEmpty(operand)) return {data, 0};
+  const Layout& layout = operand.layout;
+  const std::ptrdiff_t elements =
+      operand.is_tensor
+          ? ElementCount(operand.shape)
+          : (OuterSize(layout) - 1) * layout.stride() + InnerSize(layout);
+  return {data,
+          static_cast<std::size_t>(elements * BytesOf(operand.scalar, 1))};
+}
+
+absl::Status CheckNotNull(const char* name, const void* pointer) {
+  if (pointer != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+}
+
+absl::Status CheckOperand(const char* name, const Erased& operand) {
+  if (operand.is_null) return CheckNotNull(name, nullptr);
+  if (LeastSize(operand) < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has a negative size: ", Describe(operand)));
+  }
+  if (!HasKnownOrder(operand)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has an unknown order ",
+        operand.is_tensor ? static_cast<int>(operand.shape.order)
+                          : static_cast<int>(operand.layout.order())));
+  }
+  if (!operand.is_tensor &&
+      operand.layout.stride() < InnerSize(operand.layout)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " (", Describe(operand), ") has stride ", operand.layout.stride(),
+        ", below its ", InnerSize(operand.layout), " elements"));
+  }
+  if (!BytesAreCountable(operand)) {
+    return absl::OutOfRangeError(
+        absl::StrCat(name, " (", Describe(operand),
+                     ") is too large: its byte count overflows"));
+  }
+  if (operand.data == nullptr && !IsEmpty(operand)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " (", Describe(operand), ") has null data"));
+  }
+  if (!operand.is_tensor || !Is8Bit(operand.scalar)) return absl::OkStatus();
+  return ValidateQuantParams(operand.params, LowestOf(operand.scalar),
+                             HighestOf(operand.scalar), name);
+}
+
+absl::Status CheckPair(const char* src_name, const Erased& src,
+                       const char* dst_name, const Erased& dst) {
+  absl::Status status = CheckOperand(src_name, src);
+  if (status.ok()) status = CheckOperand(dst_name, dst);
+  if (!status.ok()) return status;
+  if (src.layout.rows() != dst.layout.rows() ||
+      src.layout.cols() != dst.layout.cols()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(src_name, " is ", Describe(src), ", ", dst_name, " is ",
+                     Describe(dst)));
+  }
+  if (dst.is_const && !IsEmpty(dst)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        dst_name, " was set from a pointer to const: it can not be written"));
+  }
+  return CheckDisjoint(src_name, BytesOf(src), dst_name, BytesOf(dst));
+}
+
+absl::Status CheckTensors(const Erased& input, const Erased& output,
+                          const TensorShape& expected) {
+  absl::Status status = CheckOperand("input", input);
+  if (status.ok()) status = CheckOperand("output", output);
+  if (!status.ok()) return status;
+  if (output.shape != expected) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output is ", Describe(output), ", not ", Describe(expected),
+        " as results from input of ", Describe(input)));
+  }
+  return CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
+}
+
+absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
+                                        const QuantParams& weights,
+                                        Scalar input_scalar,
+                                        const QuantParams& input) {
+  const std::int64_t weight =
+      LargestDistance(weights.qmin, weights.qmax, weights.zero_point);
+  const std::int64_t value = LargestDistance(
+      LowestOf(input_scalar), HighestOf(input_scalar), input.zero_point);
+  const std::int64_t product = std::max<std::int64_t>(weight * value, 1);
+  const std::int64_t limit = std::numeric_limits<std::int32_t>::max() / product;
+  if (depth <= limit) return depth * product;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a sum of ", depth, " products may overflow int32: with weights up to ",
+      weight, " and values up to ", value, " from their zero points, ", limit,
+      " are safe"));
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

@@ -1,0 +1,94 @@
+// Quantization toolkit, internal: what all operations check of the memory,
+// shapes and parameters that callers hand them.
+//
+// Errors name the operand and its values. Codes: OutOfRange for sizes whose
+// bytes cannot be counted, as for Mul; InvalidArgument for all else.
+#ifndef RUY_LIKE_QUANTIZE_CHECKS_CHECKS_H_
+#define RUY_LIKE_QUANTIZE_CHECKS_CHECKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ruy_like/quantize/checks/erased.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// ## Numbers
+
+// What an integer type holds.
+std::int32_t LowestOf(Scalar scalar);
+std::int32_t HighestOf(Scalar scalar);
+
+// A scale that is positive and finite.
+absl::Status CheckScale(const char* name, double scale);
+// InvalidArgument: "unknown <what> <number>".
+absl::Status UnknownError(const char* what, int number);
+
+// ## Memory
+
+// A span with elements has data.
+template <typename T>
+absl::Status CheckSpan(const char* name, absl::Span<T> span) {
+  if (span.data() != nullptr || span.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " (", span.size(), " elements) has null data"));
+}
+
+// No byte belongs to both. What has no bytes shares none, wherever it points.
+absl::Status CheckDisjoint(const char* a_name, const void* a,
+                           std::size_t a_bytes, const char* b_name,
+                           const void* b, std::size_t b_bytes);
+template <typename A, typename B>
+absl::Status CheckDisjoint(const char* a_name, absl::Span<A> a,
+                           const char* b_name, absl::Span<B> b) {
+  return CheckDisjoint(a_name, a.data(), a.size() * sizeof(A), b_name, b.data(),
+                       b.size() * sizeof(B));
+}
+// ## Operands
+
+// "3x4", or for tensors "2x5x7x3 NHWC": batch, height, width, channels.
+std::string Describe(const Erased& operand);
+std::string Describe(const TensorShape& shape);
+
+// Elements of a tensor that was found valid.
+inline std::ptrdiff_t ElementCount(const TensorShape& shape) {
+  return shape.batch * shape.height * shape.width * shape.channels;
+}
+// The bytes of a valid operand, from its first element to the end of its last.
+absl::Span<const char> BytesOf(const Erased& operand);
+
+// "output is null", if it is.
+absl::Status CheckNotNull(const char* name, const void* pointer);
+
+// It is not null, its sizes, stride and order are valid, its bytes can be
+// counted, it has data where it has elements, and a tensor of bytes has
+// QuantParams that its type holds.
+absl::Status CheckOperand(const char* name, const Erased& operand);
+// Both are valid matrices of one shape, dst may be written, and they share no
+// memory.
+absl::Status CheckPair(const char* src_name, const Erased& src,
+                       const char* dst_name, const Erased& dst);
+// Both are valid tensors, the output has this shape, and they share no memory.
+absl::Status CheckTensors(const Erased& input, const Erased& output,
+                          const TensorShape& expected);
+
+// ## Sums of products
+
+// The largest magnitude of a sum of `depth` products: |weight - zero point| *
+// |input - zero point|, where weights are within [qmin, qmax] and the input
+// holds what its type can. InvalidArgument if that is beyond int32.
+absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
+                                        const QuantParams& weights,
+                                        Scalar input_scalar,
+                                        const QuantParams& input);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_CHECKS_CHECKS_H_

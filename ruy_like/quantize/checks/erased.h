@@ -1,0 +1,95 @@
+// Quantization toolkit, part of its public headers but not for callers' use:
+// spans, matrices and tensors without their element type, so that operations
+// are compiled once and not in every caller.
+#ifndef RUY_LIKE_QUANTIZE_CHECKS_ERASED_H_
+#define RUY_LIKE_QUANTIZE_CHECKS_ERASED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "absl/types/span.h"
+#include "ruy_like/erased_call.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/tensor.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// One of the three, or a null pointer to a Matrix or TensorView.
+struct Erased {
+  const void* data = nullptr;
+  Scalar scalar = Scalar::kF32;
+  bool is_const = true;
+  bool is_null = false;
+  // Spans (as matrices of one row) and matrices.
+  Layout layout;
+  // Tensors.
+  bool is_tensor = false;
+  TensorShape shape;
+  QuantParams params;
+};
+
+template <typename T>
+Erased EraseData(const T* data, bool is_const) {
+  Erased erased;
+  erased.data = data;
+  erased.scalar = internal::ScalarOf<T>();
+  erased.is_const = is_const;
+  return erased;
+}
+
+template <typename T>
+Erased Erase(absl::Span<T> span) {
+  Erased erased =
+      EraseData<std::remove_const_t<T>>(span.data(), std::is_const<T>::value);
+  MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(span.size()),
+                   Order::kRowMajor, &erased.layout);
+  return erased;
+}
+
+template <typename T>
+Erased Erase(const Matrix<T>& matrix) {
+  Erased erased = EraseData(matrix.data(), matrix.data_is_const());
+  erased.layout = matrix.layout();
+  return erased;
+}
+
+template <typename T>
+Erased Erase(const TensorView<T>& tensor) {
+  Erased erased =
+      EraseData<std::remove_const_t<T>>(tensor.data, std::is_const<T>::value);
+  erased.is_tensor = true;
+  erased.shape = tensor.shape;
+  erased.params = tensor.params;
+  return erased;
+}
+
+template <typename T>
+Erased Erase(const T* pointer) {
+  if (pointer != nullptr) return Erase(*pointer);
+  Erased erased;
+  erased.is_null = true;
+  return erased;
+}
+
+template <typename T>
+constexpr bool IsByte() {
+  return Is8Bit(internal::ScalarOf<std::remove_const_t<T>>());
+}
+// What layers compute with.
+template <typename In, typename Out>
+constexpr void CheckLayerTypes() {
+  static_assert(IsByte<In>(), "inputs of layers are int8 or uint8");
+  static_assert(!std::is_const<Out>::value &&
+                    (IsByte<Out>() || std::is_same<Out, std::int32_t>::value ||
+                     std::is_same<Out, float>::value),
+                "outputs of layers are int8, uint8, int32 or float");
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_CHECKS_ERASED_H_

@@ -1,0 +1,240 @@
+#include "ruy_like/quantize/conv.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/im2col.h"
+#include "ruy_like/quantize/layers/layer_data.h"
+#include "ruy_like/quantize/loops/blocks.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+absl::Status CheckConvolution(const Erased& input, const Erased& output,
+                              const Layer& layer, const Window& window,
+                              const Context* context) {
+  absl::Status status = CheckNotNull("context", context);
+  if (!status.ok()) return status;
+  const PackedWeights* const weights = layer.packed;
+  if (weights == nullptr || weights->groups() == 0) {
+    return absl::InvalidArgumentError("weights are empty, or depthwise ones");
+  }
+  const absl::StatusOr<TensorShape> expected =
+      OutputShape(input.shape, window, weights->channels());
+  if (!expected.ok()) return expected.status();
+  status = CheckTensors(input, output, *expected);
+  if (!status.ok()) return status;
+  std::ptrdiff_t depth;
+  if (input.shape.channels % weights->groups() != 0 ||
+      !CheckedMul(window.kernel_height, window.kernel_width, &depth) ||
+      !CheckedMul(depth, input.shape.channels / weights->groups(), &depth) ||
+      depth != weights->depth()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights of depth ", weights->depth(), " in ", weights->groups(),
+        " groups for a kernel of ", window.kernel_height, "x",
+        window.kernel_width, " on input ", Describe(input)));
+  }
+  return absl::OkStatus();
+}
+
+// Whether each output element sees one input element, at its own position.
+bool IsPointwise(const Window& window) {
+  const Padding& padding = window.padding;
+  return window.kernel_height == 1 && window.kernel_width == 1 &&
+         window.stride_height == 1 && window.stride_width == 1 &&
+         padding.top == 0 && padding.bottom == 0 && padding.left == 0 &&
+         padding.right == 0;
+}
+
+// How a convolution is cut into products.
+struct Plan {
+  bool is_pointwise;
+  bool is_nhwc;
+  // Products for each group are over `positions` output positions, `images`
+  // times; in parts of at most `part` of them.
+  std::ptrdiff_t images, positions, part;
+  // Bytes of the gathered patches of a part: from one patch (kNhwc) or one of
+  // its elements (kNchw) to the next, and how many of these.
+  std::ptrdiff_t patch_stride, patch_count;
+};
+
+// A part's patches and outputs should stay in L2 beside the weights.
+constexpr std::ptrdiff_t kPartBytes = 256 * 1024;
+// Fewer positions than that make inefficient products.
+constexpr std::ptrdiff_t kMinPart = 256;
+
+// ForEachRange deals with smaller elements than some of our patches.
+constexpr std::ptrdiff_t kMaxGatherBytes = 64 * 1024;
+
+Plan MakePlan(const TensorShape& input, const TensorShape& output,
+              const Window& window, std::ptrdiff_t depth, int max_threads) {
+  Plan plan = {};
+  plan.is_pointwise = IsPointwise(window);
+  plan.is_nhwc = input.order == TensorOrder::kNhwc;
+  const std::ptrdiff_t plane = output.height * output.width;
+  plan.images = plan.is_nhwc ? 1 : output.batch;
+  plan.positions = plan.is_nhwc ? output.batch * plane : plane;
+  plan.part = plan.positions;
+  if (plan.is_pointwise) return plan;
+  plan.part =
+      std::min(plan.positions,
+               std::max(kMinPart, kPartBytes * max_threads /
+                                      std::max<std::ptrdiff_t>(depth, 1)));
+  constexpr std::ptrdiff_t kLine = 64;
+  plan.patch_stride = plan.is_nhwc ? depth : CeilDiv(plan.part, kLine) * kLine;
+  plan.patch_count = plan.is_nhwc ? plan.part : depth;
+  return plan;
+}
+
+// One call, valid and with its scratch.
+class Convolution {
+ public:
+  Convolution(const Erased& input, const Layer& layer, const Window& window,
+              const Erased& output, const Plan& plan, std::uint8_t* patches,
+              Context* context)
+      : input_(input),
+        layer_(layer),
+        output_(output),
+        plan_(plan),
+        groups_(layer.packed->groups()),
+        patches_(patches),
+        context_(context) {
+    im2col_.input = static_cast<const std::uint8_t*>(input.data);
+    im2col_.input_shape = input.shape;
+    im2col_.window = window;
+    im2col_.output_height = output.shape.height;
+    im2col_.output_width = output.shape.width;
+    im2col_.channels = input.shape.channels / groups_;
+    im2col_.padding_value = static_cast<std::uint8_t>(input.params.zero_point);
+  }
+
+  absl::Status Run() {
+    for (std::ptrdiff_t image = 0; image < plan_.images; ++image) {
+      for (std::ptrdiff_t group = 0; group < groups_; ++group) {
+        im2col_.first_channel = group * im2col_.channels;
+        for (std::ptrdiff_t first = 0; first < plan_.positions;
+             first += plan_.part) {
+          absl::Status status =
+              RunPart(image, group, first,
+                      std::min(first + plan_.part, plan_.positions));
+          if (!status.ok()) return status;
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RunPart(std::ptrdiff_t image, std::ptrdiff_t group,
+                       std::ptrdiff_t first, std::ptrdiff_t end) {
+    Layer::Operand rhs;
+    if (plan_.is_pointwise) {
+      rhs = InputInPlace(image);
+    } else {
+      absl::Status status = Gather(image, first, end);
+      if (!status.ok()) return status;
+      rhs = {patches_, im2col_.Depth(), end - first,
+             plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
+             plan_.patch_stride};
+    }
+    return layer_.Multiply(group, rhs, context_,
+                           Destination(image, group, first, end));
+  }
+
+  Layer::Operand InputInPlace(std::ptrdiff_t image) const {
+    const TensorShape& shape = input_.shape;
+    const std::uint8_t* const group =
+        im2col_.input +
+        im2col_.first_channel * (plan_.is_nhwc ? 1 : plan_.positions);
+    if (plan_.is_nhwc) {
+      return {group, im2col_.channels, plan_.positions, Order::kColMajor,
+              shape.channels};
+    }
+    return {group + image * shape.channels * plan_.positions, im2col_.channels,
+            plan_.positions, Order::kRowMajor, plan_.positions};
+  }
+
+  absl::Status Gather(std::ptrdiff_t image, std::ptrdiff_t first,
+                      std::ptrdiff_t end) {
+    const std::ptrdiff_t depth = im2col_.Depth();
+    if (plan_.is_nhwc) {
+      return GatherOnThreads(
+          end - first, depth, [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
+            GatherNhwc(im2col_, first + begin, first + stop, plan_.patch_stride,
+                       patches_ + begin * plan_.patch_stride);
+          });
+    }
+    return GatherOnThreads(depth, end - first,
+                           [&](std::ptrdiff_t begin, std::ptrdiff_t stop) {
+                             GatherNchw(im2col_, image, first, end, begin, stop,
+                                        plan_.patch_stride, patches_);
+                           });
+  }
+
+  // gather(begin, stop) for ranges of [0, count), of so many bytes each.
+  template <typename Function>
+  absl::Status GatherOnThreads(std::ptrdiff_t count, std::ptrdiff_t bytes,
+                               const Function& gather) {
+    if (bytes == 0) return absl::OkStatus();
+    return ForEachRange(count, /*grain=*/1, std::min(bytes, kMaxGatherBytes),
+                        context_, gather);
+  }
+
+  Layer::Operand Destination(std::ptrdiff_t image, std::ptrdiff_t group,
+                             std::ptrdiff_t first, std::ptrdiff_t end) const {
+    const std::ptrdiff_t channels = output_.shape.channels;
+    const std::ptrdiff_t rows = channels / groups_;
+    const std::ptrdiff_t offset =
+        plan_.is_nhwc
+            ? first * channels + group * rows
+            : (image * channels + group * rows) * plan_.positions + first;
+    return {static_cast<const char*>(output_.data) +
+                offset * BytesOf(output_.scalar, 1),
+            rows, end - first,
+            plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
+            plan_.is_nhwc ? channels : plan_.positions};
+  }
+
+  const Erased& input_;
+  const Layer& layer_;
+  const Erased& output_;
+  const Plan& plan_;
+  const std::ptrdiff_t groups_;
+  std::uint8_t* const patches_;
+  Context* const context_;
+  Im2Col im2col_ = {};
+};
+
+}  // namespace
+
+absl::Status Conv2D(const Erased& input, const LayerSource& source,
+                    const Window& window, Workspace* workspace,
+                    Context* context, const Erased& output) {
+  return CatchNoMemory([&]() -> absl::Status {
+    Layer own(source, input, output);
+    const Layer& layer = source.made != nullptr ? *source.made : own;
+    absl::Status status =
+        CheckConvolution(input, output, layer, window, context);
+    if (!status.ok()) return status;
+    const Plan plan =
+        MakePlan(input.shape, output.shape, window, layer.packed->depth(),
+                 context->max_num_threads());
+    std::uint8_t* patches = nullptr;
+    Workspace spare;
+    status = PrepareLayer(
+        source, input, output, workspace, &spare, &own, [&](Carver* carver) {
+          patches =
+              carver->Take<std::uint8_t>(plan.patch_stride, plan.patch_count);
+        });
+    if (!status.ok()) return status;
+    return Convolution(input, layer, window, output, plan, patches, context)
+        .Run();
+  });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

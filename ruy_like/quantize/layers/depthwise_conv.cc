@@ -1,0 +1,162 @@
+#include "ruy_like/quantize/depthwise_conv.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/layer_data.h"
+#include "ruy_like/quantize/layers/scratch.h"
+#include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/layer_kernels.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+absl::Status CheckDepthwise(const Erased& input, const Erased& output,
+                            const Layer& layer, const Window& window) {
+  const DepthwiseWeights* const weights = layer.depthwise;
+  if (weights == nullptr || weights->channels() == 0) {
+    return absl::InvalidArgumentError("weights are empty, or not depthwise");
+  }
+  const absl::StatusOr<TensorShape> expected =
+      OutputShape(input.shape, window, weights->channels());
+  if (!expected.ok()) return expected.status();
+  absl::Status status = CheckTensors(input, output, *expected);
+  if (!status.ok()) return status;
+  const std::ptrdiff_t channels = input.shape.channels;
+  if (channels == 0 || weights->channels() % channels != 0 ||
+      window.kernel_height * window.kernel_width != weights->taps()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "depthwise weights of ", weights->channels(), " channels and ",
+        weights->taps(), " taps for a kernel of ", window.kernel_height, "x",
+        window.kernel_width, " on input ", Describe(input)));
+  }
+  return absl::OkStatus();
+}
+
+// to[i * repeats + j] = from[i]
+void RepeatEach(const std::uint8_t* from, std::ptrdiff_t count,
+                std::ptrdiff_t repeats, std::uint8_t* to) {
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    std::memset(to + i * repeats, from[i], static_cast<std::size_t>(repeats));
+  }
+}
+
+// One call, valid.
+class Depthwise final {
+ public:
+  Depthwise(const Erased& input, const Layer& layer, const Window& window,
+            Context* context, const Erased& output)
+      : input_(input),
+        layer_(layer),
+        window_(window),
+        context_(context),
+        output_(output),
+        is_nchw_(input.shape.order == TensorOrder::kNchw),
+        multiplier_(layer.Channels() / input.shape.channels) {}
+
+  void Place(Carver* carver) {
+    const std::ptrdiff_t input_count = ElementCount(input_.shape);
+    if (is_nchw_) {
+      reordered_ = carver->Take<std::uint8_t>(input_count);
+      result_ = carver->Take<std::uint8_t>(ElementCount(output_.shape),
+                                           BytesOf(output_.scalar, 1));
+    }
+    if (multiplier_ > 1) {
+      repeated_ = carver->Take<std::uint8_t>(input_count, multiplier_);
+    }
+  }
+
+  absl::Status Run() {
+    const std::uint8_t* source = static_cast<const std::uint8_t*>(input_.data);
+    void* const destination = const_cast<void*>(output_.data);
+    if (is_nchw_) {
+      absl::Status status = Reorder(source, input_.shape, /*bytes=*/1,
+                                    /*to_nhwc=*/true, context_, reordered_);
+      if (!status.ok()) return status;
+      source = reordered_;
+    }
+    if (multiplier_ > 1) {
+      RepeatEach(source, ElementCount(input_.shape), multiplier_, repeated_);
+      source = repeated_;
+    }
+    if (ElementCount(output_.shape) == 0) return absl::OkStatus();
+    const DepthwiseArgs args = Args(source, is_nchw_ ? result_ : destination);
+    const LayerKernels& kernels = LayerKernelsFor(TargetsFor(context_));
+    DepthwiseFunction* const kernel =
+        (input_.scalar == Scalar::kI8 ? kernels.depthwise_i8
+                                      : kernels.depthwise_u8)[output_.scalar];
+    absl::Status status =
+        ForEachRange(output_.shape.batch * output_.shape.height, /*grain=*/1,
+                     SlidingRowCost(args.sliding), context_,
+                     [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                       kernel(args, first, last);
+                     });
+    if (!status.ok() || !is_nchw_) return status;
+    return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
+                   /*to_nhwc=*/false, context_, destination);
+  }
+
+ private:
+  DepthwiseArgs Args(const void* source, void* result) const {
+    const TensorShape& in = input_.shape;
+    const TensorShape& out = output_.shape;
+    const DepthwiseWeights& weights = *layer_.depthwise;
+    DepthwiseArgs args;
+    args.sliding = {source,
+                    in.height,
+                    in.width,
+                    out.height,
+                    out.width,
+                    static_cast<std::size_t>(weights.channels()),
+                    window_,
+                    result,
+                    input_.params.zero_point,
+                    output_.params.qmin,
+                    output_.params.qmax};
+    args.weights = weights.data();
+    args.weight_stride = weights.stride();
+    args.bias = layer_.int_bias;
+    args.table = layer_.table;
+    args.zero_point = output_.params.zero_point;
+    args.weight_scale = weights.scales();
+    args.input_scale = input_.params.scale;
+    args.float_bias = layer_.float_bias;
+    return args;
+  }
+
+  const Erased& input_;
+  const Layer& layer_;
+  const Window& window_;
+  Context* const context_;
+  const Erased& output_;
+  const bool is_nchw_;
+  const std::ptrdiff_t multiplier_;
+  std::uint8_t* reordered_ = nullptr;
+  std::uint8_t* repeated_ = nullptr;
+  std::uint8_t* result_ = nullptr;
+};
+
+}  // namespace
+
+absl::Status DepthwiseConv2D(const Erased& input, const LayerSource& source,
+                             const Window& window, Workspace* workspace,
+                             Context* context, const Erased& output) {
+  return CatchNoMemory([&]() -> absl::Status {
+    Layer own(source, input, output);
+    const Layer& layer = source.made != nullptr ? *source.made : own;
+    absl::Status status = CheckDepthwise(input, output, layer, window);
+    if (!status.ok()) return status;
+    Depthwise depthwise(input, layer, window, context, output);
+    Workspace spare;
+    status = PrepareLayer(source, input, output, workspace, &spare, &own,
+                          [&](Carver* carver) { depthwise.Place(carver); });
+    return status.ok() ? depthwise.Run() : status;
+  });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

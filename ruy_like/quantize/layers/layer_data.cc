@@ -1,0 +1,240 @@
+// Tested in test/quantize/layers/layer_test.cc.
+#include "ruy_like/quantize/layers/layer_data.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/multiplier.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+absl::Status CheckBias(const Erased& bias, std::ptrdiff_t channels,
+                       std::int64_t largest_sum) {
+  absl::Status status = CheckOperand("bias", bias);
+  if (!status.ok()) return status;
+  const std::ptrdiff_t count = bias.layout.cols();
+  if (count != 0 && count != channels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " biases for weights of ", channels, " channels"));
+  }
+  if (bias.scalar != Scalar::kI32) return absl::OkStatus();
+  const auto* const values = static_cast<const std::int32_t*>(bias.data);
+  for (std::ptrdiff_t c = 0; c < count; ++c) {
+    if (std::abs(std::int64_t{values[c]}) + largest_sum <=
+        std::numeric_limits<std::int32_t>::max()) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("bias ", values[c], " of channel ", c, " and sums up to ",
+                     largest_sum, " may overflow int32"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParams(const char* name, Scalar scalar,
+                         const QuantParams& params) {
+  if (!Is8Bit(scalar)) return absl::OkStatus();
+  return ValidateQuantParams(params, LowestOf(scalar), HighestOf(scalar), name);
+}
+
+// A matrix of elements T; const or not is the caller's business.
+template <typename T>
+Matrix<T> MatrixOf(const Layer::Operand& operand) {
+  T* const data = static_cast<T*>(const_cast<void*>(operand.data));
+  return operand.order == Order::kColMajor
+             ? ColMajor(data, operand.rows, operand.cols, operand.stride)
+             : RowMajor(data, operand.rows, operand.cols, operand.stride);
+}
+
+}  // namespace
+
+Layer::Layer(const LayerSource& source, const Erased& input_tensor,
+             const Erased& output_tensor)
+    : packed(source.packed),
+      depthwise(source.depthwise),
+      in(input_tensor.scalar),
+      out(output_tensor.scalar),
+      input(input_tensor.params),
+      output(output_tensor.params) {}
+
+std::ptrdiff_t Layer::Channels() const {
+  return packed != nullptr ? packed->channels() : depthwise->channels();
+}
+
+absl::Span<const QuantParams> Layer::WeightParams() const {
+  return packed != nullptr ? packed->params() : depthwise->params();
+}
+
+absl::Status Layer::Check(const Erased& given_bias) const {
+  if (Channels() == 0) return absl::InvalidArgumentError("weights are empty");
+  absl::Status status = CheckParams("input", in, input);
+  if (status.ok()) status = CheckParams("output", out, output);
+  if (!status.ok()) return status;
+  const auto largest =
+      LargestSum(packed != nullptr ? packed->depth() : depthwise->taps(),
+                 WeightParams()[0], in, input);
+  if (!largest.ok()) return largest.status();
+  return CheckBias(given_bias, Channels(), *largest);
+}
+
+void Layer::Place(Carver* carver) {
+  const std::ptrdiff_t padded =
+      Channels() + static_cast<std::ptrdiff_t>(kChannelSlack);
+  const bool is_float = out == Scalar::kF32;
+  if (depthwise != nullptr || (is_made_once && !is_float)) {
+    int_bias = carver->Take<std::int32_t>(padded);
+  }
+  if (is_float && (depthwise != nullptr || is_made_once)) {
+    float_bias = carver->Take<float>(padded);
+  }
+  if (!Is8Bit(out)) return;
+  const auto multipliers = static_cast<std::ptrdiff_t>(WeightParams().size());
+  fixedpoint = carver->Take<std::int32_t>(multipliers);
+  exponent = carver->Take<int>(multipliers);
+  if (depthwise == nullptr) return;
+  const auto channels = static_cast<std::size_t>(Channels());
+  std::int32_t* const memory = carver->Take<std::int32_t>(
+      static_cast<std::ptrdiff_t>(RequantizeTable::Elements(channels)));
+  if (memory != nullptr) table = RequantizeTable(memory, channels);
+}
+
+absl::Status Layer::Fill(const Erased& given_bias) {
+  const auto channels = static_cast<std::size_t>(Channels());
+  if (int_bias != nullptr) std::fill_n(int_bias, channels + kChannelSlack, 0);
+  if (float_bias != nullptr) {
+    std::fill_n(float_bias, channels + kChannelSlack, 0.0f);
+  }
+  if (given_bias.layout.cols() != 0) {
+    void* const copy = float_bias != nullptr ? static_cast<void*>(float_bias)
+                                             : static_cast<void*>(int_bias);
+    if (copy != nullptr) {
+      std::memcpy(copy, given_bias.data, BytesOf(given_bias).size());
+    }
+    bias = copy != nullptr ? copy : given_bias.data;
+  }
+  if (!Is8Bit(out)) return absl::OkStatus();
+  const absl::Span<const QuantParams> weights = WeightParams();
+  absl::Status status =
+      ProductMultipliers(weights, input, output, LowestOf(out), HighestOf(out),
+                         absl::MakeSpan(fixedpoint, weights.size()),
+                         absl::MakeSpan(exponent, weights.size()));
+  if (!status.ok() || depthwise == nullptr) return status;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const std::size_t i = weights.size() == 1 ? 0 : c;
+    table.Set(c, {fixedpoint[i], exponent[i]});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Layer::CheckTensorsFit(const Erased& input_tensor,
+                                    const Erased& output_tensor) const {
+  // The input's bounds count, too: Multiply passes them on as the value range.
+  const bool input_fits =
+      input_tensor.scalar == in && input_tensor.params == input;
+  const bool output_fits = output_tensor.scalar == out &&
+                           (!Is8Bit(out) || output_tensor.params == output);
+  if (input_fits && output_fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the layer was made for another type or other parameters of "
+                   "its ",
+                   input_fits ? "output" : "input"));
+}
+
+template <typename In, typename Out>
+absl::Status Layer::MultiplyTyped(std::ptrdiff_t group, const Operand& rhs,
+                                  Context* context, const Operand& dst) const {
+  using Params = MulParams<std::int32_t, Out>;
+  const std::ptrdiff_t first = group * (packed->channels() / packed->groups());
+  const bool per_channel = packed->params().size() > 1;
+  Params params;
+  params.set_channel_dimension(ChannelDimension::kRow);
+  Matrix<In> rhs_matrix = MatrixOf<In>(rhs);
+  rhs_matrix.set_zero_point(static_cast<In>(input.zero_point));
+  if constexpr (std::is_same<In, std::int8_t>::value) {
+    rhs_matrix.set_value_range(RangeOfInt8(input));
+  }
+  Matrix<Out> dst_matrix = MatrixOf<Out>(dst);
+  if constexpr (Params::kScaled) {
+    if (bias != nullptr) {
+      params.set_bias(static_cast<const float*>(bias) + first);
+    }
+    params.set_lhs_scale(packed->scales()[0]);
+    if (per_channel) params.set_lhs_scale_perrow(packed->scales() + first);
+    params.set_rhs_scale(input.scale);
+  } else if (bias != nullptr) {
+    params.set_bias(static_cast<const std::int32_t*>(bias) + first);
+  }
+  if constexpr (Params::kQuantized) {
+    params.set_multiplier_fixedpoint(fixedpoint[0]);
+    params.set_multiplier_exponent(exponent[0]);
+    if (per_channel) {
+      params.set_multiplier_fixedpoint_perchannel(fixedpoint + first);
+      params.set_multiplier_exponent_perchannel(exponent + first);
+    }
+    SetClamp(output, &params);
+    dst_matrix.set_zero_point(static_cast<Out>(output.zero_point));
+  }
+  return Mul(packed->packed(group), rhs_matrix, params, context, &dst_matrix);
+}
+
+absl::Status Layer::Multiply(std::ptrdiff_t group, const Operand& rhs,
+                             Context* context, const Operand& dst) const {
+  const auto with_input = [&](auto element) {
+    using In = decltype(element);
+    switch (out) {
+      case Scalar::kI8:
+        return MultiplyTyped<In, std::int8_t>(group, rhs, context, dst);
+      case Scalar::kU8:
+        return MultiplyTyped<In, std::uint8_t>(group, rhs, context, dst);
+      case Scalar::kI32:
+        return MultiplyTyped<In, std::int32_t>(group, rhs, context, dst);
+      default:
+        return MultiplyTyped<In, float>(group, rhs, context, dst);
+    }
+  };
+  return in == Scalar::kI8 ? with_input(std::int8_t{})
+                           : with_input(std::uint8_t{});
+}
+
+}  // namespace quantize_internal
+
+absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
+    const quantize_internal::LayerSource& source, Scalar in,
+    const QuantParams& input, Scalar out, const QuantParams& output) {
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedLayer> {
+    auto layer = std::make_shared<quantize_internal::Layer>();
+    if (source.packed != nullptr) {
+      layer->owned_packed = *source.packed;
+      layer->packed = &layer->owned_packed;
+    } else {
+      layer->owned_depthwise = *source.depthwise;
+      layer->depthwise = &layer->owned_depthwise;
+    }
+    layer->in = in;
+    layer->input = input;
+    layer->out = out;
+    layer->output = output;
+    layer->is_made_once = true;
+    absl::Status status = layer->Check(source.bias);
+    if (status.ok()) {
+      status = layer->Prepare(source.bias, &layer->owned_memory, nullptr,
+                              [](quantize_internal::Carver*) {});
+    }
+    if (!status.ok()) return status;
+    QuantizedLayer result;
+    result.layer_ = std::move(layer);
+    return result;
+  });
+}
+
+}  // namespace ruy_like

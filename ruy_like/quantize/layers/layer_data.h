@@ -1,0 +1,127 @@
+// Quantization toolkit, internal: what a layer needs of its weights, bias and
+// scales, in memory of a QuantizedLayer's own or of one call's workspace.
+//
+// Used by fully_connected.cc, conv.cc and depthwise_conv.cc, which check shapes
+// and say where input and output lie.
+#ifndef RUY_LIKE_QUANTIZE_LAYERS_LAYER_DATA_H_
+#define RUY_LIKE_QUANTIZE_LAYERS_LAYER_DATA_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "ruy_like/context.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/checks/erased.h"
+#include "ruy_like/quantize/layer.h"
+#include "ruy_like/quantize/layers/scratch.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+#include "ruy_like/quantize/packed_weights.h"
+#include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/workspace.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+struct Layer {
+  Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+  // For one call: refers to the source's weights. Not used where the source has
+  // a layer.
+  Layer(const LayerSource& source, const Erased& input_tensor,
+        const Erased& output_tensor);
+
+  std::ptrdiff_t Channels() const;
+  // One, or one per channel.
+  absl::Span<const QuantParams> WeightParams() const;
+
+  // InvalidArgument for bad parameters, sums that may leave int32 and a bias
+  // that does not fit.
+  absl::Status Check(const Erased& given_bias) const;
+  // Takes memory for the arrays below.
+  void Place(Carver* carver);
+  // Fills them, after Check and Place.
+  absl::Status Fill(const Erased& given_bias);
+  // Both, after Check, in a workspace; place(carver) takes the call's own
+  // arrays.
+  template <typename PlaceMore>
+  absl::Status Prepare(const Erased& given_bias, Workspace* workspace,
+                       Workspace* spare, const PlaceMore& place) {
+    absl::Status status = Carver::Carve(workspace, spare, [&](Carver* carver) {
+      Place(carver);
+      place(carver);
+    });
+    return status.ok() ? Fill(given_bias) : status;
+  }
+
+  // That tensors are those that this layer was made for.
+  absl::Status CheckTensorsFit(const Erased& input, const Erased& output) const;
+
+  // dst = epilogue(weights of the group * rhs), `dst` and `rhs` of the types of
+  // output and input.
+  struct Operand {
+    const void* data;
+    std::ptrdiff_t rows, cols;
+    Order order;
+    std::ptrdiff_t stride;
+  };
+  absl::Status Multiply(std::ptrdiff_t group, const Operand& rhs,
+                        Context* context, const Operand& dst) const;
+
+  // One of both.
+  const PackedWeights* packed = nullptr;
+  const DepthwiseWeights* depthwise = nullptr;
+  Scalar in = Scalar::kI8, out = Scalar::kI8;
+  QuantParams input, output;
+  // What products add, null for nothing: the caller's bias, or a copy in one of
+  // the following arrays. A layer that is used again has one of them, of the
+  // output's kind. Depthwise layers have it in any case, zeros if there is no
+  // bias, and those with float outputs both: the int32 one is then zeros.
+  const void* bias = nullptr;
+  bool is_made_once = false;
+  std::int32_t* int_bias = nullptr;
+  float* float_bias = nullptr;
+  // 8-bit outputs: of products one multiplier for each of WeightParams, of
+  // depthwise layers the table.
+  std::int32_t* fixedpoint = nullptr;
+  int* exponent = nullptr;
+  RequantizeTable table;
+
+  // What a QuantizedLayer's own arrays and weights lie in.
+  PackedWeights owned_packed;
+  DepthwiseWeights owned_depthwise;
+  Workspace owned_memory;
+
+ private:
+  template <typename In, typename Out>
+  absl::Status MultiplyTyped(std::ptrdiff_t group, const Operand& rhs,
+                             Context* context, const Operand& dst) const;
+};
+
+// Before the call's own arrays are placed and filled: `own` is made of
+// `source`, or the tensors fit the layer that there is.
+template <typename PlaceMore>
+absl::Status PrepareLayer(const LayerSource& source, const Erased& input,
+                          const Erased& output, Workspace* workspace,
+                          Workspace* spare, Layer* own,
+                          const PlaceMore& place) {
+  absl::Status status;
+  if (source.made != nullptr) {
+    status = source.made->CheckTensorsFit(input, output);
+    return status.ok() ? Carver::Carve(workspace, spare, place) : status;
+  }
+  status = own->Check(source.bias);
+  if (status.ok()) {
+    status =
+        CheckDisjoint("bias", BytesOf(source.bias), "output", BytesOf(output));
+  }
+  return status.ok() ? own->Prepare(source.bias, workspace, spare, place)
+                     : status;
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LAYERS_LAYER_DATA_H_

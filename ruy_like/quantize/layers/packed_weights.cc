@@ -1,0 +1,173 @@
+// Tested in test/quantize/layers/fully_connected_test.cc.
+#include "ruy_like/quantize/packed_weights.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+
+namespace ruy_like {
+namespace {
+
+absl::Status ValidateParams(absl::Span<const QuantParams> params,
+                            std::ptrdiff_t channels) {
+  if (params.size() != 1 &&
+      params.size() != static_cast<std::size_t>(channels)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        params.size(), " QuantParams for weights of ", channels, " channels"));
+  }
+  absl::Status status = quantize_internal::CheckSpan("params", params);
+  if (!status.ok()) return status;
+  for (const QuantParams& p : params) {
+    status = ValidateQuantParams(p, -128, 127, "weights");
+    if (!status.ok()) return status;
+    QuantParams rescaled = p;
+    rescaled.scale = params[0].scale;
+    if (rescaled != params[0]) {
+      return absl::InvalidArgumentError(
+          "the channels of weights must have one zero point, qmin and qmax");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Weights whose layout is valid.
+absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
+                           const QuantParams& params) {
+  const Layout& layout = weights.layout();
+  // Rows of nothing may be more than can be counted to.
+  if (layout.cols() == 0) return absl::OkStatus();
+  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      const std::int8_t value = Element(weights, row, col);
+      if (value < params.qmin || value > params.qmax) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "weight ", value, " of channel ", row, " is outside of [",
+            params.qmin, ", ", params.qmax, "]"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// That params go with the weights' rows, and the weights with the params.
+absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
+                          absl::Span<const QuantParams> params) {
+  absl::Status status = quantize_internal::CheckOperand(
+      "weights", quantize_internal::Erase(weights));
+  if (!status.ok()) return status;
+  const std::ptrdiff_t channels = weights.layout().rows();
+  if (channels < 1) {
+    return absl::InvalidArgumentError("weights have no channels");
+  }
+  status = ValidateParams(params, channels);
+  if (!status.ok()) return status;
+  return ValidateRange(weights, params[0]);
+}
+
+// The rows of one group as an operand of Mul, with the weights' zero point and
+// the range that qmin and qmax promise.
+Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
+                                 absl::Span<const QuantParams> params,
+                                 std::ptrdiff_t first_row,
+                                 std::ptrdiff_t rows) {
+  Matrix<std::int8_t> operand = weights;
+  operand.mutable_layout()->set_rows(rows);
+  const std::int8_t* const data = weights.data();
+  operand.set_data(data == nullptr
+                       ? data
+                       : data + ElementOffset(weights.layout(), first_row, 0));
+  operand.set_zero_point(static_cast<std::int8_t>(params[0].zero_point));
+  const bool all_int7 = std::all_of(
+      params.begin(), params.end(),
+      [](const QuantParams& p) { return RangeOfInt8(p) == ValueRange::kInt7; });
+  operand.set_value_range(all_int7 ? ValueRange::kInt7 : ValueRange::kFull);
+  return operand;
+}
+
+}  // namespace
+
+absl::StatusOr<PackedWeights> PackedWeights::Pack(
+    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params,
+    Context* context, const PackWeightsOptions& options) {
+  return CatchNoMemory([&]() -> absl::StatusOr<PackedWeights> {
+    if (context == nullptr) {
+      return absl::InvalidArgumentError("context is null");
+    }
+    const std::ptrdiff_t channels = weights.layout().rows();
+    if (options.groups < 1 || channels < 1 || channels % options.groups != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "weights of ", channels, " channels in ", options.groups, " groups"));
+    }
+    if (options.order != TensorOrder::kNhwc &&
+        options.order != TensorOrder::kNchw) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "weights for an unknown order ", static_cast<int>(options.order)));
+    }
+    const absl::Status status = CheckWeights(weights, params);
+    if (!status.ok()) return status;
+    if (options.groups > 1 && weights.layout().cols() == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("weights of depth 0 in ", options.groups, " groups"));
+    }
+    PackOptions pack_options;
+    pack_options.dst_order = options.order == TensorOrder::kNhwc
+                                 ? Order::kColMajor
+                                 : Order::kRowMajor;
+
+    PackedWeights result;
+    const std::ptrdiff_t rows = channels / options.groups;
+    for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
+      absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+          ruy_like::Pack(GroupOperand(weights, params, group * rows, rows),
+                         Side::kLhs, pack_options, context);
+      if (!packed.ok()) return packed.status();
+      result.packed_.push_back(*std::move(packed));
+    }
+    result.channels_ = channels;
+    result.depth_ = weights.layout().cols();
+    result.params_.assign(params.begin(), params.end());
+    for (const QuantParams& p : params) result.scales_.push_back(p.scale);
+    return result;
+  });
+}
+
+absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
+    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
+  return CatchNoMemory([&]() -> absl::StatusOr<DepthwiseWeights> {
+    const absl::Status status = CheckWeights(weights, params);
+    if (!status.ok()) return status;
+    if (weights.layout().cols() == 0) {
+      return absl::InvalidArgumentError("weights have no taps");
+    }
+    return Expand(weights, params);
+  });
+}
+
+DepthwiseWeights DepthwiseWeights::Expand(
+    const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
+  const auto slack =
+      static_cast<std::ptrdiff_t>(quantize_internal::kChannelSlack);
+  DepthwiseWeights result;
+  result.channels_ = weights.layout().rows();
+  result.taps_ = weights.layout().cols();
+  result.stride_ = result.channels_ + slack;
+  result.params_.assign(params.begin(), params.end());
+  result.data_.assign(static_cast<std::size_t>(result.taps_ * result.stride_),
+                      0);
+  result.scales_.assign(static_cast<std::size_t>(result.stride_), 1);
+  for (std::ptrdiff_t c = 0; c < result.channels_; ++c) {
+    for (std::ptrdiff_t tap = 0; tap < result.taps_; ++tap) {
+      result.data_[static_cast<std::size_t>(tap * result.stride_ + c)] =
+          Element(weights, c, tap) - params[0].zero_point;
+    }
+    result.scales_[static_cast<std::size_t>(c)] =
+        params[params.size() == 1 ? 0 : static_cast<std::size_t>(c)].scale;
+  }
+  return result;
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,326 @@
+#include "ruy_like/quantize/quantize_dequantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/convert_kernels.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/rounding.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+const ConvertKernels& KernelsOf(const Context* context) {
+  return ConvertKernelsFor(TargetsFor(context));
+}
+
+absl::Status ValidateDimension(ChannelDimension channels) {
+  if (channels == ChannelDimension::kRow ||
+      channels == ChannelDimension::kCol) {
+    return absl::OkStatus();
+  }
+  return UnknownError("dimension of channels", static_cast<int>(channels));
+}
+
+absl::Status ValidateChannelCount(const char* what, std::ptrdiff_t count,
+                                  ChannelDimension channels,
+                                  const Layout& layout) {
+  absl::Status status = ValidateDimension(channels);
+  if (!status.ok()) return status;
+  const std::ptrdiff_t needed =
+      channels == ChannelDimension::kRow ? layout.rows() : layout.cols();
+  if (count == 1 || count == needed) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(count, " ", what, " for ", needed,
+                   channels == ChannelDimension::kRow ? " rows" : " columns"));
+}
+
+absl::Status ValidateParams(absl::Span<const QuantParams> params,
+                            ChannelDimension channels, const Erased& q) {
+  absl::Status status = CheckSpan("params", params);
+  if (!status.ok()) return status;
+  status = ValidateChannelCount("sets of parameters", params.size(), channels,
+                                q.layout);
+  if (!status.ok()) return status;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    status = ValidateQuantParams(params[i], LowestOf(q.scalar),
+                                 HighestOf(q.scalar), "params");
+    if (status.ok()) continue;
+    if (params.size() == 1) return status;
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(status.message()), " (channel ", i, ")"));
+  }
+  return absl::OkStatus();
+}
+
+// A factor or summand of DequantizeAcc: per channel, and none of dst's memory.
+absl::Status ValidateOperand(const char* name, absl::Span<const float> values,
+                             ChannelDimension channels, const Erased& dst) {
+  absl::Status status = CheckSpan(name, values);
+  if (status.ok()) {
+    status = CheckDisjoint(name, values, "x", BytesOf(dst));
+  }
+  if (!status.ok()) return status;
+  return ValidateChannelCount(name, static_cast<std::ptrdiff_t>(values.size()),
+                              channels, dst.layout);
+}
+
+absl::Status ValidateScales(absl::Span<const float> scale) {
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    if (scale[c] > 0 && std::isfinite(scale[c])) continue;
+    return CheckScale(absl::StrCat("channel ", c).c_str(), scale[c]);
+  }
+  return absl::OkStatus();
+}
+
+// What element-wise work has in common: where to, where from, how.
+struct Job {
+  PairWalk walk;
+  const char* src;
+  char* dst;
+  std::ptrdiff_t src_bytes;  // of an element
+  std::ptrdiff_t dst_bytes;
+  bool streaming;
+};
+
+Job MakeJob(const PairWalk& walk, const Erased& src, const Erased& dst) {
+  Job job;
+  job.walk = walk;
+  job.src = static_cast<const char*>(src.data);
+  job.dst = static_cast<char*>(const_cast<void*>(dst.data));
+  job.src_bytes = BytesOf(src.scalar, 1);
+  job.dst_bytes = BytesOf(dst.scalar, 1);
+  job.streaming = BypassesCaches(walk.lines.count * walk.lines.inner *
+                                 (job.src_bytes + job.dst_bytes));
+  return job;
+}
+
+// n elements of kBytes each, `from_step` and `to_step` elements apart.
+template <int kBytes>
+void CopyStrided(const char* from, std::ptrdiff_t from_step, std::ptrdiff_t n,
+                 char* to, std::ptrdiff_t to_step) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    std::memcpy(to + i * to_step * kBytes, from + i * from_step * kBytes,
+                kBytes);
+  }
+}
+
+void CopyStrided(const char* from, std::ptrdiff_t from_step, std::ptrdiff_t n,
+                 std::ptrdiff_t bytes, char* to, std::ptrdiff_t to_step) {
+  const auto copy = bytes == 1   ? CopyStrided<1>
+                    : bytes == 2 ? CopyStrided<2>
+                                 : CopyStrided<4>;
+  copy(from, from_step, n, to, to_step);
+}
+
+// Calls kernel(src, piece, streaming, dst) for all elements, by way of
+// contiguous copies where a line is not contiguous itself.
+template <typename Kernel>
+absl::Status RunJob(const Job& job, Context* context, const Kernel& kernel) {
+  const Steps& from = job.walk.src;
+  const Steps& to = job.walk.dst;
+  const auto piece = [&](const Piece& piece) {
+    const char* src = job.src + Offset(from, piece) * job.src_bytes;
+    char* dst = job.dst + Offset(to, piece) * job.dst_bytes;
+    if (from.element == 1 && to.element == 1) {
+      kernel(src, piece, job.streaming, dst);
+      return;
+    }
+    constexpr std::ptrdiff_t kChunk = 256;
+    alignas(64) char src_copy[kChunk * 4];
+    alignas(64) char dst_copy[kChunk * 4];
+    for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
+      const std::ptrdiff_t n = std::min(kChunk, piece.count - i);
+      CopyStrided(src + i * from.element * job.src_bytes, from.element, n,
+                  job.src_bytes, src_copy, 1);
+      kernel(src_copy, Piece{piece.line, piece.begin + i, n},
+             /*streaming=*/false, dst_copy);
+      CopyStrided(dst_copy, 1, n, job.dst_bytes,
+                  dst + i * to.element * job.dst_bytes, to.element);
+    }
+  };
+  return ForEachPiece(job.walk.lines, job.src_bytes + job.dst_bytes, context,
+                      piece);
+}
+
+// Calls kernel(src, n, the channel's params, streaming, dst) for all elements.
+template <typename Kernel>
+absl::Status RunByChannel(const Erased& src, const Erased& dst,
+                          absl::Span<const QuantParams> params,
+                          ChannelDimension channels, Context* context,
+                          const Kernel& kernel) {
+  const bool is_one = params.size() == 1;
+  const PairWalk walk = is_one ? WalkAlongDst(src.layout, dst.layout)
+                               : WalkChannels(src.layout, dst.layout, channels);
+  return RunJob(
+      MakeJob(walk, src, dst), context,
+      [&](const char* from, const Piece& piece, bool streaming, char* to) {
+        kernel(from, static_cast<std::size_t>(piece.count),
+               params[is_one ? 0 : static_cast<std::size_t>(piece.line)],
+               streaming, to);
+      });
+}
+
+absl::StatusOr<std::vector<QuantParams>> ChooseForChannels(
+    const Matrix<float>& x, ChannelDimension channels, int bits,
+    ScaleRounding rounding) {
+  const Layout& layout = x.layout();
+  const bool by_row = channels == ChannelDimension::kRow;
+  const std::ptrdiff_t count = by_row ? layout.rows() : layout.cols();
+  std::ptrdiff_t bytes;
+  if (!CheckedMul<std::ptrdiff_t>(count, sizeof(QuantParams), &bytes)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for parameters of ", count, " channels"));
+  }
+  std::vector<float> absmax(static_cast<std::size_t>(count));
+  bool finite = true;
+  const bool is_empty = layout.rows() == 0 || layout.cols() == 0;
+  for (std::ptrdiff_t row = 0; !is_empty && row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      const float magnitude = std::abs(Element(x, row, col));
+      finite &= std::isfinite(magnitude);
+      float* const largest = &absmax[by_row ? row : col];
+      *largest = std::max(*largest, magnitude);
+    }
+  }
+  if (!finite) {
+    return absl::InvalidArgumentError("x has elements that are not finite");
+  }
+  std::vector<QuantParams> params;
+  params.reserve(absmax.size());
+  for (float largest : absmax) {
+    const auto chosen = ChooseSymmetric(largest, bits, rounding);
+    if (!chosen.ok()) return chosen.status();
+    params.push_back(*chosen);
+  }
+  return params;
+}
+
+}  // namespace
+
+bool SameZeroPoints(absl::Span<const QuantParams> params) {
+  return !params.empty() &&
+         std::all_of(params.begin(), params.end(),
+                     [&](const QuantParams& other) {
+                       return other.zero_point == params[0].zero_point;
+                     });
+}
+
+absl::Status Quantize(const Erased& x, absl::Span<const QuantParams> params,
+                      ChannelDimension channels, const Erased& q,
+                      Context* context) {
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = CheckPair("x", x, "q", q);
+    if (status.ok()) status = ValidateParams(params, channels, q);
+    if (!status.ok()) return status;
+    for (const QuantParams& p : params) {
+      if (std::isfinite(InverseScale(p))) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "params: scale is ", p.scale, ", whose inverse no float holds"));
+    }
+    QuantizeFunction* const kernel = KernelsOf(context).quantize[q.scalar];
+    return RunByChannel(x, q, params, channels, context,
+                        [&](const char* src, std::size_t n,
+                            const QuantParams& p, bool streaming, char* dst) {
+                          kernel(reinterpret_cast<const float*>(src), n, p,
+                                 streaming, dst);
+                        });
+  });
+}
+
+absl::Status Dequantize(const Erased& q, absl::Span<const QuantParams> params,
+                        ChannelDimension channels, const Erased& x,
+                        Context* context) {
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = CheckPair("q", q, "x", x);
+    if (status.ok()) status = ValidateParams(params, channels, q);
+    if (!status.ok()) return status;
+    DequantizeFunction* const kernel = KernelsOf(context).dequantize[q.scalar];
+    return RunByChannel(q, x, params, channels, context,
+                        [&](const char* src, std::size_t n,
+                            const QuantParams& p, bool streaming, char* dst) {
+                          kernel(src, n, p, streaming,
+                                 reinterpret_cast<float*>(dst));
+                        });
+  });
+}
+
+}  // namespace quantize_internal
+
+absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
+    const Matrix<float>& x, ChannelDimension channels, int bits,
+    ScaleRounding rounding) {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::vector<QuantParams>> {
+    namespace qi = quantize_internal;
+    const qi::Erased view = qi::Erase(x);
+    absl::Status status = qi::CheckOperand("x", view);
+    if (status.ok()) status = qi::ValidateDimension(channels);
+    // Bits and rounding, also where there are no channels.
+    if (status.ok()) status = ChooseSymmetric(0, bits, rounding).status();
+    if (!status.ok()) return status;
+    return qi::ChooseForChannels(x, channels, bits, rounding);
+  });
+}
+
+absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
+                           absl::Span<const float> scale,
+                           absl::Span<const float> bias,
+                           ChannelDimension channels, Matrix<float>* x,
+                           Context* context) {
+  return CatchNoMemory([&]() -> absl::Status {
+    namespace qi = quantize_internal;
+    const qi::Erased src = qi::Erase(acc);
+    const qi::Erased dst = qi::Erase(x);
+    absl::Status status = qi::CheckPair("acc", src, "x", dst);
+    if (status.ok()) {
+      status = qi::ValidateOperand("scales", scale, channels, dst);
+    }
+    if (status.ok() && !bias.empty()) {
+      status = qi::ValidateOperand("biases", bias, channels, dst);
+    }
+    if (status.ok()) status = qi::ValidateScales(scale);
+    if (!status.ok()) return status;
+    const bool by_channel = scale.size() > 1 || bias.size() > 1;
+    const bool channels_are_lines = (channels == ChannelDimension::kRow) ==
+                                    (dst.layout.order() == Order::kRowMajor);
+    // Along dst's lines in any case; those are channels or run across them.
+    qi::PairWalk walk = qi::WalkAlongDst(src.layout, dst.layout);
+    if (by_channel && walk.lines.count == 1) {
+      walk = qi::WalkChannels(src.layout, dst.layout,
+                              dst.layout.order() == Order::kRowMajor
+                                  ? ChannelDimension::kRow
+                                  : ChannelDimension::kCol);
+    }
+    // What a channel's value is, for elements from `begin` of a line on. No
+    // bias is -0, which leaves every number as it is, 0 and -0 too.
+    const auto operand = [&](absl::Span<const float> values,
+                             std::ptrdiff_t line,
+                             std::ptrdiff_t begin) -> qi::PerElement {
+      if (values.empty()) return {nullptr, -0.0f};
+      if (values.size() == 1) return {nullptr, values[0]};
+      if (channels_are_lines) return {nullptr, values[line]};
+      return {values.data() + begin, 0};
+    };
+    const qi::ConvertKernels& kernels = qi::KernelsOf(context);
+    return qi::RunJob(qi::MakeJob(walk, src, dst), context,
+                      [&](const char* from, const qi::Piece& piece,
+                          bool streaming, char* to) {
+                        kernels.dequantize_acc(
+                            reinterpret_cast<const std::int32_t*>(from),
+                            piece.count,
+                            operand(scale, piece.line, piece.begin),
+                            operand(bias, piece.line, piece.begin), streaming,
+                            reinterpret_cast<float*>(to));
+                      });
+  });
+}
+
+}  // namespace ruy_like

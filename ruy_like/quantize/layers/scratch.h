@@ -1,0 +1,121 @@
+// Quantization toolkit, internal: scratch memory cut out of a Workspace, and
+// copies in it of tensors in NHWC order, for operations whose vectors run along
+// channels.
+#ifndef RUY_LIKE_QUANTIZE_LAYERS_SCRATCH_H_
+#define RUY_LIKE_QUANTIZE_LAYERS_SCRATCH_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/context.h"
+#include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/tensor.h"
+#include "ruy_like/quantize/workspace.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Cuts a Workspace's memory into arrays. A first pass counts, with null memory;
+// the second one takes.
+class Carver final {
+ public:
+  explicit Carver(char* memory) : memory_(memory) {}
+
+  // count * times elements, aligned to a cache line. Null in the first pass.
+  template <typename T>
+  T* Take(std::ptrdiff_t count, std::ptrdiff_t times = 1) {
+    constexpr std::ptrdiff_t kLine = 64;
+    std::ptrdiff_t bytes;
+    const std::ptrdiff_t begin = used_;
+    if (!CheckedMul<std::ptrdiff_t>(count, sizeof(T), &bytes) ||
+        !CheckedMul(bytes, times, &bytes) ||
+        !CheckedAdd(bytes, kLine - 1, &bytes) ||
+        !CheckedAdd(used_, bytes - bytes % kLine, &used_)) {
+      overflowed_ = true;
+      return nullptr;
+    }
+    return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + begin);
+  }
+
+  // Calls place(&carver) twice, with memory of the workspace in the end; of one
+  // for this call, `spare`, where `workspace` is null.
+  template <typename Place>
+  static absl::Status Carve(Workspace* workspace, Workspace* spare,
+                            const Place& place) {
+    Carver counted(nullptr);
+    place(&counted);
+    if (counted.overflowed_) {
+      return absl::OutOfRangeError("the size of the workspace overflows");
+    }
+    if (counted.used_ == 0) return absl::OkStatus();
+    if (workspace == nullptr) workspace = spare;
+    void* const memory =
+        workspace->Reserve(static_cast<std::size_t>(counted.used_));
+    if (memory == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "no memory for a workspace of ", counted.used_, " bytes"));
+    }
+    Carver carver(static_cast<char*>(memory));
+    place(&carver);
+    return absl::OkStatus();
+  }
+
+ private:
+  char* const memory_;
+  std::ptrdiff_t used_ = 0;
+  bool overflowed_ = false;
+};
+
+// to[c][r] = from[r][c], tile by tile: each cache line of either is used whole
+// while it is there.
+template <typename T>
+void Transpose(const T* from, std::ptrdiff_t rows, std::ptrdiff_t cols, T* to) {
+  constexpr std::ptrdiff_t kTile = 64 / sizeof(T);
+  for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kTile) {
+    const std::ptrdiff_t r1 = std::min(rows, r0 + kTile);
+    for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kTile) {
+      const std::ptrdiff_t c1 = std::min(cols, c0 + kTile);
+      for (std::ptrdiff_t c = c0; c < c1; ++c) {
+        for (std::ptrdiff_t r = r0; r < r1; ++r) {
+          to[c * rows + r] = from[r * cols + c];
+        }
+      }
+    }
+  }
+}
+
+// Copies images from one order to the other: to NHWC or from it. `shape` is
+// that of both, `bytes` those of an element, 1 or 4.
+inline absl::Status Reorder(const void* from, const TensorShape& shape,
+                            std::ptrdiff_t bytes, bool to_nhwc,
+                            Context* context, void* to) {
+  const std::ptrdiff_t pixels = shape.height * shape.width;
+  const std::ptrdiff_t image = pixels * shape.channels;
+  if (image == 0) return absl::OkStatus();
+  const std::ptrdiff_t rows = to_nhwc ? shape.channels : pixels;
+  const std::ptrdiff_t cols = to_nhwc ? pixels : shape.channels;
+  constexpr std::ptrdiff_t kMaxBytes = 64 * 1024;
+  return ForEachRange(
+      shape.batch, /*grain=*/1, std::min(image * 2 * bytes, kMaxBytes), context,
+      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        for (std::ptrdiff_t offset = first * image; offset < last * image;
+             offset += image) {
+          if (bytes == 1) {
+            Transpose(static_cast<const std::uint8_t*>(from) + offset, rows,
+                      cols, static_cast<std::uint8_t*>(to) + offset);
+          } else {
+            Transpose(static_cast<const std::uint32_t*>(from) + offset, rows,
+                      cols, static_cast<std::uint32_t*>(to) + offset);
+          }
+        }
+      });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LAYERS_SCRATCH_H_

@@ -1,0 +1,186 @@
+// Tested in test/quantize/layers/quantized_add_test.cc.
+#include "ruy_like/quantize/loops/add_kernels.h"
+
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/rounding.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/add_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/map_lanes-inl.h"
+#include "ruy_like/quantize/loops/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+using DI = hn::ScalableTag<std::int32_t>;
+using VI = hn::Vec<DI>;
+
+// sum of Lanes(DI()) elements, without rounding.
+HWY_INLINE VI SumOf(const std::uint8_t* a, const std::uint8_t* b,
+                    const AddTerms& terms) {
+  const DI di;
+  const hn::Rebind<std::uint8_t, DI> du;
+  const VI a_term =
+      hn::Mul(hn::PromoteTo(di, hn::LoadU(du, a)), hn::Set(di, terms.a_factor));
+  const VI b_term =
+      hn::Mul(hn::PromoteTo(di, hn::LoadU(du, b)), hn::Set(di, terms.b_factor));
+  return hn::Add(hn::Add(a_term, b_term), hn::Set(di, terms.offset));
+}
+
+HWY_INLINE VI Rounded(VI sum, const AddTerms& terms) {
+  const DI di;
+  const VI half = hn::Set(di, std::int32_t{1} << (terms.shift - 1));
+  return hn::ShiftRightSame(hn::Add(sum, half), terms.shift);
+}
+
+struct AddTo32Op {
+  HWY_INLINE void operator()(const std::uint8_t* a, const std::uint8_t* b,
+                             std::int32_t* c) const {
+    hn::StoreU(Rounded(SumOf(a, b, terms), terms), DI(), c);
+  }
+  const AddTerms terms;
+};
+
+void AddTo32(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+             const AddTerms& terms, bool streaming, std::int32_t* c) {
+  Map(n, c, hn::Lanes(DI()), AddTo32Op{terms}, streaming, a, b);
+}
+
+// Ends of ranges in vector lanes.
+struct RangeLanes {
+  explicit RangeLanes(const IntRange& range)
+      : min(hn::Set(DI(), range.min)), max(hn::Set(DI(), range.max)) {}
+  HWY_INLINE void Extend(VI value) {
+    min = hn::Min(min, value);
+    max = hn::Max(max, value);
+  }
+  void Store(IntRange* range) const {
+    std::int32_t min_lanes[kMaxLanes], max_lanes[kMaxLanes];
+    hn::StoreU(min, DI(), min_lanes);
+    hn::StoreU(max, DI(), max_lanes);
+    for (std::size_t lane = 0; lane < hn::Lanes(DI()); ++lane) {
+      range->min = HWY_MIN(range->min, min_lanes[lane]);
+      range->max = HWY_MAX(range->max, max_lanes[lane]);
+    }
+  }
+  static void Extend(IntRange* range, std::int32_t value) {
+    range->min = HWY_MIN(range->min, value);
+    range->max = HWY_MAX(range->max, value);
+  }
+  VI min, max;
+};
+
+void AddTo8Range(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+                 const AddTerms& terms, std::uint8_t* c, IntRange* sums) {
+  const DI di;
+  const hn::Rebind<std::uint8_t, DI> du;
+  const std::size_t lanes = hn::Lanes(di);
+  RangeLanes range(*sums);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const VI sum = SumOf(a + i, b + i, terms);
+    range.Extend(sum);
+    // DemoteTo saturates what fits in 16 bits only.
+    const VI code = hn::Min(Rounded(sum, terms), hn::Set(di, 255));
+    hn::StoreU(hn::DemoteTo(du, code), du, c + i);
+  }
+  range.Store(sums);
+  for (; i < n; ++i) {
+    const std::int32_t sum = AddOne(a[i], b[i], terms);
+    RangeLanes::Extend(sums, sum);
+    c[i] = static_cast<std::uint8_t>(
+        HWY_MIN(HWY_MAX(RoundedShift(sum, terms.shift), 0), 255));
+  }
+}
+
+void AddTo8(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+            const AddTerms& terms, bool streaming, std::uint8_t* c,
+            IntRange* sums) {
+  if (!streaming) {
+    AddTo8Range(a, b, n, terms, c, sums);
+    return;
+  }
+  for (StreamedOutput<std::uint8_t> s(c, n); !s.done(); s.Next()) {
+    AddTo8Range(a + s.first(), b + s.first(), s.count(), terms, s.staged(),
+                sums);
+  }
+}
+
+void AddRange(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+              const AddTerms& terms, IntRange* sums) {
+  const std::size_t lanes = hn::Lanes(DI());
+  RangeLanes range(*sums);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    range.Extend(SumOf(a + i, b + i, terms));
+  }
+  range.Store(sums);
+  for (; i < n; ++i) RangeLanes::Extend(sums, AddOne(a[i], b[i], terms));
+}
+
+template <typename Q>
+struct RequantizeOp {
+  HWY_INLINE void operator()(const std::int32_t* HWY_RESTRICT in,
+                             Q* HWY_RESTRICT out) const {
+    const DI di;
+    const hn::Rebind<Q, DI> dq;
+    const VI q = RequantizeToOutput(di, hn::LoadU(di, in), r, output);
+    hn::StoreU(hn::DemoteTo(dq, q), dq, out);
+  }
+  const RequantizeVectors<DI> r;
+  const QuantizedOutput output;
+};
+
+template <typename Q>
+void Requantize(const std::int32_t* x, std::size_t n,
+                const RequantizeConstants& constants,
+                const QuantizedOutput& output, bool streaming, void* q) {
+  const RequantizeOp<Q> op = {{DI(), constants}, output};
+  Map(n, static_cast<Q*>(q), hn::Lanes(DI()), op, streaming, x);
+}
+
+void Range32(const std::int32_t* x, std::size_t n, IntRange* range) {
+  const std::size_t lanes = hn::Lanes(DI());
+  RangeLanes in_lanes(*range);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    in_lanes.Extend(hn::LoadU(DI(), x + i));
+  }
+  in_lanes.Store(range);
+  for (; i < n; ++i) RangeLanes::Extend(range, x[i]);
+}
+
+const AddKernels* GetAddKernels() {
+  static constexpr AddKernels kKernels = {
+      AddTo32, AddTo8, AddRange,
+      ByScalar<RequantizeFunction>()
+          .With<std::int8_t>(Requantize<std::int8_t>)
+          .With<std::uint8_t>(Requantize<std::uint8_t>)
+          .With<std::int16_t>(Requantize<std::int16_t>),
+      Range32};
+  return &kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+
+HWY_EXPORT(GetAddKernels);
+
+const AddKernels& AddKernelsFor(std::int64_t targets) {
+  return *HWY_DISPATCH_TABLE(GetAddKernels)[TargetIndex(targets)]();
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE

@@ -1,0 +1,61 @@
+// Quantization toolkit, internal: the vector loops of QuantizedAdd and
+// Requantize.
+//
+// Called by quantized_add.cc and requantize.cc with checked arguments.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_ADD_KERNELS_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_ADD_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// sum = a * a_factor + b * b_factor + offset, and its nearest multiple of
+// 2^shift divided by that, halves up. No sum leaves int32, 2^(shift - 1) added.
+struct AddTerms {
+  std::int32_t a_factor = 0;
+  std::int32_t b_factor = 0;
+  std::int32_t offset = 0;
+  int shift = 0;  // in [1, 30]
+};
+
+struct IntRange {
+  std::int32_t min;
+  std::int32_t max;
+};
+
+// clamp(MultiplyByQuantizedMultiplier(x, multiplier) + zero point).
+using RequantizeFunction = void(const std::int32_t* x, std::size_t n,
+                                const RequantizeConstants& multiplier,
+                                const QuantizedOutput& output, bool streaming,
+                                void* q);
+
+struct AddKernels {
+  // The rounded sums. Elements need no alignment.
+  void (*to_32)(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+                const AddTerms& terms, bool streaming, std::int32_t* c);
+  // The same, clamped to [0, 255]. Extends *sums by all sums, not rounded.
+  void (*to_8)(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+               const AddTerms& terms, bool streaming, std::uint8_t* c,
+               IntRange* sums);
+  // Extends *sums alone.
+  void (*range)(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
+                const AddTerms& terms, IntRange* sums);
+
+  // To elements of 8 or 16 bits.
+  ByScalar<RequantizeFunction> requantize;
+  // Extends *range by all x.
+  void (*range_32)(const std::int32_t* x, std::size_t n, IntRange* range);
+};
+
+// Those of the best of Highway's `targets` (dispatch.h).
+const AddKernels& AddKernelsFor(std::int64_t targets);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_ADD_KERNELS_H_

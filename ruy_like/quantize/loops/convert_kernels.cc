@@ -1,0 +1,368 @@
+// Tested in test/quantize/layers/quantize_dequantize_test.cc.
+#include "ruy_like/quantize/loops/convert_kernels.h"
+
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/rounding.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/convert_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/map_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+// Half away from zero, as a float. The summand is the largest float below 1/2:
+// 1/2 itself would carry 0.49999997 up to 1. NaN becomes 0.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V RoundedSum(D d, V x) {
+  x = hn::IfThenElseZero(hn::Eq(x, x), x);
+  return hn::Add(x, hn::CopySignToAbs(hn::Set(d, 0.49999997f), x));
+}
+
+// 8 and 16 bits: the bounds less the zero point are exact floats.
+struct ClampedOp {
+  explicit ClampedOp(const QuantParams& params)
+      : inverse(InverseScale(params)),
+        lowest(static_cast<float>(params.qmin - params.zero_point)),
+        highest(static_cast<float>(params.qmax - params.zero_point)) {}
+  // What is stored, less the zero point: an integer as a float.
+  HWY_INLINE hn::Vec<hn::ScalableTag<float>> operator()(
+      const float* HWY_RESTRICT in) const {
+    const hn::ScalableTag<float> df;
+    const auto scaled = hn::Mul(hn::LoadU(df, in), hn::Set(df, inverse));
+    return hn::Trunc(
+        hn::Min(hn::Max(RoundedSum(df, scaled), hn::Set(df, lowest)),
+                hn::Set(df, highest)));
+  }
+  float inverse, lowest, highest;
+};
+
+// The bits of `magic` + an integer hold that integer, times a power of two, in
+// the low bits of the fraction. Below 2^22 in magnitude that is exact, and
+// cheaper than ConvertTo, which looks for values that do not fit.
+constexpr float kMagic = 12582912;  // 1.5 * 2^23: the integer itself
+constexpr std::int32_t kMagicBits = 0x4b400000;
+constexpr float kMagicOf256 = 49152;  // 1.5 * 2^15: 256 times the integer
+
+template <typename Q>
+struct QuantizeOp {
+  explicit QuantizeOp(const QuantParams& params)
+      : clamped(params), offset(params.zero_point - kMagicBits) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<float>());
+  }
+  HWY_INLINE void operator()(const float* HWY_RESTRICT in,
+                             Q* HWY_RESTRICT out) const {
+    const hn::ScalableTag<float> df;
+    const hn::RebindToSigned<decltype(df)> di;
+    const hn::Rebind<Q, decltype(df)> dq;
+    const auto in_low_bits = hn::Add(clamped(in), hn::Set(df, kMagic));
+    const auto q = hn::Add(hn::BitCast(di, in_low_bits), hn::Set(di, offset));
+    hn::StoreU(hn::DemoteTo(dq, q), dq, out);
+  }
+  ClampedOp clamped;
+  std::int32_t offset;
+};
+
+// 32 bits: the sum with the zero point needs a double.
+template <>
+struct QuantizeOp<std::int32_t> {
+  explicit QuantizeOp(const QuantParams& params)
+      : inverse(InverseScale(params)),
+        lowest(params.qmin),
+        highest(params.qmax),
+        zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<double>());
+  }
+  HWY_INLINE void operator()(const float* HWY_RESTRICT in,
+                             std::int32_t* HWY_RESTRICT out) const {
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> df;
+    const hn::Rebind<std::int32_t, decltype(dd)> di;
+    const auto scaled = hn::Mul(hn::LoadU(df, in), hn::Set(df, inverse));
+    const auto rounded = hn::Trunc(RoundedSum(df, scaled));
+    const auto sum =
+        hn::Add(hn::PromoteTo(dd, rounded), hn::Set(dd, zero_point));
+    const auto q =
+        hn::Min(hn::Max(sum, hn::Set(dd, lowest)), hn::Set(dd, highest));
+    hn::StoreU(hn::DemoteTo(di, q), di, out);
+  }
+  float inverse;
+  double lowest, highest, zero_point;
+};
+
+template <typename Q>
+struct DequantizeOp {
+  explicit DequantizeOp(const QuantParams& params)
+      : scale(params.scale), zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<float>());
+  }
+  HWY_INLINE void operator()(const Q* HWY_RESTRICT in,
+                             float* HWY_RESTRICT out) const {
+    const hn::ScalableTag<float> df;
+    const hn::RebindToSigned<decltype(df)> di;
+    const hn::Rebind<Q, decltype(df)> dq;
+    const auto difference =
+        hn::Sub(hn::PromoteTo(di, hn::LoadU(dq, in)), hn::Set(di, zero_point));
+    hn::StoreU(hn::Mul(hn::ConvertTo(df, difference), hn::Set(df, scale)), df,
+               out);
+  }
+  float scale;
+  std::int32_t zero_point;
+};
+
+template <>
+struct DequantizeOp<std::int32_t> {
+  explicit DequantizeOp(const QuantParams& params)
+      : scale(params.scale), zero_point(params.zero_point) {}
+  static std::size_t LanesPerCall() {
+    return hn::Lanes(hn::ScalableTag<double>());
+  }
+  HWY_INLINE void operator()(const std::int32_t* HWY_RESTRICT in,
+                             float* HWY_RESTRICT out) const {
+    const hn::ScalableTag<double> dd;
+    const hn::Rebind<float, decltype(dd)> df;
+    const hn::Rebind<std::int32_t, decltype(dd)> di;
+    const auto difference =
+        hn::Sub(hn::PromoteTo(dd, hn::LoadU(di, in)), hn::Set(dd, zero_point));
+    hn::StoreU(hn::Mul(hn::DemoteTo(df, difference), hn::Set(df, scale)), df,
+               out);
+  }
+  float scale;
+  double zero_point;
+};
+
+#if HWY_TARGET != HWY_SCALAR
+
+// From a vector of which each block has a word of each of four vectors, to the
+// words of one vector after those of another.
+struct WordOrder {
+  static constexpr std::size_t kWords =
+      hn::MaxLanes(hn::ScalableTag<std::int32_t>());
+  constexpr WordOrder() {
+    constexpr std::size_t kBlocks = kWords / 4;
+    for (std::size_t i = 0; i < kWords; ++i) {
+      index[i] = static_cast<std::int32_t>(i % kBlocks * 4 + i / kBlocks);
+    }
+  }
+  std::int32_t index[kWords] = {};
+};
+constexpr WordOrder kWordOrder;
+
+// Four vectors of floats to one of bytes, with one store and a third of the
+// shuffles that each of them would need by itself.
+class FourVectors {
+  using DF = hn::ScalableTag<float>;
+  using DI = hn::RebindToSigned<DF>;
+  using D16 = hn::Repartition<std::uint16_t, DF>;
+  using D8 = hn::Repartition<std::uint8_t, DF>;
+
+ public:
+  explicit FourVectors(const QuantParams& params)
+      : clamped_(params),
+        zero_point_(
+            hn::Set(D8(), static_cast<std::uint8_t>(params.zero_point))),
+        bytes_of_block_(hn::LoadDup128(D8(), kBytesOfBlock)),
+        words_(hn::SetTableIndices(DI(), kWordOrder.index)) {}
+  static std::size_t LanesPerCall() { return hn::Lanes(D8()); }
+
+  HWY_INLINE hn::Vec<D8> operator()(const float* HWY_RESTRICT in) const {
+    const std::size_t lanes = hn::Lanes(DF());
+    // Each 32-bit lane gets a byte of each vector.
+    const auto first = hn::OddEven(Bits(in + lanes, kMagicOf256),  //
+                                   Bits(in, kMagic));
+    const auto second = hn::OddEven(Bits(in + 3 * lanes, kMagicOf256),
+                                    Bits(in + 2 * lanes, kMagic));
+    const auto all = hn::OddEven(
+        hn::BitCast(D16(), hn::ShiftLeft<16>(hn::BitCast(DI(), second))),
+        hn::BitCast(D16(), first));
+    // Modulo 256: the sum is in bounds.
+    const auto q = hn::Add(hn::BitCast(D8(), all), zero_point_);
+    const auto by_vector = hn::TableLookupBytes(q, bytes_of_block_);
+    return hn::BitCast(
+        D8(), hn::TableLookupLanes(hn::BitCast(DI(), by_vector), words_));
+  }
+
+ private:
+  // The same for the bytes of a block.
+  alignas(16) static constexpr std::uint8_t kBytesOfBlock[16] = {
+      0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+
+  HWY_INLINE hn::Vec<D8> Bits(const float* HWY_RESTRICT in, float magic) const {
+    return hn::BitCast(D8(), hn::Add(clamped_(in), hn::Set(DF(), magic)));
+  }
+
+  const ClampedOp clamped_;
+  const hn::Vec<D8> zero_point_;
+  const hn::Vec<D8> bytes_of_block_;
+  const decltype(hn::SetTableIndices(
+      DI(), static_cast<const std::int32_t*>(nullptr))) words_;
+};
+
+// Two pages ahead, for the hardware's own prefetch stops at the end of each.
+constexpr std::size_t kPrefetchElements = 2048;
+
+template <bool kStream, bool kPrefetch>
+HWY_INLINE std::size_t QuantizeFours(const FourVectors& op, const float* x,
+                                     std::size_t i, std::size_t n,
+                                     std::uint8_t* q) {
+  const hn::ScalableTag<std::uint8_t> d8;
+  const std::size_t step = FourVectors::LanesPerCall();
+  for (; i + step <= n; i += step) {
+    for (std::size_t j = 0; kPrefetch && j < step; j += 64 / sizeof(float)) {
+      hwy::Prefetch(x + i + j + kPrefetchElements);
+    }
+    if (kStream) {
+      hn::Stream(op(x + i), d8, q + i);
+    } else {
+      hn::StoreU(op(x + i), d8, q + i);
+    }
+  }
+  return i;
+}
+
+template <bool kStream>
+HWY_INLINE std::size_t QuantizeManyFours(const FourVectors& op, const float* x,
+                                         std::size_t i, std::size_t n,
+                                         std::uint8_t* q) {
+  if (n > kPrefetchElements) {
+    i = QuantizeFours<kStream, true>(op, x, i, n - kPrefetchElements, q);
+  }
+  return QuantizeFours<kStream, false>(op, x, i, n, q);
+}
+
+template <typename Q>
+void QuantizeBytes(const float* x, std::size_t n, const QuantParams& params,
+                   bool streaming, Q* q) {
+  const FourVectors op(params);
+  const QuantizeOp<Q> one(params);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(q);
+  std::size_t i = 0;
+  if (streaming) {
+    i = HWY_MIN(n, (~reinterpret_cast<std::uintptr_t>(q) + 1) % 64);
+    MapLanes(i, q, one.LanesPerCall(), one, x);
+    i = QuantizeManyFours<true>(op, x, i, n, bytes);
+    hwy::FlushStream();
+  } else {
+    i = QuantizeManyFours<false>(op, x, i, n, bytes);
+  }
+  MapLanes(n - i, q + i, one.LanesPerCall(), one, x + i);
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+template <typename Q>
+void Quantize(const float* x, std::size_t n, const QuantParams& params,
+              bool streaming, void* q) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(Q) == 1) {
+    QuantizeBytes(x, n, params, streaming, static_cast<Q*>(q));
+    return;
+  }
+#endif
+  using Op = QuantizeOp<Q>;
+  Map(n, static_cast<Q*>(q), Op::LanesPerCall(), Op(params), streaming, x);
+}
+
+template <typename Q>
+void Dequantize(const void* q, std::size_t n, const QuantParams& params,
+                bool streaming, float* x) {
+  using Op = DequantizeOp<Q>;
+  Map(n, x, Op::LanesPerCall(), Op(params), streaming,
+      static_cast<const Q*>(q));
+}
+
+// A value from an array or the same everywhere.
+template <bool kEach>
+HWY_INLINE hn::Vec<hn::ScalableTag<float>> LoadPerElement(
+    const PerElement& operand, std::size_t i) {
+  const hn::ScalableTag<float> df;
+  return kEach ? hn::LoadU(df, operand.each + i) : hn::Set(df, operand.value);
+}
+
+template <bool kEachScale, bool kEachBias>
+void DequantizeAccRange(const std::int32_t* acc, std::size_t n,
+                        const PerElement& scale, const PerElement& bias,
+                        float* x) {
+  const hn::ScalableTag<float> df;
+  const hn::RebindToSigned<decltype(df)> di;
+  const std::size_t lanes = hn::Lanes(df);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto scaled = hn::Mul(hn::ConvertTo(df, hn::LoadU(di, acc + i)),
+                                LoadPerElement<kEachScale>(scale, i));
+    hn::StoreU(hn::Add(scaled, LoadPerElement<kEachBias>(bias, i)), df, x + i);
+  }
+  for (; i < n; ++i) {
+    x[i] = DequantizeAccOne(acc[i], kEachScale ? scale.each[i] : scale.value,
+                            kEachBias ? bias.each[i] : bias.value);
+  }
+}
+
+inline PerElement Advanced(PerElement operand, std::size_t count) {
+  if (operand.each != nullptr) operand.each += count;
+  return operand;
+}
+
+void DequantizeAcc(const std::int32_t* acc, std::size_t n,
+                   const PerElement& scale, const PerElement& bias,
+                   bool streaming, float* x) {
+  const auto range =
+      scale.each != nullptr
+          ? (bias.each != nullptr ? DequantizeAccRange<true, true>
+                                  : DequantizeAccRange<true, false>)
+          : (bias.each != nullptr ? DequantizeAccRange<false, true>
+                                  : DequantizeAccRange<false, false>);
+  if (!streaming) {
+    range(acc, n, scale, bias, x);
+    return;
+  }
+  for (StreamedOutput<float> s(x, n); !s.done(); s.Next()) {
+    range(acc + s.first(), s.count(), Advanced(scale, s.first()),
+          Advanced(bias, s.first()), s.staged());
+  }
+}
+
+const ConvertKernels* GetConvertKernels() {
+  static const ConvertKernels kKernels = {
+      hwy::TargetName(HWY_TARGET),
+      ByScalar<QuantizeFunction>()
+          .With<std::int8_t>(Quantize<std::int8_t>)
+          .With<std::uint8_t>(Quantize<std::uint8_t>)
+          .With<std::int16_t>(Quantize<std::int16_t>)
+          .With<std::int32_t>(Quantize<std::int32_t>),
+      ByScalar<DequantizeFunction>()
+          .With<std::int8_t>(Dequantize<std::int8_t>)
+          .With<std::uint8_t>(Dequantize<std::uint8_t>)
+          .With<std::int16_t>(Dequantize<std::int16_t>)
+          .With<std::int32_t>(Dequantize<std::int32_t>),
+      DequantizeAcc};
+  return &kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+
+HWY_EXPORT(GetConvertKernels);
+
+const ConvertKernels& ConvertKernelsFor(std::int64_t targets) {
+  return *HWY_DISPATCH_TABLE(GetConvertKernels)[TargetIndex(targets)]();
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE

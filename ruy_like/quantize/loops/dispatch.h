@@ -1,0 +1,69 @@
+// Quantization toolkit, internal: which of Highway's targets a call may use.
+//
+// Included by the files of Highway kernels and by those that call them. The
+// choice is per call, by the Context's permitted paths, so it does not go
+// through Highway's own choice, which is one for the whole process.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_DISPATCH_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_DISPATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/targets.h"
+#include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
+#include "ruy_like/path.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// What `context` permits; null: what RUY_LIKE_PATHS, read once, permits.
+Path PermittedPaths(const Context* context);
+
+// Highway's targets up to what the best of `paths` needs: those of plain
+// compilation for the portable path (which on Arm has NEON), AVX2 for the paths
+// of that width, AVX-512 for the wider ones. Always with the machine's consent.
+std::int64_t PermittedTargets(Path paths);
+
+// Both of the above.
+inline std::int64_t TargetsFor(const Context* context) {
+  return PermittedTargets(PermittedPaths(context));
+}
+
+// The place of the best of `targets` in a table that HWY_EXPORT made. Inline,
+// because it must see the including file's HWY_TARGETS.
+inline std::size_t TargetIndex(std::int64_t targets) {
+#if HWY_IDE || ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0)
+  (void)targets;
+  return 0;
+#else
+  hwy::ChosenTarget chosen;
+  chosen.Update(targets);
+  return chosen.GetIndex();
+#endif
+}
+
+// A table of kernels with one entry per element type. Null for types without a
+// kernel, which the operations do not permit.
+template <typename Function>
+struct ByScalar {
+  constexpr Function* operator[](Scalar scalar) const {
+    return functions[static_cast<std::size_t>(scalar)];
+  }
+  // The same table with T's function.
+  template <typename T>
+  constexpr ByScalar With(Function* function) const {
+    ByScalar result = *this;
+    result.functions[static_cast<std::size_t>(internal::ScalarOf<T>())] =
+        function;
+    return result;
+  }
+
+  Function* functions[kNumScalars] = {};
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_DISPATCH_H_

@@ -1,0 +1,96 @@
+// Quantization toolkit, internal: the vector loops of depthwise convolutions
+// and pooling.
+//
+// Called by depthwise_conv.cc and pooling.cc with checked arguments; those
+// bring every tensor into NHWC order first. All give the same bits for each of
+// Highway's targets.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_LAYER_KERNELS_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_LAYER_KERNELS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+#include "ruy_like/quantize/window.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Points [first, end) of a row.
+struct Inside {
+  std::ptrdiff_t first, end;
+};
+
+// Those of `count` points start, start + step, ... that are in [0, size).
+inline Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
+                           std::ptrdiff_t count, std::ptrdiff_t size) {
+  // Nearly always; and divisions take longer than copying a short row.
+  if (start >= 0 && start + (count - 1) * step < size) return {0, count};
+  const std::ptrdiff_t first = start >= 0 ? 0 : CeilDiv(-start, step);
+  const std::ptrdiff_t end = start >= size ? 0 : CeilDiv(size - start, step);
+  const std::ptrdiff_t last = std::min(end, count);
+  return {std::min(first, last), last};
+}
+
+// A window over NHWC images without gaps, which may be of another tensor's
+// staged copy. Output rows are counted through all images.
+struct SlidingArgs {
+  const void* input;
+  std::ptrdiff_t input_height, input_width;
+  std::ptrdiff_t output_height, output_width;
+  std::size_t channels;
+  Window window;
+  void* output;
+  // What padding counts as, and the bounds of 8-bit results.
+  std::int32_t input_zero_point, lowest, highest;
+};
+
+// What an output row costs, in bytes moved that take about as long: for the
+// decision whether threads pay off.
+std::ptrdiff_t SlidingRowCost(const SlidingArgs& args);
+
+// Arrays hold values for all channels and kChannelSlack more.
+struct DepthwiseArgs {
+  SlidingArgs sliding;
+  // Less their zero point: those of tap t begin at t * weight_stride.
+  const std::int32_t* weights;
+  std::ptrdiff_t weight_stride;
+  const std::int32_t* bias;
+  // 8-bit results.
+  RequantizeTable table;
+  std::int32_t zero_point;
+  // float results: acc * weight_scale * input_scale + float_bias.
+  const float* weight_scale;
+  float input_scale;
+  const float* float_bias;
+};
+
+struct PoolArgs {
+  SlidingArgs sliding;
+  // Averages: whether padding counts, as input zero points.
+  bool include_padding;
+};
+
+// Output rows [first, last).
+using DepthwiseFunction = void(const DepthwiseArgs& args, std::ptrdiff_t first,
+                               std::ptrdiff_t last);
+using PoolFunction = void(const PoolArgs& args, std::ptrdiff_t first,
+                          std::ptrdiff_t last);
+
+// By the type of the input, int8 or uint8.
+struct LayerKernels {
+  // And by that of the output, these or int32 or float.
+  ByScalar<DepthwiseFunction> depthwise_i8, depthwise_u8;
+  ByScalar<PoolFunction> max_pool, average_pool;
+};
+
+// Those of the best of Highway's `targets` (dispatch.h).
+const LayerKernels& LayerKernelsFor(std::int64_t targets);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_LAYER_KERNELS_H_

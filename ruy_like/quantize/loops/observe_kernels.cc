@@ -1,0 +1,270 @@
+// Tested in test/quantize/calibration/observer_test.cc.
+#include "ruy_like/quantize/loops/observe_kernels.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "ruy_like/quantize/loops/dispatch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/observe_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/map_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+constexpr std::int32_t kInfinityBits = 0x7f800000;
+
+// The sums of kSumLanes elements at a time.
+struct Sums {
+  static constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<double>());
+  static constexpr std::size_t kVectors =
+      kLanes > kSumLanes ? 1 : kSumLanes / kLanes;
+  using D = hn::CappedTag<double, kSumLanes>;
+  using V = hn::Vec<D>;
+
+  Sums() {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sum[v] = squares[v] = magnitudes[v] = hn::Zero(D());
+    }
+  }
+  HWY_INLINE void Add(const float* x) {
+    const D d;
+    const hn::Rebind<float, D> df;
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const V value = hn::PromoteTo(d, hn::LoadU(df, x + v * hn::Lanes(d)));
+      sum[v] = hn::Add(sum[v], value);
+      // A float's square is an exact double: fused or not is the same.
+      squares[v] = hn::MulAdd(value, value, squares[v]);
+      magnitudes[v] = hn::Add(magnitudes[v], hn::Abs(value));
+    }
+  }
+  static void Store(const V* from, double* to) {
+    const D d;
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(from[v], d, to + v * hn::Lanes(d));
+    }
+  }
+  V sum[kVectors], squares[kVectors], magnitudes[kVectors];
+};
+
+inline double SumOfLanes(const double* lanes) {
+  double sum = 0;
+  for (int i = 0; i < kSumLanes; ++i) sum += lanes[i];
+  return sum;
+}
+
+inline std::int32_t MagnitudeBits(float x) {
+  std::int32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits & 0x7fffffff;
+}
+
+// What Scan finds, as it goes over blocks of kBlock elements.
+struct Scanner {
+  static constexpr std::size_t kBlock = 2 * kSumLanes;
+  using DF = hn::CappedTag<float, kBlock>;
+  using DI = hn::RebindToSigned<DF>;
+
+  explicit Scanner(float first)
+      : min(hn::Set(DF(), first)), max(min), magnitude(hn::Zero(DI())) {}
+
+  HWY_INLINE void Add(const float* x) {
+    const DF df;
+    const DI di;
+    const std::size_t lanes = hn::Lanes(df);
+    for (std::size_t j = 0; j < kBlock; j += lanes) {
+      const auto value = hn::LoadU(df, x + j);
+      min = hn::Min(min, value);
+      max = hn::Max(max, value);
+      magnitude = hn::Max(magnitude, hn::BitCast(di, hn::Abs(value)));
+    }
+    sums.Add(x);
+    sums.Add(x + kSumLanes);
+  }
+
+  // With the n < kBlock elements at `x` that are left.
+  ChunkStats Finish(const float* x, std::size_t n) const {
+    alignas(64) float min_lanes[kBlock], max_lanes[kBlock];
+    alignas(64) std::int32_t magnitude_lanes[kBlock];
+    alignas(64) double sum[kSumLanes], squares[kSumLanes],
+        magnitudes[kSumLanes];
+    hn::StoreU(min, DF(), min_lanes);
+    hn::StoreU(max, DF(), max_lanes);
+    hn::StoreU(magnitude, DI(), magnitude_lanes);
+    Sums::Store(sums.sum, sum);
+    Sums::Store(sums.squares, squares);
+    Sums::Store(sums.magnitudes, magnitudes);
+    ChunkStats stats;
+    stats.min = min_lanes[0];
+    stats.max = max_lanes[0];
+    std::int32_t absmax = 0;
+    for (std::size_t lane = 0; lane < hn::Lanes(DF()); ++lane) {
+      stats.min = HWY_MIN(stats.min, min_lanes[lane]);
+      stats.max = HWY_MAX(stats.max, max_lanes[lane]);
+      absmax = HWY_MAX(absmax, magnitude_lanes[lane]);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const double value = x[i];
+      stats.min = HWY_MIN(stats.min, x[i]);
+      stats.max = HWY_MAX(stats.max, x[i]);
+      absmax = HWY_MAX(absmax, MagnitudeBits(x[i]));
+      sum[i % kSumLanes] += value;
+      squares[i % kSumLanes] += value * value;
+      magnitudes[i % kSumLanes] += value < 0 ? -value : value;
+    }
+    stats.all_finite = absmax < kInfinityBits;
+    std::memcpy(&stats.absmax, &absmax, sizeof(absmax));
+    stats.sum = SumOfLanes(sum);
+    stats.sum_of_squares = SumOfLanes(squares);
+    stats.sum_of_magnitudes = SumOfLanes(magnitudes);
+    return stats;
+  }
+
+  hn::Vec<DF> min, max;
+  hn::Vec<DI> magnitude;  // bits: ordered like the numbers, NaN last
+  Sums sums;
+};
+
+ChunkStats Scan(const float* HWY_RESTRICT x, std::size_t n) {
+  Scanner scanner(x[0]);
+  std::size_t i = 0;
+  for (; i + Scanner::kBlock <= n; i += Scanner::kBlock) scanner.Add(x + i);
+  return scanner.Finish(x + i, n - i);
+}
+
+// index = min(scaled, last bin), or kObserveBins where the element is 0.
+template <class DI, class V, class M>
+HWY_INLINE void StoreIndex(DI di, V scaled, M is_zero, std::uint16_t* index) {
+  const hn::Rebind<std::uint16_t, DI> du;
+  const auto bin = hn::Min(scaled, hn::Set(di, kObserveBins - 1));
+  const auto counted = hn::IfThenElse(is_zero, hn::Set(di, kObserveBins), bin);
+  hn::StoreU(hn::DemoteTo(du, counted), du, index);
+}
+
+struct IndexByFactorOp {
+  using DF = Scanner::DF;
+  static std::size_t LanesPerCall() { return hn::Lanes(DF()); }
+  HWY_INLINE void operator()(const float* x, std::uint16_t* index) const {
+    const DF df;
+    const hn::RebindToSigned<decltype(df)> di;
+    const auto magnitude = hn::Abs(hn::LoadU(df, x));
+    const auto scaled =
+        hn::ConvertTo(di, hn::Mul(magnitude, hn::Set(df, factor)));
+    StoreIndex(di, scaled, hn::RebindMask(di, hn::Eq(magnitude, hn::Zero(df))),
+               index);
+  }
+  float factor;
+};
+
+struct IndexByRangeOp {
+  using DD = Sums::D;
+  explicit IndexByRangeOp(float range)
+      : bins_per_unit(kObserveBins / static_cast<double>(range)) {}
+  static std::size_t LanesPerCall() { return hn::Lanes(DD()); }
+  HWY_INLINE void operator()(const float* x, std::uint16_t* index) const {
+    const DD dd;
+    const hn::Rebind<float, decltype(dd)> df;
+    const hn::Rebind<std::int32_t, decltype(dd)> di;
+    const auto magnitude = hn::Abs(hn::LoadU(df, x));
+    // A quotient of floats that is no integer is 2^-25 or more from the next
+    // one, and a product with the inverse is within 2^-40 of it: the summand
+    // carries the latter over the integer that it may be just short of, and no
+    // other.
+    const auto quotient =
+        hn::Mul(hn::PromoteTo(dd, magnitude), hn::Set(dd, bins_per_unit));
+    // In bounds before it becomes an integer: x may be far beyond the range.
+    const auto bin = hn::Min(hn::Add(quotient, hn::Set(dd, 0x1p-30)),
+                             hn::Set(dd, kObserveBins - 1));
+    const auto scaled = hn::DemoteTo(di, bin);
+    StoreIndex(di, scaled, hn::RebindMask(di, hn::Eq(magnitude, hn::Zero(df))),
+               index);
+  }
+  double bins_per_unit;
+};
+
+void IndexByFactor(const float* x, std::size_t n, float factor,
+                   std::uint16_t* index) {
+  MapLanes(n, index, IndexByFactorOp::LanesPerCall(), IndexByFactorOp{factor},
+           x);
+}
+
+void IndexByRange(const float* x, std::size_t n, float range,
+                  std::uint16_t* index) {
+  MapLanes(n, index, IndexByRangeOp::LanesPerCall(), IndexByRangeOp(range), x);
+}
+
+// A page ahead, for the hardware's own prefetch stops at the end of each: a
+// third less time out of memory (Zen 5). May point beyond the end.
+constexpr std::size_t kPrefetchElements = 1024;
+
+template <class IndexOp>
+ChunkStats Step(const float* HWY_RESTRICT x, const IndexOp& op,
+                std::uint16_t* HWY_RESTRICT index,
+                const std::uint16_t* HWY_RESTRICT counted,
+                ObserveCounts* HWY_RESTRICT counts) {
+  constexpr std::size_t kBlock = Scanner::kBlock;
+  static_assert(kObserveChunk % kBlock == 0, "");
+  Scanner scanner(x[0]);
+  for (std::size_t i = 0; i < kObserveChunk; i += kBlock) {
+    for (std::size_t j = i; j < i + kBlock; j += 64 / sizeof(float)) {
+      hwy::Prefetch(x + j + kPrefetchElements);
+    }
+    scanner.Add(x + i);
+    for (std::size_t j = i; j < i + kBlock; j += op.LanesPerCall()) {
+      op(x + j, index + j);
+    }
+    // Else gcc makes two loops of this one, and nothing is hidden.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    for (std::size_t j = i; j < i + kBlock; j += 4) {
+      std::uint64_t four;
+      std::memcpy(&four, counted + j, sizeof(four));
+      ++counts->parts[0][four & 0xffff];
+      ++counts->parts[1][(four >> 16) & 0xffff];
+      ++counts->parts[2][(four >> 32) & 0xffff];
+      ++counts->parts[3][four >> 48];
+    }
+  }
+  return scanner.Finish(nullptr, 0);
+}
+
+ChunkStats StepByFactor(const float* x, float factor, std::uint16_t* index,
+                        const std::uint16_t* counted, ObserveCounts* counts) {
+  return Step(x, IndexByFactorOp{factor}, index, counted, counts);
+}
+
+ChunkStats StepByRange(const float* x, float range, std::uint16_t* index,
+                       const std::uint16_t* counted, ObserveCounts* counts) {
+  return Step(x, IndexByRangeOp(range), index, counted, counts);
+}
+
+const ObserveKernels* GetObserveKernels() {
+  static constexpr ObserveKernels kKernels = {StepByFactor, StepByRange, Scan,
+                                              IndexByFactor, IndexByRange};
+  return &kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+
+HWY_EXPORT(GetObserveKernels);
+
+const ObserveKernels& ObserveKernelsFor(std::int64_t targets) {
+  return *HWY_DISPATCH_TABLE(GetObserveKernels)[TargetIndex(targets)]();
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE

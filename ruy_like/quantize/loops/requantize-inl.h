@@ -1,0 +1,119 @@
+// Quantization toolkit, internal: Mul's requantization of vectors of int32, for
+// results of 8 or 16 bits.
+//
+// Included once for each of Highway's targets, by the files of kernels. The
+// formula is MultiplyByQuantizedMultiplier's (multiplier.h),
+//
+//   (x * f + 2^(30 - e)) >> (31 - e),
+//
+// in 32-bit lanes as far as possible:
+//
+//   x' = x << left           left  = max(e + 1, 0)
+//   h  = high half of x' * f
+//   (h + round) >> right     right = max(-1 - e, 0), round = 2^(right - 1)
+//
+// With right = 0 the rounding term is the top bit of the product's low half.
+// The shift to the left saturates, which the exact formula does not: with a
+// fixed point of 2^30 or more such a product is 2^28 or more in magnitude,
+// beyond any bound that the caller clamps to.
+#if defined(RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_
+#undef RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_
+#else
+#define RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The constants of as many channels as D has lanes, or of one for all lanes.
+template <class D>
+struct RequantizeVectors {
+  using V = hn::Vec<D>;
+  V fixedpoint, right, round, left, lowest, highest, low_bit;
+  bool general;
+
+  HWY_INLINE RequantizeVectors(D d, const RequantizeTable& table,
+                               std::size_t channel)
+      : fixedpoint(hn::LoadU(d, table.fixedpoint + channel)),
+        right(hn::LoadU(d, table.right + channel)),
+        round(hn::LoadU(d, table.round + channel)),
+        left(hn::LoadU(d, table.left + channel)),
+        lowest(hn::LoadU(d, table.lowest + channel)),
+        highest(hn::LoadU(d, table.highest + channel)),
+        low_bit(hn::LoadU(d, table.low_bit + channel)),
+        general(table.general) {}
+  HWY_INLINE RequantizeVectors(D d, const RequantizeConstants& constants)
+      : fixedpoint(hn::Set(d, constants.fixedpoint)),
+        right(hn::Set(d, constants.right)),
+        round(hn::Set(d, constants.round)),
+        left(hn::Set(d, constants.left)),
+        lowest(hn::Set(d, constants.lowest)),
+        highest(hn::Set(d, constants.highest)),
+        low_bit(hn::Set(d, constants.low_bit)),
+        general(constants.low_bit != 0) {}
+};
+
+// At most 2^30 in magnitude.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Requantize(D d, V x, const RequantizeVectors<D>& r) {
+#if HWY_TARGET == HWY_SCALAR  // which has no pairs of lanes
+  const std::int64_t shifted =
+      std::int64_t{hn::GetLane(hn::Min(hn::Max(x, r.lowest), r.highest))} *
+      (std::int64_t{1} << hn::GetLane(r.left));
+  const std::int64_t product = shifted * hn::GetLane(r.fixedpoint);
+  const int right = hn::GetLane(r.right);
+  return hn::Set(
+      d, static_cast<std::int32_t>(
+             (product + (std::int64_t{1} << (31 + right))) >> (32 + right)));
+#else
+  const hn::RebindToUnsigned<D> du;
+  const hn::Repartition<std::uint64_t, D> d64;
+  if (r.general) {
+    x = hn::Min(hn::Max(x, r.lowest), r.highest) << r.left;
+  }
+  const auto odd_lanes = [&](V v) {
+    return hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(d64, v)));
+  };
+  const auto even = hn::BitCast(d64, hn::MulEven(x, r.fixedpoint));
+  const auto odd =
+      hn::BitCast(d64, hn::MulEven(odd_lanes(x), odd_lanes(r.fixedpoint)));
+  V sum = hn::Add(hn::OddEven(hn::BitCast(d, odd),
+                              hn::BitCast(d, hn::ShiftRight<32>(even))),
+                  r.round);
+  if (r.general) {
+    const V low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)),
+                              hn::BitCast(d, even));
+    const V top_bit = hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(du, low)));
+    sum = hn::Add(sum, hn::And(top_bit, r.low_bit));
+  }
+  return sum >> r.right;
+#endif
+}
+
+// The whole output stage: 8 or 16 bits, as int32.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V RequantizeToOutput(D d, V x, const RequantizeVectors<D>& r,
+                                const QuantizedOutput& output) {
+  const V sum = hn::Add(Requantize(d, x, r), hn::Set(d, output.zero_point));
+  return hn::Min(hn::Max(sum, hn::Set(d, output.lowest)),
+                 hn::Set(d, output.highest));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_

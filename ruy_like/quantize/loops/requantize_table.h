@@ -1,0 +1,94 @@
+// Quantization toolkit, internal: multipliers taken apart into what the vector
+// form of requantization needs (requantize-inl.h has the formula).
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_TABLE_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_TABLE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "ruy_like/quantize/multiplier.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Vectors of per-channel values are loaded whole: arrays of them have at least
+// this many elements more than there are channels.
+constexpr std::size_t kChannelSlack = 32;
+
+// One multiplier.
+struct RequantizeConstants {
+  RequantizeConstants() = default;
+  explicit RequantizeConstants(QuantizedMultiplier m) {
+    // A left shift that saturates needs a fixed point of 2^30 or more.
+    for (; m.exponent >= 0 && m.fixedpoint < 1 << 30; --m.exponent) {
+      m.fixedpoint *= 2;
+    }
+    fixedpoint = m.fixedpoint;
+    right = std::max(-1 - m.exponent, 0);
+    round = right > 0 ? 1 << (right - 1) : 0;
+    // Up to 30: one more would leave no positive number to saturate at.
+    left = std::clamp(m.exponent + 1, 0, 30);
+    lowest = std::numeric_limits<std::int32_t>::min() >> left;
+    highest = std::numeric_limits<std::int32_t>::max() >> left;
+    low_bit = right > 0 ? 0 : 1;
+  }
+
+  std::int32_t fixedpoint = 0, right = 0, round = 0, left = 0, lowest = 0,
+               highest = 0, low_bit = 0;
+};
+
+// One element per channel.
+struct RequantizeTable {
+  static constexpr std::size_t kArrays = 7;
+
+  // Elements of the memory that the constructor takes.
+  static std::size_t Elements(std::size_t channels) {
+    return kArrays * (channels + kChannelSlack);
+  }
+
+  RequantizeTable() = default;
+  RequantizeTable(std::int32_t* memory, std::size_t channels) {
+    const std::size_t count = channels + kChannelSlack;
+    for (std::int32_t** array :
+         {&fixedpoint, &right, &round, &left, &lowest, &highest, &low_bit}) {
+      *array = memory;
+      memory += count;
+    }
+    std::fill(fixedpoint, fixedpoint + kArrays * count, 0);
+  }
+
+  void Set(std::size_t channel, QuantizedMultiplier multiplier) {
+    const RequantizeConstants constants(multiplier);
+    fixedpoint[channel] = constants.fixedpoint;
+    right[channel] = constants.right;
+    round[channel] = constants.round;
+    left[channel] = constants.left;
+    lowest[channel] = constants.lowest;
+    highest[channel] = constants.highest;
+    low_bit[channel] = constants.low_bit;
+    if (constants.low_bit != 0) general = true;
+  }
+
+  std::int32_t* fixedpoint = nullptr;
+  std::int32_t* right = nullptr;
+  std::int32_t* round = nullptr;
+  std::int32_t* left = nullptr;
+  std::int32_t* lowest = nullptr;
+  std::int32_t* highest = nullptr;
+  std::int32_t* low_bit = nullptr;
+  // Whether any multiplier has an exponent >= -1, so that left or low_bit
+  // matters.
+  bool general = false;
+};
+
+// What follows requantization.
+struct QuantizedOutput {
+  std::int32_t zero_point, lowest, highest;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_TABLE_H_

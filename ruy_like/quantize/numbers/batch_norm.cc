@@ -1,0 +1,175 @@
+#include "ruy_like/quantize/batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+
+namespace ruy_like {
+namespace {
+
+namespace qi = quantize_internal;
+
+constexpr float kDeadVariance = 10;  // in epsilons
+
+// The memory of all operands; none is among what is written.
+absl::Status ValidateMemory(const BatchNorm& norm, const Matrix<float>* weights,
+                            absl::Span<float> bias) {
+  const qi::Erased erased = qi::Erase(weights);
+  absl::Status status = qi::CheckOperand("weights", erased);
+  if (status.ok()) status = qi::CheckSpan("bias", bias);
+  if (!status.ok()) return status;
+  if (erased.is_const && !qi::BytesOf(erased).empty()) {
+    return absl::InvalidArgumentError(
+        "weights were set from a pointer to const");
+  }
+  if (bias.size() != static_cast<std::size_t>(weights->layout().rows())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(bias.size(), " biases for weights of ",
+                     weights->layout().rows(), " rows"));
+  }
+  status = qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias);
+  for (const auto& [name, values] :
+       {std::make_pair("gamma", norm.gamma), std::make_pair("beta", norm.beta),
+        std::make_pair("mean", norm.mean),
+        std::make_pair("variance", norm.variance)}) {
+    if (status.ok()) status = qi::CheckSpan(name, values);
+    if (status.ok()) status = qi::CheckDisjoint(name, values, "bias", bias);
+    if (status.ok()) {
+      status = qi::CheckDisjoint(name, values, "weights", qi::BytesOf(erased));
+    }
+  }
+  return status;
+}
+
+absl::Status ValidateNorm(const BatchNorm& norm, std::size_t channels) {
+  const auto fits = [channels](absl::Span<const float> values) {
+    return values.size() == channels;
+  };
+  if (!fits(norm.mean) || !fits(norm.variance) ||
+      !(norm.gamma.empty() || fits(norm.gamma)) ||
+      !(norm.beta.empty() || fits(norm.beta))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        norm.gamma.size(), " gammas, ", norm.beta.size(), " betas, ",
+        norm.mean.size(), " means and ", norm.variance.size(),
+        " variances for ", channels, " channels"));
+  }
+  if (!(norm.epsilon >= 0) || !std::isfinite(norm.epsilon)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epsilon is ", norm.epsilon));
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    const float variance = norm.variance[c];
+    if (!std::isfinite(variance) || variance < 0 ||
+        !(static_cast<double>(variance) + norm.epsilon > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("channel ", c, " has variance ", variance,
+                       " with epsilon ", norm.epsilon));
+    }
+    if (!std::isfinite(norm.mean[c]) ||
+        !(norm.gamma.empty() || std::isfinite(norm.gamma[c])) ||
+        !(norm.beta.empty() || std::isfinite(norm.beta[c]))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "channel ", c, " has a gamma, beta or mean that is not finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+double GainOf(const BatchNorm& norm, std::size_t channel) {
+  const double gamma = norm.gamma.empty() ? 1 : norm.gamma[channel];
+  return gamma /
+         std::sqrt(static_cast<double>(norm.variance[channel]) + norm.epsilon);
+}
+
+// What a channel's bias becomes.
+double FoldedBias(const BatchNorm& norm, std::size_t channel, float bias) {
+  const double beta = norm.beta.empty() ? 0 : norm.beta[channel];
+  return beta + GainOf(norm, channel) *
+                    (static_cast<double>(bias) - norm.mean[channel]);
+}
+
+bool IsFloat(double value) {
+  return std::abs(value) <= std::numeric_limits<float>::max();
+}
+
+// That all results are numbers that a float holds. Gains beyond that may give
+// such results, but are not to be reported.
+absl::Status ValidateResults(const BatchNorm& norm, Matrix<float>* weights,
+                             absl::Span<float> bias) {
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    const double gain = GainOf(norm, c);
+    bool all_fit = IsFloat(gain) && IsFloat(FoldedBias(norm, c, bias[c]));
+    for (std::ptrdiff_t col = 0; col < weights->layout().cols(); ++col) {
+      all_fit &= IsFloat(
+          gain * *ElementPtr(weights, static_cast<std::ptrdiff_t>(c), col));
+    }
+    if (!all_fit) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "channel ", c, " with gain ", gain,
+          " has weights or a bias that are not finite, or would not be"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+double MedianOf(std::vector<double> values) {
+  const std::size_t middle = values.size() / 2;
+  std::sort(values.begin(), values.end());
+  return values.size() % 2 != 0 ? values[middle]
+                                : (values[middle - 1] + values[middle]) / 2;
+}
+
+BatchNormReport ReportOn(const BatchNorm& norm, std::size_t channels) {
+  BatchNormReport report;
+  if (channels == 0) return report;
+  std::vector<double> gains(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    gains[c] = std::abs(GainOf(norm, c));
+    if (norm.variance[c] < kDeadVariance * norm.epsilon) {
+      report.dead_channels.push_back(static_cast<std::ptrdiff_t>(c));
+    }
+  }
+  const double max = *std::max_element(gains.begin(), gains.end());
+  const double median = MedianOf(std::move(gains));
+  report.max_gain = static_cast<float>(max);
+  report.median_gain = static_cast<float>(median);
+  if (median > 0) {
+    report.max_over_median = static_cast<float>(max / median);
+  } else if (max > 0) {
+    report.max_over_median = std::numeric_limits<float>::infinity();
+  }
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
+                                              Matrix<float>* weights,
+                                              absl::Span<float> bias) {
+  return CatchNoMemory([&]() -> absl::StatusOr<BatchNormReport> {
+    absl::Status status = ValidateMemory(norm, weights, bias);
+    if (status.ok()) status = ValidateNorm(norm, bias.size());
+    if (status.ok()) status = ValidateResults(norm, weights, bias);
+    if (!status.ok()) return status;
+    // Before anything is written: it takes memory.
+    BatchNormReport report = ReportOn(norm, bias.size());
+    const std::ptrdiff_t cols = weights->layout().cols();
+    for (std::size_t c = 0; c < bias.size(); ++c) {
+      const double gain = GainOf(norm, c);
+      const auto row = static_cast<std::ptrdiff_t>(c);
+      for (std::ptrdiff_t col = 0; col < cols; ++col) {
+        float* const weight = ElementPtr(weights, row, col);
+        *weight = static_cast<float>(gain * *weight);
+      }
+      bias[c] = static_cast<float>(FoldedBias(norm, c, bias[c]));
+    }
+    return report;
+  });
+}
+
+}  // namespace ruy_like

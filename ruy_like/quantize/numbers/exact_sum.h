@@ -1,0 +1,43 @@
+// Quantization toolkit, part of the public headers: a sum of doubles without
+// rounding. Not for callers' use.
+//
+// Observer's moments are kept in it: the result of merging observers then does
+// not depend on the order in which they are merged.
+#ifndef RUY_LIKE_QUANTIZE_NUMBERS_EXACT_SUM_H_
+#define RUY_LIKE_QUANTIZE_NUMBERS_EXACT_SUM_H_
+
+#include <array>
+#include <cstdint>
+
+#include "ruy_like/export.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// A fixed-point number of digits of 32 bits, from 2^-384 up to 2^352. It holds
+// any sum of fewer than 2^63 floats or squares of floats, or of sums of those
+// that were rounded to double.
+class RUY_LIKE_EXPORT ExactSum final {
+ public:
+  // value is 0 or at least 2^-298 in magnitude, and at most 2^288.
+  void Add(double value);
+  void Add(const ExactSum& other);
+  // Within two units in the last place; the same for the same sum.
+  double value() const;
+
+ private:
+  static constexpr int kDigits = 23;
+  static constexpr int kLowestExponent = -384;
+
+  // Leaves each digit but the highest in [0, 2^32): one form for one number.
+  void Normalize();
+
+  std::array<std::int64_t, kDigits> digits_ = {};
+  // Since the last Normalize, each adding less than 2^32 to a digit.
+  std::int32_t additions_ = 0;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_NUMBERS_EXACT_SUM_H_

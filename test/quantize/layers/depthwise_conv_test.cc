@@ -1,0 +1,180 @@
+#include "ruy_like/quantize/depthwise_conv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "test/quantize/reference_conv.h"
+#include "test/support/count_allocations.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+// With as many groups as channels.
+template <typename In, typename Out>
+ConvProblem<In, Out> RandomDepthwise(std::uint64_t seed) {
+  Rng rng(seed);
+  ConvProblem<In, Out> p;
+  p.window = RandomWindow(&rng);
+  p.groups = rng.Between(1, rng.OneIn(3) ? 70 : 9);
+  p.in_shape = RandomShape(p.window, p.groups, &rng);
+  p.out_shape.channels = p.groups * (rng.OneIn(2) ? 1 : rng.Between(2, 4));
+  FillConvProblem(&rng, &p);
+  // Some multipliers beyond 1, too.
+  if (rng.OneIn(4)) p.out_params.scale *= 0x1p-12f;
+  return p;
+}
+
+template <typename In, typename Out>
+void ExpectEqualsReference(const ConvProblem<In, Out>& p, Workspace* workspace,
+                           Context* context) {
+  const auto weights =
+      DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  GuardedBuffer input(p.input.size() * sizeof(In), Flush::kEnd);
+  std::copy(p.input.begin(), p.input.end(), input.as<In>());
+  std::vector<Out> out(CountOf(p.out_shape) + 2, Out{99});
+  TensorView<Out> output{out.data() + 1, p.out_shape, p.out_params};
+  const absl::Status status = DepthwiseConv2D(
+      TensorView<const In>{input.as<In>(), p.in_shape, p.in_params}, *weights,
+      BiasSpan<Out>(p.bias), p.window, workspace, context, &output);
+  ASSERT_TRUE(status.ok()) << status << p.Describe();
+  std::vector<Out> expected = p.Reference();
+  expected.insert(expected.begin(), Out{99});
+  expected.push_back(Out{99});
+  ASSERT_TRUE(out == expected) << p.Describe();
+
+  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
+                                                   p.in_params, p.out_params);
+  ASSERT_TRUE(layer.ok()) << layer.status();
+  std::fill(out.begin(), out.end(), Out{99});
+  ASSERT_TRUE(
+      DepthwiseConv2D(p.Input(), *layer, p.window, workspace, context, &output)
+          .ok());
+  ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
+}
+
+class DepthwiseConvTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(DepthwiseConvTest);
+
+TEST_P(DepthwiseConvTest, EqualsReference) {
+  Workspace workspace;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    context_.set_max_num_threads(1 + static_cast<int>(seed % 3));
+    ExpectEqualsReference(RandomDepthwise<std::int8_t, std::int8_t>(seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(RandomDepthwise<std::uint8_t, std::uint8_t>(seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(RandomDepthwise<std::uint8_t, std::int8_t>(seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(RandomDepthwise<std::int8_t, std::uint8_t>(seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(RandomDepthwise<std::int8_t, std::int32_t>(seed),
+                          &workspace, nullptr);
+    ExpectEqualsReference(RandomDepthwise<std::uint8_t, std::int32_t>(seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(RandomDepthwise<std::int8_t, float>(seed), nullptr,
+                          &context_);
+    ExpectEqualsReference(RandomDepthwise<std::uint8_t, float>(seed),
+                          &workspace, &context_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(DepthwiseConvTest, LargeImagesOnThreads) {
+  context_.set_max_num_threads(3);
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    Rng rng(7);
+    ConvProblem<std::int8_t, std::int8_t> p;
+    p.window.kernel_height = p.window.kernel_width = 3;
+    p.window.padding = {1, 1, 1, 1};
+    p.groups = 40;
+    p.in_shape = {3, 64, 66, 40, order};
+    p.out_shape.channels = 40;
+    FillConvProblem(&rng, &p);
+    ExpectEqualsReference(p, nullptr, &context_);
+  }
+}
+
+TEST(DepthwiseAllocationTest, SteadyStateAllocatesNothing) {
+  if (!kCountsAllocations) GTEST_SKIP();
+  const auto p = RandomDepthwise<std::int8_t, std::int8_t>(4);
+  const auto weights =
+      DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
+  ASSERT_TRUE(weights.ok());
+  Workspace workspace;
+  Context context;
+  std::vector<std::int8_t> out(CountOf(p.out_shape));
+  TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};
+  long allocated = -1;
+  for (int i = 0; i < 3; ++i) {
+    const long before = allocation_count;
+    ASSERT_TRUE(DepthwiseConv2D(p.Input(), *weights,
+                                BiasSpan<std::int8_t>(p.bias), p.window,
+                                &workspace, &context, &output)
+                    .ok());
+    allocated = allocation_count - before;
+  }
+  EXPECT_EQ(allocated, 0);
+}
+
+TEST(DepthwiseErrorTest, BadInputChangesNothing) {
+  Rng rng(1);
+  ConvProblem<std::int8_t, std::int8_t> p;
+  p.window.kernel_height = 3;
+  p.groups = 4;
+  p.in_shape = {1, 5, 5, 4, TensorOrder::kNhwc};
+  p.out_shape.channels = 8;
+  FillConvProblem(&rng, &p);
+  const DepthwiseWeights good =
+      DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params).value();
+  std::vector<std::int8_t> out(CountOf(p.out_shape), 77);
+  const auto message =
+      [&](TensorView<const std::int8_t> input, const DepthwiseWeights& weights,
+          const std::vector<std::int32_t>& bias, const Window& window,
+          const QuantParams& out_params) {
+        TensorView<std::int8_t> output{out.data(), p.out_shape, out_params};
+        return std::string(DepthwiseConv2D(input, weights, bias, window,
+                                           nullptr, nullptr, &output)
+                               .message());
+      };
+  EXPECT_THAT(
+      message(p.Input(), DepthwiseWeights(), {}, p.window, p.out_params),
+      HasSubstr("weights are empty"));
+  EXPECT_THAT(message(p.Input(), good, {1, 2}, p.window, p.out_params),
+              HasSubstr("2 biases"));
+  Window window = p.window;
+  window.kernel_height = 2;
+  window.dilation_height = 2;
+  EXPECT_THAT(message(p.Input(), good, {}, window, p.out_params),
+              HasSubstr("for a kernel of 2x1"));
+  auto input = p.Input();
+  input.shape.channels = 3;
+  EXPECT_THAT(message(input, good, {}, p.window, p.out_params),
+              HasSubstr("8 channels and 3 taps"));
+  input = p.Input();
+  input.data = nullptr;
+  EXPECT_THAT(message(input, good, {}, p.window, p.out_params),
+              HasSubstr("null data"));
+  QuantParams params = p.out_params;
+  params.scale = 0;
+  EXPECT_THAT(message(p.Input(), good, {}, p.window, params),
+              HasSubstr("output"));
+  EXPECT_THAT(out, Each(77));
+  EXPECT_FALSE(DepthwiseWeights::Pack(p.WeightMatrix(), {}).ok());
+  Matrix<std::int8_t> null = p.WeightMatrix();
+  null.set_data(nullptr);
+  EXPECT_FALSE(DepthwiseWeights::Pack(null, p.weight_params).ok());
+}
+
+}  // namespace
+}  // namespace ruy_like

@@ -1,0 +1,222 @@
+#include "ruy_like/quantize/fully_connected.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ruy_like/quantize/bias.h"
+#include "test/quantize/reference_conv.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+QuantParams Params(float scale, std::int32_t zero_point) {
+  QuantParams params;
+  params.scale = scale;
+  params.zero_point = zero_point;
+  return params;
+}
+
+TensorShape Features(std::ptrdiff_t batch, std::ptrdiff_t count) {
+  TensorShape shape;
+  shape.batch = batch;
+  shape.channels = count;
+  return shape;
+}
+
+TEST(FullyConnectedTest, Golden) {
+  Context context;
+  Workspace workspace;
+  const std::vector<std::int8_t> x = {1, -2, 3, 127, -128, 0};
+  const std::vector<std::int8_t> w = {10, -20, 30, -127, 127, 5};
+  const std::vector<std::int32_t> bias = {100, -200};
+  const auto weights =
+      PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
+                          {Params(0.01f, 0), Params(0.02f, 0)}, &context);
+  ASSERT_TRUE(weights.ok());
+  const TensorView<const std::int8_t> input{x.data(), Features(2, 3),
+                                            Params(0.05f, -1)};
+  std::vector<std::int32_t> acc(4);
+  TensorView<std::int32_t> raw{acc.data(), Features(2, 2), {}};
+  ASSERT_TRUE(
+      FullyConnected(input, *weights, bias, &workspace, &context, &raw).ok());
+  EXPECT_THAT(acc, ElementsAre(260, -561, 3950, -32580));
+
+  std::vector<std::int8_t> out(4);
+  TensorView<std::int8_t> output{out.data(), Features(2, 2), Params(0.2f, 3)};
+  ASSERT_TRUE(
+      FullyConnected(input, *weights, bias, &workspace, &context, &output)
+          .ok());
+  EXPECT_THAT(out, ElementsAre(4, 0, 13, -128));
+
+  output.params.qmin = 3;  // a fused ReLU
+  ASSERT_TRUE(
+      FullyConnected(input, *weights, bias, &workspace, &context, &output)
+          .ok());
+  EXPECT_THAT(out, ElementsAre(4, 3, 13, 3));
+}
+
+class FullyConnectedPathTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(FullyConnectedPathTest);
+
+template <typename In, typename Out>
+void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
+                           Context* context) {
+  Rng rng(seed);
+  ConvProblem<In, Out> p;
+  p.in_shape = Features(rng.Between(1, 20), rng.Between(1, 300));
+  p.out_shape.channels = rng.Between(1, 70);
+  FillConvProblem(&rng, &p);
+  const auto weights =
+      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context);
+  ASSERT_TRUE(weights.ok());
+  std::vector<Out> out(CountOf(p.out_shape));
+  TensorView<Out> output{out.data(), p.out_shape, p.out_params};
+  // Not const, and an image that is to be flattened.
+  TensorView<In> input{p.input.data(), p.in_shape, p.in_params};
+  if (p.in_shape.channels % 6 == 0) {
+    input.shape.height = 2;
+    input.shape.width = 3;
+    input.shape.channels = p.in_shape.channels / 6;
+  }
+  ASSERT_TRUE(FullyConnected(input, *weights, BiasSpan<Out>(p.bias), workspace,
+                             context, &output)
+                  .ok());
+  ASSERT_TRUE(out == p.Reference()) << p.Describe();
+
+  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
+                                                   p.in_params, p.out_params);
+  ASSERT_TRUE(layer.ok()) << layer.status();
+  std::fill(out.begin(), out.end(), Out{99});
+  ASSERT_TRUE(FullyConnected(input, *layer, context, &output).ok());
+  ASSERT_TRUE(out == p.Reference()) << "of a layer made once, " << p.Describe();
+}
+
+// Weights and inputs of seven bits are told to Mul: kernels for int7 take them.
+TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
+  const std::string path = PathName(GetParam());
+  if (path != "avx2" && path != "avx512") {
+    GTEST_SKIP() << path << " has no kernels for int7";
+  }
+  Rng rng(7);
+  std::vector<std::int8_t> w(64 * 96), x(32 * 96);
+  for (std::int8_t& v : w) v = static_cast<std::int8_t>(rng.Between(-63, 63));
+  for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
+  for (const bool input_is_int7 : {false, true}) {
+    QuantParams seven = Params(0.01f, 0);
+    seven.qmin = -63;
+    seven.qmax = 63;
+    const auto weights = PackedWeights::Pack(
+        MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
+    ASSERT_TRUE(weights.ok());
+    const TensorView<const std::int8_t> input{
+        x.data(), Features(32, 96), input_is_int7 ? seven : Params(0.05f, -1)};
+    std::vector<std::int32_t> acc(32 * 64);
+    TensorView<std::int32_t> raw{acc.data(), Features(32, 64), {}};
+    ASSERT_TRUE(
+        FullyConnected(input, *weights, {}, nullptr, &context_, &raw).ok());
+    EXPECT_THAT(context_.last_used_kernel(),
+                HasSubstr(input_is_int7 ? "_S7U7" : "_S7U8"));
+  }
+}
+
+TEST_P(FullyConnectedPathTest, EqualsReference) {
+  Workspace workspace;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    context_.set_max_num_threads(1 + static_cast<int>(seed % 2));
+    ExpectEqualsReference<std::int8_t, std::int8_t>(seed, &workspace,
+                                                    &context_);
+    ExpectEqualsReference<std::uint8_t, std::uint8_t>(seed, &workspace,
+                                                      &context_);
+    ExpectEqualsReference<std::int8_t, std::uint8_t>(seed, &workspace,
+                                                     &context_);
+    ExpectEqualsReference<std::uint8_t, std::int8_t>(seed, nullptr, &context_);
+    ExpectEqualsReference<std::int8_t, std::int32_t>(seed, &workspace,
+                                                     &context_);
+    ExpectEqualsReference<std::uint8_t, std::int32_t>(seed, &workspace,
+                                                      &context_);
+    ExpectEqualsReference<std::int8_t, float>(seed, &workspace, &context_);
+    ExpectEqualsReference<std::uint8_t, float>(seed, &workspace, &context_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// 33025 products of 255 * 255 fit in int32, 66311 of 127 * 255.
+TEST(FullyConnectedTest, DepthsThatMayOverflow) {
+  Context context;
+  const auto run = [&](std::ptrdiff_t depth, const QuantParams& weight_params) {
+    const std::vector<std::int8_t> w(depth, 127);
+    const std::vector<std::int8_t> x(depth, 127);
+    const auto weights =
+        PackedWeights::Pack(MakeMatrix(w.data(), 1, depth, Order::kRowMajor),
+                            {weight_params}, &context);
+    EXPECT_TRUE(weights.ok());
+    std::int32_t out = -5;
+    TensorView<std::int32_t> output{&out, Features(1, 1), {}};
+    const absl::Status status = FullyConnected(
+        TensorView<const std::int8_t>{x.data(), Features(1, depth),
+                                      Params(1, -128)},
+        *weights, {}, nullptr, &context, &output);
+    if (status.ok()) {
+      EXPECT_EQ(out, depth * 255 * (127 - weight_params.zero_point));
+    } else {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(status.message(), HasSubstr("may overflow int32"));
+      EXPECT_EQ(out, -5);
+    }
+    return status.ok();
+  };
+  QuantParams symmetric = Params(1, 0);
+  symmetric.qmin = -127;
+  EXPECT_TRUE(run(66311, symmetric));
+  EXPECT_FALSE(run(66312, symmetric));
+  EXPECT_TRUE(run(33025, Params(1, -128)));
+  EXPECT_FALSE(run(33026, Params(1, -128)));
+}
+
+TEST(FullyConnectedTest, BadInputChangesNothing) {
+  Context context;
+  const std::vector<std::int8_t> w(6, 1), x(6, 1);
+  const auto weights = PackedWeights::Pack(
+      MakeMatrix(w.data(), 2, 3, Order::kRowMajor), {QuantParams()}, &context);
+  PackWeightsOptions grouped;
+  grouped.groups = 2;
+  const auto in_groups =
+      PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
+                          {QuantParams()}, &context, grouped);
+  ASSERT_TRUE(weights.ok() && in_groups.ok());
+  std::vector<std::int8_t> out(4, 77);
+  const auto message = [&](const TensorShape& in, const TensorShape& result,
+                           const PackedWeights& some_weights) {
+    TensorView<std::int8_t> output{out.data(), result, {}};
+    return std::string(
+        FullyConnected(TensorView<const std::int8_t>{x.data(), in, {}},
+                       some_weights, {}, nullptr, &context, &output)
+            .message());
+  };
+  EXPECT_THAT(message(Features(2, 2), Features(2, 2), *weights),
+              HasSubstr("depth 3 between input 2x1x1x2"));
+  EXPECT_THAT(message(Features(2, 3), Features(1, 2), *weights),
+              HasSubstr("output 1x1x1x2"));
+  EXPECT_THAT(message(Features(2, 3), Features(2, 1), *weights),
+              HasSubstr("output 2x1x1x1"));
+  EXPECT_THAT(message(Features(2, 3), Features(2, 2), *in_groups),
+              HasSubstr("2 groups"));
+  EXPECT_THAT(message(Features(2, 3), Features(2, 2), PackedWeights()),
+              HasSubstr("0 groups"));
+  EXPECT_THAT(out, Each(77));
+  EXPECT_EQ(message(Features(0, 3), Features(0, 2), *weights), "");
+  EXPECT_EQ(message(Features(2, 3), Features(2, 2), *weights), "");
+}
+
+}  // namespace
+}  // namespace ruy_like

@@ -1,0 +1,173 @@
+// That layers compute what weights and bias do is in conv_test.cc,
+// depthwise_conv_test.cc and fully_connected_test.cc.
+#include "ruy_like/quantize/layer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ruy_like/quantize/conv.h"
+#include "ruy_like/quantize/depthwise_conv.h"
+#include "ruy_like/quantize/fully_connected.h"
+#include "test/support/count_allocations.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+class LayerTest : public testing::Test {
+ protected:
+  LayerTest()
+      : x_(RandomVector<std::int8_t>(kBatch * kDepth, -128, 127, 1)),
+        w_(RandomVector<std::int8_t>(kChannels * kDepth, -127, 127, 2)),
+        bias_(kChannels, 1000),
+        params_(kChannels, QuantParams{0.01f, 0, -127, 127}),
+        out_(kBatch * kChannels, 77) {
+    for (std::size_t c = 0; c < params_.size(); ++c) {
+      params_[c].scale *= 1 + static_cast<float>(c) / 10;
+    }
+    weights_ = PackedWeights::Pack(
+                   MakeMatrix(w_.data(), kChannels, kDepth, Order::kRowMajor),
+                   params_, &context_)
+                   .value();
+    depthwise_ =
+        DepthwiseWeights::Pack(
+            MakeMatrix(w_.data(), kChannels, 1, Order::kRowMajor), params_)
+            .value();
+  }
+  TensorView<const std::int8_t> Input() const {
+    return {x_.data(), {kBatch, 1, 1, kDepth, TensorOrder::kNhwc}, in_};
+  }
+  TensorView<std::int8_t> Output() {
+    return {
+        out_.data(), {kBatch, 1, 1, kChannels, TensorOrder::kNhwc}, result_};
+  }
+  absl::StatusOr<QuantizedLayer> Make() const {
+    return QuantizedLayer::Make<std::int8_t, std::int8_t>(weights_, bias_, in_,
+                                                          result_);
+  }
+
+  static constexpr std::ptrdiff_t kBatch = 3, kDepth = 50, kChannels = 20;
+  Context context_;
+  QuantParams in_ = {0.05f, 3, -128, 127}, result_ = {0.7f, -5, -128, 127};
+  std::vector<std::int8_t> x_, w_;
+  std::vector<std::int32_t> bias_;
+  std::vector<QuantParams> params_;
+  std::vector<std::int8_t> out_;
+  PackedWeights weights_;
+  DepthwiseWeights depthwise_;
+};
+
+TEST_F(LayerTest, OwnsWhatItComputesWith) {
+  auto output = Output();
+  ASSERT_TRUE(
+      FullyConnected(Input(), weights_, bias_, nullptr, &context_, &output)
+          .ok());
+  const std::vector<std::int8_t> expected = out_;
+  const QuantizedLayer layer = Make().value();
+  weights_ = PackedWeights();
+  bias_.assign(bias_.size(), -5000);
+  params_.clear();
+  out_.assign(out_.size(), 77);
+  ASSERT_TRUE(FullyConnected(Input(), layer, &context_, &output).ok());
+  EXPECT_EQ(out_, expected);
+}
+
+TEST_F(LayerTest, RunsWithoutAnAllocation) {
+  if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
+  const QuantizedLayer layer = Make().value();
+  auto output = Output();
+  long before = 0;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    before = allocation_count;
+    ASSERT_TRUE(FullyConnected(Input(), layer, &context_, &output).ok());
+    ASSERT_TRUE(
+        Conv2D(Input(), layer, Window(), nullptr, &context_, &output).ok());
+  }
+  EXPECT_EQ(allocation_count, before);
+}
+
+TEST_F(LayerTest, BadArgumentsMakeNone) {
+  const auto message = [&](const auto& made) {
+    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(made.status().message());
+  };
+  bias_[7] = std::numeric_limits<std::int32_t>::max();
+  EXPECT_THAT(message(Make()), HasSubstr("of channel 7"));
+  bias_.pop_back();
+  EXPECT_THAT(message(Make()), HasSubstr("19 biases for weights of 20"));
+  bias_.clear();
+  EXPECT_TRUE(Make().ok());
+  in_.zero_point = 200;
+  EXPECT_THAT(message(Make()), HasSubstr("input: zero point is 200"));
+  in_.zero_point = 0;
+  result_.scale = 0;
+  EXPECT_THAT(message(Make()), HasSubstr("output: scale is 0"));
+  // Parameters of int32 outputs are not looked at.
+  EXPECT_TRUE((QuantizedLayer::Make<std::int8_t, std::int32_t>(weights_, {},
+                                                               in_, result_))
+                  .ok());
+  EXPECT_THAT(message(QuantizedLayer::Make<std::int8_t, float>(
+                  PackedWeights(), {}, in_, result_)),
+              HasSubstr("weights are empty"));
+}
+
+TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
+  const QuantizedLayer layer = Make().value();
+  const auto message = [&](const TensorView<const std::int8_t>& input,
+                           const QuantizedLayer& some_layer,
+                           const QuantParams& output_params) {
+    auto output = Output();
+    output.params = output_params;
+    const absl::Status status =
+        FullyConnected(input, some_layer, &context_, &output);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(
+        Conv2D(input, some_layer, Window(), nullptr, &context_, &output).code(),
+        absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  auto rescaled = Input();
+  rescaled.params.scale = 1;
+  EXPECT_THAT(message(rescaled, layer, result_), HasSubstr("of its input"));
+  in_.qmin = -63;  // kernels for int7 would misread other values
+  in_.qmax = 63;
+  const QuantizedLayer int7 = Make().value();
+  in_.qmin = -128;
+  in_.qmax = 127;
+  EXPECT_THAT(message(Input(), int7, result_), HasSubstr("of its input"));
+  QuantParams relu = result_;
+  relu.qmin = relu.zero_point;
+  EXPECT_THAT(message(Input(), layer, relu), HasSubstr("of its output"));
+  EXPECT_THAT(message(Input(), QuantizedLayer(), result_),
+              HasSubstr("weights"));
+  const auto for_channels = QuantizedLayer::Make<std::int8_t, std::int8_t>(
+      depthwise_, {}, in_, result_);
+  ASSERT_TRUE(for_channels.ok());
+  EXPECT_THAT(message(Input(), *for_channels, result_), HasSubstr("weights"));
+  auto output = Output();
+  EXPECT_EQ(DepthwiseConv2D(Input(), layer, Window(), nullptr, nullptr, &output)
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(DepthwiseConv2D(Input(), QuantizedLayer(), Window(), nullptr,
+                            nullptr, &output)
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+  // Another type.
+  TensorView<float> floats;
+  std::vector<float> float_out(out_.size());
+  floats.data = float_out.data();
+  floats.shape = output.shape;
+  EXPECT_FALSE(FullyConnected(Input(), layer, &context_, &floats).ok());
+  EXPECT_THAT(out_, Each(77));
+}
+
+}  // namespace
+}  // namespace ruy_like
