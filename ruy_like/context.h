@@ -1,7 +1,7 @@
 // Public: Context, what calls of Mul share: threads, permitted paths, scratch
 // memory, packed constant operands.
 //
-// Knows nothing about products: the middle-end (tr_mul.cc) uses what is here.
+// Knows nothing about products: run/product.cc uses what is here.
 #ifndef RUY_LIKE_CONTEXT_H_
 #define RUY_LIKE_CONTEXT_H_
 

@@ -24,7 +24,7 @@
 namespace ruy_like {
 
 // What a packed operand was made for, and where it lies: all that validation
-// reads. The middle-end's PackedOperand (packed_operand.h) is one of
+// reads. PackedOperand (packed_operand.h) is one of
 // these with panels.
 struct PackedFacts {
   // The operand that it can be, as the caller of Mul sees it.

@@ -2,7 +2,7 @@
 //
 // A host that has a thread pool implements this over it (example/executors/
 // does so for four pools) and gives it to Context::set_executor. Called by the
-// middle-end (parallel.cc). It is not a scheduler: one call per product or
+// library (parallel.cc). It is not a scheduler: one call per product or
 // packing, tasks of which each works until nothing is left to do.
 #ifndef RUY_LIKE_EXECUTOR_H_
 #define RUY_LIKE_EXECUTOR_H_

@@ -1,6 +1,6 @@
 // Public: ThreadPool, persistent workers that run tasks next to the caller.
 //
-// Called by the middle-end (parallel.cc) with one task per thread, and by host
+// Called by the library (parallel.cc) with one task per thread, and by host
 // frameworks with tasks of their own, between products.
 //
 // It does not schedule: a task runs on one thread from start to end, nothing is

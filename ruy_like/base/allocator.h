@@ -1,7 +1,7 @@
 // Base: memory for packed operands (AlignedBuffer) and for one product's
 // scratch (ScratchArena).
 //
-// Used by tr_mul.cc and the prepacked cache. Nothing here throws, and nothing
+// Used by product.cc and the prepacked cache. Nothing here throws, and nothing
 // touches the memory that it hands out: a large buffer costs address space
 // until it is written.
 #ifndef RUY_LIKE_BASE_ALLOCATOR_H_

@@ -1,6 +1,6 @@
 // Size arithmetic that does not wrap: it reports overflow, or cannot have any.
 //
-// Used by the front-end's validation and wherever the middle-end adds up bytes.
+// Used by the front-end's validation and wherever bytes are added up.
 // Nothing here allocates or fails otherwise.
 #ifndef RUY_LIKE_BASE_CHECKED_MATH_H_
 #define RUY_LIKE_BASE_CHECKED_MATH_H_

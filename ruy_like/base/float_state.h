@@ -2,7 +2,7 @@
 // scope.
 //
 // Used wherever the library computes with floats: by each thread around its
-// work on a product or on packing, and by the front- and middle-end around
+// work on a product or on packing, and by front, plan and run around
 // their own estimates. A result must not depend on the rounding mode of whoever
 // calls Mul or started a worker, nor may an exception that the caller has
 // unmasked kill the process; and without flush-to-zero a product with denormal

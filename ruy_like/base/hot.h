@@ -1,6 +1,6 @@
 // Base: the mark of what every product runs, from Mul to its kernel.
 //
-// Used by the front- and middle-end on definitions. Compiler and linker put
+// Used by front, plan and run on definitions. Compiler and linker put
 // marked functions next to each other. A small product runs 15 to 23 KB of
 // code, nearly all of it once: scattered over the library, more of its lines
 // fell on one set of the 32 KB instruction cache than that has ways. (int8

@@ -1,7 +1,7 @@
 // Diagnostics: RUY_LIKE_TRACE, a file of spans for Perfetto or
 // chrome://tracing.
 //
-// Used by tr_mul.cc and packed_side.cc, which open a span around each product,
+// Used by run/ and packed_side.cc, which open a span around each product,
 // packing and kernel call. doc/observing.md shows a trace. It is not a profiler
 // of hosts: nothing but the library's own work is in it.
 #ifndef RUY_LIKE_DIAGNOSTICS_TRACE_H_

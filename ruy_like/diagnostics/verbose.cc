@@ -13,12 +13,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
-#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/plan/choose_plan.h"
 
 namespace ruy_like {
 namespace {
@@ -73,7 +74,8 @@ const char* SourceName(SideSource source) {
   switch (source) {
     case SideSource::kInPlace:
       return "in_place";
-    case SideSource::kPacked:
+    case SideSource::kPackedByBlock:
+    case SideSource::kPackedOnce:
       return "packed";
     case SideSource::kKept:
       return "packed_and_kept";
@@ -194,14 +196,14 @@ const char kSummaryHeader[] =
     "ruy_like_summary,calls,milliseconds,packing_milliseconds,gops,path,kernel,"
     "lhs,rhs,dst,lhs_order,rhs_order,dst_order,rows,depth,cols\n";
 
-std::string CallLine(const TrMulParams& params, const ProductReport& report,
+std::string CallLine(const TrMulParams& params, const Plan& plan,
                      std::chrono::nanoseconds time) {
-  const bool swapped = report.choice.swap_sides;
+  const bool swapped = plan.choice.swap_sides;
   const TrMulParams call = Unswapped(params, swapped);
   const EpilogueArgs& epilogue = call.epilogue;
-  SidePair<SideSource> source = report.source;
-  std::ptrdiff_t row_blocks = report.row_blocks;
-  std::ptrdiff_t col_blocks = report.col_blocks;
+  SidePair<SideSource> source = {plan.side.lhs.source, plan.side.rhs.source};
+  std::ptrdiff_t row_blocks = plan.map.row_blocks;
+  std::ptrdiff_t col_blocks = plan.map.col_blocks;
   if (swapped) {
     std::swap(source.lhs, source.rhs);
     std::swap(row_blocks, col_blocks);
@@ -216,19 +218,19 @@ std::string CallLine(const TrMulParams& params, const ProductReport& report,
       epilogue.dst_zero_point, ",", BiasName(call), ",", MultiplierName(call),
       ",", epilogue.accumulates ? epilogue.beta : 0);
   const std::string work =
-      absl::StrCat(report.threads, ",", row_blocks, ",", col_blocks, ",",
-                   report.depth_blocks, ",", SourceName(source.lhs), ",",
-                   SourceName(source.rhs));
-  return absl::StrCat("ruy_like_mul,", ShapeFields(call, report.choice), ",",
+      absl::StrCat(plan.threads, ",", row_blocks, ",", col_blocks, ",",
+                   CeilDiv(plan.padded_depth, plan.map.depth_block), ",",
+                   SourceName(source.lhs), ",", SourceName(source.rhs));
+  return absl::StrCat("ruy_like_mul,", ShapeFields(call, plan.choice), ",",
                       parameters, ",", work, ",", timing, "\n");
 }
 
-std::string DispatchLines(const TrMulParams& params,
-                          const ProductReport& report, Path permitted) {
-  const TrMulParams call = Unswapped(params, report.choice.swap_sides);
+std::string DispatchLines(const TrMulParams& params, const Plan& plan,
+                          Path permitted) {
+  const TrMulParams call = Unswapped(params, plan.choice.swap_sides);
   std::string lines;
   for (const Path path : PathsBestFirst(PathsOfThisArchitecture())) {
-    if (path <= report.choice.path) break;
+    if (path <= plan.choice.path) break;
     std::string obstacle = PathObstacle(path);
     if (obstacle.empty() && (permitted & path) == Path::kNone) {
       obstacle = "the Context does not permit it";
@@ -246,14 +248,14 @@ std::string DispatchLines(const TrMulParams& params,
   return lines;
 }
 
-void CallSummary::Add(const TrMulParams& params, const ProductReport& report,
+void CallSummary::Add(const TrMulParams& params, const Plan& plan,
                       std::chrono::nanoseconds time,
                       std::chrono::nanoseconds packing) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Totals* totals = &others_;
   try {
     const std::string shape =
-        ShapeFields(Unswapped(params, report.choice.swap_sides), report.choice);
+        ShapeFields(Unswapped(params, plan.choice.swap_sides), plan.choice);
     const auto found = shapes_.find(shape);
     if (found != shapes_.end()) {
       totals = &found->second;
@@ -295,7 +297,7 @@ void VerboseCall::Begin(const TrMulParams& params) {
   start_ = std::chrono::steady_clock::now();
 }
 
-void VerboseCall::Print(const TrMulParams& params, const ProductReport& report,
+void VerboseCall::Print(const TrMulParams& params, const Plan& plan,
                         Path permitted) const {
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::steady_clock::now() - start_);
@@ -305,8 +307,7 @@ void VerboseCall::Print(const TrMulParams& params, const ProductReport& report,
     if (summary == nullptr) return;
     std::chrono::nanoseconds packing = {};
     for (const Side side : kSides) packing += TakePackTime(&params.side[side]);
-    summary->calls.Add(params, report, time,
-                       packing / std::max(report.threads, 1));
+    summary->calls.Add(params, plan, time, packing / std::max(plan.threads, 1));
     return;
   }
   // A product that has been computed does not fail because there is no memory
@@ -314,9 +315,9 @@ void VerboseCall::Print(const TrMulParams& params, const ProductReport& report,
   try {
     std::string lines;
     if (g_verbose_level == VerboseLevel::kDispatch) {
-      lines = DispatchLines(params, report, permitted);
+      lines = DispatchLines(params, plan, permitted);
     }
-    absl::StrAppend(&lines, CallLine(params, report, time));
+    absl::StrAppend(&lines, CallLine(params, plan, time));
     static std::once_flag header_is_out;
     std::call_once(header_is_out, [] { std::fputs(kVerboseHeader, stderr); });
     // One write for a product's lines: those of two Contexts do not mix.

@@ -1,9 +1,9 @@
 // Diagnostics: RUY_LIKE_VERBOSE, what ran, on stderr: a line for each product,
 // or one for each shape at the end of the process.
 //
-// Used by tr_mul.cc, which reports each product. Text and columns are made here
-// and nowhere else; doc/observing.md describes them. Does not say what happens
-// inside a product: that is trace.h's.
+// Used by product.cc, which hands it the plan that was carried out. Text and
+// columns are made here and nowhere else; doc/observing.md describes them. Does
+// not say what happens inside a product: that is trace.h's.
 //
 //   RUY_LIKE_VERBOSE=1         one CSV line a product, after a header line
 //   RUY_LIKE_VERBOSE=dispatch  and before it, a line for each path and kernel
@@ -22,8 +22,8 @@
 
 #include "absl/strings/string_view.h"
 #include "ruy_like/path.h"
+#include "ruy_like/plan/plan.h"
 #include "ruy_like/plan/tr_mul_params.h"
-#include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
 
@@ -36,31 +36,12 @@ VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning);
 // Read from the environment once, before main. Not to be written.
 extern VerboseLevel g_verbose_level;
 
-// Where a kernel found an operand.
-enum class SideSource : std::uint8_t {
-  kInPlace,   // where the caller keeps it
-  kPacked,    // packed for this product alone
-  kKept,      // packed for this product and kept in the prepacked cache
-  kCached,    // found in the prepacked cache
-  kPrepacked  // packed by the caller, ahead of the product
-};
-
-// How a product was computed. Its sides and directions are the kernel's, like
-// those of the TrMulParams that it goes with.
-struct ProductReport {
-  KernelChoice choice;
-  int threads;
-  // Cuts of dst, and passes over depth.
-  std::ptrdiff_t row_blocks, col_blocks, depth_blocks;
-  SidePair<SideSource> source;
-};
-
 // The lines that one product gives, each with its line feed. `params` is as the
-// kernel saw it: with its sides swapped if the choice says so.
-std::string CallLine(const TrMulParams& params, const ProductReport& report,
+// kernel saw it: with its sides swapped if the plan says so.
+std::string CallLine(const TrMulParams& params, const Plan& plan,
                      std::chrono::nanoseconds time);
-std::string DispatchLines(const TrMulParams& params,
-                          const ProductReport& report, Path permitted);
+std::string DispatchLines(const TrMulParams& params, const Plan& plan,
+                          Path permitted);
 // The names of CallLine's columns, and of CallSummary's.
 extern const char kVerboseHeader[];
 extern const char kSummaryHeader[];
@@ -71,7 +52,7 @@ class CallSummary final {
   // One more product. `packing`: of each of its threads, on average.
   // Products of further shapes than kMaxShapes, and those that there is no
   // memory for, are counted together.
-  void Add(const TrMulParams& params, const ProductReport& report,
+  void Add(const TrMulParams& params, const Plan& plan,
            std::chrono::nanoseconds time, std::chrono::nanoseconds packing);
 
   // A header and a line for each shape, longest time first; empty without
@@ -105,8 +86,7 @@ class VerboseCall final {
 
   // At the end, and only if IsOn(): writes the lines, or adds to the summary.
   // `permitted` is what the Context permits.
-  void Print(const TrMulParams& params, const ProductReport& report,
-             Path permitted) const;
+  void Print(const TrMulParams& params, const Plan& plan, Path permitted) const;
 
  private:
   void Begin(const TrMulParams& params);

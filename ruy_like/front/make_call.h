@@ -1,4 +1,4 @@
-// Front-end: a validated call as the middle-end's TrMulParams.
+// Front-end: a validated call as TrMulParams.
 //
 // Called by mul.cc, mul_plan.cc and packed_matrix.cc. It does not check
 // anything: validate.h comes first.

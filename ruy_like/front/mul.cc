@@ -10,9 +10,8 @@
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/plan/context_impl.h"
-#include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/run/parallel.h"
-#include "ruy_like/run/tr_mul.h"
+#include "ruy_like/run/product.h"
 
 namespace ruy_like {
 namespace internal {
@@ -27,12 +26,12 @@ RUY_LIKE_HOT absl::Status ValidateAndMul(const MulCall& call,
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
     return status;
   }
-  TrMulParams params;
-  MakeTrMulParams(call, max_exponent, &params);
+  Product product;
+  MakeTrMulParams(call, max_exponent, product.params());
   ContextImpl* impl = context->impl();
   if (!LockForCall(impl)) return DeadlockError();
   MutexLock lock(&impl->mutex, std::adopt_lock);
-  return TrMul(&params, call.max_num_threads, impl);
+  return product.Run(call.max_num_threads, impl);
 }
 
 }  // namespace

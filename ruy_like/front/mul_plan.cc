@@ -6,12 +6,14 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/plan/context_impl.h"
+#include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/run/parallel.h"
-#include "ruy_like/run/tr_mul.h"
+#include "ruy_like/run/product.h"
 
 namespace ruy_like {
 namespace {
@@ -34,7 +36,9 @@ struct MulPlan::Impl {
   MulCall call;
   ContextImpl* context = nullptr;
   int num_threads = 0;
-  TrMulPlan product;
+  KeptPlans plans;
+  ScratchArena arena;
+  Product product;
 };
 
 MulPlan::MulPlan() = default;
@@ -49,6 +53,7 @@ MulCall* MulPlan::NewCall() {
     }
   }
   impl_->state = Impl::State::kNone;
+  impl_->product.Finish();
   return &impl_->call;
 }
 
@@ -71,10 +76,11 @@ absl::Status MulPlan::Impl::Prepare(int threads, ContextImpl* context_impl) {
     state = State::kEmpty;
     return status;
   }
-  MakeTrMulParams(call, max_exponent, product.NewParams());
+  MakeTrMulParams(call, max_exponent, product.params());
   if (!LockForCall(context)) return DeadlockError();
   MutexLock lock(&context->mutex, std::adopt_lock);
-  status = product.Prepare(threads, context);
+  status = product.Prepare(Product::Workers::kCallers, threads, &plans, &arena,
+                           context);
   if (status.ok()) state = State::kPrepared;
   return status;
 }

@@ -59,13 +59,20 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
 struct Packing {
   Operand operand;
   PackedLayout layout;
-  const kernels::Kernel* kernel = nullptr;
+  SideShape shape;
 
+  void SetLayout(const KernelChoice& choice, Side side, Side kernel_side) {
+    layout = LayoutFor(choice, side, kernel_side);
+    shape = SideShape(*choice.kernel, kernel_side, operand.scalar,
+                      operand.depth, operand.width);
+  }
   PackedSide MakeSide() const {
-    return PackedSide(operand, *kernel, layout.kernel_side);
+    PackedSide side;
+    side.Init(operand, shape);
+    return side;
   }
   std::size_t ImageBytes() const {
-    return kImageHeaderBytes + MakeSide().PackedBytes();
+    return kImageHeaderBytes + shape.PackedBytes();
   }
 };
 
@@ -103,8 +110,7 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   };
   KernelChoice choice = select(permitted);
   if (!MayRun(choice.path)) choice = select(permitted & ~choice.path);
-  packing->layout = LayoutFor(choice, side, kernel_side);
-  packing->kernel = choice.kernel;
+  packing->SetLayout(choice, side, kernel_side);
   return absl::OkStatus();
 }
 
@@ -135,7 +141,10 @@ struct PackJob {
     PackJob* const job = static_cast<PackJob*>(argument);
     std::uint64_t sum = 0;
     for (std::ptrdiff_t piece = 0; piece < job->pieces->count(); ++piece) {
-      if (job->packing->TryPack(piece)) sum += job->pieces->Checksum(piece);
+      if (job->packing->TryPack(piece, job->pieces->Start(piece),
+                                job->pieces->Start(piece + 1))) {
+        sum += job->pieces->Checksum(piece);
+      }
     }
     job->checksum.fetch_add(sum, std::memory_order_relaxed);
   }
@@ -146,10 +155,9 @@ absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
                         std::uint64_t* checksum)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const ImagePieces pieces(side);
-  const auto status =
-      std::make_unique<SharedPacking::AtomicStatus[]>(pieces.count());
-  SharedPacking packing(side, {side.operand->width, pieces.columns(), 1, 0},
-                        pieces.count(), status.get());
+  const auto status = std::make_unique<SharedPacking::Status[]>(pieces.count());
+  SharedPacking packing;
+  packing.Init(&side, pieces.count(), status.get(), /*is_shared=*/true);
   PackJob job;
   job.pieces = &pieces;
   job.packing = &packing;
@@ -282,8 +290,7 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   packing->operand.zero_point = header.zero_point;
   packing->operand.depth = header.depth;
   packing->operand.width = header.width;
-  packing->layout = LayoutFor(choice, header.side, header.layout.kernel_side);
-  packing->kernel = choice.kernel;
+  packing->SetLayout(choice, header.side, header.layout.kernel_side);
   return absl::OkStatus();
 }
 
@@ -324,9 +331,9 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   const char* const panels = static_cast<const char*>(data) + kImageHeaderBytes;
   PackedSide side = packing.MakeSide();
   result->data.panels = panels;
-  if (side.HasSums()) {
+  if (packing.shape.has_sums) {
     result->data.sums = reinterpret_cast<const std::int32_t*>(
-        panels + ScratchArena::Footprint(side.panels_bytes()));
+        panels + ScratchArena::Footprint(packing.shape.panels_bytes));
   }
   side.Use(result->data);
   if (verify == VerifyChecksum::kYes) {

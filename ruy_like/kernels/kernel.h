@@ -1,6 +1,6 @@
 // Back-end contract: what a kernel is given and what it must do.
 //
-// Called by the middle-end (tr_mul.cc) with blocks; implemented by one file per
+// Called by run/blocks.cc with pieces of dst; implemented by one file per
 // path (kernels/<path>.cc). Plain data only: no STL, no Abseil, no Context, no
 // constructors, and no function that runs, because translation units that are
 // built with different instruction sets all include this header and must not
@@ -200,7 +200,7 @@ struct Kernel {
   // vectors, where one applies (registry/amx_cost.h).
   bool multiplies_tiles = false;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
-  // or 3: what the middle-end weighs threads and block sizes against.
+  // or 3: what threads and block sizes are weighed against.
   int macs_per_ns;
   // Each packs its side from any source element type of the family and from
   // both orders. Null for a side that is read in place.

@@ -30,6 +30,19 @@ inline std::ptrdiff_t DepthMultiple(const Kernel& kernel) {
                   kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
 }
 
+// Bytes of so many levels of a panel.
+inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
+                                 std::ptrdiff_t levels) {
+  return BytesOf(format.scalar, levels * format.width);
+}
+
+// Whether the kernel is wrong for operands that are not what their callers
+// promise (PanelFormat::range). Most rely on nothing.
+inline bool ReliesOnRanges(const Kernel& kernel) {
+  return kernel.lhs.range != ValueRange::kFull ||
+         kernel.rhs.range != ValueRange::kFull;
+}
+
 // Whether it serves products of few columns only.
 inline bool IsNarrow(const Kernel& kernel) {
   return kernel.kind == KernelKind::kNarrowInPlace ||

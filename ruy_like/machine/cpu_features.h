@@ -1,6 +1,6 @@
 // What this machine has: instruction sets, the paths they permit, cache sizes.
 //
-// Internal. Asked by Context (paths) and by the middle-end (cache sizes). The
+// Internal. Asked by Context (paths) and by plans (cache sizes). The
 // decisions are pure functions over recorded data, so that tests cover CPUs
 // that the test machine is not; the Detect functions apply them to this one.
 // Nothing here knows what a kernel is.

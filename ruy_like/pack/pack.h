@@ -1,6 +1,6 @@
 // Back-end contract: what a pack routine is given and what it must do.
 //
-// Called by the middle-end for whole panels; implemented in pack/<path>.cc, one
+// Called by packed_side.cc for whole panels; implemented in pack/<path>.cc, one
 // routine per packed layout (kernels/kernel.h draws it) and vector width. Plain
 // data only, for the same reasons as there.
 #ifndef RUY_LIKE_PACK_PACK_H_
@@ -39,7 +39,7 @@ struct PackArgs {
 // The shift: an 8-bit element whose source type is not the packed one (kU8 to
 // kI8 or back; kU8 to kI16 goes through kI8) becomes x - 128 or x + 128; that
 // of an int7 operand in kU8 panels of ValueRange::kInt7 becomes x + 64 (kI8) or
-// x - 64 (kU8). The middle-end shifts the zero point alike.
+// x - 64 (kU8). product.cc shifts the zero point alike.
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -188,9 +188,9 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
 }
 
 ImagePieces::ImagePieces(const PackedSide& side) : side_(side) {
-  if (side.panels_bytes() == 0) return;
-  const std::ptrdiff_t width = side.format->width;
-  const std::ptrdiff_t panels = (side.operand->width + width - 1) / width;
+  if (side.shape->panels_bytes == 0) return;
+  const std::ptrdiff_t width = side.shape->format->width;
+  const std::ptrdiff_t panels = (side.shape->width + width - 1) / width;
   const std::ptrdiff_t panels_per_piece =
       std::max<std::ptrdiff_t>(kPieceBytes / side.stride_bytes, 1);
   columns_ = panels_per_piece * width;
@@ -202,16 +202,14 @@ std::uint64_t ImagePieces::Checksum(std::ptrdiff_t piece) const {
   // The last one with the zeros behind it.
   const std::ptrdiff_t end =
       piece + 1 < count_ ? side_.Offset((piece + 1) * columns_, 0)
-                         : ScratchArena::Footprint(side_.panels_bytes());
+                         : ScratchArena::Footprint(side_.shape->panels_bytes);
   return Checksum64(side_.data + begin, end - begin, piece);
 }
 
 std::uint64_t ImagePieces::SumsChecksum() const {
   if (side_.sums == nullptr) return 0;
-  return Checksum64(
-      side_.sums,
-      ScratchArena::Footprint(side_.operand->width * sizeof(std::int32_t)),
-      count_);
+  return Checksum64(side_.sums,
+                    ScratchArena::Footprint(side_.shape->SumsBytes()), count_);
 }
 
 }  // namespace ruy_like

@@ -13,6 +13,7 @@
 #ifndef RUY_LIKE_PACKED_PACKED_IMAGE_H_
 #define RUY_LIKE_PACKED_PACKED_IMAGE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -54,8 +55,10 @@ class ImagePieces final {
   explicit ImagePieces(const PackedSide& side);
 
   std::ptrdiff_t count() const { return count_; }
-  // Columns of each piece but the last: whole panels.
-  std::ptrdiff_t columns() const { return columns_; }
+  // The first column of a piece, which is that of a panel.
+  std::ptrdiff_t Start(std::ptrdiff_t piece) const {
+    return std::min(piece * columns_, side_.shape->width);
+  }
   // Checksum of a packed piece.
   std::uint64_t Checksum(std::ptrdiff_t piece) const;
   // Checksum of the sums, once all pieces are packed; 0 where there are none.

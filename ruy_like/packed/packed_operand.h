@@ -1,7 +1,7 @@
 // Packed: an operand in its packed form, as the prepacked cache and a
 // PackedMatrix hold it.
 //
-// Made by tr_mul.cc (for the cache) and packed_matrix.cc, read by products
+// Made by product.cc (for the cache) and packed_matrix.cc, read by products
 // through packed_side.h. Plain values, immutable once made.
 //
 // Panels and sums lie in one buffer:

@@ -10,6 +10,7 @@
 #include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/diagnostics/trace.h"
 #include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/pack/pack.h"
 
 namespace ruy_like {
 
@@ -25,54 +26,65 @@ alignas(kBufferAlignment) constexpr char kZeroPanel
 
 }  // namespace
 
-RUY_LIKE_HOT PackedSide::PackedSide(const Operand& operand_arg,
-                                    const Kernel& kernel, Side side)
-    : operand(&operand_arg),
-      kernel_side(side),
+SideShape::SideShape(const Kernel& kernel, Side kernel_side, Scalar scalar_arg,
+                     std::ptrdiff_t depth_arg, std::ptrdiff_t width_arg)
+    : side(kernel_side),
+      scalar(scalar_arg),
+      has_sums(HasSums(scalar_arg) && depth_arg > 0),
       format(&FormatOf(kernel, side)),
-      pack(side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs) {
-  if (format->in_place) {
-    padded_depth = operand->depth;
-    data = static_cast<const char*>(operand->data);
-    stride_bytes = BytesOf(format->scalar, operand->stride);
-    return;
-  }
+      pack(PackRoutineOf(kernel, side)),
+      depth(depth_arg),
+      width(width_arg),
+      padded_depth(depth_arg),
+      stride_bytes(0),
+      panels_bytes(0) {
+  if (format->in_place) return;
   // Both sides are padded to the same depth.
   const std::ptrdiff_t multiple = DepthMultiple(kernel);
-  if (operand->depth == 0) {
-    padded_depth = multiple;
-    stride_bytes = 0;
+  padded_depth = std::max(RoundUpToPowerOf2(depth, multiple), multiple);
+  if (depth == 0) return;
+  stride_bytes = PanelBytes(*format, padded_depth);
+  panels_bytes = CeilDiv(width, format->width) * stride_bytes;
+}
+
+std::ptrdiff_t SideShape::Offset(std::ptrdiff_t start, std::ptrdiff_t level,
+                                 std::ptrdiff_t stride) const {
+  if (format->by_level) return level * stride + BytesOf(format->scalar, start);
+  return format->in_place
+             ? start * stride + BytesOf(format->scalar, level)
+             : start / format->width * stride + PanelBytes(*format, level);
+}
+
+std::size_t SideShape::PackedBytes() const {
+  return ScratchArena::Footprint(panels_bytes) +
+         ScratchArena::Footprint(SumsBytes());
+}
+
+RUY_LIKE_HOT void PackedSide::ReadInPlace() {
+  if (shape->depth == 0) {
     data = kZeroPanel;
     return;
   }
-  padded_depth = RoundUpToPowerOf2(operand->depth, multiple);
-  stride_bytes = BytesOf(format->scalar, padded_depth * format->width);
-  panels_bytes_ = CeilDiv(operand->width, format->width) * stride_bytes;
-  if (operand->packed != nullptr) Use(operand->packed->data);
+  data = static_cast<const char*>(operand->data);
+  stride_bytes = BytesOf(operand->scalar, operand->stride);
 }
 
 RUY_LIKE_HOT void PackedSide::Use(const PackedData& packed) {
-  if (operand->depth == 0) return;
+  if (shape->depth == 0) return;
   data = static_cast<const char*>(packed.panels);
   sums = packed.sums;
 }
 
-std::size_t PackedSide::PackedBytes() const {
-  const std::size_t sums_bytes =
-      HasSums() ? operand->width * sizeof(std::int32_t) : 0;
-  return ScratchArena::Footprint(panels_bytes_) +
-         ScratchArena::Footprint(sums_bytes);
-}
-
 void PackedSide::PackTo(void* buffer, PackedData* packed) {
   char* const panels = static_cast<char*>(buffer);
-  char* const panels_end = panels + panels_bytes_;
-  char* const sums_begin = panels + ScratchArena::Footprint(panels_bytes_);
+  char* const panels_end = panels + shape->panels_bytes;
+  char* const sums_begin =
+      panels + ScratchArena::Footprint(shape->panels_bytes);
   std::memset(panels_end, 0, sums_begin - panels_end);
   packed->panels = panels;
-  if (HasSums()) {
-    char* const sums_end = sums_begin + operand->width * sizeof(std::int32_t);
-    std::memset(sums_end, 0, panels + PackedBytes() - sums_end);
+  if (shape->has_sums) {
+    char* const sums_end = sums_begin + shape->SumsBytes();
+    std::memset(sums_end, 0, panels + shape->PackedBytes() - sums_end);
     writable_sums = reinterpret_cast<std::int32_t*>(sums_begin);
     packed->sums = writable_sums;
   }
@@ -81,7 +93,7 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
 
 RUY_LIKE_HOT void PackedSide::Pack(std::ptrdiff_t start,
                                    std::ptrdiff_t end) const {
-  PackLevels(start, end, 0, padded_depth,
+  PackLevels(start, end, 0, shape->padded_depth,
              const_cast<char*>(data) + Offset(start, 0),
              writable_sums == nullptr ? nullptr : writable_sums + start);
 }
@@ -96,7 +108,7 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
   args.depth = std::min(levels, operand->depth - level);
   const PackSpan pack_span(operand);
   const TraceSpan span(TraceSpan::kPack,
-                       kernel_side == Side::kLhs ? "pack lhs" : "pack rhs",
+                       shape->side == Side::kLhs ? "pack lhs" : "pack rhs",
                        start, end, args.depth);
   const std::ptrdiff_t column_step =
       operand->depth_contiguous ? operand->stride : 1;
@@ -111,7 +123,7 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
   args.dst = panels;
   args.padded_depth = levels;
   args.sums = level_sums;
-  pack(&args);
+  shape->pack(&args);
 }
 
 }  // namespace ruy_like

@@ -1,8 +1,8 @@
 // Packed: one side of a product on its way to the kernel: where its panels
 // lie, and the call of its pack routine.
 //
-// Used by product.cc and packed_matrix.cc. Decides nothing (what is cached,
-// when it is packed), and owns no memory.
+// Used by what runs products (product.cc) and by packed_matrix.cc. Decides
+// nothing (what is cached, when it is packed), and owns no memory.
 #ifndef RUY_LIKE_PACKED_PACKED_SIDE_H_
 #define RUY_LIKE_PACKED_PACKED_SIDE_H_
 
@@ -10,59 +10,74 @@
 #include <cstdint>
 
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/pack/pack.h"
 #include "ruy_like/packed/operand.h"
-#include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {
 
-struct PackedSide {
-  PackedSide(const Operand& operand_arg, const kernels::Kernel& kernel,
-             Side side);
+// How an operand of these sizes lies for one side of a kernel. No address of
+// the operand, so that it can be kept for other operands of the same sizes.
+struct SideShape {
+  SideShape() = default;
+  SideShape(const kernels::Kernel& kernel, Side kernel_side, Scalar scalar,
+            std::ptrdiff_t depth, std::ptrdiff_t width);
 
+  // Where to find columns from `start` (the first of a panel) on at depth
+  // `level`, a multiple of the panel's group: an offset in bytes. `stride` is
+  // that of a PackedSide, or of panels of fewer levels.
+  std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level,
+                        std::ptrdiff_t stride) const;
+  // Size of a buffer for panels and sums as packed_operand.h draws it.
+  std::size_t PackedBytes() const;
+  std::size_t SumsBytes() const {
+    return has_sums ? width * sizeof(std::int32_t) : 0;
+  }
+
+  Side side;
+  Scalar scalar;  // of the operand
+  bool has_sums;  // in its packed form
+  const kernels::PanelFormat* format;
+  kernels::PackFn* pack;  // null in place
+  std::ptrdiff_t depth, width;
+  std::ptrdiff_t padded_depth;  // in place the depth
+  // From panel to panel; 0 in place, and for depth 0, where all panels are one.
+  std::ptrdiff_t stride_bytes;
+  std::ptrdiff_t panels_bytes;  // 0 in place and for depth 0
+};
+
+// An operand of that shape, and its panels.
+struct PackedSide {
   // An operand of depth 0 has neither panels nor sums of its own, however wide
   // it is: each of its panels is the same one of zeros, of at most so many
   // bytes.
   static constexpr std::size_t kMaxZeroPanelBytes = 16384;
 
-  std::ptrdiff_t panels_bytes() const { return panels_bytes_; }
-  // Whether the packed form has sums.
-  bool HasSums() const {
-    return ruy_like::HasSums(operand->scalar) && operand->depth > 0;
+  // Both must outlive this. Reads the operand in place if the shape says so.
+  // Not a constructor: compilers copy what they assign as vectors, right after
+  // its fields were stored, which stalls on store forwarding.
+  void Init(const Operand& operand_arg, const SideShape& shape_arg) {
+    operand = &operand_arg;
+    shape = &shape_arg;
+    stride_bytes = shape_arg.stride_bytes;
+    data = nullptr;
+    sums = nullptr;
+    writable_sums = nullptr;
+    if (shape->panels_bytes == 0) ReadInPlace();
   }
 
-  // Nothing is to be packed: kernels read the operand where it lies, or the
-  // caller has packed it, or there is nothing of it.
-  bool IsReady() const {
-    return format->in_place || operand->packed != nullptr ||
-           operand->depth == 0;
-  }
-
-  // Reads what has been packed before; not of depth 0.
+  // Reads the operand where it lies, or zeros for one of depth 0.
+  void ReadInPlace();
+  // Reads what has been packed before.
   void Use(const PackedData& packed);
-
-  // Size of a buffer for panels and sums as packed_operand.h draws it, with
-  // sums whether this product needs them or not: the next one may have another
-  // zero point.
-  std::size_t PackedBytes() const;
-  // Has Pack write to such a buffer, and *packed point into it. Zeroes what
-  // Pack leaves out.
+  // Has Pack write to a buffer of shape->PackedBytes(), with sums whether this
+  // product needs them or not (the next one may have another zero point), and
+  // *packed point into it. Zeroes what Pack leaves out.
   void PackTo(void* buffer, PackedData* packed);
 
-  // Offset in bytes of column `start` (the first of a panel) at depth `level`,
-  // a multiple of the panel's group.
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
-    // Every small product, which the division below would keep waiting.
-    if (start == 0 && level == 0) return 0;
-    if (format->by_level) {
-      return level * stride_bytes + BytesOf(format->scalar, start);
-    }
-    const std::ptrdiff_t elements =
-        format->in_place ? level : level * format->width;
-    return (format->in_place ? start : start / format->width) * stride_bytes +
-           BytesOf(format->scalar, elements);
+    // Every small product, which a division would keep waiting.
+    return (start | level) == 0 ? 0 : shape->Offset(start, level, stride_bytes);
   }
 
   // Packs columns [start, end), where `start` is the first of a panel, to
@@ -77,22 +92,16 @@ struct PackedSide {
                   std::int32_t* level_sums) const;
 
   const Operand* operand;
-  Side kernel_side;
-  const kernels::PanelFormat* format;
-  kernels::PackFn* pack;
-  std::ptrdiff_t padded_depth;
+  const SideShape* shape;
   // From panel to panel; in place from column to column, or from level to
-  // level if that is how it is read. 0 for depth 0.
+  // level if that is how it is read.
   std::ptrdiff_t stride_bytes;
   // Where kernels read: packed panels, or the operand's own data.
-  const char* data = nullptr;
+  const char* data;
   // One per column, or null.
-  const std::int32_t* sums = nullptr;
+  const std::int32_t* sums;
   // Where Pack puts sums; null where they are not wanted.
-  std::int32_t* writable_sums = nullptr;
-
- private:
-  std::ptrdiff_t panels_bytes_ = 0;
+  std::int32_t* writable_sums;
 };
 
 }  // namespace ruy_like

@@ -1,6 +1,6 @@
 // Packed: packed forms of constant operands, kept between calls of Mul.
 //
-// Held by the Context, asked by tr_mul.cc when an operand's CachePolicy says
+// Held by the Context, asked by product.cc when an operand's CachePolicy says
 // so. It does not pack, and does not look at data: an operand whose values
 // change under an unchanged address is found as it was.
 #ifndef RUY_LIKE_PACKED_PREPACKED_CACHE_H_

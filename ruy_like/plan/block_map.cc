@@ -401,6 +401,20 @@ BlockMap MakeBlockMap(const BlockMapParams& params) {
     map.piece_cols = EvenPiece(col_units, within_l2.col_units) * map.col_unit;
   }
   map.group_cols = GroupCols(params, caches, map);
+  map.row_cuts = EvenCuts(map.rows, map.row_unit, map.row_blocks);
+  map.col_cuts = EvenCuts(map.cols, map.col_unit, map.col_blocks);
+  return map;
+}
+
+BlockMap OneBlock(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t depth) {
+  BlockMap map;
+  map.row_cuts = {rows, rows, 1, 0};
+  map.col_cuts = {cols, cols, 1, 0};
+  map.rows = map.row_unit = map.block_rows = map.piece_rows = rows;
+  map.cols = map.col_unit = map.block_cols = map.piece_cols = cols;
+  map.row_blocks = map.col_blocks = map.group_cols = 1;
+  map.in_pieces = false;
+  map.depth_block = depth;
   return map;
 }
 
@@ -423,20 +437,11 @@ BlockPosition BlockAt(const BlockMap& map, ptrdiff_t index) {
   return position;
 }
 
-Cuts RowCuts(const BlockMap& map) {
-  return EvenCuts(map.rows, map.row_unit, map.row_blocks);
-}
-
-Cuts ColCuts(const BlockMap& map) {
-  return EvenCuts(map.cols, map.col_unit, map.col_blocks);
-}
-
 BlockExtent BlockRange(const BlockMap& map, BlockPosition position) {
-  const Cuts rows = RowCuts(map);
-  const Cuts cols = ColCuts(map);
-  return BlockExtent{
-      rows.Start(position.row_block), rows.Start(position.row_block + 1),
-      cols.Start(position.col_block), cols.Start(position.col_block + 1)};
+  return BlockExtent{map.row_cuts.Start(position.row_block),
+                     map.row_cuts.Start(position.row_block + 1),
+                     map.col_cuts.Start(position.col_block),
+                     map.col_cuts.Start(position.col_block + 1)};
 }
 
 }  // namespace ruy_like

@@ -1,6 +1,6 @@
 // Plan: how a product is cut into blocks, and in which order they run.
 //
-// Called by tr_mul.cc. Pure functions of shapes, formats and cache sizes: no
+// Called by plan.cc. Pure functions of shapes, formats and cache sizes: no
 // state, no machine detection, no data. They assume sizes that were validated
 // (> 0, products of two of them fit ptrdiff_t).
 //
@@ -41,7 +41,7 @@
 // whole depth of both its sides, which no cache holds, and the next one does it
 // again (doc/tuning.md has what that costs, and what the below gains).
 //
-// A block in pieces packs what it reads by itself (block_pieces.h has the
+// A block in pieces packs what it reads by itself (blocks.cc has the
 // gain), and so do all blocks where there are several threads, or several
 // pieces for one thread; in one pass if the depth is not split. To pack a side
 // once for all threads is less work, but threads then wait for each other's
@@ -97,10 +97,23 @@ struct BlockMapParams {
   int macs_per_ns;
 };
 
-// Along rows (and likewise columns) there are row_blocks ranges of row_unit
-// multiples, as even as possible: the first ones are one unit larger than the
-// rest, if any, and only the last may end in a part of a unit.
+// Consecutive ranges along rows or columns: range i is [Start(i), Start(i +
+// 1)).
+struct Cuts {
+  // The first `extra` ranges have one unit more than the others; what exceeds
+  // `size` is cut off.
+  std::ptrdiff_t size, unit, units_each, extra;
+
+  std::ptrdiff_t Start(std::ptrdiff_t i) const {
+    return std::min(size, (units_each * i + std::min(extra, i)) * unit);
+  }
+};
+
+// Along rows (and likewise columns) there are row_blocks ranges (row_cuts) of
+// row_unit multiples, as even as possible: the first ones are one unit larger
+// than the rest, if any, and only the last may end in a part of a unit.
 struct BlockMap {
+  Cuts row_cuts, col_cuts;
   std::ptrdiff_t rows, cols;
   // Blocks begin and end at multiples of these (or at the matrix's edge).
   std::ptrdiff_t row_unit, col_unit;
@@ -119,21 +132,6 @@ struct BlockMap {
   // col_blocks where all of the rhs fits L3.
   std::ptrdiff_t group_cols;
 };
-
-// Consecutive ranges along rows or columns: range i is [Start(i), Start(i +
-// 1)).
-struct Cuts {
-  // The first `extra` ranges have one unit more than the others; what exceeds
-  // `size` is cut off.
-  std::ptrdiff_t size, unit, units_each, extra;
-
-  std::ptrdiff_t Start(std::ptrdiff_t i) const {
-    return std::min(size, (units_each * i + std::min(extra, i)) * unit);
-  }
-};
-
-Cuts RowCuts(const BlockMap& map);
-Cuts ColCuts(const BlockMap& map);
 
 struct BlockPosition {
   std::ptrdiff_t row_block, col_block;
@@ -156,6 +154,10 @@ int ChooseThreadCount(const BlockMapParams& params, int max_threads);
 // formats, tile and caches only, so that a float result does not change with
 // the other dimensions or the threads.
 BlockMap MakeBlockMap(const BlockMapParams& params);
+
+// All in one block, in one pass.
+BlockMap OneBlock(std::ptrdiff_t rows, std::ptrdiff_t cols,
+                  std::ptrdiff_t depth);
 
 inline std::ptrdiff_t BlockCount(const BlockMap& map) {
   return map.row_blocks * map.col_blocks;

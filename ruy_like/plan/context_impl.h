@@ -1,6 +1,6 @@
 // Plan: what a Context holds between calls of Mul.
 //
-// Used by context.cc and tr_mul.cc; not public.
+// Used by context.cc, choose_plan.cc and product.cc; not public.
 #ifndef RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 #define RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 
@@ -17,7 +17,7 @@
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/path.h"
-#include "ruy_like/registry/registry.h"
+#include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/thread_pool.h"
 
 namespace ruy_like {
@@ -60,11 +60,8 @@ struct ContextImpl {
   // Scratch of one product; reused, so that the steady state allocates nothing.
   ScratchArena arena ABSL_GUARDED_BY(mutex);
 
-  // The last selection of a kernel: loops repeat one shape, and looking through
-  // the tables takes as long as a tenth of a small product.
-  KernelQuery last_query ABSL_GUARDED_BY(mutex) = {};
-  Path last_permitted_paths ABSL_GUARDED_BY(mutex) = Path::kNone;
-  KernelChoice last_choice ABSL_GUARDED_BY(mutex) = {};
+  // Of products on the Context's own threads.
+  KeptPlans plans ABSL_GUARDED_BY(mutex);
 
   Readable<Path> last_path{Path::kNone};
   Readable<const char*> last_kernel{""};

@@ -16,7 +16,7 @@
 
 namespace ruy_like {
 
-// A product as the middle-end sees it. dst is described by the epilogue, whose
+// A product as plans and runs see it. dst is described by the epilogue, whose
 // pointers are those of the whole dst. What depends on the kernel there, the
 // operands' zero points and sums, and the pointer to `scales`, is not set
 // before there is one (product.cc).

@@ -36,20 +36,6 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
   return (from.features & ~path.features) == 0;
 }
 
-// The query as a kernel sees it when the sides are swapped.
-KernelQuery Swapped(const KernelQuery& query) {
-  KernelQuery result = query;
-  result.family = InfoOf(query.family).swapped;
-  std::swap(result.rows, result.cols);
-  std::swap(result.scalar.lhs, result.scalar.rhs);
-  std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
-  std::swap(result.cached.lhs, result.cached.rhs);
-  std::swap(result.range.lhs, result.range.rhs);
-  std::swap(result.packed.lhs, result.packed.rhs);
-  result.dst_col_major = !query.dst_col_major;
-  return result;
-}
-
 // Whether a kernel for any number of columns is worth its transposed stores to
 // a row-major dst: it reads the side in place that is at least twice as wide as
 // the other one, and does not lose on padding of that one what it saves. A
@@ -248,6 +234,19 @@ void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
 }
 
 }  // namespace
+
+KernelQuery Swapped(const KernelQuery& query) {
+  KernelQuery result = query;
+  result.family = InfoOf(query.family).swapped;
+  std::swap(result.rows, result.cols);
+  std::swap(result.scalar.lhs, result.scalar.rhs);
+  std::swap(result.depth_contiguous.lhs, result.depth_contiguous.rhs);
+  std::swap(result.cached.lhs, result.cached.rhs);
+  std::swap(result.range.lhs, result.range.rhs);
+  std::swap(result.packed.lhs, result.packed.rhs);
+  result.dst_col_major = !query.dst_col_major;
+  return result;
+}
 
 KernelTable KernelsOf(Path path) {
   for (const PathKernels& entry : kPathKernels) {

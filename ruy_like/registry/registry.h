@@ -1,9 +1,9 @@
 // Which kernel multiplies: the one place that looks into the paths' kernel
 // tables.
 //
-// Called by the middle-end for each product, by tests and tools to enumerate.
-// Selection is a pure function of the query and of the permitted paths, so that
-// a test can pin its outcome on any host.
+// Called by choose_plan.cc for each new product, by tests and tools to
+// enumerate. Selection is a pure function of the query and of the permitted
+// paths, so that a test can pin its outcome on any host.
 #ifndef RUY_LIKE_REGISTRY_REGISTRY_H_
 #define RUY_LIKE_REGISTRY_REGISTRY_H_
 
@@ -57,6 +57,9 @@ inline bool operator==(const KernelQuery& a, const KernelQuery& b) {
   };
   return fields(a) == fields(b);
 }
+
+// The query as a kernel sees it when the sides are swapped.
+KernelQuery Swapped(const KernelQuery& query);
 
 struct KernelChoice {
   const kernels::Kernel* kernel;  // never null while kPortable is permitted

@@ -4,33 +4,43 @@
 #include <chrono>
 #include <new>
 
+#include "ruy_like/base/hot.h"
 #include "ruy_like/base/wait.h"
 
 namespace ruy_like {
+namespace {
 
-SharedPacking::SharedPacking(const PackedSide& side, const Cuts& cuts,
-                             std::ptrdiff_t parts, void* status)
-    : side_(side), cuts_(cuts), status_(static_cast<AtomicStatus*>(status)) {
+enum : std::uint8_t { kNotStarted, kInProgress, kDone };
+
+}  // namespace
+
+void SharedPacking::Init(const PackedSide* side, std::ptrdiff_t parts,
+                         void* status, bool is_shared) {
+  side_ = side;
+  status_ = static_cast<Status*>(status);
+  is_shared_ = is_shared;
   for (std::ptrdiff_t i = 0; i < parts; ++i) {
-    new (&status_[i]) AtomicStatus(kNotStarted);
+    new (&status_[i]) Status(kNotStarted);
   }
 }
 
-bool SharedPacking::TryPack(std::ptrdiff_t part) {
-  AtomicStatus& status = status_[part];
+RUY_LIKE_HOT bool SharedPacking::TryPack(std::ptrdiff_t part,
+                                         std::ptrdiff_t start,
+                                         std::ptrdiff_t end) {
+  Status& status = status_[part];
   std::uint8_t seen = status.load(std::memory_order_relaxed);
+  // A thread alone need not lock the bus.
   if (seen != kNotStarted ||
-      !status.compare_exchange_strong(seen, kInProgress,
-                                      std::memory_order_relaxed)) {
+      (is_shared_ && !status.compare_exchange_strong(
+                         seen, kInProgress, std::memory_order_relaxed))) {
     return false;
   }
-  side_.Pack(cuts_.Start(part), cuts_.Start(part + 1));
+  side_->Pack(start, end);
   status.store(kDone, std::memory_order_release);
   return true;
 }
 
-void SharedPacking::EnsurePacked(std::ptrdiff_t part) {
-  TryPack(part);
+void SharedPacking::WaitFor(std::ptrdiff_t part) const {
   SpinPacer pacer(std::chrono::hours(1));
   while (status_[part].load(std::memory_order_acquire) != kDone) pacer.Pause();
 }

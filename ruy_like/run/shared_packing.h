@@ -1,9 +1,8 @@
-// Run: threads that pack one side together, part by part, each part
-// once.
+// Run: threads that pack one side together, part by part, each part once.
 //
-// Used by products (product.cc) for what they pack for the cache or for a
-// kernel of few columns, and for packing ahead (packed_matrix.cc). Allocates
-// nothing and starts no threads.
+// Used by products (product.h) for what they pack for the cache or for a kernel
+// of few columns, and for packing ahead (packed_matrix.cc). Allocates nothing
+// and starts no threads.
 //
 // Any thread packs any part that nobody has begun; one that needs a part that
 // somebody else is at spins until it is done. So there is no barrier between
@@ -16,29 +15,34 @@
 #include <cstdint>
 
 #include "ruy_like/packed/packed_side.h"
-#include "ruy_like/plan/block_map.h"
 
 namespace ruy_like {
 
 class SharedPacking final {
  public:
-  enum Status : std::uint8_t { kNotStarted, kInProgress, kDone };
-  using AtomicStatus = std::atomic<std::uint8_t>;
+  using Status = std::atomic<std::uint8_t>;
 
   // `side`, which knows where its panels are to lie, and `status`, memory for
-  // one of each part, must outlive this. Parts begin at whole panels.
-  SharedPacking(const PackedSide& side, const Cuts& cuts, std::ptrdiff_t parts,
-                void* status);
+  // one of each of the parts, must outlive this. `is_shared`: several threads
+  // may come.
+  void Init(const PackedSide* side, std::ptrdiff_t parts, void* status,
+            bool is_shared);
 
-  // Packs the part unless somebody has begun to; whether it did.
-  bool TryPack(std::ptrdiff_t part);
+  // Packs the part, columns [start, end) from the first of a panel on, unless
+  // somebody has begun to; whether it did.
+  bool TryPack(std::ptrdiff_t part, std::ptrdiff_t start, std::ptrdiff_t end);
   // Returns once the part is packed.
-  void EnsurePacked(std::ptrdiff_t part);
+  void EnsurePacked(std::ptrdiff_t part, std::ptrdiff_t start,
+                    std::ptrdiff_t end) {
+    if (!TryPack(part, start, end)) WaitFor(part);
+  }
 
  private:
-  const PackedSide& side_;
-  Cuts cuts_;
-  AtomicStatus* status_;
+  void WaitFor(std::ptrdiff_t part) const;
+
+  const PackedSide* side_;
+  Status* status_;
+  bool is_shared_;
 };
 
 }  // namespace ruy_like

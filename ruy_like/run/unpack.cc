@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/packed/packed_operand.h"
-#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/plan/choose_plan.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/scalar.h"
 

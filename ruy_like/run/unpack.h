@@ -1,7 +1,7 @@
 // Run: the way back from panels to a plain matrix, for operands that
 // were packed for a kernel that the product cannot have.
 //
-// Used by tr_mul.cc where no kernel reads the operands as they are packed: one
+// Used by product.cc where no kernel reads the operands as they are packed: one
 // was packed for an int7 operand, and the other one is none. Such a product is
 // right, and as slow as if nothing had been packed, or slower.
 #ifndef RUY_LIKE_RUN_UNPACK_H_

@@ -10,13 +10,14 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ruy_like/machine/cpu_features.h"
-#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/plan/choose_plan.h"
 #include "test/support/subprocess.h"
 
 namespace ruy_like {
@@ -79,22 +80,24 @@ struct Example {
     params.epilogue.dst_scalar = Scalar::kF32;
     params.epilogue.dst_row_stride = 1;
     params.epilogue.dst_col_stride = 20;
-    report = {SelectKernel(MakeKernelQuery(params), Path::kPortable),
-              3,
-              4,
-              5,
-              6,
-              {SideSource::kPacked, SideSource::kCached}};
+    plan.choice = SelectKernel(MakeKernelQuery(params), Path::kPortable);
+    plan.threads = 3;
+    plan.map.row_blocks = 4;
+    plan.map.col_blocks = 5;
+    plan.padded_depth = 40;
+    plan.map.depth_block = 7;
+    plan.side.lhs.source = SideSource::kPackedByBlock;
+    plan.side.rhs.source = SideSource::kCached;
   }
 
   TrMulParams params = {};
-  ProductReport report;
+  Plan plan = {};
 };
 
 TEST(CallLineTest, Fields) {
   const Example example;
   const std::string line =
-      CallLine(example.params, example.report, std::chrono::nanoseconds(12000));
+      CallLine(example.params, example.plan, std::chrono::nanoseconds(12000));
   ExpectFields(ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
                {{"ruy_like_mul", "ruy_like_mul"},
                 {"path", "portable"},
@@ -126,7 +129,7 @@ TEST(CallLineTest, APromiseThatIsNotKept) {
   example.params.side.rhs.scalar = Scalar::kI8;
   example.params.side.rhs.broke_promise = true;
   const std::string line =
-      CallLine(example.params, example.report, std::chrono::nanoseconds(12000));
+      CallLine(example.params, example.plan, std::chrono::nanoseconds(12000));
   ExpectFields(ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
                {{"lhs", "float"}, {"rhs", "int8:not_int7"}});
 }
@@ -147,12 +150,12 @@ TEST(CallLineTest, ScalesAndBeta) {
   epilogue.accumulates = true;
   epilogue.beta = 0.5;
   const auto time = std::chrono::nanoseconds(1000);
-  const std::string line = CallLine(example.params, example.report, time);
+  const std::string line = CallLine(example.params, example.plan, time);
   ExpectFields(
       ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
       {{"bias", "per_row"}, {"multiplier", "scales_per_col"}, {"beta", "0.5"}});
   scales.lhs_per_row = true;
-  EXPECT_THAT(CallLine(example.params, example.report, time),
+  EXPECT_THAT(CallLine(example.params, example.plan, time),
               HasSubstr(",scales_per_row_and_col,"));
 }
 
@@ -160,13 +163,12 @@ TEST(CallLineTest, ScalesAndBeta) {
 TEST(CallLineTest, SwappedSidesReadTheSame) {
   Example example;
   const auto time = std::chrono::nanoseconds(1000);
-  const std::string line = CallLine(example.params, example.report, time);
+  const std::string line = CallLine(example.params, example.plan, time);
   SwapSides(&example.params);
-  example.report.choice.swap_sides = true;
-  example.report.row_blocks = 5;
-  example.report.col_blocks = 4;
-  example.report.source = {SideSource::kCached, SideSource::kPacked};
-  EXPECT_EQ(CallLine(example.params, example.report, time), line);
+  example.plan.choice.swap_sides = true;
+  std::swap(example.plan.map.row_blocks, example.plan.map.col_blocks);
+  std::swap(example.plan.side.lhs.source, example.plan.side.rhs.source);
+  EXPECT_EQ(CallLine(example.params, example.plan, time), line);
 }
 
 using std::chrono::microseconds;
@@ -175,18 +177,15 @@ TEST(CallSummaryTest, AddsUpByShape) {
   CallSummary summary;
   EXPECT_EQ(summary.Lines(), "");
   Example example;
-  summary.Add(example.params, example.report, microseconds(10),
-              microseconds(3));
-  summary.Add(example.params, example.report, microseconds(14),
-              microseconds(0));
+  summary.Add(example.params, example.plan, microseconds(10), microseconds(3));
+  summary.Add(example.params, example.plan, microseconds(14), microseconds(0));
   // The same seen by the kernel with its sides swapped.
   SwapSides(&example.params);
-  example.report.choice.swap_sides = true;
-  summary.Add(example.params, example.report, microseconds(24),
-              microseconds(1));
+  example.plan.choice.swap_sides = true;
+  summary.Add(example.params, example.plan, microseconds(24), microseconds(1));
   Example other;
   other.params.side.rhs.width = 31;
-  summary.Add(other.params, other.report, microseconds(1000), microseconds(0));
+  summary.Add(other.params, other.plan, microseconds(1000), microseconds(0));
   const std::vector<std::string> lines = Lines(summary.Lines());
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0] + "\n", kSummaryHeader);
@@ -214,7 +213,7 @@ TEST(CallSummaryTest, HoldsSoManyShapes) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     for (int i = 0; i < shapes; ++i) {
       example.params.side.rhs.width = i + 1;
-      summary.Add(example.params, example.report, microseconds(1),
+      summary.Add(example.params, example.plan, microseconds(1),
                   microseconds(0));
     }
   }
@@ -233,7 +232,7 @@ TEST(CallSummaryTest, FromManyThreads) {
       Example example;
       for (int i = 0; i < 1000; ++i) {
         example.params.side.rhs.width = 1 + (i + thread) % 10;
-        summary.Add(example.params, example.report, microseconds(1),
+        summary.Add(example.params, example.plan, microseconds(1),
                     microseconds(0));
       }
     });
@@ -354,12 +353,11 @@ TEST(DispatchLinesTest, TellsOfKernels) {
   Example example;
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     const KernelQuery query = MakeKernelQuery(example.params);
-    example.report.choice = SelectKernel(query, path | Path::kPortable);
+    example.plan.choice = SelectKernel(query, path | Path::kPortable);
     TrMulParams params = example.params;
-    if (example.report.choice.swap_sides) SwapSides(&params);
-    example.report.source = {SideSource::kPacked, SideSource::kPacked};
+    if (example.plan.choice.swap_sides) SwapSides(&params);
     const std::string lines =
-        DispatchLines(params, example.report, path | Path::kPortable);
+        DispatchLines(params, example.plan, path | Path::kPortable);
     const kernels::KernelTable table = KernelsOf(path);
     for (int i = 0; i < table.count; ++i) {
       const kernels::Kernel& kernel = table.kernels[i];
@@ -370,7 +368,7 @@ TEST(DispatchLinesTest, TellsOfKernels) {
     }
     // Nothing is said of what was taken.
     EXPECT_THAT(lines, testing::Not(HasSubstr(absl::StrCat(
-                           ",", example.report.choice.kernel->name, ","))));
+                           ",", example.plan.choice.kernel->name, ","))));
   }
 }
 

@@ -1,7 +1,7 @@
 // Back-end: the float kernel for narrow products, the lhs read in place.
 //
 // Included by the x86 per-ISA files, which instantiate NarrowFloatKernel<> and
-// list it in front of their panel kernel; called by the middle-end through the
+// list it in front of their panel kernel; called by run/blocks.cc through the
 // table for products of at most kMaxNarrowCols columns. It handles
 // depth-contiguous lhs only, and depth that is not split into passes.
 //

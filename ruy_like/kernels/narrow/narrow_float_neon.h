@@ -1,7 +1,7 @@
 // Back-end: the float kernel for narrow products on Arm, the lhs read in place.
 //
 // Included by kernels/neon.cc, which lists NarrowFloatNeon in front of its
-// panel kernel; called by the middle-end through the table for products of at
+// panel kernel; called by run/blocks.cc through the table for products of at
 // most kMaxCols columns, depth-contiguous lhs and depth that is not split into
 // passes. narrow_float.h says why rows have to be transposed on their way.
 //

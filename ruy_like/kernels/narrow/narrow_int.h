@@ -2,7 +2,7 @@
 //
 // Included by the x86 per-ISA files, which instantiate NarrowIntKernel<> for
 // their SIMD width and multiply instructions and list the result in front of
-// the packed kernels of its family; called by the middle-end through that table
+// the packed kernels of its family; called by run/blocks.cc through that table
 // for products of at most kMaxNarrowCols columns. For so few columns packing
 // the lhs would cost more than the product: here each of its elements comes
 // from memory once, where it lies. It handles depth-contiguous lhs only, and

@@ -1,7 +1,7 @@
 // Back-end: narrow products of a lhs that is packed, for all x86 paths.
 //
 // Included by the per-ISA files, which instantiate NarrowPanelKernel<> beside
-// their PanelKernel<> and list it in front of that; called by the middle-end
+// their PanelKernel<> and list it in front of that; called by run/blocks.cc
 // through the table for products of a few columns whose lhs is in the prepacked
 // cache, was packed by the caller, or can't be read in place. The lhs's panels
 // are the ones of that PanelKernel: a cached operand serves both.

@@ -2,7 +2,7 @@
 //
 // Included by the per-ISA files, which instantiate PanelKernel<> for their SIMD
 // width and multiply instructions and list the result in their table; called by
-// the middle-end through that table with whole blocks (kernels/kernel.h). The
+// run/blocks.cc through that table with whole blocks (kernels/kernel.h). The
 // lhs is packed, the rhs packed or in place (panel_rhs.h); narrow kernels,
 // which read the lhs in place, are elsewhere.
 //

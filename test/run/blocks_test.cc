@@ -51,7 +51,7 @@ MulProblem WithEpilogue(const Types& types, const Shape& shape) {
   return p;
 }
 
-class BlockPiecesTest : public PathTest {
+class BlocksTest : public PathTest {
  protected:
   // One to several threads.
   void CheckOnThreads(const MulProblem& problem) {
@@ -67,9 +67,9 @@ class BlockPiecesTest : public PathTest {
     }
   }
 };
-RUY_LIKE_INSTANTIATE_PER_PATH(BlockPiecesTest);
+RUY_LIKE_INSTANTIATE_PER_PATH(BlocksTest);
 
-TEST_P(BlockPiecesTest, DeepProducts) {
+TEST_P(BlocksTest, DeepProducts) {
   int orders = 0;
   for (const Types& types : kTypes) {
     for (const Shape& shape : kDeep) {
@@ -80,7 +80,7 @@ TEST_P(BlockPiecesTest, DeepProducts) {
   }
 }
 
-TEST_P(BlockPiecesTest, OnePass) {
+TEST_P(BlocksTest, OnePass) {
   int orders = 0;
   for (const Types& types : {kInt8, kFloat}) {
     for (const Shape& shape : kShallow) {
@@ -91,7 +91,7 @@ TEST_P(BlockPiecesTest, OnePass) {
   }
 }
 
-TEST_P(BlockPiecesTest, CachedSides) {
+TEST_P(BlocksTest, CachedSides) {
   for (const Types& types : {kInt8, kFloat}) {
     for (const int cached : {1, 2, 3}) {
       MulProblem problem = WithEpilogue(types, kDeep[0]);
@@ -103,7 +103,7 @@ TEST_P(BlockPiecesTest, CachedSides) {
   }
 }
 
-TEST_P(BlockPiecesTest, OtherDoors) {
+TEST_P(BlocksTest, OtherDoors) {
   for (const Types& types : {kInt8, kFloat}) {
     for (const Door door :
          {Door::kPackedLhs, Door::kPackedRhs, Door::kPackedBoth, Door::kPlan}) {
@@ -116,7 +116,7 @@ TEST_P(BlockPiecesTest, OtherDoors) {
 
 // Nothing needs scratch memory: with both sides packed, and a depth that no
 // machine's L1 is too small for, neither panels nor accumulators do.
-TEST_P(BlockPiecesTest, WithoutScratchMemory) {
+TEST_P(BlocksTest, WithoutScratchMemory) {
   for (const Types& types : {kInt8, kFloat}) {
     MulProblem problem = WithEpilogue(types, {400, 200, 300});
     problem.door = Door::kPackedBoth;

@@ -1,6 +1,6 @@
-// Tests ruy_like/plan/choose_kernel.h: the operating system's leave is asked
+// Tests ruy_like/plan/choose_plan.h: the operating system's leave is asked
 // for by the first product that wants it.
-#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/plan/choose_plan.h"
 
 #include <gtest/gtest.h>
 

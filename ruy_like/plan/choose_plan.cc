@@ -1,5 +1,5 @@
 // Tested in test/diagnostics/verbose_test.cc.
-#include "ruy_like/plan/choose_kernel.h"
+#include "ruy_like/plan/choose_plan.h"
 
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +14,22 @@
 namespace ruy_like {
 namespace {
 
+// Whether the operand's packed form is to be in the prepacked cache.
+inline bool WantsCache(const TrMulParams& params, Side side) {
+  const std::ptrdiff_t other_width = params.side[Other(side)].width;
+  switch (params.side[side].cache_policy) {
+    case CachePolicy::kNeverCache:
+      return false;
+    case CachePolicy::kCacheIfLargeSpeedup:
+      return other_width <= 16;
+    case CachePolicy::kCacheIfSignificantSpeedup:
+      return other_width <= 128;
+    case CachePolicy::kAlwaysCache:
+      return true;
+  }
+  return false;
+}
+
 KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                     Path permitted, std::vector<Rejection>* rejections) {
   const PackedOperand* const lhs = params.side.lhs.packed;
@@ -27,20 +43,19 @@ KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                                permitted, rejections);
 }
 
-KernelChoice SelectOrRecall(const KernelQuery& query, const TrMulParams& params,
-                            ContextImpl* context)
+// Chooses a kernel unless the last plan that was kept there has it.
+void ChooseAnew(const KernelQuery& query, const TrMulParams& params,
+                ContextImpl* context, KeptPlan* kept)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  if (context->last_permitted_paths != context->permitted_paths ||
-      !(context->last_query == query)) {
-    // Which estimates, in doubles, what pays off.
-    const ScopedFloatState float_state(FloatState::kDefault);
-    Path permitted = context->permitted_paths;
-    context->last_choice = SelectThatMayRun(query, params, &MayRun, &permitted);
-    context->permitted_paths = permitted;
-    context->last_query = query;
-    context->last_permitted_paths = context->permitted_paths;
-  }
-  return context->last_choice;
+  // The choice estimates, in doubles, what pays off.
+  const ScopedFloatState float_state(FloatState::kDefault);
+  Path permitted = context->permitted_paths;
+  kept->plan.choice = SelectThatMayRun(query, params, &MayRun, &permitted);
+  kept->plan.is_small = false;
+  kept->limit = {0, false};
+  kept->query = query;
+  kept->permitted = permitted;
+  context->permitted_paths = permitted;
 }
 
 // Whether the kernel may count on what the caller promised of an operand, where
@@ -62,9 +77,9 @@ bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
   return HoldsInt7(operand);
 }
 
-// MakeKernelQuery, of which each product wants one.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
-    const TrMulParams& params) {
+}  // namespace
+
+RUY_LIKE_HOT KernelQuery MakeKernelQuery(const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
   query.rows = params.rows();
@@ -85,18 +100,6 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
   return query;
 }
 
-// Most kernels rely on no promise.
-bool ReliesOnPromises(const kernels::Kernel& kernel) {
-  return kernel.lhs.range != ValueRange::kFull ||
-         kernel.rhs.range != ValueRange::kFull;
-}
-
-}  // namespace
-
-KernelQuery MakeKernelQuery(const TrMulParams& params) {
-  return QueryFor(params);
-}
-
 KernelChoice SelectThatMayRun(const KernelQuery& query,
                               const TrMulParams& params, bool (*may_run)(Path),
                               Path* permitted) {
@@ -109,25 +112,38 @@ KernelChoice SelectThatMayRun(const KernelQuery& query,
   }
 }
 
-RUY_LIKE_HOT KernelChoice ChooseKernel(TrMulParams* params,
-                                       ContextImpl* context) {
-  KernelQuery query = QueryFor(*params);
+RUY_LIKE_HOT KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
+                                    ContextImpl* context) {
+  KernelQuery query = MakeKernelQuery(*params);
   for (;;) {
-    const KernelChoice choice = SelectOrRecall(query, *params, context);
+    KeptPlan* const kept = plans->For(query);
+    if (kept->permitted != context->permitted_paths ||
+        !(kept->query == query)) {
+      ChooseAnew(query, *params, context, kept);
+    }
+    const KernelChoice& choice = kept->plan.choice;
+    if (choice.kernel == nullptr) return nullptr;
+    if (!ReliesOnRanges(*choice.kernel)) return kept;
     const auto is_kept = [&](Side side) {
       return KeepsItsPromise(choice, side, query.cached[side], *params,
                              context);
     };
-    if (choice.kernel == nullptr || !ReliesOnPromises(*choice.kernel)) {
-      return choice;
-    }
     const bool lhs_is_kept = is_kept(Side::kLhs);
-    if (lhs_is_kept && is_kept(Side::kRhs)) return choice;
+    if (lhs_is_kept && is_kept(Side::kRhs)) return kept;
     const Side broken = lhs_is_kept ? Side::kRhs : Side::kLhs;
     params->side[broken].value_range = ValueRange::kFull;
     params->side[broken].broke_promise = true;
     query.range[broken] = ValueRange::kFull;
   }
+}
+
+void KeptPlan::MakeFor(const ThreadLimit& wanted) {
+  if (plan.is_small && !wanted.force) return;
+  if (limit.most == wanted.most && limit.force == wanted.force) return;
+  const ScopedFloatState float_state(FloatState::kDefault);
+  const KernelChoice choice = plan.choice;
+  MakePlan(query, choice, wanted, DetectedCacheSizes(), &plan);
+  limit = wanted;
 }
 
 std::vector<Rejection> ExplainChoice(const TrMulParams& params,

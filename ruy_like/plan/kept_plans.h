@@ -1,0 +1,54 @@
+// Plan: plans that are kept for products that come again.
+//
+// Held by a Context for its own threads and by a MulPlan, filled by
+// choose_plan.h. Looking through the kernel tables takes as long as a tenth of
+// a small product, cutting a product into blocks longer: a loop over the layers
+// of a network finds both done.
+#ifndef RUY_LIKE_PLAN_KEPT_PLANS_H_
+#define RUY_LIKE_PLAN_KEPT_PLANS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/path.h"
+#include "ruy_like/plan/plan.h"
+#include "ruy_like/registry/registry.h"
+
+namespace ruy_like {
+
+struct KeptPlan {
+  // Completes the plan, unless it is complete and for such a limit; one that is
+  // small is for every limit that does not force.
+  void MakeFor(const ThreadLimit& wanted);
+
+  KernelQuery query = {};
+  Path permitted = Path::kNone;  // kNone: no plan is kept here
+  // 0: the plan has a kernel and nothing else, and is not small yet.
+  ThreadLimit limit = {0, false};
+  Plan plan;
+};
+
+// One for each value of a few bits of a hash: a query finds its own plan, or
+// takes the place of another query's.
+class KeptPlans final {
+ public:
+  KeptPlan* For(const KernelQuery& query) {
+    const std::uint64_t sizes = static_cast<std::uint64_t>(query.rows) * 5 +
+                                static_cast<std::uint64_t>(query.cols) * 3 +
+                                static_cast<std::uint64_t>(query.depth);
+    const std::uint64_t ranges =
+        static_cast<std::uint64_t>(query.range.lhs) +
+        2 * static_cast<std::uint64_t>(query.range.rhs);
+    constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+    return &plans_[((sizes * 4 + ranges) * kGoldenRatio) >> (64 - kBits)];
+  }
+
+ private:
+  static constexpr int kBits = 3;
+
+  KeptPlan plans_[1 << kBits];
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PLAN_KEPT_PLANS_H_

@@ -1,0 +1,91 @@
+// Plan: how a product is computed, as a value.
+//
+// Made from what a kernel is chosen by (KernelQuery), so from sizes, types,
+// orders and policies, and from no address: a plan can be kept and serves every
+// product of the same query, whatever its operands and the threads that come.
+// choose_plan.h makes and keeps plans for a Context, product.h carries them
+// out, verbose.h prints them.
+//
+//   Plan ─┬─ choice       kernel, path, whether sides are swapped
+//         ├─ side[2] ─┬─ source   where its panels come from
+//         │           └─ shape    how its panels lie
+//         ├─ map          blocks of dst, their pieces, passes over depth
+//         ├─ threads
+//         └─ scratch      bytes for all threads together, and for each
+//
+// Many products in one parallel region share a plan if they are alike, or have
+// one each: blocks of all of them are then dealt out together.
+#ifndef RUY_LIKE_PLAN_PLAN_H_
+#define RUY_LIKE_PLAN_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/packed_side.h"
+#include "ruy_like/plan/block_map.h"
+#include "ruy_like/registry/registry.h"
+#include "ruy_like/side.h"
+
+namespace ruy_like {
+
+// Where a kernel finds an operand.
+enum class SideSource : std::uint8_t {
+  kInPlace,        // where the caller keeps it; also one of depth 0
+  kPackedByBlock,  // each block packs what it reads, in its thread's scratch
+  kPackedOnce,     // packed for this product alone, once for all threads
+  kKept,           // the same, and kept in the prepacked cache
+  kCached,    // in the prepacked cache; kKept if it turns out to be missing
+  kPrepacked  // packed by the caller, ahead of the product
+};
+
+struct SidePlan {
+  SideSource source;
+  SideShape shape;
+  // What the side has in scratch memory: offsets in bytes, multiples of
+  // kBufferAlignment. Those of kPackedByBlock are in each thread's own part.
+  std::size_t panels_at, sums_at;
+  std::size_t pass_sums_at;  // of kPackedByBlock: the sums of one pass
+  std::size_t status_at;     // of kPackedOnce, kKept: see shared_packing.h
+};
+
+// Sides are the kernel's: the caller's are swapped if the choice says so.
+struct Plan {
+  KernelChoice choice;
+  SidePair<SidePlan> side;
+  // As the kernel sees it, with a side in place the true depth; and padded, as
+  // packed sides have it.
+  std::ptrdiff_t kernel_depth, padded_depth;
+  BlockMap map;
+  int threads;
+  // One block on the calling thread, whatever the limit of threads.
+  bool is_small;
+  // Scratch memory: `shared_bytes`, then `thread_bytes` for each thread, which
+  // begin with the accumulators that are saved between passes over depth; and
+  // the sum of that.
+  std::size_t shared_bytes, thread_bytes, scratch_bytes;
+};
+
+// How many threads a plan may have.
+struct ThreadLimit {
+  int most;    // at least 1
+  bool force;  // so many, also where fewer would be as fast
+};
+
+// Whether a block packs the rhs panels of a whole pass, for several rows of
+// pieces, and not those of a piece.
+inline bool KeepsRhs(const BlockMap& map) {
+  return map.piece_rows < map.block_rows;
+}
+
+// Bytes of the accumulators of a piece that are saved between passes, aligned.
+std::size_t PieceAccumBytes(const kernels::Kernel& kernel, std::ptrdiff_t rows,
+                            std::ptrdiff_t cols);
+
+// Pure. `limit` counts for nothing if the product is small, unless it forces.
+void MakePlan(const KernelQuery& query, const KernelChoice& choice,
+              const ThreadLimit& limit, const CacheSizes& caches, Plan* plan);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_PLAN_PLAN_H_

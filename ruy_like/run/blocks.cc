@@ -1,0 +1,233 @@
+// What each thread of a product does: blocks, one after the other.
+//
+// A block is run in pieces, in passes over a depth that is split; where there
+// is nothing to split, one of each. A side that is kPackedByBlock is packed in
+// the middle of that, by each block for itself: what is read of it next is
+// small enough to be still in the cache, the same scratch serves what comes
+// after it, and little of it ever goes to memory.
+//
+// One thread's scratch, of which only what is needed is there:
+//
+//   | saved accumulators | lhs panels | rhs panels | sums of rows and columns |
+//   | of the block       | of a row   | of the     | of the block; those of   |
+//   |                    | of pieces  | block      | the last pass            |
+//
+// Panels hold one pass. Those of the rhs are a piece's where there is but one
+// row of pieces.
+//
+// Tested in test/run/blocks_test.cc.
+#include <algorithm>
+#include <optional>
+
+#include "ruy_like/base/float_state.h"
+#include "ruy_like/base/hot.h"
+#include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/registry/registry.h"
+#include "ruy_like/run/product.h"
+
+namespace ruy_like {
+
+using kernels::EpilogueArgs;
+using kernels::KernelArgs;
+using kernels::PanelBytes;
+using std::ptrdiff_t;
+
+// Reads before it draws: mostly nothing is left.
+RUY_LIKE_HOT ptrdiff_t Product::NextBlock() {
+  const ptrdiff_t blocks = BlockCount(plan_->map);
+  return next_block_.load(std::memory_order_relaxed) >= blocks
+             ? blocks
+             : next_block_.fetch_add(1, std::memory_order_relaxed);
+}
+
+RUY_LIKE_HOT void Product::Work(int thread) {
+  // Scaled products keep denormals: they are equal to ReferenceMul bit for bit.
+  // Integers have no use for it, and it takes some of the 100 ns of a tiny
+  // product.
+  std::optional<ScopedFloatState> float_state;
+  if (IsFloat(params_.side.lhs.scalar)) {
+    float_state.emplace(FloatState::kFlushDenormals);
+  } else if (params_.scaled) {
+    float_state.emplace(FloatState::kDefault);
+  }
+  const ptrdiff_t blocks = BlockCount(plan_->map);
+  char* const scratch =
+      thread_scratch_ + static_cast<std::size_t>(thread) * plan_->thread_bytes;
+  for (ptrdiff_t index = thread < first_dealt_ ? thread : NextBlock();
+       index < blocks; index = NextBlock()) {
+    RunBlock(index, scratch);
+  }
+}
+
+RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
+  const BlockMap& map = plan_->map;
+  BlockExtent block = {0, map.rows, 0, map.cols};
+  const bool is_whole = BlockCount(map) == 1;
+  if (is_whole) {
+    if (IsPackedOnce(Side::kLhs)) side_.lhs.Pack(0, map.rows);
+    if (IsPackedOnce(Side::kRhs)) side_.rhs.Pack(0, map.cols);
+  } else {
+    const BlockPosition position = BlockAt(map, index);
+    block = BlockRange(map, position);
+    if (IsPackedOnce(Side::kLhs)) {
+      packing_.lhs.EnsurePacked(position.row_block, block.start_row,
+                                block.end_row);
+    }
+    if (IsPackedOnce(Side::kRhs)) {
+      packing_.rhs.EnsurePacked(position.col_block, block.start_col,
+                                block.end_col);
+    }
+  }
+  if (map.in_pieces) {
+    RunInPieces(block, scratch);
+    return;
+  }
+  const Panels lhs = {side_.lhs.data + side_.lhs.Offset(block.start_row, 0),
+                      side_.lhs.stride_bytes};
+  const Panels rhs = {side_.rhs.data + side_.rhs.Offset(block.start_col, 0),
+                      side_.rhs.stride_bytes};
+  const Levels levels = {0, plan_->kernel_depth};
+  if (is_whole) {
+    RunPiece(block, levels, lhs, rhs, params_.epilogue, nullptr);
+    return;
+  }
+  kernels::ScaleArgs scales;
+  const EpilogueArgs epilogue =
+      EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales);
+  RunPiece(block, levels, lhs, rhs, epilogue, nullptr);
+}
+
+// The epilogue begins with the piece.
+RUY_LIKE_HOT void Product::RunPiece(const BlockExtent& piece, Levels levels,
+                                    Panels lhs, Panels rhs,
+                                    const EpilogueArgs& epilogue,
+                                    char* accum) const {
+  const kernels::Kernel& kernel = *plan_->choice.kernel;
+  KernelArgs args;
+  args.lhs = lhs.data;
+  args.rhs = rhs.data;
+  args.lhs_stride_bytes = lhs.stride_bytes;
+  args.rhs_stride_bytes = rhs.stride_bytes;
+  args.rows = piece.end_row - piece.start_row;
+  args.cols = piece.end_col - piece.start_col;
+  args.depth = levels.count;
+  args.first_pass = levels.start == 0;
+  args.last_pass = levels.start + levels.count == plan_->kernel_depth;
+  args.accum = accum;
+  args.epilogue = &epilogue;
+  const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
+                       args.cols);
+  RunHere(kernel)(&args);
+}
+
+void Product::RunInPieces(const BlockExtent& block, char* scratch) const {
+  const BlockMap& map = plan_->map;
+  const ptrdiff_t depth = plan_->kernel_depth;
+  for (ptrdiff_t level = 0; level < depth; level += map.depth_block) {
+    const Levels levels = {level, std::min(map.depth_block, depth - level)};
+    char* accum = map.depth_block < depth ? scratch : nullptr;
+    for (ptrdiff_t row = block.start_row; row < block.end_row;
+         row += map.piece_rows) {
+      accum = RunRowOfPieces(block, row, levels, accum, scratch);
+    }
+  }
+}
+
+// Returns the accumulators of the next row of pieces.
+char* Product::RunRowOfPieces(const BlockExtent& block, ptrdiff_t first_row,
+                              Levels levels, char* accum, char* scratch) const {
+  const BlockMap& map = plan_->map;
+  BlockExtent piece;
+  piece.start_row = first_row;
+  piece.end_row = std::min(first_row + map.piece_rows, block.end_row);
+  if (source_.lhs == SideSource::kPackedByBlock) {
+    PackPiece(Side::kLhs, block.start_row, first_row, piece.end_row, levels,
+              scratch);
+  }
+  const Panels lhs =
+      PanelsOf(Side::kLhs, block.start_row, first_row, levels, scratch);
+  for (ptrdiff_t col = block.start_col; col < block.end_col;
+       col += map.piece_cols) {
+    piece.start_col = col;
+    piece.end_col = std::min(col + map.piece_cols, block.end_col);
+    if (source_.rhs == SideSource::kPackedByBlock &&
+        first_row == block.start_row) {
+      PackPiece(Side::kRhs, block.start_col, col, piece.end_col, levels,
+                scratch);
+    }
+    kernels::ScaleArgs scales;
+    EpilogueArgs epilogue =
+        EpilogueAt(params_.epilogue, first_row, col, &scales);
+    if (BlockHasSums(Side::kLhs)) {
+      epilogue.lhs_sums =
+          BlockSums(Side::kLhs, scratch) + (first_row - block.start_row);
+    }
+    if (BlockHasSums(Side::kRhs)) {
+      epilogue.rhs_sums =
+          BlockSums(Side::kRhs, scratch) + (col - block.start_col);
+    }
+    RunPiece(piece, levels, lhs,
+             PanelsOf(Side::kRhs, block.start_col, col, levels, scratch),
+             epilogue, accum);
+    if (accum != nullptr) {
+      accum += PieceAccumBytes(*plan_->choice.kernel, piece.end_row - first_row,
+                               piece.end_col - col);
+    }
+  }
+  return accum;
+}
+
+// Columns from `start` on, where the block's first one is `origin`.
+Product::Panels Product::PanelsOf(Side side, ptrdiff_t origin, ptrdiff_t start,
+                                  Levels levels, char* scratch) const {
+  const PackedSide& packed = side_[side];
+  if (source_[side] != SideSource::kPackedByBlock) {
+    return {packed.data + packed.Offset(start, levels.start),
+            packed.stride_bytes};
+  }
+  // With the padding at the end of the depth.
+  const ptrdiff_t stride =
+      PanelBytes(*packed.shape->format,
+                 std::min(plan_->map.depth_block,
+                          packed.shape->padded_depth - levels.start));
+  const char* const panels = scratch + plan_->side[side].panels_at;
+  // Of the lhs, a row of pieces is done with when the next one begins.
+  return side == Side::kLhs || !KeepsRhs(plan_->map)
+             ? Panels{panels, stride}
+             : Panels{panels + packed.shape->Offset(start - origin, 0, stride),
+                      stride};
+}
+
+void Product::PackPiece(Side side, ptrdiff_t origin, ptrdiff_t start,
+                        ptrdiff_t end, Levels levels, char* scratch) const {
+  const PackedSide& packed = side_[side];
+  const ptrdiff_t count = std::min(plan_->map.depth_block,
+                                   packed.shape->padded_depth - levels.start);
+  char* const panels =
+      const_cast<char*>(PanelsOf(side, origin, start, levels, scratch).data);
+  if (!BlockHasSums(side)) {
+    packed.PackLevels(start, end, levels.start, count, panels, nullptr);
+    return;
+  }
+  // Unsigned: sums wrap.
+  auto* const sums = reinterpret_cast<std::uint32_t*>(BlockSums(side, scratch) +
+                                                      (start - origin));
+  auto* const pass_sums =
+      reinterpret_cast<std::int32_t*>(scratch + plan_->side[side].pass_sums_at);
+  packed.PackLevels(start, end, levels.start, count, panels, pass_sums);
+  for (ptrdiff_t i = 0; i < end - start; ++i) {
+    const auto pass_sum = static_cast<std::uint32_t>(pass_sums[i]);
+    sums[i] = levels.start == 0 ? pass_sum : sums[i] + pass_sum;
+  }
+}
+
+bool Product::BlockHasSums(Side side) const {
+  return source_[side] == SideSource::kPackedByBlock && SumsAreWanted(side);
+}
+
+std::int32_t* Product::BlockSums(Side side, char* scratch) const {
+  return reinterpret_cast<std::int32_t*>(scratch + plan_->side[side].sums_at);
+}
+
+}  // namespace ruy_like

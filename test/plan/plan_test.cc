@@ -1,0 +1,165 @@
+// Plans as values: what is decided for a product, on any machine.
+#include "ruy_like/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "ruy_like/plan/kept_plans.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr CacheSizes kCaches = {32 << 10, 1 << 20, 16 << 20, 8};
+
+// A lhs that is row-major and a rhs and dst that are column-major.
+KernelQuery Query(Scalar lhs, Scalar rhs, std::ptrdiff_t rows,
+                  std::ptrdiff_t depth, std::ptrdiff_t cols) {
+  KernelQuery query;
+  const Scalar accum = IsFloat(lhs) ? Scalar::kF32 : Scalar::kI32;
+  query.family = FamilyOf(lhs, rhs, accum, accum);
+  query.rows = rows;
+  query.cols = cols;
+  query.depth = depth;
+  query.scalar = {lhs, rhs};
+  query.depth_contiguous = {true, true};
+  query.cached = {false, false};
+  query.dst_col_major = true;
+  return query;
+}
+KernelQuery Int8Query(std::ptrdiff_t rows, std::ptrdiff_t depth,
+                      std::ptrdiff_t cols) {
+  return Query(Scalar::kI8, Scalar::kI8, rows, depth, cols);
+}
+
+// By the portable kernels, panels of 4 on both sides, unless told otherwise.
+Plan PlanOf(const KernelQuery& query, ThreadLimit limit = {1, false},
+            Path permitted = Path::kPortable) {
+  Plan plan;
+  MakePlan(query, SelectKernel(query, permitted), limit, kCaches, &plan);
+  return plan;
+}
+
+TEST(PlanTest, ASmallProductIsOneBlock) {
+  const Plan plan = PlanOf(Int8Query(15, 16, 17), {4, false});
+  EXPECT_TRUE(plan.is_small);
+  EXPECT_EQ(plan.threads, 1);
+  EXPECT_EQ(BlockCount(plan.map), 1);
+  EXPECT_EQ(plan.side.lhs.source, SideSource::kPackedOnce);
+  EXPECT_EQ(plan.side.rhs.source, SideSource::kPackedOnce);
+  EXPECT_EQ(plan.side.lhs.shape.panels_bytes, 16 * 16);
+  EXPECT_EQ(plan.side.rhs.shape.panels_bytes, 20 * 16);
+  EXPECT_EQ(plan.side.lhs.shape.stride_bytes, 4 * 16);
+  // Panels, sums and a status of each, in cache lines.
+  EXPECT_EQ(plan.scratch_bytes, (4 + 1 + 1 + 5 + 2 + 1) * 64u);
+  EXPECT_EQ(plan.thread_bytes, 0u);
+}
+
+TEST(PlanTest, ForcedThreadsCutASmallProduct) {
+  const Plan plan = PlanOf(Int8Query(64, 16, 64), {4, true});
+  EXPECT_FALSE(plan.is_small);
+  EXPECT_EQ(plan.threads, 4);
+  EXPECT_GE(BlockCount(plan.map), 4);
+}
+
+TEST(PlanTest, BlocksPackForThemselvesOnSeveralThreads) {
+  const Plan plan = PlanOf(Int8Query(512, 512, 512), {2, false});
+  EXPECT_FALSE(plan.is_small);
+  EXPECT_EQ(plan.threads, 2);
+  EXPECT_TRUE(plan.map.in_pieces);
+  for (const Side side : kSides) {
+    EXPECT_EQ(plan.side[side].source, SideSource::kPackedByBlock);
+  }
+  EXPECT_EQ(plan.shared_bytes, 0u);
+  EXPECT_GT(plan.thread_bytes, 0u);
+  EXPECT_EQ(plan.scratch_bytes, 2 * plan.thread_bytes);
+}
+
+TEST(PlanTest, AFewColumnsArePackedOnceForAllThreads) {
+  const Plan plan = PlanOf(Int8Query(4096, 512, 4), {2, false});
+  EXPECT_EQ(plan.threads, 2);
+  EXPECT_FALSE(plan.map.in_pieces);
+  EXPECT_EQ(plan.side.lhs.source, SideSource::kPackedOnce);
+  EXPECT_EQ(plan.side.rhs.source, SideSource::kPackedOnce);
+}
+
+TEST(PlanTest, ASplitDepthSavesAccumulators) {
+  const Plan plan = PlanOf(Query(Scalar::kF32, Scalar::kF32, 40, 100000, 40));
+  ASSERT_LT(plan.map.depth_block, 100000);
+  EXPECT_GE(plan.thread_bytes, 40 * 40 * sizeof(float) +
+                                   40 * plan.map.depth_block * sizeof(float));
+}
+
+TEST(PlanTest, WhereOperandsComeFrom) {
+  KernelQuery query = Int8Query(100, 100, 100);
+  query.cached.lhs = true;
+  Plan plan = PlanOf(query);
+  EXPECT_EQ(plan.side.lhs.source, SideSource::kCached);
+  EXPECT_NE(plan.side.rhs.source, SideSource::kCached);
+  query.cached.lhs = false;
+  const kernels::PanelFormat format = plan.choice.kernel->rhs;
+  query.packed.rhs = &format;
+  plan = PlanOf(query);
+  EXPECT_EQ(plan.side.rhs.source, SideSource::kPrepacked);
+  // Of depth 0 there is nothing to pack, and nothing to keep.
+  query = Int8Query(100, 0, 100);
+  query.cached.lhs = true;
+  plan = PlanOf(query);
+  EXPECT_EQ(plan.side.lhs.source, SideSource::kInPlace);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
+}
+
+TEST(PlanTest, SidesAreTheKernels) {
+  KernelQuery query = Int8Query(8, 64, 40);
+  query.dst_col_major = false;
+  query.cached.lhs = true;
+  const Plan plan = PlanOf(query);
+  ASSERT_TRUE(plan.choice.swap_sides);
+  EXPECT_EQ(plan.side.rhs.source, SideSource::kCached);
+  EXPECT_EQ(plan.side.lhs.shape.width, 40);
+  EXPECT_EQ(plan.side.rhs.shape.width, 8);
+}
+
+TEST(PlanTest, AWideSideIsReadInPlace) {
+  if ((CompiledPaths() & Path::kAvx2) == Path::kNone) GTEST_SKIP();
+  const Plan plan = PlanOf(Query(Scalar::kF32, Scalar::kF32, 1000, 500, 1),
+                           {1, false}, Path::kAvx2 | Path::kPortable);
+  EXPECT_EQ(plan.side.lhs.source, SideSource::kInPlace);
+  EXPECT_EQ(plan.kernel_depth, 500);
+}
+
+TEST(KeptPlansTest, APlanIsMadeOnceForALimit) {
+  KeptPlans plans;
+  const KernelQuery query = Int8Query(512, 512, 512);
+  KeptPlan* const kept = plans.For(query);
+  EXPECT_EQ(kept->permitted, Path::kNone);
+  kept->query = query;
+  kept->permitted = Path::kPortable;
+  kept->plan.choice = SelectKernel(query, Path::kPortable);
+  kept->plan.is_small = false;
+  kept->MakeFor({2, false});
+  EXPECT_EQ(kept->plan.threads, 2);
+  kept->plan.threads = 77;
+  kept->MakeFor({2, false});
+  EXPECT_EQ(kept->plan.threads, 77) << "made again";
+  kept->MakeFor({1, false});
+  EXPECT_EQ(kept->plan.threads, 1);
+  EXPECT_EQ(plans.For(query), kept);
+}
+
+TEST(KeptPlansTest, ASmallPlanServesEveryLimit) {
+  KeptPlan kept;
+  kept.query = Int8Query(64, 16, 64);
+  kept.plan.choice = SelectKernel(kept.query, Path::kPortable);
+  kept.plan.is_small = false;
+  kept.MakeFor({1, false});
+  EXPECT_TRUE(kept.plan.is_small);
+  kept.plan.threads = 77;
+  kept.MakeFor({8, false});
+  EXPECT_EQ(kept.plan.threads, 77) << "made again";
+  kept.MakeFor({3, true});
+  EXPECT_EQ(kept.plan.threads, 3);
+  kept.MakeFor({8, false});
+  EXPECT_EQ(kept.plan.threads, 1);
+}
+
+}  // namespace
+}  // namespace ruy_like
