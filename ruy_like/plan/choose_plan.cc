@@ -77,9 +77,9 @@ bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
   return HoldsInt7(operand);
 }
 
-}  // namespace
-
-RUY_LIKE_HOT KernelQuery MakeKernelQuery(const TrMulParams& params) {
+// Inlined into ChooseKernel, which runs for every product.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
+    const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
   query.rows = params.rows();
@@ -100,6 +100,12 @@ RUY_LIKE_HOT KernelQuery MakeKernelQuery(const TrMulParams& params) {
   return query;
 }
 
+}  // namespace
+
+KernelQuery MakeKernelQuery(const TrMulParams& params) {
+  return QueryFor(params);
+}
+
 KernelChoice SelectThatMayRun(const KernelQuery& query,
                               const TrMulParams& params, bool (*may_run)(Path),
                               Path* permitted) {
@@ -114,12 +120,14 @@ KernelChoice SelectThatMayRun(const KernelQuery& query,
 
 RUY_LIKE_HOT KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
                                     ContextImpl* context) {
-  KernelQuery query = MakeKernelQuery(*params);
+  KernelQuery query = QueryFor(*params);
   for (;;) {
-    KeptPlan* const kept = plans->For(query);
-    if (kept->permitted != context->permitted_paths ||
-        !(kept->query == query)) {
-      ChooseAnew(query, *params, context, kept);
+    KeptPlan* kept = plans->last();
+    if (!kept->IsFor(query, context->permitted_paths)) {
+      kept = plans->For(query);
+      if (!kept->IsFor(query, context->permitted_paths)) {
+        ChooseAnew(query, *params, context, kept);
+      }
     }
     const KernelChoice& choice = kept->plan.choice;
     if (choice.kernel == nullptr) return nullptr;

@@ -26,8 +26,8 @@ KernelQuery MakeKernelQuery(const TrMulParams& params);
 //
 // Null where an operand is packed for a path whose kernels are not permitted
 // (NoKernelError is then what to return), or for an int7 operand which the
-// other one is not (unpack.h). Of an operand with a value range that the kernel
-// counts on, this looks whether it is true, unless it is cached;
+// other one is not (unpack.h). Where the kernel counts on an operand's value
+// range, the operand is read to see whether it is true, unless it is cached;
 // Operand::value_range is true afterwards.
 KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
                        ContextImpl* context)

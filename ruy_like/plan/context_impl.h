@@ -60,7 +60,7 @@ struct ContextImpl {
   // Scratch of one product; reused, so that the steady state allocates nothing.
   ScratchArena arena ABSL_GUARDED_BY(mutex);
 
-  // Of products on the Context's own threads.
+  // For products on the Context's own threads.
   KeptPlans plans ABSL_GUARDED_BY(mutex);
 
   Readable<Path> last_path{Path::kNone};

@@ -109,7 +109,7 @@ std::size_t Take(std::size_t bytes, std::size_t* taken) {
   return offset;
 }
 
-// Of the accumulators that a block saves between passes, piece by piece.
+// The accumulators that a block saves between passes, piece by piece.
 std::size_t AccumBytesOfBlock(const Plan& plan) {
   const BlockMap& map = plan.map;
   if (map.depth_block >= plan.kernel_depth) return 0;
@@ -144,8 +144,8 @@ void LayOutScratch(Plan* plan) {
       side.panels_at = Take(side.shape.panels_bytes, &plan->shared_bytes);
       side.sums_at = Take(side.shape.SumsBytes(), &plan->shared_bytes);
     }
-    if (side.source == SideSource::kPackedOnce ||
-        side.source == SideSource::kCached) {
+    if (BlockCount(map) > 1 && (side.source == SideSource::kPackedOnce ||
+                                side.source == SideSource::kCached)) {
       side.status_at =
           Take(is_lhs ? map.row_blocks : map.col_blocks, &plan->shared_bytes);
     }

@@ -46,7 +46,8 @@ struct SidePlan {
   // kBufferAlignment. Those of kPackedByBlock are in each thread's own part.
   std::size_t panels_at, sums_at;
   std::size_t pass_sums_at;  // of kPackedByBlock: the sums of one pass
-  std::size_t status_at;     // of kPackedOnce, kKept: see shared_packing.h
+  // For kPackedOnce and kKept in several blocks: see shared_packing.h.
+  std::size_t status_at;
 };
 
 // Sides are the kernel's: the caller's are swapped if the choice says so.

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/base/attributes.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/diagnostics/trace.h"
@@ -46,10 +47,10 @@ RUY_LIKE_HOT void Product::Work(int thread) {
   // Integers have no use for it, and it takes some of the 100 ns of a tiny
   // product.
   std::optional<ScopedFloatState> float_state;
-  if (IsFloat(params_.side.lhs.scalar)) {
-    float_state.emplace(FloatState::kFlushDenormals);
-  } else if (params_.scaled) {
-    float_state.emplace(FloatState::kDefault);
+  const bool is_float = IsFloat(params_.side.lhs.scalar);
+  if (is_float || params_.scaled) {
+    float_state.emplace(is_float ? FloatState::kFlushDenormals
+                                 : FloatState::kDefault);
   }
   const ptrdiff_t blocks = BlockCount(plan_->map);
   char* const scratch =
@@ -58,6 +59,28 @@ RUY_LIKE_HOT void Product::Work(int thread) {
        index < blocks; index = NextBlock()) {
     RunBlock(index, scratch);
   }
+}
+
+// The epilogue begins with the piece.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
+    const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
+    const EpilogueArgs& epilogue, char* accum) const {
+  const kernels::Kernel& kernel = *plan_->choice.kernel;
+  KernelArgs args;
+  args.lhs = lhs.data;
+  args.rhs = rhs.data;
+  args.lhs_stride_bytes = lhs.stride_bytes;
+  args.rhs_stride_bytes = rhs.stride_bytes;
+  args.rows = piece.end_row - piece.start_row;
+  args.cols = piece.end_col - piece.start_col;
+  args.depth = levels.count;
+  args.first_pass = levels.start == 0;
+  args.last_pass = levels.start + levels.count == plan_->kernel_depth;
+  args.accum = accum;
+  args.epilogue = &epilogue;
+  const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
+                       args.cols);
+  RunHere(kernel)(&args);
 }
 
 RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
@@ -88,37 +111,15 @@ RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
   const Panels rhs = {side_.rhs.data + side_.rhs.Offset(block.start_col, 0),
                       side_.rhs.stride_bytes};
   const Levels levels = {0, plan_->kernel_depth};
-  if (is_whole) {
-    RunPiece(block, levels, lhs, rhs, params_.epilogue, nullptr);
-    return;
-  }
+  const EpilogueArgs* epilogue = &params_.epilogue;
   kernels::ScaleArgs scales;
-  const EpilogueArgs epilogue =
-      EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales);
-  RunPiece(block, levels, lhs, rhs, epilogue, nullptr);
-}
-
-// The epilogue begins with the piece.
-RUY_LIKE_HOT void Product::RunPiece(const BlockExtent& piece, Levels levels,
-                                    Panels lhs, Panels rhs,
-                                    const EpilogueArgs& epilogue,
-                                    char* accum) const {
-  const kernels::Kernel& kernel = *plan_->choice.kernel;
-  KernelArgs args;
-  args.lhs = lhs.data;
-  args.rhs = rhs.data;
-  args.lhs_stride_bytes = lhs.stride_bytes;
-  args.rhs_stride_bytes = rhs.stride_bytes;
-  args.rows = piece.end_row - piece.start_row;
-  args.cols = piece.end_col - piece.start_col;
-  args.depth = levels.count;
-  args.first_pass = levels.start == 0;
-  args.last_pass = levels.start + levels.count == plan_->kernel_depth;
-  args.accum = accum;
-  args.epilogue = &epilogue;
-  const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
-                       args.cols);
-  RunHere(kernel)(&args);
+  EpilogueArgs of_block;
+  if (!is_whole) {
+    of_block =
+        EpilogueAt(params_.epilogue, block.start_row, block.start_col, &scales);
+    epilogue = &of_block;
+  }
+  RunPiece(block, levels, lhs, rhs, *epilogue, nullptr);
 }
 
 void Product::RunInPieces(const BlockExtent& block, char* scratch) const {
@@ -192,7 +193,7 @@ Product::Panels Product::PanelsOf(Side side, ptrdiff_t origin, ptrdiff_t start,
                  std::min(plan_->map.depth_block,
                           packed.shape->padded_depth - levels.start));
   const char* const panels = scratch + plan_->side[side].panels_at;
-  // Of the lhs, a row of pieces is done with when the next one begins.
+  // Each row of pieces overwrites the lhs panels of the one before.
   return side == Side::kLhs || !KeepsRhs(plan_->map)
              ? Panels{panels, stride}
              : Panels{panels + packed.shape->Offset(start - origin, 0, stride),

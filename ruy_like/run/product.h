@@ -124,7 +124,7 @@ class Product final {
   // The plan's, but kKept where it says kCached and the cache had nothing.
   SidePair<SideSource> source_;
   SidePair<PackedSide> side_;
-  // Of sides that are packed once, by a product of several blocks.
+  // For sides that are packed once, by a product of several blocks.
   SidePair<SharedPacking> packing_;
   // What is to be kept, or held on to.
   SidePair<PrepackedCache::Value> entry_;

@@ -3,7 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "ruy_like/context.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/path.h"
 #include "ruy_like/plan/kept_plans.h"
+#include "ruy_like/registry/registry.h"
 
 namespace ruy_like {
 namespace {
@@ -48,8 +59,8 @@ TEST(PlanTest, ASmallProductIsOneBlock) {
   EXPECT_EQ(plan.side.lhs.shape.panels_bytes, 16 * 16);
   EXPECT_EQ(plan.side.rhs.shape.panels_bytes, 20 * 16);
   EXPECT_EQ(plan.side.lhs.shape.stride_bytes, 4 * 16);
-  // Panels, sums and a status of each, in cache lines.
-  EXPECT_EQ(plan.scratch_bytes, (4 + 1 + 1 + 5 + 2 + 1) * 64u);
+  // Panels and sums of each, in cache lines.
+  EXPECT_EQ(plan.scratch_bytes, (4 + 1 + 5 + 2) * 64u);
   EXPECT_EQ(plan.thread_bytes, 0u);
 }
 
@@ -99,7 +110,7 @@ TEST(PlanTest, WhereOperandsComeFrom) {
   query.packed.rhs = &format;
   plan = PlanOf(query);
   EXPECT_EQ(plan.side.rhs.source, SideSource::kPrepacked);
-  // Of depth 0 there is nothing to pack, and nothing to keep.
+  // An operand of depth 0 is neither packed nor kept.
   query = Int8Query(100, 0, 100);
   query.cached.lhs = true;
   plan = PlanOf(query);
@@ -159,6 +170,95 @@ TEST(KeptPlansTest, ASmallPlanServesEveryLimit) {
   EXPECT_EQ(kept.plan.threads, 3);
   kept.MakeFor({8, false});
   EXPECT_EQ(kept.plan.threads, 1);
+}
+
+// Multiplies by the Context that has kept plans, and by a new one; whatever the
+// calls and the settings before, both must do the same.
+class KeptPlansOfContextTest : public testing::Test {
+ protected:
+  // Draws the settings, one at a time, so that others stay as plans know them.
+  void ChangeASetting() {
+    switch (Draw(4)) {
+      case 0:
+        paths_ = Draw(2) == 0 ? Path::kPortable : DetectedPaths();
+        break;
+      case 1:
+        threads_ = 1 + Draw(3);
+        break;
+      case 2:
+        strategy_ = Draw(2) == 0 ? NumThreadsStrategy::kDefault
+                                 : NumThreadsStrategy::kForceMaxNumThreads;
+        break;
+      default:
+        break;
+    }
+    Set(&context_);
+  }
+
+  template <typename T, typename Dst>
+  void Multiply() {
+    // Few sizes, so that many products come again.
+    const std::ptrdiff_t sizes[] = {1, 4, 17, 64, 150};
+    const std::ptrdiff_t rows = sizes[Draw(5)], cols = sizes[Draw(5)];
+    const std::ptrdiff_t depth = sizes[Draw(5)];
+    const std::vector<T> elements(150 * 150, T(3));
+    const auto order = [this] {
+      return Draw(2) == 0 ? Order::kColMajor : Order::kRowMajor;
+    };
+    const auto policy = [this] {
+      return Draw(2) == 0 ? CachePolicy::kAlwaysCache
+                          : CachePolicy::kNeverCache;
+    };
+    Matrix<T> lhs, rhs;
+    MakeSimpleLayout(rows, depth, order(), lhs.mutable_layout());
+    MakeSimpleLayout(depth, cols, order(), rhs.mutable_layout());
+    lhs.set_data(elements.data());
+    rhs.set_data(elements.data());
+    lhs.set_cache_policy(policy());
+    rhs.set_cache_policy(policy());
+    const Order dst_order = order();
+    const auto multiply = [&](Context* context) {
+      std::vector<Dst> result(rows * cols, Dst(77));
+      Matrix<Dst> dst;
+      MakeSimpleLayout(rows, cols, dst_order, dst.mutable_layout());
+      dst.set_data(result.data());
+      EXPECT_TRUE(Mul(lhs, rhs, MulParams<Dst, Dst>(), context, &dst).ok());
+      return result;
+    };
+    Context fresh;
+    Set(&fresh);
+    const std::vector<Dst> expected = multiply(&fresh);
+    EXPECT_EQ(multiply(&context_), expected);
+    EXPECT_EQ(context_.last_used_path(), fresh.last_used_path());
+    EXPECT_STREQ(context_.last_used_kernel(), fresh.last_used_kernel());
+    EXPECT_EQ(context_.last_used_num_threads(), fresh.last_used_num_threads());
+  }
+
+  int Draw(int count) { return static_cast<int>(random_() % count); }
+
+ private:
+  void Set(Context* context) const {
+    context->set_runtime_enabled_paths(paths_);
+    context->set_max_num_threads(threads_);
+    context->set_num_threads_strategy(strategy_);
+  }
+
+  std::mt19937 random_;
+  Path paths_ = DetectedPaths();
+  int threads_ = 1;
+  NumThreadsStrategy strategy_ = NumThreadsStrategy::kDefault;
+  Context context_;
+};
+
+TEST_F(KeptPlansOfContextTest, AreThoseOfANewContext) {
+  for (int i = 0; i < 5000 && !HasFailure(); ++i) {
+    if (Draw(4) == 0) ChangeASetting();
+    if (Draw(2) == 0) {
+      Multiply<std::int8_t, std::int32_t>();
+    } else {
+      Multiply<float, float>();
+    }
+  }
 }
 
 }  // namespace
