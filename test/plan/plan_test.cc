@@ -197,25 +197,21 @@ class KeptPlansOfContextTest : public testing::Test {
 
   template <typename T, typename Dst>
   void Multiply() {
-    // Few sizes, so that many products come again.
-    const std::ptrdiff_t sizes[] = {1, 4, 17, 64, 150};
-    const std::ptrdiff_t rows = sizes[Draw(5)], cols = sizes[Draw(5)];
-    const std::ptrdiff_t depth = sizes[Draw(5)];
+    // Few products, so that many find a kept plan.
+    const std::ptrdiff_t sizes[] = {4, 150};
+    const std::ptrdiff_t rows = sizes[Draw(2)], cols = sizes[Draw(2)];
+    const std::ptrdiff_t depth = 150;
     const std::vector<T> elements(150 * 150, T(3));
     const auto order = [this] {
       return Draw(2) == 0 ? Order::kColMajor : Order::kRowMajor;
     };
-    const auto policy = [this] {
-      return Draw(2) == 0 ? CachePolicy::kAlwaysCache
-                          : CachePolicy::kNeverCache;
-    };
     Matrix<T> lhs, rhs;
     MakeSimpleLayout(rows, depth, order(), lhs.mutable_layout());
-    MakeSimpleLayout(depth, cols, order(), rhs.mutable_layout());
+    MakeSimpleLayout(depth, cols, Order::kColMajor, rhs.mutable_layout());
     lhs.set_data(elements.data());
     rhs.set_data(elements.data());
-    lhs.set_cache_policy(policy());
-    rhs.set_cache_policy(policy());
+    lhs.set_cache_policy(Draw(2) == 0 ? CachePolicy::kAlwaysCache
+                                      : CachePolicy::kNeverCache);
     const Order dst_order = order();
     const auto multiply = [&](Context* context) {
       std::vector<Dst> result(rows * cols, Dst(77));

@@ -2,7 +2,7 @@
 // rows instead of depth, read in place: x86.
 //
 // Included by the per-ISA files, which instantiate NarrowByLevelKernel<> and
-// list it in front of their panel kernel; called by the middle-end through the
+// list it in front of their panel kernel; called by run/ through the
 // table for products of at most kMaxNarrowCols columns: a column-major lhs and
 // a vector, or, with sides swapped, one row and a row-major matrix, as the keys
 // and values of attention lie in a cache. Depth is not split.
