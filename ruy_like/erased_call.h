@@ -88,15 +88,15 @@ namespace internal {
 
 // The value as a double, exactly. A signalling NaN is first made a quiet one,
 // by its bits: converting or comparing it would raise an exception in the
-// caller's code, where the library has not masked any yet.
+// caller's code, where the library has not masked any yet. (16-bit floats do
+// that themselves.)
 template <typename T>
 double ExactDouble(T value) {
-  if constexpr (IsFloatType<T>()) {
+  if constexpr (IsFloatType<T>() && !Is16BitFloat(ScalarOf<T>())) {
     static_assert(std::numeric_limits<T>::is_specialized,
                   "the bits of NaN depend on the digits of the mantissa");
-    using Bits = std::conditional_t<
-        sizeof(T) == 2, std::uint16_t,
-        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    using Bits =
+        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     static_assert(sizeof(T) == sizeof(Bits), "a sign and one of these sizes");
     constexpr Bits kQuiet = Bits{1} << (std::numeric_limits<T>::digits - 2);
     constexpr Bits kInfinity = (~Bits{0} >> 1) - (2 * kQuiet - 1);

@@ -69,10 +69,11 @@ inline bool operator==(const Layout& a, const Layout& b) {
 }
 inline bool operator!=(const Layout& a, const Layout& b) { return !(a == b); }
 
-// A view of a caller-owned buffer. T is float, double, int8_t, uint8_t, int16_t
-// or (dst only) int32_t. The buffer needs T's own alignment, no padding, and
-// must outlive the calls that use it. Matrix<const T> (below) is the same of a
-// buffer that cannot be written: an operand, and never dst.
+// A view of a caller-owned buffer. T is float, double, BFloat16, Float16
+// (float16.h), int8_t, uint8_t, int16_t or (dst only) int32_t. The buffer needs
+// T's own alignment, no padding, and must outlive the calls that use it.
+// Matrix<const T> (below) is the same of a buffer that cannot be written: an
+// operand, and never dst.
 //
 // Copying a Matrix copies the view. Distinct Matrix objects may be used from
 // distinct threads.
@@ -120,7 +121,7 @@ class Matrix final {
   bool data_is_const_ = false;
   CachePolicy cache_policy_ = CachePolicy::kNeverCache;
   ValueRange value_range_ = ValueRange::kFull;
-  T zero_point_ = 0;
+  T zero_point_ = T();
   Layout layout_;
 };
 

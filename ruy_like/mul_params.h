@@ -32,9 +32,11 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 // that is x * (fixedpoint / 2^31) * 2^exponent, rounded once, half toward
 // +infinity, and saturated to int32. fixedpoint >= 0 and exponent in [-31, 30].
 //
+// A 16-bit float dst is rounded once, in the end, to nearest with ties to even.
+//
 // AccumScalar: int32_t for integer operands, else float or double. DstScalar:
-// float or double; with integer operands int8_t, uint8_t, int16_t (quantized),
-// int32_t (raw) or float (scaled).
+// float, double, BFloat16 or Float16; with integer operands int8_t, uint8_t,
+// int16_t (quantized), int32_t (raw) or float (scaled).
 //
 // Pointers are borrowed and must stay valid during Mul. A MulParams may be used
 // by several threads at once while nobody changes it.
@@ -172,7 +174,7 @@ class MulParams final {
   const float* rhs_scale_percol_ = nullptr;
   float lhs_scale_ = 1;
   float rhs_scale_ = 1;
-  DstScalar beta_ = 0;
+  DstScalar beta_ = DstScalar();
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;

@@ -47,6 +47,16 @@ inline float RoundedSum(float a, float b) {
 inline double RoundedProduct(double a, double b) { return a * b; }
 inline double RoundedSum(double a, double b) { return a + b; }
 
+// What products of 16-bit floats are made in.
+template <typename T>
+auto Widened(T value) {
+  if constexpr (Is16BitFloat(ScalarOf<T>())) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+
 // Comparisons are false for NaN, so a NaN stays.
 template <typename Accum, typename Dst>
 Dst ReferenceClamp(Dst value, const MulParams<Accum, Dst>& params) {
@@ -66,9 +76,9 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
       params.channel_dimension() == ChannelDimension::kRow ? row : col;
   const typename Params::BiasScalar* bias = params.bias();
   if constexpr (IsFloatType<Accum>()) {
-    if (params.beta() != 0) {
-      acc = RoundedSum(
-          acc, static_cast<Accum>(RoundedProduct(params.beta(), *old_dst)));
+    if (Widened(params.beta()) != 0) {
+      acc = RoundedSum(acc, static_cast<Accum>(RoundedProduct(
+                                Widened(params.beta()), Widened(*old_dst))));
     }
     if (bias != nullptr) acc = RoundedSum(acc, bias[channel]);
     return ReferenceClamp(static_cast<Dst>(acc), params);

@@ -1,6 +1,7 @@
 // Public: the whole library in one header.
 //
 //   Matrix, Layout, MakeSimpleLayout, Order, CachePolicy   matrix.h
+//   BFloat16, Float16: elements of 16 bits                 float16.h
 //   MulParams, ChannelDimension                            mul_params.h
 //   Path and its names                                     path.h
 //   Context: threads, permitted paths, prepacked cache     context.h
@@ -15,6 +16,7 @@
 
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_params.h"

@@ -14,6 +14,9 @@
 
 namespace ruy_like {
 
+struct BFloat16;  // float16.h
+struct Float16;
+
 // The one list of element types: what an operand, a packed panel or dst can
 // have. Numbers of lines are written into files of packed matrices: append.
 //
@@ -21,13 +24,15 @@ namespace ruy_like {
 //     kind         kSigned, kUnsigned or kFloat
 //     name         in messages
 //     kernel name  in names of kernels and packed layouts
-#define RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)                     \
-  RUY_LIKE_SCALAR(kI8, int8_t, 8, kSigned, "int8", "S8")      \
-  RUY_LIKE_SCALAR(kU8, uint8_t, 8, kUnsigned, "uint8", "U8")  \
-  RUY_LIKE_SCALAR(kI16, int16_t, 16, kSigned, "int16", "S16") \
-  RUY_LIKE_SCALAR(kI32, int32_t, 32, kSigned, "int32", "S32") \
-  RUY_LIKE_SCALAR(kF32, float, 32, kFloat, "float", "F32")    \
-  RUY_LIKE_SCALAR(kF64, double, 64, kFloat, "double", "F64")
+#define RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)                          \
+  RUY_LIKE_SCALAR(kI8, int8_t, 8, kSigned, "int8", "S8")           \
+  RUY_LIKE_SCALAR(kU8, uint8_t, 8, kUnsigned, "uint8", "U8")       \
+  RUY_LIKE_SCALAR(kI16, int16_t, 16, kSigned, "int16", "S16")      \
+  RUY_LIKE_SCALAR(kI32, int32_t, 32, kSigned, "int32", "S32")      \
+  RUY_LIKE_SCALAR(kF32, float, 32, kFloat, "float", "F32")         \
+  RUY_LIKE_SCALAR(kF64, double, 64, kFloat, "double", "F64")       \
+  RUY_LIKE_SCALAR(kBF16, BFloat16, 16, kFloat, "bfloat16", "BF16") \
+  RUY_LIKE_SCALAR(kF16, Float16, 16, kFloat, "float16", "F16")
 
 enum class Scalar : uint8_t {
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) Enum,
@@ -77,7 +82,7 @@ constexpr ptrdiff_t BytesOf(Scalar scalar, ptrdiff_t elements) {
 RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
 
-// "int8", "uint8", "int16", "int32", "float", "double".
+// "int8", "uint8", "int16", "int32", "float", "double", "bfloat16", "float16".
 constexpr const char* ScalarName(Scalar scalar) { return InfoOf(scalar).name; }
 
 // Sets of types, a bit each.
@@ -94,6 +99,14 @@ constexpr ScalarSet kFloatScalars = 0
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
     ;
+// Those that are widened to float in packing.
+constexpr ScalarSet k16BitFloats = 0
+#define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)     \
+  | (ScalarSet{(bits) == 16 && ScalarKind::kind == ScalarKind::kFloat} \
+     << static_cast<int>(Scalar::Enum))
+    RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
+#undef RUY_LIKE_SCALAR
+    ;
 constexpr ScalarSet k8BitScalars = 0
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)    \
   | (ScalarSet{(bits) == 8 && ScalarKind::kind != ScalarKind::kFloat} \
@@ -104,6 +117,9 @@ constexpr ScalarSet k8BitScalars = 0
 
 constexpr bool IsFloat(Scalar scalar) {
   return Contains(kFloatScalars, scalar);
+}
+constexpr bool Is16BitFloat(Scalar scalar) {
+  return Contains(k16BitFloats, scalar);
 }
 constexpr bool Is8Bit(Scalar scalar) { return Contains(k8BitScalars, scalar); }
 // The lowest value of an 8-bit type; the highest is 255 more.
@@ -195,6 +211,10 @@ constexpr ProductTypes kProducts[] = {
     {Family::k8x16, kI8, kI16, kI32, kI8 | kU8 | kI16 | kI32},
     {Family::k16x8, kI16, kI8, kI32, kI8 | kU8 | kI16 | kI32},
     {Family::kF32, kF32, kF32, kF32, kF32},
+    {Family::kF32, kBF16, kBF16, kF32, kF32 | kBF16},
+    {Family::kF32, kF16, kF16, kF32, kF32 | kF16},
+    {Family::kF32, kBF16 | kF16, kF32, kF32, kF32},
+    {Family::kF32, kF32, kBF16 | kF16, kF32, kF32},
     {Family::kF64, kF32 | kF64, kF32 | kF64, kF32 | kF64, kF32 | kF64},
 };
 

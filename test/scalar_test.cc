@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ruy_like/erased_call.h"
+#include "ruy_like/float16.h"
 
 namespace ruy_like {
 namespace {
@@ -45,6 +46,12 @@ TEST(ProductsTest, SomeAreSupportedAndOthersDoNotCompile) {
   static_assert(TypesAreSupported<float, double, float, double>());
   static_assert(!TypesAreSupported<float, int8_t, float, float>());
   static_assert(!TypesAreSupported<float, float, float, int8_t>());
+  static_assert(TypesAreSupported<BFloat16, BFloat16, float, BFloat16>());
+  static_assert(TypesAreSupported<float, Float16, float, float>());
+  static_assert(!TypesAreSupported<float, Float16, float, Float16>());
+  static_assert(!TypesAreSupported<BFloat16, Float16, float, float>());
+  static_assert(!TypesAreSupported<Float16, Float16, float, BFloat16>());
+  static_assert(!TypesAreSupported<Float16, Float16, double, double>());
 }
 
 TEST(ProductsTest, EveryProductHasAFamilyThatItsTransposeSwaps) {
@@ -63,7 +70,7 @@ TEST(ProductsTest, EveryProductHasAFamilyThatItsTransposeSwaps) {
       EXPECT_GE(InfoOf(dst).bits, 8) << "kernels store whole bytes";
     }
   }
-  EXPECT_EQ(products, 24 + 4 + 16);
+  EXPECT_EQ(products, 24 + 4 + 16 + 4 + 4);
 }
 
 std::string Names(ScalarSet set) {

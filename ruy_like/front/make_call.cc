@@ -41,7 +41,8 @@ inline void SetDst(const MulCall& call, kernels::EpilogueArgs* epilogue) {
   epilogue->dst_col_stride = col_major ? outer_stride : 1;
   epilogue->dst_scalar = call.dst.scalar;
   epilogue->accumulates = call.beta != 0;
-  epilogue->needs_general = epilogue->accumulates;
+  epilogue->needs_general =
+      epilogue->accumulates || Is16BitFloat(call.dst.scalar);
   epilogue->beta = call.beta;
 }
 

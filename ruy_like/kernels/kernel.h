@@ -71,7 +71,8 @@ struct ScaleArgs {
 //
 // For float accumulators: dst = clamp(acc + beta * dst + bias), from left to
 // right, where a NaN stays NaN; nothing is fused, and the middle term is there
-// only if `accumulates`.
+// only if `accumulates`. A dst of 16-bit floats is rounded to nearest, ties to
+// even, after the clamp.
 //
 // Arrays are indexed relative to the block: element 0 belongs to the block's
 // first row (or column). Arrays along *rows* may be read only for valid rows.
@@ -84,7 +85,7 @@ struct EpilogueArgs {
   bool accumulates;  // onto the old values of a float or kI32 dst
   // Something that few calls ask for, which the general epilogue (epilogue.h)
   // alone knows: kernels' shorter ones leave such calls to it. Always where
-  // `accumulates`.
+  // `accumulates`, and for a dst of 16-bit floats.
   bool needs_general;
   bool channels_are_rows;     // bias and multipliers run along dst's rows
   bool per_channel;           // multipliers are arrays, else use element 0

@@ -11,6 +11,7 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include <cfloat>
 
+#include "ruy_like/float16.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack_routines.h"
@@ -166,7 +167,14 @@ void StoreTile(const uint32_t* acc, int rows, int cols, ptrdiff_t row0,
 }
 void StoreTile(const float* acc, int rows, int cols, ptrdiff_t row0,
                ptrdiff_t col0, const EpilogueArgs& e) {
-  StoreAs<float>(acc, rows, cols, row0, col0, e);
+  switch (e.dst_scalar) {
+    case Scalar::kBF16:
+      return StoreAs<BFloat16>(acc, rows, cols, row0, col0, e);
+    case Scalar::kF16:
+      return StoreAs<Float16>(acc, rows, cols, row0, col0, e);
+    default:
+      return StoreAs<float>(acc, rows, cols, row0, col0, e);
+  }
 }
 void StoreTile(const double* acc, int rows, int cols, ptrdiff_t row0,
                ptrdiff_t col0, const EpilogueArgs& e) {

@@ -51,12 +51,13 @@ class HostCpuid final : public CpuidSource {
 
 // What cpuinfo's oldest supported version (Debian 12's, of 2022) knows.
 constexpr CpuFeatures kFeaturesCpuinfoKnows =
-    kCpuAvx2 | kCpuFma | kCpuAvx512 | kCpuAvx512Vnni;
+    kCpuAvx2 | kCpuFma | kCpuF16c | kCpuAvx512 | kCpuAvx512Vnni;
 
 CpuFeatures FeaturesByCpuinfo() {
   CpuFeatures features = 0;
   if (cpuinfo_has_x86_avx2()) features |= kCpuAvx2;
   if (cpuinfo_has_x86_fma3()) features |= kCpuFma;
+  if (cpuinfo_has_x86_f16c()) features |= kCpuF16c;
   if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() &&
       cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl()) {
     features |= kCpuAvx512;
@@ -156,6 +157,7 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source) {
   if (os_enables(kXcr0Avx) && Bit(leaf1.ecx, 28)) {  // AVX
     if (Bit(leaf7.ebx, 5)) features |= kCpuAvx2;
     if (Bit(leaf1.ecx, 12)) features |= kCpuFma;
+    if (Bit(leaf1.ecx, 29)) features |= kCpuF16c;
     if (Bit(leaf7_1_eax, 4)) features |= kCpuAvxVnni;
   }
   if (os_enables(kXcr0Avx512) && Bit(leaf7.ebx, 16)) {  // AVX512F

@@ -30,6 +30,7 @@ enum CpuFeature : uint32_t {
   kCpuNeon = 1 << 6,      // 64-bit Arm's, with its fused multiply-add
   kCpuNeonDot = 1 << 7,   // SDOT and UDOT
   kCpuNeonI8mm = 1 << 8,  // SMMLA
+  kCpuF16c = 1 << 9,      // x86's conversions between float and Float16
 };
 using CpuFeatures = uint32_t;
 
@@ -40,6 +41,7 @@ struct CpuFeatureName {
 inline constexpr CpuFeatureName kCpuFeatureNames[] = {
     {kCpuAvx2, "avx2"},
     {kCpuFma, "fma"},
+    {kCpuF16c, "f16c"},
     {kCpuAvxVnni, "avxvnni"},
     {kCpuAvx512, "avx512(f,bw,dq,vl)"},
     {kCpuAvx512Vnni, "avx512vnni"},

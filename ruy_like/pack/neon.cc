@@ -10,7 +10,7 @@ namespace kernels {
 namespace {
 
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
-RUY_LIKE_ALWAYS_INLINE void PackAs(const PackArgs* args) {
+void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
     PackNarrow<NeonUnit, kSourceBytes, Packed>(args);
   } else {

@@ -40,6 +40,10 @@ struct PackArgs {
 // kI8 or back; kU8 to kI16 goes through kI8) becomes x - 128 or x + 128; that
 // of an int7 operand in kU8 panels of ValueRange::kInt7 becomes x + 64 (kI8) or
 // x - 64 (kU8). product.cc shifts the zero point alike.
+//
+// A 16-bit float is widened to float, which is exact; a signalling NaN may
+// become a quiet one. Float16's denormals are floats like others, BFloat16's
+// are denormal floats.
 
 }  // namespace kernels
 }  // namespace ruy_like

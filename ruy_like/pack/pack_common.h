@@ -1,8 +1,7 @@
 // Back-end: what pack files of all processors are written with.
 //
 // Included by pack/<path>.cc and its headers, each of which gets its own copy
-// (anonymous namespace). Such a file says what
-// PackAs<source element bytes, PackedAs, width, group>(args) is there, and
+// (anonymous namespace). Such a file defines PackAs(), declared below, and
 // hands RUY_LIKE_DEFINE_PACK_ROUTINE to its list in pack_routines.h.
 #ifndef RUY_LIKE_PACK_PACK_COMMON_H_
 #define RUY_LIKE_PACK_PACK_COMMON_H_
@@ -22,10 +21,14 @@ constexpr int kSourceBytes8 = 1;
 constexpr int kSourceBytes16 = 2;
 constexpr int kSourceBytesF32 = 4;
 
-// The elements of a packed layout.
-template <Scalar kScalar_, ValueRange kRange = ValueRange::kFull>
+// The elements of a packed layout. kSource_: floats are made of elements of
+// that type, which are widened, integers are told apart by
+// PackArgs::src_scalar.
+template <Scalar kScalar_, ValueRange kRange = ValueRange::kFull,
+          Scalar kSource_ = kScalar_>
 struct PackedAs {
   static constexpr Scalar kScalar = kScalar_;
+  static constexpr Scalar kSource = kSource_;
   static constexpr int kBytes = static_cast<int>(BytesOf(kScalar, 1));
   static constexpr bool kHasSums = HasSums(kScalar);
   // For bytes: what int8's 0 becomes.
@@ -36,6 +39,27 @@ typedef PackedAs<Scalar::kU8> PackedU8;
 typedef PackedAs<Scalar::kU8, ValueRange::kInt7> PackedU7;
 typedef PackedAs<Scalar::kI16> PackedS16;
 typedef PackedAs<Scalar::kF32> PackedF32;
+template <Scalar kSource>
+using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
+
+// Packs elements of kSourceBytes bytes.
+template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+void PackAs(const PackArgs* args);
+
+// The same of elements of any type that the routine serves.
+template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
+  if constexpr (Packed::kScalar == Scalar::kF32) {
+    constexpr int kBytes = kSourceBytes16;
+    if (args->src_scalar == Scalar::kBF16) {
+      return PackAs<kBytes, PackedF32Of<Scalar::kBF16>, kWidth, kGroup>(args);
+    }
+    if (args->src_scalar == Scalar::kF16) {
+      return PackAs<kBytes, PackedF32Of<Scalar::kF16>, kWidth, kGroup>(args);
+    }
+  }
+  PackAs<kSourceBytes, Packed, kWidth, kGroup>(args);
+}
 
 // Zeros the bytes [written, size) of dst, if there are any.
 RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
@@ -52,7 +76,7 @@ RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
 #define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, group) \
   void Pack##Path##_##source##_##packed##_##width##x##group(             \
       const PackArgs* args) {                                            \
-    PackAs<kSourceBytes##source, Packed##packed, width, group>(args);    \
+    PackAny<kSourceBytes##source, Packed##packed, width, group>(args);   \
   }
 
 #endif  // RUY_LIKE_PACK_PACK_COMMON_H_

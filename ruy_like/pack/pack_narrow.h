@@ -28,7 +28,6 @@ struct NarrowColumns {
   static constexpr int kUnit = 16 / kBytes;  // elements
   static constexpr int kPackedBytes = Packed::kBytes;
   static constexpr bool kHasSums = Packed::kHasSums;
-  static constexpr bool kIsWidened = kPackedBytes > kBytes;
 
   const PackArgs* args;
   bool flips;
@@ -139,10 +138,10 @@ struct NarrowColumns {
       }
     }
     if (room >= kUnit) {
-      U::template Store<kIsWidened>(dst, unit);
+      U::template Store<kBytes, Packed>(dst, unit);
     } else {
       alignas(32) char whole[kUnit * kPackedBytes];
-      U::template Store<kIsWidened>(whole, unit);
+      U::template Store<kBytes, Packed>(whole, unit);
       __builtin_memcpy(dst, whole, static_cast<size_t>(room * kPackedBytes));
     }
   }

@@ -158,8 +158,8 @@ struct PackRegisters : Simd {
     return Simd::Add(a, b);
   }
 
-  // Writes one block in the layout F, whose groups are whole quads, or pairs of
-  // bytes that may be widened to words.
+  // Writes one block in the layout F, whose groups are whole quads, pairs of
+  // bytes that may be widened to words, or 16-bit floats that are widened.
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     typedef typename F::V V;
@@ -169,10 +169,9 @@ struct PackRegisters : Simd {
     constexpr int kBytes = 4 * F::kWidth;
     for (int q = 0; q < 4; ++q) {
       if constexpr (kWidened) {
-        StorePanelQuads<F>(dst + 2 * q * kBytes, V::WidenLowPair(quads[q]),
-                           false);
-        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes,
-                           V::WidenHighPair(quads[q]), q == 3);
+        StorePanelQuads<F>(dst + 2 * q * kBytes, WidenLow<F>(quads[q]), false);
+        StorePanelQuads<F>(dst + (2 * q + 1) * kBytes, WidenHigh<F>(quads[q]),
+                           q == 3);
       } else if constexpr (kPairs) {
         static_assert(F::kWidth == kColumns, "");
         V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
@@ -183,6 +182,29 @@ struct PackRegisters : Simd {
   }
 
  private:
+  // The lower (upper) halves of quads, as quads.
+  template <typename F>
+  RUY_LIKE_ALWAYS_INLINE static Reg WidenLow(Reg quads) {
+    typedef typename F::V V;
+    if constexpr (F::Packed::kSource == Scalar::kBF16) {
+      return Simd::ShiftLeft(quads, Simd::Set(16));
+    } else if constexpr (F::Packed::kSource == Scalar::kF16) {
+      return V::WidenLowFloat16(quads);
+    } else {
+      return V::WidenLowPair(quads);
+    }
+  }
+  template <typename F>
+  RUY_LIKE_ALWAYS_INLINE static Reg WidenHigh(Reg quads) {
+    typedef typename F::V V;
+    if constexpr (F::Packed::kSource == Scalar::kBF16) {
+      return Simd::And(quads, Simd::Set(-65536));
+    } else if constexpr (F::Packed::kSource == Scalar::kF16) {
+      return V::WidenHighFloat16(quads);
+    } else {
+      return V::WidenHighPair(quads);
+    }
+  }
   // Writes the quads of a panel. Unless it is the block's last register, more
   // may be written, over what comes next and is written later.
   template <typename F>

@@ -132,7 +132,16 @@ struct NeonQuads {
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     static_assert(F::kWidth == kColumns, "");
     constexpr int kGroupBytes = F::kGroup * F::kSrcBytes;
-    if constexpr (F::kPacked == Scalar::kI16) {
+    if constexpr (F::kPacked == Scalar::kF32 && F::kSrcBytes == 2) {
+      static_assert(F::kGroup == 1, "");
+      for (int q = 0; q < 4; ++q) {
+        for (int r = 0; r < kRegs; ++r) {
+          char* const to = dst + 16 * (2 * q * kRegs + r);
+          StoreLevelsOfFloats<F::Packed::kSource>(quads[q].v[r], to,
+                                                  to + 16 * kRegs);
+        }
+      }
+    } else if constexpr (F::kPacked == Scalar::kI16) {
       static_assert(F::kGroup == 1, "");
       for (int q = 0; q < 4; ++q) {
         if constexpr (F::kSrcBytes == 1) {
@@ -265,6 +274,21 @@ struct NeonQuads {
       const int8x16_t bytes = vreinterpretq_s8_u32(levels[r]);
       Store(dst + 32 * r, vreinterpretq_u32_s16(vmovl_s8(vget_low_s8(bytes))));
       Store(dst + 32 * r + 16, vreinterpretq_u32_s16(vmovl_high_s8(bytes)));
+    }
+  }
+  // The floats that are the 16-bit ones in the lower (upper) halves of quads.
+  template <Scalar kSource>
+  RUY_LIKE_ALWAYS_INLINE static void StoreLevelsOfFloats(uint32x4_t quads,
+                                                         char* low,
+                                                         char* high) {
+    if constexpr (kSource == Scalar::kBF16) {
+      Store(low, vshlq_n_u32(quads, 16));
+      Store(high, vandq_u32(quads, vdupq_n_u32(0xffff0000)));
+    } else {
+      const float16x4_t even = vreinterpret_f16_u16(vmovn_u32(quads));
+      const float16x4_t odd = vreinterpret_f16_u16(vshrn_n_u32(quads, 16));
+      Store(low, vreinterpretq_u32_f32(vcvt_f32_f16(even)));
+      Store(high, vreinterpretq_u32_f32(vcvt_f32_f16(odd)));
     }
   }
   // Two levels of words, each level's columns together.

@@ -12,7 +12,8 @@
 //           share the routines of the ones below them (AVX-VNNI uses Avx2's,
 //           AVX-512-VNNI and AMX use Avx512's, all of Arm Neon's).
 //   source  8 = int8 or uint8, told apart by src_scalar; 16 = int16;
-//           F32 = float; F64 = float or double, told apart by src_scalar
+//           F32 = float, bfloat16 or float16, F64 = float or double, told
+//           apart by src_scalar
 //   packed  S8, U8, S16, F32, F64: the element type inside the panels; U7:
 //           uint8 elements of range kInt7, made of an int7 source
 //   width   columns per panel

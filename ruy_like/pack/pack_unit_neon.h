@@ -57,9 +57,19 @@ struct NeonUnit {
     return veorq_u8(unit, vandq_u8(present, vdupq_n_u8(0x80)));
   }
 
-  template <bool kWidened>
+  template <int kBytes, class Packed>
   RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg unit) {
-    if constexpr (kWidened) {
+    const uint16x8_t halves = vreinterpretq_u16_u8(unit);
+    if constexpr (Packed::kSource == Scalar::kBF16) {
+      uint32_t* const floats = reinterpret_cast<uint32_t*>(dst);
+      vst1q_u32(floats, vshll_n_u16(vget_low_u16(halves), 16));
+      vst1q_u32(floats + 4, vshll_n_u16(vget_high_u16(halves), 16));
+    } else if constexpr (Packed::kSource == Scalar::kF16) {
+      float* const floats = reinterpret_cast<float*>(dst);
+      const float16x8_t x = vreinterpretq_f16_u16(halves);
+      vst1q_f32(floats, vcvt_f32_f16(vget_low_f16(x)));
+      vst1q_f32(floats + 4, vcvt_high_f32_f16(x));
+    } else if constexpr (Packed::kBytes > kBytes) {
       const int8x16_t bytes = vreinterpretq_s8_u8(unit);
       int16_t* const words = reinterpret_cast<int16_t*>(dst);
       vst1q_s16(words, vmovl_s8(vget_low_s8(bytes)));

@@ -46,10 +46,16 @@ struct X86Unit {
         unit, _mm_and_si128(present, _mm_set1_epi8(static_cast<char>(0x80))));
   }
 
-  // Bytes become 16-bit elements where kWidened.
-  template <bool kWidened>
+  // Elements of kBytes bytes as packed: bytes may become 16-bit elements,
+  // 16-bit floats become floats.
+  template <int kBytes, class Packed>
   RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg unit) {
-    if constexpr (kWidened) {
+    if constexpr (Packed::kSource == Scalar::kBF16) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
+                          _mm256_slli_epi32(_mm256_cvtepu16_epi32(unit), 16));
+    } else if constexpr (Packed::kSource == Scalar::kF16) {
+      _mm256_storeu_ps(reinterpret_cast<float*>(dst), _mm256_cvtph_ps(unit));
+    } else if constexpr (Packed::kBytes > kBytes) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
                           _mm256_cvtepi8_epi16(unit));
     } else {

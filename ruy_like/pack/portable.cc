@@ -1,4 +1,5 @@
 // Tested in test/pack/pack_test.cc.
+#include "ruy_like/float16.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {
@@ -68,7 +69,14 @@ void PackPortable_16_S16_4x1(const PackArgs* args) {
 }
 
 void PackPortable_F32_F32_4x1(const PackArgs* args) {
-  Pack<float, float>(args, 0);
+  switch (args->src_scalar) {
+    case Scalar::kBF16:
+      return Pack<BFloat16, float>(args, 0);
+    case Scalar::kF16:
+      return Pack<Float16, float>(args, 0);
+    default:
+      return Pack<float, float>(args, 0);
+  }
 }
 
 void PackPortable_F64_F64_4x1(const PackArgs* args) {

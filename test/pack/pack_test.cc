@@ -96,7 +96,7 @@ std::vector<Scalar> SourceScalars(Source source) {
     case Source::k16:
       return {Scalar::kI16};
     case Source::kF32:
-      return {Scalar::kF32};
+      return {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
     case Source::kF64:
       return {Scalar::kF32, Scalar::kF64};
   }
@@ -133,11 +133,12 @@ T FillValue(Fill fill, bool odd, Rng* random) {
     return fill == Fill::kLowest ? lowest : highest;
   } else {
     // Values that a routine that computes rather than copies would change.
-    const T special[] = {T(-0.0), std::numeric_limits<T>::denorm_min(),
+    const T special[] = {static_cast<T>(-0.0),
+                         std::numeric_limits<T>::denorm_min(),
                          std::numeric_limits<T>::infinity(),
                          std::numeric_limits<T>::quiet_NaN()};
     if (fill == Fill::kAlternating) return special[random->Next() % 4];
-    return static_cast<T>(static_cast<int32_t>(random->Next())) / T(65536);
+    return static_cast<T>(static_cast<int32_t>(random->Next()) / 65536.0);
   }
 }
 
@@ -216,7 +217,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
           PanelOffset(routine.width, group, padded_depth, k, w);
       StoreAs(routine.packed, value,
               expected.data() + BytesOf(routine.packed, offset));
-      if (std::is_integral<T>::value) {
+      if constexpr (std::is_integral<T>::value) {
         sum += static_cast<uint32_t>(static_cast<int32_t>(value));
       }
     }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "ruy_like/erased_call.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
@@ -130,12 +131,14 @@ class TypedRun final : public KernelRun {
                                     : rng->Between(-5000, 5000));
     }
     params_.set_bias(problem_.bias ? bias_.data() : nullptr);
-    const double low = std::is_integral_v<Dst>
-                           ? std::numeric_limits<Dst>::lowest()
-                           : -std::numeric_limits<double>::infinity();
-    const double high = std::is_integral_v<Dst>
-                            ? std::numeric_limits<Dst>::max()
-                            : std::numeric_limits<double>::infinity();
+    const double low =
+        std::is_integral_v<Dst>
+            ? static_cast<double>(std::numeric_limits<Dst>::lowest())
+            : -std::numeric_limits<double>::infinity();
+    const double high =
+        std::is_integral_v<Dst>
+            ? static_cast<double>(std::numeric_limits<Dst>::max())
+            : std::numeric_limits<double>::infinity();
     params_.set_clamp_min(
         static_cast<Dst>(std::clamp(problem_.clamp_min, low, high)));
     params_.set_clamp_max(
@@ -151,14 +154,16 @@ class TypedRun final : public KernelRun {
 
   void Execute() override {
     for (std::size_t i = 0; i < dst_.size(); ++i) {
-      old_dst_[i] = static_cast<Dst>(
-          std::is_integral_v<Dst> ? static_cast<std::int32_t>(rng_->Next())
-                                  : rng_->Between(-99, 99));
+      old_dst_[i] =
+          static_cast<Dst>(internal::IsFloatType<Dst>()
+                               ? rng_->Between(-99, 99)
+                               : static_cast<std::int32_t>(rng_->Next()));
       dst_[i] = old_dst_[i];
     }
     EpilogueArgs e = MakeEpilogue(Params::kQuantized);
     e.dst = dst_.data();
     e.dst_scalar = internal::ScalarOf<Dst>();
+    if (Is16BitFloat(e.dst_scalar)) e.needs_general = true;
     if constexpr (Params::kScaled) {
       scales_ = {lhs_scales_.data(),
                  rhs_scales_.data(),
@@ -175,14 +180,14 @@ class TypedRun final : public KernelRun {
       e.clamp_min = params_.clamp_min();
       e.clamp_max = params_.clamp_max();
     } else {
-      e.clamp_min_f = params_.clamp_min();
-      e.clamp_max_f = params_.clamp_max();
+      e.clamp_min_f = static_cast<double>(params_.clamp_min());
+      e.clamp_max_f = static_cast<double>(params_.clamp_max());
     }
     RunPasses(e);
   }
 
   double Result(std::ptrdiff_t row, std::ptrdiff_t col) override {
-    return dst_[DstIndex(row, col)];
+    return static_cast<double>(dst_[DstIndex(row, col)]);
   }
 
   testing::AssertionResult Check() override {
@@ -288,7 +293,7 @@ std::vector<KernelUnderTest> KernelsUnderTest(KernelShape shape, bool floats) {
 std::vector<Scalar> DstScalars(const Kernel& kernel) {
   switch (kernel.family) {
     case Family::kF32:
-      return {Scalar::kF32};
+      return {Scalar::kBF16, Scalar::kF16, Scalar::kF32};
     case Family::kF64:
       return {Scalar::kF32, Scalar::kF64};
     case Family::k8x8:
@@ -550,7 +555,11 @@ std::unique_ptr<KernelRun> KernelRun::Make(const Kernel& kernel,
     return std::make_unique<TypedRun<decltype(accum), decltype(dst)>>(
         kernel, problem, rng);
   };
-  if (kernel.family == Family::kF32) return make(float{}, float{});
+  if (kernel.family == Family::kF32) {
+    return problem.dst_scalar == Scalar::kBF16  ? make(float{}, BFloat16())
+           : problem.dst_scalar == Scalar::kF16 ? make(float{}, Float16())
+                                                : make(float{}, float{});
+  }
   if (kernel.family == Family::kF64) {
     return problem.dst_scalar == Scalar::kF64 ? make(double{}, double{})
                                               : make(double{}, float{});

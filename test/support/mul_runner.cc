@@ -42,6 +42,17 @@ double Load(Scalar scalar, const void* data, std::ptrdiff_t index) {
   });
 }
 
+// How far from a value of this magnitude a 16-bit float is that is nearest to
+// it; 0 for other types, where rounding counts as one of a sum's.
+double RoundingOf(Scalar scalar, double magnitude) {
+  if (!Is16BitFloat(scalar)) return 0;
+  return VisitScalar(scalar, [&](auto zero) {
+    using Limits = std::numeric_limits<decltype(zero)>;
+    return static_cast<double>(Limits::epsilon()) * magnitude / 2 +
+           static_cast<double>(Limits::denorm_min()) / 2;
+  });
+}
+
 Layout LayoutOf(const MatrixSpec& spec, std::ptrdiff_t rows,
                 std::ptrdiff_t cols) {
   return MakeMatrix<char>(static_cast<char*>(nullptr), rows, cols, spec.order,
@@ -305,7 +316,9 @@ void MulRunner::State::ExpectFloats() {
       // The error of a sum in any order, fused or not (Higham, Accuracy and
       // Stability of Numerical Algorithms, section 3.1); the clamp does not
       // increase it.
-      floats.push_back({sum, terms * (epsilon * magnitude + flushed)});
+      const Real error = terms * (epsilon * magnitude + flushed);
+      floats.push_back({sum, error + RoundingOf(problem.dst.scalar,
+                                                std::fabs(sum) + error)});
     }
   }
 }

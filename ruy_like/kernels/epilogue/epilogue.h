@@ -205,6 +205,28 @@ __attribute__((noinline)) void AddOld(const SpilledTile<Accum>& tile,
   }
 }
 
+// The same for a dst of 16-bit floats.
+template <class V, Scalar kDst>
+RUY_LIKE_NOINLINE void AddOldFloat16(const SpilledTile<float>& tile,
+                                     const EpilogueArgs& e) {
+  const typename V::Float beta = V::SetFloat(static_cast<float>(e.beta));
+  for (int col = 0; col < tile.cols; ++col) {
+    for (int row = 0; row < tile.rows; row += V::kLanes) {
+      const SpilledTile<float> part = tile.Part(row, col, V::kLanes, 1);
+      const char* from = DstOf(part, e);
+      uint16_t old[V::kLanes] = {};
+      for (int i = 0; i < part.rows; ++i) {
+        __builtin_memcpy(old + i, from, sizeof(old[i]));
+        from += e.dst_row_stride * static_cast<ptrdiff_t>(sizeof(old[i]));
+      }
+      const typename V::Float x =
+          kDst == Scalar::kBF16 ? V::LoadBFloat16(old) : V::LoadFloat16(old);
+      V::StoreAligned(part.acc, V::AddFloat(V::LoadAligned(part.acc),
+                                            V::MulFloat(x, beta)));
+    }
+  }
+}
+
 // Cuts a tile into parts of at most `max_cols` columns. Elements of a square
 // have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
 // `store_square` for those of a square.
@@ -213,7 +235,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreParts(const SpilledTile<Accum>& tile,
                                        const EpilogueArgs& e, int max_cols,
                                        StoreColumnsFn<Accum>* store_columns,
                                        StoreColumnsFn<Accum>* store_square) {
-  if (e.accumulates) AddOld<V>(tile, e);
   if (e.dst_row_stride != 1) {
     return StoreRowMajor<V>(tile, e, max_cols, store_square);
   }
@@ -233,6 +254,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
   const bool one_column =
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
   const int max_cols = one_column ? 1 : V::kLanes;
+  if (e.accumulates) AddOld<V>(tile, e);
   if (e.dst_scalar == Scalar::kF32) {
     StoreColumnsFn<int32_t>* const store = ChooseStoreScaledColumns<V>(e);
     return StoreParts<V>(tile, e, max_cols, store, store);
@@ -246,9 +268,23 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
   StoreParts<V>(tile, e, max_cols, store,
                 ChooseStoreIntColumns<V>(Scalar::kI32, scaling));
 }
+template <class V, Scalar kDst>
+RUY_LIKE_NOINLINE void StoreFloat16Tile(const SpilledTile<float>& tile,
+                                        const EpilogueArgs& e) {
+  if (e.accumulates) AddOldFloat16<V, kDst>(tile, e);
+  StoreParts<V>(tile, e, V::kLanes, StoreFloat16Columns<V, kDst, int16_t>,
+                StoreFloat16Columns<V, kDst, int32_t>);
+}
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
                                       const EpilogueArgs& e) {
+  if (e.dst_scalar == Scalar::kBF16) {
+    return StoreFloat16Tile<V, Scalar::kBF16>(tile, e);
+  }
+  if (e.dst_scalar == Scalar::kF16) {
+    return StoreFloat16Tile<V, Scalar::kF16>(tile, e);
+  }
+  if (e.accumulates) AddOld<V>(tile, e);
   StoreParts<V>(tile, e, V::kLanes, StoreFloatColumns<V>, StoreFloatColumns<V>);
 }
 

@@ -277,9 +277,23 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
 
 // ## Floats
 
-template <class V>
+// Stores the first n results of a vector, rounded to kDst; elements of a 16-bit
+// type take the lower half of an int32_t, or an int16_t.
+template <class V, Scalar kDst, typename Element>
+RUY_LIKE_ALWAYS_INLINE void StoreFloats(typename V::Float x, int n,
+                                        Element* dst) {
+  if constexpr (kDst == Scalar::kBF16) {
+    V::Store(dst, V::RoundToBFloat16(x), n);
+  } else if constexpr (kDst == Scalar::kF16) {
+    V::Store(dst, V::RoundToFloat16(x), n);
+  } else {
+    V::Store(dst, x, n);
+  }
+}
+
+template <class V, Scalar kDst, typename Element>
 RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
-                                           const EpilogueArgs& e, float* dst,
+                                           const EpilogueArgs& e, Element* dst,
                                            ptrdiff_t dst_stride) {
   const SpilledTile<float> tile = spilled;
   typedef typename V::Float Float;
@@ -294,12 +308,13 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
       addend = V::LoadMasked(bias + tile.row0 + row, V::FirstLanes(n));
     }
     const float* from = tile.acc + row;
-    float* to = dst + row;
+    Element* to = dst + row;
     // The common case has a loop without choices.
     if (n == V::kLanes && (bias == nullptr || e.channels_are_rows)) {
       for (int c = 0; c < tile.cols; ++c) {
         const Float x = V::AddFloat(V::LoadAligned(from), addend);
-        V::Store(to, V::AtMost(high, V::AtLeast(low, x)), V::kLanes);
+        StoreFloats<V, kDst>(V::AtMost(high, V::AtLeast(low, x)), V::kLanes,
+                             to);
         from += tile.col_stride;
         to += dst_stride;
       }
@@ -310,7 +325,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
         addend = V::SetFloat(bias[tile.col0 + c]);
       }
       const Float x = V::AddFloat(V::LoadAligned(from), addend);
-      V::Store(to, V::AtMost(high, V::AtLeast(low, x)), n);
+      StoreFloats<V, kDst>(V::AtMost(high, V::AtLeast(low, x)), n, to);
       from += tile.col_stride;
       to += dst_stride;
     }
@@ -321,7 +336,15 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
 template <class V>
 void StoreFloatColumns(const SpilledTile<float>& tile, const EpilogueArgs& e,
                        void* dst, ptrdiff_t dst_stride) {
-  StoreFloatRows<V>(tile, e, static_cast<float*>(dst), dst_stride);
+  StoreFloatRows<V, Scalar::kF32>(tile, e, static_cast<float*>(dst),
+                                  dst_stride);
+}
+
+// 16-bit floats, as `Element`s.
+template <class V, Scalar kDst, typename Element>
+void StoreFloat16Columns(const SpilledTile<float>& tile, const EpilogueArgs& e,
+                         void* dst, ptrdiff_t dst_stride) {
+  StoreFloatRows<V, kDst>(tile, e, static_cast<Element*>(dst), dst_stride);
 }
 
 }  // namespace

@@ -203,8 +203,8 @@ inline void StoreFloatColumns<SimdNeon>(const SpilledTile<float>& tile,
     done = tile.rows / 4 * 4;
   }
   if (done < tile.rows) {
-    StoreFloatRows<SimdNeon>(tile.Part(done, 0, tile.rows, tile.cols), e,
-                             to + done, dst_stride);
+    StoreFloatRows<SimdNeon, Scalar::kF32>(
+        tile.Part(done, 0, tile.rows, tile.cols), e, to + done, dst_stride);
   }
 }
 

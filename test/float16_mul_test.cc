@@ -1,0 +1,469 @@
+// Products of 16-bit floats, on every path: each is the float product of the
+// widened values, bit for bit, rounded once where dst has 16 bits. (random_test
+// compares with sums in double, as for float.)
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "ruy_like/float16.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/reference_mul.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+// Whether denormal floats count as zero on this processor.
+#if defined(__SSE2__) || defined(__aarch64__)
+constexpr bool kFlushes = true;
+#else
+constexpr bool kFlushes = false;
+#endif
+
+template <typename T>
+float Widen(T value) {
+  return static_cast<float>(value);
+}
+
+template <typename T>
+T RandomValue(Rng* rng) {
+  const float magnitude =
+      rng->OneIn(8) ? std::ldexp(1.0f, static_cast<int>(rng->Between(-24, 4)))
+                    : 1.0f;
+  return static_cast<T>(static_cast<float>(rng->Signed()) * magnitude);
+}
+
+// A matrix and its memory, gaps included. Those of an operand are NaN.
+template <typename T>
+struct Buffer {
+  Buffer(std::ptrdiff_t rows, std::ptrdiff_t cols, Order order,
+         std::ptrdiff_t gap)
+      : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
+        values(SpanOf(matrix.layout()),
+               static_cast<T>(std::numeric_limits<float>::quiet_NaN())) {
+    matrix.set_data(values.data());
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void Fill(Rng* rng) {
+    for (std::ptrdiff_t row = 0; row < matrix.layout().rows(); ++row) {
+      for (std::ptrdiff_t col = 0; col < matrix.layout().cols(); ++col) {
+        *ElementPtr(&matrix, row, col) = RandomValue<T>(rng);
+      }
+    }
+  }
+  template <typename From>
+  void Widen(const Buffer<From>& from) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<T>(static_cast<float>(from.values[i]));
+    }
+  }
+
+  Matrix<T> matrix;
+  std::vector<T> values;
+};
+
+struct Shape {
+  std::ptrdiff_t rows, depth, cols;
+};
+
+enum class Way { kPlain, kCachedLhs, kCachedRhs, kPackedLhs, kPackedRhs };
+
+// What a product has apart from its operands' and dst's types.
+struct Options {
+  Shape shape;
+  Order lhs_order, rhs_order, dst_order;
+  std::ptrdiff_t gap;
+  Way way;
+  bool bias, clamp, beta;
+  ChannelDimension channels;
+  int threads;
+};
+
+Options Draw(const Shape& shape, Rng* rng) {
+  const auto order = [rng] {
+    return rng->OneIn(2) ? Order::kRowMajor : Order::kColMajor;
+  };
+  Options o;
+  o.shape = shape;
+  o.lhs_order = order();
+  o.rhs_order = order();
+  o.dst_order = order();
+  o.gap = rng->OneIn(2) ? rng->Between(1, 9) : 0;
+  o.way = static_cast<Way>(rng->Between(0, 4));
+  o.bias = rng->OneIn(2);
+  o.clamp = rng->OneIn(3);
+  o.beta = rng->OneIn(3);
+  o.channels = rng->OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
+  o.threads = rng->OneIn(4) ? 3 : 1;
+  return o;
+}
+
+template <typename Lhs, typename Rhs, typename Params, typename Dst>
+absl::Status Multiply(const Options& o, Matrix<Lhs> lhs, Matrix<Rhs> rhs,
+                      const Params& params, Context* context,
+                      Matrix<Dst>* dst) {
+  context->set_max_num_threads(o.threads);
+  context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  PackOptions options;
+  options.dst_order = o.dst_order;
+  if (o.way == Way::kPackedLhs) {
+    const auto packed = Pack(lhs, Side::kLhs, options, context);
+    if (!packed.ok()) return packed.status();
+    return Mul(*packed, rhs, params, context, dst);
+  }
+  if (o.way == Way::kPackedRhs) {
+    const auto packed = Pack(rhs, Side::kRhs, options, context);
+    if (!packed.ok()) return packed.status();
+    return Mul(lhs, *packed, params, context, dst);
+  }
+  if (o.way == Way::kCachedLhs) lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  if (o.way == Way::kCachedRhs) rhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  const absl::Status status = Mul(lhs, rhs, params, context, dst);
+  context->ClearPrepackedCache();
+  return status;
+}
+
+template <typename Dst>
+MulParams<float, Dst> ParamsOf(const Options& o,
+                               const std::vector<float>& bias) {
+  MulParams<float, Dst> params;
+  params.set_channel_dimension(o.channels);
+  if (o.bias) params.set_bias(bias.data());
+  if (o.clamp) {
+    params.set_clamp_min(static_cast<Dst>(-0.75f));
+    params.set_clamp_max(static_cast<Dst>(1.5f));
+  }
+  if (o.beta) params.set_beta(static_cast<Dst>(-1.25f));
+  return params;
+}
+
+template <typename T>
+bool SameBits(T a, T b) {
+  if (std::isnan(Widen(a)) && std::isnan(Widen(b))) return true;
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+// Against the float product, and that the gaps of dst stay.
+template <typename Lhs, typename Rhs, typename Dst>
+testing::AssertionResult CheckProduct(const Options& o, Rng* rng,
+                                      Context* context) {
+  const Shape& s = o.shape;
+  Buffer<Lhs> lhs(s.rows, s.depth, o.lhs_order, o.gap);
+  Buffer<Rhs> rhs(s.depth, s.cols, o.rhs_order, o.gap);
+  Buffer<Dst> dst(s.rows, s.cols, o.dst_order, o.gap);
+  lhs.Fill(rng);
+  rhs.Fill(rng);
+  dst.Fill(rng);
+  std::vector<float> bias(std::max(s.rows, s.cols));
+  for (float& value : bias) value = RandomValue<float>(rng);
+  Buffer<float> wide_lhs(s.rows, s.depth, o.lhs_order, o.gap);
+  Buffer<float> wide_rhs(s.depth, s.cols, o.rhs_order, o.gap);
+  Buffer<float> wide_dst(s.rows, s.cols, o.dst_order, o.gap);
+  wide_lhs.Widen(lhs);
+  wide_rhs.Widen(rhs);
+  wide_dst.Widen(dst);
+  absl::Status status =
+      Multiply(o, wide_lhs.matrix, wide_rhs.matrix, ParamsOf<float>(o, bias),
+               context, &wide_dst.matrix);
+  if (!status.ok()) return testing::AssertionFailure() << "float: " << status;
+  status = Multiply(o, lhs.matrix, rhs.matrix, ParamsOf<Dst>(o, bias), context,
+                    &dst.matrix);
+  if (!status.ok()) return testing::AssertionFailure() << status;
+  for (std::size_t i = 0; i < dst.values.size(); ++i) {
+    const Dst expected = static_cast<Dst>(wide_dst.values[i]);
+    if (SameBits(dst.values[i], expected)) continue;
+    return testing::AssertionFailure()
+           << s.rows << "x" << s.depth << "x" << s.cols << ": "
+           << ScalarName(internal::ScalarOf<Lhs>()) << " x "
+           << ScalarName(internal::ScalarOf<Rhs>()) << " -> "
+           << ScalarName(internal::ScalarOf<Dst>()) << ": element " << i
+           << " is " << Widen(dst.values[i]) << ", not " << Widen(expected)
+           << "; kernel " << context->last_used_kernel() << ", way "
+           << static_cast<int>(o.way) << ", gap " << o.gap << ", orders "
+           << static_cast<int>(o.lhs_order) << static_cast<int>(o.rhs_order)
+           << static_cast<int>(o.dst_order) << ", bias " << o.bias << ", clamp "
+           << o.clamp << ", beta " << o.beta;
+  }
+  return testing::AssertionSuccess();
+}
+
+using CheckFn = testing::AssertionResult(const Options&, Rng*, Context*);
+constexpr CheckFn* kChecks[] = {
+    CheckProduct<BFloat16, BFloat16, float>,
+    CheckProduct<BFloat16, BFloat16, BFloat16>,
+    CheckProduct<Float16, Float16, float>,
+    CheckProduct<Float16, Float16, Float16>,
+    CheckProduct<BFloat16, float, float>,
+    CheckProduct<float, BFloat16, float>,
+    CheckProduct<Float16, float, float>,
+    CheckProduct<float, Float16, float>,
+};
+
+class Float16MulTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(Float16MulTest);
+
+TEST_P(Float16MulTest, AreFloatProductsOfTheWidenedValues) {
+  Rng rng(20240607);
+  for (int i = 0; i < 600; ++i) {
+    const auto size = [&rng] {
+      return rng.OneIn(3)   ? rng.Between(1, 3)
+             : rng.OneIn(6) ? rng.Between(40, 140)
+                            : rng.Between(1, 40);
+    };
+    const Shape shape = {size(), rng.OneIn(9) ? 0 : size(), size()};
+    const Options options = Draw(shape, &rng);
+    ASSERT_TRUE(kChecks[i % 8](options, &rng, &context_)) << i;
+  }
+}
+
+// Depths in several passes, and operands that take more than one block.
+TEST_P(Float16MulTest, LargeOnes) {
+  Rng rng(7);
+  for (const Shape& shape : {Shape{70, 9000, 50},
+                             {500, 300, 130},
+                             {300, 700, 1},
+                             {1, 700, 300},
+                             {5, 3000, 200}}) {
+    for (CheckFn* const check : kChecks) {
+      for (int i = 0; i < 2; ++i) {
+        const Options options = Draw(shape, &rng);
+        ASSERT_TRUE(check(options, &rng, &context_));
+      }
+    }
+  }
+}
+
+// An element depends on its row and its column alone.
+TEST_P(Float16MulTest, DoNotDependOnTheBatch) {
+  constexpr std::ptrdiff_t kRows = 67, kDepth = 301, kCols = 33;
+  Rng rng(3);
+  Buffer<BFloat16> lhs(kRows, kDepth, Order::kRowMajor, 0);
+  Buffer<BFloat16> rhs(kDepth, kCols, Order::kColMajor, 0);
+  lhs.Fill(&rng);
+  rhs.Fill(&rng);
+  Buffer<float> all(kRows, kCols, Order::kColMajor, 0);
+  ASSERT_TRUE(Mul(lhs.matrix, rhs.matrix, MulParams<float, float>(), &context_,
+                  &all.matrix)
+                  .ok());
+  for (const CachePolicy policy :
+       {CachePolicy::kNeverCache, CachePolicy::kAlwaysCache}) {
+    lhs.matrix.set_cache_policy(policy);
+    for (std::ptrdiff_t cols = 1; cols <= kCols; ++cols) {
+      const auto some_rhs =
+          MakeMatrix(rhs.values.data() + (kCols - cols) * kDepth, kDepth, cols,
+                     Order::kColMajor);
+      Buffer<float> some(kRows, cols, Order::kColMajor, 0);
+      ASSERT_TRUE(Mul(lhs.matrix, some_rhs, MulParams<float, float>(),
+                      &context_, &some.matrix)
+                      .ok());
+      ASSERT_EQ(std::memcmp(some.values.data(),
+                            all.values.data() + (kCols - cols) * kRows,
+                            some.values.size() * sizeof(float)),
+                0)
+          << cols << " columns, kernel " << context_.last_used_kernel();
+    }
+  }
+  context_.ClearPrepackedCache();
+}
+
+// Each of the 65536 values times 1, on either side, in either order.
+template <typename T>
+void CheckWidening(Context* context) {
+  constexpr std::ptrdiff_t kCount = 65536;
+  std::vector<T> values(kCount);
+  for (std::ptrdiff_t i = 0; i < kCount; ++i) {
+    values[i] = T::FromBits(static_cast<std::uint16_t>(i));
+  }
+  const float one = 1;
+  std::vector<float> result(kCount);
+  for (int way = 0; way < 4; ++way) {
+    const bool is_lhs = (way & 1) != 0;
+    // Rows of 64 values, so that both orders are packed.
+    const Order order = (way & 2) != 0 ? Order::kRowMajor : Order::kColMajor;
+    const auto ones = MakeMatrix(&one, 1, 1, Order::kColMajor);
+    auto dst = MakeMatrix(result.data(), is_lhs ? kCount : 1,
+                          is_lhs ? 1 : kCount, Order::kColMajor);
+    const auto operand = MakeMatrix(values.data(), dst.layout().rows(),
+                                    dst.layout().cols(), order);
+    const MulParams<float, float> params;
+    const absl::Status status = is_lhs
+                                    ? Mul(operand, ones, params, context, &dst)
+                                    : Mul(ones, operand, params, context, &dst);
+    ASSERT_TRUE(status.ok()) << status;
+    for (std::ptrdiff_t i = 0; i < kCount; ++i) {
+      float expected = Widen(values[i]);
+      // The sum starts with 0, so that -0 becomes 0.
+      if (expected == 0 || (kFlushes && std::fabs(expected) < 0x1p-126f)) {
+        expected = 0;
+      }
+      ASSERT_TRUE(std::isnan(expected) ? std::isnan(result[i])
+                                       : result[i] == expected)
+          << std::hex << i << " is " << result[i] << ", not " << expected
+          << " by " << context->last_used_kernel();
+    }
+  }
+}
+
+TEST_P(Float16MulTest, EveryValueIsWidened) {
+  CheckWidening<BFloat16>(&context_);
+  CheckWidening<Float16>(&context_);
+}
+
+// Products of depth 0 are the bias, rounded: all floats next to where rounding
+// changes, and the points between two values themselves.
+template <typename T>
+void CheckRounding(Context* context) {
+  std::vector<float> floats;
+  const std::uint16_t infinity = std::numeric_limits<T>::infinity().bits;
+  for (std::uint16_t i = 0; i < infinity; ++i) {
+    const float low = Widen(T::FromBits(i));
+    const float high =
+        i + 1 == infinity ? 2 * Widen(T::FromBits(i)) -
+                                Widen(T::FromBits(static_cast<uint16_t>(i - 1)))
+                          : Widen(T::FromBits(static_cast<uint16_t>(i + 1)));
+    const float middle = low / 2 + high / 2;
+    for (const float value : {low, std::nextafterf(middle, 0), middle,
+                              std::nextafterf(middle, INFINITY)}) {
+      if (kFlushes && value < 0x1p-126f) continue;
+      floats.push_back(value);
+      floats.push_back(-value);
+    }
+  }
+  for (const float value : {INFINITY, -INFINITY, NAN, -NAN}) {
+    floats.push_back(value);
+  }
+  // NaNs whose bits a carry would reach the sign of.
+  for (const std::uint32_t bits : {0x7fffffffu, 0xffffffffu, 0x7fffc000u}) {
+    floats.push_back(float16_internal::FloatOfBits(bits));
+  }
+  const auto count = static_cast<std::ptrdiff_t>(floats.size());
+  for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+    // Two columns, so that the order matters.
+    Buffer<T> lhs(count, 0, Order::kRowMajor, 0);
+    Buffer<T> rhs(0, 2, Order::kColMajor, 0);
+    Buffer<T> dst(count, 2, order, 0);
+    MulParams<float, T> params;
+    params.set_bias(floats.data());
+    const absl::Status status =
+        Mul(lhs.matrix, rhs.matrix, params, context, &dst.matrix);
+    ASSERT_TRUE(status.ok()) << status;
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      const T expected(floats[i]);
+      for (std::ptrdiff_t col = 0; col < 2; ++col) {
+        const T actual = Element(dst.matrix, i, col);
+        ASSERT_TRUE(SameBits(actual, expected))
+            << floats[i] << " becomes " << std::hex << actual.bits << ", not "
+            << expected.bits << " by " << context->last_used_kernel();
+        // Quiet, as the bit of quiet_NaN().
+        if (std::isnan(floats[i])) {
+          const std::uint16_t quiet = std::numeric_limits<T>::quiet_NaN().bits;
+          ASSERT_EQ(actual.bits & quiet, quiet);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Float16MulTest, ResultsAreRoundedToNearestEven) {
+  CheckRounding<BFloat16>(&context_);
+  CheckRounding<Float16>(&context_);
+}
+
+// Float16's denormals are floats like others, in operands, old values and dst.
+TEST_P(Float16MulTest, DenormalsOfFloat16Count) {
+  for (const std::ptrdiff_t cols : {1, 20}) {
+    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+      const Float16 tiny = Float16::FromBits(3);
+      const std::vector<Float16> lhs_values(20, tiny);
+      const std::vector<Float16> rhs_values(cols, Float16(5));
+      std::vector<Float16> result(20 * cols, tiny);
+      const auto lhs = MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor);
+      const auto rhs = MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor);
+      auto dst = MakeMatrix(result.data(), 20, cols, order);
+      MulParams<float, Float16> params;
+      params.set_beta(Float16(2));
+      ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+      for (const Float16 value : result) {
+        ASSERT_EQ(value.bits, 3 * 5 + 2 * 3) << context_.last_used_kernel();
+      }
+    }
+  }
+}
+
+// Denormals of BFloat16 are denormal floats, which products flush.
+TEST_P(Float16MulTest, DenormalsOfBFloat16CountAsZero) {
+  if (!kFlushes) GTEST_SKIP() << "this processor keeps denormals";
+  for (const std::ptrdiff_t cols : {1, 20}) {
+    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+      const BFloat16 tiny = BFloat16::FromBits(0x7f);
+      const std::vector<BFloat16> lhs_values(20, tiny);
+      const std::vector<BFloat16> rhs_values(cols, BFloat16(0x1p100f));
+      std::vector<BFloat16> result(20 * cols, tiny);
+      const auto lhs = MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor);
+      const auto rhs = MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor);
+      auto dst = MakeMatrix(result.data(), 20, cols, order);
+      MulParams<float, BFloat16> params;
+      params.set_beta(BFloat16(0x1p100f));
+      // A bound that is one does not bring it back.
+      params.set_clamp_min(tiny);
+      ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+      for (const BFloat16 value : result) {
+        ASSERT_EQ(value.bits, 0) << context_.last_used_kernel();
+      }
+    }
+  }
+}
+
+// Sums that are exact in any order: ReferenceMul has the same bits.
+TEST_P(Float16MulTest, ReferenceMulIsTheSameWhereSumsAreExact) {
+  for (const std::ptrdiff_t depth : {1, 30}) {
+    const auto lhs_values = RandomVector<Float16>(19 * depth, -9, 9, 1);
+    const auto rhs_values = RandomVector<Float16>(depth * 7, -9, 9, 2);
+    const std::vector<float> bias = RandomVector<float>(19, -5000, 5000, 3);
+    const auto lhs = MakeMatrix(lhs_values.data(), 19, depth, Order::kRowMajor);
+    const auto rhs = MakeMatrix(rhs_values.data(), depth, 7, Order::kColMajor);
+    std::vector<Float16> actual = RandomVector<Float16>(19 * 7, -99, 99, 4);
+    std::vector<Float16> expected = actual;
+    auto dst = MakeMatrix(actual.data(), 19, 7, Order::kColMajor);
+    auto reference = MakeMatrix(expected.data(), 19, 7, Order::kColMajor);
+    MulParams<float, Float16> params;
+    params.set_bias(bias.data());
+    params.set_beta(Float16(-3));
+    params.set_clamp_max(Float16(3000));
+    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    ReferenceMul(lhs, rhs, params, &reference);
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_EQ(actual[i].bits, expected[i].bits) << i;
+    }
+  }
+}
+
+// A kernel that reads an operand where it lies reads floats.
+TEST_P(Float16MulTest, NoKernelReadsThemInPlaceAsFloats) {
+  const std::vector<BFloat16> values(64 * 64, BFloat16(1));
+  const std::vector<float> floats(64 * 64, 1);
+  for (const std::ptrdiff_t cols : {1, 2, 16, 64}) {
+    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+      const auto lhs = MakeMatrix(values.data(), 64, 64, order);
+      const auto rhs = MakeMatrix(floats.data(), 64, cols, order);
+      std::vector<float> result(64 * cols);
+      auto dst = MakeMatrix(result.data(), 64, cols, Order::kColMajor);
+      ASSERT_TRUE(
+          Mul(lhs, rhs, MulParams<float, float>(), &context_, &dst).ok());
+      EXPECT_EQ(result, std::vector<float>(64 * cols, 64.0f))
+          << context_.last_used_kernel();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
