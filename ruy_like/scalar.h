@@ -34,6 +34,12 @@ struct Float16;
   RUY_LIKE_SCALAR(kBF16, BFloat16, 16, kFloat, "bfloat16", "BF16") \
   RUY_LIKE_SCALAR(kF16, Float16, 16, kFloat, "float16", "F16")
 
+// Those of the list that are floats of 16 bits: packing widens them to float,
+// and a dst of theirs is rounded.
+#define RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16) \
+  RUY_LIKE_FLOAT16(kBF16, BFloat16)         \
+  RUY_LIKE_FLOAT16(kF16, Float16)
+
 enum class Scalar : uint8_t {
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) Enum,
   RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
@@ -99,7 +105,6 @@ constexpr ScalarSet kFloatScalars = 0
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
     ;
-// Those that are widened to float in packing.
 constexpr ScalarSet k16BitFloats = 0
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)     \
   | (ScalarSet{(bits) == 16 && ScalarKind::kind == ScalarKind::kFloat} \
@@ -107,6 +112,13 @@ constexpr ScalarSet k16BitFloats = 0
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
 #undef RUY_LIKE_SCALAR
     ;
+static_assert(k16BitFloats == (0
+#define RUY_LIKE_FLOAT16(Enum, type) \
+  | (ScalarSet{1} << static_cast<int>(Scalar::Enum))
+                               RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+#undef RUY_LIKE_FLOAT16
+                                   ),
+              "the second list has all of the first list's");
 constexpr ScalarSet k8BitScalars = 0
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)    \
   | (ScalarSet{(bits) == 8 && ScalarKind::kind != ScalarKind::kFloat} \

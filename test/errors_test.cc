@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/test_util.h"
@@ -67,9 +68,14 @@ struct GoodCall {
 using Int8Call = GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int8_t>;
 using FloatCall = GoodCall<float, float, float, float>;
 
+using BFloat16Call = GoodCall<BFloat16, BFloat16, float, BFloat16>;
+using Float16Call = GoodCall<Float16, Float16, float, Float16>;
+
 TEST(ErrorsTest, TheGoodCallsAreGood) {
   Int8Call().ExpectOk();
   FloatCall().ExpectOk();
+  BFloat16Call().ExpectOk();
+  Float16Call().ExpectOk();
 }
 
 TEST(ErrorsTest, NullArguments) {
@@ -324,6 +330,17 @@ TEST(ErrorsTest, ZeroPointsOfFloats) {
   }
   ExpectBadOperandZeroPoints<GoodCall<double, double, double, double>>(
       2.0, "double");
+  ExpectBadOperandZeroPoints<BFloat16Call>(BFloat16(2), "bfloat16");
+  ExpectBadOperandZeroPoints<Float16Call>(Float16(0.5f), "float16");
+  ExpectBadOperandZeroPoints<Float16Call>(
+      std::numeric_limits<Float16>::signaling_NaN(), "float16");
+  Float16Call c;
+  c.dst.set_zero_point(std::numeric_limits<Float16>::denorm_min());
+  c.ExpectInvalid({"dst", "zero point", "float16"});
+  // As with floats, -0 is 0.
+  BFloat16Call d;
+  d.lhs.set_zero_point(-BFloat16());
+  d.ExpectOk();
 }
 
 TEST(ErrorsTest, ZeroPointsOfInt16Operands) {
@@ -433,6 +450,10 @@ TEST(ErrorsTest, ClampBoundsTheWrongWayRound) {
   d.ExpectInvalid({"clamp_min", "0.5", "clamp_max", "0.25"});
   d.params.set_clamp_max(0.5f);
   d.ExpectOk();
+  Float16Call e;
+  e.params.set_clamp_min(Float16(0.5f));
+  e.params.set_clamp_max(Float16(0.25f));
+  e.ExpectInvalid({"clamp_min", "0.5", "clamp_max", "0.25"});
 }
 
 TEST(ErrorsTest, ClampBoundsThatAreNotNumbers) {
@@ -444,6 +465,11 @@ TEST(ErrorsTest, ClampBoundsThatAreNotNumbers) {
   {
     GoodCall<double, float, double, double> c;
     c.params.set_clamp_max(kNan);
+    c.ExpectInvalid({"clamp_max", "nan"});
+  }
+  {
+    BFloat16Call c;
+    c.params.set_clamp_max(std::numeric_limits<BFloat16>::signaling_NaN());
     c.ExpectInvalid({"clamp_max", "nan"});
   }
 }

@@ -18,6 +18,7 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/executor.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
@@ -49,12 +50,12 @@ struct Operands {
   }
   Matrix<Src> Lhs() const {
     auto lhs = MakeMatrix(lhs_data.data(), rows, depth, Order::kRowMajor);
-    if (std::is_integral<Src>::value) lhs.set_zero_point(5);
+    if constexpr (std::is_integral<Src>::value) lhs.set_zero_point(5);
     return lhs;
   }
   Matrix<Src> Rhs() const {
     auto rhs = MakeMatrix(rhs_data.data(), depth, cols, Order::kColMajor);
-    if (std::is_integral<Src>::value) rhs.set_zero_point(-3);
+    if constexpr (std::is_integral<Src>::value) rhs.set_zero_point(-3);
     return rhs;
   }
 
@@ -422,6 +423,7 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
   // More than one block on every path.
   const Operands<std::int8_t, std::int32_t> int8_{140, 130, 100};
   const Operands<float, float> floats_{140, 130, 100};
+  const Operands<BFloat16, float> bfloat16s_{140, 130, 100};
 };
 RUY_LIKE_INSTANTIATE_PER_PATH(FaultInjectionTest);
 
@@ -443,6 +445,10 @@ TEST_P(FaultInjectionTest, ManyThreads) {
 
 TEST_P(FaultInjectionTest, AllocationsOfFloatProducts) {
   TryProductsAndPacking(floats_, &Failures::first_allocation);
+}
+
+TEST_P(FaultInjectionTest, AllocationsOfBFloat16Products) {
+  TryProductsAndPacking(bfloat16s_, &Failures::first_allocation);
 }
 
 TEST_P(FaultInjectionTest, ThreadsOfFloatProducts) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/reference_mul.h"
 #include "test/support/test_util.h"
@@ -42,10 +43,11 @@ bool ShareBytes(const Matrix<A>& a, const Matrix<B>& b) {
 
 // Runs lhs * rhs -> dst where dst may lie in lhs's or rhs's buffer, and expects
 // what ShareBytes says: an error with the buffer as it was, or a right result.
-template <typename Lhs, typename Rhs, typename Dst>
+template <typename Accum = std::int32_t, typename Lhs, typename Rhs,
+          typename Dst>
 void ExpectByBytes(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                    Matrix<Dst> dst, Bytes* buffer) {
-  const MulParams<std::int32_t, Dst> params;
+  const MulParams<Accum, Dst> params;
   const bool with_lhs = ShareBytes(lhs, dst);
   const bool with_rhs = ShareBytes(rhs, dst);
   std::vector<Dst> right(dst.layout().rows() * dst.layout().cols());
@@ -125,6 +127,26 @@ TEST_F(OverlapTest, InterleavedSubMatricesMayShareNothing) {
   EXPECT_TRUE(Mul(lhs, rhs, params, &context, &dst).ok());
   dst.set_data(buffer_.data() + 3);
   EXPECT_FALSE(Mul(lhs, rhs, params, &context, &dst).ok());
+}
+
+// A lhs of two bytes an element, 24 in all, and a dst of two or four.
+TEST_F(OverlapTest, Floats) {
+  alignas(4) std::int8_t zeros[200] = {};  // which any type has
+  Bytes buffer(zeros, zeros + 200);
+  BFloat16* const elements = reinterpret_cast<BFloat16*>(buffer.data());
+  const std::vector<BFloat16> other(20, BFloat16(1));
+  const auto lhs = MakeMatrix(elements, 3, 4, Order::kRowMajor);
+  const auto rhs = MakeMatrix(other.data(), 4, 5, Order::kColMajor);
+  for (const std::ptrdiff_t offset : {0, 10, 11, 12, 13, 20}) {
+    ExpectByBytes<float>(lhs, rhs,
+                         MakeMatrix(elements + offset, 3, 5, Order::kRowMajor),
+                         &buffer);
+    if (offset % 2 != 0) continue;
+    ExpectByBytes<float>(lhs, rhs,
+                         MakeMatrix(reinterpret_cast<float*>(elements + offset),
+                                    3, 5, Order::kColMajor),
+                         &buffer);
+  }
 }
 
 TEST_F(OverlapTest, DstInsideAGapOfTheOperand) {

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed/packed_layout.h"
@@ -585,7 +586,8 @@ TEST_P(PackedMatrixTest, HeadersThatNoLibraryWrites) {
     }
   }
   for (const Scalar scalar :
-       {Scalar::kU8, Scalar::kI16, Scalar::kI32, Scalar::kF32, Scalar::kF64}) {
+       {Scalar::kU8, Scalar::kI16, Scalar::kI32, Scalar::kF32, Scalar::kF64,
+        Scalar::kBF16, Scalar::kF16}) {
     ImageHeader header = good;
     header.scalar = scalar;
     refused(header);
@@ -601,6 +603,28 @@ TEST_P(PackedMatrixTest, HeadersThatNoLibraryWrites) {
   WriteImageHeader(header, image.data());
   EXPECT_EQ(StatusFrom(image.data(), image.size).code(),
             absl::StatusCode::kDataLoss);
+}
+
+// Floats, whatever they were made of, have the same panels: what they are is
+// the header's word.
+TEST_P(PackedMatrixTest, ElementsAreOfTheTypeThatWasPacked) {
+  const std::vector<BFloat16> values(12 * 7, BFloat16(3));
+  const auto packed = Pack(MakeMatrix(values.data(), 12, 7, Order::kRowMajor),
+                           Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  Image image(packed->Serialize());
+  EXPECT_TRUE(PackedMatrix<BFloat16>::FromBytes(image.data(), image.size).ok());
+  const absl::Status as_float16 =
+      PackedMatrix<Float16>::FromBytes(image.data(), image.size).status();
+  EXPECT_EQ(as_float16.message(), "a packed matrix of bfloat16, not float16");
+  EXPECT_FALSE(PackedMatrix<float>::FromBytes(image.data(), image.size).ok());
+  // No product with doubles takes it.
+  PackOptions options;
+  options.pack_for = PackFor::kDoubleProduct;
+  const auto for_doubles =
+      Pack(MakeMatrix(values.data(), 12, 7, Order::kRowMajor), Side::kLhs,
+           options, &context_);
+  EXPECT_EQ(for_doubles.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 // A matrix of depth 0, however wide, is nothing but a header: neither packing

@@ -168,10 +168,11 @@ void StoreTile(const uint32_t* acc, int rows, int cols, ptrdiff_t row0,
 void StoreTile(const float* acc, int rows, int cols, ptrdiff_t row0,
                ptrdiff_t col0, const EpilogueArgs& e) {
   switch (e.dst_scalar) {
-    case Scalar::kBF16:
-      return StoreAs<BFloat16>(acc, rows, cols, row0, col0, e);
-    case Scalar::kF16:
-      return StoreAs<Float16>(acc, rows, cols, row0, col0, e);
+#define RUY_LIKE_FLOAT16(Enum, type) \
+  case Scalar::Enum:                 \
+    return StoreAs<type>(acc, rows, cols, row0, col0, e);
+    RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+#undef RUY_LIKE_FLOAT16
     default:
       return StoreAs<float>(acc, rows, cols, row0, col0, e);
   }

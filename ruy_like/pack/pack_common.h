@@ -29,6 +29,7 @@ template <Scalar kScalar_, ValueRange kRange = ValueRange::kFull,
 struct PackedAs {
   static constexpr Scalar kScalar = kScalar_;
   static constexpr Scalar kSource = kSource_;
+  static constexpr bool kWidensFloats = kSource != kScalar;
   static constexpr int kBytes = static_cast<int>(BytesOf(kScalar, 1));
   static constexpr bool kHasSums = HasSums(kScalar);
   // For bytes: what int8's 0 becomes.
@@ -50,12 +51,15 @@ void PackAs(const PackArgs* args);
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
   if constexpr (Packed::kScalar == Scalar::kF32) {
-    constexpr int kBytes = kSourceBytes16;
-    if (args->src_scalar == Scalar::kBF16) {
-      return PackAs<kBytes, PackedF32Of<Scalar::kBF16>, kWidth, kGroup>(args);
-    }
-    if (args->src_scalar == Scalar::kF16) {
-      return PackAs<kBytes, PackedF32Of<Scalar::kF16>, kWidth, kGroup>(args);
+    switch (args->src_scalar) {
+#define RUY_LIKE_FLOAT16(Enum, type)                                          \
+  case Scalar::Enum:                                                          \
+    return PackAs<kSourceBytes16, PackedF32Of<Scalar::Enum>, kWidth, kGroup>( \
+        args);
+      RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+#undef RUY_LIKE_FLOAT16
+      default:
+        break;
     }
   }
   PackAs<kSourceBytes, Packed, kWidth, kGroup>(args);

@@ -182,14 +182,16 @@ struct PackRegisters : Simd {
   }
 
  private:
-  // The lower (upper) halves of quads, as quads.
+  // The lower (upper) halves of quads, as quads. BFloat16 is the upper half of
+  // a float, which takes no shuffle.
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static Reg WidenLow(Reg quads) {
     typedef typename F::V V;
     if constexpr (F::Packed::kSource == Scalar::kBF16) {
       return Simd::ShiftLeft(quads, Simd::Set(16));
-    } else if constexpr (F::Packed::kSource == Scalar::kF16) {
-      return V::WidenLowFloat16(quads);
+    } else if constexpr (F::Packed::kWidensFloats) {
+      return Simd::BitsOf(Simd::template Widen<F::Packed::kSource>(
+          V::LowHalf(V::SplitPairs(quads))));
     } else {
       return V::WidenLowPair(quads);
     }
@@ -199,8 +201,9 @@ struct PackRegisters : Simd {
     typedef typename F::V V;
     if constexpr (F::Packed::kSource == Scalar::kBF16) {
       return Simd::And(quads, Simd::Set(-65536));
-    } else if constexpr (F::Packed::kSource == Scalar::kF16) {
-      return V::WidenHighFloat16(quads);
+    } else if constexpr (F::Packed::kWidensFloats) {
+      return Simd::BitsOf(Simd::template Widen<F::Packed::kSource>(
+          V::HighHalf(V::SplitPairs(quads))));
     } else {
       return V::WidenHighPair(quads);
     }

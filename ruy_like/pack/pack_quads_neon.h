@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/simd/simd_neon.h"
 #include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
@@ -132,7 +133,7 @@ struct NeonQuads {
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     static_assert(F::kWidth == kColumns, "");
     constexpr int kGroupBytes = F::kGroup * F::kSrcBytes;
-    if constexpr (F::kPacked == Scalar::kF32 && F::kSrcBytes == 2) {
+    if constexpr (F::Packed::kWidensFloats) {
       static_assert(F::kGroup == 1, "");
       for (int q = 0; q < 4; ++q) {
         for (int r = 0; r < kRegs; ++r) {
@@ -281,15 +282,10 @@ struct NeonQuads {
   RUY_LIKE_ALWAYS_INLINE static void StoreLevelsOfFloats(uint32x4_t quads,
                                                          char* low,
                                                          char* high) {
-    if constexpr (kSource == Scalar::kBF16) {
-      Store(low, vshlq_n_u32(quads, 16));
-      Store(high, vandq_u32(quads, vdupq_n_u32(0xffff0000)));
-    } else {
-      const float16x4_t even = vreinterpret_f16_u16(vmovn_u32(quads));
-      const float16x4_t odd = vreinterpret_f16_u16(vshrn_n_u32(quads, 16));
-      Store(low, vreinterpretq_u32_f32(vcvt_f32_f16(even)));
-      Store(high, vreinterpretq_u32_f32(vcvt_f32_f16(odd)));
-    }
+    Store(low,
+          vreinterpretq_u32_f32(SimdNeon::Widen<kSource>(vmovn_u32(quads))));
+    Store(high, vreinterpretq_u32_f32(
+                    SimdNeon::Widen<kSource>(vshrn_n_u32(quads, 16))));
   }
   // Two levels of words, each level's columns together.
   RUY_LIKE_ALWAYS_INLINE static void StoreLevelsOfWords(char* dst,

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/simd/simd_neon.h"
 #include "ruy_like/pack/pack_common.h"
 
 namespace ruy_like {
@@ -59,16 +60,11 @@ struct NeonUnit {
 
   template <int kBytes, class Packed>
   RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg unit) {
-    const uint16x8_t halves = vreinterpretq_u16_u8(unit);
-    if constexpr (Packed::kSource == Scalar::kBF16) {
-      uint32_t* const floats = reinterpret_cast<uint32_t*>(dst);
-      vst1q_u32(floats, vshll_n_u16(vget_low_u16(halves), 16));
-      vst1q_u32(floats + 4, vshll_n_u16(vget_high_u16(halves), 16));
-    } else if constexpr (Packed::kSource == Scalar::kF16) {
+    if constexpr (Packed::kWidensFloats) {
+      const uint16x8_t x = vreinterpretq_u16_u8(unit);
       float* const floats = reinterpret_cast<float*>(dst);
-      const float16x8_t x = vreinterpretq_f16_u16(halves);
-      vst1q_f32(floats, vcvt_f32_f16(vget_low_f16(x)));
-      vst1q_f32(floats + 4, vcvt_high_f32_f16(x));
+      vst1q_f32(floats, SimdNeon::Widen<Packed::kSource>(vget_low_u16(x)));
+      vst1q_f32(floats + 4, SimdNeon::Widen<Packed::kSource>(vget_high_u16(x)));
     } else if constexpr (Packed::kBytes > kBytes) {
       const int8x16_t bytes = vreinterpretq_s8_u8(unit);
       int16_t* const words = reinterpret_cast<int16_t*>(dst);

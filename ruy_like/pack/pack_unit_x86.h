@@ -50,11 +50,9 @@ struct X86Unit {
   // 16-bit floats become floats.
   template <int kBytes, class Packed>
   RUY_LIKE_ALWAYS_INLINE static void Store(char* dst, Reg unit) {
-    if constexpr (Packed::kSource == Scalar::kBF16) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
-                          _mm256_slli_epi32(_mm256_cvtepu16_epi32(unit), 16));
-    } else if constexpr (Packed::kSource == Scalar::kF16) {
-      _mm256_storeu_ps(reinterpret_cast<float*>(dst), _mm256_cvtph_ps(unit));
+    if constexpr (Packed::kWidensFloats) {
+      _mm256_storeu_ps(reinterpret_cast<float*>(dst),
+                       Simd256::Widen<Packed::kSource>(unit));
     } else if constexpr (Packed::kBytes > kBytes) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
                           _mm256_cvtepi8_epi16(unit));

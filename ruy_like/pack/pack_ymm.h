@@ -108,14 +108,11 @@ struct Ymm : PackRegisters<Simd256> {
                                       11, -1, 14, -1, 15));
   }
 
-  // The Float16 in the lower (upper) half of each quad.
-  RUY_LIKE_ALWAYS_INLINE static Reg WidenLowFloat16(Reg quads) {
-    return _mm256_castps_si256(
-        _mm256_cvtph_ps(_mm256_castsi256_si128(SplitPairs(quads))));
+  RUY_LIKE_ALWAYS_INLINE static __m128i LowHalf(Reg a) {
+    return _mm256_castsi256_si128(a);
   }
-  RUY_LIKE_ALWAYS_INLINE static Reg WidenHighFloat16(Reg quads) {
-    return _mm256_castps_si256(
-        _mm256_cvtph_ps(_mm256_extracti128_si256(SplitPairs(quads), 1)));
+  RUY_LIKE_ALWAYS_INLINE static __m128i HighHalf(Reg a) {
+    return _mm256_extracti128_si256(a, 1);
   }
 
   RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {

@@ -81,14 +81,8 @@ struct Zmm : PackRegisters<Simd512> {
         _mm512_shuffle_epi8(quads, _mm512_broadcast_i32x4(order)));
   }
 
-  // The Float16 in the lower (upper) half of each quad.
-  RUY_LIKE_ALWAYS_INLINE static Reg WidenLowFloat16(Reg quads) {
-    return _mm512_castps_si512(
-        _mm512_cvtph_ps(_mm512_castsi512_si256(SplitPairs(quads))));
-  }
-  RUY_LIKE_ALWAYS_INLINE static Reg WidenHighFloat16(Reg quads) {
-    return _mm512_castps_si512(
-        _mm512_cvtph_ps(_mm512_extracti64x4_epi64(SplitPairs(quads), 1)));
+  RUY_LIKE_ALWAYS_INLINE static __m256i HighHalf(Reg a) {
+    return _mm512_extracti64x4_epi64(a, 1);
   }
 
   RUY_LIKE_ALWAYS_INLINE static Reg LoadSums(const int32_t* sums, int columns) {

@@ -70,10 +70,11 @@ void PackPortable_16_S16_4x1(const PackArgs* args) {
 
 void PackPortable_F32_F32_4x1(const PackArgs* args) {
   switch (args->src_scalar) {
-    case Scalar::kBF16:
-      return Pack<BFloat16, float>(args, 0);
-    case Scalar::kF16:
-      return Pack<Float16, float>(args, 0);
+#define RUY_LIKE_FLOAT16(Enum, type) \
+  case Scalar::Enum:                 \
+    return Pack<type, float>(args, 0);
+    RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+#undef RUY_LIKE_FLOAT16
     default:
       return Pack<float, float>(args, 0);
   }

@@ -12,6 +12,7 @@
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/fuzz/fuzz_input.h"
@@ -75,7 +76,7 @@ void Try(const AlignedBuffer& image, std::size_t bytes, VerifyChecksum verify) {
 }
 
 void Run(FuzzInput input) {
-  const int type = input.Below(5);
+  const int type = input.Below(7);
   const VerifyChecksum verify =
       input.Below(2) == 0 ? VerifyChecksum::kNo : VerifyChecksum::kYes;
   const bool forges_header = input.Below(2) == 0;
@@ -101,8 +102,12 @@ void Run(FuzzInput input) {
     }
     case 3:
       return Try<float, float>(image, bytes, verify);
-    default:
+    case 4:
       return Try<double, double>(image, bytes, verify);
+    case 5:
+      return Try<BFloat16, float>(image, bytes, verify);
+    default:
+      return Try<Float16, float>(image, bytes, verify);
   }
 }
 

@@ -15,7 +15,7 @@
 namespace ruy_like {
 namespace {
 
-constexpr CpuFeatures kHaswell = kCpuAvx2 | kCpuFma;
+constexpr CpuFeatures kHaswell = kCpuAvx2 | kCpuFma | kCpuF16c;
 constexpr CpuFeatures kSkylakeX = kHaswell | kCpuAvx512;
 constexpr CpuFeatures kCascadeLake = kSkylakeX | kCpuAvx512Vnni;
 constexpr CpuFeatures kSapphireRapids =

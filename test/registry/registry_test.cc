@@ -503,6 +503,9 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
                          MemoryOrder dst) {
     return MakeQuery(kF32, kF32, rows, depth, cols, lhs, rhs, dst);
   };
+  const auto of = [](Scalar lhs, Scalar rhs) {
+    return MakeQuery(lhs, rhs, 1000, 500, 96);
+  };
   KernelQuery cached_lhs = floats(1000, 500, 48, kRow, kCol, kCol);
   cached_lhs.cached.lhs = true;
   KernelQuery cached_rhs = floats(100, 500, 100, kRow, kCol, kCol);
@@ -513,6 +516,10 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
       {"avx512", floats(100, 500, 100, kRow, kRow, kRow), kInPlace, true},
       {"avx512", floats(100, 0, 100, kRow, kCol, kCol), kPacked, false},
       {"avx512", cached_rhs, kPacked, false},
+      // 16-bit floats are widened in packing, where they lie as floats would.
+      {"avx512", of(Scalar::kBF16, kF32), kInPlace, false},
+      {"avx512", of(kF32, Scalar::kBF16), kInPlace, true},
+      {"avx512", of(Scalar::kF16, Scalar::kF16), kPacked, false},
       // The wide lhs in place, and dst's transpose.
       {"avx512", floats(1000, 500, 48, kRow, kCol, kCol), kInPlace, true},
       {"avx512", floats(1000, 500, 48, kRow, kRow, kCol), kInPlace, true},
@@ -543,6 +550,7 @@ TEST(SelectKernelTest, NarrowProductsByLevel) {
   };
   ExpectPins({
       {"avx512", cols(kF32, kF32, 1), "Avx512_F32ByLevelF32_64x16x1", false},
+      {"avx512", cols(Scalar::kF16, kF32, 1), "Avx512_F32F32_64x4x1", false},
       {"avx512", one_row(kF32), "Avx512_F32ByLevelF32_64x16x1", true},
       {"avx2", cols(kF32, kF32, 1), "Avx2_F32ByLevelF32_64x16x1", false},
       {"avx2", cols(kF32, kF32, 16), "Avx2_F32ByLevelF32_64x16x1", false},

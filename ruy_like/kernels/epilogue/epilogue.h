@@ -219,8 +219,7 @@ RUY_LIKE_NOINLINE void AddOldFloat16(const SpilledTile<float>& tile,
         __builtin_memcpy(old + i, from, sizeof(old[i]));
         from += e.dst_row_stride * static_cast<ptrdiff_t>(sizeof(old[i]));
       }
-      const typename V::Float x =
-          kDst == Scalar::kBF16 ? V::LoadBFloat16(old) : V::LoadFloat16(old);
+      const typename V::Float x = V::template LoadWidened<kDst>(old);
       V::StoreAligned(part.acc, V::AddFloat(V::LoadAligned(part.acc),
                                             V::MulFloat(x, beta)));
     }
@@ -278,11 +277,14 @@ RUY_LIKE_NOINLINE void StoreFloat16Tile(const SpilledTile<float>& tile,
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
                                       const EpilogueArgs& e) {
-  if (e.dst_scalar == Scalar::kBF16) {
-    return StoreFloat16Tile<V, Scalar::kBF16>(tile, e);
-  }
-  if (e.dst_scalar == Scalar::kF16) {
-    return StoreFloat16Tile<V, Scalar::kF16>(tile, e);
+  switch (e.dst_scalar) {
+#define RUY_LIKE_FLOAT16(Enum, type) \
+  case Scalar::Enum:                 \
+    return StoreFloat16Tile<V, Scalar::Enum>(tile, e);
+    RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+#undef RUY_LIKE_FLOAT16
+    default:
+      break;
   }
   if (e.accumulates) AddOld<V>(tile, e);
   StoreParts<V>(tile, e, V::kLanes, StoreFloatColumns<V>, StoreFloatColumns<V>);

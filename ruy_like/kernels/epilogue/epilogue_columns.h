@@ -282,10 +282,8 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
 template <class V, Scalar kDst, typename Element>
 RUY_LIKE_ALWAYS_INLINE void StoreFloats(typename V::Float x, int n,
                                         Element* dst) {
-  if constexpr (kDst == Scalar::kBF16) {
-    V::Store(dst, V::RoundToBFloat16(x), n);
-  } else if constexpr (kDst == Scalar::kF16) {
-    V::Store(dst, V::RoundToFloat16(x), n);
+  if constexpr (Is16BitFloat(kDst)) {
+    V::Store(dst, V::template Round<kDst>(x), n);
   } else {
     V::Store(dst, x, n);
   }

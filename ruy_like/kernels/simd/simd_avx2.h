@@ -12,6 +12,7 @@
 
 #include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/kernels/simd/x86_intrinsics.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {

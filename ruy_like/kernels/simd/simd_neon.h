@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -258,28 +259,37 @@ struct SimdNeon {
     return vreinterpretq_f32_s32(x);
   }
 
-  // ## 16-bit floats
-  // kLanes of them, at any alignment; float16.h has the formats.
-  static RUY_LIKE_ALWAYS_INLINE Float LoadBFloat16(const uint16_t* p) {
-    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+  // ## 16-bit floats (float16.h has the formats)
+  template <Scalar kFrom>
+  static RUY_LIKE_ALWAYS_INLINE Float Widen(uint16x4_t x) {
+    if constexpr (kFrom == Scalar::kBF16) {
+      return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
+    } else {
+      static_assert(kFrom == Scalar::kF16);
+      return vcvt_f32_f16(vreinterpret_f16_u16(x));
+    }
   }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadFloat16(const uint16_t* p) {
-    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+  template <Scalar kFrom>
+  static RUY_LIKE_ALWAYS_INLINE Float LoadWidened(const uint16_t* p) {
+    return Widen<kFrom>(vld1_u16(p));
   }
   // The nearest ones, ties to even, in the lanes' lower halves. x is no
   // denormal and no signalling NaN.
-  static RUY_LIKE_ALWAYS_INLINE Int RoundToBFloat16(Float x) {
-    const Int bits = BitsOf(x);
-    // A NaN stays below what a carry would make negative.
-    const Int magnitude =
-        vminq_s32(vandq_s32(bits, Set(0x7fffffff)), Set(0x7fff0000));
-    const Int is_odd = vandq_s32(vshrq_n_s32(magnitude, 16), Set(1));
-    const Int rounded = Add(magnitude, Add(is_odd, Set(0x7fff)));
-    return vshrq_n_s32(Xor(rounded, vandq_s32(bits, Set(INT32_MIN))), 16);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int RoundToFloat16(Float x) {
-    return vreinterpretq_s32_u32(
-        vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x))));
+  template <Scalar kTo>
+  static RUY_LIKE_ALWAYS_INLINE Int Round(Float x) {
+    if constexpr (kTo == Scalar::kBF16) {
+      const Int bits = BitsOf(x);
+      // A NaN stays below what a carry would make negative.
+      const Int magnitude =
+          vminq_s32(vandq_s32(bits, Set(0x7fffffff)), Set(0x7fff0000));
+      const Int is_odd = vandq_s32(vshrq_n_s32(magnitude, 16), Set(1));
+      const Int rounded = Add(magnitude, Add(is_odd, Set(0x7fff)));
+      return vshrq_n_s32(Xor(rounded, vandq_s32(bits, Set(INT32_MIN))), 16);
+    } else {
+      static_assert(kTo == Scalar::kF16);
+      return vreinterpretq_s32_u32(
+          vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x))));
+    }
   }
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
