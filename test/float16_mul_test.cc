@@ -127,7 +127,7 @@ absl::Status Multiply(const Options& o, Matrix<Lhs> lhs, Matrix<Rhs> rhs,
   }
   if (o.way == Way::kCachedLhs) lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   if (o.way == Way::kCachedRhs) rhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  const absl::Status status = Mul(lhs, rhs, params, context, dst);
+  absl::Status status = Mul(lhs, rhs, params, context, dst);
   context->ClearPrepackedCache();
   return status;
 }
@@ -146,10 +146,12 @@ MulParams<float, Dst> ParamsOf(const Options& o,
   return params;
 }
 
+// The same value, with the sign of a zero; any NaN is like another.
 template <typename T>
 bool SameBits(T a, T b) {
-  if (std::isnan(Widen(a)) && std::isnan(Widen(b))) return true;
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
+  const float x = Widen(a), y = Widen(b);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  return x == y && std::signbit(x) == std::signbit(y);
 }
 
 // Against the float product, and that the gaps of dst stay.
