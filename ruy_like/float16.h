@@ -26,6 +26,10 @@
 #include <limits>
 #include <type_traits>
 
+// Conversions leave no symbol behind that the linker could merge with one of
+// code built for another instruction set.
+#define RUY_LIKE_FLOAT16_INLINE __attribute__((always_inline))
+
 namespace ruy_like {
 
 struct BFloat16;
@@ -35,12 +39,12 @@ struct Float16;
 // a base class are found by calls with objects of the class.
 namespace float16_internal {
 
-inline uint32_t BitsOfFloat(float value) {
+RUY_LIKE_FLOAT16_INLINE inline uint32_t BitsOfFloat(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
   return bits;
 }
-inline float FloatOfBits(uint32_t bits) {
+RUY_LIKE_FLOAT16_INLINE inline float FloatOfBits(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof(value));
   return value;
@@ -48,17 +52,17 @@ inline float FloatOfBits(uint32_t bits) {
 
 // From a float's bits to the nearest 16-bit value's, ties to even, and back.
 // NaNs become quiet and keep the upper bits of their payload.
-constexpr uint16_t RoundToBFloat16(uint32_t bits) {
+RUY_LIKE_FLOAT16_INLINE constexpr uint16_t RoundToBFloat16(uint32_t bits) {
   if ((bits & 0x7fffffff) > 0x7f800000) {
     return static_cast<uint16_t>(bits >> 16 | 0x0040);
   }
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
-constexpr uint32_t WidenBFloat16(uint16_t bits) {
+RUY_LIKE_FLOAT16_INLINE constexpr uint32_t WidenBFloat16(uint16_t bits) {
   const bool is_nan = (bits & 0x7fff) > 0x7f80;
   return (static_cast<uint32_t>(bits) | (is_nan ? 0x0040 : 0)) << 16;
 }
-constexpr uint16_t RoundToFloat16(uint32_t bits) {
+RUY_LIKE_FLOAT16_INLINE constexpr uint16_t RoundToFloat16(uint32_t bits) {
   const uint32_t sign = bits >> 16 & 0x8000;
   const uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) {
@@ -82,7 +86,7 @@ constexpr uint16_t RoundToFloat16(uint32_t bits) {
   const uint32_t up = rest > half || (rest == half && (whole & 1) != 0);
   return static_cast<uint16_t>(sign | (whole + up));
 }
-constexpr uint32_t WidenFloat16(uint16_t bits) {
+RUY_LIKE_FLOAT16_INLINE constexpr uint32_t WidenFloat16(uint16_t bits) {
   const uint32_t sign = (bits & uint32_t{0x8000}) << 16;
   uint32_t exponent = bits >> 10 & 0x1f;
   uint32_t mantissa = bits & 0x3ff;
@@ -113,7 +117,7 @@ struct Float16Base {
 
   // By way of float, which is exact; from there as C++ has it.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
-  explicit operator T() const {
+  RUY_LIKE_FLOAT16_INLINE explicit operator T() const {
     return static_cast<T>(FloatOfBits(kWiden(bits)));
   }
 
@@ -139,7 +143,8 @@ struct Float16Base {
 
  protected:
   Float16Base() = default;
-  explicit Float16Base(float value) : bits(kRound(BitsOfFloat(value))) {}
+  RUY_LIKE_FLOAT16_INLINE explicit Float16Base(float value)
+      : bits(kRound(BitsOfFloat(value))) {}
 
  private:
   static constexpr int MagnitudeOf(Type value) { return value.bits & 0x7fff; }
@@ -164,7 +169,8 @@ struct BFloat16 final
   // The nearest value, ties to even. Denormals are kept, what is too large
   // becomes infinite, a NaN stays one. Other types are first rounded to float.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
-  explicit BFloat16(T value) : Float16Base(static_cast<float>(value)) {}
+  RUY_LIKE_FLOAT16_INLINE explicit BFloat16(T value)
+      : Float16Base(static_cast<float>(value)) {}
 };
 
 struct Float16 final
@@ -174,7 +180,8 @@ struct Float16 final
   Float16() = default;
   // As BFloat16's.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
-  explicit Float16(T value) : Float16Base(static_cast<float>(value)) {}
+  RUY_LIKE_FLOAT16_INLINE explicit Float16(T value)
+      : Float16Base(static_cast<float>(value)) {}
 };
 
 static_assert(sizeof(BFloat16) == 2 && alignof(BFloat16) == 2, "");
@@ -258,5 +265,7 @@ class numeric_limits<ruy_like::Float16>
 };
 
 }  // namespace std
+
+#undef RUY_LIKE_FLOAT16_INLINE
 
 #endif  // RUY_LIKE_FLOAT16_H_
