@@ -32,7 +32,8 @@
 #include "example/command_line.h"
 #include "ruy_like/ruy_like.h"
 
-ABSL_FLAG(std::string, lhs, "f32", "lhs element type: f32, f64, i8, u8 or i16");
+ABSL_FLAG(std::string, lhs, "f32",
+          "lhs element type: f32, f64, bf16, f16, i8, u8 or i16");
 ABSL_FLAG(std::string, rhs, "f32", "rhs element type");
 ABSL_FLAG(std::string, dst, "f32", "dst element type: these or i32");
 ABSL_FLAG(std::string, accum, "",
@@ -221,10 +222,11 @@ using Random = std::mt19937;
 template <typename T>
 T RandomElement(Random* random) {
   const std::uint32_t bits = (*random)();
-  if constexpr (std::is_floating_point<T>::value) {
-    return static_cast<T>(bits >> 8) / (1 << 23) - 1;
-  } else {
+  if constexpr (std::numeric_limits<T>::is_integer) {
     return static_cast<T>(bits);
+  } else {
+    // A double has such a quotient exactly, other types round it.
+    return static_cast<T>(static_cast<double>(bits >> 8) / (1 << 23) - 1);
   }
 }
 
@@ -307,14 +309,15 @@ template <typename Dst>
 absl::StatusOr<Dst> ClampBound(const char* flag, double value) {
   // Written so that NaN passes for floats (Mul refuses it) and not for
   // integers.
-  if (std::is_integral<Dst>::value &&
-      !(value >= std::numeric_limits<Dst>::lowest() &&
-        value <= std::numeric_limits<Dst>::max() &&
-        value == std::floor(value))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--", flag, "=", value, ": must be a value of dst's type, between ",
-        +std::numeric_limits<Dst>::lowest(), " and ",
-        +std::numeric_limits<Dst>::max()));
+  if constexpr (std::numeric_limits<Dst>::is_integer) {
+    if (!(value >= std::numeric_limits<Dst>::lowest() &&
+          value <= std::numeric_limits<Dst>::max() &&
+          value == std::floor(value))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", flag, "=", value, ": must be a value of dst's type, between ",
+          +std::numeric_limits<Dst>::lowest(), " and ",
+          +std::numeric_limits<Dst>::max()));
+    }
   }
   return static_cast<Dst>(value);
 }
@@ -364,8 +367,8 @@ absl::Status SetMulParams(const Options& options, Random* random,
     }
   } else if (options.per_channel) {
     return absl::InvalidArgumentError(
-        "--per_channel: neither multipliers nor scales apply to an f32 or f64 "
-        "product of floats, or to an i32 dst");
+        "--per_channel: neither multipliers nor scales apply to a product of "
+        "floats, or to an i32 dst");
   }
   if (options.clamp_min) {
     const auto bound = ClampBound<Dst>("clamp_min", *options.clamp_min);
@@ -385,30 +388,34 @@ absl::Status SetMulParams(const Options& options, Random* random,
 // How far apart two sums of `depth` products of floats in [-1, 1) may be. Their
 // rounding errors add up like random steps, to about a tenth of this; a product
 // that is left out shows as a difference of about 0.25.
-template <typename Accum, typename Dst>
+template <typename Accum>
 double Tolerance(std::ptrdiff_t depth) {
-  if (std::is_integral<Accum>::value) return 0;
-  const double epsilon = std::max<double>(std::numeric_limits<Accum>::epsilon(),
-                                          std::numeric_limits<Dst>::epsilon());
-  return epsilon * (static_cast<double>(depth) + 16);
+  if (std::numeric_limits<Accum>::is_integer) return 0;
+  return std::numeric_limits<Accum>::epsilon() *
+         (static_cast<double>(depth) + 16);
 }
 
-// Compares elements within the tolerance, and the gaps between rows or columns
-// exactly: both matrices had the same content before the product.
+// Compares elements within the tolerance and, where that is not 0, a rounding
+// to their type; and the gaps between rows or columns exactly: both matrices
+// had the same content before the product.
 template <typename T>
 bool IsAsExpected(const OwnedMatrix<T>& actual, const OwnedMatrix<T>& expected,
                   double tolerance) {
   const Layout& layout = actual.view.layout();
   const bool col_major = layout.order() == Order::kColMajor;
   const std::ptrdiff_t inner = col_major ? layout.rows() : layout.cols();
+  const double rounding =
+      tolerance == 0 ? 0
+                     : static_cast<double>(std::numeric_limits<T>::epsilon());
   for (std::ptrdiff_t i = 0; i < actual.size; ++i) {
     const T a = actual.elements[i];
     const T e = expected.elements[i];
     const std::ptrdiff_t inner_index = i % layout.stride();
     const bool in_gap = inner_index >= inner;
     if (a == e) continue;
-    if (!in_gap && std::abs(static_cast<double>(a) - static_cast<double>(e)) <=
-                       tolerance) {
+    const double wanted = static_cast<double>(e);
+    if (!in_gap && std::abs(static_cast<double>(a) - wanted) <=
+                       tolerance + rounding * std::abs(wanted)) {
       continue;
     }
     const std::ptrdiff_t outer_index = i / layout.stride();
@@ -486,7 +493,7 @@ absl::StatusOr<ExitCode> Run(const Options& options) {
                                         &expected_random);
   if (!expected.ok()) return expected.status();
   ruy_like::ReferenceMul(lhs->view, rhs->view, mul_params, &expected->view);
-  const double tolerance = Tolerance<Accum, Dst>(options.depth);
+  const double tolerance = Tolerance<Accum>(options.depth);
   if (!IsAsExpected(*dst, *expected, tolerance)) return kWrongResult;
   std::cout << "check    "
             << (tolerance == 0
@@ -504,6 +511,8 @@ using I16 = std::int16_t;
 using I32 = std::int32_t;
 using F32 = float;
 using F64 = double;
+using BF16 = ruy_like::BFloat16;
+using F16 = ruy_like::Float16;
 
 using RunFn = absl::StatusOr<ExitCode>(const Options&);
 
@@ -533,6 +542,14 @@ constexpr Product kProducts[] = {
     {"f64 f64 f32", "f32", Run<F64, F64, F32, F32>},
     {"f64 f64 f64", "f64", Run<F64, F64, F64, F64>},
     {"f64 f64 f64", "f32", Run<F64, F64, F32, F64>},
+    {"bf16 bf16 f32", "f32", Run<BF16, BF16, F32, F32>},
+    {"bf16 bf16 bf16", "f32", Run<BF16, BF16, F32, BF16>},
+    {"bf16 f32 f32", "f32", Run<BF16, F32, F32, F32>},
+    {"f32 bf16 f32", "f32", Run<F32, BF16, F32, F32>},
+    {"f16 f16 f32", "f32", Run<F16, F16, F32, F32>},
+    {"f16 f16 f16", "f32", Run<F16, F16, F32, F16>},
+    {"f16 f32 f32", "f32", Run<F16, F32, F32, F32>},
+    {"f32 f16 f32", "f32", Run<F32, F16, F32, F32>},
     {"i8 i8 i8", "i32", Run<I8, I8, I32, I8>},
     {"i8 i8 u8", "i32", Run<I8, I8, I32, U8>},
     {"i8 i8 i16", "i32", Run<I8, I8, I32, I16>},
@@ -589,7 +606,7 @@ void PrintHelp() {
   command_line::PrintFlags(kSource);
   std::cout << "\nTypes of lhs, rhs and dst, and of the accumulators:\n";
   for (const Product& product : kProducts) {
-    std::cout << absl::StreamFormat("  %-13s %s\n", product.types,
+    std::cout << absl::StreamFormat("  %-15s %s\n", product.types,
                                     product.accum);
   }
   std::cout << "\nExit codes: 0 all is well, 1 wrong result, 2 wrong flag or "
