@@ -1,26 +1,23 @@
 #!/usr/bin/env python3
-"""Draws what peak, mul_bench and compare wrote as JSON, and prints a table.
+"""Draws what peak, mul_bench and compare wrote as JSON.
 
-plot.py --out DIR peak.json mul_bench.json compare.json ...
+plot.py --out DIR about.json peak.json mul_bench.json compare.json ...
 
 The kind of each file is seen from its contents; several of a kind are taken
 together. Writes, for each combination of types that was measured,
 
   shapes_TYPES.png    GOP/s and share of the peak by shape
-  threads_TYPES.png   GOP/s and speed-up by thread count, if there are several
   roofline_TYPES.png  GOP/s over operations per byte, under peaks and bandwidths
   compare_...png      ratios to other libraries, one picture a compare.json and
                       types
-  table.md            all of mul_bench's figures
+
+A picture's entry "Source" has the SHA-256 of each file that it was drawn from, by
+which tables.py sees whether they are still the same.
 """
 
 import argparse
-import collections
 import itertools
-import json
 import os
-import re
-import sys
 
 import matplotlib
 
@@ -29,65 +26,18 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-# Worst path first.
-with open(
-    os.path.join(os.path.dirname(__file__), "../ruy_like/registry/paths.inc"),
-    encoding="utf-8") as paths:
-  PATHS = re.findall(r"^RUY_LIKE_PATH\(\w+, (\w+),", paths.read(), re.MULTILINE)
-# In turn; the first ones are told apart in grey, too.
-PATH_COLORS = dict(
-    zip(PATHS, itertools.cycle(["#7f7f7f", "#1b6ca8", "#17a2a2", "#e08214",
-                                "#b2182b", "#6a3d9a"])))
-PEER_COLORS = ["#b2182b", "#1b6ca8", "#e08214", "#2a7f3f", "#6a3d9a", "#7f7f7f"]
+from read_results import (PATHS, TYPE_NAMES, Results, in_order, means_of,
+                          paths_of, peer_label, peers_of, plural,
+                          results_by_shape)
 
-Case = collections.namedtuple(
-    "Case", "types path threads cached shape gops gbps peak share read "
-    "read_share kernel")
-
-
-def read_mul_bench(data):
-  """One Case for each benchmark; the median where it was repeated."""
-  cases = {}
-  for entry in data["benchmarks"]:
-    if entry.get("error_occurred"):
-      continue
-    aggregate = entry.get("aggregate_name")
-    if aggregate not in (None, "median"):
-      continue
-    types, path, threads, cached, _, shape = entry["run_name"].split("/")[:6]
-    case = Case(types, path, int(threads.replace("threads", "")),
-                cached == "cached", shape, entry["GOP/s"], entry["GB/s"],
-                entry.get("peak_GOP/s"), entry.get("share"),
-                entry.get("read_GB/s"), entry.get("read_share"),
-                entry.get("label", ""))
-    key = case[:5]
-    if aggregate == "median" or key not in cases:
-      cases[key] = case
-  return list(cases.values())
-
-
-def read_files(names):
-  peak, cases, comparisons = None, [], []
-  for name in names:
-    with open(name, encoding="utf-8") as file:
-      data = json.load(file)
-    if "benchmarks" in data:
-      cases += read_mul_bench(data)
-    elif "geometric_means" in data:
-      comparisons.append(data)
-    elif "peaks" in data:
-      peak = data
-    else:
-      sys.exit(f"{name}: not of peak, mul_bench or compare")
-  return peak, cases, comparisons
-
-
-def in_order(values):
-  return list(dict.fromkeys(values))
-
-
-def paths_of(cases):
-  return [p for p in PATHS if any(c.path == p for c in cases)]
+# Okabe and Ito's colours, which colour-blind people can tell apart; each goes with
+# a shape of its own.
+STYLES = [("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "^"),
+          ("#CC79A7", "D"), ("#D55E00", "v"), ("#56B4E9", "P"),
+          ("#000000", "X")]
+PATH_STYLES = dict(zip(PATHS, itertools.cycle(STYLES)))
+# Ratios beyond are drawn at the edge, with an arrow and their number.
+LOWEST_RATIO, HIGHEST_RATIO = 0.5, 3.0
 
 
 def plain_number(value, _=None):
@@ -121,10 +71,18 @@ def legend_below(figure, handles, columns=6):
   return (0.24 * rows + 0.15) / figure.get_figheight()
 
 
-def dots(axes, row, value, color, cached, offset):
-  axes.plot(value, row + offset, marker="o", markersize=5, color=color,
+def dots(axes, row, value, style, cached, offset):
+  color, marker = style
+  axes.plot(value, row + offset, marker=marker, markersize=5, color=color,
             markerfacecolor=color if cached else "white", linestyle="",
             zorder=3)
+
+
+def path_handles(paths):
+  return [
+      Line2D([], [], marker=PATH_STYLES[p][1], color=PATH_STYLES[p][0],
+             linestyle="", label=p) for p in paths
+  ]
 
 
 def shape_rows(axes, shapes):
@@ -142,14 +100,14 @@ def spread(index, count):
   return 0 if count == 1 else (index / (count - 1) - 0.5) * 0.6
 
 
-def save(figure, out, name):
+def save(figure, out, name, sources):
   path = os.path.join(out, name)
-  figure.savefig(path, dpi=120)
+  figure.savefig(path, dpi=120, metadata={"Source": " ".join(sources)})
   plt.close(figure)
   print(path)
 
 
-def draw_shapes(cases, types, cpu, out):
+def draw_shapes(results, cases, types, out):
   threads = min(c.threads for c in cases)
   cases = [c for c in cases if c.threads == threads]
   shapes = in_order(c.shape for c in cases)
@@ -159,67 +117,26 @@ def draw_shapes(cases, types, cpu, out):
   for case in cases:
     row = shapes.index(case.shape)
     offset = spread(paths.index(case.path), len(paths))
-    color = PATH_COLORS[case.path]
-    dots(left, row, case.gops, color, case.cached, offset)
+    style = PATH_STYLES[case.path]
+    dots(left, row, case.gops, style, case.cached, offset)
     if case.share is not None:
-      dots(right, row, 100 * case.share, color, case.cached, offset)
+      dots(right, row, 100 * case.share, style, case.cached, offset)
   shape_rows(left, shapes)
   shape_rows(right, shapes)
   left.set_xscale("log")
   log_axis(left.xaxis)
   left.set_xlabel("GOP/s")
   left.set_ylabel("rows x depth x columns")
-  right.set_xlim(0, 105)
+  right.set_xlim(0, max(105, 102 * max(c.share or 0 for c in cases)))
   right.set_xlabel("% of the peak of the path's inner step")
-  plural = "thread" if threads == 1 else "threads"
-  figure.suptitle(f"{types}, {threads} {plural}, {cpu}", fontsize=12)
-  handles = [
-      Line2D([], [], marker="o", color=PATH_COLORS[p], linestyle="", label=p)
-      for p in paths
-  ] + style_handles(len({c.cached for c in cases}) == 2)
+  figure.suptitle(f"{TYPE_NAMES[types]}, {plural(threads)}\n{origin(results)}",
+                  fontsize=11)
+  handles = path_handles(paths) + style_handles(
+      len({c.cached for c in cases}) == 2)
   bottom = legend_below(figure, handles)
   figure.tight_layout(rect=(0, bottom, 1, 1))
-  save(figure, out, f"shapes_{types}.png")
-
-
-def draw_threads(cases, types, cpu, out):
-  counts = sorted({c.threads for c in cases})
-  if len(counts) < 2:
-    return
-  path = paths_of(cases)[-1]
-  cached = any(c.cached for c in cases)
-  cases = [c for c in cases if c.path == path and c.cached == cached]
-  shapes = in_order(c.shape for c in cases)
-  step = -(-len(shapes) // 10)  # ten lines can be told apart
-  shapes = shapes[::step]
-  figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5.2))
-  colors = plt.get_cmap("tab10")
-  for i, shape in enumerate(shapes):
-    line = {c.threads: c.gops for c in cases if c.shape == shape}
-    xs = sorted(line)
-    left.plot(xs, [line[x] for x in xs], marker="o", color=colors(i),
-              label=shape)
-    if counts[0] in line:
-      right.plot(xs, [line[x] / line[counts[0]] for x in xs], marker="o",
-                 color=colors(i))
-  ideal = [x / counts[0] for x in counts]
-  right.plot(counts, ideal, color="#333333", linestyle="--", linewidth=1)
-  right.annotate("ideal", (counts[-1], ideal[-1]), xytext=(-14, 2),
-                 textcoords="offset points", ha="right", fontsize=9)
-  left.set_yscale("log")
-  log_axis(left.yaxis)
-  left.set_ylabel("GOP/s")
-  right.set_ylabel(f"times as fast as with {counts[0]}")
-  right.set_ylim(0, max(right.get_ylim()[1], 1.1 * ideal[-1]))
-  for axes in (left, right):
-    axes.set_xticks(counts)
-    axes.set_xlabel("threads")
-    axes.grid(color="#d0d0d0", linewidth=0.6)
-  policy = "weights cached" if cached else "not cached"
-  figure.suptitle(f"{types}, {path}, {policy}, {cpu}", fontsize=12)
-  bottom = legend_below(figure, left.get_legend_handles_labels()[0])
-  figure.tight_layout(rect=(0, bottom, 1, 1))
-  save(figure, out, f"threads_{types}.png")
+  save(figure, out, f"shapes_{types}.png",
+       sources(results, "about.json", "mul_bench.json"))
 
 
 def bandwidth_levels(peak):
@@ -236,21 +153,29 @@ def bandwidth_levels(peak):
   return levels
 
 
-def annotate_sparsely(figure, axes, points, dots_drawn):
-  """Names points where the name has room: (x, y, text), most wanted first."""
+def annotate_sparsely(figure, axes, points, dots_drawn, lines):
+  """Names points where the name has room: (x, y, text), most wanted first.
+
+  Room is where no dot is, no other name, and none of the lines, which are
+  horizontal and given by their y.
+  """
   figure.canvas.draw()
   renderer = figure.canvas.get_renderer()
   frame = axes.get_window_extent(renderer)
-  taken = []
-  for dot in axes.transData.transform(dots_drawn):
-    taken.append(matplotlib.transforms.Bbox.from_bounds(
-        dot[0] - 5, dot[1] - 5, 10, 10))
+  bounds = matplotlib.transforms.Bbox.from_bounds
+  taken = [bounds(x - 5, y - 5, 10, 10)
+           for x, y in axes.transData.transform(dots_drawn)]
+  for y in lines:
+    level = axes.transData.transform((axes.get_xlim()[0], y))[1]
+    taken.append(bounds(frame.x0, level - 1, frame.width, 2))
   places = [((6, -10), "left"), ((6, 4), "left"), ((-6, -10), "right"),
             ((-6, 4), "right"), ((0, -17), "center"), ((0, 11), "center")]
   for x, y, text in points:
     for offset, align in places:
       label = axes.annotate(text, (x, y), xytext=offset, ha=align,
-                            textcoords="offset points", fontsize=7.5)
+                            textcoords="offset points", fontsize=7.5,
+                            bbox={"facecolor": "white", "edgecolor": "none",
+                                  "pad": 0.4, "alpha": 0.85})
       box = label.get_window_extent(renderer)
       if (frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1)
           and not any(box.overlaps(other) for other in taken)):
@@ -259,168 +184,177 @@ def annotate_sparsely(figure, axes, points, dots_drawn):
       label.remove()
 
 
-def draw_roofline(cases, types, cpu, peak, out):
+def label_peaks(figure, axes, peaks):
+  """Names the peaks, (path, GOP/s), right of the axes, each on a line of its own."""
+  figure.canvas.draw()
+  height = 11 * figure.dpi / 72  # of a line
+  lowest = -1e9
+  for path, value in sorted(peaks, key=lambda p: p[1]):
+    x, y = axes.transData.transform((axes.get_xlim()[1], value))
+    lowest = max(y - height / 2, lowest + height)
+    place = figure.transFigure.inverted().transform((x + 8, lowest))
+    figure.text(*place, f"{path} {value:.0f}", fontsize=8.5, ha="left",
+                va="bottom")
+    figure.add_artist(Line2D(
+        *zip(figure.transFigure.inverted().transform((x, y)),
+             figure.transFigure.inverted().transform((x + 6,
+                                                      lowest + height / 2))),
+        color=PATH_STYLES[path][0], linewidth=1))
+
+
+def draw_roofline(results, cases, types, out):
   cases = [c for c in cases if c.threads == 1]
   if not cases:
     return
   paths = paths_of(cases)
   figure, axes = plt.subplots(figsize=(11, 7))
   intensities = [c.gops / c.gbps for c in cases]
-  low, high = min(intensities) / 2, max(intensities) * 3
+  low, high = min(intensities) / 2, max(intensities) * 2
   top = max([c.peak or 0 for c in cases] + [c.gops for c in cases])
   axes.set_xscale("log")
   axes.set_yscale("log")
   axes.set_xlim(low, high)
   axes.set_ylim(min(c.gops for c in cases) / 2, top * 2)
+  peaks = []
   for path in paths:
-    peaks = [c.peak for c in cases if c.path == path and c.peak]
-    if not peaks:
-      continue
-    value = sorted(peaks)[len(peaks) // 2]
-    axes.axhline(value, color=PATH_COLORS[path], linewidth=1.2, zorder=1)
-    # Paths with equal peaks write side by side.
-    same = [p for p in paths[:paths.index(path)]
-            if any(c.path == p and c.peak and abs(c.peak / value - 1) < 0.15
-                   for c in cases)]
-    axes.annotate(f"{path} {value:.0f}", (0.995 - 0.13 * len(same), value),
-                  xycoords=("axes fraction", "data"), xytext=(0, 3),
-                  textcoords="offset points", ha="right", fontsize=8.5,
-                  color=PATH_COLORS[path])
-  handles = [
-      Line2D([], [], marker="o", color=PATH_COLORS[p], linestyle="", label=p)
-      for p in paths
-  ] + style_handles(len({c.cached for c in cases}) == 2)
+    of_path = sorted(c.peak for c in cases if c.path == path and c.peak)
+    if of_path:
+      peaks.append((path, of_path[len(of_path) // 2]))
+      axes.axhline(peaks[-1][1], color=PATH_STYLES[path][0], linewidth=1.2,
+                   zorder=1)
+  handles = path_handles(paths) + style_handles(
+      len({c.cached for c in cases}) == 2)
   styles = ["-", "--", "-.", ":"]
-  for (label, gbps), style in zip(bandwidth_levels(peak) if peak else [],
-                                  styles):
+  levels = bandwidth_levels(results.peak) if results.peak else []
+  for (label, gbps), style in zip(levels, styles):
     line, = axes.plot([low, high], [low * gbps, high * gbps], color="#666666",
                       linewidth=1.1, linestyle=style, label=label, zorder=1)
     handles.append(line)
   for case in cases:
-    color = PATH_COLORS[case.path]
-    axes.plot(case.gops / case.gbps, case.gops, marker="o", markersize=5,
+    color, marker = PATH_STYLES[case.path]
+    axes.plot(case.gops / case.gbps, case.gops, marker=marker, markersize=5,
               color=color, linestyle="", zorder=3,
               markerfacecolor=color if case.cached else "white")
   log_axis(axes.xaxis)
   log_axis(axes.yaxis)
   axes.grid(color="#e0e0e0", linewidth=0.6, zorder=0)
+  axes.set_axisbelow(True)
   axes.set_xlabel("operations per byte of lhs, rhs and dst")
   axes.set_ylabel("GOP/s")
-  figure.suptitle(f"Roofline, {types}, 1 thread, {cpu}", fontsize=12)
+  figure.suptitle(f"Roofline, {TYPE_NAMES[types]}, 1 thread\n{origin(results)}",
+                  fontsize=11)
   bottom = legend_below(figure, handles, columns=4)
-  figure.tight_layout(rect=(0, bottom, 1, 1))
+  figure.tight_layout(rect=(0, bottom, 0.88, 1))
+  label_peaks(figure, axes, peaks)
   best = [c for c in cases if c.path == paths[-1]]
   best = [c for c in best if c.cached == best[0].cached]
   best.sort(key=lambda c: c.share or 0)
   annotate_sparsely(figure, axes,
                     [(c.gops / c.gbps, c.gops, c.shape) for c in best],
-                    [(c.gops / c.gbps, c.gops) for c in cases])
-  save(figure, out, f"roofline_{types}.png")
+                    [(c.gops / c.gbps, c.gops) for c in cases],
+                    [value for _, value in peaks])
+  save(figure, out, f"roofline_{types}.png",
+       sources(results, "about.json", "mul_bench.json", "peak.json"))
 
 
-def draw_comparison(data, types, out):
-  results = [r for r in data["results"] if r["types"] == types]
-  peers = in_order(b["peer"] for r in results for b in r["beside"])
+def draw_ratios(axes, row, ratios, style):
+  """Dots of one peer in a row, given (ratio, whether cached); what is beyond the
+  limits at the edge, an arrow with the numbers."""
+  beyond = {}
+  for ratio, cached in ratios:
+    if LOWEST_RATIO <= ratio <= HIGHEST_RATIO:
+      dots(axes, row, ratio, style, cached, 0)
+    else:
+      beyond.setdefault(ratio > HIGHEST_RATIO, []).append((ratio, cached))
+  for high, found in beyond.items():
+    edge = HIGHEST_RATIO if high else LOWEST_RATIO
+    cached = any(c for _, c in found)
+    axes.plot(edge, row, marker=">" if high else "<", markersize=6,
+              color=style[0], markerfacecolor=style[0] if cached else "white",
+              linestyle="", zorder=3, clip_on=False)
+    digits = 1 if high else 2
+    text = ", ".join(f"{r:.{0 if r >= 10 else digits}f}" for r, _ in found)
+    axes.annotate(text, (edge, row),
+                  xytext=(6, 0), textcoords="offset points", ha="left",
+                  va="center", fontsize=6.5, annotation_clip=False)
+
+
+def draw_comparison(results, data, types, out):
+  rows = results_by_shape(data, types)
+  peers = peers_of(data, types)
   if not peers:
     return
-  shapes = in_order(r["shape"] for r in results)
-  figure, axes = plt.subplots(figsize=(9, 2.0 + 0.3 * len(shapes)))
+  shapes = in_order(r["shape"] for r in rows)
+  figure, axes = plt.subplots(figsize=(9.5, 2.6 + 0.3 * len(shapes)))
   shape_rows(axes, shapes)
-  for result in results:
-    for beside in result["beside"]:
-      index = peers.index(beside["peer"])
-      dots(axes, shapes.index(result["shape"]), beside["ratio"],
-           PEER_COLORS[index % len(PEER_COLORS)], result["cached"],
-           spread(index, len(peers)))
-  axes.axvline(1, color="#333333", linewidth=1.2, zorder=2)
   axes.set_xscale("log")
-  low, high = axes.get_xlim()
-  axes.set_xlim(min(low, 0.8), max(high, 1.25))
+  ratios = [b["ratio"] for r in rows for b in r["beside"]]
+  axes.set_xlim(max(LOWEST_RATIO, min(0.8, 0.95 * min(ratios))),
+                min(HIGHEST_RATIO, max(1.25, 1.05 * max(ratios))))
+  for index, peer in enumerate(peers):
+    for shape in shapes:
+      draw_ratios(axes, shapes.index(shape) + spread(index, len(peers)),
+                  [(b["ratio"], r["cached"]) for r in rows for b in r["beside"]
+                   if (r["shape"], b["peer"]) == (shape, peer)],
+                  STYLES[index % len(STYLES)])
+  axes.axvline(1, color="#333333", linewidth=1.2, zorder=2)
   log_axis(axes.xaxis)
-  axes.set_xlabel("our speed / theirs")
+  axes.xaxis.set_major_locator(
+      matplotlib.ticker.FixedLocator([0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2,
+                                      2.5, 3]))
+  axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+  axes.set_xlabel("our speed / theirs: right of 1 we are faster")
   axes.set_ylabel("rows x depth x columns")
   handles = []
   for index, peer in enumerate(peers):
-    means = [
-        "%.2f %s" % (m["ratio"], "cached" if m["cached"] else "not")
-        for m in data["geometric_means"]
-        if m["types"] == types and m["peer"] == peer
-    ]
+    means = ", ".join(
+        f"{m.ratio:.2f} {'cached' if m.cached else 'not cached'}"
+        for m in means_of(data)
+        if (m.list, m.types, m.peer) == (rows[0]["list"], types, peer))
+    color, marker = STYLES[index % len(STYLES)]
     handles.append(
-        Line2D([], [], marker="o", linestyle="",
-               color=PEER_COLORS[index % len(PEER_COLORS)],
-               label=f"{peer}: {', '.join(means)}"))
-  handles += style_handles(len({r["cached"] for r in results}) == 2)
+        Line2D([], [], marker=marker, linestyle="", color=color,
+               label=f"{peer_label(data, peer)}: {means}"))
+  handles += style_handles(len({r["cached"] for r in rows}) == 2)
   isa = data["isa"] or "best instructions of each"
-  plural = "thread" if data["threads"] == 1 else "threads"
   figure.suptitle(
-      f"{types}, {data['threads']} {plural}, {isa}, {data['cpu']}\n"
-      "(with each library: geometric mean)", fontsize=11)
-  bottom = legend_below(figure, handles, columns=3)
+      f"{TYPE_NAMES[types]}, {plural(data['threads'])}, {isa}\n{origin(results)}\n"
+      f"(with each library: geometric mean over {rows[0]['list']}; beyond the "
+      "edges: the number, cached first)", fontsize=10)
+  bottom = legend_below(figure, handles, columns=2)
   figure.tight_layout(rect=(0, bottom, 1, 1))
-  isa_part = f"_{data['isa']}" if data["isa"] else ""
-  save(figure, out, f"compare_{types}{isa_part}_{data['threads']}threads.png")
+  name = data["file"].removeprefix("compare").removesuffix(".json")
+  save(figure, out, f"compare_{types}{name}.png",
+       sources(results, "about.json", data["file"]))
 
 
-def cell(case):
-  if case is None:
-    return ""
-  share = "" if case.share is None else f" ({100 * case.share:.0f}%)"
-  read = ""
-  if case.read_share is not None and case.read_share > (case.share or 0):
-    read = f" [{100 * case.read_share:.0f}%]"
-  return f"{case.gops:.4g}{share}{read}"
+def origin(results):
+  """Machine, commit and date."""
+  about = results.about
+  if not about:
+    return results.cpu()
+  return f"{about['cpu']}; commit {about['commit']}, {about['date']}"
 
 
-def write_table(cases, cpu, out):
-  lines = [
-      f"# {cpu}", "",
-      "GOP/s (share of the peak of the path's inner step: the multiply "
-      "instruction and, for VPMADDWD, the addition) [share of the read bandwidth "
-      "of the larger operand, where that is the larger one].",
-      ""
-  ]
-  groups = in_order((c.types, c.threads) for c in cases)
-  for types, threads in groups:
-    group = [c for c in cases if (c.types, c.threads) == (types, threads)]
-    columns = [(p, cached) for p in reversed(paths_of(group))
-               for cached in (True, False)
-               if any((c.path, c.cached) == (p, cached) for c in group)]
-    by_key = {(c.shape, c.path, c.cached): c for c in group}
-    lines += [f"## {types}, {threads} thread{'s' if threads > 1 else ''}", ""]
-    lines.append("| shape | " + " | ".join(
-        f"{p} {'cached' if cached else 'fresh'}" for p, cached in columns)
-                 + " |")
-    lines.append("|---" * (len(columns) + 1) + "|")
-    for shape in in_order(c.shape for c in group):
-      lines.append(f"| {shape} | " + " | ".join(
-          cell(by_key.get((shape, p, cached))) for p, cached in columns) + " |")
-    lines.append("")
-  path = os.path.join(out, "table.md")
-  with open(path, "w", encoding="utf-8") as file:
-    file.write("\n".join(lines))
-  print(path)
+def sources(results, *names):
+  return [results.digests[name] for name in names if name in results.digests]
 
 
 def main():
   parser = argparse.ArgumentParser(
       description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument("--out", default=".", help="directory of the results")
+  parser.add_argument("--out", default=".", help="directory of the pictures")
   parser.add_argument("files", nargs="+", metavar="JSON")
   args = parser.parse_args()
   os.makedirs(args.out, exist_ok=True)
-  peak, cases, comparisons = read_files(args.files)
-  cpu = (peak or (comparisons[0] if comparisons else {})).get("cpu", "")
-  for types in in_order(c.types for c in cases):
-    of_types = [c for c in cases if c.types == types]
-    draw_shapes(of_types, types, cpu, args.out)
-    draw_threads(of_types, types, cpu, args.out)
-    draw_roofline(of_types, types, cpu, peak, args.out)
-  if cases:
-    write_table(cases, cpu, args.out)
-  for comparison in comparisons:
-    for types in in_order(r["types"] for r in comparison["results"]):
-      draw_comparison(comparison, types, args.out)
+  results = Results(args.files)
+  for types in in_order(c.types for c in results.cases):
+    cases = [c for c in results.cases if c.types == types]
+    draw_shapes(results, cases, types, args.out)
+    draw_roofline(results, cases, types, args.out)
+  for data in results.comparisons:
+    for types in in_order(r["types"] for r in data["results"]):
+      draw_comparison(results, data, types, args.out)
 
 
 if __name__ == "__main__":

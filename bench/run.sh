@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds the benchmarks, does a sweep of some two
-# minutes and leaves JSON, a table and plots in out/bench (or in the directory
-# given). From any directory. For figures worth keeping: an idle machine, and the
-# longer sweeps that `mul_bench --help` explains.
+# minutes and leaves JSON, text and plots in out/bench (or in the directory given).
+# From any directory. For figures worth keeping: an idle machine, and measure.sh.
 #
 # Other libraries are compared with if they were there when this was first built:
 # `third_party/install.sh peers` before it.
@@ -22,14 +21,14 @@ threads=1
   --benchmark_min_time=0.02 --benchmark_out="$out/mul_bench.json" \
   --benchmark_out_format=json | tee "$out/mul_bench.txt"
 results=("$out/peak.json" "$out/mul_bench.json")
-if compgen -G "$bin/compare_peers/*.so" >/dev/null; then
-  "$bin/compare" --shapes=quick --rounds=7 --json="$out/compare.json" |
-    tee "$out/compare.txt"
-  results+=("$out/compare.json")
-fi
+rm -f "$out/compare.json"
+"$bin/compare" --shapes=quick --rounds=7 --json="$out/compare.json" |
+  tee "$out/compare.txt"
+# Not written where there are no peers.
+[ ! -e "$out/compare.json" ] || results+=("$out/compare.json")
 
 # The system's python is the one that its package of matplotlib belongs to.
 python=python3
 "$python" -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3
 "$python" bench/plot.py --out "$out" "${results[@]}"
-echo "JSON, table and plots: $out"
+echo "JSON, text and plots: $out"

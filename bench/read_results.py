@@ -1,0 +1,161 @@
+"""Reads what peak, mul_bench and compare wrote as JSON, for plot.py, tables.py and
+condense.py. Needs Python alone."""
+
+import collections
+import hashlib
+import json
+import math
+import os
+import re
+import sys
+
+# Worst path first.
+with open(
+    os.path.join(os.path.dirname(__file__), "../ruy_like/registry/paths.inc"),
+    encoding="utf-8") as _paths:
+  PATHS = re.findall(r"^RUY_LIKE_PATH\(\w+, (\w+),", _paths.read(),
+                     re.MULTILINE)
+
+# When versions of the peers were released: the dates of upstream's change logs, for
+# oneDNN that of Debian's package, for what npm ships that of the package.
+RELEASED = {
+    ("onednn", "2.6.3"): "Dec 2022",
+    ("openblas", "0.3.21"): "Aug 2022",
+    ("blis", "0.9.0"): "Apr 2022",
+    ("eigen", "3.4.0"): "Aug 2021",
+    ("onnxruntime", "1.30.0"): "Sep 2026",
+    ("ggml", "0.25.1"): "Sep 2026",
+}
+
+PEER_NAMES = {
+    "blis": "BLIS", "eigen": "Eigen", "onednn": "oneDNN",
+    "onnxruntime": "ONNX Runtime", "openblas": "OpenBLAS"
+}
+# In the order of tables.
+TYPE_NAMES = {
+    "s8": "int8", "s8u8": "int8 x uint8", "u8": "uint8",
+    "s8s16": "int8 x int16", "f32": "f32"
+}
+
+Case = collections.namedtuple(
+    "Case", "types path threads cached shape gops gbps peak share read "
+    "read_share kernel")
+Mean = collections.namedtuple("Mean", "list types cached peer ratio worst shape")
+
+
+def _mul_bench_cases(data):
+  """One Case for each benchmark; the median where it was repeated."""
+  cases = {}
+  for entry in data["benchmarks"]:
+    if entry.get("error_occurred"):
+      continue
+    aggregate = entry.get("aggregate_name")
+    if aggregate not in (None, "median"):
+      continue
+    types, path, threads, cached, _, shape = entry["run_name"].split("/")[:6]
+    case = Case(types, path, int(threads.replace("threads", "")),
+                cached == "cached", shape, entry["GOP/s"], entry["GB/s"],
+                entry.get("peak_GOP/s"), entry.get("share"),
+                entry.get("read_GB/s"), entry.get("read_share"),
+                entry.get("label", ""))
+    key = case[:5]
+    if aggregate == "median" or key not in cases:
+      cases[key] = case
+  return list(cases.values())
+
+
+class Results:
+  """The results in some files.
+
+  about        what condense.py noted of machine, commit and date, or {}
+  peak         peak's JSON, or None
+  cases        of mul_bench
+  comparisons  compare's JSON, with the file's name as "file"
+  digests      the SHA-256 of each file, by name
+  """
+
+  def __init__(self, names):
+    self.about, self.peak = {}, None
+    self.cases, self.comparisons, self.digests = [], [], {}
+    for name in names:
+      with open(name, "rb") as file:
+        content = file.read()
+      self.digests[os.path.basename(name)] = hashlib.sha256(content).hexdigest()
+      data = json.loads(content)
+      if "benchmarks" in data:
+        self.cases += _mul_bench_cases(data)
+      elif "results" in data:
+        data["file"] = os.path.basename(name)
+        self.comparisons.append(data)
+      elif "peaks" in data:
+        self.peak = data
+      elif "commit" in data:
+        self.about = data
+      else:
+        sys.exit(f"{name}: not of peak, mul_bench, compare or condense.py")
+    order = list(TYPE_NAMES)
+    self.cases.sort(key=lambda c: order.index(c.types))
+    for comparison in self.comparisons:
+      comparison["results"].sort(
+          key=lambda r: (order.index(r["types"]), not r["cached"]))
+
+  def cpu(self):
+    if self.about:
+      return self.about["cpu"]
+    source = self.peak or (self.comparisons[0] if self.comparisons else {})
+    return source.get("cpu", "")
+
+
+def in_order(values):
+  return list(dict.fromkeys(values))
+
+
+def paths_of(cases):
+  return [p for p in PATHS if any(c.path == p for c in cases)]
+
+
+def peers_of(comparison, types):
+  """The names of the peers that have products of these types."""
+  found = in_order(b["peer"] for r in comparison["results"]
+                   if r["types"] == types for b in r["beside"])
+  return [p["name"] for p in comparison["peers"] if p["name"] in found]
+
+
+def results_by_shape(comparison, types):
+  """Results of these types; of a shape in several lists, the first list's."""
+  found = {}
+  for result in comparison["results"]:
+    if result["types"] == types:
+      found.setdefault((result["shape"], result["cached"]), result)
+  return list(found.values())
+
+
+def peer_label(comparison, name):
+  """Name, version and date of a peer, as far as they are known."""
+  description = next(
+      p["description"] for p in comparison["peers"] if p["name"] == name)
+  version = re.search(r"\d+(\.\d+)+", description)
+  shown = PEER_NAMES.get(name, name)
+  if version is None:
+    return shown
+  released = RELEASED.get((name, version[0]))
+  return f"{shown} {version[0]}" + (f" ({released})" if released else "")
+
+
+def means_of(comparison):
+  """Geometric means of the ratios over each list of shapes."""
+  groups = {}
+  for result in comparison["results"]:
+    for beside in result["beside"]:
+      key = (result["list"], result["types"], result["cached"], beside["peer"])
+      groups.setdefault(key, {})[result["shape"]] = beside["ratio"]
+  means = []
+  for key, ratios in groups.items():
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    worst = min(ratios, key=ratios.get)
+    means.append(Mean(*key, mean, ratios[worst], worst))
+  return means
+
+
+def plural(threads):
+  return f"{threads} thread" + ("" if threads == 1 else "s")

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Tests of bench/tables.py and bench/condense.py.
+
+tables_test.py SOURCE_DIR WORK_DIR
+
+That the pages' tables and pictures are those of the committed JSON, and that a page,
+JSON or picture that differs is noticed.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+SOURCE_DIR, WORK_DIR = map(os.path.abspath, sys.argv[1:3])
+BENCH = os.path.join(SOURCE_DIR, "bench")
+PAGES = ["README.md", "bench/RESULTS.md"]
+
+
+def run(script, *args):
+  """Exit code and output."""
+  done = subprocess.run(
+      [sys.executable, "-B", os.path.join(BENCH, script), *args],
+      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+  return done.returncode, done.stdout
+
+
+class Tables(unittest.TestCase):
+
+  def setUp(self):
+    shutil.rmtree(WORK_DIR, ignore_errors=True)
+    shutil.copytree(os.path.join(BENCH, "results"),
+                    os.path.join(WORK_DIR, "bench/results"))
+    for page in PAGES:
+      shutil.copy(os.path.join(SOURCE_DIR, page), os.path.join(WORK_DIR, page))
+    self.pages = [os.path.join(WORK_DIR, page) for page in PAGES]
+
+  def change(self, name, pattern, replacement, limit=1):
+    with open(name, encoding="utf-8") as file:
+      text = file.read()
+    changed, count = re.subn(pattern, replacement, text, count=limit)
+    self.assertGreater(count, 0, f"{name} has no {pattern}")
+    with open(name, "w", encoding="utf-8") as file:
+      file.write(changed)
+
+  def assert_notices(self, what):
+    code, output = run("tables.py", "--check", *self.pages)
+    self.assertEqual(code, 1, output)
+    self.assertIn(what, output)
+
+  def test_pages_are_of_the_json(self):
+    code, output = run("tables.py", "--check",
+                       *(os.path.join(SOURCE_DIR, page) for page in PAGES))
+    self.assertEqual(code, 0, output)
+
+  def test_notices_a_number_in_a_page_and_mends_it(self):
+    for page in self.pages:
+      self.change(page, r"(<!-- table: (?:gops|means) [^|]*\|[^\n]*\n\|[-:|]*\n"
+                  r"\|[^\n]*?\d)(?=[ %])", r"\g<1>9")
+      self.assert_notices(page)
+      code, output = run("tables.py", *self.pages)
+      self.assertEqual(code, 0, output)
+      code, output = run("tables.py", "--check", *self.pages)
+      self.assertEqual(code, 0, output)
+
+  def test_notices_other_json(self):
+    for folder, _, files in os.walk(os.path.join(WORK_DIR, "bench/results")):
+      if "mul_bench.json" in files:
+        self.change(os.path.join(folder, "mul_bench.json"),
+                    r'"GOP/s": [\d.]+', '"GOP/s": 12345', limit=0)
+        self.assert_notices("12345")
+        self.assert_notices(".png: drawn from other JSON")
+        return
+    self.fail("no mul_bench.json")
+
+  def test_notices_a_picture_of_no_json(self):
+    with open(self.pages[1], encoding="utf-8") as file:
+      name = re.search(r"!\[[^]]*\]\((results/[^)]*\.png)\)", file.read())[1]
+    picture = os.path.join(WORK_DIR, "bench", name)
+    with open(picture, "rb") as file:
+      content = file.read()
+    with open(picture, "wb") as file:
+      file.write(content.replace(b"tEXtSource\0", b"tEXtOthers\0"))
+    self.assert_notices(".png: drawn from other JSON")
+
+  def test_refuses_an_unknown_kind(self):
+    self.change(self.pages[1], "<!-- table: gops ", "<!-- table: gossip ")
+    code, output = run("tables.py", "--check", *self.pages)
+    self.assertNotEqual(code, 0)
+    self.assertIn("no kind of table gossip", output)
+
+
+class Condense(unittest.TestCase):
+
+  def test_keeps_medians_without_the_host(self):
+    os.makedirs(WORK_DIR, exist_ok=True)
+    entry = {"run_name": "s8/avx2/1threads/cached/cubes/8x8x8/manual_time",
+             "label": "Kernel", "GB/s": 1.0, "cpu_time": 2.0}
+    raw = os.path.join(WORK_DIR, "raw.json")
+    with open(raw, "w", encoding="utf-8") as file:
+      json.dump({"context": {"host_name": "secret"}, "benchmarks": [
+          dict(entry, aggregate_name="median", **{"GOP/s": 12.345678}),
+          dict(entry, aggregate_name="mean", **{"GOP/s": 99.0})]}, file)
+    out = os.path.join(WORK_DIR, "condensed")
+    code, output = run("condense.py", "--out", out, raw)
+    self.assertEqual(code, 0, output)
+    with open(os.path.join(out, "mul_bench.json"), encoding="utf-8") as file:
+      text = file.read()
+    self.assertNotIn("secret", text)
+    kept = json.loads(text)["benchmarks"]
+    self.assertEqual(len(kept), 1)
+    self.assertEqual(kept[0]["GOP/s"], 12.35)
+
+
+if __name__ == "__main__":
+  unittest.main(argv=sys.argv[:1])
