@@ -63,6 +63,8 @@ ABSL_FLAG(std::string, isa, "",
           "avx2, avxvnni, avx512, avx512vnni or amx, for all libraries; by "
           "default each takes what it likes best");
 ABSL_FLAG(std::string, peers, "", "some of the libraries; by default all");
+ABSL_FLAG(std::string, ggml_dir, "",
+          "where the shared libraries of ggml are; without, it is left out");
 ABSL_FLAG(int, rounds, 11, "how often each library has its turn");
 ABSL_FLAG(double, turn_seconds, 2e-3, "how long a turn is, about");
 ABSL_FLAG(std::string, json, "", "file to write the results to, too");
@@ -100,6 +102,9 @@ absl::Status RestartWithEnvironment(int argc, char** argv) {
       // Idle workers of OpenBLAS spin for 2^26 cycles, in other libraries'
       // turns too; 2^20 is still longer than the pause between its own calls.
       {"OPENBLAS_THREAD_TIMEOUT", "20"},
+      // Those of GCC's OpenMP, in oneDNN, spin 300,000 times: for milliseconds.
+      {"GOMP_SPINCOUNT", "20000"},
+      {"RUY_LIKE_BENCH_GGML_DIR", absl::GetFlag(FLAGS_ggml_dir)},
   };
   const std::string asked_for = absl::GetFlag(FLAGS_isa);
   const std::string name =
@@ -194,7 +199,9 @@ std::vector<const Peer*> LoadPeers(const std::vector<std::string>& wanted) {
       std::cerr << dlerror() << "\n";
       continue;
     }
-    peers.push_back(reinterpret_cast<decltype(&RuyLikeBenchPeer)>(symbol)());
+    const Peer* const peer =
+        reinterpret_cast<decltype(&RuyLikeBenchPeer)>(symbol)();
+    if (peer->describe() != nullptr) peers.push_back(peer);
   }
   return peers;
 }
@@ -265,13 +272,13 @@ double MedianRatio(const std::vector<double>& times,
   return Median(ratios);
 }
 
-// How far a peer's dst is from ours: integers by at most 1 (other roundings,
-// saturation for our clamp), floats by their rounding errors.
+// How far a peer's dst is from ours: integers by the peer's tolerance (other
+// roundings, saturation for our clamp), floats by their rounding errors.
 bool Agrees(const Peer& peer, const Problem& problem, const void* theirs) {
   const std::ptrdiff_t rows = problem.shape.rows;
   const std::ptrdiff_t count = rows * problem.shape.cols;
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    double difference, tolerance = 1;
+    double difference, tolerance = peer.integer_tolerance;
     if (problem.types->dst == Scalar::kF32) {
       const float bias = peer.adds_float_bias ? 0 : problem.bias_f32[i % rows];
       difference = static_cast<const float*>(problem.dst.data())[i] - bias -
@@ -366,6 +373,7 @@ absl::StatusOr<Result> Compare(const Options& options, const Types& types,
   result.our_gops = gop / Median(contestants[0].times);
   for (std::size_t i = 1; i < contestants.size(); ++i) {
     const Contestant& contestant = contestants[i];
+    contestant.runner->Finish();
     result.beside.push_back(
         {contestant.peer->name, gop / Median(contestant.times),
          MedianRatio(contestant.times, contestants[0].times),
@@ -544,7 +552,10 @@ int Main(int argc, char** argv) {
   for (const Peer* peer : peers) {
     std::cout << peer->name << ": " << peer->describe() << "\n";
   }
-  if (peers.empty()) std::cout << "no peers were found when this was built\n";
+  if (peers.empty()) {
+    std::cout << "no peers were found when this was built\n";
+    return 0;
+  }
   std::cout << "\ntypes weights shape, GOP/s and kernel of ours, GOP/s of "
                "theirs (ours / theirs)\n";
   std::vector<Result> results;

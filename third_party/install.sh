@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Installs, from the distribution's packages, what building ruy_like needs.
+# Installs what building ruy_like needs, from the distribution's packages but for
+# npm_peers.
 #
 #   third_party/install.sh            the libraries and the examples
 #   third_party/install.sh test       and the tests
 #   third_party/install.sh bench      and the benchmarks with their plots
 #   third_party/install.sh peers      and the libraries that bench/compare knows
+#   third_party/install.sh npm_peers  and ONNX Runtime and ggml, from npm packages,
+#                                     in build/npm_peers, for bench/npm_peers.sh
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
 #   third_party/install.sh mpi        and Open MPI, for example/mpi
@@ -21,6 +24,7 @@
 set -euo pipefail
 
 sysroots=()
+npm_packages=()
 packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
           libhwy-dev)
 for word in "$@"; do
@@ -33,6 +37,13 @@ for word in "$@"; do
     peers)
       packages+=(libdnnl-dev libopenblas-dev libblis-dev libeigen3-dev
                  libgemmlowp-dev)
+      ;;
+    npm_peers)
+      packages+=(python3-onnx python3-matplotlib)
+      # Those of other origin will do.
+      command -v node >/dev/null || packages+=(nodejs)
+      command -v npm >/dev/null || packages+=(npm)
+      npm_packages=(onnxruntime-node@1.30.0 @node-llama-cpp/linux-x64@3.22.1)
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     docs) packages+=(doxygen) ;;
@@ -55,7 +66,7 @@ for word in "$@"; do
       ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [clang] [docs] [mpi] [arm] [s390x] [armhf] [i386] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [mpi] [arm] [s390x] [armhf] [i386] [arm_bench]" >&2
       exit 2
       ;;
   esac
@@ -104,3 +115,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 for arch in "${sysroots[@]}"; do
   bash third_party/sysroot.sh "$arch" "build/sysroot-$arch"
 done
+
+# What npm has installed is noted in a file: asking npm takes seconds.
+prefix=build/npm_peers
+if [ ${#npm_packages[@]} -gt 0 ] &&
+  [ "$(cat "$prefix/installed" 2>/dev/null)" != "${npm_packages[*]}" ]; then
+  echo "Installing ${npm_packages[*]} in $prefix"
+  mkdir -p "$prefix"
+  # Their scripts would fetch what is for graphics cards.
+  npm install --prefix "$prefix" --ignore-scripts --no-save --no-audit \
+    --no-fund --silent "${npm_packages[@]}"
+  echo "${npm_packages[*]}" >"$prefix/installed"
+fi

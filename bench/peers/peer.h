@@ -42,16 +42,21 @@ class PeerRunner {
  public:
   virtual ~PeerRunner() = default;
   virtual void Run() = 0;
+  // After the last Run, and not timed: brings what is elsewhere to dst.
+  virtual void Finish() {}
 };
 
 struct Peer {
   const char* name;
-  // Version and what instruction set it thinks to be on.
+  // Version and what instruction set it thinks to be on. Null: the library is
+  // not there.
   const char* (*describe)();
   // Whether dst has the bias added, in float products.
   bool adds_float_bias;
   // Null if the peer has no such product. Does not throw.
   PeerRunner* (*prepare)(const PeerProblem& problem);
+  // How far integer results may be from ours: 1 for another rounding.
+  int integer_tolerance = 1;
 };
 
 }  // namespace bench
