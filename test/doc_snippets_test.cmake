@@ -6,6 +6,9 @@
 #                            the program writes to stdout.
 #   <!-- part: FILE -->      the snippet is in the file, indentation apart
 #
+# Commands and CMake lines are run elsewhere, by a script that takes them from the
+# page or has them itself: each block must be in the list of these below.
+#
 #   cmake -DSOURCE_DIR=... -DWORK_DIR=... -DPROGRAMS=<file> [-DUPDATE=ON]
 #         -P doc_snippets_test.cmake
 #
@@ -99,6 +102,60 @@ foreach(page IN LISTS pages)
   if(UPDATE)
     file(WRITE ${SOURCE_DIR}/${page} "${written}${rest}")
   endif()
+endforeach()
+
+# <page>|<script>[|command]...: of the page's ```bash blocks the script runs these
+# commands, or all that are there.
+set(bash_blocks
+  "README.md|.ci/run|bash example/run.sh|bash test/run.sh"
+  "doc/CONTRIBUTING.md|.ci/run|bash test/run.sh|.ci/run"
+  "doc/embedding.md|test/consumer/run.sh"
+  "doc/recipes.md|test/consumer/run.sh"
+  "doc/reference.md|.ci/run")
+set(cmake_blocks
+  "doc/embedding.md|test/consumer/run.sh"
+  "doc/migrating_from_ruy.md|test/consumer/run.sh"
+  "doc/recipes.md|test/consumer/run.sh")
+foreach(page IN LISTS pages)
+  file(STRINGS ${SOURCE_DIR}/${page} lines)
+  set(kind "")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "^ *```(.*)$")
+      if(kind STREQUAL "")
+        set(kind "${CMAKE_MATCH_1}")
+        if(kind STREQUAL "")
+          set(kind text)
+        endif()
+        if(NOT kind MATCHES "^(text|cpp|bash|cmake)$")
+          message(SEND_ERROR "${page}: nothing runs blocks of ${kind}")
+        endif()
+      else()
+        set(kind "")
+      endif()
+    elseif(kind MATCHES "bash|cmake")
+      set(entries ${${kind}_blocks})
+      list(FILTER entries INCLUDE REGEX "^${page}[|]")
+      string(REPLACE "|" ";" entries "${entries}")
+      list(LENGTH entries length)
+      if(length EQUAL 0)
+        message(SEND_ERROR "${page}: what runs this?\n${line}")
+        break()
+      endif()
+      list(POP_FRONT entries ignored script)
+      file(READ ${SOURCE_DIR}/${script} content)
+      string(REGEX REPLACE " *#.*$" "" line "${line}")
+      if(entries AND NOT line IN_LIST entries)
+        message(SEND_ERROR "${page}: ${script} does not run\n${line}")
+      endif()
+      if(NOT entries AND NOT content MATCHES "${page}"
+          OR entries AND NOT line STREQUAL script
+            AND NOT content MATCHES "${line}")
+        message(SEND_ERROR "${script} has nothing of ${page}:\n${line}")
+      endif()
+    elseif(kind STREQUAL "text" AND line MATCHES "^(cmake|ctest|bash|git) ")
+      message(SEND_ERROR "${page}: a command outside of a block of bash:\n${line}")
+    endif()
+  endforeach()
 endforeach()
 
 foreach(name IN LISTS names)

@@ -9,7 +9,8 @@
 #                     find_package and through pkg-config
 #   installed_shared  the same with a shared library, built for it; and what
 #                     that exports; and the drop-in for ruy, which is part of it
-#   documented        the commands and CMake lines of doc/embedding.md
+#   documented        the commands and CMake lines of doc/embedding.md,
+#                     doc/migrating_from_ruy.md and doc/recipes.md
 #   subdirectory      add_subdirectory, configured only: that the library leaves
 #                     the host project alone, and installs nothing
 #   subdirectory_quantize  add_subdirectory, and ruy_like::quantize is asked for:
@@ -100,31 +101,59 @@ case "$way" in
     done
     ;;
   documented)
-    # The blocks of doc/embedding.md, with little to compile.
+    # The blocks of the pages, with little to compile.
     page=$source/doc/embedding.md
     mkdir "$work/copy"
     (cd "$source" && tar c --exclude=./build --exclude=./.git .) |
       tar x -C "$work/copy"
     sed -n '/^cmake --preset install/,/^```/{/^```/!p}' "$page" |
       sed "s|/opt/ruy_like|$work/prefix -DRUY_LIKE_KERNEL_OPTIMIZATION=-O0 \
-        -DRUY_LIKE_COMPILE_PATHS=avx2|" >"$work/install.sh"
+        -DRUY_LIKE_COMPILE_PATHS=avx2 -DRUY_LIKE_RUY_DROPIN=ON|" \
+        >"$work/install.sh"
     (cd "$work/copy" && quietly env CXX="$compiler" bash -e "$work/install.sh")
-    for block in 1 2; do
-      mkdir "$work/engine$block"
-      cp "$project/main.cc" "$work/engine$block"
+    # block_project <folder> <page> <number of the block> <program>: the block but
+    # for one of its two ways, add_subdirectory or find_package.
+    block_project() {
+      local without=add_subdirectory
+      [[ $1 != *_subdirectory ]] || without=find_package
+      mkdir "$work/$1"
+      cp "$4" "$work/$1/main.cc"
+      ln -s "$work/copy" "$work/$1/ruy_like"
       {
         echo 'cmake_minimum_required(VERSION 3.25)'
         echo 'project(engine LANGUAGES CXX)'
         echo 'add_executable(engine main.cc)'
-        awk -v n="$block" '/^```cmake/ {++k; on = k == n; next}
-                           /^```/ {on = 0} on' \
-          "$page" | grep -v '^add_subdirectory'
-      } >"$work/engine$block/CMakeLists.txt"
-      configure "$work/engine$block" "$work/engine$block/build" \
-        -DCMAKE_PREFIX_PATH="$work/prefix"
-      quietly cmake --build "$work/engine$block/build"
-      "$work/engine$block/build/engine"
+        awk -v n="$3" '/^```cmake/ {++k; on = k == n; next}
+                       /^```/ {on = 0} on' "$2" | grep -v "^$without("
+      } >"$work/$1/CMakeLists.txt"
+      configure "$work/$1" "$work/$1/build" -DCMAKE_PREFIX_PATH="$work/prefix"
+    }
+    migrating=$source/doc/migrating_from_ruy.md
+    ruy_program=$source/test/dropin/consumer/main.cc
+    block_project engine1 "$page" 1 "$project/main.cc"
+    block_project engine2 "$page" 2 "$project/main.cc"
+    block_project engine3 "$migrating" 1 "$ruy_program"
+    for engine in 1 2 3; do
+      quietly cmake --build "$work/engine$engine/build"
+      "$work/engine$engine/build/engine"
     done
+    # Configured alone: other ways build the library as a subdirectory.
+    block_project engine1_subdirectory "$page" 1 "$project/main.cc"
+    block_project engine3_subdirectory "$migrating" 1 "$ruy_program"
+    # The first recipe with int8 weights, as doc/recipes.md says.
+    recipes=$source/doc/recipes.md
+    block() {  # block <kind> <number>: that block of the page
+      awk -v kind="^\`\`\`$1" -v n="$2" \
+        '/^```/ {k += $0 ~ kind; on = $0 ~ kind && k == n; next} on' "$recipes"
+    }
+    diff <(block bash 1) <(sed -n '/^cmake --preset install/,/^```/{/^```/!p}' \
+      "$page") || fail "recipes.md and embedding.md install in two ways"
+    mkdir "$work/recipe"
+    cp "$source/example/recipes/linear_int8.cc" "$work/recipe/main.cc"
+    block cmake 1 >"$work/recipe/CMakeLists.txt"
+    block bash 2 | sed "s|/opt/ruy_like|$work/prefix|" >"$work/recipe/run.sh"
+    (cd "$work/recipe" && quietly env CXX="$compiler" bash -e run.sh)
+    [ -x "$work/recipe/build/recipe" ] || fail "no recipe was built"
     [ -x "$work/prefix/bin/ruy_like_info" ] || fail "no ruy_like_info"
     ;;
   installed_shared)
