@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tests of bench/tables.py and bench/condense.py.
+"""Tests of the scripts of bench/.
 
-tables_test.py SOURCE_DIR WORK_DIR
+scripts_test.py SOURCE_DIR WORK_DIR
 
 That the pages' tables and pictures are those of the committed JSON, and that a page,
-JSON or picture that differs is noticed.
+JSON or picture that differs is noticed; that npm_peers.sh is skipped without npm.
 """
 
 import json
@@ -113,6 +113,32 @@ class Condense(unittest.TestCase):
     kept = json.loads(text)["benchmarks"]
     self.assertEqual(len(kept), 1)
     self.assertEqual(kept[0]["GOP/s"], 12.35)
+
+
+class NpmPeers(unittest.TestCase):
+
+  def test_says_that_it_is_skipped_without_npm(self):
+    tools = os.path.join(WORK_DIR, "tools")
+    shutil.rmtree(tools, ignore_errors=True)
+    os.makedirs(tools)
+    for tool in ("bash", "dirname", "realpath", "uname"):
+      os.symlink(shutil.which(tool), os.path.join(tools, tool))
+    done = subprocess.run(
+        ["bash", os.path.join(BENCH, "npm_peers.sh"), WORK_DIR],
+        env={"PATH": tools}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, check=False)
+    self.assertEqual(done.returncode, 77, done.stdout)
+    self.assertIn("SKIPPED: bench/npm_peers.sh: ", done.stdout)
+
+  def test_scripts_are_well_formed(self):
+    folder = os.path.join(BENCH, "peers")
+    name = os.path.join(folder, "onnx_models.py")
+    with open(name, encoding="utf-8") as file:
+      compile(file.read(), name, "exec")
+    if shutil.which("node"):
+      subprocess.run(
+          ["node", "--check", os.path.join(folder, "onnxruntime.js")],
+          check=True)
 
 
 if __name__ == "__main__":
