@@ -167,7 +167,7 @@ def annotate_sparsely(figure, axes, points, dots_drawn, lines):
            for x, y in axes.transData.transform(dots_drawn)]
   for y in lines:
     level = axes.transData.transform((axes.get_xlim()[0], y))[1]
-    taken.append(bounds(frame.x0, level - 1, frame.width, 2))
+    taken.append(bounds(frame.x0, level - 3, frame.width, 6))
   places = [((6, -10), "left"), ((6, 4), "left"), ((-6, -10), "right"),
             ((-6, 4), "right"), ((0, -17), "center"), ((0, 11), "center")]
   for x, y, text in points:
