@@ -95,7 +95,7 @@ def gops(results, options):
 
   return table(
       ["M x K x N"] + [
-          f"{TYPE_NAMES[t]} {PATH_TITLES[p]}, {cached_text(c)}"
+          f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}, {cached_text(c)}"
           for t, p, c in columns
       ], [[s] + [cell(by_key.get((s, t, c))) for t, _, c in columns]
           for s in shapes])
@@ -114,7 +114,7 @@ def shares(results, _):
         "-" if c is None or c.share is None else f"{100 * c.share:.0f}"
         for c in pair)
 
-  return table(["M x K x N"] + [f"{TYPE_NAMES[t]} {PATH_TITLES[p]}"
+  return table(["M x K x N"] + [f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}"
                                 for t, p in columns],
                [[s] + [cell(s, t, p) for t, p in columns]
                 for s in in_order(c.shape for c in cases)])
