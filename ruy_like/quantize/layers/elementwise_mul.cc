@@ -51,15 +51,18 @@ void Multiply(const void* a, const void* b, std::size_t n, const MulArgs& args,
   const auto a_zero = hn::Set(d, args.a_zero_point);
   const auto b_zero = hn::Set(d, args.b_zero_point);
   const RequantizeVectors<hn::ScalableTag<std::int32_t>> r(d, args.multiplier);
-  const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
-    const auto product =
-        hn::Mul(hn::Sub(hn::PromoteTo(d, hn::LoadU(db, x)), a_zero),
-                hn::Sub(hn::PromoteTo(d, hn::LoadU(db, y)), b_zero));
-    hn::StoreU(hn::DemoteTo(db, RequantizeToOutput(d, product, r, args.output)),
-               db, to);
-  };
-  MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op, static_cast<const T*>(a),
-           static_cast<const T*>(b));
+  WithForm(args.multiplier.form(), [&](auto form) HWY_ATTR {
+    const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
+      const auto product =
+          hn::Mul(hn::Sub(hn::PromoteTo(d, hn::LoadU(db, x)), a_zero),
+                  hn::Sub(hn::PromoteTo(d, hn::LoadU(db, y)), b_zero));
+      const auto q =
+          RequantizeToOutput(d, product, r, decltype(form)(), args.output);
+      hn::StoreU(hn::DemoteTo(db, q), db, to);
+    };
+    MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op,
+             static_cast<const T*>(a), static_cast<const T*>(b));
+  });
 }
 
 const ByScalar<MulFunction>* GetMultiply() {

@@ -123,13 +123,13 @@ void AddRange(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
   for (; i < n; ++i) RangeLanes::Extend(sums, AddOne(a[i], b[i], terms));
 }
 
-template <typename Q>
+template <typename Q, class Form>
 struct RequantizeOp {
   HWY_INLINE void operator()(const std::int32_t* HWY_RESTRICT in,
                              Q* HWY_RESTRICT out) const {
     const DI di;
     const hn::Rebind<Q, DI> dq;
-    const VI q = RequantizeToOutput(di, hn::LoadU(di, in), r, output);
+    const VI q = RequantizeToOutput(di, hn::LoadU(di, in), r, Form(), output);
     hn::StoreU(hn::DemoteTo(dq, q), dq, out);
   }
   const RequantizeVectors<DI> r;
@@ -140,8 +140,10 @@ template <typename Q>
 void Requantize(const std::int32_t* x, std::size_t n,
                 const RequantizeConstants& constants,
                 const QuantizedOutput& output, bool streaming, void* q) {
-  const RequantizeOp<Q> op = {{DI(), constants}, output};
-  Map(n, static_cast<Q*>(q), hn::Lanes(DI()), op, streaming, x);
+  WithForm(constants.form(), [&](auto form) HWY_ATTR {
+    const RequantizeOp<Q, decltype(form)> op = {{DI(), constants}, output};
+    Map(n, static_cast<Q*>(q), hn::Lanes(DI()), op, streaming, x);
+  });
 }
 
 void Range32(const std::int32_t* x, std::size_t n, IntRange* range) {

@@ -143,8 +143,9 @@ HWY_INLINE void Finish(D d, hn::Vec<D> acc, const DepthwiseArgs& args,
     const hn::Rebind<Out, D> db;
     const QuantizedOutput output = {args.zero_point, args.sliding.lowest,
                                     args.sliding.highest};
-    const auto q = RequantizeToOutput(
-        d, acc, RequantizeVectors<D>(d, args.table, c), output);
+    const auto q =
+        RequantizeToOutput(d, acc, RequantizeVectors<D>(d, args.table, c),
+                           args.table.form, output);
     StoreFew(hn::DemoteTo(db, q), db, out, n);
   }
 }

@@ -12,7 +12,8 @@
 //   h  = high half of x' * f
 //   (h + round) >> right     right = max(-1 - e, 0), round = 2^(right - 1)
 //
-// With right = 0 the rounding term is the top bit of the product's low half.
+// With right = 0 the rounding term is the top bit of the product's low half,
+// low_round, and is added to the 64-bit product.
 // The shift to the left saturates, which the exact formula does not: with a
 // fixed point of 2^30 or more such a product is 2^28 or more in magnitude,
 // beyond any bound that the caller clamps to.
@@ -26,6 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
@@ -41,8 +43,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D>
 struct RequantizeVectors {
   using V = hn::Vec<D>;
-  V fixedpoint, right, round, left, lowest, highest, low_bit;
-  bool general;
+  V fixedpoint, right, round, left, lowest, highest, low_round;
 
   HWY_INLINE RequantizeVectors(D d, const RequantizeTable& table,
                                std::size_t channel)
@@ -52,8 +53,7 @@ struct RequantizeVectors {
         left(hn::LoadU(d, table.left + channel)),
         lowest(hn::LoadU(d, table.lowest + channel)),
         highest(hn::LoadU(d, table.highest + channel)),
-        low_bit(hn::LoadU(d, table.low_bit + channel)),
-        general(table.general) {}
+        low_round(hn::LoadU(d, table.low_round + channel)) {}
   HWY_INLINE RequantizeVectors(D d, const RequantizeConstants& constants)
       : fixedpoint(hn::Set(d, constants.fixedpoint)),
         right(hn::Set(d, constants.right)),
@@ -61,14 +61,15 @@ struct RequantizeVectors {
         left(hn::Set(d, constants.left)),
         lowest(hn::Set(d, constants.lowest)),
         highest(hn::Set(d, constants.highest)),
-        low_bit(hn::Set(d, constants.low_bit)),
-        general(constants.low_bit != 0) {}
+        low_round(hn::Set(d, constants.low_round)) {}
 };
 
 // At most 2^30 in magnitude.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Requantize(D d, V x, const RequantizeVectors<D>& r) {
+HWY_INLINE V Requantize(D d, V x, const RequantizeVectors<D>& r,
+                        RequantizeForm form) {
 #if HWY_TARGET == HWY_SCALAR  // which has no pairs of lanes
+  (void)form;
   const std::int64_t shifted =
       std::int64_t{hn::GetLane(hn::Min(hn::Max(x, r.lowest), r.highest))} *
       (std::int64_t{1} << hn::GetLane(r.left));
@@ -78,37 +79,51 @@ HWY_INLINE V Requantize(D d, V x, const RequantizeVectors<D>& r) {
       d, static_cast<std::int32_t>(
              (product + (std::int64_t{1} << (31 + right))) >> (32 + right)));
 #else
-  const hn::RebindToUnsigned<D> du;
   const hn::Repartition<std::uint64_t, D> d64;
-  if (r.general) {
+  if (form != RequantizeForm::kRight) {
     x = hn::Min(hn::Max(x, r.lowest), r.highest) << r.left;
   }
-  const auto odd_lanes = [&](V v) {
+  const auto low_half = [&](V v) {
     return hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(d64, v)));
   };
-  const auto even = hn::BitCast(d64, hn::MulEven(x, r.fixedpoint));
-  const auto odd =
-      hn::BitCast(d64, hn::MulEven(odd_lanes(x), odd_lanes(r.fixedpoint)));
-  V sum = hn::Add(hn::OddEven(hn::BitCast(d, odd),
-                              hn::BitCast(d, hn::ShiftRight<32>(even))),
-                  r.round);
-  if (r.general) {
-    const V low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)),
-                              hn::BitCast(d, even));
-    const V top_bit = hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(du, low)));
-    sum = hn::Add(sum, hn::And(top_bit, r.low_bit));
+  const auto high_half = [&](V v) {
+    return hn::BitCast(d, hn::ShiftLeft<32>(hn::BitCast(d64, v)));
+  };
+  auto even = hn::BitCast(d64, hn::MulEven(x, r.fixedpoint));
+  auto odd = hn::BitCast(d64, hn::MulEven(low_half(x), low_half(r.fixedpoint)));
+  if (form != RequantizeForm::kRight) {
+    const V even_round = hn::OddEven(high_half(r.round), r.low_round);
+    const V odd_round = hn::OddEven(r.round, low_half(r.low_round));
+    even = hn::Add(even, hn::BitCast(d64, even_round));
+    odd = hn::Add(odd, hn::BitCast(d64, odd_round));
   }
-  return sum >> r.right;
+  V high = hn::OddEven(hn::BitCast(d, odd),
+                       hn::BitCast(d, hn::ShiftRight<32>(even)));
+  if (form == RequantizeForm::kLeft) return high;
+  if (form == RequantizeForm::kRight) high = hn::Add(high, r.round);
+  return high >> r.right;
 #endif
 }
 
 // The whole output stage: 8 or 16 bits, as int32.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V RequantizeToOutput(D d, V x, const RequantizeVectors<D>& r,
+                                RequantizeForm form,
                                 const QuantizedOutput& output) {
-  const V sum = hn::Add(Requantize(d, x, r), hn::Set(d, output.zero_point));
+  const V sum =
+      hn::Add(Requantize(d, x, r, form), hn::Set(d, output.zero_point));
   return hn::Min(hn::Max(sum, hn::Set(d, output.lowest)),
                  hn::Set(d, output.highest));
+}
+
+// body(form) for one multiplier's form, as a type: for loops that test nothing.
+template <class Body>
+HWY_INLINE void WithForm(RequantizeForm form, const Body& body) {
+  if (form == RequantizeForm::kRight) {
+    body(std::integral_constant<RequantizeForm, RequantizeForm::kRight>());
+  } else {
+    body(std::integral_constant<RequantizeForm, RequantizeForm::kLeft>());
+  }
 }
 
 }  // namespace HWY_NAMESPACE

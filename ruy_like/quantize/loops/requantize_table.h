@@ -17,6 +17,13 @@ namespace quantize_internal {
 // this many elements more than there are channels.
 constexpr std::size_t kChannelSlack = 32;
 
+// Which steps of the formula the multipliers of a vector need.
+enum class RequantizeForm : std::uint8_t {
+  kRight,  // all have exponents below -1: left is 0, right is not
+  kLeft,   // all others: right is 0
+  kMixed,
+};
+
 // One multiplier.
 struct RequantizeConstants {
   RequantizeConstants() = default;
@@ -32,11 +39,14 @@ struct RequantizeConstants {
     left = std::clamp(m.exponent + 1, 0, 30);
     lowest = std::numeric_limits<std::int32_t>::min() >> left;
     highest = std::numeric_limits<std::int32_t>::max() >> left;
-    low_bit = right > 0 ? 0 : 1;
+    low_round = right > 0 ? 0 : std::numeric_limits<std::int32_t>::min();
+  }
+  RequantizeForm form() const {
+    return right > 0 ? RequantizeForm::kRight : RequantizeForm::kLeft;
   }
 
   std::int32_t fixedpoint = 0, right = 0, round = 0, left = 0, lowest = 0,
-               highest = 0, low_bit = 0;
+               highest = 0, low_round = 0;
 };
 
 // One element per channel.
@@ -52,7 +62,7 @@ struct RequantizeTable {
   RequantizeTable(std::int32_t* memory, std::size_t channels) {
     const std::size_t count = channels + kChannelSlack;
     for (std::int32_t** array :
-         {&fixedpoint, &right, &round, &left, &lowest, &highest, &low_bit}) {
+         {&fixedpoint, &right, &round, &left, &lowest, &highest, &low_round}) {
       *array = memory;
       memory += count;
     }
@@ -67,8 +77,10 @@ struct RequantizeTable {
     left[channel] = constants.left;
     lowest[channel] = constants.lowest;
     highest[channel] = constants.highest;
-    low_bit[channel] = constants.low_bit;
-    if (constants.low_bit != 0) general = true;
+    low_round[channel] = constants.low_round;
+    if (constants.form() != RequantizeForm::kRight) {
+      form = RequantizeForm::kMixed;
+    }
   }
 
   std::int32_t* fixedpoint = nullptr;
@@ -77,10 +89,8 @@ struct RequantizeTable {
   std::int32_t* left = nullptr;
   std::int32_t* lowest = nullptr;
   std::int32_t* highest = nullptr;
-  std::int32_t* low_bit = nullptr;
-  // Whether any multiplier has an exponent >= -1, so that left or low_bit
-  // matters.
-  bool general = false;
+  std::int32_t* low_round = nullptr;
+  RequantizeForm form = RequantizeForm::kRight;
 };
 
 // What follows requantization.
