@@ -88,31 +88,37 @@ void Transpose(const T* from, std::ptrdiff_t rows, std::ptrdiff_t cols, T* to) {
   }
 }
 
-// Copies images from one order to the other: to NHWC or from it. `shape` is
-// that of both, `bytes` those of an element, 1 or 4.
-inline absl::Status Reorder(const void* from, const TensorShape& shape,
-                            std::ptrdiff_t bytes, bool to_nhwc,
-                            Context* context, void* to) {
+// Reorder with the element type.
+template <typename T>
+absl::Status ReorderElements(const T* from, const TensorShape& shape,
+                             bool to_nhwc, Context* context, T* to) {
   const std::ptrdiff_t pixels = shape.height * shape.width;
   const std::ptrdiff_t image = pixels * shape.channels;
   if (image == 0) return absl::OkStatus();
   const std::ptrdiff_t rows = to_nhwc ? shape.channels : pixels;
   const std::ptrdiff_t cols = to_nhwc ? pixels : shape.channels;
   constexpr std::ptrdiff_t kMaxBytes = 64 * 1024;
-  return ForEachRange(
-      shape.batch, /*grain=*/1, std::min(image * 2 * bytes, kMaxBytes), context,
-      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-        for (std::ptrdiff_t offset = first * image; offset < last * image;
-             offset += image) {
-          if (bytes == 1) {
-            Transpose(static_cast<const std::uint8_t*>(from) + offset, rows,
-                      cols, static_cast<std::uint8_t*>(to) + offset);
-          } else {
-            Transpose(static_cast<const std::uint32_t*>(from) + offset, rows,
-                      cols, static_cast<std::uint32_t*>(to) + offset);
-          }
-        }
-      });
+  const std::ptrdiff_t bytes = image * 2 * std::ptrdiff_t{sizeof(T)};
+  return ForEachRange(shape.batch, /*grain=*/1, std::min(bytes, kMaxBytes),
+                      context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (std::ptrdiff_t i = first; i < last; ++i) {
+                          Transpose(from + i * image, rows, cols,
+                                    to + i * image);
+                        }
+                      });
+}
+
+// Copies images from one order to the other: to NHWC or from it. `shape` is
+// that of both, `bytes` those of an element, 1 or 4.
+inline absl::Status Reorder(const void* from, const TensorShape& shape,
+                            std::ptrdiff_t bytes, bool to_nhwc,
+                            Context* context, void* to) {
+  if (bytes == 1) {
+    return ReorderElements(static_cast<const std::uint8_t*>(from), shape,
+                           to_nhwc, context, static_cast<std::uint8_t*>(to));
+  }
+  return ReorderElements(static_cast<const std::uint32_t*>(from), shape,
+                         to_nhwc, context, static_cast<std::uint32_t*>(to));
 }
 
 }  // namespace quantize_internal
