@@ -29,6 +29,16 @@ absl::Status CheckBias(const Erased& bias, std::ptrdiff_t channels,
   }
   if (bias.scalar != Scalar::kI32) return absl::OkStatus();
   const auto* const values = static_cast<const std::int32_t*>(bias.data);
+  // First without a branch per channel: this is done in each call.
+  std::int32_t lowest = 0, highest = 0;
+  for (std::ptrdiff_t c = 0; c < count; ++c) {
+    lowest = std::min(lowest, values[c]);
+    highest = std::max(highest, values[c]);
+  }
+  if (std::max(-std::int64_t{lowest}, std::int64_t{highest}) + largest_sum <=
+      std::numeric_limits<std::int32_t>::max()) {
+    return absl::OkStatus();
+  }
   for (std::ptrdiff_t c = 0; c < count; ++c) {
     if (std::abs(std::int64_t{values[c]}) + largest_sum <=
         std::numeric_limits<std::int32_t>::max()) {
@@ -56,6 +66,13 @@ Matrix<T> MatrixOf(const Layer::Operand& operand) {
              : RowMajor(data, operand.rows, operand.cols, operand.stride);
 }
 
+// A QuantizedLayer's, with its own weights and arrays.
+struct OwningLayer final : Layer {
+  PackedWeights owned_packed;
+  DepthwiseWeights owned_depthwise;
+  Workspace memory;
+};
+
 }  // namespace
 
 Layer::Layer(const LayerSource& source, const Erased& input_tensor,
@@ -77,9 +94,6 @@ absl::Span<const QuantParams> Layer::WeightParams() const {
 
 absl::Status Layer::Check(const Erased& given_bias) const {
   if (Channels() == 0) return absl::InvalidArgumentError("weights are empty");
-  absl::Status status = CheckParams("input", in, input);
-  if (status.ok()) status = CheckParams("output", out, output);
-  if (!status.ok()) return status;
   const auto largest =
       LargestSum(packed != nullptr ? packed->depth() : depthwise->taps(),
                  WeightParams()[0], in, input);
@@ -212,7 +226,8 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     const quantize_internal::LayerSource& source, Scalar in,
     const QuantParams& input, Scalar out, const QuantParams& output) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedLayer> {
-    auto layer = std::make_shared<quantize_internal::Layer>();
+    namespace qi = quantize_internal;
+    auto layer = std::make_shared<qi::OwningLayer>();
     if (source.packed != nullptr) {
       layer->owned_packed = *source.packed;
       layer->packed = &layer->owned_packed;
@@ -225,10 +240,12 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     layer->out = out;
     layer->output = output;
     layer->is_made_once = true;
-    absl::Status status = layer->Check(source.bias);
+    absl::Status status = qi::CheckParams("input", in, input);
+    if (status.ok()) status = qi::CheckParams("output", out, output);
+    if (status.ok()) status = layer->Check(source.bias);
     if (status.ok()) {
-      status = layer->Prepare(source.bias, &layer->owned_memory, nullptr,
-                              [](quantize_internal::Carver*) {});
+      status = layer->Prepare(source.bias, &layer->memory, nullptr,
+                              [](qi::Carver*) {});
     }
     if (!status.ok()) return status;
     QuantizedLayer result;

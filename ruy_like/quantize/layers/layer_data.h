@@ -37,8 +37,8 @@ struct Layer {
   // One, or one per channel.
   absl::Span<const QuantParams> WeightParams() const;
 
-  // InvalidArgument for bad parameters, sums that may leave int32 and a bias
-  // that does not fit.
+  // InvalidArgument for sums that may leave int32 and a bias that does not fit;
+  // `input` and `output` are valid.
   absl::Status Check(const Erased& given_bias) const;
   // Takes memory for the arrays below.
   void Place(Carver* carver);
@@ -88,11 +88,6 @@ struct Layer {
   std::int32_t* fixedpoint = nullptr;
   int* exponent = nullptr;
   RequantizeTable table;
-
-  // What a QuantizedLayer's own arrays and weights lie in.
-  PackedWeights owned_packed;
-  DepthwiseWeights owned_depthwise;
-  Workspace owned_memory;
 
  private:
   template <typename In, typename Out>
