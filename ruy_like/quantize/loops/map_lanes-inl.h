@@ -38,8 +38,11 @@ struct Tail {
 
 // op(in..., out) for each `lanes` elements of all operands.
 template <class Op, typename Out, typename... In>
-void MapLanes(std::size_t n, Out* out, std::size_t lanes, const Op& op,
+void MapLanes(std::size_t n, Out* out, std::size_t lanes, const Op& shared_op,
               const In*... in) {
+  // A copy, which stores to `out` cannot change: its constants stay in
+  // registers.
+  const Op op = shared_op;
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) op(in + i..., out + i);
   if (i == n) return;
