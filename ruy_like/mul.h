@@ -23,6 +23,14 @@ struct MulOptions {
 
 namespace internal {
 
+// T of a Matrix<T> or PackedMatrix<T>.
+template <typename M>
+struct ElementOf;
+template <template <typename> class M, typename T>
+struct ElementOf<M<T>> {
+  using Type = T;
+};
+
 // True; where the types of a call do not go together, one error that says why.
 template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
           typename Dst>

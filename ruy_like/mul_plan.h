@@ -17,17 +17,6 @@
 #include "ruy_like/packed_matrix.h"
 
 namespace ruy_like {
-namespace internal {
-
-// T of a Matrix<T> or PackedMatrix<T>.
-template <typename M>
-struct ElementOf;
-template <template <typename> class M, typename T>
-struct ElementOf<M<T>> {
-  using Type = T;
-};
-
-}  // namespace internal
 
 // One product at a time, again and again:
 //

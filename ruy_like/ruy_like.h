@@ -7,6 +7,7 @@
 //   Context: threads, permitted paths, prepacked cache     context.h
 //   Mul, MulOptions                                        mul.h
 //   PackedMatrix, Pack, Mul with packed operands           packed_matrix.h
+//   MulBatch, MulGroup: many products in one call          mul_batch.h
 //   Executor: the host's own thread pool                   executor.h
 //   ThreadPool: one that Contexts may share                thread_pool.h
 //   MulPlan: products on the caller's own threads          mul_plan.h
@@ -19,6 +20,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ruy_like/mul_batch.h"
 #include "test/support/heap.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
@@ -111,6 +112,50 @@ TEST_P(AllocationTest, SeveralThreads) {
   ExpectNoAllocations(&context_);
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   ExpectNoAllocations(&context_);
+}
+
+// Batches whose threads take whole products or blocks of them, and groups.
+void ExpectNoAllocationsOfBatches(Context* context) {
+  FloatProduct tiny(4, 9, 400), large(200, 100, 160);
+  const auto run = [&] {
+    for (FloatProduct* product : {&tiny, &large}) {
+      for (const std::ptrdiff_t count : {3, 40}) {
+        const std::ptrdiff_t cols = product->rhs.layout().cols() / count;
+        Matrix<float> rhs = product->rhs;
+        Matrix<float> dst = product->dst;
+        rhs.mutable_layout()->set_cols(cols);
+        dst.mutable_layout()->set_cols(cols);
+        Batch batch;
+        batch.count = count;
+        batch.rhs_stride = cols * rhs.layout().stride();
+        batch.dst_stride = cols * dst.layout().stride();
+        if (!MulBatch(product->lhs, rhs, product->params, batch, context, &dst)
+                 .ok()) {
+          return false;
+        }
+      }
+    }
+    const GroupProduct<Matrix<float>, Matrix<float>, float, float> products[] =
+        {{tiny.lhs, tiny.rhs, tiny.params, tiny.dst},
+         {large.lhs, large.rhs, large.params, large.dst}};
+    return MulGroup(products, context).ok();
+  };
+  ASSERT_TRUE(run());
+  for (int round = 0; round < 5; ++round) {
+    const long before = AllocationCount();
+    const bool ok = run();
+    const long after = AllocationCount();
+    ASSERT_TRUE(ok);
+    EXPECT_EQ(after - before, 0) << "round " << round;
+  }
+}
+
+TEST_P(AllocationTest, Batches) {
+  ExpectNoAllocationsOfBatches(&context_);
+  context_.set_max_num_threads(4);
+  ExpectNoAllocationsOfBatches(&context_);
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  ExpectNoAllocationsOfBatches(&context_);
 }
 
 // Mixed products, half of the rounds on one thread and half on two; at times

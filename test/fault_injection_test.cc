@@ -20,6 +20,7 @@
 #include "ruy_like/executor.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
@@ -124,6 +125,37 @@ struct World {
     return status;
   }
 
+  // The product as two or three of equally many columns.
+  absl::Status RunBatch() {
+    const std::ptrdiff_t count = operands.cols % 2 == 0 ? 2 : 3;
+    const std::ptrdiff_t cols = operands.cols / count;
+    auto rhs = product.rhs;
+    auto dst = product.dst;
+    rhs.mutable_layout()->set_cols(cols);
+    dst.mutable_layout()->set_cols(cols);
+    Batch batch;
+    batch.count = count;
+    batch.rhs_stride = cols * operands.depth;
+    batch.dst_stride = cols * operands.rows;
+    return MulBatch(product.lhs, rhs, product.params, batch, &context, &dst);
+  }
+  // The product as two, of `first` columns and the others.
+  absl::Status RunGroup(std::ptrdiff_t first) {
+    using Dst = typename Operands::Dst;
+    GroupProduct<Matrix<Src>, Matrix<Src>, Dst, Dst> products[2];
+    for (int i = 0; i < 2; ++i) {
+      const std::ptrdiff_t start = i * first;
+      const std::ptrdiff_t cols = i == 0 ? first : operands.cols - first;
+      auto& one = products[i];
+      one = {product.lhs, product.rhs, product.params, product.dst};
+      one.rhs.mutable_layout()->set_cols(cols);
+      one.dst.mutable_layout()->set_cols(cols);
+      one.rhs.set_data(product.rhs.data() + start * operands.depth);
+      one.dst.set_data(product.dst.data() + start * operands.rows);
+    }
+    return MulGroup(products, &context);
+  }
+
   const Operands& operands;
   Arguments<Operands> product;
   Context context;
@@ -178,6 +210,12 @@ const Kind<World> kProductsAndPacking[] = {
        w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
      },
      [](World* w) { return w->RunPlan(3); }},
+    {"Batch", kOk, true, Nothing, [](World* w) { return w->RunBatch(); }},
+    {"BatchOnThreads", kOk, true, [](World* w) { w->UseThreads(3); },
+     [](World* w) { return w->RunBatch(); }},
+    {"Group", kOk, true, Nothing, [](World* w) { return w->RunGroup(30); }},
+    {"GroupOnThreads", kOk, true, [](World* w) { w->UseThreads(3); },
+     [](World* w) { return w->RunGroup(30); }},
     {"PackedLhs", kOk, true, Nothing,
      [](World* w) {
        return Mul(w->packed_lhs, w->product.rhs, w->product.params, &w->context,
@@ -268,6 +306,15 @@ const Kind<Int8World> kErrors[] = {
        return Mul(w->product.lhs, w->product.rhs, w->product.params,
                   &w->context, &dst);
      }},
+    {"BatchOverlap", kInvalid, false, Nothing,
+     [](Int8World* w) {
+       Batch batch;
+       batch.count = 2;
+       return MulBatch(w->product.lhs, w->product.rhs, w->product.params, batch,
+                       &w->context, &w->product.dst);
+     }},
+    {"GroupBeyondDst", kInvalid, false, Nothing,
+     [](Int8World* w) { return w->RunGroup(-1); }},
     {"NullContext", kInvalid, false, Nothing,
      [](Int8World* w) {
        return Mul(w->product.lhs, w->product.rhs, w->product.params,

@@ -298,10 +298,13 @@ void VerboseCall::Begin(const TrMulParams& params) {
 }
 
 void VerboseCall::Print(const TrMulParams& params, const Plan& plan,
-                        Path permitted) const {
-  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::steady_clock::now() - start_);
+                        Path permitted, double share) const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point stop =
+      stop_ == Clock::time_point() ? Clock::now() : stop_;
   const ScopedFloatState float_state(FloatState::kDefault);
+  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      (stop - start_) * share);
   if (g_verbose_level == VerboseLevel::kSummary) {
     ProcessSummary* const summary = SummaryOfThisProcess();
     if (summary == nullptr) return;

@@ -85,13 +85,18 @@ class VerboseCall final {
   static bool IsOn() { return g_verbose_level != VerboseLevel::kOff; }
 
   // At the end, and only if IsOn(): writes the lines, or adds to the summary.
-  // `permitted` is what the Context permits.
-  void Print(const TrMulParams& params, const Plan& plan, Path permitted) const;
+  // `permitted` is what the Context permits; `share` the product's part of the
+  // time, where several were measured together.
+  void Print(const TrMulParams& params, const Plan& plan, Path permitted,
+             double share = 1) const;
+  // The same with the time until Stop, for one product after the other.
+  void Stop() { stop_ = std::chrono::steady_clock::now(); }
 
  private:
   void Begin(const TrMulParams& params);
 
   std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point stop_;  // the epoch: not stopped
 };
 
 }  // namespace ruy_like

@@ -443,13 +443,8 @@ bool SharesBytes(const ErasedMatrix& matrix, const void* data,
 
 namespace {
 
-// Where something begins and ends, its gaps included. What is empty may end
-// before it begins.
-struct Span {
-  std::uintptr_t begin, end;
-};
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const ErasedMatrix& matrix) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline ByteSpan SpanHere(
+    const ErasedMatrix& matrix) {
   if (ABSL_PREDICT_FALSE(matrix.packed != nullptr)) {
     const Runs image = RunsOf(matrix);
     return {image.begin, image.end()};
@@ -461,14 +456,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const ErasedMatrix& matrix) {
   return {begin, begin + BytesOf(matrix.scalar, elements)};
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Span SpanOf(const void* array,
-                                                std::ptrdiff_t bytes) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline ByteSpan SpanHere(const void* array,
+                                                      std::ptrdiff_t bytes) {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array);
   return {begin, begin + static_cast<std::uintptr_t>(bytes)};
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool Meet(const Span& a, const Span& b) {
-  return a.begin < b.end && b.begin < a.end;
 }
 
 // Arrays of one value per row or column, each of which may be null.
@@ -479,65 +470,66 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t BiasBytes(
   return BytesOf(call.accum_scalar, ChannelsOf(call));
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ChannelArraysMeet(const MulCall& call,
-                                                           const Span& dst) {
-  if (Meet(dst, SpanOf(call.bias, BiasBytes(call)))) return true;
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ChannelArraysMeet(
+    const MulCall& call, const ByteSpan& dst) {
+  if (Meet(dst, SpanHere(call.bias, BiasBytes(call)))) return true;
   if (call.fixedpoint_perchannel != nullptr) {
     const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
-    if (Meet(dst, SpanOf(call.fixedpoint_perchannel, bytes)) ||
-        Meet(dst, SpanOf(call.exponent_perchannel, bytes))) {
+    if (Meet(dst, SpanHere(call.fixedpoint_perchannel, bytes)) ||
+        Meet(dst, SpanHere(call.exponent_perchannel, bytes))) {
       return true;
     }
   }
   return (call.lhs_scale_perrow != nullptr &&
-          Meet(dst, SpanOf(call.lhs_scale_perrow,
-                           call.dst.layout.rows() * kChannelBytes))) ||
+          Meet(dst, SpanHere(call.lhs_scale_perrow,
+                             call.dst.layout.rows() * kChannelBytes))) ||
          (call.rhs_scale_percol != nullptr &&
-          Meet(dst, SpanOf(call.rhs_scale_percol,
-                           call.dst.layout.cols() * kChannelBytes)));
+          Meet(dst, SpanHere(call.rhs_scale_percol,
+                             call.dst.layout.cols() * kChannelBytes)));
 }
 
-// Kernels write some of dst before they have read all of such an array.
-ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateChannelArrays(
-    const MulCall& call) {
+struct ChannelArray {
+  const char* name;
+  const void* data;
+  std::ptrdiff_t bytes;
+};
+constexpr int kChannelArrays = 5;
+static_assert(kInputs == kChannelArrays + 2, "and both operands");
+
+void ChannelArraysOf(const MulCall& call,
+                     ChannelArray (*arrays)[kChannelArrays]) {
   const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
-  const struct {
-    const char* name;
-    const void* data;
-    std::ptrdiff_t bytes;
-  } arrays[] = {
-      {"bias", call.bias, BiasBytes(call)},
-      {"multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel, bytes},
-      {"multiplier_exponent_perchannel", call.exponent_perchannel, bytes},
-      {"lhs_scale_perrow", call.lhs_scale_perrow,
-       call.dst.layout.rows() * kChannelBytes},
-      {"rhs_scale_percol", call.rhs_scale_percol,
-       call.dst.layout.cols() * kChannelBytes}};
-  for (const auto& array : arrays) {
-    if (array.data != nullptr &&
-        SharesBytes(call.dst, array.data, array.bytes)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          Describe("dst", call.dst), " shares elements with ", array.name));
-    }
-  }
-  return absl::OkStatus();
+  (*arrays)[0] = {"bias", call.bias, BiasBytes(call)};
+  (*arrays)[1] = {"multiplier_fixedpoint_perchannel",
+                  call.fixedpoint_perchannel, bytes};
+  (*arrays)[2] = {"multiplier_exponent_perchannel", call.exponent_perchannel,
+                  bytes};
+  (*arrays)[3] = {"lhs_scale_perrow", call.lhs_scale_perrow,
+                  call.dst.layout.rows() * kChannelBytes};
+  (*arrays)[4] = {"rhs_scale_percol", call.rhs_scale_percol,
+                  call.dst.layout.cols() * kChannelBytes};
 }
 
-// Where some spans meet: whether elements are shared.
+// Where some spans meet: whether elements are shared. Kernels write some of dst
+// before they have read all of an array.
 ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateElements(const MulCall& call) {
   const ErasedMatrix& dst = call.dst;
   if (SharesElements(call.lhs, dst)) return OverlapError("lhs", call.lhs, dst);
   if (SharesElements(call.rhs, dst)) return OverlapError("rhs", call.rhs, dst);
-  return ValidateChannelArrays(call);
+  const char* const array = SharedInput(call, dst);
+  return array == nullptr
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   Describe("dst", dst), " shares elements with ", array));
 }
 
 // Once all else is known to be right. Where nothing's span meets dst's, as in
 // nearly every call, nothing can share elements with it.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateOverlaps(
     const MulCall& call) {
-  const Span dst = SpanOf(call.dst);
-  if (ABSL_PREDICT_FALSE(Meet(dst, SpanOf(call.lhs)) ||
-                         Meet(dst, SpanOf(call.rhs)) ||
+  const ByteSpan dst = SpanHere(call.dst);
+  if (ABSL_PREDICT_FALSE(Meet(dst, SpanHere(call.lhs)) ||
+                         Meet(dst, SpanHere(call.rhs)) ||
                          ChannelArraysMeet(call, dst))) {
     return ValidateElements(call);
   }
@@ -545,6 +537,32 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateOverlaps(
 }
 
 }  // namespace
+
+ByteSpan SpanOf(const ErasedMatrix& matrix) { return SpanHere(matrix); }
+
+void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]) {
+  (*spans)[0] = SpanHere(call.lhs);
+  (*spans)[1] = SpanHere(call.rhs);
+  ChannelArray arrays[kChannelArrays];
+  ChannelArraysOf(call, &arrays);
+  for (int i = 0; i < kChannelArrays; ++i) {
+    (*spans)[i + 2] = SpanHere(arrays[i].data,
+                               arrays[i].data == nullptr ? 0 : arrays[i].bytes);
+  }
+}
+
+const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix) {
+  if (SharesElements(call.lhs, matrix)) return "lhs";
+  if (SharesElements(call.rhs, matrix)) return "rhs";
+  ChannelArray arrays[kChannelArrays];
+  ChannelArraysOf(call, &arrays);
+  for (const ChannelArray& array : arrays) {
+    if (array.data != nullptr && SharesBytes(matrix, array.data, array.bytes)) {
+      return array.name;
+    }
+  }
+  return nullptr;
+}
 
 RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
                                    std::int8_t* max_exponent) {

@@ -36,7 +36,24 @@ absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
 // that is not null. Constant time unless the address ranges overlap, then
 // linear in the smaller number of rows or columns.
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b);
-// The same for `bytes` of them from `data` on.
+// What the product reads that shares at least one byte with the matrix: "lhs",
+// "rhs", "bias" or another array's name; null if nothing does.
+const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix);
+
+// Where something begins and ends, its gaps included. What is empty may end
+// before it begins.
+struct ByteSpan {
+  std::uintptr_t begin, end;
+};
+inline bool Meet(const ByteSpan& a, const ByteSpan& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
+ByteSpan SpanOf(const ErasedMatrix& matrix);
+// Those of all that a product reads; empty ones for arrays that it has not.
+constexpr int kInputs = 7;
+void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
+
+// The same as SharesElements for `bytes` of them from `data` on.
 bool SharesBytes(const ErasedMatrix& matrix, const void* data,
                  std::ptrdiff_t bytes);
 

@@ -348,7 +348,7 @@ Cuts EvenCuts(ptrdiff_t size, ptrdiff_t unit, ptrdiff_t blocks) {
 
 }  // namespace
 
-int ChooseThreadCount(const BlockMapParams& params, int max_threads) {
+double EstimateNs(const BlockMapParams& params) {
   const double rows = static_cast<double>(params.rows);
   const double cols = static_cast<double>(params.cols);
   const double depth = static_cast<double>(params.depth);
@@ -358,10 +358,15 @@ int ChooseThreadCount(const BlockMapParams& params, int max_threads) {
   constexpr double kBytesPerNs = 50;
   const double bytes = depth * (rows * params.lhs_element_bytes +
                                 cols * params.rhs_element_bytes);
-  const double ns = std::max(multiply_ns, bytes / kBytesPerNs);
+  return std::max(multiply_ns, bytes / kBytesPerNs);
+}
+
+int ChooseThreadCount(const BlockMapParams& params, int max_threads) {
   const double tiles =
-      std::ceil(rows / params.tile_rows) * std::ceil(cols / params.tile_cols);
-  const double threads = std::min(std::floor(ns / kMinThreadNs), tiles);
+      std::ceil(static_cast<double>(params.rows) / params.tile_rows) *
+      std::ceil(static_cast<double>(params.cols) / params.tile_cols);
+  const double threads =
+      std::min(std::floor(EstimateNs(params) / kMinThreadNs), tiles);
   return static_cast<int>(
       std::max(1.0, std::min(threads, static_cast<double>(max_threads))));
 }

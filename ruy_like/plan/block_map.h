@@ -142,6 +142,9 @@ struct BlockExtent {
   std::ptrdiff_t start_row, end_row, start_col, end_col;
 };
 
+// Nanoseconds that the product takes on one core, by a rough estimate.
+double EstimateNs(const BlockMapParams& params);
+
 // Threads, the caller included, that the product pays for: each gets at least
 // kMinThreadNs of estimated work, and at least one micro-tile. In [1,
 // max_threads]. Looks at neither thread_count nor the caches.

@@ -168,6 +168,10 @@ std::size_t PieceAccumBytes(const Kernel& kernel, std::ptrdiff_t rows,
       round_up(rows, kernel.tile_rows) * round_up(cols, kernel.tile_cols)));
 }
 
+double EstimateNs(const Plan& plan, const CacheSizes& caches) {
+  return EstimateNs(BlockParams(plan, caches));
+}
+
 void MakePlan(const KernelQuery& query, const KernelChoice& choice,
               const ThreadLimit& limit, const CacheSizes& caches, Plan* plan) {
   const Kernel& kernel = *choice.kernel;

@@ -83,6 +83,9 @@ inline bool KeepsRhs(const BlockMap& map) {
 std::size_t PieceAccumBytes(const kernels::Kernel& kernel, std::ptrdiff_t rows,
                             std::ptrdiff_t cols);
 
+// Nanoseconds that the product takes on one core, by a rough estimate.
+double EstimateNs(const Plan& plan, const CacheSizes& caches);
+
 // Pure. `limit` counts for nothing if the product is small, unless it forces.
 void MakePlan(const KernelQuery& query, const KernelChoice& choice,
               const ThreadLimit& limit, const CacheSizes& caches, Plan* plan);

@@ -43,15 +43,8 @@ RUY_LIKE_HOT ptrdiff_t Product::NextBlock() {
 }
 
 RUY_LIKE_HOT void Product::Work(int thread) {
-  // Scaled products keep denormals: they are equal to ReferenceMul bit for bit.
-  // Integers have no use for it, and it takes some of the 100 ns of a tiny
-  // product.
   std::optional<ScopedFloatState> float_state;
-  const bool is_float = IsFloat(params_.side.lhs.scalar);
-  if (is_float || params_.scaled) {
-    float_state.emplace(is_float ? FloatState::kFlushDenormals
-                                 : FloatState::kDefault);
-  }
+  EnterFloatState(params_, &float_state);
   const ptrdiff_t blocks = BlockCount(plan_->map);
   char* const scratch =
       thread_scratch_ + static_cast<std::size_t>(thread) * plan_->thread_bytes;

@@ -45,6 +45,16 @@ absl::Status Product::Unpack(ContextImpl* context) {
   return UnpackOne(context->permitted_paths, &params_, unpacked_.get());
 }
 
+RUY_LIKE_HOT absl::Status Product::Choose(KeptPlans* plans,
+                                          ContextImpl* context,
+                                          KeptPlan** kept) {
+  while ((*kept = ChooseKernel(&params_, plans, context)) == nullptr) {
+    absl::Status status = Unpack(context);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 RUY_LIKE_HOT absl::Status Product::ChoosePlan(Workers workers, int thread_limit,
                                               KeptPlans* plans,
                                               ContextImpl* context) {
@@ -54,10 +64,8 @@ RUY_LIKE_HOT absl::Status Product::ChoosePlan(Workers workers, int thread_limit,
     }
   }
   KeptPlan* kept;
-  while ((kept = ChooseKernel(&params_, plans, context)) == nullptr) {
-    absl::Status status = Unpack(context);
-    if (!status.ok()) return status;
-  }
+  absl::Status status = Choose(plans, context, &kept);
+  if (!status.ok()) return status;
   const bool force =
       context->num_threads_strategy == NumThreadsStrategy::kForceMaxNumThreads;
   if (force || !kept->plan.is_small) {
@@ -68,7 +76,7 @@ RUY_LIKE_HOT absl::Status Product::ChoosePlan(Workers workers, int thread_limit,
   }
   plan_ = &kept->plan;
   if (plan_->choice.swap_sides) SwapSides(&params_);
-  return absl::OkStatus();
+  return status;
 }
 
 RUY_LIKE_HOT void Product::InitEpilogue() {
@@ -108,9 +116,9 @@ RUY_LIKE_HOT bool Product::FindOrAllocate(Side side, Workers workers,
   return true;
 }
 
-// The side's panels, or where they are to be.
-RUY_LIKE_HOT bool Product::TakeSide(Side side, char* scratch, Workers workers,
-                                    ContextImpl* context) {
+// The side's panels, or where they are to be; those of a cached side are not
+// known yet.
+RUY_LIKE_HOT void Product::InitSide(Side side, char* scratch) {
   const SidePlan& plan = plan_->side[side];
   PackedSide& packed = side_[side];
   packed.Init(params_.side[side], plan.shape);
@@ -124,16 +132,35 @@ RUY_LIKE_HOT bool Product::TakeSide(Side side, char* scratch, Workers workers,
     }
   } else if (plan.source == SideSource::kPrepacked) {
     packed.Use(params_.side[side].packed->data);
-  } else if (plan.source == SideSource::kCached) {
-    if (!FindOrAllocate(side, workers, context)) return false;
   }
+}
+
+RUY_LIKE_HOT void Product::InitPacking(Side side, char* scratch) {
   const BlockMap& map = plan_->map;
   if (IsPackedOnce(side) && BlockCount(map) > 1) {
-    packing_[side].Init(
-        &packed, side == Side::kLhs ? map.row_blocks : map.col_blocks,
-        scratch + plan.status_at, /*is_shared=*/plan_->threads > 1);
+    packing_[side].Init(&side_[side],
+                        side == Side::kLhs ? map.row_blocks : map.col_blocks,
+                        scratch + plan_->side[side].status_at,
+                        /*is_shared=*/plan_->threads > 1);
   }
+}
+
+RUY_LIKE_HOT bool Product::TakeSide(Side side, char* scratch, Workers workers,
+                                    ContextImpl* context) {
+  InitSide(side, scratch);
+  if (source_[side] == SideSource::kCached &&
+      !FindOrAllocate(side, workers, context)) {
+    return false;
+  }
+  InitPacking(side, scratch);
   return true;
+}
+
+// A cached side has sums whether they are wanted or not.
+RUY_LIKE_HOT void Product::InitSums() {
+  kernels::EpilogueArgs& epilogue = params_.epilogue;
+  epilogue.lhs_sums = SumsAreWanted(Side::kLhs) ? side_.lhs.sums : nullptr;
+  epilogue.rhs_sums = SumsAreWanted(Side::kRhs) ? side_.rhs.sums : nullptr;
 }
 
 RUY_LIKE_HOT bool Product::TakeMemory(Workers workers, ScratchArena* arena,
@@ -146,11 +173,45 @@ RUY_LIKE_HOT bool Product::TakeMemory(Workers workers, ScratchArena* arena,
       !TakeSide(Side::kRhs, scratch, workers, context)) {
     return false;
   }
-  // A cached side has sums whether they are wanted or not.
-  kernels::EpilogueArgs& epilogue = params_.epilogue;
-  epilogue.lhs_sums = SumsAreWanted(Side::kLhs) ? side_.lhs.sums : nullptr;
-  epilogue.rhs_sums = SumsAreWanted(Side::kRhs) ? side_.rhs.sums : nullptr;
+  InitSums();
   return true;
+}
+
+RUY_LIKE_HOT void Product::Adopt(const Plan* plan) {
+  plan_ = plan;
+  if (plan_->choice.swap_sides) SwapSides(&params_);
+  InitEpilogue();
+}
+
+RUY_LIKE_HOT void Product::UseScratch(char* shared) {
+  shared_scratch_ = shared;
+  for (const Side side : kSides) {
+    InitSide(side, shared);
+    InitPacking(side, shared);
+  }
+  InitSums();
+}
+
+RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
+  for (const Side side : kSides) {
+    Operand& operand = params_.side[side];
+    if (source_[side] == SideSource::kPrepacked) continue;
+    if (operand.data == addresses.side[side]) {
+      if (source_[side] == SideSource::kPackedOnce) {
+        source_[side] = SideSource::kPrepacked;
+      }
+      continue;
+    }
+    operand.data = addresses.side[side];
+    if (source_[side] == SideSource::kInPlace) side_[side].ReadInPlace();
+    InitPacking(side, shared_scratch_);
+  }
+  params_.epilogue.dst = addresses.dst;
+  if (params_.scaled) {
+    params_.scales.bias = static_cast<const float*>(addresses.bias);
+  } else {
+    params_.epilogue.bias = addresses.bias;
+  }
 }
 
 RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,

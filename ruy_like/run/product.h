@@ -1,8 +1,9 @@
 // Run: one product, carried out as its plan says: memory, packing, blocks.
 //
-// Used by mul.cc, on the stack, and by mul_plan.cc, for threads that are the
-// caller's. Decides nothing: plan.h does. product.cc finds memory and brings
-// the threads, blocks.cc is what each of them does.
+// Used by mul.cc, on the stack, by mul_plan.cc, for threads that are the
+// caller's, and by batch.cc, for many products in one parallel region. Decides
+// nothing: plan.h does. product.cc finds memory and brings the threads,
+// blocks.cc is what each of them does.
 #ifndef RUY_LIKE_RUN_PRODUCT_H_
 #define RUY_LIKE_RUN_PRODUCT_H_
 
@@ -10,10 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/float_state.h"
 #include "ruy_like/diagnostics/verbose.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/packed/packed_side.h"
@@ -26,6 +30,18 @@
 #include "ruy_like/side.h"
 
 namespace ruy_like {
+
+// The floating-point state in which blocks of such a product run. Scaled
+// products keep denormals: they are equal to ReferenceMul bit for bit. Integers
+// have no use for it, and it takes some of the 100 ns of a tiny product.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
+    const TrMulParams& params, std::optional<ScopedFloatState>* state) {
+  const bool is_float = IsFloat(params.side.lhs.scalar);
+  if (is_float || params.scaled) {
+    state->emplace(is_float ? FloatState::kFlushDenormals
+                            : FloatState::kDefault);
+  }
+}
 
 class Product final {
  public:
@@ -65,6 +81,31 @@ class Product final {
   // Lets go of what the product held on to.
   void Finish();
 
+  // For batch.cc, which plans, finds memory and deals blocks out by itself:
+  // Choose, Adopt, UseScratch, then RunBlock for each block. Cache policies
+  // must be kNeverCache.
+
+  // The kept plan, complete but for MakeFor; unpacks an operand where no kernel
+  // reads it. Errors as of Run.
+  absl::Status Choose(KeptPlans* plans, ContextImpl* context, KeptPlan** kept)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // Carries *plan out, which must outlive the product, as made for its params.
+  void Adopt(const Plan* plan);
+  const Plan& plan() const { return *plan_; }
+  // Of plan().shared_bytes, for the whole product.
+  void UseScratch(char* shared);
+  // `scratch`: of plan().thread_bytes, this thread's.
+  void RunBlock(std::ptrdiff_t index, char* scratch);
+  // Has the product be another one, like it but at other addresses. Packed
+  // panels of an operand whose address stays are used again; all blocks must
+  // have run.
+  struct Addresses {
+    SidePair<const void*> side;  // the kernel's
+    void* dst;
+    const void* bias;
+  };
+  void MoveTo(const Addresses& addresses);
+
  private:
   // Levels of a pass over depth.
   struct Levels {
@@ -80,6 +121,9 @@ class Product final {
   bool HasPackedToKeep() const {
     return source_.lhs == SideSource::kKept || source_.rhs == SideSource::kKept;
   }
+  void InitSide(Side side, char* scratch);
+  void InitPacking(Side side, char* scratch);
+  void InitSums();
   absl::Status ChoosePlan(Workers workers, int thread_limit, KeptPlans* plans,
                           ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
@@ -106,7 +150,6 @@ class Product final {
 
   // blocks.cc
   std::ptrdiff_t NextBlock();
-  void RunBlock(std::ptrdiff_t index, char* scratch);
   void RunPiece(const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
                 const kernels::EpilogueArgs& epilogue, char* accum) const;
   void RunInPieces(const BlockExtent& block, char* scratch) const;
@@ -131,6 +174,7 @@ class Product final {
   // Plain operands instead of packed ones that no kernel reads.
   std::unique_ptr<SidePair<AlignedBuffer>> unpacked_;
   char* thread_scratch_;
+  char* shared_scratch_;  // of UseScratch
   int threads_;
   // Blocks before this one are the first ones of the threads of that number,
   // which saves an agreement but needs all of these threads to come.

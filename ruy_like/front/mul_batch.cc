@@ -1,0 +1,96 @@
+// Tested in test/mul_batch_test.cc.
+#include "ruy_like/mul_batch.h"
+
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/hot.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/front/make_call.h"
+#include "ruy_like/front/validate_batch.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/run/batch.h"
+#include "ruy_like/run/parallel.h"
+
+namespace ruy_like {
+namespace internal {
+namespace {
+
+RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
+                                              const Batch& batch,
+                                              Context* context) {
+  std::int8_t max_exponent;
+  absl::Status status = ValidateBatch(call, batch, &max_exponent);
+  if (!status.ok() || batch.count == 0 || call.dst.layout.rows() == 0 ||
+      call.dst.layout.cols() == 0) {
+    return status;
+  }
+  TrMulParams first;
+  MakeTrMulParams(call, max_exponent, &first);
+  BatchSteps steps;
+  steps.side.lhs = BytesOf(call.lhs.scalar, batch.lhs_stride);
+  steps.side.rhs = BytesOf(call.rhs.scalar, batch.rhs_stride);
+  steps.dst = BytesOf(call.dst.scalar, batch.dst_stride);
+  steps.bias = BytesOf(call.accum_scalar, batch.bias_stride);
+  ContextImpl* impl = context->impl();
+  if (!LockForCall(impl)) return DeadlockError();
+  MutexLock lock(&impl->mutex, std::adopt_lock);
+  return RunBatch(first, steps, batch.count, call.max_num_threads, impl);
+}
+
+void FillFromCalls(const void* calls, std::ptrdiff_t product,
+                   TrMulParams* params) {
+  const GroupCall& call = static_cast<const GroupCall*>(calls)[product];
+  MakeTrMulParams(call.call, call.max_exponent, params);
+}
+
+absl::Status ValidateAndMulGroup(const void* products, std::ptrdiff_t count,
+                                 EraseProductFn* erase, int max_num_threads,
+                                 ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  const auto size = static_cast<std::size_t>(count);
+  const std::size_t calls_bytes = SaturatingMul(size, sizeof(GroupCall));
+  const std::size_t spans_bytes = SaturatingMul(size, sizeof(DstSpan));
+  ScratchArena& arena = context->calls_arena;
+  if (!arena.Reserve(SaturatingAdd(ScratchArena::Footprint(calls_bytes),
+                                   ScratchArena::Footprint(spans_bytes)))) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", count, " products"));
+  }
+  auto* const calls = static_cast<GroupCall*>(arena.Take(calls_bytes));
+  auto* const spans = static_cast<DstSpan*>(arena.Take(spans_bytes));
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    erase(products, i, &(new (&calls[i]) GroupCall)->call);
+    calls[i].call.max_num_threads = max_num_threads;
+  }
+  absl::Status status = ValidateGroup(calls, count, spans);
+  if (!status.ok()) return status;
+  return RunGroup(&FillFromCalls, calls, count, max_num_threads, context);
+}
+
+}  // namespace
+
+RUY_LIKE_HOT absl::Status MulBatchErased(const MulCall& call,
+                                         const Batch& batch, Context* context) {
+  return CatchNoMemory(
+      [&] { return ValidateAndMulBatch(call, batch, context); });
+}
+
+absl::Status MulGroupErased(const void* products, std::ptrdiff_t count,
+                            EraseProductFn* erase, int max_num_threads,
+                            Context* context) {
+  return CatchNoMemory([&] {
+    ContextImpl* impl = context->impl();
+    if (count == 0) return absl::OkStatus();
+    if (!LockForCall(impl)) return DeadlockError();
+    MutexLock lock(&impl->mutex, std::adopt_lock);
+    return ValidateAndMulGroup(products, count, erase, max_num_threads, impl);
+  });
+}
+
+}  // namespace internal
+}  // namespace ruy_like

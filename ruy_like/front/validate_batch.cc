@@ -1,0 +1,224 @@
+// Tested in test/mul_batch_test.cc.
+#include "ruy_like/front/validate_batch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+namespace {
+
+using std::ptrdiff_t;
+
+absl::Status OfProduct(ptrdiff_t product, const absl::Status& status) {
+  return absl::Status(
+      status.code(), absl::StrCat("product ", product, ": ", status.message()));
+}
+
+absl::Status SharedDstError(ptrdiff_t product, ptrdiff_t other) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("product ", product,
+                   ": dst shares elements with the dst of product ", other));
+}
+
+// OK unless `reader` reads what `writer` writes.
+absl::Status ValidatePair(const MulCall& reader, ptrdiff_t reading,
+                          const MulCall& writer, ptrdiff_t writing) {
+  const char* const shared = SharedInput(reader, writer.dst);
+  return shared == nullptr
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(
+                   "product ", writing, ": dst shares elements with ", shared,
+                   " of product ", reading));
+}
+
+inline bool IsEmpty(const Layout& layout) {
+  return layout.rows() == 0 || layout.cols() == 0;
+}
+
+inline ptrdiff_t InnerSize(const Layout& layout) {
+  return layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
+}
+inline ptrdiff_t OuterSize(const Layout& layout) {
+  return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
+}
+
+// Layouts are valid here, so their own sizes do not overflow.
+absl::Status ValidateStride(const char* name, ptrdiff_t stride,
+                            const Layout& layout, ptrdiff_t count) {
+  constexpr ptrdiff_t kMaxElements =
+      std::numeric_limits<ptrdiff_t>::max() / 8;  // of at most 8 bytes each
+  const ptrdiff_t elements = OuterSize(layout) * layout.stride();
+  ptrdiff_t last;
+  if (CheckedMul(stride, count - 1, &last) && last <= kMaxElements - elements) {
+    return absl::OkStatus();
+  }
+  return absl::OutOfRangeError(
+      absl::StrCat(count, " products with ", name, "_stride = ", stride,
+                   " are too large: their byte count overflows"));
+}
+
+absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
+  const struct {
+    const char* name;
+    ptrdiff_t stride;
+    const ErasedMatrix* matrix;  // null: the bias
+  } strides[] = {{"lhs", batch.lhs_stride, &call.lhs},
+                 {"rhs", batch.rhs_stride, &call.rhs},
+                 {"dst", batch.dst_stride, &call.dst},
+                 {"bias", batch.bias_stride, nullptr}};
+  for (const auto& of : strides) {
+    if (of.stride < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(of.name, "_stride is negative: ", of.stride));
+    }
+    if (of.matrix != nullptr && of.matrix->packed != nullptr &&
+        of.stride != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(of.name, "_stride is ", of.stride,
+                       "; all products share a PackedMatrix, with stride 0"));
+    }
+    absl::Status status = ValidateStride(
+        of.name, of.stride,
+        of.matrix != nullptr ? of.matrix->layout : call.dst.layout,
+        batch.count);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// That the dst of all products are apart. Exact; constant time for those that
+// lie one after the other, or side by side in the rows of a larger matrix.
+absl::Status ValidateDstStride(const Layout& dst, const Batch& batch) {
+  const ptrdiff_t run = InnerSize(dst);
+  const ptrdiff_t runs = OuterSize(dst);
+  const ptrdiff_t stride = batch.dst_stride;
+  const ptrdiff_t extent = (runs - 1) * dst.stride() + run;
+  if (stride >= extent) return absl::OkStatus();
+  if (stride >= run && (batch.count - 1) * stride + run <= dst.stride()) {
+    return absl::OkStatus();
+  }
+  // Only the difference of two products' numbers counts.
+  for (ptrdiff_t product = 1; product < batch.count; ++product) {
+    const ptrdiff_t offset = product * stride;
+    if (offset >= extent) break;
+    const ptrdiff_t before = offset / dst.stride();
+    const ptrdiff_t past = offset - before * dst.stride();
+    const bool meets_next = before + 1 < runs && dst.stride() - past < run;
+    if (past < run || meets_next) return SharedDstError(product, 0);
+  }
+  return absl::OkStatus();
+}
+
+// Each product with each: the memory of operands and dst lies mixed.
+absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
+  MulCall reader = call;
+  MulCall writer = call;
+  for (ptrdiff_t writing = 0; writing < batch.count; ++writing) {
+    MoveCall(call, batch, writing, &writer);
+    for (ptrdiff_t reading = 0; reading < batch.count; ++reading) {
+      MoveCall(call, batch, reading, &reader);
+      absl::Status status = ValidatePair(reader, reading, writer, writing);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void MoveCall(const MulCall& first, const Batch& batch, ptrdiff_t product,
+              MulCall* call) {
+  const auto move = [product](const void* data, Scalar scalar,
+                              ptrdiff_t stride) -> const void* {
+    if (data == nullptr) return nullptr;
+    return static_cast<const char*>(data) + BytesOf(scalar, product * stride);
+  };
+  call->lhs.data = move(first.lhs.data, first.lhs.scalar, batch.lhs_stride);
+  call->rhs.data = move(first.rhs.data, first.rhs.scalar, batch.rhs_stride);
+  call->dst.data = move(first.dst.data, first.dst.scalar, batch.dst_stride);
+  call->bias = move(first.bias, first.accum_scalar, batch.bias_stride);
+}
+
+absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
+                           std::int8_t* max_exponent) {
+  *max_exponent = 0;
+  if (batch.count < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("count is negative: ", batch.count));
+  }
+  if (batch.count == 0) return absl::OkStatus();
+  absl::Status status = Validate(call, max_exponent);
+  if (!status.ok()) return OfProduct(0, status);
+  status = ValidateStrides(call, batch);
+  if (!status.ok()) return status;
+  if (IsEmpty(call.dst.layout) || batch.count == 1) return status;
+  status = ValidateDstStride(call.dst.layout, batch);
+  if (!status.ok()) return status;
+  MulCall last = call;
+  MoveCall(call, batch, batch.count - 1, &last);
+  const ByteSpan dst = {SpanOf(call.dst).begin, SpanOf(last.dst).end};
+  ByteSpan first_inputs[kInputs];
+  ByteSpan last_inputs[kInputs];
+  InputSpans(call, &first_inputs);
+  InputSpans(last, &last_inputs);
+  for (int i = 0; i < kInputs; ++i) {
+    if (Meet(dst, {first_inputs[i].begin, last_inputs[i].end})) {
+      return ValidateMixedBatch(call, batch);
+    }
+  }
+  return status;
+}
+
+absl::Status ValidateGroup(GroupCall* calls, ptrdiff_t count,
+                           DstSpan* scratch) {
+  ptrdiff_t spans = 0;
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    const MulCall& call = calls[i].call;
+    absl::Status status = Validate(call, &calls[i].max_exponent);
+    if (!status.ok()) return OfProduct(i, status);
+    if (!IsEmpty(call.dst.layout)) scratch[spans++] = {SpanOf(call.dst), i};
+  }
+  DstSpan* const end = scratch + spans;
+  std::sort(scratch, end, [](const DstSpan& a, const DstSpan& b) {
+    return a.span.begin < b.span.begin;
+  });
+  bool are_apart = true;
+  for (ptrdiff_t i = 1; i < spans; ++i) {
+    are_apart = are_apart && scratch[i].span.begin >= scratch[i - 1].span.end;
+  }
+  for (const DstSpan* reading = scratch; reading < end; ++reading) {
+    const ptrdiff_t reader = reading->product;
+    const MulCall& call = calls[reader].call;
+    ByteSpan inputs[kInputs];
+    InputSpans(call, &inputs);
+    for (const ByteSpan& input : inputs) {
+      const DstSpan* writing = scratch;
+      if (are_apart) {
+        writing = std::partition_point(scratch, end, [&](const DstSpan& dst) {
+          return dst.span.end <= input.begin;
+        });
+      }
+      for (; writing < end && writing->span.begin < input.end; ++writing) {
+        if (writing->product == reader) continue;
+        absl::Status status = ValidatePair(
+            call, reader, calls[writing->product].call, writing->product);
+        if (!status.ok()) return status;
+      }
+    }
+    if (are_apart) continue;
+    for (const DstSpan* other = reading + 1;
+         other < end && other->span.begin < reading->span.end; ++other) {
+      if (SharesElements(call.dst, calls[other->product].call.dst)) {
+        return SharedDstError(std::max(reader, other->product),
+                              std::min(reader, other->product));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ruy_like

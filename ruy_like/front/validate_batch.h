@@ -1,0 +1,43 @@
+// Front-end: what MulBatch and MulGroup refuse: validate.h for each product,
+// and memory that products share with each other.
+//
+// Called by mul_batch.cc. Errors begin with the product that is wrong.
+#ifndef RUY_LIKE_FRONT_VALIDATE_BATCH_H_
+#define RUY_LIKE_FRONT_VALIDATE_BATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "ruy_like/erased_call.h"
+#include "ruy_like/front/validate.h"
+#include "ruy_like/mul_batch.h"
+
+namespace ruy_like {
+
+// `call` is product 0; its bound of the multipliers' exponents is that of all.
+// Constant time unless memory of dst and of operands lies mixed.
+absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
+                           std::int8_t* max_exponent);
+
+// The addresses of a product of the batch; all else in *call stays.
+void MoveCall(const MulCall& first, const Batch& batch, std::ptrdiff_t product,
+              MulCall* call);
+
+// A product of a group as the caller wrote it down, and Validate's bound.
+struct GroupCall {
+  MulCall call;
+  std::int8_t max_exponent;
+};
+// Memory for ValidateGroup: one for each product.
+struct DstSpan {
+  ByteSpan span;
+  std::ptrdiff_t product;
+};
+// Sets each max_exponent.
+absl::Status ValidateGroup(GroupCall* calls, std::ptrdiff_t count,
+                           DstSpan* scratch);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_FRONT_VALIDATE_BATCH_H_

@@ -1,0 +1,155 @@
+// Public: MulBatch and MulGroup, many products in one call.
+//
+// For products of activations: the heads of an attention, the experts of a
+// mixture. All products of a call are validated once, share scratch memory and
+// run in one parallel region: whole products are dealt out to threads, and
+// blocks of the large ones. Bits are those of one Mul for each product.
+#ifndef RUY_LIKE_MUL_BATCH_H_
+#define RUY_LIKE_MUL_BATCH_H_
+
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_params.h"
+#include "ruy_like/packed_matrix.h"
+
+namespace ruy_like {
+
+// Products of one shape. Product i, from 0 to count - 1, has the matrices that
+// begin i strides after those of product 0. Strides are in elements and not
+// negative.
+struct Batch {
+  std::ptrdiff_t count = 1;
+  // 0: all products have the same operand; so for a PackedMatrix.
+  std::ptrdiff_t lhs_stride = 0;
+  std::ptrdiff_t rhs_stride = 0;
+  // Must keep the products' elements apart. They may lie one matrix after the
+  // other or, as the heads of a token do, side by side in the rows of a larger
+  // one.
+  std::ptrdiff_t dst_stride = 0;
+  // Of MulParams' bias, where there is one; 0: one bias for all. The other
+  // arrays of MulParams are those of all products.
+  std::ptrdiff_t bias_stride = 0;
+};
+
+// One product of a MulGroup: a value; what it refers to must be there during
+// the call. LhsMatrix and RhsMatrix are a Matrix or a PackedMatrix.
+template <typename LhsMatrix, typename RhsMatrix, typename Accum, typename Dst>
+struct GroupProduct {
+  LhsMatrix lhs;
+  RhsMatrix rhs;
+  MulParams<Accum, Dst> mul_params;
+  Matrix<Dst> dst;
+};
+
+namespace internal {
+
+// Writes down product `index` of the caller's array.
+using EraseProductFn = void(const void* products, std::ptrdiff_t index,
+                            MulCall* call);
+
+// `call` is product 0.
+RUY_LIKE_EXPORT absl::Status MulBatchErased(const MulCall& call,
+                                            const Batch& batch,
+                                            Context* context);
+RUY_LIKE_EXPORT absl::Status MulGroupErased(const void* products,
+                                            std::ptrdiff_t count,
+                                            EraseProductFn* erase,
+                                            int max_num_threads,
+                                            Context* context);
+
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+void EraseProduct(const GroupProduct<Lhs, Rhs, Accum, Dst>& product,
+                  MulCall* call) {
+  Erase(product.lhs, &call->lhs);
+  Erase(product.rhs, &call->rhs);
+  CompleteCall<typename ElementOf<Lhs>::Type, typename ElementOf<Rhs>::Type>(
+      product.mul_params, product.dst, /*max_num_threads=*/0, call);
+}
+
+template <typename Product>
+struct GroupTypes;
+template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+struct GroupTypes<GroupProduct<Lhs, Rhs, Accum, Dst>> {
+  static constexpr bool Check() {
+    return CheckTypes<typename ElementOf<Lhs>::Type,
+                      typename ElementOf<Rhs>::Type, Accum, Dst, Dst>();
+  }
+};
+
+}  // namespace internal
+
+// Multiplies batch.count products, of which lhs, rhs and dst are the first
+// one's. Either operand may be a Matrix or a PackedMatrix. Each result has the
+// bits that Mul would give; last_used functions of the Context are those of the
+// batch. Cache policies do not count: an operand that all products share is
+// packed once by each thread that needs it; pack weights ahead (Pack).
+//
+// Errors are those of Mul, with nothing written; the message begins with the
+// product that is wrong, "product 3: ". Also InvalidArgument for a negative
+// count or stride, a stride of a PackedMatrix, for products whose dst share
+// elements with each other, and for a dst that shares elements with any
+// product's operands, bias, multipliers or scales; OutOfRange where count *
+// stride overflows. A count of 0 is OK and a no-op. The overlap check takes
+// constant time where the memory of all dst, seen as one range, is apart from
+// that of each operand; else it compares each product with each.
+//
+// Threads, Executor and MulOptions count as for Mul. Where a product is too
+// short to be shared, threads take whole ones, several at a time if they are
+// tiny.
+template <typename LhsMatrix, typename RhsMatrix, typename Accum,
+          typename ParamsDst, typename Dst>
+absl::Status MulBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                      const MulParams<Accum, ParamsDst>& mul_params,
+                      const Batch& batch, Context* context, Matrix<Dst>* dst,
+                      const MulOptions& options = MulOptions()) {
+  using Lhs = typename internal::ElementOf<LhsMatrix>::Type;
+  using Rhs = typename internal::ElementOf<RhsMatrix>::Type;
+  if constexpr (internal::CheckTypes<Lhs, Rhs, Accum, ParamsDst, Dst>()) {
+    if (context == nullptr) return internal::NullArgument("context");
+    if (dst == nullptr) return internal::NullArgument("dst");
+    MulCall call;
+    internal::Erase(lhs, &call.lhs);
+    internal::Erase(rhs, &call.rhs);
+    internal::CompleteCall<Lhs, Rhs>(mul_params, *dst, options.max_num_threads,
+                                     &call);
+    return internal::MulBatchErased(call, batch, context);
+  } else {
+    return absl::OkStatus();
+  }
+}
+
+// Multiplies products of any shapes and of one set of types. `products` is a
+// std::vector, an array or an absl::Span of GroupProduct; its dst are written
+// to. Bits, cache policies, errors and threads are those of MulBatch; the
+// overlap check sorts the dst by address, and compares each product with each
+// only where the ranges of two dst meet. An empty group is OK.
+template <typename Products>
+absl::Status MulGroup(const Products& products, Context* context,
+                      const MulOptions& options = MulOptions()) {
+  using Product =
+      std::remove_cv_t<std::remove_reference_t<decltype(*std::data(products))>>;
+  if constexpr (internal::GroupTypes<Product>::Check()) {
+    if (context == nullptr) return internal::NullArgument("context");
+    const Product* const first = std::data(products);
+    return internal::MulGroupErased(
+        first, static_cast<std::ptrdiff_t>(std::size(products)),
+        [](const void* all, std::ptrdiff_t index, MulCall* call) {
+          internal::EraseProduct(static_cast<const Product*>(all)[index], call);
+        },
+        options.max_num_threads, context);
+  } else {
+    return absl::OkStatus();
+  }
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_MUL_BATCH_H_

@@ -1,0 +1,445 @@
+// Tested in test/mul_batch_test.cc.
+#include "ruy_like/run/batch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/float_state.h"
+#include "ruy_like/base/hot.h"
+#include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/diagnostics/verbose.h"
+#include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/value_range.h"
+#include "ruy_like/plan/block_map.h"
+#include "ruy_like/plan/choose_plan.h"
+#include "ruy_like/plan/plan.h"
+#include "ruy_like/run/parallel.h"
+#include "ruy_like/run/product.h"
+
+namespace ruy_like {
+namespace {
+
+using std::ptrdiff_t;
+
+// What a product takes besides its multiply-adds, within a factor of 2 or 3.
+constexpr double kProductNs = 50;
+// Drawing from the counter takes some 20 ns, more where threads meet: several
+// tiny products at a time make this much.
+constexpr double kDrawNs = 1000;
+
+absl::Status NoMemoryError(ptrdiff_t count) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("no memory for ", count, " products"));
+}
+
+bool IsForced(const ContextImpl& context) {
+  return context.num_threads_strategy ==
+         NumThreadsStrategy::kForceMaxNumThreads;
+}
+
+// Threads that so much work pays for, at most `most`.
+int ThreadsFor(double ns, int most, bool is_forced) {
+  if (is_forced) return most;
+  return static_cast<int>(
+      std::max(1.0, std::min(ns / kMinThreadNs, static_cast<double>(most))));
+}
+
+void NeverCache(TrMulParams* params) {
+  for (const Side side : kSides) {
+    params->side[side].cache_policy = CachePolicy::kNeverCache;
+  }
+}
+
+const void* Moved(const void* data, ptrdiff_t bytes) {
+  return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
+}
+
+Product::Addresses AddressesOf(const TrMulParams& first,
+                               const BatchSteps& steps, ptrdiff_t product) {
+  Product::Addresses addresses;
+  for (const Side side : kSides) {
+    addresses.side[side] =
+        Moved(first.side[side].data, product * steps.side[side]);
+  }
+  addresses.dst = static_cast<char*>(first.epilogue.dst) + product * steps.dst;
+  addresses.bias =
+      Moved(first.scaled ? static_cast<const void*>(first.scales.bias)
+                         : first.epilogue.bias,
+            product * steps.bias);
+  return addresses;
+}
+
+// --- One plan for all ---
+
+struct UniformBatch {
+  // As the caller sees them: product 0, steps; then as the kernel does.
+  TrMulParams first;
+  BatchSteps steps, kernel_steps;
+  const Plan* plan;
+  char* scratch;  // plan->scratch_bytes for each thread
+  ptrdiff_t count, at_a_time;
+  std::atomic<ptrdiff_t> next{0};
+};
+
+void MoveParams(const BatchSteps& steps, ptrdiff_t product,
+                TrMulParams* params) {
+  const Product::Addresses to = AddressesOf(*params, steps, product);
+  for (const Side side : kSides) params->side[side].data = to.side[side];
+  params->epilogue.dst = to.dst;
+  if (params->scaled) {
+    params->scales.bias = static_cast<const float*>(to.bias);
+  } else {
+    params->epilogue.bias = to.bias;
+  }
+}
+
+void RunWhole(const Plan& plan, char* scratch, Product* product) {
+  const ptrdiff_t blocks = BlockCount(plan.map);
+  for (ptrdiff_t index = 0; index < blocks; ++index) {
+    product->RunBlock(index, scratch + plan.shared_bytes);
+  }
+}
+
+// What one thread does: products, until none is left.
+RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
+  auto* const batch = static_cast<UniformBatch*>(argument);
+  const Plan& plan = *batch->plan;
+  ptrdiff_t i = batch->next.fetch_add(batch->at_a_time);
+  if (i >= batch->count) return;
+  std::optional<ScopedFloatState> float_state;
+  EnterFloatState(batch->first, &float_state);
+  char* const scratch =
+      batch->scratch + static_cast<std::size_t>(thread) * plan.scratch_bytes;
+  Product product;
+  *product.params() = batch->first;
+  MoveParams(batch->steps, i, product.params());
+  product.Adopt(&plan);
+  product.UseScratch(scratch);
+  // From here on by steps from this one.
+  const TrMulParams origin = *product.params();
+  const ptrdiff_t first = i;
+  do {
+    const ptrdiff_t end = std::min(i + batch->at_a_time, batch->count);
+    for (; i < end; ++i) {
+      if (i != first) {
+        product.MoveTo(AddressesOf(origin, batch->kernel_steps, i - first));
+      }
+      RunWhole(plan, scratch, &product);
+    }
+    i = batch->next.fetch_add(batch->at_a_time);
+  } while (i < batch->count);
+}
+
+// Whether all products keep a promise that the kernel relies on; ChooseKernel
+// has looked at the first one.
+bool OthersKeepPromise(const UniformBatch& batch, const KernelChoice& choice,
+                       Side side) {
+  const ptrdiff_t step = batch.steps.side[side];
+  Operand operand = batch.first.side[side];
+  if (step == 0 || operand.packed != nullptr ||
+      FormatOf(*choice.kernel, choice.swap_sides ? Other(side) : side).range ==
+          ValueRange::kFull) {
+    return true;
+  }
+  for (ptrdiff_t i = 1; i < batch.count; ++i) {
+    operand.data = static_cast<const char*>(operand.data) + step;
+    if (!HoldsInt7(operand)) return false;
+  }
+  return true;
+}
+
+// A plan for one thread that is right for all products. `head` is the first
+// one, and keeps what it unpacked.
+absl::Status ChooseForAll(Product* head, UniformBatch* batch,
+                          ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  for (;;) {
+    KeptPlan* kept;
+    absl::Status status = head->Choose(&context->plans, context, &kept);
+    if (!status.ok()) return status;
+    batch->first = *head->params();
+    bool is_kept = true;
+    for (const Side side : kSides) {
+      if (OthersKeepPromise(*batch, kept->plan.choice, side)) continue;
+      Operand& operand = head->params()->side[side];
+      operand.value_range = ValueRange::kFull;
+      operand.broke_promise = true;
+      is_kept = false;
+    }
+    if (!is_kept) continue;
+    kept->MakeFor({1, false});
+    batch->plan = &kept->plan;
+    return status;
+  }
+}
+
+// Whether threads would wait for each other's last whole product.
+bool DealsOutEvenly(const UniformBatch& batch, int threads) {
+  const ptrdiff_t rounds = CeilDiv(batch.count, threads);
+  return threads == 1 || batch.plan->is_small ||
+         rounds * threads - batch.count <= batch.count / 10;
+}
+
+void FillFromBatch(const void* source, ptrdiff_t product, TrMulParams* params) {
+  const auto* const batch = static_cast<const UniformBatch*>(source);
+  *params = batch->first;
+  MoveParams(batch->steps, product, params);
+}
+
+void PrintBatch(const UniformBatch& batch, int threads,
+                const VerboseCall& verbose, const ContextImpl& context) {
+  Plan done = *batch.plan;
+  done.threads = threads;
+  TrMulParams params = batch.first;
+  if (done.choice.swap_sides) SwapSides(&params);
+  for (ptrdiff_t i = 0; i < batch.count; ++i) {
+    verbose.Print(params, done, context.permitted_paths,
+                  1.0 / static_cast<double>(batch.count));
+  }
+}
+
+}  // namespace
+
+RUY_LIKE_HOT absl::Status RunBatch(const TrMulParams& first,
+                                   const BatchSteps& steps, ptrdiff_t count,
+                                   int call_limit, ContextImpl* context) {
+  const TraceSpan span(TraceSpan::kMul, "MulBatch", first.rows(), first.depth(),
+                       first.cols());
+  VerboseCall verbose(first);
+  Product head;
+  *head.params() = first;
+  NeverCache(head.params());
+  UniformBatch batch;
+  batch.steps = steps;
+  batch.count = count;
+  absl::Status status = ChooseForAll(&head, &batch, context);
+  if (!status.ok()) return status;
+  const Plan& plan = *batch.plan;
+  const int most = MaxThreads(*context, call_limit);
+  int threads = 1;
+  batch.at_a_time = count;
+  if (most > 1 && count > 1) {
+    const ScopedFloatState float_state(FloatState::kDefault);
+    const double ns = EstimateNs(plan, DetectedCacheSizes()) + kProductNs;
+    threads =
+        ThreadsFor(ns * static_cast<double>(count), most, IsForced(*context));
+    if (!DealsOutEvenly(batch, threads)) {
+      return RunGroup(&FillFromBatch, &batch, count, call_limit, context);
+    }
+    threads = static_cast<int>(std::min<ptrdiff_t>(threads, count));
+    batch.at_a_time = std::max<ptrdiff_t>(
+        1, std::min<ptrdiff_t>(static_cast<ptrdiff_t>(kDrawNs / ns),
+                               count / (4 * threads)));
+  } else if (most > 1) {
+    return RunGroup(&FillFromBatch, &batch, count, call_limit, context);
+  }
+  batch.kernel_steps = steps;
+  if (plan.choice.swap_sides) {
+    std::swap(batch.kernel_steps.side.lhs, batch.kernel_steps.side.rhs);
+  }
+  const std::size_t bytes =
+      SaturatingMul(plan.scratch_bytes, static_cast<std::size_t>(threads));
+  if (!context->arena.Reserve(bytes)) return NoMemoryError(count);
+  batch.scratch = static_cast<char*>(context->arena.Take(bytes));
+  if (threads == 1) {
+    RunProducts(&batch, 0);
+  } else {
+    status = RunParallel(threads, &RunProducts, &batch, context, &threads);
+    if (!status.ok()) return status;
+  }
+  context->last_path = plan.choice.path;
+  context->last_kernel = plan.choice.kernel->name;
+  context->last_num_threads = threads;
+  if (VerboseCall::IsOn()) {
+    verbose.Stop();
+    PrintBatch(batch, threads, verbose, *context);
+  }
+  return status;
+}
+
+// --- A plan for each ---
+
+namespace {
+
+// A unit of work is a block of a product that is cut for several threads, or
+// another product as a whole.
+struct GroupItem {
+  Product product;
+  Plan plan;
+  double ns;
+  std::size_t shared_at;     // of one that is cut
+  ptrdiff_t first_unit = 0;  // units before this product's
+  ptrdiff_t units = 0;       // 0: empty
+
+  bool IsCut() const { return plan.threads > 1; }
+};
+
+// The items in the Context's memory.
+class Group final {
+ public:
+  Group() = default;
+  ~Group() {
+    for (ptrdiff_t i = 0; i < count_; ++i) items_[i].~GroupItem();
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  bool Make(ptrdiff_t count, ScratchArena* arena) {
+    const std::size_t bytes =
+        SaturatingMul(static_cast<std::size_t>(count), sizeof(GroupItem));
+    if (!arena->Reserve(ScratchArena::Footprint(bytes))) return false;
+    items_ = static_cast<GroupItem*>(arena->Take(bytes));
+    for (; count_ < count; ++count_) new (&items_[count_]) GroupItem;
+    return true;
+  }
+  GroupItem* begin() { return items_; }
+  GroupItem* end() { return items_ + count_; }
+
+  char* scratch;  // thread_bytes for each thread
+  std::size_t thread_bytes = 0;
+  ptrdiff_t units = 0;
+  std::atomic<ptrdiff_t> next{0};
+
+ private:
+  GroupItem* items_ = nullptr;
+  ptrdiff_t count_ = 0;
+};
+
+void RunUnits(void* argument, int thread) {
+  auto* const group = static_cast<Group*>(argument);
+  char* const scratch =
+      group->scratch + static_cast<std::size_t>(thread) * group->thread_bytes;
+  std::optional<ScopedFloatState> float_state;
+  GroupItem* item = group->begin();
+  for (ptrdiff_t unit; (unit = group->next.fetch_add(1)) < group->units;) {
+    while (unit >= item->first_unit + item->units) ++item;
+    Product& product = item->product;
+    if (!float_state) EnterFloatState(*product.params(), &float_state);
+    if (item->IsCut()) {
+      product.RunBlock(unit - item->first_unit, scratch);
+    } else {
+      product.UseScratch(scratch);
+      RunWhole(item->plan, scratch, &product);
+    }
+  }
+}
+
+// A plan for one thread of each product; *ns is what all of them take.
+absl::Status PlanEach(Group* group, double* ns, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  *ns = 0;
+  for (GroupItem& item : *group) {
+    TrMulParams* const params = item.product.params();
+    if (params->rows() == 0 || params->cols() == 0) continue;
+    NeverCache(params);
+    KeptPlan* kept;
+    absl::Status status = item.product.Choose(&context->plans, context, &kept);
+    if (!status.ok()) return status;
+    kept->MakeFor({1, false});
+    item.plan = kept->plan;
+    const ScopedFloatState float_state(FloatState::kDefault);
+    item.ns = EstimateNs(item.plan, DetectedCacheSizes()) + kProductNs;
+    item.units = 1;
+    *ns += item.ns;
+  }
+  return absl::OkStatus();
+}
+
+// Cuts products that would keep a thread waiting at the end, and finds memory.
+bool TakeMemory(int threads, double all_ns, Group* group, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  std::size_t shared_bytes = 0;
+  for (GroupItem& item : *group) {
+    if (item.units == 0) continue;
+    if (threads > 1 && item.ns * threads * 4 > all_ns) {
+      const ScopedFloatState float_state(FloatState::kDefault);
+      const KernelChoice choice = item.plan.choice;
+      MakePlan(MakeKernelQuery(*item.product.params()), choice,
+               {threads, IsForced(*context)}, DetectedCacheSizes(), &item.plan);
+    }
+    item.product.Adopt(&item.plan);
+    item.first_unit = group->units;
+    if (item.IsCut()) {
+      item.units = BlockCount(item.plan.map);
+      item.shared_at = shared_bytes;
+      shared_bytes = SaturatingAdd(shared_bytes, item.plan.shared_bytes);
+    }
+    group->units += item.units;
+    group->thread_bytes =
+        std::max(group->thread_bytes, item.IsCut() ? item.plan.thread_bytes
+                                                   : item.plan.scratch_bytes);
+  }
+  const std::size_t bytes = SaturatingAdd(
+      shared_bytes,
+      SaturatingMul(group->thread_bytes, static_cast<std::size_t>(threads)));
+  if (!context->arena.Reserve(bytes)) return false;
+  char* const scratch = static_cast<char*>(context->arena.Take(bytes));
+  group->scratch = scratch + shared_bytes;
+  for (GroupItem& item : *group) {
+    if (item.units != 0 && item.IsCut()) {
+      item.product.UseScratch(scratch + item.shared_at);
+    }
+  }
+  return true;
+}
+
+void RememberGroup(Group* group, int threads, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  for (const GroupItem& item : *group) {
+    if (item.units == 0) continue;
+    context->last_path = item.plan.choice.path;
+    context->last_kernel = item.plan.choice.kernel->name;
+    context->last_num_threads = threads;
+  }
+}
+
+}  // namespace
+
+absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
+                                   TrMulParams* params),
+                      const void* source, ptrdiff_t count, int call_limit,
+                      ContextImpl* context) {
+  Group group;
+  if (!group.Make(count, &context->products_arena)) return NoMemoryError(count);
+  ptrdiff_t filled = 0;
+  for (GroupItem& item : group) fill(source, filled++, item.product.params());
+  if (count == 0) return absl::OkStatus();
+  const TrMulParams& first = *group.begin()->product.params();
+  const TraceSpan span(TraceSpan::kMul, "MulGroup", first.rows(), first.depth(),
+                       first.cols());
+  VerboseCall verbose(first);
+  double ns;
+  absl::Status status = PlanEach(&group, &ns, context);
+  if (!status.ok()) return status;
+  int threads =
+      ThreadsFor(ns, MaxThreads(*context, call_limit), IsForced(*context));
+  if (!TakeMemory(threads, ns, &group, context)) return NoMemoryError(count);
+  if (group.units == 0) return status;
+  threads = static_cast<int>(std::min<ptrdiff_t>(threads, group.units));
+  if (threads == 1) {
+    RunUnits(&group, 0);
+  } else {
+    status = RunParallel(threads, &RunUnits, &group, context, &threads);
+    if (!status.ok()) return status;
+  }
+  RememberGroup(&group, threads, context);
+  if (!VerboseCall::IsOn()) return status;
+  verbose.Stop();
+  for (GroupItem& item : group) {
+    if (item.units == 0) continue;
+    item.plan.threads = threads;
+    verbose.Print(*item.product.params(), item.plan, context->permitted_paths,
+                  item.ns / ns);
+  }
+  return status;
+}
+
+}  // namespace ruy_like
