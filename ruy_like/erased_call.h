@@ -64,6 +64,7 @@ struct ErasedMatrix {
 struct MulCall {
   ErasedMatrix lhs, rhs, dst;
   ChannelDimension channel_dimension;
+  FloatSums float_sums;
   bool quantized;
   Family family;
   Scalar accum_scalar;
@@ -142,6 +143,7 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
                                       ScalarOf<Accum>(), ScalarOf<Dst>());
   Erase(dst, &call->dst);
   call->channel_dimension = mul_params.channel_dimension();
+  call->float_sums = mul_params.float_sums();
   call->quantized = MulParams<Accum, Dst>::kQuantized;
   call->family = kFamily;
   call->accum_scalar = ScalarOf<Accum>();

@@ -14,6 +14,24 @@ namespace ruy_like {
 // one value per row of dst.
 enum class ChannelDimension : std::uint8_t { kRow, kCol };
 
+// In which order the products of a floating-point element are added up.
+//
+// kInOrder, the default: one after the other in order of depth. On a given path
+// the bits of an element depend on its row of lhs and its column of rhs alone:
+// not on the other rows and columns (the batch), on caching, nor on threads.
+//
+// kAnyOrder: any order may be taken, for speed: products of up to four columns
+// (or rows) of floats whose large operand is contiguous along depth then add up
+// several elements side by side. The bits may then depend on everything that
+// the kernel is chosen by (path, shape, orders, cache policies), but still not
+// on threads, nor on anything else that can differ between two equal calls.
+//
+// Either way, of depth products p of an element the computed sum differs from
+// the exact one by at most depth * u * sum |p| / (1 - depth * u), where u is
+// half of the type's epsilon (Higham, Accuracy and Stability of Numerical
+// Algorithms, sections 3.1 and 4.2); sums side by side stay far below that.
+enum class FloatSums : std::uint8_t { kInOrder, kAnyOrder };
+
 // How accumulators become dst elements:
 //
 //   floating point:  dst = clamp(acc + beta * dst + bias)
@@ -141,6 +159,14 @@ class MulParams final {
     rhs_scale_ = 1;
   }
 
+  // The order of floating-point sums.
+  FloatSums float_sums() const { return float_sums_; }
+  void set_float_sums(FloatSums value) {
+    static_assert(internal::IsFloatType<AccumScalar>(),
+                  "integer sums are the same in any order");
+    float_sums_ = value;
+  }
+
   // What dst's old elements count in the new ones. With 0, the default, they
   // are not read. dst's zero point must be 0 with any other value.
   DstScalar beta() const { return beta_; }
@@ -178,6 +204,7 @@ class MulParams final {
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;
+  FloatSums float_sums_ = FloatSums::kInOrder;
   DstScalar clamp_min_ = LowestDst();
   DstScalar clamp_max_ = HighestDst();
 };

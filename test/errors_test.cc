@@ -119,6 +119,19 @@ TEST(ErrorsTest, DstOfConstData) {
   good.ExpectOk();
 }
 
+TEST(ErrorsTest, UnknownOrderOfFloatSums) {
+  for (const int value : {2, 255}) {
+    FloatCall c;
+    c.params.set_float_sums(static_cast<FloatSums>(value));
+    c.ExpectInvalid({"float sums", std::to_string(value)});
+    c.params.set_float_sums(FloatSums::kAnyOrder);
+    c.ExpectOk();
+    GoodCall<double, double, double, double> d;
+    d.params.set_float_sums(static_cast<FloatSums>(value));
+    d.ExpectInvalid({"float sums", std::to_string(value)});
+  }
+}
+
 TEST(ErrorsTest, NegativeDimensions) {
   const std::ptrdiff_t kValues[] = {-1, -1000,
                                     std::numeric_limits<std::ptrdiff_t>::min()};

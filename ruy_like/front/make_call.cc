@@ -105,6 +105,7 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   params->side.lhs = MakeOperand(call.lhs, Side::kLhs);
   params->side.rhs = MakeOperand(call.rhs, Side::kRhs);
   params->family = call.family;
+  params->float_sums = call.float_sums;
   params->scaled =
       call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar);
   if (params->scaled) MakeScales(call, &params->scales);

@@ -362,6 +362,12 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ChannelDimensionError(
       "unknown channel dimension ", static_cast<int>(call.channel_dimension)));
 }
 
+ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status FloatSumsError(
+    const MulCall& call) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown order of float sums ", static_cast<int>(call.float_sums)));
+}
+
 ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ConstDstError(
     const MulCall& call) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -625,6 +631,7 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   if (call.channel_dimension > ChannelDimension::kCol) {
     return ChannelDimensionError(call);
   }
+  if (call.float_sums > FloatSums::kAnyOrder) return FloatSumsError(call);
   // False for NaN too; unlike the operator, without raising an exception.
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {
     return ClampError(call);

@@ -2,6 +2,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
@@ -35,6 +36,7 @@ using U8DigitsInPlace = NarrowDigitsKernel<Simd256, Dot, uint8_t>;
 using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd256, Dot, int16_t>>;
 using F32F32InPlace = NarrowFloatKernel<Simd256, 2, 6, PackAvx2_F32_F32_8x1>;
 using F32ByLevel = NarrowByLevelKernel<Simd256>;
+using F32AlongDepth = NarrowAlongDepthKernel<Simd256>;
 
 constexpr Kernel kKernels[] = {
     S8DigitsInPlace::Entry("Avx2_S8InPlaceW16_16x1x16", PackAvx2_8_S16_1x1),
@@ -65,6 +67,8 @@ constexpr Kernel kKernels[] = {
                         PackAvx2_16_S16_8x2, PackAvx2_8_S16_1x1),
     S16S16::Entry("Avx2_S16W16_16x6x2", Family::k16x8, PackAvx2_16_S16_8x2,
                   PackAvx2_8_S16_6x2),
+    F32AlongDepth::ColumnEntry("Avx2_F32InPlaceF32InPlace_4x1x8"),
+    F32AlongDepth::Entry("Avx2_F32InPlaceF32_4x4x8", PackAvx2_F32_F32_1x1),
     F32F32InPlace::Entry("Avx2_F32InPlaceF32_16x18x1", PackAvx2_F32_F32_6x1),
     F32ByLevel::Entry("Avx2_F32ByLevelF32_64x16x1", PackAvx2_F32_F32_1x1),
     F32F32Narrow::Entry("Avx2_F32F32_32x2x1", Family::kF32,

@@ -2,6 +2,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
@@ -44,6 +45,7 @@ using U8DigitsInPlace = NarrowDigitsKernel<Simd512, Dot, uint8_t>;
 using S16S16InPlace = NarrowIntKernel<NarrowPairsOp<Simd512, Dot, int16_t>>;
 using F32F32InPlace = NarrowFloatKernel<Simd512, 3, 8, PackAvx512_F32_F32_16x1>;
 using F32ByLevel = NarrowByLevelKernel<Simd512>;
+using F32AlongDepth = NarrowAlongDepthKernel<Simd512>;
 
 constexpr Kernel kKernels[] = {
     S8DigitsInPlace::Entry("Avx512_S8InPlaceW16_16x1x16", PackAvx2_8_S16_1x1),
@@ -74,6 +76,8 @@ constexpr Kernel kKernels[] = {
                         PackAvx512_16_S16_16x2, PackAvx2_8_S16_1x1),
     S16S16::Entry("Avx512_S16W16_48x8x2", Family::k16x8, PackAvx512_16_S16_16x2,
                   PackAvx512_8_S16_8x2),
+    F32AlongDepth::ColumnEntry("Avx512_F32InPlaceF32InPlace_4x1x16"),
+    F32AlongDepth::Entry("Avx512_F32InPlaceF32_4x4x16", PackAvx2_F32_F32_1x1),
     F32F32InPlace::Entry("Avx512_F32InPlaceF32_16x16x1",
                          PackAvx512_F32_F32_8x1),
     F32ByLevel::Entry("Avx512_F32ByLevelF32_64x16x1", PackAvx2_F32_F32_1x1),

@@ -182,6 +182,10 @@ struct Kernel {
   // At up to this many columns the lhs is one stream at memory's speed, best a
   // long one: its blocks need not fit a cache.
   int stream_cols = 1;
+  // Float sums are not taken in order of depth: only for products that permit
+  // another order. The order depends on the depth and the number of columns
+  // alone.
+  bool any_order = false;
   // Elements of the lhs are widened on their way to the multiplication, anew
   // for each group of rhs panels: many short rhs panels are best.
   bool widens_lhs = false;

@@ -3,6 +3,7 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
 #include "ruy_like/kernels/narrow/narrow_column_neon.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
@@ -27,6 +28,7 @@ using F32F32 = PanelKernel<NeonFloatOp, 3, 8>;
 using F32F32InPlace =
     PanelKernel<NeonFloatColumnsOp, 2, 8, InPlaceRhs<NeonFloatColumnsOp>>;
 using F32F32Narrow = NarrowPanelKernel<FloatOp<SimdNeon>, 6, 4, 2>;
+using F32AlongDepth = NarrowAlongDepthKernel<NarrowSimdNeon>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>;
 using S8S8InPlace = NarrowIntKernel<S8S8Op>;
@@ -64,6 +66,8 @@ constexpr Kernel kKernels[] = {
                          PackNeon_8_S16_1x1),
     S16S16::Entry("Neon_S16W16_12x8x1", Family::k16x8, PackNeon_16_S16_4x1,
                   PackNeon_8_S16_8x1),
+    F32AlongDepth::ColumnEntry("Neon_F32InPlaceF32InPlace_4x1x4"),
+    F32AlongDepth::Entry("Neon_F32InPlaceF32_4x4x4", PackNeon_F32_F32_1x1),
     NarrowFloatNeon::Entry("Neon_F32InPlaceF32_8x8x1", PackNeon_F32_F32_1x1),
     F32F32Narrow::Entry("Neon_F32F32_16x2x1", Family::kF32,
                         PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),

@@ -82,6 +82,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
     const TrMulParams& params) {
   KernelQuery query;
   query.family = params.family;
+  query.float_sums = params.float_sums;
   query.rows = params.rows();
   query.cols = params.cols();
   query.depth = params.depth();

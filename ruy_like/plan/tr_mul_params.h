@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/mul_params.h"
 #include "ruy_like/packed/operand.h"
 #include "ruy_like/scalar.h"
 #include "ruy_like/side.h"
@@ -23,6 +24,7 @@ namespace ruy_like {
 struct TrMulParams {
   SidePair<Operand> side;
   Family family;
+  FloatSums float_sums;
   kernels::EpilogueArgs epilogue;
   bool scaled = false;
   kernels::ScaleArgs scales;  // if so, those of the whole dst

@@ -78,6 +78,9 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
+  if (kernel.any_order && query.float_sums != FloatSums::kAnyOrder) {
+    return "it does not sum in order of depth, as the call asks";
+  }
   if (query.cols > kernel.max_cols) return "too many columns";
   if (query.rows > kernel.max_rows) return "too many rows";
   if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {

@@ -14,6 +14,7 @@
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/machine/pipeline.h"
+#include "ruy_like/mul_params.h"
 #include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/path.h"
 #include "ruy_like/scalar.h"
@@ -29,6 +30,7 @@ kernels::KernelTable KernelsOf(Path path);
 // sees them.
 struct KernelQuery {
   Family family;
+  FloatSums float_sums = FloatSums::kInOrder;
   std::ptrdiff_t rows, cols, depth;
   SidePair<Scalar> scalar;
   SidePair<bool> depth_contiguous;
@@ -49,7 +51,7 @@ struct KernelQuery {
 inline bool operator==(const KernelQuery& a, const KernelQuery& b) {
   const auto fields = [](const KernelQuery& query) {
     return std::tie(query.rows, query.cols, query.depth, query.family,
-                    query.scalar.lhs, query.scalar.rhs,
+                    query.float_sums, query.scalar.lhs, query.scalar.rhs,
                     query.depth_contiguous.lhs, query.depth_contiguous.rhs,
                     query.cached.lhs, query.cached.rhs, query.range.lhs,
                     query.range.rhs, query.dst_col_major, query.packed.lhs,

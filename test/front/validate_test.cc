@@ -87,7 +87,7 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
                std::numeric_limits<std::ptrdiff_t>::max() >> 23,
                std::numeric_limits<std::ptrdiff_t>::max(),
                std::numeric_limits<std::ptrdiff_t>::min()});
-  switch (random.Next() % 15) {
+  switch (random.Next() % 16) {
     case 0:
       layout.set_rows(size);
       break;
@@ -149,6 +149,11 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
       break;
     case 13:
       Erase(buffers->packed_lhs, &call->lhs);
+      break;
+    case 15:
+      call->float_sums = OneOf(
+          random, {FloatSums::kInOrder, FloatSums::kAnyOrder,
+                   static_cast<FloatSums>(2), static_cast<FloatSums>(255)});
       break;
     case 14: {
       PackedFacts* const packed =
@@ -252,7 +257,9 @@ bool IsValid(const MulCall& call) {
     return false;
   }
   if (call.max_num_threads < 0 || !(call.clamp_min <= call.clamp_max) ||
-      (call.beta != 0 && call.dst.zero_point != 0)) {
+      (call.beta != 0 && call.dst.zero_point != 0) ||
+      (call.float_sums != FloatSums::kInOrder &&
+       call.float_sums != FloatSums::kAnyOrder)) {
     return false;
   }
   if ((call.fixedpoint_perchannel == nullptr) !=

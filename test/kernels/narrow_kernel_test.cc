@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "test/support/kernel_harness.h"
 
@@ -111,9 +113,45 @@ TEST_P(FloatNarrowKernelTest, RowsFarApart) {
   }
 }
 
+// Rows are added up alike wherever in a tile or block they are: blocks depend
+// on the number of threads.
+TEST_P(FloatNarrowKernelTest, ARowsPlaceDoesNotMatter) {
+  for (const ptrdiff_t depth : {1, 3, 17, 40, 131, 1000}) {
+    for (ptrdiff_t cols = 1; cols <= std::min(kernel().max_cols, 5); ++cols) {
+      KernelProblem p = {/*rows=*/141, cols, depth};
+      p.lhs_fill = p.rhs_fill = Fill::kFractions;
+      p.dst_scalar = Scalar::kF32;
+      p.bias = false;
+      std::vector<double> first_row;
+      for (const ptrdiff_t rows : {141, 2, 67, 66, 1, 5, 32, 3, 7}) {
+        p.rows = rows;
+        const auto run = KernelRun::Make(kernel(), p, &rng_);
+        for (ptrdiff_t k = 0; k < depth; ++k) {
+          for (ptrdiff_t c = 0; c < cols; ++c) {
+            run->rhs().Set(k, c, std::sin(static_cast<double>(7 * k + c)));
+          }
+          for (ptrdiff_t r = 0; r < rows; ++r) {
+            run->lhs().Set(k, r, std::cos(static_cast<double>(k)));
+          }
+        }
+        run->Execute();
+        for (ptrdiff_t c = 0; c < cols; ++c) {
+          if (rows == 141) first_row.push_back(run->Result(0, c));
+          for (ptrdiff_t r = 0; r < rows; ++r) {
+            ASSERT_EQ(run->Result(r, c), first_row[c])
+                << "row " << r << " of " << rows << ", column " << c << " of "
+                << cols << ", depth " << depth;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(FloatNarrowKernelTest, NanAndInfinity) {
   for (const ptrdiff_t depth : {1, 15, 16, 40, 70}) {
-    CheckSpecialValues({/*rows=*/19, /*cols=*/7, depth});
+    CheckSpecialValues(
+        {/*rows=*/19, std::min<ptrdiff_t>(7, kernel().max_cols), depth});
   }
 }
 

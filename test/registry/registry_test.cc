@@ -493,6 +493,42 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
   });
 }
 
+KernelQuery InAnyOrder(KernelQuery query) {
+  query.float_sums = FloatSums::kAnyOrder;
+  return query;
+}
+
+// Up to four columns whose sums may be taken in any order have lanes along
+// depth, if the large side can be read in place.
+TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
+  const auto cols = [](std::ptrdiff_t cols, MemoryOrder rhs = kCol) {
+    return InAnyOrder(MakeQuery(kF32, kF32, 1000, 500, cols, kRow, rhs));
+  };
+  KernelQuery cached = cols(1);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"avx512", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16", false},
+      {"avx512", cols(2), "Avx512_F32InPlaceF32_4x4x16", false},
+      {"avx512", cols(4, kRow), "Avx512_F32InPlaceF32_4x4x16", false},
+      {"avx512", cols(5), "Avx512_F32InPlaceF32_16x16x1", false},
+      {"amx", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16", false},
+      {"avx2", cols(1), "Avx2_F32InPlaceF32InPlace_4x1x8", false},
+      {"avxvnni", cols(4), "Avx2_F32InPlaceF32_4x4x8", false},
+      {"portable", cols(1), "Portable_F32F32_4x4x1", false},
+      // One row by an operand that is contiguous along depth, and along rows.
+      {"avx512", InAnyOrder(MakeQuery(kF32, kF32, 1, 500, 1000)),
+       "Avx512_F32InPlaceF32InPlace_4x1x16", true},
+      {"avx512",
+       InAnyOrder(MakeQuery(kF32, kF32, 3, 500, 1000, kRow, kCol, kRow)),
+       "Avx512_F32InPlaceF32_4x4x16", true},
+      {"avx512", InAnyOrder(MakeQuery(kF32, kF32, 1, 500, 1000, kRow, kRow)),
+       "Avx512_F32ByLevelF32_64x16x1", true},
+      {"avx512", cached, "Avx512_F32F32_64x4x1", false},
+      {"avx512", InAnyOrder(MakeQuery(kF32, kF32, 100, 100, 100)),
+       "Avx512_F32F32InPlace_48x8x1", false},
+  });
+}
+
 // Float kernels read a rhs in place that is contiguous along depth. A row-major
 // dst is worth it where it saves packing a much wider side.
 TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
@@ -700,6 +736,8 @@ TEST(SelectKernelTest, ArmPaths) {
       {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x4x4", false},
       {kAllArm, WithCachedLhs(column(kI8, kI8)), "NeonI8mm_S8S8_12x8x8", false},
       {kAllArm, WithCachedLhs(column(kF32, kF32)), "Neon_F32F32_16x2x1", false},
+      {kAllArm, InAnyOrder(column(kF32, kF32)),
+       "Neon_F32InPlaceF32InPlace_4x1x4", false},
   });
 }
 

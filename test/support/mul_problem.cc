@@ -173,6 +173,7 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   p.max_fixedpoint = std::numeric_limits<std::int32_t>::max();
   p.lhs_scale = p.rhs_scale = ScaleKind::kPerChannel;
   p.beta = 0;
+  p.float_sums = FloatSums::kInOrder;
   p.clamp = false;
   p.clamp_min = p.clamp_max = 0;
   p.num_threads = 1;
@@ -220,6 +221,7 @@ std::string Describe(const MulProblem& p) {
       << kMultipliers[static_cast<int>(p.rhs_scale)];
   }
   if (p.beta != 0) s << "; beta " << p.beta;
+  if (p.float_sums == FloatSums::kAnyOrder) s << "; sums in any order";
   if (p.clamp) s << "; clamp " << p.clamp_min << ".." << p.clamp_max;
   static constexpr const char* kDoors[] = {"Mul", "packed lhs", "packed rhs",
                                            "both packed", "MulPlan"};
@@ -272,6 +274,7 @@ MulProblem RandomProblem(std::uint64_t seed) {
     p.door = static_cast<Door>(rng.Between(1, 4));
     p.packed_for = rng.OneIn(2) ? Order::kColMajor : Order::kRowMajor;
   }
+  if (!p.IsInteger() && rng.OneIn(2)) p.float_sums = FloatSums::kAnyOrder;
   return p;
 }
 

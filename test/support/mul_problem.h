@@ -70,6 +70,7 @@ struct MulProblem {
   std::int32_t min_fixedpoint, max_fixedpoint;  // and multipliers from here
   ScaleKind lhs_scale, rhs_scale;               // of a scaled product
   double beta;                                  // where Accumulates()
+  FloatSums float_sums;                         // unless IsInteger()
   bool clamp;
   double clamp_min, clamp_max;
   int num_threads;

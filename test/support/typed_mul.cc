@@ -91,6 +91,9 @@ struct Typed {
       params.set_clamp_min(static_cast<Dst>(p.clamp_min));
       params.set_clamp_max(static_cast<Dst>(p.clamp_max));
     }
+    if constexpr (internal::IsFloatType<Accum>()) {
+      params.set_float_sums(p.float_sums);
+    }
     if constexpr (MulParams<Accum, Dst>::kQuantized) {
       if (p.multiplier == MultiplierKind::kPerTensor) {
         params.set_multiplier_fixedpoint(*call.fixedpoint);

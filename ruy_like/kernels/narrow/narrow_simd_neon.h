@@ -2,8 +2,9 @@
 // operations that they make of it.
 //
 // Included by the Arm per-ISA files. It has the members of Simd512
-// (simd_avx512.h) that integer kernels use, with the same meaning; float ones
-// have a kernel of their own (narrow_float_neon.h).
+// (simd_avx512.h) that integer kernels and narrow_along_depth.h use, with the
+// same meaning; float sums in order of depth have a kernel of their own
+// (narrow_float_neon.h).
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 
@@ -38,6 +39,11 @@ struct NarrowSimdNeon : SimdNeon {
   }
   static RUY_LIKE_ALWAYS_INLINE Int LoadTo16(const int16_t* p) {
     return Load(p);
+  }
+
+  // At any alignment.
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFloats(const float* p) {
+    return vld1q_f32(p);
   }
 
   // ## The first n elements, n less than a whole vector; the others are 0
@@ -82,6 +88,10 @@ struct NarrowSimdNeon : SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
                                                    Int c, Int d) {
     vst1q_s32(dst, vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d)));
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(float* dst, Float a, Float b,
+                                                   Float c, Float d) {
+    vst1q_f32(dst, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
   }
 
  private:

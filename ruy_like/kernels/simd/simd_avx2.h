@@ -192,6 +192,12 @@ struct Simd256 {
                      _mm_add_epi32(_mm256_castsi256_si128(abcd),
                                    _mm256_extracti128_si256(abcd, 1)));
   }
+  static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(float* dst, Float a, Float b,
+                                                   Float c, Float d) {
+    const Float abcd = SumsInParts(a, b, c, d);
+    _mm_storeu_ps(dst, _mm_add_ps(_mm256_castps256_ps128(abcd),
+                                  _mm256_extractf128_ps(abcd, 1)));
+  }
 
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {

@@ -211,6 +211,14 @@ struct Simd512 {
                      _mm_add_epi32(_mm256_castsi256_si128(half),
                                    _mm256_extracti128_si256(half, 1)));
   }
+  static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(float* dst, Float a, Float b,
+                                                   Float c, Float d) {
+    const Float abcd = SumsInParts(a, b, c, d);
+    const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(abcd),
+                                      _mm512_extractf32x8_ps(abcd, 1));
+    _mm_storeu_ps(dst, _mm_add_ps(_mm256_castps256_ps128(half),
+                                  _mm256_extractf128_ps(half, 1)));
+  }
 
   // Four levels of 64 rows of bytes, interleaved in each 128 bits: lane 4p + j
   // of x[i] has the four levels of row 16p + 4i + j.

@@ -1,0 +1,213 @@
+// The order of float sums: by default a column's bits do not depend on the rest
+// of the batch; and where any order is permitted, they do not depend on
+// threads. Error bounds are checked by mul_runner.h, kernels by
+// narrow_kernel_test.cc.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/packed_matrix.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr std::ptrdiff_t kMostCols = 64;
+
+template <typename T>
+std::vector<T> RandomReals(std::size_t size, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<T> values(size);
+  for (T& value : values) value = static_cast<T>(rng.Signed());
+  return values;
+}
+
+// How the matrix of weights comes into a product.
+enum class Weights { kPlain, kCached, kPacked };
+
+// dst = weights * batch, or its transpose; both operands contiguous along
+// depth.
+template <typename Weight, typename Input, typename Accum, typename Dst>
+class Layer {
+ public:
+  Layer(std::ptrdiff_t rows, std::ptrdiff_t depth, Context* context)
+      : rows_(rows),
+        depth_(depth),
+        context_(context),
+        weights_(RandomReals<Weight>(rows * depth, 1)),
+        inputs_(RandomReals<Input>(depth * 2 * kMostCols, 2)) {
+    PackOptions options;
+    if (std::is_same_v<Weight, float> &&
+        !(std::is_same_v<Input, float> && std::is_same_v<Accum, float> &&
+          std::is_same_v<Dst, float>)) {
+      options.pack_for = PackFor::kDoubleProduct;
+    }
+    for (const bool transposed : {false, true}) {
+      // The order of dst decides which side of the kernel the weights are.
+      options.dst_order = transposed ? Order::kRowMajor : Order::kColMajor;
+      const auto packed =
+          Pack(WeightMatrix(transposed, CachePolicy::kNeverCache),
+               transposed ? Side::kRhs : Side::kLhs, options, context_);
+      EXPECT_TRUE(packed.ok()) << packed.status();
+      if (packed.ok()) packed_[transposed] = *packed;
+    }
+  }
+  ~Layer() { context_->ClearPrepackedCache(); }
+
+  MulParams<Accum, Dst>& params() { return params_; }
+  std::ptrdiff_t rows() const { return rows_; }
+
+  // The results of `cols` inputs from `first` on, one after the other.
+  std::vector<Dst> Run(std::ptrdiff_t first, std::ptrdiff_t cols,
+                       Weights weights, bool transposed, int threads) {
+    std::vector<Dst> results(rows_ * cols);
+    const Input* const inputs = inputs_.data() + first * depth_;
+    const CachePolicy policy = weights == Weights::kCached
+                                   ? CachePolicy::kAlwaysCache
+                                   : CachePolicy::kNeverCache;
+    const auto plain = WeightMatrix(transposed, policy);
+    context_->set_max_num_threads(threads);
+    absl::Status status;
+    if (transposed) {
+      const auto lhs = MakeMatrix(inputs, cols, depth_, Order::kRowMajor);
+      auto dst = MakeMatrix(results.data(), cols, rows_, Order::kRowMajor);
+      status = weights == Weights::kPacked
+                   ? Mul(lhs, packed_[1], params_, context_, &dst)
+                   : Mul(lhs, plain, params_, context_, &dst);
+    } else {
+      const auto rhs = MakeMatrix(inputs, depth_, cols, Order::kColMajor);
+      auto dst = MakeMatrix(results.data(), rows_, cols, Order::kColMajor);
+      status = weights == Weights::kPacked
+                   ? Mul(packed_[0], rhs, params_, context_, &dst)
+                   : Mul(plain, rhs, params_, context_, &dst);
+    }
+    EXPECT_TRUE(status.ok()) << status;
+    return results;
+  }
+
+ private:
+  Matrix<Weight> WeightMatrix(bool transposed, CachePolicy policy) const {
+    auto matrix =
+        transposed
+            ? MakeMatrix(weights_.data(), depth_, rows_, Order::kColMajor)
+            : MakeMatrix(weights_.data(), rows_, depth_, Order::kRowMajor);
+    matrix.set_cache_policy(policy);
+    return matrix;
+  }
+
+  const std::ptrdiff_t rows_, depth_;
+  Context* const context_;
+  const std::vector<Weight> weights_;
+  const std::vector<Input> inputs_;
+  MulParams<Accum, Dst> params_;
+  PackedMatrix<Weight> packed_[2];
+};
+
+class FloatSumsTest : public PathTest {
+ protected:
+  void SetUp() override {
+    PathTest::SetUp();
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  }
+
+  // Batches of each size, whose positions are taken by one input after the
+  // other, against each input alone.
+  template <typename Weight, typename Input, typename Accum, typename Dst>
+  void ExpectBatchInvariant(std::ptrdiff_t rows, std::ptrdiff_t depth) {
+    Layer<Weight, Input, Accum, Dst> layer(rows, depth, &context_);
+    std::vector<Dst> alone;
+    for (std::ptrdiff_t i = 0; i < 2 * kMostCols; ++i) {
+      const std::vector<Dst> one = layer.Run(i, 1, Weights::kPlain, false, 1);
+      alone.insert(alone.end(), one.begin(), one.end());
+    }
+    int threads = 1;
+    for (std::ptrdiff_t cols = 1; cols <= kMostCols; ++cols) {
+      for (const Weights weights :
+           {Weights::kPlain, Weights::kCached, Weights::kPacked}) {
+        for (const bool transposed : {false, true}) {
+          for (const std::ptrdiff_t first : {std::ptrdiff_t{0}, cols}) {
+            const std::vector<Dst> batch =
+                layer.Run(first, cols, weights, transposed, threads);
+            ASSERT_EQ(batch,
+                      std::vector<Dst>(alone.begin() + first * rows,
+                                       alone.begin() + (first + cols) * rows))
+                << cols << " of " << rows << "x" << depth << ", weights "
+                << static_cast<int>(weights)
+                << (transposed ? ", transposed, " : ", ") << threads
+                << " threads, kernel " << context_.last_used_kernel();
+            threads = threads % 8 + 1;
+          }
+        }
+      }
+      // So that each number of threads meets each way of calling.
+      threads = threads % 8 + 1;
+    }
+  }
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(FloatSumsTest);
+
+TEST_P(FloatSumsTest, FloatsAreBatchInvariant) {
+  ExpectBatchInvariant<float, float, float, float>(131, 75);
+  ExpectBatchInvariant<float, float, float, float>(64, 1024);
+  ExpectBatchInvariant<float, float, float, float>(17, 5000);
+}
+
+TEST_P(FloatSumsTest, DoublesAreBatchInvariant) {
+  ExpectBatchInvariant<double, double, double, double>(37, 75);
+  ExpectBatchInvariant<double, double, double, float>(37, 75);
+  ExpectBatchInvariant<float, float, double, double>(37, 75);
+  ExpectBatchInvariant<float, double, float, float>(37, 75);
+  ExpectBatchInvariant<double, float, double, double>(37, 75);
+}
+
+// The same call gives the same bits on any number of threads.
+TEST_P(FloatSumsTest, InAnyOrderThreadsChangeNothing) {
+  for (const std::ptrdiff_t depth : {1, 40, 75, 1024, 3001}) {
+    Layer<float, float, float, float> layer(531, depth, &context_);
+    layer.params().set_float_sums(FloatSums::kAnyOrder);
+    for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16}) {
+      for (const Weights weights :
+           {Weights::kPlain, Weights::kCached, Weights::kPacked}) {
+        for (const bool transposed : {false, true}) {
+          std::vector<float> first;
+          for (int threads = 1; threads <= 8; ++threads) {
+            const std::vector<float> results =
+                layer.Run(3, cols, weights, transposed, threads);
+            if (threads == 1) first = results;
+            ASSERT_EQ(results, first)
+                << cols << " of depth " << depth << ", " << threads
+                << " threads, kernel " << context_.last_used_kernel();
+          }
+        }
+      }
+    }
+  }
+}
+
+// Where a kernel adds up side by side, which it does not unless it may.
+TEST_P(FloatSumsTest, AnotherOrderOnlyWherePermitted) {
+  Layer<float, float, float, float> layer(64, 1000, &context_);
+  for (const bool transposed : {false, true}) {
+    layer.params().set_float_sums(FloatSums::kInOrder);
+    const auto in_order = layer.Run(0, 1, Weights::kPlain, transposed, 1);
+    const std::string kernel = context_.last_used_kernel();
+    layer.params().set_float_sums(FloatSums::kAnyOrder);
+    const auto any_order = layer.Run(0, 1, Weights::kPlain, transposed, 1);
+    if (GetParam() == Path::kPortable) {
+      EXPECT_EQ(kernel, context_.last_used_kernel());
+      EXPECT_EQ(any_order, in_order);
+    } else {
+      EXPECT_NE(kernel, context_.last_used_kernel());
+      EXPECT_NE(any_order, in_order);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
