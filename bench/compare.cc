@@ -55,7 +55,8 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
-          "s8, s8u8, u8, f32, separated by commas");
+          "s8, s8u8, u8, f32, f32any (sums in any order), separated by "
+          "commas");
 ABSL_FLAG(std::string, cached, "both",
           "yes: weights are packed beforehand where a library can; no; both");
 ABSL_FLAG(int, threads, 1, "threads of each library");
@@ -484,7 +485,8 @@ absl::StatusOr<Options> ReadOptions() {
       {"s8", PeerTypes::kS8},
       {"s8u8", PeerTypes::kS8U8},
       {"u8", PeerTypes::kU8},
-      {"f32", PeerTypes::kF32}};
+      {"f32", PeerTypes::kF32},
+      {"f32any", PeerTypes::kF32}};
   Options options;
   for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
     const auto found = peer_types.find(name);

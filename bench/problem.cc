@@ -59,7 +59,8 @@ Matrix<T> MakeView(const Buffer& buffer, std::ptrdiff_t rows,
   return view;
 }
 
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
+template <typename Lhs, typename Rhs, typename Accum, typename Dst,
+          FloatSums kSums = FloatSums::kInOrder>
 absl::Status MulTyped(const Problem& problem, Context* context) {
   const Types& types = *problem.types;
   const Shape& shape = problem.shape;
@@ -75,6 +76,7 @@ absl::Status MulTyped(const Problem& problem, Context* context) {
   dst.set_data(static_cast<Dst*>(const_cast<void*>(problem.dst.data())));
   MulParams<Accum, Dst> mul_params;
   if constexpr (std::is_floating_point<Dst>::value) {
+    mul_params.set_float_sums(kSums);
     mul_params.set_bias(problem.bias_f32.data());
     mul_params.set_clamp_min(Dst{-1e6});
     mul_params.set_clamp_max(Dst{1e6});
@@ -108,6 +110,9 @@ const std::vector<Types>& AllTypes() {
        Scalar::kI16, Scalar::kI16, 0, 0, 0, MulTyped<I8, I16, I32, I16>},
       {"f32", "float", Family::kF32, Scalar::kF32, Scalar::kF32, Scalar::kF32,
        0, 0, 0, MulTyped<float, float, float, float>},
+      {"f32any", "float, sums in any order", Family::kF32, Scalar::kF32,
+       Scalar::kF32, Scalar::kF32, 0, 0, 0,
+       MulTyped<float, float, float, float, FloatSums::kAnyOrder>},
   };
   return types;
 }

@@ -53,12 +53,17 @@ RUY_LIKE_ALWAYS_INLINE void AddVector(const char* const (&lhs)[kRows],
                                       const char* const (&rhs)[kCols],
                                       ptrdiff_t offset, LoadFn load,
                                       typename V::Float (&acc)[kRows][kCols]) {
+  // Where an operand is used several times, compilers would load it as often.
   typename V::Float y[kCols];
   RUY_LIKE_UNROLL
-  for (int c = 0; c < kCols; ++c) y[c] = V::InRegister(load(rhs[c] + offset));
+  for (int c = 0; c < kCols; ++c) {
+    y[c] = load(rhs[c] + offset);
+    if constexpr (kCols > 1 && kRows > 1) V::HoldInRegister(y[c]);
+  }
   RUY_LIKE_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    const typename V::Float x = load(lhs[r] + offset);
+    typename V::Float x = load(lhs[r] + offset);
+    if constexpr (kCols > 1) V::HoldInRegister(x);
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       acc[r][c] = V::MulAddFloat(x, y[c], acc[r][c]);
@@ -109,10 +114,6 @@ void SumAlongDepth(const AlongDepthArgs& args) {
     RUY_LIKE_UNROLL
     for (int p = 0; p < kParts; ++p) {
       AddVector<V>(lhs, rhs, offset + p * kBytes, load, acc[p]);
-    }
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kParts * kRows * kCols; ++i) {
-      V::HoldInRegister(acc[i / kCols / kRows][i / kCols % kRows][i % kCols]);
     }
   }
   // Fewer than kParts whole vectors, and the rest.
