@@ -131,18 +131,17 @@ class FloatSumsTest : public PathTest {
       for (const Weights weights :
            {Weights::kPlain, Weights::kCached, Weights::kPacked}) {
         for (const bool transposed : {false, true}) {
-          for (const std::ptrdiff_t first : {std::ptrdiff_t{0}, cols}) {
-            const std::vector<Dst> batch =
-                layer.Run(first, cols, weights, transposed, threads);
-            ASSERT_EQ(batch,
-                      std::vector<Dst>(alone.begin() + first * rows,
-                                       alone.begin() + (first + cols) * rows))
-                << cols << " of " << rows << "x" << depth << ", weights "
-                << static_cast<int>(weights)
-                << (transposed ? ", transposed, " : ", ") << threads
-                << " threads, kernel " << context_.last_used_kernel();
-            threads = threads % 8 + 1;
-          }
+          const std::ptrdiff_t first = cols % 2 * cols;
+          const std::vector<Dst> batch =
+              layer.Run(first, cols, weights, transposed, threads);
+          ASSERT_EQ(batch,
+                    std::vector<Dst>(alone.begin() + first * rows,
+                                     alone.begin() + (first + cols) * rows))
+              << cols << " of " << rows << "x" << depth << ", weights "
+              << static_cast<int>(weights)
+              << (transposed ? ", transposed, " : ", ") << threads
+              << " threads, kernel " << context_.last_used_kernel();
+          threads = threads % 8 + 1;
         }
       }
       // So that each number of threads meets each way of calling.
@@ -154,8 +153,8 @@ RUY_LIKE_INSTANTIATE_PER_PATH(FloatSumsTest);
 
 TEST_P(FloatSumsTest, FloatsAreBatchInvariant) {
   ExpectBatchInvariant<float, float, float, float>(131, 75);
-  ExpectBatchInvariant<float, float, float, float>(64, 1024);
-  ExpectBatchInvariant<float, float, float, float>(17, 5000);
+  ExpectBatchInvariant<float, float, float, float>(33, 600);
+  ExpectBatchInvariant<float, float, float, float>(9, 3000);
 }
 
 TEST_P(FloatSumsTest, DoublesAreBatchInvariant) {
