@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/test_util.h"
@@ -24,7 +26,13 @@ template <typename T>
 std::vector<T> RandomReals(std::size_t size, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<T> values(size);
-  for (T& value : values) value = static_cast<T>(rng.Signed());
+  for (T& value : values) {
+    if constexpr (sizeof(T) == 2) {
+      value = static_cast<T>(static_cast<float>(rng.Signed()));
+    } else {
+      value = static_cast<T>(rng.Signed());
+    }
+  }
   return values;
 }
 
@@ -44,8 +52,8 @@ class Layer {
         inputs_(RandomReals<Input>(depth * 2 * kMostCols, 2)) {
     PackOptions options;
     if (std::is_same_v<Weight, float> &&
-        !(std::is_same_v<Input, float> && std::is_same_v<Accum, float> &&
-          std::is_same_v<Dst, float>)) {
+        (std::is_same_v<Input, double> || std::is_same_v<Accum, double> ||
+         std::is_same_v<Dst, double>)) {
       options.pack_for = PackFor::kDoubleProduct;
     }
     for (const bool transposed : {false, true}) {
@@ -134,9 +142,9 @@ class FloatSumsTest : public PathTest {
           const std::ptrdiff_t first = cols % 2 * cols;
           const std::vector<Dst> batch =
               layer.Run(first, cols, weights, transposed, threads);
-          ASSERT_EQ(batch,
-                    std::vector<Dst>(alone.begin() + first * rows,
-                                     alone.begin() + (first + cols) * rows))
+          ASSERT_EQ(std::memcmp(batch.data(), alone.data() + first * rows,
+                                batch.size() * sizeof(Dst)),
+                    0)
               << cols << " of " << rows << "x" << depth << ", weights "
               << static_cast<int>(weights)
               << (transposed ? ", transposed, " : ", ") << threads
@@ -155,6 +163,13 @@ TEST_P(FloatSumsTest, FloatsAreBatchInvariant) {
   ExpectBatchInvariant<float, float, float, float>(131, 75);
   ExpectBatchInvariant<float, float, float, float>(33, 600);
   ExpectBatchInvariant<float, float, float, float>(9, 3000);
+}
+
+TEST_P(FloatSumsTest, FloatsOf16BitsAreBatchInvariant) {
+  ExpectBatchInvariant<BFloat16, BFloat16, float, BFloat16>(65, 75);
+  ExpectBatchInvariant<Float16, Float16, float, float>(65, 75);
+  ExpectBatchInvariant<BFloat16, float, float, float>(65, 75);
+  ExpectBatchInvariant<float, Float16, float, float>(65, 75);
 }
 
 TEST_P(FloatSumsTest, DoublesAreBatchInvariant) {
