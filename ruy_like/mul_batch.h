@@ -88,8 +88,9 @@ struct GroupTypes<GroupProduct<Lhs, Rhs, Accum, Dst>> {
 
 // Multiplies batch.count products, of which lhs, rhs and dst are the first
 // one's. Either operand may be a Matrix or a PackedMatrix. Each result has the
-// bits that Mul would give; last_used functions of the Context are those of the
-// batch. Cache policies do not count: an operand that all products share is
+// bits that Mul would give (without caching, where FloatSums::kAnyOrder lets
+// the kernel decide); last_used functions of the Context are those of the
+// batch. Cache policies are ignored: an operand that all products share is
 // packed once by each thread that needs it; pack weights ahead (Pack).
 //
 // Errors are those of Mul, with nothing written; the message begins with the
