@@ -34,8 +34,8 @@ struct Batch {
   // other or, as the heads of a token do, side by side in the rows of a larger
   // one.
   std::ptrdiff_t dst_stride = 0;
-  // Of MulParams' bias, where there is one; 0: one bias for all. The other
-  // arrays of MulParams are those of all products.
+  // For MulParams' bias, where there is one; 0: one bias for all. The other
+  // arrays of MulParams serve all products.
   std::ptrdiff_t bias_stride = 0;
 };
 

@@ -23,7 +23,7 @@ struct Format {
   }
   bool IsNan(std::uint16_t bits) const { return (bits & 0x7fff) > Infinity(); }
 
-  // Of finite values and infinities, as if those were the next value.
+  // For finite values; an infinity counts as the value after the largest.
   double ValueOf(std::uint16_t bits) const {
     const int exponent = (bits & 0x7fff) >> mantissa_bits;
     const int mantissa = bits & ((1 << mantissa_bits) - 1);

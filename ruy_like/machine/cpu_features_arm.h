@@ -14,10 +14,11 @@
 
 namespace ruy_like {
 
-// Of Linux's auxiliary vector, AT_HWCAP and AT_HWCAP2.
+// From Linux's auxiliary vector: AT_HWCAP and AT_HWCAP2.
 CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2);
 
-// Of Apple's sysctl: `has(name)` tells whether a variable is there and not 0.
+// From Apple's sysctl: `has(name)` is true for a variable that exists and is
+// not 0.
 CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name));
 
 // Features of the processor that this runs on; 0 if it is not a 64-bit Arm, or

@@ -59,7 +59,7 @@ struct ContextImpl {
   PrepackedCache prepacked_cache;
   // Scratch of one product; reused, so that the steady state allocates nothing.
   ScratchArena arena ABSL_GUARDED_BY(mutex);
-  // Of one call of MulBatch or MulGroup: its products as the front-end has
+  // For one call of MulBatch or MulGroup: its products as the front-end has
   // them, and as they run.
   ScratchArena calls_arena ABSL_GUARDED_BY(mutex);
   ScratchArena products_arena ABSL_GUARDED_BY(mutex);

@@ -92,9 +92,9 @@ class Product final {
   // Carries *plan out, which must outlive the product, as made for its params.
   void Adopt(const Plan* plan);
   const Plan& plan() const { return *plan_; }
-  // Of plan().shared_bytes, for the whole product.
+  // `shared`: plan().shared_bytes of memory, for the whole product.
   void UseScratch(char* shared);
-  // `scratch`: of plan().thread_bytes, this thread's.
+  // `scratch`: plan().thread_bytes of memory, this thread's.
   void RunBlock(std::ptrdiff_t index, char* scratch);
   // Has the product be another one, like it but at other addresses. Packed
   // panels of an operand whose address stays are used again; all blocks must
