@@ -291,6 +291,12 @@ TEST_P(MulTest, ReachesEveryKernel) {
           if (count % 3 == 0) p.lhs.cache_policy = CachePolicy::kAlwaysCache;
           ASSERT_TRUE(CheckProblem(p, &context_));
           reached.insert(context_.last_used_kernel());
+          // Kernels for float sums in any order.
+          if (!p.IsInteger()) {
+            p.float_sums = FloatSums::kAnyOrder;
+            ASSERT_TRUE(CheckProblem(p, &context_));
+            reached.insert(context_.last_used_kernel());
+          }
           // Kernels for int7 on one side, on both.
           if (!Is8Bit(types.lhs) || !Is8Bit(types.rhs)) continue;
           p.lhs.int7 = Int7::kKept;
