@@ -31,7 +31,7 @@ void UnpackElements(const PackedOperand& packed, std::uint8_t* dst) {
                            column % format.width * format.group;
     for (std::ptrdiff_t level = 0; level < packed.depth; ++level) {
       const std::ptrdiff_t group = level / format.group;
-      const int value =
+      const T value =
           first[group * format.width * format.group + level % format.group];
       *dst++ = static_cast<std::uint8_t>(value - shift);
     }

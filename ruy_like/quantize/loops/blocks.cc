@@ -60,7 +60,7 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
   work.body = body;
   work.argument = argument;
   if (threads > 1) {
-    const absl::Status status =
+    absl::Status status =
         context->ParallelFor(static_cast<int>(threads), RunRanges, &work);
     if (!absl::IsResourceExhausted(status)) return status;
     // Without memory for that, nothing was called.
