@@ -10,8 +10,8 @@
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_widen.h"
-#include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/simd/simd_avx512.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -6,8 +6,8 @@
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/simd/simd_avx2.h"
 #include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/simd/simd_avx2.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -13,8 +13,8 @@
 
 #include "ruy_like/float16.h"
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -8,10 +8,10 @@
 
 #include <stddef.h>
 
-#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/simd_avx2.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
 #include "ruy_like/pack/pack_common.h"
+#include "ruy_like/simd/simd_avx2.h"
+#include "ruy_like/simd/x86_intrinsics.h"
 
 // Hides a register's origin. Clang 14 merges an insert or blend, a permutation
 // across lanes and one within lanes into twice as many instructions (8 instead

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/simd_neon.h"
 #include "ruy_like/pack/pack_common.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

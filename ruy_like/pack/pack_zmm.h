@@ -6,8 +6,8 @@
 #ifndef RUY_LIKE_PACK_PACK_ZMM_H_
 #define RUY_LIKE_PACK_PACK_ZMM_H_
 
-#include "ruy_like/kernels/simd/simd_avx512.h"
 #include "ruy_like/pack/pack_partial.h"
+#include "ruy_like/simd/simd_avx512.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -53,7 +53,7 @@
 #include "ruy_like/kernels/amx/amx_rhs.h"
 #include "ruy_like/kernels/amx/amx_start_values.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -30,7 +30,7 @@
 #include "ruy_like/kernels/amx/amx_store_bytes.h"
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

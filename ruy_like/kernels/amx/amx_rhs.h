@@ -11,8 +11,8 @@
 
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like {
 namespace kernels {

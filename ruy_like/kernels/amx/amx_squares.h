@@ -12,8 +12,8 @@
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_avx512.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_avx512.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_tile.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_avx512.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_avx512.h"
+#include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like {
 namespace kernels {

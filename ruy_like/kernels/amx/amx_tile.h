@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

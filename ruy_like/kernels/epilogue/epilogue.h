@@ -20,10 +20,10 @@
 #include "ruy_like/kernels/kernel.h"
 
 #if defined(__aarch64__)
-#include "ruy_like/kernels/simd/byte_rows_neon.h"
+#include "ruy_like/simd/byte_rows_neon.h"
 #else
-#include "ruy_like/kernels/simd/byte_rows_x86.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/byte_rows_x86.h"
+#include "ruy_like/simd/loops.h"
 #endif
 
 namespace ruy_like {

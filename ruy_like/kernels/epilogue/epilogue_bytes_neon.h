@@ -13,8 +13,8 @@
 
 #include "ruy_like/kernels/epilogue/epilogue_bytes.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -31,8 +31,8 @@
 #include "ruy_like/kernels/epilogue/float_tile.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

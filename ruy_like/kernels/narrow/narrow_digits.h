@@ -41,7 +41,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_row_groups.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 namespace ruy_like {
 namespace kernels {
 namespace {

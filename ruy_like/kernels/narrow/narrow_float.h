@@ -29,8 +29,8 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_side_by_side.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/pack/pack.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

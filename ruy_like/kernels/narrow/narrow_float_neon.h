@@ -27,8 +27,8 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/indices.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -31,7 +31,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

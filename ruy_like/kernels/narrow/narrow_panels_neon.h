@@ -22,8 +22,8 @@
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -28,7 +28,7 @@
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

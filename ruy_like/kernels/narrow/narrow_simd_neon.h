@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/narrow/narrow_int.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

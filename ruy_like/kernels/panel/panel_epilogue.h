@@ -20,7 +20,7 @@
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
 #include "ruy_like/kernels/epilogue/float_tile.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -55,7 +55,7 @@
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

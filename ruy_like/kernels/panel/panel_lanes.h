@@ -15,7 +15,7 @@
 #define RUY_LIKE_KERNELS_PANEL_PANEL_LANES_H_
 
 #include "ruy_like/kernels/panel/indices.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -13,8 +13,8 @@
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -11,7 +11,7 @@
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -13,7 +13,7 @@
 
 #include "ruy_like/kernels/panel/panel_lanes.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

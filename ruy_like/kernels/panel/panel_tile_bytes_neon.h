@@ -34,8 +34,8 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/simd_neon.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -31,7 +31,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_bytes_neon.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -41,7 +41,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -6,15 +6,15 @@
 // is a number of lanes: NEON has no masked loads or stores, parts of vectors
 // are moved in pieces. Requantization is not made of these operations but has
 // instructions of its own (epilogue/epilogue_neon.h).
-#ifndef RUY_LIKE_KERNELS_SIMD_SIMD_NEON_H_
-#define RUY_LIKE_KERNELS_SIMD_SIMD_NEON_H_
+#ifndef RUY_LIKE_SIMD_SIMD_NEON_H_
+#define RUY_LIKE_SIMD_SIMD_NEON_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -332,4 +332,4 @@ struct SimdNeon {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_SIMD_SIMD_NEON_H_
+#endif  // RUY_LIKE_SIMD_SIMD_NEON_H_

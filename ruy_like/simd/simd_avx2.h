@@ -4,15 +4,15 @@
 // Simd512 (simd_avx512.h), with the same meaning; what AVX2 lacks (masked byte
 // stores, 64-bit arithmetic shifts and minima) is made here, so that no
 // template needs to know.
-#ifndef RUY_LIKE_KERNELS_SIMD_SIMD_AVX2_H_
-#define RUY_LIKE_KERNELS_SIMD_SIMD_AVX2_H_
+#ifndef RUY_LIKE_SIMD_SIMD_AVX2_H_
+#define RUY_LIKE_SIMD_SIMD_AVX2_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -36,7 +36,7 @@ struct Simd256 {
   }
 
 #define RUY_LIKE_MM(name) _mm256_##name
-#include "ruy_like/kernels/simd/simd_x86_members.inc"
+#include "ruy_like/simd/simd_x86_members.inc"
 #undef RUY_LIKE_MM
 
   // ## Loads
@@ -265,4 +265,4 @@ struct Simd256 {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_SIMD_SIMD_AVX2_H_
+#endif  // RUY_LIKE_SIMD_SIMD_AVX2_H_

@@ -1,14 +1,14 @@
 // Back-end: eight columns of bytes as rows, with x86's 128-bit shuffles, which
 // serve vectors of any size. Used by epilogue.h; byte_rows_neon.h is the same
 // for Arm.
-#ifndef RUY_LIKE_KERNELS_SIMD_BYTE_ROWS_X86_H_
-#define RUY_LIKE_KERNELS_SIMD_BYTE_ROWS_X86_H_
+#ifndef RUY_LIKE_SIMD_BYTE_ROWS_X86_H_
+#define RUY_LIKE_SIMD_BYTE_ROWS_X86_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -47,4 +47,4 @@ struct ByteRows {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_SIMD_BYTE_ROWS_X86_H_
+#endif  // RUY_LIKE_SIMD_BYTE_ROWS_X86_H_

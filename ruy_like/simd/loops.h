@@ -2,8 +2,8 @@
 //
 // For the kernel and pack files of all paths; internal to the including
 // translation unit. Knows no instruction set.
-#ifndef RUY_LIKE_KERNELS_SIMD_LOOPS_H_
-#define RUY_LIKE_KERNELS_SIMD_LOOPS_H_
+#ifndef RUY_LIKE_SIMD_LOOPS_H_
+#define RUY_LIKE_SIMD_LOOPS_H_
 
 // The one spelling of "inline this, at -O0 too". Inner loops keep registers in
 // arrays, which compilers hold in registers only once everything around is one
@@ -60,4 +60,4 @@ constexpr RUY_LIKE_ALWAYS_INLINE int AtMost(Count left, int whole) {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_SIMD_LOOPS_H_
+#endif  // RUY_LIKE_SIMD_LOOPS_H_

@@ -5,15 +5,15 @@
 // simd_avx2.h has the same members for 256 bits; those that are the same word
 // for word are in simd_x86_members.inc. Everything is internal to the including
 // translation unit.
-#ifndef RUY_LIKE_KERNELS_SIMD_SIMD_AVX512_H_
-#define RUY_LIKE_KERNELS_SIMD_SIMD_AVX512_H_
+#ifndef RUY_LIKE_SIMD_SIMD_AVX512_H_
+#define RUY_LIKE_SIMD_SIMD_AVX512_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
-#include "ruy_like/kernels/simd/x86_intrinsics.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/x86_intrinsics.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -36,7 +36,7 @@ struct Simd512 {
   }
 
 #define RUY_LIKE_MM(name) _mm512_##name
-#include "ruy_like/kernels/simd/simd_x86_members.inc"
+#include "ruy_like/simd/simd_x86_members.inc"
 #undef RUY_LIKE_MM
 
   // ## Loads
@@ -284,4 +284,4 @@ struct Simd512 {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_SIMD_SIMD_AVX512_H_
+#endif  // RUY_LIKE_SIMD_SIMD_AVX512_H_

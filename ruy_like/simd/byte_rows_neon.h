@@ -1,13 +1,13 @@
 // Back-end: eight columns of bytes as rows, for Arm: byte_rows_x86.h has the
 // members' meaning.
-#ifndef RUY_LIKE_KERNELS_SIMD_BYTE_ROWS_NEON_H_
-#define RUY_LIKE_KERNELS_SIMD_BYTE_ROWS_NEON_H_
+#ifndef RUY_LIKE_SIMD_BYTE_ROWS_NEON_H_
+#define RUY_LIKE_SIMD_BYTE_ROWS_NEON_H_
 
 #include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/simd/loops.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -39,4 +39,4 @@ struct ByteRows {
 }  // namespace kernels
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_KERNELS_SIMD_BYTE_ROWS_NEON_H_
+#endif  // RUY_LIKE_SIMD_BYTE_ROWS_NEON_H_

@@ -4,8 +4,8 @@
 // initialised with itself and then warns about it wherever an intrinsic is
 // inlined (GCC bug 105593). The warning is turned off for that header alone;
 // our own code keeps it.
-#ifndef RUY_LIKE_KERNELS_SIMD_X86_INTRINSICS_H_
-#define RUY_LIKE_KERNELS_SIMD_X86_INTRINSICS_H_
+#ifndef RUY_LIKE_SIMD_X86_INTRINSICS_H_
+#define RUY_LIKE_SIMD_X86_INTRINSICS_H_
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -17,4 +17,4 @@
 #include <immintrin.h>
 #endif
 
-#endif  // RUY_LIKE_KERNELS_SIMD_X86_INTRINSICS_H_
+#endif  // RUY_LIKE_SIMD_X86_INTRINSICS_H_
