@@ -25,6 +25,21 @@ function(ruy_like_set_library_properties target)
   endif()
 endfunction()
 
+# ruy_like_add_system(<target> <dir>): the sources of the system that this build is
+# for, and its libraries.
+function(ruy_like_add_system target dir)
+  if(WIN32)
+    target_sources(${target} PRIVATE ${dir}/windows.cc)
+    target_link_libraries(${target} PRIVATE synchronization)  # WaitOnAddress
+  elseif(EMSCRIPTEN)
+    target_sources(${target} PRIVATE ${dir}/wasm.cc)
+  elseif(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Android)$")
+    target_sources(${target} PRIVATE ${dir}/cgroup.cc ${dir}/linux.cc ${dir}/unix.cc)
+  else()
+    target_sources(${target} PRIVATE ${dir}/posix.cc ${dir}/sleepers.cc ${dir}/unix.cc)
+  endif()
+endfunction()
+
 # ruy_like_set_exports(<target>): what the library exports where it is shared.
 function(ruy_like_set_exports target)
   if(RUY_LIKE_BUILD_SHARED)

@@ -1,5 +1,7 @@
 # Fails if a file of ruy_like/ includes one that its layer must not know. The
-# permitted arrows are the table in doc/design.md.
+# permitted arrows are the table in doc/design.md. And if a source of the library or
+# of the drop-in includes a header of an operating system, or names one's macro,
+# outside of the room for that.
 #
 #   cmake -DSOURCE_DIR=<repository> -P layers_test.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -63,3 +65,33 @@ if(arrows LESS 100)
   message(FATAL_ERROR "only ${arrows} includes seen in ${SOURCE_DIR}/ruy_like")
 endif()
 message(STATUS "looked at ${arrows} includes")
+
+# Headers and macros that C++ does not have. (A processor's are no system's:
+# __x86_64__, <cpuid.h>.) ruy's public header platform.h has macros for systems.
+string(CONCAT system_headers "^ *# *include *<(sys/|linux/|os/|mach/|emscripten|"
+  "(unistd|sched|pthread|fcntl|signal|dlfcn|poll|semaphore|spawn|dirent|windows|"
+  "winsock2|io|process|malloc|alloca|strings|glob|pwd)[.]h>)")
+string(CONCAT system_macros "(^|[^A-Za-z0-9_])(__linux__|__linux|__gnu_linux__|linux|"
+  "__APPLE__|__MACH__|_WIN32|_WIN64|WIN32|__MINGW32__|__MINGW64__|__CYGWIN__|"
+  "_MSC_VER|__ANDROID__|__BIONIC__|__FreeBSD__|__NetBSD__|__OpenBSD__|"
+  "__EMSCRIPTEN__|__wasi__|__unix__|__unix|_POSIX_VERSION|__GLIBC__)"
+  "([^A-Za-z0-9_]|$)")
+file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
+  ${SOURCE_DIR}/ruy_like/*.h ${SOURCE_DIR}/ruy_like/*.inc ${SOURCE_DIR}/ruy_like/*.cc
+  ${SOURCE_DIR}/dropin/*.h ${SOURCE_DIR}/dropin/*.cc)
+set(inside 0)
+foreach(source IN LISTS sources)
+  file(STRINGS ${SOURCE_DIR}/${source} headers REGEX "${system_headers}")
+  file(STRINGS ${SOURCE_DIR}/${source} macros REGEX "^ *#.*${system_macros}")
+  if(source MATCHES "^ruy_like/os/")
+    list(LENGTH headers count)
+    math(EXPR inside "${inside} + ${count}")
+  elseif(NOT source STREQUAL "dropin/include/ruy/platform.h")
+    foreach(line IN LISTS headers macros)
+      message(SEND_ERROR "${source} knows an operating system: ${line}")
+    endforeach()
+  endif()
+endforeach()
+if(inside LESS 10)
+  message(FATAL_ERROR "only ${inside} headers of systems seen in ruy_like/os")
+endif()

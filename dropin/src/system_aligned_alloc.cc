@@ -1,21 +1,21 @@
 #include "ruy/system_aligned_alloc.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <cstddef>
+
+#include "ruy_like/os/memory.h"
 
 namespace ruy {
 namespace detail {
 
 void* SystemAlignedAlloc(std::ptrdiff_t num_bytes) {
-  void* memory = nullptr;
   // Its type is unsigned: a negative size is too large to allocate.
-  if (posix_memalign(&memory, kMinimumBlockAlignment,
-                     static_cast<std::size_t>(num_bytes)) != 0) {
-    return nullptr;
-  }
-  return memory;
+  const std::size_t bytes =
+      std::max(static_cast<std::size_t>(num_bytes), std::size_t{1});
+  return ruy_like::os::AllocateAligned(kMinimumBlockAlignment, bytes);
 }
 
-void SystemAlignedFree(void* ptr) { std::free(ptr); }
+void SystemAlignedFree(void* ptr) { ruy_like::os::FreeAligned(ptr); }
 
 }  // namespace detail
 }  // namespace ruy

@@ -1,12 +1,10 @@
 #include "ruy_like/base/allocator.h"
 
-#include <sys/mman.h>
-
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 #include "ruy_like/base/hot.h"
+#include "ruy_like/os/memory.h"
 
 namespace ruy_like {
 namespace {
@@ -15,44 +13,15 @@ namespace {
 // walking over packed weights with 4 KiB pages misses the TLB on every panel.
 // It is given back to the system as a whole, too.
 constexpr std::size_t kMapFromBytes = std::size_t{4} << 20;
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 // A block in small steps would be replaced more often than needed.
 constexpr std::size_t kArenaGranularity = 4096;
 
-// Length of the mapping behind a buffer: whole pages, of any size that Linux
-// has as its base page, so that cutting and unmapping agree on where it ends.
-constexpr std::size_t MappedBytes(std::size_t bytes) {
-  constexpr std::size_t kLargestBasePage = 65536;
-  return (bytes + kLargestBasePage - 1) & ~(kLargestBasePage - 1);
-}
-
-// A mapping that starts on a huge page's boundary; null on failure.
-void* MapAligned(std::size_t bytes) {
-  if (bytes > PTRDIFF_MAX - 2 * kHugePageBytes) return nullptr;
-  const std::size_t kept = MappedBytes(bytes);
-  void* const mapped =
-      mmap(nullptr, kept + kHugePageBytes, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  // Cut off what lies before the boundary and after the end.
-  char* const base = static_cast<char*>(mapped);
-  const std::size_t before =
-      -reinterpret_cast<std::uintptr_t>(mapped) & (kHugePageBytes - 1);
-  char* const data = base + before;
-  if (before != 0) munmap(base, before);
-  munmap(data + kept, kHugePageBytes - before);
-#ifdef MADV_HUGEPAGE
-  madvise(data, kept, MADV_HUGEPAGE);  // Advice: failing is harmless.
-#endif
-  return data;
-}
-
 void Free(void* data, std::size_t bytes) {
   if (bytes >= kMapFromBytes) {
-    munmap(data, MappedBytes(bytes));
+    os::UnmapLarge(data, bytes);
   } else {
-    std::free(data);
+    os::FreeAligned(data);
   }
 }
 
@@ -75,10 +44,9 @@ AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
 bool AlignedBuffer::Allocate(std::size_t bytes, AlignedBuffer* buffer) {
   AlignedBuffer fresh;
   if (bytes >= kMapFromBytes) {
-    fresh.data_ = MapAligned(bytes);
-  } else if (bytes > 0 &&
-             posix_memalign(&fresh.data_, kBufferAlignment, bytes) != 0) {
-    fresh.data_ = nullptr;
+    fresh.data_ = os::MapLarge(bytes);
+  } else if (bytes > 0) {
+    fresh.data_ = os::AllocateAligned(kBufferAlignment, bytes);
   }
   if (fresh.data_ == nullptr && bytes > 0) return false;
   fresh.bytes_ = bytes;

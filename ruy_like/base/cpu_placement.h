@@ -16,13 +16,6 @@ namespace ruy_like {
 // The number of the processor that this thread runs on; -1 if not known.
 int CurrentCpu();
 
-// How many processors threads may run on: by the affinity of the process's
-// first thread or of the calling one, whichever permits more; INT_MAX if not
-// known.
-int CountPermittedCpus();
-// The same as found by the first call. A few system calls once, then a load.
-int PermittedCpus();
-
 // Processors that threads of one group run on. Safe to use from any thread; of
 // threads that come at the same time or are moved by the kernel it may be
 // wrong, which costs speed only.

@@ -1,12 +1,9 @@
 #include "ruy_like/base/env.h"
 
-#if !defined(__linux__)
-#include <unistd.h>
-#endif
-
-#include <cstdlib>
 #include <iterator>
 #include <string>
+
+#include "ruy_like/os/environment.h"
 
 namespace ruy_like {
 namespace {
@@ -31,16 +28,6 @@ constexpr EnvVarInfo kEnvVars[] = {
      "default: none"},
 };
 
-// Whoever starts a program that has more rights than he, a set-user-ID one for
-// instance, must not choose by a variable what files it writes.
-const char* GetUnlessPrivileged(const char* name) {
-#if defined(__linux__)
-  return secure_getenv(name);
-#else
-  return issetugid() ? nullptr : std::getenv(name);
-#endif
-}
-
 }  // namespace
 
 const EnvVarInfo* EnvVars(int* count) {
@@ -49,7 +36,7 @@ const EnvVarInfo* EnvVars(int* count) {
 }
 
 std::string GetEnv(EnvVar var) {
-  const char* value = GetUnlessPrivileged(kEnvVars[static_cast<int>(var)].name);
+  const char* value = os::GetEnvironment(kEnvVars[static_cast<int>(var)].name);
   return value == nullptr ? std::string() : std::string(value);
 }
 

@@ -1,10 +1,5 @@
 #include "ruy_like/thread_pool.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -18,6 +13,8 @@
 #include "ruy_like/base/cpu_placement.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/wait.h"
+#include "ruy_like/os/process.h"
+#include "ruy_like/os/wait.h"
 
 namespace ruy_like {
 namespace {
@@ -31,45 +28,6 @@ constexpr int kCallsBetweenStarts = 1000;
 // The State of the pool whose tasks this thread runs; null outside of tasks. A
 // nested Execute, of any pool, runs inline.
 thread_local const void* in_execute = nullptr;
-
-// Counts the forks between the process that started and this one: a pool whose
-// workers were started under another count has none.
-std::atomic<int> fork_count{0};
-
-int CurrentForkCount() {
-  static const bool registered =
-      pthread_atfork(nullptr, nullptr, [] {
-        fork_count.fetch_add(1, std::memory_order_relaxed);
-      }) == 0;
-  // Without memory for the handler, the process's number does as well; it costs
-  // a system call.
-  return registered ? fork_count.load(std::memory_order_relaxed)
-                    : static_cast<int>(getpid());
-}
-
-// While it lives, this thread, and those that it starts for ever, are not
-// interrupted by signals: a handler of the host's would run on a worker, in its
-// floating-point environment, and hold up a product. What a thread's own fault
-// raises is not blocked.
-class ScopedBlockedSignals final {
- public:
-  ScopedBlockedSignals() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (const int signal :
-         {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
-      sigdelset(&blocked, signal);
-    }
-    // Not in addition to the creator's: it may block one of those.
-    pthread_sigmask(SIG_SETMASK, &blocked, &old_);
-  }
-  ~ScopedBlockedSignals() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
-  ScopedBlockedSignals(const ScopedBlockedSignals&) = delete;
-  ScopedBlockedSignals& operator=(const ScopedBlockedSignals&) = delete;
-
- private:
-  sigset_t old_;
-};
 
 // How long to spin before sleeping, in nanoseconds.
 using SpinTime = std::atomic<std::int64_t>;
@@ -114,6 +72,7 @@ struct ThreadPool::State {
   ~State();
 
   int EnsureWorkers(int count, const SpinTime& spin_time);
+  void StartWorkers(int count, const SpinTime& spin_time);
   void WorkerLoop(Worker* worker, const SpinTime& spin_time);
   void FinishOne();
   void WaitForOthers(const SpinTime& spin_time);
@@ -161,7 +120,24 @@ int ThreadPool::State::EnsureWorkers(int count, const SpinTime& spin_time) {
   if (static_cast<int>(workers.size()) >= count) {
     return static_cast<int>(workers.size());
   }
-  const ScopedBlockedSignals blocked_signals;
+  if (!os::CanStartThreads()) return 0;
+  // A handler of the host's would run on a worker, in its floating-point
+  // environment, and hold up a product.
+  struct Arguments {
+    State* state;
+    int count;
+    const SpinTime& spin_time;
+  } arguments{this, count, spin_time};
+  os::CallWithSignalsBlocked(
+      [](void* pointer) {
+        const auto* const a = static_cast<const Arguments*>(pointer);
+        a->state->StartWorkers(a->count, a->spin_time);
+      },
+      &arguments);
+  return static_cast<int>(workers.size());
+}
+
+void ThreadPool::State::StartWorkers(int count, const SpinTime& spin_time) {
   try {
     while (static_cast<int>(workers.size()) < count) {
       auto worker = std::make_unique<Worker>();
@@ -174,7 +150,6 @@ int ThreadPool::State::EnsureWorkers(int count, const SpinTime& spin_time) {
   } catch (const std::exception&) {
     // No memory or no thread: the caller goes on with the threads it has.
   }
-  return static_cast<int>(workers.size());
 }
 
 void ThreadPool::State::WorkerLoop(Worker* worker, const SpinTime& spin_time) {
@@ -229,18 +204,18 @@ void ThreadPool::State::WaitForOthers(const SpinTime& spin_time) {
   pending.store(0, std::memory_order_relaxed);
 }
 
-ThreadPool::ThreadPool() : state_(new State(CurrentForkCount())) {}
+ThreadPool::ThreadPool() : state_(new State(os::ForkCount())) {}
 
 ThreadPool::~ThreadPool() {
   State* const state = state_.load(std::memory_order_acquire);
   // After a fork the old state's threads cannot be joined, nor its mutex
   // trusted: leave it.
-  if (state->forks == CurrentForkCount()) delete state;
+  if (state->forks == os::ForkCount()) delete state;
 }
 
 ThreadPool::State* ThreadPool::CurrentState() {
   State* state = state_.load(std::memory_order_acquire);
-  const int forks = CurrentForkCount();
+  const int forks = os::ForkCount();
   if (state->forks == forks) return state;
   State* const fresh = new (std::nothrow) State(forks);
   if (fresh == nullptr) return nullptr;
@@ -326,7 +301,7 @@ int ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
     state->pending.fetch_sub(taken_back, std::memory_order_acq_rel);
     // Maybe the worker is late because it waits for this very core, which it
     // will leave as soon as it runs.
-    sched_yield();
+    os::YieldThread();
   }
   state->WaitForOthers(spin_nanoseconds_);
   return used + 1;

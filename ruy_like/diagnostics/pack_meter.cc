@@ -1,13 +1,13 @@
 // Tested in test/diagnostics/verbose_test.cc.
 #include "ruy_like/diagnostics/pack_meter.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <new>
+
+#include "ruy_like/os/process.h"
 
 namespace ruy_like {
 namespace {
@@ -18,9 +18,9 @@ constexpr std::size_t kMaxOperands = 1000;
 
 struct Meter {
   // In a forked child the mutex may be held by a thread that is not there.
-  bool IsUsable() const { return process == getpid(); }
+  bool IsUsable() const { return process == os::ProcessId(); }
 
-  const pid_t process = getpid();
+  const long process = os::ProcessId();
   std::mutex mutex;
   std::map<const void*, std::chrono::nanoseconds> times;
 };

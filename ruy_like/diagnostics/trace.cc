@@ -1,10 +1,5 @@
 #include "ruy_like/diagnostics/trace.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -20,6 +15,8 @@
 
 #include "ruy_like/base/env.h"
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/os/files.h"
+#include "ruy_like/os/process.h"
 
 namespace ruy_like {
 namespace {
@@ -50,39 +47,6 @@ std::int64_t NowNs() {
       .count();
 }
 
-long ProcessId() { return static_cast<long>(getpid()); }
-
-// Whether no other process writes the file. Where the file system knows no
-// locks, that is not known.
-bool Lock(int file) {
-  return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
-
-// Opens what RUY_LIKE_TRACE names; null, with errno set, where that is a link,
-// a pipe or otherwise not to be written, EWOULDBLOCK where another process
-// writes it. Neither this nor a write may block, and programs that are executed
-// do not get the descriptor. A pipe's reader could end this process, by
-// leaving.
-std::FILE* OpenTraceFile(const char* name) {
-  const int file = open(
-      name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-  if (file == -1) return nullptr;
-  struct stat status;
-  if (fstat(file, &status) == 0) {
-    const bool is_regular = S_ISREG(status.st_mode);
-    if (!is_regular && !S_ISCHR(status.st_mode)) {
-      errno = ENOTSUP;
-    } else if (!is_regular || (Lock(file) && ftruncate(file, 0) == 0)) {
-      std::FILE* const stream = fdopen(file, "w");
-      if (stream != nullptr) return stream;
-    }
-  }
-  const int error = errno;
-  close(file);
-  errno = error;
-  return nullptr;
-}
-
 // The spans of one thread. Its mutex is the thread's but for the end of the
 // process, when workers may still be there.
 struct ThreadEvents {
@@ -98,8 +62,8 @@ class TraceFile final {
  public:
   explicit TraceFile(std::string name)
       : name_(std::move(name)),
-        second_name_(name_ + "." + std::to_string(ProcessId())),
-        process_(ProcessId()) {}
+        second_name_(name_ + "." + std::to_string(os::ProcessId())),
+        process_(os::ProcessId()) {}
 
   // Memory for this thread's spans; null if there is none.
   std::shared_ptr<ThreadEvents> Register() {
@@ -185,7 +149,7 @@ class TraceFile final {
  private:
   // The child of a fork has the parent's spans but not its file, and the locks
   // as they were at that moment: nothing is traced there.
-  bool IsForked() const { return ProcessId() != process_; }
+  bool IsForked() const { return os::ProcessId() != process_; }
 
   // Tells of it, once, and has no more written.
   void Fail(int error) {
@@ -199,11 +163,11 @@ class TraceFile final {
   bool Open() {
     if (file_ != nullptr) return true;
     if (has_failed_) return false;
-    file_ = OpenTraceFile(name_.c_str());
+    file_ = os::OpenForWriting(name_.c_str());
     if (file_ == nullptr && errno == EWOULDBLOCK) {
       // Another process is writing it.
       name_.swap(second_name_);
-      file_ = OpenTraceFile(name_.c_str());
+      file_ = os::OpenForWriting(name_.c_str());
     }
     if (file_ == nullptr) {
       Fail(errno);

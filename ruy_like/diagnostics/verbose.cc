@@ -1,7 +1,5 @@
 #include "ruy_like/diagnostics/verbose.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +17,7 @@
 #include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/os/process.h"
 #include "ruy_like/plan/choose_plan.h"
 
 namespace ruy_like {
@@ -29,7 +28,7 @@ using kernels::EpilogueArgs;
 // A forked child records and prints nothing: the parent prints these numbers,
 // and the mutex may be held by a thread that the child does not have.
 struct ProcessSummary {
-  pid_t process = getpid();
+  long process = os::ProcessId();
   CallSummary calls;
 };
 
@@ -45,7 +44,8 @@ ProcessSummary* SummaryOfThisProcess() {
     }
     return made;
   }();
-  return summary != nullptr && summary->process == getpid() ? summary : nullptr;
+  return summary != nullptr && summary->process == os::ProcessId() ? summary
+                                                                   : nullptr;
 }
 
 void PrintSummary() {

@@ -12,14 +12,11 @@
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/machine/cpu_features_arm.h"
+#include "ruy_like/os/processors.h"
 #include "ruy_like/path.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 #endif
 
 namespace ruy_like {
@@ -69,22 +66,14 @@ CpuFeatures FeaturesByCpuinfo() {
 CpuFeatures emulated_features = 0;
 bool (*emulated_amx_permitted)() = nullptr;
 
-// Asks Linux for the use of AMX tile data, which enlarges the signal frames of
-// the whole process: hence on demand, and never again.
+// Asks the system on demand, as that enlarges the process's signal frames, and
+// never again.
 bool AmxPermitted() {
   if ((emulated_features & kCpuAmxInt8) != 0) {
     return emulated_amx_permitted == nullptr || emulated_amx_permitted();
   }
-#if defined(__x86_64__) && defined(__linux__)
-  constexpr int kXfeatureTileData = 18;      // the tile data's number
-  constexpr int kArchReqXcompPerm = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  static const bool permitted =
-      syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureTileData) == 0;
+  static const bool permitted = os::RequestAmx();
   return permitted;
-#else
-  // Unknown elsewhere; a guess could end in SIGILL.
-  return false;
-#endif
 }
 
 Path FindPathsOfThisProcess() {

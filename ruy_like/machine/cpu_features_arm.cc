@@ -1,14 +1,9 @@
 // Tested in test/machine/cpu_features_test.cc.
 #include "ruy_like/machine/cpu_features_arm.h"
 
-#include <cstddef>
 #include <cstdint>
 
-#if defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
-#elif defined(__aarch64__) && defined(__APPLE__)
-#include <sys/sysctl.h>
-#endif
+#include "ruy_like/os/processors.h"
 
 namespace ruy_like {
 namespace {
@@ -21,13 +16,9 @@ constexpr int kHwcap2I8mm = 13;
 
 constexpr bool Bit(uint64_t word, int bit) { return (word >> bit) & 1; }
 
-#if defined(__aarch64__) && defined(__APPLE__)
-bool HasSysctl(const char* name) {
-  int value = 0;
-  size_t size = sizeof(value);
-  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
-}
-#endif
+// The numbers of Windows' IsProcessorFeaturePresent.
+constexpr int kWindowsArmV82Dp = 43;
+constexpr int kWindowsArmV82I8mm = 66;
 
 }  // namespace
 
@@ -48,11 +39,21 @@ CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name)) {
   return features;
 }
 
+CpuFeatures ArmCpuFeaturesOfWindows(bool (*has)(int number)) {
+  CpuFeatures features = kCpuNeon;
+  if (has(kWindowsArmV82Dp)) features |= kCpuNeonDot;
+  if (has(kWindowsArmV82I8mm)) features |= kCpuNeonI8mm;
+  return features;
+}
+
 CpuFeatures HostArmCpuFeatures() {
-#if defined(__aarch64__) && defined(__linux__)
-  return ArmCpuFeaturesOfHwcaps(getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
-#elif defined(__aarch64__) && defined(__APPLE__)
-  return ArmCpuFeaturesOfSysctls(&HasSysctl);
+#if defined(__aarch64__)
+  uint64_t hwcap = 0, hwcap2 = 0;
+  os::GetHwcaps(&hwcap, &hwcap2);
+  // A system says nothing by the others' ways.
+  return ArmCpuFeaturesOfHwcaps(hwcap, hwcap2) |
+         ArmCpuFeaturesOfSysctls(&os::HasSysctl) |
+         ArmCpuFeaturesOfWindows(&os::HasWindowsFeature);
 #else
   return 0;
 #endif

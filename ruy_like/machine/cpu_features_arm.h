@@ -21,8 +21,12 @@ CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2);
 // not 0.
 CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name));
 
-// Features of the processor that this runs on; 0 if it is not a 64-bit Arm, or
-// if the system is none of the above.
+// From Windows: `has(number)` is IsProcessorFeaturePresent. NEON is always
+// there: every 64-bit Arm processor of the A profile has it.
+CpuFeatures ArmCpuFeaturesOfWindows(bool (*has)(int number));
+
+// Features of the processor that this runs on; 0 if it is not a 64-bit Arm. At
+// least NEON if it is, also where the system is none of the above.
 CpuFeatures HostArmCpuFeatures();
 
 }  // namespace ruy_like

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/container/fixed_array.h"
-#include "ruy_like/base/cpu_placement.h"
+#include "ruy_like/base/cpu_limits.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/parallel_calls.h"
 

@@ -53,22 +53,6 @@ class CpuPlacementTest : public testing::Test {
   CpuPlacement placement_;
 };
 
-// A thread that is bound does not stand for the others; the process does.
-TEST_F(CpuPlacementTest, CountsWhatThreadsMayRunOn) {
-  const int all = static_cast<int>(permitted_.size());
-  EXPECT_EQ(CountPermittedCpus(), all);
-  std::thread([&] {
-    Permit({permitted_[0]});
-    EXPECT_EQ(CountPermittedCpus(), all);
-  }).join();
-  Permit({permitted_[0]});
-  EXPECT_EQ(CountPermittedCpus(), 1);
-  std::thread([&] {
-    Permit(permitted_);
-    EXPECT_EQ(CountPermittedCpus(), all);
-  }).join();
-}
-
 TEST_F(CpuPlacementTest, LeavesTheLeaderAlone) {
   Permit({permitted_[0]});
   placement_.SetLeader();

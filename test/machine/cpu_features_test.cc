@@ -267,6 +267,18 @@ TEST(ArmCpuFeaturesTest, SysctlsOfApple) {
   EXPECT_EQ(ArmCpuFeaturesOfSysctls(&NoVariables), CpuFeatures{0});
 }
 
+bool SnapdragonX(int number) { return number == 43; }
+bool WithI8mm(int number) { return number == 43 || number == 66; }
+bool NoFeatures(int) { return false; }
+
+// PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE, PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE.
+TEST(ArmCpuFeaturesTest, WindowsFeatures) {
+  EXPECT_EQ(ArmCpuFeaturesOfWindows(&SnapdragonX), kCpuNeon | kCpuNeonDot);
+  EXPECT_EQ(ArmCpuFeaturesOfWindows(&WithI8mm),
+            kCpuNeon | kCpuNeonDot | kCpuNeonI8mm);
+  EXPECT_EQ(ArmCpuFeaturesOfWindows(&NoFeatures), CpuFeatures{kCpuNeon});
+}
+
 TEST(ArmCpuFeaturesTest, ThisMachine) {
 #if defined(__aarch64__)
   EXPECT_NE(DetectCpuFeatures() & kCpuNeon, 0u);

@@ -1,0 +1,46 @@
+// OS: which processors threads may use, and what the system says of their
+// instructions.
+#ifndef RUY_LIKE_OS_PROCESSORS_H_
+#define RUY_LIKE_OS_PROCESSORS_H_
+
+#include <cstdint>
+
+namespace ruy_like::os {
+
+// How many processors threads may run on: by the affinity of the process's
+// first thread or of the calling one, whichever permits more; INT_MAX if not
+// known.
+int CountPermittedCpus();
+
+// The number of the processor that this thread runs on; -1 if not known.
+int CurrentCpu();
+
+// Has the system move this thread to a processor that it may run on and whose
+// bit in avoided[cpu / 64] is not set, and then lets it run where it could
+// before. Does nothing where there is none among the first `count`, or where
+// the system has no such call.
+void MoveOff(const std::uint64_t* avoided, int count);
+
+// How many processors' time the process may use: a container's quota over its
+// period (Linux: cgroup.h; Windows: the job's hard limit), which need not be
+// whole; a large number where there is no limit. Reads files on Linux.
+double CpuQuota();
+
+// Asks the system for the use of AMX tile data, which enlarges the signal
+// frames of the whole process. False where it refuses or does not know the
+// question: without its permission the instructions fault.
+bool RequestAmx();
+
+// Linux's auxiliary vector, AT_HWCAP and AT_HWCAP2; false elsewhere.
+bool GetHwcaps(std::uint64_t* hwcap, std::uint64_t* hwcap2);
+
+// Whether a variable of sysctl with this name exists and is not 0. False where
+// the system has no such names, which are Apple's.
+bool HasSysctl(const char* name);
+
+// Windows' IsProcessorFeaturePresent; false elsewhere.
+bool HasWindowsFeature(int number);
+
+}  // namespace ruy_like::os
+
+#endif  // RUY_LIKE_OS_PROCESSORS_H_
