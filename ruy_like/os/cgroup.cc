@@ -120,9 +120,10 @@ double CgroupCpuQuota(const std::string& root) {
     }
     if (group == "/" || group.find("..") != std::string::npos) group.clear();
     // Upwards, to the mounted one: any of them may be the strictest.
+    const std::string top = root + hierarchy.mount_point;
     for (;;) {
-      quota = std::min(quota, QuotaOfGroup(root + hierarchy.mount_point + group,
-                                           hierarchy.is_version_2));
+      quota =
+          std::min(quota, QuotaOfGroup(top + group, hierarchy.is_version_2));
       if (group.empty()) break;
       group.resize(std::min(group.size(), group.rfind('/')));
     }
