@@ -102,10 +102,7 @@ class ConvSetup final {
     std::vector<std::int8_t> weights = RandomBytes(c.channels * depth_);
     const Matrix<std::int8_t> matrix =
         SimpleMatrix(weights.data(), c.channels, depth_, Order::kRowMajor);
-    PackWeightsOptions options;
-    options.order = c.input.order;
-    auto packed =
-        PackedWeights::Pack(matrix, weight_params_, &context_, options);
+    auto packed = PackedWeights::Pack(matrix, weight_params_, &context_);
     DieUnlessOk(packed.status());
     weights_ = *std::move(packed);
     SetUpProduct();
@@ -127,9 +124,31 @@ class ConvSetup final {
     return stopwatch.Elapsed().wall;
   }
 
-  double TimeMul() {
+  QuantizedLayer MakeLayer() const {
+    auto layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(
+        weights_, bias_, input_params_, output_params_);
+    DieUnlessOk(layer.status());
+    return *std::move(layer);
+  }
+
+  // So many calls.
+  double TimeFullyConnected(const QuantizedLayer& layer, int repeats) {
+    TensorView<std::int8_t> output{output_.data(), output_shape_,
+                                   output_params_};
+    const TensorView<const std::int8_t> input{input_.data(), case_.input,
+                                              input_params_};
     const Stopwatch stopwatch;
-    DieUnlessOk(Mul(weights_.packed(0), rhs_, mul_params_, &context_, &dst_));
+    for (int i = 0; i < repeats; ++i) {
+      DieUnlessOk(FullyConnected(input, layer, &context_, &output));
+    }
+    return stopwatch.Elapsed().wall;
+  }
+
+  double TimeMul(int repeats = 1) {
+    const Stopwatch stopwatch;
+    for (int i = 0; i < repeats; ++i) {
+      DieUnlessOk(Mul(weights_.packed(0), rhs_, mul_params_, &context_, &dst_));
+    }
     return stopwatch.Elapsed().wall;
   }
 
@@ -214,6 +233,41 @@ void RegisterConvs() {
             ->UseManualTime();
       }
     }
+  }
+}
+
+// ## FullyConnected
+
+// A made layer on images of `depth` values, and the equal product.
+void RunFullyConnected(std::ptrdiff_t batch, std::ptrdiff_t depth,
+                       std::ptrdiff_t channels, benchmark::State* state) {
+  // The product of a 1x1 convolution of so many pixels.
+  const ConvCase c = {"", {batch, 1, 1, depth}, channels, Window(), 1};
+  ConvSetup setup(c);
+  const QuantizedLayer layer = setup.MakeLayer();
+  // Products this short are timed in runs.
+  constexpr int kRepeats = 100;
+  std::vector<double> connected, mul, share;
+  for (auto _ : *state) {
+    connected.push_back(setup.TimeFullyConnected(layer, kRepeats) / kRepeats);
+    mul.push_back(setup.TimeMul(kRepeats) / kRepeats);
+    share.push_back(mul.back() / connected.back());
+    state->SetIterationTime(connected.back());
+  }
+  state->counters["GOP/s"] = setup.Ops() / Median(connected) / 1e9;
+  state->counters["mul_GOP/s"] = setup.Ops() / Median(mul) / 1e9;
+  state->counters["share"] = Median(share);
+  state->SetLabel(setup.Kernel());
+}
+
+void RegisterFullyConnected() {
+  const std::ptrdiff_t cases[][3] = {{1, 64, 64}, {1, 512, 512}, {16, 64, 64}};
+  for (const auto& c : cases) {
+    const std::string name =
+        absl::StrCat("FullyConnected/", c[0], "x", c[1], "x", c[2]);
+    benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
+      RunFullyConnected(c[0], c[1], c[2], &state);
+    })->UseManualTime();
   }
 }
 
@@ -337,6 +391,7 @@ void RegisterInt7() {
 
 int main(int argc, char** argv) {
   ruy_like::bench::RegisterConvs();
+  ruy_like::bench::RegisterFullyConnected();
   ruy_like::bench::RegisterEqs();
   ruy_like::bench::RegisterInt7();
   benchmark::Initialize(&argc, argv);

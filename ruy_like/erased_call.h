@@ -74,6 +74,10 @@ struct MulCall {
   std::int32_t exponent;
   const std::int32_t* fixedpoint_perchannel;
   const std::int32_t* exponent_perchannel;
+  // Set by callers that have validated the call themselves: it is not checked
+  // again. max_exponent is then an upper bound on the exponents.
+  bool is_valid = false;
+  std::int8_t max_exponent = 0;
   // For a scaled dst; the single values are used where the array is null.
   float lhs_scale, rhs_scale;
   const float* lhs_scale_perrow;

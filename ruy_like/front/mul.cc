@@ -20,8 +20,9 @@ namespace {
 
 RUY_LIKE_HOT absl::Status ValidateAndMul(const MulCall& call,
                                          Context* context) {
-  std::int8_t max_exponent;
-  absl::Status status = Validate(call, &max_exponent);
+  std::int8_t max_exponent = call.max_exponent;
+  absl::Status status;
+  if (!call.is_valid) status = Validate(call, &max_exponent);
   if (!status.ok()) return status;
   if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
     return status;

@@ -18,7 +18,6 @@
 #include "ruy_like/matrix.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/quantize/quant_params.h"
-#include "ruy_like/quantize/tensor.h"
 
 namespace ruy_like {
 
@@ -26,9 +25,6 @@ struct PackWeightsOptions {
   // Input channels and output channels are split into so many groups, each
   // convolved by itself.
   std::ptrdiff_t groups = 1;
-  // Memory order of the activations. Weights packed for the other order give
-  // the same results; shallow products are then slower.
-  TensorOrder order = TensorOrder::kNhwc;
 };
 
 // Immutable: any number of threads and Contexts may use one at once. Copies

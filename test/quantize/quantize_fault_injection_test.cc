@@ -84,13 +84,10 @@ struct Inputs {
     const auto weights =
         MakeMatrix(q.data(), kChannels, kChannels, Order::kRowMajor);
     pointwise = PackedWeights::Pack(weights, channel_params, &context).value();
-    PackWeightsOptions nchw;
-    nchw.order = TensorOrder::kNchw;
-    nchw_weights =
-        PackedWeights::Pack(
-            MakeMatrix(q.data(), kChannels, 9 * kChannels, Order::kRowMajor),
-            channel_params, &context, nchw)
-            .value();
+    kernel3x3 = PackedWeights::Pack(MakeMatrix(q.data(), kChannels,
+                                               9 * kChannels, Order::kRowMajor),
+                                    channel_params, &context)
+                    .value();
     depthwise = DepthwiseWeights::Pack(
                     MakeMatrix(q.data(), kChannels, 9, Order::kRowMajor),
                     channel_params)
@@ -111,7 +108,7 @@ struct Inputs {
   std::vector<std::int32_t> int_bias;
   std::vector<float> ones;
   std::vector<std::uint64_t> bins;
-  PackedWeights pointwise, nchw_weights;
+  PackedWeights pointwise, kernel3x3;
   DepthwiseWeights depthwise;
   QuantizedLayer layer, depthwise_layer;
 };
@@ -439,7 +436,7 @@ absl::Status Convolve(World* w, TensorOrder order, Workspace* workspace) {
   in.shape.height = 4;
   in.shape.width = 16;
   out.shape.order = order;
-  return Conv2D(in, w->in.nchw_weights, w->in.int_bias, Kernel3x3(), workspace,
+  return Conv2D(in, w->in.kernel3x3, w->in.int_bias, Kernel3x3(), workspace,
                 &w->context, &out);
 }
 

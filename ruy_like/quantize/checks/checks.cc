@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 
@@ -167,6 +168,30 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
   if (!operand.is_tensor || !Is8Bit(operand.scalar)) return absl::OkStatus();
   return ValidateQuantParams(operand.params, LowestOf(operand.scalar),
                              HighestOf(operand.scalar), name);
+}
+
+bool AreOrdinaryTensors(const Erased& input, const Erased& output) {
+  // The bytes of four such sizes can be counted.
+  constexpr int kSizeBits = (8 * sizeof(std::ptrdiff_t) - 4) / 4;
+  const auto sizes = [](const TensorShape& shape) {
+    return static_cast<std::size_t>(shape.batch | shape.height | shape.width |
+                                    shape.channels);
+  };
+  // Negative sizes become large ones.
+  if ((sizes(input.shape) | sizes(output.shape)) >> kSizeBits != 0 ||
+      input.data == nullptr || output.data == nullptr ||
+      input.shape.order > TensorOrder::kNchw ||
+      output.shape.order > TensorOrder::kNchw) {
+    return false;
+  }
+  const auto* const from = static_cast<const char*>(input.data);
+  const auto* const to = static_cast<const char*>(output.data);
+  const auto bytes = [](const Erased& operand) {
+    return BytesOf(operand.scalar, ElementCount(operand.shape));
+  };
+  const std::less_equal<> is_before;
+  return is_before(from + bytes(input), to) ||
+         is_before(to + bytes(output), from);
 }
 
 absl::Status CheckPair(const char* src_name, const Erased& src,

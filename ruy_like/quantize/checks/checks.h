@@ -70,6 +70,10 @@ absl::Status CheckNotNull(const char* name, const void* pointer);
 // counted, it has data where it has elements, and a tensor of bytes has
 // QuantParams that its type holds.
 absl::Status CheckOperand(const char* name, const Erased& operand);
+// Whether both are tensors that CheckOperand accepts, leaving aside their
+// QuantParams, and share no memory: for calls too short for all of the above.
+// False for some valid tensors, too: large ones and those without data.
+bool AreOrdinaryTensors(const Erased& input, const Erased& output);
 // Both are valid matrices of one shape, dst may be written, and they share no
 // memory.
 absl::Status CheckPair(const char* src_name, const Erased& src,

@@ -57,13 +57,19 @@ absl::Status CheckParams(const char* name, Scalar scalar,
   return ValidateQuantParams(params, LowestOf(scalar), HighestOf(scalar), name);
 }
 
-// A matrix of elements T; const or not is the caller's business.
+// The operand of a call, which has its type and zero point already.
+void SetOperand(const Layer::Operand& operand, ErasedMatrix* matrix) {
+  matrix->data = operand.data;
+  matrix->layout.set_rows(operand.rows);
+  matrix->layout.set_cols(operand.cols);
+  matrix->layout.set_order(operand.order);
+  matrix->layout.set_stride(operand.stride);
+}
+
+// The elements from `offset` on of an array that may be null.
 template <typename T>
-Matrix<T> MatrixOf(const Layer::Operand& operand) {
-  T* const data = static_cast<T*>(const_cast<void*>(operand.data));
-  return operand.order == Order::kColMajor
-             ? ColMajor(data, operand.rows, operand.cols, operand.stride)
-             : RowMajor(data, operand.rows, operand.cols, operand.stride);
+void Advance(std::ptrdiff_t offset, const T** array) {
+  if (*array != nullptr) *array += offset;
 }
 
 // A QuantizedLayer's, with its own weights and arrays.
@@ -136,13 +142,26 @@ absl::Status Layer::Fill(const Erased& given_bias) {
     }
     bias = copy != nullptr ? copy : given_bias.data;
   }
-  if (!Is8Bit(out)) return absl::OkStatus();
+  if (Is8Bit(out)) {
+    absl::Status status = FillMultipliers();
+    if (!status.ok()) return status;
+  }
+  if (packed != nullptr) {
+    WithTypes([this](auto in_element, auto out_element) {
+      DescribeProduct<decltype(in_element), decltype(out_element)>();
+    });
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Layer::FillMultipliers() {
   const absl::Span<const QuantParams> weights = WeightParams();
   absl::Status status =
       ProductMultipliers(weights, input, output, LowestOf(out), HighestOf(out),
                          absl::MakeSpan(fixedpoint, weights.size()),
                          absl::MakeSpan(exponent, weights.size()));
   if (!status.ok() || depthwise == nullptr) return status;
+  const auto channels = static_cast<std::size_t>(Channels());
   for (std::size_t c = 0; c < channels; ++c) {
     const std::size_t i = weights.size() == 1 ? 0 : c;
     table.Set(c, {fixedpoint[i], exponent[i]});
@@ -150,14 +169,28 @@ absl::Status Layer::Fill(const Erased& given_bias) {
   return absl::OkStatus();
 }
 
+template <typename Function>
+void Layer::WithTypes(const Function& function) const {
+  const auto with_input = [&](auto element) {
+    switch (out) {
+      case Scalar::kI8:
+        return function(element, std::int8_t{});
+      case Scalar::kU8:
+        return function(element, std::uint8_t{});
+      case Scalar::kI32:
+        return function(element, std::int32_t{});
+      default:
+        return function(element, float{});
+    }
+  };
+  if (in == Scalar::kI8) return with_input(std::int8_t{});
+  with_input(std::uint8_t{});
+}
+
 absl::Status Layer::CheckTensorsFit(const Erased& input_tensor,
                                     const Erased& output_tensor) const {
-  // The input's bounds count, too: Multiply passes them on as the value range.
-  const bool input_fits =
-      input_tensor.scalar == in && input_tensor.params == input;
-  const bool output_fits = output_tensor.scalar == out &&
-                           (!Is8Bit(out) || output_tensor.params == output);
-  if (input_fits && output_fits) return absl::OkStatus();
+  const bool input_fits = InputFits(input_tensor);
+  if (input_fits && OutputFits(output_tensor)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the layer was made for another type or other parameters of "
                    "its ",
@@ -165,59 +198,66 @@ absl::Status Layer::CheckTensorsFit(const Erased& input_tensor,
 }
 
 template <typename In, typename Out>
-absl::Status Layer::MultiplyTyped(std::ptrdiff_t group, const Operand& rhs,
-                                  Context* context, const Operand& dst) const {
+void Layer::DescribeProduct() {
   using Params = MulParams<std::int32_t, Out>;
-  const std::ptrdiff_t first = group * (packed->channels() / packed->groups());
   const bool per_channel = packed->params().size() > 1;
   Params params;
   params.set_channel_dimension(ChannelDimension::kRow);
-  Matrix<In> rhs_matrix = MatrixOf<In>(rhs);
-  rhs_matrix.set_zero_point(static_cast<In>(input.zero_point));
+  Matrix<In> rhs;
+  rhs.set_zero_point(static_cast<In>(input.zero_point));
   if constexpr (std::is_same<In, std::int8_t>::value) {
-    rhs_matrix.set_value_range(RangeOfInt8(input));
+    rhs.set_value_range(RangeOfInt8(input));
   }
-  Matrix<Out> dst_matrix = MatrixOf<Out>(dst);
+  Matrix<Out> dst;
   if constexpr (Params::kScaled) {
-    if (bias != nullptr) {
-      params.set_bias(static_cast<const float*>(bias) + first);
-    }
+    params.set_bias(static_cast<const float*>(bias));
     params.set_lhs_scale(packed->scales()[0]);
-    if (per_channel) params.set_lhs_scale_perrow(packed->scales() + first);
+    if (per_channel) params.set_lhs_scale_perrow(packed->scales());
     params.set_rhs_scale(input.scale);
-  } else if (bias != nullptr) {
-    params.set_bias(static_cast<const std::int32_t*>(bias) + first);
+  } else {
+    params.set_bias(static_cast<const std::int32_t*>(bias));
   }
   if constexpr (Params::kQuantized) {
     params.set_multiplier_fixedpoint(fixedpoint[0]);
     params.set_multiplier_exponent(exponent[0]);
     if (per_channel) {
-      params.set_multiplier_fixedpoint_perchannel(fixedpoint + first);
-      params.set_multiplier_exponent_perchannel(exponent + first);
+      params.set_multiplier_fixedpoint_perchannel(fixedpoint);
+      params.set_multiplier_exponent_perchannel(exponent);
     }
     SetClamp(output, &params);
-    dst_matrix.set_zero_point(static_cast<Out>(output.zero_point));
+    dst.set_zero_point(static_cast<Out>(output.zero_point));
   }
-  return Mul(packed->packed(group), rhs_matrix, params, context, &dst_matrix);
+  internal::Erase(packed->packed(0), &product_.lhs);
+  internal::Erase(rhs, &product_.rhs);
+  internal::CompleteCall<std::int8_t, In>(params, dst, /*max_num_threads=*/0,
+                                          &product_);
+  product_.dst.data_is_const = false;
+  if constexpr (Params::kQuantized) {
+    product_.max_exponent = static_cast<std::int8_t>(
+        *std::max_element(exponent, exponent + packed->params().size()));
+  }
 }
 
 absl::Status Layer::Multiply(std::ptrdiff_t group, const Operand& rhs,
-                             Context* context, const Operand& dst) const {
-  const auto with_input = [&](auto element) {
-    using In = decltype(element);
-    switch (out) {
-      case Scalar::kI8:
-        return MultiplyTyped<In, std::int8_t>(group, rhs, context, dst);
-      case Scalar::kU8:
-        return MultiplyTyped<In, std::uint8_t>(group, rhs, context, dst);
-      case Scalar::kI32:
-        return MultiplyTyped<In, std::int32_t>(group, rhs, context, dst);
-      default:
-        return MultiplyTyped<In, float>(group, rhs, context, dst);
-    }
-  };
-  return in == Scalar::kI8 ? with_input(std::int8_t{})
-                           : with_input(std::uint8_t{});
+                             Context* context, const Operand& dst,
+                             bool is_valid) const {
+  MulCall call = product_;
+  call.is_valid = is_valid;
+  if (group > 0) {
+    const std::ptrdiff_t first =
+        group * (packed->channels() / packed->groups());
+    internal::Erase(packed->packed(group), &call.lhs);
+    // int32 and float have equally many bytes.
+    const auto* values = static_cast<const std::int32_t*>(call.bias);
+    Advance(first, &values);
+    call.bias = values;
+    Advance(first, &call.fixedpoint_perchannel);
+    Advance(first, &call.exponent_perchannel);
+    Advance(first, &call.lhs_scale_perrow);
+  }
+  SetOperand(rhs, &call.rhs);
+  SetOperand(dst, &call.dst);
+  return internal::MulErased(call, context);
 }
 
 }  // namespace quantize_internal

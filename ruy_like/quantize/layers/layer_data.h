@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/checks/erased.h"
@@ -42,7 +43,7 @@ struct Layer {
   absl::Status Check(const Erased& given_bias) const;
   // Takes memory for the arrays below.
   void Place(Carver* carver);
-  // Fills them, after Check and Place.
+  // Fills them after Check and Place.
   absl::Status Fill(const Erased& given_bias);
   // Both, after Check, in a workspace; place(carver) takes the call's own
   // arrays.
@@ -56,8 +57,17 @@ struct Layer {
     return status.ok() ? Fill(given_bias) : status;
   }
 
-  // That tensors are those that this layer was made for.
-  absl::Status CheckTensorsFit(const Erased& input, const Erased& output) const;
+  // Whether tensors are those that this layer was made for.
+  bool InputFits(const Erased& tensor) const {
+    // The bounds count, too: Multiply passes them on as the value range.
+    return tensor.scalar == in && tensor.params == input;
+  }
+  bool OutputFits(const Erased& tensor) const {
+    return tensor.scalar == out && (!Is8Bit(out) || tensor.params == output);
+  }
+  // InvalidArgument unless they do.
+  absl::Status CheckTensorsFit(const Erased& input_tensor,
+                               const Erased& output_tensor) const;
 
   // dst = epilogue(weights of the group * rhs), `dst` and `rhs` of the types of
   // output and input.
@@ -67,8 +77,10 @@ struct Layer {
     Order order;
     std::ptrdiff_t stride;
   };
+  // `is_valid`: nothing about it need be checked again.
   absl::Status Multiply(std::ptrdiff_t group, const Operand& rhs,
-                        Context* context, const Operand& dst) const;
+                        Context* context, const Operand& dst,
+                        bool is_valid = false) const;
 
   // One of both.
   const PackedWeights* packed = nullptr;
@@ -90,9 +102,16 @@ struct Layer {
   RequantizeTable table;
 
  private:
+  absl::Status FillMultipliers();
+  // function(In{}, Out{})
+  template <typename Function>
+  void WithTypes(const Function& function) const;
+  // A product of the first group, with everything but its operands' shapes and
+  // data.
   template <typename In, typename Out>
-  absl::Status MultiplyTyped(std::ptrdiff_t group, const Operand& rhs,
-                             Context* context, const Operand& dst) const;
+  void DescribeProduct();
+
+  MulCall product_ = {};
 };
 
 // Before the call's own arrays are placed and filled: `own` is made of

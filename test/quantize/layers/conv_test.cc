@@ -38,7 +38,6 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p, Workspace* workspace,
                            Context* context) {
   PackWeightsOptions options;
   options.groups = p.groups;
-  options.order = p.in_shape.order;
   const auto weights =
       PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context, options);
   ASSERT_TRUE(weights.ok()) << weights.status() << p.Describe();
@@ -121,10 +120,8 @@ TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
     p.input.assign(p.input.size(),
                    static_cast<std::int8_t>(p.in_params.zero_point));
     p.bias.clear();
-    PackWeightsOptions options;
-    options.order = order;
-    const auto weights = PackedWeights::Pack(p.WeightMatrix(), p.weight_params,
-                                             &context, options);
+    const auto weights =
+        PackedWeights::Pack(p.WeightMatrix(), p.weight_params, &context);
     ASSERT_TRUE(weights.ok());
     std::vector<std::int32_t> out(CountOf(p.out_shape), 5);
     TensorView<std::int32_t> output{out.data(), p.out_shape, {}};
@@ -146,11 +143,8 @@ TEST(ConvGoldenTest, DynamicQuantization) {
   w1.scale = 1.2f / 127;
   const TensorShape shape{1, 1, 4, 2, TensorOrder::kNchw};
   Context context;
-  PackWeightsOptions options;
-  options.order = TensorOrder::kNchw;
-  const auto weights =
-      PackedWeights::Pack(MakeMatrix(q_w.data(), 2, 2, Order::kRowMajor),
-                          {w0, w1}, &context, options);
+  const auto weights = PackedWeights::Pack(
+      MakeMatrix(q_w.data(), 2, 2, Order::kRowMajor), {w0, w1}, &context);
   ASSERT_TRUE(weights.ok()) << weights.status();
   const TensorView<const std::int8_t> input{q_in.data(), shape, in_params};
 
@@ -185,10 +179,8 @@ TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
     p.weight_params.assign(24, p.weight_params[0]);
     Context context;
     Workspace workspace;
-    PackWeightsOptions options;
-    options.order = order;
-    const auto weights = PackedWeights::Pack(p.WeightMatrix(), p.weight_params,
-                                             &context, options);
+    const auto weights =
+        PackedWeights::Pack(p.WeightMatrix(), p.weight_params, &context);
     ASSERT_TRUE(weights.ok());
     std::vector<std::int8_t> out(CountOf(p.out_shape));
     TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};

@@ -169,5 +169,66 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
   EXPECT_THAT(out_, Each(77));
 }
 
+// A valid call takes a short way through the checks; these must not.
+TEST_F(LayerTest, HostileTensorsAreRefused) {
+  const QuantizedLayer layer = Make().value();
+  const auto code = [&](const TensorView<const std::int8_t>& input,
+                        TensorView<std::int8_t> output) {
+    return FullyConnected(input, layer, &context_, &output).code();
+  };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
+  constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
+  auto input = Input();
+  // kDepth elements by two's complement alone.
+  input.shape.height = -1;
+  input.shape.channels = -kDepth;
+  EXPECT_EQ(code(input, Output()), kInvalid);
+  input = Input();
+  input.shape.height = kMost;
+  EXPECT_EQ(code(input, Output()), kOutOfRange);
+  input = Input();
+  input.shape.order = static_cast<TensorOrder>(2);
+  EXPECT_EQ(code(input, Output()), kInvalid);
+  input = Input();
+  input.data = nullptr;
+  EXPECT_EQ(code(input, Output()), kInvalid);
+  input = Input();
+  input.shape.batch = kBatch - 1;
+  EXPECT_EQ(code(input, Output()), kInvalid);
+  input = Input();
+  input.shape.channels = kDepth - 1;
+  EXPECT_EQ(code(input, Output()), kInvalid);
+  auto output = Output();
+  output.data = nullptr;
+  EXPECT_EQ(code(Input(), output), kInvalid);
+  output = Output();
+  output.shape.channels = kChannels + 1;
+  EXPECT_EQ(code(Input(), output), kInvalid);
+  EXPECT_EQ(FullyConnected(Input(), layer, nullptr, &output).code(), kInvalid);
+  TensorView<std::int8_t>* const null_output = nullptr;
+  EXPECT_EQ(FullyConnected(Input(), layer, &context_, null_output).code(),
+            kInvalid);
+  // Output beginning at input's last byte, and ending at its first.
+  for (const std::ptrdiff_t offset :
+       {kBatch * kDepth - 1, -(kBatch * kChannels - 1)}) {
+    std::vector<std::int8_t> memory(1000, 77);
+    input = Input();
+    input.data = memory.data() + 500;
+    output = Output();
+    output.data = memory.data() + 500 + offset;
+    EXPECT_EQ(code(input, output), kInvalid) << offset;
+    EXPECT_THAT(memory, Each(77));
+    output.data += offset > 0 ? 1 : -1;
+    EXPECT_EQ(code(input, output), absl::StatusCode::kOk) << offset;
+  }
+  EXPECT_THAT(out_, Each(77));
+  // No images: nothing is read or written, data or not.
+  input.shape.batch = output.shape.batch = 0;
+  input.data = nullptr;
+  output.data = nullptr;
+  EXPECT_EQ(code(input, output), absl::StatusCode::kOk);
+}
+
 }  // namespace
 }  // namespace ruy_like
