@@ -18,6 +18,7 @@
 #include "ruy_like/matrix.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/tensor.h"
 
 namespace ruy_like {
 
@@ -25,6 +26,10 @@ struct PackWeightsOptions {
   // Input channels and output channels are split into so many groups, each
   // convolved by itself.
   std::ptrdiff_t groups = 1;
+  // Memory order of the activations. Weights are packed in the same way for
+  // both, which was measured to be the faster one for both: a program may set
+  // it or not.
+  TensorOrder order = TensorOrder::kNhwc;
 };
 
 // Immutable: any number of threads and Contexts may use one at once. Copies

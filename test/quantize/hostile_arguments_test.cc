@@ -289,6 +289,12 @@ std::vector<Case> WeightCases() {
          weights.mutable_layout()->set_order(static_cast<Order>(9));
          return pack(w, weights);
        }},
+      {"pack: unknown order of activations", kInvalid,
+       [pack](World* w) {
+         PackWeightsOptions options;
+         options.order = static_cast<TensorOrder>(9);
+         return pack(w, w->MatrixOf(w->m.q), options);
+       }},
       {"pack: sizes that overflow", kOutOfRange,
        [pack](World* w) {
          return pack(w, w->MatrixOf(w->m.q, kHuge, 2, Order::kColMajor));

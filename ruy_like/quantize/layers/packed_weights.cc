@@ -102,6 +102,11 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
       return absl::InvalidArgumentError(absl::StrCat(
           "weights of ", channels, " channels in ", options.groups, " groups"));
     }
+    if (options.order != TensorOrder::kNhwc &&
+        options.order != TensorOrder::kNchw) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "weights for an unknown order ", static_cast<int>(options.order)));
+    }
     const absl::Status status = CheckWeights(weights, params);
     if (!status.ok()) return status;
     if (options.groups > 1 && weights.layout().cols() == 0) {
