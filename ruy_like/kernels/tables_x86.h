@@ -1,0 +1,164 @@
+// Back-end: the kernels of x86's vector paths, written once for 256 and for 512
+// bits.
+//
+// Included by avx2.cc, avx512.cc, avxvnni.cc and avx512vnni.cc, which choose
+// from the lists here. Tiles is Tiles256 or Tiles512 (tiles_avx2.h), Dot has
+// the multiply-adds: MaddDot (panel_ops.h) or a path's own instructions. In
+// names Table() puts the path in front and the tile behind.
+#ifndef RUY_LIKE_KERNELS_TABLES_X86_H_
+#define RUY_LIKE_KERNELS_TABLES_X86_H_
+
+#include "ruy_like/kernels/kernel_names.h"
+#include "ruy_like/kernels/narrow/narrow_along_depth.h"
+#include "ruy_like/kernels/narrow/narrow_by_level.h"
+#include "ruy_like/kernels/narrow/narrow_digits.h"
+#include "ruy_like/kernels/narrow/narrow_float.h"
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_widen.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+template <class Tiles, class Op>
+using TilesOf = PanelKernel<Op, Tiles::kVectors, Tiles::kCols>;
+template <class Tiles, class Op, int kVectorsOfOne = Tiles::kVectorsOfOne>
+using NarrowTilesOf =
+    NarrowPanelKernel<Op, kVectorsOfOne, Tiles::kNarrowVectors,
+                      Tiles::kNarrowCols>;
+
+// Bytes by bytes without VNNI: int7 exactly by bytes, others widened to int16.
+template <class Tiles>
+struct MaddKernels {
+  typedef typename Tiles::Simd V;
+  typedef MaddDot<V> Dot;
+  typedef WideningPanelKernel<V, Dot, Tiles::kVectors, Tiles::kCols> S8S16;
+  typedef NarrowTilesOf<Tiles, PairsOp<V, Dot, int8_t>> S8S16Narrow;
+  typedef TilesOf<Tiles, Int7TwoQuadsOp<V, Dot>> S7U7;
+  typedef TilesOf<Tiles, Int7QuadsOp<V, Dot>> S7U8;
+  typedef NarrowTilesOf<Tiles, Int7QuadsOp<V, Dot>> S7U8Narrow;
+
+  static constexpr Kernel kList[] = {
+      NarrowDigitsKernel<V, Dot, int8_t>::Entry("S8InPlaceW16",
+                                                PackAvx2_8_S16_1x1),
+      NarrowDigitsKernel<V, Dot, uint8_t>::Entry("U8InPlaceW16",
+                                                 PackAvx2_8_S16_1x1),
+      NarrowIntKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
+      NarrowIntKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
+          "U8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
+      S7U8Narrow::Entry("S7U8", Family::k8x8, Tiles::kLhsQuads,
+                        PackAvx2_8_U8_1x1),
+      S7U7::Entry("S7U7", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsInt7),
+      S7U8::Entry("S7U8", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsQuads),
+      S8S16Narrow::Entry("S8W16", Family::k8x8, Tiles::kLhsPairs8,
+                         PackAvx2_8_S16_1x1),
+      S8S16::Entry("S8W16", Family::k8x8, Tiles::kLhsPairs8, Tiles::kRhsPairs8),
+  };
+};
+
+// Bytes by bytes with VNNI.
+template <class Tiles, class Dot>
+struct QuadsKernels {
+  typedef typename Tiles::Simd V;
+  typedef QuadsOp<V, Dot> Op;
+  typedef TilesOf<Tiles, typename Tiles::template ByHalves<Op>> S8U8;
+  typedef NarrowTilesOf<Tiles, Op> S8U8Narrow;
+
+  static constexpr Kernel PackingSmallPieces(Kernel kernel) {
+    kernel.packs_small_pieces = Tiles::kPacksSmallPieces;
+    return kernel;
+  }
+  static constexpr Kernel kList[] = {
+      NarrowIntKernel<NarrowQuadsOp<V, Dot, int8_t>>::Entry(
+          "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
+      NarrowIntKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
+          "U8InPlaceS8", Family::k8x8, PackAvx2_8_S8_1x1),
+      S8U8Narrow::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
+                        PackAvx2_8_U8_1x1),
+      PackingSmallPieces(S8U8::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
+                                     Tiles::kRhsQuads)),
+  };
+};
+
+// int8 by int16 and int16 by int8. S8S16: the panel kernel whose lhs is int8.
+template <class Tiles, class Dot, class S8S16, class S16S16>
+struct PairsKernels {
+  typedef typename Tiles::Simd V;
+  typedef PairsOp<V, Dot, int8_t> S8Op;
+  typedef PairsOp<V, Dot, int16_t> S16Op;
+
+  static constexpr Kernel kList[] = {
+      NarrowIntKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8InPlaceS16", Family::k8x16, PackAvx2_16_S16_1x1),
+      NarrowTilesOf<Tiles, S8Op>::Entry("S8S16", Family::k8x16,
+                                        Tiles::kLhsPairs8, PackAvx2_16_S16_1x1),
+      S8S16::Entry("S8S16", Family::k8x16, Tiles::kLhsPairs8,
+                   Tiles::kRhsPairs16),
+      NarrowIntKernel<NarrowPairsOp<V, Dot, int16_t>>::Entry(
+          "S16InPlaceW16", Family::k16x8, PackAvx2_8_S16_1x1),
+      NarrowTilesOf<Tiles, S16Op>::Entry(
+          "S16W16", Family::k16x8, Tiles::kLhsPairs16, PackAvx2_8_S16_1x1),
+      S16S16::Entry("S16W16", Family::k16x8, Tiles::kLhsPairs16,
+                    Tiles::kRhsPairs8),
+  };
+};
+
+template <class Tiles>
+struct FloatKernels {
+  typedef typename Tiles::Simd V;
+  typedef typename Tiles::PanelFloatOp Op;
+  typedef NarrowAlongDepthKernel<V> AlongDepth;
+  typedef NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols, Tiles::kLhsFloat>
+      InPlace;
+  typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
+      InPlaceRhsKernel;
+  typedef NarrowTilesOf<Tiles, FloatOp<V>, /*kVectorsOfOne=*/4> Narrow;
+
+  static constexpr Kernel kList[] = {
+      AlongDepth::ColumnEntry("F32InPlaceF32InPlace"),
+      AlongDepth::Entry("F32InPlaceF32", PackAvx2_F32_F32_1x1),
+      InPlace::Entry("F32InPlaceF32", Tiles::kRhsFloat),
+      NarrowByLevelKernel<V>::Entry("F32ByLevelF32", PackAvx2_F32_F32_1x1),
+      Narrow::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
+                    PackAvx2_F32_F32_1x1),
+      InPlaceRhsKernel::Entry("F32F32InPlace", Family::kF32, Tiles::kLhsFloat,
+                              nullptr),
+      TilesOf<Tiles, Op>::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
+                                Tiles::kRhsFloat),
+  };
+};
+
+// All families, without VNNI.
+template <class Tiles>
+struct MaddPath {
+  typedef typename Tiles::Simd V;
+  typedef MaddKernels<Tiles> Bytes;
+  typedef PairsKernels<Tiles, MaddDot<V>, typename Bytes::S8S16,
+                       TilesOf<Tiles, PairsOp<V, MaddDot<V>, int16_t>>>
+      Pairs;
+  static constexpr auto kList =
+      Join(Bytes::kList, Pairs::kList, FloatKernels<Tiles>::kList);
+};
+
+// Families of integers; Dot::Quads() and Dot::Pairs() do not saturate.
+template <class Tiles, class Dot>
+struct VnniPath {
+  template <class Lhs>
+  using PairsTiles =
+      TilesOf<Tiles, typename Tiles::template ByHalves<
+                         PairsOp<typename Tiles::Simd, Dot, Lhs>>>;
+  typedef QuadsKernels<Tiles, Dot> Bytes;
+  typedef PairsKernels<Tiles, Dot, PairsTiles<int8_t>, PairsTiles<int16_t>>
+      Pairs;
+  static constexpr auto kList = Join(Bytes::kList, Pairs::kList);
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_TABLES_X86_H_

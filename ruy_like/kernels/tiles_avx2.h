@@ -1,0 +1,43 @@
+// Back-end: the tiles of 256-bit registers and their pack routines, a template
+// argument of the tables in tables_x86.h. tiles_avx512.h has the same members.
+#ifndef RUY_LIKE_KERNELS_TILES_AVX2_H_
+#define RUY_LIKE_KERNELS_TILES_AVX2_H_
+
+#include "ruy_like/kernels/panel/panel_ops.h"
+#include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/simd/simd_avx2.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct Tiles256 {
+  typedef Simd256 Simd;
+  // The tile of panel kernels: vectors of rows, and columns.
+  static constexpr int kVectors = 2, kCols = 6;
+  // That of narrow kernels; vectors of integers where there is only one column.
+  static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
+  static constexpr int kVectorsOfOne = 6;
+  // Kernel::packs_small_pieces of the kernel for bytes.
+  static constexpr bool kPacksSmallPieces = false;
+  typedef FloatOp<Simd256> PanelFloatOp;
+  // Operations whose half vectors have instructions of their own.
+  template <class Op>
+  using ByHalves = Op;
+
+  static constexpr PackFn* kLhsQuads = PackAvx2_8_S8_8x4;
+  static constexpr PackFn* kLhsPairs8 = PackAvx2_8_S8_8x2;
+  static constexpr PackFn* kLhsPairs16 = PackAvx2_16_S16_8x2;
+  static constexpr PackFn* kLhsFloat = PackAvx2_F32_F32_8x1;
+  static constexpr PackFn* kRhsQuads = PackAvx2_8_U8_6x4;
+  static constexpr PackFn* kRhsInt7 = PackAvx2_8_U7_6x4;
+  static constexpr PackFn* kRhsPairs8 = PackAvx2_8_S16_6x2;
+  static constexpr PackFn* kRhsPairs16 = PackAvx2_16_S16_6x2;
+  static constexpr PackFn* kRhsFloat = PackAvx2_F32_F32_6x1;
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_TILES_AVX2_H_

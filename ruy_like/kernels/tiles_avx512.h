@@ -1,0 +1,56 @@
+// Back-end: the tiles of 512-bit registers and their pack routines, a template
+// argument of the tables in tables_x86.h. tiles_avx2.h has the same members.
+#ifndef RUY_LIKE_KERNELS_TILES_AVX512_H_
+#define RUY_LIKE_KERNELS_TILES_AVX512_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/panel/panel_ops.h"
+#include "ruy_like/pack/pack_routines.h"
+#include "ruy_like/simd/simd_avx512.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Its broadcasts are those of integers: Zen 4 makes VBROADCASTSS to 512 bits in
+// two steps, one of them in the pipes of the multiplications (doc/tuning.md).
+struct Broadcast512FloatOp : WithHalves<FloatOp<Simd512>> {
+  static RUY_LIKE_ALWAYS_INLINE __m512 LoadRhs(const float* p, ptrdiff_t) {
+    int32_t bits;
+    __builtin_memcpy(&bits, p, sizeof(bits));
+    return _mm512_castsi512_ps(_mm512_set1_epi32(bits));
+  }
+};
+
+struct Tiles512 {
+  typedef Simd512 Simd;
+  // The tile of panel kernels: vectors of rows, and columns.
+  static constexpr int kVectors = 3, kCols = 8;
+  // That of narrow kernels; vectors of integers where there is only one column.
+  static constexpr int kNarrowVectors = 4, kNarrowCols = 4;
+  static constexpr int kVectorsOfOne = 4;
+  // Kernel::packs_small_pieces of the kernel for bytes.
+  static constexpr bool kPacksSmallPieces = true;
+  typedef Broadcast512FloatOp PanelFloatOp;
+  // Operations whose half vectors have instructions of their own.
+  template <class Op>
+  using ByHalves = WithHalves<Op>;
+
+  static constexpr PackFn* kLhsQuads = PackAvx512_8_S8_16x4;
+  static constexpr PackFn* kLhsPairs8 = PackAvx512_8_S8_16x2;
+  static constexpr PackFn* kLhsPairs16 = PackAvx512_16_S16_16x2;
+  static constexpr PackFn* kLhsFloat = PackAvx512_F32_F32_16x1;
+  static constexpr PackFn* kRhsQuads = PackAvx512_8_U8_8x4;
+  static constexpr PackFn* kRhsInt7 = PackAvx512_8_U7_8x4;
+  static constexpr PackFn* kRhsPairs8 = PackAvx512_8_S16_8x2;
+  static constexpr PackFn* kRhsPairs16 = PackAvx512_16_S16_8x2;
+  static constexpr PackFn* kRhsFloat = PackAvx512_F32_F32_8x1;
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_TILES_AVX512_H_
