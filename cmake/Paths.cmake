@@ -1,8 +1,8 @@
 # Compiles the instruction-set paths that ruy_like/registry/paths.inc lists.
 #
 # ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
-# processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc
-# and, where it exists, <dir>/pack/<name>.cc with that path's flags (and the packs
+# processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc,
+# <dir>/kernels/groups/<name>.cc and, where it exists, <dir>/pack/<name>.cc with that path's flags (and the packs
 # of the paths before it, which it may use). It writes the paths' lines to
 # generated/ruy_like/compiled_paths.inc, from which the C++ side makes its
 # registry, and to compiled_packs.inc the Enum of those that have a pack/<name>.cc,
@@ -93,7 +93,8 @@ function(ruy_like_add_paths target dir)
       continue()
     endif()
     set(options ${flags} ${RUY_LIKE_PATH_OPTIONS})
-    set_source_files_properties(${dir}/kernels/${name}.cc ${dir}/pack/${name}.cc
+    set_source_files_properties(${dir}/kernels/${name}.cc
+      ${dir}/kernels/groups/${name}.cc ${dir}/pack/${name}.cc
       PROPERTIES COMPILE_OPTIONS "${options}")
     if(EXISTS ${dir}/pack/${name}.cc)
       list(APPEND unused_packs ${dir}/pack/${name}.cc)
@@ -107,7 +108,8 @@ function(ruy_like_add_paths target dir)
     message(STATUS "ruy_like path ${name}: compiled")
     list(APPEND compiled_paths ${name})
     string(APPEND compiled_lines "${line}\n")
-    target_sources(${target} PRIVATE ${dir}/kernels/${name}.cc ${unused_packs})
+    target_sources(${target} PRIVATE ${dir}/kernels/${name}.cc
+      ${dir}/kernels/groups/${name}.cc ${unused_packs})
     string(APPEND compiled_packs "${unused_pack_lines}")
     set(unused_packs "")
     set(unused_pack_lines "")

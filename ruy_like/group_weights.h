@@ -1,0 +1,218 @@
+// Public: weights of 4 or 8 bits with a scale for each group of a row, packed
+// ahead (PackedGroupWeights), and Mul with them.
+//
+// For layers of language models. doc/numerics.md has the arithmetic, whose
+// results are the same bits on every path; reference_group_mul.h is its oracle.
+#ifndef RUY_LIKE_GROUP_WEIGHTS_H_
+#define RUY_LIKE_GROUP_WEIGHTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ruy_like/context.h"
+#include "ruy_like/erased_call.h"
+#include "ruy_like/export.h"
+#include "ruy_like/float16.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/mul.h"
+#include "ruy_like/mul_params.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+
+// Describes rows x depth weights. The weight at (r, k), in group
+// g = k / group_size, is
+//
+//   (level[r, k] - zero_point[r, g]) * scale[r, g]
+//
+// A plain struct: set what differs from the defaults. All pointers are borrowed
+// and needed by PackGroupWeights alone.
+struct GroupWeights {
+  std::ptrdiff_t rows = 0;
+  std::ptrdiff_t depth = 0;
+  // 4: unsigned levels 0 to 15, two in a byte, the one of even k in the low
+  // nibble. (Levels of -8 to 7 in two's complement become these by flipping the
+  // top bit of each nibble, with 8 added to the zero point.) 8: int8.
+  int bits = 4;
+  // Levels in a group: a multiple of 16, or 0 for the whole row. The last group
+  // of a row may be shorter.
+  std::ptrdiff_t group_size = 0;
+  // Row r starts at levels + r * row_stride_bytes; 0 stands for the bytes of a
+  // row. Of a row of odd depth, the last high nibble is ignored.
+  const void* levels = nullptr;
+  std::ptrdiff_t row_stride_bytes = 0;
+  // Finite and not negative, one per (row, group): that of group g of row r is
+  // element r * scale_stride + g. 0 stands for the number of groups.
+  const void* scales = nullptr;
+  Scalar scale_type = Scalar::kF32;  // or kBF16, kF16
+  std::ptrdiff_t scale_stride = 0;
+  // One per (row, group), in scale_stride too, if not null: uint8 of 0 to 15 for
+  // 4 bits, int8 for 8 bits. Else all are zero_point, in the same range.
+  const void* zero_points = nullptr;
+  int zero_point = 8;
+
+  void set_scales(const float* values) {
+    scales = values;
+    scale_type = Scalar::kF32;
+  }
+  void set_scales(const BFloat16* values) {
+    scales = values;
+    scale_type = Scalar::kBF16;
+  }
+  void set_scales(const Float16* values) {
+    scales = values;
+    scale_type = Scalar::kF16;
+  }
+};
+
+// Internal: groups/group_image.h.
+struct GroupImage;
+
+// Packed weights. Immutable: any number of threads and Contexts may use one at
+// once. A copy shares the memory. There is one packed form for all paths and
+// for both sides of a product. Default-constructed it is 0x0.
+class RUY_LIKE_EXPORT PackedGroupWeights final {
+ public:
+  PackedGroupWeights() = default;
+  explicit PackedGroupWeights(std::shared_ptr<const GroupImage> image)
+      : image_(std::move(image)) {}
+
+  std::ptrdiff_t rows() const;
+  std::ptrdiff_t depth() const;
+  int bits() const;
+  // 0 for the whole row.
+  std::ptrdiff_t group_size() const;
+
+  // The packed form as bytes, to be written to a file and given to FromBytes:
+  // the same for the same weights on any machine of this byte order. Valid as
+  // long as this object or a copy of it lives.
+  absl::string_view Serialize() const;
+
+  // Weights from what Serialize gave. Refers to the bytes in place, which must
+  // stay as they are while the result or a copy of it lives, so that a file may
+  // be mapped. `data` must be aligned to 64 bytes; bytes beyond the image are
+  // ignored. Reads the header alone unless the checksum of the data is to be
+  // verified.
+  //
+  // InvalidArgument for a null or misaligned pointer or what is no such image;
+  // DataLoss for one that is truncated or damaged; OutOfRange for sizes that no
+  // memory holds; FailedPrecondition for another version or byte order.
+  static absl::StatusOr<PackedGroupWeights> FromBytes(
+      const void* data, std::size_t bytes,
+      VerifyChecksum verify = VerifyChecksum::kYes);
+
+  // For the library's own layers; null when default-constructed.
+  const GroupImage* image() const { return image_.get(); }
+
+ private:
+  std::shared_ptr<const GroupImage> image_;
+};
+
+// Packs the weights. InvalidArgument, with a message that names the value, for
+// negative sizes, other bits, a group size that is no multiple of 16, strides
+// less than a row, null arrays, scales that are negative or not finite, and
+// zero points out of range; OutOfRange for sizes that overflow;
+// ResourceExhausted when there is no memory.
+RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
+    const GroupWeights& weights, Context* context);
+
+// How float activations become int8: doc/numerics.md.
+enum class ActivationScales : std::uint8_t {
+  kPerColumn,  // one scale for each column (row, where they are the lhs)
+  kPerGroup,   // one for each group of weights within it: more exact, and slower
+};
+
+// What Mul does apart from the product itself. Pointers are borrowed and must
+// stay valid during Mul. In what follows "column" is a column of a rhs, or a row
+// of a lhs, of activations.
+struct GroupMulParams {
+  // Of int8 activations: the scale of each column, or null for 1. Any value is
+  // good.
+  const float* activation_scales = nullptr;
+  // Of int8 activations: the zero point of each column, or null for 0.
+  const std::int8_t* activation_zero_points = nullptr;
+  // Of float and bf16 activations.
+  ActivationScales quantize = ActivationScales::kPerColumn;
+  // One value per row or column of dst, or null for none.
+  const float* bias = nullptr;
+  ChannelDimension channel_dimension = ChannelDimension::kRow;
+  // Inclusive bounds of dst's values, before they are rounded to dst's type. A
+  // NaN stays NaN.
+  float clamp_min = -std::numeric_limits<float>::infinity();
+  float clamp_max = std::numeric_limits<float>::infinity();
+};
+
+namespace internal {
+
+struct GroupMulCall {
+  const GroupImage* weights;  // null: 0x0
+  bool weights_are_lhs;
+  ErasedMatrix activations, dst;
+  GroupMulParams params;
+  int max_num_threads;
+};
+
+RUY_LIKE_EXPORT absl::Status GroupMulErased(const GroupMulCall& call,
+                                            Context* context);
+
+template <typename Activation, typename Dst>
+absl::Status GroupMul(const PackedGroupWeights& weights, bool weights_are_lhs,
+                      const Matrix<Activation>& activations,
+                      const GroupMulParams& params, Context* context,
+                      Matrix<Dst>* dst, const MulOptions& options) {
+  using Element = std::remove_const_t<Activation>;
+  static_assert(std::is_same<Element, std::int8_t>::value ||
+                    std::is_same<Element, float>::value ||
+                    std::is_same<Element, BFloat16>::value,
+                "activations are int8_t, float or BFloat16");
+  static_assert(
+      std::is_same<Dst, float>::value || std::is_same<Dst, BFloat16>::value,
+      "dst is float or BFloat16");
+  if (context == nullptr) return NullArgument("context");
+  if (dst == nullptr) return NullArgument("dst");
+  GroupMulCall call;
+  call.weights = weights.image();
+  call.weights_are_lhs = weights_are_lhs;
+  Erase(activations, &call.activations);
+  Erase(*dst, &call.dst);
+  call.params = params;
+  call.max_num_threads = options.max_num_threads;
+  return GroupMulErased(call, context);
+}
+
+}  // namespace internal
+
+// dst = clamp(weights * rhs + bias): dst is rows x cols, rhs depth x cols, of
+// int8_t, float or BFloat16, dst of float or BFloat16; each in either order with
+// any stride. Errors as of Mul of plain matrices: a Status, with dst untouched.
+// A column's bits depend neither on the other columns, nor on threads, nor on
+// the path. Zero points of Matrix are not used and must be 0.
+template <typename Activation, typename Dst>
+absl::Status Mul(const PackedGroupWeights& lhs, const Matrix<Activation>& rhs,
+                 const GroupMulParams& params, Context* context,
+                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+  return internal::GroupMul(lhs, /*weights_are_lhs=*/true, rhs, params, context,
+                            dst, options);
+}
+
+// The same with the weights, which are rows x depth as ever, on the right:
+// dst = clamp(lhs * transpose(weights) + bias), lhs is n x depth, dst n x rows.
+template <typename Activation, typename Dst>
+absl::Status Mul(const Matrix<Activation>& lhs, const PackedGroupWeights& rhs,
+                 const GroupMulParams& params, Context* context,
+                 Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
+  return internal::GroupMul(rhs, /*weights_are_lhs=*/false, lhs, params,
+                            context, dst, options);
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_GROUP_WEIGHTS_H_

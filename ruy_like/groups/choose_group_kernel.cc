@@ -1,0 +1,42 @@
+// Tested in test/group_weights_test.cc.
+#include "ruy_like/groups/choose_group_kernel.h"
+
+#include "ruy_like/machine/cpu_features.h"
+
+namespace ruy_like {
+namespace {
+
+using kernels::GroupKernel;
+
+struct PathGroupKernel {
+  Path path;
+  CpuFeatures features;
+  const GroupKernel* (*kernel)();
+};
+
+// Worst first.
+constexpr PathGroupKernel kPathKernels[] = {
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  {Path::k##Enum, features, &kernels::Enum##GroupKernel},
+#include "ruy_like/compiled_paths.inc"
+#undef RUY_LIKE_PATH
+};
+constexpr int kCount = sizeof(kPathKernels) / sizeof(kPathKernels[0]);
+
+}  // namespace
+
+GroupKernelChoice ChooseGroupKernel(Path permitted) {
+  for (int i = kCount - 1; i > 0; --i) {
+    const PathGroupKernel& path = kPathKernels[i];
+    if ((permitted & path.path) == Path::kNone) continue;
+    for (int j = i; j > 0; --j) {
+      const PathGroupKernel& from = kPathKernels[j];
+      if ((from.features & ~path.features) != 0) continue;
+      const GroupKernel* const kernel = from.kernel();
+      if (kernel != nullptr) return {kernel, path.path};
+    }
+  }
+  return {kPathKernels[0].kernel(), Path::kPortable};
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,212 @@
+// Tested in test/group_weights_test.cc.
+#include "ruy_like/groups/group_image.h"
+
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/checksum.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr char kMagic[8] = {'r', 'u', 'y', '_', 'g', 'r', 'p', 's'};
+constexpr std::uint32_t kByteOrderMark = 0x01020304;
+constexpr std::uint32_t kSwappedByteOrderMark = 0x04030201;
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kHeaderSeed = 0x68656164;
+constexpr std::uint64_t kDataSeed = 0;
+
+struct RawHeader {
+  char magic[8];
+  std::uint32_t byte_order_mark;
+  std::uint32_t version;
+  std::uint64_t image_bytes;
+  std::int64_t rows;
+  std::int64_t depth;
+  std::int64_t group_size;
+  std::int32_t bits;
+  std::int32_t zero_point;
+  std::uint8_t scale_type;
+  std::uint8_t has_zero_points;
+  char reserved[54];  // zeros
+  std::uint64_t data_checksum;
+  std::uint64_t header_checksum;  // of all that is before it
+};
+static_assert(sizeof(RawHeader) == kGroupImageHeaderBytes, "");
+
+static_assert(static_cast<int>(Scalar::kF32) == 4 &&
+                  static_cast<int>(Scalar::kBF16) == 6 &&
+                  static_cast<int>(Scalar::kF16) == 7,
+              "a change needs a new version");
+
+std::uint64_t HeaderChecksum(const RawHeader& raw) {
+  return Checksum64(&raw, offsetof(RawHeader, header_checksum), kHeaderSeed);
+}
+
+absl::Status CheckOrigin(const RawHeader& raw) {
+  if (std::memcmp(raw.magic, kMagic, sizeof(kMagic)) != 0) {
+    return absl::InvalidArgumentError("not packed group weights");
+  }
+  if (raw.byte_order_mark == kSwappedByteOrderMark) {
+    return absl::FailedPreconditionError(
+        "packed on a machine of the other byte order");
+  }
+  if (raw.byte_order_mark != kByteOrderMark) {
+    return absl::DataLossError("the header's byte order mark is damaged");
+  }
+  if (raw.version != kVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("version ", raw.version, " of packed group weights, not ",
+                     kVersion, ", which this library reads"));
+  }
+  if (raw.header_checksum != HeaderChecksum(raw)) {
+    return absl::DataLossError("the header is damaged");
+  }
+  return absl::OkStatus();
+}
+
+// *offset += a * b, rounded up to 64 bytes.
+[[nodiscard]] bool AddPart(std::ptrdiff_t a, std::ptrdiff_t b,
+                           std::ptrdiff_t* offset) {
+  std::ptrdiff_t bytes;
+  std::ptrdiff_t end;
+  if (!CheckedMul(a, b, &bytes) || !CheckedAdd(*offset, bytes, &end) ||
+      end > std::numeric_limits<std::ptrdiff_t>::max() - 64) {
+    return false;
+  }
+  *offset = RoundUpToPowerOf2(end, 64);
+  return true;
+}
+
+}  // namespace
+
+absl::Status ComputeSizes(GroupShape* shape) {
+  if (shape->rows < 0 || shape->depth < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights of ", shape->rows, "x", shape->depth));
+  }
+  if (shape->bits != 4 && shape->bits != 8) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights of ", shape->bits, " bits; 4 and 8 are possible"));
+  }
+  if (shape->group_size < 0 || shape->group_size % 16 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "group_size = ", shape->group_size,
+        " is neither a positive multiple of 16 nor 0, the whole row"));
+  }
+  if (shape->scale_type != Scalar::kF32 &&
+      shape->scale_type != Scalar::kBF16 &&
+      shape->scale_type != Scalar::kF16) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scale_type = ", static_cast<int>(shape->scale_type),
+                     "; scales are float, BFloat16 or Float16"));
+  }
+  const std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
+  if (shape->group_size == 0 || shape->group_size >= shape->depth) {
+    shape->groups = shape->depth == 0 ? 0 : 1;
+    shape->group_steps = steps;
+    shape->last_group_steps = steps;
+  } else {
+    shape->groups = CeilDiv(shape->depth, shape->group_size);
+    shape->group_steps = shape->group_size / kernels::kGroupStepLevels;
+    shape->last_group_steps = steps - (shape->groups - 1) * shape->group_steps;
+  }
+  shape->panels = CeilDiv(shape->rows, kernels::kGroupPanelRows);
+  std::ptrdiff_t values;  // scales
+  std::ptrdiff_t offset = kGroupImageHeaderBytes;
+  bool fits = CheckedMul<std::ptrdiff_t>(steps, 16 * shape->bits,
+                                         &shape->panel_bytes) &&
+              AddPart(shape->panels, shape->panel_bytes, &offset);
+  shape->scales_offset = offset;
+  fits = fits &&
+         CheckedMul<std::ptrdiff_t>(shape->panels, kernels::kGroupPanelRows,
+                                    &values) &&
+         CheckedMul(values, shape->groups, &values) &&
+         AddPart(values, InfoOf(shape->scale_type).bits / 8, &offset);
+  shape->zeros_offset = offset;
+  if (shape->has_zero_points) fits = fits && AddPart(values, 1, &offset);
+  shape->image_bytes = offset;
+  if (fits) return absl::OkStatus();
+  return absl::OutOfRangeError(absl::StrCat("weights of ", shape->rows, "x",
+                                            shape->depth,
+                                            " are larger than any memory"));
+}
+
+void GroupImage::PointInto(const void* data) {
+  const std::uint8_t* const bytes = static_cast<const std::uint8_t*>(data);
+  image = data;
+  levels = bytes + kGroupImageHeaderBytes;
+  scales = bytes + scales_offset;
+  zeros = has_zero_points ? bytes + zeros_offset : nullptr;
+}
+
+std::uint64_t GroupDataChecksum(const GroupShape& shape, const void* image) {
+  return Checksum64(static_cast<const char*>(image) + kGroupImageHeaderBytes,
+                    shape.image_bytes - kGroupImageHeaderBytes, kDataSeed);
+}
+
+void WriteGroupHeader(const GroupShape& shape, void* image) {
+  RawHeader raw;
+  std::memset(&raw, 0, sizeof(raw));
+  std::memcpy(raw.magic, kMagic, sizeof(kMagic));
+  raw.byte_order_mark = kByteOrderMark;
+  raw.version = kVersion;
+  raw.image_bytes = shape.image_bytes;
+  raw.rows = shape.rows;
+  raw.depth = shape.depth;
+  raw.group_size = shape.group_size;
+  raw.bits = shape.bits;
+  raw.zero_point = shape.zero_point;
+  raw.scale_type = static_cast<std::uint8_t>(shape.scale_type);
+  raw.has_zero_points = shape.has_zero_points ? 1 : 0;
+  raw.data_checksum = GroupDataChecksum(shape, image);
+  raw.header_checksum = HeaderChecksum(raw);
+  std::memcpy(image, &raw, sizeof(raw));
+}
+
+absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
+                             GroupShape* shape, std::uint64_t* data_checksum) {
+  if (bytes < kGroupImageHeaderBytes) {
+    return absl::DataLossError(
+        absl::StrCat("truncated: ", bytes, " bytes are less than a header"));
+  }
+  RawHeader raw;
+  std::memcpy(&raw, data, sizeof(raw));
+  absl::Status status = CheckOrigin(raw);
+  if (!status.ok()) return status;
+  shape->rows = static_cast<std::ptrdiff_t>(raw.rows);
+  shape->depth = static_cast<std::ptrdiff_t>(raw.depth);
+  shape->group_size = static_cast<std::ptrdiff_t>(raw.group_size);
+  if (shape->rows != raw.rows || shape->depth != raw.depth ||
+      shape->group_size != raw.group_size) {
+    return absl::OutOfRangeError(
+        absl::StrCat("packed weights of ", raw.rows, "x", raw.depth,
+                     " are too large for this machine's pointers"));
+  }
+  shape->bits = raw.bits;
+  shape->scale_type = static_cast<Scalar>(raw.scale_type);
+  shape->has_zero_points = raw.has_zero_points != 0;
+  shape->zero_point = raw.zero_point;
+  status = ComputeSizes(shape);
+  if (status.code() == absl::StatusCode::kInvalidArgument) {
+    return absl::DataLossError(
+        absl::StrCat("the header is wrong: ", status.message()));
+  }
+  if (!status.ok()) return status;
+  if (raw.zero_point < 0 || raw.zero_point >= 1 << raw.bits) {
+    return absl::DataLossError("the header's zero point is out of range");
+  }
+  if (raw.image_bytes != static_cast<std::uint64_t>(shape->image_bytes) ||
+      raw.image_bytes > bytes) {
+    return absl::DataLossError(absl::StrCat("truncated: ", bytes,
+                                            " bytes instead of ",
+                                            shape->image_bytes));
+  }
+  *data_checksum = raw.data_checksum;
+  return absl::OkStatus();
+}
+
+}  // namespace ruy_like

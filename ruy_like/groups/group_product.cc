@@ -1,0 +1,482 @@
+// Tested in test/group_weights_test.cc.
+#include "ruy_like/groups/group_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/float_state.h"
+#include "ruy_like/machine/cpu_features.h"
+
+namespace ruy_like {
+namespace {
+
+using kernels::GroupTileArgs;
+using kernels::kGroupPanelRows;
+using kernels::kGroupStepLevels;
+
+// Nibbles that are multiplied in place sum up to 16 times as much as levels.
+constexpr std::ptrdiff_t kMaxStreamedGroup = 1 << 16;
+// Of 4-bit levels whose zero points have been subtracted: at least 1.
+constexpr int kShiftedZero = 16;
+
+// dst's or the activations' strides. `along_rows`: what runs along the kernels'
+// depth (or rows of dst) runs along the matrix's rows.
+void SetStrides(const Layout& layout, bool along_rows, std::ptrdiff_t* across,
+                std::ptrdiff_t* along) {
+  const std::ptrdiff_t row_step =
+      layout.order() == Order::kColMajor ? 1 : layout.stride();
+  const std::ptrdiff_t col_step =
+      layout.order() == Order::kColMajor ? layout.stride() : 1;
+  *along = along_rows ? row_step : col_step;
+  *across = along_rows ? col_step : row_step;
+}
+
+std::size_t Product(std::ptrdiff_t a, std::ptrdiff_t b,
+                    std::size_t c = sizeof(float)) {
+  return SaturatingMul(SaturatingMul(a, b), c);
+}
+
+template <typename T>
+T* TakeArray(ScratchArena* arena, std::size_t bytes) {
+  return bytes == 0 ? nullptr : static_cast<T*>(arena->Take(bytes));
+}
+
+}  // namespace
+
+GroupProduct::GroupProduct(const internal::GroupMulCall& call,
+                           const kernels::GroupKernel& kernel)
+    : call_(call), kernel_(kernel), weights_(*call.weights) {
+  const bool is_lhs = call.weights_are_lhs;
+  cols_ = is_lhs ? call.dst.layout.cols() : call.dst.layout.rows();
+  SetStrides(call.activations.layout, is_lhs, &activation_strides_.across,
+             &activation_strides_.along);
+  SetStrides(call.dst.layout, is_lhs, &dst_strides_.across,
+             &dst_strides_.along);
+  const bool is_int8 = call.activations.scalar == Scalar::kI8;
+  if (is_int8 && call.params.activation_zero_points != nullptr) {
+    const std::int8_t* const zeros = call.params.activation_zero_points;
+    has_activation_zeros_ = std::any_of(zeros, zeros + cols_,
+                                        [](std::int8_t z) { return z != 0; });
+  }
+  scales_per_group_ =
+      !is_int8 && call.params.quantize == ActivationScales::kPerGroup;
+  const bool has_zeros = weights_.has_zero_points;
+  const int bits = weights_.bits;
+  streams_ = bits == 4 && cols_ <= kernel.stream_cols &&
+             !has_activation_zeros_ &&
+             kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup;
+  const bool general = has_activation_zeros_ || (bits == 8 && has_zeros);
+  kind_ = general             ? kernels::kGroupTileGeneral
+          : scales_per_group_ ? kernels::kGroupTileColumnGroupScales
+                              : kernels::kGroupTilePlain;
+  widens_ = !streams_ && (bits == 4 || kernel.signed_levels);
+  activation_bytes_ = streams_    ? 1
+                      : bits == 4 ? kernel.activation_bytes4
+                                  : kernel.activation_bytes8;
+  zero_point_ = weights_.zero_point;
+  if (!streams_ && bits == 4 && has_zeros) zero_point_ = kShiftedZero;
+  if (bits == 8 && kernel.signed_levels) zero_point_ -= 128;
+  panel_cols_ = streams_ ? cols_ : kernel.tile_cols;
+  col_panels_ = CeilDiv(cols_, panel_cols_);
+}
+
+int GroupProduct::ColsIn(std::ptrdiff_t panel) const {
+  return static_cast<int>(
+      std::min(panel_cols_, cols_ - panel * panel_cols_));
+}
+
+int GroupProduct::WorthThreads(int max) const {
+  constexpr double kOpsPerNs = 200;
+  constexpr double kBytesPerNs = 40;
+  constexpr double kNsPerThread = 4000;
+  const double levels =
+      static_cast<double>(weights_.rows) * static_cast<double>(weights_.depth);
+  const double ns =
+      std::max(2 * levels * static_cast<double>(cols_) / kOpsPerNs,
+               levels * weights_.bits / 8 / kBytesPerNs);
+  return ns >= kNsPerThread * max
+             ? max
+             : std::max(1, static_cast<int>(ns / kNsPerThread));
+}
+
+std::size_t GroupProduct::Cut(int threads) {
+  threads_ = threads;
+  const std::ptrdiff_t tile_panels =
+      streams_ ? 4 : kernel_.tile_rows / kGroupPanelRows;
+  const std::size_t group_values = Product(weights_.groups, kGroupPanelRows);
+  const std::size_t widened =
+      widens_ ? Product(weights_.steps(), 8 * kGroupPanelRows, 1) : 0;
+  const std::size_t panel_bytes = std::max<std::size_t>(
+      weights_.panel_bytes + group_values, widened + group_values);
+  // Half of L2 for a block's weights; the least that keeps all threads at work,
+  // in whole tiles.
+  const std::ptrdiff_t fit = static_cast<std::ptrdiff_t>(
+      DetectedCacheSizes().l2_bytes / 2 / std::max<std::size_t>(panel_bytes, 1));
+  const std::ptrdiff_t share =
+      threads == 1 ? weights_.panels : CeilDiv(weights_.panels, 4 * threads);
+  block_panels_ = std::max(std::min(fit, share), tile_panels);
+  block_panels_ = std::min(CeilDiv(block_panels_, tile_panels) * tile_panels,
+                           weights_.panels);
+  row_blocks_ = CeilDiv(weights_.panels, block_panels_);
+  col_blocks_ = 1;
+  if (row_blocks_ < 2 * threads && threads > 1) {
+    col_blocks_ =
+        std::min(CeilDiv(2 * threads, static_cast<int>(row_blocks_)) + 0L,
+                 static_cast<long>(col_panels_));
+  }
+  block_col_panels_ = CeilDiv(col_panels_, col_blocks_);
+  col_blocks_ = CeilDiv(col_panels_, block_col_panels_);
+
+  const bool is_int8 = call_.activations.scalar == Scalar::kI8;
+  activation_panel_bytes_ =
+      Product(weights_.steps(), kGroupStepLevels, activation_bytes_);
+  float_column_bytes_ =
+      is_int8 ? 0 : ScratchArena::Footprint(Product(weights_.depth, 1));
+  const std::size_t packing_scratch = SaturatingAdd(
+      float_column_bytes_,
+      ScratchArena::Footprint(Product(weights_.depth, 1, 1)));
+  std::size_t multiply_scratch = 0;
+  if (!streams_) {
+    const std::size_t values =
+        ScratchArena::Footprint(SaturatingMul(block_panels_, group_values));
+    scales_at_ = ScratchArena::Footprint(SaturatingMul(block_panels_, widened));
+    zeros_at_ = SaturatingAdd(scales_at_, values);
+    sums_at_ = SaturatingAdd(zeros_at_, values);
+    multiply_scratch = kind_ == kernels::kGroupTileGeneral
+                           ? SaturatingAdd(sums_at_, values)
+                           : zeros_at_;
+  }
+  scratch_bytes_ = ScratchArena::Footprint(
+      std::max(packing_scratch, multiply_scratch));
+  std::size_t total = Product(threads, 1, scratch_bytes_);
+  const std::size_t per_group =
+      ScratchArena::Footprint(Product(weights_.groups, cols_));
+  total = SaturatingAdd(total, ScratchArena::Footprint(SaturatingMul(
+                                   activation_panel_bytes_, cols_)));
+  total = SaturatingAdd(total, SaturatingMul(2, per_group));
+  return SaturatingAdd(total,
+                       SaturatingMul(2, ScratchArena::Footprint(
+                                            Product(cols_, 1))));
+}
+
+void GroupProduct::Take(ScratchArena* arena) {
+  scratch_ = TakeArray<char>(arena, threads_ * scratch_bytes_);
+  activations_ = TakeArray<char>(arena, activation_panel_bytes_ * cols_);
+  const std::size_t per_group = Product(weights_.groups, cols_);
+  starts_ = TakeArray<std::int32_t>(arena, per_group);
+  column_group_scales_ = TakeArray<float>(arena, per_group);
+  column_scales_ = TakeArray<float>(arena, Product(cols_, 1));
+  activation_zeros_ = TakeArray<std::int32_t>(arena, Product(cols_, 1));
+}
+
+const std::int8_t* GroupProduct::Int8Column(std::ptrdiff_t col,
+                                            std::int8_t* scratch) const {
+  const std::int8_t* const first =
+      static_cast<const std::int8_t*>(call_.activations.data) +
+      col * activation_strides_.across;
+  if (activation_strides_.along == 1) return first;
+  for (std::ptrdiff_t k = 0; k < weights_.depth; ++k) {
+    scratch[k] = first[k * activation_strides_.along];
+  }
+  return scratch;
+}
+
+const float* GroupProduct::FloatColumn(std::ptrdiff_t col,
+                                       float* scratch) const {
+  const std::ptrdiff_t step = activation_strides_.along;
+  const std::ptrdiff_t start = col * activation_strides_.across;
+  if (call_.activations.scalar == Scalar::kBF16) {
+    const BFloat16* const first =
+        static_cast<const BFloat16*>(call_.activations.data) + start;
+    for (std::ptrdiff_t k = 0; k < weights_.depth; ++k) {
+      scratch[k] = static_cast<float>(first[k * step]);
+    }
+    return scratch;
+  }
+  const float* const first =
+      static_cast<const float*>(call_.activations.data) + start;
+  if (step == 1) return first;
+  for (std::ptrdiff_t k = 0; k < weights_.depth; ++k) {
+    scratch[k] = first[k * step];
+  }
+  return scratch;
+}
+
+const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel,
+                                                 int cols, int c,
+                                                 char* scratch) const {
+  const std::ptrdiff_t col = panel * panel_cols_ + c;
+  std::int8_t* const quantized =
+      reinterpret_cast<std::int8_t*>(scratch + float_column_bytes_);
+  float* const group_scales =
+      column_group_scales_ + panel * panel_cols_ * weights_.groups;
+  if (call_.activations.scalar == Scalar::kI8) {
+    column_scales_[col] = call_.params.activation_scales == nullptr
+                              ? 1.0f
+                              : call_.params.activation_scales[col];
+  } else {
+    const float* const values =
+        FloatColumn(col, reinterpret_cast<float*>(scratch));
+    if (scales_per_group_) {
+      column_scales_[col] = 1;
+      std::ptrdiff_t k = 0;
+      for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+        const std::ptrdiff_t levels = weights_.LevelsIn(group);
+        group_scales[group * cols + c] =
+            kernel_.quantize(values + k, levels, quantized + k);
+        k += levels;
+      }
+      return quantized;
+    }
+    column_scales_[col] =
+        kernel_.quantize(values, weights_.depth, quantized);
+  }
+  if (kind_ == kernels::kGroupTileGeneral) {
+    for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+      group_scales[group * cols + c] = 1;
+    }
+  }
+  return call_.activations.scalar == Scalar::kI8 ? Int8Column(col, quantized)
+                                                 : quantized;
+}
+
+// Into the panel: for each step, 8 levels of each column.
+void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
+                              int cols, int c) const {
+  const std::ptrdiff_t step_bytes = kGroupStepLevels * activation_bytes_;
+  char* to = activations_ + panel * panel_cols_ * activation_panel_bytes_ +
+             c * step_bytes;
+  for (std::ptrdiff_t k = 0; k < weights_.depth; k += kGroupStepLevels) {
+    std::int8_t levels[kGroupStepLevels] = {};
+    std::memcpy(levels, values + k,
+                std::min<std::ptrdiff_t>(weights_.depth - k, kGroupStepLevels));
+    if (activation_bytes_ == 1) {
+      std::memcpy(to, levels, sizeof(levels));
+    } else {
+      const std::int16_t words[kGroupStepLevels] = {
+          levels[0], levels[2], levels[1], levels[3],
+          levels[4], levels[6], levels[5], levels[7]};
+      std::memcpy(to, words, sizeof(words));
+    }
+    to += cols * step_bytes;
+  }
+}
+
+void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
+  const int cols = ColsIn(panel);
+  std::int32_t* const starts =
+      starts_ + panel * panel_cols_ * weights_.groups;
+  const bool has_row_zeros =
+      kind_ == kernels::kGroupTileGeneral ||
+      (streams_ && weights_.has_zero_points);
+  const std::uint32_t factor =
+      has_row_zeros ? 1 : static_cast<std::uint32_t>(zero_point_);
+  for (int c = 0; c < cols; ++c) {
+    const std::int8_t* const values = QuantizedColumn(panel, cols, c, scratch);
+    PackColumn(values, panel, cols, c);
+    std::ptrdiff_t k = 0;
+    for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+      const std::ptrdiff_t levels = weights_.LevelsIn(group);
+      const std::uint32_t sum = kernel_.sum(values + k, levels);
+      starts[group * cols + c] = static_cast<std::int32_t>(0 - factor * sum);
+      k += levels;
+    }
+    const std::ptrdiff_t col = panel * panel_cols_ + c;
+    activation_zeros_[col] =
+        has_activation_zeros_ ? call_.params.activation_zero_points[col] : 0;
+  }
+}
+
+void GroupProduct::PackActivations(int thread) {
+  const ScopedFloatState float_state(FloatState::kDefault);
+  char* const scratch = scratch_ + thread * scratch_bytes_;
+  for (;;) {
+    const std::ptrdiff_t panel =
+        next_panel_.fetch_add(1, std::memory_order_relaxed);
+    if (panel >= col_panels_) return;
+    PackPanel(panel, scratch);
+  }
+}
+
+// Panel `panel` as the `index`-th one of a block: levels as bytes, scales as
+// floats.
+void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
+                              char* scratch) const {
+  const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
+  const std::uint8_t* levels =
+      weights_.levels + panel * weights_.panel_bytes;
+  if (widens_) {
+    std::uint8_t* to =
+        reinterpret_cast<std::uint8_t*>(scratch) +
+        index * weights_.steps() * kGroupStepLevels * kGroupPanelRows;
+    if (weights_.bits == 8) {
+      kernel_.widen8(levels, weights_.steps(), to);
+    } else if (weights_.zeros == nullptr) {
+      kernel_.widen4(levels, weights_.steps(), nullptr, to);
+    } else {
+      for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+        const bool is_last = group + 1 == weights_.groups;
+        const std::ptrdiff_t steps =
+            is_last ? weights_.last_group_steps : weights_.group_steps;
+        std::uint8_t shifts[kGroupPanelRows];
+        for (int row = 0; row < kGroupPanelRows; ++row) {
+          shifts[row] =
+              kShiftedZero - weights_.zeros[panel * values +
+                                            group * kGroupPanelRows + row];
+        }
+        kernel_.widen4(levels, steps, shifts, to);
+        levels += steps * 4 * kGroupPanelRows;
+        to += steps * 8 * kGroupPanelRows;
+      }
+    }
+  }
+  float* const scales =
+      reinterpret_cast<float*>(scratch + scales_at_) + index * values;
+  const std::ptrdiff_t first = panel * values;
+  if (weights_.scale_type == Scalar::kF32) {
+    std::memcpy(scales, static_cast<const float*>(weights_.scales) + first,
+                values * sizeof(float));
+  } else if (weights_.scale_type == Scalar::kBF16) {
+    const BFloat16* const from =
+        static_cast<const BFloat16*>(weights_.scales) + first;
+    for (std::ptrdiff_t i = 0; i < values; ++i) {
+      scales[i] = static_cast<float>(from[i]);
+    }
+  } else {
+    kernel_.widen_scales(
+        static_cast<const std::uint16_t*>(weights_.scales) + first, values,
+        scales);
+  }
+  if (kind_ == kernels::kGroupTileGeneral) {
+    PrepareGeneral(panel, index, scratch);
+  }
+}
+
+// Zero points, and sums of what remains of the levels without them.
+void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
+                                  char* scratch) const {
+  const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
+  std::int32_t* const zeros =
+      reinterpret_cast<std::int32_t*>(scratch + zeros_at_) + index * values;
+  std::int32_t* const sums =
+      reinterpret_cast<std::int32_t*>(scratch + sums_at_) + index * values;
+  const std::uint8_t* const levels =
+      widens_ ? reinterpret_cast<const std::uint8_t*>(scratch) +
+                    index * weights_.steps() * kGroupStepLevels *
+                        kGroupPanelRows
+              : weights_.levels + panel * weights_.panel_bytes;
+  const bool is_signed = weights_.bits == 8 && kernel_.signed_levels;
+  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+    const std::ptrdiff_t count = weights_.LevelsIn(group);
+    const std::ptrdiff_t first = group * weights_.group_steps;
+    for (int row = 0; row < kGroupPanelRows; ++row) {
+      const std::ptrdiff_t at = group * kGroupPanelRows + row;
+      int zero = zero_point_;
+      if (weights_.bits == 8 && weights_.zeros != nullptr) {
+        zero = weights_.zeros[panel * values + at] - (is_signed ? 128 : 0);
+      }
+      std::uint32_t sum = 0;
+      for (std::ptrdiff_t k = 0; k < count; ++k) {
+        const std::uint8_t level =
+            levels[(2 * first + k / 4) * 64 + 4 * row + k % 4];
+        sum += is_signed ? static_cast<std::int8_t>(level) : level;
+      }
+      zeros[at] = zero;
+      sums[at] = static_cast<std::int32_t>(
+          sum - static_cast<std::uint32_t>(zero) *
+                    static_cast<std::uint32_t>(count));
+    }
+  }
+}
+
+GroupTileArgs GroupProduct::CommonArgs() const {
+  GroupTileArgs args = {};
+  args.kind = kind_;
+  args.scale_type = streams_ ? weights_.scale_type : Scalar::kF32;
+  args.groups = weights_.groups;
+  args.group_steps = weights_.group_steps;
+  args.last_group_steps = weights_.last_group_steps;
+  args.dst_row_stride = dst_strides_.along;
+  args.dst_col_stride = dst_strides_.across;
+  args.dst_scalar = call_.dst.scalar;
+  args.clamp_min = call_.params.clamp_min;
+  args.clamp_max = call_.params.clamp_max;
+  return args;
+}
+
+void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
+                                 std::ptrdiff_t col_block,
+                                 char* scratch) const {
+  const std::ptrdiff_t first = row_block * block_panels_;
+  const std::ptrdiff_t panels =
+      std::min(block_panels_, weights_.panels - first);
+  const std::ptrdiff_t row = first * kGroupPanelRows;
+  const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
+  GroupTileArgs args = CommonArgs();
+  args.rows = std::min(panels * kGroupPanelRows, weights_.rows - row);
+  args.levels = weights_.levels + first * weights_.panel_bytes;
+  args.panel_bytes = weights_.panel_bytes;
+  if (streams_) {
+    args.scales = static_cast<const char*>(weights_.scales) +
+                  first * values * (InfoOf(weights_.scale_type).bits / 8);
+    if (weights_.zeros != nullptr) args.zeros = weights_.zeros + first * values;
+  } else {
+    for (std::ptrdiff_t i = 0; i < panels; ++i) {
+      WidenPanel(first + i, i, scratch);
+    }
+    if (widens_) {
+      args.levels = reinterpret_cast<const std::uint8_t*>(scratch);
+      args.panel_bytes =
+          weights_.steps() * kGroupStepLevels * kGroupPanelRows;
+    }
+    args.scales = scratch + scales_at_;
+    args.zeros = scratch + zeros_at_;
+    args.sums = reinterpret_cast<const std::int32_t*>(scratch + sums_at_);
+  }
+  const float* const bias = call_.params.bias;
+  const bool bias_along_rows =
+      (call_.params.channel_dimension == ChannelDimension::kRow) ==
+      call_.weights_are_lhs;
+  if (bias != nullptr && bias_along_rows) args.row_bias = bias + row;
+  const std::ptrdiff_t end =
+      std::min(col_panels_, (col_block + 1) * block_col_panels_);
+  for (std::ptrdiff_t panel = col_block * block_col_panels_; panel < end;
+       ++panel) {
+    const std::ptrdiff_t col = panel * panel_cols_;
+    args.cols = ColsIn(panel);
+    args.activations = activations_ + col * activation_panel_bytes_;
+    args.starts = starts_ + col * weights_.groups;
+    args.column_group_scales =
+        scales_per_group_ || kind_ == kernels::kGroupTileGeneral
+            ? column_group_scales_ + col * weights_.groups
+            : nullptr;
+    args.activation_zeros = activation_zeros_ + col;
+    args.column_scales = column_scales_ + col;
+    if (bias != nullptr && !bias_along_rows) args.col_bias = bias + col;
+    args.dst = static_cast<char*>(const_cast<void*>(call_.dst.data)) +
+               (row * dst_strides_.along + col * dst_strides_.across) *
+                   (InfoOf(call_.dst.scalar).bits / 8);
+    if (streams_) {
+      kernel_.stream(args);
+    } else if (weights_.bits == 4) {
+      kernel_.tile4(args);
+    } else {
+      kernel_.tile8(args);
+    }
+  }
+}
+
+void GroupProduct::Multiply(int thread) {
+  const ScopedFloatState float_state(FloatState::kDefault);
+  char* const scratch = scratch_ + thread * scratch_bytes_;
+  const std::ptrdiff_t blocks = row_blocks_ * col_blocks_;
+  for (;;) {
+    const std::ptrdiff_t block =
+        next_block_.fetch_add(1, std::memory_order_relaxed);
+    if (block >= blocks) return;
+    MultiplyBlock(block / col_blocks_, block % col_blocks_, scratch);
+  }
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,117 @@
+// Groups: one product with group-scaled weights: how it is cut, and the work of
+// its threads.
+//
+// Used by group_mul.cc, which has checked the call. First the activations are
+// packed, column panel by column panel; then blocks of dst are computed. Many
+// columns share widened weights: each block widens its own, in its thread's
+// scratch memory, where they stay in L2 while all its columns pass. Few columns
+// read the packed nibbles themselves. Neither how it is cut nor the number of
+// threads changes a result.
+#ifndef RUY_LIKE_GROUPS_GROUP_PRODUCT_H_
+#define RUY_LIKE_GROUPS_GROUP_PRODUCT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/group_weights.h"
+#include "ruy_like/groups/group_image.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
+
+namespace ruy_like {
+
+class GroupProduct final {
+ public:
+  // The call must be valid, its dst not empty.
+  GroupProduct(const internal::GroupMulCall& call,
+               const kernels::GroupKernel& kernel);
+
+  // How many threads are worth while, of at most `max`.
+  int WorthThreads(int max) const;
+
+  // Cuts the product for so many threads. The largest size_t where the memory
+  // that it needs does not fit.
+  std::size_t Cut(int threads);
+  // Takes the memory that Cut asked for.
+  void Take(ScratchArena* arena);
+
+  // What each of the threads does, first for activations, then for dst.
+  void PackActivations(int thread);
+  void Multiply(int thread);
+
+ private:
+  // An operand of the product as the kernels see it: the weights' rows by the
+  // activations' columns.
+  struct Strides {
+    std::ptrdiff_t across, along;  // columns; depth, or rows of dst
+  };
+
+  void PackPanel(std::ptrdiff_t panel, char* scratch);
+  // One column's values at contiguous addresses, in `scratch` if they are not.
+  const std::int8_t* Int8Column(std::ptrdiff_t col, std::int8_t* scratch) const;
+  const float* FloatColumn(std::ptrdiff_t col, float* scratch) const;
+  // Quantizes a column or, without a change, finds its int8 values.
+  const std::int8_t* QuantizedColumn(std::ptrdiff_t panel, int cols, int c,
+                                     char* scratch) const;
+  void PackColumn(const std::int8_t* values, std::ptrdiff_t panel, int cols,
+                  int c) const;
+
+  void MultiplyBlock(std::ptrdiff_t row_block, std::ptrdiff_t col_block,
+                     char* scratch) const;
+  void WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
+                  char* scratch) const;
+  void PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
+                      char* scratch) const;
+  kernels::GroupTileArgs CommonArgs() const;
+
+  int ColsIn(std::ptrdiff_t panel) const;
+
+  const internal::GroupMulCall& call_;
+  const kernels::GroupKernel& kernel_;
+  const GroupImage& weights_;
+  std::ptrdiff_t cols_;
+  Strides activation_strides_;
+  Strides dst_strides_;
+
+  bool streams_;
+  bool has_activation_zeros_ = false;
+  bool scales_per_group_;
+  int kind_;  // GroupTileKind
+  int activation_bytes_;
+  bool widens_;
+  // What is subtracted from each level as multiplied, where it is one number.
+  int zero_point_;
+
+  std::ptrdiff_t panel_cols_;
+  std::ptrdiff_t col_panels_;
+
+  // Set by Cut.
+  std::ptrdiff_t block_panels_ = 0;  // of weights
+  std::ptrdiff_t row_blocks_ = 0;
+  std::ptrdiff_t block_col_panels_ = 0;
+  std::ptrdiff_t col_blocks_ = 0;
+  int threads_ = 1;
+  std::size_t scratch_bytes_ = 0;  // of a thread
+  // Parts of a thread's scratch in Multiply.
+  std::size_t scales_at_ = 0;
+  std::size_t zeros_at_ = 0;
+  std::size_t sums_at_ = 0;
+  std::size_t activation_panel_bytes_ = 0;  // of one column
+  std::size_t float_column_bytes_ = 0;
+
+  // Set by Take.
+  char* activations_ = nullptr;
+  std::int32_t* starts_ = nullptr;
+  float* column_group_scales_ = nullptr;
+  float* column_scales_ = nullptr;
+  std::int32_t* activation_zeros_ = nullptr;
+  char* scratch_ = nullptr;
+
+  std::atomic<std::ptrdiff_t> next_panel_{0};
+  std::atomic<std::ptrdiff_t> next_block_{0};
+};
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_GROUPS_GROUP_PRODUCT_H_

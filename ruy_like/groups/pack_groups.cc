@@ -1,0 +1,296 @@
+// Tested in test/group_weights_test.cc.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/group_weights.h"
+#include "ruy_like/groups/group_image.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/plan/context_impl.h"
+#include "ruy_like/run/parallel.h"
+
+namespace ruy_like {
+namespace {
+
+using kernels::kGroupPanelRows;
+using kernels::kGroupStepLevels;
+
+// Weights with strides filled in, and their shape.
+struct Source {
+  GroupWeights weights;
+  GroupShape shape;
+
+  std::ptrdiff_t ValueAt(std::ptrdiff_t row, std::ptrdiff_t group) const {
+    return row * weights.scale_stride + group;
+  }
+  float ScaleAt(std::ptrdiff_t row, std::ptrdiff_t group) const {
+    const std::ptrdiff_t at = ValueAt(row, group);
+    switch (weights.scale_type) {
+      case Scalar::kBF16:
+        return static_cast<float>(
+            static_cast<const BFloat16*>(weights.scales)[at]);
+      case Scalar::kF16:
+        return static_cast<float>(
+            static_cast<const Float16*>(weights.scales)[at]);
+      default:
+        return static_cast<const float*>(weights.scales)[at];
+    }
+  }
+  // As packed: without a sign.
+  int ZeroAt(std::ptrdiff_t row, std::ptrdiff_t group) const {
+    const std::ptrdiff_t at = ValueAt(row, group);
+    if (weights.bits == 4) {
+      return static_cast<const std::uint8_t*>(weights.zero_points)[at];
+    }
+    return static_cast<const std::int8_t*>(weights.zero_points)[at] + 128;
+  }
+  int LevelAt(std::ptrdiff_t row, std::ptrdiff_t k) const {
+    const std::uint8_t* const levels =
+        static_cast<const std::uint8_t*>(weights.levels) +
+        row * weights.row_stride_bytes;
+    if (weights.bits == 8) return levels[k] ^ 0x80;
+    return k % 2 == 0 ? levels[k / 2] & 15 : levels[k / 2] >> 4;
+  }
+};
+
+absl::Status CheckStrides(Source* source) {
+  GroupWeights& weights = source->weights;
+  const std::ptrdiff_t row_bytes =
+      weights.bits == 8 ? weights.depth : weights.depth / 2 + weights.depth % 2;
+  if (weights.row_stride_bytes == 0) weights.row_stride_bytes = row_bytes;
+  if (weights.row_stride_bytes < row_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("row_stride_bytes = ", weights.row_stride_bytes,
+                     " is less than the ", row_bytes, " bytes of a row"));
+  }
+  if (weights.scale_stride == 0) weights.scale_stride = source->shape.groups;
+  if (weights.scale_stride < source->shape.groups) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scale_stride = ", weights.scale_stride,
+                     " is less than the ", source->shape.groups,
+                     " groups of a row"));
+  }
+  std::ptrdiff_t bytes;
+  if (!CheckedMul(weights.rows, weights.row_stride_bytes, &bytes) ||
+      !CheckedMul(weights.rows, weights.scale_stride, &bytes) ||
+      !CheckedMul<std::ptrdiff_t>(bytes, sizeof(float), &bytes)) {
+    return absl::OutOfRangeError(
+        absl::StrCat(weights.rows, " rows of strides ",
+                     weights.row_stride_bytes, " (levels) and ",
+                     weights.scale_stride, " (scales) overflow"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckZeroPoint(int bits, int zero_point) {
+  const int low = bits == 4 ? 0 : -128;
+  const int high = bits == 4 ? 15 : 127;
+  if (zero_point >= low && zero_point <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("zero_point = ", zero_point, " of ", bits,
+                   "-bit weights is not in [", low, ", ", high, "]"));
+}
+
+absl::Status CheckValues(const Source& source) {
+  const GroupWeights& weights = source.weights;
+  if (weights.rows == 0 || weights.depth == 0) return absl::OkStatus();
+  if (weights.levels == nullptr) {
+    return absl::InvalidArgumentError("levels is null");
+  }
+  if (weights.scales == nullptr) {
+    return absl::InvalidArgumentError("scales is null");
+  }
+  for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
+    for (std::ptrdiff_t group = 0; group < source.shape.groups; ++group) {
+      const float scale = source.ScaleAt(row, group);
+      if (!std::isfinite(scale) || scale < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the scale of row ", row, ", group ", group, " is ",
+                         scale, ": negative or not finite"));
+      }
+      if (weights.zero_points != nullptr && weights.bits == 4 &&
+          source.ZeroAt(row, group) > 15) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the zero point of row ", row, ", group ", group,
+                         " is ", source.ZeroAt(row, group), ", not in [0, 15]"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWeights(Source* source) {
+  const GroupWeights& weights = source->weights;
+  GroupShape& shape = source->shape;
+  shape.rows = weights.rows;
+  shape.depth = weights.depth;
+  shape.group_size = weights.group_size;
+  shape.bits = weights.bits;
+  shape.scale_type = weights.scale_type;
+  shape.has_zero_points = weights.zero_points != nullptr;
+  absl::Status status = ComputeSizes(&shape);
+  if (!status.ok()) return status;
+  if (!shape.has_zero_points) {
+    status = CheckZeroPoint(weights.bits, weights.zero_point);
+    if (!status.ok()) return status;
+  }
+  shape.zero_point = shape.has_zero_points ? 0
+                     : weights.bits == 4   ? weights.zero_point
+                                           : weights.zero_point + 128;
+  status = CheckStrides(source);
+  return status.ok() ? CheckValues(*source) : status;
+}
+
+// One panel, into zeroed memory.
+void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
+  const GroupShape& shape = source.shape;
+  const std::ptrdiff_t first_row = panel * kGroupPanelRows;
+  const std::ptrdiff_t rows =
+      std::min<std::ptrdiff_t>(shape.rows - first_row, kGroupPanelRows);
+  std::uint8_t* const levels =
+      reinterpret_cast<std::uint8_t*>(image) + kGroupImageHeaderBytes +
+      panel * shape.panel_bytes;
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    for (std::ptrdiff_t k = 0; k < shape.depth; ++k) {
+      const int level = source.LevelAt(first_row + row, k);
+      const std::ptrdiff_t step = k / kGroupStepLevels;
+      const std::ptrdiff_t i = k % 4;
+      const bool is_high = k % kGroupStepLevels >= 4;
+      if (shape.bits == 4) {
+        levels[64 * step + 4 * row + i] |= level << (is_high ? 4 : 0);
+      } else {
+        levels[128 * step + (is_high ? 64 : 0) + 4 * row + i] = level;
+      }
+    }
+    const int scale_bytes = InfoOf(shape.scale_type).bits / 8;
+    for (std::ptrdiff_t group = 0; group < shape.groups; ++group) {
+      const std::ptrdiff_t at =
+          (panel * shape.groups + group) * kGroupPanelRows + row;
+      std::memcpy(image + shape.scales_offset + at * scale_bytes,
+                  static_cast<const char*>(source.weights.scales) +
+                      source.ValueAt(first_row + row, group) * scale_bytes,
+                  scale_bytes);
+      if (shape.has_zero_points) {
+        image[shape.zeros_offset + at] =
+            static_cast<char>(source.ZeroAt(first_row + row, group));
+      }
+    }
+  }
+}
+
+struct PackTask {
+  const Source* source;
+  char* image;
+};
+
+// Of one call of RunParallel.
+constexpr std::ptrdiff_t kCallPanels = 16;
+
+void PackPanels(void* argument, int i) {
+  const PackTask& task = *static_cast<const PackTask*>(argument);
+  const std::ptrdiff_t end =
+      std::min(task.source->shape.panels, (i + 1) * kCallPanels);
+  for (std::ptrdiff_t panel = i * kCallPanels; panel < end; ++panel) {
+    PackPanel(*task.source, panel, task.image);
+  }
+}
+
+absl::Status NoMemoryFor(const GroupShape& shape) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "no memory for ", shape.image_bytes, " bytes of packed weights"));
+}
+
+absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
+                                               ContextImpl* context) {
+  auto result = std::make_shared<GroupImage>();
+  static_cast<GroupShape&>(*result) = source.shape;
+  if (!AlignedBuffer::Allocate(source.shape.image_bytes, &result->buffer)) {
+    return NoMemoryFor(source.shape);
+  }
+  char* const image = static_cast<char*>(result->buffer.data());
+  std::memset(image, 0, source.shape.image_bytes);
+  PackTask task = {&source, image};
+  const std::ptrdiff_t calls = CeilDiv(source.shape.panels, kCallPanels);
+  // RunParallel counts in int.
+  if (calls > 1 && calls < (1 << 30)) {
+    if (!LockForCall(context)) return DeadlockError();
+    MutexLock lock(&context->mutex, std::adopt_lock);
+    int threads;
+    absl::Status status = RunParallel(static_cast<int>(calls), &PackPanels,
+                                      &task, context, &threads);
+    if (!status.ok()) return status;
+  } else {
+    for (std::ptrdiff_t panel = 0; panel < source.shape.panels; ++panel) {
+      PackPanel(source, panel, image);
+    }
+  }
+  WriteGroupHeader(source.shape, image);
+  result->PointInto(image);
+  return PackedGroupWeights(std::move(result));
+}
+
+absl::StatusOr<PackedGroupWeights> ReadImage(const void* data,
+                                             std::size_t bytes,
+                                             VerifyChecksum verify) {
+  if (data == nullptr) return internal::NullArgument("data");
+  if (reinterpret_cast<std::uintptr_t>(data) % kBufferAlignment != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the buffer at 0x", absl::Hex(reinterpret_cast<std::uintptr_t>(data)),
+        " is not aligned to ", kBufferAlignment, " bytes"));
+  }
+  auto result = std::make_shared<GroupImage>();
+  std::uint64_t checksum;
+  absl::Status status = ReadGroupHeader(data, bytes, result.get(), &checksum);
+  if (!status.ok()) return status;
+  if (verify == VerifyChecksum::kYes &&
+      GroupDataChecksum(*result, data) != checksum) {
+    return absl::DataLossError("the packed weights' data is damaged");
+  }
+  result->PointInto(data);
+  return PackedGroupWeights(std::move(result));
+}
+
+}  // namespace
+
+absl::StatusOr<PackedGroupWeights> PackGroupWeights(const GroupWeights& weights,
+                                                    Context* context) {
+  if (context == nullptr) return internal::NullArgument("context");
+  return CatchNoMemory([&]() -> absl::StatusOr<PackedGroupWeights> {
+    Source source;
+    source.weights = weights;
+    absl::Status status = CheckWeights(&source);
+    if (!status.ok()) return status;
+    return PackChecked(source, context->impl());
+  });
+}
+
+absl::StatusOr<PackedGroupWeights> PackedGroupWeights::FromBytes(
+    const void* data, std::size_t bytes, VerifyChecksum verify) {
+  return CatchNoMemory([&] { return ReadImage(data, bytes, verify); });
+}
+
+std::ptrdiff_t PackedGroupWeights::rows() const {
+  return image_ == nullptr ? 0 : image_->rows;
+}
+std::ptrdiff_t PackedGroupWeights::depth() const {
+  return image_ == nullptr ? 0 : image_->depth;
+}
+int PackedGroupWeights::bits() const {
+  return image_ == nullptr ? 4 : image_->bits;
+}
+std::ptrdiff_t PackedGroupWeights::group_size() const {
+  return image_ == nullptr ? 0 : image_->group_size;
+}
+absl::string_view PackedGroupWeights::Serialize() const {
+  if (image_ == nullptr) return absl::string_view();
+  return absl::string_view(static_cast<const char*>(image_->image),
+                           image_->image_bytes);
+}
+
+}  // namespace ruy_like

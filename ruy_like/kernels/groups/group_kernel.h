@@ -1,0 +1,124 @@
+// Back-end contract of products with group-scaled weights: what their kernels
+// are given and what they must do. Plain data only, as in kernel.h.
+//
+// Called by groups/group_mul.cc; one file per path, kernels/groups/<path>.cc.
+//
+// ## Packed weights
+//
+// One form for all paths: panels of kGroupPanelRows rows, the last one padded
+// with zero levels. A step is 8 levels of depth; the last group of a row is
+// padded to whole steps. Levels are unsigned: 4-bit ones as they are, 8-bit ones
+// with 128 added, as their zero points. For each panel
+//
+//   step, 4 bits: 64 bytes; byte 4 * row + i has level i in its low nibble and
+//                 level 4 + i in its high one
+//   step, 8 bits: 128 bytes; byte 4 * row + i has level i, byte 64 + 4 * row + i
+//                 level 4 + i ("widened"; so do 4-bit panels when many columns
+//                 share them)
+//
+// and elsewhere, per panel and group, 16 scales and 16 zero points if each has
+// its own.
+//
+// ## Packed activations
+//
+// Panels of n columns: for each step, 8 levels of each column in turn.
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_KERNEL_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_KERNEL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/scalar.h"
+
+namespace ruy_like {
+namespace kernels {
+
+enum { kGroupPanelRows = 16, kGroupStepLevels = 8, kMaxGroupTileCols = 8 };
+
+// How a tile of widened panels corrects the sums of a group.
+enum GroupTileKind {
+  // acc = dot + starts; one scale per column
+  kGroupTilePlain,
+  // acc = dot + starts; one scale per column and group
+  kGroupTileColumnGroupScales,
+  // acc = dot + starts * zeros[row] - activation_zeros * sums[row]; one scale
+  // per column and group
+  kGroupTileGeneral,
+  kNumGroupTileKinds
+};
+
+// dst of one panel of columns and some rows:
+//
+//   f = 0; for each group g, in order: f = fma(float(acc_g), scale_g, f)
+//   dst = clamp(f * column_scales + bias), then rounded if it is BFloat16
+//
+// where scale_g is the weights' scale or, with column_group_scales, its product
+// with the column's, rounded. Arrays start at the block's first row and the
+// panel's first column.
+struct GroupTileArgs {
+  int kind;  // GroupTileKind; the streaming form ignores it
+  // ## Weights
+  const uint8_t* levels;
+  ptrdiff_t panel_bytes;  // of levels
+  // The streaming form: scales of scale_type and, unless null, zero points, as
+  // they are packed. Else floats and, for kGroupTileGeneral, int32 zero points
+  // and sums over each group of level - zero point.
+  const void* scales;
+  Scalar scale_type;
+  const void* zeros;
+  const int32_t* sums;
+  ptrdiff_t groups, group_steps, last_group_steps;
+  // ## Activations; [group][column]
+  const void* activations;
+  const int32_t* starts;
+  const float* column_group_scales;
+  const int32_t* activation_zeros;  // per column
+  const float* column_scales;       // null: 1
+  // ## dst
+  ptrdiff_t rows;
+  int cols;
+  void* dst;
+  ptrdiff_t dst_row_stride, dst_col_stride;  // elements
+  Scalar dst_scalar;                         // kF32 or kBF16
+  const float* row_bias;                     // either or none
+  const float* col_bias;
+  float clamp_min, clamp_max;
+};
+
+typedef void GroupTileFn(const GroupTileArgs& args);
+
+struct GroupKernel {
+  const char* name;
+  int tile_rows;       // a multiple of kGroupPanelRows
+  int tile_cols;       // of an activation panel
+  int stream_cols;     // the most of the streaming form
+  bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
+  // Bytes of a packed activation for widened panels of 4 and of 8 bits. Two:
+  // int16, levels 0 2 1 3 4 6 5 7 of each step.
+  int activation_bytes4, activation_bytes8;
+  // Of widened panels, by their weights' bits.
+  GroupTileFn* tile4;
+  GroupTileFn* tile8;
+  // Of packed panels of 4 bits, for at most stream_cols columns, of one byte
+  // each, in one panel.
+  GroupTileFn* stream;
+  // One panel's steps from nibbles to bytes, or (8 bits) to signed ones.
+  // `shifts`: null or, per row, what is added to each level.
+  void (*widen4)(const uint8_t* levels, ptrdiff_t steps, const uint8_t* shifts,
+                 uint8_t* widened);
+  void (*widen8)(const uint8_t* levels, ptrdiff_t steps, uint8_t* widened);
+  // Quantizes n floats; returns their scale (doc/numerics.md).
+  float (*quantize)(const float* values, ptrdiff_t n, int8_t* quantized);
+  void (*widen_scales)(const uint16_t* float16s, ptrdiff_t n, float* floats);
+  int32_t (*sum)(const int8_t* values, ptrdiff_t n);
+};
+
+#define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
+  const GroupKernel* Enum##GroupKernel();
+#include "ruy_like/registry/paths.inc"
+#undef RUY_LIKE_PATH
+
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_KERNEL_H_

@@ -1,0 +1,129 @@
+// Back-end: the operations of group_tile.h for Arm, without and with SDOT.
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_NEON_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/simd_neon.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct NeonDotBase {
+  typedef int8x16_t Weights;      // four levels of four rows
+  typedef int8x16_t Activations;  // four levels, for each row
+  static constexpr int kActivationBytes = 1;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    return vreinterpretq_s8_u8(vld1q_u8(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
+    int32_t quad;
+    __builtin_memcpy(&quad, p, sizeof(quad));
+    return vreinterpretq_s8_s32(vdupq_n_s32(quad));
+  }
+};
+
+// A product of two int8 fits 16 bits. Each 32-bit lane sums two of a row's four
+// levels.
+struct NeonWidenDot : NeonDotBase {
+  struct Acc {
+    int32x4_t first, second;  // rows 0 and 1, 2 and 3
+  };
+  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
+    const int32x4_t start = {x, 0, x, 0};
+    return {start, start};
+  }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(const Acc& acc) {
+    return vpaddq_s32(acc.first, acc.second);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, Weights weights,
+                                          Activations activations) {
+    acc.first = vpadalq_s16(
+        acc.first, vmull_s8(vget_low_s8(weights), vget_low_s8(activations)));
+    acc.second = vpadalq_s16(acc.second, vmull_high_s8(weights, activations));
+  }
+};
+
+// Nibbles as bytes.
+struct NeonNibbleWeights {
+  int8x16_t low, high;
+  static RUY_LIKE_ALWAYS_INLINE NeonNibbleWeights Load(const uint8_t* p) {
+    const uint8x16_t both = vld1q_u8(p);
+    return {vreinterpretq_s8_u8(vandq_u8(both, vdupq_n_u8(15))),
+            vreinterpretq_s8_u8(vshrq_n_u8(both, 4))};
+  }
+};
+
+// 15 * 128 * 2 fits 16 bits: low and high levels share a widening addition.
+struct NeonWidenNibbles : NeonWidenDot {
+  typedef NeonNibbleWeights Weights;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    return NeonNibbleWeights::Load(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          Activations low, Activations high) {
+    int16x8_t first = vmull_s8(vget_low_s8(weights.low), vget_low_s8(low));
+    first =
+        vmlal_s8(first, vget_low_s8(weights.high), vget_low_s8(high));
+    acc.first = vpadalq_s16(acc.first, first);
+    int16x8_t second = vmull_high_s8(weights.low, low);
+    second = vmlal_high_s8(second, weights.high, high);
+    acc.second = vpadalq_s16(acc.second, second);
+  }
+};
+
+#ifdef __ARM_FEATURE_DOTPROD
+struct NeonSdot : NeonDotBase {
+  typedef int32x4_t Acc;
+  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) { return vdupq_n_s32(x); }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(Acc acc) { return acc; }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, Weights weights,
+                                          Activations activations) {
+    acc = vdotq_s32(acc, weights, activations);
+  }
+};
+
+struct NeonSdotNibbles : NeonSdot {
+  typedef NeonNibbleWeights Weights;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    return NeonNibbleWeights::Load(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          Activations low, Activations high) {
+    acc = vdotq_s32(acc, weights.low, low);
+    acc = vdotq_s32(acc, weights.high, high);
+  }
+};
+#endif
+
+// Float sums stay in L1: the integer ones and the weights fill the registers.
+template <class DotT, class NibblesT, int kCols>
+struct NeonGroupOps {
+  typedef SimdNeon Simd;
+  typedef DotT Dot4;
+  typedef DotT Dot8;
+  typedef NibblesT Nibbles;
+  static constexpr int kTilePanels = 1;
+  static constexpr int kTileCols = kCols;
+  static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool kSignedLevels = true;
+  static constexpr int kStreamCols = 2;
+  static constexpr int StreamPanels(int /*cols*/) { return 1; }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
+    uint32_t bytes;
+    __builtin_memcpy(&bytes, p, sizeof(bytes));
+    const uint16x8_t words =
+        vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
+    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(words)));
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_NEON_H_

@@ -1,0 +1,184 @@
+// Back-end: the operations of group_tile.h for x86, with and without VNNI.
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_X86_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_X86_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/x86_intrinsics.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+RUY_LIKE_ALWAYS_INLINE __m256i ShiftWordsRight(__m256i x, int count) {
+  return _mm256_srli_epi16(x, count);
+}
+RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m256i* widened) {
+  *widened = _mm256_cvtepu8_epi32(x);
+}
+#ifdef __AVX512F__
+RUY_LIKE_ALWAYS_INLINE __m512i ShiftWordsRight(__m512i x, int count) {
+  return _mm512_srli_epi16(x, count);
+}
+RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m512i* widened) {
+  *widened = _mm512_cvtepu8_epi32(x);
+}
+#endif
+
+// What both kinds have in common.
+template <class S>
+struct X86Dot {
+  typedef typename S::Int Int;
+  typedef Int Acc;
+  typedef Int Weights;
+  typedef Int Activations;
+  static constexpr int kActivationBytes = 1;
+  static RUY_LIKE_ALWAYS_INLINE Int Start(int32_t x) { return S::Set(x); }
+  static RUY_LIKE_ALWAYS_INLINE Int Finish(Int acc) { return acc; }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadWeights(const uint8_t* p) {
+    return S::LoadAligned(reinterpret_cast<const int32_t*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadActivations(const char* p) {
+    int32_t quad;
+    __builtin_memcpy(&quad, p, sizeof(quad));
+    return S::Set(quad);
+  }
+};
+
+// Quads(acc, u8, s8) sums four products without saturation.
+template <class S, class Quads>
+struct VnniDot : X86Dot<S> {
+  typedef typename S::Int Int;
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int weights,
+                                          Int activations) {
+    acc = Quads::Quads(acc, weights, activations);
+    S::HoldInRegister(acc);
+  }
+};
+
+// The high nibbles are multiplied where they are, which saves a shift, and their
+// sums divided by 16 at the group's end: exactly, for groups of up to 2^16
+// levels.
+template <class S, class Quads>
+struct VnniNibbles : X86Dot<S> {
+  typedef typename S::Int Int;
+  struct Pair {
+    Int low, high;
+  };
+  typedef Pair Acc;
+  typedef Pair Weights;
+  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
+    return {S::Set(x), S::Zero()};
+  }
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    const Int both = X86Dot<S>::LoadWeights(p);
+    return {S::And(both, S::Set8(0x0f)),
+            S::And(both, S::Set8(static_cast<int8_t>(0xf0)))};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          Int low, Int high) {
+    acc.low = Quads::Quads(acc.low, weights.low, low);
+    acc.high = Quads::Quads(acc.high, weights.high, high);
+    S::HoldInRegister(acc.low);
+    S::HoldInRegister(acc.high);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Finish(const Acc& acc) {
+    return S::Add(acc.low, S::ShiftRightArith(acc.high, S::Set(4)));
+  }
+};
+
+// Levels of at most 31: two products fit 16 bits.
+template <class S>
+struct MaddDot4 : X86Dot<S> {
+  typedef typename S::Int Int;
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int weights,
+                                          Int activations) {
+    acc = S::Add(acc, S::MultiplyWords(S::MultiplyBytes(weights, activations),
+                                       S::Set16(1)));
+    S::HoldInRegister(acc);
+  }
+};
+
+// Any bytes: their products are summed in 32 bits.
+template <class S>
+struct MaddDot8 : X86Dot<S> {
+  typedef typename S::Int Int;
+  struct Pair {
+    Int even, odd;
+  };
+  typedef Pair Weights;
+  typedef Pair Activations;
+  static constexpr int kActivationBytes = 2;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    const Int quads = X86Dot<S>::LoadWeights(p);
+    return {S::And(quads, S::Set16(0xff)), ShiftWordsRight(quads, 8)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
+    return {X86Dot<S>::LoadActivations(p), X86Dot<S>::LoadActivations(p + 4)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
+                                          const Activations& activations) {
+    acc = S::Add(acc, S::MultiplyWords(weights.even, activations.even));
+    S::HoldInRegister(acc);
+    acc = S::Add(acc, S::MultiplyWords(weights.odd, activations.odd));
+    S::HoldInRegister(acc);
+  }
+};
+
+template <class S>
+struct MaddNibbles : X86Dot<S> {
+  typedef typename S::Int Int;
+  struct Pair {
+    Int low, high;
+  };
+  typedef Pair Weights;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    const Int both = X86Dot<S>::LoadWeights(p);
+    return {S::And(both, S::Set8(0x0f)),
+            S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
+                                          Int low, Int high) {
+    const Int words = S::Add16(S::MultiplyBytes(weights.low, low),
+                               S::MultiplyBytes(weights.high, high));
+    acc = S::Add(acc, S::MultiplyWords(words, S::Set16(1)));
+    S::HoldInRegister(acc);
+  }
+};
+
+// 512-bit tiles hold their float sums in registers, 256-bit ones can not.
+template <class S, class Dot4T, class Dot8T, class NibblesT, int kPanels,
+          int kCols>
+struct X86GroupOps {
+  typedef S Simd;
+  typedef Dot4T Dot4;
+  typedef Dot8T Dot8;
+  typedef NibblesT Nibbles;
+  static constexpr int kTilePanels = kPanels;
+  static constexpr int kTileCols = kCols;
+  static constexpr bool kFloatsInRegisters = S::kLanes == 16;
+  static constexpr bool kSignedLevels = false;
+  static constexpr int kStreamCols = 4;
+  static constexpr int StreamPanels(int cols) {
+    return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
+  }
+  static RUY_LIKE_ALWAYS_INLINE typename S::Int LoadBytes(const uint8_t* p) {
+    typename S::Int widened;
+    if constexpr (S::kLanes == 16) {
+      WidenBytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)),
+                 &widened);
+    } else {
+      WidenBytes(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)),
+                 &widened);
+    }
+    return widened;
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_X86_H_

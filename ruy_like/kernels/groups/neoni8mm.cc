@@ -1,0 +1,11 @@
+// Back-end: the neoni8mm path has no kernel of its own for group-scaled weights and
+// runs that of SDOT.
+#include "ruy_like/kernels/groups/group_kernel.h"
+
+namespace ruy_like {
+namespace kernels {
+
+const GroupKernel* NeonI8mmGroupKernel() { return nullptr; }
+
+}  // namespace kernels
+}  // namespace ruy_like

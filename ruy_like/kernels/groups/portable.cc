@@ -1,0 +1,163 @@
+// Back-end: products with group-scaled weights in portable C++.
+//
+// Tested in test/group_weights_test.cc.
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/float16.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/simd/loops.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Four lanes, which most compilers make a vector.
+struct PortableSimd {
+  static constexpr int kLanes = 4;
+  struct Int {
+    int32_t lane[kLanes];
+  };
+  struct Float {
+    float lane[kLanes];
+  };
+  template <class Vector, class Function>
+  static RUY_LIKE_ALWAYS_INLINE Vector Make(Function function) {
+    Vector result;
+    for (int i = 0; i < kLanes; ++i) result.lane[i] = function(i);
+    return result;
+  }
+  static Int Set(int32_t x) {
+    return Make<Int>([x](int) { return x; });
+  }
+  static Float SetFloat(float x) {
+    return Make<Float>([x](int) { return x; });
+  }
+  static Int LoadAligned(const int32_t* p) {
+    return Make<Int>([p](int i) { return p[i]; });
+  }
+  static Float LoadAligned(const float* p) {
+    return Make<Float>([p](int i) { return p[i]; });
+  }
+  static void StoreAligned(float* p, const Float& x) {
+    for (int i = 0; i < kLanes; ++i) p[i] = x.lane[i];
+  }
+  template <Scalar kFrom>
+  static Float LoadWidened(const uint16_t* p) {
+    return Make<Float>([p](int i) {
+      return float16_internal::FloatOfBits(
+          kFrom == Scalar::kF16 ? float16_internal::WidenFloat16(p[i])
+                                : float16_internal::WidenBFloat16(p[i]));
+    });
+  }
+  // Modulo 2^32.
+  static Int Add(const Int& a, const Int& b) {
+    return Make<Int>([&](int i) {
+      return static_cast<int32_t>(static_cast<uint32_t>(a.lane[i]) +
+                                  static_cast<uint32_t>(b.lane[i]));
+    });
+  }
+  static Int Sub(const Int& a, const Int& b) {
+    return Make<Int>([&](int i) {
+      return static_cast<int32_t>(static_cast<uint32_t>(a.lane[i]) -
+                                  static_cast<uint32_t>(b.lane[i]));
+    });
+  }
+  static Int Mul(const Int& a, const Int& b) {
+    return Make<Int>([&](int i) {
+      return static_cast<int32_t>(static_cast<uint32_t>(a.lane[i]) *
+                                  static_cast<uint32_t>(b.lane[i]));
+    });
+  }
+  static Float ToFloat(const Int& x) {
+    return Make<Float>([&](int i) { return static_cast<float>(x.lane[i]); });
+  }
+  static Float MulFloat(const Float& a, const Float& b) {
+    return Make<Float>([&](int i) { return a.lane[i] * b.lane[i]; });
+  }
+  static Float MulAddFloat(const Float& a, const Float& b, const Float& c) {
+    return Make<Float>([&](int i) {
+      return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]);
+    });
+  }
+};
+
+struct PortableDot {
+  typedef PortableSimd::Int Acc;
+  struct Weights {
+    uint8_t level[4 * PortableSimd::kLanes];
+  };
+  struct Activations {
+    int8_t value[4];
+  };
+  static constexpr int kActivationBytes = 1;
+  static Acc Start(int32_t x) { return PortableSimd::Set(x); }
+  static Acc Finish(const Acc& acc) { return acc; }
+  static Weights LoadWeights(const uint8_t* p) {
+    Weights weights;
+    __builtin_memcpy(&weights, p, sizeof(weights));
+    return weights;
+  }
+  static Activations LoadActivations(const char* p) {
+    Activations activations;
+    __builtin_memcpy(&activations, p, sizeof(activations));
+    return activations;
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          const Activations& activations) {
+    for (int r = 0; r < PortableSimd::kLanes; ++r) {
+      int32_t sum = 0;
+      for (int i = 0; i < 4; ++i) {
+        sum += weights.level[4 * r + i] * activations.value[i];
+      }
+      acc.lane[r] = static_cast<int32_t>(static_cast<uint32_t>(acc.lane[r]) +
+                                         static_cast<uint32_t>(sum));
+    }
+  }
+};
+
+struct PortableNibbles : PortableDot {
+  struct Weights {
+    PortableDot::Weights low, high;
+  };
+  static Weights LoadWeights(const uint8_t* p) {
+    Weights weights;
+    for (int i = 0; i < 4 * PortableSimd::kLanes; ++i) {
+      weights.low.level[i] = p[i] & 15;
+      weights.high.level[i] = p[i] >> 4;
+    }
+    return weights;
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
+                                          const Activations& low,
+                                          const Activations& high) {
+    PortableDot::Step(acc, weights.low, low);
+    PortableDot::Step(acc, weights.high, high);
+  }
+};
+
+struct Ops {
+  typedef PortableSimd Simd;
+  typedef PortableDot Dot4;
+  typedef PortableDot Dot8;
+  typedef PortableNibbles Nibbles;
+  static constexpr int kTilePanels = 1;
+  static constexpr int kTileCols = 2;
+  static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool kSignedLevels = false;
+  static constexpr int kStreamCols = 2;
+  static constexpr int StreamPanels(int /*cols*/) { return 1; }
+  static PortableSimd::Int LoadBytes(const uint8_t* p) {
+    return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });
+  }
+};
+
+constexpr GroupKernel kKernel = GroupKernelOf<Ops>("Portable_Groups_16x2");
+
+}  // namespace
+
+const GroupKernel* PortableGroupKernel() { return &kKernel; }
+
+}  // namespace kernels
+}  // namespace ruy_like

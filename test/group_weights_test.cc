@@ -1,0 +1,695 @@
+// Group-scaled weights, on every path: products against the oracle bit for bit,
+// bad input, files. Every buffer lies at a guard page.
+#include "ruy_like/group_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/base/checksum.h"
+#include "ruy_like/groups/choose_group_kernel.h"
+#include "ruy_like/reference_group_mul.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::HasSubstr;
+
+float RandomFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
+
+// A description of weights, and the arrays that it points to.
+struct Weights {
+  GroupWeights description;
+  GuardedBuffer levels, scales, zeros;
+
+  Weights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
+          std::ptrdiff_t group_size, Scalar scale_type, bool has_zeros,
+          std::ptrdiff_t gap, float magnitude, Rng* rng)
+      : Weights(rows, depth, bits, group_size, scale_type, has_zeros, gap,
+                magnitude, rng, GroupCount(depth, group_size)) {}
+
+  static std::ptrdiff_t GroupCount(std::ptrdiff_t depth,
+                                   std::ptrdiff_t group_size) {
+    return group_size == 0 ? (depth == 0 ? 0 : 1)
+                           : (depth + group_size - 1) / group_size;
+  }
+
+ private:
+  static std::ptrdiff_t Bytes(std::ptrdiff_t rows, std::ptrdiff_t row,
+                              std::ptrdiff_t gap) {
+    return rows == 0 || row == 0 ? 0 : (rows - 1) * (row + gap) + row;
+  }
+  Weights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
+          std::ptrdiff_t group_size, Scalar scale_type, bool has_zeros,
+          std::ptrdiff_t gap, float magnitude, Rng* rng, std::ptrdiff_t groups)
+      : levels(Bytes(rows, bits == 8 ? depth : (depth + 1) / 2, gap),
+               Flush::kEnd),
+        scales(Bytes(rows, groups, gap) * InfoOf(scale_type).bits / 8,
+               Flush::kEnd),
+        zeros(has_zeros ? Bytes(rows, groups, gap) : 0, Flush::kEnd) {
+    description.rows = rows;
+    description.depth = depth;
+    description.bits = bits;
+    description.group_size = group_size;
+    description.levels = levels.data();
+    if (gap != 0) {
+      description.row_stride_bytes = (bits == 8 ? depth : (depth + 1) / 2) + gap;
+      description.scale_stride = groups + gap;
+    }
+    description.scales = scales.data();
+    description.scale_type = scale_type;
+    description.zero_points = has_zeros ? zeros.data() : nullptr;
+    description.zero_point =
+        static_cast<int>(bits == 4 ? rng->Between(0, 15)
+                                   : rng->Between(-128, 127));
+    for (std::size_t i = 0; i < levels.bytes(); ++i) {
+      levels.data()[i] = static_cast<char>(
+          rng->OneIn(3) ? (rng->OneIn(2) ? 0xff : 0x80) : rng->Next());
+    }
+    for (std::size_t i = 0; i < zeros.bytes(); ++i) {
+      zeros.data()[i] = static_cast<char>(bits == 4 ? rng->Between(0, 15)
+                                                    : rng->Between(-128, 127));
+    }
+    const std::size_t count = scales.bytes() * 8 / InfoOf(scale_type).bits;
+    for (std::size_t i = 0; i < count; ++i) {
+      const float scale =
+          rng->OneIn(10) ? 0 : std::fabs(RandomFloat(rng)) * magnitude;
+      if (scale_type == Scalar::kF32) {
+        scales.as<float>()[i] = scale;
+      } else if (scale_type == Scalar::kBF16) {
+        scales.as<BFloat16>()[i] = static_cast<BFloat16>(scale);
+      } else {
+        scales.as<Float16>()[i] =
+            static_cast<Float16>(std::min(scale, 60000.0f));
+      }
+    }
+  }
+};
+
+// A matrix at a guard page, its gaps painted.
+template <typename T>
+struct GuardedMatrix {
+  Matrix<T> matrix;
+  GuardedBuffer buffer;
+
+  GuardedMatrix(std::ptrdiff_t rows, std::ptrdiff_t cols, Order order,
+                std::ptrdiff_t gap)
+      : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
+        buffer(SpanOf(matrix.layout()) * sizeof(T), Flush::kEnd) {
+    matrix.set_data(buffer.as<T>());
+    std::memset(buffer.data(), 0x5a, buffer.bytes());
+  }
+};
+
+void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float /*unit*/) {
+  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
+      *ElementPtr(matrix, row, col) = static_cast<std::int8_t>(
+          rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
+                        : rng->Between(-128, 127));
+    }
+  }
+}
+template <typename T>
+void FillActivations(Matrix<T>* matrix, Rng* rng, float unit) {
+  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
+      *ElementPtr(matrix, row, col) = static_cast<T>(RandomFloat(rng) * unit);
+    }
+  }
+}
+
+// The same elements with rows and columns exchanged.
+template <typename T>
+Matrix<T> Transposed(const Matrix<T>& matrix) {
+  Matrix<T> result = matrix;
+  Layout* const layout = result.mutable_layout();
+  layout->set_rows(matrix.layout().cols());
+  layout->set_cols(matrix.layout().rows());
+  layout->set_order(matrix.layout().order() == Order::kColMajor
+                        ? Order::kRowMajor
+                        : Order::kColMajor);
+  return result;
+}
+
+template <typename T>
+bool SameBits(T a, T b) {
+  const float x = static_cast<float>(a);
+  const float y = static_cast<float>(b);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+std::ptrdiff_t RandomGroupSize(std::ptrdiff_t depth, Rng* rng) {
+  switch (rng->Between(0, 6)) {
+    case 0:
+      return 0;
+    case 1:
+      return 16;
+    case 2:
+      return 32;
+    case 3:
+      return 48;
+    case 4:
+      return 128;
+    case 5:
+      return (depth + 15) / 16 * 16;  // one group, or just so
+    default:
+      return 16 * rng->Between(1, 20);
+  }
+}
+
+Order RandomOrder(Rng* rng) {
+  return rng->OneIn(2) ? Order::kColMajor : Order::kRowMajor;
+}
+
+struct Shape {
+  std::ptrdiff_t rows, depth, cols;
+};
+
+template <typename Activation, typename Dst>
+void CheckProduct(const Shape& shape, Rng* rng, Context* context) {
+  constexpr Scalar kScaleTypes[] = {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
+  // The greatest and least scales overflow floats, and make denormals.
+  const float magnitude =
+      std::ldexp(1.0f, static_cast<int>(rng->OneIn(3) ? rng->Between(-140, 127)
+                                                      : rng->Between(-8, 0)));
+  Weights weights(shape.rows, shape.depth, rng->OneIn(3) ? 8 : 4,
+                  RandomGroupSize(shape.depth, rng),
+                  kScaleTypes[rng->Between(0, 2)], rng->OneIn(2),
+                  rng->OneIn(2) ? rng->Between(1, 9) : 0, magnitude, rng);
+  const auto packed = PackGroupWeights(weights.description, context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+
+  const bool is_lhs = rng->OneIn(2);
+  GuardedMatrix<Activation> activations(
+      is_lhs ? shape.depth : shape.cols, is_lhs ? shape.cols : shape.depth,
+      RandomOrder(rng), rng->Between(0, 3));
+  FillActivations(&activations.matrix, rng,
+                  rng->OneIn(4) ? std::ldexp(1.0f, static_cast<int>(
+                                                       rng->Between(-130, 120)))
+                                : 1.0f);
+  const std::ptrdiff_t gap = rng->Between(0, 3);
+  GuardedMatrix<Dst> dst(is_lhs ? shape.rows : shape.cols,
+                         is_lhs ? shape.cols : shape.rows, RandomOrder(rng),
+                         gap);
+  GuardedMatrix<Dst> expected(dst.matrix.layout().rows(),
+                              dst.matrix.layout().cols(),
+                              dst.matrix.layout().order(), gap);
+
+  GroupMulParams params;
+  params.channel_dimension =
+      rng->OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
+  GuardedBuffer bias(sizeof(float) * (params.channel_dimension ==
+                                              ChannelDimension::kRow
+                                          ? dst.matrix.layout().rows()
+                                          : dst.matrix.layout().cols()),
+                     Flush::kEnd);
+  for (std::size_t i = 0; i < bias.bytes() / sizeof(float); ++i) {
+    bias.as<float>()[i] = RandomFloat(rng);
+  }
+  if (rng->OneIn(2)) params.bias = bias.as<float>();
+  if (rng->OneIn(3)) {
+    params.clamp_min = -1;
+    params.clamp_max = 2;
+  }
+  GuardedBuffer scales(sizeof(float) * shape.cols, Flush::kEnd);
+  GuardedBuffer zeros(shape.cols, Flush::kEnd);
+  for (std::ptrdiff_t i = 0; i < shape.cols; ++i) {
+    scales.as<float>()[i] = RandomFloat(rng);
+    zeros.as<std::int8_t>()[i] =
+        static_cast<std::int8_t>(rng->Between(-128, 127));
+  }
+  if (std::is_same<Activation, std::int8_t>::value) {
+    if (rng->OneIn(2)) params.activation_scales = scales.as<float>();
+    if (rng->OneIn(3)) params.activation_zero_points = zeros.as<std::int8_t>();
+  } else if (rng->OneIn(2)) {
+    params.quantize = ActivationScales::kPerGroup;
+  }
+
+  MulOptions options;
+  options.max_num_threads = static_cast<int>(rng->Between(0, 8));
+  const absl::Status status =
+      is_lhs ? Mul(*packed, activations.matrix, params, context, &dst.matrix,
+                   options)
+             : Mul(activations.matrix, *packed, params, context, &dst.matrix,
+                   options);
+  ASSERT_TRUE(status.ok()) << status;
+
+  Matrix<Dst> reference =
+      is_lhs ? expected.matrix : Transposed(expected.matrix);
+  GroupMulParams reference_params = params;
+  if (!is_lhs) {
+    reference_params.channel_dimension =
+        params.channel_dimension == ChannelDimension::kRow
+            ? ChannelDimension::kCol
+            : ChannelDimension::kRow;
+  }
+  ReferenceGroupMul(
+      weights.description,
+      is_lhs ? activations.matrix : Transposed(activations.matrix),
+      reference_params, &reference);
+  for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
+    ASSERT_TRUE(SameBits(dst.matrix.data()[i], expected.matrix.data()[i]))
+        << "element " << i << " of " << dst.matrix.layout().rows() << "x"
+        << dst.matrix.layout().cols() << ", depth " << shape.depth
+        << ", bits " << weights.description.bits << ", group size "
+        << weights.description.group_size << ", zero points "
+        << (weights.description.zero_points != nullptr) << ", activation zeros "
+        << (params.activation_zero_points != nullptr) << ", per group "
+        << (params.quantize == ActivationScales::kPerGroup) << ": "
+        << static_cast<float>(dst.matrix.data()[i]) << ", not "
+        << static_cast<float>(expected.matrix.data()[i]) << " ("
+        << PathName(context->last_used_path()) << ")";
+  }
+  EXPECT_TRUE(dst.buffer.SlackIsIntact());
+}
+
+void CheckAnyProduct(const Shape& shape, std::uint64_t seed, Context* context) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Rng rng(seed);
+  switch (rng.Between(0, 5)) {
+    case 0:
+      return CheckProduct<std::int8_t, float>(shape, &rng, context);
+    case 1:
+      return CheckProduct<std::int8_t, BFloat16>(shape, &rng, context);
+    case 2:
+      return CheckProduct<float, float>(shape, &rng, context);
+    case 3:
+      return CheckProduct<float, BFloat16>(shape, &rng, context);
+    case 4:
+      return CheckProduct<BFloat16, float>(shape, &rng, context);
+    default:
+      return CheckProduct<BFloat16, BFloat16>(shape, &rng, context);
+  }
+}
+
+class GroupMulTest : public PathTest {};
+RUY_LIKE_INSTANTIATE_PER_PATH(GroupMulTest);
+
+TEST_P(GroupMulTest, RandomProducts) {
+  context_.set_max_num_threads(8);
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  for (std::uint64_t seed = 0; seed < 600 && !HasFatalFailure(); ++seed) {
+    Rng rng(seed + 1000000);
+    const Shape shape = {rng.Between(1, rng.OneIn(4) ? 150 : 40),
+                         rng.Between(1, rng.OneIn(4) ? 600 : 80),
+                         rng.Between(1, 15)};
+    CheckAnyProduct(shape, seed, &context_);
+  }
+}
+
+// Sizes around those of panels, tiles and steps.
+TEST_P(GroupMulTest, Edges) {
+  std::uint64_t seed = 0;
+  for (const std::ptrdiff_t rows : {1, 15, 16, 17, 31, 32, 33, 63, 64, 65}) {
+    for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 6, 7, 12, 13}) {
+      for (const std::ptrdiff_t depth : {1, 7, 8, 9, 16, 31, 33, 128}) {
+        CheckAnyProduct({rows, depth, cols}, ++seed, &context_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// The greatest levels by the greatest activations, in the longest groups: no
+// partial sum may saturate, and what wraps does so as the oracle's.
+TEST_P(GroupMulTest, GreatestSums) {
+  for (const int bits : {4, 8}) {
+    for (const std::ptrdiff_t depth : {2048, 65536, 65552}) {
+      for (const std::ptrdiff_t cols : {1, 7}) {
+        for (const int activation : {-128, 127}) {
+          std::vector<std::uint8_t> levels(17 * depth, bits == 4 ? 0xff : 0x7f);
+          const std::vector<float> scales(17, 1.0f);
+          GroupWeights weights;
+          weights.rows = 17;
+          weights.depth = depth;
+          weights.bits = bits;
+          weights.levels = levels.data();
+          weights.set_scales(scales.data());
+          weights.zero_point = bits == 4 ? 0 : -128;
+          const std::vector<std::int8_t> values(
+              depth * cols, static_cast<std::int8_t>(activation));
+          const Matrix<std::int8_t> rhs =
+              MakeMatrix(values.data(), depth, cols, Order::kColMajor);
+          std::vector<float> actual(17 * cols), expected(17 * cols);
+          Matrix<float> dst =
+              MakeMatrix(actual.data(), 17, cols, Order::kColMajor);
+          const auto packed = PackGroupWeights(weights, &context_);
+          ASSERT_TRUE(packed.ok()) << packed.status();
+          ASSERT_TRUE(
+              Mul(*packed, rhs, GroupMulParams(), &context_, &dst).ok());
+          Matrix<float> reference =
+              MakeMatrix(expected.data(), 17, cols, Order::kColMajor);
+          ReferenceGroupMul(weights, rhs, GroupMulParams(), &reference);
+          EXPECT_EQ(actual, expected)
+              << bits << " bits, depth " << depth << ", cols " << cols;
+        }
+      }
+    }
+  }
+}
+
+// A column's bits depend neither on the other columns nor on threads.
+TEST_P(GroupMulTest, DoesNotDependOnTheBatch) {
+  Rng rng(7);
+  Weights weights(70, 300, 4, 32, Scalar::kF16, false, 0, 0.1f, &rng);
+  const auto packed = PackGroupWeights(weights.description, &context_);
+  ASSERT_TRUE(packed.ok());
+  std::vector<float> values(300 * 20);
+  for (float& value : values) value = RandomFloat(&rng);
+  std::vector<float> all(70 * 20);
+  Matrix<float> dst = MakeMatrix(all.data(), 70, 20, Order::kColMajor);
+  context_.set_max_num_threads(3);
+  ASSERT_TRUE(Mul(*packed,
+                  MakeMatrix(static_cast<const float*>(values.data()), 300, 20,
+                             Order::kColMajor),
+                  GroupMulParams(), &context_, &dst)
+                  .ok());
+  for (int cols = 1; cols <= 20; ++cols) {
+    std::vector<float> some(70 * cols);
+    Matrix<float> part = MakeMatrix(some.data(), 70, cols, Order::kColMajor);
+    ASSERT_TRUE(Mul(*packed,
+                    MakeMatrix(static_cast<const float*>(values.data()), 300,
+                               cols, Order::kColMajor),
+                    GroupMulParams(), &context_, &part)
+                    .ok());
+    EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)),
+              0)
+        << cols << " columns";
+  }
+}
+
+// A path must not run the portable kernel.
+TEST_P(GroupMulTest, EachPathHasItsKernel) {
+  const GroupKernelChoice choice =
+      ChooseGroupKernel(GetParam() | Path::kPortable);
+  EXPECT_EQ(choice.path, GetParam());
+  EXPECT_EQ(std::string(choice.kernel->name).rfind("Portable", 0) == 0,
+            GetParam() == Path::kPortable);
+}
+
+TEST_P(GroupMulTest, WhatIsNotFiniteMakesItsColumnNan) {
+  for (const float bad : {std::numeric_limits<float>::infinity(),
+                          -std::numeric_limits<float>::quiet_NaN()}) {
+    for (const auto quantize :
+         {ActivationScales::kPerColumn, ActivationScales::kPerGroup}) {
+      Rng rng(3);
+      Weights weights(20, 64, 4, 16, Scalar::kF32, false, 0, 1, &rng);
+      const auto packed = PackGroupWeights(weights.description, &context_);
+      ASSERT_TRUE(packed.ok());
+      std::vector<float> values(64 * 2, 1.0f);
+      values[64 + 40] = bad;
+      std::vector<float> result(20 * 2);
+      Matrix<float> dst = MakeMatrix(result.data(), 20, 2, Order::kColMajor);
+      GroupMulParams params;
+      params.quantize = quantize;
+      ASSERT_TRUE(Mul(*packed,
+                      MakeMatrix(static_cast<const float*>(values.data()), 64,
+                                 2, Order::kColMajor),
+                      params, &context_, &dst)
+                      .ok());
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_TRUE(std::isfinite(result[i]));
+        EXPECT_TRUE(std::isnan(result[20 + i]));
+      }
+    }
+  }
+}
+
+TEST_P(GroupMulTest, NoDepthAndNothing) {
+  GroupWeights weights;
+  weights.rows = 3;
+  const auto packed = PackGroupWeights(weights, &context_);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  const float bias[] = {1, 2, 3};
+  GroupMulParams params;
+  params.bias = bias;
+  std::vector<float> result(6, -1.0f);
+  Matrix<float> dst = MakeMatrix(result.data(), 3, 2, Order::kColMajor);
+  ASSERT_TRUE(Mul(*packed,
+                  MakeMatrix(static_cast<const float*>(nullptr), 0, 2,
+                             Order::kColMajor),
+                  params, &context_, &dst)
+                  .ok());
+  EXPECT_THAT(result, testing::ElementsAre(1, 2, 3, 1, 2, 3));
+  Matrix<float> nothing =
+      MakeMatrix(static_cast<float*>(nullptr), 0, 2, Order::kColMajor);
+  EXPECT_TRUE(Mul(PackedGroupWeights(),
+                  MakeMatrix(static_cast<const float*>(nullptr), 0, 2,
+                             Order::kColMajor),
+                  GroupMulParams(), &context_, &nothing)
+                  .ok());
+}
+
+// ## What is refused
+
+struct GroupErrorsTest : testing::Test {
+  GroupErrorsTest() {
+    weights.rows = 2;
+    weights.depth = 32;
+    weights.group_size = 16;
+    weights.levels = levels;
+    weights.set_scales(scales);
+  }
+  void ExpectRefused(const std::string& words,
+                     absl::StatusCode code =
+                         absl::StatusCode::kInvalidArgument) {
+    const absl::Status status = PackGroupWeights(weights, &context).status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  }
+
+  Context context;
+  GroupWeights weights;
+  std::uint8_t levels[64] = {};
+  float scales[4] = {1, 1, 1, 1};
+  std::uint8_t zeros[4] = {};
+};
+
+TEST_F(GroupErrorsTest, GroupSize) {
+  for (const std::ptrdiff_t size : {-16, 1, 8, 17, 31}) {
+    weights.group_size = size;
+    ExpectRefused("group_size = " + std::to_string(size));
+  }
+}
+TEST_F(GroupErrorsTest, Bits) {
+  weights.bits = 5;
+  ExpectRefused("5 bits");
+}
+TEST_F(GroupErrorsTest, Sizes) {
+  weights.rows = -1;
+  ExpectRefused("-1x32");
+  weights.rows = std::numeric_limits<std::ptrdiff_t>::max() / 8;
+  ExpectRefused("larger than any memory", absl::StatusCode::kOutOfRange);
+  weights.rows = 2;
+  weights.depth = std::numeric_limits<std::ptrdiff_t>::max() - 3;
+  ExpectRefused("larger than any memory", absl::StatusCode::kOutOfRange);
+}
+TEST_F(GroupErrorsTest, Strides) {
+  weights.row_stride_bytes = 15;
+  ExpectRefused("row_stride_bytes = 15");
+  weights.row_stride_bytes = std::numeric_limits<std::ptrdiff_t>::max();
+  ExpectRefused("overflow", absl::StatusCode::kOutOfRange);
+  weights.row_stride_bytes = 0;
+  weights.scale_stride = 1;
+  ExpectRefused("scale_stride = 1");
+}
+TEST_F(GroupErrorsTest, NullArrays) {
+  weights.levels = nullptr;
+  ExpectRefused("levels is null");
+  weights.levels = levels;
+  weights.scales = nullptr;
+  ExpectRefused("scales is null");
+  EXPECT_THAT(
+      std::string(PackGroupWeights(weights, nullptr).status().message()),
+      HasSubstr("context is null"));
+}
+TEST_F(GroupErrorsTest, Scales) {
+  scales[3] = -0.5f;
+  ExpectRefused("row 1, group 1 is -0.5");
+  scales[3] = std::numeric_limits<float>::infinity();
+  ExpectRefused("row 1, group 1 is inf");
+  scales[3] = std::numeric_limits<float>::quiet_NaN();
+  ExpectRefused("row 1, group 1 is nan");
+  weights.scale_type = Scalar::kF64;
+  ExpectRefused("scale_type");
+}
+TEST_F(GroupErrorsTest, ZeroPoints) {
+  weights.zero_point = 16;
+  ExpectRefused("zero_point = 16");
+  weights.zero_point = -1;
+  ExpectRefused("zero_point = -1");
+  weights.bits = 8;
+  weights.zero_point = 128;
+  ExpectRefused("zero_point = 128");
+  weights.bits = 4;
+  zeros[2] = 16;
+  weights.zero_points = zeros;
+  ExpectRefused("row 1, group 0 is 16");
+}
+
+struct GroupMulErrorsTest : GroupErrorsTest {
+  GroupMulErrorsTest() {
+    packed = *PackGroupWeights(weights, &context);
+    rhs = MakeMatrix(values, 32, 3, Order::kColMajor);
+    dst = MakeMatrix(result, 2, 3, Order::kColMajor);
+  }
+  void ExpectMulRefused(const std::string& words) {
+    for (float& value : result) value = 77;
+    const absl::Status status = Mul(packed, rhs, params, &context, &dst);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+    EXPECT_THAT(result, testing::Each(77));
+  }
+
+  PackedGroupWeights packed;
+  float values[32 * 3] = {};
+  float result[2 * 3] = {};
+  Matrix<float> rhs, dst;
+  GroupMulParams params;
+};
+
+TEST_F(GroupMulErrorsTest, Shapes) {
+  rhs.mutable_layout()->set_rows(31);
+  ExpectMulRefused("depth 32, the activations 31");
+  rhs.mutable_layout()->set_rows(32);
+  dst.mutable_layout()->set_rows(1);
+  ExpectMulRefused("dst is 1x3");
+  dst.mutable_layout()->set_rows(2);
+  dst.mutable_layout()->set_cols(2);
+  ExpectMulRefused("dst is 2x2");
+}
+TEST_F(GroupMulErrorsTest, Null) {
+  rhs.set_data(static_cast<float*>(nullptr));
+  ExpectMulRefused("rhs");
+  rhs.set_data(values);
+  EXPECT_FALSE(Mul(packed, rhs, params, nullptr, &dst).ok());
+  EXPECT_FALSE(
+      Mul(packed, rhs, params, &context, static_cast<Matrix<float>*>(nullptr))
+          .ok());
+  dst.set_data(static_cast<float*>(nullptr));
+  ExpectMulRefused("dst");
+}
+TEST_F(GroupMulErrorsTest, Params) {
+  params.clamp_min = 3;
+  params.clamp_max = 2;
+  ExpectMulRefused("clamp_min = 3");
+  params.clamp_min = std::numeric_limits<float>::quiet_NaN();
+  ExpectMulRefused("clamp_min");
+  params = GroupMulParams();
+  params.channel_dimension = static_cast<ChannelDimension>(7);
+  ExpectMulRefused("channel_dimension 7");
+  params = GroupMulParams();
+  params.quantize = static_cast<ActivationScales>(7);
+  ExpectMulRefused("quantize 7");
+  params = GroupMulParams();
+  params.activation_scales = scales;
+  ExpectMulRefused("activation_scales");
+  params = GroupMulParams();
+  rhs.set_zero_point(1);
+  ExpectMulRefused("zero point");
+}
+TEST_F(GroupMulErrorsTest, Overlap) {
+  rhs.set_data(result);
+  rhs.mutable_layout()->set_cols(3);
+  dst.set_data(result);
+  ExpectMulRefused("shares memory with the activations");
+  rhs.set_data(values);
+  params.bias = result;
+  ExpectMulRefused("shares memory with bias");
+}
+TEST_F(GroupMulErrorsTest, Threads) {
+  MulOptions options;
+  options.max_num_threads = -1;
+  EXPECT_FALSE(Mul(packed, rhs, params, &context, &dst, options).ok());
+}
+
+// ## Files
+
+struct GroupFilesTest : testing::Test {
+  GroupFilesTest() {
+    Rng rng(11);
+    Weights weights(35, 100, 4, 32, Scalar::kBF16, true, 0, 1, &rng);
+    packed = *PackGroupWeights(weights.description, &context);
+    bytes = packed.Serialize().size();
+    EXPECT_TRUE(AlignedBuffer::Allocate(bytes, &copy));
+    image = static_cast<char*>(copy.data());
+    std::memcpy(image, packed.Serialize().data(), bytes);
+  }
+  absl::Status Read(std::size_t size, VerifyChecksum verify) {
+    return PackedGroupWeights::FromBytes(image, size, verify).status();
+  }
+  // The last 8 of the header's bytes are the checksum of those before.
+  void MakeHeaderChecksumRight() {
+    const std::uint64_t checksum = Checksum64(image, 120, 0x68656164);
+    std::memcpy(image + 120, &checksum, sizeof(checksum));
+  }
+
+  Context context;
+  PackedGroupWeights packed;
+  std::size_t bytes;
+  AlignedBuffer copy;
+  char* image;
+};
+
+TEST_F(GroupFilesTest, ComeBack) {
+  const auto read = PackedGroupWeights::FromBytes(image, bytes);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->rows(), 35);
+  EXPECT_EQ(read->depth(), 100);
+  EXPECT_EQ(read->bits(), 4);
+  EXPECT_EQ(read->group_size(), 32);
+  EXPECT_EQ(read->Serialize().data(), image);
+  std::vector<float> values(100, 0.5f), a(35), b(35);
+  const Matrix<float> rhs =
+      MakeMatrix(values.data(), 100, 1, Order::kColMajor);
+  Matrix<float> first = MakeMatrix(a.data(), 35, 1, Order::kColMajor);
+  Matrix<float> second = MakeMatrix(b.data(), 35, 1, Order::kColMajor);
+  ASSERT_TRUE(Mul(packed, rhs, GroupMulParams(), &context, &first).ok());
+  ASSERT_TRUE(Mul(*read, rhs, GroupMulParams(), &context, &second).ok());
+  EXPECT_EQ(a, b);
+}
+TEST_F(GroupFilesTest, DamageIsSeen) {
+  for (std::size_t i = 0; i < bytes; i += i < 128 ? 1 : 61) {
+    image[i] ^= 4;
+    EXPECT_FALSE(Read(bytes, VerifyChecksum::kYes).ok()) << "byte " << i;
+    image[i] ^= 4;
+  }
+  for (std::size_t size = 0; size < bytes; size += 37) {
+    EXPECT_FALSE(Read(size, VerifyChecksum::kNo).ok()) << size << " bytes";
+  }
+  EXPECT_TRUE(Read(bytes, VerifyChecksum::kYes).ok());
+  EXPECT_FALSE(PackedGroupWeights::FromBytes(nullptr, bytes).ok());
+  EXPECT_FALSE(PackedGroupWeights::FromBytes(image + 4, bytes - 4).ok());
+}
+// With a right checksum the header is believed only as far as it makes sense.
+TEST_F(GroupFilesTest, ForgedHeaders) {
+  const std::string header(image, 128);
+  Rng rng(5);
+  for (int i = 0; i < 20000; ++i) {
+    std::memcpy(image, header.data(), header.size());
+    for (int change = 0; change < 3; ++change) {
+      image[16 + rng.Between(0, 60)] = static_cast<char>(
+          rng.OneIn(2) ? rng.Next() : (rng.OneIn(2) ? 0 : 0xff));
+    }
+    MakeHeaderChecksumRight();
+    const auto read =
+        PackedGroupWeights::FromBytes(image, bytes, VerifyChecksum::kNo);
+    if (read.ok()) {
+      EXPECT_LE(read->Serialize().size(), bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
