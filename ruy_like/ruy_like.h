@@ -7,17 +7,20 @@
 //   Context: threads, permitted paths, prepacked cache     context.h
 //   Mul, MulOptions                                        mul.h
 //   PackedMatrix, Pack, Mul with packed operands           packed_matrix.h
+//   GroupWeights, PackGroupWeights, Mul with them          group_weights.h
 //   MulBatch, MulGroup: many products in one call          mul_batch.h
 //   Executor: the host's own thread pool                   executor.h
 //   ThreadPool: one that Contexts may share                thread_pool.h
 //   MulPlan: products on the caller's own threads          mul_plan.h
 //   ReferenceMul                                           reference_mul.h
+//   ReferenceGroupMul                                      reference_group_mul.h
 #ifndef RUY_LIKE_RUY_LIKE_H_
 #define RUY_LIKE_RUY_LIKE_H_
 
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
 #include "ruy_like/float16.h"
+#include "ruy_like/group_weights.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_batch.h"
@@ -25,6 +28,7 @@
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/path.h"
+#include "ruy_like/reference_group_mul.h"
 #include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
 
