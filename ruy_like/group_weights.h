@@ -54,8 +54,8 @@ struct GroupWeights {
   const void* scales = nullptr;
   Scalar scale_type = Scalar::kF32;  // or kBF16, kF16
   std::ptrdiff_t scale_stride = 0;
-  // One per (row, group), in scale_stride too, if not null: uint8 of 0 to 15 for
-  // 4 bits, int8 for 8 bits. Else all are zero_point, in the same range.
+  // One per (row, group), in scale_stride too, if not null: uint8 of 0 to 15
+  // for 4 bits, int8 for 8 bits. Else all are zero_point, in the same range.
   const void* zero_points = nullptr;
   int zero_point = 8;
 
@@ -127,12 +127,12 @@ RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
 // How float activations become int8: doc/numerics.md.
 enum class ActivationScales : std::uint8_t {
   kPerColumn,  // one scale for each column (row, where they are the lhs)
-  kPerGroup,   // one for each group of weights within it: more exact, and slower
+  kPerGroup,  // one for each group of weights within it: more exact, and slower
 };
 
 // What Mul does apart from the product itself. Pointers are borrowed and must
-// stay valid during Mul. In what follows "column" is a column of a rhs, or a row
-// of a lhs, of activations.
+// stay valid during Mul. In what follows "column" is a column of a rhs, or a
+// row of a lhs, of activations.
 struct GroupMulParams {
   // Of int8 activations: the scale of each column, or null for 1. Any value is
   // good.
@@ -191,10 +191,10 @@ absl::Status GroupMul(const PackedGroupWeights& weights, bool weights_are_lhs,
 }  // namespace internal
 
 // dst = clamp(weights * rhs + bias): dst is rows x cols, rhs depth x cols, of
-// int8_t, float or BFloat16, dst of float or BFloat16; each in either order with
-// any stride. Errors as of Mul of plain matrices: a Status, with dst untouched.
-// A column's bits depend neither on the other columns, nor on threads, nor on
-// the path. Zero points of Matrix are not used and must be 0.
+// int8_t, float or BFloat16, dst of float or BFloat16; each in either order
+// with any stride. Errors as of Mul of plain matrices: a Status, with dst
+// untouched. A column's bits depend neither on the other columns, nor on
+// threads, nor on the path. Zero points of Matrix are not used and must be 0.
 template <typename Activation, typename Dst>
 absl::Status Mul(const PackedGroupWeights& lhs, const Matrix<Activation>& rhs,
                  const GroupMulParams& params, Context* context,

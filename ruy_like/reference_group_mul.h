@@ -20,10 +20,10 @@ namespace ruy_like {
 // One of the weights without its scale.
 inline int GroupLevel(const GroupWeights& weights, std::ptrdiff_t row,
                       std::ptrdiff_t k) {
-  const std::ptrdiff_t stride =
-      weights.row_stride_bytes != 0 ? weights.row_stride_bytes
-      : weights.bits == 8           ? weights.depth
-                                    : (weights.depth + 1) / 2;
+  const std::ptrdiff_t stride = weights.row_stride_bytes != 0
+                                    ? weights.row_stride_bytes
+                                : weights.bits == 8 ? weights.depth
+                                                    : (weights.depth + 1) / 2;
   const std::uint8_t* const levels =
       static_cast<const std::uint8_t*>(weights.levels) + row * stride;
   if (weights.bits == 8) return static_cast<std::int8_t>(levels[k]);
@@ -37,7 +37,8 @@ inline float GroupScale(const GroupWeights& weights, std::ptrdiff_t at) {
       return static_cast<float>(
           static_cast<const BFloat16*>(weights.scales)[at]);
     case Scalar::kF16:
-      return static_cast<float>(static_cast<const Float16*>(weights.scales)[at]);
+      return static_cast<float>(
+          static_cast<const Float16*>(weights.scales)[at]);
     default:
       return static_cast<const float*>(weights.scales)[at];
   }
@@ -125,8 +126,7 @@ ReferenceColumn MakeReferenceColumn(const std::vector<Activation>& column,
 inline float ReferenceGroupSum(const GroupWeights& weights, std::ptrdiff_t row,
                                std::ptrdiff_t group_size,
                                const ReferenceColumn& column) {
-  const std::ptrdiff_t groups =
-      (weights.depth + group_size - 1) / group_size;
+  const std::ptrdiff_t groups = (weights.depth + group_size - 1) / group_size;
   const std::ptrdiff_t stride =
       weights.scale_stride != 0 ? weights.scale_stride : groups;
   float f = 0;
@@ -152,8 +152,8 @@ inline float ReferenceGroupSum(const GroupWeights& weights, std::ptrdiff_t row,
 }  // namespace internal
 
 // As Mul with the packed weights on the left, of valid arguments; *dst may have
-// any layout. With rounding to nearest and denormals kept, its results are Mul's
-// bit for bit, but for the bits of NaNs.
+// any layout. With rounding to nearest and denormals kept, its results are
+// Mul's bit for bit, but for the bits of NaNs.
 template <typename Activation, typename Dst>
 void ReferenceGroupMul(const GroupWeights& weights,
                        const Matrix<Activation>& rhs,
@@ -169,13 +169,13 @@ void ReferenceGroupMul(const GroupWeights& weights,
     const internal::ReferenceColumn column =
         internal::MakeReferenceColumn(values, group_size, params, col);
     for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
-      float x =
-          internal::ReferenceGroupSum(weights, row, group_size, column);
+      float x = internal::ReferenceGroupSum(weights, row, group_size, column);
       x = x * column.scale;
       if (params.bias != nullptr) {
-        x += params.bias[params.channel_dimension == ChannelDimension::kRow
-                             ? row
-                             : col];
+        x +=
+            params
+                .bias[params.channel_dimension == ChannelDimension::kRow ? row
+                                                                         : col];
       }
       x = x < params.clamp_min ? params.clamp_min : x;
       x = x > params.clamp_max ? params.clamp_max : x;

@@ -62,15 +62,15 @@ struct Weights {
     description.group_size = group_size;
     description.levels = levels.data();
     if (gap != 0) {
-      description.row_stride_bytes = (bits == 8 ? depth : (depth + 1) / 2) + gap;
+      description.row_stride_bytes =
+          (bits == 8 ? depth : (depth + 1) / 2) + gap;
       description.scale_stride = groups + gap;
     }
     description.scales = scales.data();
     description.scale_type = scale_type;
     description.zero_points = has_zeros ? zeros.data() : nullptr;
-    description.zero_point =
-        static_cast<int>(bits == 4 ? rng->Between(0, 15)
-                                   : rng->Between(-128, 127));
+    description.zero_point = static_cast<int>(
+        bits == 4 ? rng->Between(0, 15) : rng->Between(-128, 127));
     for (std::size_t i = 0; i < levels.bytes(); ++i) {
       levels.data()[i] = static_cast<char>(
           rng->OneIn(3) ? (rng->OneIn(2) ? 0xff : 0x80) : rng->Next());
@@ -113,9 +113,9 @@ struct GuardedMatrix {
 void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float /*unit*/) {
   for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
-      *ElementPtr(matrix, row, col) = static_cast<std::int8_t>(
-          rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
-                        : rng->Between(-128, 127));
+      *ElementPtr(matrix, row, col) =
+          static_cast<std::int8_t>(rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
+                                                 : rng->Between(-128, 127));
     }
   }
 }
@@ -191,13 +191,14 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context) {
   ASSERT_TRUE(packed.ok()) << packed.status();
 
   const bool is_lhs = rng->OneIn(2);
-  GuardedMatrix<Activation> activations(
-      is_lhs ? shape.depth : shape.cols, is_lhs ? shape.cols : shape.depth,
-      RandomOrder(rng), rng->Between(0, 3));
-  FillActivations(&activations.matrix, rng,
-                  rng->OneIn(4) ? std::ldexp(1.0f, static_cast<int>(
-                                                       rng->Between(-130, 120)))
-                                : 1.0f);
+  GuardedMatrix<Activation> activations(is_lhs ? shape.depth : shape.cols,
+                                        is_lhs ? shape.cols : shape.depth,
+                                        RandomOrder(rng), rng->Between(0, 3));
+  FillActivations(
+      &activations.matrix, rng,
+      rng->OneIn(4)
+          ? std::ldexp(1.0f, static_cast<int>(rng->Between(-130, 120)))
+          : 1.0f);
   const std::ptrdiff_t gap = rng->Between(0, 3);
   GuardedMatrix<Dst> dst(is_lhs ? shape.rows : shape.cols,
                          is_lhs ? shape.cols : shape.rows, RandomOrder(rng),
@@ -209,11 +210,11 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context) {
   GroupMulParams params;
   params.channel_dimension =
       rng->OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
-  GuardedBuffer bias(sizeof(float) * (params.channel_dimension ==
-                                              ChannelDimension::kRow
-                                          ? dst.matrix.layout().rows()
-                                          : dst.matrix.layout().cols()),
-                     Flush::kEnd);
+  GuardedBuffer bias(
+      sizeof(float) * (params.channel_dimension == ChannelDimension::kRow
+                           ? dst.matrix.layout().rows()
+                           : dst.matrix.layout().cols()),
+      Flush::kEnd);
   for (std::size_t i = 0; i < bias.bytes() / sizeof(float); ++i) {
     bias.as<float>()[i] = RandomFloat(rng);
   }
@@ -238,11 +239,10 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context) {
 
   MulOptions options;
   options.max_num_threads = static_cast<int>(rng->Between(0, 8));
-  const absl::Status status =
-      is_lhs ? Mul(*packed, activations.matrix, params, context, &dst.matrix,
-                   options)
-             : Mul(activations.matrix, *packed, params, context, &dst.matrix,
-                   options);
+  const absl::Status status = is_lhs ? Mul(*packed, activations.matrix, params,
+                                           context, &dst.matrix, options)
+                                     : Mul(activations.matrix, *packed, params,
+                                           context, &dst.matrix, options);
   ASSERT_TRUE(status.ok()) << status;
 
   Matrix<Dst> reference =
@@ -261,8 +261,8 @@ void CheckProduct(const Shape& shape, Rng* rng, Context* context) {
   for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
     ASSERT_TRUE(SameBits(dst.matrix.data()[i], expected.matrix.data()[i]))
         << "element " << i << " of " << dst.matrix.layout().rows() << "x"
-        << dst.matrix.layout().cols() << ", depth " << shape.depth
-        << ", bits " << weights.description.bits << ", group size "
+        << dst.matrix.layout().cols() << ", depth " << shape.depth << ", bits "
+        << weights.description.bits << ", group size "
         << weights.description.group_size << ", zero points "
         << (weights.description.zero_points != nullptr) << ", activation zeros "
         << (params.activation_zero_points != nullptr) << ", per group "
@@ -461,9 +461,9 @@ struct GroupErrorsTest : testing::Test {
     weights.levels = levels;
     weights.set_scales(scales);
   }
-  void ExpectRefused(const std::string& words,
-                     absl::StatusCode code =
-                         absl::StatusCode::kInvalidArgument) {
+  void ExpectRefused(
+      const std::string& words,
+      absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
     const absl::Status status = PackGroupWeights(weights, &context).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(words));
@@ -651,8 +651,7 @@ TEST_F(GroupFilesTest, ComeBack) {
   EXPECT_EQ(read->group_size(), 32);
   EXPECT_EQ(read->Serialize().data(), image);
   std::vector<float> values(100, 0.5f), a(35), b(35);
-  const Matrix<float> rhs =
-      MakeMatrix(values.data(), 100, 1, Order::kColMajor);
+  const Matrix<float> rhs = MakeMatrix(values.data(), 100, 1, Order::kColMajor);
   Matrix<float> first = MakeMatrix(a.data(), 35, 1, Order::kColMajor);
   Matrix<float> second = MakeMatrix(b.data(), 35, 1, Order::kColMajor);
   ASSERT_TRUE(Mul(packed, rhs, GroupMulParams(), &context, &first).ok());

@@ -89,16 +89,15 @@ absl::Status ComputeSizes(GroupShape* shape) {
         absl::StrCat("weights of ", shape->rows, "x", shape->depth));
   }
   if (shape->bits != 4 && shape->bits != 8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights of ", shape->bits, " bits; 4 and 8 are possible"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights of ", shape->bits, " bits; 4 and 8 are possible"));
   }
   if (shape->group_size < 0 || shape->group_size % 16 != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "group_size = ", shape->group_size,
         " is neither a positive multiple of 16 nor 0, the whole row"));
   }
-  if (shape->scale_type != Scalar::kF32 &&
-      shape->scale_type != Scalar::kBF16 &&
+  if (shape->scale_type != Scalar::kF32 && shape->scale_type != Scalar::kBF16 &&
       shape->scale_type != Scalar::kF16) {
     return absl::InvalidArgumentError(
         absl::StrCat("scale_type = ", static_cast<int>(shape->scale_type),
@@ -201,9 +200,8 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   }
   if (raw.image_bytes != static_cast<std::uint64_t>(shape->image_bytes) ||
       raw.image_bytes > bytes) {
-    return absl::DataLossError(absl::StrCat("truncated: ", bytes,
-                                            " bytes instead of ",
-                                            shape->image_bytes));
+    return absl::DataLossError(absl::StrCat(
+        "truncated: ", bytes, " bytes instead of ", shape->image_bytes));
   }
   *data_checksum = raw.data_checksum;
   return absl::OkStatus();

@@ -7,8 +7,8 @@
 //    then        zero points in the same order, one byte each, if each group
 //                has its own
 //
-// each part from a multiple of 64 bytes on, with zeros up to the next one. Every
-// byte is determined by the weights.
+// each part from a multiple of 64 bytes on, with zeros up to the next one.
+// Every byte is determined by the weights.
 #ifndef RUY_LIKE_GROUPS_GROUP_IMAGE_H_
 #define RUY_LIKE_GROUPS_GROUP_IMAGE_H_
 
@@ -36,11 +36,11 @@ struct GroupShape {
 
   // Set by ComputeSizes.
   std::ptrdiff_t groups = 0;
-  std::ptrdiff_t group_steps = 0;       // of 8 levels, of each but the last one
+  std::ptrdiff_t group_steps = 0;  // of 8 levels, of each but the last one
   std::ptrdiff_t last_group_steps = 0;
   std::ptrdiff_t panels = 0;
-  std::ptrdiff_t panel_bytes = 0;       // of levels
-  std::ptrdiff_t scales_offset = 0;     // from the image's first byte
+  std::ptrdiff_t panel_bytes = 0;    // of levels
+  std::ptrdiff_t scales_offset = 0;  // from the image's first byte
   std::ptrdiff_t zeros_offset = 0;
   std::ptrdiff_t image_bytes = 0;
 

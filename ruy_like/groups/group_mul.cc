@@ -48,14 +48,14 @@ absl::Status ValidateParams(const GroupMulCall& call) {
   }
   if (params.quantize != ActivationScales::kPerColumn &&
       params.quantize != ActivationScales::kPerGroup) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unknown quantize ", static_cast<int>(params.quantize)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown quantize ", static_cast<int>(params.quantize)));
   }
   if (std::isnan(params.clamp_min) || std::isnan(params.clamp_max) ||
       params.clamp_min > params.clamp_max) {
     return absl::InvalidArgumentError(
-        absl::StrCat("clamp_min = ", params.clamp_min, " and clamp_max = ",
-                     params.clamp_max, " are no bounds"));
+        absl::StrCat("clamp_min = ", params.clamp_min,
+                     " and clamp_max = ", params.clamp_max, " are no bounds"));
   }
   if (call.activations.scalar != Scalar::kI8 &&
       (params.activation_scales != nullptr ||
@@ -91,15 +91,14 @@ absl::Status ValidateOverlap(const GroupMulCall& call) {
       {"activation_zero_points", params.activation_zero_points, cols},
   };
   for (const auto& array : arrays) {
-    if (array.data != nullptr && SharesBytes(call.dst, array.data,
-                                             array.bytes)) {
+    if (array.data != nullptr &&
+        SharesBytes(call.dst, array.data, array.bytes)) {
       return absl::InvalidArgumentError(
           absl::StrCat("dst shares memory with ", array.name));
     }
   }
   if (call.weights->depth != 0 && SharesElements(call.dst, call.activations)) {
-    return absl::InvalidArgumentError(
-        "dst shares memory with the activations");
+    return absl::InvalidArgumentError("dst shares memory with the activations");
   }
   return absl::OkStatus();
 }
@@ -111,8 +110,8 @@ absl::Status ValidateGroupMul(const GroupMulCall& call) {
   if (!status.ok()) return status;
   if (call.activations.zero_point != 0 ||
       !call.activations.zero_point_is_integer) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has a zero point: use activation_zero_points"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " has a zero point: use activation_zero_points"));
   }
   status = ValidateOperand("dst", call.dst, /*needs_data=*/true);
   if (!status.ok()) return status;
@@ -150,18 +149,16 @@ absl::Status RunLocked(const GroupMulCall& call, ContextImpl* context)
   }
   const std::size_t bytes = product.Cut(threads);
   if (!context->arena.Reserve(bytes)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for the ", bytes,
-                     " bytes that a product with ", call.weights->rows, "x",
-                     call.weights->depth, " group weights takes"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no memory for the ", bytes, " bytes that a product with ",
+        call.weights->rows, "x", call.weights->depth, " group weights takes"));
   }
   product.Take(&context->arena);
   int used = 1;
   for (const auto part :
        {&GroupProduct::PackActivations, &GroupProduct::Multiply}) {
     Work work = {&product, part};
-    absl::Status status =
-        RunParallel(threads, &DoWork, &work, context, &used);
+    absl::Status status = RunParallel(threads, &DoWork, &work, context, &used);
     if (!status.ok()) return status;
   }
   context->last_path = choice.path;

@@ -56,8 +56,8 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   const bool is_int8 = call.activations.scalar == Scalar::kI8;
   if (is_int8 && call.params.activation_zero_points != nullptr) {
     const std::int8_t* const zeros = call.params.activation_zero_points;
-    has_activation_zeros_ = std::any_of(zeros, zeros + cols_,
-                                        [](std::int8_t z) { return z != 0; });
+    has_activation_zeros_ =
+        std::any_of(zeros, zeros + cols_, [](std::int8_t z) { return z != 0; });
   }
   scales_per_group_ =
       !is_int8 && call.params.quantize == ActivationScales::kPerGroup;
@@ -82,8 +82,7 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
 }
 
 int GroupProduct::ColsIn(std::ptrdiff_t panel) const {
-  return static_cast<int>(
-      std::min(panel_cols_, cols_ - panel * panel_cols_));
+  return static_cast<int>(std::min(panel_cols_, cols_ - panel * panel_cols_));
 }
 
 int GroupProduct::WorthThreads(int max) const {
@@ -111,8 +110,9 @@ std::size_t GroupProduct::Cut(int threads) {
       weights_.panel_bytes + group_values, widened + group_values);
   // Half of L2 for a block's weights; the least that keeps all threads at work,
   // in whole tiles.
-  const std::ptrdiff_t fit = static_cast<std::ptrdiff_t>(
-      DetectedCacheSizes().l2_bytes / 2 / std::max<std::size_t>(panel_bytes, 1));
+  const std::ptrdiff_t fit =
+      static_cast<std::ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2 /
+                                  std::max<std::size_t>(panel_bytes, 1));
   const std::ptrdiff_t share =
       threads == 1 ? weights_.panels : CeilDiv(weights_.panels, 4 * threads);
   block_panels_ = std::max(std::min(fit, share), tile_panels);
@@ -133,9 +133,9 @@ std::size_t GroupProduct::Cut(int threads) {
       Product(weights_.steps(), kGroupStepLevels, activation_bytes_);
   float_column_bytes_ =
       is_int8 ? 0 : ScratchArena::Footprint(Product(weights_.depth, 1));
-  const std::size_t packing_scratch = SaturatingAdd(
-      float_column_bytes_,
-      ScratchArena::Footprint(Product(weights_.depth, 1, 1)));
+  const std::size_t packing_scratch =
+      SaturatingAdd(float_column_bytes_,
+                    ScratchArena::Footprint(Product(weights_.depth, 1, 1)));
   std::size_t multiply_scratch = 0;
   if (!streams_) {
     const std::size_t values =
@@ -147,17 +147,16 @@ std::size_t GroupProduct::Cut(int threads) {
                            ? SaturatingAdd(sums_at_, values)
                            : zeros_at_;
   }
-  scratch_bytes_ = ScratchArena::Footprint(
-      std::max(packing_scratch, multiply_scratch));
+  scratch_bytes_ =
+      ScratchArena::Footprint(std::max(packing_scratch, multiply_scratch));
   std::size_t total = Product(threads, 1, scratch_bytes_);
   const std::size_t per_group =
       ScratchArena::Footprint(Product(weights_.groups, cols_));
   total = SaturatingAdd(total, ScratchArena::Footprint(SaturatingMul(
                                    activation_panel_bytes_, cols_)));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
-  return SaturatingAdd(total,
-                       SaturatingMul(2, ScratchArena::Footprint(
-                                            Product(cols_, 1))));
+  return SaturatingAdd(
+      total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
 }
 
 void GroupProduct::Take(ScratchArena* arena) {
@@ -203,9 +202,8 @@ const float* GroupProduct::FloatColumn(std::ptrdiff_t col,
   return scratch;
 }
 
-const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel,
-                                                 int cols, int c,
-                                                 char* scratch) const {
+const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int cols,
+                                                 int c, char* scratch) const {
   const std::ptrdiff_t col = panel * panel_cols_ + c;
   std::int8_t* const quantized =
       reinterpret_cast<std::int8_t*>(scratch + float_column_bytes_);
@@ -229,8 +227,7 @@ const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel,
       }
       return quantized;
     }
-    column_scales_[col] =
-        kernel_.quantize(values, weights_.depth, quantized);
+    column_scales_[col] = kernel_.quantize(values, weights_.depth, quantized);
   }
   if (kind_ == kernels::kGroupTileGeneral) {
     for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
@@ -265,11 +262,9 @@ void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
 
 void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
   const int cols = ColsIn(panel);
-  std::int32_t* const starts =
-      starts_ + panel * panel_cols_ * weights_.groups;
-  const bool has_row_zeros =
-      kind_ == kernels::kGroupTileGeneral ||
-      (streams_ && weights_.has_zero_points);
+  std::int32_t* const starts = starts_ + panel * panel_cols_ * weights_.groups;
+  const bool has_row_zeros = kind_ == kernels::kGroupTileGeneral ||
+                             (streams_ && weights_.has_zero_points);
   const std::uint32_t factor =
       has_row_zeros ? 1 : static_cast<std::uint32_t>(zero_point_);
   for (int c = 0; c < cols; ++c) {
@@ -304,8 +299,7 @@ void GroupProduct::PackActivations(int thread) {
 void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
                               char* scratch) const {
   const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
-  const std::uint8_t* levels =
-      weights_.levels + panel * weights_.panel_bytes;
+  const std::uint8_t* levels = weights_.levels + panel * weights_.panel_bytes;
   if (widens_) {
     std::uint8_t* to =
         reinterpret_cast<std::uint8_t*>(scratch) +
@@ -322,8 +316,8 @@ void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
         std::uint8_t shifts[kGroupPanelRows];
         for (int row = 0; row < kGroupPanelRows; ++row) {
           shifts[row] =
-              kShiftedZero - weights_.zeros[panel * values +
-                                            group * kGroupPanelRows + row];
+              kShiftedZero -
+              weights_.zeros[panel * values + group * kGroupPanelRows + row];
         }
         kernel_.widen4(levels, steps, shifts, to);
         levels += steps * 4 * kGroupPanelRows;
@@ -362,10 +356,10 @@ void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
   std::int32_t* const sums =
       reinterpret_cast<std::int32_t*>(scratch + sums_at_) + index * values;
   const std::uint8_t* const levels =
-      widens_ ? reinterpret_cast<const std::uint8_t*>(scratch) +
-                    index * weights_.steps() * kGroupStepLevels *
-                        kGroupPanelRows
-              : weights_.levels + panel * weights_.panel_bytes;
+      widens_
+          ? reinterpret_cast<const std::uint8_t*>(scratch) +
+                index * weights_.steps() * kGroupStepLevels * kGroupPanelRows
+          : weights_.levels + panel * weights_.panel_bytes;
   const bool is_signed = weights_.bits == 8 && kernel_.signed_levels;
   for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
     const std::ptrdiff_t count = weights_.LevelsIn(group);
@@ -384,8 +378,8 @@ void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
       }
       zeros[at] = zero;
       sums[at] = static_cast<std::int32_t>(
-          sum - static_cast<std::uint32_t>(zero) *
-                    static_cast<std::uint32_t>(count));
+          sum -
+          static_cast<std::uint32_t>(zero) * static_cast<std::uint32_t>(count));
     }
   }
 }
@@ -427,8 +421,7 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
     }
     if (widens_) {
       args.levels = reinterpret_cast<const std::uint8_t*>(scratch);
-      args.panel_bytes =
-          weights_.steps() * kGroupStepLevels * kGroupPanelRows;
+      args.panel_bytes = weights_.steps() * kGroupStepLevels * kGroupPanelRows;
     }
     args.scales = scratch + scales_at_;
     args.zeros = scratch + zeros_at_;

@@ -71,19 +71,17 @@ absl::Status CheckStrides(Source* source) {
   }
   if (weights.scale_stride == 0) weights.scale_stride = source->shape.groups;
   if (weights.scale_stride < source->shape.groups) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("scale_stride = ", weights.scale_stride,
-                     " is less than the ", source->shape.groups,
-                     " groups of a row"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "scale_stride = ", weights.scale_stride, " is less than the ",
+        source->shape.groups, " groups of a row"));
   }
   std::ptrdiff_t bytes;
   if (!CheckedMul(weights.rows, weights.row_stride_bytes, &bytes) ||
       !CheckedMul(weights.rows, weights.scale_stride, &bytes) ||
       !CheckedMul<std::ptrdiff_t>(bytes, sizeof(float), &bytes)) {
-    return absl::OutOfRangeError(
-        absl::StrCat(weights.rows, " rows of strides ",
-                     weights.row_stride_bytes, " (levels) and ",
-                     weights.scale_stride, " (scales) overflow"));
+    return absl::OutOfRangeError(absl::StrCat(
+        weights.rows, " rows of strides ", weights.row_stride_bytes,
+        " (levels) and ", weights.scale_stride, " (scales) overflow"));
   }
   return absl::OkStatus();
 }
@@ -116,9 +114,9 @@ absl::Status CheckValues(const Source& source) {
       }
       if (weights.zero_points != nullptr && weights.bits == 4 &&
           source.ZeroAt(row, group) > 15) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the zero point of row ", row, ", group ", group,
-                         " is ", source.ZeroAt(row, group), ", not in [0, 15]"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the zero point of row ", row, ", group ", group, " is ",
+            source.ZeroAt(row, group), ", not in [0, 15]"));
       }
     }
   }
@@ -153,9 +151,9 @@ void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
   const std::ptrdiff_t first_row = panel * kGroupPanelRows;
   const std::ptrdiff_t rows =
       std::min<std::ptrdiff_t>(shape.rows - first_row, kGroupPanelRows);
-  std::uint8_t* const levels =
-      reinterpret_cast<std::uint8_t*>(image) + kGroupImageHeaderBytes +
-      panel * shape.panel_bytes;
+  std::uint8_t* const levels = reinterpret_cast<std::uint8_t*>(image) +
+                               kGroupImageHeaderBytes +
+                               panel * shape.panel_bytes;
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     for (std::ptrdiff_t k = 0; k < shape.depth; ++k) {
       const int level = source.LevelAt(first_row + row, k);

@@ -7,12 +7,13 @@
 //
 // One form for all paths: panels of kGroupPanelRows rows, the last one padded
 // with zero levels. A step is 8 levels of depth; the last group of a row is
-// padded to whole steps. Levels are unsigned: 4-bit ones as they are, 8-bit ones
-// with 128 added, as their zero points. For each panel
+// padded to whole steps. Levels are unsigned: 4-bit ones as they are, 8-bit
+// ones with 128 added, as their zero points. For each panel
 //
 //   step, 4 bits: 64 bytes; byte 4 * row + i has level i in its low nibble and
 //                 level 4 + i in its high one
-//   step, 8 bits: 128 bytes; byte 4 * row + i has level i, byte 64 + 4 * row + i
+//   step, 8 bits: 128 bytes; byte 4 * row + i has level i, byte 64 + 4 * row +
+//   i
 //                 level 4 + i ("widened"; so do 4-bit panels when many columns
 //                 share them)
 //

@@ -67,8 +67,7 @@ struct NeonWidenNibbles : NeonWidenDot {
   static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
                                           Activations low, Activations high) {
     int16x8_t first = vmull_s8(vget_low_s8(weights.low), vget_low_s8(low));
-    first =
-        vmlal_s8(first, vget_low_s8(weights.high), vget_low_s8(high));
+    first = vmlal_s8(first, vget_low_s8(weights.high), vget_low_s8(high));
     acc.first = vpadalq_s16(acc.first, first);
     int16x8_t second = vmull_high_s8(weights.low, low);
     second = vmlal_high_s8(second, weights.high, high);
@@ -116,8 +115,7 @@ struct NeonGroupOps {
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
     uint32_t bytes;
     __builtin_memcpy(&bytes, p, sizeof(bytes));
-    const uint16x8_t words =
-        vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
+    const uint16x8_t words = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
     return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(words)));
   }
 };

@@ -58,9 +58,9 @@ struct VnniDot : X86Dot<S> {
   }
 };
 
-// The high nibbles are multiplied where they are, which saves a shift, and their
-// sums divided by 16 at the group's end: exactly, for groups of up to 2^16
-// levels.
+// The high nibbles are multiplied where they are, which saves a shift, and
+// their sums divided by 16 at the group's end: exactly, for groups of up to
+// 2^16 levels.
 template <class S, class Quads>
 struct VnniNibbles : X86Dot<S> {
   typedef typename S::Int Int;

@@ -65,8 +65,7 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
   for (int c = 0; c < args.cols; ++c) {
     float* const values = out + c * kRows;
     FinishGroupColumn<kRows>(args, c, row_bias, values);
-    const ptrdiff_t at =
-        row * args.dst_row_stride + c * args.dst_col_stride;
+    const ptrdiff_t at = row * args.dst_row_stride + c * args.dst_col_stride;
     if (args.dst_scalar == Scalar::kF32) {
       StoreGroupColumn(values, rows, args.dst_row_stride,
                        static_cast<float*>(args.dst) + at);
@@ -113,8 +112,8 @@ static void MakeLevelsSigned(const uint8_t* levels, ptrdiff_t steps,
   for (ptrdiff_t i = 0; i < steps * 128; ++i) widened[i] = levels[i] ^ 0x80;
 }
 
-// The rule is doc/numerics.md's. Adding 1.5 * 2^23 rounds to the nearest integer,
-// ties to even, which is then in the lowest bits.
+// The rule is doc/numerics.md's. Adding 1.5 * 2^23 rounds to the nearest
+// integer, ties to even, which is then in the lowest bits.
 static float QuantizeActivations(const float* values, ptrdiff_t n,
                                  int8_t* quantized) {
   constexpr uint32_t kMagnitude = 0x7fffffff;

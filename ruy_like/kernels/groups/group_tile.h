@@ -12,8 +12,8 @@
 //   StreamPanels(cols)       panels that the streaming form reads at once
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
-// and added in one rounding, in the order of groups. So results do not depend on
-// the shape of tiles or on the instructions.
+// and added in one rounding, in the order of groups. So results do not depend
+// on the shape of tiles or on the instructions.
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_TILE_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_TILE_H_
 
@@ -35,8 +35,7 @@ struct GroupPanels {
   const uint8_t* levels[kPanels];
   ptrdiff_t group_values[kPanels];  // index of its first scale
 
-  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args,
-                                     ptrdiff_t row) {
+  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row) {
     const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
     for (int p = 0; p < kPanels; ++p) {
       const ptrdiff_t next = row / kGroupPanelRows + p;
@@ -85,14 +84,13 @@ struct WidenedTile {
         typename Dot::Weights weights[kVecs];
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVecs; ++v) {
-          weights[v] =
-              Dot::LoadWeights(levels[v / kPanelVecs] + quad * 64 +
-                               v % kPanelVecs * 4 * Simd::kLanes);
+          weights[v] = Dot::LoadWeights(levels[v / kPanelVecs] + quad * 64 +
+                                        v % kPanelVecs * 4 * Simd::kLanes);
         }
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) {
-          const typename Dot::Activations activation = Dot::LoadActivations(
-              a + c * kColBytes + quad * (kColBytes / 2));
+          const typename Dot::Activations activation =
+              Dot::LoadActivations(a + c * kColBytes + quad * (kColBytes / 2));
           RUY_LIKE_UNROLL
           for (int v = 0; v < kVecs; ++v) {
             Dot::Step(acc[v][c], weights[v], activation);
@@ -170,9 +168,9 @@ struct WidenedTile {
             f[v][c] = AddGroup(args, at, group, c, scale, acc[v][c], f[v][c]);
           } else {
             float* const sum = out + c * kRows + v * Simd::kLanes;
-            Simd::StoreAligned(sum, AddGroup(args, at, group, c, scale,
-                                             acc[v][c],
-                                             Simd::LoadAligned(sum)));
+            Simd::StoreAligned(sum,
+                               AddGroup(args, at, group, c, scale, acc[v][c],
+                                        Simd::LoadAligned(sum)));
           }
         }
       }
@@ -266,8 +264,8 @@ struct StreamTile {
       for (int c = 0; c < kCols; ++c) {
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVecs; ++v) {
-          acc[v][c] = Nibbles::Start(
-              kRowZeros ? 0 : args.starts[group * kCols + c]);
+          acc[v][c] =
+              Nibbles::Start(kRowZeros ? 0 : args.starts[group * kCols + c]);
         }
       }
       Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
@@ -351,8 +349,8 @@ static void RunStream(const GroupTileArgs& args) {
 template <class Simd>
 static void WidenScales(const uint16_t* float16s, ptrdiff_t n, float* floats) {
   for (ptrdiff_t i = 0; i < n; i += Simd::kLanes) {
-    Simd::StoreAligned(
-        floats + i, Simd::template LoadWidened<Scalar::kF16>(float16s + i));
+    Simd::StoreAligned(floats + i,
+                       Simd::template LoadWidened<Scalar::kF16>(float16s + i));
   }
 }
 

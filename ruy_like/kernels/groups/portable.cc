@@ -77,9 +77,8 @@ struct PortableSimd {
     return Make<Float>([&](int i) { return a.lane[i] * b.lane[i]; });
   }
   static Float MulAddFloat(const Float& a, const Float& b, const Float& c) {
-    return Make<Float>([&](int i) {
-      return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]);
-    });
+    return Make<Float>(
+        [&](int i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
   }
 };
 
