@@ -1,0 +1,218 @@
+// group_bench: products with group-scaled weights, next to those of int8 and of
+// float weights in the same run. All weights are packed ahead; one thread.
+//
+//   group_bench [--shapes=llm_decode,deep] [--problems=4096x4096x1]
+//   [--path=avx2]
+//
+// Prints GOP/s (2 * rows * depth * cols operations), the median of rounds in
+// which all kinds of weights take turns.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "bench/shapes.h"
+#include "bench/stopwatch.h"
+#include "ruy_like/ruy_like.h"
+
+ABSL_FLAG(std::vector<std::string>, shapes, {},
+          "names of files in bench/shapes");
+ABSL_FLAG(std::vector<std::string>, problems, {}, "rows x depth x cols");
+ABSL_FLAG(std::string, path, "", "the path to take; the best one if empty");
+ABSL_FLAG(int, rounds, 9, "rounds");
+ABSL_FLAG(double, seconds, 0.004, "of each measurement");
+
+namespace ruy_like {
+namespace bench {
+namespace {
+
+struct Kind {
+  std::string name;
+  std::function<void()> product;
+  std::vector<double> gops;
+};
+
+template <typename T>
+std::vector<T> Random(std::ptrdiff_t size, int low, int high) {
+  std::vector<T> values(size);
+  std::uint32_t state = 12345;
+  for (T& value : values) {
+    state = state * 1664525 + 1013904223;
+    value =
+        static_cast<T>(low + static_cast<int>(state >> 8) % (high - low + 1));
+  }
+  return values;
+}
+
+void CheckOk(const absl::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::exit(1);
+}
+
+// What one shape's products are made of.
+struct Problem {
+  explicit Problem(const Shape& problem_shape, Context* its_context)
+      : shape(problem_shape),
+        context(its_context),
+        int8s(Random<std::int8_t>(shape.rows * shape.depth, -127, 127)),
+        activations8(Random<std::int8_t>(shape.depth * shape.cols, -127, 127)),
+        activations(Random<float>(shape.depth * shape.cols, -127, 127)),
+        scales(shape.rows * (shape.depth / 16 + 1),
+               static_cast<Float16>(0.01f)),
+        result(shape.rows * shape.cols),
+        rhs8(ColMajor(static_cast<const std::int8_t*>(activations8.data()),
+                      shape.depth, shape.cols)),
+        rhs(ColMajor(static_cast<const float*>(activations.data()), shape.depth,
+                     shape.cols)),
+        dst(ColMajor(result.data(), shape.rows, shape.cols)) {}
+
+  void AddInt8() {
+    auto packed = Pack(RowMajor(static_cast<const std::int8_t*>(int8s.data()),
+                                shape.rows, shape.depth),
+                       Side::kLhs, PackOptions(), context);
+    CheckOk(packed.status());
+    kinds.push_back({"int8",
+                     [this, weights = *packed] {
+                       CheckOk(Mul(weights, rhs8,
+                                   MulParams<std::int32_t, float>(), context,
+                                   &dst));
+                     },
+                     {}});
+  }
+  void AddFloat() {
+    const std::vector<float> floats(int8s.begin(), int8s.end());
+    auto packed = Pack(RowMajor(floats.data(), shape.rows, shape.depth),
+                       Side::kLhs, PackOptions(), context);
+    CheckOk(packed.status());
+    kinds.push_back(
+        {"f32",
+         [this, weights = *packed] {
+           CheckOk(Mul(weights, rhs, MulParams<float, float>(), context, &dst));
+         },
+         {}});
+  }
+  // Activations: 0 int8, 1 float with a scale a column, 2 one a group.
+  void AddGroups(int bits, std::ptrdiff_t group_size, int how) {
+    GroupWeights weights;
+    weights.rows = shape.rows;
+    weights.depth = shape.depth;
+    weights.bits = bits;
+    weights.group_size = group_size;
+    weights.levels = int8s.data();
+    weights.set_scales(scales.data());
+    weights.zero_point = bits == 4 ? 8 : 0;
+    auto packed = PackGroupWeights(weights, context);
+    CheckOk(packed.status());
+    constexpr const char* kHow[] = {"", "f", "fg"};
+    kinds.push_back(
+        {"s" + std::to_string(bits) + "g" + std::to_string(group_size) +
+             kHow[how],
+         [this, how, packed_weights = *packed] {
+           GroupMulParams params;
+           if (how == 2) params.quantize = ActivationScales::kPerGroup;
+           CheckOk(how == 0 ? Mul(packed_weights, rhs8, params, context, &dst)
+                            : Mul(packed_weights, rhs, params, context, &dst));
+         },
+         {}});
+  }
+  void Measure(int rounds, double seconds) {
+    for (int round = 0; round < rounds; ++round) {
+      for (Kind& kind : kinds) {
+        int calls = 0;
+        const Stopwatch watch;
+        double elapsed;
+        do {
+          kind.product();
+          ++calls;
+          elapsed = watch.Elapsed().cpu;
+        } while (elapsed < seconds);
+        kind.gops.push_back(1e-9 * ShapeOps(shape) * calls / elapsed);
+      }
+    }
+  }
+
+  Shape shape;
+  Context* context;
+  std::vector<std::int8_t> int8s, activations8;
+  std::vector<float> activations;
+  std::vector<Float16> scales;
+  std::vector<float> result;
+  Matrix<const std::int8_t> rhs8;
+  Matrix<const float> rhs;
+  Matrix<float> dst;
+  std::vector<Kind> kinds;
+};
+
+void Run(const Shape& shape, Context* context, bool* has_header) {
+  Problem problem(shape, context);
+  problem.AddFloat();
+  problem.AddInt8();
+  for (const int bits : {4, 8}) {
+    for (const std::ptrdiff_t group_size : {32, 128}) {
+      problem.AddGroups(bits, group_size, 0);
+    }
+  }
+  problem.AddGroups(4, 32, 1);
+  problem.AddGroups(4, 32, 2);
+  problem.Measure(absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_seconds));
+  if (!*has_header) {
+    std::printf("%-16s", "GOP/s");
+    for (const Kind& kind : problem.kinds) {
+      std::printf("%9s", kind.name.c_str());
+    }
+    std::printf("\n");
+    *has_header = true;
+  }
+  std::printf("%-16s", ShapeName(shape).c_str());
+  for (const Kind& kind : problem.kinds) {
+    std::printf("%9.1f", Median(kind.gops));
+  }
+  std::printf("\n");
+}
+
+int Main() {
+  Context context;
+  context.set_max_num_threads(1);
+  const std::string path = absl::GetFlag(FLAGS_path);
+  if (!path.empty()) {
+    const auto paths = ParsePaths(path);
+    CheckOk(paths.status());
+    context.set_runtime_enabled_paths(*paths);
+  }
+  bool has_header = false;
+  for (const std::string& name : absl::GetFlag(FLAGS_shapes)) {
+    const auto shapes = ReadShapes(RUY_LIKE_BENCH_SHAPES_DIR, name);
+    CheckOk(shapes.status());
+    for (const Shape& shape : *shapes) Run(shape, &context, &has_header);
+  }
+  for (const std::string& name : absl::GetFlag(FLAGS_problems)) {
+    const std::vector<std::string> sizes = absl::StrSplit(name, 'x');
+    int size[3];
+    for (int i = 0; i < 3; ++i) {
+      if (sizes.size() != 3 || !absl::SimpleAtoi(sizes[i], &size[i])) {
+        std::fprintf(stderr, "no problem: %s\n", name.c_str());
+        return 1;
+      }
+    }
+    Run({size[0], size[1], size[2]}, &context, &has_header);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace bench
+}  // namespace ruy_like
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  return ruy_like::bench::Main();
+}
