@@ -12,6 +12,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -293,13 +294,7 @@ TEST(ErrorsTest, LongVectorsAreNotTooLarge) {
 // Tebibytes to pack for the cache, which no machine has; unless it promises
 // anything. (What is packed for the one product needs little memory.)
 TEST(ErrorsTest, MemoryThatCanNotBeHad) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer ends the program";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "the sanitizer ends the program";
-#endif
-#endif
+  if (kSanitized) GTEST_SKIP() << "the sanitizer ends the program";
   if constexpr (sizeof(void*) < 8) {
     GTEST_SKIP() << "what pointers have room for may well be had";
   }

@@ -19,6 +19,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -208,7 +209,7 @@ class MulBatchTest : public PathTest {
       for (const Variant& variant : kVariants) {
         if (is_large && ++seed % 2 == 0) continue;
         for (const ptrdiff_t count : {0, 1, 2, 3, 5, 17}) {
-          if (is_large && count > 3) continue;
+          if (count > (is_large ? 3 : kSanitized ? 5 : 17)) continue;
           BatchProblem<Types> problem(shape, count, variant);
           TestProblem(&problem, variant);
         }
@@ -219,6 +220,7 @@ class MulBatchTest : public PathTest {
   void TestProblem(Problem* problem, const Variant& variant) {
     const auto expected = problem->Expected(GetParam() | Path::kPortable);
     for (const int threads : {1, 2, 5, 8}) {
+      if (kSanitized && threads == 5) continue;
       context_.set_max_num_threads(threads);
       context_.set_num_threads_strategy(
           threads == 2 ? NumThreadsStrategy::kDefault

@@ -15,24 +15,13 @@
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/product.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kStackIsOurs = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kStackIsOurs = false;
-#else
-constexpr bool kStackIsOurs = true;
-#endif
-#else
-constexpr bool kStackIsOurs = true;
-#endif
 
 // The product's memory is not on that stack.
 template <typename P>
@@ -104,7 +93,7 @@ class SmallStackTest : public PathTest {
 RUY_LIKE_INSTANTIATE_PER_PATH(SmallStackTest);
 
 TEST_P(SmallStackTest, IsEnough) {
-  if (!kStackIsOurs) GTEST_SKIP() << "sanitizers need more";
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more";
   RunOnSmallStack([](void* argument) -> void* {
     Job* const job = static_cast<Job*>(argument);
     job->right = Products().Run(job->context);
@@ -114,7 +103,7 @@ TEST_P(SmallStackTest, IsEnough) {
 
 // And for the messages of errors.
 TEST_P(SmallStackTest, IsEnoughForErrors) {
-  if (!kStackIsOurs) GTEST_SKIP() << "sanitizers need more";
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more";
   RunOnSmallStack([](void* argument) -> void* {
     Job* const job = static_cast<Job*>(argument);
     FloatProduct product(3, 4, 5);

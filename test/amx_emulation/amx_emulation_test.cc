@@ -16,6 +16,7 @@
 #include "ruy_like/machine/cpu_features.h"
 #include "test/amx_emulation/tile_instruction.h"
 #include "test/amx_emulation/tile_unit.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 #if defined(__x86_64__)
@@ -416,9 +417,9 @@ TEST_F(AmxEmulationDeathTest, OtherIllegalInstructions) {
 
 // A bad address is the program's own fault, not the emulation's.
 TEST_F(AmxEmulationDeathTest, BadAddresses) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer ends the program in its own way";
-#endif
+  if (kAddressSanitizer) {
+    GTEST_SKIP() << "AddressSanitizer ends the program in its own way";
+  }
   LoadConfig(OddConfig());
   EXPECT_EXIT(Load3(reinterpret_cast<const void*>(64), 64),
               testing::KilledBySignal(SIGSEGV), "");

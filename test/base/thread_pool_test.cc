@@ -259,7 +259,7 @@ TEST(ThreadPoolLimitsTest, StartsMoreOnceThatWorksAgain) {
 #endif  // __linux__
 
 // ThreadSanitizer does not support threads started after a fork.
-#ifndef RUY_LIKE_TEST_TSAN
+#if !RUY_LIKE_TEST_TSAN
 
 int ExitStatusOf(pid_t child) {
   int status = 0;
@@ -335,7 +335,7 @@ TEST(ThreadPoolForkTest, ForkWhileAnotherThreadExecutes) {
   busy.join();
 }
 
-#endif  // RUY_LIKE_TEST_TSAN
+#endif  // !RUY_LIKE_TEST_TSAN
 
 // ## Signals
 

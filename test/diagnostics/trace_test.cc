@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "test/support/json.h"
+#include "test/support/sanitizers.h"
 #include "test/support/subprocess.h"
 
 namespace ruy_like {
@@ -281,9 +282,10 @@ TEST_F(TraceFileTest, ProgramsThatAreExecutedDoNotGetIt) {
 
 // Nor does it obey RUY_LIKE_VERBOSE, or any other variable.
 TEST_F(TraceFileTest, PrivilegedProgramsIgnoreTheEnvironment) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizers' runtimes refuse to run privileged";
-#elif defined(__linux__)
+#if defined(__linux__)
+  if (kSanitized) {
+    GTEST_SKIP() << "the sanitizers' runtimes refuse to run privileged";
+  }
   if (geteuid() != 0) GTEST_SKIP() << "only root can set up such a program";
   const std::string program = Path("program");
   ASSERT_EQ(std::system(("cp " OBSERVED_PROGRAM " " + program +

@@ -15,6 +15,7 @@
 #include "ruy_like/path.h"
 #include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/registry/registry.h"
+#include "test/support/sanitizers.h"
 
 namespace ruy_like {
 namespace {
@@ -247,7 +248,7 @@ class KeptPlansOfContextTest : public testing::Test {
 };
 
 TEST_F(KeptPlansOfContextTest, AreThoseOfANewContext) {
-  for (int i = 0; i < 5000 && !HasFailure(); ++i) {
+  for (int i = 0; i < 5000 / (kThinning * kThinning) && !HasFailure(); ++i) {
     if (Draw(4) == 0) ChangeASetting();
     if (Draw(2) == 0) {
       Multiply<std::int8_t, std::int32_t>();

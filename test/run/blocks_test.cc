@@ -9,6 +9,7 @@
 #include "ruy_like/plan/context_impl.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -20,8 +21,14 @@ struct Shape {
 
 // With 48 KiB of L1d, kernels of 8 columns split depths above 1536 (float) to
 // 6144 (bytes): each of these has several pieces both ways with some kernel.
-constexpr Shape kDeep[] = {{100, 13001, 61}, {7, 20000, 130}, {131, 6200, 9}};
-constexpr Shape kShallow[] = {{400, 1500, 150}, {190, 3000, 100}};
+// Without a sanitizer, pieces are many.
+constexpr Shape kDeep[] = {
+    kSanitized ? Shape{50, 6400, 41} : Shape{100, 13001, 61},
+    kSanitized ? Shape{7, 6300, 130} : Shape{7, 20000, 130},
+    {131, 6200, 9}};
+constexpr Shape kShallow[] = {
+    kSanitized ? Shape{200, 1500, 75} : Shape{400, 1500, 150},
+    kSanitized ? Shape{190, 1600, 50} : Shape{190, 3000, 100}};
 
 constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
 constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,

@@ -10,28 +10,18 @@
 #include <cstdlib>
 #include <new>
 
+#include "test/support/sanitizers.h"
+
 namespace ruy_like {
 
 inline std::atomic<long> allocation_count{0};
 
 // ThreadSanitizer has an operator new of its own, which cannot be replaced.
-#if defined(__SANITIZE_THREAD__)
-#define RUY_LIKE_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define RUY_LIKE_TEST_TSAN 1
-#endif
-#endif
-
-#ifdef RUY_LIKE_TEST_TSAN
-constexpr bool kCountsAllocations = false;
-#else
-constexpr bool kCountsAllocations = true;
-#endif
+constexpr bool kCountsAllocations = !kThreadSanitizer;
 
 }  // namespace ruy_like
 
-#ifndef RUY_LIKE_TEST_TSAN
+#if !RUY_LIKE_TEST_TSAN
 
 // Not inlined: gcc would warn of new's memory being given to free.
 __attribute__((noinline)) void* operator new(std::size_t bytes) {
@@ -48,6 +38,6 @@ __attribute__((noinline)) void operator delete(void* p, std::size_t) noexcept {
   std::free(p);
 }
 
-#endif  // RUY_LIKE_TEST_TSAN
+#endif  // !RUY_LIKE_TEST_TSAN
 
 #endif  // RUY_LIKE_TEST_SUPPORT_COUNT_ALLOCATIONS_H_

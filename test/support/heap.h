@@ -7,21 +7,16 @@
 #ifndef RUY_LIKE_TEST_SUPPORT_HEAP_H_
 #define RUY_LIKE_TEST_SUPPORT_HEAP_H_
 
+#include <cstdlib>  // __GLIBC__
+
+#include "test/support/sanitizers.h"
+
 // Other C libraries have no names for their own malloc.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RUY_LIKE_TEST_OWNS_HEAP 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RUY_LIKE_TEST_OWNS_HEAP 0
-#endif
-#endif
-#if !defined(RUY_LIKE_TEST_OWNS_HEAP)
-#include <features.h>
-#if defined(__GLIBC__) && defined(__LP64__)
+#if !RUY_LIKE_TEST_ASAN && !RUY_LIKE_TEST_TSAN && defined(__GLIBC__) && \
+    defined(__LP64__)
 #define RUY_LIKE_TEST_OWNS_HEAP 1
 #else
 #define RUY_LIKE_TEST_OWNS_HEAP 0
-#endif
 #endif
 
 namespace ruy_like {
