@@ -3,8 +3,9 @@
 // Used by thread_pool.cc. A thread that is woken may be put on the processor of
 // the thread that woke it, although others are free: virtual machines' kernels
 // take a processor that sleeps for one that the host has taken away. It takes
-// them milliseconds to correct that. This sets no lasting affinity: the
-// host program decides where threads may run.
+// them milliseconds to correct that. This leaves no affinity behind, and does
+// nothing where the host or its container has restricted one: they decide where
+// threads may run.
 #ifndef RUY_LIKE_BASE_CPU_PLACEMENT_H_
 #define RUY_LIKE_BASE_CPU_PLACEMENT_H_
 
@@ -28,7 +29,7 @@ class CpuPlacement final {
   }
 
   // Counts this thread in; where another one is on the same processor, moves it
-  // to one without, if there is one that it may run on (three system calls).
+  // to one without, if it may run on all (six system calls).
   // Returns the processor that it is on then, for Leave.
   int Enter();
   void Leave(int cpu);

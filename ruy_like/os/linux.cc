@@ -1,5 +1,6 @@
 // Linux, Android among them, beyond what unix.cc has.
 // Tested in test/base/cpu_limits_test.cc.
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -35,6 +37,28 @@ int CountAffinity(pid_t thread) {
   return 0;
 }
 
+// Whether the set has every processor that is online. Asked of the kernel: some
+// C libraries' sysconf counts the thread's own set.
+bool HasAllOnline(const cpu_set_t& set) {
+  char ranges[1024];  // as "0-3,8-11,16"
+  const int file = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t bytes = read(file, ranges, sizeof(ranges) - 1);
+  close(file);
+  ranges[bytes > 0 ? bytes : 0] = '\0';
+  char* rest = ranges;
+  do {
+    char* const number = rest;
+    const long first = std::strtol(number, &rest, 10);
+    if (rest == number) return false;
+    const long last = *rest == '-' ? std::strtol(rest + 1, &rest, 10) : first;
+    for (long cpu = first; cpu <= last; ++cpu) {
+      if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &set)) return false;
+    }
+  } while (*rest++ == ',');
+  return true;
+}
+
 }  // namespace
 
 // Not secure_getenv, which Android's C library lacks.
@@ -58,10 +82,16 @@ void MoveOff(const std::uint64_t* avoided, int count) {
       CPU_SET(i, &free);
     }
   }
-  if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof(free), &free) != 0) {
+  if (CPU_COUNT(&free) == 0 || !HasAllOnline(permitted) ||
+      sched_setaffinity(0, sizeof(free), &free) != 0) {
     return;
   }
-  sched_setaffinity(0, sizeof(permitted), &permitted);
+  // Not `permitted`: since Linux 6.2 a thread keeps the set that it asked for,
+  // and would not follow a cpuset that grows. The set of all is the same as
+  // none.
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof(all));
+  sched_setaffinity(0, sizeof(all), &all);
 }
 
 double CpuQuota() {

@@ -16,9 +16,10 @@ int CountPermittedCpus();
 int CurrentCpu();
 
 // Has the system move this thread to a processor that it may run on and whose
-// bit in avoided[cpu / 64] is not set, and then lets it run where it could
-// before. Does nothing where there is none among the first `count`, or where
-// the system has no such call.
+// bit in avoided[cpu / 64] is not set, and then lets it run on all again. Does
+// nothing where there is none among the first `count`, where the thread may not
+// run on every processor that is online (a restriction could not be put back as
+// it was), or where the system has no such call.
 void MoveOff(const std::uint64_t* avoided, int count);
 
 // How many processors' time the process may use: a container's quota over its

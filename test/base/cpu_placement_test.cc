@@ -1,11 +1,44 @@
 #include "ruy_like/base/cpu_placement.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
+
+namespace {
+
+// What the library asked the kernel for last, and how often.
+cpu_set_t last_set;
+std::atomic<int> set_count{0};
+// Whether the kernel's answers are to permit processors 1 to 7, and not 0.
+std::atomic<bool> answers_no_cpu_0{false};
+
+}  // namespace
+
+// These take the place of the C library's.
+extern "C" int sched_setaffinity(pid_t thread, size_t bytes,
+                                 const cpu_set_t* set) noexcept {
+  CPU_ZERO(&last_set);
+  std::memcpy(&last_set, set, bytes);
+  ++set_count;
+  return static_cast<int>(syscall(SYS_sched_setaffinity, thread, bytes, set));
+}
+extern "C" int sched_getaffinity(pid_t thread, size_t bytes,
+                                 cpu_set_t* set) noexcept {
+  std::memset(set, 0, bytes);
+  if (syscall(SYS_sched_getaffinity, thread, bytes, set) < 0) return -1;
+  if (answers_no_cpu_0) {
+    CPU_CLR_S(0, bytes, set);
+    for (int cpu = 1; cpu < 8; ++cpu) CPU_SET_S(cpu, bytes, set);
+  }
+  return 0;
+}
 
 namespace ruy_like {
 namespace {
@@ -31,6 +64,9 @@ class CpuPlacementTest : public testing::Test {
  protected:
   void SetUp() override {
     if (ListPermittedCpus().size() < 2) GTEST_SKIP() << "needs two processors";
+    if (static_cast<long>(permitted_.size()) != sysconf(_SC_NPROCESSORS_ONLN)) {
+      GTEST_SKIP() << "restricted to some processors: nothing is moved";
+    }
   }
   void TearDown() override { Permit(permitted_); }
 
@@ -61,6 +97,32 @@ TEST_F(CpuPlacementTest, LeavesTheLeaderAlone) {
     EXPECT_NE(cpu, permitted_[0]);
     EXPECT_EQ(ListPermittedCpus(), permitted_);
     placement_.Leave(cpu);
+  });
+}
+
+// A set of some processors would stay with the thread: the kernel intersects it
+// with those that a container is given later.
+TEST_F(CpuPlacementTest, LeavesNoRestrictionBehind) {
+  Permit({permitted_[0]});
+  placement_.SetLeader();
+  RunOn(permitted_[0], [this] {
+    set_count = 0;
+    placement_.Leave(placement_.Enter());
+    EXPECT_EQ(set_count, 2);
+    EXPECT_EQ(CPU_COUNT(&last_set), CPU_SETSIZE);
+  });
+}
+
+// What the host or its container has restricted could not be put back.
+TEST_F(CpuPlacementTest, ARestrictedThreadIsNotMoved) {
+  Permit({permitted_[0]});
+  placement_.SetLeader();
+  RunOn(permitted_[0], [this] {
+    set_count = 0;
+    answers_no_cpu_0 = true;
+    placement_.Leave(placement_.Enter());
+    answers_no_cpu_0 = false;
+    EXPECT_EQ(set_count, 0);
   });
 }
 
