@@ -27,9 +27,9 @@ RUY_LIKE_EXPORT absl::Status QuantizedMul(const Erased& a, const Erased& b,
 // zero point), where m = a.scale * b.scale / output.scale, rounded as Mul
 // requantizes (multiplier.h), and clamped to [output.qmin, output.qmax].
 //
-// b has a's shape; or one element, for all of a; or, where both are kNhwc, one
-// image of 1x1, whose channels are for every pixel, or as many as a has, each
-// for the pixels of one of a's images. output has a's shape. It may be a or b
+// b has a's shape; or one element, for all of a; or, in a's order, one image of
+// 1x1, whose channels are for every pixel, or as many as a has, each for the
+// pixels of one of a's images. output has a's shape. It may be a or b
 // itself, where that has this shape, but not overlap it otherwise.
 //
 // Types: int8_t or uint8_t, the same for all three, inputs const or not. Null

@@ -15,21 +15,28 @@
 //   TensorView, Window, Workspace, PackedWeights           of the same names
 //   FullyConnected, Conv2D                  fully_connected.h, conv.h
 //   QuantizedLayer: their constants, made once             layer.h
+//   MakeConv2D, ...: layers from float weights             make_layer.h
 //   DepthwiseConv2D                                        depthwise_conv.h
 //   MaxPool2D, AveragePool2D                               pooling.h
-//   QuantizedMul: element by element                       elementwise_mul.h
+//   QuantizedMul, QuantizedAdd        elementwise_mul.h, elementwise_add.h
+//   ByteTable: any function; Requantize of 8 bits          byte_table.h
+//   Concat                                                 concat.h
 //   EqSearch: scales by cosine                             eq_search.h
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_H_
 
 #include "ruy_like/quantize/batch_norm.h"
 #include "ruy_like/quantize/bias.h"
+#include "ruy_like/quantize/byte_table.h"
+#include "ruy_like/quantize/concat.h"
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"
+#include "ruy_like/quantize/elementwise_add.h"
 #include "ruy_like/quantize/elementwise_mul.h"
 #include "ruy_like/quantize/eq_search.h"
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/layer.h"
+#include "ruy_like/quantize/make_layer.h"
 #include "ruy_like/quantize/multiplier.h"
 #include "ruy_like/quantize/observer.h"
 #include "ruy_like/quantize/packed_weights.h"

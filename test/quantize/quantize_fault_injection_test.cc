@@ -279,6 +279,41 @@ const Kind kElementwise[] = {
                            w->Image(w->in.q.data(), kParams, shape),
                            &w->context, &out);
      }},
+    {"QuantizedAdd", kOk,
+     [](World* w) {
+       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
+       auto out = w->Image(w->out->q.data(), kParams, shape);
+       return QuantizedAdd(w->Image(w->in.q.data(), kParams, shape),
+                           w->Image(w->in.q.data(), kParams, shape),
+                           &w->context, &out);
+     }},
+    {"RequantizeTensor", kOk,
+     [](World* w) {
+       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
+       QuantParams other = kParams;
+       other.scale *= 1.5f;
+       auto out = w->Image(w->out->q.data(), other, shape);
+       return Requantize(w->Image(w->in.q.data(), kParams, shape), &w->context,
+                         &out);
+     }},
+    {"Concat", kOk,
+     [](World* w) {
+       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
+       const TensorShape half = {1, 16, 64, 128, TensorOrder::kNhwc};
+       auto out = w->Image(w->out->q.data(), kParams, shape);
+       const auto part = w->Image(w->in.q.data(), kParams, half);
+       const decltype(part) parts[] = {part, part};
+       return Concat(absl::MakeConstSpan(parts), TensorAxis::kBatch,
+                     &w->context, &out);
+     }},
+    {"MakeConv2D", kOk,
+     [](World* w) {
+       const float bias[] = {1, 1, 1, 1};
+       return MakeConv2D<std::int8_t, std::int8_t>(
+                  MakeMatrix(w->in.x.data(), 4, 100, Order::kRowMajor), bias,
+                  kParams, kParams, &w->context)
+           .status();
+     }},
 };
 
 // ## Numbers
@@ -602,6 +637,23 @@ const Kind kErrors[] = {
        return QuantizedMul(w->Input(TensorOrder::kNhwc),
                            w->Input(TensorOrder::kNhwc), nullptr,
                            NoTensor<std::int8_t>());
+     }},
+    {"QuantizedAddToNull", kInvalid,
+     [](World* w) {
+       return QuantizedAdd(w->Input(TensorOrder::kNhwc),
+                           w->Input(TensorOrder::kNhwc), nullptr,
+                           NoTensor<std::int8_t>());
+     }},
+    {"RequantizeTensorToNull", kInvalid,
+     [](World* w) {
+       return Requantize(w->Input(TensorOrder::kNhwc), nullptr,
+                         NoTensor<std::int8_t>());
+     }},
+    {"ConcatOfNothing", kInvalid,
+     [](World* w) {
+       auto out = w->Image(w->out->q.data(), kParams, {1, 1, 1, 1});
+       return Concat(absl::Span<const TensorView<const std::int8_t>>(),
+                     TensorAxis::kBatch, nullptr, &out);
      }},
     {"ChooseSymmetricOfNan", kInvalid,
      [](World*) { return ChooseSymmetric(kNan, 8).status(); }},

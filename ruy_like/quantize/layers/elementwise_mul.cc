@@ -1,13 +1,8 @@
 // The operation, and its loop for each of Highway's targets.
 #include "ruy_like/quantize/elementwise_mul.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
-#include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/layers/element_pairs.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
 #include "ruy_like/quantize/multiplier.h"
@@ -81,74 +76,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ruy_like {
 namespace quantize_internal {
-namespace {
-
-// Elements of b for so many elements of a; the next ones of a have the next
-// ones of b, or the same.
-struct Broadcast {
-  std::ptrdiff_t line;      // elements of a that see a contiguous part of b
-  std::ptrdiff_t b_line;    // 1: one element for the whole line
-  std::ptrdiff_t repeated;  // lines in a row that see the same part of b
-};
-
-absl::Status ChooseBroadcast(const TensorShape& a, const TensorShape& b,
-                             Broadcast* broadcast) {
-  const std::ptrdiff_t count = ElementCount(a);
-  if (a == b) {
-    *broadcast = {count, count, 1};
-    return absl::OkStatus();
-  }
-  if (ElementCount(b) == 1) {
-    *broadcast = {count, 1, 1};
-    return absl::OkStatus();
-  }
-  if (a.order == TensorOrder::kNhwc && b.order == TensorOrder::kNhwc &&
-      b.height == 1 && b.width == 1 && b.channels == a.channels &&
-      (b.batch == 1 || b.batch == a.batch)) {
-    const std::ptrdiff_t pixels = a.height * a.width;
-    *broadcast = {a.channels, a.channels,
-                  b.batch == 1 ? a.batch * pixels : pixels};
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "b is ", Describe(b), ", which does not go with a of ", Describe(a)));
-}
-
-// Disjoint, or the same elements.
-absl::Status CheckAliasing(const char* name, const Erased& input,
-                           const Erased& output) {
-  if (input.data == output.data &&
-      ElementCount(input.shape) == ElementCount(output.shape)) {
-    return absl::OkStatus();
-  }
-  return CheckDisjoint(name, BytesOf(input), "output", BytesOf(output));
-}
-
-absl::Status CheckOperands(const Erased& a, const Erased& b,
-                           const Erased& output) {
-  absl::Status status = CheckOperand("a", a);
-  if (status.ok()) status = CheckOperand("b", b);
-  if (status.ok()) status = CheckOperand("output", output);
-  if (!status.ok()) return status;
-  if (output.shape != a.shape) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("output is ", Describe(output), ", a is ", Describe(a)));
-  }
-  status = CheckAliasing("a", a, output);
-  if (status.ok()) status = CheckAliasing("b", b, output);
-  return status;
-}
-
-}  // namespace
-
 HWY_EXPORT(GetMultiply);
 
 absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
                           const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = CheckOperands(a, b, output);
     Broadcast broadcast;
-    if (status.ok()) status = ChooseBroadcast(a.shape, b.shape, &broadcast);
+    absl::Status status = CheckElementPairs(a, b, output, &broadcast);
     if (!status.ok()) return status;
     const auto multiplier =
         ProductMultiplier(a.params, b.params, output.params,
@@ -162,30 +96,9 @@ absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
         {output.params.zero_point, output.params.qmin, output.params.qmax}};
     MulFunction* const kernel = (*HWY_DISPATCH_TABLE(
         GetMultiply)[TargetIndex(TargetsFor(context))]())[a.scalar];
-    const auto* const a_data = static_cast<const std::uint8_t*>(a.data);
-    const auto* const b_data = static_cast<const std::uint8_t*>(b.data);
-    auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
-    const Lines lines = {ElementCount(a.shape) / broadcast.line,
-                         broadcast.line};
-    return ForEachPiece(lines, 3, context, [&](const Piece& piece) {
-      const std::ptrdiff_t offset = piece.line * lines.inner + piece.begin;
-      if (broadcast.b_line > 1 || broadcast.line == 1) {
-        const std::ptrdiff_t b_offset =
-            piece.line / broadcast.repeated * broadcast.b_line + piece.begin;
-        kernel(a_data + offset, b_data + b_offset,
-               static_cast<std::size_t>(piece.count), args, to + offset);
-        return;
-      }
-      // One element of b for all.
-      constexpr std::ptrdiff_t kChunk = 512;
-      std::uint8_t same[kChunk];
-      std::memset(same, *b_data, kChunk);
-      for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
-        kernel(a_data + offset + i, same,
-               static_cast<std::size_t>(std::min(kChunk, piece.count - i)),
-               args, to + offset + i);
-      }
-    });
+    return ForEachPair(a, b, broadcast, output, context,
+                       [&](const void* x, const void* y, std::size_t n,
+                           void* to) { kernel(x, y, n, args, to); });
   });
 }
 

@@ -10,9 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "ruy_like/quantize/bias.h"
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"
 #include "ruy_like/quantize/fully_connected.h"
+#include "ruy_like/quantize/make_layer.h"
+#include "ruy_like/quantize/quantize_dequantize.h"
 #include "test/support/count_allocations.h"
 #include "test/support/test_util.h"
 
@@ -167,6 +170,160 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
   floats.shape = output.shape;
   EXPECT_FALSE(FullyConnected(Input(), layer, &context_, &floats).ok());
   EXPECT_THAT(out_, Each(77));
+}
+
+// ## From float weights
+
+class MakeLayerTest : public LayerTest {
+ protected:
+  MakeLayerTest() : float_w_(kChannels * kDepth), float_bias_(kChannels) {
+    for (std::size_t i = 0; i < float_w_.size(); ++i) {
+      const std::size_t row = i / kDepth;
+      float_w_[i] = static_cast<float>(w_[i]) * (row == 3 ? 0.0f : 0.011f) *
+                    static_cast<float>(row + 1);
+    }
+    for (std::size_t c = 0; c < float_bias_.size(); ++c) {
+      float_bias_[c] = static_cast<float>(c) - 7.5f;
+    }
+  }
+  Matrix<float> Weights() {
+    return MakeMatrix(float_w_.data(), kChannels, kDepth, Order::kRowMajor);
+  }
+  // float(sum of w * x) + bias for output i.
+  double Exact(std::size_t i) const {
+    const std::size_t n = i / kChannels, c = i % kChannels;
+    double sum = float_bias_[c];
+    for (std::size_t k = 0; k < kDepth; ++k) {
+      sum += static_cast<double>(float_w_[c * kDepth + k]) * in_.scale *
+             (x_[n * kDepth + k] - in_.zero_point);
+    }
+    return sum;
+  }
+
+  std::vector<float> float_w_, float_bias_;
+};
+
+// Within what rounding of each weight, bias and output by half a step allows.
+TEST_F(MakeLayerTest, ComputesTheFloatLayer) {
+  for (const bool per_channel : {true, false}) {
+    for (const int bits : {8, 7}) {
+      MakeLayerOptions options;
+      options.per_channel = per_channel;
+      options.weight_bits = bits;
+      const auto layer = MakeFullyConnected<std::int8_t, float>(
+          Weights(), float_bias_, in_, result_, &context_, options);
+      ASSERT_TRUE(layer.ok()) << layer.status();
+      std::vector<float> y(out_.size());
+      TensorView<float> output{y.data(), Output().shape, {}};
+      ASSERT_TRUE(FullyConnected(Input(), *layer, &context_, &output).ok());
+      const double qmax = bits == 8 ? 127 : 63;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const double largest =
+            127 * 0.011 *
+            (per_channel ? static_cast<double>(i % kChannels + 1) : kChannels);
+        EXPECT_NEAR(y[i], Exact(i), 0.51 * largest / qmax * kDepth * 131 * 0.05)
+            << i;
+        if (i % kChannels == 3) {
+          EXPECT_FLOAT_EQ(y[i], float_bias_[3]);
+        }
+      }
+    }
+  }
+}
+
+// The same as the four steps by hand.
+TEST_F(MakeLayerTest, EqualsItsSteps) {
+  result_.scale = 3;
+  const auto params =
+      ChooseSymmetricChannels(Weights(), ChannelDimension::kRow, 8).value();
+  std::vector<std::int8_t> q(float_w_.size());
+  Matrix<std::int8_t> matrix =
+      MakeMatrix(q.data(), kChannels, kDepth, Order::kRowMajor);
+  ASSERT_TRUE(QuantizeRows(Weights(), params, &matrix).ok());
+  ASSERT_TRUE(
+      QuantizeBias(float_bias_, in_, params, absl::MakeSpan(bias_)).ok());
+  const auto packed = PackedWeights::Pack(matrix, params, &context_).value();
+  auto output = Output();
+  ASSERT_TRUE(
+      FullyConnected(Input(), packed, bias_, nullptr, &context_, &output).ok());
+  const std::vector<std::int8_t> expected = out_;
+  const auto layer = MakeConv2D<std::int8_t, std::int8_t>(
+      Weights(), float_bias_, in_, result_, &context_);
+  ASSERT_TRUE(layer.ok()) << layer.status();
+  out_.assign(out_.size(), 77);
+  ASSERT_TRUE(
+      Conv2D(Input(), *layer, Window(), nullptr, &context_, &output).ok());
+  EXPECT_EQ(out_, expected);
+}
+
+TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
+  if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
+  Window window;
+  window.kernel_height = window.kernel_width = 3;
+  window.padding = {1, 1, 1, 1};
+  const auto conv = MakeConv2D<std::int8_t, std::int8_t>(
+      MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
+      &context_);
+  const auto depthwise = MakeDepthwiseConv2D<std::int8_t, std::int8_t>(
+      MakeMatrix(float_w_.data(), 4, 9, Order::kRowMajor), {}, in_, result_,
+      &context_);
+  const auto connected = MakeFullyConnected<std::int8_t, std::int8_t>(
+      MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
+      &context_);
+  ASSERT_TRUE(conv.ok() && depthwise.ok() && connected.ok());
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    const TensorView<const std::int8_t> image = {
+        x_.data(), {1, 3, 3, 4, order}, in_};
+    TensorView<std::int8_t> result = {out_.data(), image.shape, result_};
+    TensorView<std::int8_t> few = {out_.data(), {1, 1, 1, 4, order}, result_};
+    Workspace workspace;
+    long before = 0;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      before = allocation_count;
+      ASSERT_TRUE(
+          Conv2D(image, *conv, window, &workspace, &context_, &result).ok());
+      ASSERT_TRUE(DepthwiseConv2D(image, *depthwise, window, &workspace,
+                                  &context_, &result)
+                      .ok());
+      ASSERT_TRUE(FullyConnected(image, *connected, &context_, &few).ok());
+    }
+    EXPECT_EQ(allocation_count, before);
+  }
+}
+
+TEST_F(MakeLayerTest, BadArguments) {
+  MakeLayerOptions options;
+  const auto message = [&] {
+    const auto layer = MakeConv2D<std::int8_t, std::int8_t>(
+        Weights(), float_bias_, in_, result_, &context_, options);
+    EXPECT_EQ(layer.status().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(layer.status().message());
+  };
+  for (const int bits : {1, 9, 99}) {
+    options.weight_bits = bits;
+    EXPECT_THAT(message(), HasSubstr("must be in [2, 8]"));
+  }
+  options.weight_bits = 8;
+  options.groups = 3;
+  EXPECT_THAT(message(), HasSubstr("in 3 groups"));
+  options.groups = 1;
+  float_bias_[2] = 1e12f;
+  EXPECT_THAT(message(), HasSubstr("1 biases do not fit"));
+  float_bias_.pop_back();
+  EXPECT_THAT(message(), HasSubstr("19 biases"));
+  float_bias_.clear();
+  float_w_[7] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(message(), HasSubstr("finite"));
+  float_w_[7] = 0;
+  in_.scale = 0;
+  EXPECT_THAT(message(), HasSubstr("scale is 0"));
+  in_.scale = 1;
+  EXPECT_FALSE(
+      (MakeConv2D<std::int8_t, float>(Weights(), {}, in_, result_, nullptr)
+           .ok()));
+  EXPECT_FALSE((MakeDepthwiseConv2D<std::int8_t, float>(Matrix<float>(), {},
+                                                        in_, result_, &context_)
+                    .ok()));
 }
 
 // A valid call takes a short way through the checks; these must not.

@@ -1,0 +1,149 @@
+#include "ruy_like/quantize/byte_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/multiplier.h"
+
+namespace ruy_like {
+namespace {
+
+namespace qi = quantize_internal;
+
+// What a byte stands for as an element of this type.
+std::int32_t ValueOf(std::uint8_t bits, Scalar scalar) {
+  return scalar == Scalar::kI8 ? static_cast<std::int8_t>(bits) : bits;
+}
+
+std::int32_t QuantizeValue(float x, const QuantParams& params) {
+  if (std::isnan(x)) return params.zero_point;
+  const float rounded = std::round(x * (1 / params.scale));
+  // In float: it may be too large for an integer.
+  const float lowest = static_cast<float>(params.qmin - params.zero_point);
+  const float highest = static_cast<float>(params.qmax - params.zero_point);
+  return static_cast<std::int32_t>(std::clamp(rounded, lowest, highest)) +
+         params.zero_point;
+}
+
+}  // namespace
+
+float Sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+
+float HardSwish(float x) {
+  return x * std::min(std::max(x + 3, 0.0f), 6.0f) / 6;
+}
+
+float LeakyRelu(float x, float slope) { return x < 0 ? slope * x : x; }
+
+absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
+                                                const QuantParams& input,
+                                                Scalar out,
+                                                const QuantParams& output,
+                                                const float* results) {
+  return CatchNoMemory([&]() -> absl::StatusOr<ByteTable> {
+    absl::Status status = ValidateQuantParams(input, qi::LowestOf(in),
+                                              qi::HighestOf(in), "input");
+    if (status.ok()) {
+      status = ValidateQuantParams(output, qi::LowestOf(out),
+                                   qi::HighestOf(out), "output");
+    }
+    if (!status.ok()) return status;
+    if (results != nullptr && !std::isfinite(1 / output.scale)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output: scale is ", output.scale, ", whose inverse no float holds"));
+    }
+    const auto multiplier = QuantizeMultiplier(
+        static_cast<double>(input.scale) / static_cast<double>(output.scale));
+    if (!multiplier.ok()) return multiplier.status();
+    ByteTable table;
+    table.in_ = in;
+    table.out_ = out;
+    table.input_ = input;
+    table.output_ = output;
+    for (int bits = 0; bits < 256; ++bits) {
+      const auto byte = static_cast<std::uint8_t>(bits);
+      const std::int64_t value =
+          results != nullptr
+              ? QuantizeValue(results[bits], output)
+              : std::int64_t{MultiplyByQuantizedMultiplierLegacy(
+                    ValueOf(byte, in) - input.zero_point, *multiplier)} +
+                    output.zero_point;
+      table.bytes_[byte] = static_cast<std::uint8_t>(
+          std::clamp<std::int64_t>(value, output.qmin, output.qmax));
+    }
+    return table;
+  });
+}
+
+namespace quantize_internal {
+namespace {
+
+absl::Status CheckTableTensors(const Erased& input, const Erased& output) {
+  absl::Status status = CheckOperand("input", input);
+  if (status.ok()) status = CheckOperand("output", output);
+  if (!status.ok()) return status;
+  if (output.shape != input.shape) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output is ", Describe(output), ", input is ", Describe(input)));
+  }
+  return input.data == output.data ? absl::OkStatus()
+                                   : CheckDisjoint("input", BytesOf(input),
+                                                   "output", BytesOf(output));
+}
+
+absl::Status LookUp(const Erased& input, const ByteTable& table,
+                    Context* context, const Erased& output) {
+  const auto* const from = static_cast<const std::uint8_t*>(input.data);
+  auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
+  return ForEachRange(ElementCount(input.shape), /*grain=*/64,
+                      /*bytes_per_element=*/2, context,
+                      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                        for (std::ptrdiff_t i = first; i < last; ++i) {
+                          to[i] = table[from[i]];
+                        }
+                      });
+}
+
+}  // namespace
+
+absl::Status ApplyTable(const Erased& input, const ByteTable& table,
+                        Context* context, const Erased& output) {
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = CheckTableTensors(input, output);
+    if (!status.ok()) return status;
+    if (input.scalar != table.in() || input.params != table.input() ||
+        output.scalar != table.out() || output.params != table.output()) {
+      return absl::InvalidArgumentError(
+          "the table was made for other types or parameters");
+    }
+    return LookUp(input, table, context, output);
+  });
+}
+
+absl::Status RequantizeTensor(const Erased& input, Context* context,
+                              const Erased& output) {
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = CheckTableTensors(input, output);
+    if (!status.ok()) return status;
+    const auto make = [&](auto in, auto out) {
+      return ByteTable::MakeRequantize<decltype(in), decltype(out)>(
+          input.params, output.params);
+    };
+    const auto make_from = [&](auto in) {
+      return output.scalar == Scalar::kI8 ? make(in, std::int8_t{})
+                                          : make(in, std::uint8_t{});
+    };
+    const auto table = input.scalar == Scalar::kI8 ? make_from(std::int8_t{})
+                                                   : make_from(std::uint8_t{});
+    if (!table.ok()) return table.status();
+    return LookUp(input, *table, context, output);
+  });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

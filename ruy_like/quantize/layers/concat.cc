@@ -1,0 +1,153 @@
+#include "ruy_like/quantize/concat.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/byte_table.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+std::ptrdiff_t* SizeAlong(TensorAxis axis, TensorShape* shape) {
+  switch (axis) {
+    case TensorAxis::kBatch:
+      return &shape->batch;
+    case TensorAxis::kHeight:
+      return &shape->height;
+    case TensorAxis::kWidth:
+      return &shape->width;
+    case TensorAxis::kChannels:
+      return &shape->channels;
+  }
+  return nullptr;
+}
+
+absl::Status CheckInput(const Erased& input, const Erased& output,
+                        TensorAxis axis, std::ptrdiff_t* sum) {
+  absl::Status status = CheckOperand("input", input);
+  if (!status.ok()) return status;
+  TensorShape shape = input.shape;
+  std::ptrdiff_t* const size = SizeAlong(axis, &shape);
+  if (!CheckedAdd(*sum, *size, sum)) {
+    return absl::OutOfRangeError("the sum of the inputs' sizes overflows");
+  }
+  TensorShape expected = output.shape;
+  *size = *SizeAlong(axis, &expected);
+  if (shape != expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", Describe(input), ", output is ",
+                     Describe(output), ": they differ along other axes"));
+  }
+  return CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
+}
+
+absl::Status Check(const ErasedList& inputs, TensorAxis axis,
+                   const Erased& output) {
+  if (axis > TensorAxis::kChannels) {
+    return UnknownError("axis", static_cast<int>(axis));
+  }
+  if (inputs.count == 0 || inputs.tensors == nullptr) {
+    return absl::InvalidArgumentError("no inputs");
+  }
+  absl::Status status = CheckOperand("output", output);
+  if (!status.ok()) return status;
+  std::ptrdiff_t sum = 0;
+  for (std::size_t i = 0; i < inputs.count; ++i) {
+    status = CheckInput(inputs.erase(inputs.tensors, i), output, axis, &sum);
+    if (!status.ok()) return status;
+  }
+  TensorShape shape = output.shape;
+  if (sum == *SizeAlong(axis, &shape)) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("inputs of ", sum, " in all along the axis, output is ",
+                   Describe(output)));
+}
+
+// Elements that lie together: from one index along the axis to the next.
+std::ptrdiff_t ElementsBelow(TensorAxis axis, const TensorShape& shape) {
+  const bool is_nhwc = shape.order == TensorOrder::kNhwc;
+  switch (axis) {
+    case TensorAxis::kBatch:
+      return shape.height * shape.width * shape.channels;
+    case TensorAxis::kHeight:
+      return shape.width * (is_nhwc ? shape.channels : 1);
+    case TensorAxis::kWidth:
+      return is_nhwc ? shape.channels : 1;
+    case TensorAxis::kChannels:
+      return is_nhwc ? 1 : shape.height * shape.width;
+  }
+  return 1;
+}
+
+// Whether every value of `input` may stay as it is.
+bool IsCopied(const QuantParams& input, const QuantParams& output) {
+  return input.scale == output.scale && input.zero_point == output.zero_point &&
+         output.qmin <= input.qmin && output.qmax >= input.qmax;
+}
+
+// The runs of an input, and where they go.
+struct Strip {
+  std::ptrdiff_t runs, run, to_first, to_step;
+};
+
+absl::Status Write(const Erased& input, const Strip& strip, Context* context,
+                   const Erased& output) {
+  const auto* const from = static_cast<const std::uint8_t*>(input.data);
+  auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
+  const bool copied = IsCopied(input.params, output.params);
+  const auto table =
+      input.scalar == Scalar::kI8
+          ? ByteTable::MakeRequantize<std::int8_t, std::int8_t>(input.params,
+                                                                output.params)
+          : ByteTable::MakeRequantize<std::uint8_t, std::uint8_t>(
+                input.params, output.params);
+  if (!table.ok()) return table.status();
+  return ForEachPiece(
+      {strip.runs, strip.run}, 2, context, [&](const Piece& piece) {
+        const std::uint8_t* const source =
+            from + piece.line * strip.run + piece.begin;
+        std::uint8_t* const destination =
+            to + strip.to_first + piece.line * strip.to_step + piece.begin;
+        if (copied) {
+          std::memcpy(destination, source,
+                      static_cast<std::size_t>(piece.count));
+          return;
+        }
+        for (std::ptrdiff_t i = 0; i < piece.count; ++i) {
+          destination[i] = (*table)[source[i]];
+        }
+      });
+}
+
+}  // namespace
+
+absl::Status Concat(const ErasedList& inputs, TensorAxis axis, Context* context,
+                    const Erased& output) {
+  return CatchNoMemory([&]() -> absl::Status {
+    absl::Status status = Check(inputs, axis, output);
+    if (!status.ok() || ElementCount(output.shape) == 0) return status;
+    TensorShape shape = output.shape;
+    const std::ptrdiff_t below = ElementsBelow(axis, shape);
+    const std::ptrdiff_t step = *SizeAlong(axis, &shape) * below;
+    std::ptrdiff_t first = 0;
+    for (std::size_t i = 0; i < inputs.count && status.ok(); ++i) {
+      const Erased part = inputs.erase(inputs.tensors, i);
+      TensorShape part_shape = part.shape;
+      const std::ptrdiff_t run = *SizeAlong(axis, &part_shape) * below;
+      if (run == 0) continue;
+      status =
+          Write(part, {ElementCount(output.shape) / step, run, first, step},
+                context, output);
+      first += run;
+    }
+    return status;
+  });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

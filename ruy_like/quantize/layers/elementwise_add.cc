@@ -1,0 +1,177 @@
+// The operation, and its loop for each of Highway's targets.
+#include "ruy_like/quantize/elementwise_add.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/layers/element_pairs.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+#include "ruy_like/quantize/multiplier.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/layers/elementwise_add.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/map_lanes-inl.h"
+
+#ifndef RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ADD_ONCE_
+#define RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ADD_ONCE_
+namespace ruy_like {
+namespace quantize_internal {
+
+// A multiplier below 1.
+struct TwiceRounded {
+  TwiceRounded() = default;
+  explicit TwiceRounded(QuantizedMultiplier m)
+      : fixedpoint(m.fixedpoint),
+        right(-m.exponent),
+        half(right > 0 ? 1 << (right - 1) : 0),
+        // A shift by nothing rounds nothing.
+        sign_mask(right > 0 ? -1 : 0) {}
+
+  std::int32_t fixedpoint = 0, right = 0, half = 0, sign_mask = 0;
+};
+
+constexpr int kAddShift = 20;
+
+// a, b and out are of one type.
+struct AddArgs {
+  std::int32_t a_zero_point, b_zero_point;
+  TwiceRounded a_multiplier, b_multiplier, out_multiplier;
+  QuantizedOutput output;
+};
+using AddFunction = void(const void* a, const void* b, std::size_t n,
+                         const AddArgs& args, void* out);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ADD_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+// x * fixedpoint / 2^31, half up, and that by 2^right, half away from zero, for
+// |x| <= 2^30.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V MultiplyRoundingTwice(D d, V x, const TwiceRounded& m) {
+#if HWY_TARGET == HWY_SCALAR  // which has no pairs of lanes
+  const V high = hn::Set(d, static_cast<std::int32_t>(
+                                (std::int64_t{hn::GetLane(x)} * m.fixedpoint +
+                                 (std::int64_t{1} << 30)) >>
+                                31));
+#else
+  const hn::Repartition<std::int64_t, D> d64;
+  const hn::Repartition<std::uint64_t, D> du64;
+  const V fixedpoint = hn::Set(d, m.fixedpoint);
+  const auto round = hn::Set(d64, std::int64_t{1} << 30);
+  const V odd_x = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(du64, x)));
+  const auto even = hn::Add(hn::MulEven(x, fixedpoint), round);
+  const auto odd = hn::Add(hn::MulEven(odd_x, fixedpoint), round);
+  // Bits 31 to 62 of each.
+  const V high =
+      hn::OddEven(hn::BitCast(d, hn::ShiftLeft<1>(odd)),
+                  hn::BitCast(d, hn::ShiftRight<31>(hn::BitCast(du64, even))));
+#endif
+  const V sign = hn::And(hn::ShiftRight<31>(high), hn::Set(d, m.sign_mask));
+  const V rounded = hn::Add(hn::Add(high, sign), hn::Set(d, m.half));
+  return rounded >> hn::Set(d, m.right);
+}
+
+template <typename T>
+void Add(const void* a, const void* b, std::size_t n, const AddArgs& args,
+         void* out) {
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::Rebind<T, decltype(d)> db;
+  const auto scaled = [&](const T* from, std::int32_t zero_point,
+                          const TwiceRounded& multiplier) HWY_ATTR {
+    const auto x =
+        hn::Sub(hn::PromoteTo(d, hn::LoadU(db, from)), hn::Set(d, zero_point));
+    return MultiplyRoundingTwice(d, hn::ShiftLeft<kAddShift>(x), multiplier);
+  };
+  const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
+    const auto sum = hn::Add(scaled(x, args.a_zero_point, args.a_multiplier),
+                             scaled(y, args.b_zero_point, args.b_multiplier));
+    const auto q = hn::Add(MultiplyRoundingTwice(d, sum, args.out_multiplier),
+                           hn::Set(d, args.output.zero_point));
+    const auto clamped = hn::Min(hn::Max(q, hn::Set(d, args.output.lowest)),
+                                 hn::Set(d, args.output.highest));
+    hn::StoreU(hn::DemoteTo(db, clamped), db, to);
+  };
+  MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op, static_cast<const T*>(a),
+           static_cast<const T*>(b));
+}
+
+const ByScalar<AddFunction>* GetAdd() {
+  static constexpr auto kKernels = ByScalar<AddFunction>()
+                                       .With<std::int8_t>(Add<std::int8_t>)
+                                       .With<std::uint8_t>(Add<std::uint8_t>);
+  return &kKernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+absl::Status MakeMultipliers(const QuantParams& a, const QuantParams& b,
+                             const QuantParams& output, AddArgs* args) {
+  const double a_scale = a.scale, b_scale = b.scale;
+  const double common = 2 * std::max(a_scale, b_scale);
+  const auto a_multiplier = QuantizeMultiplier(a_scale / common);
+  const auto b_multiplier = QuantizeMultiplier(b_scale / common);
+  const auto out_multiplier = QuantizeMultiplier(
+      common / ((1 << kAddShift) * static_cast<double>(output.scale)));
+  for (const auto* multiplier :
+       {&a_multiplier, &b_multiplier, &out_multiplier}) {
+    if (!multiplier->ok()) return multiplier->status();
+  }
+  // The others are 1/2 at most.
+  if (out_multiplier->exponent > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output: scale is ", output.scale, ", too small for a sum of scales ",
+        a.scale, " and ", b.scale));
+  }
+  args->a_multiplier = TwiceRounded(*a_multiplier);
+  args->b_multiplier = TwiceRounded(*b_multiplier);
+  args->out_multiplier = TwiceRounded(*out_multiplier);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+HWY_EXPORT(GetAdd);
+
+absl::Status QuantizedAdd(const Erased& a, const Erased& b, Context* context,
+                          const Erased& output) {
+  return CatchNoMemory([&]() -> absl::Status {
+    Broadcast broadcast;
+    absl::Status status = CheckElementPairs(a, b, output, &broadcast);
+    if (!status.ok()) return status;
+    AddArgs args;
+    args.a_zero_point = a.params.zero_point;
+    args.b_zero_point = b.params.zero_point;
+    args.output = {output.params.zero_point, output.params.qmin,
+                   output.params.qmax};
+    status = MakeMultipliers(a.params, b.params, output.params, &args);
+    if (!status.ok() || ElementCount(a.shape) == 0) return status;
+    AddFunction* const kernel = (*HWY_DISPATCH_TABLE(
+        GetAdd)[TargetIndex(TargetsFor(context))]())[a.scalar];
+    return ForEachPair(a, b, broadcast, output, context,
+                       [&](const void* x, const void* y, std::size_t n,
+                           void* to) { kernel(x, y, n, args, to); });
+  });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE

@@ -1,0 +1,88 @@
+// Tested in test/quantize/layers/layer_test.cc.
+#include "ruy_like/quantize/make_layer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/bias.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/quantize_dequantize.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+absl::StatusOr<std::vector<QuantParams>> WeightParams(
+    const Matrix<float>& weights, const MakeLayerOptions& options) {
+  auto params = ChooseSymmetricChannels(weights, ChannelDimension::kRow,
+                                        options.weight_bits);
+  if (!params.ok() || params->empty() || options.per_channel) return params;
+  // One scale: that of the channel with the largest weight. All-zero channels
+  // have scale 1, whatever the others have.
+  float scale = 0;
+  for (std::ptrdiff_t row = 0; row < weights.layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < weights.layout().cols(); ++col) {
+      if (Element(weights, row, col) != 0) {
+        scale = std::max(scale, (*params)[static_cast<std::size_t>(row)].scale);
+        break;
+      }
+    }
+  }
+  QuantParams one = (*params)[0];
+  one.scale = scale > 0 ? scale : 1;
+  params->assign(1, one);
+  return params;
+}
+
+}  // namespace
+
+absl::StatusOr<QuantizedParts> QuantizeParts(const Matrix<float>& weights,
+                                             absl::Span<const float> bias,
+                                             bool int_bias,
+                                             const QuantParams& input,
+                                             const MakeLayerOptions& options,
+                                             Context* context) {
+  return CatchNoMemory([&]() -> absl::StatusOr<QuantizedParts> {
+    absl::Status status = CheckNotNull("context", context);
+    if (status.ok()) status = CheckOperand("weights", Erase(weights));
+    if (!status.ok()) return status;
+    const std::ptrdiff_t rows = weights.layout().rows();
+    const std::ptrdiff_t cols = weights.layout().cols();
+    if (options.weight_bits < 2 || options.weight_bits > 8) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "weight_bits is ", options.weight_bits, ", must be in [2, 8]"));
+    }
+    if (rows < 1 || cols < 1) {
+      return absl::InvalidArgumentError("weights are empty");
+    }
+    if (!bias.empty() && bias.size() != static_cast<std::size_t>(rows)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          bias.size(), " biases for weights of ", rows, " channels"));
+    }
+    auto params = WeightParams(weights, options);
+    if (!params.ok()) return params.status();
+    QuantizedParts parts;
+    parts.params = *std::move(params);
+    parts.weights.resize(static_cast<std::size_t>(rows * cols));
+    Matrix<std::int8_t> quantized = RowMajor(parts.weights.data(), rows, cols);
+    status = QuantizeRows(weights, parts.params, &quantized, context);
+    if (!status.ok() || !int_bias || bias.empty()) {
+      if (!status.ok()) return status;
+      return parts;
+    }
+    parts.bias.resize(bias.size());
+    const auto saturated =
+        QuantizeBias(bias, input, parts.params, absl::MakeSpan(parts.bias));
+    if (!saturated.ok()) return saturated.status();
+    if (*saturated > 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          *saturated, " biases do not fit int32 in the accumulators' scale"));
+    }
+    return parts;
+  });
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

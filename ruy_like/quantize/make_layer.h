@@ -1,0 +1,125 @@
+// Quantization toolkit, public: QuantizedLayers made in one call from float
+// weights.
+//
+// For whoever loads a network: chooses the weights' scales, quantizes weights
+// and bias, packs them and computes the multipliers. Each step alone is in
+// quantize_dequantize.h, bias.h, packed_weights.h and layer.h.
+#ifndef RUY_LIKE_QUANTIZE_MAKE_LAYER_H_
+#define RUY_LIKE_QUANTIZE_MAKE_LAYER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ruy_like/context.h"
+#include "ruy_like/export.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/layer.h"
+#include "ruy_like/quantize/packed_weights.h"
+#include "ruy_like/quantize/quant_params.h"
+
+namespace ruy_like {
+
+struct MakeLayerOptions {
+  // Of the weights, in [2, 8]; they are symmetric (ChooseSymmetric).
+  int weight_bits = 8;
+  // A scale for each output channel, or one for all.
+  bool per_channel = true;
+  // MakeConv2D (PackWeightsOptions).
+  std::ptrdiff_t groups = 1;
+};
+
+namespace quantize_internal {
+
+struct QuantizedParts {
+  std::vector<std::int8_t> weights;  // row-major
+  std::vector<QuantParams> params;
+  std::vector<std::int32_t> bias;
+};
+// `int_bias`: fills parts' bias.
+RUY_LIKE_EXPORT absl::StatusOr<QuantizedParts> QuantizeParts(
+    const Matrix<float>& weights, absl::Span<const float> bias, bool int_bias,
+    const QuantParams& input, const MakeLayerOptions& options,
+    Context* context);
+
+// pack(matrix, params) packs the weights.
+template <typename In, typename Out, typename Pack>
+absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
+                                         absl::Span<const float> bias,
+                                         const QuantParams& input,
+                                         const QuantParams& output,
+                                         const MakeLayerOptions& options,
+                                         Context* context, const Pack& pack) {
+  constexpr bool kIsFloat = std::is_same<Out, float>::value;
+  const absl::StatusOr<QuantizedParts> parts =
+      QuantizeParts(weights, bias, !kIsFloat, input, options, context);
+  if (!parts.ok()) return parts.status();
+  const auto packed =
+      pack(RowMajor(parts->weights.data(), weights.layout().rows(),
+                    weights.layout().cols()),
+           parts->params);
+  if (!packed.ok()) return packed.status();
+  if constexpr (kIsFloat) {
+    return QuantizedLayer::Make<In, Out>(*packed, bias, input, output);
+  } else {
+    return QuantizedLayer::Make<In, Out>(*packed, parts->bias, input, output);
+  }
+}
+
+}  // namespace quantize_internal
+
+// A layer for Conv2D. `weights` has one row per output channel, in the order of
+// PackedWeights::Pack; `bias` is empty or has one element per row. `input` and
+// `output` are the activations' parameters, such as Observer::ChooseParams
+// chooses them (output is not looked at if Out is int32 or float). Weights and
+// bias are not needed afterwards.
+//
+// InvalidArgument for weights that are not finite, weight_bits outside [2, 8],
+// a bias that int32 does not hold in the accumulators' scale, and the errors of
+// QuantizedLayer::Make and PackedWeights::Pack.
+template <typename In, typename Out>
+absl::StatusOr<QuantizedLayer> MakeConv2D(
+    const Matrix<float>& weights, absl::Span<const float> bias,
+    const QuantParams& input, const QuantParams& output, Context* context,
+    const MakeLayerOptions& options = MakeLayerOptions()) {
+  return quantize_internal::MakeLayer<In, Out>(
+      weights, bias, input, output, options, context,
+      [&](const Matrix<std::int8_t>& matrix,
+          absl::Span<const QuantParams> params) {
+        PackWeightsOptions pack_options;
+        pack_options.groups = options.groups;
+        return PackedWeights::Pack(matrix, params, context, pack_options);
+      });
+}
+
+// A layer for FullyConnected, likewise; options.groups must be 1.
+template <typename In, typename Out>
+absl::StatusOr<QuantizedLayer> MakeFullyConnected(
+    const Matrix<float>& weights, absl::Span<const float> bias,
+    const QuantParams& input, const QuantParams& output, Context* context,
+    const MakeLayerOptions& options = MakeLayerOptions()) {
+  return MakeConv2D<In, Out>(weights, bias, input, output, context, options);
+}
+
+// A layer for DepthwiseConv2D: one row per output channel, one column per tap
+// (DepthwiseWeights::Pack).
+template <typename In, typename Out>
+absl::StatusOr<QuantizedLayer> MakeDepthwiseConv2D(
+    const Matrix<float>& weights, absl::Span<const float> bias,
+    const QuantParams& input, const QuantParams& output, Context* context,
+    const MakeLayerOptions& options = MakeLayerOptions()) {
+  return quantize_internal::MakeLayer<In, Out>(
+      weights, bias, input, output, options, context,
+      [](const Matrix<std::int8_t>& matrix,
+         absl::Span<const QuantParams> params) {
+        return DepthwiseWeights::Pack(matrix, params);
+      });
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_MAKE_LAYER_H_

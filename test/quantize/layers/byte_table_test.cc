@@ -1,0 +1,147 @@
+#include "ruy_like/quantize/byte_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using View = TensorView<std::int8_t>;
+
+std::vector<std::int8_t> AllBytes() {
+  std::vector<std::int8_t> all(256);
+  for (int i = 0; i < 256; ++i) all[i] = static_cast<std::int8_t>(i);
+  return all;
+}
+
+TEST(ByteTableTest, FunctionsEqualTheirDefinition) {
+  const QuantParams in = {0.05f, 7, -128, 127}, out = {0.02f, 100, 3, 250};
+  const auto expect = [&](auto function, auto exact) {
+    const auto table =
+        ByteTable::Make<std::int8_t, std::uint8_t>(in, out, function);
+    ASSERT_TRUE(table.ok()) << table.status();
+    std::vector<std::int8_t> x = AllBytes();
+    std::vector<std::uint8_t> y(256);
+    TensorView<std::uint8_t> output{y.data(), {1, 4, 8, 8}, out};
+    ASSERT_TRUE(
+        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, *table, nullptr, &output)
+            .ok());
+    for (int i = 0; i < 256; ++i) {
+      // In double, so next to a tie another integer is as good.
+      const double value = exact(0.05 * (x[i] - 7)) / 0.02 + 100;
+      const double clamped = std::min(std::max(value, 3.0), 250.0);
+      EXPECT_NEAR(y[i], clamped, 0.5 + 1e-4) << i;
+    }
+  };
+  expect(Sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); });
+  expect(HardSwish,
+         [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; });
+  expect([](float x) { return LeakyRelu(x, 0.1f); },
+         [](double x) { return x < 0 ? 0.1 * x : x; });
+}
+
+TEST(ByteTableTest, TiesAndWhatIsNoNumber) {
+  const QuantParams in = {1, 0, -128, 127}, out = {2, 5, -100, 100};
+  const auto table =
+      ByteTable::Make<std::int8_t, std::int8_t>(in, out, [](float x) {
+        if (x == 3) return std::numeric_limits<float>::quiet_NaN();
+        if (x == 4) return std::numeric_limits<float>::infinity();
+        if (x == 5) return -std::numeric_limits<float>::infinity();
+        return x;
+      });
+  ASSERT_TRUE(table.ok());
+  std::vector<std::int8_t> x = {1, -1, 3, 4, 5, 127, -128};
+  View in_place{x.data(), {1, 1, 1, 7}, out};
+  ASSERT_TRUE(
+      ApplyTable(View{x.data(), {1, 1, 1, 7}, in}, *table, nullptr, &in_place)
+          .ok());
+  // 0.5 and -0.5 away from zero; 63.5 and -64.
+  EXPECT_THAT(x, ElementsAre(6, 4, 5, 100, -100, 69, -59));
+}
+
+// (q - zero point) * scales' quotient by two roundings, against doubles where
+// these are not near a tie, and against known values where they are.
+TEST(RequantizeTensorTest, AllValues) {
+  const QuantParams in = {0.05f, 7, -128, 127};
+  for (const float scale : {0.05f, 0.01f, 0.07f, 1.0f, 1e-7f}) {
+    const QuantParams out = {scale, 120, 0, 255};
+    std::vector<std::int8_t> x = AllBytes();
+    std::vector<std::uint8_t> y(256);
+    TensorView<std::uint8_t> output{y.data(), {1, 1, 1, 256}, out};
+    ASSERT_TRUE(
+        Requantize(View{x.data(), {1, 1, 1, 256}, in}, nullptr, &output).ok());
+    for (int i = 0; i < 256; ++i) {
+      const double value = (x[i] - 7) * (static_cast<double>(0.05f) /
+                                         static_cast<double>(scale)) +
+                           120;
+      EXPECT_NEAR(y[i], std::min(std::max(value, 0.0), 255.0), 0.5 + 1e-6)
+          << i << " " << scale;
+    }
+  }
+  std::vector<std::int8_t> x = {1, -1, 3, -3, 2};
+  View in_place{x.data(), {1, 1, 1, 5}, {2, 0, -128, 127}};
+  ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
+                         nullptr, &in_place)
+                  .ok());
+  // TensorFlow Lite's: first half up, which is exact here, then half away.
+  EXPECT_THAT(x, ElementsAre(1, 0, 2, -1, 1));
+}
+
+TEST(ByteTableErrorTest, BadArguments) {
+  const QuantParams params = {1, 0, -128, 127};
+  const auto identity = [](float x) { return x; };
+  QuantParams bad = params;
+  bad.scale = 0;
+  EXPECT_FALSE(
+      (ByteTable::Make<std::int8_t, std::int8_t>(bad, params, identity).ok()));
+  EXPECT_FALSE(
+      (ByteTable::Make<std::int8_t, std::int8_t>(params, bad, identity).ok()));
+  bad.scale = 1e-40f;
+  EXPECT_FALSE(
+      (ByteTable::Make<std::int8_t, std::int8_t>(params, bad, identity).ok()));
+  EXPECT_FALSE(
+      (ByteTable::Make<std::int8_t, std::uint8_t>(params, params, identity)
+           .ok()));
+  const auto table =
+      ByteTable::Make<std::int8_t, std::int8_t>(params, params, identity);
+  ASSERT_TRUE(table.ok());
+  std::vector<std::int8_t> memory(32, 77);
+  const auto message = [&](const View& input, View output) {
+    const absl::Status status = ApplyTable(input, *table, nullptr, &output);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  const View input{memory.data(), {1, 1, 1, 8}, params};
+  View output{memory.data() + 7, {1, 1, 1, 8}, params};
+  EXPECT_THAT(message(input, output), HasSubstr("share memory"));
+  output.data = memory.data() + 8;
+  View other = output;
+  other.params.scale = 2;
+  EXPECT_THAT(message(input, other), HasSubstr("was made for other"));
+  EXPECT_THAT(message(other, output), HasSubstr("was made for other"));
+  other = output;
+  other.shape.channels = 9;
+  EXPECT_THAT(message(input, other), HasSubstr("output is 1x1x1x9"));
+  other = output;
+  other.data = nullptr;
+  EXPECT_THAT(message(input, other), HasSubstr("null data"));
+  View* const null_output = nullptr;
+  EXPECT_FALSE(ApplyTable(input, *table, nullptr, null_output).ok());
+  EXPECT_FALSE(Requantize(input, nullptr, null_output).ok());
+  EXPECT_THAT(memory, Each(77));
+}
+
+}  // namespace
+}  // namespace ruy_like
