@@ -10,6 +10,8 @@
 #                                     in build/npm_peers, for bench/npm_peers.sh
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
+#   third_party/install.sh detect     and what example/detect fetches its network
+#                                     and its photographs with
 #   third_party/install.sh mpi        and Open MPI, for example/mpi
 #   third_party/install.sh arm        and what builds for 64-bit Arm and runs
 #                                     that here: compiler, emulator, and the
@@ -47,6 +49,10 @@ for word in "$@"; do
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     docs) packages+=(doxygen) ;;
+    detect)
+      packages+=(python3-pil)
+      command -v npm >/dev/null || packages+=(npm)
+      ;;
     mpi) packages+=(libopenmpi-dev openmpi-bin) ;;
     arm)
       packages+=(g++-aarch64-linux-gnu qemu-user-static)
@@ -66,7 +72,7 @@ for word in "$@"; do
       ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [mpi] [arm] [s390x] [armhf] [i386] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [arm_bench]" >&2
       exit 2
       ;;
   esac

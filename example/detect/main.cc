@@ -1,0 +1,217 @@
+// Finds faces on photographs in float and in int8, and compares the boxes.
+//
+//   detect <package folder> <reference.txt> <file for boxes> <PPM>...
+//
+// reference.txt has the boxes that the package's own JavaScript finds
+// (reference.mjs). Exits with 1 where float's boxes differ from those, or where
+// a box of int8 per channel overlaps float's by less than 0.9. Two photographs,
+// astronaut and camera, are not calibrated on.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "example/detect/detector.h"
+
+namespace detect {
+namespace {
+
+using ruy_like::CalibrationMethod;
+
+struct Photo {
+  std::string name;
+  std::vector<float> input;
+  std::vector<Box> reference, boxes;  // of the package; of our float network
+};
+
+std::string StemOf(const std::string& path) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  return file.substr(0, file.rfind('.'));
+}
+
+bool Load(const std::string& path, Photo* photo) {
+  std::ifstream file(path, std::ios::binary);
+  std::string magic;
+  std::ptrdiff_t width = 0, height = 0, most = 0;
+  file >> magic >> width >> height >> most;
+  file.get();
+  const std::vector<unsigned char> rgb{std::istreambuf_iterator<char>(file),
+                                       {}};
+  if (magic != "P6" || width != kSize || height != kSize || most != 255 ||
+      rgb.size() != static_cast<std::size_t>(kSize * kSize * 3)) {
+    std::fprintf(stderr, "%s is no binary PPM of 416x416\n", path.c_str());
+    return false;
+  }
+  photo->name = StemOf(path);
+  photo->input = Normalize(rgb);
+  return true;
+}
+
+void LoadReference(const std::string& path, std::vector<Photo>* photos) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string name;
+    Box box = {};
+    words >> name >> box.score >> box.left >> box.top >> box.right >>
+        box.bottom;
+    for (Photo& photo : *photos) {
+      if (words && photo.name == name) photo.reference.push_back(box);
+    }
+  }
+}
+
+bool IsHeldOut(const Photo& photo) {
+  return photo.name == "astronaut" || photo.name == "camera";
+}
+
+// The least overlap of boxes with their partners; 0 where numbers differ.
+float LeastOverlap(const std::vector<Box>& a, const std::vector<Box>& b) {
+  if (a.size() != b.size()) return 0;
+  float least = 1;
+  for (const Box& x : a) {
+    float best = 0;
+    for (const Box& y : b) best = std::max(best, Overlap(x, y));
+    least = std::min(least, best);
+  }
+  return least;
+}
+
+void Print(const char* who, const Photo& photo, const std::vector<Box>& boxes,
+           std::ofstream* file) {
+  for (const Box& b : boxes) {
+    std::printf("  %-18s %-22s %.3f  [%6.1f %6.1f %6.1f %6.1f]  IoU %.3f\n",
+                photo.name.c_str(), who, b.score, b.left, b.top, b.right,
+                b.bottom,
+                LeastOverlap({b}, {photo.boxes.empty() ? b : photo.boxes[0]}));
+    *file << photo.name << " " << who << " " << b.left << " " << b.top << " "
+          << b.right << " " << b.bottom << "\n";
+  }
+}
+
+double Sum(const Times& times) {
+  double sum = 0;
+  for (const double t : times) sum += t;
+  return sum;
+}
+
+void PrintTimes(const Times& float_times, const Times& int_times) {
+  const char* const kinds[] = {"Conv2D", "DepthwiseConv2D", "Conv2D 1x1",
+                               "leaky ReLU", "MaxPool2D"};
+  const std::vector<Step> steps = Steps();
+  std::printf(
+      "\nlayer                     output        float, ms  int8, ms\n");
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::printf("%-6s %-16s %3tdx%3tdx%3td %10.3f %10.3f\n",
+                steps[i].name.c_str(), kinds[static_cast<int>(steps[i].kind)],
+                steps[i].shape.height, steps[i].shape.width,
+                steps[i].shape.channels, float_times[i], int_times[i]);
+  }
+  std::printf("all of them %36.3f %10.3f\n", Sum(float_times), Sum(int_times));
+}
+
+int Main(int argc, char** argv) {
+  Weights weights;
+  std::string error;
+  if (!LoadWeights(argv[1], &weights, &error)) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    return 2;
+  }
+  std::vector<Photo> photos;
+  for (int i = 4; i < argc; ++i) {
+    photos.emplace_back();
+    if (!Load(argv[i], &photos.back())) return 2;
+  }
+  LoadReference(argv[2], &photos);
+  std::ofstream boxes_file(argv[3]);
+  ruy_like::Context context;
+  context.set_max_num_threads(1);
+  bool good = true;
+
+  std::vector<ruy_like::Observer> observers(Steps().size() + 1);
+  std::printf("boxes: score, left, top, right, bottom; overlap with float's\n");
+  for (Photo& photo : photos) {
+    photo.boxes = FindBoxes(RunFloat(photo.input, &weights,
+                                     IsHeldOut(photo) ? nullptr : &observers,
+                                     &context, nullptr));
+    Print("float", photo, photo.boxes, &boxes_file);
+    const float overlap = LeastOverlap(photo.reference, photo.boxes);
+    if (overlap < 0.999f ||
+        (!photo.boxes.empty() &&
+         std::abs(photo.boxes[0].score - photo.reference[0].score) > 1e-3f)) {
+      std::printf("FAILED: %s: float is not the package's result (%.4f)\n",
+                  photo.name.c_str(), overlap);
+      good = false;
+    }
+  }
+
+  const IntOptions all[] = {
+      {"int8-per-tensor-minmax", CalibrationMethod::kMinMax, false, 8},
+      {"int8-minmax", CalibrationMethod::kMinMax, true, 8},
+      {"int8-entropy", CalibrationMethod::kEntropy, true, 8},
+      {"int7-minmax", CalibrationMethod::kMinMax, true, 7},
+  };
+  Times float_times, int_times;
+  for (const IntOptions& options : all) {
+    IntDetector detector;
+    if (!detector.Make(observers, &weights, options, &context, &error)) {
+      std::fprintf(stderr, "%s: %s\n", options.name, error.c_str());
+      return 2;
+    }
+    float least = 1;
+    for (const Photo& photo : photos) {
+      Times times;
+      const std::vector<float> result =
+          detector.Run(photo.input, &context, &times, &error);
+      if (result.empty()) {
+        std::fprintf(stderr, "%s: %s\n", options.name, error.c_str());
+        return 2;
+      }
+      // The quickest of all photographs, by sum.
+      if (int_times.empty() || Sum(times) < Sum(int_times)) int_times = times;
+      const std::vector<Box> boxes = FindBoxes(result);
+      Print(options.name, photo, boxes, &boxes_file);
+      least = std::min(least, LeastOverlap(photo.boxes, boxes));
+    }
+    std::printf(
+        "%s: least IoU with float %.3f; %zu bytes of weights, %zu of "
+        "activations\n",
+        options.name, least, detector.weight_bytes(),
+        detector.activation_bytes());
+    const bool is_required = options.per_channel && options.weight_bits == 8 &&
+                             options.method == CalibrationMethod::kMinMax;
+    if (is_required && !(least >= 0.9f)) {
+      std::printf("FAILED: %s: below 0.9\n", options.name);
+      good = false;
+    }
+  }
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    Times times;
+    RunFloat(photos[0].input, &weights, nullptr, &context, &times);
+    if (float_times.empty() || Sum(times) < Sum(float_times)) {
+      float_times = times;
+    }
+  }
+  PrintTimes(float_times, int_times);
+  std::size_t floats = 0;
+  for (const auto& tensor : weights.tensors) floats += tensor.second.size();
+  std::printf("float weights: %zu bytes\n%s\n", 4 * floats,
+              good ? "passed" : "FAILED");
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace detect
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::fprintf(stderr,
+                 "usage: detect <package> <reference.txt> <boxes> <PPM>...\n");
+    return 2;
+  }
+  return detect::Main(argc, argv);
+}
