@@ -95,8 +95,15 @@ TEST(RequantizeTensorTest, AllValues) {
   ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
                          nullptr, &in_place)
                   .ok());
-  // TensorFlow Lite's: first half up, which is exact here, then half away.
+  // TensorFlow Lite's first rounding: half up.
   EXPECT_THAT(x, ElementsAre(1, 0, 2, -1, 1));
+  // And its second one, half away from zero, of what the first has made.
+  x = {1, -1, 2, -2, 3};
+  in_place.params.scale = 4;
+  ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
+                         nullptr, &in_place)
+                  .ok());
+  EXPECT_THAT(x, ElementsAre(1, 0, 1, -1, 1));
 }
 
 TEST(ByteTableErrorTest, BadArguments) {

@@ -130,7 +130,7 @@ TEST_P(QuantizedAddPathTest, EqualsReference) {
 TEST_P(QuantizedAddPathTest, AllPairs) {
   for (const float b_scale : {0.5f, 0.25f, 0.1f, 0.3f}) {
     const QuantParams pa = Params(0.5f, -3), pb = Params(b_scale, 7),
-                      pc = Params(0.75f, 2);
+                      pc = Params(1, 2);
     std::vector<std::int8_t> a(65536), b(65536), out(65536);
     for (int i = 0; i < 65536; ++i) {
       a[i] = static_cast<std::int8_t>(i >> 8);
