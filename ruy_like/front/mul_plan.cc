@@ -1,4 +1,4 @@
-// Tested in test/executor_test.cc.
+// Tested in test/mul_plan_test.cc.
 #include "ruy_like/mul_plan.h"
 
 #include <cstdint>

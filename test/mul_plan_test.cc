@@ -1,0 +1,221 @@
+// MulPlan: a product on the threads of the caller.
+// Runs under ThreadSanitizer too (label "concurrency").
+#include "ruy_like/mul_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/thread_pool.h"
+#include "test/support/executors.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+class MulPlanTest : public ThreadedProductTest {};
+
+TEST_F(MulPlanTest, APlanOnTheCallersThreads) {
+  for (int threads = 1; threads <= 5; ++threads) {
+    MulPlan plan;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params,
+                               threads, &context_, &product_.dst)
+                      .ok());
+      ExpectThreads(plan.num_threads(), threads);
+      std::vector<std::thread> callers;
+      for (int i = 0; i < threads; ++i) {
+        callers.emplace_back([&plan, i] { EXPECT_TRUE(plan.Run(i).ok()); });
+      }
+      for (std::thread& caller : callers) caller.join();
+      ASSERT_TRUE(plan.Finish().ok());
+      product_.ExpectRight();
+    }
+  }
+}
+
+// A plan is the caller's threads' business: what the Context has does not
+// matter to it. Numbers come twice, late or not at all.
+TEST_F(MulPlanTest, APlanWhateverTheContextHas) {
+  OnAllSortsOfThreads(&context_, [&] {
+    MulPlan plan;
+    ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 3,
+                             &context_, &product_.dst)
+                    .ok());
+    std::thread other([&plan] {
+      EXPECT_TRUE(plan.Run(2).ok());
+      EXPECT_TRUE(plan.Run(2).ok());
+    });
+    EXPECT_TRUE(plan.Run(0).ok());
+    other.join();
+    ASSERT_TRUE(plan.Finish().ok());
+    product_.ExpectRight();
+    EXPECT_EQ(plan.Run(1).code(), absl::StatusCode::kFailedPrecondition);
+    product_.ExpectUntouched();
+  });
+}
+
+TEST_F(MulPlanTest, APlanWhoseThreadsDoNotCome) {
+  MulPlan plan;
+  for (const int comes : {-1, 0, 3}) {
+    ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 4,
+                             &context_, &product_.dst)
+                    .ok());
+    if (comes >= 0) {
+      EXPECT_TRUE(plan.Run(comes).ok());
+    }
+    ASSERT_TRUE(plan.Finish().ok());
+    product_.ExpectRight();
+  }
+}
+
+// The Context is free between Prepare and Finish; what was to be cached is.
+TEST_F(MulPlanTest, APlanLeavesTheContextToOthers) {
+  product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 2,
+                           &context_, &product_.dst)
+                  .ok());
+  Int8Product other;
+  other.MulOn(&context_);
+  EXPECT_TRUE(plan.Run(1).ok());
+  other.MulOn(&context_);
+  EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+  ASSERT_TRUE(plan.Finish().ok());
+  EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
+  product_.ExpectRight();
+}
+
+// Where Mul would be refused as well; dst is right already, and Finish can be
+// called again.
+TEST_F(MulPlanTest, APlanThatWouldDeadlockIsFinishedLater) {
+  Int8Product planned;
+  planned.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(planned.lhs, planned.rhs, planned.params, 2,
+                           &context_, &planned.dst)
+                  .ok());
+  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+    EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+    RunInOrder(count, function, argument);
+  });
+  context_.set_executor(&executor);
+  product_.MulOn(&context_);
+  EXPECT_EQ(executor.calls, 1);
+  planned.ExpectRight();
+  EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
+  EXPECT_TRUE(plan.Finish().ok());
+  EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
+}
+
+TEST_F(MulPlanTest, APlanHoldsWhatItFoundInTheCache) {
+  product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  product_.MulOn(&context_);
+  const std::size_t bytes = context_.prepacked_cache_bytes();
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 1,
+                           &context_, &product_.dst)
+                  .ok());
+  context_.ClearPrepackedCache();
+  // Would get the memory, were it free.
+  std::vector<std::vector<char>> others;
+  for (std::size_t size = bytes / 2; size <= bytes; size += 16) {
+    others.emplace_back(size, 'x');
+  }
+  EXPECT_TRUE(plan.Run(0).ok());
+  ASSERT_TRUE(plan.Finish().ok());
+  product_.ExpectRight();
+}
+
+TEST_F(MulPlanTest, APlanOfAPackedMatrix) {
+  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(packed.ok());
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(*packed, product_.rhs, product_.params, 2, &context_,
+                           &product_.dst)
+                  .ok());
+  EXPECT_TRUE(plan.Run(0).ok());
+  ASSERT_TRUE(plan.Finish().ok());
+  product_.ExpectRight();
+}
+
+TEST_F(MulPlanTest, APlansErrors) {
+  MulPlan plan;
+  EXPECT_EQ(plan.num_threads(), 0);
+  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+  const auto prepare = [&](int threads) {
+    return plan.Prepare(product_.lhs, product_.rhs, product_.params, threads,
+                        &context_, &product_.dst);
+  };
+  EXPECT_EQ(prepare(0).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(prepare(3).ok());
+  ExpectThreads(plan.num_threads(), 3);
+  EXPECT_EQ(plan.Run(-1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan.Run(3).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(plan.Finish().ok());
+  product_.ExpectRight();
+  EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+  product_.dst.mutable_layout()->set_rows(1);
+  EXPECT_EQ(prepare(2).code(), absl::StatusCode::kInvalidArgument);
+  // An empty product is nothing to do.
+  product_.lhs.mutable_layout()->set_rows(0);
+  product_.dst.mutable_layout()->set_rows(0);
+  ASSERT_TRUE(prepare(2).ok());
+  EXPECT_EQ(plan.num_threads(), 0);
+  EXPECT_TRUE(plan.Run(1).ok());
+  EXPECT_TRUE(plan.Finish().ok());
+}
+
+// A product too small to share is one thread's; the others return at once.
+TEST_F(MulPlanTest, APlanForMoreThreadsThanPayOff) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+  const std::vector<float> values(64, 1.0f);
+  std::vector<float> result(64);
+  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
+  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
+  MulPlan plan;
+  ASSERT_TRUE(plan.Prepare(operand, operand, MulParams<float, float>(), 64,
+                           &context_, &dst)
+                  .ok());
+  EXPECT_EQ(plan.num_threads(), 1);
+  for (int i = 63; i >= 0; --i) EXPECT_TRUE(plan.Run(i).ok());
+  ASSERT_TRUE(plan.Finish().ok());
+  EXPECT_EQ(result, std::vector<float>(64, 8.0f));
+}
+
+// A small product, which is one block, is run once, whoever comes and how
+// often; and by Finish if nobody does.
+TEST_F(MulPlanTest, APlanRunsASmallProductOnce) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+  const std::vector<float> values(64, 1.0f);
+  std::vector<float> result(64, 1.0f);
+  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
+  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
+  MulParams<float, float> params;
+  params.set_beta(1);
+  MulPlan plan;
+  float expected = 1;
+  for (int runs = 0; runs < 3; ++runs) {
+    // Nothing is left of a product that is abandoned.
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(
+          plan.Prepare(operand, operand, params, 2, &context_, &dst).ok());
+    }
+    for (int i = 0; i < runs; ++i) EXPECT_TRUE(plan.Run(0).ok());
+    EXPECT_TRUE(plan.Run(1).ok());
+    ASSERT_TRUE(plan.Finish().ok());
+    expected += 8;
+    EXPECT_EQ(result, std::vector<float>(64, expected));
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
