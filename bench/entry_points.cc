@@ -1,9 +1,9 @@
 // entry_points: what the other ways to a product cost over the plain call of
 // Mul.
 //
-// For each door, its time over the time of the plain call that does the same,
-// the two alternating in one process: the median of the ratios. One thread by
-// CPU time; the executor by wall time on two threads.
+// For each entry point, its time over the time of the plain call that does the
+// same, the two alternating in one process: the median of the ratios. One
+// thread by CPU time; the executor by wall time on two threads.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -60,16 +60,16 @@ double TurnSeconds(const std::function<void()>& call, int calls, bool wall) {
   return wall ? seconds.wall : seconds.cpu;
 }
 
-double MedianRatio(const std::function<void()>& door,
+double MedianRatio(const std::function<void()>& entry_point,
                    const std::function<void()>& plain, bool wall) {
-  door();
+  entry_point();
   plain();
   const double one = TurnSeconds(plain, 1, /*wall=*/true);
   const int calls = 1 + static_cast<int>(kTurnSeconds / (one + 1e-9));
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
-    const double door_seconds = TurnSeconds(door, calls, wall);
-    ratios.push_back(door_seconds / TurnSeconds(plain, calls, wall));
+    const double entry_point_seconds = TurnSeconds(entry_point, calls, wall);
+    ratios.push_back(entry_point_seconds / TurnSeconds(plain, calls, wall));
   }
   return Median(ratios);
 }

@@ -37,8 +37,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Door kPackedDoors[] = {Door::kPackedLhs, Door::kPackedRhs,
-                                 Door::kPackedBoth};
+constexpr EntryPoint kPackedEntryPoints[] = {
+    EntryPoint::kPackedLhs, EntryPoint::kPackedRhs, EntryPoint::kPackedBoth};
 constexpr Order kOrders[] = {Order::kColMajor, Order::kRowMajor};
 
 constexpr std::ptrdiff_t kRows = 37, kDepth = 70, kCols = 11;
@@ -88,11 +88,11 @@ RUY_LIKE_INSTANTIATE_PER_PATH(PackedMatrixTest);
 TEST_P(PackedMatrixTest, EveryTypeOrderAndSide) {
   for (const Types& types : AllTypes()) {
     for (int orders = 0; orders < 8; ++orders) {
-      for (const Door door : kPackedDoors) {
+      for (const EntryPoint entry_point : kPackedEntryPoints) {
         for (const Order packed_for : kOrders) {
           MulProblem p = MakeProblem(types, 21, 33, 19);
           SetOrders(orders, &p);
-          p.door = door;
+          p.entry_point = entry_point;
           p.packed_for = packed_for;
           p.bias = BiasKind::kModerate;
           if (Is8Bit(types.lhs)) p.lhs.zero_point = 7;
@@ -113,9 +113,9 @@ TEST_P(PackedMatrixTest, SizesAroundTheTiles) {
     for (const std::ptrdiff_t rows : kSizes) {
       for (const std::ptrdiff_t cols : kSizes) {
         for (const std::ptrdiff_t depth : {0, 1, 4, 63, 65}) {
-          for (const Door door : kPackedDoors) {
+          for (const EntryPoint entry_point : kPackedEntryPoints) {
             MulProblem p = MakeProblem(types, rows, depth, cols);
-            p.door = door;
+            p.entry_point = entry_point;
             p.packed_for = kOrders[(rows + cols + depth) % 2];
             SetOrders(static_cast<int>(rows + 3 * cols) % 8, &p);
             if (types.lhs == Scalar::kU8) p.lhs.zero_point = 131;
@@ -134,10 +134,10 @@ TEST_P(PackedMatrixTest, LargeProductsOnThreads) {
                             Scalar::kF32};
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   for (const Types& types : {kInt8, kFloat}) {
-    for (const Door door : kPackedDoors) {
+    for (const EntryPoint entry_point : kPackedEntryPoints) {
       for (const Order packed_for : kOrders) {
         MulProblem p = MakeProblem(types, 150, 6000, 40);
-        p.door = door;
+        p.entry_point = entry_point;
         p.packed_for = packed_for;
         p.num_threads = 3;
         if (Is8Bit(types.rhs)) p.rhs.zero_point = 128;

@@ -110,12 +110,13 @@ TEST_P(BlocksTest, CachedSides) {
   }
 }
 
-TEST_P(BlocksTest, OtherDoors) {
+TEST_P(BlocksTest, OtherEntryPoints) {
   for (const Types& types : {kInt8, kFloat}) {
-    for (const Door door :
-         {Door::kPackedLhs, Door::kPackedRhs, Door::kPackedBoth, Door::kPlan}) {
+    for (const EntryPoint entry_point :
+         {EntryPoint::kPackedLhs, EntryPoint::kPackedRhs,
+          EntryPoint::kPackedBoth, EntryPoint::kPlan}) {
       MulProblem problem = WithEpilogue(types, kDeep[0]);
-      problem.door = door;
+      problem.entry_point = entry_point;
       CheckOnThreads(problem);
     }
   }
@@ -126,7 +127,7 @@ TEST_P(BlocksTest, OtherDoors) {
 TEST_P(BlocksTest, WithoutScratchMemory) {
   for (const Types& types : {kInt8, kFloat}) {
     MulProblem problem = WithEpilogue(types, {400, 200, 300});
-    problem.door = Door::kPackedBoth;
+    problem.entry_point = EntryPoint::kPackedBoth;
     Context context;
     context.set_runtime_enabled_paths(GetParam());
     // Several threads have pieces whatever the size.

@@ -178,7 +178,7 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   p.clamp_min = p.clamp_max = 0;
   p.num_threads = 1;
   p.data_seed = 1;
-  p.door = Door::kMul;
+  p.entry_point = EntryPoint::kMul;
   p.packed_for = Order::kColMajor;
   return p;
 }
@@ -223,9 +223,9 @@ std::string Describe(const MulProblem& p) {
   if (p.beta != 0) s << "; beta " << p.beta;
   if (p.float_sums == FloatSums::kAnyOrder) s << "; sums in any order";
   if (p.clamp) s << "; clamp " << p.clamp_min << ".." << p.clamp_max;
-  static constexpr const char* kDoors[] = {"Mul", "packed lhs", "packed rhs",
-                                           "both packed", "MulPlan"};
-  s << "; by " << kDoors[static_cast<int>(p.door)] << " for dst "
+  static constexpr const char* kEntryPoints[] = {
+      "Mul", "packed lhs", "packed rhs", "both packed", "MulPlan"};
+  s << "; by " << kEntryPoints[static_cast<int>(p.entry_point)] << " for dst "
     << OrderName(p.packed_for) << "; threads " << p.num_threads
     << "; data seed " << p.data_seed;
   return s.str();
@@ -271,7 +271,7 @@ MulProblem RandomProblem(std::uint64_t seed) {
   p.num_threads = rng.OneIn(4) ? static_cast<int>(rng.Between(2, 4)) : 1;
   p.data_seed = rng.Next();
   if (rng.OneIn(4)) {
-    p.door = static_cast<Door>(rng.Between(1, 4));
+    p.entry_point = static_cast<EntryPoint>(rng.Between(1, 4));
     p.packed_for = rng.OneIn(2) ? Order::kColMajor : Order::kRowMajor;
   }
   if (!p.IsInteger() && rng.OneIn(2)) p.float_sums = FloatSums::kAnyOrder;

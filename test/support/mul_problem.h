@@ -57,7 +57,7 @@ enum class MultiplierKind { kDefault, kPerTensor, kPerChannel };
 using ScaleKind = MultiplierKind;
 
 // The ways into the library.
-enum class Door { kMul, kPackedLhs, kPackedRhs, kPackedBoth, kPlan };
+enum class EntryPoint { kMul, kPackedLhs, kPackedRhs, kPackedBoth, kPlan };
 
 struct MulProblem {
   std::ptrdiff_t rows, depth, cols;
@@ -75,7 +75,7 @@ struct MulProblem {
   double clamp_min, clamp_max;
   int num_threads;
   std::uint64_t data_seed;  // of all values
-  Door door;
+  EntryPoint entry_point;
   Order packed_for;  // the dst order that packed operands are told of
 
   bool IsInteger() const { return accum == Scalar::kI32; }

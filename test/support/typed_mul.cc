@@ -128,26 +128,26 @@ struct Typed {
   static absl::Status RunPacked(const Call& call, Context* context) {
     return With(call, [&](const auto& lhs, const auto& rhs, const auto& params,
                           auto* dst) {
-      const Door door = call.problem->door;
+      const EntryPoint entry_point = call.problem->entry_point;
       const Order dst_order = call.problem->packed_for;
       Mapped<Lhs> packed_lhs;
       Mapped<Rhs> packed_rhs;
       absl::Status status;
-      if (door != Door::kPackedRhs) {
+      if (entry_point != EntryPoint::kPackedRhs) {
         status = packed_lhs.Make(lhs, Side::kLhs,
                                  PackForOther<Lhs, Rhs>(call.problem->rhs),
                                  dst_order, context);
       }
-      if (status.ok() && door != Door::kPackedLhs) {
+      if (status.ok() && entry_point != EntryPoint::kPackedLhs) {
         status = packed_rhs.Make(rhs, Side::kRhs,
                                  PackForOther<Rhs, Lhs>(call.problem->lhs),
                                  dst_order, context);
       }
       if (!status.ok()) return status;
-      if (door == Door::kPackedLhs) {
+      if (entry_point == EntryPoint::kPackedLhs) {
         return Mul(packed_lhs.matrix, rhs, params, context, dst);
       }
-      if (door == Door::kPackedRhs) {
+      if (entry_point == EntryPoint::kPackedRhs) {
         return Mul(lhs, packed_rhs.matrix, params, context, dst);
       }
       return Mul(packed_lhs.matrix, packed_rhs.matrix, params, context, dst);
@@ -165,10 +165,10 @@ struct Typed {
     });
   }
   static absl::Status Run(const Call& call, Context* context) {
-    switch (call.problem->door) {
-      case Door::kMul:
+    switch (call.problem->entry_point) {
+      case EntryPoint::kMul:
         return RunMul(call, context);
-      case Door::kPlan:
+      case EntryPoint::kPlan:
         return RunPlan(call, context);
       default:
         return RunPacked(call, context);
