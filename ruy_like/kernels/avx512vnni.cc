@@ -3,10 +3,8 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/kernel_tables.h"
-#include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
-#include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like {
 namespace kernels {
@@ -34,16 +32,8 @@ struct Dot {
 };
 
 typedef VnniPath<Tiles512, Dot> Path;
-
-constexpr Kernel kByLevel[] = {
-    NarrowByLevelBytesKernel<NarrowQuadsOp<Simd512, Dot, int8_t>>::Entry(
-        "S8ByLevelU8", PackAvx2_8_U8_1x1),
-    NarrowByLevelBytesKernel<NarrowQuadsOp<Simd512, Dot, uint8_t>>::Entry(
-        "U8ByLevelS8", PackAvx2_8_S8_1x1),
-};
-constexpr auto kList = Join(Path::kList.kernels, kByLevel);
-constexpr auto kNames = FullNames("Avx512Vnni", kList.kernels);
-constexpr auto kTable = WithNames(kList, kNames);
+constexpr auto kNames = FullNames("Avx512Vnni", Path::kList.kernels);
+constexpr auto kTable = WithNames(Path::kList, kNames);
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
@@ -51,6 +52,8 @@ using S8S8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>;
 using S8S8InPlace = NarrowIntKernel<S8S8Op>;
 using U8U8InPlace = NarrowIntKernel<U8U8Op>;
+using S8S8ByLevel = NarrowByLevelBytesKernel<S8S8Op>;
+using U8U8ByLevel = NarrowByLevelBytesKernel<U8U8Op>;
 
 constexpr Kernel kKernels[] = {
     ColumnInPlace<S8S8Op>::Entry("NeonDot_S8InPlaceS8InPlace_4x1x16",
@@ -62,6 +65,8 @@ constexpr Kernel kKernels[] = {
                        PackNeon_8_S8_1x1, /*max_cols=*/4),
     U8U8InPlace::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
                        PackNeon_8_U8_1x1, /*max_cols=*/4),
+    S8S8ByLevel::Entry("NeonDot_S8ByLevelS8_16x2x1", PackNeon_8_S8_1x1),
+    U8U8ByLevel::Entry("NeonDot_U8ByLevelU8_16x2x1", PackNeon_8_U8_1x1),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
     StoringColumns(S8S8RhsInPlace::Entry(

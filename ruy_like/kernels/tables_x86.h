@@ -11,6 +11,7 @@
 #include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
+#include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
@@ -50,6 +51,10 @@ struct MaddKernels {
           "S8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
       NarrowIntKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
+      NarrowByLevelBytesKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8ByLevelW16", PackAvx2_8_S16_1x1),
+      NarrowByLevelBytesKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
+          "U8ByLevelW16", PackAvx2_8_S16_1x1),
       S7U8Narrow::Entry("S7U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
       S7U7::Entry("S7U7", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsInt7),
@@ -77,6 +82,10 @@ struct QuadsKernels {
           "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
       NarrowIntKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceS8", Family::k8x8, PackAvx2_8_S8_1x1),
+      NarrowByLevelBytesKernel<NarrowQuadsOp<V, Dot, int8_t>>::Entry(
+          "S8ByLevelU8", PackAvx2_8_U8_1x1),
+      NarrowByLevelBytesKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
+          "U8ByLevelS8", PackAvx2_8_S8_1x1),
       S8U8Narrow::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
       PackingSmallPieces(S8U8::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,

@@ -220,30 +220,6 @@ struct Simd512 {
                                   _mm256_extractf128_ps(half, 1)));
   }
 
-  // Four levels of 64 rows of bytes, interleaved in each 128 bits: lane 4p + j
-  // of x[i] has the four levels of row 16p + 4i + j.
-  static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int* x) {
-    const Int a = _mm512_unpacklo_epi8(x[0], x[1]);
-    const Int b = _mm512_unpackhi_epi8(x[0], x[1]);
-    const Int c = _mm512_unpacklo_epi8(x[2], x[3]);
-    const Int d = _mm512_unpackhi_epi8(x[2], x[3]);
-    x[0] = _mm512_unpacklo_epi16(a, c);
-    x[1] = _mm512_unpackhi_epi16(a, c);
-    x[2] = _mm512_unpacklo_epi16(b, d);
-    x[3] = _mm512_unpackhi_epi16(b, d);
-  }
-  // Transposes the 4x4 matrix of the 128-bit parts of four vectors.
-  static RUY_LIKE_ALWAYS_INLINE void TransposeQuarters(Int* x) {
-    const Int a = _mm512_shuffle_i32x4(x[0], x[1], 0x88);
-    const Int b = _mm512_shuffle_i32x4(x[0], x[1], 0xdd);
-    const Int c = _mm512_shuffle_i32x4(x[2], x[3], 0x88);
-    const Int d = _mm512_shuffle_i32x4(x[2], x[3], 0xdd);
-    x[0] = _mm512_shuffle_i32x4(a, c, 0x88);
-    x[1] = _mm512_shuffle_i32x4(b, d, 0x88);
-    x[2] = _mm512_shuffle_i32x4(a, c, 0xdd);
-    x[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
-  }
-
   // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
   static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
     Int t[kLanes];

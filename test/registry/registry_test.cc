@@ -596,7 +596,13 @@ TEST(SelectKernelTest, NarrowProductsByLevel) {
       {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByLevelS8_64x2x1", false},
       {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByLevelU8_64x2x1", true},
       {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8U8_64x4x4", false},
-      {"avx512", one_row(kI8), "Avx512_S8W16_64x4x2", true},
+      {"avxvnni", cols(kI8, kU8, 2), "AvxVnni_S8ByLevelU8_32x2x1", false},
+      {"avxvnni", cols(kU8, kI8, 1), "AvxVnni_U8ByLevelS8_32x2x1", false},
+      {"avx512", one_row(kI8), "Avx512_S8ByLevelW16_32x2x1", true},
+      {"avx512", cols(kU8, kI8, 2), "Avx512_U8ByLevelW16_32x2x1", false},
+      {"avx2", one_row(kI8), "Avx2_S8ByLevelW16_16x2x1", true},
+      {"avx2", cols(kU8, kU8, 2), "Avx2_U8ByLevelW16_16x2x1", false},
+      {"avx2", cols(kI8, kI8, 3), "Avx2_S8W16_16x6x2", false},
   });
 }
 
@@ -671,6 +677,9 @@ TEST(SelectKernelTest, ArmPaths) {
   const auto column = [](Scalar lhs, Scalar rhs) {
     return MakeQuery(lhs, rhs, 1000, 500, 1);
   };
+  const auto by_level = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return MakeQuery(lhs, rhs, 1000, 500, cols, kCol);
+  };
   ExpectPins({
       {"neon", int8, "Neon_S8S8_4x4x16", false},
       {kDot, int8, "NeonDot_S8S8_12x8x4", false},
@@ -714,6 +723,14 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, MakeQuery(kF32, kF32, 33, 32, 32), "Neon_F32F32_12x8x1", false},
       {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x16x8", false},
       {kAllArm, column(kI16, kI8), "Neon_S16InPlaceW16_16x16x8", false},
+      // Contiguous along its rows.
+      {"neon", by_level(kI8, kU8, 1), "Neon_S8ByLevelS8_16x2x1", false},
+      {"neon", by_level(kU8, kU8, 2), "Neon_U8ByLevelU8_16x2x1", false},
+      {kDot, by_level(kI8, kI8, 1), "NeonDot_S8ByLevelS8_16x2x1", false},
+      {kAllArm, by_level(kU8, kI8, 2), "NeonDot_U8ByLevelU8_16x2x1", false},
+      {kAllArm, by_level(kI8, kI8, 3), "NeonI8mm_S8S8_12x8x8", false},
+      {kAllArm, by_level(kF32, kF32, 1), "Neon_F32ByLevelF32_64x4x1", false},
+      {kAllArm, by_level(kF32, kF32, 5), "Neon_F32F32_12x8x1", false},
       // A few columns, up to where packing takes fewer instructions.
       {"neon", MakeQuery(kI8, kI8, 256, 256, 3), "Neon_S8InPlaceS8_16x3x16",
        false},

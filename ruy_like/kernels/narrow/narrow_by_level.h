@@ -1,5 +1,5 @@
 // Back-end: float products of few columns whose lhs is contiguous along its
-// rows instead of depth, read in place: x86.
+// rows instead of depth, read in place.
 //
 // Included by the per-ISA files, which instantiate NarrowByLevelKernel<> and
 // list it in front of their panel kernel; called by run/ through the
@@ -147,9 +147,9 @@ void MultiplyShortRows(const LevelsArgs& args) {
 }
 
 // How many levels and vectors registers hold beside each other, for kCols
-// columns: 32 registers of 512 bits or 16 of 256.
+// columns: half of 32 registers, of 16 where they have 256 bits.
 template <class V>
-constexpr int kByLevelRegisters = V::kLanes == 16 ? 16 : 8;
+constexpr int kByLevelRegisters = V::kLanes == 8 ? 8 : 16;
 template <class V, int kCols>
 constexpr int kLevelsAtOnce = kCols == 1   ? 8
                               : kCols == 2 ? kByLevelRegisters<V> / 2
@@ -208,11 +208,12 @@ struct NarrowByLevelKernel {
   static constexpr int kLanes = V::kLanes;
 
   // The kernel's line in its path's table. pack_rhs makes panels of one column.
-  static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
+  static constexpr Kernel Entry(const char* name, PackFn* pack_rhs,
+                                int max_cols = kMaxNarrowCols) {
     Kernel kernel =
         NarrowFloatEntry(name, /*rhs_width=*/1, kTileRows, pack_rhs, Run);
     kernel.lhs.by_level = true;
-    kernel.stream_cols = kMaxNarrowCols;
+    kernel.tile_cols = kernel.max_cols = kernel.stream_cols = max_cols;
     return kernel;
   }
 

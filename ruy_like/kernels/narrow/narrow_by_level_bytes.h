@@ -1,18 +1,19 @@
 // Back-end: products of bytes of few columns whose lhs is contiguous along its
-// rows instead of depth, read in place: AVX-512 with VNNI.
+// rows instead of depth, read in place.
 //
 // narrow_by_level.h says for which products, and why strips of rows have their
-// sums in memory. Here four levels are interleaved in registers, so that each
-// lane has four levels of a row for the multiplication:
+// sums in memory. Here a group of levels is interleaved in registers, so that
+// each lane has as many levels of a row as an instruction multiplies: four of
+// bytes, as drawn, or two that loads have widened to 16 bits.
 //
 //      level k    |r0 r1 r2 ... r63|        |r0 x 4|r1 x 4|r2 x 4|r3 x 4| ...
 //      level k+1  |r0 r1 r2 ... r63|   -->  |r4 x 4| ...
 //      level k+2  |r0 r1 r2 ... r63|        |r8 x 4| ...
 //      level k+3  |r0 r1 r2 ... r63|        |r12 x 4| ...
 //
-// Interleaving works in each 128 bits, so that vector i has rows 4i to 4i + 3
-// of every 16; sums are put in order once a strip. The lhs's own sums, where
-// they are wanted, are those of a column of ones.
+// Interleaving works in each 128 bits, so that vector i of four (or two) has
+// rows 4i to 4i + 3 of every 16 (or 8); sums are put in order once a strip. The
+// lhs's own sums, where they are wanted, are those of a column of ones.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 
@@ -21,6 +22,7 @@
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/kernels/narrow/narrow_by_level_tiles.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/simd/loops.h"
 
@@ -28,133 +30,112 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Some groups of four levels of a strip of rows.
-struct QuadsArgs {
-  const char* level[4];  // of the first group: its levels
-  ptrdiff_t quad_bytes;  // from one group to the next
-  const int32_t* rhs;    // a group of each column, then the next group
+// Some groups of levels of a strip of rows.
+struct GroupsArgs {
+  const char* level[4];   // of the first group: its levels
+  ptrdiff_t group_bytes;  // from one group to the next
+  const int32_t* rhs;     // a group of each column, then the next group
+  ptrdiff_t rhs_stride;   // columns between the groups of a column
   ptrdiff_t rows;
   int32_t* sums;          // of the first column
   ptrdiff_t sums_stride;  // elements from one column to the next
 };
 
-typedef void QuadsFn(const QuadsArgs& args);
+typedef void GroupsFn(const GroupsArgs& args);
 
-// Adds kQuads groups of levels to the sums of kCols columns.
-template <class Op, int kCols, int kQuads>
-void AddQuads(const QuadsArgs& args) {
+// Adds kGroups groups of levels to the sums of kCols columns.
+template <class Op, int kCols, int kGroups>
+void AddGroups(const GroupsArgs& args) {
   typedef typename Op::Simd V;
   typedef typename V::Int Int;
-  constexpr int kRows = 4 * V::kLanes;
-  Int rhs[kCols][kQuads];
+  typedef typename Op::Lhs Lhs;
+  constexpr int kLevels = kGroupLevels<Op>;
+  Int rhs[kCols][kGroups];
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kQuads; ++i) {
-    rhs[i % kCols][i / kCols] = V::InRegister(V::Set(args.rhs[i]));
+  for (int i = 0; i < kCols * kGroups; ++i) {
+    rhs[i % kCols][i / kCols] = V::InRegister(
+        V::SetLevels(args.rhs[i / kCols * args.rhs_stride + i % kCols]));
   }
-  const QuadsArgs a = args;
+  const GroupsArgs a = args;
   const auto add = [&](ptrdiff_t row, const auto& load) {
-    Int acc[kCols][4];
+    Int acc[kCols][kLevels];
     int32_t* const sums = a.sums + row;
     RUY_LIKE_UNROLL
-    for (int i = 0; i < 4 * kCols; ++i) {
-      acc[i / 4][i % 4] =
-          V::LoadAligned(sums + i / 4 * a.sums_stride + i % 4 * V::kLanes);
+    for (int i = 0; i < kLevels * kCols; ++i) {
+      acc[i / kLevels][i % kLevels] = V::LoadAligned(
+          sums + i / kLevels * a.sums_stride + i % kLevels * V::kLanes);
     }
     RUY_LIKE_UNROLL
-    for (int q = 0; q < kQuads; ++q) {
-      Int x[4];
+    for (int q = 0; q < kGroups; ++q) {
+      Int x[kLevels];
       RUY_LIKE_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        x[i] = load(a.level[i] + q * a.quad_bytes + row);
+      for (int i = 0; i < kLevels; ++i) {
+        x[i] = load(
+            reinterpret_cast<const Lhs*>(a.level[i] + q * a.group_bytes + row));
       }
       V::InterleaveLevels(x);
       RUY_LIKE_UNROLL
-      for (int i = 0; i < 4 * kCols; ++i) {
-        acc[i / 4][i % 4] =
-            Op::MultiplyAdd(acc[i / 4][i % 4], x[i % 4], rhs[i / 4][q]);
+      for (int i = 0; i < kLevels * kCols; ++i) {
+        acc[i / kLevels][i % kLevels] = Op::MultiplyAdd(
+            acc[i / kLevels][i % kLevels], x[i % kLevels], rhs[i / kLevels][q]);
       }
     }
     RUY_LIKE_UNROLL
-    for (int i = 0; i < 4 * kCols; ++i) {
-      V::StoreAligned(sums + i / 4 * a.sums_stride + i % 4 * V::kLanes,
-                      acc[i / 4][i % 4]);
+    for (int i = 0; i < kLevels * kCols; ++i) {
+      V::StoreAligned(
+          sums + i / kLevels * a.sums_stride + i % kLevels * V::kLanes,
+          acc[i / kLevels][i % kLevels]);
     }
   };
   ptrdiff_t row = 0;
-  for (; row + kRows <= a.rows; row += kRows) {
-    add(row, [](const char* p) { return V::Load(p); });
+  for (; row + Op::kStep <= a.rows; row += Op::kStep) {
+    add(row, [](const Lhs* p) { return Op::LoadLhs(p); });
   }
   if (row < a.rows) {
     const int left = static_cast<int>(a.rows - row);
-    add(row, [left](const char* p) { return V::LoadFirst(p, left); });
+    add(row, [left](const Lhs* p) { return Op::LoadFirstLhs(p, left); });
   }
 }
 
-// As many groups at once as registers hold the rhs of, and one.
-struct QuadsFns {
-  int most;
-  QuadsFn* add_most;
-  QuadsFn* add_one;
-};
-template <class Op, int kCols, int kQuads>
-constexpr QuadsFns kQuadsFnsOf = {kQuads, AddQuads<Op, kCols, kQuads>,
-                                  AddQuads<Op, kCols, 1>};
-// By the number of columns, of which one may be that of the sums.
+// At most two columns at once, one of which may be that of the sums.
+constexpr int kColsAtOnce = 2;
+
+// As many groups as registers hold the rhs of, next to the sums, the levels and
+// what they are interleaved to. More than 16 levels are more streams than a
+// core follows.
 template <class Op>
-constexpr QuadsFns kQuadsFns[] = {kQuadsFnsOf<Op, 1, 4>, kQuadsFnsOf<Op, 2, 4>,
-                                  kQuadsFnsOf<Op, 3, 2>};
-
-// Whole groups of levels of at most a vector of rows, whose sums stay in
-// registers. The last of kCols columns is that of the sums, if kSums.
-template <class Op, int kCols, bool kSums>
-void MultiplyFewRows(const char* lhs, ptrdiff_t stride, int rows,
-                     const char* rhs, ptrdiff_t rhs_stride, ptrdiff_t groups,
-                     int32_t* sums, ptrdiff_t sums_stride) {
-  typedef typename Op::Simd V;
-  typedef typename V::Int Int;
-  Int acc[kCols][4];
-  RUY_LIKE_UNROLL
-  for (int i = 0; i < 4 * kCols; ++i) acc[i / 4][i % 4] = V::Zero();
-  const auto multiply = [&](const auto& load) {
-    for (; groups > 0; --groups) {
-      Int x[4];
-      RUY_LIKE_UNROLL
-      for (int i = 0; i < 4; ++i) x[i] = load(lhs + i * stride);
-      V::InterleaveLevels(x);
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        int32_t group = 0x01010101;
-        if (!kSums || c < kCols - 1) {
-          __builtin_memcpy(&group, rhs + c * rhs_stride, sizeof(group));
-        }
-        const Int b = V::Set(group);
-        RUY_LIKE_UNROLL
-        for (int i = 0; i < 4; ++i) {
-          acc[c][i] = Op::MultiplyAdd(acc[c][i], x[i], b);
-        }
-      }
-      lhs += 4 * stride;
-      rhs += 4;
-    }
-  };
-  if (rows == 4 * V::kLanes) {
-    multiply([](const char* p) { return V::Load(p); });
-  } else {
-    multiply([rows](const char* p) { return V::LoadFirst(p, rows); });
-  }
-  RUY_LIKE_UNROLL
-  for (int i = 0; i < 4 * kCols; ++i) {
-    V::StoreAligned(sums + i / 4 * sums_stride + i % 4 * V::kLanes,
-                    acc[i / 4][i % 4]);
-  }
+constexpr int MostGroups(int cols) {
+  constexpr int kLevels = kGroupLevels<Op>;
+  constexpr int kRegisters = Op::Simd::kLanes == 8 ? 16 : 32;
+  const int groups = (kRegisters - 2 - kLevels * (cols + 2)) / cols;
+  const int most = 16 / kLevels / cols;
+  return groups < 1 ? 1 : groups > most ? most : groups;
 }
 
-// Op: NarrowQuadsOp.
+// Of one column alone, or of more, kColsAtOnce at a time and then the rest.
+struct GroupsFns {
+  int most;
+  GroupsFn* add_most[kColsAtOnce];
+  GroupsFn* add_one[kColsAtOnce];
+};
+template <class Op, int kMostGroups>
+constexpr GroupsFns kGroupsFnsOf = {
+    kMostGroups,
+    {AddGroups<Op, 1, kMostGroups>, AddGroups<Op, 2, kMostGroups>},
+    {AddGroups<Op, 1, 1>, AddGroups<Op, 2, 1>}};
+template <class Op>
+constexpr GroupsFns kOneColumnFns = {
+    MostGroups<Op>(1),
+    {AddGroups<Op, 1, MostGroups<Op>(1)>, nullptr},
+    {AddGroups<Op, 1, 1>, nullptr}};
+
+// Op: NarrowQuadsOp or NarrowPairsOp (narrow_int.h), or Arm's NarrowBytesOp.
 template <class Op>
 struct NarrowByLevelBytesKernel {
   typedef typename Op::Simd V;
-  // Rows of bytes in a vector.
-  static constexpr int kRows = 4 * V::kLanes;
+  static constexpr int kLevels = kGroupLevels<Op>;
+  // Rows of a vector, whose sums are kLevels vectors.
+  static constexpr int kRows = Op::kStep;
   // For more columns packing is paid back: 4 took 1.4 times as long as packed.
   static constexpr int kMaxCols = 2;
 
@@ -163,7 +144,7 @@ struct NarrowByLevelBytesKernel {
     Kernel kernel = NarrowInPlaceEntry(
         name, Family::k8x8, Op::kLhsScalar,
         {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/1,
-         /*depth_multiple=*/4},
+         /*depth_multiple=*/kLevels},
         kRows, pack_rhs, Run);
     kernel.lhs.by_level = true;
     kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kMaxCols;
@@ -178,101 +159,153 @@ struct NarrowByLevelBytesKernel {
     const int strip = kMaxSums / all_cols / kRows * kRows;
     for (ptrdiff_t row = 0; row < args->rows; row += strip) {
       const int rows = AtMost(args->rows - row, strip);
-      QuadsArgs quads;
-      quads.rows = rows;
-      quads.sums = sums;
-      quads.sums_stride = strip;
-      AddStrip(*args, row, all_cols, quads);
-      for (int c = 0; c < all_cols; ++c) PutInOrder(rows, sums + c * strip);
+      GroupsArgs groups = {};
+      groups.rows = rows;
+      groups.sums = sums;
+      groups.sums_stride = strip;
+      AddStrip(*args, row, all_cols, groups);
       if (wants_sums) {
         SubtractSums(args->epilogue->rhs_zero_point, cols, rows, strip, sums);
       }
-      StoreTile<V>({sums, strip, rows, cols, row, 0}, *args->epilogue);
+      StoreTile<typename V::Base>({sums, strip, rows, cols, row, 0},
+                                  *args->epilogue);
     }
   }
 
  private:
   static constexpr int kMaxSums = (16 << 10) / sizeof(int32_t);
-  static constexpr int kMostQuads = 4;
+  // Levels at most so many bytes apart are read a few rows of all levels at a
+  // time.
+  static constexpr ptrdiff_t kMostTiledStride = 512;
 
   // All levels of a strip of rows.
   static void AddStrip(const KernelArgs& args, ptrdiff_t row, int all_cols,
-                       QuadsArgs quads) {
-    const QuadsFns& fns = kQuadsFns<Op>[all_cols - 1];
+                       GroupsArgs groups) {
+    const GroupsFns& fns =
+        all_cols == 1 ? kOneColumnFns<Op> : kGroupsFnsOf<Op, MostGroups<Op>(2)>;
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const char* const lhs = static_cast<const char*>(args.lhs) + row;
-    ptrdiff_t k = 0;
-    if (quads.rows <= kRows) {
-      k = args.depth / 4 * 4;
-      MultiplyFew(args, lhs, all_cols, quads);
-    } else {
-      // Whole vectors of rows: the last ones' sums lie between the others'.
-      const ptrdiff_t end = (quads.rows + kRows - 1) / kRows * kRows;
-      for (int c = 0; c < all_cols; ++c) {
-        for (ptrdiff_t r = 0; r < end; r += V::kLanes) {
-          V::StoreAligned(quads.sums + c * quads.sums_stride + r, V::Zero());
-        }
-      }
+    if (groups.rows <= kRows || stride <= kMostTiledStride) {
+      return MultiplyInTiles(args, lhs, all_cols, groups);
     }
-    int32_t rhs[(kMaxCols + 1) * kMostQuads];
-    quads.rhs = rhs;
-    quads.quad_bytes = 4 * stride;
-    while (k < args.depth) {
+    Clear(all_cols, groups);
+    int32_t rhs[(kMaxCols + 1) * MostGroups<Op>(1)];
+    int32_t* const sums = groups.sums;
+    groups.group_bytes = kLevels * stride;
+    groups.rhs_stride = all_cols;
+    for (ptrdiff_t k = 0; k < args.depth;) {
       const ptrdiff_t left = args.depth - k;
-      const int count = left >= 4 * fns.most ? fns.most : 1;
-      for (int i = 0; i < 4; ++i) {
+      const int count = left >= kLevels * fns.most ? fns.most : 1;
+      for (int i = 0; i < kLevels; ++i) {
         // A level that does not exist: another one, times 0.
-        quads.level[i] = lhs + (k + (i < left ? i : 0)) * stride;
+        groups.level[i] = lhs + (k + (i < left ? i : 0)) * stride;
       }
       for (int q = 0; q < count; ++q) {
-        LoadRhs(args, k + 4 * q, all_cols, rhs + q * all_cols);
+        LoadRhs(args, k + kLevels * q, all_cols, rhs + q * all_cols);
       }
-      (count == 1 ? fns.add_one : fns.add_most)(quads);
-      k += 4 * count;
+      for (int col = 0; col < all_cols; col += kColsAtOnce) {
+        const int cols = AtMost(all_cols - col, kColsAtOnce);
+        groups.rhs = rhs + col;
+        groups.sums = sums + col * groups.sums_stride;
+        (count == 1 ? fns.add_one : fns.add_most)[cols - 1](groups);
+      }
+      k += kLevels * count;
+    }
+    for (int c = 0; c < all_cols; ++c) {
+      PutInOrder(static_cast<int>(groups.rows), sums + c * groups.sums_stride);
     }
   }
 
-  // The whole groups of levels of at most a vector of rows.
-  static void MultiplyFew(const KernelArgs& args, const char* lhs, int all_cols,
-                          const QuadsArgs& quads) {
-    const auto multiply = [&](auto* fn) {
-      fn(lhs, args.lhs_stride_bytes, static_cast<int>(quads.rows),
-         static_cast<const char*>(args.rhs), args.rhs_stride_bytes,
-         args.depth / 4, quads.sums, quads.sums_stride);
-    };
-    const bool sums = all_cols > args.cols;
-    if (all_cols == 1) return multiply(MultiplyFewRows<Op, 1, false>);
-    if (all_cols == 3) return multiply(MultiplyFewRows<Op, 3, true>);
-    if (sums) return multiply(MultiplyFewRows<Op, 2, true>);
-    multiply(MultiplyFewRows<Op, 2, false>);
+  // Whole vectors of rows: the last ones' sums lie between the others'.
+  static void Clear(int all_cols, const GroupsArgs& groups) {
+    const ptrdiff_t end = (groups.rows + kRows - 1) / kRows * kRows;
+    for (int c = 0; c < all_cols; ++c) {
+      for (ptrdiff_t r = 0; r < end; r += V::kLanes) {
+        V::StoreAligned(groups.sums + c * groups.sums_stride + r, V::Zero());
+      }
+    }
   }
 
-  // Four levels of each column from k on; behind the depth's end zeros.
+  // All levels of a few rows at a time.
+  static void MultiplyInTiles(const KernelArgs& args, const char* lhs,
+                              int all_cols, const GroupsArgs& groups) {
+    for (int col = 0; col < all_cols; col += kColsAtOnce) {
+      const bool is_last = all_cols - col <= kColsAtOnce;
+      const bool sums = all_cols > args.cols && is_last;
+      int32_t* const to = groups.sums + col * groups.sums_stride;
+      TilesArgs tiles;
+      tiles.lhs = lhs;
+      tiles.lhs_stride = args.lhs_stride_bytes;
+      tiles.rhs =
+          static_cast<const char*>(args.rhs) + col * args.rhs_stride_bytes;
+      tiles.rhs_stride = args.rhs_stride_bytes;
+      tiles.depth = args.depth;
+      tiles.rows = static_cast<int>(groups.rows);
+      if (all_cols - col >= 2) {
+        RunTiles<2>(sums ? TilesOf<Op, 2, true> : TilesOf<Op, 2, false>, tiles,
+                    to, groups.sums_stride);
+      } else {
+        RunTiles<1>(sums ? TilesOf<Op, 1, true> : TilesOf<Op, 1, false>, tiles,
+                    to, groups.sums_stride);
+      }
+    }
+  }
+
+  template <int kCols>
+  static void RunTiles(TilesFn* (*fn_of)(int tiles), TilesArgs args,
+                       int32_t* to, ptrdiff_t to_stride) {
+    constexpr int kMost = kMostTiles<Op, kCols>;
+    alignas(64) int32_t sums[kMost * kCols * kRows];
+    const char* const lhs = args.lhs;
+    const int rows = args.rows;
+    args.sums = sums;
+    for (int row = 0, tiles = kMost; row < rows; row += tiles * kRows) {
+      while (tiles > 1 && row + tiles * kRows > rows) tiles /= 2;
+      // The last rows may be multiplied twice.
+      if (row + kRows > rows && rows >= kRows) row = rows - kRows;
+      args.lhs = lhs + row;
+      args.rows = AtMost(rows - row, kRows);
+      fn_of(tiles)(args);
+      for (int i = 0; i < kCols * tiles; ++i) {
+        int32_t* const tile = sums + i * kRows;
+        PutInOrder(kRows, tile);
+        __builtin_memcpy(to + i / tiles * to_stride + row + i % tiles * kRows,
+                         tile, kRows * sizeof(int32_t));
+      }
+    }
+  }
+
+  // A group of levels of each column from k on; behind the depth's end zeros.
   static void LoadRhs(const KernelArgs& args, ptrdiff_t k, int all_cols,
                       int32_t* to) {
-    const ptrdiff_t missing = args.depth - k < 4 ? 4 - (args.depth - k) : 0;
+    const ptrdiff_t left = args.depth - k;
     for (int c = 0; c < all_cols; ++c) {
       if (c < args.cols) {
         __builtin_memcpy(
             to + c,
-            static_cast<const char*>(args.rhs) + c * args.rhs_stride_bytes + k,
+            static_cast<const char*>(args.rhs) + c * args.rhs_stride_bytes +
+                k * static_cast<ptrdiff_t>(sizeof(typename Op::Rhs)),
             sizeof(int32_t));
       } else {
-        to[c] = 0x01010101 >> 8 * missing;
+        to[c] = GroupOfOnes<Op>(AtMost(left, kLevels));
       }
     }
   }
 
   // A column's sums, from the order of interleaved levels to that of rows.
   static void PutInOrder(int rows, int32_t* sums) {
+    constexpr int kParts = V::kLanes / 4;  // of a vector
+    if constexpr (kParts == 1) return;
+    struct Part {
+      int32_t lanes[4];
+    };
     for (int row = 0; row < rows; row += kRows) {
-      typename V::Int x[4];
-      for (int i = 0; i < 4; ++i) {
-        x[i] = V::LoadAligned(sums + row + i * V::kLanes);
-      }
-      V::TransposeQuarters(x);
-      for (int i = 0; i < 4; ++i) {
-        V::StoreAligned(sums + row + i * V::kLanes, x[i]);
+      Part parts[kLevels * kParts];
+      __builtin_memcpy(parts, sums + row, sizeof(parts));
+      for (int i = 0; i < kLevels * kParts; ++i) {
+        __builtin_memcpy(sums + row + 4 * i,
+                         parts + (i % kLevels * kParts + i / kLevels),
+                         sizeof(Part));
       }
     }
   }

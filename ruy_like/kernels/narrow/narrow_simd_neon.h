@@ -75,6 +75,30 @@ struct NarrowSimdNeon : SimdNeon {
         vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
   }
 
+  // ## Four levels of 16 rows of bytes, a row's to each lane, as two pairs:
+  // those of x[i] are the first two levels of rows 4i to 4i + 3, then the last
+  // two
+  static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
+    const int8x16_t a = vreinterpretq_s8_s32(x[0]);
+    const int8x16_t b = vreinterpretq_s8_s32(x[1]);
+    const int8x16_t c = vreinterpretq_s8_s32(x[2]);
+    const int8x16_t d = vreinterpretq_s8_s32(x[3]);
+    const int64x2_t ab_low = vreinterpretq_s64_s8(vzip1q_s8(a, b));
+    const int64x2_t ab_high = vreinterpretq_s64_s8(vzip2q_s8(a, b));
+    const int64x2_t cd_low = vreinterpretq_s64_s8(vzip1q_s8(c, d));
+    const int64x2_t cd_high = vreinterpretq_s64_s8(vzip2q_s8(c, d));
+    x[0] = vreinterpretq_s32_s64(vzip1q_s64(ab_low, cd_low));
+    x[1] = vreinterpretq_s32_s64(vzip2q_s64(ab_low, cd_low));
+    x[2] = vreinterpretq_s32_s64(vzip1q_s64(ab_high, cd_high));
+    x[3] = vreinterpretq_s32_s64(vzip2q_s64(ab_high, cd_high));
+  }
+  // A column's elements of these levels, for all lanes.
+  static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
+    return vreinterpretq_s32_s16(
+        vcombine_s16(vdup_n_s16(static_cast<int16_t>(elements)),
+                     vdup_n_s16(static_cast<int16_t>(elements >> 16))));
+  }
+
   // Makes the compiler hold an accumulator in a register at this point of a
   // loop: without, gcc 12 multiplies all of a step first and adds up in one
   // chain, 6.4 multiply-adds a cycle instead of 7.9 (model of Neoverse N1).
@@ -83,6 +107,12 @@ struct NarrowSimdNeon : SimdNeon {
     asm("" : "+w"(x));
   }
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
+  // x, which the compiler is not to read from memory once more instead.
+  template <typename Vector>
+  static RUY_LIKE_ALWAYS_INLINE Vector InRegister(Vector x) {
+    asm("" : "+w"(x));
+    return x;
+  }
 
   // Writes the sums of the 32-bit lanes of four vectors.
   static RUY_LIKE_ALWAYS_INLINE void StoreLaneSums(int32_t* dst, Int a, Int b,
@@ -109,6 +139,24 @@ struct NarrowSimdNeon : SimdNeon {
 struct NarrowSimdNeonDot : NarrowSimdNeon {
   template <typename Vector>
   static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
+  // All four levels of a row are neighbours.
+  static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
+    const int8x16_t a = vreinterpretq_s8_s32(x[0]);
+    const int8x16_t b = vreinterpretq_s8_s32(x[1]);
+    const int8x16_t c = vreinterpretq_s8_s32(x[2]);
+    const int8x16_t d = vreinterpretq_s8_s32(x[3]);
+    const int16x8_t ab_low = vreinterpretq_s16_s8(vzip1q_s8(a, b));
+    const int16x8_t ab_high = vreinterpretq_s16_s8(vzip2q_s8(a, b));
+    const int16x8_t cd_low = vreinterpretq_s16_s8(vzip1q_s8(c, d));
+    const int16x8_t cd_high = vreinterpretq_s16_s8(vzip2q_s8(c, d));
+    x[0] = vreinterpretq_s32_s16(vzip1q_s16(ab_low, cd_low));
+    x[1] = vreinterpretq_s32_s16(vzip2q_s16(ab_low, cd_low));
+    x[2] = vreinterpretq_s32_s16(vzip1q_s16(ab_high, cd_high));
+    x[3] = vreinterpretq_s32_s16(vzip2q_s16(ab_high, cd_high));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int SetLevels(int32_t elements) {
+    return Set(elements);
+  }
 };
 
 // Both sides int8, or both uint8: Dot::Bytes(acc, lhs, rhs) is overloaded by
