@@ -51,7 +51,8 @@
 
 ABSL_FLAG(
     std::string, shapes, "design8",
-    "lists of shapes, separated by commas: names of files in --shapes_dir");
+    "names of files in --shapes_dir, or shapes such as 512x512x512, separated "
+    "by commas");
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
@@ -59,6 +60,9 @@ ABSL_FLAG(std::string, types, "s8,f32",
           "commas");
 ABSL_FLAG(std::string, cached, "both",
           "yes: weights are packed beforehand where a library can; no; both");
+ABSL_FLAG(std::string, orders, "rcc",
+          "memory orders of lhs, rhs and dst: r (row-major) or c "
+          "(column-major) for each, several separated by commas");
 ABSL_FLAG(int, threads, 1, "threads of each library");
 ABSL_FLAG(std::string, isa, "",
           "avx2, avxvnni, avx512, avx512vnni or amx, for all libraries; by "
@@ -277,11 +281,15 @@ double MedianRatio(const std::vector<double>& times,
 // roundings, saturation for our clamp), floats by their rounding errors.
 bool Agrees(const Peer& peer, const Problem& problem, const void* theirs) {
   const std::ptrdiff_t rows = problem.shape.rows;
-  const std::ptrdiff_t count = rows * problem.shape.cols;
+  const std::ptrdiff_t cols = problem.shape.cols;
+  const std::ptrdiff_t count = rows * cols;
+  const bool by_rows = problem.orders.dst == Order::kRowMajor;
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     double difference, tolerance = peer.integer_tolerance;
     if (problem.types->dst == Scalar::kF32) {
-      const float bias = peer.adds_float_bias ? 0 : problem.bias_f32[i % rows];
+      const float bias = peer.adds_float_bias
+                             ? 0
+                             : problem.bias_f32[by_rows ? i / cols : i % rows];
       difference = static_cast<const float*>(problem.dst.data())[i] - bias -
                    static_cast<const float*>(theirs)[i];
       tolerance = 1e-6 * (static_cast<double>(problem.shape.depth) + 16);
@@ -304,6 +312,9 @@ PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
   p.rows = problem.shape.rows;
   p.depth = problem.shape.depth;
   p.cols = problem.shape.cols;
+  p.lhs_row_major = problem.orders.lhs == Order::kRowMajor;
+  p.rhs_row_major = problem.orders.rhs == Order::kRowMajor;
+  p.dst_row_major = problem.orders.dst == Order::kRowMajor;
   p.lhs = problem.lhs.data();
   p.rhs = problem.rhs.data();
   p.dst = dst;
@@ -322,7 +333,7 @@ PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
 // ## Results
 
 struct Result {
-  std::string list, types, shape, kernel;
+  std::string list, types, orders, shape, kernel;
   bool cached;
   double our_gops;
   struct Beside {
@@ -336,15 +347,16 @@ struct Result {
 struct Options {
   std::vector<std::pair<const Types*, PeerTypes>> types;
   std::vector<bool> cached;
+  std::vector<std::pair<std::string, Orders>> orders;
   int threads, rounds;
   double turn_seconds;
 };
 
 absl::StatusOr<Result> Compare(const Options& options, const Types& types,
-                               PeerTypes peer_types, bool cached,
-                               const Shape& shape,
+                               PeerTypes peer_types, const Orders& orders,
+                               bool cached, const Shape& shape,
                                const std::vector<const Peer*>& peers) {
-  const Problem problem(types, shape, cached);
+  const Problem problem(types, shape, cached, orders);
   const std::ptrdiff_t dst_bytes = BytesOf(types.dst, shape.rows * shape.cols);
   std::vector<std::unique_ptr<Buffer>> dsts;
   std::vector<Contestant> contestants(1);
@@ -384,9 +396,10 @@ absl::StatusOr<Result> Compare(const Options& options, const Types& types,
 }
 
 void Print(const Result& result) {
-  std::cout << absl::StreamFormat("%-5s %-7s %-16s %8.1f %-28s", result.types,
-                                  result.cached ? "cached" : "fresh",
-                                  result.shape, result.our_gops, result.kernel);
+  std::cout << absl::StreamFormat(
+      "%-5s %-7s %s %-16s %8.1f %-28s", result.types,
+      result.cached ? "cached" : "fresh", result.orders, result.shape,
+      result.our_gops, result.kernel);
   for (const Result::Beside& beside : result.beside) {
     std::cout << absl::StreamFormat("  %s %.1f (%.2f)%s", beside.peer,
                                     beside.gops, beside.ratio,
@@ -440,10 +453,13 @@ std::string ResultJson(const Result& result) {
         b.peer, b.gops, b.ratio, b.agrees ? "true" : "false"));
   }
   return absl::StrFormat(
-      "{\"list\": \"%s\", \"types\": \"%s\", \"cached\": %s, \"shape\": "
-      "\"%s\", \"kernel\": \"%s\", \"gops\": %.4g, \"beside\": [%s]}",
-      result.list, result.types, result.cached ? "true" : "false", result.shape,
-      result.kernel, result.our_gops, absl::StrJoin(beside, ", "));
+      "{\"list\": \"%s\", \"types\": \"%s\", \"orders\": \"%s\", \"cached\": "
+      "%s, "
+      "\"shape\": \"%s\", \"kernel\": \"%s\", \"gops\": %.4g, \"beside\": "
+      "[%s]}",
+      result.list, result.types, result.orders,
+      result.cached ? "true" : "false", result.shape, result.kernel,
+      result.our_gops, absl::StrJoin(beside, ", "));
 }
 
 bool WriteJson(const std::string& file_name, int threads,
@@ -501,6 +517,15 @@ absl::StatusOr<Options> ReadOptions() {
   }
   if (cached != "no") options.cached.push_back(true);
   if (cached != "yes") options.cached.push_back(false);
+  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_orders))) {
+    if (name.size() != 3 || name.find_first_not_of("rc") != name.npos) {
+      return absl::InvalidArgumentError(absl::StrCat("--orders: no ", name));
+    }
+    const auto order = [&name](int side) {
+      return name[side] == 'r' ? Order::kRowMajor : Order::kColMajor;
+    };
+    options.orders.push_back({name, {order(0), order(1), order(2)}});
+  }
   options.threads = absl::GetFlag(FLAGS_threads);
   options.rounds = absl::GetFlag(FLAGS_rounds);
   options.turn_seconds = absl::GetFlag(FLAGS_turn_seconds);
@@ -520,14 +545,18 @@ absl::Status CompareAll(const Options& options,
         ReadShapes(absl::GetFlag(FLAGS_shapes_dir), list);
     if (!shapes.ok()) return shapes.status();
     for (const auto& types : options.types) {
-      for (const bool cached : options.cached) {
-        for (const Shape& shape : *shapes) {
-          absl::StatusOr<Result> result = Compare(
-              options, *types.first, types.second, cached, shape, peers);
-          if (!result.ok()) return result.status();
-          result->list = list;
-          Print(*result);
-          results->push_back(*std::move(result));
+      for (const auto& orders : options.orders) {
+        for (const bool cached : options.cached) {
+          for (const Shape& shape : *shapes) {
+            absl::StatusOr<Result> result =
+                Compare(options, *types.first, types.second, orders.second,
+                        cached, shape, peers);
+            if (!result.ok()) return result.status();
+            result->list = list;
+            result->orders = orders.first;
+            Print(*result);
+            results->push_back(*std::move(result));
+          }
         }
       }
     }
@@ -558,8 +587,9 @@ int Main(int argc, char** argv) {
     std::cout << "no peers were found when this was built\n";
     return 0;
   }
-  std::cout << "\ntypes weights shape, GOP/s and kernel of ours, GOP/s of "
-               "theirs (ours / theirs)\n";
+  std::cout
+      << "\ntypes weights orders shape, GOP/s and kernel of ours, GOP/s of "
+         "theirs (ours / theirs)\n";
   std::vector<Result> results;
   const absl::Status status = CompareAll(*options, peers, &results);
   if (!status.ok()) return Refuse(status);

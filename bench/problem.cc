@@ -65,13 +65,14 @@ absl::Status MulTyped(const Problem& problem, Context* context) {
   const Types& types = *problem.types;
   const Shape& shape = problem.shape;
   Matrix<Lhs> lhs = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth,
-                                  Order::kRowMajor, types.lhs_zero_point);
+                                  problem.orders.lhs, types.lhs_zero_point);
   lhs.set_cache_policy(problem.cached ? CachePolicy::kAlwaysCache
                                       : CachePolicy::kNeverCache);
-  const Matrix<Rhs> rhs = MakeView<Rhs>(problem.rhs, shape.depth, shape.cols,
-                                        Order::kColMajor, types.rhs_zero_point);
+  const Matrix<Rhs> rhs =
+      MakeView<Rhs>(problem.rhs, shape.depth, shape.cols, problem.orders.rhs,
+                    types.rhs_zero_point);
   Matrix<Dst> dst = MakeView<Dst>(problem.dst, shape.rows, shape.cols,
-                                  Order::kColMajor, types.dst_zero_point);
+                                  problem.orders.dst, types.dst_zero_point);
   // A Problem stays as it is but for dst's elements.
   dst.set_data(static_cast<Dst*>(const_cast<void*>(problem.dst.data())));
   MulParams<Accum, Dst> mul_params;
@@ -125,10 +126,11 @@ const Types* FindTypes(const std::string& name) {
 }
 
 Problem::Problem(const Types& types_arg, const Shape& shape_arg,
-                 bool cached_arg)
+                 bool cached_arg, const Orders& orders_arg)
     : types(&types_arg),
       shape(shape_arg),
       cached(cached_arg),
+      orders(orders_arg),
       lhs(BytesOf(types->lhs, shape.rows * shape.depth)),
       rhs(BytesOf(types->rhs, shape.depth * shape.cols)),
       dst(BytesOf(types->dst, shape.rows * shape.cols)) {

@@ -1,8 +1,9 @@
 // Benchmarks: one product with random operands and a full epilogue.
 //
-// Used by mul_bench and compare, which run it many times. The layout is the one
-// that inference engines have: row-major lhs (weights, a channel a row),
-// column-major rhs and dst (a pixel or token a column).
+// Used by mul_bench and compare, which run it many times. Unless orders are
+// given, the layout is the one that inference engines have: row-major lhs
+// (weights, a channel a row), column-major rhs and dst (a pixel or token a
+// column).
 #ifndef RUY_LIKE_BENCH_PROBLEM_H_
 #define RUY_LIKE_BENCH_PROBLEM_H_
 
@@ -39,11 +40,18 @@ const std::vector<Types>& AllTypes();
 // Null for a name that is none.
 const Types* FindTypes(const std::string& name);
 
+struct Orders {
+  Order lhs = Order::kRowMajor;
+  Order rhs = Order::kColMajor;
+  Order dst = Order::kColMajor;
+};
+
 // lhs, rhs, bias and multipliers are random: integers over all values of their
 // type, floats in [-1, 1). Multipliers bring dst to about a quarter of its
 // range; each channel has its own, with exponents <= 0.
 struct Problem {
-  Problem(const Types& types_arg, const Shape& shape_arg, bool cached_arg);
+  Problem(const Types& types_arg, const Shape& shape_arg, bool cached_arg,
+          const Orders& orders_arg = {});
 
   // Size of lhs, rhs and dst together: the least that must be moved.
   double Bytes() const;
@@ -54,6 +62,7 @@ struct Problem {
   const Types* types;
   Shape shape;
   bool cached;  // the lhs: CachePolicy::kAlwaysCache instead of kNeverCache
+  Orders orders;
   Buffer lhs, rhs, dst;
   std::vector<std::int32_t> bias;  // for integers
   std::vector<std::int32_t> fixedpoint;

@@ -1,5 +1,6 @@
 #include "bench/shapes.h"
 
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 
@@ -20,6 +21,16 @@ double ShapeOps(const Shape& shape) {
 
 absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
                                               const std::string& name) {
+  Shape one;
+  char end;
+  if (std::sscanf(name.c_str(), "%tdx%tdx%td%c", &one.rows, &one.depth,
+                  &one.cols, &end) == 3) {
+    if (one.rows < 1 || one.depth < 1 || one.cols < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": want numbers from 1 on"));
+    }
+    return std::vector<Shape>{one};
+  }
   const std::string file_name = absl::StrCat(directory, "/", name, ".txt");
   std::ifstream file(file_name);
   if (!file) {

@@ -25,7 +25,8 @@ std::string ShapeName(const Shape& shape);
 // Multiplications and additions.
 double ShapeOps(const Shape& shape);
 
-// The problems of directory/name.txt. The error names the file and the line.
+// The problems of directory/name.txt, or the one whose name (as of ShapeName)
+// `name` is. The error names the file and the line.
 absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
                                               const std::string& name);
 

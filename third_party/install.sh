@@ -38,7 +38,7 @@ for word in "$@"; do
     bench) packages+=(libbenchmark-dev python3 python3-matplotlib) ;;
     peers)
       packages+=(libdnnl-dev libopenblas-dev libblis-dev libeigen3-dev
-                 libgemmlowp-dev)
+                 libgemmlowp-dev libxsmm-dev)
       ;;
     npm_peers)
       packages+=(python3-onnx python3-matplotlib)

@@ -25,19 +25,33 @@ class CblasRunner final : public PeerRunner {
   explicit CblasRunner(const PeerProblem& problem) : problem_(problem) {}
 
   void Run() override {
-    constexpr int kColMajor = 102, kNoTrans = 111, kTrans = 112;
+    // What is row-major is the transpose of a column-major matrix; so is dst's
+    // product, whose sides are then swapped.
+    constexpr int kRowMajor = 101, kColMajor = 102;
+    constexpr int kNoTrans = 111, kTrans = 112;
     const int rows = static_cast<int>(problem_.rows);
     const int depth = static_cast<int>(problem_.depth);
     const int cols = static_cast<int>(problem_.cols);
     const float* lhs = static_cast<const float*>(problem_.lhs);
     const float* rhs = static_cast<const float*>(problem_.rhs);
     float* dst = static_cast<float*>(problem_.dst);
+    const int lhs_stride = problem_.lhs_row_major ? depth : rows;
+    const int rhs_stride = problem_.rhs_row_major ? cols : depth;
     if (cols == 1) {
-      cblas_sgemv(kColMajor, kTrans, depth, rows, 1.0f, lhs, depth, rhs, 1,
-                  0.0f, dst, 1);
+      cblas_sgemv(problem_.lhs_row_major ? kRowMajor : kColMajor, kNoTrans,
+                  rows, depth, 1.0f, lhs, lhs_stride, rhs, 1, 0.0f, dst, 1);
+    } else if (rows == 1) {
+      cblas_sgemv(problem_.rhs_row_major ? kRowMajor : kColMajor, kTrans, depth,
+                  cols, 1.0f, rhs, rhs_stride, lhs, 1, 0.0f, dst, 1);
     } else {
-      cblas_sgemm(kColMajor, kTrans, kNoTrans, rows, cols, depth, 1.0f, lhs,
-                  depth, rhs, depth, 0.0f, dst, rows);
+      const auto transposed = [&](bool row_major) {
+        return row_major == problem_.dst_row_major ? kNoTrans : kTrans;
+      };
+      cblas_sgemm(problem_.dst_row_major ? kRowMajor : kColMajor,
+                  transposed(problem_.lhs_row_major),
+                  transposed(problem_.rhs_row_major), rows, cols, depth, 1.0f,
+                  lhs, lhs_stride, rhs, rhs_stride, 0.0f, dst,
+                  problem_.dst_row_major ? cols : rows);
     }
   }
 

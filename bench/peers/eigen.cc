@@ -19,9 +19,20 @@ class EigenRunner final : public PeerRunner {
   explicit EigenRunner(const PeerProblem& problem) : problem_(problem) {}
 
   void Run() override {
-    const Eigen::Map<const RowMajor> lhs(
-        static_cast<const float*>(problem_.lhs), problem_.rows, problem_.depth);
-    if (problem_.cols == 1) {  // Eigen has a product of its own for vectors
+    if (problem_.lhs_row_major) {
+      RunWithLhs<RowMajor>();
+    } else {
+      RunWithLhs<ColMajor>();
+    }
+  }
+
+ private:
+  // Eigen has products of its own for vectors.
+  template <typename Lhs>
+  void RunWithLhs() {
+    const Eigen::Map<const Lhs> lhs(static_cast<const float*>(problem_.lhs),
+                                    problem_.rows, problem_.depth);
+    if (problem_.cols == 1) {
       const Eigen::Map<const Eigen::VectorXf> rhs(
           static_cast<const float*>(problem_.rhs), problem_.depth);
       Eigen::Map<Eigen::VectorXf> dst(static_cast<float*>(problem_.dst),
@@ -29,14 +40,31 @@ class EigenRunner final : public PeerRunner {
       dst.noalias() = lhs * rhs;
       return;
     }
-    const Eigen::Map<const ColMajor> rhs(
-        static_cast<const float*>(problem_.rhs), problem_.depth, problem_.cols);
-    Eigen::Map<ColMajor> dst(static_cast<float*>(problem_.dst), problem_.rows,
-                             problem_.cols);
-    dst.noalias() = lhs * rhs;
+    if (problem_.rhs_row_major) {
+      RunWithRhs<RowMajor>(lhs);
+    } else {
+      RunWithRhs<ColMajor>(lhs);
+    }
   }
 
- private:
+  template <typename Rhs, typename Lhs>
+  void RunWithRhs(const Lhs& lhs) {
+    const Eigen::Map<const Rhs> rhs(static_cast<const float*>(problem_.rhs),
+                                    problem_.depth, problem_.cols);
+    float* const dst = static_cast<float*>(problem_.dst);
+    if (problem_.rows == 1) {
+      const Eigen::Map<const Eigen::RowVectorXf> row(
+          static_cast<const float*>(problem_.lhs), problem_.depth);
+      Eigen::Map<Eigen::RowVectorXf>(dst, problem_.cols).noalias() = row * rhs;
+    } else if (problem_.dst_row_major) {
+      Eigen::Map<RowMajor>(dst, problem_.rows, problem_.cols).noalias() =
+          lhs * rhs;
+    } else {
+      Eigen::Map<ColMajor>(dst, problem_.rows, problem_.cols).noalias() =
+          lhs * rhs;
+    }
+  }
+
   const PeerProblem problem_;
 };
 

@@ -55,7 +55,9 @@ class GemmlowpRunner final : public PeerRunner {
 };
 
 PeerRunner* Prepare(const PeerProblem& problem) {
-  if (problem.types != PeerTypes::kU8) return nullptr;
+  if (problem.types != PeerTypes::kU8 || !HasUsualOrders(problem)) {
+    return nullptr;
+  }
   return new GemmlowpRunner(problem);
 }
 

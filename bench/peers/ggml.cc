@@ -225,7 +225,7 @@ class GgmlRunner final : public PeerRunner {
 // host brings a pool. Nothing is packed beforehand, but weights are quantized.
 PeerRunner* Prepare(const PeerProblem& problem) {
   const bool f32 = problem.types == PeerTypes::kF32;
-  if (Library() == nullptr || problem.threads > 1 ||
+  if (Library() == nullptr || problem.threads > 1 || !HasUsualOrders(problem) ||
       (!f32 && (problem.types != PeerTypes::kS8 || problem.depth % 32 != 0))) {
     return nullptr;
   }

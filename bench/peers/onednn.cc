@@ -195,9 +195,14 @@ std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   const memory::dims src_dims = {problem.cols, problem.depth};
   const memory::dims weight_dims = {problem.depth, problem.rows};
   const memory::dims dst_dims = {problem.cols, problem.rows};
-  const memory::desc src(src_dims, activations, tag::ab);
-  const memory::desc plain_weights(weight_dims, weights, tag::ba);
-  const memory::desc dst(dst_dims, activations, tag::ab);
+  // Each is the transpose of ours.
+  const auto tag_of = [](bool row_major) {
+    return row_major ? tag::ba : tag::ab;
+  };
+  const memory::desc src(src_dims, activations, tag_of(problem.rhs_row_major));
+  const memory::desc plain_weights(weight_dims, weights,
+                                   tag_of(problem.lhs_row_major));
+  const memory::desc dst(dst_dims, activations, tag_of(problem.dst_row_major));
   const memory::desc bias({1, problem.rows}, f32 ? type::f32 : kBiasType,
                           tag::ab);
   dnnl::primitive_attr attr;
@@ -244,7 +249,7 @@ PeerRunner* Prepare(const PeerProblem& problem) {
   if (problem.types == PeerTypes::kU8) return nullptr;  // weights are int8
   try {
     std::unique_ptr<OneDnnRunner> runner = MakeMatmul(problem);
-    if (problem.types == PeerTypes::kF32) {
+    if (problem.types == PeerTypes::kF32 && HasUsualOrders(problem)) {
       std::unique_ptr<OneDnnRunner> other = MakeInnerProduct(problem);
       const int calls = runner->Time(1) < 1e-4 ? 50 : 3;
       if (other->Time(calls) < runner->Time(calls)) runner = std::move(other);

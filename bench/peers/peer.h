@@ -19,11 +19,12 @@ namespace bench {
 
 enum class PeerTypes { kS8, kS8U8, kU8, kF32 };  // as problem.h's Types
 
-// The product of problem.h: lhs row-major, rhs and dst column-major, without
-// gaps. Pointers stay valid as long as the runner lives. A channel is a row.
+// The product of problem.h, without gaps. Pointers stay valid as long as the
+// runner lives. A channel is a row.
 struct PeerProblem {
   PeerTypes types;
   std::ptrdiff_t rows, depth, cols;
+  bool lhs_row_major, rhs_row_major, dst_row_major;
   const void* lhs;
   const void* rhs;
   void* dst;
@@ -36,6 +37,12 @@ struct PeerProblem {
   bool prepack;           // the lhs is constant: its packing is not to be timed
   int threads;
 };
+
+// Whether operands lie as most peers expect them.
+inline bool HasUsualOrders(const PeerProblem& problem) {
+  return problem.lhs_row_major && !problem.rhs_row_major &&
+         !problem.dst_row_major;
+}
 
 // A product that is ready to be run, many times.
 class PeerRunner {
