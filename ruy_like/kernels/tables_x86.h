@@ -25,9 +25,9 @@ namespace kernels {
 namespace {
 
 template <class Tiles, class Op>
-using TilesOf = PanelKernel<Op, Tiles::kVectors, Tiles::kCols>;
+using PanelsOf = PanelKernel<Op, Tiles::kVectors, Tiles::kCols>;
 template <class Tiles, class Op, int kVectorsOfOne = Tiles::kVectorsOfOne>
-using NarrowTilesOf =
+using NarrowPanelsOf =
     NarrowPanelKernel<Op, kVectorsOfOne, Tiles::kNarrowVectors,
                       Tiles::kNarrowCols>;
 
@@ -37,10 +37,10 @@ struct MaddKernels {
   typedef typename Tiles::Simd V;
   typedef MaddDot<V> Dot;
   typedef WideningPanelKernel<V, Dot, Tiles::kVectors, Tiles::kCols> S8S16;
-  typedef NarrowTilesOf<Tiles, PairsOp<V, Dot, int8_t>> S8S16Narrow;
-  typedef TilesOf<Tiles, Int7TwoQuadsOp<V, Dot>> S7U7;
-  typedef TilesOf<Tiles, Int7QuadsOp<V, Dot>> S7U8;
-  typedef NarrowTilesOf<Tiles, Int7QuadsOp<V, Dot>> S7U8Narrow;
+  typedef NarrowPanelsOf<Tiles, PairsOp<V, Dot, int8_t>> S8S16Narrow;
+  typedef PanelsOf<Tiles, Int7TwoQuadsOp<V, Dot>> S7U7;
+  typedef PanelsOf<Tiles, Int7QuadsOp<V, Dot>> S7U8;
+  typedef NarrowPanelsOf<Tiles, Int7QuadsOp<V, Dot>> S7U8Narrow;
 
   static constexpr Kernel kList[] = {
       NarrowDigitsKernel<V, Dot, int8_t>::Entry("S8InPlaceW16",
@@ -70,8 +70,8 @@ template <class Tiles, class Dot>
 struct QuadsKernels {
   typedef typename Tiles::Simd V;
   typedef QuadsOp<V, Dot> Op;
-  typedef TilesOf<Tiles, typename Tiles::template ByHalves<Op>> S8U8;
-  typedef NarrowTilesOf<Tiles, Op> S8U8Narrow;
+  typedef PanelsOf<Tiles, typename Tiles::template ByHalves<Op>> S8U8;
+  typedef NarrowPanelsOf<Tiles, Op> S8U8Narrow;
 
   static constexpr Kernel PackingSmallPieces(Kernel kernel) {
     kernel.packs_small_pieces = Tiles::kPacksSmallPieces;
@@ -103,13 +103,13 @@ struct PairsKernels {
   static constexpr Kernel kList[] = {
       NarrowIntKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceS16", Family::k8x16, PackAvx2_16_S16_1x1),
-      NarrowTilesOf<Tiles, S8Op>::Entry("S8S16", Family::k8x16,
-                                        Tiles::kLhsPairs8, PackAvx2_16_S16_1x1),
+      NarrowPanelsOf<Tiles, S8Op>::Entry(
+          "S8S16", Family::k8x16, Tiles::kLhsPairs8, PackAvx2_16_S16_1x1),
       S8S16::Entry("S8S16", Family::k8x16, Tiles::kLhsPairs8,
                    Tiles::kRhsPairs16),
       NarrowIntKernel<NarrowPairsOp<V, Dot, int16_t>>::Entry(
           "S16InPlaceW16", Family::k16x8, PackAvx2_8_S16_1x1),
-      NarrowTilesOf<Tiles, S16Op>::Entry(
+      NarrowPanelsOf<Tiles, S16Op>::Entry(
           "S16W16", Family::k16x8, Tiles::kLhsPairs16, PackAvx2_8_S16_1x1),
       S16S16::Entry("S16W16", Family::k16x8, Tiles::kLhsPairs16,
                     Tiles::kRhsPairs8),
@@ -125,7 +125,7 @@ struct FloatKernels {
       InPlace;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
       InPlaceRhsKernel;
-  typedef NarrowTilesOf<Tiles, FloatOp<V>, /*kVectorsOfOne=*/4> Narrow;
+  typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kVectorsOfOne=*/4> Narrow;
 
   static constexpr Kernel kList[] = {
       AlongDepth::ColumnEntry("F32InPlaceF32InPlace"),
@@ -136,8 +136,8 @@ struct FloatKernels {
                     PackAvx2_F32_F32_1x1),
       InPlaceRhsKernel::Entry("F32F32InPlace", Family::kF32, Tiles::kLhsFloat,
                               nullptr),
-      TilesOf<Tiles, Op>::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
-                                Tiles::kRhsFloat),
+      PanelsOf<Tiles, Op>::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
+                                 Tiles::kRhsFloat),
   };
 };
 
@@ -147,7 +147,7 @@ struct MaddPath {
   typedef typename Tiles::Simd V;
   typedef MaddKernels<Tiles> Bytes;
   typedef PairsKernels<Tiles, MaddDot<V>, typename Bytes::S8S16,
-                       TilesOf<Tiles, PairsOp<V, MaddDot<V>, int16_t>>>
+                       PanelsOf<Tiles, PairsOp<V, MaddDot<V>, int16_t>>>
       Pairs;
   static constexpr auto kList =
       Join(Bytes::kList, Pairs::kList, FloatKernels<Tiles>::kList);
@@ -158,8 +158,8 @@ template <class Tiles, class Dot>
 struct VnniPath {
   template <class Lhs>
   using PairsTiles =
-      TilesOf<Tiles, typename Tiles::template ByHalves<
-                         PairsOp<typename Tiles::Simd, Dot, Lhs>>>;
+      PanelsOf<Tiles, typename Tiles::template ByHalves<
+                          PairsOp<typename Tiles::Simd, Dot, Lhs>>>;
   typedef QuadsKernels<Tiles, Dot> Bytes;
   typedef PairsKernels<Tiles, Dot, PairsTiles<int8_t>, PairsTiles<int16_t>>
       Pairs;
