@@ -114,15 +114,12 @@ const char* ChannelsName(const EpilogueArgs& epilogue) {
   return epilogue.channels_are_rows ? "per_row" : "per_col";
 }
 
-const char* BiasName(const TrMulParams& params) {
-  const EpilogueArgs& epilogue = params.epilogue;
-  const bool has_bias =
-      params.scaled ? params.scales.bias != nullptr : epilogue.bias != nullptr;
-  return has_bias ? ChannelsName(epilogue) : "none";
+const char* BiasName(const EpilogueArgs& epilogue) {
+  return epilogue.bias != nullptr ? ChannelsName(epilogue) : "none";
 }
 
 const char* MultiplierName(const TrMulParams& params) {
-  if (params.scaled) {
+  if (params.scaled()) {
     const kernels::ScaleArgs& scales = params.scales;
     return scales.lhs_per_row
                ? (scales.rhs_per_col ? "scales_per_row_and_col"
@@ -215,8 +212,8 @@ std::string CallLine(const TrMulParams& params, const Plan& plan,
   // In the order of kVerboseHeader.
   const std::string parameters = absl::StrCat(
       call.side.lhs.zero_point, ",", call.side.rhs.zero_point, ",",
-      epilogue.dst_zero_point, ",", BiasName(call), ",", MultiplierName(call),
-      ",", epilogue.accumulates ? epilogue.beta : 0);
+      epilogue.dst_zero_point, ",", BiasName(epilogue), ",",
+      MultiplierName(call), ",", epilogue.accumulates ? epilogue.beta : 0);
   const std::string work =
       absl::StrCat(plan.threads, ",", row_blocks, ",", col_blocks, ",",
                    CeilDiv(plan.padded_depth, plan.map.depth_block), ",",

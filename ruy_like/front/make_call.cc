@@ -17,7 +17,12 @@ void MakeScales(const MulCall& call, kernels::ScaleArgs* scales) {
   scales->rhs_first = false;
   scales->lhs = scales->lhs_per_row ? call.lhs_scale_perrow : &call.lhs_scale;
   scales->rhs = scales->rhs_per_col ? call.rhs_scale_percol : &call.rhs_scale;
-  scales->bias = static_cast<const float*>(call.bias);
+}
+
+inline kernels::Output OutputOf(const MulCall& call) {
+  if (call.accum_scalar != Scalar::kI32) return kernels::Output::kFloat;
+  if (IsFloat(call.dst.scalar)) return kernels::Output::kScaled;
+  return call.quantized ? kernels::Output::kFixedPoint : kernels::Output::kRaw;
 }
 
 // These three functions set each field of the epilogue once, without zeroing
@@ -40,20 +45,22 @@ inline void SetDst(const MulCall& call, kernels::EpilogueArgs* epilogue) {
   epilogue->dst_row_stride = col_major ? 1 : outer_stride;
   epilogue->dst_col_stride = col_major ? outer_stride : 1;
   epilogue->dst_scalar = call.dst.scalar;
+  epilogue->output = OutputOf(call);
   epilogue->accumulates = call.beta != 0;
   epilogue->needs_general =
       epilogue->accumulates || Is16BitFloat(call.dst.scalar);
   epilogue->beta = call.beta;
 }
 
-inline void SetChannels(const MulCall& call, bool scaled,
-                        std::int8_t max_exponent,
+inline void SetChannels(const MulCall& call, std::int8_t max_exponent,
                         kernels::EpilogueArgs* epilogue) {
   epilogue->channels_are_rows =
       call.channel_dimension == ChannelDimension::kRow;
   epilogue->per_channel = call.fixedpoint_perchannel != nullptr;
-  epilogue->bias = scaled ? nullptr : call.bias;
-  epilogue->bias_scalar = call.accum_scalar;
+  epilogue->bias = call.bias;
+  epilogue->bias_scalar = epilogue->output == kernels::Output::kScaled
+                              ? call.dst.scalar
+                              : call.accum_scalar;
   epilogue->max_exponent = max_exponent;
   epilogue->fixedpoint = !call.quantized         ? nullptr
                          : epilogue->per_channel ? call.fixedpoint_perchannel
@@ -106,11 +113,9 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   params->side.rhs = MakeOperand(call.rhs, Side::kRhs);
   params->family = call.family;
   params->float_sums = call.float_sums;
-  params->scaled =
-      call.accum_scalar == Scalar::kI32 && IsFloat(call.dst.scalar);
-  if (params->scaled) MakeScales(call, &params->scales);
   SetDst(call, &params->epilogue);
-  SetChannels(call, params->scaled, max_exponent, &params->epilogue);
+  SetChannels(call, max_exponent, &params->epilogue);
+  if (params->scaled()) MakeScales(call, &params->scales);
   SetBounds(call, &params->epilogue);
 }
 

@@ -26,11 +26,18 @@ namespace kernels {
 
 using ruy_like::Family;
 
-// Scales of a float dst of integer accumulators; the formulas are below.
+// What accumulators become; the formulas are below.
+enum class Output : uint8_t {
+  kRaw,         // integers: themselves
+  kFixedPoint,  // integers: integers, by fixed-point multipliers
+  kScaled,      // integers: floats, by float scales
+  kFloat        // floats: floats
+};
+
+// Scales of kScaled.
 struct ScaleArgs {
-  const float* lhs;   // per row of the block, or element 0 for all
-  const float* rhs;   // per column of the block, or element 0 for all
-  const float* bias;  // per channel, or null
+  const float* lhs;  // per row of the block, or element 0 for all
+  const float* rhs;  // per column of the block, or element 0 for all
   bool lhs_per_row, rhs_per_col;
   bool rhs_first;
 };
@@ -49,30 +56,30 @@ struct ScaleArgs {
 // pointer is null when the other side's zero point is 0 (then it is not
 // needed) or when its side is read in place (then the kernel makes them).
 // A null bias is 0. The last term, with dst's old value, is there only if
-// `accumulates` (dst_scalar is kI32 then); else dst is not read. Then
+// `accumulates` (the output is kRaw then); else dst is not read. Then
 //
-//   scaled = acc                                      when dst_scalar is kI32
+//   scaled = acc                                                 for kRaw
 //   scaled = (int64(acc) * fixedpoint + (1 << (30 - exponent)))
-//                >> (31 - exponent)     otherwise (arithmetic shift, one
+//                >> (31 - exponent)     for kFixedPoint (arithmetic shift, one
 //                                       rounding, half toward +infinity)
 //   dst    = clamp(saturate_int32(scaled) + dst_zero_point)
 //
 // the last sum as if in int64. With exponent <= 0 everywhere `scaled` always
 // fits int32: max_exponent tells which variant may be used.
 //
-// Or, when dst_scalar is kF32, from the same acc, whose bias is null,
+// Or, for kScaled, from the same acc without a bias,
 //
 //   x   = float(acc), to nearest, ties to even
 //   x   = x * scales.lhs[r or 0], x = x * scales.rhs[c or 0]
 //         (in that order, or in the other one if scales.rhs_first)
-//   dst = clamp(x + scales.bias[r or c])
+//   dst = clamp(x + bias[r or c])
 //
 // each step rounded to float, none fused with another; a NaN stays NaN.
 //
-// For float accumulators: dst = clamp(acc + beta * dst + bias), from left to
-// right, where a NaN stays NaN; nothing is fused, and the middle term is there
-// only if `accumulates`. A dst of 16-bit floats is rounded to nearest, ties to
-// even, after the clamp.
+// For float accumulators, kFloat: dst = clamp(acc + beta * dst + bias), from
+// left to right, where a NaN stays NaN; nothing is fused, and the middle term
+// is there only if `accumulates`. A dst of 16-bit floats is rounded to nearest,
+// ties to even, after the clamp.
 //
 // Arrays are indexed relative to the block: element 0 belongs to the block's
 // first row (or column). Arrays along *rows* may be read only for valid rows.
@@ -82,7 +89,8 @@ struct EpilogueArgs {
   ptrdiff_t dst_col_stride;  // elements between horizontally adjacent ones
                              // (one of the two strides is 1)
   Scalar dst_scalar;
-  bool accumulates;  // onto the old values of a float or kI32 dst
+  Output output;
+  bool accumulates;  // onto the old values of a kFloat or kRaw dst
   // Something that few calls ask for, which the general epilogue (epilogue.h)
   // alone knows: kernels' shorter ones leave such calls to it. Always where
   // `accumulates`, and for a dst of 16-bit floats.
@@ -91,7 +99,7 @@ struct EpilogueArgs {
   bool per_channel;           // multipliers are arrays, else use element 0
   int8_t max_exponent;        // upper bound on every exponent in the call
   const void* bias;           // per channel, or null
-  Scalar bias_scalar;         // kI32, kF32; kF32 or kF64 in family kF64
+  Scalar bias_scalar;         // kI32; kF32 for floats; or kF64 in family kF64
   const int32_t* fixedpoint;  // >= 0; never null for quantized dst
   const int32_t* exponent;    // in [-31, 30]; never null for quantized dst
   const int32_t* lhs_sums;    // per row of the block, or null
@@ -102,8 +110,8 @@ struct EpilogueArgs {
   int32_t dst_zero_point;
   int32_t clamp_min, clamp_max;     // integer dst
   double clamp_min_f, clamp_max_f;  // float dst (float bounds are exact here)
-  const ScaleArgs* scales;  // float dst of integer accumulators; else null
-  double beta;              // where `accumulates`; exact for every type of dst
+  const ScaleArgs* scales;          // of kScaled; else null
+  double beta;  // where `accumulates`; exact for every type of dst
 };
 
 // One block of the product: rows x cols of dst over `depth` levels.

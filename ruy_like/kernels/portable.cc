@@ -44,7 +44,7 @@ int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent) {
 uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
                       const EpilogueArgs& e) {
   uint32_t sum = raw + static_cast<uint32_t>(e.zero_point_product);
-  if (e.bias != nullptr) {
+  if (e.bias != nullptr && e.output != Output::kScaled) {
     const ptrdiff_t channel = e.channels_are_rows ? row : col;
     sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
   }
@@ -78,7 +78,7 @@ int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
            static_cast<uint32_t>(*old);
   }
   int64_t value = static_cast<int32_t>(sum);
-  if (e.dst_scalar != Scalar::kI32) {
+  if (e.output == Output::kFixedPoint) {
     const ptrdiff_t multiplier =
         !e.per_channel ? 0 : (e.channels_are_rows ? row : col);
     value = Scale(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
@@ -100,8 +100,8 @@ float DstValue(uint32_t raw, const float*, ptrdiff_t row, ptrdiff_t col,
       static_cast<float>(static_cast<int32_t>(CorrectedSum(raw, row, col, e)));
   x *= scales.rhs_first ? rhs_scale : lhs_scale;
   x *= scales.rhs_first ? lhs_scale : rhs_scale;
-  if (scales.bias != nullptr) {
-    x += scales.bias[e.channels_are_rows ? row : col];
+  if (e.bias != nullptr) {
+    x += static_cast<const float*>(e.bias)[e.channels_are_rows ? row : col];
   }
   return ClampFloat(x, e);
 }

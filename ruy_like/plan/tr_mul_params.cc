@@ -41,7 +41,7 @@ RUY_LIKE_HOT void SwapSides(TrMulParams* params) {
   kernels::EpilogueArgs& epilogue = params->epilogue;
   SwapField(&epilogue.dst_row_stride, &epilogue.dst_col_stride);
   epilogue.channels_are_rows = !epilogue.channels_are_rows;
-  if (params->scaled) {
+  if (params->scaled()) {
     kernels::ScaleArgs& scales = params->scales;
     SwapField(&scales.lhs, &scales.rhs);
     SwapField(&scales.lhs_per_row, &scales.rhs_per_col);
@@ -72,7 +72,6 @@ kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
     *scales = *args.scales;
     if (scales->lhs_per_row) scales->lhs += row;
     if (scales->rhs_per_col) scales->rhs += col;
-    if (scales->bias != nullptr) scales->bias += channel;
     at.scales = scales;
   }
   return at;

@@ -26,9 +26,9 @@ struct TrMulParams {
   Family family;
   FloatSums float_sums;
   kernels::EpilogueArgs epilogue;
-  bool scaled = false;
-  kernels::ScaleArgs scales;  // if so, those of the whole dst
+  kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
 
+  bool scaled() const { return epilogue.output == kernels::Output::kScaled; }
   std::ptrdiff_t rows() const { return side.lhs.width; }
   std::ptrdiff_t cols() const { return side.rhs.width; }
   std::ptrdiff_t depth() const { return side.lhs.depth; }

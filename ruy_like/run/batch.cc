@@ -70,10 +70,7 @@ Product::Addresses AddressesOf(const TrMulParams& first,
         Moved(first.side[side].data, product * steps.side[side]);
   }
   addresses.dst = static_cast<char*>(first.epilogue.dst) + product * steps.dst;
-  addresses.bias =
-      Moved(first.scaled ? static_cast<const void*>(first.scales.bias)
-                         : first.epilogue.bias,
-            product * steps.bias);
+  addresses.bias = Moved(first.epilogue.bias, product * steps.bias);
   return addresses;
 }
 
@@ -94,11 +91,7 @@ void MoveParams(const BatchSteps& steps, ptrdiff_t product,
   const Product::Addresses to = AddressesOf(*params, steps, product);
   for (const Side side : kSides) params->side[side].data = to.side[side];
   params->epilogue.dst = to.dst;
-  if (params->scaled) {
-    params->scales.bias = static_cast<const float*>(to.bias);
-  } else {
-    params->epilogue.bias = to.bias;
-  }
+  params->epilogue.bias = to.bias;
 }
 
 void RunWhole(const Plan& plan, char* scratch, Product* product) {

@@ -85,7 +85,7 @@ RUY_LIKE_HOT void Product::InitEpilogue() {
   const std::int32_t rhs_zero_point =
       PackedZeroPoint(params_.side.rhs, plan_->side.rhs.shape);
   kernels::EpilogueArgs& epilogue = params_.epilogue;
-  epilogue.scales = params_.scaled ? &params_.scales : nullptr;
+  epilogue.scales = params_.scaled() ? &params_.scales : nullptr;
   epilogue.lhs_zero_point = lhs_zero_point;
   epilogue.rhs_zero_point = rhs_zero_point;
   epilogue.zero_point_product =
@@ -207,11 +207,7 @@ RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {
     InitPacking(side, shared_scratch_);
   }
   params_.epilogue.dst = addresses.dst;
-  if (params_.scaled) {
-    params_.scales.bias = static_cast<const float*>(addresses.bias);
-  } else {
-    params_.epilogue.bias = addresses.bias;
-  }
+  params_.epilogue.bias = addresses.bias;
 }
 
 RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,

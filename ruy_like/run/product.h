@@ -37,7 +37,7 @@ namespace ruy_like {
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
     const TrMulParams& params, std::optional<ScopedFloatState>* state) {
   const bool is_float = IsFloat(params.side.lhs.scalar);
-  if (is_float || params.scaled) {
+  if (is_float || params.scaled()) {
     state->emplace(is_float ? FloatState::kFlushDenormals
                             : FloatState::kDefault);
   }

@@ -138,11 +138,10 @@ TEST(CallLineTest, ScalesAndBeta) {
   Example example;
   const float scale = 2;
   kernels::EpilogueArgs& epilogue = example.params.epilogue;
-  example.params.scaled = true;
+  epilogue.output = kernels::Output::kScaled;
   kernels::ScaleArgs& scales = example.params.scales;
-  scales = {&scale,
-            &scale,
-            &scale,
+  epilogue.bias = &scale;
+  scales = {&scale, &scale,
             /*lhs_per_row=*/false,
             /*rhs_per_col=*/true,
             /*rhs_first=*/false};

@@ -165,16 +165,16 @@ class TypedRun final : public KernelRun {
     e.dst_scalar = internal::ScalarOf<Dst>();
     if (Is16BitFloat(e.dst_scalar)) e.needs_general = true;
     if constexpr (Params::kScaled) {
-      scales_ = {lhs_scales_.data(),
-                 rhs_scales_.data(),
-                 params_.bias(),
-                 problem_.lhs_scale_per_row,
-                 problem_.rhs_scale_per_col,
+      scales_ = {lhs_scales_.data(), rhs_scales_.data(),
+                 problem_.lhs_scale_per_row, problem_.rhs_scale_per_col,
                  problem_.rhs_scale_first};
       e.scales = &scales_;
-    } else {
-      e.bias = params_.bias();
     }
+    e.output = Params::kScaled      ? Output::kScaled
+               : Params::kQuantized ? Output::kFixedPoint
+               : IsFloat(kernel_)   ? Output::kFloat
+                                    : Output::kRaw;
+    e.bias = params_.bias();
     e.bias_scalar = internal::ScalarOf<Bias>();
     if constexpr (std::is_integral_v<Dst>) {
       e.clamp_min = params_.clamp_min();

@@ -123,7 +123,7 @@ inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
 inline void InitEpilogue(const KernelArgs& args, CallState* s) {
   EpilogueArgs& e = s->epilogue;
   e = *args.epilogue;
-  e.bias = nullptr;
+  if (IntBias(e) != nullptr) e.bias = nullptr;
   e.lhs_sums = nullptr;
   e.rhs_sums = nullptr;
   e.zero_point_product = 0;

@@ -57,20 +57,16 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
                         StartTerms* t) {
   typedef Simd512 V;
   const EpilogueArgs& e = *args.epilogue;
-  t->by_row =
-      args.last_pass && ((e.bias != nullptr && e.channels_are_rows) ||
-                         e.lhs_sums != nullptr || e.zero_point_product != 0);
+  const int32_t* const bias = e.channels_are_rows ? IntBias(e) : nullptr;
+  t->by_row = args.last_pass && (bias != nullptr || e.lhs_sums != nullptr ||
+                                 e.zero_point_product != 0);
   // Whole blocks read them, also where only terms of columns are.
   for (int row = 0; row < (rows + 63) / 64 * 64; row += V::kLanes) {
     const int left = rows - row;
     const V::Int terms =
         t->by_row && left > 0
-            ? Addends<V>(e.zero_point_product,
-                         e.channels_are_rows
-                             ? static_cast<const int32_t*>(e.bias)
-                             : nullptr,
-                         e.rhs_zero_point, e.lhs_sums, row0 + row,
-                         AtMost(left, V::kLanes))
+            ? Addends<V>(e.zero_point_product, bias, e.rhs_zero_point,
+                         e.lhs_sums, row0 + row, AtMost(left, V::kLanes))
             : V::Zero();
     V::StoreAligned(t->rows + row, terms);
   }
@@ -85,9 +81,8 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
   const int32_t* bias = nullptr;
   const int32_t* sums = nullptr;
   if (args.last_pass) {
-    if (e.bias != nullptr && !e.channels_are_rows) {
-      bias = static_cast<const int32_t*>(e.bias) + col0;
-    }
+    if (!e.channels_are_rows) bias = IntBias(e);
+    if (bias != nullptr) bias += col0;
     if (e.rhs_sums != nullptr) sums = e.rhs_sums + col0;
   }
   int32_t made_sums[kGroupCols];

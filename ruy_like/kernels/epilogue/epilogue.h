@@ -254,7 +254,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
       scaling != Scaling::kIdentity && e.per_channel && !e.channels_are_rows;
   const int max_cols = one_column ? 1 : V::kLanes;
   if (e.accumulates) AddOld<V>(tile, e);
-  if (e.dst_scalar == Scalar::kF32) {
+  if (e.output == Output::kScaled) {
     StoreColumnsFn<int32_t>* const store = ChooseStoreScaledColumns<V>(e);
     return StoreParts<V>(tile, e, max_cols, store, store);
   }

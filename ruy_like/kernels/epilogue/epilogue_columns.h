@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/epilogue/float_output.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
@@ -227,7 +228,7 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
   // Adding -0 changes nothing, not even -0: of the two addends one at least is
   // that.
   const ScaleArgs& scales = *e.scales;
-  const float* bias = scales.bias;
+  const float* bias = static_cast<const float*>(e.bias);
   const bool bias_in_rows = bias != nullptr && e.channels_are_rows;
   const bool bias_in_cols = bias != nullptr && !e.channels_are_rows;
   alignas(64) int32_t column_addends[V::kLanes];
@@ -240,8 +241,7 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
                        tile.cols, column_scales);
   SpreadOverColumns<V>(bias, -0.0f, bias_in_cols, tile.col0, tile.cols,
                        column_biases);
-  const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
-  const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
+  const FloatOutput<V> output(FloatBounds::Of(e));
   for (int row = 0; row < tile.rows; row += V::kLanes) {
     const int n = AtMost(tile.rows - row, V::kLanes);
     const typename V::Mask mask = V::FirstLanes(n);
@@ -262,8 +262,8 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
       x = V::MulFloat(x, kRhsScaleFirst ? row_scales : column_scale);
       x = V::AddFloat(V::AddFloat(x, row_biases),
                       V::SetFloat(column_biases[c]));
-      V::Store(static_cast<float*>(dst) + c * dst_stride + row,
-               V::AtMost(high, V::AtLeast(low, x)), n);
+      V::Store(static_cast<float*>(dst) + c * dst_stride + row, output.Apply(x),
+               n);
     }
   }
 }
@@ -296,8 +296,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
   const SpilledTile<float> tile = spilled;
   typedef typename V::Float Float;
   const float* bias = static_cast<const float*>(e.bias);
-  const Float low = V::SetFloat(static_cast<float>(e.clamp_min_f));
-  const Float high = V::SetFloat(static_cast<float>(e.clamp_max_f));
+  const FloatOutput<V> output(FloatBounds::Of(e));
   for (int row = 0; row < tile.rows; row += V::kLanes) {
     const int n = AtMost(tile.rows - row, V::kLanes);
     // Adding it where there is no bias changes nothing, not even -0.
@@ -311,8 +310,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
     if (n == V::kLanes && (bias == nullptr || e.channels_are_rows)) {
       for (int c = 0; c < tile.cols; ++c) {
         const Float x = V::AddFloat(V::LoadAligned(from), addend);
-        StoreFloats<V, kDst>(V::AtMost(high, V::AtLeast(low, x)), V::kLanes,
-                             to);
+        StoreFloats<V, kDst>(output.Apply(x), V::kLanes, to);
         from += tile.col_stride;
         to += dst_stride;
       }
@@ -323,7 +321,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
         addend = V::SetFloat(bias[tile.col0 + c]);
       }
       const Float x = V::AddFloat(V::LoadAligned(from), addend);
-      StoreFloats<V, kDst>(V::AtMost(high, V::AtLeast(low, x)), n, to);
+      StoreFloats<V, kDst>(output.Apply(x), n, to);
       from += tile.col_stride;
       to += dst_stride;
     }

@@ -28,7 +28,7 @@
 
 #include "ruy_like/kernels/epilogue/epilogue_bytes_neon.h"
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
-#include "ruy_like/kernels/epilogue/float_tile.h"
+#include "ruy_like/kernels/epilogue/float_output.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
@@ -96,19 +96,15 @@ struct Scaler<SimdNeon, Scaling::kIdentity> {
 // takes 17.
 
 template <int kVectors, bool kClamps>
-RUY_LIKE_ALWAYS_INLINE void StoreFloatVectors(const float* from,
-                                              ptrdiff_t acc_col_stride,
-                                              int cols,
-                                              const float32x4_t* addends,
-                                              float32x4_t low, float32x4_t high,
-                                              float* to, ptrdiff_t dst_stride) {
+RUY_LIKE_ALWAYS_INLINE void StoreFloatVectors(
+    const float* from, ptrdiff_t acc_col_stride, int cols,
+    const float32x4_t* addends, const FloatOutput<SimdNeon>& output, float* to,
+    ptrdiff_t dst_stride) {
   for (int c = 0; c < cols; ++c) {
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       float32x4_t x = vaddq_f32(vld1q_f32(from + 4 * v), addends[v]);
-      if (kClamps) {
-        x = SimdNeon::AtMost(high, SimdNeon::AtLeast(low, x));
-      }
+      if (kClamps) x = output.Apply(x);
       vst1q_f32(to + 4 * v, x);
     }
     from += acc_col_stride;
@@ -122,8 +118,7 @@ __attribute__((noinline)) void StoreWholeFloatRows(
     const float* acc, ptrdiff_t acc_col_stride, int vectors, int cols,
     const float* row_bias, const EpilogueArgs& e, float* to,
     ptrdiff_t dst_stride) {
-  const float32x4_t low = vdupq_n_f32(static_cast<float>(e.clamp_min_f));
-  const float32x4_t high = vdupq_n_f32(static_cast<float>(e.clamp_max_f));
+  const FloatOutput<SimdNeon> output(FloatBounds::Of(e));
   while (vectors > 0) {
     const int count = vectors < 3 ? vectors : 3;
     // Adding -0 changes nothing, not even -0.
@@ -135,14 +130,14 @@ __attribute__((noinline)) void StoreWholeFloatRows(
                        : vld1q_f32(row_bias + 4 * v);
     }
     if (count == 3) {
-      StoreFloatVectors<3, kClamps>(acc, acc_col_stride, cols, addends, low,
-                                    high, to, dst_stride);
+      StoreFloatVectors<3, kClamps>(acc, acc_col_stride, cols, addends, output,
+                                    to, dst_stride);
     } else if (count == 2) {
-      StoreFloatVectors<2, kClamps>(acc, acc_col_stride, cols, addends, low,
-                                    high, to, dst_stride);
+      StoreFloatVectors<2, kClamps>(acc, acc_col_stride, cols, addends, output,
+                                    to, dst_stride);
     } else {
-      StoreFloatVectors<1, kClamps>(acc, acc_col_stride, cols, addends, low,
-                                    high, to, dst_stride);
+      StoreFloatVectors<1, kClamps>(acc, acc_col_stride, cols, addends, output,
+                                    to, dst_stride);
     }
     vectors -= count;
     acc += 4 * count;
@@ -166,8 +161,7 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
     }
     return;
   }
-  const float32x4_t low = vdupq_n_f32(tile.low);
-  const float32x4_t high = vdupq_n_f32(tile.high);
+  const FloatOutput<SimdNeon> output(tile.bounds);
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     // Adding -0 changes nothing, not even -0.
@@ -177,8 +171,7 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       const float32x4_t x = vaddq_f32(acc[c][v], addend);
-      vst1q_f32(to + c * stride + 4 * v,
-                SimdNeon::AtMost(high, SimdNeon::AtLeast(low, x)));
+      vst1q_f32(to + c * stride + 4 * v, output.Apply(x));
     }
   }
 }
@@ -192,8 +185,7 @@ inline void StoreFloatColumns<SimdNeon>(const SpilledTile<float>& tile,
   int done = 0;
   if (bias == nullptr || e.channels_are_rows) {
     const float* const row_bias = bias == nullptr ? nullptr : bias + tile.row0;
-    constexpr double kInfinity = __builtin_inf();
-    if (e.clamp_min_f == -kInfinity && e.clamp_max_f == kInfinity) {
+    if (FloatBounds::AreNone(e)) {
       StoreWholeFloatRows<false>(tile.acc, tile.col_stride, tile.rows / 4,
                                  tile.cols, row_bias, e, to, dst_stride);
     } else {

@@ -34,7 +34,7 @@ enum class TileFinish : uint8_t {
 
 RUY_LIKE_ALWAYS_INLINE TileFinish FinishOf(const EpilogueArgs& e) {
   if (e.needs_general || e.dst_row_stride != 1) return TileFinish::kGeneral;
-  if (e.dst_scalar == Scalar::kI32) {
+  if (e.output == Output::kRaw) {
     return e.dst_zero_point == 0 && e.clamp_min == INT32_MIN &&
                    e.clamp_max == INT32_MAX
                ? TileFinish::kRaw

@@ -31,18 +31,22 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
+// The bias that is added to integer accumulators, or null.
+RUY_LIKE_ALWAYS_INLINE const int32_t* IntBias(const EpilogueArgs& e) {
+  return e.output == Output::kScaled ? nullptr
+                                     : static_cast<const int32_t*>(e.bias);
+}
+
 // How accumulators are scaled: the cheapest way that a call's exponents allow.
 enum class Scaling {
-  kIdentity,   // not at all: raw or float dst, or the multiplier 1
+  kIdentity,   // not at all: other outputs, or the multiplier 1
   kSmall,      // every exponent <= -2
   kUpToZero,   // every exponent <= 0
   kSaturating  // any exponent
 };
 
 RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
-  if (e.dst_scalar == Scalar::kI32 || e.dst_scalar == Scalar::kF32) {
-    return Scaling::kIdentity;
-  }
+  if (e.output != Output::kFixedPoint) return Scaling::kIdentity;
   if (e.max_exponent <= -2) return Scaling::kSmall;
   if (e.max_exponent <= 0) return Scaling::kUpToZero;
   // The default multiplier, 2^30 * 2^(1 - 31).

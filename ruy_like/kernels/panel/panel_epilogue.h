@@ -5,7 +5,7 @@
 // prepared once and then serves every column. It knows nothing of the
 // multiplication.
 //
-// In the common calls the epilogue of a tile can wait: it is then run in
+// In the common calls the epilogue of a tile is deferred: it is run in
 // portions between the steps of the next tile's product. Of the execution ports
 // each leaves free what the other needs most, but a processor overlaps little
 // of them by itself (doc/tuning.md).
@@ -18,7 +18,7 @@
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/epilogue/epilogue_bytes.h"
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
-#include "ruy_like/kernels/epilogue/float_tile.h"
+#include "ruy_like/kernels/epilogue/float_output.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
 
@@ -34,16 +34,122 @@ constexpr int kMaxEpilogueVectors = 50;
 constexpr int kMaxTileVectors = 6;
 constexpr int kMaxTileCols = 16;
 
-// Integer accumulators.
-template <class V, int kMostVectors = kMaxEpilogueVectors>
-class IntPanelEpilogue {
+// What integer accumulators start from, and the multipliers of rows, in calls
+// whose tiles are finished without epilogue.h.
+template <class V, int kMostVectors>
+class IntPanelTerms {
  public:
-  typedef typename V::Int Int;
-  typedef ByteTile<V> Finish;
   static constexpr bool kHasColumnStart = true;
   static constexpr bool kColumnStartInEveryPass = false;
 
-  // The tile that waits: two vectors of rows, columns one below the other.
+  // What the accumulators of a column start from, from that row on.
+  RUY_LIKE_ALWAYS_INLINE const int32_t* Start(ptrdiff_t row) const {
+    return is_general_ ? kZeros : addends_ + (row - row0_);
+  }
+  // What is added to all of a column's, for columns from `col` on; or null.
+  // Valid until the next call.
+  RUY_LIKE_ALWAYS_INLINE const int32_t* ColumnStart(ptrdiff_t col, int cols) {
+    return has_column_start_ ? PrepareColumns(col, cols) : nullptr;
+  }
+  // What those of the tile so many vectors of rows below start from.
+  static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start,
+                                                       int vectors) {
+    return static_cast<const int32_t*>(start) + vectors * V::kLanes;
+  }
+
+ protected:
+  // is_general: PrepareRows() is not called.
+  RUY_LIKE_ALWAYS_INLINE IntPanelTerms(const EpilogueArgs& e, ptrdiff_t row0,
+                                       bool is_general)
+      : e_(e), row0_(row0), is_general_(is_general) {}
+
+  RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void PrepareRows(
+      ptrdiff_t rows, bool scales_rows) {
+    const int32_t* const bias = static_cast<const int32_t*>(e_.bias);
+    const int32_t* const row_bias = e_.channels_are_rows ? bias : nullptr;
+    column_bias_ = e_.channels_are_rows ? nullptr : bias;
+    has_column_start_ = column_bias_ != nullptr || e_.rhs_sums != nullptr;
+    if (row_bias == nullptr && e_.lhs_sums == nullptr &&
+        !(scales_rows && e_.per_channel)) {
+      return PrepareEqualRows(rows, scales_rows);
+    }
+    for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
+      const int n = AtMost(rows - row, V::kLanes);
+      const ptrdiff_t from = row0_ + row;
+      V::StoreAligned(addends_ + row,
+                      Addends<V>(e_.zero_point_product, row_bias,
+                                 e_.rhs_zero_point, e_.lhs_sums, from, n));
+      if (!scales_rows) continue;
+      ByteScale<V>& scale = scales_[row / V::kLanes];
+      if (e_.per_channel) {
+        const typename V::Mask mask = V::FirstLanes(n);
+        scale.Set(V::LoadMasked(e_.fixedpoint + from, mask),
+                  V::LoadMasked(e_.exponent + from, mask));
+      } else {
+        scale.Set(V::Set(*e_.fixedpoint), V::Set(*e_.exponent));
+      }
+    }
+  }
+  // Those of the vector of rows from that row on.
+  RUY_LIKE_ALWAYS_INLINE const ByteScale<V>* Scales(ptrdiff_t row) const {
+    return scales_ + (row - row0_) / V::kLanes;
+  }
+
+  const EpilogueArgs& e_;
+  const ptrdiff_t row0_;
+  const bool is_general_;
+
+ private:
+  // All rows have the same terms.
+  RUY_LIKE_ALWAYS_INLINE void PrepareEqualRows(ptrdiff_t rows,
+                                               bool scales_rows) {
+    const typename V::Int addends = V::Set(e_.zero_point_product);
+    for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
+      V::StoreAligned(addends_ + row, addends);
+    }
+    if (!scales_rows) return;
+    const typename V::Int fixedpoint = V::Set(*e_.fixedpoint);
+    const typename V::Int exponent = V::Set(*e_.exponent);
+    ByteScale<V>* scale = scales_;
+    for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
+      scale->Set(fixedpoint, exponent);
+      ++scale;
+    }
+  }
+
+  __attribute__((noinline)) const int32_t* PrepareColumns(ptrdiff_t col,
+                                                          int cols) {
+    for (int i = 0; i < cols; i += V::kLanes) {
+      const int n = AtMost(cols - i, V::kLanes);
+      V::StoreAligned(column_addends_ + i,
+                      Addends<V>(0, column_bias_, e_.lhs_zero_point,
+                                 e_.rhs_sums, col + i, n));
+    }
+    return column_addends_;
+  }
+
+  alignas(64) static constexpr int32_t kZeros[kMaxTileVectors * V::kLanes] = {};
+
+  bool has_column_start_ = false;
+  // Set unless is_general_.
+  const int32_t* column_bias_;
+  alignas(64) int32_t column_addends_[kMaxTileCols];
+  alignas(64) int32_t addends_[kMostVectors * V::kLanes];
+  ByteScale<V> scales_[kMostVectors];
+};
+
+// Integer accumulators.
+template <class V, int kMostVectors = kMaxEpilogueVectors>
+class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
+  typedef IntPanelTerms<V, kMostVectors> Terms;
+  using Terms::e_;
+  using Terms::is_general_;
+  using Terms::row0_;
+
+ public:
+  typedef ByteTile<V> Finish;
+
+  // The deferred tile: two vectors of rows, columns one below the other.
   class DeferredTile {
    public:
     bool IsEmpty() const { return tile_.rows == 0; }
@@ -75,69 +181,56 @@ class IntPanelEpilogue {
     const ByteScaler<V> low_, high_;
   };
 
-  // Whether the epilogues of a call can wait.
-  static RUY_LIKE_ALWAYS_INLINE bool CanWait(const EpilogueArgs& e) {
+  // Whether the epilogues of a call can be deferred.
+  static RUY_LIKE_ALWAYS_INLINE bool CanDefer(const EpilogueArgs& e) {
     return ByteBounds<V>::Apply(e) && !e.needs_general &&
            e.dst_row_stride == 1 && e.max_exponent <= -2 &&
            (e.channels_are_rows || !e.per_channel);
   }
 
   // For `rows` rows of the block, at most kMaxEpilogueVectors vectors, from
-  // row0 on. Of several passes over depth the first one does not have the sums
-  // that accumulators could start from.
+  // row0 on. With several passes over depth the first one lacks the sums that
+  // accumulators could start from.
   IntPanelEpilogue(const KernelArgs& args, ptrdiff_t row0, ptrdiff_t rows)
-      : e_(*args.epilogue),
-        row0_(row0),
-        to_bytes_(args.first_pass && args.last_pass &&
-                  CanWait(*args.epilogue)) {
-    if (to_bytes_) PrepareRows(rows);
-  }
-
-  // What the accumulators of a column start from, from that row on.
-  RUY_LIKE_ALWAYS_INLINE const int32_t* Start(ptrdiff_t row) const {
-    return to_bytes_ ? addends_ + (row - row0_) : kZeros;
-  }
-  // What is added to all of a column's, for columns from `col` on; or null.
-  // Valid until the next call.
-  RUY_LIKE_ALWAYS_INLINE const int32_t* ColumnStart(ptrdiff_t col, int cols) {
-    return has_column_start_ ? PrepareColumns(col, cols) : nullptr;
+      : Terms(
+            *args.epilogue, row0,
+            !(args.first_pass && args.last_pass && CanDefer(*args.epilogue))) {
+    if (is_general_) return;
+    bounds_.Set(e_);
+    Terms::PrepareRows(rows, /*scales_rows=*/true);
   }
 
   // Finishes a tile, with its first row and column in the block.
   RUY_LIKE_ALWAYS_INLINE void Store(int32_t* acc, ptrdiff_t acc_col_stride,
                                     int rows, int cols, ptrdiff_t row,
                                     ptrdiff_t col) const {
-    if (to_bytes_) {
-      StoreByteTile<V>(Tile(acc, acc_col_stride, rows, row, col), cols);
-    } else {
+    if (is_general_) {
       StoreTile<V>({acc, acc_col_stride, rows, cols, row, col}, e_);
+    } else {
+      StoreByteTile<V>(Tile(acc, acc_col_stride, rows, row, col), cols);
     }
   }
 
   // Whether whole tiles may be finished in registers, and where one goes then.
-  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return to_bytes_; }
+  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return !is_general_; }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     return Tile(nullptr, 0, /*rows=*/0, row, col);
   }
-  // To the tile so many vectors of rows below; and what its accumulators start
-  // from.
+  // To the tile so many vectors of rows below.
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
     finish->dst += vectors * V::kLanes;
     finish->scale += vectors;
   }
-  static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start,
-                                                       int vectors) {
-    return static_cast<const int32_t*>(start) + vectors * V::kLanes;
-  }
 
-  // To be called before Wait().
-  RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() const {
+  // To be called before Defer().
+  RUY_LIKE_ALWAYS_INLINE DeferredTile NoDeferredTile() const {
     DeferredTile result;
     result.tile_ = Tile(nullptr, 0, /*rows=*/0, row0_, 0);
     return result;
   }
-  RUY_LIKE_ALWAYS_INLINE DeferredTile Wait(const int32_t* acc, int rows,
-                                           ptrdiff_t row, ptrdiff_t col) const {
+  RUY_LIKE_ALWAYS_INLINE DeferredTile Defer(const int32_t* acc, int rows,
+                                            ptrdiff_t row,
+                                            ptrdiff_t col) const {
     DeferredTile result;
     result.tile_ = Tile(acc, 2 * V::kLanes, rows, row, col);
     return result;
@@ -150,75 +243,13 @@ class IntPanelEpilogue {
     return {acc,
             acc_col_stride,
             rows,
-            scales_ + (row - row0_) / V::kLanes,
+            Terms::Scales(row),
             &bounds_,
             static_cast<int8_t*>(e_.dst) + row + col * e_.dst_col_stride,
             e_.dst_col_stride};
   }
 
-  RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void PrepareRows(
-      ptrdiff_t rows) {
-    const int32_t* bias = static_cast<const int32_t*>(e_.bias);
-    column_bias_ = e_.channels_are_rows ? nullptr : bias;
-    has_column_start_ = column_bias_ != nullptr || e_.rhs_sums != nullptr;
-    bounds_.Set(e_);
-    const bool same_addends =
-        (bias == nullptr || !e_.channels_are_rows) && e_.lhs_sums == nullptr;
-    if (same_addends && !e_.per_channel) return PrepareEqualRows(rows);
-    for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
-      const int n = AtMost(rows - row, V::kLanes);
-      const ptrdiff_t from = row0_ + row;
-      V::StoreAligned(addends_ + row,
-                      Addends<V>(e_.zero_point_product,
-                                 e_.channels_are_rows ? bias : nullptr,
-                                 e_.rhs_zero_point, e_.lhs_sums, from, n));
-      ByteScale<V>& scale = scales_[row / V::kLanes];
-      if (e_.per_channel) {
-        const typename V::Mask mask = V::FirstLanes(n);
-        scale.Set(V::LoadMasked(e_.fixedpoint + from, mask),
-                  V::LoadMasked(e_.exponent + from, mask));
-      } else {
-        scale.Set(V::Set(*e_.fixedpoint), V::Set(*e_.exponent));
-      }
-    }
-  }
-
-  // All rows have the same terms.
-  RUY_LIKE_ALWAYS_INLINE void PrepareEqualRows(ptrdiff_t rows) {
-    const Int addends = V::Set(e_.zero_point_product);
-    const Int fixedpoint = V::Set(*e_.fixedpoint);
-    const Int exponent = V::Set(*e_.exponent);
-    ByteScale<V>* scale = scales_;
-    for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
-      V::StoreAligned(addends_ + row, addends);
-      scale->Set(fixedpoint, exponent);
-      ++scale;
-    }
-  }
-
-  __attribute__((noinline)) const int32_t* PrepareColumns(ptrdiff_t col,
-                                                          int cols) {
-    for (int i = 0; i < cols; i += V::kLanes) {
-      const int n = AtMost(cols - i, V::kLanes);
-      V::StoreAligned(column_addends_ + i,
-                      Addends<V>(0, column_bias_, e_.lhs_zero_point,
-                                 e_.rhs_sums, col + i, n));
-    }
-    return column_addends_;
-  }
-
-  alignas(64) static constexpr int32_t kZeros[kMaxTileVectors * V::kLanes] = {};
-
-  const EpilogueArgs& e_;
-  const ptrdiff_t row0_;
-  const bool to_bytes_;
-  bool has_column_start_ = false;
-  // Set if to_bytes_.
-  const int32_t* column_bias_;
-  ByteBounds<V> bounds_;
-  alignas(64) int32_t column_addends_[kMaxTileCols];
-  alignas(64) int32_t addends_[kMostVectors * V::kLanes];
-  ByteScale<V> scales_[kMostVectors];
+  ByteBounds<V> bounds_;  // set unless is_general_
 };
 
 // Float accumulators: the same members.
@@ -238,7 +269,7 @@ class FloatPanelEpilogue {
     int rows_;  // 0: there is no tile
     const float* acc_;
     const float* addends_;
-    const float* bounds_;  // vectors of the lower and of the upper one
+    const FloatOutput<V>* output_;
     float* dst_;
     ptrdiff_t dst_col_stride_;
   };
@@ -252,8 +283,7 @@ class FloatPanelEpilogue {
         : tile_(deferred),
           low_addends_(V::LoadAligned(deferred.addends_)),
           high_addends_(V::LoadAligned(deferred.addends_ + V::kLanes)),
-          min_(V::LoadAligned(deferred.bounds_)),
-          max_(V::LoadAligned(deferred.bounds_ + V::kLanes)) {}
+          output_(*deferred.output_) {}
     RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
       const float* acc = tile_.acc_ + epilogue_step * 4 * V::kLanes;
       float* dst = tile_.dst_ + epilogue_step * 2 * tile_.dst_col_stride_;
@@ -268,14 +298,14 @@ class FloatPanelEpilogue {
 
    private:
     RUY_LIKE_ALWAYS_INLINE Float Result(const float* acc, Float addend) const {
-      return V::AtMost(
-          max_, V::AtLeast(min_, V::AddFloat(V::LoadAligned(acc), addend)));
+      return output_.Apply(V::AddFloat(V::LoadAligned(acc), addend));
     }
     const DeferredTile& tile_;
-    const Float low_addends_, high_addends_, min_, max_;
+    const Float low_addends_, high_addends_;
+    const FloatOutput<V> output_;
   };
 
-  static RUY_LIKE_ALWAYS_INLINE bool CanWait(const EpilogueArgs& e) {
+  static RUY_LIKE_ALWAYS_INLINE bool CanDefer(const EpilogueArgs& e) {
     return e.dst_row_stride == 1 && !e.needs_general &&
            (e.bias == nullptr || e.channels_are_rows);
   }
@@ -291,17 +321,12 @@ class FloatPanelEpilogue {
     StoreTile<V>({acc, acc_col_stride, rows, cols, row, col}, e_);
   }
 
-  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return CanWait(e_); }
+  RUY_LIKE_ALWAYS_INLINE bool FinishesTiles() const { return CanDefer(e_); }
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
-    constexpr double kInfinity = __builtin_inf();
     const float* const bias = static_cast<const float*>(e_.bias);
     return {static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride,
-            e_.dst_col_stride,
-            bias == nullptr ? nullptr : bias + row,
-            static_cast<float>(e_.clamp_min_f),
-            static_cast<float>(e_.clamp_max_f),
-            bias == nullptr && e_.clamp_min_f == -kInfinity &&
-                e_.clamp_max_f == kInfinity};
+            e_.dst_col_stride, bias == nullptr ? nullptr : bias + row,
+            FloatBounds::Of(e_), bias == nullptr && FloatBounds::AreNone(e_)};
   }
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
     finish->dst += vectors * V::kLanes;
@@ -311,17 +336,18 @@ class FloatPanelEpilogue {
     return start;
   }
 
-  RUY_LIKE_ALWAYS_INLINE DeferredTile NothingWaits() {
+  RUY_LIKE_ALWAYS_INLINE DeferredTile NoDeferredTile() {
     PrepareRows();
-    return Wait(nullptr, /*rows=*/0, row0_, 0);
+    return Defer(nullptr, /*rows=*/0, row0_, 0);
   }
-  RUY_LIKE_ALWAYS_INLINE DeferredTile Wait(const float* acc, int rows,
-                                           ptrdiff_t row, ptrdiff_t col) const {
+  RUY_LIKE_ALWAYS_INLINE DeferredTile Defer(const float* acc, int rows,
+                                            ptrdiff_t row,
+                                            ptrdiff_t col) const {
     DeferredTile result;
     result.rows_ = rows;
     result.acc_ = acc;
     result.addends_ = addends_ + (row - row0_);
-    result.bounds_ = bounds_;
+    result.output_ = &output_;
     result.dst_ = static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride;
     result.dst_col_stride_ = e_.dst_col_stride;
     return result;
@@ -329,9 +355,7 @@ class FloatPanelEpilogue {
 
  private:
   RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void PrepareRows() {
-    V::StoreAligned(bounds_, V::SetFloat(static_cast<float>(e_.clamp_min_f)));
-    V::StoreAligned(bounds_ + V::kLanes,
-                    V::SetFloat(static_cast<float>(e_.clamp_max_f)));
+    output_ = FloatOutput<V>(FloatBounds::Of(e_));
     const float* bias = static_cast<const float*>(e_.bias);
     for (ptrdiff_t row = 0; row < rows_; row += V::kLanes) {
       const int n = AtMost(rows_ - row, V::kLanes);
@@ -347,8 +371,8 @@ class FloatPanelEpilogue {
 
   const EpilogueArgs& e_;
   const ptrdiff_t row0_, rows_;
-  // Set by NothingWaits().
-  alignas(64) float bounds_[2 * V::kLanes];
+  // Set by NoDeferredTile().
+  FloatOutput<V> output_;
   alignas(64) float addends_[kMaxEpilogueVectors * V::kLanes];
 };
 

@@ -124,7 +124,7 @@ struct PanelKernel {
   // Whether tiles are pairs of panels, each beside the epilogue of another.
   static RUY_LIKE_ALWAYS_INLINE bool RunsPairs(const KernelArgs& args) {
     return args.first_pass && args.last_pass &&
-           Epilogue::CanWait(*args.epilogue);
+           Epilogue::CanDefer(*args.epilogue);
   }
 
   // How many of `left` lhs panels the next tile takes: as many as there are
@@ -200,7 +200,7 @@ struct PanelKernel {
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
     tile.result = spilled;
-    DeferredTile deferred = epilogue->NothingWaits();
+    DeferredTile deferred = epilogue->NoDeferredTile();
     for (ptrdiff_t col = 0; col < cols; col += kRhsWidth) {
       if constexpr (Epilogue::kHasColumnStart) {
         tile.column_start = epilogue->ColumnStart(col, kRhsWidth);
@@ -213,7 +213,7 @@ struct PanelKernel {
         tile.start = epilogue->Start(row);
         MultiplyPair(tile, rows_left, deferred);
         deferred =
-            epilogue->Wait(spilled, AtMost(rows_left, 2 * kLanes), row, col);
+            epilogue->Defer(spilled, AtMost(rows_left, 2 * kLanes), row, col);
         tile.lhs =
             static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
       }
