@@ -40,14 +40,10 @@ int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent) {
   return static_cast<int32_t>(scaled);
 }
 
-// An accumulator with all that is added to it.
+// An accumulator with what zero points add to it.
 uint32_t CorrectedSum(uint32_t raw, ptrdiff_t row, ptrdiff_t col,
                       const EpilogueArgs& e) {
   uint32_t sum = raw + static_cast<uint32_t>(e.zero_point_product);
-  if (e.bias != nullptr && e.output != Output::kScaled) {
-    const ptrdiff_t channel = e.channels_are_rows ? row : col;
-    sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
-  }
   if (e.rhs_sums != nullptr) {
     sum -= static_cast<uint32_t>(e.lhs_zero_point) *
            static_cast<uint32_t>(e.rhs_sums[col]);
@@ -72,15 +68,18 @@ Value ClampFloat(Value value, const EpilogueArgs& e) {
 template <typename Dst>
 int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
                  const EpilogueArgs& e) {
+  const ptrdiff_t channel = e.channels_are_rows ? row : col;
   uint32_t sum = CorrectedSum(raw, row, col, e);
+  if (e.bias != nullptr) {
+    sum += static_cast<uint32_t>(static_cast<const int32_t*>(e.bias)[channel]);
+  }
   if (e.accumulates) {
     sum += static_cast<uint32_t>(static_cast<int32_t>(e.beta)) *
            static_cast<uint32_t>(*old);
   }
   int64_t value = static_cast<int32_t>(sum);
   if (e.output == Output::kFixedPoint) {
-    const ptrdiff_t multiplier =
-        !e.per_channel ? 0 : (e.channels_are_rows ? row : col);
+    const ptrdiff_t multiplier = e.per_channel ? channel : 0;
     value = Scale(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
                   e.exponent[multiplier]);
   }
