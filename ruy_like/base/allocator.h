@@ -1,9 +1,9 @@
 // Base: memory for packed operands (AlignedBuffer) and for one product's
 // scratch (ScratchArena).
 //
-// Used by product.cc and the prepacked cache. Nothing here throws, and nothing
-// touches the memory that it hands out: a large buffer costs address space
-// until it is written.
+// Packed operands and their images are AlignedBuffers; a Context and a MulPlan
+// have an arena each. Nothing here throws or touches the memory that it
+// returns: a large buffer costs address space until it is written.
 #ifndef RUY_LIKE_BASE_ALLOCATOR_H_
 #define RUY_LIKE_BASE_ALLOCATOR_H_
 

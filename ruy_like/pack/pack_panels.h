@@ -1,5 +1,5 @@
-// Back-end: the one pack routine behind every x86 layout whose depth group is
-// a pair or a quad: the walk over panels and their edges.
+// Back-end: the one pack routine behind every layout whose depth group is a
+// pair or a quad: the walk over panels and their edges.
 //
 // Included by pack/avx2.cc and pack/avx512.cc (anonymous namespace), which
 // instantiate Pack<Format<...>> per layout. What happens to a block is in

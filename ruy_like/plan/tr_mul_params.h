@@ -1,4 +1,4 @@
-// Plan: one product as it works on it, with both operands seen alike.
+// Plan: one product as plan and run see it, both operands alike.
 //
 // Made by the front-end (make_call.h) of a validated call. "TrMul" is
 // transpose-multiply: the lhs counts as transposed, so that both operands are

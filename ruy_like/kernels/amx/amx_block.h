@@ -185,8 +185,8 @@ struct TileSteps {
 
   // Not inlined: the copies in one caller would leave it no registers.
   template <class Units, class UnitsArg>
-  __attribute__((noinline)) static void Run(const TileBlock& block,
-                                            const UnitsArg& units_arg) {
+  RUY_LIKE_NOINLINE static void Run(const TileBlock& block,
+                                    const UnitsArg& units_arg) {
     // Tile loads count as reading and writing all of memory, so what steps need
     // is copied out of it.
     TileBlock at = block;

@@ -269,7 +269,7 @@ class ByteUnits {
 
 // Units with no product beside them.
 template <bool kPerVector>
-__attribute__((noinline)) void RunUnitsAlone(const UnitArgs& args) {
+RUY_LIKE_NOINLINE void RunUnitsAlone(const UnitArgs& args) {
   ByteUnits<kPerVector> units(args);
   for (int round = 0; round < kRounds; ++round) {
     units.template Run<0>();

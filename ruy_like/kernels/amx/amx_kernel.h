@@ -154,8 +154,7 @@ inline Squares SquaresOf(const Block& block, const CallState& s) {
 }
 
 // Units with lanes in doubt, exactly.
-__attribute__((noinline)) void RepairUnits(const Block& block,
-                                           const CallState& s) {
+RUY_LIKE_NOINLINE void RepairUnits(const Block& block, const CallState& s) {
   const UnitWalk& walk = kUnitWalks[static_cast<int>(block.shape)][s.row_major];
   const Squares squares = SquaresOf(block, s);
   for (int unit = 0; unit < kUnits; ++unit) {
@@ -173,8 +172,7 @@ __attribute__((noinline)) void RepairUnits(const Block& block,
 }
 
 // What the block's units have left to dst. Not inlined: three callers.
-__attribute__((noinline)) void StoreBytes(const Block& block,
-                                          const CallState& s) {
+RUY_LIKE_NOINLINE void StoreBytes(const Block& block, const CallState& s) {
   const EpilogueArgs& e = s.epilogue;
   int8_t* const dst = static_cast<int8_t*>(e.dst) +
                       block.row0 * e.dst_row_stride +
@@ -193,7 +191,7 @@ __attribute__((noinline)) void StoreBytes(const Block& block,
 }
 
 // The epilogue of a stored block, with no products beside it.
-__attribute__((noinline)) void FinishBlock(const Block& block, CallState* s) {
+RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
   if (block.cols == 0) return;
   if (s->route == EpilogueRoute::kSquares) {
     Squares squares = SquaresOf(block, *s);

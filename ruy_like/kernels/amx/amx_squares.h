@@ -32,8 +32,7 @@ struct Squares {
 
 // Up to 16 rows x `cols` columns of the block from (row, col) on; less, or
 // nothing, where the block ends.
-__attribute__((noinline)) void StorePart(const Squares& s, int row, int col,
-                                         int cols) {
+RUY_LIKE_NOINLINE void StorePart(const Squares& s, int row, int col, int cols) {
   constexpr int kLanes = Simd512::kLanes;
   if (row >= s.rows || col >= s.cols) return;
   const SpilledTile<int32_t> block = {s.acc,  s.acc_rows, s.rows,

@@ -2,8 +2,8 @@
 // the configurations that the kernel uses.
 //
 // Included by amx_kernel.h and what it is made of. Does not choose tiles,
-// shapes or strides, and does not ask the OS for leave to use AMX state: the
-// CPU detection has done that before a kernel of this path can be picked.
+// shapes or strides, and does not ask the OS for permission to use AMX state:
+// the CPU detection has done that before a kernel of this path can be picked.
 //
 // Why not the compiler's intrinsics: gcc 12's are macros that paste the tile
 // number into the assembly text, so a template argument cannot be passed; and

@@ -2,7 +2,7 @@
 // order; the lhs is contiguous along depth and read in place.
 //
 // Included by the per-ISA files, which instantiate NarrowAlongDepthKernel<> and
-// list it in front of NarrowFloatKernel<>; called by the middle-end through the
+// list it in front of NarrowFloatKernel<>; called by run/blocks.cc through the
 // table for products that permit any order (FloatSums::kAnyOrder). Depth is not
 // split.
 //

@@ -88,8 +88,7 @@ struct ColumnTiles {
   // The levels after the last whole step, padded with zeros to one.
   const Rhs* rest;
 
-  __attribute__((noinline)) void Run(const TileRange& range,
-                                     int32_t* sums) const {
+  RUY_LIKE_NOINLINE void Run(const TileRange& range, int32_t* sums) const {
     const char* rows[kStreams];
     RUY_LIKE_UNROLL
     for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args, r);

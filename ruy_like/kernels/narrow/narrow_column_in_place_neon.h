@@ -2,7 +2,7 @@
 //
 // Chosen by Arm's per-ISA files, for operations that take the rhs's elements as
 // they are (NarrowBytesOp<>); the loop is narrow_column.h's. Nothing is packed
-// then, which beside a lhs of 64 x 256 took 401 of 5576 instructions (SDOT).
+// then, which took 401 of 5576 instructions with a lhs of 64 x 256 (SDOT).
 // The column's sum, which packing makes elsewhere, is made here where the lhs
 // has a zero point.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_NEON_H_

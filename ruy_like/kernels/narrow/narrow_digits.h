@@ -131,7 +131,7 @@ struct NarrowDigitsKernel {
       return AtMost(args_.depth - level, kMaxLevels);
     }
 
-    __attribute__((noinline)) void MakeDigits(ptrdiff_t level) {
+    RUY_LIKE_NOINLINE void MakeDigits(ptrdiff_t level) {
       first_level_ = level;
       const int16_t zero_point =
           static_cast<int16_t>(args_.epilogue->rhs_zero_point);
@@ -148,9 +148,8 @@ struct NarrowDigitsKernel {
     }
 
     // Multiplies levels whose digits have been made.
-    __attribute__((noinline)) void RunLevels(const TileRange& range,
-                                             ptrdiff_t level,
-                                             int32_t* sums) const {
+    RUY_LIKE_NOINLINE void RunLevels(const TileRange& range, ptrdiff_t level,
+                                     int32_t* sums) const {
       const ptrdiff_t levels = LevelsFrom(level);
       const char* rows[kStreams];
       for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args_, r) + level;

@@ -236,8 +236,7 @@ struct NarrowFloatKernel {
   }
 
   // narrow_side_by_side.h's tiles. Not inlined: its frame is larger.
-  static __attribute__((noinline)) void RunSideBySideTiles(
-      const KernelArgs& args) {
+  static RUY_LIKE_NOINLINE void RunSideBySideTiles(const KernelArgs& args) {
     constexpr int kTileRows = SideBySide::kTileRows;
     const char* lhs = static_cast<const char*>(args.lhs);
     const ptrdiff_t tile_bytes = kTileRows * args.lhs_stride_bytes;

@@ -1,6 +1,6 @@
 // Back-end: integer kernels for narrow products, the lhs read in place.
 //
-// Included by the x86 per-ISA files, which instantiate NarrowIntKernel<> for
+// Included by the per-ISA files, which instantiate NarrowIntKernel<> for
 // their SIMD width and multiply instructions and list the result in front of
 // the packed kernels of its family; called by run/blocks.cc through that table
 // for products of at most kMaxNarrowCols columns. For so few columns packing

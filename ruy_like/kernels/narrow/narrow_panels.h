@@ -1,4 +1,4 @@
-// Back-end: narrow products of a lhs that is packed, for all x86 paths.
+// Back-end: narrow products of a lhs that is packed.
 //
 // Included by the per-ISA files, which instantiate NarrowPanelKernel<> beside
 // their PanelKernel<> and list it in front of that; called by run/blocks.cc

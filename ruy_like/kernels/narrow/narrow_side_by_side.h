@@ -78,10 +78,10 @@ struct TransposeSteps {
   explicit RUY_LIKE_ALWAYS_INLINE TransposeSteps(const RowsAhead& deferred)
       : ahead(deferred) {}
 
-  RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
+  RUY_LIKE_ALWAYS_INLINE void Run(int step) const {
     // Lines of one row after the other's: 16 of each.
     constexpr int kLines = V::kLanes / 4;
-    const int line = epilogue_step * kLines;
+    const int line = step * kLines;
     const char* const prefetch =
         ahead.prefetch + line / 16 * ahead.stride + line % 16 * 64;
     RUY_LIKE_UNROLL
@@ -89,14 +89,14 @@ struct TransposeSteps {
     typename V::Float x[4];
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      x[i] = V::LoadFourLevels(
-          ahead.rows + i * ahead.stride + 16 * epilogue_step, ahead.stride);
+      x[i] = V::LoadFourLevels(ahead.rows + i * ahead.stride + 16 * step,
+                               ahead.stride);
     }
     // Four levels of rows i, i + 4, ... become level i of all rows.
     V::TransposeParts(x);
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      V::StoreAligned(ahead.dst + (4 * epilogue_step + i) * V::kLanes, x[i]);
+      V::StoreAligned(ahead.dst + (4 * step + i) * V::kLanes, x[i]);
     }
   }
 };
@@ -139,8 +139,8 @@ class SideBySideRunner {
     if (levels_ == 0) return;
     for (int group = 0; group < 2; ++group) {
       const RowsAhead ahead = Ahead(lhs, 0, group);
-      const TransposeSteps<V> epilogue_steps(ahead);
-      for (int i = 0; i < kBlockLevels / 4; ++i) epilogue_steps.Run(i);
+      const TransposeSteps<V> steps(ahead);
+      for (int i = 0; i < kBlockLevels / 4; ++i) steps.Run(i);
     }
   }
 

@@ -1,4 +1,4 @@
-// Back-end: the kernel over packed panels, one source for all x86 paths.
+// Back-end: the kernel over packed panels, one source for x86 and Arm.
 //
 // Included by the per-ISA files, which instantiate PanelKernel<> for their SIMD
 // width and multiply instructions and list the result in their table; called by

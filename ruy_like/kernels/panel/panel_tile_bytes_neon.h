@@ -330,10 +330,10 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   // `excess` have an element per row. Instances for bytes and for what else a
   // tile may be: a choice for each tile took 3% more instructions at 64^3.
   template <class Finish>
-  static __attribute__((noinline)) void FinishRows(const TileArgs& tile,
-                                                   const int32_t* start,
-                                                   const int32_t* excess,
-                                                   Finish finish, int panels) {
+  static RUY_LIKE_NOINLINE void FinishRows(const TileArgs& tile,
+                                           const int32_t* start,
+                                           const int32_t* excess, Finish finish,
+                                           int panels) {
     int32x4_t column_start[4] = {};
     if (tile.column_start != nullptr) {
       for (int c = 0; c < 4; ++c) {
@@ -360,9 +360,8 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   }
 
   // Sums over the upper half of each 16 levels, for the rows of a lhs panel.
-  static __attribute__((noinline)) void SumUpperHalves(const int8_t* panel,
-                                                       ptrdiff_t steps,
-                                                       int32_t* sums) {
+  static RUY_LIKE_NOINLINE void SumUpperHalves(const int8_t* panel,
+                                               ptrdiff_t steps, int32_t* sums) {
     constexpr ptrdiff_t kSumsIn16 = 128;  // 128 * 128 < 2^15
     int32x4_t total[4];
     for (int r = 0; r < 4; ++r) total[r] = vdupq_n_s32(0);
@@ -384,9 +383,8 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   }
 
   // A rhs panel with its upper-half levels complemented.
-  static __attribute__((noinline)) void Complement(const int8_t* panel,
-                                                   ptrdiff_t steps,
-                                                   int8_t* to) {
+  static RUY_LIKE_NOINLINE void Complement(const int8_t* panel, ptrdiff_t steps,
+                                           int8_t* to) {
     const int8x16_t flip = vcombine_s8(vdup_n_s8(0), vdup_n_s8(-1));
     for (ptrdiff_t i = 0; i < steps; ++i) {
       for (int c = 0; c < 4; ++c) {

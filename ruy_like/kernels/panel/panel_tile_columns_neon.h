@@ -163,9 +163,8 @@ class ColumnSumsEpilogue : public NeonIntEpilogue {
   }
 
  private:
-  __attribute__((noinline)) const int32_t* SubtractSums(const int32_t* given,
-                                                        ptrdiff_t col,
-                                                        int cols) {
+  RUY_LIKE_NOINLINE const int32_t* SubtractSums(const int32_t* given,
+                                                ptrdiff_t col, int cols) {
     for (int c = 0; c < cols; ++c) {
       const uint32_t term =
           static_cast<uint32_t>(args_.epilogue->lhs_zero_point) *

@@ -135,19 +135,19 @@ struct WideningPanelKernel
 
   // These are not parts of Run(), for each has buffers of its own: a thread
   // needs room for one of them at a time.
-  static __attribute__((noinline)) void RunBase(const KernelArgs* args) {
+  static RUY_LIKE_NOINLINE void RunBase(const KernelArgs* args) {
     Base::Run(args);
   }
 
-  static __attribute__((noinline)) void RunLonePanel(const KernelArgs& args,
-                                                     ptrdiff_t vector) {
+  static RUY_LIKE_NOINLINE void RunLonePanel(const KernelArgs& args,
+                                             ptrdiff_t vector) {
     Base::template RunPanels<1, Base::kLoneCols>(args, vector, 1);
   }
 
-  static __attribute__((noinline)) void RunGroup(const KernelArgs& args,
-                                                 ptrdiff_t vectors,
-                                                 ptrdiff_t first_panel,
-                                                 ptrdiff_t panels) {
+  static RUY_LIKE_NOINLINE void RunGroup(const KernelArgs& args,
+                                         ptrdiff_t vectors,
+                                         ptrdiff_t first_panel,
+                                         ptrdiff_t panels) {
     Buffers buffers;
     const ptrdiff_t steps = args.depth / Op::kGroup;
     const ptrdiff_t chunks = (steps + kChunkSteps - 1) / kChunkSteps;
