@@ -238,26 +238,38 @@ const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int cols,
                                                  : quantized;
 }
 
+namespace {
+
+// A step's 8 levels of one column.
+inline void PackStep(const std::int8_t* levels, int bytes, char* to) {
+  if (bytes == 1) {
+    std::memcpy(to, levels, kGroupStepLevels);
+    return;
+  }
+  const std::int16_t words[kGroupStepLevels] = {levels[0], levels[2], levels[1],
+                                                levels[3], levels[4], levels[6],
+                                                levels[5], levels[7]};
+  std::memcpy(to, words, sizeof(words));
+}
+
+}  // namespace
+
 // Into the panel: for each step, 8 levels of each column.
 void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
                               int cols, int c) const {
   const std::ptrdiff_t step_bytes = kGroupStepLevels * activation_bytes_;
   char* to = activations_ + panel * panel_cols_ * activation_panel_bytes_ +
              c * step_bytes;
-  for (std::ptrdiff_t k = 0; k < weights_.depth; k += kGroupStepLevels) {
-    std::int8_t levels[kGroupStepLevels] = {};
-    std::memcpy(levels, values + k,
-                std::min<std::ptrdiff_t>(weights_.depth - k, kGroupStepLevels));
-    if (activation_bytes_ == 1) {
-      std::memcpy(to, levels, sizeof(levels));
-    } else {
-      const std::int16_t words[kGroupStepLevels] = {
-          levels[0], levels[2], levels[1], levels[3],
-          levels[4], levels[6], levels[5], levels[7]};
-      std::memcpy(to, words, sizeof(words));
-    }
+  const std::ptrdiff_t whole = weights_.depth / kGroupStepLevels;
+  for (std::ptrdiff_t step = 0; step < whole; ++step) {
+    PackStep(values + step * kGroupStepLevels, activation_bytes_, to);
     to += cols * step_bytes;
   }
+  const std::ptrdiff_t rest = weights_.depth - whole * kGroupStepLevels;
+  if (rest == 0) return;
+  std::int8_t padded[kGroupStepLevels] = {};
+  std::memcpy(padded, values + whole * kGroupStepLevels, rest);
+  PackStep(padded, activation_bytes_, to);
 }
 
 void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {

@@ -82,8 +82,9 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
   }
 }
 
-static void WidenNibbles(const uint8_t* levels, ptrdiff_t steps,
-                         const uint8_t* shifts, uint8_t* widened) {
+static void WidenNibbles(const uint8_t* __restrict levels, ptrdiff_t steps,
+                         const uint8_t* __restrict shifts,
+                         uint8_t* __restrict widened) {
   if (shifts == nullptr) {
     for (ptrdiff_t step = 0; step < steps; ++step) {
       for (int i = 0; i < 64; ++i) {

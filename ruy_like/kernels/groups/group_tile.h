@@ -201,12 +201,13 @@ struct StreamTile {
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
   static constexpr int kStepBytes = 64;
-  // Ahead of what is read: 2 KiB was the best of 1, 2 and 4 (Zen 4).
+  // Ahead of what is read.
   static constexpr int kPrefetchBytes = 2048;
 
   static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
                                           const uint8_t** levels,
                                           const char** activations,
+                                          ptrdiff_t prefetch,
                                           Acc (&acc)[kVecs][kCols]) {
     const char* a = *activations;
     for (ptrdiff_t step = 0; step < steps; ++step) {
@@ -219,7 +220,7 @@ struct StreamTile {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         const uint8_t* const p = levels[v / kPanelVecs];
-        if (v % kPanelVecs == 0) __builtin_prefetch(p + kPrefetchBytes);
+        if (v % kPanelVecs == 0) __builtin_prefetch(p + prefetch);
         const typename Nibbles::Weights weights =
             Nibbles::LoadWeights(p + v % kPanelVecs * 4 * Simd::kLanes);
         RUY_LIKE_UNROLL
@@ -251,6 +252,7 @@ struct StreamTile {
 
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
     GroupPanels<kPanels> panels(args, row);
+    const uint8_t* const end = panels.levels[0] + args.panel_bytes;
     const char* activations = static_cast<const char*>(args.activations);
     Float f[kVecs][kCols];
     RUY_LIKE_UNROLL
@@ -268,8 +270,14 @@ struct StreamTile {
               Nibbles::Start(kRowZeros ? 0 : args.starts[group * kCols + c]);
         }
       }
+      // Behind the end of these panels lie the next ones.
+      const ptrdiff_t left = end - panels.levels[0];
       Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
-           panels.levels, &activations, acc);
+           panels.levels, &activations,
+           left > kPrefetchBytes
+               ? kPrefetchBytes
+               : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
+           acc);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         const ptrdiff_t at = panels.group_values[v / kPanelVecs] +
