@@ -43,6 +43,7 @@
 #include "ruy_like/quantize/pooling.h"
 #include "ruy_like/quantize/quant_params.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
+#include "ruy_like/quantize/quantize_groups.h"
 #include "ruy_like/quantize/quantized_add.h"
 #include "ruy_like/quantize/requantize.h"
 #include "ruy_like/quantize/tensor.h"

@@ -1,0 +1,237 @@
+// Weights with group scales, against values written down by hand.
+#include "ruy_like/quantize/quantize_groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "ruy_like/reference_group_mul.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::ElementsAre;
+
+// What the weights stand for.
+std::vector<float> Values(const QuantizedGroups& groups) {
+  const GroupWeights weights = groups.description();
+  const std::ptrdiff_t size =
+      groups.group_size == 0 ? groups.depth : groups.group_size;
+  const std::ptrdiff_t count = (groups.depth + size - 1) / size;
+  std::vector<float> values;
+  for (std::ptrdiff_t row = 0; row < groups.rows; ++row) {
+    for (std::ptrdiff_t k = 0; k < groups.depth; ++k) {
+      const std::ptrdiff_t at = row * count + k / size;
+      values.push_back(static_cast<float>(GroupLevel(weights, row, k) -
+                                          GroupZeroPoint(weights, at)) *
+                       GroupScale(weights, at));
+    }
+  }
+  return values;
+}
+
+TEST(QuantizeGroupsTest, RoundsToNearest) {
+  // Two groups; the second is short, with scale 2 and 0.25.
+  std::vector<float> weights(19, 0.0f);
+  weights[0] = 14;
+  weights[1] = -14;
+  weights[2] = 2.9f;
+  weights[3] = -3.1f;
+  weights[16] = 1.75f;
+  weights[17] = 0.3f;
+  weights[18] = -0.6f;
+  const auto groups = QuantizeGroups(
+      MakeMatrix(weights.data(), 1, 19, Order::kRowMajor), 4, 16);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  EXPECT_THAT(groups->float_scales, ElementsAre(2, 0.25f));
+  EXPECT_THAT(groups->levels, ElementsAre(0x1f, 0x69, 0x88, 0x88, 0x88, 0x88,
+                                          0x88, 0x88, 0x9f, 0x06));
+  const std::vector<float> values = Values(*groups);
+  EXPECT_EQ(values[0], 14);
+  EXPECT_EQ(values[1], -14);
+  EXPECT_EQ(values[2], 2);
+  EXPECT_EQ(values[3], -4);
+  EXPECT_EQ(values[17], 0.25f);
+  EXPECT_EQ(values[18], -0.5f);
+}
+
+TEST(QuantizeGroupsTest, EightBits) {
+  const std::vector<float> weights = {-127, 63.4f, 0.6f};
+  const auto groups =
+      QuantizeGroups(MakeMatrix(weights.data(), 1, 3, Order::kColMajor), 8, 0);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  EXPECT_THAT(groups->float_scales, ElementsAre(1));
+  EXPECT_THAT(Values(*groups), ElementsAre(-127, 63, 1));
+}
+
+TEST(QuantizeGroupsTest, ZerosHaveScaleZero) {
+  const std::vector<float> weights(16, 0.0f);
+  const auto groups = QuantizeGroups(
+      MakeMatrix(weights.data(), 1, 16, Order::kRowMajor), 4, 16);
+  ASSERT_TRUE(groups.ok());
+  EXPECT_THAT(groups->float_scales, ElementsAre(0));
+}
+
+TEST(QuantizeGroupsTest, TheSearchErrsLess) {
+  Rng rng(1);
+  std::vector<float> weights(8 * 64);
+  for (float& weight : weights) {
+    weight = static_cast<float>(rng.Signed() * rng.Signed() * rng.Signed());
+  }
+  double error[2];
+  for (const auto search : {GroupScaleSearch::kNone, GroupScaleSearch::kMse}) {
+    const auto groups = QuantizeGroups(
+        MakeMatrix(weights.data(), 8, 64, Order::kRowMajor), 4, 32, search);
+    ASSERT_TRUE(groups.ok());
+    const std::vector<float> values = Values(*groups);
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += (values[i] - weights[i]) * (values[i] - weights[i]);
+    }
+    error[search == GroupScaleSearch::kMse] = sum;
+  }
+  EXPECT_LT(error[1], 0.95 * error[0]);
+}
+
+TEST(QuantizeGroupsTest, BadInput) {
+  std::vector<float> weights(32, 1.0f);
+  EXPECT_FALSE(
+      QuantizeGroups(MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 5, 16)
+          .ok());
+  EXPECT_FALSE(
+      QuantizeGroups(MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 4, 17)
+          .ok());
+  EXPECT_FALSE(QuantizeGroups(
+                   MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 4, -16)
+                   .ok());
+  EXPECT_FALSE(QuantizeGroups(MakeMatrix(static_cast<float*>(nullptr), 1, 32,
+                                         Order::kRowMajor),
+                              4, 16)
+                   .ok());
+  weights[7] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(
+      QuantizeGroups(MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 4, 16)
+          .ok());
+}
+
+TEST(ImportTest, GgmlQ4_0) {
+  std::vector<std::uint8_t> block(18);
+  block[0] = 0x00;  // 0.5 as a float16
+  block[1] = 0x38;
+  for (int i = 0; i < 16; ++i) {
+    block[2 + i] = static_cast<std::uint8_t>((15 - i) << 4 | i);
+  }
+  const auto groups = ImportGgmlQ4_0(block.data(), block.size(), 1, 32);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  const std::vector<float> values = Values(*groups);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(values[i], 0.5f * static_cast<float>(i - 8));
+    EXPECT_EQ(values[16 + i], 0.5f * static_cast<float>(7 - i));
+  }
+  EXPECT_FALSE(ImportGgmlQ4_0(block.data(), 17, 1, 32).ok());
+  EXPECT_FALSE(ImportGgmlQ4_0(block.data(), 18, 1, 31).ok());
+  EXPECT_FALSE(ImportGgmlQ4_0(nullptr, 18, 1, 32).ok());
+}
+
+TEST(ImportTest, GgmlQ8_0) {
+  std::vector<std::uint8_t> blocks(2 * 34);
+  for (int block = 0; block < 2; ++block) {
+    blocks[34 * block + 1] = block == 0 ? 0x3c : 0x40;  // 1 and 2
+    for (int i = 0; i < 32; ++i) {
+      blocks[34 * block + 2 + i] = static_cast<std::uint8_t>(i - 16);
+    }
+  }
+  const auto groups = ImportGgmlQ8_0(blocks.data(), blocks.size(), 2, 32);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  const std::vector<float> values = Values(*groups);
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(values[i], static_cast<float>(i - 16));
+    EXPECT_EQ(values[32 + i], static_cast<float>(2 * (i - 16)));
+  }
+}
+
+TEST(ImportTest, MatMulNBits) {
+  // Depth 20 in blocks of 16: the second block's last 12 are padding.
+  std::vector<std::uint8_t> b(16, 0xff);
+  b[0] = 0x21;
+  b[8] = 0x43;
+  b[9] = 0x65;
+  const float scales[] = {1, 10};
+  const std::uint8_t zero_points[] = {0x51};  // 1 and 5
+  const auto groups =
+      ImportMatMulNBits(b.data(), scales, zero_points, 1, 20, 16);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  std::vector<float> expected(20, 14);
+  expected[0] = 0;
+  expected[1] = 1;
+  expected[16] = -20;
+  expected[17] = -10;
+  expected[18] = 0;
+  expected[19] = 10;
+  EXPECT_EQ(Values(*groups), expected);
+  const auto symmetric =
+      ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 16);
+  ASSERT_TRUE(symmetric.ok());
+  EXPECT_EQ(Values(*symmetric)[0], -7);
+  EXPECT_FALSE(ImportMatMulNBits(nullptr, scales, nullptr, 1, 20, 16).ok());
+  EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 8).ok());
+  EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 0, 20, 16).ok());
+}
+
+TEST(ImportTest, Gptq) {
+  // Eight rows of depth 16, one group; word [i][row] has levels 8i to 8i + 7.
+  std::vector<std::int32_t> qweight(16, 0x44444444);
+  qweight[3] = 0x76543210;
+  qweight[8 + 3] = static_cast<std::int32_t>(0xfedcba98);
+  std::vector<Float16> scales(8, static_cast<Float16>(1.0f));
+  scales[3] = static_cast<Float16>(0.5f);
+  const std::int32_t qzeros[] = {0x33337333};  // 4, but 8 for row 3
+  const auto groups =
+      ImportGptq(qweight.data(), scales.data(), qzeros, 8, 16, 16);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  const std::vector<float> values = Values(*groups);
+  for (int row = 0; row < 8; ++row) {
+    for (int k = 0; k < 16; ++k) {
+      EXPECT_EQ(values[16 * row + k],
+                row == 3 ? 0.5f * static_cast<float>(k - 8) : 0)
+          << row << " " << k;
+    }
+  }
+  const std::int32_t bad[] = {-1};
+  EXPECT_FALSE(ImportGptq(qweight.data(), scales.data(), bad, 8, 16, 16).ok());
+  EXPECT_FALSE(
+      ImportGptq(qweight.data(), scales.data(), qzeros, 7, 16, 16).ok());
+  EXPECT_FALSE(
+      ImportGptq(qweight.data(), scales.data(), nullptr, 8, 16, 16).ok());
+}
+
+// Packed and multiplied as they are.
+TEST(ImportTest, Multiplies) {
+  Rng rng(2);
+  std::vector<float> weights(10 * 40);
+  for (float& weight : weights) weight = static_cast<float>(rng.Signed());
+  const auto groups = QuantizeGroups(
+      MakeMatrix(weights.data(), 10, 40, Order::kRowMajor), 4, 16);
+  ASSERT_TRUE(groups.ok());
+  Context context;
+  const auto packed = PackGroupWeights(groups->description(), &context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  std::vector<float> column(40, 1.0f), result(10);
+  Matrix<float> dst = MakeMatrix(result.data(), 10, 1, Order::kColMajor);
+  ASSERT_TRUE(Mul(*packed, MakeMatrix(column.data(), 40, 1, Order::kColMajor),
+                  GroupMulParams(), &context, &dst)
+                  .ok());
+  const std::vector<float> values = Values(*groups);
+  for (int row = 0; row < 10; ++row) {
+    double sum = 0;
+    for (int k = 0; k < 40; ++k) sum += values[40 * row + k];
+    EXPECT_NEAR(result[row], sum, 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
