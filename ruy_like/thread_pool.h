@@ -52,9 +52,9 @@ class RUY_LIKE_EXPORT ThreadPool final {
 
   // Runs tasks[0].Run() ... tasks[task_count - 1].Run(), each exactly once, and
   // returns when all are done; what they wrote is then visible to the caller.
-  // The caller runs task 0, then every task that no worker has begun by then;
-  // so a worker that is slow to wake up delays nobody. Worker i prefers task
-  // i + 1 in every call, which keeps its caches warm.
+  // The caller runs task 0, then every task that has been handed over and that
+  // no worker has begun; so a worker that is slow to wake up delays nobody.
+  // Worker i prefers task i + 1 in every call, which keeps its caches warm.
   //
   // `tasks` is an array of a class derived from Task, stepped by its own size.
   // Starts up to task_count - 1 workers as needed, the first time; where

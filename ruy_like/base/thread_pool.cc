@@ -1,7 +1,9 @@
 #include "ruy_like/thread_pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cfenv>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -32,29 +34,63 @@ thread_local const void* in_execute = nullptr;
 // How long to spin before sleeping, in nanoseconds.
 using SpinTime = std::atomic<std::int64_t>;
 
-// Tasks first, first + step, ... below count, of an array of derived tasks.
-struct TaskRange {
-  char* tasks;
+// Tasks n, n + threads, ... below count of an array of derived tasks are thread
+// n's.
+struct Tasks {
+  char* first;
   std::size_t stride;
-  int first, step, count;
+  int threads, count;
 
-  void Run() const {
-    for (int i = first; i < count; i += step) {
-      reinterpret_cast<Task*>(tasks + i * stride)->Run();
+  void Run(int n) const {
+    for (int i = n; i < count; i += threads) {
+      reinterpret_cast<Task*>(first + i * stride)->Run();
     }
   }
 };
 
+// Threads have numbers: 0 is the caller, worker n the n-th one. Tasks are
+// handed over along a tree, and their ends are counted along the same one:
+//
+//                  0                        Each thread first hands over to its
+//        /      /     \      \              children, then runs its own tasks.
+//       1      2       3      4             Whoever ends last of a thread and
+//       its
+//    / | | \            ...                 children counts as one end for the
+//   5 6  7  8       17 18 19 20             parent.
+//
+// A caller that wakes 191 workers by itself takes longer than the int8 product
+// 3072x768x128 takes on them, and so do 191 ends that are counted in one word;
+// with 4 children it is three or four steps (bench/scaling.py: 22% of linear by
+// the caller alone, 67% with 2 children, 70% with 4, 69% with 8).
+constexpr int kChildren = 4;
+
+int Parent(int number) { return (number - 1) / kChildren; }
+int FirstChild(int number) { return number * kChildren + 1; }
+// One past the last child of `number`; none if that is the first one.
+int ChildrenEnd(int number, int threads) {
+  return std::max(std::min(FirstChild(number) + kChildren, threads),
+                  FirstChild(number));
+}
+std::uint32_t ChildCount(int number, int threads) {
+  return static_cast<std::uint32_t>(ChildrenEnd(number, threads) -
+                                    FirstChild(number));
+}
+
 // What a worker's slot can be:
 //
-//            caller hands a range over             somebody takes it
+//           parent hands its tasks over            somebody takes them
 //   kIdle  ----------------------------> kReady ----------------------> kIdle
 //     | ^ (woken without cause)            ^
-//     v |                                  | (and the caller wakes it)
+//     v |                                  | (and the parent wakes it)
 //   kAsleep -------------------------------+
 //
-// Worker and caller both try to take a kReady range; the exchange decides.
+// Worker and caller both try to take what is kReady; the exchange decides.
 enum SlotState : std::uint32_t { kIdle, kAsleep, kReady, kQuit };
+
+// A caller that has taken a worker's tasks back wakes that one's children only
+// if the tasks took longer than this: waking is a system call of 2 to 5 us, and
+// mostly no work is left.
+constexpr std::chrono::microseconds kWorthWaking{5};
 
 }  // namespace
 
@@ -63,8 +99,9 @@ enum SlotState : std::uint32_t { kIdle, kAsleep, kReady, kQuit };
 struct ThreadPool::State {
   struct alignas(kSeparation) Worker {
     std::atomic<std::uint32_t> slot{kIdle};
-    bool must_wake = false;  // the caller's
-    TaskRange range;         // written before kReady, read by who took it
+    Tasks tasks;  // written before it is ready; in the slot's line
+    // Of itself and its children; set by who took the tasks.
+    alignas(kSeparation) std::atomic<std::uint32_t> unfinished{0};
     std::thread thread;
   };
 
@@ -73,9 +110,15 @@ struct ThreadPool::State {
 
   int EnsureWorkers(int count, const SpinTime& spin_time);
   void StartWorkers(int count, const SpinTime& spin_time);
-  void WorkerLoop(Worker* worker, const SpinTime& spin_time);
-  void FinishOne();
-  void WaitForOthers(const SpinTime& spin_time);
+  void WorkerLoop(int number, Worker* worker, const SpinTime& spin_time);
+
+  Worker& At(int number) { return *workers[number - 1]; }
+  bool HandOverIfAwake(int number, const Tasks& tasks);
+  void HandOver(int number, int end_number, const Tasks& tasks);
+  void Finish(int number);
+  void RunTakenBack(int number, const Tasks& tasks);
+  bool TakeBack(const Tasks& tasks);
+  void WaitForOthers(const Tasks& tasks, const SpinTime& spin_time);
 
   static bool Take(Worker* worker) {
     std::uint32_t expected = kReady;
@@ -91,8 +134,8 @@ struct ThreadPool::State {
   int calls_until_start = 0;
   // The caller leads; workers are in it while they are awake.
   CpuPlacement placement;
-  // Ranges that workers took or may yet take, and whether the caller sleeps
-  // until there are none.
+  // Of the caller's children, those with unfinished ones; and whether the
+  // caller sleeps until there are none.
   static constexpr std::uint32_t kCallerAsleep = 1u << 31;
   alignas(kSeparation) std::atomic<std::uint32_t> pending{0};
 };
@@ -143,8 +186,10 @@ void ThreadPool::State::StartWorkers(int count, const SpinTime& spin_time) {
       auto worker = std::make_unique<Worker>();
       workers.reserve(workers.size() + 1);
       Worker* const raw = worker.get();
-      worker->thread =
-          std::thread([this, raw, &spin_time] { WorkerLoop(raw, spin_time); });
+      const int number = static_cast<int>(workers.size()) + 1;
+      worker->thread = std::thread([this, number, raw, &spin_time] {
+        WorkerLoop(number, raw, spin_time);
+      });
       workers.push_back(std::move(worker));
     }
   } catch (const std::exception&) {
@@ -152,7 +197,8 @@ void ThreadPool::State::StartWorkers(int count, const SpinTime& spin_time) {
   }
 }
 
-void ThreadPool::State::WorkerLoop(Worker* worker, const SpinTime& spin_time) {
+void ThreadPool::State::WorkerLoop(int number, Worker* worker,
+                                   const SpinTime& spin_time) {
   // A new thread inherits its creator's state.
   std::fesetenv(FE_DFL_ENV);
   in_execute = this;
@@ -163,42 +209,130 @@ void ThreadPool::State::WorkerLoop(Worker* worker, const SpinTime& spin_time) {
       const std::uint32_t slot = worker->slot.load(std::memory_order_relaxed);
       if (slot == kQuit) return;
       if (slot == kReady) break;
-      if (slot == kIdle && pacer.Pause()) continue;
-      std::uint32_t expected = kIdle;
-      if (slot == kAsleep ||
-          worker->slot.compare_exchange_strong(expected, kAsleep,
-                                               std::memory_order_relaxed)) {
-        placement.Leave(cpu);
-        SleepWhileEquals(&worker->slot, kAsleep);
-        cpu = placement.Enter();
-        // Woken: even if the caller was faster and took the range back, more
-        // work is likely.
-        pacer = NewPacer(spin_time);
+      if (pacer.Pause()) continue;
+      std::uint32_t seen = kIdle;
+      if (!worker->slot.compare_exchange_strong(seen, kAsleep,
+                                                std::memory_order_relaxed)) {
+        continue;
       }
+      placement.Leave(cpu);
+      while (worker->slot.load(std::memory_order_relaxed) == kAsleep) {
+        SleepWhileEquals(&worker->slot, kAsleep);
+      }
+      cpu = placement.Enter();
+      // Woken: even if the caller was faster and took the tasks back, more work
+      // is likely.
+      pacer = NewPacer(spin_time);
     }
     if (!Take(worker)) continue;
-    worker->range.Run();
-    FinishOne();
+    const Tasks tasks = worker->tasks;
+    worker->unfinished.store(1 + ChildCount(number, tasks.threads),
+                             std::memory_order_relaxed);
+    HandOver(FirstChild(number), ChildrenEnd(number, tasks.threads), tasks);
+    tasks.Run(number);
+    Finish(number);
   }
 }
 
-void ThreadPool::State::FinishOne() {
-  // The range's last effect: after it the caller may reuse everything but this
-  // word, which lives as long as the workers.
+bool ThreadPool::State::HandOverIfAwake(int number, const Tasks& tasks) {
+  At(number).tasks = tasks;
+  std::uint32_t expected = kIdle;
+  return At(number).slot.compare_exchange_strong(expected, kReady,
+                                                 std::memory_order_acq_rel);
+}
+
+// Gives workers [number, end_number) their tasks.
+void ThreadPool::State::HandOver(int number, int end_number,
+                                 const Tasks& tasks) {
+  int asleep[kChildren];
+  int sleepers = 0;
+  for (; number < end_number; ++number) {
+    if (HandOverIfAwake(number, tasks)) continue;
+    // It stays asleep until somebody wakes it.
+    At(number).slot.store(kReady, std::memory_order_release);
+    asleep[sleepers++] = number;
+  }
+  // Only now, a wake-up being a system call that the spinning workers need not
+  // wait for.
+  for (int i = 0; i < sleepers; ++i) WakeOne(&At(asleep[i]).slot);
+}
+
+// Counts the end of a worker's own tasks. Its last effect: after that the
+// caller may reuse everything but `pending`, which lives as long as the
+// workers.
+void ThreadPool::State::Finish(int number) {
+  std::atomic<std::uint32_t>& own = At(number).unfinished;
+  // Mostly it is the last one of its part of the tree, and nobody else counts.
+  if (own.load(std::memory_order_acquire) != 1 &&
+      own.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  while ((number = Parent(number)) != 0) {
+    if (At(number).unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+      return;
+    }
+  }
   if (pending.fetch_sub(1, std::memory_order_acq_rel) == (kCallerAsleep | 1u)) {
     WakeOne(&pending);
   }
 }
 
-void ThreadPool::State::WaitForOthers(const SpinTime& spin_time) {
+// Runs the tasks of a worker that has not begun, and sees to its children,
+// which nobody has called: those that are awake are, those asleep only if that
+// is worth while.
+void ThreadPool::State::RunTakenBack(int number, const Tasks& tasks) {
+  At(number).unfinished.store(1 + ChildCount(number, tasks.threads),
+                              std::memory_order_relaxed);
+  int asleep[kChildren];
+  int sleepers = 0;
+  for (int child = FirstChild(number);
+       child < ChildrenEnd(number, tasks.threads); ++child) {
+    if (!HandOverIfAwake(child, tasks)) asleep[sleepers++] = child;
+  }
+  if (sleepers == 0) {
+    tasks.Run(number);
+  } else {
+    const auto start = std::chrono::steady_clock::now();
+    tasks.Run(number);
+    const bool wake = std::chrono::steady_clock::now() - start > kWorthWaking;
+    for (int i = 0; i < sleepers; ++i) {
+      if (wake) {
+        HandOver(asleep[i], asleep[i] + 1, tasks);
+      } else {
+        RunTakenBack(asleep[i], tasks);
+      }
+    }
+  }
+  Finish(number);
+}
+
+// Runs what has been handed over and not begun; whether there was any. Parents
+// come before their children.
+bool ThreadPool::State::TakeBack(const Tasks& tasks) {
+  bool any = false;
+  for (int number = 1; number < tasks.threads; ++number) {
+    if (pending.load(std::memory_order_relaxed) == 0) break;
+    if (!Take(&At(number))) continue;
+    RunTakenBack(number, tasks);
+    any = true;
+  }
+  return any;
+}
+
+void ThreadPool::State::WaitForOthers(const Tasks& tasks,
+                                      const SpinTime& spin_time) {
+  // A worker that has been handed its tasks meanwhile may sleep.
+  constexpr int kPausesPerLook = 64;
   SpinPacer pacer = NewPacer(spin_time);
-  for (;;) {
+  for (int pauses = 1;; ++pauses) {
     const std::uint32_t seen = pending.load(std::memory_order_acquire);
     if ((seen & ~kCallerAsleep) == 0) break;
     if ((seen & kCallerAsleep) != 0) {
       SleepWhileEquals(&pending, seen);
     } else if (!pacer.Pause()) {
       pending.fetch_or(kCallerAsleep, std::memory_order_relaxed);
+    } else if (pauses % kPausesPerLook == 0) {
+      TakeBack(tasks);
     }
   }
   pending.store(0, std::memory_order_relaxed);
@@ -260,7 +394,7 @@ int ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
   State* const state =
       task_count <= 1 || in_execute != nullptr ? nullptr : CurrentState();
   if (state == nullptr) {
-    TaskRange{base, stride, 0, 1, task_count}.Run();
+    Tasks{base, stride, 1, task_count}.Run(0);
     return 1;
   }
   std::lock_guard<std::mutex> lock(state->mutex);
@@ -272,38 +406,16 @@ int ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
   }
   const int used = std::min(available, wanted);
   state->placement.SetLeader();
-  state->pending.store(static_cast<std::uint32_t>(used),
-                       std::memory_order_relaxed);
-  for (int i = 0; i < used; i++) {
-    State::Worker* const worker = state->workers[i].get();
-    worker->range = TaskRange{base, stride, i + 1, used + 1, task_count};
-    worker->must_wake =
-        worker->slot.exchange(kReady, std::memory_order_acq_rel) == kAsleep;
-  }
-  // Only now, a wake-up being a system call that the spinning workers need not
-  // wait for.
-  for (int i = 0; i < used; i++) {
-    if (state->workers[i]->must_wake) WakeOne(&state->workers[i]->slot);
-  }
+  const Tasks all = {base, stride, used + 1, task_count};
+  state->pending.store(ChildCount(0, all.threads), std::memory_order_relaxed);
+  state->HandOver(FirstChild(0), ChildrenEnd(0, all.threads), all);
   in_execute = state;
-  TaskRange{base, stride, 0, used + 1, task_count}.Run();
-  // Backwards: the last workers were called last.
-  std::uint32_t taken_back = 0;
-  for (int i = used - 1; i >= 0; i--) {
-    State::Worker* const worker = state->workers[i].get();
-    if (State::Take(worker)) {
-      worker->range.Run();
-      ++taken_back;
-    }
-  }
+  all.Run(0);
+  // Maybe a worker is late because it waits for this very core, which it will
+  // leave as soon as it runs.
+  if (state->TakeBack(all)) os::YieldThread();
+  state->WaitForOthers(all, spin_nanoseconds_);
   in_execute = nullptr;
-  if (taken_back > 0) {
-    state->pending.fetch_sub(taken_back, std::memory_order_acq_rel);
-    // Maybe the worker is late because it waits for this very core, which it
-    // will leave as soon as it runs.
-    os::YieldThread();
-  }
-  state->WaitForOthers(spin_nanoseconds_);
   return used + 1;
 }
 

@@ -40,8 +40,9 @@ bool SpinPacer::Pause() {
     end_ = now + duration_;
     return duration_.count() > 0;
   }
-  if (now >= end_) return false;
+  if (now >= end_ || taken_ >= kMostTaken) return false;
   os::YieldThread();
+  taken_ = std::chrono::steady_clock::now() - now > kLongYield ? taken_ + 1 : 0;
   return true;
 }
 

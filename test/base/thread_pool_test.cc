@@ -64,6 +64,33 @@ TEST_P(ThreadPoolTest, RunsEachTaskOnce) {
   }
 }
 
+// Tasks go along a tree of workers: three levels of it.
+TEST_P(ThreadPoolTest, RunsEachTaskOnceOnManyWorkers) {
+  for (int round = 0; round < 50; round++) {
+    for (const int count : {5, 6, 21, 22, 40, 90}) {
+      std::vector<CountingTask> tasks(count);
+      EXPECT_GE(pool_.Execute(count, tasks.data()), 1);
+      for (const CountingTask& task : tasks) ASSERT_EQ(task.runs, 1);
+    }
+  }
+}
+
+// Also where work is long enough for workers to be woken by workers.
+TEST_P(ThreadPoolTest, RunsLongTasksOfManySleepingWorkers) {
+  struct LongTask : CountingTask {
+    void Run() override {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      CountingTask::Run();
+    }
+  };
+  for (int round = 0; round < 10; round++) {
+    std::vector<LongTask> tasks(40);
+    pool_.Execute(40, tasks.data());
+    for (const LongTask& task : tasks) ASSERT_EQ(task.runs, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+}
+
 TEST_P(ThreadPoolTest, StepsFromABaseInsideTheObject) {
   std::vector<SecondBaseTask> tasks(4);
   pool_.Execute(4, tasks.data());

@@ -1,5 +1,10 @@
 #include "ruy_like/base/wait.h"
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -37,14 +42,50 @@ TEST(WaitTest, PingPongNeverLosesAWakeUp) {
   EXPECT_GE(word.load(), kTurns);
 }
 
-TEST(SpinPacerTest, EndsAfterItsDuration) {
+steady_clock::duration SpinFor(std::chrono::nanoseconds duration) {
   const auto start = steady_clock::now();
-  SpinPacer pacer(std::chrono::milliseconds(3));
+  SpinPacer pacer(duration);
   while (pacer.Pause()) {
   }
-  EXPECT_GE(steady_clock::now() - start, std::chrono::milliseconds(3));
-  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(3));
+  return steady_clock::now() - start;
 }
+
+TEST(SpinPacerTest, EndsAfterItsDuration) {
+  constexpr std::chrono::milliseconds kDuration(3);
+  steady_clock::duration longest{0};
+  // Sooner where other programs take the core.
+  for (int i = 0; i < 200 && longest < kDuration; ++i) {
+    const auto spun = SpinFor(kDuration);
+    EXPECT_LT(spun, std::chrono::seconds(3));
+    longest = std::max(longest, spun);
+  }
+  EXPECT_GE(longest, kDuration);
+}
+
+#ifdef __linux__
+TEST(SpinPacerTest, EndsSoonerWhereOthersTakeTheCore) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  std::atomic<bool> stop{false};
+  // Inherits the affinity.
+  std::thread other([&stop] {
+    while (!stop.load()) {
+      const auto end = steady_clock::now() + std::chrono::microseconds(50);
+      while (steady_clock::now() < end) {
+      }
+      sched_yield();
+    }
+  });
+  const auto spun = SpinFor(std::chrono::seconds(20));
+  stop.store(true);
+  other.join();
+  sched_setaffinity(0, sizeof(before), &before);
+  EXPECT_LT(spun, std::chrono::seconds(10));
+}
+#endif
 
 TEST(SpinPacerTest, NoDurationEndsSoon) {
   SpinPacer pacer(std::chrono::nanoseconds(0));
