@@ -218,6 +218,9 @@ class CostModel {
     // again.
     constexpr double kBytesPerNs = 50;
     constexpr double kLaunchNs = 50;
+    // A word that another core has changed: 50 ns under one L3, twice that
+    // beyond.
+    constexpr double kDrawNs = 100;
     const double rate = MacsPerNs(params);
     const auto read = [&](double element_bytes, bool is_packed_here) {
       return rate / kBytesPerNs * element_bytes * (is_packed_here ? 2 : 1);
@@ -225,6 +228,7 @@ class CostModel {
     row_read_ = read(params.lhs_element_bytes, params.lhs_is_packed_here);
     col_read_ = read(params.rhs_element_bytes, params.rhs_is_packed_here);
     launch_ = rate * kLaunchNs / static_cast<double>(params.depth);
+    draw_ = rate * kDrawNs / static_cast<double>(params.depth);
   }
 
   // Sets the blocks' rows, also for all splits of the columns that follow.
@@ -249,6 +253,16 @@ class CostModel {
     return (static_cast<double>(rounds) + uneven_end) * block;
   }
 
+  // The same where threads are many: they draw from the counter at the same
+  // time, each waiting for the ones before, and that is more than what blocks
+  // to spare could even out.
+  double CostForMany(ptrdiff_t col_blocks) const {
+    const ptrdiff_t threads = params_.thread_count;
+    const ptrdiff_t rounds = CeilDiv(row_blocks_ * col_blocks, threads);
+    return Cost(col_blocks) +
+           static_cast<double>((rounds - 1) * threads) * draw_;
+  }
+
  private:
   // Size of the largest block, in whole panels, as far as the matrix goes.
   static double Size(ptrdiff_t units, ptrdiff_t unit, ptrdiff_t all,
@@ -260,10 +274,54 @@ class CostModel {
   const BlockMapParams& params_;
   const BlockMap& map_;
   const Grid& grid_;
-  double row_read_, col_read_, launch_;
+  double row_read_, col_read_, launch_, draw_;
   ptrdiff_t row_blocks_;
   double rows_;
 };
+
+// The most even blocks, at most `blocks`, that are as large as that asks for: 7
+// units in 5 blocks become 2 2 2 1.
+ptrdiff_t AtMost(ptrdiff_t units, ptrdiff_t blocks) {
+  return CeilDiv(units, CeilDiv(units, blocks));
+}
+
+// For so many threads that a block too many for one round of all of them costs
+// more than a thread without a block: tries every size that blocks' rows can
+// have, and for each as many columns of blocks as one to three rounds take.
+// `most` blocks of the size that the caches ask for, or smaller. (int8
+// 768x768x128, cached, on 64 threads by bench/scaling.py: 22x with 192 blocks,
+// 50x with 64.)
+void SplitForManyThreads(const BlockMapParams& params, const Grid& grid,
+                         ptrdiff_t most, BlockMap* map) {
+  constexpr ptrdiff_t kMostRounds = 3;
+  const ptrdiff_t threads = params.thread_count;
+  const ptrdiff_t min_col_blocks = map->col_blocks;
+  CostModel model(params, *map, grid);
+  model.SetRowBlocks(map->row_blocks);
+  double best = model.CostForMany(map->col_blocks);
+  for (ptrdiff_t row_blocks = map->row_blocks;
+       row_blocks <= grid.row_units && row_blocks <= most;) {
+    model.SetRowBlocks(row_blocks);
+    for (ptrdiff_t rounds = 1; rounds <= kMostRounds; ++rounds) {
+      const ptrdiff_t wanted =
+          std::clamp(rounds * threads / row_blocks, min_col_blocks,
+                     std::max(min_col_blocks, grid.col_units));
+      const ptrdiff_t col_blocks = AtMost(grid.col_units, wanted);
+      if (col_blocks < min_col_blocks || row_blocks * col_blocks > most) {
+        continue;
+      }
+      const double cost = model.CostForMany(col_blocks);
+      if (cost >= best) continue;
+      best = cost;
+      map->row_blocks = row_blocks;
+      map->col_blocks = col_blocks;
+    }
+    // The next number of blocks whose largest one is smaller.
+    const ptrdiff_t units = CeilDiv(grid.row_units, row_blocks);
+    if (units == 1) break;
+    row_blocks = CeilDiv(grid.row_units, units - 1);
+  }
+}
 
 // Splits further than the caches ask for, to occupy all threads evenly. Tries
 // a geometric series of row splits, each with a few column splits: trying all
@@ -280,6 +338,10 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
   const double most_by_work = std::min(macs / min_macs, 1e9);
   const ptrdiff_t most = std::min(static_cast<ptrdiff_t>(most_by_work),
                                   grid.row_units * grid.col_units);
+  if (threads > kFewThreads) {
+    if (most > least) SplitForManyThreads(params, grid, most, map);
+    return;
+  }
   const ptrdiff_t enough =
       map->in_pieces ? threads : kMinBlocksPerThread * threads;
   // So many blocks leave no thread idle for long, however they divide.

@@ -153,7 +153,8 @@ int ChooseThreadCount(const BlockMapParams& params, int max_threads);
 // With one thread, blocks are cut for the caches alone. With more, there are at
 // least kMinBlocksPerThread blocks for each (one in pieces: every block packs
 // what it reads), unless that would make blocks shorter than kMinBlockNs or
-// smaller than a micro-tile. depth_block depends on the depth,
+// smaller than a micro-tile; of more than kFewThreads threads some may have
+// none. depth_block depends on the depth,
 // formats, tile and caches only, so that a float result does not change with
 // the other dimensions or the threads.
 BlockMap MakeBlockMap(const BlockMapParams& params);
@@ -175,6 +176,8 @@ BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
 // prologue); this bounds its share. 100,000 multiply-adds at middling speed.
 constexpr int kMinBlockNs = 500;
 constexpr int kMinBlocksPerThread = 2;
+// Beyond so many threads they have a block each rather than some to spare.
+constexpr int kFewThreads = 16;
 // Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
 // less than this much work on each side gains nothing that could be relied on:
 // float 64^3, 1640 ns for each of two threads by the estimate, takes as long on

@@ -80,7 +80,7 @@ template <typename Check>
 void ForAll(Check check) {
   for (const KernelShape& kernel : kKernels) {
     for (const Shape& shape : kShapes) {
-      for (const int threads : {1, 2, 3, 8, 16}) {
+      for (const int threads : {1, 2, 3, 8, 16, 64, 192}) {
         SCOPED_TRACE(testing::Message()
                      << kernel.name << " " << shape.rows << "x" << shape.depth
                      << "x" << shape.cols << " threads " << threads);
@@ -320,8 +320,8 @@ TEST(BlockMapTest, ThreadsGetEnoughBlocksButNoneTooSmall) {
                             ((params.cols + map.col_unit - 1) / map.col_unit);
     const ptrdiff_t wanted =
         (map.in_pieces ? 1 : kMinBlocksPerThread) * params.thread_count;
-    if (params.thread_count > 1 && units >= 2 * wanted &&
-        macs >= 4 * min_macs * wanted) {
+    if (params.thread_count > 1 && params.thread_count <= kFewThreads &&
+        units >= 2 * wanted && macs >= 4 * min_macs * wanted) {
       ASSERT_GE(blocks, wanted);
     }
   });
@@ -402,6 +402,63 @@ TEST(BlockMapTest, PinnedExamples) {
     EXPECT_EQ(map.group_cols, example.group_cols);
     EXPECT_EQ(map.piece_rows, example.piece_rows);
     EXPECT_EQ(map.piece_cols, example.piece_cols);
+  }
+}
+
+// The share of the time that threads work, if all blocks took as long as the
+// largest.
+TEST(BlockMapTest, ManyThreadsMeetInOneRound) {
+  struct Example {
+    int kernel;
+    Shape shape;
+    int threads;
+    double least;  // share of the threads' time that is work
+  };
+  const Example kExamples[] = {
+      {1, {512, 512, 512}, 64, 1.0},      {1, {512, 512, 512}, 192, 0.88},
+      {1, {768, 768, 128}, 64, 1.0},      {1, {1024, 1024, 1024}, 64, 1.0},
+      {1, {3072, 768, 128}, 64, 1.0},     {1, {3072, 768, 128}, 192, 1.0},
+      {0, {1024, 1024, 1024}, 192, 0.88}, {0, {3072, 768, 128}, 192, 0.88},
+      {0, {768, 768, 128}, 96, 0.88},     {2, {1024, 1024, 1024}, 64, 0.99},
+  };
+  for (const Example& example : kExamples) {
+    for (const bool is_cached : {true, false}) {
+      SCOPED_TRACE(testing::Message()
+                   << kKernels[example.kernel].name << " " << example.shape.rows
+                   << "x" << example.shape.depth << "x" << example.shape.cols
+                   << " threads " << example.threads);
+      BlockMapParams params =
+          MakeParams(kKernels[example.kernel], example.shape, example.threads);
+      params.lhs_is_packed_here = !is_cached;
+      const BlockMap map = MakeBlockMap(params);
+      const ptrdiff_t rounds =
+          (BlockCount(map) + example.threads - 1) / example.threads;
+      EXPECT_EQ(rounds, 1);
+      const double largest = static_cast<double>(map.block_rows) *
+                             static_cast<double>(map.block_cols);
+      const double share =
+          static_cast<double>(params.rows * params.cols) /
+          (static_cast<double>(rounds * example.threads) * largest);
+      EXPECT_GE(share, example.least)
+          << map.row_blocks << "x" << map.col_blocks;
+    }
+  }
+}
+
+// A second column of blocks would read all of the lhs again.
+TEST(BlockMapTest, ManyThreadsDoNotCutOneTileOfColumns) {
+  for (const int threads : {64, 172, 192}) {
+    for (const int kernel : {0, 1, 2}) {
+      const KernelShape& shape = kKernels[kernel];
+      const BlockMap map = MakeBlockMap(
+          MakeParams(shape, {4096, 4096, shape.tile_cols}, threads));
+      EXPECT_EQ(map.col_blocks, 1) << shape.name << " " << threads;
+      EXPECT_GE(map.row_blocks, 43) << shape.name << " " << threads;
+    }
+    // Two tiles: as many rounds with one column of blocks.
+    const BlockMap map =
+        MakeBlockMap(MakeParams(kKernels[1], {4096, 4096, 16}, threads));
+    EXPECT_EQ(map.col_blocks, 1) << threads;
   }
 }
 
