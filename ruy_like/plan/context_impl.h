@@ -66,6 +66,8 @@ struct ContextImpl {
 
   // For products on the Context's own threads.
   KeptPlans plans ABSL_GUARDED_BY(mutex);
+  // For groups of more products than that has places for; null before.
+  std::unique_ptr<KeptPlans> group_plans ABSL_GUARDED_BY(mutex);
 
   Readable<Path> last_path{Path::kNone};
   Readable<const char*> last_kernel{""};

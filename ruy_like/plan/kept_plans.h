@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ruy_like/path.h"
 #include "ruy_like/plan/plan.h"
@@ -31,11 +32,15 @@ struct KeptPlan {
   Plan plan;
 };
 
-// One for each value of a few bits of a hash: a query finds its own plan, or
-// takes the place of another query's.
+// A query finds its own plan near its hash's place, or a place that is free, or
+// takes that of another query.
 class KeptPlans final {
  public:
-  KeptPlans() = default;
+  // 2^bits places. Throws std::bad_alloc.
+  explicit KeptPlans(int bits = 3)
+      : shift_(64 - bits),
+        plans_(std::size_t{1} << bits),
+        last_(plans_.data()) {}
   KeptPlans(const KeptPlans&) = delete;
   KeptPlans& operator=(const KeptPlans&) = delete;
 
@@ -51,15 +56,24 @@ class KeptPlans final {
         static_cast<std::uint64_t>(query.range.lhs) +
         2 * static_cast<std::uint64_t>(query.range.rhs);
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    last_ = &plans_[((sizes * 4 + ranges) * kGoldenRatio) >> (64 - kBits)];
+    const std::size_t home = ((sizes * 4 + ranges) * kGoldenRatio) >> shift_;
+    last_ = &plans_[home];
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      KeptPlan* const plan = &plans_[(home + i) & (plans_.size() - 1)];
+      if (plan->permitted == Path::kNone || plan->query == query) {
+        last_ = plan;
+        break;
+      }
+    }
     return last_;
   }
 
  private:
-  static constexpr int kBits = 3;
+  static constexpr std::size_t kPlaces = 8;  // that a query may have
 
-  KeptPlan plans_[1 << kBits];
-  KeptPlan* last_ = plans_;
+  int shift_;
+  std::vector<KeptPlan> plans_;
+  KeptPlan* last_;
 };
 
 }  // namespace ruy_like

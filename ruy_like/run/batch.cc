@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -325,16 +326,31 @@ void RunUnits(void* argument, int thread) {
   }
 }
 
+// Where kernels are chosen for so many products, once for each shape: the
+// Context's own plans have places for few.
+KeptPlans* PlansFor(ptrdiff_t count, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  constexpr ptrdiff_t kFew = 4;
+  constexpr int kGroupBits = 7;
+  if (count <= kFew) return &context->plans;
+  if (context->group_plans == nullptr) {
+    context->group_plans = std::make_unique<KeptPlans>(kGroupBits);
+  }
+  return context->group_plans.get();
+}
+
 // A plan for one thread of each product; *ns is what all of them take.
-absl::Status PlanEach(Group* group, double* ns, ContextImpl* context)
+absl::Status PlanEach(ptrdiff_t count, Group* group, double* ns,
+                      ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   *ns = 0;
+  KeptPlans* const plans = PlansFor(count, context);
   for (GroupItem& item : *group) {
     TrMulParams* const params = item.product.params();
     if (params->rows() == 0 || params->cols() == 0) continue;
     NeverCache(params);
     KeptPlan* kept;
-    absl::Status status = item.product.Choose(&context->plans, context, &kept);
+    absl::Status status = item.product.Choose(plans, context, &kept);
     if (!status.ok()) return status;
     kept->MakeFor({1, false});
     item.plan = kept->plan;
@@ -410,7 +426,7 @@ absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
                        first.cols());
   VerboseCall verbose(first);
   double ns;
-  absl::Status status = PlanEach(&group, &ns, context);
+  absl::Status status = PlanEach(count, &group, &ns, context);
   if (!status.ok()) return status;
   int threads =
       ThreadsFor(ns, MaxThreads(*context, call_limit), IsForced(*context));

@@ -72,5 +72,28 @@ TEST_F(ChooseKernelTest, AnInheritedKernelNeedsNoLeave) {
   EXPECT_EQ(times_asked, 0);
 }
 
+// A group of many shapes finds each one's plan again in the next call.
+TEST(KeptPlansTest, AsManyShapesAsPlacesHalfAreKept) {
+  for (const int bits : {3, 7}) {
+    KeptPlans plans(bits);
+    const int shapes = 1 << (bits - 1);
+    const auto query_of = [](int i) {
+      TrMulParams params = Params(Family::kF32, Scalar::kF32);
+      params.side.rhs.width = 1 + 7 * i;
+      return MakeKernelQuery(params);
+    };
+    for (int i = 0; i < shapes; ++i) {
+      KeptPlan* const plan = plans.For(query_of(i));
+      plan->query = query_of(i);
+      plan->permitted = Path::kPortable;
+      EXPECT_EQ(plans.last(), plan);
+    }
+    for (int i = 0; i < shapes; ++i) {
+      EXPECT_TRUE(plans.For(query_of(i))->IsFor(query_of(i), Path::kPortable))
+          << bits << " bits, shape " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ruy_like
