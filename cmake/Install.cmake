@@ -86,10 +86,14 @@ function(ruy_like_install_pc library)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${RUY_LIKE_INSTALL_OPTIONS})
 endfunction()
 
+set(ruy_like_pc_cpuinfo "")
+if(RUY_LIKE_USE_CPUINFO)
+  set(ruy_like_pc_cpuinfo libcpuinfo)
+endif()
 ruy_like_install_pc(ruy_like
   DESCRIPTION "Matrix multiplication for neural-network inference"
   REQUIRES absl_status absl_statusor absl_strings
-  PRIVATE absl_fixed_array absl_hash libcpuinfo
+  PRIVATE absl_fixed_array absl_hash ${ruy_like_pc_cpuinfo}
   LIBS ${CMAKE_THREAD_LIBS_INIT})
 if(TARGET ruy_like_quantize)
   ruy_like_install_pc(ruy_like_quantize

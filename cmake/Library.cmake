@@ -45,7 +45,8 @@ function(ruy_like_set_exports target)
   if(RUY_LIKE_BUILD_SHARED)
     # In a static build the macro is empty: a shared object that we are linked
     # into must not export our symbols as its own.
-    target_compile_definitions(${target} PRIVATE RUY_LIKE_BUILD_SHARED)
+    target_compile_definitions(${target} PRIVATE
+      $<IF:$<BOOL:${WIN32}>,RUY_LIKE_BUILD_DLL,RUY_LIKE_BUILD_SHARED>)
     if(UNIX AND NOT APPLE)
       set(exports ${PROJECT_SOURCE_DIR}/cmake/exports.map)
       target_link_options(${target} PRIVATE LINKER:--version-script=${exports})

@@ -47,6 +47,13 @@ if(RUY_LIKE_ARCH_arm AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND RUY_LIKE_PATH_OPTIONS -fno-schedule-insns)
 endif()
 
+# On Windows gcc does not align the stack for vectors of 32 and 64 bytes, and spills
+# them with aligned moves, which fault. (Debian's spills with unaligned ones.) The
+# assembler makes them unaligned. test/kernels/stack_alignment_test.cc spills some.
+if(WIN32 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND RUY_LIKE_PATH_OPTIONS -Wa,-muse-unaligned-vector-move)
+endif()
+
 # Sets ${reason_var} to why the path can not be built, or to nothing.
 function(_ruy_like_path_obstacle reason_var arch flags)
   set(${reason_var} "" PARENT_SCOPE)

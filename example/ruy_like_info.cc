@@ -5,8 +5,6 @@
 //   ruy_like_info
 //
 // Looks behind the public headers, unlike the examples beside it: it is a tool.
-#include <cpuinfo.h>
-
 #include <cstdio>
 #include <string>
 
@@ -14,6 +12,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/machine/pipeline.h"
+#include "ruy_like/machine/processor.h"
 #include "ruy_like/path.h"
 #include "ruy_like/registry/registry.h"
 
@@ -41,9 +40,7 @@ const char* FamilyName(Family family) {
 }
 
 void PrintMachine() {
-  const bool known = cpuinfo_initialize() && cpuinfo_get_packages_count() != 0;
-  std::printf("processor   %s\n",
-              known ? cpuinfo_get_package(0)->name : "unknown");
+  std::printf("processor   %s\n", ruy_like::ProcessorName().c_str());
   std::printf("features    %s\n",
               ruy_like::CpuFeatureNames(ruy_like::DetectCpuFeatures()).c_str());
   std::printf("loops for   %s\n", PipelineName(ruy_like::DetectedPipeline()));

@@ -72,7 +72,7 @@ string(CONCAT system_headers "^ *# *include *<(sys/|linux/|os/|mach/|emscripten|
   "(unistd|sched|pthread|fcntl|signal|dlfcn|poll|semaphore|spawn|dirent|windows|"
   "winsock2|io|process|malloc|alloca|strings|glob|pwd)[.]h>)")
 string(CONCAT system_macros "(^|[^A-Za-z0-9_])(__linux__|__linux|__gnu_linux__|linux|"
-  "__APPLE__|__MACH__|_WIN32|_WIN64|WIN32|__MINGW32__|__MINGW64__|__CYGWIN__|"
+  "__APPLE__|_WIN32|_WIN64|WIN32|__MINGW32__|__MINGW64__|__CYGWIN__|"
   "_MSC_VER|__ANDROID__|__BIONIC__|__FreeBSD__|__NetBSD__|__OpenBSD__|"
   "__EMSCRIPTEN__|__wasi__|__unix__|__unix|_POSIX_VERSION|__GLIBC__)"
   "([^A-Za-z0-9_]|$)")

@@ -19,6 +19,7 @@
 #   third_party/install.sh s390x      the same for a big-endian processor, for
 #                          armhf      32-bit Arm
 #                          i386       and 32-bit x86
+#   third_party/install.sh windows    mingw-w64, Wine and the source of GoogleTest
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
 #
 # Several words may be given. Does nothing, without network or root, when all is
@@ -70,9 +71,12 @@ for word in "$@"; do
       packages+=(g++-i686-linux-gnu qemu-user-static)
       sysroots+=(i386)
       ;;
+    windows)
+      packages+=(g++-mingw-w64-x86-64-posix wine wine64 googletest dpkg-dev)
+      ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [arm_bench]" >&2
       exit 2
       ;;
   esac

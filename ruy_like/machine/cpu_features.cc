@@ -1,9 +1,6 @@
 #include "ruy_like/machine/cpu_features.h"
 
-#include <cpuinfo.h>
-
 #include <cstdio>
-#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -12,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/machine/cpu_features_arm.h"
+#include "ruy_like/machine/processor.h"
 #include "ruy_like/os/processors.h"
 #include "ruy_like/path.h"
 
@@ -46,23 +44,6 @@ class HostCpuid final : public CpuidSource {
 };
 #endif
 
-// What cpuinfo's oldest supported version (Debian 12's, of 2022) knows.
-constexpr CpuFeatures kFeaturesCpuinfoKnows =
-    kCpuAvx2 | kCpuFma | kCpuF16c | kCpuAvx512 | kCpuAvx512Vnni;
-
-CpuFeatures FeaturesByCpuinfo() {
-  CpuFeatures features = 0;
-  if (cpuinfo_has_x86_avx2()) features |= kCpuAvx2;
-  if (cpuinfo_has_x86_fma3()) features |= kCpuFma;
-  if (cpuinfo_has_x86_f16c()) features |= kCpuF16c;
-  if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() &&
-      cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl()) {
-    features |= kCpuAvx512;
-  }
-  if (cpuinfo_has_x86_avx512vnni()) features |= kCpuAvx512Vnni;
-  return features;
-}
-
 CpuFeatures emulated_features = 0;
 bool (*emulated_amx_permitted)() = nullptr;
 
@@ -91,41 +72,6 @@ Path FindPathsOfThisProcess() {
 Path PathsOfThisProcess() {
   static const Path paths = FindPathsOfThisProcess();
   return paths;
-}
-
-ptrdiff_t SizeOf(const cpuinfo_cache* cache) {
-  return cache == nullptr ? 0 : static_cast<ptrdiff_t>(cache->size);
-}
-
-// The number of cores with a processor that uses `cache`. cpuinfo's own count
-// is of logical processors, and in a virtual machine of the host's.
-int CoresSharing(const cpuinfo_cache* cache) {
-  std::set<const cpuinfo_core*> cores;
-  for (uint32_t i = 0; i < cpuinfo_get_processors_count(); ++i) {
-    const cpuinfo_processor* processor = cpuinfo_get_processor(i);
-    if (processor->cache.l3 == cache) cores.insert(processor->core);
-  }
-  return static_cast<int>(cores.size());
-}
-
-// cpuinfo writes to stderr about a processor that it does not know.
-#if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64 || CPUINFO_ARCH_ARM || \
-    CPUINFO_ARCH_ARM64
-constexpr bool kCpuinfoKnowsProcessor = true;
-#else
-constexpr bool kCpuinfoKnowsProcessor = false;
-#endif
-
-CacheSizes CacheSizesByCpuinfo() {
-  if (!kCpuinfoKnowsProcessor) return {};
-  if (!cpuinfo_initialize() || cpuinfo_get_processors_count() == 0) return {};
-  const cpuinfo_processor* first = cpuinfo_get_processor(0);
-  CacheSizes sizes;
-  sizes.l1d_bytes = SizeOf(first->cache.l1d);
-  sizes.l2_bytes = SizeOf(first->cache.l2);
-  sizes.l3_bytes = SizeOf(first->cache.l3);
-  sizes.l3_sharing_cores = CoresSharing(first->cache.l3);
-  return sizes;
 }
 
 }  // namespace
@@ -173,10 +119,9 @@ const CpuidSource* HostCpuidSource() {
 CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
   if (source == nullptr) return HostArmCpuFeatures();
-  const CpuFeatures by_cpuid = X86CpuFeatures(*source);
-  if (!cpuinfo_initialize()) return by_cpuid | emulated_features;
-  return (FeaturesByCpuinfo() & kFeaturesCpuinfoKnows) |
-         (by_cpuid & ~kFeaturesCpuinfoKnows) | emulated_features;
+  const LibraryFeatures by_library = FeaturesByLibrary();
+  return (by_library.found & by_library.known) |
+         (X86CpuFeatures(*source) & ~by_library.known) | emulated_features;
 }
 
 void SetEmulatedCpuFeatures(CpuFeatures features, bool (*amx_permitted)()) {
@@ -299,7 +244,7 @@ CacheSizes PlausibleCacheSizes(const CacheSizes& reported) {
 }
 
 const CacheSizes& DetectedCacheSizes() {
-  static const CacheSizes sizes = PlausibleCacheSizes(CacheSizesByCpuinfo());
+  static const CacheSizes sizes = PlausibleCacheSizes(ReportedCacheSizes());
   return sizes;
 }
 

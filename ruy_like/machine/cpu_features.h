@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ruy_like/export.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -78,9 +79,10 @@ const CpuidSource* HostCpuidSource();
 
 // This machine's features. On x86: cpuinfo's word for those that every
 // supported version of it knows, X86CpuFeatures' for the others (AVX-VNNI and
-// AMX), and for all of them if cpuinfo can not be initialized. On Arm: the
+// AMX), and for all of them if cpuinfo can not be initialized or is not in this
+// build (processor.h). On Arm: the
 // operating system's (cpu_features_arm.h).
-CpuFeatures DetectCpuFeatures();
+RUY_LIKE_EXPORT CpuFeatures DetectCpuFeatures();
 
 // Has this process count `features` among its machine's own. If AMX is one of
 // them, `amx_permitted` answers in the operating system's place whether it may
@@ -144,7 +146,7 @@ CacheSizes PlausibleCacheSizes(const CacheSizes& reported);
 
 // The sizes of the first core's caches, through PlausibleCacheSizes. Cached;
 // thread-safe.
-const CacheSizes& DetectedCacheSizes();
+RUY_LIKE_EXPORT const CacheSizes& DetectedCacheSizes();
 
 }  // namespace ruy_like
 

@@ -1,7 +1,5 @@
 #include "ruy_like/machine/pipeline.h"
 
-#include <cpuinfo.h>
-
 #include <cstdio>
 #include <new>
 #include <string>
@@ -9,20 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/env.h"
+#include "ruy_like/machine/processor.h"
 
 namespace ruy_like {
 namespace {
-
-std::vector<uint32_t> HostMicroarchitectures() {
-  std::vector<uint32_t> result;
-#if defined(__aarch64__)
-  if (!cpuinfo_initialize()) return result;
-  for (uint32_t i = 0; i < cpuinfo_get_uarchs_count(); ++i) {
-    result.push_back(cpuinfo_get_uarch(i)->uarch);
-  }
-#endif
-  return result;
-}
 
 // Throws nothing: a worker may be the first to ask, in the middle of a product.
 // Without memory it is kAny, whose loops serve everywhere.
@@ -31,7 +19,7 @@ Pipeline FindPipelineOfThisProcess() {
     std::string warning;
     const Pipeline pipeline =
         ParsePipeline(GetEnv(EnvVar::kPipeline),
-                      PipelineOfCores(HostMicroarchitectures()), &warning);
+                      PipelineOfCores(Microarchitectures()), &warning);
     if (!warning.empty()) {
       std::fprintf(stderr, "ruy_like: RUY_LIKE_PIPELINE: %s\n",
                    warning.c_str());
@@ -49,11 +37,11 @@ Pipeline PipelineOfCores(const std::vector<uint32_t>& microarchitectures) {
   Pipeline pipeline = Pipeline::kCortexA55;
   for (const uint32_t microarchitecture : microarchitectures) {
     switch (microarchitecture) {
-      case cpuinfo_uarch_cortex_a55:
+      case kCortexA55:
         break;
-      case cpuinfo_uarch_cortex_a35:
-      case cpuinfo_uarch_cortex_a53:
-      case cpuinfo_uarch_cortex_a55r0:
+      case kCortexA35:
+      case kCortexA53:
+      case kCortexA55R0:
         pipeline = Pipeline::kCortexA53;
         break;
       default:

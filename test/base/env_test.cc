@@ -3,10 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
+
+#include "test/support/environment.h"
 
 namespace ruy_like {
 namespace {
@@ -35,11 +36,11 @@ TEST(EnvTest, NamesAreUniqueAndPrefixed) {
 }
 
 TEST(EnvTest, ReadsTheValueAnew) {
-  ASSERT_EQ(setenv("RUY_LIKE_PATHS", "portable", 1), 0);
+  ASSERT_TRUE(SetEnvironment("RUY_LIKE_PATHS", "portable"));
   EXPECT_EQ(GetEnv(EnvVar::kPaths), "portable");
-  ASSERT_EQ(setenv("RUY_LIKE_PATHS", "", 1), 0);
+  ASSERT_TRUE(SetEnvironment("RUY_LIKE_PATHS", ""));
   EXPECT_EQ(GetEnv(EnvVar::kPaths), "");
-  ASSERT_EQ(unsetenv("RUY_LIKE_PATHS"), 0);
+  ASSERT_TRUE(UnsetEnvironment("RUY_LIKE_PATHS"));
   EXPECT_EQ(GetEnv(EnvVar::kPaths), "");
 }
 

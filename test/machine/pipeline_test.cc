@@ -11,6 +11,7 @@
 
 #include "ruy_like/path.h"
 #include "ruy_like/registry/registry.h"
+#include "test/support/environment.h"
 #include "test/support/heap.h"
 
 namespace ruy_like {
@@ -25,7 +26,8 @@ constexpr uint32_t kA35 = 0x00300335, kA53 = 0x00300353, kA55r0 = 0x00300354,
 // product, where nothing may be thrown.
 TEST(PipelineTest, FoundOutWithoutMemory) {
   if (!kTestOwnsHeap) GTEST_SKIP() << "no allocation fails here";
-  setenv("RUY_LIKE_PIPELINE", "not a name, and longer than a short string", 1);
+  SetEnvironment("RUY_LIKE_PIPELINE",
+                 "not a name, and longer than a short string");
   Pipeline pipeline;
   {
     Failures failures;
@@ -35,7 +37,7 @@ TEST(PipelineTest, FoundOutWithoutMemory) {
     pipeline = DetectedPipeline();
     EXPECT_GT(scope.failed(), 0);
   }
-  unsetenv("RUY_LIKE_PIPELINE");
+  UnsetEnvironment("RUY_LIKE_PIPELINE");
   EXPECT_EQ(pipeline, Pipeline::kAny);
 }
 

@@ -10,13 +10,12 @@
 #ifndef RUY_LIKE_TEST_SUPPORT_GUARDED_BUFFER_H_
 #define RUY_LIKE_TEST_SUPPORT_GUARDED_BUFFER_H_
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "test/support/pages.h"
 
 namespace ruy_like {
 
@@ -28,17 +27,15 @@ enum class Flush { kStart, kEnd };
 class GuardedBuffer final {
  public:
   GuardedBuffer(std::size_t bytes, Flush flush) : bytes_(bytes) {
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t page = PageBytes();
     body_bytes_ = (bytes + page - 1) / page * page;
     mapped_bytes_ = body_bytes_ + 2 * page;
-    void* mapped = mmap(nullptr, mapped_bytes_, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) Die("mmap");
-    mapped_ = static_cast<char*>(mapped);
+    mapped_ = MapPages(mapped_bytes_);
+    if (mapped_ == nullptr) Die("mapping pages");
     body_ = mapped_ + page;
     if (body_bytes_ != 0 &&
-        mprotect(body_, body_bytes_, PROT_READ | PROT_WRITE) != 0) {
-      Die("mprotect");
+        !ProtectPages(body_, body_bytes_, PageAccess::kReadWrite)) {
+      Die("protecting pages");
     }
     data_ = flush == Flush::kStart ? body_ : body_ + body_bytes_ - bytes;
     slack_ = flush == Flush::kStart ? body_ + bytes : body_;
@@ -46,7 +43,7 @@ class GuardedBuffer final {
       std::memset(slack_, kPaint, body_bytes_ - bytes_);
     }
   }
-  ~GuardedBuffer() { munmap(mapped_, mapped_bytes_); }
+  ~GuardedBuffer() { UnmapPages(mapped_, mapped_bytes_); }
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
@@ -60,8 +57,9 @@ class GuardedBuffer final {
 
   // From here on a write faults, too.
   void MakeReadOnly() {
-    if (body_bytes_ != 0 && mprotect(body_, body_bytes_, PROT_READ) != 0) {
-      Die("mprotect");
+    if (body_bytes_ != 0 &&
+        !ProtectPages(body_, body_bytes_, PageAccess::kRead)) {
+      Die("protecting pages");
     }
   }
 

@@ -9,11 +9,17 @@
 // On every function that is defined in a header. Functions, not classes and not
 // the whole namespace: a client's class that has a member or a base of hidden
 // type makes gcc warn (-Wattributes).
+#if defined(__ELF__) || defined(__MACH__)
 #define RUY_LIKE_LOCAL __attribute__((visibility("hidden")))
+#else  // a DLL exports what is marked, and nothing else
+#define RUY_LIKE_LOCAL
+#endif
 
 // On what the library defines. In a static build, the usual one, it is hidden
 // there by the library's own compiler flags.
-#ifdef RUY_LIKE_DROPIN_BUILD_SHARED
+#if defined(RUY_LIKE_DROPIN_BUILD_DLL)
+#define RUY_LIKE_DROPIN_EXPORT __declspec(dllexport)
+#elif defined(RUY_LIKE_DROPIN_BUILD_SHARED)
 #define RUY_LIKE_DROPIN_EXPORT __attribute__((visibility("default")))
 #else
 #define RUY_LIKE_DROPIN_EXPORT

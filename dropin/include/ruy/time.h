@@ -48,13 +48,17 @@ RUY_LIKE_LOCAL inline TimePoint Now() {
 }
 
 // The same clock as of the kernel's last tick, some milliseconds ago at most.
-// Cheaper than Now().
+// Cheaper than Now(), where the system has such a clock (Linux).
 RUY_LIKE_LOCAL inline TimePoint CoarseNow() {
+#ifdef CLOCK_MONOTONIC_COARSE
   std::timespec time;
   clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   return TimePoint(std::chrono::duration_cast<Duration>(
       std::chrono::seconds(time.tv_sec) +
       std::chrono::nanoseconds(time.tv_nsec)));
+#else
+  return Now();
+#endif
 }
 
 }  // namespace ruy

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds the library for Windows by mingw-w64, warnings as errors, and runs the tests
+# that start no programs under Wine, on the paths that this machine has: Wine is no
+# emulator, instructions run on the processor itself. From any directory.
+#
+#   test/run_windows.sh          all of these, static and as a DLL
+#   test/run_windows.sh --short  what CI does at each change: some, static
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+short=(allocator_test cpu_features_test cpu_limits_test cpuid_caches_test env_test
+       products_test stack_alignment_test wait_test)
+# Not among them: tests of files that are mapped, of fork, of small stacks, of the
+# glibc's own heap, and of processes to which something is refused.
+all=("${short[@]}" accumulate_test arguments_test block_map_test checked_math_test
+     choose_plan_test errors_test executor_test extreme_values_test float16_mul_test
+     float16_test float_mul_test float_state_test float_sums_test matrix_test
+     mul_batch_test mul_epilogue_test mul_test narrow_kernel_test overlap_test
+     pack_test panel_kernel_test path_test plan_test random_test reference_mul_test
+     registry_test scalar_test scaled_output_test validate_test)
+
+bash third_party/install.sh windows
+bash third_party/sources.sh build/sources
+export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all DISPLAY=
+jobs=$(nproc)
+
+tests=("${all[@]}")
+[ "${1:-}" != --short ] || tests=("${short[@]}")
+
+cmake --preset windows >/dev/null
+cmake --build --preset windows --parallel "$jobs" --target ruy_like ruy "${tests[@]}"
+wine cmd /c exit  # makes the prefix, before programs run side by side
+ctest --preset windows --parallel "$jobs" \
+  --tests-regex "^($(IFS='|'; echo "${tests[*]}"))(\\.|$)" --label-exclude amx_emulated
+[ "${1:-}" != --short ] || exit 0
+
+# The DLLs, by a program that uses the library and one that uses the drop-in.
+cmake --preset windows -B build/windows-dll -DBUILD_SHARED_LIBS=ON \
+  -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_EXAMPLES=ON -DRUY_LIKE_RUY_DROPIN=ON \
+  >/dev/null
+cmake --build build/windows-dll --parallel "$jobs" \
+  --target ruy_like_first_sample ruy_like_ruy_dropin_sample
+cp build/windows-dll/*.dll build/windows-dll/dropin/*.dll build/windows-dll/example/
+for program in first_sample ruy_dropin_sample; do
+  echo "===== $program with DLLs"
+  wine "build/windows-dll/example/ruy_like_$program.exe"
+done
