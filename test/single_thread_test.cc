@@ -36,9 +36,9 @@ TEST(SingleThreadTest, ManyThreadsAreAPermissionOnly) {
   Context context;
   context.set_max_num_threads(4);
   context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  ASSERT_TRUE(
-      Mul(lhs, rhs, MulParams<std::int32_t, std::int32_t>(), &context, &dst)
-          .ok());
+  const absl::Status status =
+      Mul(lhs, rhs, MulParams<std::int32_t, std::int32_t>(), &context, &dst);
+  ASSERT_TRUE(status.ok()) << status;
   for (const std::int32_t value : dst_data) ASSERT_EQ(value, -15 * kSize);
   if (!os::CanStartThreads()) {
     EXPECT_EQ(context.last_used_num_threads(), 1);
