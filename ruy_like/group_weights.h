@@ -134,12 +134,12 @@ enum class ActivationScales : std::uint8_t {
 // stay valid during Mul. In what follows "column" is a column of a rhs, or a
 // row of a lhs, of activations.
 struct GroupMulParams {
-  // Of int8 activations: the scale of each column, or null for 1. Any value is
+  // The scale of each column of int8 activations, or null for 1. Any value is
   // good.
   const float* activation_scales = nullptr;
-  // Of int8 activations: the zero point of each column, or null for 0.
+  // The zero point of each column of int8 activations, or null for 0.
   const std::int8_t* activation_zero_points = nullptr;
-  // Of float and bf16 activations.
+  // How float and bf16 activations are quantized.
   ActivationScales quantize = ActivationScales::kPerColumn;
   // One value per row or column of dst, or null for none.
   const float* bias = nullptr;

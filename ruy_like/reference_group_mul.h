@@ -96,7 +96,8 @@ ReferenceColumn MakeReferenceColumn(const std::vector<Activation>& column,
       result.scale = params.activation_scales[index];
     }
     if (params.activation_zero_points != nullptr) {
-      result.zero_point = params.activation_zero_points[index];
+      result.zero_point =
+          static_cast<int>(params.activation_zero_points[index]);
     }
   } else {
     const std::ptrdiff_t depth = static_cast<std::ptrdiff_t>(column.size());

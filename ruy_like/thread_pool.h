@@ -103,10 +103,10 @@ class RUY_LIKE_EXPORT ThreadPool final {
 };
 
 // How many threads this process can keep busy: the processors that its affinity
-// permits, and no more than the processor time that its container may use (Linux
-// control groups of both versions, a Windows job's hard limit), rounded down,
-// but at least 1. 1 where threads cannot be started. Asks the system anew at
-// every call, which on Linux reads a few files: for a start-up,
+// permits, and no more than the processor time that its container may use
+// (Linux control groups of both versions, a Windows job's hard limit), rounded
+// down, but at least 1. 1 where threads cannot be started. Asks the system anew
+// at every call, which on Linux reads a few files: for a start-up,
 // context.set_max_num_threads(DefaultThreadCount()), not for each product.
 // Throws nothing.
 RUY_LIKE_EXPORT int DefaultThreadCount();

@@ -18,7 +18,7 @@ namespace detect {
 
 constexpr std::ptrdiff_t kSize = 416;  // pixels of a side of the photograph
 
-// Of the float weights as the package has them, by name.
+// The float weights as the package has them, by name.
 struct Weights {
   std::map<std::string, std::vector<float>> tensors;
   std::size_t stored_bytes = 0;
@@ -83,7 +83,7 @@ class IntDetector {
   std::vector<float> Run(const std::vector<float>& input,
                          ruy_like::Context* context, Times* times,
                          std::string* error);
-  // Of weights, biases and scales; of the two buffers of activations.
+  // Weights, biases and scales; the two buffers of activations.
   std::size_t weight_bytes() const { return weight_bytes_; }
   std::size_t activation_bytes() const {
     return buffers_[0].size() + buffers_[1].size() +
@@ -92,7 +92,7 @@ class IntDetector {
 
  private:
   std::vector<Step> steps_;
-  // Of the input, and of each step's output.
+  // Those of the input, then those of each step's output.
   std::vector<ruy_like::QuantParams> params_;
   std::vector<ruy_like::QuantizedLayer> layers_;  // one a step, some empty
   std::vector<ruy_like::ByteTable> tables_;       // one a kLeaky

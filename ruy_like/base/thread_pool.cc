@@ -100,7 +100,8 @@ struct ThreadPool::State {
   struct alignas(kSeparation) Worker {
     std::atomic<std::uint32_t> slot{kIdle};
     Tasks tasks;  // written before it is ready; in the slot's line
-    // Of itself and its children; set by who took the tasks.
+    // How many of this worker and its children have not finished; set by the
+    // thread that took the tasks.
     alignas(kSeparation) std::atomic<std::uint32_t> unfinished{0};
     std::thread thread;
   };
@@ -134,8 +135,8 @@ struct ThreadPool::State {
   int calls_until_start = 0;
   // The caller leads; workers are in it while they are awake.
   CpuPlacement placement;
-  // Of the caller's children, those with unfinished ones; and whether the
-  // caller sleeps until there are none.
+  // How many of the caller's children have unfinished tasks below them; and
+  // whether the caller sleeps until none has.
   static constexpr std::uint32_t kCallerAsleep = 1u << 31;
   alignas(kSeparation) std::atomic<std::uint32_t> pending{0};
 };

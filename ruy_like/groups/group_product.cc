@@ -17,7 +17,8 @@ using kernels::kGroupStepLevels;
 
 // Nibbles that are multiplied in place sum up to 16 times as much as levels.
 constexpr std::ptrdiff_t kMaxStreamedGroup = 1 << 16;
-// Of 4-bit levels whose zero points have been subtracted: at least 1.
+// What 4-bit levels have added after their zero points were subtracted, so that
+// they are at least 1.
 constexpr int kShiftedZero = 16;
 
 // dst's or the activations' strides. `along_rows`: what runs along the kernels'

@@ -187,7 +187,7 @@ struct PackTask {
   char* image;
 };
 
-// Of one call of RunParallel.
+// How many panels one call of RunParallel's function packs.
 constexpr std::ptrdiff_t kCallPanels = 16;
 
 void PackPanels(void* argument, int i) {

@@ -131,7 +131,7 @@ int CountPermittedCpus() {
   return count;
 }
 
-// Of the job that the process is in, as containers are.
+// The quota of the job that the process is in, as containers are.
 double CpuQuota() {
   JOBOBJECT_CPU_RATE_CONTROL_INFORMATION info = {};
   constexpr DWORD kHardCap =

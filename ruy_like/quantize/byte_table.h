@@ -83,7 +83,7 @@ class RUY_LIKE_EXPORT ByteTable final {
 
  private:
   ByteTable() = default;
-  // Of 256 results, by the bits of q; null: of the identity.
+  // Made from 256 results, by the bits of q; null: from the identity.
   static absl::StatusOr<ByteTable> MakeErased(Scalar in,
                                               const QuantParams& input,
                                               Scalar out,

@@ -25,7 +25,7 @@
 namespace ruy_like {
 
 struct MakeLayerOptions {
-  // Of the weights, in [2, 8]; they are symmetric (ChooseSymmetric).
+  // Bits of a weight, in [2, 8]; weights are symmetric (ChooseSymmetric).
   int weight_bits = 8;
   // A scale for each output channel, or one for all.
   bool per_channel = true;

@@ -97,11 +97,11 @@ struct GroupKernel {
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. Two:
   // int16, levels 0 2 1 3 4 6 5 7 of each step.
   int activation_bytes4, activation_bytes8;
-  // Of widened panels, by their weights' bits.
+  // Multiply widened panels, by their weights' bits.
   GroupTileFn* tile4;
   GroupTileFn* tile8;
-  // Of packed panels of 4 bits, for at most stream_cols columns, of one byte
-  // each, in one panel.
+  // Multiplies packed panels of 4 bits by at most stream_cols columns, of one
+  // byte an element, in one panel.
   GroupTileFn* stream;
   // One panel's steps from nibbles to bytes, or (8 bits) to signed ones.
   // `shifts`: null or, per row, what is added to each level.

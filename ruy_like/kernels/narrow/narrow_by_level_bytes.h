@@ -112,7 +112,7 @@ constexpr int MostGroups(int cols) {
   return groups < 1 ? 1 : groups > most ? most : groups;
 }
 
-// Of one column alone, or of more, kColsAtOnce at a time and then the rest.
+// For one column alone, or for more: kColsAtOnce at a time and then the rest.
 struct GroupsFns {
   int most;
   GroupsFn* add_most[kColsAtOnce];
