@@ -122,9 +122,8 @@ std::size_t GroupProduct::Cut(int threads) {
   row_blocks_ = CeilDiv(weights_.panels, block_panels_);
   col_blocks_ = 1;
   if (row_blocks_ < 2 * threads && threads > 1) {
-    col_blocks_ =
-        std::min(CeilDiv(2 * threads, static_cast<int>(row_blocks_)) + 0L,
-                 static_cast<long>(col_panels_));
+    col_blocks_ = std::min(CeilDiv(std::ptrdiff_t{2} * threads, row_blocks_),
+                           col_panels_);
   }
   block_col_panels_ = CeilDiv(col_panels_, col_blocks_);
   col_blocks_ = CeilDiv(col_panels_, block_col_panels_);
