@@ -30,7 +30,9 @@ endfunction()
 function(ruy_like_add_system target dir)
   if(WIN32)
     target_sources(${target} PRIVATE ${dir}/windows.cc)
-    target_link_libraries(${target} PRIVATE synchronization)  # WaitOnAddress
+    # WaitOnAddress. Not by its name alone, which is a target of an Abseil that is
+    # built along.
+    target_link_libraries(${target} PRIVATE -lsynchronization)
   elseif(EMSCRIPTEN)
     target_sources(${target} PRIVATE ${dir}/wasm.cc)
   elseif(CMAKE_SYSTEM_NAME MATCHES "^(Linux|Android)$")
