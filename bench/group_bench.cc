@@ -109,7 +109,6 @@ struct Problem {
     weights.group_size = group_size;
     weights.levels = int8s.data();
     weights.set_scales(scales.data());
-    weights.zero_point = bits == 4 ? 8 : 0;
     auto packed = PackGroupWeights(weights, context);
     CheckOk(packed.status());
     constexpr const char* kHow[] = {"", "f", "fg"};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -55,9 +56,13 @@ struct GroupWeights {
   Scalar scale_type = Scalar::kF32;  // or kBF16, kF16
   std::ptrdiff_t scale_stride = 0;
   // One per (row, group), in scale_stride too, if not null: uint8 of 0 to 15
-  // for 4 bits, int8 for 8 bits. Else all are zero_point, in the same range.
+  // for 4 bits, int8 for 8 bits. Else all are zero_point, in the same range;
+  // by default the middle of the levels, 8 for 4 bits and 0 for 8 bits.
   const void* zero_points = nullptr;
-  int zero_point = 8;
+  std::optional<int> zero_point;
+
+  // The zero point of all groups where zero_points is null.
+  int CommonZeroPoint() const { return zero_point.value_or(bits == 4 ? 8 : 0); }
 
   void set_scales(const float* values) {
     scales = values;

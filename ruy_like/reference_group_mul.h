@@ -44,7 +44,7 @@ inline float GroupScale(const GroupWeights& weights, std::ptrdiff_t at) {
   }
 }
 inline int GroupZeroPoint(const GroupWeights& weights, std::ptrdiff_t at) {
-  if (weights.zero_points == nullptr) return weights.zero_point;
+  if (weights.zero_points == nullptr) return weights.CommonZeroPoint();
   if (weights.bits == 4) {
     return static_cast<const std::uint8_t*>(weights.zero_points)[at];
   }

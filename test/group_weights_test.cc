@@ -426,6 +426,27 @@ TEST_P(GroupMulTest, WhatIsNotFiniteMakesItsColumnNan) {
   }
 }
 
+// Without one the zero point is the middle of the levels.
+TEST(GroupWeightsTest, DefaultZeroPoint) {
+  Context context;
+  std::vector<std::uint8_t> levels(16);
+  for (int i = 0; i < 16; ++i) levels[i] = static_cast<std::uint8_t>(37 * i);
+  const float scale = 0.5f;
+  for (const int bits : {4, 8}) {
+    GroupWeights weights;
+    weights.rows = 1;
+    weights.depth = 16;
+    weights.bits = bits;
+    weights.levels = levels.data();
+    weights.set_scales(&scale);
+    const auto by_default = PackGroupWeights(weights, &context);
+    weights.zero_point = bits == 4 ? 8 : 0;
+    const auto explicitly = PackGroupWeights(weights, &context);
+    ASSERT_TRUE(by_default.ok() && explicitly.ok());
+    EXPECT_EQ(by_default->Serialize(), explicitly->Serialize()) << bits;
+  }
+}
+
 TEST_P(GroupMulTest, NoDepthAndNothing) {
   GroupWeights weights;
   weights.rows = 3;

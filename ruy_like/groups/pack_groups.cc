@@ -132,15 +132,15 @@ absl::Status CheckWeights(Source* source) {
   shape.bits = weights.bits;
   shape.scale_type = weights.scale_type;
   shape.has_zero_points = weights.zero_points != nullptr;
+  shape.zero_point = 0;
   absl::Status status = ComputeSizes(&shape);
   if (!status.ok()) return status;
   if (!shape.has_zero_points) {
-    status = CheckZeroPoint(weights.bits, weights.zero_point);
+    const int zero_point = weights.CommonZeroPoint();
+    status = CheckZeroPoint(weights.bits, zero_point);
     if (!status.ok()) return status;
+    shape.zero_point = weights.bits == 4 ? zero_point : zero_point + 128;
   }
-  shape.zero_point = shape.has_zero_points ? 0
-                     : weights.bits == 4   ? weights.zero_point
-                                           : weights.zero_point + 128;
   status = CheckStrides(source);
   return status.ok() ? CheckValues(*source) : status;
 }
