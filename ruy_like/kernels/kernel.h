@@ -194,9 +194,6 @@ struct Kernel {
   // another order. The order depends on the depth and the number of columns
   // alone.
   bool any_order = false;
-  // Elements of the lhs are widened on their way to the multiplication, anew
-  // for each group of rhs panels: many short rhs panels are best.
-  bool widens_lhs = false;
   // A lhs that is packed for one product alone, where all does not fit L2, is
   // best packed a little at a time, right before its products, into a buffer
   // that stays in L2 (block_map.h).

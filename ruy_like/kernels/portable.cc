@@ -267,8 +267,6 @@ constexpr Kernel Entry(const char* name, Family family, Scalar lhs, Scalar rhs,
   kernel.tile_rows = kTile;
   kernel.tile_cols = kTile;
   kernel.row_granularity = kTile;
-  kernel.widens_lhs = kScalars[static_cast<int>(lhs)].bits <
-                      kScalars[static_cast<int>(rhs)].bits;
   kernel.macs_per_ns = 10;  // without instructions of its own to count on
   kernel.pack_lhs = pack_lhs;
   kernel.pack_rhs = pack_rhs;

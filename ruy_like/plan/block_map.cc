@@ -61,9 +61,6 @@ ptrdiff_t RowUnit(const BlockMapParams& params) {
 // 32x32 accumulators per 64 bytes a level. There it has not been measured.
 //
 // Where splitting can be avoided a panel may be larger, up to 4/3 of L1d.
-//
-// An lhs that is widened for every group of rhs panels (panel_widen.h) wants
-// many of them in L2 instead, so shorter ones; in L1 it has chunks of its own.
 ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   constexpr int kMinReads = 64;
   const ptrdiff_t depth = params.depth;
@@ -81,9 +78,7 @@ ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   const ptrdiff_t floor =
       CeilDiv(2 * kMinReads * accum_bytes, lhs_level + rhs_level);
   const ptrdiff_t fit = std::max<ptrdiff_t>(3, caches.l1d / rhs_level);
-  ptrdiff_t most = params.widens_lhs ? fit / 3 * 2 : fit;
-  if (!params.widens_lhs && depth <= fit / 3 * 4) most = depth;
-  most = std::max(floor, most);
+  const ptrdiff_t most = std::max(floor, depth <= fit / 3 * 4 ? depth : fit);
   // Even passes, of whole cache lines of whatever is packed: else 64x16384x64
   // loses 2% (int8, not cached).
   constexpr ptrdiff_t kLine = 64;

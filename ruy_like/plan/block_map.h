@@ -76,9 +76,9 @@ struct BlockMapParams {
   // Rows that blocks may be multiples of where threads have few tiles: whole
   // panels, at most a tile.
   int row_granularity;
-  // What the kernel does with its lhs: Kernel::widens_lhs; and whether it reads
-  // it once, as one stream, so that it need not fit a cache.
-  bool widens_lhs, streams_lhs;
+  // Whether the kernel reads its lhs once, as one stream, so that it need not
+  // fit a cache.
+  bool streams_lhs;
   // The lhs is packed here, and Kernel::packs_small_pieces.
   bool packs_small_pieces;
   // depth_block is a multiple of this. 0: depth must not be split.

@@ -66,7 +66,6 @@ BlockMapParams BlockParams(const Plan& plan, const CacheSizes& caches) {
   params.lhs_is_packed_here = plan.side.lhs.source == SideSource::kPackedOnce;
   params.rhs_is_packed_here = plan.side.rhs.source == SideSource::kPackedOnce;
   params.row_granularity = kernel.row_granularity;
-  params.widens_lhs = kernel.widens_lhs;
   params.packs_small_pieces =
       kernel.packs_small_pieces && params.lhs_is_packed_here;
   params.streams_lhs =

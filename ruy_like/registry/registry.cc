@@ -39,8 +39,8 @@ bool Inherits(const PathKernels& path, const PathKernels& from) {
 // Whether a kernel for any number of columns is worth its transposed stores to
 // a row-major dst: it reads the side in place that is at least twice as wide as
 // the other one, and does not lose on padding of that one what it saves. A
-// cached operand costs no packing; and its panels should not be of one side at
-// one batch size and of the other side at another.
+// cached operand costs no packing, and must have one packed form at every batch
+// size.
 //
 // For a fast kernel any padding is small: packing an element of the wide side
 // takes as long as its products with some 40 rows (1500 of them a ns on AMX,
@@ -135,7 +135,7 @@ bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
       IsKept(query, Side::kRhs)) {
     return false;
   }
-  return (IsKept(query, Side::kLhs) && query.cols <= kMostNarrowColsOfKeptLhs &&
+  return (IsKept(query, Side::kLhs) && query.cols <= kMostNarrowRows &&
           query.rows >= 4 * query.cols) ||
          IsTooSmallForAmx(query.rows, query.depth, query.cols);
 }
@@ -143,8 +143,8 @@ bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
 // The one walk over the tables that every selection is: visit(path, owner,
 // kernel) for the kernels of each permitted path from the best one down, its
 // own first, then those of the paths that it inherits, best first, until visit
-// says true. The portable kernels (index 0) are not inherited: what comes to
-// them should say so as its path.
+// returns true. The portable kernels (index 0) are not inherited: products that
+// run on them report `portable` as their path.
 //
 // In two rounds a path: kernels that read the large side in place, even
 // inherited ones, come before any that has to pack it. (A kernel for few

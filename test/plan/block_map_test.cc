@@ -64,7 +64,6 @@ BlockMapParams MakeParams(const KernelShape& kernel, const Shape& shape,
   params.row_granularity = kernel.tile_rows == 3 * kernel.lhs_width
                                ? 2 * kernel.lhs_width
                                : kernel.tile_rows;
-  params.widens_lhs = kernel.lhs_bytes < kernel.rhs_bytes;
   params.packs_small_pieces = false;
   params.streams_lhs = shape.cols == 1 && !params.lhs_is_packed_here;
   params.thread_count = threads;

@@ -351,7 +351,7 @@ struct NarrowFloatKernel {
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
           GetRhsPanel<kRhsWidth>(args, i, k, accum, kGroups * kLanes);
-      tile.rhs = {panel.rhs, args.rhs_stride_bytes, /*ahead_bytes=*/0};
+      tile.rhs = {panel.rhs, args.rhs_stride_bytes};
       tile.start = panel.accum;
       tile.start_col_stride = Vectors(rows) * kLanes;
       tile.result = panel.accum;

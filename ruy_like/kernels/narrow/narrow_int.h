@@ -275,7 +275,6 @@ struct NarrowIntKernel {
                             /*group=*/Op::kStep < 16 ? Op::kStep : 16,
                             /*depth_multiple=*/Op::kStep},
                            kCollectedRows, pack_rhs, Run);
-    kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.tile_cols = kernel.max_cols = max_cols;
     return kernel;
   }

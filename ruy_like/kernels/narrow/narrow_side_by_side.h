@@ -161,7 +161,7 @@ class SideBySideRunner {
       for (int i = 0; i < CountRhsPanels<kRhsWidth>(args_); ++i) {
         const NarrowRhsPanel panel =
             GetRhsPanel<kRhsWidth>(args_, i, k, accum, kTileRows);
-        tile.rhs = {panel.rhs, args_.rhs_stride_bytes, /*ahead_bytes=*/0};
+        tile.rhs = {panel.rhs, args_.rhs_stride_bytes};
         tile.start = panel.accum;
         tile.result = panel.accum;
         RowsAhead ahead = {nullptr, 0, nullptr, nullptr};

@@ -94,7 +94,6 @@ struct PanelKernel {
     kernel.tile_cols = kTileCols;
     kernel.row_granularity = kMaxVectors == 3 ? 2 * kLanes : kTileRows;
     kernel.max_rows = Op::kMaxRows;
-    kernel.widens_lhs = sizeof(typename Op::Lhs) < sizeof(typename Op::Rhs);
     kernel.row_major_min_depth =
         RhsSource::kFormat.in_place || Op::kLhsRange == ValueRange::kInt7
             ? kMinRowMajorDepth
@@ -353,7 +352,7 @@ struct PanelKernel {
                first_vector * args.lhs_stride_bytes;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
     tile.steps = args.depth / Op::kStepLevels;
-    tile.rhs = {nullptr, 0, 0};
+    tile.rhs = {nullptr, 0};
     tile.start = nullptr;
     tile.start_col_stride = 0;
     tile.column_start = nullptr;

@@ -22,8 +22,6 @@ struct RhsColumns {
   const void* data;  // the first column, or the panel that it begins
   ptrdiff_t
       stride_bytes;  // from one panel, or one in-place column, to the next
-  // PrefetchingRhs: from what is read to what is asked for meanwhile.
-  ptrdiff_t ahead_bytes;
 };
 
 // The first columns of a panel, or of two, along depth.
@@ -64,28 +62,8 @@ struct PackedRhs {
                                                    ptrdiff_t col) {
     return {static_cast<const char*>(args.rhs) +
                 col / kRhsWidth * args.rhs_stride_bytes,
-            args.rhs_stride_bytes, /*ahead_bytes=*/0};
+            args.rhs_stride_bytes};
   }
-};
-
-// PackedRhs, asking for other columns, RhsColumns::ahead_bytes away, as it goes
-// along.
-template <class Op, int kRhsWidth>
-struct PrefetchingCursor : PanelCursor<Op, kRhsWidth> {
-  typedef PanelCursor<Op, kRhsWidth> Base;
-  ptrdiff_t ahead_bytes;
-
-  RUY_LIKE_ALWAYS_INLINE explicit PrefetchingCursor(const RhsColumns& columns)
-      : Base(columns), ahead_bytes(columns.ahead_bytes) {}
-  RUY_LIKE_ALWAYS_INLINE void Advance() {
-    __builtin_prefetch(this->panel + ahead_bytes);
-    Base::Advance();
-  }
-};
-template <class Op, int kRhsWidth>
-struct PrefetchingRhs : PackedRhs<Op, kRhsWidth> {
-  template <int kCols>
-  using Cursor = PrefetchingCursor<Op, kRhsWidth>;
 };
 
 // kCols columns where they lie, depth-contiguous:
@@ -141,7 +119,7 @@ struct InPlaceRhs {
   static RUY_LIKE_ALWAYS_INLINE RhsColumns Columns(const KernelArgs& args,
                                                    ptrdiff_t col) {
     return {static_cast<const char*>(args.rhs) + col * args.rhs_stride_bytes,
-            args.rhs_stride_bytes, /*ahead_bytes=*/0};
+            args.rhs_stride_bytes};
   }
 };
 

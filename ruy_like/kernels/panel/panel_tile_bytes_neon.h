@@ -271,7 +271,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
       Complement(static_cast<const int8_t*>(args.rhs) +
                      col / 4 * args.rhs_stride_bytes,
                  tile.steps, complemented);
-      tile.rhs = {complemented, 0, /*ahead_bytes=*/0};
+      tile.rhs = {complemented, 0};
       if (args.first_pass) tile.column_start = epilogue.ColumnStart(col, cols);
       tile.lhs = lhs;
       if (finishes && args.first_pass && cols == 4 && rows % 4 == 0) {

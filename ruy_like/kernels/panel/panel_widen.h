@@ -1,9 +1,9 @@
 // Back-end: the panel kernel of an int8 lhs where it must be widened to int16
 // and the multiply-add is two instructions: paths without VNNI.
 //
-// Included by the per-ISA files, which list WideningPanelKernel<> in their
-// table in place of PanelKernel<>; formats, tiles and results are the same. It
-// only runs panel_tile.h's tiles in another order, and makes none of its own.
+// Included by tiles_avx2.h, for whose tables it takes the place of
+// PanelKernel<>; formats, tiles and results are the same. It only runs
+// panel_tile.h's tiles in another order, and makes none of its own.
 //
 // ## Order
 //
@@ -26,10 +26,7 @@
 // Between chunks a tile's accumulators lie in `partial`, or in
 // KernelArgs::accum where there is one. A block's columns are dealt into groups
 // that `partial` can hold.
-//
-// The first tile of rows finds the rhs beyond L2, in pieces of 4 to 6 KiB that
-// the processor's own prefetchers hardly get hold of: each tile asks for the
-// next one's. Sizes and alternatives: doc/tuning.md, Panel kernels.
+// Sizes and alternatives: doc/tuning.md, Panel kernels.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 
@@ -54,7 +51,7 @@ struct KeepingTiles;
 template <class Op, int kRhsWidth, int... kI>
 struct KeepingTiles<Op, kRhsWidth, Indices<kI...>> {
   static constexpr TileFn* kTiles[] = {
-      RunTile<Op, PrefetchingRhs<Op, kRhsWidth>, kI + 1, kRhsWidth,
+      RunTile<Op, PackedRhs<Op, kRhsWidth>, kI + 1, kRhsWidth,
               /*kKeepsLhs=*/true>...};
 };
 
@@ -124,15 +121,6 @@ struct WideningPanelKernel
     int32_t* accums;   // its sums between chunks and passes
   };
 
-  // Prefetches the sums of a tile, to be written.
-  static RUY_LIKE_ALWAYS_INLINE void PrefetchSums(const int32_t* sums,
-                                                  int rows) {
-    constexpr int kLineSums = 64 / sizeof(int32_t);
-    for (int i = 0; i < rows * kRhsWidth; i += kLineSums) {
-      __builtin_prefetch(sums + i, /*rw=*/1);
-    }
-  }
-
   // These are not parts of Run(), for each has buffers of its own: a thread
   // needs room for one of them at a time.
   static RUY_LIKE_NOINLINE void RunBase(const KernelArgs* args) {
@@ -185,17 +173,13 @@ struct WideningPanelKernel
   static void RunChunk(const KernelArgs& args, const Strip& strip,
                        ptrdiff_t step, ptrdiff_t steps, Buffers* buffers,
                        StripEpilogue* epilogue) {
-    typedef TileTable<WideOp, PrefetchingRhs<WideOp, kRhsWidth>, kRhsWidth,
-                      Heights>
+    typedef TileTable<WideOp, PackedRhs<WideOp, kRhsWidth>, kRhsWidth, Heights>
         Table;
     const bool starts = args.first_pass && step == 0;
     const bool finishes =
         args.last_pass && (step + steps) * Op::kGroup == args.depth;
     const int tile_rows = strip.vectors * kLanes;
     const int rows = AtMost(args.rows - strip.row, tile_rows);
-    // Saved sums come from beyond L2: 2048x8192x2048, in passes of 1024 levels,
-    // 74 without, 79 with it.
-    const bool prefetches_sums = step == 0 && args.accum != nullptr;
     int32_t* accums = strip.accums;
     TileArgs tile;
     tile.steps = steps;
@@ -212,19 +196,10 @@ struct WideningPanelKernel
       const int cols = AtMost(args.cols - col, kRhsWidth);
       tile.rhs.data = static_cast<const char*>(args.rhs) +
                       panel * args.rhs_stride_bytes + step * step_bytes;
-      // Nobody waits for the rhs of a few rows: it was packed just before.
-      tile.rhs.ahead_bytes = 0;
-      if (strip.row == 0 && args.rows > 2 * Base::kTileRows) {
-        tile.rhs.ahead_bytes =
-            i + 1 < strip.panels
-                ? args.rhs_stride_bytes
-                : steps * step_bytes - i * args.rhs_stride_bytes;
-      }
       tile.start = starts ? epilogue->Start(strip.row) : accums;
       tile.start_col_stride = starts ? 0 : tile_rows;
       tile.column_start = starts ? epilogue->ColumnStart(col, cols) : nullptr;
       tile.result = finishes ? buffers->spilled : accums;
-      if (prefetches_sums) PrefetchSums(accums + tile_rows * cols, tile_rows);
       if (i == 0) {  // whole: a group has two panels or more
         KeepingTiles<Op, kRhsWidth, Heights>::kTiles[strip.vectors - 1](tile);
         tile.lhs = buffers->kept;
