@@ -12,6 +12,7 @@
 //   Requantize: int32 to 8 or 16 bits                      requantize.h
 //   QuantizeBias                                           bias.h
 //   FoldBatchNorm                                          batch_norm.h
+//   EqualizeLayers, CorrectBias        equalization.h, bias_correction.h
 //   TensorView, Window, Workspace, PackedWeights           of the same names
 //   FullyConnected, Conv2D                  fully_connected.h, conv.h
 //   QuantizedLayer: their constants, made once             layer.h
@@ -27,6 +28,7 @@
 
 #include "ruy_like/quantize/batch_norm.h"
 #include "ruy_like/quantize/bias.h"
+#include "ruy_like/quantize/bias_correction.h"
 #include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/concat.h"
 #include "ruy_like/quantize/conv.h"
@@ -34,6 +36,7 @@
 #include "ruy_like/quantize/elementwise_add.h"
 #include "ruy_like/quantize/elementwise_mul.h"
 #include "ruy_like/quantize/eq_search.h"
+#include "ruy_like/quantize/equalization.h"
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/make_layer.h"

@@ -1,0 +1,148 @@
+#include "ruy_like/quantize/bias_correction.h"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/calibration/channel_columns.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/rounding.h"
+
+namespace ruy_like {
+namespace {
+
+namespace qi = quantize_internal;
+
+absl::Status CheckBias(absl::Span<const float> bias, std::ptrdiff_t channels) {
+  absl::Status status = qi::CheckSpan("bias", bias);
+  if (!status.ok()) return status;
+  if (bias.size() != static_cast<std::size_t>(channels)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(bias.size(), " biases for ", channels, " channels"));
+  }
+  return absl::OkStatus();
+}
+
+// bias -= error, if all of that can be said with floats.
+absl::Status Subtract(const std::vector<double>& error,
+                      absl::Span<float> bias) {
+  for (std::size_t c = 0; c < error.size(); ++c) {
+    if (!(std::abs(bias[c] - error[c]) <= std::numeric_limits<float>::max())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "channel ", c, " has a bias of ", bias[c], " and a mean error of ",
+          error[c], ", of values that are not finite or too large"));
+    }
+  }
+  for (std::size_t c = 0; c < error.size(); ++c) {
+    bias[c] = static_cast<float>(bias[c] - error[c]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParams(absl::Span<const QuantParams> params,
+                         std::ptrdiff_t rows) {
+  absl::Status status = qi::CheckSpan("params", params);
+  if (!status.ok()) return status;
+  if (params.size() != 1 && params.size() != static_cast<std::size_t>(rows)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        params.size(), " parameters for weights of ", rows, " rows"));
+  }
+  for (const QuantParams& p : params) {
+    status = ValidateQuantParams(p, qi::LowestOf(Scalar::kI16),
+                                 qi::HighestOf(Scalar::kI16), "weights");
+    if (!status.ok()) return status;
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::Status CorrectBias(const Matrix<float>& weights,
+                         absl::Span<const QuantParams> params,
+                         absl::Span<const float> input_means,
+                         absl::Span<float> bias, ChannelColumns columns) {
+  return CatchNoMemory([&]() -> absl::Status {
+    const qi::Erased erased = qi::Erase(weights);
+    absl::Status status = qi::CheckOperand("weights", erased);
+    if (!status.ok()) return status;
+    const std::ptrdiff_t rows = weights.layout().rows();
+    status = CheckBias(bias, rows);
+    if (status.ok()) status = CheckParams(params, rows);
+    if (status.ok()) status = qi::CheckSpan("input_means", input_means);
+    const qi::InputChannels inputs(
+        columns, weights.layout(),
+        static_cast<std::ptrdiff_t>(input_means.size()));
+    if (status.ok()) status = inputs.Check();
+    if (status.ok()) {
+      status = qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias);
+    }
+    if (status.ok()) {
+      status = qi::CheckDisjoint("input_means", input_means, "bias", bias);
+    }
+    if (status.ok()) status = qi::CheckDisjoint("params", params, "bias", bias);
+    if (!status.ok()) return status;
+    std::vector<double> error(bias.size());
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      const auto r = static_cast<std::size_t>(row);
+      const QuantParams& p = params.size() == 1 ? params[0] : params[r];
+      const float inverse = qi::InverseScale(p);
+      for (std::ptrdiff_t col = 0; col < weights.layout().cols(); ++col) {
+        const float weight = Element(weights, row, col);
+        const double quantized =
+            qi::DequantizeOne(qi::QuantizeOne(weight, inverse, p), p);
+        error[r] +=
+            (quantized - weight) * input_means[inputs.ChannelOf(row, col)];
+      }
+    }
+    return Subtract(error, bias);
+  });
+}
+
+absl::Status CorrectMeasuredBias(const Matrix<float>& reference,
+                                 const Matrix<float>& quantized,
+                                 ChannelDimension channels,
+                                 absl::Span<float> bias) {
+  return CatchNoMemory([&]() -> absl::Status {
+    const qi::Erased a = qi::Erase(reference), b = qi::Erase(quantized);
+    absl::Status status = qi::CheckOperand("reference", a);
+    if (status.ok()) status = qi::CheckOperand("quantized", b);
+    if (!status.ok()) return status;
+    const std::ptrdiff_t rows = reference.layout().rows();
+    const std::ptrdiff_t cols = reference.layout().cols();
+    if (quantized.layout().rows() != rows ||
+        quantized.layout().cols() != cols) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "reference is ", qi::Describe(a), ", quantized ", qi::Describe(b)));
+    }
+    if (channels != ChannelDimension::kRow &&
+        channels != ChannelDimension::kCol) {
+      return qi::UnknownError("channel dimension", static_cast<int>(channels));
+    }
+    const bool by_row = channels == ChannelDimension::kRow;
+    status = CheckBias(bias, by_row ? rows : cols);
+    if (status.ok()) {
+      status = qi::CheckDisjoint("reference", qi::BytesOf(a), "bias", bias);
+    }
+    if (status.ok()) {
+      status = qi::CheckDisjoint("quantized", qi::BytesOf(b), "bias", bias);
+    }
+    if (!status.ok()) return status;
+    if (rows == 0 || cols == 0) return absl::OkStatus();
+    std::vector<double> error(bias.size());
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      for (std::ptrdiff_t col = 0; col < cols; ++col) {
+        error[static_cast<std::size_t>(by_row ? row : col)] +=
+            static_cast<double>(Element(quantized, row, col)) -
+            Element(reference, row, col);
+      }
+    }
+    const auto outputs = static_cast<double>(by_row ? cols : rows);
+    for (double& sum : error) sum /= outputs;
+    return Subtract(error, bias);
+  });
+}
+
+}  // namespace ruy_like

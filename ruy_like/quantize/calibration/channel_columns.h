@@ -1,0 +1,66 @@
+// Quantization toolkit, internal: which input channel a weight belongs to.
+#ifndef RUY_LIKE_QUANTIZE_CALIBRATION_CHANNEL_COLUMNS_H_
+#define RUY_LIKE_QUANTIZE_CALIBRATION_CHANNEL_COLUMNS_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/equalization.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Of weights with `layout`, rows being output channels, for `channels` input
+// channels.
+class InputChannels final {
+ public:
+  InputChannels(ChannelColumns columns, const Layout& layout,
+                std::ptrdiff_t channels)
+      : columns_(columns), layout_(layout), channels_(channels) {}
+
+  absl::Status Check() const {
+    bool fits = false;
+    switch (columns_) {
+      case ChannelColumns::kInnermost:
+      case ChannelColumns::kOutermost:
+        fits = channels_ == 0 ? layout_.cols() == 0
+                              : layout_.cols() % channels_ == 0;
+        break;
+      case ChannelColumns::kDepthwise:
+        fits = layout_.rows() == channels_;
+        break;
+      default:
+        return UnknownError("channel columns", static_cast<int>(columns_));
+    }
+    if (fits) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights of ", layout_.rows(), "x", layout_.cols(),
+                     " do not fit ", channels_, " input channels"));
+  }
+
+  // Of a weight, once Check is OK.
+  std::size_t ChannelOf(std::ptrdiff_t row, std::ptrdiff_t col) const {
+    switch (columns_) {
+      case ChannelColumns::kInnermost:
+        return static_cast<std::size_t>(col % channels_);
+      case ChannelColumns::kOutermost:
+        return static_cast<std::size_t>(col / (layout_.cols() / channels_));
+      case ChannelColumns::kDepthwise:
+        break;
+    }
+    return static_cast<std::size_t>(row);
+  }
+
+ private:
+  const ChannelColumns columns_;
+  const Layout layout_;
+  const std::ptrdiff_t channels_;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_CALIBRATION_CHANNEL_COLUMNS_H_

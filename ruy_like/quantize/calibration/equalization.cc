@@ -1,0 +1,249 @@
+#include "ruy_like/quantize/equalization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/calibration/channel_columns.h"
+#include "ruy_like/quantize/checks/checks.h"
+
+namespace ruy_like {
+namespace {
+
+namespace qi = quantize_internal;
+using qi::InputChannels;
+
+constexpr double kConverged = 1e-4;
+
+bool IsFloat(double value) {
+  return std::abs(value) <= std::numeric_limits<float>::max();
+}
+
+std::string NameOf(const char* what, std::size_t layer) {
+  return absl::StrCat(what, " of layer ", layer);
+}
+
+absl::Status CheckOptions(const EqualizeOptions& options) {
+  if (options.max_rounds < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "max_rounds is ", options.max_rounds, ", must be positive"));
+  }
+  switch (options.scale_rounding) {
+    case ScaleRounding::kExact:
+    case ScaleRounding::kPowerOfTwo:
+      return absl::OkStatus();
+  }
+  return qi::UnknownError("scale rounding",
+                          static_cast<int>(options.scale_rounding));
+}
+
+absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
+  const std::string name = NameOf("weights", l);
+  const qi::Erased erased = qi::Erase(layer.weights);
+  absl::Status status = qi::CheckOperand(name.c_str(), erased);
+  if (status.ok()) {
+    status = qi::CheckSpan(NameOf("bias", l).c_str(), layer.bias);
+  }
+  if (!status.ok()) return status;
+  if (erased.is_const && !qi::BytesOf(erased).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " were set from a pointer to const"));
+  }
+  const Matrix<float>& weights = *layer.weights;
+  if (!layer.bias.empty() &&
+      layer.bias.size() != static_cast<std::size_t>(weights.layout().rows())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(layer.bias.size(), " biases for ", name, " with ",
+                     weights.layout().rows(), " rows"));
+  }
+  bool finite = true;
+  for (const float b : layer.bias) finite &= std::isfinite(b);
+  for (std::ptrdiff_t row = 0; row < weights.layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < weights.layout().cols(); ++col) {
+      finite &= std::isfinite(Element(weights, row, col));
+    }
+  }
+  if (finite) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ", or their bias, are not finite"));
+}
+
+// All memory is written: none of it may belong to two operands.
+absl::Status CheckMemory(absl::Span<const EqualizedLayer> layers) {
+  struct Block {
+    std::string name;
+    const void* data;
+    std::size_t bytes;
+  };
+  std::vector<Block> blocks;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const auto weights = qi::BytesOf(qi::Erase(layers[l].weights));
+    blocks.push_back({NameOf("weights", l), weights.data(), weights.size()});
+    blocks.push_back({NameOf("bias", l), layers[l].bias.data(),
+                      layers[l].bias.size() * sizeof(float)});
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Block &a = blocks[j], &b = blocks[i];
+      absl::Status status = qi::CheckDisjoint(a.name.c_str(), a.data, a.bytes,
+                                              b.name.c_str(), b.data, b.bytes);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+class Equalizer final {
+ public:
+  Equalizer(absl::Span<const EqualizedLayer> layers,
+            const EqualizeOptions& options)
+      : layers_(layers), options_(options) {}
+
+  absl::StatusOr<EqualizeReport> Run() {
+    absl::Status status = Check();
+    if (!status.ok()) return status;
+    EqualizeReport report;
+    for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
+      factors_.emplace_back(RowsOf(l), 1.0);
+    }
+    bool converged = false;
+    while (!converged && report.rounds < options_.max_rounds) {
+      ++report.rounds;
+      converged = true;
+      for (std::size_t l = 0; l < factors_.size(); ++l) {
+        converged &= ImprovePair(l);
+      }
+    }
+    status = CheckResults();
+    if (!status.ok()) return status;
+    for (const std::vector<double>& factors : factors_) {
+      report.factors.emplace_back(factors.begin(), factors.end());
+    }
+    Write();
+    return report;
+  }
+
+ private:
+  std::size_t RowsOf(std::size_t l) const {
+    return static_cast<std::size_t>(layers_[l].weights->layout().rows());
+  }
+  InputChannels InputsOf(std::size_t l) const {
+    return {layers_[l].input, layers_[l].weights->layout(),
+            layers_[l - 1].weights->layout().rows()};
+  }
+
+  absl::Status Check() const {
+    absl::Status status = CheckOptions(options_);
+    if (status.ok()) status = qi::CheckSpan("layers", layers_);
+    if (!status.ok()) return status;
+    if (layers_.size() < 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a chain of ", layers_.size(), " layers"));
+    }
+    for (std::size_t l = 0; status.ok() && l < layers_.size(); ++l) {
+      status = CheckLayer(layers_[l], l);
+      if (status.ok() && l > 0) status = InputsOf(l).Check();
+    }
+    return status.ok() ? CheckMemory(layers_) : status;
+  }
+
+  // A weight times the factors that are chosen so far.
+  double Weight(std::size_t l, std::ptrdiff_t row, std::ptrdiff_t col) const {
+    double weight = Element(*layers_[l].weights, row, col);
+    if (l < factors_.size())
+      weight /= factors_[l][static_cast<std::size_t>(row)];
+    if (l > 0) weight *= factors_[l - 1][InputsOf(l).ChannelOf(row, col)];
+    return weight;
+  }
+  template <typename Function>
+  void ForEachWeight(std::size_t l, const Function& function) const {
+    const Layout& layout = layers_[l].weights->layout();
+    for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+      for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+        function(row, col);
+      }
+    }
+  }
+
+  // Factors of the channels between layers l and l + 1. Whether they changed
+  // hardly.
+  bool ImprovePair(std::size_t l) {
+    std::vector<double>& factors = factors_[l];
+    std::vector<double> out(factors.size()), in(factors.size());
+    ForEachWeight(l, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+      double& range = out[static_cast<std::size_t>(row)];
+      range = std::max(range, std::abs(Weight(l, row, col)));
+    });
+    const InputChannels inputs = InputsOf(l + 1);
+    ForEachWeight(l + 1, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+      double& range = in[inputs.ChannelOf(row, col)];
+      range = std::max(range, std::abs(Weight(l + 1, row, col)));
+    });
+    bool hardly = true;
+    for (std::size_t c = 0; c < factors.size(); ++c) {
+      if (out[c] == 0 || in[c] == 0) continue;
+      double factor = std::sqrt(out[c] / in[c]);
+      if (options_.scale_rounding == ScaleRounding::kPowerOfTwo) {
+        // Halves down, or 1.4 would be factor 2 and then 1/2, for ever.
+        factor = std::exp2(std::ceil(std::log2(factor) - 0.5));
+      }
+      hardly &= std::abs(factor - 1) <= kConverged;
+      factors[c] *= factor;
+    }
+    return hardly;
+  }
+
+  double Bias(std::size_t l, std::size_t row) const {
+    return layers_[l].bias[row] / (l < factors_.size() ? factors_[l][row] : 1);
+  }
+
+  absl::Status CheckResults() const {
+    bool fit = true;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      ForEachWeight(l, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+        fit &= IsFloat(Weight(l, row, col));
+      });
+      for (std::size_t row = 0; row < layers_[l].bias.size(); ++row) {
+        fit &= IsFloat(Bias(l, row));
+      }
+    }
+    for (const std::vector<double>& factors : factors_) {
+      for (const double factor : factors) fit &= IsFloat(factor);
+    }
+    if (fit) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "no float holds some of the equalized weights, biases or factors");
+  }
+
+  void Write() {
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      ForEachWeight(l, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+        *ElementPtr(layers_[l].weights, row, col) =
+            static_cast<float>(Weight(l, row, col));
+      });
+      for (std::size_t row = 0; row < layers_[l].bias.size(); ++row) {
+        layers_[l].bias[row] = static_cast<float>(Bias(l, row));
+      }
+    }
+  }
+
+  const absl::Span<const EqualizedLayer> layers_;
+  const EqualizeOptions& options_;
+  std::vector<std::vector<double>> factors_;
+};
+
+}  // namespace
+
+absl::StatusOr<EqualizeReport> EqualizeLayers(
+    absl::Span<const EqualizedLayer> layers, const EqualizeOptions& options) {
+  return CatchNoMemory([&]() -> absl::StatusOr<EqualizeReport> {
+    return Equalizer(layers, options).Run();
+  });
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,171 @@
+#include "ruy_like/quantize/bias_correction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "ruy_like/quantize/quantize.h"
+#include "test/quantize/lcg.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::ptrdiff_t kRows = 6, kDepth = 40, kCols = 500;
+
+// Inputs after a ReLU, whose mean is far from 0, and weights that 4 bits round
+// coarsely.
+struct Product {
+  Product()
+      : w(GaussVector(kRows * kDepth, 1)), x(GaussVector(kDepth * kCols, 2)) {
+    for (float& value : x) value = std::max(value, 0.0f);
+    weights = MakeMatrix(w.data(), kRows, kDepth, Order::kRowMajor);
+    inputs = MakeMatrix(x.data(), kDepth, kCols, Order::kRowMajor);
+    params =
+        ChooseSymmetricChannels(weights, ChannelDimension::kRow, 4).value();
+    for (std::ptrdiff_t k = 0; k < kDepth; ++k) {
+      double sum = 0;
+      for (std::ptrdiff_t n = 0; n < kCols; ++n) sum += Element(inputs, k, n);
+      means.push_back(static_cast<float>(sum / kCols));
+    }
+  }
+  // Column-major outputs of float or of quantized weights.
+  std::vector<float> Outputs(bool quantized,
+                             const std::vector<float>& bias) const {
+    std::vector<float> y;
+    for (std::ptrdiff_t n = 0; n < kCols; ++n) {
+      for (std::ptrdiff_t m = 0; m < kRows; ++m) {
+        const auto row = static_cast<std::size_t>(m);
+        double sum = bias[row];
+        for (std::ptrdiff_t k = 0; k < kDepth; ++k) {
+          const double scale = params[row].scale;
+          const double value = Element(weights, m, k);
+          sum += (quantized ? std::round(value / scale) * scale : value) *
+                 Element(inputs, k, n);
+        }
+        y.push_back(static_cast<float>(sum));
+      }
+    }
+    return y;
+  }
+  // The largest of the channels' mean errors.
+  double MeanError(const std::vector<float>& corrected) const {
+    const std::vector<float> y = Outputs(false, std::vector<float>(kRows, 1));
+    const std::vector<float> yq = Outputs(true, corrected);
+    double most = 0;
+    for (std::size_t m = 0; m < kRows; ++m) {
+      double error = 0;
+      for (std::size_t i = m; i < y.size(); i += kRows) error += yq[i] - y[i];
+      most = std::max(most, std::abs(error / kCols));
+    }
+    return most;
+  }
+
+  std::vector<float> w, x, means;
+  std::vector<QuantParams> params;
+  Matrix<float> weights, inputs;
+};
+
+TEST(CorrectBiasTest, RemovesTheMeanErrorOfTheWeights) {
+  const Product product;
+  std::vector<float> bias(kRows, 1);
+  const double before = product.MeanError(bias);
+  EXPECT_GT(before, 0.1);
+  ASSERT_TRUE(CorrectBias(product.weights, product.params, product.means,
+                          absl::MakeSpan(bias))
+                  .ok());
+  EXPECT_LT(product.MeanError(bias), 1e-4 * before);
+}
+
+TEST(CorrectBiasTest, RemovesAMeasuredError) {
+  const Product product;
+  for (const ChannelDimension channels :
+       {ChannelDimension::kRow, ChannelDimension::kCol}) {
+    std::vector<float> bias(kRows, 1);
+    const double before = product.MeanError(bias);
+    const std::vector<float> y = product.Outputs(false, bias);
+    const std::vector<float> yq = product.Outputs(true, bias);
+    const bool by_row = channels == ChannelDimension::kRow;
+    const auto view = [&](const std::vector<float>& values) {
+      return by_row ? MakeMatrix(values.data(), kRows, kCols, Order::kColMajor)
+                    : MakeMatrix(values.data(), kCols, kRows, Order::kRowMajor);
+    };
+    ASSERT_TRUE(
+        CorrectMeasuredBias(view(y), view(yq), channels, absl::MakeSpan(bias))
+            .ok());
+    EXPECT_LT(product.MeanError(bias), 1e-4 * before);
+  }
+}
+
+// With steps of 1, 0.25 is rounded to 0 and 0.75 to 1: errors -+0.25.
+TEST(CorrectBiasTest, ColumnsFindTheirChannel) {
+  const float w[] = {0.25f, 0.75f, 0.25f, 0.25f, 0, 0.75f, 0, 0};
+  const auto weights = MakeMatrix(w, 2, 4, Order::kRowMajor);
+  const QuantParams one = {1, 0, -127, 127};
+  const float means[] = {4, 40};
+  const auto corrected = [&](ChannelColumns columns) {
+    std::vector<float> bias = {0, 0};
+    const absl::Status status =
+        CorrectBias(weights, {one}, means, absl::MakeSpan(bias), columns);
+    EXPECT_TRUE(status.ok()) << status;
+    return bias;
+  };
+  // Channels 0 1 0 1, 0 0 1 1, and by row.
+  EXPECT_THAT(corrected(ChannelColumns::kInnermost), ElementsAre(2, -10));
+  EXPECT_THAT(corrected(ChannelColumns::kOutermost), ElementsAre(20, -1));
+  EXPECT_THAT(corrected(ChannelColumns::kDepthwise), ElementsAre(2, -10));
+}
+
+TEST(CorrectBiasTest, ClippingCounts) {
+  const float w[] = {10, 1};
+  const float means[] = {2, 2};
+  float bias[] = {0};
+  ASSERT_TRUE(CorrectBias(MakeMatrix(w, 1, 2, Order::kRowMajor),
+                          {QuantParams{1, 0, -7, 7}}, means, bias)
+                  .ok());
+  EXPECT_EQ(bias[0], 6);
+}
+
+TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float w[] = {1, 2, 3, 4}, w_nan[] = {1, nan, 3, 4};
+  const float means[] = {1, 1}, means_nan[] = {1, nan};
+  const auto weights = MakeMatrix(w, 2, 2, Order::kRowMajor);
+  const QuantParams good = {1, 0, -127, 127}, bad = {0, 0, -127, 127};
+  std::vector<float> bias = {5, 6};
+  const auto refused = [&](const absl::Status& status) {
+    EXPECT_THAT(bias, ElementsAre(5, 6));
+    return status.code() == absl::StatusCode::kInvalidArgument;
+  };
+  const auto b = absl::MakeSpan(bias);
+  EXPECT_TRUE(refused(CorrectBias(Matrix<float>(), {good}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(weights, {}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(weights, {good, good, good}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(weights, {bad}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(weights, {good}, {}, b)));
+  EXPECT_TRUE(refused(CorrectBias(weights, {good}, means, b.first(1))));
+  EXPECT_TRUE(refused(CorrectBias(weights, {good}, means_nan, b)));
+  EXPECT_TRUE(refused(CorrectBias(MakeMatrix(w_nan, 2, 2, Order::kRowMajor),
+                                  {good}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(weights, {good}, bias, b)));
+  EXPECT_TRUE(refused(
+      CorrectBias(weights, {good}, means, b, static_cast<ChannelColumns>(5))));
+  const auto other = MakeMatrix(w, 1, 4, Order::kRowMajor);
+  constexpr auto kRow = ChannelDimension::kRow;
+  EXPECT_TRUE(refused(CorrectMeasuredBias(weights, other, kRow, b)));
+  EXPECT_TRUE(refused(CorrectMeasuredBias(other, other, kRow, b)));
+  EXPECT_TRUE(refused(CorrectMeasuredBias(
+      weights, weights, static_cast<ChannelDimension>(3), b)));
+  EXPECT_TRUE(refused(CorrectMeasuredBias(
+      weights, MakeMatrix(w_nan, 2, 2, Order::kRowMajor), kRow, b)));
+  EXPECT_TRUE(refused(CorrectMeasuredBias(
+      weights, MakeMatrix(bias.data(), 2, 1, Order::kRowMajor), kRow, b)));
+}
+
+}  // namespace
+}  // namespace ruy_like

@@ -1,0 +1,132 @@
+// Each allocation fails once, and each and all after it, in the functions that
+// prepare a network: what comes back is the error without faults, OK or
+// ResourceExhausted; outputs are untouched after an error, nothing leaks, and
+// the next call works. (quantize_fault_injection_test.cc has the others.)
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "ruy_like/quantize/quantize.h"
+#include "test/quantize/lcg.h"
+#include "test/support/heap.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr auto kOk = absl::StatusCode::kOk;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr QuantParams kParams = {0.05f, 0, -127, 127};
+
+// What calls read and write. Made without faults.
+struct World {
+  World()
+      : w1(GaussVector(4 * 6, 1)),
+        w2(GaussVector(5 * 4, 2)),
+        bias(4, 0.5f),
+        means(6, 1),
+        first(MakeMatrix(w1.data(), 4, 6, Order::kRowMajor)),
+        second(MakeMatrix(w2.data(), 5, 4, Order::kRowMajor)) {}
+  World(const World&) = delete;
+
+  std::vector<float> w1, w2, bias, means;
+  Matrix<float> first, second;
+};
+
+struct Kind {
+  const char* name;
+  absl::StatusCode code;  // without faults
+  absl::Status (*call)(World* world);
+};
+
+const Kind kKinds[] = {
+    {"EqualizeLayers", kOk,
+     [](World* w) {
+       const EqualizedLayer layers[] = {
+           {&w->first, absl::MakeSpan(w->bias), ChannelColumns::kInnermost},
+           {&w->second, {}, ChannelColumns::kInnermost}};
+       return EqualizeLayers(layers).status();
+     }},
+    {"EqualizeLayersOfNothing", kInvalid,
+     [](World*) { return EqualizeLayers({}).status(); }},
+    {"CorrectBias", kOk,
+     [](World* w) {
+       return CorrectBias(w->first, {kParams}, w->means,
+                          absl::MakeSpan(w->bias));
+     }},
+    {"CorrectBiasOfNothing", kInvalid,
+     [](World* w) { return CorrectBias(w->first, {}, w->means, {}); }},
+    {"CorrectMeasuredBias", kOk,
+     [](World* w) {
+       return CorrectMeasuredBias(w->second, w->second, ChannelDimension::kCol,
+                                  absl::MakeSpan(w->bias));
+     }},
+    {"CorrectMeasuredBiasOfNothing", kInvalid,
+     [](World* w) {
+       return CorrectMeasuredBias(w->first, w->second, ChannelDimension::kRow,
+                                  {});
+     }},
+};
+
+class CalibrationFaultInjectionTest : public testing::TestWithParam<Kind> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CalibrationFaultInjectionTest,
+                         testing::ValuesIn(kKinds), [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+// False once nothing failed.
+bool TryOnce(const Kind& kind, const Failures& failures) {
+  World world;
+  const World untouched;
+  absl::Status status;
+  bool escaped = false;
+  long failed = 0;
+  {
+    const FailureScope scope(failures);
+    try {
+      status = kind.call(&world);
+    } catch (const std::bad_alloc&) {
+      escaped = true;
+    }
+    failed = scope.failed();
+  }
+  EXPECT_FALSE(escaped) << "std::bad_alloc";
+  EXPECT_TRUE(
+      status.code() == kind.code ||
+      (failed > 0 && status.code() == absl::StatusCode::kResourceExhausted))
+      << status;
+  if (!status.ok()) {
+    EXPECT_EQ(world.w1, untouched.w1);
+    EXPECT_EQ(world.w2, untouched.w2);
+    EXPECT_EQ(world.bias, untouched.bias);
+    EXPECT_EQ(kind.call(&world).code(), kind.code) << "afterwards";
+  }
+  return failed > 0;
+}
+
+TEST_P(CalibrationFaultInjectionTest, EachAllocation) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
+  const Kind& kind = GetParam();
+  for (const Failing failing : {Failing::kAllFrom, Failing::kOne}) {
+    long n = 0;
+    for (bool more = true; more && !HasFailure(); ++n) {
+      SCOPED_TRACE(testing::Message() << "failure " << n);
+      Failures failures;
+      failures.first_allocation = n;
+      failures.failing = failing;
+      (void)TryOnce(kind, failures);  // what the C library keeps for ever
+      const long live_bytes = LiveBytes();
+      more = TryOnce(kind, failures);
+      EXPECT_LE(LiveBytes(), live_bytes) << "leaks";
+      ASSERT_LT(n, 100000);
+    }
+    EXPECT_GT(n, 1) << "no allocation failed";
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
