@@ -1,6 +1,6 @@
 // Base: a 64-bit checksum for packed weights in files.
 //
-// Used by packed_image.cc. Against accidents, not against forgers. Ours because
+// Used for images (packed/image_header.h). Against accidents, not against forgers. Ours because
 // the libraries that we depend on have none for the public to call, and because
 // it must keep up with memory: four independent lanes of one multiplication per
 // eight bytes do some 20 GB/s, where a table-driven CRC does 1 to 3.

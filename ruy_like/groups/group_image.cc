@@ -8,22 +8,19 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/packed/image_header.h"
 
 namespace ruy_like {
 namespace {
 
-constexpr char kMagic[8] = {'r', 'u', 'y', '_', 'g', 'r', 'p', 's'};
-constexpr std::uint32_t kByteOrderMark = 0x01020304;
-constexpr std::uint32_t kSwappedByteOrderMark = 0x04030201;
-constexpr std::uint32_t kVersion = 1;
-constexpr std::uint64_t kHeaderSeed = 0x68656164;
+constexpr ImageKind kKind = {{'r', 'u', 'y', '_', 'g', 'r', 'p', 's'},
+                             1,
+                             "packed group weights",
+                             "packed group weights"};
 constexpr std::uint64_t kDataSeed = 0;
 
 struct RawHeader {
-  char magic[8];
-  std::uint32_t byte_order_mark;
-  std::uint32_t version;
-  std::uint64_t image_bytes;
+  ImageStart start;
   std::int64_t rows;
   std::int64_t depth;
   std::int64_t group_size;
@@ -35,38 +32,12 @@ struct RawHeader {
   std::uint64_t data_checksum;
   std::uint64_t header_checksum;  // of all that is before it
 };
-static_assert(sizeof(RawHeader) == kGroupImageHeaderBytes, "");
+static_assert(sizeof(RawHeader) == kImageHeaderBytes, "");
 
 static_assert(static_cast<int>(Scalar::kF32) == 4 &&
                   static_cast<int>(Scalar::kBF16) == 6 &&
                   static_cast<int>(Scalar::kF16) == 7,
               "a change needs a new version");
-
-std::uint64_t HeaderChecksum(const RawHeader& raw) {
-  return Checksum64(&raw, offsetof(RawHeader, header_checksum), kHeaderSeed);
-}
-
-absl::Status CheckOrigin(const RawHeader& raw) {
-  if (std::memcmp(raw.magic, kMagic, sizeof(kMagic)) != 0) {
-    return absl::InvalidArgumentError("not packed group weights");
-  }
-  if (raw.byte_order_mark == kSwappedByteOrderMark) {
-    return absl::FailedPreconditionError(
-        "packed on a machine of the other byte order");
-  }
-  if (raw.byte_order_mark != kByteOrderMark) {
-    return absl::DataLossError("the header's byte order mark is damaged");
-  }
-  if (raw.version != kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("version ", raw.version, " of packed group weights, not ",
-                     kVersion, ", which this library reads"));
-  }
-  if (raw.header_checksum != HeaderChecksum(raw)) {
-    return absl::DataLossError("the header is damaged");
-  }
-  return absl::OkStatus();
-}
 
 // *offset += a * b, rounded up to 64 bytes.
 [[nodiscard]] bool AddPart(std::ptrdiff_t a, std::ptrdiff_t b,
@@ -115,7 +86,7 @@ absl::Status ComputeSizes(GroupShape* shape) {
   }
   shape->panels = CeilDiv(shape->rows, kernels::kGroupPanelRows);
   std::ptrdiff_t values;  // scales
-  std::ptrdiff_t offset = kGroupImageHeaderBytes;
+  std::ptrdiff_t offset = kImageHeaderBytes;
   bool fits = CheckedMul<std::ptrdiff_t>(steps, 16 * shape->bits,
                                          &shape->panel_bytes) &&
               AddPart(shape->panels, shape->panel_bytes, &offset);
@@ -137,23 +108,19 @@ absl::Status ComputeSizes(GroupShape* shape) {
 void GroupImage::PointInto(const void* data) {
   const std::uint8_t* const bytes = static_cast<const std::uint8_t*>(data);
   image = data;
-  levels = bytes + kGroupImageHeaderBytes;
+  levels = bytes + kImageHeaderBytes;
   scales = bytes + scales_offset;
   zeros = has_zero_points ? bytes + zeros_offset : nullptr;
 }
 
 std::uint64_t GroupDataChecksum(const GroupShape& shape, const void* image) {
-  return Checksum64(static_cast<const char*>(image) + kGroupImageHeaderBytes,
-                    shape.image_bytes - kGroupImageHeaderBytes, kDataSeed);
+  return Checksum64(static_cast<const char*>(image) + kImageHeaderBytes,
+                    shape.image_bytes - kImageHeaderBytes, kDataSeed);
 }
 
 void WriteGroupHeader(const GroupShape& shape, void* image) {
   RawHeader raw;
   std::memset(&raw, 0, sizeof(raw));
-  std::memcpy(raw.magic, kMagic, sizeof(kMagic));
-  raw.byte_order_mark = kByteOrderMark;
-  raw.version = kVersion;
-  raw.image_bytes = shape.image_bytes;
   raw.rows = shape.rows;
   raw.depth = shape.depth;
   raw.group_size = shape.group_size;
@@ -162,19 +129,14 @@ void WriteGroupHeader(const GroupShape& shape, void* image) {
   raw.scale_type = static_cast<std::uint8_t>(shape.scale_type);
   raw.has_zero_points = shape.has_zero_points ? 1 : 0;
   raw.data_checksum = GroupDataChecksum(shape, image);
-  raw.header_checksum = HeaderChecksum(raw);
+  CompleteImageHeader(kKind, shape.image_bytes, &raw);
   std::memcpy(image, &raw, sizeof(raw));
 }
 
 absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
                              GroupShape* shape, std::uint64_t* data_checksum) {
-  if (bytes < kGroupImageHeaderBytes) {
-    return absl::DataLossError(
-        absl::StrCat("truncated: ", bytes, " bytes are less than a header"));
-  }
   RawHeader raw;
-  std::memcpy(&raw, data, sizeof(raw));
-  absl::Status status = CheckOrigin(raw);
+  absl::Status status = ReadImageHeader(kKind, data, bytes, &raw);
   if (!status.ok()) return status;
   shape->rows = static_cast<std::ptrdiff_t>(raw.rows);
   shape->depth = static_cast<std::ptrdiff_t>(raw.depth);
@@ -198,8 +160,8 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   if (raw.zero_point < 0 || raw.zero_point >= 1 << raw.bits) {
     return absl::DataLossError("the header's zero point is out of range");
   }
-  if (raw.image_bytes != static_cast<std::uint64_t>(shape->image_bytes) ||
-      raw.image_bytes > bytes) {
+  if (raw.start.image_bytes != static_cast<std::uint64_t>(shape->image_bytes) ||
+      raw.start.image_bytes > bytes) {
     return absl::DataLossError(absl::StrCat(
         "truncated: ", bytes, " bytes instead of ", shape->image_bytes));
   }

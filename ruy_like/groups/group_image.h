@@ -21,8 +21,6 @@
 
 namespace ruy_like {
 
-constexpr std::size_t kGroupImageHeaderBytes = 128;
-
 // What determines an image's size and how its bytes are read.
 struct GroupShape {
   std::ptrdiff_t rows = 0;

@@ -12,6 +12,7 @@
 #include "ruy_like/group_weights.h"
 #include "ruy_like/groups/group_image.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/packed/image_header.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/parallel.h"
 
@@ -152,8 +153,7 @@ void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
   const std::ptrdiff_t rows =
       std::min<std::ptrdiff_t>(shape.rows - first_row, kGroupPanelRows);
   std::uint8_t* const levels = reinterpret_cast<std::uint8_t*>(image) +
-                               kGroupImageHeaderBytes +
-                               panel * shape.panel_bytes;
+                               kImageHeaderBytes + panel * shape.panel_bytes;
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     for (std::ptrdiff_t k = 0; k < shape.depth; ++k) {
       const int level = source.LevelAt(first_row + row, k);

@@ -16,18 +16,14 @@ namespace {
 // checksums.
 constexpr std::ptrdiff_t kPieceBytes = 256 * 1024;
 
-constexpr char kMagic[8] = {'r', 'u', 'y', '_', 'l', 'i', 'k', 'e'};
-constexpr std::uint32_t kByteOrderMark = 0x01020304;
-constexpr std::uint32_t kSwappedByteOrderMark = 0x04030201;
-// Also to be raised when a layout of the same name changes.
-constexpr std::uint32_t kVersion = 1;
-constexpr std::uint64_t kHeaderSeed = 0x68656164;  // unlike a piece's number
+constexpr ImageKind kKind = {
+    {'r', 'u', 'y', '_', 'l', 'i', 'k', 'e'},
+    1,  // also to be raised when a layout of the same name changes
+    "a packed matrix",
+    "packed matrices"};
 
 struct RawHeader {
-  char magic[8];
-  std::uint32_t byte_order_mark;
-  std::uint32_t version;
-  std::uint64_t image_bytes;
+  ImageStart start;
   std::int64_t depth;
   std::int64_t width;
   std::int32_t zero_point;
@@ -70,10 +66,6 @@ static_assert(static_cast<int>(Family::k8x8) == 0 &&
                   static_cast<int>(Family::kF64) == 4,
               "a change needs a new version");
 
-std::uint64_t HeaderChecksum(const RawHeader& raw) {
-  return Checksum64(&raw, offsetof(RawHeader, header_checksum), kHeaderSeed);
-}
-
 // kNone for a name that this version does not know.
 Path PathNamed(const char (&name)[24]) {
   for (const Path path : PathsBestFirst(kAllPaths)) {
@@ -92,34 +84,11 @@ template <typename From, typename To>
   return static_cast<From>(*to) == from;
 }
 
-absl::Status CheckOrigin(const RawHeader& raw) {
-  if (std::memcmp(raw.magic, kMagic, sizeof(kMagic)) != 0) {
-    return absl::InvalidArgumentError("not a packed matrix");
-  }
-  if (raw.byte_order_mark == kSwappedByteOrderMark) {
-    return absl::FailedPreconditionError(
-        "packed on a machine of the other byte order");
-  }
-  if (raw.byte_order_mark != kByteOrderMark) {
-    return absl::DataLossError("the header's byte order mark is damaged");
-  }
-  if (raw.version != kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("version ", raw.version, " of packed matrices, not ",
-                     kVersion, ", which this library reads"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void WriteImageHeader(const ImageHeader& header, void* image) {
   RawHeader raw;
   std::memset(&raw, 0, sizeof(raw));
-  std::memcpy(raw.magic, kMagic, sizeof(kMagic));
-  raw.byte_order_mark = kByteOrderMark;
-  raw.version = kVersion;
-  raw.image_bytes = header.image_bytes;
   raw.depth = header.depth;
   raw.width = header.width;
   raw.zero_point = header.zero_point;
@@ -135,23 +104,15 @@ void WriteImageHeader(const ImageHeader& header, void* image) {
   raw.value_range = static_cast<std::uint8_t>(format.range);
   std::strncpy(raw.path, PathName(header.layout.path), sizeof(raw.path) - 1);
   raw.data_checksum = header.data_checksum;
-  raw.header_checksum = HeaderChecksum(raw);
+  CompleteImageHeader(kKind, header.image_bytes, &raw);
   std::memcpy(image, &raw, sizeof(raw));
 }
 
 absl::Status ReadImageHeader(const void* image, std::size_t bytes,
                              ImageHeader* header) {
-  if (bytes < kImageHeaderBytes) {
-    return absl::DataLossError(
-        absl::StrCat("truncated: ", bytes, " bytes are less than a header"));
-  }
   RawHeader raw;
-  std::memcpy(&raw, image, sizeof(raw));
-  absl::Status status = CheckOrigin(raw);
+  const absl::Status status = ReadImageHeader(kKind, image, bytes, &raw);
   if (!status.ok()) return status;
-  if (raw.header_checksum != HeaderChecksum(raw)) {
-    return absl::DataLossError("the header is damaged");
-  }
   // From here on it is what some library wrote; numbers may still be unknown.
   header->layout.path = PathNamed(raw.path);
   if (header->layout.path == Path::kNone) {
@@ -180,10 +141,11 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   header->zero_point = raw.zero_point;
   if (!Narrow(raw.depth, &header->depth) ||
       !Narrow(raw.width, &header->width) ||
-      !Narrow(raw.image_bytes, &header->image_bytes)) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "a packed matrix of depth ", raw.depth, ", width ", raw.width, ", of ",
-        raw.image_bytes, " bytes, is too large for this machine's pointers"));
+      !Narrow(raw.start.image_bytes, &header->image_bytes)) {
+    return absl::OutOfRangeError(
+        absl::StrCat("a packed matrix of depth ", raw.depth, ", width ",
+                     raw.width, ", of ", raw.start.image_bytes,
+                     " bytes, is too large for this machine's pointers"));
   }
   header->data_checksum = raw.data_checksum;
   return absl::OkStatus();

@@ -18,12 +18,11 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "ruy_like/packed/image_header.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/packed/packed_side.h"
 
 namespace ruy_like {
-
-constexpr std::size_t kImageHeaderBytes = 128;
 
 // What the header says; nothing of layout.kernel_format.
 struct ImageHeader {
