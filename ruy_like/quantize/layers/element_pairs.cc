@@ -1,4 +1,4 @@
-// Tested in test/quantize/layers/elementwise_add_test.cc.
+// Tested in test/quantize/layers/elementwise_test.cc.
 #include "ruy_like/quantize/layers/element_pairs.h"
 
 #include "absl/strings/str_cat.h"

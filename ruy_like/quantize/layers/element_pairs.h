@@ -1,7 +1,7 @@
 // Quantization toolkit, internal: element-wise operations of two tensors, of
 // which the second may be shorter and is then repeated.
 //
-// Used by elementwise_mul.cc and elementwise_add.cc.
+// Used by elementwise.cc.
 #ifndef RUY_LIKE_QUANTIZE_LAYERS_ELEMENT_PAIRS_H_
 #define RUY_LIKE_QUANTIZE_LAYERS_ELEMENT_PAIRS_H_
 

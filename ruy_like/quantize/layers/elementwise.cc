@@ -1,24 +1,25 @@
-// The operation, and its loop for each of Highway's targets.
-#include "ruy_like/quantize/elementwise_add.h"
-
+// QuantizedAdd and QuantizedMul, and their loops for each of Highway's targets.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/elementwise_add.h"
+#include "ruy_like/quantize/elementwise_mul.h"
 #include "ruy_like/quantize/layers/element_pairs.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
 #include "ruy_like/quantize/multiplier.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ruy_like/quantize/layers/elementwise_add.cc"
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/layers/elementwise.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "hwy/highway.h"
 #include "ruy_like/quantize/loops/map_lanes-inl.h"
+#include "ruy_like/quantize/loops/requantize-inl.h"
 
-#ifndef RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ADD_ONCE_
-#define RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ADD_ONCE_
+#ifndef RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
+#define RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
 namespace ruy_like {
 namespace quantize_internal {
 
@@ -37,18 +38,29 @@ struct TwiceRounded {
 
 constexpr int kAddShift = 20;
 
-// a, b and out are of one type.
-struct AddArgs {
+struct PairArgs {
   std::int32_t a_zero_point, b_zero_point;
-  TwiceRounded a_multiplier, b_multiplier, out_multiplier;
   QuantizedOutput output;
 };
-using AddFunction = void(const void* a, const void* b, std::size_t n,
-                         const AddArgs& args, void* out);
+struct AddArgs : PairArgs {
+  TwiceRounded a_multiplier, b_multiplier, out_multiplier;
+};
+struct MulArgs : PairArgs {
+  RequantizeConstants multiplier;
+};
+
+// a, b and out are of one type.
+template <typename Args>
+using PairFunction = void(const void* a, const void* b, std::size_t n,
+                          const Args& args, void* out);
+struct PairKernels {
+  ByScalar<PairFunction<AddArgs>> add;
+  ByScalar<PairFunction<MulArgs>> multiply;
+};
 
 }  // namespace quantize_internal
 }  // namespace ruy_like
-#endif  // RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ADD_ONCE_
+#endif  // RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
 
 HWY_BEFORE_NAMESPACE();
 namespace ruy_like {
@@ -106,10 +118,36 @@ void Add(const void* a, const void* b, std::size_t n, const AddArgs& args,
            static_cast<const T*>(b));
 }
 
-const ByScalar<AddFunction>* GetAdd() {
-  static constexpr auto kKernels = ByScalar<AddFunction>()
-                                       .With<std::int8_t>(Add<std::int8_t>)
-                                       .With<std::uint8_t>(Add<std::uint8_t>);
+template <typename T>
+void Multiply(const void* a, const void* b, std::size_t n, const MulArgs& args,
+              void* out) {
+  const hn::ScalableTag<std::int32_t> d;
+  const hn::Rebind<T, decltype(d)> db;
+  const auto a_zero = hn::Set(d, args.a_zero_point);
+  const auto b_zero = hn::Set(d, args.b_zero_point);
+  const RequantizeVectors<hn::ScalableTag<std::int32_t>> r(d, args.multiplier);
+  WithForm(args.multiplier.form(), [&](auto form) HWY_ATTR {
+    const auto op = [&](const T* x, const T* y, T* to) HWY_ATTR {
+      const auto product =
+          hn::Mul(hn::Sub(hn::PromoteTo(d, hn::LoadU(db, x)), a_zero),
+                  hn::Sub(hn::PromoteTo(d, hn::LoadU(db, y)), b_zero));
+      const auto q =
+          RequantizeToOutput(d, product, r, decltype(form)(), args.output);
+      hn::StoreU(hn::DemoteTo(db, q), db, to);
+    };
+    MapLanes(n, static_cast<T*>(out), hn::Lanes(d), op,
+             static_cast<const T*>(a), static_cast<const T*>(b));
+  });
+}
+
+const PairKernels* GetPairKernels() {
+  static constexpr PairKernels kKernels = {
+      ByScalar<PairFunction<AddArgs>>()
+          .With<std::int8_t>(Add<std::int8_t>)
+          .With<std::uint8_t>(Add<std::uint8_t>),
+      ByScalar<PairFunction<MulArgs>>()
+          .With<std::int8_t>(Multiply<std::int8_t>)
+          .With<std::uint8_t>(Multiply<std::uint8_t>)};
   return &kKernels;
 }
 
@@ -121,10 +159,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ruy_like {
 namespace quantize_internal {
+
+HWY_EXPORT(GetPairKernels);
+
 namespace {
 
-absl::Status MakeMultipliers(const QuantParams& a, const QuantParams& b,
-                             const QuantParams& output, AddArgs* args) {
+absl::Status MakeAdder(const QuantParams& a, const QuantParams& b,
+                       const QuantParams& output, AddArgs* args) {
   const double a_scale = a.scale, b_scale = b.scale;
   const double common = 2 * std::max(a_scale, b_scale);
   const auto a_multiplier = QuantizeMultiplier(a_scale / common);
@@ -147,29 +188,53 @@ absl::Status MakeMultipliers(const QuantParams& a, const QuantParams& b,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-HWY_EXPORT(GetAdd);
-
-absl::Status QuantizedAdd(const Erased& a, const Erased& b, Context* context,
-                          const Erased& output) {
+// The operation of the table's kernels. make_args(&args) makes the multipliers.
+template <typename Args, typename MakeArgs>
+absl::Status RunPairs(const Erased& a, const Erased& b, Context* context,
+                      const Erased& output,
+                      const ByScalar<PairFunction<Args>> PairKernels::*table,
+                      const MakeArgs& make_args) {
   return CatchNoMemory([&]() -> absl::Status {
     Broadcast broadcast;
     absl::Status status = CheckElementPairs(a, b, output, &broadcast);
     if (!status.ok()) return status;
-    AddArgs args;
+    Args args;
     args.a_zero_point = a.params.zero_point;
     args.b_zero_point = b.params.zero_point;
     args.output = {output.params.zero_point, output.params.qmin,
                    output.params.qmax};
-    status = MakeMultipliers(a.params, b.params, output.params, &args);
+    status = make_args(&args);
     if (!status.ok() || ElementCount(a.shape) == 0) return status;
-    AddFunction* const kernel = (*HWY_DISPATCH_TABLE(
-        GetAdd)[TargetIndex(TargetsFor(context))]())[a.scalar];
+    const PairKernels* const kernels =
+        HWY_DISPATCH_TABLE(GetPairKernels)[TargetIndex(TargetsFor(context))]();
+    PairFunction<Args>* const kernel = (kernels->*table)[a.scalar];
     return ForEachPair(a, b, broadcast, output, context,
                        [&](const void* x, const void* y, std::size_t n,
                            void* to) { kernel(x, y, n, args, to); });
   });
+}
+
+}  // namespace
+
+absl::Status QuantizedAdd(const Erased& a, const Erased& b, Context* context,
+                          const Erased& output) {
+  return RunPairs<AddArgs>(
+      a, b, context, output, &PairKernels::add, [&](AddArgs* args) {
+        return MakeAdder(a.params, b.params, output.params, args);
+      });
+}
+
+absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
+                          const Erased& output) {
+  return RunPairs<MulArgs>(
+      a, b, context, output, &PairKernels::multiply, [&](MulArgs* args) {
+        const auto multiplier = ProductMultiplier(
+            a.params, b.params, output.params, LowestOf(output.scalar),
+            HighestOf(output.scalar));
+        if (!multiplier.ok()) return multiplier.status();
+        args->multiplier = RequantizeConstants(*multiplier);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace quantize_internal
