@@ -37,7 +37,7 @@ words=(arm)
 [ "$preset" = arm64 ] || words+=(clang)
 bash third_party/install.sh "${words[@]}"
 cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=OFF
-for_all=(cpu_features_test path_test registry_test products_test)
+for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test)
 targets=(ruy_like_tests)
 if [ "$extent" = kernels ]; then
   targets=(panel_kernel_test narrow_kernel_test "${for_all[@]}")

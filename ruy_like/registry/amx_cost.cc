@@ -1,4 +1,3 @@
-// Tested in test/registry/registry_test.cc.
 #include "ruy_like/registry/amx_cost.h"
 
 #include <algorithm>

@@ -1,0 +1,215 @@
+// Which products take a kernel that reads one side in place, and which a kernel
+// for few columns.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "ruy_like/path.h"
+#include "ruy_like/registry/registry.h"
+#include "test/registry/kernel_pins.h"
+
+namespace ruy_like {
+namespace {
+
+// Up to 16 columns (rows) the other side is read in place if it can be, and is
+// on the left; the pack routine gives the narrow side the other signedness.
+TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
+  KernelQuery cached = MakeQuery(kI8, kI8, 1000, 500, 4);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 1),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kU8, kI8, 1000, 500, 1),
+       "Avx512Vnni_U8InPlaceS8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 16),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 17),
+       "Avx512Vnni_S8U8_48x8x4", false},
+      // Narrow on the left: swapped, for either order of dst.
+      {"avx512vnni", MakeQuery(kI8, kI8, 4, 500, 1000),
+       "Avx512Vnni_S8InPlaceU8_16x16x16", true},
+      {"avx512vnni", MakeQuery(kI8, kU8, 4, 500, 1000, kRow, kCol, kRow),
+       "Avx512Vnni_U8InPlaceS8_16x16x16", true},
+      // Not contiguous along depth, or packed already.
+      {"avx512vnni", MakeQuery(kI8, kI8, 1000, 500, 4, kCol),
+       "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached, "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", MakeQuery(kI8, kI16, 1000, 500, 2),
+       "Avx512Vnni_S8InPlaceS16_16x16x16", false},
+      {"avx512vnni", MakeQuery(kI16, kI8, 1000, 500, 2),
+       "Avx512Vnni_S16InPlaceW16_16x16x16", false},
+      {"avx512vnni", MakeQuery(kF32, kF32, 1000, 500, 1),
+       "Avx512_F32InPlaceF32_16x16x1", false},
+      {"avx2", MakeQuery(kI8, kI8, 1000, 500, 1), "Avx2_S8InPlaceW16_16x1x16",
+       false},
+      {"avx2", MakeQuery(kF32, kF32, 1, 500, 1000),
+       "Avx2_F32InPlaceF32_16x18x1", true},
+      {"avxvnni", MakeQuery(kI8, kI8, 1000, 500, 1),
+       "AvxVnni_S8InPlaceU8_16x16x16", false},
+      {"portable", MakeQuery(kI8, kI8, 1000, 500, 1), "Portable_S8S8_4x4x1",
+       false},
+  });
+}
+
+// Up to four columns whose sums may be taken in any order have lanes along
+// depth, if the large side can be read in place.
+TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
+  const auto cols = [](std::ptrdiff_t cols, MemoryOrder rhs = kCol) {
+    return InAnyOrder(MakeQuery(kF32, kF32, 1000, 500, cols, kRow, rhs));
+  };
+  KernelQuery cached = cols(1);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"avx512", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16", false},
+      {"avx512", cols(2), "Avx512_F32InPlaceF32_4x4x16", false},
+      {"avx512", cols(4, kRow), "Avx512_F32InPlaceF32_4x4x16", false},
+      {"avx512", cols(5), "Avx512_F32InPlaceF32_16x16x1", false},
+      {"amx", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16", false},
+      {"avx2", cols(1), "Avx2_F32InPlaceF32InPlace_4x1x8", false},
+      {"avxvnni", cols(4), "Avx2_F32InPlaceF32_4x4x8", false},
+      {"portable", cols(1), "Portable_F32F32_4x4x1", false},
+      // One row by an operand that is contiguous along depth, and along rows.
+      {"avx512", InAnyOrder(MakeQuery(kF32, kF32, 1, 500, 1000)),
+       "Avx512_F32InPlaceF32InPlace_4x1x16", true},
+      {"avx512",
+       InAnyOrder(MakeQuery(kF32, kF32, 3, 500, 1000, kRow, kCol, kRow)),
+       "Avx512_F32InPlaceF32_4x4x16", true},
+      {"avx512", InAnyOrder(MakeQuery(kF32, kF32, 1, 500, 1000, kRow, kRow)),
+       "Avx512_F32ByLevelF32_64x16x1", true},
+      {"avx512", cached, "Avx512_F32F32_64x4x1", false},
+      {"avx512", InAnyOrder(MakeQuery(kF32, kF32, 100, 100, 100)),
+       "Avx512_F32F32InPlace_48x8x1", false},
+  });
+}
+
+// Float kernels read a rhs in place that is contiguous along depth. A row-major
+// dst is worth it where it saves packing a much wider side.
+TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
+  constexpr char kInPlace[] = "Avx512_F32F32InPlace_48x8x1";
+  constexpr char kPacked[] = "Avx512_F32F32_48x8x1";
+  const auto floats = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
+                         std::ptrdiff_t cols, MemoryOrder lhs, MemoryOrder rhs,
+                         MemoryOrder dst) {
+    return MakeQuery(kF32, kF32, rows, depth, cols, lhs, rhs, dst);
+  };
+  const auto of = [](Scalar lhs, Scalar rhs) {
+    return MakeQuery(lhs, rhs, 1000, 500, 96);
+  };
+  KernelQuery cached_lhs = floats(1000, 500, 48, kRow, kCol, kCol);
+  cached_lhs.cached.lhs = true;
+  KernelQuery cached_rhs = floats(100, 500, 100, kRow, kCol, kCol);
+  cached_rhs.cached.rhs = true;
+  ExpectPins({
+      {"avx512", floats(100, 500, 100, kCol, kCol, kCol), kInPlace, false},
+      {"avx512", floats(100, 500, 100, kRow, kRow, kCol), kPacked, false},
+      {"avx512", floats(100, 500, 100, kRow, kRow, kRow), kInPlace, true},
+      {"avx512", floats(100, 0, 100, kRow, kCol, kCol), kPacked, false},
+      {"avx512", cached_rhs, kPacked, false},
+      // 16-bit floats are widened in packing, where they lie as floats would.
+      {"avx512", of(Scalar::kBF16, kF32), kInPlace, false},
+      {"avx512", of(kF32, Scalar::kBF16), kInPlace, true},
+      {"avx512", of(Scalar::kF16, Scalar::kF16), kPacked, false},
+      // The wide lhs in place, and dst's transpose.
+      {"avx512", floats(1000, 500, 48, kRow, kCol, kCol), kInPlace, true},
+      {"avx512", floats(1000, 500, 48, kRow, kRow, kCol), kInPlace, true},
+      // Not if it is shallow, not much wider, packed already, or if more is
+      // lost on the other side's padding.
+      {"avx512", floats(1000, 100, 48, kRow, kCol, kCol), kInPlace, false},
+      {"avx512", floats(90, 500, 48, kRow, kCol, kCol), kInPlace, false},
+      {"avx512", cached_lhs, kInPlace, false},
+      {"avx512", floats(1000, 500, 49, kRow, kCol, kCol), kInPlace, false},
+  });
+}
+
+// An operand whose rows (or, with sides swapped, columns) are contiguous is
+// read as it lies by a product of few columns.
+TEST(SelectKernelTest, NarrowProductsByLevel) {
+  const auto cols = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return MakeQuery(lhs, rhs, 1000, 500, cols, kCol);
+  };
+  const auto one_row = [](Scalar type) {
+    return MakeQuery(type, type, 1, 500, 1000, kRow, kRow, kRow);
+  };
+  ExpectPins({
+      {"avx512", cols(kF32, kF32, 1), "Avx512_F32ByLevelF32_64x16x1", false},
+      {"avx512", cols(Scalar::kF16, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"avx512", one_row(kF32), "Avx512_F32ByLevelF32_64x16x1", true},
+      {"avx2", cols(kF32, kF32, 1), "Avx2_F32ByLevelF32_64x16x1", false},
+      {"avx2", cols(kF32, kF32, 16), "Avx2_F32ByLevelF32_64x16x1", false},
+      {"avx2", one_row(kF32), "Avx2_F32ByLevelF32_64x16x1", true},
+      {"avx2", WithCachedLhs(cols(kF32, kF32, 1)), "Avx2_F32F32_32x2x1", false},
+      {"avx512vnni", cols(kI8, kU8, 1), "Avx512Vnni_S8ByLevelU8_64x2x1", false},
+      {"avx512vnni", cols(kU8, kI8, 2), "Avx512Vnni_U8ByLevelS8_64x2x1", false},
+      {"avx512vnni", one_row(kI8), "Avx512Vnni_S8ByLevelU8_64x2x1", true},
+      {"avx512vnni", cols(kI8, kI8, 3), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avxvnni", cols(kI8, kU8, 2), "AvxVnni_S8ByLevelU8_32x2x1", false},
+      {"avxvnni", cols(kU8, kI8, 1), "AvxVnni_U8ByLevelS8_32x2x1", false},
+      {"avx512", one_row(kI8), "Avx512_S8ByLevelW16_32x2x1", true},
+      {"avx512", cols(kU8, kI8, 2), "Avx512_U8ByLevelW16_32x2x1", false},
+      {"avx2", one_row(kI8), "Avx2_S8ByLevelW16_16x2x1", true},
+      {"avx2", cols(kU8, kU8, 2), "Avx2_U8ByLevelW16_16x2x1", false},
+      {"avx2", cols(kI8, kI8, 3), "Avx2_S8W16_16x6x2", false},
+  });
+}
+
+// For a few columns a packed large side has a kernel of its own, if its panels
+// are those of the path's wide kernel.
+TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
+  const auto cached = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
+  };
+  KernelQuery swapped = MakeQuery(kI8, kI8, 1, 500, 1000);
+  swapped.cached.rhs = true;
+  ExpectPins({
+      {"avx512vnni", cached(kI8, kI8, 1), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached(kU8, kU8, 4), "Avx512Vnni_S8U8_64x4x4", false},
+      {"avx512vnni", cached(kI8, kI8, 5), "Avx512Vnni_S8U8_48x8x4", false},
+      {"avx512vnni", swapped, "Avx512Vnni_S8U8_64x4x4", true},
+      {"avx512vnni", cached(kI8, kI16, 1), "Avx512Vnni_S8S16_64x4x2", false},
+      {"avx512vnni", cached(kI16, kI8, 1), "Avx512Vnni_S16W16_64x4x2", false},
+      {"avx512vnni", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"avx512", cached(kI8, kI8, 1), "Avx512_S8W16_64x4x2", false},
+      {"avxvnni", cached(kI8, kI8, 2), "AvxVnni_S8U8_32x2x4", false},
+      {"avxvnni", cached(kI8, kI8, 3), "AvxVnni_S8U8_16x6x4", false},
+      {"avxvnni", cached(kF32, kF32, 1), "Avx2_F32F32_32x2x1", false},
+      {"avx2", cached(kI8, kI8, 1), "Avx2_S8W16_32x2x2", false},
+      // The same on AMX's panels.
+      {"amx", cached(kI8, kI8, 1), "Amx_S8U8_64x4x4", false},
+      {"amx", cached(kI8, kI8, 4), "Amx_S8U8_64x4x4", false},
+      {"amx", cached(kI8, kI8, 5), "Amx_S8S8InPlace_32x32x64", false},
+      {"amx", cached(kF32, kF32, 1), "Avx512_F32F32_64x4x1", false},
+      {"portable", cached(kI8, kI8, 1), "Portable_S8S8_4x4x1", false},
+  });
+}
+
+// So that one cached operand, or one packed ahead, serves every width.
+TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
+  for (const Path path : PathsBestFirst(CompiledPaths())) {
+    for (const auto& [lhs, rhs] :
+         {std::pair(kI8, kI8), std::pair(kI8, kI16), std::pair(kI16, kI8),
+          std::pair(kF32, kF32)}) {
+      const KernelQuery wide =
+          WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
+      const KernelChoice ahead = SelectKernelToPackFor(
+          wide.family, path, Side::kLhs, ValueRange::kFull, ValueRange::kFull);
+      ASSERT_NE(ahead.kernel, nullptr);
+      const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
+      for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {
+        const KernelQuery query =
+            WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, cols));
+        const KernelChoice choice = SelectKernel(query, path);
+        ASSERT_NE(choice.kernel, nullptr);
+        // Rows and columns as called: the narrow side is on the right already.
+        EXPECT_EQ(LayoutName(LayoutFor(choice, Side::kLhs, Side::kLhs)),
+                  LayoutName(layout))
+            << choice.kernel->name << ", " << ahead.kernel->name;
+        EXPECT_EQ(SelectKernelForPacked(query, {&layout, nullptr}, path).kernel,
+                  choice.kernel)
+            << choice.kernel->name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
