@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ruy_like/float16.h"
+#include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/group_weights.h"
 #include "ruy_like/matrix.h"
 
@@ -145,7 +146,8 @@ inline float ReferenceGroupSum(const GroupWeights& weights, std::ptrdiff_t row,
     if (!column.group_scales.empty()) {
       scale *= column.group_scales[static_cast<std::size_t>(group)];
     }
-    f = std::fma(static_cast<float>(static_cast<std::int32_t>(sum)), scale, f);
+    f = FusedMultiplyAdd(static_cast<float>(static_cast<std::int32_t>(sum)),
+                         scale, f);
   }
   return f;
 }

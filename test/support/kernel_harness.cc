@@ -6,6 +6,7 @@
 
 #include "ruy_like/erased_call.h"
 #include "ruy_like/float16.h"
+#include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
@@ -297,7 +298,8 @@ class TypedRun final : public KernelRun {
       Accum sum = 0;
       for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
         const Accum x = static_cast<Accum>(a[k]), y = static_cast<Accum>(b[k]);
-        sum = std::is_same_v<Accum, float> ? std::fma(x, y, sum) : sum + x * y;
+        sum = std::is_same_v<Accum, float> ? FusedMultiplyAdd(x, y, sum)
+                                           : sum + x * y;
       }
       return sum;
     }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "ruy_like/float16.h"
+#include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
@@ -77,8 +78,9 @@ struct PortableSimd {
     return Make<Float>([&](int i) { return a.lane[i] * b.lane[i]; });
   }
   static Float MulAddFloat(const Float& a, const Float& b, const Float& c) {
-    return Make<Float>(
-        [&](int i) { return __builtin_fmaf(a.lane[i], b.lane[i], c.lane[i]); });
+    return Make<Float>([&](int i) {
+      return FusedMultiplyAdd(a.lane[i], b.lane[i], c.lane[i]);
+    });
   }
 };
 
