@@ -20,15 +20,20 @@ __attribute__((always_inline)) inline float FusedMultiplyAdd(float x, float y,
   // between two floats unless the exact sum is, and the second rounding gives
   // what one alone would. (Boldo and Melquiond, "Emulation of a FMA and
   // correctly rounded sums", 2008.)
-  const double product = static_cast<double>(x) * y;
-  double sum = product + z;
+  const double product = static_cast<double>(x) * static_cast<double>(y);
+  const double addend = static_cast<double>(z);
+  double sum = product + addend;
   const double part = sum - product;
-  const double error = (product - (sum - part)) + (z - part);
+  const double error = (product - (sum - part)) + (addend - part);
   uint64_t bits;
   memcpy(&bits, &sum, sizeof(bits));
   // The error of infinities is NaN, which is neither.
   if ((bits & 1) == 0 && (error > 0 || error < 0)) {
-    bits += (error > 0) == (sum > 0) ? 1 : -1;
+    if ((error > 0) == (sum > 0)) {
+      ++bits;
+    } else {
+      --bits;
+    }
     memcpy(&sum, &bits, sizeof(bits));
   }
   return static_cast<float>(sum);
