@@ -4,6 +4,7 @@
 // narrow_kernel_test.cc.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_batch.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
@@ -72,10 +74,22 @@ class Layer {
   MulParams<Accum, Dst>& params() { return params_; }
   std::ptrdiff_t rows() const { return rows_; }
 
-  // The results of `cols` inputs from `first` on, one after the other.
+  // The results of `count` times `cols` inputs from `first` on, one after the
+  // other: those of a MulBatch with so many products, or with a count of 0 of
+  // one Mul.
   std::vector<Dst> Run(std::ptrdiff_t first, std::ptrdiff_t cols,
-                       Weights weights, bool transposed, int threads) {
-    std::vector<Dst> results(rows_ * cols);
+                       Weights weights, bool transposed, int threads,
+                       std::ptrdiff_t count = 0) {
+    std::vector<Dst> results(rows_ * cols * std::max<std::ptrdiff_t>(count, 1));
+    Batch batch;
+    batch.count = count;
+    (transposed ? batch.lhs_stride : batch.rhs_stride) = cols * depth_;
+    batch.dst_stride = rows_ * cols;
+    const auto multiply = [&](const auto& lhs, const auto& rhs,
+                              Matrix<Dst>* dst) {
+      return count == 0 ? Mul(lhs, rhs, params_, context_, dst)
+                        : MulBatch(lhs, rhs, params_, batch, context_, dst);
+    };
     const Input* const inputs = inputs_.data() + first * depth_;
     const CachePolicy policy = weights == Weights::kCached
                                    ? CachePolicy::kAlwaysCache
@@ -86,15 +100,13 @@ class Layer {
     if (transposed) {
       const auto lhs = MakeMatrix(inputs, cols, depth_, Order::kRowMajor);
       auto dst = MakeMatrix(results.data(), cols, rows_, Order::kRowMajor);
-      status = weights == Weights::kPacked
-                   ? Mul(lhs, packed_[1], params_, context_, &dst)
-                   : Mul(lhs, plain, params_, context_, &dst);
+      status = weights == Weights::kPacked ? multiply(lhs, packed_[1], &dst)
+                                           : multiply(lhs, plain, &dst);
     } else {
       const auto rhs = MakeMatrix(inputs, depth_, cols, Order::kColMajor);
       auto dst = MakeMatrix(results.data(), rows_, cols, Order::kColMajor);
-      status = weights == Weights::kPacked
-                   ? Mul(packed_[0], rhs, params_, context_, &dst)
-                   : Mul(plain, rhs, params_, context_, &dst);
+      status = weights == Weights::kPacked ? multiply(packed_[0], rhs, &dst)
+                                           : multiply(plain, rhs, &dst);
     }
     EXPECT_TRUE(status.ok()) << status;
     return results;
@@ -126,7 +138,8 @@ class FloatSumsTest : public PathTest {
   }
 
   // Batches of each size, whose positions are taken by one input after the
-  // other, against each input alone.
+  // other, against each input alone; by one Mul, and in the products of a
+  // MulBatch.
   template <typename Weight, typename Input, typename Accum, typename Dst>
   void ExpectBatchInvariant(std::ptrdiff_t rows, std::ptrdiff_t depth) {
     Layer<Weight, Input, Accum, Dst> layer(rows, depth, &context_);
@@ -140,16 +153,20 @@ class FloatSumsTest : public PathTest {
       for (const Weights weights :
            {Weights::kPlain, Weights::kCached, Weights::kPacked}) {
         for (const bool transposed : {false, true}) {
-          const std::ptrdiff_t first = cols % 2 * cols;
-          const std::vector<Dst> batch =
-              layer.Run(first, cols, weights, transposed, threads);
-          ASSERT_EQ(std::memcmp(batch.data(), alone.data() + first * rows,
-                                batch.size() * sizeof(Dst)),
-                    0)
-              << cols << " of " << rows << "x" << depth << ", weights "
-              << static_cast<int>(weights)
-              << (transposed ? ", transposed, " : ", ") << threads
-              << " threads, kernel " << context_.last_used_kernel();
+          const std::ptrdiff_t most = 2 * kMostCols / cols;
+          for (const std::ptrdiff_t count :
+               {std::ptrdiff_t{0}, std::min<std::ptrdiff_t>(most, 3)}) {
+            const std::ptrdiff_t first = count <= 1 ? cols % 2 * cols : 0;
+            const std::vector<Dst> batch =
+                layer.Run(first, cols, weights, transposed, threads, count);
+            ASSERT_EQ(std::memcmp(batch.data(), alone.data() + first * rows,
+                                  batch.size() * sizeof(Dst)),
+                      0)
+                << cols << " of " << rows << "x" << depth << ", " << count
+                << " products, weights " << static_cast<int>(weights)
+                << (transposed ? ", transposed, " : ", ") << threads
+                << " threads, kernel " << context_.last_used_kernel();
+          }
           threads = threads % 8 + 1;
         }
       }

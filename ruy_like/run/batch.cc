@@ -200,6 +200,13 @@ void PrintBatch(const UniformBatch& batch, int threads,
   }
 }
 
+// RunGroup for a group that is not empty, within a span of the caller's.
+absl::Status RunItems(void (*fill)(const void* source, ptrdiff_t product,
+                                   TrMulParams* params),
+                      const void* source, ptrdiff_t count, int call_limit,
+                      ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+
 }  // namespace
 
 RUY_LIKE_HOT absl::Status RunBatch(const TrMulParams& first,
@@ -226,14 +233,14 @@ RUY_LIKE_HOT absl::Status RunBatch(const TrMulParams& first,
     threads =
         ThreadsFor(ns * static_cast<double>(count), most, IsForced(*context));
     if (!DealsOutEvenly(batch, threads)) {
-      return RunGroup(&FillFromBatch, &batch, count, call_limit, context);
+      return RunItems(&FillFromBatch, &batch, count, call_limit, context);
     }
     threads = static_cast<int>(std::min<ptrdiff_t>(threads, count));
     batch.at_a_time = std::max<ptrdiff_t>(
         1, std::min<ptrdiff_t>(static_cast<ptrdiff_t>(kDrawNs / ns),
                                count / (4 * threads)));
   } else if (most > 1) {
-    return RunGroup(&FillFromBatch, &batch, count, call_limit, context);
+    return RunItems(&FillFromBatch, &batch, count, call_limit, context);
   }
   batch.kernel_steps = steps;
   if (plan.choice.swap_sides) {
@@ -410,9 +417,7 @@ void RememberGroup(Group* group, int threads, ContextImpl* context)
   }
 }
 
-}  // namespace
-
-absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
+absl::Status RunItems(void (*fill)(const void* source, ptrdiff_t product,
                                    TrMulParams* params),
                       const void* source, ptrdiff_t count, int call_limit,
                       ContextImpl* context) {
@@ -420,11 +425,7 @@ absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
   if (!group.Make(count, &context->products_arena)) return NoMemoryError(count);
   ptrdiff_t filled = 0;
   for (GroupItem& item : group) fill(source, filled++, item.product.params());
-  if (count == 0) return absl::OkStatus();
-  const TrMulParams& first = *group.begin()->product.params();
-  const TraceSpan span(TraceSpan::kMul, "MulGroup", first.rows(), first.depth(),
-                       first.cols());
-  VerboseCall verbose(first);
+  VerboseCall verbose(*group.begin()->product.params());
   double ns;
   absl::Status status = PlanEach(count, &group, &ns, context);
   if (!status.ok()) return status;
@@ -449,6 +450,20 @@ absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
                   item.ns / ns);
   }
   return status;
+}
+
+}  // namespace
+
+absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
+                                   TrMulParams* params),
+                      const void* source, ptrdiff_t count, int call_limit,
+                      ContextImpl* context) {
+  if (count == 0) return absl::OkStatus();
+  TrMulParams first;
+  fill(source, 0, &first);
+  const TraceSpan span(TraceSpan::kMul, "MulGroup", first.rows(), first.depth(),
+                       first.cols());
+  return RunItems(fill, source, count, call_limit, context);
 }
 
 }  // namespace ruy_like

@@ -131,6 +131,30 @@ TEST(TraceTest, SpansLieInTheirProduct) {
   EXPECT_LE(threads.size(), 2u);
 }
 
+// A MulBatch is one span, also where its blocks are dealt out like a group's;
+// so is a MulGroup. The numbers are the first product's.
+TEST(TraceTest, ABatchIsOneSpan) {
+  const Traced plain(""), traced("--batches");
+  const std::vector<Json> products = traced.Spans("mul");
+  ASSERT_EQ(products.size(), 4u + 3);
+  const struct {
+    const char* name;
+    double rows, depth, cols;
+  } expected[] = {{"MulBatch", 24, 24, 24},
+                  {"MulBatch", 80, 80, 80},
+                  {"MulGroup", 10, 80, 30}};
+  for (int i = 0; i < 3; ++i) {
+    const Json& span = products[4 + i];
+    EXPECT_EQ(span["name"].string, expected[i].name);
+    EXPECT_EQ(span["args"]["rows"].number, expected[i].rows);
+    EXPECT_EQ(span["args"]["depth"].number, expected[i].depth);
+    EXPECT_EQ(span["args"]["cols"].number, expected[i].cols);
+  }
+  // Each element of each product's dst is one kernel call's.
+  EXPECT_EQ(Area(traced.Spans("kernel")) - Area(plain.Spans("kernel")),
+            5 * 24 * 24 + 3 * 80 * 80 + (10 + 60) * 30);
+}
+
 TEST(TraceTest, EveryThreadHasAName) {
   const Traced traced("");
   std::set<double> named, seen;

@@ -318,6 +318,60 @@ TEST(VerboseTest, ALineForEachProduct) {
   }
 }
 
+// Each product of a MulBatch or MulGroup that is not empty.
+TEST(VerboseTest, ALineForEachProductOfABatch) {
+  const ProgramResult result =
+      RunProgram("RUY_LIKE_VERBOSE=1 " OBSERVED_PROGRAM " --batches");
+  EXPECT_EQ(result.exit_code, 0);
+  const std::vector<std::string> calls = Lines(result.out);
+  const std::vector<std::string> lines = Lines(result.err);
+  ASSERT_EQ(calls.size(), 5u + 3);
+  ASSERT_EQ(lines.size(), 1u + 5 + 5 + 3 + 2) << result.err;
+  std::vector<Row> rows;
+  for (std::size_t i = 6; i < lines.size(); ++i) {
+    rows.push_back(ReadRow(lines[0], lines[i]));
+    const Row& row = rows.back();
+    // As the Context says of the whole call.
+    const int call = rows.size() <= 5 ? 5 : rows.size() <= 8 ? 6 : 7;
+    EXPECT_EQ(absl::StrCat(row.at("path"), ",", row.at("kernel"), ",",
+                           row.at("threads")),
+              calls[call]);
+    const char* const size = call == 5 ? "24" : "80";
+    ExpectFields(row, {{"depth", size},
+                       {"threads", call == 5 ? "1" : "2"},
+                       {"cols", call == 7 ? "30" : size}});
+    if (call < 7) ExpectFields(row, {{"rows", size}});
+    EXPECT_GT(std::stod(row.at("microseconds")), 0);
+  }
+  // Products of one shape have equal shares of the time.
+  for (const int i : {1, 2, 3, 4, 6, 7}) {
+    EXPECT_EQ(rows[i].at("microseconds"),
+              rows[i < 5 ? 0 : 5].at("microseconds"));
+  }
+  ExpectFields(rows[8], {{"rows", "10"}});
+  ExpectFields(rows[9], {{"rows", "60"}});
+  EXPECT_GT(std::stod(rows[9].at("microseconds")),
+            std::stod(rows[8].at("microseconds")));
+}
+
+TEST(VerboseTest, ASummaryOfBatches) {
+  const ProgramResult result =
+      RunProgram("RUY_LIKE_VERBOSE=summary " OBSERVED_PROGRAM " --batches");
+  EXPECT_EQ(result.exit_code, 0);
+  const std::vector<std::string> lines = Lines(result.err);
+  std::map<std::string, std::string> calls;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const Row row = ReadRow(lines[0], lines[i]);
+    calls[absl::StrCat(row.at("rows"), "x", row.at("depth"), "x",
+                       row.at("cols"))] = row.at("calls");
+  }
+  EXPECT_EQ(calls["24x24x24"], "5");
+  EXPECT_EQ(calls["80x80x80"], "3");
+  EXPECT_EQ(calls["10x80x30"], "1");
+  EXPECT_EQ(calls["60x80x30"], "1");
+  EXPECT_EQ(calls.count("0x80x30"), 0u);
+}
+
 TEST(VerboseTest, DispatchTellsOfBetterPaths) {
   const ProgramResult result = RunProgram(
       "RUY_LIKE_PATHS=portable RUY_LIKE_VERBOSE=dispatch " OBSERVED_PROGRAM);

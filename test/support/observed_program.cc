@@ -1,12 +1,14 @@
 // A few products, for verbose_test.cc and trace_test.cc to look at from
 // outside.
 //
-//   observed_program [--many] [--fork] [--descriptors] [--privileged]
+//   observed_program [--many] [--batches] [--fork] [--descriptors]
+//       [--privileged]
 //
 // Tells on stdout, for each product, what the Context says about it: path,
-// kernel, threads. --many: 1500 small products more. --fork: a child process
-// multiplies too. --descriptors: lists what a program that is executed
-// inherits.
+// kernel, threads. --many: 1500 small products more. --batches: a MulBatch on
+// one thread, one on two that is dealt out in blocks, a MulGroup. --fork: a
+// child process multiplies too. --descriptors: lists what a program that is
+// executed inherits.
 // --privileged: exits with 77 unless it runs with more rights than its caller.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,16 +114,50 @@ void MulPacked() {
   Check(plan.Finish(), context);
 }
 
+// One matrix for all operands.
+void MulBatches() {
+  constexpr int kSize = 80;
+  const std::vector<float> values(6 * kSize * kSize, 1.5f);
+  std::vector<float> dst_data(6 * kSize * kSize);
+  const ruy_like::MulParams<float, float> mul_params;
+  Context context;
+  const auto mul_batch = [&](int count, int size) {
+    auto dst = ruy_like::ColMajor(dst_data.data(), size, size);
+    const ruy_like::Batch batch = {count, size * size, 0, size * size};
+    Check(MulBatch(ruy_like::RowMajor(values.data(), size, size),
+                   ruy_like::ColMajor(values.data(), size, size), mul_params,
+                   batch, &context, &dst),
+          context);
+  };
+  mul_batch(5, 24);
+  context.set_max_num_threads(2);
+  context.set_num_threads_strategy(
+      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+  mul_batch(3, kSize);
+  std::vector<
+      ruy_like::GroupProduct<Matrix<float>, Matrix<float>, float, float>>
+      products;
+  for (const int rows : {10, 0, 60}) {
+    products.push_back(
+        {ruy_like::RowMajor(values.data(), rows, kSize),
+         ruy_like::ColMajor(values.data(), kSize, 30), mul_params,
+         ruy_like::ColMajor(dst_data.data() + 100 * rows, rows, 30)});
+  }
+  Check(MulGroup(products, &context), context);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bool many = false;
+  bool batches = false;
   bool fork_child = false;
   bool descriptors = false;
   bool privileged = false;
   bool hold = false;
   for (int i = 1; i < argc; ++i) {
     many |= std::string(argv[i]) == "--many";
+    batches |= std::string(argv[i]) == "--batches";
     fork_child |= std::string(argv[i]) == "--fork";
     descriptors |= std::string(argv[i]) == "--descriptors";
     hold |= std::string(argv[i]) == "--hold";
@@ -132,6 +168,7 @@ int main(int argc, char** argv) {
   MulFloat(60, 50, 40, 2);
   MulPacked();
   if (many) MulFloat(5, 6, 7, 1500);
+  if (batches) MulBatches();
   if (descriptors) {
     std::printf("descriptors\n");
     std::fflush(stdout);
