@@ -9,6 +9,9 @@
 // are faster. What disturbs the machine for longer than a round does not show
 // in it. Time is CPU time for one thread, else wall time.
 //
+// A shape such as 12:128x64x128 is a batch, ours by MulBatch; single calls of
+// Mul for it are a peer named "calls".
+//
 // --isa holds all libraries to one instruction set, each by the switch that it
 // has. Such switches are read when a library is loaded, hence this program sets
 // them and starts itself again.
@@ -51,15 +54,17 @@
 
 ABSL_FLAG(
     std::string, shapes, "design8",
-    "names of files in --shapes_dir, or shapes such as 512x512x512, separated "
-    "by commas");
+    "names of files in --shapes_dir, or shapes such as 512x512x512 and, as a "
+    "batch, 12:128x64x128, separated by commas");
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
           "s8, s8u8, u8, f32, f32any (sums in any order), separated by "
           "commas");
 ABSL_FLAG(std::string, cached, "both",
-          "yes: weights are packed beforehand where a library can; no; both");
+          "lhs or yes: the lhs, the weights, is packed beforehand where a "
+          "library can; rhs: that one, by us alone; no; both: lhs and no. "
+          "Nothing of a batch is");
 ABSL_FLAG(std::string, orders, "rcc",
           "memory orders of lhs, rhs and dst: r (row-major) or c "
           "(column-major) for each, several separated by commas");
@@ -73,6 +78,9 @@ ABSL_FLAG(std::string, ggml_dir, "",
 ABSL_FLAG(int, rounds, 11, "how often each library has its turn");
 ABSL_FLAG(double, turn_seconds, 2e-3, "how long a turn is, about");
 ABSL_FLAG(std::string, json, "", "file to write the results to, too");
+ABSL_FLAG(bool, check, false,
+          "compare our results with ReferenceMul's, which is slow, and fail if "
+          "one differs");
 ABSL_FLAG(bool, environment_is_set, false,
           "set by this program itself when it starts itself again");
 
@@ -229,6 +237,27 @@ class OurRunner final : public PeerRunner {
   absl::Status status_;
 };
 
+// Our Mul for each product of a batch.
+class CallsRunner final : public PeerRunner {
+ public:
+  CallsRunner(const Problem* problem, int threads, void* dst)
+      : problem_(problem), dst_(dst) {
+    context_.set_max_num_threads(threads);
+  }
+  void Run() override { (void)problem_->Calls(dst_, &context_); }
+
+ private:
+  const Problem* problem_;
+  void* dst_;
+  Context context_;
+};
+const Peer kCalls = {"calls",
+                     /*describe=*/nullptr,
+                     /*adds_float_bias=*/true,
+                     /*prepare=*/nullptr,
+                     /*integer_tolerance=*/0,
+                     /*has_batches=*/true};
+
 // A library in one comparison.
 struct Contestant {
   const Peer* peer = nullptr;  // null: ourselves
@@ -282,14 +311,15 @@ double MedianRatio(const std::vector<double>& times,
 bool Agrees(const Peer& peer, const Problem& problem, const void* theirs) {
   const std::ptrdiff_t rows = problem.shape.rows;
   const std::ptrdiff_t cols = problem.shape.cols;
-  const std::ptrdiff_t count = rows * cols;
+  const std::ptrdiff_t count = problem.shape.count * rows * cols;
   const bool by_rows = problem.orders.dst == Order::kRowMajor;
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     double difference, tolerance = peer.integer_tolerance;
     if (problem.types->dst == Scalar::kF32) {
-      const float bias = peer.adds_float_bias
-                             ? 0
-                             : problem.bias_f32[by_rows ? i / cols : i % rows];
+      const float bias =
+          peer.adds_float_bias
+              ? 0
+              : problem.bias_f32[by_rows ? i / cols % rows : i % rows];
       difference = static_cast<const float*>(problem.dst.data())[i] - bias -
                    static_cast<const float*>(theirs)[i];
       tolerance = 1e-6 * (static_cast<double>(problem.shape.depth) + 16);
@@ -312,6 +342,7 @@ PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
   p.rows = problem.shape.rows;
   p.depth = problem.shape.depth;
   p.cols = problem.shape.cols;
+  p.count = problem.shape.count;
   p.lhs_row_major = problem.orders.lhs == Order::kRowMajor;
   p.rhs_row_major = problem.orders.rhs == Order::kRowMajor;
   p.dst_row_major = problem.orders.dst == Order::kRowMajor;
@@ -325,7 +356,7 @@ PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
   p.fixedpoint = problem.fixedpoint.data();
   p.exponent = problem.exponent.data();
   p.bias_f32 = problem.bias_f32.data();
-  p.prepack = problem.cached;
+  p.prepack = problem.cached == Cached::kLhs;
   p.threads = threads;
   return p;
 }
@@ -334,8 +365,9 @@ PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
 
 struct Result {
   std::string list, types, orders, shape, kernel;
-  bool cached;
+  Cached cached;
   double our_gops;
+  bool is_right = true;
   struct Beside {
     std::string peer;
     double gops, ratio;
@@ -346,24 +378,32 @@ struct Result {
 
 struct Options {
   std::vector<std::pair<const Types*, PeerTypes>> types;
-  std::vector<bool> cached;
+  std::vector<Cached> cached;
   std::vector<std::pair<std::string, Orders>> orders;
   int threads, rounds;
   double turn_seconds;
+  bool check;
 };
 
 absl::StatusOr<Result> Compare(const Options& options, const Types& types,
                                PeerTypes peer_types, const Orders& orders,
-                               bool cached, const Shape& shape,
+                               Cached cached, const Shape& shape,
                                const std::vector<const Peer*>& peers) {
   const Problem problem(types, shape, cached, orders);
-  const std::ptrdiff_t dst_bytes = BytesOf(types.dst, shape.rows * shape.cols);
   std::vector<std::unique_ptr<Buffer>> dsts;
   std::vector<Contestant> contestants(1);
   auto* ours = new OurRunner(&problem, options.threads);
   contestants[0].runner.reset(ours);
+  if (shape.count > 1) {
+    dsts.push_back(std::make_unique<Buffer>(problem.DstBytes()));
+    contestants.emplace_back();
+    contestants[1].peer = &kCalls;
+    contestants[1].runner = std::make_unique<CallsRunner>(
+        &problem, options.threads, dsts[0]->data());
+  }
   for (const Peer* peer : peers) {
-    dsts.push_back(std::make_unique<Buffer>(dst_bytes));
+    if (shape.count > 1 && !peer->has_batches) continue;
+    dsts.push_back(std::make_unique<Buffer>(problem.DstBytes()));
     Contestant contestant;
     contestant.peer = peer;
     contestant.runner.reset(peer->prepare(
@@ -392,14 +432,33 @@ absl::StatusOr<Result> Compare(const Options& options, const Types& types,
          MedianRatio(contestant.times, contestants[0].times),
          Agrees(*contestant.peer, problem, dsts[i - 1]->data())});
   }
+  if (options.check) {
+    // Like a peer: that one has nothing of its own but the rounding of floats.
+    Buffer expected(problem.DstBytes());
+    problem.Reference(expected.data());
+    result.is_right = Agrees(kCalls, problem, expected.data());
+  }
   return result;
+}
+
+const char* CachedName(Cached cached) {
+  return cached == Cached::kNone  ? "fresh"
+         : cached == Cached::kLhs ? "cached"
+                                  : "rhs";
+}
+
+// For the JSON: whether the lhs was, or "rhs".
+const char* CachedJson(Cached cached) {
+  return cached == Cached::kNone  ? "false"
+         : cached == Cached::kLhs ? "true"
+                                  : "\"rhs\"";
 }
 
 void Print(const Result& result) {
   std::cout << absl::StreamFormat(
-      "%-5s %-7s %s %-16s %8.1f %-28s", result.types,
-      result.cached ? "cached" : "fresh", result.orders, result.shape,
-      result.our_gops, result.kernel);
+      "%-5s %-7s %s %-16s %8.1f%s %-28s", result.types,
+      CachedName(result.cached), result.orders, result.shape, result.our_gops,
+      result.is_right ? "" : " WRONG", result.kernel);
   for (const Result::Beside& beside : result.beside) {
     std::cout << absl::StreamFormat("  %s %.1f (%.2f)%s", beside.peer,
                                     beside.gops, beside.ratio,
@@ -411,7 +470,7 @@ void Print(const Result& result) {
 // Geometric means of the ratios, for each types, cached or not, and peer.
 struct Mean {
   std::string types, peer;
-  bool cached;
+  Cached cached;
   double ratio, worst_ratio;
   std::string worst_shape;
 };
@@ -457,9 +516,9 @@ std::string ResultJson(const Result& result) {
       "%s, "
       "\"shape\": \"%s\", \"kernel\": \"%s\", \"gops\": %.4g, \"beside\": "
       "[%s]}",
-      result.list, result.types, result.orders,
-      result.cached ? "true" : "false", result.shape, result.kernel,
-      result.our_gops, absl::StrJoin(beside, ", "));
+      result.list, result.types, result.orders, CachedJson(result.cached),
+      result.shape, result.kernel, result.our_gops,
+      absl::StrJoin(beside, ", "));
 }
 
 bool WriteJson(const std::string& file_name, int threads,
@@ -479,7 +538,7 @@ bool WriteJson(const std::string& file_name, int threads,
     mean_items.push_back(absl::StrFormat(
         "{\"types\": \"%s\", \"cached\": %s, \"peer\": \"%s\", \"ratio\": "
         "%.4g, \"worst_ratio\": %.4g, \"worst_shape\": \"%s\"}",
-        m.types, m.cached ? "true" : "false", m.peer, m.ratio, m.worst_ratio,
+        m.types, CachedJson(m.cached), m.peer, m.ratio, m.worst_ratio,
         m.worst_shape));
   }
   std::ofstream json(file_name);
@@ -512,11 +571,18 @@ absl::StatusOr<Options> ReadOptions() {
     options.types.emplace_back(FindTypes(name), found->second);
   }
   const std::string cached = absl::GetFlag(FLAGS_cached);
-  if (cached != "yes" && cached != "no" && cached != "both") {
-    return absl::InvalidArgumentError("--cached: yes, no or both");
+  const std::map<std::string, std::vector<Cached>> sides = {
+      {"lhs", {Cached::kLhs}},
+      {"yes", {Cached::kLhs}},
+      {"rhs", {Cached::kRhs}},
+      {"no", {Cached::kNone}},
+      {"both", {Cached::kLhs, Cached::kNone}}};
+  const auto side = sides.find(cached);
+  if (side == sides.end()) {
+    return absl::InvalidArgumentError("--cached: lhs, yes, rhs, no or both");
   }
-  if (cached != "no") options.cached.push_back(true);
-  if (cached != "yes") options.cached.push_back(false);
+  options.cached = side->second;
+  options.check = absl::GetFlag(FLAGS_check);
   for (const std::string& name : SplitList(absl::GetFlag(FLAGS_orders))) {
     if (name.size() != 3 || name.find_first_not_of("rc") != name.npos) {
       return absl::InvalidArgumentError(absl::StrCat("--orders: no ", name));
@@ -546,8 +612,9 @@ absl::Status CompareAll(const Options& options,
     if (!shapes.ok()) return shapes.status();
     for (const auto& types : options.types) {
       for (const auto& orders : options.orders) {
-        for (const bool cached : options.cached) {
+        for (const Cached cached : options.cached) {
           for (const Shape& shape : *shapes) {
+            if (shape.count > 1 && cached != Cached::kNone) continue;
             absl::StatusOr<Result> result =
                 Compare(options, *types.first, types.second, orders.second,
                         cached, shape, peers);
@@ -585,7 +652,6 @@ int Main(int argc, char** argv) {
   }
   if (peers.empty()) {
     std::cout << "no peers were found when this was built\n";
-    return 0;
   }
   std::cout
       << "\ntypes weights orders shape, GOP/s and kernel of ours, GOP/s of "
@@ -597,9 +663,8 @@ int Main(int argc, char** argv) {
   std::cout << "\nGeometric means of ours / theirs, and the worst\n";
   for (const Mean& m : means) {
     std::cout << absl::StreamFormat("%-5s %-7s %-9s %.2f, %.2f at %s\n",
-                                    m.types, m.cached ? "cached" : "fresh",
-                                    m.peer, m.ratio, m.worst_ratio,
-                                    m.worst_shape);
+                                    m.types, CachedName(m.cached), m.peer,
+                                    m.ratio, m.worst_ratio, m.worst_shape);
   }
   const std::string json_file = absl::GetFlag(FLAGS_json);
   if (!json_file.empty() &&
@@ -607,7 +672,10 @@ int Main(int argc, char** argv) {
     std::cerr << "can not write " << json_file << "\n";
     return 1;
   }
-  return 0;
+  const bool all_right =
+      std::all_of(results.begin(), results.end(),
+                  [](const Result& r) { return r.is_right; });
+  return all_right ? 0 : 1;
 }
 
 }  // namespace

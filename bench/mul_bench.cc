@@ -91,7 +91,9 @@ struct Setup {
   std::ptrdiff_t batch;  // calls of Mul that take long enough to be timed
 
   explicit Setup(const Case& c)
-      : which(c), problem(*c.types, c.shape, c.cached), batch(1) {}
+      : which(c),
+        problem(*c.types, c.shape, c.cached ? Cached::kLhs : Cached::kNone),
+        batch(1) {}
 };
 
 // Long enough for the CPU clock, whose reading is a system call of some 0.2 us.

@@ -59,23 +59,72 @@ Matrix<T> MakeView(const Buffer& buffer, std::ptrdiff_t rows,
   return view;
 }
 
+CachePolicy PolicyOf(bool is_cached) {
+  return is_cached ? CachePolicy::kAlwaysCache : CachePolicy::kNeverCache;
+}
+
+// The problem's matrices, of its first product, and how they are multiplied.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst,
           FloatSums kSums = FloatSums::kInOrder>
-absl::Status MulTyped(const Problem& problem, Context* context) {
+struct TypedProblem {
+  explicit TypedProblem(const Problem& problem);
+
+  void MoveTo(std::ptrdiff_t product, const Problem& problem, void* to) {
+    lhs.set_data(static_cast<const Lhs*>(problem.lhs.data()) +
+                 product * batch.lhs_stride);
+    rhs.set_data(static_cast<const Rhs*>(problem.rhs.data()) +
+                 product * batch.rhs_stride);
+    dst.set_data(static_cast<Dst*>(to) + product * batch.dst_stride);
+  }
+  static absl::Status Mul(const Problem& problem, Context* context) {
+    TypedProblem p(problem);
+    return p.batch.count == 1
+               ? ruy_like::Mul(p.lhs, p.rhs, p.mul_params, context, &p.dst)
+               : MulBatch(p.lhs, p.rhs, p.mul_params, p.batch, context, &p.dst);
+  }
+  static absl::Status Calls(const Problem& problem, void* to,
+                            Context* context) {
+    TypedProblem p(problem);
+    absl::Status status;
+    for (std::ptrdiff_t i = 0; i < p.batch.count && status.ok(); ++i) {
+      p.MoveTo(i, problem, to);
+      status = ruy_like::Mul(p.lhs, p.rhs, p.mul_params, context, &p.dst);
+    }
+    return status;
+  }
+  static void Reference(const Problem& problem, void* to) {
+    TypedProblem p(problem);
+    for (std::ptrdiff_t i = 0; i < p.batch.count; ++i) {
+      p.MoveTo(i, problem, to);
+      ReferenceMul(p.lhs, p.rhs, p.mul_params, &p.dst);
+    }
+  }
+
+  Matrix<Lhs> lhs;
+  Matrix<Rhs> rhs;
+  Matrix<Dst> dst;
+  MulParams<Accum, Dst> mul_params;
+  Batch batch;
+};
+
+template <typename Lhs, typename Rhs, typename Accum, typename Dst,
+          FloatSums kSums>
+TypedProblem<Lhs, Rhs, Accum, Dst, kSums>::TypedProblem(
+    const Problem& problem) {
   const Types& types = *problem.types;
   const Shape& shape = problem.shape;
-  Matrix<Lhs> lhs = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth,
-                                  problem.orders.lhs, types.lhs_zero_point);
-  lhs.set_cache_policy(problem.cached ? CachePolicy::kAlwaysCache
-                                      : CachePolicy::kNeverCache);
-  const Matrix<Rhs> rhs =
-      MakeView<Rhs>(problem.rhs, shape.depth, shape.cols, problem.orders.rhs,
-                    types.rhs_zero_point);
-  Matrix<Dst> dst = MakeView<Dst>(problem.dst, shape.rows, shape.cols,
-                                  problem.orders.dst, types.dst_zero_point);
+  lhs = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth, problem.orders.lhs,
+                      types.lhs_zero_point);
+  lhs.set_cache_policy(PolicyOf(problem.cached == Cached::kLhs));
+  rhs = MakeView<Rhs>(problem.rhs, shape.depth, shape.cols, problem.orders.rhs,
+                      types.rhs_zero_point);
+  rhs.set_cache_policy(PolicyOf(problem.cached == Cached::kRhs));
+  dst = MakeView<Dst>(problem.dst, shape.rows, shape.cols, problem.orders.dst,
+                      types.dst_zero_point);
   // A Problem stays as it is but for dst's elements.
   dst.set_data(static_cast<Dst*>(const_cast<void*>(problem.dst.data())));
-  MulParams<Accum, Dst> mul_params;
+  batch = {shape.count, shape.rows * shape.depth, shape.depth * shape.cols,
+           shape.rows * shape.cols};
   if constexpr (std::is_floating_point<Dst>::value) {
     mul_params.set_float_sums(kSums);
     mul_params.set_bias(problem.bias_f32.data());
@@ -88,7 +137,15 @@ absl::Status MulTyped(const Problem& problem, Context* context) {
     mul_params.set_clamp_min(std::numeric_limits<Dst>::lowest() + 1);
     mul_params.set_clamp_max(std::numeric_limits<Dst>::max() - 1);
   }
-  return ruy_like::Mul(lhs, rhs, mul_params, context, &dst);
+}
+
+// The table's rows without their functions, which are those of the types.
+template <typename Typed>
+Types With(Types types) {
+  types.mul = Typed::Mul;
+  types.calls = Typed::Calls;
+  types.reference = Typed::Reference;
+  return types;
 }
 
 using I8 = std::int8_t;
@@ -101,19 +158,24 @@ using I32 = std::int32_t;
 const std::vector<Types>& AllTypes() {
   using kernels::Family;
   static const auto& types = *new std::vector<Types>{
-      {"s8", "int8 weights and activations", Family::k8x8, Scalar::kI8,
-       Scalar::kI8, Scalar::kI8, 0, 3, -5, MulTyped<I8, I8, I32, I8>},
-      {"s8u8", "int8 weights, uint8 activations", Family::k8x8, Scalar::kI8,
-       Scalar::kU8, Scalar::kU8, 0, 120, 130, MulTyped<I8, U8, I32, U8>},
-      {"u8", "uint8 weights and activations", Family::k8x8, Scalar::kU8,
-       Scalar::kU8, Scalar::kU8, 125, 120, 130, MulTyped<U8, U8, I32, U8>},
-      {"s8s16", "int8 weights, int16 activations", Family::k8x16, Scalar::kI8,
-       Scalar::kI16, Scalar::kI16, 0, 0, 0, MulTyped<I8, I16, I32, I16>},
-      {"f32", "float", Family::kF32, Scalar::kF32, Scalar::kF32, Scalar::kF32,
-       0, 0, 0, MulTyped<float, float, float, float>},
-      {"f32any", "float, sums in any order", Family::kF32, Scalar::kF32,
-       Scalar::kF32, Scalar::kF32, 0, 0, 0,
-       MulTyped<float, float, float, float, FloatSums::kAnyOrder>},
+      With<TypedProblem<I8, I8, I32, I8>>({"s8", "int8 weights and activations",
+                                           Family::k8x8, Scalar::kI8,
+                                           Scalar::kI8, Scalar::kI8, 0, 3, -5}),
+      With<TypedProblem<I8, U8, I32, U8>>(
+          {"s8u8", "int8 weights, uint8 activations", Family::k8x8, Scalar::kI8,
+           Scalar::kU8, Scalar::kU8, 0, 120, 130}),
+      With<TypedProblem<U8, U8, I32, U8>>(
+          {"u8", "uint8 weights and activations", Family::k8x8, Scalar::kU8,
+           Scalar::kU8, Scalar::kU8, 125, 120, 130}),
+      With<TypedProblem<I8, I16, I32, I16>>(
+          {"s8s16", "int8 weights, int16 activations", Family::k8x16,
+           Scalar::kI8, Scalar::kI16, Scalar::kI16, 0, 0, 0}),
+      With<TypedProblem<float, float, float, float>>(
+          {"f32", "float", Family::kF32, Scalar::kF32, Scalar::kF32,
+           Scalar::kF32, 0, 0, 0}),
+      With<TypedProblem<float, float, float, float, FloatSums::kAnyOrder>>(
+          {"f32any", "float, sums in any order", Family::kF32, Scalar::kF32,
+           Scalar::kF32, Scalar::kF32, 0, 0, 0}),
   };
   return types;
 }
@@ -126,18 +188,18 @@ const Types* FindTypes(const std::string& name) {
 }
 
 Problem::Problem(const Types& types_arg, const Shape& shape_arg,
-                 bool cached_arg, const Orders& orders_arg)
+                 Cached cached_arg, const Orders& orders_arg)
     : types(&types_arg),
       shape(shape_arg),
       cached(cached_arg),
       orders(orders_arg),
-      lhs(BytesOf(types->lhs, shape.rows * shape.depth)),
-      rhs(BytesOf(types->rhs, shape.depth * shape.cols)),
-      dst(BytesOf(types->dst, shape.rows * shape.cols)) {
+      lhs(BytesOf(types->lhs, shape.count * shape.rows * shape.depth)),
+      rhs(BytesOf(types->rhs, shape.count * shape.depth * shape.cols)),
+      dst(DstBytes()) {
   Random random;
-  Fill(types->lhs, shape.rows * shape.depth, &random, &lhs);
-  Fill(types->rhs, shape.depth * shape.cols, &random, &rhs);
-  std::memset(dst.data(), 0, BytesOf(types->dst, shape.rows * shape.cols));
+  Fill(types->lhs, shape.count * shape.rows * shape.depth, &random, &lhs);
+  Fill(types->rhs, shape.count * shape.depth * shape.cols, &random, &rhs);
+  std::memset(dst.data(), 0, DstBytes());
   if (types->dst == Scalar::kF32) {
     for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
       bias_f32.push_back(RandomFloat(&random));
@@ -162,9 +224,9 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
 }
 
 double Problem::Bytes() const {
-  const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t cols,
-                        Scalar scalar) {
-    return static_cast<double>(BytesOf(scalar, rows * cols));
+  const auto bytes = [this](std::ptrdiff_t rows, std::ptrdiff_t cols,
+                            Scalar scalar) {
+    return static_cast<double>(BytesOf(scalar, shape.count * rows * cols));
   };
   return bytes(shape.rows, shape.depth, types->lhs) +
          bytes(shape.depth, shape.cols, types->rhs) +

@@ -1,4 +1,5 @@
-// Benchmarks: one product with random operands and a full epilogue.
+// Benchmarks: one product, or a batch of one shape, with random operands and a
+// full epilogue.
 //
 // Used by mul_bench and compare, which run it many times. Unless orders are
 // given, the layout is the one that inference engines have: row-major lhs
@@ -31,7 +32,12 @@ struct Types {
   Scalar lhs, rhs, dst;
   // As frameworks have them: weights that are int8 have 0.
   std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
-  absl::Status (*mul)(const Problem& problem, Context* context);
+  // Mul, or MulBatch.
+  absl::Status (*mul)(const Problem& problem, Context* context) = nullptr;
+  // To `dst` instead of the problem's: a Mul for each product; ReferenceMul.
+  absl::Status (*calls)(const Problem& problem, void* dst,
+                        Context* context) = nullptr;
+  void (*reference)(const Problem& problem, void* dst) = nullptr;
 };
 
 // All of them.
@@ -46,22 +52,34 @@ struct Orders {
   Order dst = Order::kColMajor;
 };
 
+// The operand whose policy is CachePolicy::kAlwaysCache; that of others is
+// kNeverCache.
+enum class Cached { kNone, kLhs, kRhs };
+
 // lhs, rhs, bias and multipliers are random: integers over all values of their
 // type, floats in [-1, 1). Multipliers bring dst to about a quarter of its
-// range; each channel has its own, with exponents <= 0.
+// range; each channel has its own, with exponents <= 0. The products of a
+// batch lie one after the other and share bias and multipliers.
 struct Problem {
-  Problem(const Types& types_arg, const Shape& shape_arg, bool cached_arg,
+  Problem(const Types& types_arg, const Shape& shape_arg, Cached cached_arg,
           const Orders& orders_arg = {});
 
   // Size of lhs, rhs and dst together: the least that must be moved.
   double Bytes() const;
+  std::ptrdiff_t DstBytes() const {
+    return BytesOf(types->dst, shape.count * shape.rows * shape.cols);
+  }
   absl::Status Mul(Context* context) const {
     return types->mul(*this, context);
   }
+  absl::Status Calls(void* to, Context* context) const {
+    return types->calls(*this, to, context);
+  }
+  void Reference(void* to) const { types->reference(*this, to); }
 
   const Types* types;
   Shape shape;
-  bool cached;  // the lhs: CachePolicy::kAlwaysCache instead of kNeverCache
+  Cached cached;
   Orders orders;
   Buffer lhs, rhs, dst;
   std::vector<std::int32_t> bias;  // for integers

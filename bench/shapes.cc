@@ -9,23 +9,35 @@
 
 namespace ruy_like {
 namespace bench {
+namespace {
+
+bool IsValid(const Shape& shape) {
+  return shape.rows >= 1 && shape.depth >= 1 && shape.cols >= 1 &&
+         shape.count >= 1;
+}
+
+}  // namespace
 
 std::string ShapeName(const Shape& shape) {
-  return absl::StrCat(shape.rows, "x", shape.depth, "x", shape.cols);
+  const std::string one =
+      absl::StrCat(shape.rows, "x", shape.depth, "x", shape.cols);
+  return shape.count == 1 ? one : absl::StrCat(shape.count, ":", one);
 }
 
 double ShapeOps(const Shape& shape) {
-  return 2.0 * static_cast<double>(shape.rows) *
+  return 2.0 * static_cast<double>(shape.count * shape.rows) *
          static_cast<double>(shape.depth) * static_cast<double>(shape.cols);
 }
 
 absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
                                               const std::string& name) {
-  Shape one;
+  Shape one = {};
   char end;
   if (std::sscanf(name.c_str(), "%tdx%tdx%td%c", &one.rows, &one.depth,
-                  &one.cols, &end) == 3) {
-    if (one.rows < 1 || one.depth < 1 || one.cols < 1) {
+                  &one.cols, &end) == 3 ||
+      std::sscanf(name.c_str(), "%td:%tdx%tdx%td%c", &one.count, &one.rows,
+                  &one.depth, &one.cols, &end) == 4) {
+    if (!IsValid(one)) {
       return absl::InvalidArgumentError(
           absl::StrCat(name, ": want numbers from 1 on"));
     }
@@ -40,14 +52,17 @@ absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
-    Shape shape;
+    Shape shape = {};
     if (!(words >> shape.rows)) continue;  // blank
     std::string rest;
-    if (!(words >> shape.depth >> shape.cols) || (words >> rest) ||
-        shape.rows < 1 || shape.depth < 1 || shape.cols < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file_name, ":", number,
-                       ": want three numbers from 1 on, rows depth cols"));
+    const bool has_shape =
+        static_cast<bool>(words >> shape.depth >> shape.cols);
+    if (!(words >> std::ws).eof()) words >> shape.count;
+    if (!has_shape || words.fail() || (words >> rest) || !IsValid(shape)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file_name, ":", number,
+          ": want three numbers from 1 on, rows depth cols, or four, with the "
+          "count of a batch"));
     }
     shapes.push_back(shape);
   }

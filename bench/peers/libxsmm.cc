@@ -1,5 +1,6 @@
 // libxsmm: float products of at most 64^3, all column-major, by a kernel that
-// it compiles for the shape. The compilation is not timed.
+// it compiles for the shape; a batch is a loop over that. The compilation is
+// not timed.
 #include <libxsmm.h>
 
 #include "bench/peers/peer.h"
@@ -16,9 +17,15 @@ class LibxsmmRunner final : public PeerRunner {
       : problem_(problem), kernel_(kernel) {}
 
   void Run() override {
-    kernel_(static_cast<const float*>(problem_.lhs),
-            static_cast<const float*>(problem_.rhs),
-            static_cast<float*>(problem_.dst));
+    const float* lhs = static_cast<const float*>(problem_.lhs);
+    const float* rhs = static_cast<const float*>(problem_.rhs);
+    float* dst = static_cast<float*>(problem_.dst);
+    for (std::ptrdiff_t i = 0; i < problem_.count; ++i) {
+      kernel_(lhs, rhs, dst);
+      lhs += problem_.rows * problem_.depth;
+      rhs += problem_.depth * problem_.cols;
+      dst += problem_.rows * problem_.cols;
+    }
   }
 
  private:
@@ -46,7 +53,12 @@ PeerRunner* Prepare(const PeerProblem& problem) {
 
 const char* Describe() { return LIBXSMM_VERSION; }
 
-const ruy_like::bench::Peer kPeer = {"libxsmm", Describe, false, Prepare};
+const ruy_like::bench::Peer kPeer = {"libxsmm",
+                                     Describe,
+                                     /*adds_float_bias=*/false,
+                                     Prepare,
+                                     /*integer_tolerance=*/1,
+                                     /*has_batches=*/true};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // oneDNN, version 2 or 3: int8 matmul with per-channel scales, zero points and
-// bias; float matmul or inner product, whichever is faster. Its view of the
-// product is transposed: activations are the left operand.
+// bias; float matmul or inner product, whichever is faster, or batched matmul.
+// Its view of the product is transposed: activations are the left operand.
 //
 // What the versions have different is in "Versions" below: how a primitive is
 // described, and that version 3 takes scales and zero points when it runs,
@@ -245,9 +245,38 @@ std::unique_ptr<OneDnnRunner> MakeInnerProduct(const PeerProblem& problem) {
                 {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
 }
 
+// Float products of one shape, in one call.
+std::unique_ptr<OneDnnRunner> MakeBatch(const PeerProblem& problem) {
+  using tag = memory::format_tag;
+  const memory::data_type f32 = memory::data_type::f32;
+  const auto tag_of = [](bool row_major) {
+    return row_major ? tag::acb : tag::abc;
+  };
+  const memory::desc src({problem.count, problem.cols, problem.depth}, f32,
+                         tag_of(problem.rhs_row_major));
+  const memory::desc weights({problem.count, problem.depth, problem.rows}, f32,
+                             tag_of(problem.lhs_row_major));
+  const memory::desc bias({1, 1, problem.rows}, f32, tag::abc);
+  const memory::desc dst({problem.count, problem.cols, problem.rows}, f32,
+                         tag_of(problem.dst_row_major));
+  return std::make_unique<OneDnnRunner>(
+      dnnl::matmul(
+          DescribeMatmul(src, weights, bias, dst, dnnl::primitive_attr())),
+      Arguments{{DNNL_ARG_SRC, Wrap(src, problem.rhs)},
+                {DNNL_ARG_WEIGHTS, Wrap(weights, problem.lhs)},
+                {DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)},
+                {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+}
+
 PeerRunner* Prepare(const PeerProblem& problem) {
   if (problem.types == PeerTypes::kU8) return nullptr;  // weights are int8
+  if (problem.count > 1 && problem.types != PeerTypes::kF32) return nullptr;
   try {
+    if (problem.count > 1) {
+      std::unique_ptr<OneDnnRunner> batch = MakeBatch(problem);
+      batch->Run();
+      return batch.release();
+    }
     std::unique_ptr<OneDnnRunner> runner = MakeMatmul(problem);
     if (problem.types == PeerTypes::kF32 && HasUsualOrders(problem)) {
       std::unique_ptr<OneDnnRunner> other = MakeInnerProduct(problem);
@@ -308,7 +337,12 @@ const char* Describe() {
   return text.c_str();
 }
 
-const ruy_like::bench::Peer kPeer = {"onednn", Describe, true, Prepare};
+const ruy_like::bench::Peer kPeer = {"onednn",
+                                     Describe,
+                                     /*adds_float_bias=*/true,
+                                     Prepare,
+                                     /*integer_tolerance=*/1,
+                                     /*has_batches=*/true};
 
 }  // namespace
 

@@ -19,11 +19,13 @@ namespace bench {
 
 enum class PeerTypes { kS8, kS8U8, kU8, kF32 };  // as problem.h's Types
 
-// The product of problem.h, without gaps. Pointers stay valid as long as the
+// The product of problem.h, or a batch that lies one after the other, without
+// gaps. Pointers stay valid as long as the
 // runner lives. A channel is a row.
 struct PeerProblem {
   PeerTypes types;
   std::ptrdiff_t rows, depth, cols;
+  std::ptrdiff_t count;  // above 1 only where the peer has_batches
   bool lhs_row_major, rhs_row_major, dst_row_major;
   const void* lhs;
   const void* rhs;
@@ -64,6 +66,8 @@ struct Peer {
   PeerRunner* (*prepare)(const PeerProblem& problem);
   // How far integer results may be from ours: 1 for another rounding.
   int integer_tolerance = 1;
+  // Whether it can be given several products of one shape.
+  bool has_batches = false;
 };
 
 }  // namespace bench
