@@ -52,13 +52,16 @@ absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
+    std::vector<std::ptrdiff_t> numbers;
+    for (std::ptrdiff_t n; words >> n;) numbers.push_back(n);
+    const bool is_read = words.eof();
+    if (is_read && numbers.empty()) continue;  // blank
+    numbers.resize(numbers.size() == 3 ? 4 : numbers.size(), 1);
     Shape shape = {};
-    if (!(words >> shape.rows)) continue;  // blank
-    std::string rest;
-    const bool has_shape =
-        static_cast<bool>(words >> shape.depth >> shape.cols);
-    if (!(words >> std::ws).eof()) words >> shape.count;
-    if (!has_shape || words.fail() || (words >> rest) || !IsValid(shape)) {
+    if (is_read && numbers.size() == 4) {
+      shape = {numbers[0], numbers[1], numbers[2], numbers[3]};
+    }
+    if (!IsValid(shape)) {
       return absl::InvalidArgumentError(absl::StrCat(
           file_name, ":", number,
           ": want three numbers from 1 on, rows depth cols, or four, with the "
