@@ -12,7 +12,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -gt 0 ] || set -- s390x i386
 
 tests=(allocator_test arguments_test checked_math_test cpu_features_test
-       errors_test mul_test pack_test packed_matrix_test products_test
+       errors_test mul_test pack_test packed_image_test packed_matrix_test
+       products_test
        random_test registry_test narrow_selection_test validate_test)
 quantize_tests=(multiplier_test quant_params_test requantize_test)
 # Thousands of products each: too slow here. products_test and random_test have

@@ -1,4 +1,4 @@
-// Tested in test/packed_matrix_test.cc.
+// Tested in test/packed/packed_image_test.cc.
 #include "ruy_like/packed/image_header.h"
 
 #include <cstring>

@@ -1,4 +1,3 @@
-// Tested in test/packed_matrix_test.cc.
 #include "ruy_like/packed/packed_image.h"
 
 #include <algorithm>

@@ -1,0 +1,81 @@
+// Test support: a small product with one operand to be packed, and images of
+// packed matrices that can be changed.
+#ifndef RUY_LIKE_TEST_PACKED_PACKED_PRODUCT_H_
+#define RUY_LIKE_TEST_PACKED_PACKED_PRODUCT_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ruy_like/base/allocator.h"
+#include "ruy_like/packed_matrix.h"
+#include "ruy_like/reference_mul.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+
+constexpr std::ptrdiff_t kRows = 37, kDepth = 70, kCols = 11;
+
+class PackedProductTest : public PathTest {
+ protected:
+  PackedProductTest()
+      : weights_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
+        inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 2)),
+        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
+        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+    lhs_.set_zero_point(3);
+    rhs_.set_zero_point(128);
+  }
+
+  PackedMatrix<std::int8_t> PackLhs(Context* context,
+                                    const PackOptions& options = {}) {
+    auto packed = Pack(lhs_, Side::kLhs, options, context);
+    EXPECT_TRUE(packed.ok()) << packed.status();
+    return packed.ok() ? *packed : PackedMatrix<std::int8_t>();
+  }
+
+  absl::Status MulWith(const PackedMatrix<std::int8_t>& packed,
+                       Context* context, std::vector<std::int32_t>* result) {
+    result->assign(kRows * kCols, 0);
+    auto dst = MakeMatrix(result->data(), kRows, kCols, Order::kColMajor);
+    return Mul(packed, rhs_, MulParams<std::int32_t, std::int32_t>(), context,
+               &dst);
+  }
+
+  std::vector<std::int32_t> Expected() {
+    std::vector<std::int32_t> result(kRows * kCols);
+    auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+    ReferenceMul(lhs_, rhs_, MulParams<std::int32_t, std::int32_t>(), &dst);
+    return result;
+  }
+
+  std::vector<std::int8_t> weights_;
+  std::vector<std::uint8_t> inputs_;
+  Matrix<std::int8_t> lhs_;
+  Matrix<std::uint8_t> rhs_;
+};
+
+// An image in memory that can be changed.
+struct Image {
+  explicit Image(absl::string_view bytes) : size(bytes.size()) {
+    EXPECT_TRUE(AlignedBuffer::Allocate(size, &buffer));
+    std::memcpy(buffer.data(), bytes.data(), size);
+  }
+  char* data() { return static_cast<char*>(buffer.data()); }
+  AlignedBuffer buffer;
+  std::size_t size;
+};
+
+template <typename T = std::int8_t>
+absl::Status StatusFrom(const void* data, std::size_t size,
+                        VerifyChecksum verify = VerifyChecksum::kYes) {
+  return PackedMatrix<T>::FromBytes(data, size, verify).status();
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_PACKED_PACKED_PRODUCT_H_
