@@ -34,8 +34,10 @@ ctest --preset windows --parallel "$jobs" \
   --tests-regex "^($(IFS='|'; echo "${tests[*]}"))(\\.|$)" --label-exclude amx_emulated
 [ "${1:-}" != --short ] || exit 0
 
-# The DLLs, by a program that uses the library and one that uses the drop-in.
+# The DLLs, by a program that uses the library and one that uses the drop-in, with one
+# path: the others are linked alike.
 cmake --preset windows -B build/windows-dll -DBUILD_SHARED_LIBS=ON \
+  -DRUY_LIKE_COMPILE_PATHS=avx2 \
   -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_EXAMPLES=ON -DRUY_LIKE_RUY_DROPIN=ON \
   >/dev/null
 cmake --build build/windows-dll --parallel "$jobs" \
