@@ -25,6 +25,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/fail_each.h"
 #include "test/support/heap.h"
 #include "test/support/test_util.h"
 
@@ -423,30 +424,9 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
   template <typename Operands>
   long TryAll(const Operands& operands, const Kind<World<Operands>>& kind,
               long Failures::*first) {
-    long n = 0;
-    for (const Failing failing : {Failing::kOne, Failing::kAllFrom}) {
-      for (n = 0;; ++n) {
-        SCOPED_TRACE(testing::Message()
-                     << kind.name << ", failure " << n
-                     << (failing == Failing::kOne ? "" : " and all after it"));
-        Failures failures;
-        failures.*first = n;
-        failures.failing = failing;
-        // What the C library keeps of threads that have ended grows for some
-        // calls, a leak with each call.
-        bool more = true;
-        bool grows = true;
-        for (int repeat = 0; grows && repeat < 10; ++repeat) {
-          const long live_bytes = LiveBytes();
-          more = TryOnce(operands, kind, failures);
-          grows = LiveBytes() > live_bytes;
-        }
-        EXPECT_FALSE(grows) << "leaks";
-        if (!more || HasFailure()) break;
-        EXPECT_LT(n, 1000);
-      }
-    }
-    return n;
+    return FailEach(kind.name, first, [&](const Failures& failures) {
+      return TryOnce(operands, kind, failures);
+    });
   }
 
   template <typename Operands>
