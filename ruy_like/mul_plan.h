@@ -13,18 +13,23 @@
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed_matrix.h"
 
 namespace ruy_like {
 
-// One product at a time, again and again:
+// One product, or one batch, at a time, again and again:
 //
 //   one thread     plan.Prepare(lhs, rhs, params, n, &context, &dst)
 //   --- barrier of the host ---
 //   each thread    plan.Run(thread_id)         thread_id = 0, ..., n - 1
 //   --- barrier of the host ---
 //   one thread     plan.Finish()
+//
+// PrepareBatch is the same for a MulBatch. Where only the elements of the
+// operands change from one product to the next, Repeat takes the place of
+// Prepare: nothing is validated or planned again.
 //
 // The result is that of Mul. The Context's threads and Executor are not used;
 // its paths and its prepacked cache are, during Prepare and Finish, so that
@@ -54,20 +59,38 @@ class RUY_LIKE_EXPORT MulPlan final {
                       typename internal::ElementOf<LhsMatrix>::Type,
                       typename internal::ElementOf<RhsMatrix>::Type, Accum,
                       ParamsDst, Dst>()) {
-      if (context == nullptr) return internal::NullArgument("context");
-      if (dst == nullptr) return internal::NullArgument("dst");
-      MulCall* const call = NewCall();
-      if (call == nullptr) return internal::NoMemory();
-      internal::Erase(lhs, &call->lhs);
-      internal::Erase(rhs, &call->rhs);
-      internal::CompleteCall<typename internal::ElementOf<LhsMatrix>::Type,
-                             typename internal::ElementOf<RhsMatrix>::Type>(
-          mul_params, *dst, /*max_num_threads=*/0, call);
-      return PrepareCall(num_threads, context);
+      return PrepareErased(lhs, rhs, mul_params, nullptr, num_threads, context,
+                           dst);
     } else {
       return absl::OkStatus();
     }
   }
+
+  // The products of MulBatch: its errors, and otherwise as Prepare.
+  template <typename LhsMatrix, typename RhsMatrix, typename Accum,
+            typename ParamsDst, typename Dst>
+  absl::Status PrepareBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                            const MulParams<Accum, ParamsDst>& mul_params,
+                            const Batch& batch, int num_threads,
+                            Context* context, Matrix<Dst>* dst) {
+    if constexpr (internal::CheckTypes<
+                      typename internal::ElementOf<LhsMatrix>::Type,
+                      typename internal::ElementOf<RhsMatrix>::Type, Accum,
+                      ParamsDst, Dst>()) {
+      return PrepareErased(lhs, rhs, mul_params, &batch, num_threads, context,
+                           dst);
+    } else {
+      return absl::OkStatus();
+    }
+  }
+
+  // After Finish: prepares what was prepared last once more, with the operands,
+  // parameters and dst where they were then, and multipliers as they were.
+  // Elements of the operands and the bias may be others. For a batch it does
+  // not lock the Context and allocates nothing; for a single product it may
+  // fail as Prepare, but for the validation. FailedPrecondition unless the last
+  // call but for Run was a Finish that was OK.
+  absl::Status Repeat();
 
   // Threads that the prepared product gives work to; those with a higher
   // thread_id return from Run at once. 0 when nothing is to be done.
@@ -89,7 +112,27 @@ class RUY_LIKE_EXPORT MulPlan final {
   // Abandons the last product. The new one's call is to be put together where
   // it is kept, rather than copied there. Null where there is no memory.
   MulCall* NewCall();
-  absl::Status PrepareCall(int num_threads, Context* context);
+  // `batch` is null for a single product.
+  absl::Status PrepareCall(const Batch* batch, int num_threads,
+                           Context* context);
+
+  template <typename LhsMatrix, typename RhsMatrix, typename Accum,
+            typename ParamsDst, typename Dst>
+  absl::Status PrepareErased(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                             const MulParams<Accum, ParamsDst>& mul_params,
+                             const Batch* batch, int num_threads,
+                             Context* context, Matrix<Dst>* dst) {
+    if (context == nullptr) return internal::NullArgument("context");
+    if (dst == nullptr) return internal::NullArgument("dst");
+    MulCall* const call = NewCall();
+    if (call == nullptr) return internal::NoMemory();
+    internal::Erase(lhs, &call->lhs);
+    internal::Erase(rhs, &call->rhs);
+    internal::CompleteCall<typename internal::ElementOf<LhsMatrix>::Type,
+                           typename internal::ElementOf<RhsMatrix>::Type>(
+        mul_params, *dst, /*max_num_threads=*/0, call);
+    return PrepareCall(batch, num_threads, context);
+  }
 
   std::unique_ptr<Impl> impl_;  // null before the first Prepare
 };

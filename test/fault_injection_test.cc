@@ -126,8 +126,9 @@ struct World {
     return status;
   }
 
-  // The product as two or three of equally many columns.
-  absl::Status RunBatch() {
+  // The product as two or three of equally many columns; by MulBatch, or by a
+  // MulPlan so many times.
+  absl::Status RunBatch(int plan_runs = 0) {
     const std::ptrdiff_t count = operands.cols % 2 == 0 ? 2 : 3;
     const std::ptrdiff_t cols = operands.cols / count;
     auto rhs = product.rhs;
@@ -138,7 +139,20 @@ struct World {
     batch.count = count;
     batch.rhs_stride = cols * operands.depth;
     batch.dst_stride = cols * operands.rows;
-    return MulBatch(product.lhs, rhs, product.params, batch, &context, &dst);
+    if (plan_runs == 0) {
+      return MulBatch(product.lhs, rhs, product.params, batch, &context, &dst);
+    }
+    MulPlan plan;
+    absl::Status status = plan.PrepareBatch(product.lhs, rhs, product.params,
+                                            batch, 3, &context, &dst);
+    if (!status.ok()) return status;
+    for (int i = 0; i < plan_runs; ++i) {
+      // From here on nothing can fail.
+      EXPECT_EQ(i == 0 ? status : plan.Repeat(), absl::OkStatus());
+      EXPECT_EQ(plan.Run(0), absl::OkStatus());
+      EXPECT_EQ(plan.Finish(), absl::OkStatus());
+    }
+    return status;
   }
   // The product as two, of `first` columns and the others.
   absl::Status RunGroup(std::ptrdiff_t first) {
@@ -214,6 +228,9 @@ const Kind<World> kProductsAndPacking[] = {
     {"Batch", kOk, true, Nothing, [](World* w) { return w->RunBatch(); }},
     {"BatchOnThreads", kOk, true, [](World* w) { w->UseThreads(3); },
      [](World* w) { return w->RunBatch(); }},
+    {"BatchPlan", kOk, true, Nothing, [](World* w) { return w->RunBatch(2); }},
+    {"BatchPlanForThreads", kOk, true, [](World* w) { w->UseThreads(3); },
+     [](World* w) { return w->RunBatch(2); }},
     {"Group", kOk, true, Nothing, [](World* w) { return w->RunGroup(30); }},
     {"GroupOnThreads", kOk, true, [](World* w) { w->UseThreads(3); },
      [](World* w) { return w->RunGroup(30); }},
@@ -314,6 +331,17 @@ const Kind<Int8World> kErrors[] = {
        return MulBatch(w->product.lhs, w->product.rhs, w->product.params, batch,
                        &w->context, &w->product.dst);
      }},
+    {"BatchPlanOverlap", kInvalid, false, Nothing,
+     [](Int8World* w) {
+       MulPlan plan;
+       Batch batch;
+       batch.count = 2;
+       return plan.PrepareBatch(w->product.lhs, w->product.rhs,
+                                w->product.params, batch, 2, &w->context,
+                                &w->product.dst);
+     }},
+    {"RepeatOfNothing", absl::StatusCode::kFailedPrecondition, false, Nothing,
+     [](Int8World*) { return MulPlan().Repeat(); }},
     {"GroupBeyondDst", kInvalid, false, Nothing,
      [](Int8World* w) { return w->RunGroup(-1); }},
     {"NullContext", kInvalid, false, Nothing,

@@ -12,12 +12,14 @@
 #include <iterator>
 #include <limits>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "ruy_like/executor.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
@@ -151,6 +153,9 @@ struct BatchProblem {
   absl::Status Run(Context* context, const MulOptions& options = {}) {
     return MulBatch(lhs, rhs, params, batch, context, &dst, options);
   }
+  absl::Status Prepare(int threads, Context* context, MulPlan* plan) {
+    return plan->PrepareBatch(lhs, rhs, params, batch, threads, context, &dst);
+  }
   template <typename LhsMatrix, typename RhsMatrix>
   void RunOne(ptrdiff_t i, LhsMatrix one_lhs, RhsMatrix one_rhs,
               std::vector<Dst>* results, Context* context) {
@@ -236,6 +241,26 @@ class MulBatchTest : public PathTest {
       if (problem->batch.count > 0) {
         ASSERT_LE(context_.last_used_num_threads(), threads);
       }
+      if (threads == 1 || threads == 8) TestPlan(problem, expected, threads);
+    }
+  }
+  // A MulPlan of the batch, run twice; its last thread comes first.
+  template <typename Problem, typename Expected>
+  void TestPlan(Problem* problem, const Expected& expected, int threads) {
+    MulPlan plan;
+    ASSERT_EQ(problem->Prepare(threads, &context_, &plan), absl::OkStatus());
+    ASSERT_LE(plan.num_threads(), threads);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      problem->Wipe();
+      for (int i = threads - 1; i >= 0; --i) {
+        ASSERT_EQ(plan.Run(i), absl::OkStatus());
+      }
+      ASSERT_EQ(plan.Finish(), absl::OkStatus());
+      ASSERT_TRUE(problem->Holds(expected))
+          << problem->batch.count << " products planned, " << threads
+          << " threads, repeat " << repeat << ", "
+          << context_.last_used_kernel();
+      ASSERT_EQ(plan.Repeat(), absl::OkStatus());
     }
   }
 };
@@ -301,6 +326,86 @@ TEST_P(MulBatchTest, AnyExecutorGivesACompleteResult) {
           << count << " with " << taken;
       context_.set_executor(nullptr);
     }
+  }
+}
+
+// On threads at once, which may be missing, and on an Executor's; of whole
+// products and of large ones that are cut.
+TEST_P(MulBatchTest, PlansOnTheCallersThreads) {
+  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  for (const Shape& shape : {Shape{24, 20, 16}, Shape{150, 64, 130}}) {
+    BatchProblem<Int8> problem(shape, 9, {1, 0, true});
+    const auto expected = problem.Expected(GetParam() | Path::kPortable);
+    MulPlan plan;
+    ASSERT_EQ(problem.Prepare(4, &context_, &plan), absl::OkStatus());
+    EXPECT_EQ(plan.num_threads(), 4);
+    for (const int missing : {0, 1, 3, 4}) {
+      problem.Wipe();
+      std::vector<std::thread> threads;
+      for (int i = missing; i < 4; ++i) {
+        threads.emplace_back(
+            [&plan, i] { EXPECT_EQ(plan.Run(i), absl::OkStatus()); });
+      }
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(plan.Finish(), absl::OkStatus());
+      EXPECT_TRUE(problem.Holds(expected)) << missing << " missing";
+      EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+    }
+    problem.Wipe();
+    OddExecutor executor(4, /*repeats=*/2);
+    executor.ParallelFor(
+        4,
+        [](void* p, int i) {
+          EXPECT_EQ(static_cast<MulPlan*>(p)->Run(i), absl::OkStatus());
+        },
+        &plan);
+    EXPECT_EQ(plan.Finish(), absl::OkStatus());
+    EXPECT_TRUE(problem.Holds(expected));
+  }
+}
+
+// What is run again reads the operands again, and knows of no promise of them.
+TEST_P(MulBatchTest, APlanIsRepeatedWithOtherElements) {
+  for (const int threads : {1, 3}) {
+    BatchProblem<Raw> problem({40, 64, 30}, 5, {1});
+    for (std::int8_t& value : problem.rhs_values) value /= 3;
+    problem.rhs.set_value_range(ValueRange::kInt7);
+    MulPlan plan;
+    ASSERT_EQ(problem.Prepare(threads, &context_, &plan), absl::OkStatus());
+    ASSERT_EQ(plan.Finish(), absl::OkStatus());
+    for (std::uint8_t& value : problem.lhs_values) value = 255;
+    for (std::int8_t& value : problem.rhs_values) value = -127;
+    for (std::int32_t& value : problem.bias_values) value += 3;
+    problem.rhs.set_value_range(ValueRange::kFull);
+    const auto expected = problem.Expected(GetParam() | Path::kPortable);
+    ASSERT_EQ(plan.Repeat(), absl::OkStatus());
+    for (int i = 0; i < threads; ++i) {
+      ASSERT_EQ(plan.Run(i), absl::OkStatus());
+    }
+    ASSERT_EQ(plan.Finish(), absl::OkStatus());
+    EXPECT_TRUE(problem.Holds(expected));
+  }
+}
+
+// An operand packed ahead that this product's kernel does not read is unpacked
+// once for all repetitions.
+TEST_P(MulBatchTest, APlanOfAnOperandPackedForInt7) {
+  BatchProblem<Raw> problem({70, 64, 70}, 5, {1, 0, true});
+  const auto expected = problem.Expected(GetParam() | Path::kPortable);
+  PackOptions options;
+  options.pack_for = PackFor::kInt7Operand;
+  const auto lhs = Pack(problem.lhs, Side::kLhs, options, &context_);
+  ASSERT_TRUE(lhs.ok());
+  MulPlan plan;
+  ASSERT_EQ(plan.PrepareBatch(*lhs, problem.rhs, problem.params, problem.batch,
+                              2, &context_, &problem.dst),
+            absl::OkStatus());
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    problem.Wipe();
+    EXPECT_EQ(plan.Run(1), absl::OkStatus());
+    EXPECT_EQ(plan.Finish(), absl::OkStatus());
+    EXPECT_TRUE(problem.Holds(expected)) << repeat;
+    EXPECT_EQ(plan.Repeat(), absl::OkStatus());
   }
 }
 
@@ -543,7 +648,18 @@ class BadBatchTest : public testing::Test {
       EXPECT_EQ(status.code(), code) << status;
       EXPECT_THAT(std::string(status.message()), HasSubstr(message));
       EXPECT_EQ(problem->result, before);
+      MulPlan plan;
+      EXPECT_EQ(problem->Prepare(threads, &context_, &plan), status);
+      ExpectNothingPrepared(&plan);
+      EXPECT_EQ(problem->result, before);
     }
+  }
+  static void ExpectNothingPrepared(MulPlan* plan) {
+    constexpr auto kCode = absl::StatusCode::kFailedPrecondition;
+    EXPECT_EQ(plan->num_threads(), 0);
+    EXPECT_EQ(plan->Run(0).code(), kCode);
+    EXPECT_EQ(plan->Finish().code(), kCode);
+    EXPECT_EQ(plan->Repeat().code(), kCode);
   }
 
   Context context_;
@@ -593,6 +709,39 @@ TEST_F(BadBatchTest, NullPointers) {
       kInvalid);
   EXPECT_EQ(MulGroup(std::vector<FloatGroupProduct>(), nullptr).code(),
             kInvalid);
+}
+
+TEST_F(BadBatchTest, PlansThatAreNotReady) {
+  MulPlan plan;
+  ExpectNothingPrepared(&plan);
+  EXPECT_EQ(problem_.Prepare(0, &context_, &plan).code(), kInvalid);
+  EXPECT_EQ(problem_.Prepare(1, nullptr, &plan).code(), kInvalid);
+  ExpectNothingPrepared(&plan);
+  ASSERT_EQ(problem_.Prepare(2, &context_, &plan), absl::OkStatus());
+  EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.Run(-1).code(), kInvalid);
+  EXPECT_EQ(plan.Run(2).code(), kInvalid);
+  EXPECT_EQ(plan.Finish(), absl::OkStatus());
+  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+  // Another one is prepared, in vain.
+  problem_.batch.count = -1;
+  EXPECT_EQ(problem_.Prepare(2, &context_, &plan).code(), kInvalid);
+  ExpectNothingPrepared(&plan);
+}
+
+TEST_F(BadBatchTest, PlansOfNothing) {
+  MulPlan plan;
+  problem_.batch.count = 0;
+  const auto before = problem_.result;
+  ASSERT_EQ(problem_.Prepare(2, &context_, &plan), absl::OkStatus());
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    EXPECT_EQ(plan.num_threads(), 0);
+    EXPECT_EQ(plan.Run(1), absl::OkStatus());
+    EXPECT_EQ(plan.Finish(), absl::OkStatus());
+    EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+  }
+  EXPECT_EQ(problem_.result, before);
 }
 
 TEST_F(BadBatchTest, AStrideOfAPackedMatrix) {

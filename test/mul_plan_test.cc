@@ -133,6 +133,24 @@ TEST_F(MulPlanTest, APlanHoldsWhatItFoundInTheCache) {
   product_.ExpectRight();
 }
 
+// A single product too; what the first one has kept, the second one finds.
+TEST_F(MulPlanTest, APlanIsRepeated) {
+  product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+  MulPlan plan;
+  EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 2,
+                           &context_, &product_.dst)
+                  .ok());
+  EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    EXPECT_TRUE(plan.Run(1).ok());
+    ASSERT_TRUE(plan.Finish().ok());
+    product_.ExpectRight();
+    EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
+    ASSERT_TRUE(plan.Repeat().ok());
+  }
+}
+
 TEST_F(MulPlanTest, APlanOfAPackedMatrix) {
   auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(packed.ok());

@@ -119,4 +119,13 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   SetBounds(call, &params->epilogue);
 }
 
+BatchSteps StepsOf(const MulCall& call, const Batch& batch) {
+  BatchSteps steps;
+  steps.side.lhs = BytesOf(call.lhs.scalar, batch.lhs_stride);
+  steps.side.rhs = BytesOf(call.rhs.scalar, batch.rhs_stride);
+  steps.dst = BytesOf(call.dst.scalar, batch.dst_stride);
+  steps.bias = BytesOf(call.accum_scalar, batch.bias_stride);
+  return steps;
+}
+
 }  // namespace ruy_like

@@ -1,14 +1,16 @@
 // Front-end: a validated call as TrMulParams.
 //
-// Called by mul.cc, mul_plan.cc and packed_matrix.cc. It does not check
-// anything: validate.h comes first.
+// Called by mul.cc, mul_batch.cc, mul_plan.cc and packed_matrix.cc. It does not
+// check anything: validate.h comes first.
 #ifndef RUY_LIKE_FRONT_MAKE_CALL_H_
 #define RUY_LIKE_FRONT_MAKE_CALL_H_
 
 #include <cstdint>
 
 #include "ruy_like/erased_call.h"
+#include "ruy_like/mul_batch.h"
 #include "ruy_like/plan/tr_mul_params.h"
+#include "ruy_like/run/batch.h"
 #include "ruy_like/side.h"
 
 namespace ruy_like {
@@ -20,6 +22,9 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side);
 // outlive *params. max_exponent is Validate's.
 void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
                      TrMulParams* params);
+
+// The strides of a validated batch whose first product is `call`.
+BatchSteps StepsOf(const MulCall& call, const Batch& batch);
 
 }  // namespace ruy_like
 

@@ -31,15 +31,11 @@ RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
   }
   TrMulParams first;
   MakeTrMulParams(call, max_exponent, &first);
-  BatchSteps steps;
-  steps.side.lhs = BytesOf(call.lhs.scalar, batch.lhs_stride);
-  steps.side.rhs = BytesOf(call.rhs.scalar, batch.rhs_stride);
-  steps.dst = BytesOf(call.dst.scalar, batch.dst_stride);
-  steps.bias = BytesOf(call.accum_scalar, batch.bias_stride);
   ContextImpl* impl = context->impl();
   if (!LockForCall(impl)) return DeadlockError();
   MutexLock lock(&impl->mutex, std::adopt_lock);
-  return RunBatch(first, steps, batch.count, call.max_num_threads, impl);
+  return RunBatch(first, StepsOf(call, batch), batch.count,
+                  call.max_num_threads, impl);
 }
 
 void FillFromCalls(const void* calls, std::ptrdiff_t product,

@@ -10,8 +10,10 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
+#include "ruy_like/front/validate_batch.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/plan/kept_plans.h"
+#include "ruy_like/run/batch.h"
 #include "ruy_like/run/parallel.h"
 #include "ruy_like/run/product.h"
 
@@ -27,18 +29,45 @@ absl::Status NotPreparedError() {
 }  // namespace
 
 struct MulPlan::Impl {
-  enum class State { kNone, kEmpty, kPrepared };
+  // kFinished: can be repeated.
+  enum class State { kNone, kEmpty, kPrepared, kFinished };
 
-  absl::Status Prepare(int threads, ContextImpl* context_impl);
+  absl::Status Prepare(const Batch* wanted, int threads,
+                       ContextImpl* context_impl);
+  absl::Status PrepareProduct();
+  absl::Status PrepareBatch(const Batch& wanted);
+  int WorkingThreads() const {
+    return is_batch ? batch.num_threads() : product.num_threads();
+  }
+  void Work(int thread) {
+    if (is_batch) {
+      batch.Work(thread);
+    } else {
+      product.Work(thread);
+    }
+  }
+  bool HasReport() const {
+    return is_batch ? PlannedBatch::HasReport() : product.HasReport();
+  }
+  void Report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+    if (is_batch) {
+      batch.Report(*context);
+    } else {
+      product.Report(context);
+    }
+  }
 
   State state = State::kNone;
   // Kept here because the product refers to it.
   MulCall call;
+  std::int8_t max_exponent = 0;
+  bool is_batch = false, is_empty = false;
   ContextImpl* context = nullptr;
   int num_threads = 0;
   KeptPlans plans;
   ScratchArena arena;
   Product product;
+  PlannedBatch batch;
 };
 
 MulPlan::MulPlan() = default;
@@ -57,42 +86,83 @@ MulCall* MulPlan::NewCall() {
   return &impl_->call;
 }
 
-absl::Status MulPlan::PrepareCall(int num_threads, Context* context) {
+absl::Status MulPlan::PrepareCall(const Batch* batch, int num_threads,
+                                  Context* context) {
   return CatchNoMemory(
-      [&] { return impl_->Prepare(num_threads, context->impl()); });
+      [&] { return impl_->Prepare(batch, num_threads, context->impl()); });
 }
 
-absl::Status MulPlan::Impl::Prepare(int threads, ContextImpl* context_impl) {
+absl::Status MulPlan::Impl::Prepare(const Batch* wanted, int threads,
+                                    ContextImpl* context_impl) {
   if (threads < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_threads must be at least 1, not ", threads));
   }
-  std::int8_t max_exponent;
-  absl::Status status = Validate(call, &max_exponent);
+  is_batch = wanted != nullptr;
+  absl::Status status = is_batch ? ValidateBatch(call, *wanted, &max_exponent)
+                                 : Validate(call, &max_exponent);
   if (!status.ok()) return status;
   context = context_impl;
   num_threads = threads;
-  if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
+  is_empty = call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0 ||
+             (is_batch && wanted->count == 0);
+  if (is_empty) {
     state = State::kEmpty;
     return status;
   }
+  return is_batch ? PrepareBatch(*wanted) : PrepareProduct();
+}
+
+absl::Status MulPlan::Impl::PrepareProduct() {
   MakeTrMulParams(call, max_exponent, product.params());
   if (!LockForCall(context)) return DeadlockError();
   MutexLock lock(&context->mutex, std::adopt_lock);
-  status = product.Prepare(Product::Workers::kCallers, threads, &plans, &arena,
-                           context);
+  absl::Status status = product.Prepare(Product::Workers::kCallers, num_threads,
+                                        &plans, &arena, context);
   if (status.ok()) state = State::kPrepared;
   return status;
 }
 
+absl::Status MulPlan::Impl::PrepareBatch(const Batch& wanted) {
+  TrMulParams first;
+  MakeTrMulParams(call, max_exponent, &first);
+  if (!LockForCall(context)) return DeadlockError();
+  MutexLock lock(&context->mutex, std::adopt_lock);
+  absl::Status status = batch.Prepare(first, StepsOf(call, wanted),
+                                      wanted.count, num_threads, context);
+  if (status.ok()) state = State::kPrepared;
+  return status;
+}
+
+absl::Status MulPlan::Repeat() {
+  if (impl_ == nullptr || impl_->state != Impl::State::kFinished) {
+    return CatchNoMemory(
+        [] {
+          return absl::FailedPreconditionError("no finished product to repeat");
+        },
+        absl::StatusCode::kFailedPrecondition);
+  }
+  if (impl_->is_empty) {
+    impl_->state = Impl::State::kEmpty;
+    return absl::OkStatus();
+  }
+  if (impl_->is_batch) {
+    impl_->batch.Restart();
+    impl_->state = Impl::State::kPrepared;
+    return absl::OkStatus();
+  }
+  return CatchNoMemory([this] { return impl_->PrepareProduct(); });
+}
+
 int MulPlan::num_threads() const {
   return impl_ != nullptr && impl_->state == Impl::State::kPrepared
-             ? impl_->product.num_threads()
+             ? impl_->WorkingThreads()
              : 0;
 }
 
 absl::Status MulPlan::Run(int thread_id) {
-  if (impl_ == nullptr || impl_->state == Impl::State::kNone) {
+  if (impl_ == nullptr || (impl_->state != Impl::State::kPrepared &&
+                           impl_->state != Impl::State::kEmpty)) {
     return NotPreparedError();
   }
   if (thread_id < 0 || thread_id >= impl_->num_threads) {
@@ -103,29 +173,30 @@ absl::Status MulPlan::Run(int thread_id) {
         },
         absl::StatusCode::kInvalidArgument);
   }
-  if (thread_id < num_threads()) impl_->product.Work(thread_id);
+  if (thread_id < num_threads()) impl_->Work(thread_id);
   return absl::OkStatus();
 }
 
 absl::Status MulPlan::Finish() {
-  if (impl_ == nullptr || impl_->state == Impl::State::kNone) {
+  if (impl_ == nullptr || (impl_->state != Impl::State::kPrepared &&
+                           impl_->state != Impl::State::kEmpty)) {
     return NotPreparedError();
   }
   if (impl_->state == Impl::State::kEmpty) {
-    impl_->state = Impl::State::kNone;
+    impl_->state = Impl::State::kFinished;
     return absl::OkStatus();
   }
   // What nobody came for.
-  impl_->product.Work(0);
-  if (impl_->product.HasReport()) {
+  impl_->Work(0);
+  if (impl_->HasReport()) {
     if (!LockForCall(impl_->context)) {
       return CatchNoMemory([] { return DeadlockError(); },
                            absl::StatusCode::kFailedPrecondition);
     }
     MutexLock lock(&impl_->context->mutex, std::adopt_lock);
-    impl_->product.Report(impl_->context);
+    impl_->Report();
   }
-  impl_->state = Impl::State::kNone;
+  impl_->state = Impl::State::kFinished;
   impl_->product.Finish();
   return absl::OkStatus();
 }

@@ -152,12 +152,12 @@ bool OthersKeepPromise(const UniformBatch& batch, const KernelChoice& choice,
 
 // A plan for one thread that is right for all products. `head` is the first
 // one, and keeps what it unpacked.
-absl::Status ChooseForAll(Product* head, UniformBatch* batch,
+absl::Status ChooseForAll(Product* head, UniformBatch* batch, KeptPlans* plans,
                           ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   for (;;) {
     KeptPlan* kept;
-    absl::Status status = head->Choose(&context->plans, context, &kept);
+    absl::Status status = head->Choose(plans, context, &kept);
     if (!status.ok()) return status;
     batch->first = *head->params();
     bool is_kept = true;
@@ -200,75 +200,7 @@ void PrintBatch(const UniformBatch& batch, int threads,
   }
 }
 
-// RunGroup for a group that is not empty, within a span of the caller's.
-absl::Status RunItems(void (*fill)(const void* source, ptrdiff_t product,
-                                   TrMulParams* params),
-                      const void* source, ptrdiff_t count, int call_limit,
-                      ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-
-}  // namespace
-
-RUY_LIKE_HOT absl::Status RunBatch(const TrMulParams& first,
-                                   const BatchSteps& steps, ptrdiff_t count,
-                                   int call_limit, ContextImpl* context) {
-  const TraceSpan span(TraceSpan::kMul, "MulBatch", first.rows(), first.depth(),
-                       first.cols());
-  VerboseCall verbose(first);
-  Product head;
-  *head.params() = first;
-  NeverCache(head.params());
-  UniformBatch batch;
-  batch.steps = steps;
-  batch.count = count;
-  absl::Status status = ChooseForAll(&head, &batch, context);
-  if (!status.ok()) return status;
-  const Plan& plan = *batch.plan;
-  const int most = MaxThreads(*context, call_limit);
-  int threads = 1;
-  batch.at_a_time = count;
-  if (most > 1 && count > 1) {
-    const ScopedFloatState float_state(FloatState::kDefault);
-    const double ns = EstimateNs(plan, DetectedCacheSizes()) + kProductNs;
-    threads =
-        ThreadsFor(ns * static_cast<double>(count), most, IsForced(*context));
-    if (!DealsOutEvenly(batch, threads)) {
-      return RunItems(&FillFromBatch, &batch, count, call_limit, context);
-    }
-    threads = static_cast<int>(std::min<ptrdiff_t>(threads, count));
-    batch.at_a_time = std::max<ptrdiff_t>(
-        1, std::min<ptrdiff_t>(static_cast<ptrdiff_t>(kDrawNs / ns),
-                               count / (4 * threads)));
-  } else if (most > 1) {
-    return RunItems(&FillFromBatch, &batch, count, call_limit, context);
-  }
-  batch.kernel_steps = steps;
-  if (plan.choice.swap_sides) {
-    std::swap(batch.kernel_steps.side.lhs, batch.kernel_steps.side.rhs);
-  }
-  const std::size_t bytes =
-      SaturatingMul(plan.scratch_bytes, static_cast<std::size_t>(threads));
-  if (!context->arena.Reserve(bytes)) return NoMemoryError(count);
-  batch.scratch = static_cast<char*>(context->arena.Take(bytes));
-  if (threads == 1) {
-    RunProducts(&batch, 0);
-  } else {
-    status = RunParallel(threads, &RunProducts, &batch, context, &threads);
-    if (!status.ok()) return status;
-  }
-  context->last_path = plan.choice.path;
-  context->last_kernel = plan.choice.kernel->name;
-  context->last_num_threads = threads;
-  if (VerboseCall::IsOn()) {
-    verbose.Stop();
-    PrintBatch(batch, threads, verbose, *context);
-  }
-  return status;
-}
-
 // --- A plan for each ---
-
-namespace {
 
 // A unit of work is a block of a product that is cut for several threads, or
 // another product as a whole.
@@ -304,6 +236,7 @@ class Group final {
   GroupItem* begin() { return items_; }
   GroupItem* end() { return items_ + count_; }
 
+  char* shared;   // of the products that are cut
   char* scratch;  // thread_bytes for each thread
   std::size_t thread_bytes = 0;
   ptrdiff_t units = 0;
@@ -333,25 +266,11 @@ void RunUnits(void* argument, int thread) {
   }
 }
 
-// Where kernels are chosen for so many products, once for each shape: the
-// Context's own plans have places for few.
-KeptPlans* PlansFor(ptrdiff_t count, ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  constexpr ptrdiff_t kFew = 4;
-  constexpr int kGroupBits = 7;
-  if (count <= kFew) return &context->plans;
-  if (context->group_plans == nullptr) {
-    context->group_plans = std::make_unique<KeptPlans>(kGroupBits);
-  }
-  return context->group_plans.get();
-}
-
 // A plan for one thread of each product; *ns is what all of them take.
-absl::Status PlanEach(ptrdiff_t count, Group* group, double* ns,
+absl::Status PlanEach(KeptPlans* plans, Group* group, double* ns,
                       ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   *ns = 0;
-  KeptPlans* const plans = PlansFor(count, context);
   for (GroupItem& item : *group) {
     TrMulParams* const params = item.product.params();
     if (params->rows() == 0 || params->cols() == 0) continue;
@@ -370,8 +289,8 @@ absl::Status PlanEach(ptrdiff_t count, Group* group, double* ns,
 }
 
 // Cuts products that would keep a thread waiting at the end, and finds memory.
-bool TakeMemory(int threads, double all_ns, Group* group, ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+bool TakeMemory(int threads, double all_ns, bool force, Group* group,
+                ScratchArena* arena) {
   std::size_t shared_bytes = 0;
   for (GroupItem& item : *group) {
     if (item.units == 0) continue;
@@ -379,7 +298,7 @@ bool TakeMemory(int threads, double all_ns, Group* group, ContextImpl* context)
       const ScopedFloatState float_state(FloatState::kDefault);
       const KernelChoice choice = item.plan.choice;
       MakePlan(MakeKernelQuery(*item.product.params()), choice,
-               {threads, IsForced(*context)}, DetectedCacheSizes(), &item.plan);
+               {threads, force}, DetectedCacheSizes(), &item.plan);
     }
     item.product.Adopt(&item.plan);
     item.first_unit = group->units;
@@ -396,15 +315,20 @@ bool TakeMemory(int threads, double all_ns, Group* group, ContextImpl* context)
   const std::size_t bytes = SaturatingAdd(
       shared_bytes,
       SaturatingMul(group->thread_bytes, static_cast<std::size_t>(threads)));
-  if (!context->arena.Reserve(bytes)) return false;
-  char* const scratch = static_cast<char*>(context->arena.Take(bytes));
-  group->scratch = scratch + shared_bytes;
+  if (!arena->Reserve(bytes)) return false;
+  group->shared = static_cast<char*>(arena->Take(bytes));
+  group->scratch = group->shared + shared_bytes;
+  return true;
+}
+
+// Before the blocks are dealt out, for the first time or again.
+void StartGroup(Group* group) {
   for (GroupItem& item : *group) {
     if (item.units != 0 && item.IsCut()) {
-      item.product.UseScratch(scratch + item.shared_at);
+      item.product.UseScratch(group->shared + item.shared_at);
     }
   }
-  return true;
+  group->next.store(0, std::memory_order_relaxed);
 }
 
 void RememberGroup(Group* group, int threads, ContextImpl* context)
@@ -417,53 +341,237 @@ void RememberGroup(Group* group, int threads, ContextImpl* context)
   }
 }
 
-absl::Status RunItems(void (*fill)(const void* source, ptrdiff_t product,
-                                   TrMulParams* params),
-                      const void* source, ptrdiff_t count, int call_limit,
-                      ContextImpl* context) {
-  Group group;
-  if (!group.Make(count, &context->products_arena)) return NoMemoryError(count);
-  ptrdiff_t filled = 0;
-  for (GroupItem& item : group) fill(source, filled++, item.product.params());
-  VerboseCall verbose(*group.begin()->product.params());
-  double ns;
-  absl::Status status = PlanEach(count, &group, &ns, context);
+}  // namespace
+
+// --- Both ---
+
+// Where the products of one call and their memory are.
+struct BatchMemory {
+  KeptPlans* plans;
+  ScratchArena *items, *scratch;
+};
+
+// The products of one call, planned; then what threads do.
+class BatchRun final {
+ public:
+  // For at most `most` threads. Errors as of RunBatch.
+  absl::Status Prepare(const TrMulParams& first, const BatchSteps& steps,
+                       ptrdiff_t count, int most, const BatchMemory& memory,
+                       ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  absl::Status PrepareGroup(FillProductFn* fill, const void* source,
+                            ptrdiff_t count, int most,
+                            const BatchMemory& memory, ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  int threads() const { return threads_; }
+  // For each number below threads(), or some of them.
+  void Work(int thread) {
+    if (is_group_) {
+      RunUnits(&group_, thread);
+    } else {
+      RunProducts(&batch_, thread);
+    }
+  }
+  // Everything is to be done once more; nobody works.
+  void Restart();
+  // On the Context's own threads, to the end.
+  absl::Status RunOn(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // Afterwards: last_used, and what is to be printed.
+  void Remember(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  void Print(const ContextImpl& context);
+
+ private:
+  Product head_;
+  UniformBatch batch_;
+  Group group_;
+  bool is_group_ = false;
+  int threads_ = 0;
+  double ns_ = 0;  // of a group
+  VerboseCall verbose_;
+};
+
+RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
+                                            const BatchSteps& steps,
+                                            ptrdiff_t count, int most,
+                                            const BatchMemory& memory,
+                                            ContextImpl* context) {
+  *head_.params() = first;
+  verbose_ = VerboseCall(*head_.params());
+  NeverCache(head_.params());
+  batch_.steps = steps;
+  batch_.count = count;
+  absl::Status status = ChooseForAll(&head_, &batch_, memory.plans, context);
   if (!status.ok()) return status;
-  int threads =
-      ThreadsFor(ns, MaxThreads(*context, call_limit), IsForced(*context));
-  if (!TakeMemory(threads, ns, &group, context)) return NoMemoryError(count);
-  if (group.units == 0) return status;
-  threads = static_cast<int>(std::min<ptrdiff_t>(threads, group.units));
-  if (threads == 1) {
-    RunUnits(&group, 0);
+  const Plan& plan = *batch_.plan;
+  threads_ = 1;
+  batch_.at_a_time = count;
+  if (most > 1) {
+    const ScopedFloatState float_state(FloatState::kDefault);
+    const double ns = EstimateNs(plan, DetectedCacheSizes()) + kProductNs;
+    threads_ =
+        ThreadsFor(ns * static_cast<double>(count), most, IsForced(*context));
+    if (count == 1 || !DealsOutEvenly(batch_, threads_)) {
+      return PrepareGroup(&FillFromBatch, &batch_, count, most, memory,
+                          context);
+    }
+    threads_ = static_cast<int>(std::min<ptrdiff_t>(threads_, count));
+    batch_.at_a_time = std::max<ptrdiff_t>(
+        1, std::min<ptrdiff_t>(static_cast<ptrdiff_t>(kDrawNs / ns),
+                               count / (4 * threads_)));
+  }
+  batch_.kernel_steps = steps;
+  if (plan.choice.swap_sides) {
+    std::swap(batch_.kernel_steps.side.lhs, batch_.kernel_steps.side.rhs);
+  }
+  const std::size_t bytes =
+      SaturatingMul(plan.scratch_bytes, static_cast<std::size_t>(threads_));
+  if (!memory.scratch->Reserve(bytes)) return NoMemoryError(count);
+  batch_.scratch = static_cast<char*>(memory.scratch->Take(bytes));
+  return status;
+}
+
+absl::Status BatchRun::PrepareGroup(FillProductFn* fill, const void* source,
+                                    ptrdiff_t count, int most,
+                                    const BatchMemory& memory,
+                                    ContextImpl* context) {
+  is_group_ = true;
+  if (!group_.Make(count, memory.items)) return NoMemoryError(count);
+  ptrdiff_t filled = 0;
+  for (GroupItem& item : group_) fill(source, filled++, item.product.params());
+  verbose_ = VerboseCall(*group_.begin()->product.params());
+  absl::Status status = PlanEach(memory.plans, &group_, &ns_, context);
+  if (!status.ok()) return status;
+  const bool force = IsForced(*context);
+  threads_ = ThreadsFor(ns_, most, force);
+  if (!TakeMemory(threads_, ns_, force, &group_, memory.scratch)) {
+    return NoMemoryError(count);
+  }
+  threads_ = static_cast<int>(std::min<ptrdiff_t>(threads_, group_.units));
+  StartGroup(&group_);
+  return status;
+}
+
+void BatchRun::Restart() {
+  const TrMulParams& first =
+      is_group_ ? *group_.begin()->product.params() : batch_.first;
+  verbose_ = VerboseCall(first);
+  if (is_group_) {
+    StartGroup(&group_);
   } else {
-    status = RunParallel(threads, &RunUnits, &group, context, &threads);
+    batch_.next.store(0, std::memory_order_relaxed);
+  }
+}
+
+RUY_LIKE_HOT absl::Status BatchRun::RunOn(ContextImpl* context) {
+  if (threads_ == 0) return absl::OkStatus();  // all products are empty
+  if (threads_ == 1) {
+    Work(0);
+  } else {
+    const auto work = [](void* run, int thread) {
+      static_cast<BatchRun*>(run)->Work(thread);
+    };
+    absl::Status status = RunParallel(threads_, work, this, context, &threads_);
     if (!status.ok()) return status;
   }
-  RememberGroup(&group, threads, context);
-  if (!VerboseCall::IsOn()) return status;
-  verbose.Stop();
-  for (GroupItem& item : group) {
-    if (item.units == 0) continue;
-    item.plan.threads = threads;
-    verbose.Print(*item.product.params(), item.plan, context->permitted_paths,
-                  item.ns / ns);
+  Remember(context);
+  if (VerboseCall::IsOn()) Print(*context);
+  return absl::OkStatus();
+}
+
+RUY_LIKE_HOT void BatchRun::Remember(ContextImpl* context) {
+  if (is_group_) {
+    RememberGroup(&group_, threads_, context);
+    return;
   }
-  return status;
+  context->last_path = batch_.plan->choice.path;
+  context->last_kernel = batch_.plan->choice.kernel->name;
+  context->last_num_threads = threads_;
+}
+
+void BatchRun::Print(const ContextImpl& context) {
+  verbose_.Stop();
+  if (!is_group_) {
+    PrintBatch(batch_, threads_, verbose_, context);
+    return;
+  }
+  for (GroupItem& item : group_) {
+    if (item.units == 0) continue;
+    Plan done = item.plan;
+    done.threads = threads_;
+    verbose_.Print(*item.product.params(), done, context.permitted_paths,
+                   item.ns / ns_);
+  }
+}
+
+RUY_LIKE_HOT absl::Status RunBatch(const TrMulParams& first,
+                                   const BatchSteps& steps, ptrdiff_t count,
+                                   int call_limit, ContextImpl* context) {
+  const TraceSpan span(TraceSpan::kMul, "MulBatch", first.rows(), first.depth(),
+                       first.cols());
+  BatchRun run;
+  absl::Status status = run.Prepare(
+      first, steps, count, MaxThreads(*context, call_limit),
+      {&context->plans, &context->products_arena, &context->arena}, context);
+  return status.ok() ? run.RunOn(context) : status;
+}
+
+namespace {
+
+// Where kernels are chosen for so many products, once for each shape: the
+// Context's own plans have places for few.
+KeptPlans* PlansFor(ptrdiff_t count, ContextImpl* context)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  constexpr ptrdiff_t kFew = 4;
+  constexpr int kGroupBits = 7;
+  if (count <= kFew) return &context->plans;
+  if (context->group_plans == nullptr) {
+    context->group_plans = std::make_unique<KeptPlans>(kGroupBits);
+  }
+  return context->group_plans.get();
 }
 
 }  // namespace
 
-absl::Status RunGroup(void (*fill)(const void* source, ptrdiff_t product,
-                                   TrMulParams* params),
-                      const void* source, ptrdiff_t count, int call_limit,
-                      ContextImpl* context) {
+absl::Status RunGroup(FillProductFn* fill, const void* source, ptrdiff_t count,
+                      int call_limit, ContextImpl* context) {
   if (count == 0) return absl::OkStatus();
   TrMulParams first;
   fill(source, 0, &first);
   const TraceSpan span(TraceSpan::kMul, "MulGroup", first.rows(), first.depth(),
                        first.cols());
-  return RunItems(fill, source, count, call_limit, context);
+  BatchRun run;
+  absl::Status status = run.PrepareGroup(
+      fill, source, count, MaxThreads(*context, call_limit),
+      {PlansFor(count, context), &context->products_arena, &context->arena},
+      context);
+  return status.ok() ? run.RunOn(context) : status;
 }
+
+PlannedBatch::PlannedBatch() = default;
+PlannedBatch::~PlannedBatch() = default;
+
+absl::Status PlannedBatch::Prepare(const TrMulParams& first,
+                                   const BatchSteps& steps, ptrdiff_t count,
+                                   int thread_limit, ContextImpl* context) {
+  TrMulParams params = first;
+  // Nobody would look whether a promise is still kept when it is run again.
+  for (const Side side : kSides) {
+    params.side[side].value_range = ValueRange::kFull;
+  }
+  run_ = nullptr;  // its products are in items_
+  run_ = std::make_unique<BatchRun>();
+  absl::Status status = run_->Prepare(params, steps, count, thread_limit,
+                                      {&plans_, &items_, &scratch_}, context);
+  if (status.ok()) run_->Remember(context);
+  return status;
+}
+
+int PlannedBatch::num_threads() const { return run_->threads(); }
+void PlannedBatch::Work(int thread) { run_->Work(thread); }
+void PlannedBatch::Restart() { run_->Restart(); }
+bool PlannedBatch::HasReport() { return VerboseCall::IsOn(); }
+void PlannedBatch::Report(const ContextImpl& context) { run_->Print(context); }
 
 }  // namespace ruy_like

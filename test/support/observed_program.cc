@@ -6,7 +6,8 @@
 //
 // Tells on stdout, for each product, what the Context says about it: path,
 // kernel, threads. --many: 1500 small products more. --batches: a MulBatch on
-// one thread, one on two that is dealt out in blocks, a MulGroup. --fork: a
+// one thread, one on two that is dealt out in blocks, a MulGroup,
+// a MulPlan of a batch. --fork: a
 // child process multiplies too. --descriptors: lists what a program that is
 // executed inherits.
 // --privileged: exits with 77 unless it runs with more rights than its caller.
@@ -144,6 +145,16 @@ void MulBatches() {
          ruy_like::ColMajor(dst_data.data() + 100 * rows, rows, 30)});
   }
   Check(MulGroup(products, &context), context);
+  auto dst = ruy_like::ColMajor(dst_data.data(), 24, 24);
+  ruy_like::MulPlan plan;
+  if (!plan.PrepareBatch(ruy_like::RowMajor(values.data(), 24, 24),
+                         ruy_like::ColMajor(values.data(), 24, 24), mul_params,
+                         {2, 24 * 24, 0, 24 * 24}, 2, &context, &dst)
+           .ok() ||
+      !plan.Run(0).ok()) {
+    std::exit(1);
+  }
+  Check(plan.Finish(), context);
 }
 
 }  // namespace
