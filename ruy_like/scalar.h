@@ -34,8 +34,8 @@ struct Float16;
   RUY_LIKE_SCALAR(kBF16, BFloat16, 16, kFloat, "bfloat16", "BF16") \
   RUY_LIKE_SCALAR(kF16, Float16, 16, kFloat, "float16", "F16")
 
-// Those of the list that are floats of 16 bits: packing widens them to float,
-// and a dst of theirs is rounded.
+// Those of the list that are floats of 16 bits: they are widened to float in
+// packing or in a kernel's registers, and a dst of theirs is rounded.
 #define RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16) \
   RUY_LIKE_FLOAT16(kBF16, BFloat16)         \
   RUY_LIKE_FLOAT16(kF16, Float16)

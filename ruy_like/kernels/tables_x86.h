@@ -120,8 +120,9 @@ struct FloatKernels {
   typedef typename Tiles::Simd V;
   typedef typename Tiles::PanelFloatOp Op;
   typedef NarrowAlongDepthKernel<V> AlongDepth;
-  typedef NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols, Tiles::kLhsFloat>
-      InPlace;
+  template <Scalar kLhs>
+  using InPlace = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
+                                    Tiles::kLhsFloat, kLhs>;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
       InPlaceRhsKernel;
   typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kVectorsOfOne=*/4> Narrow;
@@ -129,7 +130,9 @@ struct FloatKernels {
   static constexpr Kernel kList[] = {
       AlongDepth::ColumnEntry("F32InPlaceF32InPlace"),
       AlongDepth::Entry("F32InPlaceF32", PackAvx2_F32_F32_1x1),
-      InPlace::Entry("F32InPlaceF32", Tiles::kRhsFloat),
+      InPlace<Scalar::kF32>::Entry("F32InPlaceF32", Tiles::kRhsFloat),
+      InPlace<Scalar::kBF16>::Entry("BF16InPlaceF32", Tiles::kRhsFloat),
+      InPlace<Scalar::kF16>::Entry("F16InPlaceF32", Tiles::kRhsFloat),
       NarrowByLevelKernel<V>::Entry("F32ByLevelF32", PackAvx2_F32_F32_1x1),
       Narrow::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
                     PackAvx2_F32_F32_1x1),

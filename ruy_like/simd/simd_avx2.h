@@ -66,14 +66,26 @@ struct Simd256 {
   // Keeps the compiler from loading a vector anew for each use.
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int& x) { HoldInRegister(x); }
 
-  // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
-  // Levels that are loaded together: half of the registers.
-  static constexpr int kRowLevels = 8;
-  // Four levels of rows 0 and 4.
-  static RUY_LIKE_ALWAYS_INLINE Float LoadFourLevels(const char* p,
-                                                     ptrdiff_t stride) {
+  // ## 32-bit words of kLanes rows, `stride` bytes apart, to one row per lane
+  // Words that are loaded together: half of the registers.
+  static constexpr int kRowWords = 8;
+  // Four words of rows 0 and 4.
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFourWords(const char* p,
+                                                    ptrdiff_t stride) {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(LoadFour(p)),
                                 LoadFour(p + 4 * stride), 1);
+  }
+
+  // The lower and the upper 16 bits of each lane.
+  static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m128i* low,
+                                                __m128i* high) {
+    // 0, 2, 4, 6, 1, 3, 5, 7 of each 128 bits.
+    x = _mm256_shuffle_epi8(
+        x, _mm256_broadcastsi128_si256(_mm_setr_epi8(
+               0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15)));
+    x = _mm256_permute4x64_epi64(x, 0xd8);
+    *low = _mm256_castsi256_si128(x);
+    *high = _mm256_extracti128_si256(x, 1);
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes

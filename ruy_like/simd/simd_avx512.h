@@ -83,19 +83,30 @@ struct Simd512 {
   // Nothing: with 512 bits, loading a vector anew is the faster way.
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
 
-  // ## Floats of kLanes rows, `stride` bytes apart, to one row per lane
-  // Levels that are loaded together: a cache line of each row, so that a line
+  // ## 32-bit words of kLanes rows, `stride` bytes apart, to one row per lane
+  // Words that are loaded together: a cache line of each row, so that a line
   // is done with before others need its place in the L1 cache, where rows a
   // multiple of 4096 bytes apart all want the same one.
-  static constexpr int kRowLevels = 16;
-  // Four levels of rows 0, 4, 8 and 12. Insertions from memory need no shuffle
+  static constexpr int kRowWords = 16;
+  // Four words of rows 0, 4, 8 and 12. Insertions from memory need no shuffle
   // and leave 8 shuffles of the 16 that four whole vectors would take.
-  static RUY_LIKE_ALWAYS_INLINE Float LoadFourLevels(const char* p,
-                                                     ptrdiff_t stride) {
+  static RUY_LIKE_ALWAYS_INLINE Float LoadFourWords(const char* p,
+                                                    ptrdiff_t stride) {
     Float x = _mm512_castps128_ps512(LoadFour(p));
     x = _mm512_insertf32x4(x, LoadFour(p + 4 * stride), 1);
     x = _mm512_insertf32x4(x, LoadFour(p + 8 * stride), 2);
     return _mm512_insertf32x4(x, LoadFour(p + 12 * stride), 3);
+  }
+
+  // The lower and the upper 16 bits of each lane.
+  static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m256i* low,
+                                                __m256i* high) {
+    const Int order = _mm512_set_epi16(31, 29, 27, 25, 23, 21, 19, 17, 15, 13,
+                                       11, 9, 7, 5, 3, 1, 30, 28, 26, 24, 22,
+                                       20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    x = _mm512_permutexvar_epi16(order, x);
+    *low = _mm512_castsi512_si256(x);
+    *high = _mm512_extracti64x4_epi64(x, 1);
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes

@@ -108,7 +108,7 @@ TEST_P(FloatNarrowKernelTest, RowsFarApart) {
   if (kernel().lhs.by_level) return;  // has no rows apart
   for (const ptrdiff_t cols : {1, 2, 3}) {
     KernelProblem p = Draw(35, cols, 275);
-    p.lhs_gap = (17 << 20) / sizeof(float) / 32;
+    p.lhs_gap = (17 << 20) / BytesOf(kernel().lhs.scalar, 1) / 32;
     Check(p);
   }
 }

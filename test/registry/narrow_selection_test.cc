@@ -121,6 +121,26 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
   });
 }
 
+// 16-bit floats are widened where they are read, as far as few columns go.
+TEST(SelectKernelTest, NarrowProductsOf16BitFloats) {
+  const auto cols = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return MakeQuery(lhs, rhs, 1000, 500, cols);
+  };
+  constexpr Scalar kBF16 = Scalar::kBF16, kF16 = Scalar::kF16;
+  ExpectPins({
+      {"avx512", cols(kBF16, kBF16, 1), "Avx512_BF16InPlaceF32_16x8x1", false},
+      {"avx512", cols(kBF16, kF32, 8), "Avx512_BF16InPlaceF32_16x8x1", false},
+      {"avx512", cols(kBF16, kF32, 9), "Avx512_F32F32InPlace_48x8x1", false},
+      {"avx512", cols(kF16, kF32, 1), "Avx512_F16InPlaceF32_16x8x1", false},
+      {"avx512", MakeQuery(kF32, kF16, 1, 500, 1000),
+       "Avx512_F16InPlaceF32_16x8x1", true},
+      {"avx512", WithCachedLhs(cols(kBF16, kF32, 1)), "Avx512_F32F32_64x4x1",
+       false},
+      {"avx2", cols(kBF16, kBF16, 6), "Avx2_BF16InPlaceF32_16x6x1", false},
+      {"avx2", cols(kF16, kF16, 2), "Avx2_F16InPlaceF32_16x6x1", false},
+  });
+}
+
 // An operand whose rows (or, with sides swapped, columns) are contiguous is
 // read as it lies by a product of few columns.
 TEST(SelectKernelTest, NarrowProductsByLevel) {

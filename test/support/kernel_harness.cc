@@ -446,7 +446,19 @@ KernelOperand::KernelOperand(const PanelFormat& format, Scalar values_of,
 }
 
 void KernelOperand::Set(std::ptrdiff_t k, std::ptrdiff_t w, double value) {
-  if (format_.scalar == Scalar::kF32) value = static_cast<float>(value);
+  switch (format_.scalar) {
+    case Scalar::kF32:
+      value = static_cast<float>(value);
+      break;
+#define RUY_LIKE_FLOAT16(Enum, type)                             \
+  case Scalar::Enum:                                             \
+    value = static_cast<float>(type(static_cast<float>(value))); \
+    break;
+      RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
+#undef RUY_LIKE_FLOAT16
+    default:
+      break;
+  }
   values_[w * depth_ + k] = value;
   if (!integers_.empty()) {
     integers_[w * depth_ + k] = static_cast<std::int32_t>(value);

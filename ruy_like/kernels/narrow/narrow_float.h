@@ -16,6 +16,9 @@
 //      row 2   |i j k l ...|        |c g k o ...|  level 2             rows
 //      row 3   |m n o p ...|        |d h l p ...|  level 3
 //
+// What is transposed are 32-bit words. Of a lhs of 16-bit floats a word is two
+// levels, which are widened after it: half of the memory traffic and shuffles.
+//
 // Rows and levels that do not fill registers are packed into a small piece of
 // panels instead, which the panel kernel's tiles multiply.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_
@@ -36,16 +39,36 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Levels whose lhs is asked for while as many before them are multiplied: 16
-// lines of each row, far enough ahead for memory and few enough for L1.
-constexpr int kStretchLevels = 256;
-constexpr int kLineLevels = 16;
+constexpr int kLineWords = 16;  // of 32 bits, in a line of memory
+
+// Levels of a row in a word, in a line of memory, and those whose lhs is asked
+// for while as many before them are multiplied: 16 lines of each row, far
+// enough ahead for memory and few enough for L1.
+template <Scalar kLhs>
+constexpr int kWordLevels = kLhs == Scalar::kF32 ? 1 : 2;
+template <Scalar kLhs>
+constexpr int kLineLevels = kLhs == Scalar::kF32 ? 16 : 32;
+template <Scalar kLhs>
+constexpr int kStretchLevels = 16 * kLineLevels<kLhs>;
+template <Scalar kLhs>
+constexpr ptrdiff_t kElementBytes = sizeof(float) / kWordLevels<kLhs>;
+
+// The levels of a word of each row.
+template <class V, Scalar kLhs>
+RUY_LIKE_ALWAYS_INLINE void LevelsOfWords(
+    typename V::Float words, typename V::Float (&levels)[kWordLevels<kLhs>]) {
+  if constexpr (kLhs == Scalar::kF32) {
+    levels[0] = words;
+  } else {
+    V::template WidenPairs<kLhs>(words, levels);
+  }
+}
 
 struct RowsArgs {
   const char* lhs;       // the first row
   ptrdiff_t lhs_stride;  // in bytes
   const float* rhs;      // panel
-  ptrdiff_t levels;      // a multiple of kLineLevels, <= kStretchLevels
+  ptrdiff_t levels;      // whole lines, <= kStretchLevels
   const char* prefetch;  // as many rows and levels, likewise strided
   float* accum;          // column-major, of kGroups vectors
 };
@@ -56,9 +79,10 @@ typedef void RowsFn(const RowsArgs& args);
 // memory: a line of a row is one load, so that it does not matter that of 16
 // rows a multiple of 4096 bytes apart an L1 cache of 8 ways holds 8 lines. Out
 // of a cache it is slower, since more of its shuffles cross 128 bits.
-template <class V, int kRhsWidth, int kCols>
+template <class V, Scalar kLhs, int kRhsWidth, int kCols>
 void RunWholeLines(const RowsArgs& args) {
   typedef typename V::Float Float;
+  constexpr int kPerWord = kWordLevels<kLhs>;
   Float acc[kCols];
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
@@ -68,27 +92,33 @@ void RunWholeLines(const RowsArgs& args) {
   const char* lhs = args.lhs;
   const char* prefetch = args.prefetch;
   const float* rhs = args.rhs;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels) {
-    Float x[kLineLevels];
+  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<kLhs>) {
+    Float x[kLineWords];
     RUY_LIKE_UNROLL
-    for (int i = 0; i < kLineLevels; ++i) {
+    for (int i = 0; i < kLineWords; ++i) {
       x[i] = V::InRegister(V::AsFloat(V::Load(lhs + i * stride)));
       __builtin_prefetch(prefetch + i * stride);
     }
     V::TransposeLines(x);
     RUY_LIKE_UNROLL
-    for (int i = 0; i < kLineLevels; ++i) {
+    for (int i = 0; i < kLineWords; ++i) {
+      Float levels[kPerWord];
+      LevelsOfWords<V, kLhs>(x[i], levels);
       RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        acc[c] =
-            V::MulAddFloat(x[i], V::SetFloat(rhs[i * kRhsWidth + c]), acc[c]);
+      for (int j = 0; j < kPerWord; ++j) {
+        RUY_LIKE_UNROLL
+        for (int c = 0; c < kCols; ++c) {
+          acc[c] = V::MulAddFloat(
+              levels[j], V::SetFloat(rhs[(i * kPerWord + j) * kRhsWidth + c]),
+              acc[c]);
+        }
       }
     }
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c]);
-    lhs += kLineLevels * sizeof(float);
-    prefetch += kLineLevels * sizeof(float);
-    rhs += kLineLevels * kRhsWidth;
+    lhs += kLineWords * sizeof(float);
+    prefetch += kLineWords * sizeof(float);
+    rhs += kLineLevels<kLhs> * kRhsWidth;
   }
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
@@ -97,11 +127,12 @@ void RunWholeLines(const RowsArgs& args) {
 }
 
 // Multiplies kGroups vectors of rows and kCols columns of a rhs panel.
-template <class V, int kRhsWidth, int kCols, int kGroups>
+template <class V, Scalar kLhs, int kRhsWidth, int kCols, int kGroups>
 void RunRows(const RowsArgs& args) {
   typedef typename V::Float Float;
   constexpr int kLanes = V::kLanes;
-  constexpr int kFours = V::kRowLevels / 4;
+  constexpr int kFours = V::kRowWords / 4;
+  constexpr int kPerWord = kWordLevels<kLhs>;
   Float acc[kCols][kGroups];
   RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kGroups; ++i) {
@@ -110,16 +141,16 @@ void RunRows(const RowsArgs& args) {
   const ptrdiff_t stride = args.lhs_stride;
   const char* lhs = args.lhs;
   const float* rhs = args.rhs;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels) {
+  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<kLhs>) {
     // Prefetches as many lines as are read here, row after row.
-    const ptrdiff_t line = level / kLineLevels * (kGroups * kLanes);
+    const ptrdiff_t line = level / kLineLevels<kLhs> * (kGroups * kLanes);
     const char* const prefetch =
         args.prefetch + line / 16 * stride + line % 16 * 64;
     RUY_LIKE_UNROLL
     for (int i = 0; i < kGroups * kLanes; ++i) {
       __builtin_prefetch(prefetch + 64 * i);
     }
-    for (int part = 0; part < kLineLevels; part += V::kRowLevels) {
+    for (int part = 0; part < kLineWords; part += V::kRowWords) {
       RUY_LIKE_UNROLL
       for (int g = 0; g < kGroups; ++g) {
         const char* const rows = lhs + g * kLanes * stride;
@@ -128,29 +159,35 @@ void RunRows(const RowsArgs& args) {
         for (int i = 0; i < 4; ++i) {
           RUY_LIKE_UNROLL
           for (int f = 0; f < kFours; ++f) {
-            x[f][i] = V::LoadFourLevels(rows + i * stride + 16 * f, stride);
+            x[f][i] = V::LoadFourWords(rows + i * stride + 16 * f, stride);
             V::HoldInRegister(x[f][i]);
           }
         }
         RUY_LIKE_UNROLL
         for (int f = 0; f < kFours; ++f) {
-          // Four levels of rows i, i + 4, ... become level i of all rows.
+          // Four words of rows i, i + 4, ... become word i of all rows.
           V::TransposeParts(x[f]);
           RUY_LIKE_UNROLL
           for (int i = 0; i < 4; ++i) {
+            Float levels[kPerWord];
+            LevelsOfWords<V, kLhs>(x[f][i], levels);
             RUY_LIKE_UNROLL
-            for (int c = 0; c < kCols; ++c) {
-              acc[c][g] = V::MulAddFloat(
-                  x[f][i], V::SetFloat(rhs[(4 * f + i) * kRhsWidth + c]),
-                  acc[c][g]);
+            for (int j = 0; j < kPerWord; ++j) {
+              const float* const b =
+                  rhs + ((4 * f + i) * kPerWord + j) * kRhsWidth;
+              RUY_LIKE_UNROLL
+              for (int c = 0; c < kCols; ++c) {
+                acc[c][g] =
+                    V::MulAddFloat(levels[j], V::SetFloat(b[c]), acc[c][g]);
+              }
             }
           }
         }
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
       }
-      lhs += V::kRowLevels * sizeof(float);
-      rhs += V::kRowLevels * kRhsWidth;
+      lhs += V::kRowWords * sizeof(float);
+      rhs += V::kRowWords * kPerWord * kRhsWidth;
     }
   }
   RUY_LIKE_UNROLL
@@ -160,8 +197,9 @@ void RunRows(const RowsArgs& args) {
 }
 
 // The counterpart of PanelKernel<FloatOp<V>, kMaxVectors, kRhsWidth>; kPackRows
-// packs that one's lhs.
-template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows>
+// packs that one's lhs. kLhs: float or one of 16 bits.
+template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows,
+          Scalar kLhs = Scalar::kF32>
 struct NarrowFloatKernel {
   typedef FloatOp<typename V::Base> Op;
   typedef TileTable<Op, PackedRhs<Op, kRhsWidth>, kRhsWidth,
@@ -184,7 +222,8 @@ struct NarrowFloatKernel {
 
   // From so many columns on, rows are transposed beside the product.
   static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
-  typedef SideBySideRunner<V, kRhsWidth, kStretchLevels> SideBySide;
+  typedef SideBySideRunner<V, kRhsWidth, kStretchLevels<Scalar::kF32>>
+      SideBySide;
   static_assert(kMinSideBySideCols > kRhsWidth);
 
   // RunRows() for 1, 2 ... columns.
@@ -193,7 +232,7 @@ struct NarrowFloatKernel {
   template <int kGroups, int... kI>
   struct Table<kGroups, Indices<kI...>> {
     static constexpr RowsFn* kRows[] = {
-        RunRows<V, kRhsWidth, kI + 1, kGroups>...};
+        RunRows<V, kLhs, kRhsWidth, kI + 1, kGroups>...};
   };
   typedef Table<1, typename MakeIndices<kRhsWidth>::Type> OneGroup;
   typedef Table<kMaxGroups, typename MakeIndices<kMaxGroupsCols>::Type>
@@ -204,15 +243,22 @@ struct NarrowFloatKernel {
     Kernel kernel =
         NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);
     kernel.tile_cols = kMaxPanels * kRhsWidth;
+    if constexpr (kLhs != Scalar::kF32) {
+      // More columns are packed, which widens once for all of them.
+      kernel.lhs.scalar = kLhs;
+      kernel.tile_cols = kernel.max_cols = kRhsWidth;
+    }
     return kernel;
   }
 
   static void Run(const KernelArgs* args) {
-    if (args->cols >= kMinSideBySideCols) {
-      RunSideBySideTiles(*args);
-    } else {
-      RunTiles(*args);
+    if constexpr (kLhs == Scalar::kF32) {
+      if (args->cols >= kMinSideBySideCols) {
+        RunSideBySideTiles(*args);
+        return;
+      }
     }
+    RunTiles(*args);
   }
 
  private:
@@ -226,8 +272,9 @@ struct NarrowFloatKernel {
       const int rows = AtMost(args.rows - row, tile_rows);
       Clear(args.cols * kMaxGroups, accum);
       const ptrdiff_t whole =
-          rows < tile_rows ? 0 : args.depth / kLineLevels * kLineLevels;
-      for (ptrdiff_t k = 0; k < whole; k += kStretchLevels) {
+          rows < tile_rows ? 0
+                           : args.depth / kLineLevels<kLhs> * kLineLevels<kLhs>;
+      for (ptrdiff_t k = 0; k < whole; k += kStretchLevels<kLhs>) {
         MultiplyStretch(args, lhs, k, whole, accum);
       }
       Finish<kMaxGroups>(args, lhs, row, rows, whole, accum);
@@ -294,11 +341,11 @@ struct NarrowFloatKernel {
     const ptrdiff_t left = end - k;
     const int groups = Groups(args);
     RowsArgs rows;
-    rows.lhs = lhs + k * sizeof(float);
+    rows.lhs = lhs + k * kElementBytes<kLhs>;
     rows.lhs_stride = stride;
-    rows.levels = AtMost(left, kStretchLevels);
-    rows.prefetch = left > kStretchLevels
-                        ? rows.lhs + kStretchLevels * sizeof(float)
+    rows.levels = AtMost(left, kStretchLevels<kLhs>);
+    rows.prefetch = left > kStretchLevels<kLhs>
+                        ? rows.lhs + kStretchLevels<kLhs> * kElementBytes<kLhs>
                         : lhs + groups * kLanes * stride;
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
@@ -314,11 +361,11 @@ struct NarrowFloatKernel {
   // 4096x4096x1 1.15 to 1.2 times as fast (doc/tuning.md).
   static RUY_LIKE_ALWAYS_INLINE RowsFn* RowsOf(const KernelArgs& args,
                                                int groups, int cols) {
-    if constexpr (V::kRowLevels == kLineLevels) {
+    if constexpr (V::kRowWords == kLineWords) {
       constexpr ptrdiff_t kCached = 16 << 20;
       if (args.cols <= 2 && args.rows * args.lhs_stride_bytes > kCached) {
-        return cols == 1 ? RunWholeLines<V, kRhsWidth, 1>
-                         : RunWholeLines<V, kRhsWidth, 2>;
+        return cols == 1 ? RunWholeLines<V, kLhs, kRhsWidth, 1>
+                         : RunWholeLines<V, kLhs, kRhsWidth, 2>;
       }
     }
     return (groups == 1 ? OneGroup::kRows : MaxGroups::kRows)[cols - 1];
@@ -332,11 +379,10 @@ struct NarrowFloatKernel {
     alignas(64) float piece[kGroups * kLanes * kPieceLevels];
     const ptrdiff_t levels = AtMost(args.depth - k, kPieceLevels);
     PackArgs pack;
-    pack.src = lhs + k * sizeof(float);
-    pack.src_scalar = Scalar::kF32;
+    pack.src = lhs + k * kElementBytes<kLhs>;
+    pack.src_scalar = kLhs;
     pack.depth_contiguous = true;
-    pack.src_stride =
-        args.lhs_stride_bytes / static_cast<ptrdiff_t>(sizeof(float));
+    pack.src_stride = args.lhs_stride_bytes / kElementBytes<kLhs>;
     pack.depth = levels;
     pack.width = rows;
     pack.dst = piece;

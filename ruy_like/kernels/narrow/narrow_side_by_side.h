@@ -89,10 +89,10 @@ struct TransposeSteps {
     typename V::Float x[4];
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
-      x[i] = V::LoadFourLevels(ahead.rows + i * ahead.stride + 16 * step,
-                               ahead.stride);
+      x[i] = V::LoadFourWords(ahead.rows + i * ahead.stride + 16 * step,
+                              ahead.stride);
     }
-    // Four levels of rows i, i + 4, ... become level i of all rows.
+    // Four words of rows i, i + 4, ... become level i of all rows.
     V::TransposeParts(x);
     RUY_LIKE_UNROLL
     for (int i = 0; i < 4; ++i) {
