@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as the image of a packed matrix, then a product
-// with it if it is one.
+// libFuzzer target: any bytes as the image of a packed matrix or of packed
+// group-scaled weights, then a product with it if it is one.
 //
 // The first bytes choose how: the element type, whether the checksum of the
 // data is verified, and whether the checksum of the header is made right first,
@@ -13,6 +13,7 @@
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/float16.h"
+#include "ruy_like/group_weights.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/fuzz/fuzz_input.h"
@@ -75,8 +76,35 @@ void Try(const AlignedBuffer& image, std::size_t bytes, VerifyChecksum verify) {
   Multiply<T, Accum>(*packed, context);
 }
 
+// The same with weights. Five columns take the widened panels, one streams.
+void TryGroups(const AlignedBuffer& image, std::size_t bytes,
+               VerifyChecksum verify) {
+  static Context* const context = new Context;
+  const auto packed =
+      PackedGroupWeights::FromBytes(image.data(), bytes, verify);
+  if (!packed.ok()) return;
+  if (packed->Serialize().size() > bytes) std::abort();
+  for (const std::ptrdiff_t cols : {1, 5}) {
+    if (!IsSmall(packed->depth(), cols) || !IsSmall(packed->rows(), cols)) {
+      return;
+    }
+    GuardedArray<float> rhs_data(
+        static_cast<std::size_t>(packed->depth() * cols));
+    GuardedArray<float> dst_data(
+        static_cast<std::size_t>(packed->rows() * cols));
+    Matrix<float> rhs, dst;
+    MakeSimpleLayout(packed->depth(), cols, Order::kColMajor,
+                     rhs.mutable_layout());
+    MakeSimpleLayout(packed->rows(), cols, Order::kColMajor,
+                     dst.mutable_layout());
+    rhs.set_data(rhs_data.data());
+    dst.set_data(dst_data.data());
+    if (!Mul(*packed, rhs, GroupMulParams(), context, &dst).ok()) std::abort();
+  }
+}
+
 void Run(FuzzInput input) {
-  const int type = input.Below(7);
+  const int type = input.Below(8);
   const VerifyChecksum verify =
       input.Below(2) == 0 ? VerifyChecksum::kNo : VerifyChecksum::kYes;
   const bool forges_header = input.Below(2) == 0;
@@ -106,8 +134,10 @@ void Run(FuzzInput input) {
       return Try<double, double>(image, bytes, verify);
     case 5:
       return Try<BFloat16, float>(image, bytes, verify);
-    default:
+    case 6:
       return Try<Float16, float>(image, bytes, verify);
+    default:
+      return TryGroups(image, bytes, verify);
   }
 }
 
