@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -396,6 +397,79 @@ TEST_P(GroupMulTest, EachPathHasItsKernel) {
   EXPECT_EQ(choice.path, GetParam());
   EXPECT_EQ(std::string(choice.kernel->name).rfind("Portable", 0) == 0,
             GetParam() == Path::kPortable);
+}
+
+// An element before the activations' scale, by sums in double. 4 bits, scales
+// of float, zero points.
+struct ExactElement {
+  double value, magnitude;  // the sum of all groups, and of their magnitudes
+  int groups;
+};
+ExactElement SumInDouble(Weights* weights, const Matrix<std::int8_t>& rhs,
+                         std::ptrdiff_t row, std::ptrdiff_t col,
+                         std::ptrdiff_t group_size) {
+  const std::ptrdiff_t depth = weights->description.depth;
+  const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
+  const std::ptrdiff_t groups = Weights::GroupCount(depth, group_size);
+  ExactElement sum = {0, 0, static_cast<int>(groups)};
+  for (std::ptrdiff_t g = 0; g < groups; ++g) {
+    const std::ptrdiff_t at = row * groups + g;
+    double acc = 0;
+    for (std::ptrdiff_t k = g * size; k < std::min(depth, (g + 1) * size);
+         ++k) {
+      const int byte =
+          weights->levels.as<std::uint8_t>()[row * ((depth + 1) / 2) + k / 2];
+      const int level = k % 2 == 0 ? byte & 15 : byte >> 4;
+      acc += (level - weights->zeros.as<std::uint8_t>()[at]) *
+             Element(rhs, k, col);
+    }
+    const double term = acc * weights->scales.as<float>()[at];
+    sum.value += term;
+    sum.magnitude += std::fabs(term);
+  }
+  return sum;
+}
+
+// Against sums in double: an element is off by at most one float rounding for
+// each group, the conversion of its sum and the product with the activations'
+// scale. With groups of all kinds, the last one short, and scales that are tiny
+// and huge.
+TEST_P(GroupMulTest, ErrorsAreThoseOfFloatSums) {
+  constexpr std::ptrdiff_t kRows = 21, kDepth = 300;
+  Rng rng(17);
+  for (const std::ptrdiff_t group_size : {0, 16, 48, 128}) {
+    for (const int exponent : {-100, 0, 90}) {
+      for (const std::ptrdiff_t cols : {1, 9}) {
+        Weights weights(kRows, kDepth, /*bits=*/4, group_size, Scalar::kF32,
+                        /*has_zeros=*/true, /*gap=*/0,
+                        std::ldexp(1.0f, exponent), &rng);
+        GuardedMatrix<std::int8_t> rhs(kDepth, cols, Order::kColMajor, 0);
+        FillActivations(&rhs.matrix, &rng, 1);
+        GuardedMatrix<float> dst(kRows, cols, Order::kColMajor, 0);
+        std::vector<float> a_scales(cols);
+        for (float& scale : a_scales) scale = RandomFloat(&rng);
+        GroupMulParams params;
+        params.activation_scales = a_scales.data();
+        const auto packed = PackGroupWeights(weights.description, &context_);
+        ASSERT_TRUE(packed.ok()) << packed.status();
+        ASSERT_TRUE(
+            Mul(*packed, rhs.matrix, params, &context_, &dst.matrix).ok());
+        for (std::ptrdiff_t row = 0; row < kRows; ++row) {
+          for (std::ptrdiff_t col = 0; col < cols; ++col) {
+            const ExactElement exact =
+                SumInDouble(&weights, rhs.matrix, row, col, group_size);
+            const double scale = a_scales[col];
+            const double error =
+                std::fabs(Element(dst.matrix, row, col) - exact.value * scale);
+            EXPECT_LE(error, std::ldexp(exact.groups + 2.01, -24) *
+                                 exact.magnitude * std::fabs(scale))
+                << row << ", " << col << ", group size " << group_size
+                << ", scales up to 2^" << exponent;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_P(GroupMulTest, WhatIsNotFiniteMakesItsColumnNan) {
