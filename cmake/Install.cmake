@@ -99,5 +99,5 @@ if(TARGET ruy_like_quantize)
   ruy_like_install_pc(ruy_like_quantize
     DESCRIPTION "Quantization for neural-network inference with ruy_like"
     REQUIRES "ruy_like = ${PROJECT_VERSION}" absl_span
-    PRIVATE libhwy)
+    PRIVATE absl_str_format libhwy)
 endif()

@@ -26,6 +26,7 @@ namespace ruy_like {
 namespace quantize_internal {
 struct ChunkStats;
 struct ObserveKernels;
+struct ObserverState;
 }  // namespace quantize_internal
 
 enum class CalibrationMethod : std::uint8_t {
@@ -130,6 +131,8 @@ class RUY_LIKE_EXPORT Observer final {
       const CalibrationOptions& options) const;
 
  private:
+  friend struct quantize_internal::ObserverState;
+
   class Shards;
 
   struct Pipeline;

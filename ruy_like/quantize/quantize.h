@@ -8,6 +8,7 @@
 //                                                   quantize_dequantize.h
 //   Observer: calibration                                  observer.h
 //   thresholds of a histogram                              thresholds.h
+//   Calibration: saved and loaded, ncnn's tables      calibration_file.h
 //   QuantizedAdd8p8To32, QuantizedAdd8p8To8                quantized_add.h
 //   Requantize: int32 to 8 or 16 bits                      requantize.h
 //   QuantizeBias                                           bias.h
@@ -30,6 +31,7 @@
 #include "ruy_like/quantize/bias.h"
 #include "ruy_like/quantize/bias_correction.h"
 #include "ruy_like/quantize/byte_table.h"
+#include "ruy_like/quantize/calibration_file.h"
 #include "ruy_like/quantize/concat.h"
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"

@@ -29,11 +29,20 @@ struct World {
         bias(4, 0.5f),
         means(6, 1),
         first(MakeMatrix(w1.data(), 4, 6, Order::kRowMajor)),
-        second(MakeMatrix(w2.data(), 5, 4, Order::kRowMajor)) {}
+        second(MakeMatrix(w2.data(), 5, 4, Order::kRowMajor)) {
+    calibration.tensors = {{"a", {kParams}, {Observer()}}};
+    EXPECT_TRUE(calibration.tensors[0].observers[0].Observe(w1).ok());
+    json = CalibrationToJson(calibration).value();
+  }
   World(const World&) = delete;
 
   std::vector<float> w1, w2, bias, means;
   Matrix<float> first, second;
+  Calibration calibration;
+  std::string json;
+  const std::string path =
+      testing::TempDir() + "calibration_fault_injection_test";
+  const std::string no_file = path + "/none";
 };
 
 struct Kind {
@@ -71,10 +80,39 @@ const Kind kKinds[] = {
      }},
 };
 
+const Kind kFiles[] = {
+    {"CalibrationToJson", kOk,
+     [](World* w) { return CalibrationToJson(w->calibration).status(); }},
+    {"CalibrationFromJson", kOk,
+     [](World* w) { return CalibrationFromJson(w->json).status(); }},
+    {"CalibrationFromNoJson", kInvalid,
+     [](World*) { return CalibrationFromJson("{\"x\": 1}").status(); }},
+    {"CalibrationToNcnnTable", kOk,
+     [](World* w) { return CalibrationToNcnnTable(w->calibration).status(); }},
+    {"CalibrationFromNcnnTable", kOk,
+     [](World*) {
+       return CalibrationFromNcnnTable("a_param_0 1 2\na 3\n").status();
+     }},
+    {"CalibrationFromNoNcnnTable", kInvalid,
+     [](World*) { return CalibrationFromNcnnTable("a\n").status(); }},
+    {"SaveCalibration", kOk,
+     [](World* w) { return SaveCalibration(w->calibration, w->path); }},
+    {"SaveNcnnTable", kOk,
+     [](World* w) { return SaveNcnnTable(w->calibration, w->path); }},
+    {"LoadCalibrationOfNoFile", absl::StatusCode::kNotFound,
+     [](World* w) { return LoadCalibration(w->no_file).status(); }},
+    {"LoadNcnnTableOfNoFile", absl::StatusCode::kNotFound,
+     [](World* w) { return LoadNcnnTable(w->no_file).status(); }},
+};
+
 class CalibrationFaultInjectionTest : public testing::TestWithParam<Kind> {};
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CalibrationFaultInjectionTest,
                          testing::ValuesIn(kKinds), [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+INSTANTIATE_TEST_SUITE_P(Files, CalibrationFaultInjectionTest,
+                         testing::ValuesIn(kFiles), [](const auto& info) {
                            return std::string(info.param.name);
                          });
 

@@ -34,14 +34,25 @@ void ExactSum::Add(const ExactSum& other) {
 }
 
 double ExactSum::value() const {
-  ExactSum normal = *this;
-  normal.Normalize();
+  const Digits normal = digits();
   double sum = 0;
   for (int i = kDigits - 1; i >= 0; --i) {
-    sum += std::ldexp(static_cast<double>(normal.digits_[i]),
-                      kLowestExponent + 32 * i);
+    sum += std::ldexp(static_cast<double>(normal[i]), kLowestExponent + 32 * i);
   }
   return sum;
+}
+
+ExactSum::Digits ExactSum::digits() const {
+  ExactSum normal = *this;
+  normal.Normalize();
+  return normal.digits_;
+}
+
+bool ExactSum::AreDigits(const Digits& digits) {
+  for (int i = 0; i < kDigits - 1; ++i) {
+    if (digits[i] < 0 || digits[i] >> 32 != 0) return false;
+  }
+  return digits.back() == 0 || digits.back() == -1;
 }
 
 void ExactSum::Normalize() {

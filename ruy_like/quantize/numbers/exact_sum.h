@@ -19,6 +19,17 @@ namespace quantize_internal {
 // that were rounded to double.
 class RUY_LIKE_EXPORT ExactSum final {
  public:
+  // The first is worth 2^-384; all are in [0, 2^32), but that the last is -1
+  // for a negative sum.
+  static constexpr int kDigits = 23;
+  using Digits = std::array<std::int64_t, kDigits>;
+
+  ExactSum() = default;
+  explicit ExactSum(const Digits& digits) : digits_(digits) {}
+  // Whether these are the digits of a sum as above.
+  static bool AreDigits(const Digits& digits);
+  Digits digits() const;
+
   // value is 0 or at least 2^-298 in magnitude, and at most 2^288.
   void Add(double value);
   void Add(const ExactSum& other);
@@ -26,13 +37,12 @@ class RUY_LIKE_EXPORT ExactSum final {
   double value() const;
 
  private:
-  static constexpr int kDigits = 23;
   static constexpr int kLowestExponent = -384;
 
   // Leaves each digit but the highest in [0, 2^32): one form for one number.
   void Normalize();
 
-  std::array<std::int64_t, kDigits> digits_ = {};
+  Digits digits_ = {};
   // Since the last Normalize, each adding less than 2^32 to a digit.
   std::int32_t additions_ = 0;
 };

@@ -18,15 +18,21 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
+Matrix<float> View(float* data, std::size_t rows, std::size_t cols,
+                   Order order) {
+  return MakeMatrix(data, static_cast<std::ptrdiff_t>(rows),
+                    static_cast<std::ptrdiff_t>(cols), order);
+}
+
 // Two fully connected layers, or a convolution of taps and what follows.
 struct Chain {
-  Chain(int in, int hidden, int out, int taps, std::uint32_t seed)
-      : w1(GaussVector(static_cast<std::size_t>(hidden * in), seed)),
-        w2(GaussVector(static_cast<std::size_t>(out * hidden * taps),
-                       seed + 1)),
-        b1(GaussVector(static_cast<std::size_t>(hidden), seed + 2)),
-        first(MakeMatrix(w1.data(), hidden, in, Order::kRowMajor)),
-        second(MakeMatrix(w2.data(), out, hidden * taps, Order::kColMajor)) {}
+  Chain(std::size_t in, std::size_t hidden, std::size_t out, std::size_t taps,
+        std::uint32_t seed)
+      : w1(GaussVector(hidden * in, seed)),
+        w2(GaussVector(out * hidden * taps, seed + 1)),
+        b1(GaussVector(hidden, seed + 2)),
+        first(View(w1.data(), hidden, in, Order::kRowMajor)),
+        second(View(w2.data(), out, hidden * taps, Order::kColMajor)) {}
   Chain(const Chain&) = delete;  // the matrices refer to the vectors
   std::vector<EqualizedLayer> Layers(ChannelColumns columns) {
     return {{&first, absl::MakeSpan(b1), ChannelColumns::kInnermost},
@@ -185,8 +191,8 @@ TEST(EqualizeLayersTest, LiftsTheSnrOfOneScaleForAll) {
 TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
   std::vector<float> w1 = GaussVector(5 * 4, 5), w2 = GaussVector(5 * 9, 6),
                      w3 = GaussVector(3 * 5, 7);
-  for (int k = 0; k < 4; ++k) w1[static_cast<std::size_t>(k)] *= 100;
-  for (int k = 0; k < 9; ++k) w2[static_cast<std::size_t>(9 + k)] *= 0.01f;
+  for (std::size_t k = 0; k < 4; ++k) w1[k] *= 100;
+  for (std::size_t k = 0; k < 9; ++k) w2[9 + k] *= 0.01f;
   Matrix<float> m1 = MakeMatrix(w1.data(), 5, 4, Order::kRowMajor);
   Matrix<float> m2 = MakeMatrix(w2.data(), 5, 9, Order::kRowMajor);
   Matrix<float> m3 = MakeMatrix(w3.data(), 3, 5, Order::kRowMajor);
@@ -199,18 +205,17 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
   const auto report = EqualizeLayers(layers, options);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_LT(report->rounds, 100);
-  for (int c = 0; c < 5; ++c) {
+  for (std::size_t c = 0; c < 5; ++c) {
     // A path through a channel has the same product of weights as before.
     const auto at = [&](const std::vector<float>& a,
                         const std::vector<float>& b,
                         const std::vector<float>& d) {
-      return static_cast<double>(a[static_cast<std::size_t>(c * 4 + 1)]) *
-             b[static_cast<std::size_t>(c * 9 + 2)] *
-             d[static_cast<std::size_t>(5 + c)];
+      return static_cast<double>(a[c * 4 + 1]) * b[c * 9 + 2] * d[5 + c];
     };
     EXPECT_NEAR(at(w1, w2, w3) / at(v1, v2, v3), 1, 1e-5);
-    const float r1 = AbsMax(m1, c, 0, 1, 4), r2 = AbsMax(m2, c, 0, 1, 9),
-                r3 = AbsMax(m3, 0, c, 3, 1);
+    const auto row = static_cast<std::ptrdiff_t>(c);
+    const float r1 = AbsMax(m1, row, 0, 1, 4), r2 = AbsMax(m2, row, 0, 1, 9),
+                r3 = AbsMax(m3, 0, row, 3, 1);
     EXPECT_NEAR(r1 / r2, 1, 1e-3);
     EXPECT_NEAR(r2 / r3, 1, 1e-3);
   }

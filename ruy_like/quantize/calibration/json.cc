@@ -1,0 +1,249 @@
+// Tested in test/quantize/calibration/calibration_file_test.cc.
+#include "ruy_like/quantize/calibration/json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+constexpr std::size_t kMaxStringBytes = 4096;
+
+void AppendUtf8(std::uint32_t point, std::string* text) {
+  if (point < 0x80) {
+    text->push_back(static_cast<char>(point));
+    return;
+  }
+  const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+  constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
+  text->push_back(static_cast<char>(kLead[more] | (point >> (6 * more))));
+  for (int i = more - 1; i >= 0; --i) {
+    text->push_back(static_cast<char>(0x80 | ((point >> (6 * i)) & 0x3f)));
+  }
+}
+
+}  // namespace
+
+bool IsUtf8(absl::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t more = lead < 0x80             ? 0
+                             : (lead & 0xe0) == 0xc0 ? 1
+                             : (lead & 0xf0) == 0xe0 ? 2
+                             : (lead & 0xf8) == 0xf0 ? 3
+                                                     : 4;
+    if (more == 4 || text.size() - i <= more) return false;
+    std::uint32_t point = more == 0 ? lead : lead & (0x3fu >> more);
+    for (std::size_t j = 1; j <= more; ++j) {
+      const auto byte = static_cast<unsigned char>(text[i + j]);
+      if ((byte & 0xc0) != 0x80) return false;
+      point = point << 6 | (byte & 0x3f);
+    }
+    constexpr std::uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (point < kLeast[more] || point > 0x10ffff ||
+        (point >= 0xd800 && point < 0xe000)) {
+      return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
+std::string JsonString(absl::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      absl::StrAppend(&result, "\\", absl::string_view(&c, 1));
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(&result, "\\u%04x", c);
+    } else {
+      result.push_back(c);
+    }
+  }
+  result.push_back('"');
+  return result;
+}
+
+std::string JsonNumber(float number) {
+  std::string text = absl::StrFormat("%.6g", number);
+  float again = 0;
+  if (!absl::SimpleAtof(text, &again) || again != number) {
+    text = absl::StrFormat("%.9g", number);
+  }
+  return text;
+}
+
+void JsonReader::Fail(absl::string_view message) {
+  if (!ok()) return;
+  const auto line =
+      1 + std::count(text_.begin(),
+                     text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
+  status_ =
+      absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", message));
+}
+
+void JsonReader::SkipBlanks() {
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' ||
+                                text_[at_] == '\n' || text_[at_] == '\r')) {
+    ++at_;
+  }
+}
+
+bool JsonReader::Take(char c) {
+  if (!ok()) return false;
+  SkipBlanks();
+  if (at_ == text_.size() || text_[at_] != c) return false;
+  ++at_;
+  return true;
+}
+
+void JsonReader::Begin(char bracket) {
+  if (!Take(bracket)) Fail(absl::StrCat("expected ", std::string(1, bracket)));
+  is_first_ = true;
+}
+
+bool JsonReader::Next(char bracket) {
+  const bool is_first = is_first_;
+  is_first_ = false;
+  if (!ok() || Take(bracket)) return false;
+  if (!is_first && !Take(',')) {
+    Fail(absl::StrCat("expected , or ", std::string(1, bracket)));
+  }
+  return ok();
+}
+
+bool JsonReader::NextElement() { return Next(']'); }
+
+bool JsonReader::NextMember(std::string* name) {
+  if (!Next('}')) return false;
+  Read(name);
+  if (!Take(':')) Fail("expected a member's name and :");
+  return ok();
+}
+
+bool JsonReader::ReadCodeUnit(std::uint32_t* unit) {
+  if (text_.size() - at_ < 4) return false;
+  *unit = 0;
+  for (int i = 0; i < 4; ++i) {
+    const char c = absl::ascii_tolower(static_cast<unsigned char>(text_[at_]));
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) return false;
+    *unit = *unit * 16 +
+            static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    ++at_;
+  }
+  return true;
+}
+
+// What comes after a backslash.
+bool JsonReader::ReadEscape(std::string* value) {
+  if (at_ == text_.size()) return false;
+  const char c = text_[at_++];
+  constexpr absl::string_view kNames = "\"\\/bfnrt";
+  constexpr absl::string_view kCharacters = "\"\\/\b\f\n\r\t";
+  if (const std::size_t i = kNames.find(c); i != absl::string_view::npos) {
+    value->push_back(kCharacters[i]);
+    return true;
+  }
+  std::uint32_t unit;
+  if (c != 'u' || !ReadCodeUnit(&unit)) return false;
+  if (unit >= 0xd800 && unit < 0xdc00) {  // the first half of a pair
+    std::uint32_t second;
+    if (text_.substr(at_, 2) != "\\u") return false;
+    at_ += 2;
+    if (!ReadCodeUnit(&second) || second < 0xdc00 || second >= 0xe000) {
+      return false;
+    }
+    unit = 0x10000 + ((unit - 0xd800) << 10) + (second - 0xdc00);
+  } else if (unit >= 0xdc00 && unit < 0xe000) {
+    return false;
+  }
+  AppendUtf8(unit, value);
+  return true;
+}
+
+void JsonReader::Read(std::string* value) {
+  value->clear();
+  if (!Take('"')) return Fail("expected a string");
+  while (at_ < text_.size() && value->size() <= kMaxStringBytes) {
+    const char c = text_[at_++];
+    if (c == '"') {
+      if (!IsUtf8(*value)) Fail("a string that is not UTF-8");
+      return;
+    }
+    if (c == '\\') {
+      if (!ReadEscape(value)) return Fail("a wrong escape in a string");
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      return Fail("a control character in a string");
+    } else {
+      value->push_back(c);
+    }
+  }
+  Fail(at_ < text_.size() ? "a string that is too long"
+                          : "a string without an end");
+}
+
+// Empty if there is no number.
+absl::string_view JsonReader::NumberToken() {
+  if (!ok()) return {};
+  SkipBlanks();
+  const std::size_t begin = at_;
+  const auto take_digits = [this] {
+    const std::size_t first = at_;
+    while (at_ < text_.size() &&
+           absl::ascii_isdigit(static_cast<unsigned char>(text_[at_]))) {
+      ++at_;
+    }
+    return at_ - first;
+  };
+  const auto take_one_of = [this](absl::string_view characters) {
+    const bool found = at_ < text_.size() &&
+                       characters.find(text_[at_]) != absl::string_view::npos;
+    if (found) ++at_;
+    return found;
+  };
+  (void)take_one_of("-");
+  const std::size_t whole = at_;
+  const std::size_t digits = take_digits();
+  bool valid = digits == 1 || (digits > 1 && text_[whole] != '0');
+  if (take_one_of(".")) valid &= take_digits() > 0;
+  if (take_one_of("eE")) {
+    (void)take_one_of("+-");
+    valid &= take_digits() > 0;
+  }
+  return valid ? text_.substr(begin, at_ - begin) : absl::string_view();
+}
+
+void JsonReader::Read(float* value) {
+  const absl::string_view token = NumberToken();
+  if (token.empty() || !absl::SimpleAtof(token, value) ||
+      !std::isfinite(*value)) {
+    Fail("expected a number that a float holds");
+  }
+}
+
+template <typename T>
+void JsonReader::ReadInteger(T* value) {
+  const absl::string_view token = NumberToken();
+  if (token.empty() || !absl::SimpleAtoi(token, value)) {
+    Fail(absl::StrCat("expected an integer of ", 8 * sizeof(T), " bits"));
+  }
+}
+void JsonReader::Read(std::int64_t* value) { ReadInteger(value); }
+void JsonReader::Read(std::uint64_t* value) { ReadInteger(value); }
+void JsonReader::Read(std::int32_t* value) { ReadInteger(value); }
+
+void JsonReader::End() {
+  if (!ok()) return;
+  SkipBlanks();
+  if (at_ < text_.size()) Fail("more text after the end");
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

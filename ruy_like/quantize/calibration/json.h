@@ -1,0 +1,73 @@
+// Quantization toolkit, internal: JSON, read along a known structure.
+//
+// No tree is built and nothing recurses: the caller asks for the value that
+// must come next, so depth and memory are those of its own structure, whatever
+// the text. RFC 8259, strictly; a member that the caller does not know is an
+// error.
+#ifndef RUY_LIKE_QUANTIZE_CALIBRATION_JSON_H_
+#define RUY_LIKE_QUANTIZE_CALIBRATION_JSON_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+bool IsUtf8(absl::string_view text);
+
+// In quotation marks; text is UTF-8.
+std::string JsonString(absl::string_view text);
+// As few digits as give the same float again; it is finite.
+std::string JsonNumber(float number);
+
+// After an error each call returns false or nothing, and status() says the
+// first one, with its line.
+class JsonReader final {
+ public:
+  explicit JsonReader(absl::string_view text) : text_(text) {}
+
+  // BeginObject(); while (NextMember(&name)) { read its value; }
+  void BeginObject() { Begin('{'); }
+  bool NextMember(std::string* name);
+  // BeginArray(); while (NextElement()) { read it; }
+  void BeginArray() { Begin('['); }
+  bool NextElement();
+
+  void Read(std::string* value);  // of at most 4096 bytes
+  void Read(float* value);        // finite
+  void Read(std::int64_t* value);
+  void Read(std::uint64_t* value);
+  void Read(std::int32_t* value);
+  // Nothing but blanks follows.
+  void End();
+
+  bool ok() const { return status_.ok(); }
+  const absl::Status& status() const { return status_; }
+  // An error of the caller's, where reading stands.
+  void Fail(absl::string_view message);
+
+ private:
+  void SkipBlanks();
+  bool Take(char c);
+  void Begin(char bracket);
+  bool Next(char bracket);
+  bool ReadEscape(std::string* value);
+  bool ReadCodeUnit(std::uint32_t* unit);
+  absl::string_view NumberToken();
+  template <typename T>
+  void ReadInteger(T* value);
+
+  const absl::string_view text_;
+  std::size_t at_ = 0;
+  bool is_first_ = false;  // of an object or array that has just begun
+  absl::Status status_;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_CALIBRATION_JSON_H_

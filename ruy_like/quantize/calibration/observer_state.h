@@ -1,0 +1,33 @@
+// Quantization toolkit, internal: all that an Observer knows, as plain data,
+// for files.
+#ifndef RUY_LIKE_QUANTIZE_CALIBRATION_OBSERVER_STATE_H_
+#define RUY_LIKE_QUANTIZE_CALIBRATION_OBSERVER_STATE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ruy_like/quantize/numbers/exact_sum.h"
+#include "ruy_like/quantize/observer.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+struct ObserverState {
+  float range = 0;  // SetRange; 0: streaming
+  bool has_exponent = false;
+  std::int32_t exponent = 0;
+  std::uint64_t finite = 0, zeros = 0, nonfinite = 0;
+  float min = 0, max = 0;
+  ExactSum::Digits sum = {}, sum_of_squares = {}, sum_of_magnitudes = {};
+  std::vector<std::uint64_t> bins;
+
+  static ObserverState Of(const Observer& observer);
+  // InvalidArgument for what no Observer can have come to know.
+  static absl::StatusOr<Observer> ToObserver(const ObserverState& state);
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_CALIBRATION_OBSERVER_STATE_H_
