@@ -31,6 +31,10 @@ struct EqOptions {
   int bits = 8;
   // Where s comes from.
   CalibrationMethod start = CalibrationMethod::kMinMax;
+  // Where not 0, the scale of the activations, which is held: such as one that
+  // was calibrated on more data, or that another layer shares. Then only the
+  // weights' scales are searched, from `start`.
+  float activation_scale = 0;
 };
 
 struct EqResult {

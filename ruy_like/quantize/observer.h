@@ -42,10 +42,12 @@ enum class CalibrationMethod : std::uint8_t {
   // and the number of samples, as ncnn and Tengine do. For comparison.
   kAciqRange,
   kEntropy,  // least Kullback-Leibler divergence, as TensorRT does
+  // The same by ncnn's rules (ChooseNcnnEntropyThreshold). For comparison.
+  kEntropyNcnn,
 };
 
 // "minmax", "percentile", "mse", "aciq-gauss", "aciq-laplace", "aciq-range",
-// "entropy"; "unknown" for what is none.
+// "entropy", "entropy-ncnn"; "unknown" for what is none.
 RUY_LIKE_EXPORT const char* CalibrationMethodName(CalibrationMethod method);
 
 // What integers the parameters are for.

@@ -7,6 +7,7 @@
 //   Quantize, Dequantize, per row and column; DequantizeAcc
 //                                                   quantize_dequantize.h
 //   Observer: calibration                                  observer.h
+//   ChannelObserver, MovingAverageObserver          of the same names
 //   thresholds of a histogram                              thresholds.h
 //   Calibration: saved and loaded, ncnn's tables      calibration_file.h
 //   QuantizedAdd8p8To32, QuantizedAdd8p8To8                quantized_add.h
@@ -32,6 +33,7 @@
 #include "ruy_like/quantize/bias_correction.h"
 #include "ruy_like/quantize/byte_table.h"
 #include "ruy_like/quantize/calibration_file.h"
+#include "ruy_like/quantize/channel_observer.h"
 #include "ruy_like/quantize/concat.h"
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"
@@ -42,6 +44,7 @@
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/make_layer.h"
+#include "ruy_like/quantize/moving_average_observer.h"
 #include "ruy_like/quantize/multiplier.h"
 #include "ruy_like/quantize/observer.h"
 #include "ruy_like/quantize/packed_weights.h"

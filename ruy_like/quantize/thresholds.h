@@ -61,6 +61,20 @@ struct EntropyThreshold {
 RUY_LIKE_EXPORT absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     const MagnitudeHistogram& histogram, int levels);
 
+// The same by the rules of ncnn (tools/quantize/ncnn2table.cpp), for thresholds
+// equal to its tables'; its own program has levels = 128 and 2048 bins up to
+// the largest magnitude (Observer::SetRange). They differ: both distributions
+// have 0.0001 added to each bin; a group's ends may divide a bin; a group's
+// count, and with it a share of what is not there, goes to all of its bins,
+// empty or not; the last candidate is the number of bins less one; of equals
+// the smallest is taken; and few samples are searched as many are. Arithmetic
+// is float, as there.
+//
+// Where there are no more bins than levels: threshold = absmax, all bins. Takes
+// O(bins^2) steps; InvalidArgument for more than 65,536 bins.
+RUY_LIKE_EXPORT absl::StatusOr<EntropyThreshold> ChooseNcnnEntropyThreshold(
+    const MagnitudeHistogram& histogram, int levels);
+
 // The smallest end of a bin with at least `percentile` percent, in (0, 100], of
 // all counts below it.
 RUY_LIKE_EXPORT absl::StatusOr<float> ChoosePercentileThreshold(

@@ -32,6 +32,7 @@ struct World {
         second(MakeMatrix(w2.data(), 5, 4, Order::kRowMajor)) {
     calibration.tensors = {{"a", {kParams}, {Observer()}}};
     EXPECT_TRUE(calibration.tensors[0].observers[0].Observe(w1).ok());
+    one_channel = ChannelObserver(calibration.tensors[0].observers);
     json = CalibrationToJson(calibration).value();
   }
   World(const World&) = delete;
@@ -39,10 +40,12 @@ struct World {
   std::vector<float> w1, w2, bias, means;
   Matrix<float> first, second;
   Calibration calibration;
+  MovingAverageObserver average;
+  ChannelObserver channels, one_channel;
   std::string json;
   const std::string path =
       testing::TempDir() + "calibration_fault_injection_test";
-  const std::string no_file = path + "/none";
+  const std::string no_file = path + ".none";
 };
 
 struct Kind {
@@ -80,6 +83,33 @@ const Kind kKinds[] = {
      }},
 };
 
+const Kind kObservers[] = {
+    {"MovingAverageObserve", kOk,
+     [](World* w) { return w->average.Observe(w->w1); }},
+    {"MovingAverageObserveMatrix", kOk,
+     [](World* w) { return w->average.Observe(w->first); }},
+    {"MovingAverageChooseParams", absl::StatusCode::kFailedPrecondition,
+     [](World* w) { return w->average.ChooseParams({}).status(); }},
+    {"ChannelObserverRows", kOk,
+     [](World* w) {
+       return w->channels.Observe(w->first, ChannelDimension::kRow);
+     }},
+    {"ChannelObserverColumns", kOk,
+     [](World* w) {
+       return w->channels.Observe(w->first, ChannelDimension::kCol);
+     }},
+    {"ChannelObserverMerge", kOk,
+     [](World* w) { return w->channels.Merge(w->one_channel); }},
+    {"ChannelObserverChooseParams", absl::StatusCode::kFailedPrecondition,
+     [](World* w) { return w->channels.ChooseParams({}).status(); }},
+    {"ChooseNcnnEntropyThreshold", kOk,
+     [](World* w) {
+       return ChooseNcnnEntropyThreshold(
+                  w->calibration.tensors[0].observers[0].histogram(), 128)
+           .status();
+     }},
+};
+
 const Kind kFiles[] = {
     {"CalibrationToJson", kOk,
      [](World* w) { return CalibrationToJson(w->calibration).status(); }},
@@ -109,6 +139,10 @@ class CalibrationFaultInjectionTest : public testing::TestWithParam<Kind> {};
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CalibrationFaultInjectionTest,
                          testing::ValuesIn(kKinds), [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+INSTANTIATE_TEST_SUITE_P(Observers, CalibrationFaultInjectionTest,
+                         testing::ValuesIn(kObservers), [](const auto& info) {
                            return std::string(info.param.name);
                          });
 INSTANTIATE_TEST_SUITE_P(Files, CalibrationFaultInjectionTest,
@@ -141,6 +175,8 @@ bool TryOnce(const Kind& kind, const Failures& failures) {
     EXPECT_EQ(world.w1, untouched.w1);
     EXPECT_EQ(world.w2, untouched.w2);
     EXPECT_EQ(world.bias, untouched.bias);
+    EXPECT_EQ(world.average.batches(), 0u);
+    EXPECT_TRUE(world.channels.channels().empty());
     EXPECT_EQ(kind.call(&world).code(), kind.code) << "afterwards";
   }
   return failed > 0;

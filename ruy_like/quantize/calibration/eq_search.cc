@@ -70,6 +70,11 @@ absl::Status CheckOptions(const EqOptions& options) {
                      ": must have 0 < alpha <= beta, steps >= 1, "
                      "max_rounds >= 0, bits in [2, 8]"));
   }
+  if (options.activation_scale != 0 && !IsUsable(options.activation_scale)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("activation_scale is ", options.activation_scale,
+                     ", must be 0 or positive, finite and normal"));
+  }
   return absl::OkStatus();
 }
 
@@ -123,7 +128,9 @@ class EqSearcher final {
       ++result.rounds;
       const double before = cosine;
       status = ImproveWeights(&current, &cosine);
-      if (status.ok()) status = ImproveActivations(&current, &cosine);
+      if (status.ok() && !HoldsActivations()) {
+        status = ImproveActivations(&current, &cosine);
+      }
       if (!status.ok()) return status;
       if (cosine > result.cos_final + kLeastImprovement) {
         result.cos_final = cosine;
@@ -137,6 +144,8 @@ class EqSearcher final {
   }
 
  private:
+  bool HoldsActivations() const { return options_.activation_scale != 0; }
+
   // ## Once
 
   absl::Status Check() const {
@@ -214,6 +223,9 @@ class EqSearcher final {
         StartOf(observer, "activations", options_);
     if (!params.ok()) return params.status();
     start_activations_ = *params;
+    if (HoldsActivations()) {
+      start_activations_.scale = options_.activation_scale;
+    }
     return absl::OkStatus();
   }
 

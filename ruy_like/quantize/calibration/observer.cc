@@ -70,6 +70,8 @@ const char* CalibrationMethodName(CalibrationMethod method) {
       return "aciq-range";
     case CalibrationMethod::kEntropy:
       return "entropy";
+    case CalibrationMethod::kEntropyNcnn:
+      return "entropy-ncnn";
   }
   return "unknown";
 }
@@ -445,9 +447,13 @@ absl::StatusOr<float> Observer::Threshold(
         return ChoosePercentileThreshold(histogram(), options.percentile);
       case CalibrationMethod::kMse:
         return ChooseMseThreshold(histogram(), levels - 1);
-      case CalibrationMethod::kEntropy: {
+      case CalibrationMethod::kEntropy:
+      case CalibrationMethod::kEntropyNcnn: {
         if (levels > kBins) return absmax();
-        const auto chosen = ChooseEntropyThreshold(histogram(), levels);
+        const auto chosen =
+            options.method == CalibrationMethod::kEntropy
+                ? ChooseEntropyThreshold(histogram(), levels)
+                : ChooseNcnnEntropyThreshold(histogram(), levels);
         if (!chosen.ok()) return chosen.status();
         return chosen->threshold;
       }

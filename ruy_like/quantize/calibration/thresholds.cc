@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kMaxLevels = 32768;
 constexpr int kMaxQmax = 65535;
+// Of a search in O(bins^2) steps.
+constexpr int kMaxNcnnBins = 65536;
 // With fewer samples the divergence of sparse counts is mostly noise. Gain in
 // signal-to-noise ratio over min-max, in dB, mean of 40 sets of Gaussian and of
 // Laplace numbers: int8 -4.8 and -6.5 at 8 a level, -1.2 and -2.3 at 64, -0.1
@@ -133,6 +135,68 @@ class DivergenceSearch final {
   std::vector<double> x_log_x_;
 };
 
+// ncnn's search: a histogram's shares, and what its quantizer makes of them.
+class NcnnSearch final {
+ public:
+  NcnnSearch(absl::Span<const std::uint64_t> bins, std::uint64_t total,
+             int levels)
+      : levels_(levels), share_(bins.size()) {
+    clipped_.reserve(bins.size());
+    expanded_.reserve(bins.size());
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      share_[i] = static_cast<float>(static_cast<double>(bins[i]) /
+                                     static_cast<double>(total));
+    }
+  }
+
+  // With bins [0, kept) of all.
+  float Divergence(int kept) {
+    const auto n = static_cast<std::size_t>(kept);
+    clipped_.assign(n, kEpsilon);
+    expanded_.assign(n, kEpsilon);
+    for (std::size_t i = 0; i < n; ++i) clipped_[i] += share_[i];
+    for (std::size_t i = n; i < share_.size(); ++i)
+      clipped_[n - 1] += share_[i];
+    const float width = static_cast<float>(kept) / static_cast<float>(levels_);
+    for (int level = 0; level < levels_; ++level) {
+      const bool is_last = level == levels_ - 1;
+      const auto end_of_all = static_cast<float>(kept);
+      SpreadGroup(
+          is_last ? end_of_all - width : static_cast<float>(level) * width,
+          is_last ? end_of_all : static_cast<float>(level + 1) * width);
+    }
+    float divergence = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      divergence += clipped_[i] * std::log(clipped_[i] / expanded_[i]);
+    }
+    return divergence;
+  }
+
+ private:
+  static constexpr float kEpsilon = 0.0001f;
+
+  // The mean of the shares in [begin, end), to each bin there; of bins that are
+  // cut, in proportion.
+  void SpreadGroup(float begin, float end) {
+    const auto first = static_cast<std::size_t>(std::ceil(begin));
+    const auto last = static_cast<std::size_t>(std::floor(end));
+    const float before = static_cast<float>(first) - begin;
+    const float after = end - static_cast<float>(last);
+    float mean = 0;
+    if (before > 0) mean += before * share_[first - 1];
+    if (after > 0) mean += after * share_[last];
+    for (std::size_t i = first; i < last; ++i) mean += share_[i];
+    mean /= static_cast<float>(static_cast<std::ptrdiff_t>(last - first)) +
+            before + after;
+    if (before > 0) expanded_[first - 1] += before * mean;
+    if (after > 0) expanded_[last] += after * mean;
+    for (std::size_t i = first; i < last; ++i) expanded_[i] += mean;
+  }
+
+  const int levels_;
+  std::vector<float> share_, clipped_, expanded_;
+};
+
 // Sums of the first j bins' counts, times the centres' powers, in bin widths.
 struct Moments {
   double count = 0, first = 0, second = 0;
@@ -171,6 +235,12 @@ double Bisect(double low, double high, const Function& function) {
   return low;
 }
 
+absl::Status ValidateLevels(int levels) {
+  if (levels >= 2 && levels <= kMaxLevels) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("levels is ", levels, ", must be in [2, ", kMaxLevels, "]"));
+}
+
 absl::Status ValidateClipBits(int bits) {
   if (bits >= 1 && bits <= 24) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -182,10 +252,8 @@ absl::Status ValidateClipBits(int bits) {
 absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     const MagnitudeHistogram& histogram, int levels) {
   return CatchNoMemory([&]() -> absl::StatusOr<EntropyThreshold> {
-    if (levels < 2 || levels > kMaxLevels) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "levels is ", levels, ", must be in [2, ", kMaxLevels, "]"));
-    }
+    const absl::Status status = ValidateLevels(levels);
+    if (!status.ok()) return status;
     const auto occupied = Inspect(histogram);
     if (!occupied.ok()) return occupied.status();
     EntropyThreshold best;
@@ -206,6 +274,41 @@ absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     // All bins is always a candidate, so there is a finite one.
     while (divergence[best.bins] > least + kDivergenceTolerance) --best.bins;
     best.divergence = divergence[best.bins];
+    best.threshold =
+        Threshold((best.bins + 0.5) * histogram.bin_width, *occupied);
+    return best;
+  });
+}
+
+absl::StatusOr<EntropyThreshold> ChooseNcnnEntropyThreshold(
+    const MagnitudeHistogram& histogram, int levels) {
+  return CatchNoMemory([&]() -> absl::StatusOr<EntropyThreshold> {
+    const absl::Status status = ValidateLevels(levels);
+    if (!status.ok()) return status;
+    const auto occupied = Inspect(histogram);
+    if (!occupied.ok()) return occupied.status();
+    const auto bins = static_cast<int>(histogram.bins.size());
+    if (bins > kMaxNcnnBins) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          bins, " bins are more than ", kMaxNcnnBins, ", too many to search"));
+    }
+    EntropyThreshold best;
+    if (bins <= levels) {
+      best.bins = bins;
+      best.threshold = Threshold(occupied->absmax, *occupied);
+      return best;
+    }
+    NcnnSearch search(histogram.bins, occupied->count, levels);
+    best.bins = levels;
+    float least = std::numeric_limits<float>::max();
+    for (int kept = levels; kept < bins; ++kept) {
+      const float divergence = search.Divergence(kept);
+      if (divergence < least) {
+        least = divergence;
+        best.bins = kept;
+      }
+    }
+    best.divergence = least;
     best.threshold =
         Threshold((best.bins + 0.5) * histogram.bin_width, *occupied);
     return best;

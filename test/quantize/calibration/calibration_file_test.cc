@@ -292,7 +292,8 @@ void TryText(const std::string& text) {
     for (const Observer& observer : tensor.observers) {
       (void)observer.standard_deviation();
       for (int method = 0;
-           method <= static_cast<int>(CalibrationMethod::kEntropy); ++method) {
+           method <= static_cast<int>(CalibrationMethod::kEntropyNcnn);
+           ++method) {
         CalibrationOptions options;
         options.method = static_cast<CalibrationMethod>(method);
         (void)observer.ChooseParams(options);

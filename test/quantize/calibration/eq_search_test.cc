@@ -170,6 +170,33 @@ TEST(EqSearchTest, SevenBitsWithSearchComeCloseToEightWithout) {
   }
 }
 
+TEST(EqSearchTest, HoldsTheActivationsScale) {
+  const Layer layer = GoldenLayer();
+  Context context;
+  EqOptions options;
+  const auto free =
+      EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  ASSERT_TRUE(free.ok()) << free.status();
+  options.activation_scale = 0.11f;  // 9 / 127 is where it would begin
+  const auto held =
+      EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_NE(free->activations.scale, 0.11f);
+  EXPECT_EQ(held->activations, (QuantParams{0.11f, 0, -127, 127}));
+  EXPECT_GT(held->cos_final, held->cos_init);  // the weights' scales improve
+  EXPECT_LT(held->cos_final, free->cos_final);
+  EXPECT_NEAR(held->cos_final, CosineOf(layer, *held), 1e-6);
+  for (const float wrong : {-1.0f, 1e-40f, INFINITY, NAN}) {
+    options.activation_scale = wrong;
+    EXPECT_EQ(
+        EqSearch(layer.Weights(), {layer.Activations()}, options, &context)
+            .status()
+            .code(),
+        absl::StatusCode::kInvalidArgument)
+        << wrong;
+  }
+}
+
 TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
   Context context;
   const Layer layer = RandomLayer(31);

@@ -63,7 +63,7 @@ constexpr CalibrationMethod kAllMethods[] = {
     CalibrationMethod::kMinMax,      CalibrationMethod::kPercentile,
     CalibrationMethod::kMse,         CalibrationMethod::kAciqGauss,
     CalibrationMethod::kAciqLaplace, CalibrationMethod::kAciqRange,
-    CalibrationMethod::kEntropy};
+    CalibrationMethod::kEntropy,     CalibrationMethod::kEntropyNcnn};
 
 // ## Goldens
 

@@ -171,6 +171,90 @@ TEST(EntropyThreshold, NeverBeyondTheLargestMagnitude) {
   EXPECT_EQ(ChooseEntropyThreshold(histogram, 128)->threshold, 2047.25f);
 }
 
+// ncnn's search from its geometry: group g covers [g * width, (g + 1) * width)
+// of the bins' axis, and what it shares with each bin is a length. In double.
+double NcnnDivergence(const Counts& counts, int kept, int levels) {
+  double total = 0;
+  for (const std::uint64_t count : counts) total += static_cast<double>(count);
+  std::vector<double> p(kept, 1e-4), q(kept, 1e-4);
+  for (int i = 0; i < static_cast<int>(counts.size()); ++i) {
+    p[std::min(i, kept - 1)] += static_cast<double>(counts[i]) / total;
+  }
+  const double width = static_cast<double>(kept) / levels;
+  for (int g = 0; g < levels; ++g) {
+    const auto shared = [&](int bin) {
+      return std::max(0.0, std::min(bin + 1.0, (g + 1) * width) -
+                               std::max<double>(bin, g * width));
+    };
+    const int first = static_cast<int>(g * width);
+    const int end = std::min(kept, static_cast<int>((g + 1) * width) + 1);
+    double mass = 0;
+    for (int i = first; i < end; ++i) {
+      mass += shared(i) * static_cast<double>(counts[i]) / total;
+    }
+    for (int i = first; i < end; ++i) q[i] += shared(i) * mass / width;
+  }
+  double divergence = 0;
+  for (int i = 0; i < kept; ++i) divergence += p[i] * std::log(p[i] / q[i]);
+  return divergence;
+}
+
+TEST(NcnnEntropyThreshold, EqualsItsDefinition) {
+  Rng rng(3);
+  Counts noise(kBins), sparse(kBins);
+  for (int k = 0; k < kBins; ++k) {
+    noise[k] = static_cast<std::uint64_t>(rng.Between(0, 2000 / (1 + k / 64)));
+    sparse[k] = k < 300 || rng.Between(0, 9) == 0 ? rng.Between(0, 50) : 0;
+  }
+  for (const Counts& counts : {ReciprocalSquares(), OneOutlier(), Geometric(),
+                               FallingCounts(), noise, sparse}) {
+    for (const int levels : {128, 64, 37}) {
+      const auto chosen =
+          ChooseNcnnEntropyThreshold(HistogramOf(counts), levels);
+      ASSERT_TRUE(chosen.ok()) << chosen.status();
+      double least = 1e30;
+      for (int kept = levels; kept < kBins; ++kept) {
+        least = std::min(least, NcnnDivergence(counts, kept, levels));
+      }
+      // Floats' rounding decides between candidates that are nearly equal.
+      const double own = NcnnDivergence(counts, chosen->bins, levels);
+      EXPECT_NEAR(own, least, 2e-5) << levels;
+      EXPECT_NEAR(chosen->divergence, own, 2e-5) << levels;
+      EXPECT_EQ(chosen->threshold, chosen->bins + 0.5) << levels;
+    }
+  }
+}
+
+// From an independent program; ours has 128 and 200, 2041 for 64 levels.
+TEST(NcnnEntropyThreshold, Goldens) {
+  EXPECT_EQ(
+      ChooseNcnnEntropyThreshold(HistogramOf(ReciprocalSquares()), 128)->bins,
+      130);
+  EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(OneOutlier()), 128)->bins,
+            200);
+  // Nothing is lost with any number of bins: ncnn clips half a bin, and takes
+  // the smallest number.
+  EXPECT_LT(ChooseNcnnEntropyThreshold(HistogramOf(UniformCounts()), 128)->bins,
+            kBins);
+  EXPECT_EQ(
+      ChooseNcnnEntropyThreshold(HistogramOf(Counts(100, 3)), 128)->threshold,
+      100);
+}
+
+TEST(NcnnEntropyThreshold, Refuses) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const Counts many(65537, 1);
+  EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(many), 128).status().code(),
+            kInvalid);
+  for (const int levels : {-1, 0, 1, 32769}) {
+    EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(UniformCounts()), levels)
+                  .status()
+                  .code(),
+              kInvalid);
+  }
+  EXPECT_EQ(ChooseNcnnEntropyThreshold({}, 128).status().code(), kInvalid);
+}
+
 TEST(PercentileThreshold, SmallestSufficientEdge) {
   const Counts counts = {10, 20, 30, 40};
   const auto histogram = HistogramOf(counts, 0.5);

@@ -1,0 +1,130 @@
+#include "ruy_like/quantize/channel_observer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "test/quantize/lcg.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+
+// Each channel is what an Observer of its values alone is; sizes around those
+// of the blocks that are brought together.
+TEST(ChannelObserverTest, EqualsAnObserverForEach) {
+  for (const auto& [channels, values] :
+       {std::pair<std::ptrdiff_t, std::ptrdiff_t>{1, 1},
+        {3, 5},
+        {16, 256},
+        {17, 257},
+        {33, 600}}) {
+    for (const Order order : {Order::kRowMajor, Order::kColMajor}) {
+      for (const ChannelDimension dimension :
+           {ChannelDimension::kRow, ChannelDimension::kCol}) {
+        const bool by_row = dimension == ChannelDimension::kRow;
+        const std::ptrdiff_t rows = by_row ? channels : values;
+        const std::ptrdiff_t cols = by_row ? values : channels;
+        const std::ptrdiff_t gap = 3;
+        std::vector<float> data = GaussVector(
+            static_cast<std::size_t>((rows + gap) * (cols + gap)), 5);
+        Matrix<float> matrix = MakeMatrix(data.data(), rows, cols, order, gap);
+        *ElementPtr(&matrix, 0, 0) = 0;
+        *ElementPtr(&matrix, rows - 1, cols - 1) =
+            std::numeric_limits<float>::infinity();
+        ChannelObserver observer;
+        ASSERT_TRUE(observer.Observe(matrix, dimension).ok());
+        ASSERT_TRUE(observer.Observe(matrix, dimension).ok());
+        ASSERT_EQ(observer.channels().size(),
+                  static_cast<std::size_t>(channels));
+        for (std::ptrdiff_t c = 0; c < channels; ++c) {
+          std::vector<float> own;
+          for (std::ptrdiff_t v = 0; v < values; ++v) {
+            own.push_back(by_row ? Element(matrix, c, v)
+                                 : Element(matrix, v, c));
+          }
+          Observer alone;
+          ASSERT_TRUE(alone.Observe(own).ok());
+          ASSERT_TRUE(alone.Observe(own).ok());
+          const Observer& one =
+              observer.channels()[static_cast<std::size_t>(c)];
+          EXPECT_EQ(one.finite_count(), alone.finite_count());
+          EXPECT_EQ(one.nonfinite_count(), alone.nonfinite_count());
+          EXPECT_EQ(one.zero_count(), alone.zero_count());
+          EXPECT_EQ(one.min(), alone.min());
+          EXPECT_EQ(one.max(), alone.max());
+          EXPECT_EQ(one.histogram().bins, alone.histogram().bins);
+          EXPECT_NEAR(one.mean(), alone.mean(), 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(ChannelObserverTest, ParamsAndMerge) {
+  const float a[] = {1, -2, 10, 20}, b[] = {3, 0, -40, 5};
+  ChannelObserver first, second;
+  const auto row = ChannelDimension::kRow;
+  EXPECT_EQ(first.ChooseParams({}).status().code(), kPrecondition);
+  ASSERT_TRUE(first.Observe(MakeMatrix(a, 2, 2, Order::kRowMajor), row).ok());
+  ASSERT_TRUE(second.Observe(MakeMatrix(b, 2, 2, Order::kRowMajor), row).ok());
+  ASSERT_TRUE(first.Merge(second).ok());
+  ASSERT_TRUE(first.Merge(ChannelObserver()).ok());
+  CalibrationOptions options;
+  options.method = CalibrationMethod::kMinMax;
+  const auto params = first.ChooseParams(options);
+  ASSERT_TRUE(params.ok()) << params.status();
+  ASSERT_EQ(params->size(), 2u);
+  EXPECT_EQ((*params)[0], ChooseSymmetric(3, 8).value());
+  EXPECT_EQ((*params)[1], ChooseSymmetric(40, 8).value());
+  ChannelObserver none;
+  ASSERT_TRUE(none.Merge(first).ok());
+  EXPECT_EQ(none.ChooseParams(options).value(), *params);
+  // As after loading.
+  EXPECT_EQ(ChannelObserver(first.channels()).ChooseParams(options).value(),
+            *params);
+}
+
+TEST(ChannelObserverTest, ErrorsObserveNothing) {
+  const float a[] = {1, 2, 3, 4, 5, 6};
+  const auto row = ChannelDimension::kRow;
+  ChannelObserver observer;
+  ASSERT_TRUE(
+      observer.Observe(MakeMatrix(a, 2, 3, Order::kRowMajor), row).ok());
+  const auto unchanged = [&] {
+    return observer.channels().size() == 2 &&
+           observer.channels()[0].finite_count() == 3;
+  };
+  EXPECT_EQ(observer.Observe(MakeMatrix(a, 3, 2, Order::kRowMajor), row).code(),
+            kInvalid);
+  EXPECT_TRUE(unchanged());
+  EXPECT_EQ(observer
+                .Observe(MakeMatrix(a, 2, 3, Order::kRowMajor),
+                         static_cast<ChannelDimension>(7))
+                .code(),
+            kInvalid);
+  EXPECT_EQ(observer
+                .Observe(MakeMatrix(static_cast<const float*>(nullptr), 2, 3,
+                                    Order::kRowMajor),
+                         row)
+                .code(),
+            kInvalid);
+  ChannelObserver three;
+  ASSERT_TRUE(three.Observe(MakeMatrix(a, 3, 2, Order::kRowMajor), row).ok());
+  EXPECT_EQ(observer.Merge(three).code(), kPrecondition);
+  // The second channel's observer has another range.
+  std::vector<Observer> ranged(2);
+  ASSERT_TRUE(ranged[1].SetRange(3).ok());
+  EXPECT_EQ(observer.Merge(ChannelObserver(ranged)).code(), kPrecondition);
+  EXPECT_TRUE(unchanged());
+  CalibrationOptions options;
+  options.bits = 99;
+  EXPECT_EQ(observer.ChooseParams(options).status().code(), kInvalid);
+}
+
+}  // namespace
+}  // namespace ruy_like
