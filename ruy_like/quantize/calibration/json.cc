@@ -62,7 +62,8 @@ std::string JsonString(absl::string_view text) {
     if (c == '"' || c == '\\') {
       absl::StrAppend(&result, "\\", absl::string_view(&c, 1));
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      absl::StrAppendFormat(&result, "\\u%04x", c);
+      // Not appended by StrAppendFormat, which may not throw std::bad_alloc.
+      result += absl::StrFormat("\\u%04x", c);
     } else {
       result.push_back(c);
     }
