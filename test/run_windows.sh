@@ -15,9 +15,14 @@ short=(allocator_test cpu_features_test cpu_limits_test cpuid_caches_test env_te
 all=("${short[@]}" accumulate_test arguments_test block_map_test checked_math_test
      choose_plan_test errors_test executor_test extreme_values_test float16_mul_test
      float16_test float_mul_test float_state_test float_sums_test group_weights_test
-     matrix_test mul_batch_test mul_epilogue_test mul_test narrow_kernel_test
-     overlap_test pack_test panel_kernel_test path_test plan_test random_test
-     reference_mul_test registry_test scalar_test scaled_output_test validate_test)
+     hostile_memory_test matrix_test mul_batch_test mul_epilogue_test mul_test
+     narrow_kernel_test overlap_test pack_test panel_kernel_test path_test plan_test
+     random_test reference_mul_test registry_test scalar_test scaled_output_test
+     single_thread_test validate_test value_range_test)
+for name in errors lenient_mul matrix mul_params ruy_header tflite_pattern thread_pool \
+    translation_pattern types; do
+  all+=("dropin_${name}_test")
+done
 
 bash third_party/install.sh windows
 bash third_party/sources.sh build/sources
