@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws what ruy_like_calibrate and ruy_like_digits wrote as JSON.
+"""Draws what ruy_like_calibrate, ruy_like_digits and LayerReportJson wrote.
 
-plot.py --out DIR calibration.json digits.json ...
+plot.py --out DIR calibration.json digits.json layers.json ...
 
 The kind of each file is seen from its contents. Writes
 
@@ -9,6 +9,8 @@ The kind of each file is seen from its contents. Writes
                     several tensors histogram_1.png, histogram_2.png, ...
   accuracy.png      accuracy and signal-to-noise ratio of the logits of each
                     quantized network by calibration method
+  layers.png        of each layer: SNR, clipped share, magnitudes and the end of
+                    the range
 """
 
 import argparse
@@ -38,7 +40,7 @@ DRAWN_BINS = 256
 
 
 def read_files(names):
-  tensors, networks = [], []
+  tensors, networks, reports = [], [], []
   for name in names:
     try:
       with open(name, encoding="utf-8") as file:
@@ -49,9 +51,12 @@ def read_files(names):
       tensors += data["tensors"]
     elif "networks" in data:
       networks.append(data)
+    elif "layers" in data:
+      reports.append(data["layers"])
     else:
-      sys.exit(f"{name}: neither of ruy_like_calibrate nor of ruy_like_digits")
-  return tensors, networks
+      sys.exit(f"{name}: not of ruy_like_calibrate, ruy_like_digits or "
+               "LayerReportJson")
+  return tensors, networks, reports
 
 
 def draw_histogram(tensor, name):
@@ -117,6 +122,34 @@ def draw_accuracy(data, name):
   save(figure, name)
 
 
+def draw_layers(layers, name):
+  if not layers:
+    print(f"{name}: nothing to draw, there are no layers")
+    return
+  figure, panes = plt.subplots(len(layers), figsize=(8.5, 1 + 1.6 * len(layers)),
+                               squeeze=False)
+  for axes, layer in zip(panes[:, 0], layers):
+    bins, width = layer["bins"], layer["bin_width"]
+    group = max(1, len(bins) // DRAWN_BINS)
+    counts = [sum(bins[i:i + group]) for i in range(0, len(bins), group)]
+    axes.bar([i * group * width for i in range(len(counts))], counts,
+             width=group * width, align="edge", color="#c9d7e4", linewidth=0)
+    if any(counts):
+      axes.set_yscale("log")
+    ends = [abs(layer["scale"] * (q - layer["zero_point"]))
+            for q in (layer["qmin"], layer["qmax"])]
+    for end, style in zip(ends, STYLES):
+      axes.axvline(end, color=COLORS[4], linestyle=style, linewidth=1.4)
+    snr = layer["snr_db"]
+    axes.set_title(
+        f"{layer['name']}: " + ("no noise, or no signal" if snr is None
+                                else f"SNR {snr:.1f} dB")
+        + f", {100 * layer['clipped_share']:.3g}% clipped", fontsize=9)
+    axes.set_ylabel("values", fontsize=8)
+  panes[-1, 0].set_xlabel("magnitude; lines: ends of the range")
+  save(figure, name)
+
+
 def save(figure, name):
   figure.tight_layout()
   figure.savefig(name, dpi=110)
@@ -130,7 +163,7 @@ def main():
   parser.add_argument("files", nargs="+", metavar="FILE")
   parser.add_argument("--out", required=True, metavar="DIR")
   args = parser.parse_args()
-  tensors, networks = read_files(args.files)
+  tensors, networks, reports = read_files(args.files)
   try:
     os.makedirs(args.out, exist_ok=True)
   except OSError as error:
@@ -141,6 +174,9 @@ def main():
   for i, data in enumerate(networks):
     suffix = f"_{i + 1}" if len(networks) > 1 else ""
     draw_accuracy(data, os.path.join(args.out, f"accuracy{suffix}.png"))
+  for i, layers in enumerate(reports):
+    suffix = f"_{i + 1}" if len(reports) > 1 else ""
+    draw_layers(layers, os.path.join(args.out, f"layers{suffix}.png"))
 
 
 if __name__ == "__main__":

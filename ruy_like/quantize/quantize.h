@@ -25,6 +25,7 @@
 //   ByteTable: any function; Requantize of 8 bits          byte_table.h
 //   Concat                                                 concat.h
 //   EqSearch: scales by cosine                             eq_search.h
+//   ReportLayer: SNR, clipping, histogram               layer_report.h
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_H_
 
@@ -43,6 +44,7 @@
 #include "ruy_like/quantize/equalization.h"
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/layer.h"
+#include "ruy_like/quantize/layer_report.h"
 #include "ruy_like/quantize/make_layer.h"
 #include "ruy_like/quantize/moving_average_observer.h"
 #include "ruy_like/quantize/multiplier.h"

@@ -31,17 +31,20 @@ struct World {
         first(MakeMatrix(w1.data(), 4, 6, Order::kRowMajor)),
         second(MakeMatrix(w2.data(), 5, 4, Order::kRowMajor)) {
     calibration.tensors = {{"a", {kParams}, {Observer()}}};
+    escapes.tensors = {{std::string(60, '\n'), {}, {}}};
     EXPECT_TRUE(calibration.tensors[0].observers[0].Observe(w1).ok());
     one_channel = ChannelObserver(calibration.tensors[0].observers);
+    report = ReportLayer("x", w1, {}, kParams).value();
     json = CalibrationToJson(calibration).value();
   }
   World(const World&) = delete;
 
   std::vector<float> w1, w2, bias, means;
   Matrix<float> first, second;
-  Calibration calibration;
+  Calibration calibration, escapes;
   MovingAverageObserver average;
   ChannelObserver channels, one_channel;
+  LayerReport report;
   std::string json;
   const std::string path =
       testing::TempDir() + "calibration_fault_injection_test";
@@ -111,8 +114,26 @@ const Kind kObservers[] = {
 };
 
 const Kind kFiles[] = {
+    {"ReportLayer", kOk,
+     [](World* w) {
+       return ReportLayer("a layer", w->w1, {}, kParams).status();
+     }},
+    {"ReportLayerOfNoParams", kInvalid,
+     [](World* w) {
+       return ReportLayer("a layer", w->w1, {}, {0, 0, 0, 0}).status();
+     }},
+    {"LayerReportTable", kOk,
+     [](World* w) {
+       return LayerReportTable(absl::MakeConstSpan(&w->report, 1)).status();
+     }},
+    {"LayerReportJson", kOk,
+     [](World* w) {
+       return LayerReportJson(absl::MakeConstSpan(&w->report, 1)).status();
+     }},
     {"CalibrationToJson", kOk,
      [](World* w) { return CalibrationToJson(w->calibration).status(); }},
+    {"CalibrationToJsonOfEscapes", kOk,
+     [](World* w) { return CalibrationToJson(w->escapes).status(); }},
     {"CalibrationFromJson", kOk,
      [](World* w) { return CalibrationFromJson(w->json).status(); }},
     {"CalibrationFromNoJson", kInvalid,

@@ -1,0 +1,173 @@
+#include "ruy_like/quantize/layer_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/calibration/json.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/rounding.h"
+#include "ruy_like/quantize/observer.h"
+
+namespace ruy_like {
+namespace {
+
+namespace qi = quantize_internal;
+
+absl::Status CheckLayer(absl::string_view name,
+                        absl::Span<const float> reference,
+                        absl::Span<const float> quantized,
+                        const QuantParams& params) {
+  if (!qi::IsUtf8(name)) {
+    return absl::InvalidArgumentError("a layer's name is not UTF-8");
+  }
+  absl::Status status = qi::CheckSpan("reference", reference);
+  if (status.ok()) status = qi::CheckSpan("quantized", quantized);
+  if (status.ok()) {
+    status = ValidateQuantParams(params, qi::LowestOf(Scalar::kI32),
+                                 qi::HighestOf(Scalar::kI32), "params");
+  }
+  if (!status.ok()) return status;
+  if (!quantized.empty() && quantized.size() != reference.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(quantized.size(), " quantized values for ",
+                     reference.size(), " of the reference"));
+  }
+  for (const float value : quantized) {
+    if (!std::isfinite(value)) {
+      return absl::InvalidArgumentError("a quantized value is not finite");
+    }
+  }
+  return absl::OkStatus();
+}
+
+double SnrDb(double signal, double noise) {
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal / noise);
+}
+
+// Signal, noise and clipping, over the finite values.
+void Measure(absl::Span<const float> reference,
+             absl::Span<const float> quantized, LayerReport* report) {
+  const QuantParams& params = report->params;
+  const float inverse = qi::InverseScale(params);
+  const double lowest = static_cast<double>(params.qmin) - params.zero_point;
+  const double highest = static_cast<double>(params.qmax) - params.zero_point;
+  double signal = 0, noise = 0;
+  std::uint64_t clipped = 0;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    const double x = reference[i];
+    if (!std::isfinite(x)) continue;
+    const double y =
+        quantized.empty()
+            ? qi::DequantizeOne(qi::QuantizeOne(reference[i], inverse, params),
+                                params)
+            : quantized[i];
+    signal += x * x;
+    noise += (x - y) * (x - y);
+    const double steps = x / params.scale;
+    clipped += steps < lowest - 0.5 || steps > highest + 0.5 ? 1 : 0;
+  }
+  report->snr_db = SnrDb(signal, noise);
+  const std::uint64_t finite = report->count - report->nonfinite;
+  report->clipped_share =
+      finite == 0 ? 0
+                  : static_cast<double>(clipped) / static_cast<double>(finite);
+}
+
+}  // namespace
+
+absl::StatusOr<LayerReport> ReportLayer(absl::string_view name,
+                                        absl::Span<const float> reference,
+                                        absl::Span<const float> quantized,
+                                        const QuantParams& params) {
+  return CatchNoMemory([&]() -> absl::StatusOr<LayerReport> {
+    absl::Status status = CheckLayer(name, reference, quantized, params);
+    if (!status.ok()) return status;
+    Observer observer;
+    status = observer.Observe(reference);
+    if (!status.ok()) return status;
+    LayerReport report;
+    report.name = std::string(name);
+    report.params = params;
+    report.count = reference.size();
+    report.nonfinite = observer.nonfinite_count();
+    report.min = observer.min();
+    report.max = observer.max();
+    const MagnitudeHistogram histogram = observer.histogram();
+    report.bin_width = histogram.bin_width;
+    report.bins.assign(histogram.bins.begin(), histogram.bins.end());
+    Measure(reference, quantized, &report);
+    return report;
+  });
+}
+
+absl::StatusOr<std::string> LayerReportTable(
+    absl::Span<const LayerReport> layers) {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
+    const absl::Status status = qi::CheckSpan("layers", layers);
+    if (!status.ok()) return status;
+    std::size_t width = 5;
+    for (const LayerReport& layer : layers) {
+      width = std::max(width, layer.name.size());
+    }
+    // Formatted in a buffer: StrFormat may not throw std::bad_alloc.
+    char numbers[160];
+    absl::SNPrintF(numbers, sizeof(numbers), " %9s %10s %11s %11s %12s %10s\n",
+                   "SNR, dB", "clipped, %", "min", "max", "scale", "values");
+    std::string text = "layer";
+    text.append(width - text.size(), ' ').append(numbers);
+    for (const LayerReport& layer : layers) {
+      absl::SNPrintF(numbers, sizeof(numbers),
+                     " %9.2f %10.4f %11.5g %11.5g %12.6g %10d\n", layer.snr_db,
+                     100 * layer.clipped_share, layer.min, layer.max,
+                     layer.params.scale, layer.count);
+      text += layer.name;
+      text.append(width - layer.name.size(), ' ').append(numbers);
+    }
+    return text;
+  });
+}
+
+absl::StatusOr<std::string> LayerReportJson(
+    absl::Span<const LayerReport> layers) {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
+    const absl::Status status = qi::CheckSpan("layers", layers);
+    if (!status.ok()) return status;
+    std::string text = "{\"layers\": [";
+    const char* comma = "\n";
+    for (const LayerReport& layer : layers) {
+      if (!qi::IsUtf8(layer.name)) {
+        return absl::InvalidArgumentError("a layer's name is not UTF-8");
+      }
+      const QuantParams& params = layer.params;
+      absl::StrAppend(
+          &text, comma, " {\"name\": ", qi::JsonString(layer.name),
+          ", \"scale\": ", qi::JsonNumber(params.scale),
+          ", \"zero_point\": ", params.zero_point, ", \"qmin\": ", params.qmin,
+          ", \"qmax\": ", params.qmax, ",\n  \"count\": ", layer.count,
+          ", \"nonfinite\": ", layer.nonfinite,
+          ", \"min\": ", qi::JsonNumber(layer.min),
+          ", \"max\": ", qi::JsonNumber(layer.max), ", \"snr_db\": ",
+          std::isfinite(layer.snr_db) ? absl::StrFormat("%.9g", layer.snr_db)
+                                      : "null");
+      char numbers[160];
+      absl::SNPrintF(
+          numbers, sizeof(numbers),
+          ",\n  \"clipped_share\": %.9g, \"bin_width\": %.17g, \"bins\": [",
+          layer.clipped_share, layer.bin_width);
+      text += numbers;
+      absl::StrAppend(&text, absl::StrJoin(layer.bins, ","), "]}");
+      comma = ",\n";
+    }
+    text += "]}\n";
+    return text;
+  });
+}
+
+}  // namespace ruy_like

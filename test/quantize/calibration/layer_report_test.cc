@@ -1,0 +1,116 @@
+#include "ruy_like/quantize/layer_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ruy_like/quantize/observer.h"
+#include "test/quantize/lcg.h"
+#include "test/support/json.h"
+
+namespace ruy_like {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr QuantParams kParams = {0.5f, 1, -4, 3};  // [-2.5, 1]
+
+TEST(LayerReportTest, ComparesTwoNetworks) {
+  const std::vector<float> x = {3, -4, 0, 0, kInf}, y = {3, -3, 0, 0.5f, 7};
+  const auto report = ReportLayer("conv", x, y, kParams);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->name, "conv");
+  EXPECT_EQ(report->params, kParams);
+  EXPECT_EQ(report->count, 5u);
+  EXPECT_EQ(report->nonfinite, 1u);
+  EXPECT_EQ(report->min, -4);
+  EXPECT_EQ(report->max, 3);
+  EXPECT_DOUBLE_EQ(report->snr_db, 10 * std::log10(25 / 1.25));
+  EXPECT_EQ(report->clipped_share, 0.5);
+  Observer observer;
+  ASSERT_TRUE(observer.Observe(x).ok());
+  EXPECT_EQ(observer.histogram().bins, report->bins);
+  EXPECT_EQ(observer.histogram().bin_width, report->bin_width);
+}
+
+// Values that round to an end are not clipped, those beyond are.
+TEST(LayerReportTest, QuantizesTheReference) {
+  const std::vector<float> x = {1.25f, 1.26f, -2.75f, -2.76f, 0.2f};
+  const auto report = ReportLayer("x", x, {}, kParams);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_DOUBLE_EQ(report->clipped_share, 0.4);
+  double signal = 0, noise = 0;
+  const float restored[] = {1, 1, -2.5f, -2.5f, 0};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    signal += static_cast<double>(x[i]) * x[i];
+    noise += std::pow(static_cast<double>(x[i]) - restored[i], 2);
+  }
+  EXPECT_NEAR(report->snr_db, 10 * std::log10(signal / noise), 1e-9);
+}
+
+TEST(LayerReportTest, NothingLostAndNothingLeft) {
+  const std::vector<float> exact = {0.5f, -1, 0}, zero = {0, 0}, noise = {1, 0};
+  EXPECT_EQ(ReportLayer("", exact, {}, kParams)->snr_db, kInf);
+  EXPECT_EQ(ReportLayer("", zero, noise, kParams)->snr_db, -kInf);
+  const auto none = ReportLayer("", {}, {}, kParams);
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->clipped_share, 0);
+  EXPECT_TRUE(none->bins.empty());
+}
+
+TEST(LayerReportTest, TableAndJson) {
+  const std::vector<float> gauss = GaussVector(1000, 1), exact = {0.5f};
+  const std::vector<LayerReport> layers = {
+      ReportLayer("first \"layer\"", gauss, {}, {0.02f, 0, -127, 127}).value(),
+      ReportLayer("b", exact, {}, kParams).value()};
+  const auto table = LayerReportTable(layers);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(*table, HasSubstr("first \"layer\""));
+  EXPECT_THAT(*table, HasSubstr("clipped, %"));
+  EXPECT_EQ(std::count(table->begin(), table->end(), '\n'), 3);
+
+  std::vector<LayerReport> plain = layers;
+  plain[0].name = "a";
+  plain[1].snr_db = 3;
+  Json json;
+  const std::string text = LayerReportJson(plain).value();
+  ASSERT_TRUE(JsonReader(text).Read(&json)) << text;
+  const Json& first = json["layers"].array.at(0);
+  EXPECT_EQ(first["name"].string, "a");
+  EXPECT_NEAR(first["snr_db"].number, plain[0].snr_db, 1e-6);
+  EXPECT_NEAR(first["clipped_share"].number, plain[0].clipped_share, 1e-8);
+  EXPECT_GT(plain[0].clipped_share, 0);
+  EXPECT_EQ(first["bin_width"].number, plain[0].bin_width);
+  EXPECT_EQ(first["bins"].array.size(), plain[0].bins.size());
+  EXPECT_EQ(first["scale"].number, 0.02);
+  EXPECT_THAT(LayerReportJson(layers).value(), HasSubstr("\"snr_db\": null"));
+  EXPECT_THAT(LayerReportJson(layers).value(),
+              HasSubstr(R"("first \"layer\"")"));
+  EXPECT_EQ(LayerReportJson({}).value(), "{\"layers\": []}\n");
+}
+
+TEST(LayerReportTest, Errors) {
+  const std::vector<float> x = {1, 2}, one = {1}, bad = {1, kNan};
+  const auto code = [](const absl::StatusOr<LayerReport>& report) {
+    return report.status().code();
+  };
+  EXPECT_EQ(code(ReportLayer("x", x, one, kParams)), kInvalid);
+  EXPECT_EQ(code(ReportLayer("x", x, bad, kParams)), kInvalid);
+  EXPECT_EQ(code(ReportLayer("x", x, {}, {0, 0, -1, 1})), kInvalid);
+  EXPECT_EQ(code(ReportLayer("x", x, {}, {1, 0, 1, -1})), kInvalid);
+  EXPECT_EQ(code(ReportLayer("\xff", x, {}, kParams)), kInvalid);
+  const absl::Span<const float> null(static_cast<const float*>(nullptr), 2);
+  EXPECT_EQ(code(ReportLayer("x", null, {}, kParams)), kInvalid);
+  EXPECT_EQ(code(ReportLayer("x", x, null, kParams)), kInvalid);
+}
+
+}  // namespace
+}  // namespace ruy_like
