@@ -107,8 +107,8 @@ TEST_P(IntNarrowKernelTest, ManyZeroPoints) {
 TEST_P(FloatNarrowKernelTest, RowsFarApart) {
   if (kernel().lhs.by_level) return;  // has no rows apart
   for (const ptrdiff_t cols : {1, 2, 3}) {
-    KernelProblem p = Draw(35, cols, 275);
-    p.lhs_gap = (17 << 20) / BytesOf(kernel().lhs.scalar, 1) / 32;
+    KernelProblem p = Draw(51, cols, 275);
+    p.lhs_gap = (17 << 20) / BytesOf(kernel().lhs.scalar, 1) / 48;
     Check(p);
   }
 }

@@ -77,8 +77,9 @@ typedef void RowsFn(const RowsArgs& args);
 
 // The same as RunRows() below for one vector of rows, with 512 bits and for
 // memory: a line of a row is one load, so that it does not matter that of 16
-// rows a multiple of 4096 bytes apart an L1 cache of 8 ways holds 8 lines. Out
-// of a cache it is slower, since more of its shuffles cross 128 bits.
+// rows a multiple of 4096 bytes apart an L1 cache of 8 ways holds 8 lines. For
+// the same reason prefetching is to L2. Out of a cache it is slower, since more
+// of its shuffles cross 128 bits.
 template <class V, Scalar kLhs, int kRhsWidth, int kCols>
 void RunWholeLines(const RowsArgs& args) {
   typedef typename V::Float Float;
@@ -97,7 +98,7 @@ void RunWholeLines(const RowsArgs& args) {
     RUY_LIKE_UNROLL
     for (int i = 0; i < kLineWords; ++i) {
       x[i] = V::InRegister(V::AsFloat(V::Load(lhs + i * stride)));
-      __builtin_prefetch(prefetch + i * stride);
+      __builtin_prefetch(prefetch + i * stride, /*rw=*/0, /*locality=*/2);
     }
     V::TransposeLines(x);
     RUY_LIKE_UNROLL
@@ -275,7 +276,8 @@ struct NarrowFloatKernel {
           rows < tile_rows ? 0
                            : args.depth / kLineLevels<kLhs> * kLineLevels<kLhs>;
       for (ptrdiff_t k = 0; k < whole; k += kStretchLevels<kLhs>) {
-        MultiplyStretch(args, lhs, k, whole, accum);
+        MultiplyStretch(args, lhs, k, whole, row + 2 * tile_rows <= args.rows,
+                        accum);
       }
       Finish<kMaxGroups>(args, lhs, row, rows, whole, accum);
       lhs += tile_rows * args.lhs_stride_bytes;
@@ -332,38 +334,53 @@ struct NarrowFloatKernel {
     }
   }
 
-  // A tile of whole vectors, from level `k` on; `end` is the last stretch's.
+  // A tile of whole vectors, from level `k` on; `end` is the last stretch's,
+  // `has_next` whether such a tile follows. Whole lines ask for the same levels
+  // of that one: 4096x4096x1 about 1.3 times as fast as with the next stretch
+  // of these rows (doc/tuning.md).
   static RUY_LIKE_ALWAYS_INLINE void MultiplyStretch(const KernelArgs& args,
                                                      const char* lhs,
                                                      ptrdiff_t k, ptrdiff_t end,
+                                                     bool has_next,
                                                      float* accum) {
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const ptrdiff_t left = end - k;
     const int groups = Groups(args);
+    const bool whole_lines = UsesWholeLines(args);
     RowsArgs rows;
     rows.lhs = lhs + k * kElementBytes<kLhs>;
     rows.lhs_stride = stride;
     rows.levels = AtMost(left, kStretchLevels<kLhs>);
-    rows.prefetch = left > kStretchLevels<kLhs>
-                        ? rows.lhs + kStretchLevels<kLhs> * kElementBytes<kLhs>
-                        : lhs + groups * kLanes * stride;
+    const ptrdiff_t tile_bytes = groups * kLanes * stride;
+    if (whole_lines && has_next) {
+      rows.prefetch = rows.lhs + tile_bytes;
+    } else {
+      rows.prefetch =
+          left > kStretchLevels<kLhs>
+              ? rows.lhs + kStretchLevels<kLhs> * kElementBytes<kLhs>
+              : lhs + tile_bytes;
+    }
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
           GetRhsPanel<kRhsWidth>(args, i, k, accum, kMaxGroups * kLanes);
       rows.rhs = panel.rhs;
       rows.accum = panel.accum;
-      RowsOf(args, groups, panel.cols)(rows);
+      RowsOf(whole_lines, groups, panel.cols)(rows);
       rows.prefetch = rows.lhs;
     }
   }
 
-  // One or two columns of a lhs that no cache holds take whole lines:
-  // 4096x4096x1 1.15 to 1.2 times as fast (doc/tuning.md).
-  static RUY_LIKE_ALWAYS_INLINE RowsFn* RowsOf(const KernelArgs& args,
-                                               int groups, int cols) {
+  // Whole lines are for one or two columns of a lhs that no cache holds.
+  static RUY_LIKE_ALWAYS_INLINE bool UsesWholeLines(const KernelArgs& args) {
+    constexpr ptrdiff_t kCached = 16 << 20;
+    return V::kRowWords == kLineWords && args.cols <= 2 &&
+           args.rows * args.lhs_stride_bytes > kCached;
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE RowsFn* RowsOf(bool whole_lines, int groups,
+                                               int cols) {
     if constexpr (V::kRowWords == kLineWords) {
-      constexpr ptrdiff_t kCached = 16 << 20;
-      if (args.cols <= 2 && args.rows * args.lhs_stride_bytes > kCached) {
+      if (whole_lines) {
         return cols == 1 ? RunWholeLines<V, kLhs, kRhsWidth, 1>
                          : RunWholeLines<V, kLhs, kRhsWidth, 2>;
       }
