@@ -24,6 +24,11 @@ check_cxx_source_compiles("
   #error
   #endif
   int main() {}" RUY_LIKE_ARCH_arm)
+check_cxx_source_compiles("
+  #if !defined(__wasm__)
+  #error
+  #endif
+  int main() {}" RUY_LIKE_ARCH_wasm)
 set(RUY_LIKE_ARCH_any TRUE)
 
 # In every build type: unoptimised intrinsics make the tests unusably slow. The
@@ -85,7 +90,7 @@ function(ruy_like_add_paths target dir)
   set(unused_pack_lines "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES
-       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm), ([^,]+), \"([^\"]*)\"\\)$")
+       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm|wasm), ([^,]+), \"([^\"]*)\"\\)$")
       message(FATAL_ERROR "${dir}/registry/paths.inc: can not read: ${line}")
     endif()
     set(enum ${CMAKE_MATCH_1})

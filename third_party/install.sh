@@ -20,6 +20,7 @@
 #                          armhf      32-bit Arm
 #                          i386       and 32-bit x86
 #   third_party/install.sh windows    mingw-w64, Wine and the source of GoogleTest
+#   third_party/install.sh wasm       Emscripten, Node and the same
 #   third_party/install.sh headers    clang, and the headers of macOS, Windows and
 #                                     libc++ of an npm package, in build/headers
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
@@ -77,6 +78,10 @@ for word in "$@"; do
     windows)
       packages+=(g++-mingw-w64-x86-64-posix wine wine64 googletest dpkg-dev)
       ;;
+    wasm)
+      packages+=(emscripten googletest dpkg-dev)
+      command -v node >/dev/null || packages+=(nodejs)
+      ;;
     headers)
       packages+=(clang dpkg-dev)
       command -v npm >/dev/null || packages+=(npm)
@@ -84,7 +89,7 @@ for word in "$@"; do
       ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [headers] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [headers] [arm_bench]" >&2
       exit 2
       ;;
   esac

@@ -11,7 +11,16 @@ set -euo pipefail
 [ $# = 1 ] || { echo "usage: $0 <folder>" >&2; exit 2; }
 mkdir -p "$1"
 cd "$1"
-[ ! -e abseil/CMakeLists.txt ] || exit 0
+
+# Debian links libatomic, which 64-bit x86 does not need and WebAssembly lacks.
+leave_out_libatomic() {
+  sed -i '/^list(APPEND ABSL_DEFAULT_LINKOPTS/,/^)/{/-latomic/d}' \
+    abseil/absl/copts/AbseilConfigureCopts.cmake
+}
+if [ -e abseil/CMakeLists.txt ]; then
+  leave_out_libatomic
+  exit 0
+fi
 echo "Fetching the source of Abseil into $1"
 
 lists=$(mktemp -d)
@@ -35,3 +44,4 @@ rm -rf abseil.new && mkdir abseil.new
 (cd abseil.new && apt-get "${options[@]}" source abseil >/dev/null)
 mv abseil.new/abseil-*/ abseil
 rm -rf abseil.new
+leave_out_libatomic

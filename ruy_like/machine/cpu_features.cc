@@ -57,6 +57,13 @@ bool AmxPermitted() {
   return permitted;
 }
 
+// An engine that lacks a feature refuses the module that uses it.
+#if defined(__wasm__)
+constexpr CpuFeatures kModuleFeatures = kCpuWasm128;
+#else
+constexpr CpuFeatures kModuleFeatures = 0;
+#endif
+
 Path FindPathsOfThisProcess() {
   std::string warning;
   const Path paths =
@@ -118,7 +125,7 @@ const CpuidSource* HostCpuidSource() {
 
 CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
-  if (source == nullptr) return HostArmCpuFeatures();
+  if (source == nullptr) return kModuleFeatures | HostArmCpuFeatures();
   const LibraryFeatures by_library = FeaturesByLibrary();
   return (by_library.found & by_library.known) |
          (X86CpuFeatures(*source) & ~by_library.known) | emulated_features;
@@ -188,11 +195,13 @@ std::string CpuFeatureNames(CpuFeatures features) {
 }
 
 Path PathsOfThisArchitecture() {
-  enum Architecture { any, x86, arm };  // as paths.inc calls them
+  enum Architecture { any, x86, arm, wasm };  // as paths.inc calls them
 #if defined(__x86_64__)
   constexpr Architecture kThis = x86;
 #elif defined(__aarch64__)
   constexpr Architecture kThis = arm;
+#elif defined(__wasm__)
+  constexpr Architecture kThis = wasm;
 #else
   constexpr Architecture kThis = any;
 #endif

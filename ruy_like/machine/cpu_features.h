@@ -32,6 +32,7 @@ enum CpuFeature : uint32_t {
   kCpuNeonDot = 1 << 7,   // SDOT and UDOT
   kCpuNeonI8mm = 1 << 8,  // SMMLA
   kCpuF16c = 1 << 9,      // x86's conversions between float and Float16
+  kCpuWasm128 = 1 << 10,  // WebAssembly's SIMD128
 };
 using CpuFeatures = uint32_t;
 
@@ -50,6 +51,7 @@ inline constexpr CpuFeatureName kCpuFeatureNames[] = {
     {kCpuNeon, "neon"},
     {kCpuNeonDot, "dotprod"},
     {kCpuNeonI8mm, "i8mm"},
+    {kCpuWasm128, "simd128"},
 };
 
 // Their names, separated by blanks: "avx2 fma".

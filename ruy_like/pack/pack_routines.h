@@ -88,6 +88,13 @@
   R(Neon, 16, S16, 1, 1)               \
   R(Neon, F32, F32, 1, 1)
 
+// WebAssembly only.
+#define RUY_LIKE_PACK_ROUTINES_Wasm128(R) \
+  R(Wasm128, 8, S8, 4, 2)                 \
+  R(Wasm128, 8, S16, 4, 2)                \
+  R(Wasm128, 16, S16, 4, 2)               \
+  R(Wasm128, F32, F32, 4, 1)
+
 namespace ruy_like {
 namespace kernels {
 
@@ -100,6 +107,7 @@ RUY_LIKE_PACK_ROUTINES_Portable(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Wasm128(RUY_LIKE_PACK_ROUTINE)
 // clang-format on
 #undef RUY_LIKE_PACK_ROUTINE
 

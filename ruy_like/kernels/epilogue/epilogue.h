@@ -21,6 +21,9 @@
 
 #if defined(__aarch64__)
 #include "ruy_like/simd/byte_rows_neon.h"
+#elif defined(__wasm__)
+#include "ruy_like/simd/byte_rows_wasm.h"
+#include "ruy_like/simd/loops.h"
 #else
 #include "ruy_like/simd/byte_rows_x86.h"
 #include "ruy_like/simd/loops.h"
