@@ -14,8 +14,9 @@ cd "$1"
 
 # Debian links libatomic, which 64-bit x86 does not need and WebAssembly lacks.
 leave_out_libatomic() {
-  sed -i '/^list(APPEND ABSL_DEFAULT_LINKOPTS/,/^)/{/-latomic/d}' \
-    abseil/absl/copts/AbseilConfigureCopts.cmake
+  local file=abseil/absl/copts/AbseilConfigureCopts.cmake
+  ! grep -q -e -latomic "$file" ||
+    sed -i '/^list(APPEND ABSL_DEFAULT_LINKOPTS/,/^)/{/-latomic/d}' "$file"
 }
 if [ -e abseil/CMakeLists.txt ]; then
   leave_out_libatomic

@@ -1,8 +1,6 @@
-// Runs the program off the page's thread, which may not wait.
-const program = self.name;
+// Runs the program off the page's thread.
 self.Module = {
   print: (line) => postMessage(line),
   printErr: (line) => postMessage(line),
-  mainScriptUrlOrBlob: program,
 };
-importScripts(program);
+importScripts('ruy_like_browser.js');
