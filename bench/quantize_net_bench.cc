@@ -9,10 +9,12 @@
 //   GOP/s      of the operation: 2 * multiply-adds by the median wall time
 //   mul_GOP/s  of the equal product by Mul, whose operands lie ready
 //   share      the first as a part of the second
+//   outputs/ns (DepthwiseConv2D, which has no equal product) output elements
 //   search_s, mul_s, ratio   (EqSearch) seconds of a search, seconds of the
 //              products in it, and the first by the second
 //   int8_GMAC/s, ..., lhs_gain, both_gain   (Int7) without a promise, with one
 //              for the lhs, for both; how many times faster than the first
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -202,6 +204,56 @@ void RunConv(const ConvCase& c, benchmark::State* state) {
   state->SetLabel(setup.Kernel());
 }
 
+// A depthwise convolution of as many channels as the case's input has.
+void RunDepthwise(const ConvCase& c, benchmark::State* state) {
+  const TensorShape shape =
+      OutputShape(c.input, c.window, c.input.channels).value();
+  const std::ptrdiff_t taps = c.window.kernel_height * c.window.kernel_width;
+  const std::vector<std::int8_t> input_data = RandomBytes(
+      c.input.batch * c.input.height * c.input.width * c.input.channels);
+  const std::ptrdiff_t outputs =
+      shape.batch * shape.height * shape.width * shape.channels;
+  std::vector<std::int8_t> output_data(static_cast<std::size_t>(outputs));
+  std::vector<std::int8_t> weight_data = RandomBytes(shape.channels * taps);
+  for (std::int8_t& w : weight_data) w = std::max<std::int8_t>(w, -127);
+  const std::vector<QuantParams> params(
+      static_cast<std::size_t>(shape.channels),
+      QuantParams{0.01f, 0, -127, 127});
+  const auto weights = DepthwiseWeights::Pack(
+      SimpleMatrix(static_cast<const std::int8_t*>(weight_data.data()),
+                   shape.channels, taps, Order::kRowMajor),
+      params);
+  DieUnlessOk(weights.status());
+  const TensorView<const std::int8_t> input{input_data.data(), c.input,
+                                            QuantParams{0.05f, -3, -128, 127}};
+  TensorView<std::int8_t> output{output_data.data(), shape,
+                                 QuantParams{0.5f, 4, -128, 127}};
+  const std::vector<std::int32_t> bias(static_cast<std::size_t>(shape.channels),
+                                       1000);
+  const auto layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(
+      *weights, bias, input.params, output.params);
+  DieUnlessOk(layer.status());
+  Context context;
+  context.set_max_num_threads(c.threads);
+  Workspace workspace;
+  const auto run = [&] {
+    DieUnlessOk(DepthwiseConv2D(input, *layer, c.window, &workspace, &context,
+                                &output));
+  };
+  run();
+  std::vector<double> seconds;
+  for (auto _ : *state) {
+    const Stopwatch stopwatch;
+    run();
+    seconds.push_back(stopwatch.Elapsed().wall);
+    state->SetIterationTime(seconds.back());
+  }
+  state->counters["GOP/s"] =
+      2.0 * static_cast<double>(outputs * taps) / Median(seconds) / 1e9;
+  state->counters["outputs/ns"] =
+      static_cast<double>(outputs) / Median(seconds) / 1e9;
+}
+
 Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride) {
   Window window;
   window.kernel_height = window.kernel_width = kernel;
@@ -232,6 +284,33 @@ void RegisterConvs() {
             name.c_str(), [c](benchmark::State& state) { RunConv(c, &state); })
             ->UseManualTime();
       }
+    }
+  }
+}
+
+void RegisterDepthwise() {
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    const auto image = [order](std::ptrdiff_t side, std::ptrdiff_t channels) {
+      return TensorShape{1, side, side, channels, order};
+    };
+    const ConvCase cases[] = {
+        {"3x3_112x112x32", image(112, 32), 0, Square(3, 1), 1},
+        {"3x3s2_112x112x64", image(112, 64), 0, Square(3, 2), 1},
+        {"3x3_56x56x128", image(56, 128), 0, Square(3, 1), 1},
+        {"3x3_28x28x96", image(28, 96), 0, Square(3, 1), 1},
+        {"3x3_14x14x512", image(14, 512), 0, Square(3, 1), 1},
+        {"3x3s2_14x14x512", image(14, 512), 0, Square(3, 2), 1},
+        {"3x3_7x7x1024", image(7, 1024), 0, Square(3, 1), 1},
+        {"5x5_28x28x128", image(28, 128), 0, Square(5, 1), 1},
+        {"5x5s2_28x28x128", image(28, 128), 0, Square(5, 2), 1},
+    };
+    for (const ConvCase& c : cases) {
+      const std::string name =
+          absl::StrCat("DepthwiseConv2D/",
+                       order == TensorOrder::kNhwc ? "nhwc/" : "nchw/", c.name);
+      benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
+        RunDepthwise(c, &state);
+      })->UseManualTime();
     }
   }
 }
@@ -391,6 +470,7 @@ void RegisterInt7() {
 
 int main(int argc, char** argv) {
   ruy_like::bench::RegisterConvs();
+  ruy_like::bench::RegisterDepthwise();
   ruy_like::bench::RegisterFullyConnected();
   ruy_like::bench::RegisterEqs();
   ruy_like::bench::RegisterInt7();

@@ -102,6 +102,10 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   // For the operation: weights less their zero point, one row per tap, with
   // some zeros behind the channels; and the channels' scales, likewise.
   const std::int32_t* data() const { return data_.data(); }
+  // The same in 8 bits; null if they do not fit, with a zero point.
+  const std::int8_t* bytes() const {
+    return bytes_.empty() ? nullptr : bytes_.data();
+  }
   std::ptrdiff_t stride() const { return stride_; }
   const float* scales() const { return scales_.data(); }
 
@@ -115,6 +119,7 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   std::ptrdiff_t stride_ = 0;
   std::vector<QuantParams> params_;
   std::vector<std::int32_t> data_;
+  std::vector<std::int8_t> bytes_;
   std::vector<float> scales_;
 };
 

@@ -8,6 +8,7 @@
 #include "ruy_like/quantize/layers/layer_data.h"
 #include "ruy_like/quantize/layers/scratch.h"
 #include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/depthwise_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
 
@@ -56,7 +57,15 @@ class Depthwise final {
         context_(context),
         output_(output),
         is_nchw_(input.shape.order == TensorOrder::kNchw),
-        multiplier_(layer.Channels() / input.shape.channels) {}
+        multiplier_(layer.Channels() / input.shape.channels) {
+    if (FitsDepthwiseKernels(Args(input.data, nullptr))) {
+      kernel_ = DepthwiseKernelsFor(context)[output.scalar];
+    }
+    if (kernel_ != nullptr) return;
+    const LayerKernels& any = LayerKernelsFor(TargetsFor(context));
+    kernel_ = (input.scalar == Scalar::kI8 ? any.depthwise_i8
+                                           : any.depthwise_u8)[output.scalar];
+  }
 
   void Place(Carver* carver) {
     const std::ptrdiff_t input_count = ElementCount(input_.shape);
@@ -71,6 +80,8 @@ class Depthwise final {
   }
 
   absl::Status Run() {
+    const TensorShape& out = output_.shape;
+    if (ElementCount(out) == 0) return absl::OkStatus();
     const std::uint8_t* source = static_cast<const std::uint8_t*>(input_.data);
     void* const destination = const_cast<void*>(output_.data);
     if (is_nchw_) {
@@ -83,20 +94,15 @@ class Depthwise final {
       RepeatEach(source, ElementCount(input_.shape), multiplier_, repeated_);
       source = repeated_;
     }
-    if (ElementCount(output_.shape) == 0) return absl::OkStatus();
     const DepthwiseArgs args = Args(source, is_nchw_ ? result_ : destination);
-    const LayerKernels& kernels = LayerKernelsFor(TargetsFor(context_));
-    DepthwiseFunction* const kernel =
-        (input_.scalar == Scalar::kI8 ? kernels.depthwise_i8
-                                      : kernels.depthwise_u8)[output_.scalar];
     absl::Status status =
-        ForEachRange(output_.shape.batch * output_.shape.height, /*grain=*/1,
-                     SlidingRowCost(args.sliding), context_,
+        ForEachRange(out.batch * out.height, /*grain=*/1,
+                     SlidingCost(window_, out.width * out.channels), context_,
                      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                       kernel(args, first, last);
+                       kernel_(args, first, last);
                      });
     if (!status.ok() || !is_nchw_) return status;
-    return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
+    return Reorder(result_, out, BytesOf(output_.scalar, 1),
                    /*to_nhwc=*/false, context_, destination);
   }
 
@@ -117,8 +123,10 @@ class Depthwise final {
                     input_.params.zero_point,
                     output_.params.qmin,
                     output_.params.qmax};
+    args.input_is_signed = input_.scalar == Scalar::kI8;
     args.weights = weights.data();
     args.weight_stride = weights.stride();
+    args.weight_bytes = weights.bytes();
     args.bias = layer_.int_bias;
     args.table = layer_.table;
     args.zero_point = output_.params.zero_point;
@@ -135,6 +143,7 @@ class Depthwise final {
   const Erased& output_;
   const bool is_nchw_;
   const std::ptrdiff_t multiplier_;
+  DepthwiseFunction* kernel_ = nullptr;
   std::uint8_t* reordered_ = nullptr;
   std::uint8_t* repeated_ = nullptr;
   std::uint8_t* result_ = nullptr;

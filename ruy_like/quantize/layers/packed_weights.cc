@@ -169,6 +169,11 @@ DepthwiseWeights DepthwiseWeights::Expand(
     result.scales_[static_cast<std::size_t>(c)] =
         params[params.size() == 1 ? 0 : static_cast<std::size_t>(c)].scale;
   }
+  const auto [lowest, highest] =
+      std::minmax_element(result.data_.begin(), result.data_.end());
+  if (*lowest >= -128 && *highest <= 127) {
+    result.bytes_.assign(result.data_.begin(), result.data_.end());
+  }
   return result;
 }
 

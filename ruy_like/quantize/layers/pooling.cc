@@ -89,11 +89,12 @@ absl::Status Pool(const Erased& input, const Window& window, Pooling pooling,
                                      ? kernels.max_pool[input.scalar]
                                      : kernels.average_pool[input.scalar];
     if (ElementCount(out) == 0) return absl::OkStatus();
-    status = ForEachRange(out.batch * out.height, /*grain=*/1,
-                          SlidingRowCost(args.sliding), context,
-                          [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                            kernel(args, first, last);
-                          });
+    status =
+        ForEachRange(out.batch * out.height, /*grain=*/1,
+                     SlidingCost(window, out.width * out.channels), context,
+                     [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                       kernel(args, first, last);
+                     });
     if (!status.ok() || !is_staged) return status;
     return Reorder(result, out, /*bytes=*/1, /*to_nhwc=*/false, context,
                    destination);

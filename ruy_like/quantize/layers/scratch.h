@@ -13,6 +13,8 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/context.h"
 #include "ruy_like/quantize/loops/blocks.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/layer_kernels.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -72,9 +74,9 @@ class Carver final {
 
 // to[c][r] = from[r][c], tile by tile: each cache line of either is used whole
 // while it is there.
-template <typename T>
-void Transpose(const T* from, std::ptrdiff_t rows, std::ptrdiff_t cols, T* to) {
-  constexpr std::ptrdiff_t kTile = 64 / sizeof(T);
+inline void Transpose(const std::uint32_t* from, std::ptrdiff_t rows,
+                      std::ptrdiff_t cols, std::uint32_t* to) {
+  constexpr std::ptrdiff_t kTile = 16;
   for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kTile) {
     const std::ptrdiff_t r1 = std::min(rows, r0 + kTile);
     for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kTile) {
@@ -88,10 +90,11 @@ void Transpose(const T* from, std::ptrdiff_t rows, std::ptrdiff_t cols, T* to) {
   }
 }
 
-// Reorder with the element type.
-template <typename T>
+// Reorder with the element type, and transpose(from, rows, cols, to).
+template <typename T, typename TransposeMatrix>
 absl::Status ReorderElements(const T* from, const TensorShape& shape,
-                             bool to_nhwc, Context* context, T* to) {
+                             bool to_nhwc, Context* context,
+                             const TransposeMatrix& transpose, T* to) {
   const std::ptrdiff_t pixels = shape.height * shape.width;
   const std::ptrdiff_t image = pixels * shape.channels;
   if (image == 0) return absl::OkStatus();
@@ -102,7 +105,7 @@ absl::Status ReorderElements(const T* from, const TensorShape& shape,
   return ForEachRange(shape.batch, /*grain=*/1, std::min(bytes, kMaxBytes),
                       context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
                         for (std::ptrdiff_t i = first; i < last; ++i) {
-                          Transpose(from + i * image, rows, cols,
+                          transpose(from + i * image, rows, cols,
                                     to + i * image);
                         }
                       });
@@ -115,10 +118,13 @@ inline absl::Status Reorder(const void* from, const TensorShape& shape,
                             Context* context, void* to) {
   if (bytes == 1) {
     return ReorderElements(static_cast<const std::uint8_t*>(from), shape,
-                           to_nhwc, context, static_cast<std::uint8_t*>(to));
+                           to_nhwc, context,
+                           LayerKernelsFor(TargetsFor(context)).transpose,
+                           static_cast<std::uint8_t*>(to));
   }
   return ReorderElements(static_cast<const std::uint32_t*>(from), shape,
-                         to_nhwc, context, static_cast<std::uint32_t*>(to));
+                         to_nhwc, context, Transpose,
+                         static_cast<std::uint32_t*>(to));
 }
 
 }  // namespace quantize_internal

@@ -270,6 +270,94 @@ void AveragePool(const PoolArgs& args, std::ptrdiff_t first,
       });
 }
 
+// ## Transposition of bytes
+
+// Tile by tile: each cache line of either is used whole while it is there.
+inline void TransposeOneByOne(const std::uint8_t* from, std::ptrdiff_t rows,
+                              std::ptrdiff_t cols, std::uint8_t* to) {
+  constexpr std::ptrdiff_t kTile = 64;
+  for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kTile) {
+    const std::ptrdiff_t r1 = std::min(rows, r0 + kTile);
+    for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kTile) {
+      const std::ptrdiff_t c1 = std::min(cols, c0 + kTile);
+      for (std::ptrdiff_t c = c0; c < c1; ++c) {
+        for (std::ptrdiff_t r = r0; r < r1; ++r) {
+          to[c * rows + r] = from[r * cols + c];
+        }
+      }
+    }
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+// A tile of 16 x 16: each of four rounds interleaves row i with row i + 8.
+HWY_INLINE void TransposeTile(const std::uint8_t* from, std::ptrdiff_t cols,
+                              std::ptrdiff_t rows, std::uint8_t* to) {
+  const hn::FixedTag<std::uint8_t, 16> d;
+  using V = hn::Vec<decltype(d)>;
+  V a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = hn::LoadU(d, from + i * cols);
+  const auto round = [d](const V(&x)[16], V(&y)[16]) HWY_ATTR {
+    for (int i = 0; i < 8; ++i) {
+      y[2 * i] = hn::InterleaveLower(d, x[i], x[i + 8]);
+      y[2 * i + 1] = hn::InterleaveUpper(d, x[i], x[i + 8]);
+    }
+  };
+  round(a, b);
+  round(b, a);
+  round(a, b);
+  round(b, a);
+  for (int i = 0; i < 16; ++i) hn::StoreU(a[i], d, to + i * rows);
+}
+
+void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
+               std::ptrdiff_t cols, std::uint8_t* to) {
+  constexpr std::ptrdiff_t kTile = 16;
+  const std::ptrdiff_t whole_rows = rows - rows % kTile;
+  const std::ptrdiff_t whole_cols = cols - cols % kTile;
+  // Lines of both are used whole within four tiles by four.
+  constexpr std::ptrdiff_t kBlock = 64;
+  for (std::ptrdiff_t r0 = 0; r0 < whole_rows; r0 += kBlock) {
+    const std::ptrdiff_t r1 = std::min(whole_rows, r0 + kBlock);
+    for (std::ptrdiff_t c0 = 0; c0 < whole_cols; c0 += kBlock) {
+      const std::ptrdiff_t c1 = std::min(whole_cols, c0 + kBlock);
+      for (std::ptrdiff_t c = c0; c < c1; c += kTile) {
+        for (std::ptrdiff_t r = r0; r < r1; r += kTile) {
+          TransposeTile(from + r * cols + c, cols, rows, to + c * rows + r);
+        }
+      }
+    }
+  }
+  // What is left over, with tiles that reach back where there are any.
+  const auto tile_at = [&](std::ptrdiff_t r, std::ptrdiff_t c) HWY_ATTR {
+    TransposeTile(from + r * cols + c, cols, rows, to + c * rows + r);
+  };
+  if (rows < kTile || cols < kTile) {
+    return TransposeOneByOne(from, rows, cols, to);
+  }
+  if (whole_cols < cols) {
+    for (std::ptrdiff_t r = 0; r < whole_rows; r += kTile) {
+      tile_at(r, cols - kTile);
+    }
+  }
+  if (whole_rows < rows) {
+    for (std::ptrdiff_t c = 0; c < whole_cols; c += kTile) {
+      tile_at(rows - kTile, c);
+    }
+    if (whole_cols < cols) tile_at(rows - kTile, cols - kTile);
+  }
+}
+
+#else
+
+void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
+               std::ptrdiff_t cols, std::uint8_t* to) {
+  TransposeOneByOne(from, rows, cols, to);
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
 template <typename In>
 constexpr ByScalar<DepthwiseFunction> DepthwiseOf() {
   return ByScalar<DepthwiseFunction>()
@@ -287,7 +375,8 @@ const LayerKernels* GetLayerKernels() {
           .With<std::uint8_t>(MaxPool<std::uint8_t>),
       ByScalar<PoolFunction>()
           .With<std::int8_t>(AveragePool<std::int8_t>)
-          .With<std::uint8_t>(AveragePool<std::uint8_t>)};
+          .With<std::uint8_t>(AveragePool<std::uint8_t>),
+      Transpose};
   return &kKernels;
 }
 
@@ -302,13 +391,12 @@ namespace quantize_internal {
 
 HWY_EXPORT(GetLayerKernels);
 
-std::ptrdiff_t SlidingRowCost(const SlidingArgs& args) {
+std::ptrdiff_t SlidingCost(const Window& window, std::ptrdiff_t outputs) {
   // More than that is worth a thread for every few rows anyway.
   constexpr double kMost = 64 * 1024;
-  const double taps = static_cast<double>(args.window.kernel_height) *
-                      static_cast<double>(args.window.kernel_width);
-  const double cost = taps * static_cast<double>(args.output_width) *
-                      static_cast<double>(args.channels);
+  const double cost = static_cast<double>(window.kernel_height) *
+                      static_cast<double>(window.kernel_width) *
+                      static_cast<double>(outputs);
   return static_cast<std::ptrdiff_t>(std::clamp(cost, 1.0, kMost));
 }
 

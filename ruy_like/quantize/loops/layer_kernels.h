@@ -48,16 +48,19 @@ struct SlidingArgs {
   std::int32_t input_zero_point, lowest, highest;
 };
 
-// What an output row costs, in bytes moved that take about as long: for the
-// decision whether threads pay off.
-std::ptrdiff_t SlidingRowCost(const SlidingArgs& args);
+// What so many output elements cost, in bytes moved that take about as long:
+// for the decision whether threads pay off.
+std::ptrdiff_t SlidingCost(const Window& window, std::ptrdiff_t outputs);
 
 // Arrays hold values for all channels and kChannelSlack more.
 struct DepthwiseArgs {
   SlidingArgs sliding;
+  bool input_is_signed;
   // Less their zero point: those of tap t begin at t * weight_stride.
   const std::int32_t* weights;
   std::ptrdiff_t weight_stride;
+  // The same in 8 bits, as far apart; null if they do not fit.
+  const std::int8_t* weight_bytes;
   const std::int32_t* bias;
   // 8-bit results.
   RequantizeTable table;
@@ -80,11 +83,16 @@ using DepthwiseFunction = void(const DepthwiseArgs& args, std::ptrdiff_t first,
 using PoolFunction = void(const PoolArgs& args, std::ptrdiff_t first,
                           std::ptrdiff_t last);
 
+// to[c][r] = from[r][c]: row-major matrices without gaps.
+using TransposeFunction = void(const std::uint8_t* from, std::ptrdiff_t rows,
+                               std::ptrdiff_t cols, std::uint8_t* to);
+
 // By the type of the input, int8 or uint8.
 struct LayerKernels {
   // And by that of the output, these or int32 or float.
   ByScalar<DepthwiseFunction> depthwise_i8, depthwise_u8;
   ByScalar<PoolFunction> max_pool, average_pool;
+  TransposeFunction* transpose;
 };
 
 // Those of the best of Highway's `targets` (dispatch.h).

@@ -90,6 +90,84 @@ TEST_P(DepthwiseConvTest, EqualsReference) {
   }
 }
 
+// Of the shapes that have loops of their own: both orders, all numbers of
+// channels up to more than a vector's bytes and around its multiples, planes
+// that are cut into tiles, all strides and dilations of such windows, and
+// weights with a zero point.
+template <typename In, typename Out>
+ConvProblem<In, Out> RandomVectorized(std::uint64_t seed) {
+  Rng rng(seed);
+  ConvProblem<In, Out> p;
+  const auto draw = [&](int low, int high) { return rng.Between(low, high); };
+  p.window.kernel_height = rng.OneIn(4) ? draw(1, 7) : 3 + 2 * draw(0, 1);
+  p.window.kernel_width = rng.OneIn(4) ? draw(1, 7) : p.window.kernel_height;
+  p.window.stride_height = draw(1, rng.OneIn(4) ? 5 : 2);
+  p.window.stride_width = draw(1, rng.OneIn(4) ? 5 : 2);
+  p.window.dilation_height = rng.OneIn(4) ? draw(1, 3) : 1;
+  p.window.dilation_width = rng.OneIn(4) ? draw(1, 3) : 1;
+  p.window.padding = {draw(0, 3), draw(0, 3), draw(0, 3), draw(0, 3)};
+  p.groups = draw(1, rng.OneIn(2) ? 140 : 20);
+  p.in_shape = RandomShape(p.window, p.groups, &rng);
+  p.in_shape.batch = draw(1, 2);
+  if (rng.OneIn(3)) {
+    p.in_shape.width += draw(0, 200);
+    p.in_shape.height += draw(0, 20);
+    p.groups = p.in_shape.channels = draw(1, 20);
+  }
+  p.out_shape.channels = p.groups * (rng.OneIn(5) ? 2 : 1);
+  FillConvProblem(&rng, &p);
+  if (!rng.OneIn(5)) {
+    for (QuantParams& w : p.weight_params) w.zero_point = 0;
+  }
+  if (rng.OneIn(4)) p.out_params.scale *= 0x1p-12f;
+  return p;
+}
+
+TEST_P(DepthwiseConvTest, VectorizedEqualsReference) {
+  Workspace workspace;
+  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    SCOPED_TRACE(seed);
+    context_.set_max_num_threads(1 + static_cast<int>(seed % 2));
+    ExpectEqualsReference(RandomVectorized<std::int8_t, std::int8_t>(4 * seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(
+        RandomVectorized<std::uint8_t, std::uint8_t>(4 * seed + 1), &workspace,
+        &context_);
+    ExpectEqualsReference(
+        RandomVectorized<std::uint8_t, std::int8_t>(4 * seed + 2), &workspace,
+        &context_);
+    ExpectEqualsReference(
+        RandomVectorized<std::int8_t, std::uint8_t>(4 * seed + 3), &workspace,
+        &context_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The numbers with the largest sums: no product or sum may saturate.
+TEST_P(DepthwiseConvTest, ExtremeValues) {
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    for (const int weight : {-128, 127}) {
+      for (const int input : {0, 255}) {
+        Rng rng(7);
+        ConvProblem<std::uint8_t, std::uint8_t> p;
+        p.window.kernel_height = p.window.kernel_width = 5;
+        p.window.padding = {2, 2, 2, 2};
+        p.groups = p.out_shape.channels = 67;
+        p.in_shape = {1, 9, 40, 67, order};
+        FillConvProblem(&rng, &p);
+        for (QuantParams& w : p.weight_params) w.zero_point = 0;
+        p.in_params.zero_point = 255 - input;
+        std::fill(p.weights.begin(), p.weights.end(),
+                  static_cast<std::int8_t>(weight));
+        std::fill(p.input.begin(), p.input.end(),
+                  static_cast<std::uint8_t>(input));
+        p.out_params = {2000, 128, 0, 255};
+        ExpectEqualsReference(p, nullptr, &context_);
+      }
+    }
+  }
+}
+
 TEST_P(DepthwiseConvTest, LargeImagesOnThreads) {
   context_.set_max_num_threads(3);
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {

@@ -1,0 +1,554 @@
+// Tested in test/quantize/layers/depthwise_conv_test.cc.
+
+#include "ruy_like/quantize/loops/depthwise_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "ruy_like/quantize/loops/depthwise_plan.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/depthwise_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+
+const ByScalar<DepthwiseFunction>* GetDepthwiseKernels(bool) {
+  static constexpr ByScalar<DepthwiseFunction> kKernels = {};
+  return &kKernels;
+}
+
+#else
+
+// D is the tag of a vector of bytes throughout, from which the others follow.
+template <class D>
+using D16 = hn::Repartition<std::int16_t, D>;
+template <class D>
+using D32 = hn::Repartition<std::int32_t, D>;
+template <class D>
+using V32 = hn::Vec<D32<D>>;
+
+// ## A step: products of the taps of some neighbouring rows
+//
+// The bytes of a vector, interleaved with those of the other rows, become four
+// vectors of 32-bit lanes, each of which has the taps of one byte's position.
+// Interleaving stays within blocks of 16 bytes: lanes 4b to 4b+3 of vector k
+// are positions 16b + 4k to 16b + 4k + 3. Packing results into bytes undoes
+// that.
+
+// VPMADDWD, or what computes the same: two rows, of 16 bits.
+struct Pairs {
+  static constexpr std::ptrdiff_t kRows = 2;
+
+  template <class V>
+  static HWY_INLINE V Dot(V acc, V x, V w) {
+    const hn::DFromV<V> d;
+    const hn::Repartition<std::int16_t, decltype(d)> d16;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+    // Pairs are neighbours here, and sum1 is not touched.
+    V sum1 = acc;
+    return hn::ReorderWidenMulAccumulate(d, hn::BitCast(d16, x),
+                                         hn::BitCast(d16, w), acc, sum1);
+#else
+    (void)d16;
+    const V even = hn::Mul(hn::ShiftRight<16>(hn::ShiftLeft<16>(x)),
+                           hn::ShiftRight<16>(hn::ShiftLeft<16>(w)));
+    const V odd = hn::Mul(hn::ShiftRight<16>(x), hn::ShiftRight<16>(w));
+    return hn::Add(acc, hn::Add(even, odd));
+#endif
+  }
+
+  // Inputs are widened with zeros, weights with their signs.
+  template <bool kSigned, class D, class V = hn::Vec<D>>
+  static HWY_INLINE void Interleave(D d, const V (&rows)[kRows],
+                                    V32<D> (&out)[4]) {
+    const V low = hn::InterleaveLower(d, rows[0], rows[1]);
+    const V high = hn::InterleaveUpper(d, rows[0], rows[1]);
+    out[0] = WidenLower<kSigned>(d, low);
+    out[1] = WidenUpper<kSigned>(d, low);
+    out[2] = WidenLower<kSigned>(d, high);
+    out[3] = WidenUpper<kSigned>(d, high);
+  }
+
+ private:
+  template <bool kSigned, class D>
+  static HWY_INLINE V32<D> WidenLower(D d, hn::Vec<D> v) {
+    const auto zero = hn::Zero(d);
+    if (!kSigned) return hn::BitCast(D32<D>(), hn::InterleaveLower(d, v, zero));
+    const auto high = hn::BitCast(D16<D>(), hn::InterleaveLower(d, zero, v));
+    return hn::BitCast(D32<D>(), hn::ShiftRight<8>(high));
+  }
+  template <bool kSigned, class D>
+  static HWY_INLINE V32<D> WidenUpper(D d, hn::Vec<D> v) {
+    const auto zero = hn::Zero(d);
+    if (!kSigned) return hn::BitCast(D32<D>(), hn::InterleaveUpper(d, v, zero));
+    const auto high = hn::BitCast(D16<D>(), hn::InterleaveUpper(d, zero, v));
+    return hn::BitCast(D32<D>(), hn::ShiftRight<8>(high));
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3
+
+// VPDPBUSD: four rows, of 8 bits. In assembly, since Highway 1.0.3's target
+// with VNNI would let compilers use AVX-VNNI, too, which not all such machines
+// have.
+struct Quads {
+  static constexpr std::ptrdiff_t kRows = 4;
+
+  template <class V>
+  static HWY_INLINE V Dot(V acc, V x, V w) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(acc.raw) : "v"(x.raw), "v"(w.raw));
+    return acc;
+  }
+
+  template <bool kSigned, class D, class V = hn::Vec<D>>
+  static HWY_INLINE void Interleave(D d, const V (&rows)[kRows],
+                                    V32<D> (&out)[4]) {
+    const D16<D> d16;
+    const D32<D> d32;
+    const auto low = hn::BitCast(d16, hn::InterleaveLower(d, rows[0], rows[1]));
+    const auto high =
+        hn::BitCast(d16, hn::InterleaveUpper(d, rows[0], rows[1]));
+    const auto low2 =
+        hn::BitCast(d16, hn::InterleaveLower(d, rows[2], rows[3]));
+    const auto high2 =
+        hn::BitCast(d16, hn::InterleaveUpper(d, rows[2], rows[3]));
+    out[0] = hn::BitCast(d32, hn::InterleaveLower(d16, low, low2));
+    out[1] = hn::BitCast(d32, hn::InterleaveUpper(d16, low, low2));
+    out[2] = hn::BitCast(d32, hn::InterleaveLower(d16, high, high2));
+    out[3] = hn::BitCast(d32, hn::InterleaveUpper(d16, high, high2));
+  }
+};
+
+#endif  // HWY_TARGET == HWY_AVX3
+
+// Packs a's block of 128 bits and then b's into each block of the result.
+template <class D, class V16 = hn::Vec<D16<D>>>
+HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
+  [[maybe_unused]] constexpr bool kIsSigned =
+      std::is_signed<hn::TFromD<D>>::value;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 64) {
+    return hn::Vec<D>{kIsSigned ? _mm512_packs_epi16(a.raw, b.raw)
+                                : _mm512_packus_epi16(a.raw, b.raw)};
+  }
+#endif
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  if constexpr (hn::MaxLanes(D()) == 32) {
+    return hn::Vec<D>{kIsSigned ? _mm256_packs_epi16(a.raw, b.raw)
+                                : _mm256_packus_epi16(a.raw, b.raw)};
+  }
+#endif
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    const hn::Half<D> half;
+    return hn::Combine(d, hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+  }
+}
+
+// What makes bytes of accumulators.
+template <class D, typename Out, RequantizeForm kForm>
+struct Output {
+  using Do = hn::Rebind<Out, D>;
+  using R = RequantizeVectors<D32<D>>;
+
+  HWY_INLINE Output(const DepthwiseArgs& args, const R& r0, const R& r1,
+                    const R& r2, const R& r3)
+      : r{r0, r1, r2, r3},
+        zero_point(
+            hn::Set(D16<D>(), static_cast<std::int16_t>(args.zero_point))),
+        lowest(hn::Set(Do(), static_cast<Out>(args.sliding.lowest))),
+        highest(hn::Set(Do(), static_cast<Out>(args.sliding.highest))) {}
+
+  // Saturation to 16 bits keeps what saturation to 8 bits does to the sum with
+  // a zero point.
+  HWY_INLINE hn::Vec<Do> operator()(const V32<D> (&acc)[4]) const {
+    const D16<D> d16;
+    const auto low = hn::ReorderDemote2To(d16, Scaled<0>(acc), Scaled<1>(acc));
+    const auto high = hn::ReorderDemote2To(d16, Scaled<2>(acc), Scaled<3>(acc));
+    const auto bytes = PackBytes(Do(), hn::SaturatedAdd(low, zero_point),
+                                 hn::SaturatedAdd(high, zero_point));
+    return hn::Min(hn::Max(bytes, lowest), highest);
+  }
+
+ private:
+  template <int k>
+  HWY_INLINE V32<D> Scaled(const V32<D> (&acc)[4]) const {
+    return Requantize(D32<D>(), acc[k], r[k], kForm);
+  }
+
+  const R r[4];
+  const hn::Vec<D16<D>> zero_point;
+  const hn::Vec<Do> lowest, highest;
+};
+
+// Weights of all steps, and the bias with which sums of x, counted as unsigned,
+// give those of x - zero point.
+template <class Step, class D>
+struct StepWeights {
+  static constexpr std::ptrdiff_t kBytes = 4 * kDotBytes;
+
+  // Sums of `steps` steps of which step t's inputs are at x + offsets[t].
+  template <std::ptrdiff_t kSteps>
+  HWY_INLINE void Sum(const std::uint8_t* x, const std::ptrdiff_t* offsets,
+                      std::ptrdiff_t steps, V32<D> (&acc)[4]) const {
+    const D32<D> d32;
+    const D d;
+    constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
+    for (int k = 0; k < 4; ++k) acc[k] = hn::Load(d32, bias + k * kLanes / 4);
+    const std::int8_t* w = weights;
+    for (std::ptrdiff_t t = 0; t < (kSteps > 0 ? kSteps : steps); ++t) {
+      const std::uint8_t* const at = x + offsets[t];
+      for (int k = 0; k < 4; ++k) {
+        acc[k] = Step::Dot(
+            acc[k], hn::BitCast(d32, hn::LoadU(d, at + k * kLanes)),
+            hn::BitCast(d32,
+                        hn::Load(hn::RebindToSigned<D>(), w + k * kLanes)));
+      }
+      w += 4 * kLanes;
+    }
+  }
+
+  // bias[k] becomes what makes up for inputs that count as `offset` too much.
+  HWY_INLINE void Correct(const V32<D> (&offset)[4], std::ptrdiff_t steps) {
+    const D32<D> d32;
+    constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D()) / 4;
+    for (std::ptrdiff_t k = 0; k < 4; ++k) {
+      auto sum = hn::Zero(d32);
+      for (std::ptrdiff_t t = 0; t < steps; ++t) {
+        sum = Step::Dot(sum, offset[k], At(t, k));
+      }
+      hn::Store(hn::Sub(hn::Load(d32, bias + k * kLanes), sum), d32,
+                bias + k * kLanes);
+    }
+  }
+
+  HWY_INLINE V32<D> At(std::ptrdiff_t step, std::ptrdiff_t k) const {
+    constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
+    return hn::BitCast(D32<D>(), hn::Load(hn::RebindToSigned<D>(),
+                                          weights + (step * 4 + k) * kLanes));
+  }
+  HWY_INLINE void Put(std::ptrdiff_t step, std::ptrdiff_t k, V32<D> v) {
+    constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
+    hn::Store(hn::BitCast(hn::RebindToSigned<D>(), v), hn::RebindToSigned<D>(),
+              weights + (step * 4 + k) * kLanes);
+  }
+
+  alignas(kDotBytes) std::int32_t bias[kDotBytes];
+  alignas(kDotBytes) std::int8_t weights[kMaxSteps * kBytes];
+};
+
+// What flips the sign bits of signed inputs, which makes them unsigned.
+inline std::uint8_t Flip(const DepthwiseArgs& args) {
+  return args.input_is_signed ? 0x80 : 0;
+}
+// What the input's zero point is then.
+inline std::uint8_t OffsetOf(const DepthwiseArgs& args) {
+  return static_cast<std::uint8_t>(args.sliding.input_zero_point) ^ Flip(args);
+}
+
+// Inputs that all lie on padding.
+template <class Step, class D>
+HWY_INLINE void InterleavePadding(D d, const DepthwiseArgs& args,
+                                  V32<D> (&out)[4]) {
+  hn::Vec<D> rows[Step::kRows];
+  for (auto& row : rows) row = hn::Set(d, OffsetOf(args));
+  Step::template Interleave<false>(d, rows, out);
+}
+
+// ## Output rows: vectors along channels
+
+// As many channels as D has lanes, from c on.
+template <class Step, class D, typename Out, RequantizeForm kForm>
+class RowLoop {
+ public:
+  RowLoop(const DepthwiseArgs& args, std::ptrdiff_t channel)
+      : args_(args), channel_(channel) {
+    MakeSteps(args.sliding.window, Step::kRows, &steps_);
+    tile_ = RowTile(steps_, args.sliding.window);
+    std::memset(padding_, args.sliding.input_zero_point & 0xff,
+                sizeof(padding_));
+    LoadWeights();
+    const Window& window = args.sliding.window;
+    const std::ptrdiff_t cols = ColumnsOf(tile_);
+    for (std::ptrdiff_t g = 0, t = 0; g < steps_.groups; ++g) {
+      for (std::ptrdiff_t j = 0; j < window.kernel_width; ++j, ++t) {
+        offsets_[t] = (g * cols + j * window.dilation_width) * kColumn;
+      }
+    }
+  }
+
+  void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
+    std::int32_t memory[RequantizeTable::Elements(kDotBytes)];
+    const Output<D, Out, kForm> output = MakeOutput(memory);
+    switch (steps_.steps) {
+      case 3:
+        return Rows<3>(first, last, output);
+      case 6:
+        return Rows<6>(first, last, output);
+      default:
+        return Rows<0>(first, last, output);
+    }
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
+  // Bytes of an input column.
+  static constexpr std::ptrdiff_t kColumn = 4 * kLanes;
+
+  // To the order of interleaved lanes.
+  static void Permute(const std::int32_t* from, std::int32_t* to) {
+    for (std::ptrdiff_t b = 0; b < kLanes / 16; ++b) {
+      for (std::ptrdiff_t k = 0; k < 4; ++k) {
+        std::memcpy(to + k * kLanes / 4 + 4 * b, from + 16 * b + 4 * k,
+                    4 * sizeof(*to));
+      }
+    }
+  }
+
+  Output<D, Out, kForm> MakeOutput(std::int32_t* memory) const {
+    const RequantizeTable& from = args_.table;
+    RequantizeTable to(memory, kDotBytes);
+    Permute(from.fixedpoint + channel_, to.fixedpoint);
+    Permute(from.right + channel_, to.right);
+    Permute(from.round + channel_, to.round);
+    Permute(from.left + channel_, to.left);
+    Permute(from.lowest + channel_, to.lowest);
+    Permute(from.highest + channel_, to.highest);
+    Permute(from.low_round + channel_, to.low_round);
+    const D32<D> d32;
+    using R = RequantizeVectors<D32<D>>;
+    return {args_, R(d32, to, 0), R(d32, to, kLanes / 4),
+            R(d32, to, kLanes / 2), R(d32, to, kLanes / 4 * 3)};
+  }
+
+  void LoadWeights() {
+    const D d;
+    const Window& window = args_.sliding.window;
+    Permute(args_.bias + channel_, weights_.bias);
+    for (std::ptrdiff_t g = 0, t = 0; g < steps_.groups; ++g) {
+      for (std::ptrdiff_t j = 0; j < window.kernel_width; ++j, ++t) {
+        hn::Vec<D> rows[Step::kRows];
+        for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
+          const std::ptrdiff_t row = g * Step::kRows + i;
+          const std::int8_t* const from =
+              args_.weight_bytes +
+              (row * window.kernel_width + j) * args_.weight_stride + channel_;
+          rows[i] =
+              row < window.kernel_height
+                  ? hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from))
+                  : hn::Zero(d);
+        }
+        V32<D> out[4];
+        Step::template Interleave<true>(d, rows, out);
+        for (std::ptrdiff_t k = 0; k < 4; ++k) weights_.Put(t, k, out[k]);
+      }
+    }
+    V32<D> offset[4];
+    InterleavePadding<Step>(d, args_, offset);
+    weights_.Correct(offset, steps_.steps);
+  }
+
+  // Input columns that so many outputs see.
+  std::ptrdiff_t ColumnsOf(std::ptrdiff_t outputs) const {
+    return (outputs - 1) * args_.sliding.window.stride_width + steps_.col_span +
+           1;
+  }
+
+  // The input of a kernel row: where column 0 is, and the bytes to the next.
+  struct InputRow {
+    const std::uint8_t* data;
+    std::ptrdiff_t step;
+  };
+  void SetRows(std::ptrdiff_t row) {
+    const SlidingArgs& s = args_.sliding;
+    const std::ptrdiff_t image = row / s.output_height;
+    const std::ptrdiff_t top =
+        row % s.output_height * s.window.stride_height - s.window.padding.top;
+    const auto channels = static_cast<std::ptrdiff_t>(s.channels);
+    for (std::ptrdiff_t i = 0; i < steps_.groups * Step::kRows; ++i) {
+      const std::ptrdiff_t y = top + i * s.window.dilation_height;
+      // Those behind the last one have weights of 0.
+      const bool is_inside =
+          i < s.window.kernel_height && y >= 0 && y < s.input_height;
+      rows_[i] = is_inside
+                     ? InputRow{static_cast<const std::uint8_t*>(s.input) +
+                                    (image * s.input_height + y) *
+                                        s.input_width * channels +
+                                    channel_,
+                                channels}
+                     : InputRow{padding_, 0};
+    }
+  }
+
+  // Input columns from `first` on, `count` of them, which may lie on padding.
+  HWY_INLINE void MakeColumns(std::ptrdiff_t first, std::ptrdiff_t count) {
+    const D d;
+    const Inside inside =
+        PointsInside(first, 1, count, args_.sliding.input_width);
+    const auto flip = hn::Set(d, Flip(args_));
+    const std::ptrdiff_t cols = ColumnsOf(tile_);
+    V32<D> out[4];
+    for (std::ptrdiff_t g = 0; g < steps_.groups; ++g) {
+      std::uint8_t* const to = columns_ + g * cols * kColumn;
+      const auto store = [&](std::ptrdiff_t x) HWY_ATTR {
+        for (std::ptrdiff_t k = 0; k < 4; ++k) {
+          hn::Store(hn::BitCast(d, out[k]), d, to + x * kColumn + k * kLanes);
+        }
+      };
+      InterleavePadding<Step>(d, args_, out);
+      for (std::ptrdiff_t x = 0; x < inside.first; ++x) store(x);
+      for (std::ptrdiff_t x = inside.end; x < count; ++x) store(x);
+      const InputRow* const from = rows_ + g * Step::kRows;
+      for (std::ptrdiff_t x = inside.first; x < inside.end; ++x) {
+        hn::Vec<D> rows[Step::kRows];
+        for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
+          rows[i] = hn::Xor(
+              hn::LoadU(d, from[i].data + (first + x) * from[i].step), flip);
+        }
+        Step::template Interleave<false>(d, rows, out);
+        store(x);
+      }
+    }
+  }
+
+  template <std::ptrdiff_t kSteps>
+  void Rows(std::ptrdiff_t first, std::ptrdiff_t last,
+            const Output<D, Out, kForm>& shared_output) {
+    // A copy, which stores cannot change.
+    const Output<D, Out, kForm> output = shared_output;
+    const SlidingArgs& s = args_.sliding;
+    const auto channels = static_cast<std::ptrdiff_t>(s.channels);
+    const std::ptrdiff_t step = s.window.stride_width * kColumn;
+    for (std::ptrdiff_t row = first; row < last; ++row) {
+      SetRows(row);
+      for (std::ptrdiff_t x = 0; x < s.output_width; x += tile_) {
+        const std::ptrdiff_t count = std::min(tile_, s.output_width - x);
+        MakeColumns(x * s.window.stride_width - s.window.padding.left,
+                    ColumnsOf(count));
+        Out* out = static_cast<Out*>(s.output) +
+                   (row * s.output_width + x) * channels + channel_;
+        const std::uint8_t* from = columns_;
+        for (std::ptrdiff_t i = 0; i < count; ++i) {
+          V32<D> acc[4];
+          weights_.template Sum<kSteps>(from, offsets_, steps_.steps, acc);
+          hn::StoreU(output(acc), hn::Rebind<Out, D>(), out);
+          from += step;
+          out += channels;
+        }
+      }
+    }
+  }
+
+  const DepthwiseArgs& args_;
+  const std::ptrdiff_t channel_;
+  DepthwiseSteps steps_ = {};
+  std::ptrdiff_t tile_;
+  InputRow rows_[kMaxKernelRows + Step::kRows];
+  std::ptrdiff_t offsets_[kMaxSteps];
+  StepWeights<Step, D> weights_;
+  std::uint8_t padding_[kDotBytes];
+  alignas(kDotBytes) std::uint8_t columns_[kColumnBytes];
+};
+
+template <class Step, class D, typename Out>
+HWY_NOINLINE void RowsOfBlock(const DepthwiseArgs& args, std::ptrdiff_t channel,
+                              std::ptrdiff_t first, std::ptrdiff_t last) {
+  if (args.table.form == RequantizeForm::kRight) {
+    RowLoop<Step, D, Out, RequantizeForm::kRight>(args, channel)
+        .Run(first, last);
+  } else {
+    RowLoop<Step, D, Out, RequantizeForm::kMixed>(args, channel)
+        .Run(first, last);
+  }
+}
+
+template <class Step, typename Out>
+void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
+                   std::ptrdiff_t last) {
+  const auto channels = static_cast<std::ptrdiff_t>(args.sliding.channels);
+  std::ptrdiff_t c = 0;
+  // The last block of a size may reach back, so that none is partial.
+  const auto cover = [&](auto tag, std::ptrdiff_t least) HWY_ATTR {
+    constexpr std::ptrdiff_t kLanes = hn::MaxLanes(decltype(tag)());
+    for (; c + kLanes <= channels; c += kLanes) {
+      RowsOfBlock<Step, decltype(tag), Out>(args, c, first, last);
+    }
+    if (channels - c >= least && channels >= kLanes) {
+      RowsOfBlock<Step, decltype(tag), Out>(args, channels - kLanes, first,
+                                            last);
+      c = channels;
+    }
+  };
+  constexpr std::ptrdiff_t kLanes = HWY_LANES(std::uint8_t);
+  if constexpr (kLanes > 32) cover(hn::CappedTag<std::uint8_t, 64>(), 33);
+  if constexpr (kLanes > 16) cover(hn::CappedTag<std::uint8_t, 32>(), 17);
+  cover(hn::CappedTag<std::uint8_t, 16>(), 1);
+}
+
+using Kernels = ByScalar<DepthwiseFunction>;
+
+template <class Step>
+constexpr Kernels KernelsOf() {
+  return Kernels()
+      .template With<std::int8_t>(DepthwiseRows<Step, std::int8_t>)
+      .template With<std::uint8_t>(DepthwiseRows<Step, std::uint8_t>);
+}
+
+const Kernels* GetDepthwiseKernels(bool has_vnni) {
+#if HWY_TARGET == HWY_AVX3
+  static constexpr Kernels kOfQuads = KernelsOf<Quads>();
+  if (has_vnni) return &kOfQuads;
+#endif
+  (void)has_vnni;
+  static constexpr Kernels kOfPairs = KernelsOf<Pairs>();
+  return &kOfPairs;
+}
+
+#endif  // HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+
+HWY_EXPORT(GetDepthwiseKernels);
+
+// Steps of two rows are the most that any target has.
+constexpr std::ptrdiff_t kLeastStepRows = 2;
+
+bool FitsDepthwiseKernels(const DepthwiseArgs& args) {
+  DepthwiseSteps steps = {};
+  return args.weight_bytes != nullptr && args.sliding.channels >= 16 &&
+         MakeSteps(args.sliding.window, kLeastStepRows, &steps) &&
+         RowTile(steps, args.sliding.window) > 0;
+}
+
+const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context) {
+#if HWY_ARCH_X86
+  constexpr Path kWithoutVnni =
+      Path::kPortable | Path::kAvx2 | Path::kAvxVnni | Path::kAvx512;
+  const bool has_vnni =
+      (PermittedPaths(context) & ~kWithoutVnni) != Path::kNone;
+#else
+  const bool has_vnni = false;
+#endif
+  return *HWY_DISPATCH_TABLE(
+      GetDepthwiseKernels)[TargetIndex(TargetsFor(context))](has_vnni);
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE

@@ -1,0 +1,38 @@
+// Quantization toolkit, internal: the fast loops of depthwise convolutions of
+// NHWC tensors with 8-bit outputs.
+//
+// Called by depthwise_conv.cc with checked arguments. What they do not take is
+// for layer_kernels.h, which takes everything. All give the same bits for each
+// of Highway's targets.
+//
+// Products are those of 4 taps at a time (VPDPBUSD), or of 2 (VPMADDWD, and
+// what other targets have): the taps of a kernel column on neighbouring rows
+// are brought side by side once per input column, for all the output columns
+// that see it. Inputs count as unsigned, x or x + 128; the difference, the
+// input's zero point included, is a constant that the bias takes.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/context.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/layer_kernels.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Whether they take it: weights of 8 bits, 16 channels or more and a window
+// that fits their buffers.
+bool FitsDepthwiseKernels(const DepthwiseArgs& args);
+
+// By the type of the output, int8 or uint8; null for others and where there are
+// no vectors. Those of the best paths that `context` permits (dispatch.h),
+// AVX-512-VNNI included; AVX-VNNI counts as AVX2.
+const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_H_
