@@ -149,7 +149,7 @@ double MedianNs(const std::function<void()>& work) {
 // L2.
 double MacsPerNs(const Types& types) {
   const Shape shape = {192, 512, 128};
-  const Problem problem(types, shape, /*cached=*/true);
+  const Problem problem(types, shape, Cached::kLhs);
   Context context;
   return ShapeOps(shape) / 2 / MedianNs([&] {
            for (int i = 0; i < 4; ++i) (void)problem.Mul(&context);
@@ -161,7 +161,7 @@ double MacsPerNs(const Types& types) {
 // from L2 to L2.
 double PackBytesPerNs(const Types& types, Side side) {
   constexpr std::ptrdiff_t kSize = 192;
-  const Problem problem(types, {kSize, kSize, kSize}, /*cached=*/false);
+  const Problem problem(types, {kSize, kSize, kSize}, Cached::kNone);
   KernelQuery query = {};
   query.family = types.family;
   query.rows = query.cols = query.depth = kSize;
@@ -224,7 +224,7 @@ void PrintCosts() {
 
 // int8, 1024x1024x1024: long enough for sleeping threads to come.
 void RunProducts() {
-  const Problem problem(*FindTypes("s8"), {1024, 1024, 1024}, /*cached=*/true);
+  const Problem problem(*FindTypes("s8"), {1024, 1024, 1024}, Cached::kLhs);
   Context context;
   context.set_max_num_threads(absl::GetFlag(FLAGS_threads));
   context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
