@@ -1,9 +1,10 @@
 // Base: a 64-bit checksum for packed weights in files.
 //
-// Used for images (packed/image_header.h). Against accidents, not against forgers. Ours because
-// the libraries that we depend on have none for the public to call, and because
-// it must keep up with memory: four independent lanes of one multiplication per
-// eight bytes do some 20 GB/s, where a table-driven CRC does 1 to 3.
+// Used for images (packed/image_header.h). Against accidents, not against
+// forgers. Ours because the libraries that we depend on have none for the
+// public to call, and because it must keep up with memory: four independent
+// lanes of one multiplication per eight bytes do some 20 GB/s, where a
+// table-driven CRC does 1 to 3.
 #ifndef RUY_LIKE_BASE_CHECKSUM_H_
 #define RUY_LIKE_BASE_CHECKSUM_H_
 

@@ -1,7 +1,7 @@
 // Back-end contract: what a pack routine is given and what it must do.
 //
 // Called by packed_side.cc for whole panels; implemented in pack/<path>.cc, one
-// routine per packed layout (kernels/kernel.h draws it) and vector width. Plain
+// routine per packed layout (panel_format.h draws it) and vector width. Plain
 // data only, for the same reasons as there.
 #ifndef RUY_LIKE_PACK_PACK_H_
 #define RUY_LIKE_PACK_PACK_H_
