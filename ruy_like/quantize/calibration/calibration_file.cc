@@ -22,7 +22,6 @@
 namespace ruy_like {
 namespace {
 
-using quantize_internal::ExactSum;
 using quantize_internal::JsonNumber;
 using quantize_internal::JsonReader;
 using quantize_internal::JsonString;

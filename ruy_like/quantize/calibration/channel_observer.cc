@@ -40,9 +40,8 @@ absl::Status ObserveRows(const Matrix<float>& values, Context* context,
                          std::vector<Observer>* channels) {
   const Layout& layout = values.layout();
   for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
-    const absl::Status status =
-        (*channels)[static_cast<std::size_t>(row)].Observe(
-            Part(values, row, 1, 0, layout.cols()), context);
+    absl::Status status = (*channels)[static_cast<std::size_t>(row)].Observe(
+        Part(values, row, 1, 0, layout.cols()), context);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -65,7 +64,7 @@ absl::Status ObserveColMajorRows(const Matrix<float>& values,
         }
       }
       for (std::ptrdiff_t r = 0; r < rows; ++r) {
-        const absl::Status status =
+        absl::Status status =
             (*channels)[static_cast<std::size_t>(row + r)].Observe(
                 absl::MakeConstSpan(&block[static_cast<std::size_t>(r * cols)],
                                     static_cast<std::size_t>(cols)));
@@ -120,7 +119,7 @@ absl::Status ChannelObserver::Merge(const ChannelObserver& other) {
                        other.channels_.size(), " channels"));
     } else {
       for (std::size_t c = 0; c < channels.size(); ++c) {
-        const absl::Status status = channels[c].Merge(other.channels_[c]);
+        absl::Status status = channels[c].Merge(other.channels_[c]);
         if (!status.ok()) return status;
       }
     }
