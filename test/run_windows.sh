@@ -12,8 +12,8 @@ short=(allocator_test cpu_features_test cpu_limits_test cpuid_caches_test env_te
        fused_multiply_add_test products_test stack_alignment_test wait_test)
 # Not among them: tests of files that are mapped, of fork, of small stacks, of the
 # glibc's own heap, and of processes to which something is refused.
-all=("${short[@]}" accumulate_test arguments_test block_map_test checked_math_test
-     choose_plan_test errors_test executor_test extreme_values_test float16_mul_test
+all=("${short[@]}" accumulate_test arguments_test bad_batch_test block_map_test
+     checked_math_test choose_plan_test errors_test executor_test extreme_values_test float16_mul_test
      float16_test float_mul_test float_state_test float_sums_test group_weights_test
      hostile_memory_test matrix_test mul_batch_test mul_epilogue_test mul_test
      narrow_kernel_test overlap_test pack_test panel_kernel_test path_test plan_test

@@ -1,0 +1,283 @@
+// MulBatch, MulGroup and plans of batches: bad input is refused as a whole, by
+// the product's number, with nothing written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ruy_like/mul_batch.h"
+#include "ruy_like/mul_plan.h"
+#include "ruy_like/packed_matrix.h"
+#include "test/support/batch_problem.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+using std::ptrdiff_t;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr ptrdiff_t kHuge = std::numeric_limits<ptrdiff_t>::max() / 4;
+
+class BadBatchTest : public testing::Test {
+ protected:
+  // Refused, with nothing written.
+  template <typename Problem>
+  void ExpectRefused(Problem* problem, absl::StatusCode code,
+                     const char* message) {
+    const auto before = problem->result;
+    for (const int threads : {1, 4}) {
+      context_.set_max_num_threads(threads);
+      const absl::Status status = problem->Run(&context_);
+      EXPECT_EQ(status.code(), code) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+      EXPECT_EQ(problem->result, before);
+      MulPlan plan;
+      EXPECT_EQ(problem->Prepare(threads, &context_, &plan), status);
+      ExpectNothingPrepared(&plan);
+      EXPECT_EQ(problem->result, before);
+    }
+  }
+  static void ExpectNothingPrepared(MulPlan* plan) {
+    constexpr auto kCode = absl::StatusCode::kFailedPrecondition;
+    EXPECT_EQ(plan->num_threads(), 0);
+    EXPECT_EQ(plan->Run(0).code(), kCode);
+    EXPECT_EQ(plan->Finish().code(), kCode);
+    EXPECT_EQ(plan->Repeat().code(), kCode);
+  }
+
+  Context context_;
+  BatchProblem<Float> problem_{{4, 5, 6}, 3, {1}};
+};
+
+constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST_F(BadBatchTest, NegativeNumbers) {
+  problem_.batch.count = -1;
+  ExpectRefused(&problem_, kInvalid, "count is negative: -1");
+  for (ptrdiff_t Batch::*stride : {&Batch::lhs_stride, &Batch::rhs_stride,
+                                   &Batch::dst_stride, &Batch::bias_stride}) {
+    BatchProblem<Float> problem({4, 5, 6}, 3, {1});
+    problem.batch.*stride = -40;
+    ExpectRefused(&problem, kInvalid, "_stride is negative: -40");
+  }
+}
+
+TEST_F(BadBatchTest, SizesThatOverflow) {
+  for (ptrdiff_t Batch::*stride : {&Batch::lhs_stride, &Batch::rhs_stride,
+                                   &Batch::dst_stride, &Batch::bias_stride}) {
+    for (const ptrdiff_t value : {kHuge / 4, kHuge}) {
+      BatchProblem<Float> problem({4, 5, 6}, 3, {1});
+      problem.batch.*stride = value;
+      ExpectRefused(&problem, absl::StatusCode::kOutOfRange, "overflows");
+    }
+  }
+  problem_.batch.count = std::numeric_limits<ptrdiff_t>::max();
+  ExpectRefused(&problem_, absl::StatusCode::kOutOfRange, "overflows");
+}
+
+TEST_F(BadBatchTest, WhatMulRefuses) {
+  problem_.rhs.mutable_layout()->set_rows(4);
+  ExpectRefused(&problem_, kInvalid, "product 0: dimensions do not match");
+}
+
+TEST_F(BadBatchTest, NullPointers) {
+  EXPECT_EQ(MulBatch(problem_.lhs, problem_.rhs, problem_.params,
+                     problem_.batch, nullptr, &problem_.dst)
+                .code(),
+            kInvalid);
+  EXPECT_EQ(
+      MulBatch(problem_.lhs, problem_.rhs, problem_.params, problem_.batch,
+               &context_, static_cast<Matrix<float>*>(nullptr))
+          .code(),
+      kInvalid);
+  EXPECT_EQ(MulGroup(std::vector<FloatGroupProduct>(), nullptr).code(),
+            kInvalid);
+}
+
+TEST_F(BadBatchTest, PlansThatAreNotReady) {
+  MulPlan plan;
+  ExpectNothingPrepared(&plan);
+  EXPECT_EQ(problem_.Prepare(0, &context_, &plan).code(), kInvalid);
+  EXPECT_EQ(problem_.Prepare(1, nullptr, &plan).code(), kInvalid);
+  ExpectNothingPrepared(&plan);
+  ASSERT_EQ(problem_.Prepare(2, &context_, &plan), absl::OkStatus());
+  EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.Run(-1).code(), kInvalid);
+  EXPECT_EQ(plan.Run(2).code(), kInvalid);
+  EXPECT_EQ(plan.Finish(), absl::OkStatus());
+  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+  // Another one is prepared, in vain.
+  problem_.batch.count = -1;
+  EXPECT_EQ(problem_.Prepare(2, &context_, &plan).code(), kInvalid);
+  ExpectNothingPrepared(&plan);
+}
+
+TEST_F(BadBatchTest, PlansOfNothing) {
+  MulPlan plan;
+  problem_.batch.count = 0;
+  const auto before = problem_.result;
+  ASSERT_EQ(problem_.Prepare(2, &context_, &plan), absl::OkStatus());
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    EXPECT_EQ(plan.num_threads(), 0);
+    EXPECT_EQ(plan.Run(1), absl::OkStatus());
+    EXPECT_EQ(plan.Finish(), absl::OkStatus());
+    EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+  }
+  EXPECT_EQ(problem_.result, before);
+}
+
+TEST_F(BadBatchTest, AStrideOfAPackedMatrix) {
+  const auto lhs = Pack(problem_.lhs, Side::kLhs, PackOptions(), &context_);
+  ASSERT_TRUE(lhs.ok());
+  const absl::Status status =
+      MulBatch(*lhs, problem_.rhs, problem_.params, problem_.batch, &context_,
+               &problem_.dst);
+  EXPECT_EQ(status.code(), kInvalid);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("lhs_stride is 23"));
+}
+
+TEST_F(BadBatchTest, DstThatShareElements) {
+  for (const ptrdiff_t stride : {0, 1, 23}) {
+    problem_.batch.dst_stride = stride;
+    ExpectRefused(&problem_, kInvalid,
+                  "product 1: dst shares elements with the dst of product 0");
+  }
+  problem_.batch.dst_stride = 24;
+  EXPECT_EQ(problem_.Run(&context_), absl::OkStatus());
+}
+
+// By brute force over all elements.
+TEST_F(BadBatchTest, DstMayLieInEachOthersGaps) {
+  int shared = 0;
+  for (const ptrdiff_t gap : {0, 1, 5, 9}) {
+    for (ptrdiff_t count = 2; count <= 5; ++count) {
+      for (ptrdiff_t stride = 0; stride <= 40; ++stride) {
+        BatchProblem<Float> problem({3, 2, 4}, count, {0, gap, true, true});
+        problem.batch.dst_stride = stride;
+        problem.result.assign(400, 77.f);
+        problem.dst.set_data(problem.result.data());
+        std::vector<int> writers(400);
+        bool is_shared = false;
+        for (ptrdiff_t i = 0; i < count; ++i) {
+          for (int row = 0; row < 3; ++row) {
+            for (int col = 0; col < 4; ++col) {
+              is_shared |=
+                  ++writers[i * stride +
+                            ElementOffset(problem.dst.layout(), row, col)] > 1;
+            }
+          }
+        }
+        shared += is_shared;
+        EXPECT_EQ(problem.Run(&context_).ok(), !is_shared)
+            << "gap " << gap << ", count " << count << ", stride " << stride;
+      }
+    }
+  }
+  EXPECT_GT(shared, 50);
+}
+
+// The operand of one product is the dst of another.
+TEST_F(BadBatchTest, DstOfAnotherProductsOperand) {
+  std::vector<float> memory(400, 1.f);
+  problem_.lhs.set_data(memory.data());  // 3 x 23 elements
+  problem_.batch.lhs_stride = 23;
+  problem_.dst.set_data(memory.data() + 46);  // the third one's
+  problem_.batch.dst_stride = 30;
+  const auto before = memory;
+  absl::Status status = problem_.Run(&context_);
+  EXPECT_EQ(status.code(), kInvalid);
+  EXPECT_EQ(status.message(),
+            "product 0: dst shares elements with lhs of product 2");
+  EXPECT_EQ(memory, before);
+  // Between the operands' elements there is room.
+  problem_.batch.lhs_stride = 60;
+  problem_.batch.dst_stride = 60;
+  problem_.dst.set_data(memory.data() + 30);
+  status = problem_.Run(&context_);
+  EXPECT_EQ(status, absl::OkStatus());
+}
+
+TEST_F(BadBatchTest, DstOfAnotherProductsBias) {
+  std::vector<float> memory(400, 1.f);
+  problem_.params.set_bias(memory.data());
+  problem_.batch.bias_stride = 100;
+  problem_.dst.set_data(memory.data() + 8);
+  problem_.batch.dst_stride = 90;  // the second one's is 98 to 121
+  const absl::Status status = problem_.Run(&context_);
+  EXPECT_EQ(status.code(), kInvalid);
+  EXPECT_EQ(status.message(),
+            "product 1: dst shares elements with bias of product 1");
+}
+
+TEST_F(BadBatchTest, GroupsNameTheProduct) {
+  const auto expect = [&](const GroupProblem& group, const char* message) {
+    const auto before = group.result;
+    const absl::Status status = MulGroup(group.products, &context_);
+    EXPECT_EQ(status.code(), kInvalid) << status;
+    EXPECT_THAT(std::string(status.message()), StartsWith(message));
+    EXPECT_EQ(group.result, before);
+  };
+  {
+    GroupProblem group(8);
+    group.products[5].lhs.set_data(static_cast<float*>(nullptr));
+    expect(group, "product 5: lhs");
+  }
+  {
+    GroupProblem group(8);
+    group.products[3].dst.mutable_layout()->set_rows(1);
+    expect(group, "product 3: dimensions do not match");
+  }
+  {
+    GroupProblem group(8);
+    group.products[7].dst.set_data(group.result[6].data() + 5);
+    expect(group, "product 7: dst shares elements with the dst of product 6");
+  }
+  {
+    GroupProblem group(8);
+    group.products[1].rhs.set_data(group.result[6].data());
+    expect(group, "product 6: dst shares elements with rhs of product 1");
+  }
+  {
+    GroupProblem group(8);
+    group.products[0].mul_params.set_bias(group.result[7].data());
+    expect(group, "product 7: dst shares elements with bias of product 0");
+  }
+  {  // dst in each other's gaps, and an operand in one of them
+    GroupProblem group(8);
+    std::vector<float> rows(17 * 100);
+    group.products[0].dst = MakeMatrix(rows.data(), 5, 3, Order::kColMajor, 90);
+    group.products[7].dst =
+        MakeMatrix(rows.data() + 10, 17, 23, Order::kColMajor, 45);
+    group.products[1].rhs.set_data(rows.data() + 12);
+    expect(group, "product 7: dst shares elements with rhs of product 1");
+  }
+  {
+    GroupProblem group(3);
+    MulOptions options;
+    options.max_num_threads = -1;
+    EXPECT_EQ(MulGroup(group.products, &context_, options).code(), kInvalid);
+  }
+}
+
+TEST_F(BadBatchTest, DstOfAGroupMayLieInEachOthersGaps) {
+  GroupProblem group(2);
+  std::vector<float> rows(400);
+  group.products[0].dst = MakeMatrix(rows.data(), 5, 3, Order::kColMajor, 90);
+  group.products[1] = group.products[0];
+  group.products[1].dst.set_data(rows.data() + 5);
+  EXPECT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
+  group.products[1].dst.set_data(rows.data() + 4);
+  const absl::Status status = MulGroup(group.products, &context_);
+  EXPECT_EQ(status.message(),
+            "product 1: dst shares elements with the dst of product 0");
+}
+
+}  // namespace
+}  // namespace ruy_like
