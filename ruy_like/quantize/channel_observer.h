@@ -28,7 +28,7 @@ class RUY_LIKE_EXPORT ChannelObserver final {
  public:
   // Has no channels before the first Observe.
   ChannelObserver() = default;
-  // Of those that were loaded, such as CalibratedTensor::observers.
+  // From observers that were loaded, as CalibratedTensor::observers.
   explicit ChannelObserver(std::vector<Observer> channels)
       : channels_(std::move(channels)) {}
 

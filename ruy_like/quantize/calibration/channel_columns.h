@@ -13,8 +13,8 @@
 namespace ruy_like {
 namespace quantize_internal {
 
-// Of weights with `layout`, rows being output channels, for `channels` input
-// channels.
+// The input channel of each weight: `layout` has a row for each output channel,
+// `columns` says where the `channels` input channels are in it.
 class InputChannels final {
  public:
   InputChannels(ChannelColumns columns, const Layout& layout,
@@ -41,7 +41,7 @@ class InputChannels final {
                      " do not fit ", channels_, " input channels"));
   }
 
-  // Of a weight, once Check is OK.
+  // The input channel of a weight. Check has returned OK.
   std::size_t ChannelOf(std::ptrdiff_t row, std::ptrdiff_t col) const {
     switch (columns_) {
       case ChannelColumns::kInnermost:

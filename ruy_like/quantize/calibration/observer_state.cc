@@ -12,7 +12,7 @@ namespace {
 
 // Far from where sums of two observers' counts would overflow.
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
-// Of the powers of two that an Observer's range can be.
+// An Observer's range is 2^kLeastExponent to 2^kMostExponent.
 constexpr std::int32_t kLeastExponent = -100, kMostExponent = 128;
 
 bool IsRange(const ObserverState& state) {

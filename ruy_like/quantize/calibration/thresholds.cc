@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxLevels = 32768;
 constexpr int kMaxQmax = 65535;
-// Of a search in O(bins^2) steps.
+// The search takes O(bins^2) steps.
 constexpr int kMaxNcnnBins = 65536;
 // With fewer samples the divergence of sparse counts is mostly noise. Gain in
 // signal-to-noise ratio over min-max, in dB, mean of 40 sets of Gaussian and of

@@ -96,7 +96,7 @@ double SnrOfPerTensorWeights(const Matrix<float>& w) {
   const std::ptrdiff_t rows = w.layout().rows(), cols = w.layout().cols();
   const QuantParams params =
       ChooseSymmetric(AbsMax(w, 0, 0, rows, cols), 8).value();
-  // Of each row, for a large row must not hide what small ones lose.
+  // Row by row, since a large row would hide what small ones lose.
   double sum = 0;
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     double signal = 0, noise = 0;

@@ -90,7 +90,7 @@ TEST_P(DepthwiseConvTest, EqualsReference) {
   }
 }
 
-// Of the shapes that have loops of their own: both orders, all numbers of
+// Shapes that have loops of their own: both orders, all numbers of
 // channels up to more than a vector's bytes and around its multiples, planes
 // that are cut into tiles, all strides and dilations of such windows, and
 // weights with a zero point.
