@@ -13,7 +13,8 @@ short=(allocator_test float_mul_test pack_test panel_kernel_test products_test
 # glibc's own heap, and of processes to which something is refused.
 all=("${short[@]}" accumulate_test arguments_test block_map_test checked_math_test
      choose_plan_test cpu_features_test cpu_limits_test env_test errors_test
-     extreme_values_test float16_mul_test float16_test float_state_test float_sums_test group_weights_test matrix_test
+     extreme_values_test float16_mul_test float16_test float_state_test float_sums_test
+     group_weights_test matrix_test
      mul_batch_test mul_epilogue_test mul_test overlap_test packed_matrix_test path_test
      plan_test reference_mul_test registry_test scalar_test scaled_output_test
      validate_test value_range_test)

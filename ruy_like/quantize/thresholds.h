@@ -66,9 +66,9 @@ RUY_LIKE_EXPORT absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
 // the largest magnitude (Observer::SetRange). They differ: both distributions
 // have 0.0001 added to each bin; a group's ends may divide a bin; a group's
 // count, and with it a share of what is not there, goes to all of its bins,
-// empty or not; the last candidate is the number of bins less one; of equals
-// the smallest is taken; and few samples are searched as many are. Arithmetic
-// is float, as there.
+// empty or not; the last candidate is the number of bins less one; the smallest
+// of equally good candidates is taken; and few samples are searched as many
+// are. Arithmetic is float, as there.
 //
 // Where there are no more bins than levels: threshold = absmax, all bins. Takes
 // O(bins^2) steps; InvalidArgument for more than 65,536 bins.

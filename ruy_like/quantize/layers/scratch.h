@@ -15,6 +15,7 @@
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
+#include "ruy_like/quantize/loops/transpose_tiles.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -72,24 +73,6 @@ class Carver final {
   bool overflowed_ = false;
 };
 
-// to[c][r] = from[r][c], tile by tile: each cache line of either is used whole
-// while it is there.
-inline void Transpose(const std::uint32_t* from, std::ptrdiff_t rows,
-                      std::ptrdiff_t cols, std::uint32_t* to) {
-  constexpr std::ptrdiff_t kTile = 16;
-  for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kTile) {
-    const std::ptrdiff_t r1 = std::min(rows, r0 + kTile);
-    for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kTile) {
-      const std::ptrdiff_t c1 = std::min(cols, c0 + kTile);
-      for (std::ptrdiff_t c = c0; c < c1; ++c) {
-        for (std::ptrdiff_t r = r0; r < r1; ++r) {
-          to[c * rows + r] = from[r * cols + c];
-        }
-      }
-    }
-  }
-}
-
 // Reorder with the element type, and transpose(from, rows, cols, to).
 template <typename T, typename TransposeMatrix>
 absl::Status ReorderElements(const T* from, const TensorShape& shape,
@@ -123,7 +106,7 @@ inline absl::Status Reorder(const void* from, const TensorShape& shape,
                            static_cast<std::uint8_t*>(to));
   }
   return ReorderElements(static_cast<const std::uint32_t*>(from), shape,
-                         to_nhwc, context, Transpose,
+                         to_nhwc, context, TransposeTiles<std::uint32_t>,
                          static_cast<std::uint32_t*>(to));
 }
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/transpose_tiles.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/layer_kernels.cc"
@@ -272,23 +273,6 @@ void AveragePool(const PoolArgs& args, std::ptrdiff_t first,
 
 // ## Transposition of bytes
 
-// Tile by tile: each cache line of either is used whole while it is there.
-inline void TransposeOneByOne(const std::uint8_t* from, std::ptrdiff_t rows,
-                              std::ptrdiff_t cols, std::uint8_t* to) {
-  constexpr std::ptrdiff_t kTile = 64;
-  for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kTile) {
-    const std::ptrdiff_t r1 = std::min(rows, r0 + kTile);
-    for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kTile) {
-      const std::ptrdiff_t c1 = std::min(cols, c0 + kTile);
-      for (std::ptrdiff_t c = c0; c < c1; ++c) {
-        for (std::ptrdiff_t r = r0; r < r1; ++r) {
-          to[c * rows + r] = from[r * cols + c];
-        }
-      }
-    }
-  }
-}
-
 #if HWY_TARGET != HWY_SCALAR
 
 // A tile of 16 x 16: each of four rounds interleaves row i with row i + 8.
@@ -334,7 +318,7 @@ void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
     TransposeTile(from + r * cols + c, cols, rows, to + c * rows + r);
   };
   if (rows < kTile || cols < kTile) {
-    return TransposeOneByOne(from, rows, cols, to);
+    return TransposeTiles(from, rows, cols, to);
   }
   if (whole_cols < cols) {
     for (std::ptrdiff_t r = 0; r < whole_rows; r += kTile) {
@@ -353,7 +337,7 @@ void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
 
 void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
                std::ptrdiff_t cols, std::uint8_t* to) {
-  TransposeOneByOne(from, rows, cols, to);
+  TransposeTiles(from, rows, cols, to);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

@@ -14,6 +14,7 @@
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/observe_kernels.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
+#include "test/quantize/calibration/expect_observer.h"
 #include "test/quantize/lcg.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
@@ -33,20 +34,6 @@ Observer ObserverOf(absl::Span<const float> values) {
 std::vector<std::uint64_t> Bins(const Observer& observer) {
   const MagnitudeHistogram histogram = observer.histogram();
   return {histogram.bins.begin(), histogram.bins.end()};
-}
-
-// All that can be seen of an Observer, the moments to the last bit.
-void ExpectSame(const Observer& a, const Observer& b) {
-  EXPECT_EQ(a.finite_count(), b.finite_count());
-  EXPECT_EQ(a.zero_count(), b.zero_count());
-  EXPECT_EQ(a.nonfinite_count(), b.nonfinite_count());
-  EXPECT_EQ(a.min(), b.min());
-  EXPECT_EQ(a.max(), b.max());
-  EXPECT_EQ(a.mean(), b.mean());
-  EXPECT_EQ(a.standard_deviation(), b.standard_deviation());
-  EXPECT_EQ(a.mean_magnitude(), b.mean_magnitude());
-  EXPECT_EQ(a.histogram().bin_width, b.histogram().bin_width);
-  EXPECT_EQ(Bins(a), Bins(b));
 }
 
 float ThresholdOf(const Observer& observer, CalibrationMethod method,

@@ -232,8 +232,8 @@ TEST(NcnnEntropyThreshold, Goldens) {
       130);
   EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(OneOutlier()), 128)->bins,
             200);
-  // Nothing is lost with any number of bins: ncnn clips half a bin, and takes
-  // the smallest number.
+  // Nothing is lost with any number of bins: ncnn clips half a bin, and of
+  // equally good numbers takes the smallest.
   EXPECT_LT(ChooseNcnnEntropyThreshold(HistogramOf(UniformCounts()), 128)->bins,
             kBins);
   EXPECT_EQ(
