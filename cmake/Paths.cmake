@@ -1,9 +1,10 @@
 # Compiles the instruction-set paths that ruy_like/registry/paths.inc lists.
 #
 # ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
-# processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc,
-# <dir>/kernels/groups/<name>.cc and, where it exists, <dir>/pack/<name>.cc with that path's flags (and the packs
-# of the paths before it, which it may use). It writes the paths' lines to
+# processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc
+# and, where they exist, <dir>/kernels/groups/<name>.cc and <dir>/pack/<name>.cc with
+# that path's flags (and the packs of the paths before it, which it may use). It
+# writes the paths' lines to
 # generated/ruy_like/compiled_paths.inc, from which the C++ side makes its
 # registry, and to compiled_packs.inc the Enum of those that have a pack/<name>.cc,
 # for tests. It prints what became of each path and sets, in the caller's scope,
@@ -120,8 +121,10 @@ function(ruy_like_add_paths target dir)
     message(STATUS "ruy_like path ${name}: compiled")
     list(APPEND compiled_paths ${name})
     string(APPEND compiled_lines "${line}\n")
-    target_sources(${target} PRIVATE ${dir}/kernels/${name}.cc
-      ${dir}/kernels/groups/${name}.cc ${unused_packs})
+    target_sources(${target} PRIVATE ${dir}/kernels/${name}.cc ${unused_packs})
+    if(EXISTS ${dir}/kernels/groups/${name}.cc)
+      target_sources(${target} PRIVATE ${dir}/kernels/groups/${name}.cc)
+    endif()
     string(APPEND compiled_packs "${unused_pack_lines}")
     set(unused_packs "")
     set(unused_pack_lines "")

@@ -3,6 +3,7 @@
 //
 // Tested in test/kernels/amx_kernel_test.cc.
 #include "ruy_like/kernels/amx/amx_kernel.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -84,6 +85,9 @@ constexpr Kernel kKernels[] = {
 }  // namespace
 
 KernelTable AmxKernels() { return TableOf(kKernels); }
+
+// Group-scaled weights are multiplied by AVX-512-VNNI's kernel.
+const GroupKernel* AmxGroupKernel() { return nullptr; }
 
 }  // namespace kernels
 }  // namespace ruy_like

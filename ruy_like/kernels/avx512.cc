@@ -1,6 +1,8 @@
 // Back-end: kernels of the AVX-512 path (F, BW, DQ, VL; no VNNI).
 //
 // Tested in test/kernels/panel_kernel_test.cc.
+#include "ruy_like/kernels/groups/group_ops_x86.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
@@ -12,10 +14,14 @@ namespace {
 typedef MaddPath<Tiles512> Path;
 constexpr auto kNames = FullNames("Avx512", Path::kList.kernels);
 constexpr auto kTable = WithNames(Path::kList, kNames);
+constexpr GroupKernel kGroupKernel =
+    GroupKernelOf<MaddGroupOps<Simd512, 2, 6>>("Avx512_Groups_32x6");
 
 }  // namespace
 
 KernelTable Avx512Kernels() { return TableOf(kTable.kernels); }
+
+const GroupKernel* Avx512GroupKernel() { return &kGroupKernel; }
 
 }  // namespace kernels
 }  // namespace ruy_like

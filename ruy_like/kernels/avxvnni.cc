@@ -2,6 +2,8 @@
 // path's.
 //
 // Tested in test/kernels/panel_kernel_test.cc.
+#include "ruy_like/kernels/groups/group_ops_x86.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx2.h"
@@ -25,10 +27,14 @@ struct Dot {
 typedef VnniPath<Tiles256, Dot> Path;
 constexpr auto kNames = FullNames("AvxVnni", Path::kList.kernels);
 constexpr auto kTable = WithNames(Path::kList, kNames);
+constexpr GroupKernel kGroupKernel =
+    GroupKernelOf<VnniGroupOps<Simd256, Dot, 1, 6>>("AvxVnni_Groups_16x6");
 
 }  // namespace
 
 KernelTable AvxVnniKernels() { return TableOf(kTable.kernels); }
+
+const GroupKernel* AvxVnniGroupKernel() { return &kGroupKernel; }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -2,6 +2,8 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/groups/group_ops_neon.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
@@ -87,10 +89,15 @@ constexpr Kernel kKernels[] = {
                       PackNeon_F32_F32_8x1),
         PanelKernelOnA53<NeonFloatOp>::Run, PanelKernelOnA55<NeonFloatOp>::Run),
 };
+constexpr GroupKernel kGroupKernel =
+    GroupKernelOf<NeonGroupOps<NeonWidenDot, NeonWidenNibbles, 2>>(
+        "Neon_Groups_16x2");
 
 }  // namespace
 
 KernelTable NeonKernels() { return TableOf(kKernels); }
+
+const GroupKernel* NeonGroupKernel() { return &kGroupKernel; }
 
 }  // namespace kernels
 }  // namespace ruy_like

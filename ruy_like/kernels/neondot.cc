@@ -3,6 +3,8 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/groups/group_ops_neon.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
@@ -77,10 +79,15 @@ constexpr Kernel kKernels[] = {
                         /*run_on_a53=*/nullptr,
                         PanelKernelOnA55<NeonQuadsOp<Dot>>::Run),
 };
+constexpr GroupKernel kGroupKernel =
+    GroupKernelOf<NeonGroupOps<NeonSdot, NeonSdotNibbles, 4>>(
+        "NeonDot_Groups_16x4");
 
 }  // namespace
 
 KernelTable NeonDotKernels() { return TableOf(kKernels); }
+
+const GroupKernel* NeonDotGroupKernel() { return &kGroupKernel; }
 
 }  // namespace kernels
 }  // namespace ruy_like

@@ -4,6 +4,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
@@ -29,6 +30,9 @@ constexpr Kernel kKernels[] = {
 }  // namespace
 
 KernelTable NeonI8mmKernels() { return TableOf(kKernels); }
+
+// Group-scaled weights are multiplied by the dot-product path's kernel.
+const GroupKernel* NeonI8mmGroupKernel() { return nullptr; }
 
 }  // namespace kernels
 }  // namespace ruy_like

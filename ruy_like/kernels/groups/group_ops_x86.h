@@ -177,6 +177,14 @@ struct X86GroupOps {
   }
 };
 
+// Without VNNI, and with its instructions.
+template <class S, int kPanels, int kCols>
+using MaddGroupOps =
+    X86GroupOps<S, MaddDot4<S>, MaddDot8<S>, MaddNibbles<S>, kPanels, kCols>;
+template <class S, class Quads, int kPanels, int kCols>
+using VnniGroupOps = X86GroupOps<S, VnniDot<S, Quads>, VnniDot<S, Quads>,
+                                 VnniNibbles<S, Quads>, kPanels, kCols>;
+
 }  // namespace
 }  // namespace kernels
 }  // namespace ruy_like

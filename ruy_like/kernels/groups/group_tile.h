@@ -1,6 +1,6 @@
 // Back-end: tiles of products with group-scaled weights, for all paths.
 //
-// Included by kernels/groups/<path>.cc. A path gives Ops, which has
+// Included by kernels/<path>.cc. A path gives Ops, which has
 //
 //   Simd           vectors of kLanes 32-bit lanes: Int, Float, their operations
 //   Dot4, Dot8     sums of four products in each lane, of widened 4- and 8-bit
