@@ -43,25 +43,10 @@ KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
                                permitted, rejections);
 }
 
-// Chooses a kernel unless the last plan that was kept there has it.
-void ChooseAnew(const KernelQuery& query, const TrMulParams& params,
-                ContextImpl* context, KeptPlan* kept)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  // The choice estimates, in doubles, what pays off.
-  const ScopedFloatState float_state(FloatState::kDefault);
-  Path permitted = context->permitted_paths;
-  kept->plan.choice = SelectThatMayRun(query, params, &MayRun, &permitted);
-  kept->plan.is_small = false;
-  kept->limit = {0, false};
-  kept->query = query;
-  kept->permitted = permitted;
-  context->permitted_paths = permitted;
-}
-
 // Whether the kernel may count on what the caller promised of an operand, where
 // it does. What is packed, or in the cache, for a range was looked at before it
 // was packed.
-bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
+bool KeepsItsPromise(const KernelChoice& choice, Side side,
                      const TrMulParams& params, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const kernels::PanelFormat& format =
@@ -70,7 +55,7 @@ bool KeepsItsPromise(const KernelChoice& choice, Side side, bool is_cached,
   if (format.range == ValueRange::kFull || operand.packed != nullptr) {
     return true;
   }
-  if (is_cached &&
+  if (WantsCache(params, side) &&
       context->prepacked_cache.Find(KeyOf(operand, format)) != nullptr) {
     return true;
   }
@@ -101,6 +86,18 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
   return query;
 }
 
+// A plan of the product's query with the kernel alone.
+void ChooseAnew(const TrMulParams& params, ContextImpl* context, KeptPlan* kept)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
+  // The choice estimates, in doubles, what pays off.
+  const ScopedFloatState float_state(FloatState::kDefault);
+  const KernelQuery query = QueryFor(params);
+  Path permitted = context->permitted_paths;
+  kept->plan.choice = SelectThatMayRun(query, params, &MayRun, &permitted);
+  kept->Begin(query, permitted);
+  context->permitted_paths = permitted;
+}
+
 }  // namespace
 
 KernelQuery MakeKernelQuery(const TrMulParams& params) {
@@ -121,28 +118,26 @@ KernelChoice SelectThatMayRun(const KernelQuery& query,
 
 RUY_LIKE_HOT KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
                                     ContextImpl* context) {
-  KernelQuery query = QueryFor(*params);
   for (;;) {
+    const QueryKey key = KeyOf(QueryFor(*params));
     KeptPlan* kept = plans->last();
-    if (!kept->IsFor(query, context->permitted_paths)) {
-      kept = plans->For(query);
-      if (!kept->IsFor(query, context->permitted_paths)) {
-        ChooseAnew(query, *params, context, kept);
+    if (!kept->IsFor(key, context->permitted_paths)) {
+      kept = plans->For(key);
+      if (!kept->IsFor(key, context->permitted_paths)) {
+        ChooseAnew(*params, context, kept);
       }
     }
     const KernelChoice& choice = kept->plan.choice;
     if (choice.kernel == nullptr) return nullptr;
     if (!ReliesOnRanges(*choice.kernel)) return kept;
     const auto is_kept = [&](Side side) {
-      return KeepsItsPromise(choice, side, query.cached[side], *params,
-                             context);
+      return KeepsItsPromise(choice, side, *params, context);
     };
     const bool lhs_is_kept = is_kept(Side::kLhs);
     if (lhs_is_kept && is_kept(Side::kRhs)) return kept;
-    const Side broken = lhs_is_kept ? Side::kRhs : Side::kLhs;
-    params->side[broken].value_range = ValueRange::kFull;
-    params->side[broken].broke_promise = true;
-    query.range[broken] = ValueRange::kFull;
+    Operand& broken = params->side[lhs_is_kept ? Side::kRhs : Side::kLhs];
+    broken.value_range = ValueRange::kFull;
+    broken.broke_promise = true;
   }
 }
 

@@ -21,11 +21,20 @@ struct KeptPlan {
   // Completes the plan, unless it is complete and for such a limit; one that is
   // small is for every limit that does not force.
   void MakeFor(const ThreadLimit& wanted);
-  bool IsFor(const KernelQuery& wanted, Path permitted_paths) const {
-    return permitted == permitted_paths && query == wanted;
+  bool IsFor(const QueryKey& wanted, Path permitted_paths) const {
+    return permitted == permitted_paths && key == wanted;
+  }
+  // Has `plan`, of which the caller sets the choice, be for such products.
+  void Begin(const KernelQuery& new_query, Path permitted_paths) {
+    query = new_query;
+    key = KeyOf(new_query);
+    permitted = permitted_paths;
+    plan.is_small = false;
+    limit = {0, false};
   }
 
   KernelQuery query = {};
+  QueryKey key = {};             // the query's
   Path permitted = Path::kNone;  // kNone: no plan is kept here
   // 0: the plan has a kernel and nothing else, and is not small yet.
   ThreadLimit limit = {0, false};
@@ -48,19 +57,17 @@ class KeptPlans final {
   // for the hash, which takes 3 to 7 of the 120 to 210 ns of a product of up to
   // 16x16x16 that is repeated (Zen 4).
   KeptPlan* last() { return last_; }
-  KeptPlan* For(const KernelQuery& query) {
-    const std::uint64_t sizes = static_cast<std::uint64_t>(query.rows) * 5 +
-                                static_cast<std::uint64_t>(query.cols) * 3 +
-                                static_cast<std::uint64_t>(query.depth);
-    const std::uint64_t ranges =
-        static_cast<std::uint64_t>(query.range.lhs) +
-        2 * static_cast<std::uint64_t>(query.range.rhs);
+  KeptPlan* For(const QueryKey& key) {
+    const std::uint64_t sizes = static_cast<std::uint64_t>(key.rows) * 5 +
+                                static_cast<std::uint64_t>(key.cols) * 3 +
+                                static_cast<std::uint64_t>(key.depth);
     constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-    const std::size_t home = ((sizes * 4 + ranges) * kGoldenRatio) >> shift_;
+    const std::size_t home =
+        ((sizes + key.small_fields) * kGoldenRatio) >> shift_;
     last_ = &plans_[home];
     for (std::size_t i = 0; i < kPlaces; ++i) {
       KeptPlan* const plan = &plans_[(home + i) & (plans_.size() - 1)];
-      if (plan->permitted == Path::kNone || plan->query == query) {
+      if (plan->permitted == Path::kNone || plan->key == key) {
         last_ = plan;
         break;
       }

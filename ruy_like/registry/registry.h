@@ -8,10 +8,11 @@
 #define RUY_LIKE_REGISTRY_REGISTRY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/machine/pipeline.h"
 #include "ruy_like/mul_params.h"
@@ -45,19 +46,39 @@ struct KernelQuery {
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
 };
 
-// Compares field by field: from && of neighbouring fields GCC makes one wide
-// comparison, which stalls on store forwarding where the fields were just
-// stored.
-inline bool operator==(const KernelQuery& a, const KernelQuery& b) {
-  const auto fields = [](const KernelQuery& query) {
-    return std::tie(query.rows, query.cols, query.depth, query.family,
-                    query.float_sums, query.scalar.lhs, query.scalar.rhs,
-                    query.depth_contiguous.lhs, query.depth_contiguous.rhs,
-                    query.cached.lhs, query.cached.rhs, query.range.lhs,
-                    query.range.rhs, query.dst_col_major, query.packed.lhs,
-                    query.packed.rhs);
+// All fields of a query, the small ones in one number: queries are the same if
+// their keys are. Made and compared for every product, in registers: fields
+// that were just stored one by one stall a wider comparison on store
+// forwarding.
+struct QueryKey {
+  std::ptrdiff_t rows, cols, depth;
+  std::uint64_t small_fields;
+  SidePair<const kernels::PanelFormat*> packed;
+
+  bool operator==(const QueryKey& other) const {
+    return rows == other.rows && cols == other.cols && depth == other.depth &&
+           small_fields == other.small_fields &&
+           packed.lhs == other.packed.lhs && packed.rhs == other.packed.rhs;
+  }
+};
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline QueryKey KeyOf(const KernelQuery& query) {
+  std::uint64_t small = 0;
+  const auto append = [&small](int bits, auto field) {
+    small = small << bits | static_cast<std::uint64_t>(field);
   };
-  return fields(a) == fields(b);
+  append(8, query.family);
+  append(8, query.scalar.lhs);
+  append(8, query.scalar.rhs);
+  append(8, query.range.lhs);
+  append(8, query.range.rhs);
+  append(8, query.float_sums);
+  append(1, query.depth_contiguous.lhs);
+  append(1, query.depth_contiguous.rhs);
+  append(1, query.cached.lhs);
+  append(1, query.cached.rhs);
+  append(1, query.dst_col_major);
+  return {query.rows, query.cols, query.depth, small, query.packed};
 }
 
 // The query as a kernel sees it when the sides are swapped.

@@ -83,13 +83,13 @@ TEST(KeptPlansTest, AsManyShapesAsPlacesHalfAreKept) {
       return MakeKernelQuery(params);
     };
     for (int i = 0; i < shapes; ++i) {
-      KeptPlan* const plan = plans.For(query_of(i));
-      plan->query = query_of(i);
-      plan->permitted = Path::kPortable;
+      KeptPlan* const plan = plans.For(KeyOf(query_of(i)));
+      plan->Begin(query_of(i), Path::kPortable);
       EXPECT_EQ(plans.last(), plan);
     }
     for (int i = 0; i < shapes; ++i) {
-      EXPECT_TRUE(plans.For(query_of(i))->IsFor(query_of(i), Path::kPortable))
+      const QueryKey key = KeyOf(query_of(i));
+      EXPECT_TRUE(plans.For(key)->IsFor(key, Path::kPortable))
           << bits << " bits, shape " << i;
     }
   }

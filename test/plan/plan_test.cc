@@ -138,15 +138,47 @@ TEST(PlanTest, AWideSideIsReadInPlace) {
   EXPECT_EQ(plan.kernel_depth, 500);
 }
 
+// A field that the key lacks would give a product another one's plan.
+TEST(QueryKeyTest, EveryFieldOfAQueryChangesIt) {
+  const KernelQuery query = Int8Query(64, 16, 32);
+  const kernels::PanelFormat format = {};
+  void (*const changes[])(KernelQuery*, const kernels::PanelFormat*) = {
+      [](KernelQuery* q, auto) { q->family = Family::kF32; },
+      [](KernelQuery* q, auto) { q->float_sums = FloatSums::kAnyOrder; },
+      [](KernelQuery* q, auto) { ++q->rows; },
+      [](KernelQuery* q, auto) { ++q->cols; },
+      [](KernelQuery* q, auto) { ++q->depth; },
+      [](KernelQuery* q, auto) { q->scalar.lhs = Scalar::kU8; },
+      [](KernelQuery* q, auto) { q->scalar.rhs = Scalar::kU8; },
+      [](KernelQuery* q, auto) { q->depth_contiguous.lhs ^= true; },
+      [](KernelQuery* q, auto) { q->depth_contiguous.rhs ^= true; },
+      [](KernelQuery* q, auto) { q->cached.lhs ^= true; },
+      [](KernelQuery* q, auto) { q->cached.rhs ^= true; },
+      [](KernelQuery* q, auto) { q->range.lhs = ValueRange::kInt7; },
+      [](KernelQuery* q, auto) { q->range.rhs = ValueRange::kInt7; },
+      [](KernelQuery* q, auto) { q->dst_col_major ^= true; },
+      [](KernelQuery* q, auto f) { q->packed.lhs = f; },
+      [](KernelQuery* q, auto f) { q->packed.rhs = f; }};
+  std::vector<QueryKey> keys = {KeyOf(query)};
+  EXPECT_TRUE(keys[0] == KeyOf(query));
+  for (const auto change : changes) {
+    KernelQuery changed = query;
+    change(&changed, &format);
+    const QueryKey key = KeyOf(changed);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      EXPECT_FALSE(keys[i] == key) << "fields " << i << ", " << keys.size();
+    }
+    keys.push_back(key);
+  }
+}
+
 TEST(KeptPlansTest, APlanIsMadeOnceForALimit) {
   KeptPlans plans;
   const KernelQuery query = Int8Query(512, 512, 512);
-  KeptPlan* const kept = plans.For(query);
+  KeptPlan* const kept = plans.For(KeyOf(query));
   EXPECT_EQ(kept->permitted, Path::kNone);
-  kept->query = query;
-  kept->permitted = Path::kPortable;
+  kept->Begin(query, Path::kPortable);
   kept->plan.choice = SelectKernel(query, Path::kPortable);
-  kept->plan.is_small = false;
   kept->MakeFor({2, false});
   EXPECT_EQ(kept->plan.threads, 2);
   kept->plan.threads = 77;
@@ -154,14 +186,13 @@ TEST(KeptPlansTest, APlanIsMadeOnceForALimit) {
   EXPECT_EQ(kept->plan.threads, 77) << "made again";
   kept->MakeFor({1, false});
   EXPECT_EQ(kept->plan.threads, 1);
-  EXPECT_EQ(plans.For(query), kept);
+  EXPECT_EQ(plans.For(KeyOf(query)), kept);
 }
 
 TEST(KeptPlansTest, ASmallPlanServesEveryLimit) {
   KeptPlan kept;
-  kept.query = Int8Query(64, 16, 64);
+  kept.Begin(Int8Query(64, 16, 64), Path::kPortable);
   kept.plan.choice = SelectKernel(kept.query, Path::kPortable);
-  kept.plan.is_small = false;
   kept.MakeFor({1, false});
   EXPECT_TRUE(kept.plan.is_small);
   kept.plan.threads = 77;
