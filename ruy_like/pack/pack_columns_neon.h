@@ -9,13 +9,13 @@
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/pack/pack_blocks.h"
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_quads_neon.h"
+#include "ruy_like/simd/neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -7,11 +7,11 @@
 #ifndef RUY_LIKE_PACK_PACK_QUADS_NEON_H_
 #define RUY_LIKE_PACK_PACK_QUADS_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/pack/pack_common.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
@@ -20,14 +20,10 @@ namespace {
 
 // Transposes the 4x4 matrix of 32-bit elements.
 RUY_LIKE_ALWAYS_INLINE void TransposeQuads(uint32x4_t m[4]) {
-  const uint64x2_t a = vreinterpretq_u64_u32(vtrn1q_u32(m[0], m[1]));
-  const uint64x2_t b = vreinterpretq_u64_u32(vtrn2q_u32(m[0], m[1]));
-  const uint64x2_t c = vreinterpretq_u64_u32(vtrn1q_u32(m[2], m[3]));
-  const uint64x2_t d = vreinterpretq_u64_u32(vtrn2q_u32(m[2], m[3]));
-  m[0] = vreinterpretq_u32_u64(vtrn1q_u64(a, c));
-  m[1] = vreinterpretq_u32_u64(vtrn1q_u64(b, d));
-  m[2] = vreinterpretq_u32_u64(vtrn2q_u64(a, c));
-  m[3] = vreinterpretq_u32_u64(vtrn2q_u64(b, d));
+  int32x4_t x[4];
+  for (int i = 0; i < 4; ++i) x[i] = vreinterpretq_s32_u32(m[i]);
+  SimdNeon::Transpose(x);
+  for (int i = 0; i < 4; ++i) m[i] = vreinterpretq_u32_s32(x[i]);
 }
 
 template <int kRegs>

@@ -11,7 +11,6 @@
 #ifndef RUY_LIKE_PACK_PACK_ROWS_NEON_H_
 #define RUY_LIKE_PACK_PACK_ROWS_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +19,7 @@
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
 #include "ruy_like/pack/pack_quads_neon.h"
+#include "ruy_like/simd/neon.h"
 
 namespace ruy_like {
 namespace kernels {

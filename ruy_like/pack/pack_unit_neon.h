@@ -3,11 +3,11 @@
 #ifndef RUY_LIKE_PACK_PACK_UNIT_NEON_H_
 #define RUY_LIKE_PACK_PACK_UNIT_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/pack/pack_common.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

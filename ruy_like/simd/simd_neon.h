@@ -1,39 +1,31 @@
-// Back-end: the 128-bit SIMD trait of 64-bit Arm that kernels and epilogue are
-// templates of.
+// Back-end: the SIMD trait of Arm that kernels and epilogue are templates of.
 //
 // Included by the Arm per-ISA files. It has the members of Simd512
-// (simd_avx512.h) that the templates need here, with the same meaning. A mask
-// is a number of lanes: NEON has no masked loads or stores, parts of vectors
-// are moved in pieces. Requantization is not made of these operations but has
-// instructions of its own (epilogue/epilogue_neon.h).
+// (simd_avx512.h) that the templates need here, with the same meaning, those of
+// all 128-bit vectors by simd_128.h. Requantization is not made of these
+// operations but has instructions of its own (epilogue/epilogue_neon.h).
+//
+// 32-bit Arm's float instructions take denormals for zero, and none of them
+// that all its processors have is fused: a product is rounded, then the sum.
 #ifndef RUY_LIKE_SIMD_SIMD_NEON_H_
 #define RUY_LIKE_SIMD_SIMD_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
+#include "ruy_like/simd/simd_128.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
 
-struct SimdNeon {
-  static constexpr int kLanes = 4;  // 32-bit lanes
+struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   // The cores that gain from it reorder instructions by themselves, and have
   // few loads to spare; see panel_epilogue.h.
   static constexpr bool kInterleavesEpilogue = false;
-  // Whether four vectors as bytes lie in their order, unpermuted
-  // (StoreBytes()).
-  static constexpr bool kBytesInOrder = true;
-  typedef int32x4_t Int;
-  typedef float32x4_t Float;
-  typedef int Mask;
-
-  // The first n lanes, 0 <= n <= kLanes.
-  static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) { return n; }
 
   // ## 32-bit integers
   static RUY_LIKE_ALWAYS_INLINE Int Zero() { return vdupq_n_s32(0); }
@@ -55,16 +47,16 @@ struct SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void KeepInOrder(Vector& x) {
     __asm__ volatile("" : "+w"(x));
   }
-  // Reads the masked lanes alone, the others are 0.
-  static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask n) {
-    if (n == kLanes) return vld1q_s32(p);
+  // The first n < kLanes lanes, the others are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadLanes(const void* p, int n) {
+    const char* lanes = static_cast<const char*>(p);
     int32x2_t low = vdup_n_s32(0);
     int32x2_t high = vdup_n_s32(0);
     if (n & 2) {
-      low = vld1_s32(p);
-      if (n & 1) high = vset_lane_s32(p[2], high, 0);
+      low = vreinterpret_s32_u8(vld1_u8(static_cast<const uint8_t*>(p)));
+      if (n & 1) high = vset_lane_s32(LoadFour(lanes + 8), high, 0);
     } else if (n & 1) {
-      low = vset_lane_s32(*p, low, 0);
+      low = vset_lane_s32(LoadFour(lanes), low, 0);
     }
     return vcombine_s32(low, high);
   }
@@ -98,11 +90,7 @@ struct SimdNeon {
     return vreinterpretq_s32_s16(
         vqaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
   }
-  // 16-bit values to bytes of the bounds' type, clamped.
-  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
-                                                 int8_t high) {
-    return Min8(Max8(SaturateToInt8(a, b), Set8(low)), Set8(high));
-  }
+  using Simd128::ClampToBytes;
   static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, uint8_t low,
                                                  uint8_t high) {
     const uint8x16_t bytes = vqmovun_high_s16(
@@ -125,76 +113,55 @@ struct SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
     return veorq_s32(a, b);
   }
-  // A vector's four bytes are together already: it has but one 128-bit part.
-  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) { return bytes; }
   static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, Int bytes) {
     vst1q_u8(static_cast<uint8_t*>(dst), vreinterpretq_u8_s32(bytes));
   }
-  // The first n bytes of each half (quarter).
-  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
-                                                 int n) {
-    const int8x16_t bytes = vreinterpretq_s8_s32(x);
-    if (n == 2 * kLanes) {
-      vst1_s8(a, vget_low_s8(bytes));
-      vst1_s8(b, vget_high_s8(bytes));
-    } else {
-      const uint64x2_t halves = vreinterpretq_u64_s32(x);
-      StoreFirst(a, vgetq_lane_u64(halves, 0), n);
-      StoreFirst(b, vgetq_lane_u64(halves, 1), n);
-    }
-  }
-  static RUY_LIKE_ALWAYS_INLINE void StoreQuarters(int8_t* a, int8_t* b,
-                                                   int8_t* c, int8_t* d, Int x,
-                                                   int n) {
-    if (n == kLanes) {
-      StoreFourBytes(a, vgetq_lane_s32(x, 0));
-      StoreFourBytes(b, vgetq_lane_s32(x, 1));
-      StoreFourBytes(c, vgetq_lane_s32(x, 2));
-      StoreFourBytes(d, vgetq_lane_s32(x, 3));
-    } else {
-      const uint32x4_t quarters = vreinterpretq_u32_s32(x);
-      StoreFirst(a, vgetq_lane_u32(quarters, 0), n);
-      StoreFirst(b, vgetq_lane_u32(quarters, 1), n);
-      StoreFirst(c, vgetq_lane_u32(quarters, 2), n);
-      StoreFirst(d, vgetq_lane_u32(quarters, 3), n);
-    }
-  }
 
-  // ## Stores of the first n lanes, truncated to the destination's type
-  static RUY_LIKE_ALWAYS_INLINE void Store(int8_t* dst, Int x, int n) {
+  // ## Parts of vectors
+  template <int kHalf>
+  static RUY_LIKE_ALWAYS_INLINE uint64_t Half(Int x) {
+    return vgetq_lane_u64(vreinterpretq_u64_s32(x), kHalf);
+  }
+  template <int kQuarter>
+  static RUY_LIKE_ALWAYS_INLINE uint32_t Quarter(Int x) {
+    return vgetq_lane_u32(vreinterpretq_u32_s32(x), kQuarter);
+  }
+  template <int kHalf>
+  static RUY_LIKE_ALWAYS_INLINE void StoreHalf(void* dst, Int x) {
+    const uint8x16_t bytes = vreinterpretq_u8_s32(x);
+    vst1_u8(static_cast<uint8_t*>(dst),
+            kHalf == 0 ? vget_low_u8(bytes) : vget_high_u8(bytes));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int UpperHalf(Int x) {
+    return vcombine_s32(vget_high_s32(x), vget_high_s32(x));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int Truncate16(Int x) {
     const int16x4_t words = vmovn_s32(x);
-    const uint8x8_t bytes =
-        vmovn_u16(vreinterpretq_u16_s16(vcombine_s16(words, words)));
-    const uint32_t four = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
-    if (n == kLanes) {
-      __builtin_memcpy(dst, &four, sizeof(four));
-    } else {
-      StoreFirst(dst, four, n);
-    }
+    return vreinterpretq_s32_s16(vcombine_s16(words, words));
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(uint8_t* dst, Int x, int n) {
-    Store(reinterpret_cast<int8_t*>(dst), x, n);
+  static RUY_LIKE_ALWAYS_INLINE uint32_t Truncate8(Int x) {
+    const uint8x8_t bytes = vmovn_u16(vreinterpretq_u16_s32(Truncate16(x)));
+    return vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(int16_t* dst, Int x, int n) {
-    const int16x4_t words = vmovn_s32(x);
-    if (n == kLanes) {
-      vst1_s16(dst, words);
-    } else {
-      StoreFirst(dst, vget_lane_u64(vreinterpret_u64_s16(words), 0), 2 * n);
-    }
+  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const int8_t* p) {
+    return vreinterpretq_s32_s8(vld1q_s8(p));
   }
-  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* dst, Int x, int n) {
-    if (n == kLanes) {
-      vst1q_s32(dst, x);
-      return;
-    }
-    int32x2_t part = vget_low_s32(x);
-    if (n & 2) {
-      vst1_s32(dst, part);
-      dst += 2;
-      part = vget_high_s32(x);
-    }
-    if (n & 1) *dst = vget_lane_s32(part, 0);
+  static RUY_LIKE_ALWAYS_INLINE void Zip8(Int& a, Int& b) {
+    const int8x16_t x = vreinterpretq_s8_s32(a);
+    const int8x16_t y = vreinterpretq_s8_s32(b);
+    a = vreinterpretq_s32_s8(vzip1q_s8(x, y));
+    b = vreinterpretq_s32_s8(vzip2q_s8(x, y));
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Zip32(Int& a, Int& b) {
+    const Int low = vzip1q_s32(a, b);
+    b = vzip2q_s32(a, b);
+    a = low;
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Zip64(Int& a, Int& b) {
+    const int64x2_t x = vreinterpretq_s64_s32(a);
+    const int64x2_t y = vreinterpretq_s64_s32(b);
+    a = vreinterpretq_s32_s64(vzip1q_s64(x, y));
+    b = vreinterpretq_s32_s64(vzip2q_s64(x, y));
   }
 
   // ## Floats
@@ -207,18 +174,6 @@ struct SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(float* p, Float x) {
     vst1q_f32(p, x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask n) {
-    if (n == kLanes) return vld1q_f32(p);
-    float32x2_t low = vdup_n_f32(0);
-    float32x2_t high = vdup_n_f32(0);
-    if (n & 2) {
-      low = vld1_f32(p);
-      if (n & 1) high = vset_lane_f32(p[2], high, 0);
-    } else if (n & 1) {
-      low = vset_lane_f32(*p, low, 0);
-    }
-    return vcombine_f32(low, high);
-  }
   static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
     return vaddq_f32(a, b);
   }
@@ -226,7 +181,21 @@ struct SimdNeon {
     return vmulq_f32(a, b);
   }
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
+#if RUY_LIKE_NEON_64
     return vfmaq_f32(c, a, b);
+#else
+    return vmlaq_f32(c, a, b);
+#endif
+  }
+  // c + a * lane kLane of b.
+  template <int kLane>
+  static RUY_LIKE_ALWAYS_INLINE Float MulAddLane(Float a, Float b, Float c) {
+#if RUY_LIKE_NEON_64
+    return vfmaq_laneq_f32(c, a, b, kLane);
+#else
+    return vmlaq_lane_f32(c, a, kLane < 2 ? vget_low_f32(b) : vget_high_f32(b),
+                          kLane % 2);
+#endif
   }
   // Both keep `x` when it is a NaN, and of two zeros.
   static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
@@ -234,19 +203,6 @@ struct SimdNeon {
   }
   static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
     return vbslq_f32(vcgtq_f32(x, bound), bound, x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Store(float* dst, Float x, int n) {
-    if (n == kLanes) {
-      vst1q_f32(dst, x);
-      return;
-    }
-    float32x2_t part = vget_low_f32(x);
-    if (n & 2) {
-      vst1_f32(dst, part);
-      dst += 2;
-      part = vget_high_f32(x);
-    }
-    if (n & 1) *dst = vget_lane_f32(part, 0);
   }
   // The values, rounded.
   static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
@@ -266,7 +222,13 @@ struct SimdNeon {
       return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
     } else {
       static_assert(kFrom == Scalar::kF16);
+#if RUY_LIKE_NEON_64
       return vcvt_f32_f16(vreinterpret_f16_u16(x));
+#else
+      uint16_t elements[kLanes];
+      vst1_u16(elements, x);
+      return WidenFloat16s(elements);
+#endif
     }
   }
   template <Scalar kFrom>
@@ -287,44 +249,20 @@ struct SimdNeon {
       return vshrq_n_s32(Xor(rounded, vandq_s32(bits, Set(INT32_MIN))), 16);
     } else {
       static_assert(kTo == Scalar::kF16);
+#if RUY_LIKE_NEON_64
       return vreinterpretq_s32_u32(
           vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x))));
+#else
+      return RoundInScalars<kTo>(x);
+#endif
     }
-  }
-
-  // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
-  static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
-    const int64x2_t a = vreinterpretq_s64_s32(vtrn1q_s32(m[0], m[1]));
-    const int64x2_t b = vreinterpretq_s64_s32(vtrn2q_s32(m[0], m[1]));
-    const int64x2_t c = vreinterpretq_s64_s32(vtrn1q_s32(m[2], m[3]));
-    const int64x2_t d = vreinterpretq_s64_s32(vtrn2q_s32(m[2], m[3]));
-    m[0] = vreinterpretq_s32_s64(vtrn1q_s64(a, c));
-    m[1] = vreinterpretq_s32_s64(vtrn1q_s64(b, d));
-    m[2] = vreinterpretq_s32_s64(vtrn2q_s64(a, c));
-    m[3] = vreinterpretq_s32_s64(vtrn2q_s64(b, d));
   }
 
  private:
-  static RUY_LIKE_ALWAYS_INLINE void StoreFourBytes(int8_t* dst, int32_t four) {
-    __builtin_memcpy(dst, &four, sizeof(four));
-  }
-  // Stores the first n < 8 bytes.
-  static RUY_LIKE_ALWAYS_INLINE void StoreFirst(void* dst, uint64_t bytes,
-                                                int n) {
-    unsigned char* p = static_cast<unsigned char*>(dst);
-    if (n & 4) {
-      const uint32_t four = static_cast<uint32_t>(bytes);
-      __builtin_memcpy(p, &four, 4);
-      bytes >>= 32;
-      p += 4;
-    }
-    if (n & 2) {
-      const uint16_t two = static_cast<uint16_t>(bytes);
-      __builtin_memcpy(p, &two, 2);
-      bytes >>= 16;
-      p += 2;
-    }
-    if (n & 1) *p = static_cast<unsigned char>(bytes);
+  static RUY_LIKE_ALWAYS_INLINE int32_t LoadFour(const void* p) {
+    int32_t four;
+    __builtin_memcpy(&four, p, sizeof(four));
+    return four;
   }
 };
 

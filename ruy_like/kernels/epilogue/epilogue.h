@@ -18,16 +18,8 @@
 #include "ruy_like/kernels/epilogue/epilogue_columns.h"
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
-
-#if defined(__aarch64__)
-#include "ruy_like/simd/byte_rows_neon.h"
-#elif defined(__wasm__)
-#include "ruy_like/simd/byte_rows_wasm.h"
+#include "ruy_like/simd/byte_rows.h"
 #include "ruy_like/simd/loops.h"
-#else
-#include "ruy_like/simd/byte_rows_x86.h"
-#include "ruy_like/simd/loops.h"
-#endif
 
 namespace ruy_like {
 namespace kernels {
@@ -56,7 +48,7 @@ void StoreTransposed(const int32_t* square, int rows, int cols, char* dst,
 }
 
 // Writes the first n <= 8 bytes of `row`.
-RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, int64_t row, int n) {
+RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, uint64_t row, int n) {
   if (n == 8) {
     __builtin_memcpy(dst, &row, 8);
     return;
@@ -65,11 +57,12 @@ RUY_LIKE_ALWAYS_INLINE void StoreRowBytes(char* dst, int64_t row, int n) {
 }
 
 // Writes 16 rows of at most 8 bytes, or fewer, from 8 columns.
+template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreSixteenRows(const int8_t* columns,
                                              ptrdiff_t stride, int rows,
                                              int cols, char* dst,
                                              ptrdiff_t dst_stride) {
-  const ByteRows byte_rows(columns, stride);
+  const ByteRows<typename V::Bytes16> byte_rows(columns, stride);
   for (int i = 0; i < 8; ++i) {
     if (2 * i >= rows) return;
     StoreRowBytes(dst + 2 * i * dst_stride, byte_rows.Even(i), cols);
@@ -80,11 +73,11 @@ RUY_LIKE_ALWAYS_INLINE void StoreSixteenRows(const int8_t* columns,
 
 // Writes rows of at most 8 bytes from 8 columns, which start 16-byte aligned
 // and `stride` apart, a multiple of 16.
-inline void StoreTransposedBytes(const int8_t* columns, ptrdiff_t stride,
-                                 int rows, int cols, char* dst,
-                                 ptrdiff_t dst_stride) {
+template <class V>
+void StoreTransposedBytes(const int8_t* columns, ptrdiff_t stride, int rows,
+                          int cols, char* dst, ptrdiff_t dst_stride) {
   for (; rows > 0; rows -= 16) {
-    StoreSixteenRows(columns, stride, rows, cols, dst, dst_stride);
+    StoreSixteenRows<V>(columns, stride, rows, cols, dst, dst_stride);
     columns += 16;
     dst += 16 * dst_stride;
   }
@@ -117,8 +110,8 @@ RUY_LIKE_NOINLINE void StoreRowMajorBytes(
         store_columns(part.Part(0, c, kMaxRows, max_cols), e,
                       columns + c * kMaxRows, kMaxRows);
       }
-      StoreTransposedBytes(columns, kMaxRows, part.rows, part.cols,
-                           DstOf(part, e), e.dst_row_stride);
+      StoreTransposedBytes<V>(columns, kMaxRows, part.rows, part.cols,
+                              DstOf(part, e), e.dst_row_stride);
     }
   }
 }

@@ -7,13 +7,13 @@
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/epilogue/epilogue_bytes.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

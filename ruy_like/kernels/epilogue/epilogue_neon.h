@@ -22,7 +22,6 @@
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_NEON_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +31,7 @@
 #include "ruy_like/kernels/epilogue/requantize.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

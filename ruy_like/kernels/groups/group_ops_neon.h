@@ -2,11 +2,11 @@
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_NEON_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

@@ -16,13 +16,13 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/narrow/narrow_column.h"
 #include "ruy_like/kernels/narrow/narrow_simd_neon.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

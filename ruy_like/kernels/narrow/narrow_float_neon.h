@@ -20,7 +20,6 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
@@ -28,6 +27,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/indices.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
@@ -117,8 +117,8 @@ struct NarrowFloatTile {
   template <int kLevel>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAddLevel(
       const float32x4_t (&x)[2][4], float32x4_t rhs, float32x4_t (&acc)[2]) {
-    acc[0] = vfmaq_laneq_f32(acc[0], x[0][kLevel], rhs, kLevel);
-    acc[1] = vfmaq_laneq_f32(acc[1], x[1][kLevel], rhs, kLevel);
+    acc[0] = SimdNeon::MulAddLane<kLevel>(x[0][kLevel], rhs, acc[0]);
+    acc[1] = SimdNeon::MulAddLane<kLevel>(x[1][kLevel], rhs, acc[1]);
   }
 };
 

@@ -15,7 +15,6 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +22,7 @@
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

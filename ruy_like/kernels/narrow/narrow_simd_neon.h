@@ -8,12 +8,12 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

@@ -6,7 +6,6 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +16,7 @@
 #include "ruy_like/kernels/panel/panel_epilogue.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

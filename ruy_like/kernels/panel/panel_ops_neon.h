@@ -7,13 +7,13 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
 
-#include <arm_neon.h>
 #include <stdint.h>
 
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_epilogue_neon.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {
@@ -50,7 +50,7 @@ struct NeonFloatOp : FloatOp<SimdNeon> {
   template <int kLane>
   static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAddLane(Vector acc, Vector lhs,
                                                        RhsVector rhs) {
-    return vfmaq_laneq_f32(acc, lhs, rhs, kLane);
+    return SimdNeon::MulAddLane<kLane>(lhs, rhs, acc);
   }
 };
 

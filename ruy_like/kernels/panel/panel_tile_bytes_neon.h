@@ -26,7 +26,6 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +34,7 @@
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

@@ -34,7 +34,6 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +42,7 @@
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/kernels/panel/panel_tile.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 
 namespace ruy_like {
 namespace kernels {

@@ -23,7 +23,6 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +31,7 @@
 #include "ruy_like/kernels/panel/panel_ops_neon.h"
 #include "ruy_like/kernels/panel/panel_tile_bytes_neon.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 
 namespace ruy_like {
 namespace kernels {

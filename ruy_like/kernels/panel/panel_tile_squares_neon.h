@@ -18,7 +18,6 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 
-#include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +25,7 @@
 #include "ruy_like/kernels/panel/panel_tile.h"
 #include "ruy_like/kernels/panel/panel_tile_columns_neon.h"
 #include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
 namespace ruy_like {

@@ -1,0 +1,195 @@
+// Back-end: what the traits of 128-bit vectors have in common, whatever the
+// instruction set.
+//
+// The base of SimdNeon and SimdWasm, which hand it themselves as V and their
+// vector types. V has, besides loads and stores of whole vectors, these on
+// which the members here are built:
+//
+//   LoadLanes(p, n)     the first n < kLanes 32-bit lanes; the others are 0
+//   Half<i>, Quarter<i> 64 (32) bits of a vector, as an unsigned integer
+//   StoreHalf<i>        64 bits to memory, at any alignment
+//   UpperHalf           a vector whose lower half is x's upper one
+//   Truncate16          the lanes' lower 16 bits, in a vector's lower half
+//   Truncate8           the lanes' lower 8 bits, as an integer
+//   Zip8, 32, 64(a, b)  interleaves elements of so many bits: a becomes those
+//                       of both lower halves, b those of the upper ones
+//
+// A mask is a number of lanes: there are no masked loads or stores, parts of
+// vectors are moved in pieces.
+#ifndef RUY_LIKE_SIMD_SIMD_128_H_
+#define RUY_LIKE_SIMD_SIMD_128_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/float16.h"
+#include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+template <class V, class IntVector, class FloatVector>
+struct Simd128 {
+  static constexpr int kLanes = 4;  // 32-bit lanes
+  // Whether four vectors as bytes lie in their order, unpermuted
+  // (StoreBytes()).
+  static constexpr bool kBytesInOrder = true;
+  typedef IntVector Int;
+  typedef FloatVector Float;
+  typedef int Mask;
+  typedef V Bytes16;  // of ByteRows
+
+  // The first n lanes, 0 <= n <= kLanes.
+  static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) { return n; }
+
+  // Reads the masked lanes alone, the others are 0.
+  static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask n) {
+    return n == kLanes ? V::LoadAligned(p) : V::LoadLanes(p, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float LoadMasked(const float* p, Mask n) {
+    return n == kLanes ? V::LoadAligned(p) : V::AsFloat(V::LoadLanes(p, n));
+  }
+
+  // ## Four vectors of 32-bit values to one of bytes
+  // 16-bit values to int8, clamped; V has the same for uint8.
+  static RUY_LIKE_ALWAYS_INLINE Int ClampToBytes(Int a, Int b, int8_t low,
+                                                 int8_t high) {
+    return V::Min8(V::Max8(V::SaturateToInt8(a, b), V::Set8(low)),
+                   V::Set8(high));
+  }
+  // A vector's four bytes are together already: it has but one 128-bit part.
+  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) { return bytes; }
+  // The first n bytes of each half (quarter).
+  static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
+                                                 int n) {
+    if (n == 2 * kLanes) {
+      V::template StoreHalf<0>(a, x);
+      V::template StoreHalf<1>(b, x);
+    } else {
+      StoreFirst(a, V::template Half<0>(x), n);
+      StoreFirst(b, V::template Half<1>(x), n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreQuarters(int8_t* a, int8_t* b,
+                                                   int8_t* c, int8_t* d, Int x,
+                                                   int n) {
+    if (n == kLanes) {
+      StoreFour(a, V::template Quarter<0>(x));
+      StoreFour(b, V::template Quarter<1>(x));
+      StoreFour(c, V::template Quarter<2>(x));
+      StoreFour(d, V::template Quarter<3>(x));
+    } else {
+      StoreFirst(a, V::template Quarter<0>(x), n);
+      StoreFirst(b, V::template Quarter<1>(x), n);
+      StoreFirst(c, V::template Quarter<2>(x), n);
+      StoreFirst(d, V::template Quarter<3>(x), n);
+    }
+  }
+
+  // ## Stores of the first n lanes, truncated to the destination's type
+  static RUY_LIKE_ALWAYS_INLINE void Store(int8_t* dst, Int x, int n) {
+    const uint32_t four = V::Truncate8(x);
+    if (n == kLanes) {
+      StoreFour(dst, four);
+    } else {
+      StoreFirst(dst, four, n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(uint8_t* dst, Int x, int n) {
+    Store(reinterpret_cast<int8_t*>(dst), x, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(int16_t* dst, Int x, int n) {
+    const Int words = V::Truncate16(x);
+    if (n == kLanes) {
+      V::template StoreHalf<0>(dst, words);
+    } else {
+      StoreFirst(dst, V::template Half<0>(words), 2 * n);
+    }
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* dst, Int x, int n) {
+    StoreLanes(dst, x, n);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(float* dst, Float x, int n) {
+    StoreLanes(dst, V::BitsOf(x), n);
+  }
+
+  // Transposes the kLanes x kLanes matrix of 32-bit elements in `m`.
+  static RUY_LIKE_ALWAYS_INLINE void Transpose(Int* m) {
+    V::Zip32(m[0], m[1]);
+    V::Zip32(m[2], m[3]);
+    const Int upper = m[1];
+    m[1] = m[2];
+    V::Zip64(m[0], m[1]);
+    m[2] = upper;
+    V::Zip64(m[2], m[3]);
+  }
+
+ protected:
+  // ## 16-bit floats in scalars, for sets without such conversions
+  static RUY_LIKE_ALWAYS_INLINE Float WidenFloat16s(const uint16_t* p) {
+    alignas(16) int32_t bits[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      bits[i] = static_cast<int32_t>(float16_internal::WidenFloat16(p[i]));
+    }
+    return V::AsFloat(V::LoadAligned(bits));
+  }
+  // The nearest ones, ties to even, in the lanes' lower halves.
+  template <Scalar kTo>
+  static RUY_LIKE_ALWAYS_INLINE Int RoundInScalars(Float x) {
+    alignas(16) int32_t lanes[kLanes];
+    V::StoreAligned(lanes, V::BitsOf(x));
+    for (int i = 0; i < kLanes; ++i) {
+      const uint32_t bits = static_cast<uint32_t>(lanes[i]);
+      if constexpr (kTo == Scalar::kBF16) {
+        lanes[i] = float16_internal::RoundToBFloat16(bits);
+      } else {
+        static_assert(kTo == Scalar::kF16);
+        lanes[i] = float16_internal::RoundToFloat16(bits);
+      }
+    }
+    return V::LoadAligned(lanes);
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE void StoreFour(void* dst, uint32_t four) {
+    __builtin_memcpy(dst, &four, sizeof(four));
+  }
+  // Stores the first n < 8 bytes.
+  static RUY_LIKE_ALWAYS_INLINE void StoreFirst(void* dst, uint64_t bytes,
+                                                int n) {
+    unsigned char* p = static_cast<unsigned char*>(dst);
+    if (n & 4) {
+      StoreFour(p, static_cast<uint32_t>(bytes));
+      bytes >>= 32;
+      p += 4;
+    }
+    if (n & 2) {
+      const uint16_t two = static_cast<uint16_t>(bytes);
+      __builtin_memcpy(p, &two, 2);
+      bytes >>= 16;
+      p += 2;
+    }
+    if (n & 1) *p = static_cast<unsigned char>(bytes);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void StoreLanes(void* dst, Int x, int n) {
+    if (n == kLanes) {
+      V::StoreBytes(dst, x);
+      return;
+    }
+    char* p = static_cast<char*>(dst);
+    if (n & 2) {
+      V::template StoreHalf<0>(p, x);
+      p += 8;
+      x = V::UpperHalf(x);
+    }
+    if (n & 1) StoreFour(p, V::template Quarter<0>(x));
+  }
+};
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_SIMD_SIMD_128_H_
