@@ -36,12 +36,15 @@ enum class PackFor : std::uint8_t {
   // 8-bit: another 8-bit operand. int16: an 8-bit one. float: all is float.
   // double: anything.
   kDefault,
-  kInt16Operand,   // of an 8-bit matrix: the other operand is int16
-  kDoubleProduct,  // of a float matrix: the other operand, the accumulator or
-                   // dst is double
-  kInt7Operand,    // of an 8-bit matrix: the other operand is int7. With one
-                   // that is not, products are right but slow: on some paths
-                   // each of them unpacks this matrix
+  kInt16Operand,     // of an 8-bit matrix: the other operand is int16
+  kDoubleProduct,    // of a float matrix: the other operand, the accumulator or
+                     // dst is double
+  kInt7Operand,      // of an 8-bit matrix: the other operand is int7. With one
+                     // that is not, products are right but slow: on some paths
+                     // each of them unpacks this matrix
+  kBFloat16Operand,  // of a bfloat16 matrix: the other operand is bfloat16,
+                     // which path avx512bf16 multiplies twice as fast. With a
+                     // float one products are right but slow there, as above
 };
 
 struct PackOptions {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ruy_like/float16.h"
+#include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
@@ -75,6 +76,7 @@ struct Shape {
   std::ptrdiff_t rows, depth, cols;
 };
 
+
 enum class Way { kPlain, kCachedLhs, kCachedRhs, kPackedLhs, kPackedRhs };
 
 // What a product has apart from its operands' and dst's types.
@@ -84,6 +86,7 @@ struct Options {
   std::ptrdiff_t gap;
   Way way;
   bool bias, clamp, beta;
+  bool packs_for_bf16;
   ChannelDimension channels;
   int threads;
 };
@@ -104,6 +107,7 @@ Options Draw(const Shape& shape, Rng* rng) {
   o.beta = rng->OneIn(3);
   o.channels = rng->OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
   o.threads = rng->OneIn(4) ? 3 : 1;
+  o.packs_for_bf16 = rng->OneIn(2);
   return o;
 }
 
@@ -115,6 +119,11 @@ absl::Status Multiply(const Options& o, Matrix<Lhs> lhs, Matrix<Rhs> rhs,
   context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   PackOptions options;
   options.dst_order = o.dst_order;
+  const Scalar to_pack = o.way == Way::kPackedLhs ? internal::ScalarOf<Lhs>()
+                                                  : internal::ScalarOf<Rhs>();
+  if (o.packs_for_bf16 && to_pack == Scalar::kBF16) {
+    options.pack_for = PackFor::kBFloat16Operand;
+  }
   if (o.way == Way::kPackedLhs) {
     const auto packed = Pack(lhs, Side::kLhs, options, context);
     if (!packed.ok()) return packed.status();
@@ -193,7 +202,8 @@ testing::AssertionResult CheckProduct(const Options& o, Rng* rng,
            << static_cast<int>(o.way) << ", gap " << o.gap << ", orders "
            << static_cast<int>(o.lhs_order) << static_cast<int>(o.rhs_order)
            << static_cast<int>(o.dst_order) << ", bias " << o.bias << ", clamp "
-           << o.clamp << ", beta " << o.beta;
+           << o.clamp << ", beta " << o.beta << ", packed for bfloat16 "
+           << o.packs_for_bf16;
   }
   return testing::AssertionSuccess();
 }
@@ -275,6 +285,82 @@ TEST_P(Float16MulTest, DoNotDependOnTheBatch) {
     }
   }
   context_.ClearPrepackedCache();
+}
+
+// A fused multiply-add that rounds to nearest even and takes denormals for
+// zeros, results that are denormal after rounding included: the step that sums
+// are made of, on x86 with vectors.
+float FlushingMultiplyAdd(float a, float b, float sum) {
+  const auto flush = [](float x) {
+    return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x;
+  };
+  a = flush(a);
+  b = flush(b);
+  sum = flush(sum);
+  const float result = FusedMultiplyAdd(a, b, sum);
+  if (!(std::fabs(result) < 0x1p-100f)) return result;
+  // Rounded to float's precision, as if there were smaller exponents.
+  const float scaled = std::fabs(a) < std::fabs(b)
+                           ? FusedMultiplyAdd(a * 0x1p100f, b, sum * 0x1p100f)
+                           : FusedMultiplyAdd(a, b * 0x1p100f, sum * 0x1p100f);
+  return std::fabs(scaled) < 0x1p-26f ? std::copysign(0.0f, scaled)
+                                      : scaled * 0x1p-100f;
+}
+
+// Values whose products and sums are near where floats become denormal or
+// infinite, and those that follow other rules.
+BFloat16 ExtremeValue(Rng* rng) {
+  constexpr std::uint16_t kSpecial[] = {0x0000, 0x8000, 0x0001, 0x807f,
+                                        0x0080, 0x8080, 0x3f80, 0xbf80,
+                                        0x7f7f, 0x7f80, 0xff80, 0x7fc1};
+  if (rng->OneIn(100)) return BFloat16::FromBits(kSpecial[rng->Between(0, 11)]);
+  if (rng->OneIn(10)) return BFloat16::FromBits(kSpecial[rng->Between(0, 6)]);
+  const std::int64_t center = rng->OneIn(3) ? 127 : rng->OneIn(20) ? 189 : 63;
+  return BFloat16::FromBits(static_cast<std::uint16_t>(
+      (rng->Next() & 0x807f) | (center + rng->Between(-4, 4)) << 7));
+}
+
+// Each element against the rule itself: products are added in order of depth,
+// whatever the instructions, odd depths included.
+TEST_P(Float16MulTest, SumsAreFusedInOrderOfDepth) {
+#if !defined(__SSE2__)
+  GTEST_SKIP() << "other processors flush before rounding, or not at all";
+#endif
+  if (GetParam() == Path::kPortable) GTEST_SKIP() << "it does not fuse";
+  Rng rng(11);
+  int negative_zeros = 0;
+  for (int i = 0; i < 200; ++i) {
+    Options o = Draw({rng.Between(1, 70), rng.Between(1, 24),
+                      rng.OneIn(2) ? rng.Between(1, 4) : rng.Between(5, 40)},
+                     &rng);
+    o.bias = o.clamp = o.beta = false;
+    const Shape& s = o.shape;
+    Buffer<BFloat16> lhs(s.rows, s.depth, o.lhs_order, o.gap);
+    Buffer<BFloat16> rhs(s.depth, s.cols, o.rhs_order, o.gap);
+    Buffer<float> dst(s.rows, s.cols, o.dst_order, o.gap);
+    for (Buffer<BFloat16>* operand : {&lhs, &rhs}) {
+      for (BFloat16& value : operand->values) value = ExtremeValue(&rng);
+    }
+    ASSERT_TRUE(Multiply(o, lhs.matrix, rhs.matrix, MulParams<float, float>(),
+                         &context_, &dst.matrix)
+                    .ok());
+    for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
+      for (std::ptrdiff_t col = 0; col < s.cols; ++col) {
+        float sum = 0;
+        for (std::ptrdiff_t k = 0; k < s.depth; ++k) {
+          sum = FlushingMultiplyAdd(Widen(Element(lhs.matrix, row, k)),
+                                    Widen(Element(rhs.matrix, k, col)), sum);
+        }
+        negative_zeros += sum == 0 && std::signbit(sum);
+        const float actual = Element(dst.matrix, row, col);
+        ASSERT_TRUE(SameBits(actual, sum))
+            << s.rows << "x" << s.depth << "x" << s.cols << ": element " << row
+            << ", " << col << " is " << actual << ", not " << sum << "; kernel "
+            << context_.last_used_kernel();
+      }
+    }
+  }
+  EXPECT_GT(negative_zeros, 20);
 }
 
 // Each of the 65536 values times 1, on either side, in either order.

@@ -227,6 +227,48 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
   }
 }
 
+// What is packed for a bfloat16 operand is of a path of its own, where there is
+// one, and refused where that is not permitted; on others it is as for floats.
+TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
+  const std::vector<BFloat16> weights(20 * 20);
+  const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
+  std::vector<float> result(20 * 20);
+  auto dst = MakeMatrix(result.data(), 20, 20, Order::kColMajor);
+  PackOptions options;
+  options.pack_for = PackFor::kBFloat16Operand;
+  Context context;
+  context.set_runtime_enabled_paths(Path::kPortable);
+  auto packed = Pack(lhs, Side::kLhs, options, &context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(packed->layout_name(), "F32 4x1");
+  context.set_runtime_enabled_paths(Path::kAvx512Bf16);
+  if ((context.runtime_enabled_paths() & Path::kAvx512Bf16) == Path::kNone) {
+    return;
+  }
+  packed = Pack(lhs, Side::kLhs, PackOptions(), &context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(packed->layout_name(), "F32 16x1");
+  packed = Pack(lhs, Side::kLhs, options, &context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(packed->path(), Path::kAvx512Bf16);
+  EXPECT_EQ(packed->layout_name(), "BF16 16x2");
+  const auto image = PackedMatrix<BFloat16>::FromBytes(
+      packed->Serialize().data(), packed->Serialize().size(),
+      VerifyChecksum::kYes);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(Mul(*image, lhs, MulParams<float, float>(), &context, &dst).ok());
+  EXPECT_EQ(context.last_used_path(), Path::kAvx512Bf16);
+  options.dst_order = Order::kRowMajor;
+  const auto row_major = Pack(lhs, Side::kLhs, options, &context);
+  ASSERT_TRUE(row_major.ok()) << row_major.status();
+  EXPECT_EQ(row_major->layout_name(), "BF16 8x2");
+  context.set_runtime_enabled_paths(Path::kAvx512Vnni);
+  const absl::Status status =
+      Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("avx512bf16"));
+}
+
 // ## Buffers
 
 TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
@@ -311,6 +353,8 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   const float value = 1;
   auto floats = MakeMatrix(&value, 1, 1, Order::kColMajor);
   options.pack_for = PackFor::kInt16Operand;
+  bad(pack_error(floats, Side::kLhs, options), "pack_for");
+  options.pack_for = PackFor::kBFloat16Operand;
   bad(pack_error(floats, Side::kLhs, options), "pack_for");
   floats.set_zero_point(1);
   bad(pack_error(floats, Side::kLhs, {}), "zero point");

@@ -38,6 +38,8 @@ bool IsFor(PackFor pack_for, Scalar scalar, ScalarSet other) {
       return IsFloat(scalar) && Contains(other, Scalar::kF64);
     case PackFor::kInt7Operand:
       return Is8Bit(scalar) && (other & k8BitScalars) != 0;
+    case PackFor::kBFloat16Operand:
+      return scalar == Scalar::kBF16 && Contains(other, Scalar::kBF16);
   }
   return false;
 }
@@ -53,6 +55,14 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
     return true;
   }
   return false;
+}
+
+// What is known of the other operand. A float that may have any number of bits
+// is kF32, which panels of all floats can meet.
+Elements OtherElements(PackFor pack_for) {
+  return {pack_for == PackFor::kBFloat16Operand ? Scalar::kBF16 : Scalar::kF32,
+          pack_for == PackFor::kInt7Operand ? ValueRange::kInt7
+                                            : ValueRange::kFull};
 }
 
 // A matrix on its way to its panels.
@@ -102,11 +112,9 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
       (side == Side::kLhs) != swaps ? Side::kLhs : Side::kRhs;
   packing->operand = MakeOperand(matrix, side);
   const auto select = [&](Path paths) {
-    return SelectKernelToPackFor(swaps ? InfoOf(family).swapped : family, paths,
-                                 kernel_side, matrix.value_range,
-                                 options.pack_for == PackFor::kInt7Operand
-                                     ? ValueRange::kInt7
-                                     : ValueRange::kFull);
+    return SelectKernelToPackFor(
+        swaps ? InfoOf(family).swapped : family, paths, kernel_side,
+        {matrix.scalar, matrix.value_range}, OtherElements(options.pack_for));
   };
   KernelChoice choice = select(permitted);
   if (!MayRun(choice.path)) choice = select(permitted & ~choice.path);
@@ -268,14 +276,15 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   };
   if (HasKernelsOf(MachinePaths(), header.layout.path) &&
       MayRun(header.layout.path)) {
-    for (const ValueRange other : {ValueRange::kFull, ValueRange::kInt7}) {
+    for (const PackFor pack_for : {PackFor::kDefault, PackFor::kInt7Operand,
+                                   PackFor::kBFloat16Operand}) {
       if (is_found()) break;
-      choice =
-          SelectKernelToPackFor(header.side == header.layout.kernel_side
-                                    ? header.layout.family
-                                    : InfoOf(header.layout.family).swapped,
-                                header.layout.path, header.layout.kernel_side,
-                                header.layout.format.range, other);
+      choice = SelectKernelToPackFor(
+          header.side == header.layout.kernel_side
+              ? header.layout.family
+              : InfoOf(header.layout.family).swapped,
+          header.layout.path, header.layout.kernel_side,
+          {header.scalar, header.layout.format.range}, OtherElements(pack_for));
     }
   }
   if (!is_found()) {

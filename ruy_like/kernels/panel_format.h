@@ -19,8 +19,13 @@
 //        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
 //        +-----------+-----------+-- ... -+-----------+
 //
+// In panels of BF16, whose groups are pairs, each pair's later level comes
+// first: VDPBF16PS adds the product of the upper halves of 32 bits first, so
+// that sums are in order of depth.
+//
 // Depth is padded with zero elements to a multiple of `depth_multiple`, the
-// last panel's missing columns are zero too. Panels start 64-byte aligned in
+// last panel's missing columns are zero too. (The later level of a BF16 pair is
+// padded with -0 in rhs panels.) Panels start 64-byte aligned in
 // the buffer as a whole; panel p starts at p * width * padded_depth elements.
 #ifndef RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 #define RUY_LIKE_KERNELS_PANEL_FORMAT_H_

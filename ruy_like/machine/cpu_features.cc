@@ -27,6 +27,12 @@ constexpr uint64_t kXcr0Avx = 0x6;      // XMM, YMM
 constexpr uint64_t kXcr0Avx512 = 0xe6;  // and opmask, ZMM 0-15, ZMM 16-31
 constexpr uint64_t kXcr0Amx = 0x60000;  // tile configuration, tile data
 
+// "AuthenticAMD", four bytes a register.
+bool IsAmd(const CpuidRegisters& leaf0) {
+  return leaf0.ebx == 0x68747541 && leaf0.edx == 0x69746e65 &&
+         leaf0.ecx == 0x444d4163;
+}
+
 #if defined(__x86_64__)
 class HostCpuid final : public CpuidSource {
  public:
@@ -84,8 +90,8 @@ Path PathsOfThisProcess() {
 }  // namespace
 
 CpuFeatures X86CpuFeatures(const CpuidSource& source) {
-  const uint32_t max_leaf = source.Cpuid(0, 0).eax;
-  if (max_leaf < 7) return 0;
+  const CpuidRegisters leaf0 = source.Cpuid(0, 0);
+  if (leaf0.eax < 7) return 0;
   const CpuidRegisters leaf1 = source.Cpuid(1, 0);
   if (!Bit(leaf1.ecx, 27)) return 0;  // OSXSAVE: XGETBV may be used
   const uint64_t xcr0 = source.Xcr0();
@@ -107,6 +113,7 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source) {
       features |= kCpuAvx512;  // DQ, BW, VL
     }
     if (Bit(leaf7.ecx, 11)) features |= kCpuAvx512Vnni;
+    if (Bit(leaf7_1_eax, 5) && IsAmd(leaf0)) features |= kCpuFastAvx512Bf16;
   }
   if (os_enables(kXcr0Amx) && Bit(leaf7.edx, 24) && Bit(leaf7.edx, 25)) {
     features |= kCpuAmxInt8;  // AMX-TILE, AMX-INT8

@@ -33,6 +33,10 @@ enum CpuFeature : uint32_t {
   kCpuNeonI8mm = 1 << 8,  // SMMLA
   kCpuF16c = 1 << 9,      // x86's conversions between float and Float16
   kCpuWasm128 = 1 << 10,  // WebAssembly's SIMD128
+  // AVX512-BF16 on processors whose VDPBF16PS multiplies faster than fused
+  // multiply-adds of floats do: AMD's, by a factor of two. On Intel's with
+  // AVX512-BF16 it takes four times as long (doc/tuning.md).
+  kCpuFastAvx512Bf16 = 1 << 11,
 };
 using CpuFeatures = uint32_t;
 
@@ -47,6 +51,7 @@ inline constexpr CpuFeatureName kCpuFeatureNames[] = {
     {kCpuAvxVnni, "avxvnni"},
     {kCpuAvx512, "avx512(f,bw,dq,vl)"},
     {kCpuAvx512Vnni, "avx512vnni"},
+    {kCpuFastAvx512Bf16, "avx512bf16(faster than fma)"},
     {kCpuAmxInt8, "amx(tile,int8)"},
     {kCpuNeon, "neon"},
     {kCpuNeonDot, "dotprod"},

@@ -13,6 +13,7 @@ template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
     PackNarrow<X86Unit, kSourceBytes, Packed>(args);
+    if constexpr (Packed::kScalar == Scalar::kBF16) PadRhsPairs<kWidth>(args);
   } else {
     Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
   }

@@ -20,6 +20,7 @@ namespace {
 constexpr int kSourceBytes8 = 1;
 constexpr int kSourceBytes16 = 2;
 constexpr int kSourceBytesF32 = 4;
+constexpr int kSourceBytesBF16 = 2;
 
 // The elements of a packed layout. kSource_: floats are made of elements of
 // that type, which are widened, integers are told apart by
@@ -40,6 +41,7 @@ typedef PackedAs<Scalar::kU8> PackedU8;
 typedef PackedAs<Scalar::kU8, ValueRange::kInt7> PackedU7;
 typedef PackedAs<Scalar::kI16> PackedS16;
 typedef PackedAs<Scalar::kF32> PackedF32;
+typedef PackedAs<Scalar::kBF16> PackedBF16;
 template <Scalar kSource>
 using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 
@@ -63,6 +65,20 @@ RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
     }
   }
   PackAs<kSourceBytes, Packed, kWidth, kGroup>(args);
+}
+
+// Panels of pairs of BFloat16 elements are padded at the end of an odd depth:
+// of an rhs, panels of kWidth columns, with -0, which multiplied with the lhs's
+// 0 adds nothing to any sum. (0 * 0 would make a sum of -0 to 0.)
+template <int kWidth>
+RUY_LIKE_ALWAYS_INLINE void PadRhsPairs(const PackArgs* args) {
+  if (args->depth % 2 == 0) return;
+  uint16_t* pads =
+      static_cast<uint16_t*>(args->dst) + (args->depth - 1) * kWidth;
+  for (ptrdiff_t first = 0; first < args->width; first += kWidth) {
+    for (int w = 0; w < kWidth; ++w) pads[2 * w] = 0x8000;
+    pads += args->padded_depth * kWidth;
+  }
 }
 
 // Zeros the bytes [written, size) of dst, if there are any.

@@ -159,7 +159,8 @@ struct PackRegisters : Simd {
   }
 
   // Writes one block in the layout F, whose groups are whole quads, pairs of
-  // bytes that may be widened to words, or 16-bit floats that are widened.
+  // bytes that may be widened to words, 16-bit floats that are widened, or
+  // pairs of BFloat16, in reverse order (panel_format.h).
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     typedef typename F::V V;
@@ -175,6 +176,8 @@ struct PackRegisters : Simd {
       } else if constexpr (kPairs) {
         static_assert(F::kWidth == kColumns, "");
         V::Store(dst + q * kBytes, V::SplitPairs(quads[q]));
+      } else if constexpr (F::kPacked == Scalar::kBF16) {
+        StorePanelQuads<F>(dst + q * kBytes, Simd::SwapWords(quads[q]), q == 3);
       } else {
         StorePanelQuads<F>(dst + q * kBytes, quads[q], q == 3);
       }

@@ -57,6 +57,10 @@ struct X86Unit {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
                           _mm256_cvtepi8_epi16(unit));
     } else {
+      // Pairs in reverse order (panel_format.h).
+      if constexpr (Packed::kScalar == Scalar::kBF16) {
+        unit = _mm_or_si128(_mm_slli_epi32(unit, 16), _mm_srli_epi32(unit, 16));
+      }
       _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), unit);
     }
   }

@@ -75,6 +75,12 @@ bool KeepsItsLhs(const Kernel& kernel, const KernelQuery& query) {
          IsKept(query, Side::kLhs) && !IsKept(query, Side::kRhs);
 }
 
+// Whether panels can be made of elements of that type of the kernel's family:
+// 16-bit floats are widened, but floats are not rounded.
+bool CanHold(const kernels::PanelFormat& format, Scalar scalar) {
+  return !Is16BitFloat(format.scalar) || format.scalar == scalar;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
@@ -112,7 +118,12 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
         query.range[side] != format.range) {
       return "the operands are not known to be int7";
     }
-    if (!format.in_place) continue;
+    if (!format.in_place) {
+      if (!CanHold(format, query.scalar[side])) {
+        return "its panels have another element type";
+      }
+      continue;
+    }
     if (query.depth == 0) return "depth 0 cannot be read in place";
     if (query.depth_contiguous[side] == format.by_level) {
       return format.by_level
@@ -298,15 +309,18 @@ bool HasKernelsOf(Path permitted, Path owner) {
 }
 
 KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
-                                   ValueRange range, ValueRange other_range) {
-  const auto holds = [](ValueRange needed, ValueRange known) {
-    return needed == ValueRange::kFull || needed == known;
+                                   const Elements& own, const Elements& other) {
+  const auto holds = [](const kernels::PanelFormat& format,
+                        const Elements& elements) {
+    return CanHold(format, elements.scalar) &&
+           (format.range == ValueRange::kFull ||
+            format.range == elements.range);
   };
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path, Path owner, const Kernel& kernel) {
     if (kernel.family != family || kernel.kind != KernelKind::kPanels ||
-        !holds(FormatOf(kernel, side).range, range) ||
-        !holds(FormatOf(kernel, Other(side)).range, other_range)) {
+        !holds(FormatOf(kernel, side), own) ||
+        !holds(FormatOf(kernel, Other(side)), other)) {
       return false;
     }
     choice = {&kernel, owner, false};

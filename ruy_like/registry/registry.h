@@ -116,11 +116,15 @@ bool HasKernelsOf(Path permitted, Path owner);
 // The kernel whose panels an operand gets that is packed ahead of products: of
 // the best permitted path that has one, own or inherited, which packs both
 // sides and has no limit of columns. The choice's path is the one that the
-// kernel belongs to. `family` and `side` are in the kernel's orientation;
-// `range` is what the operand's elements are known to be, `other_range` what
-// the other one's will be.
+// kernel belongs to. `family` and `side` are in the kernel's orientation; `own`
+// is what the operand's elements are known to be, `other` what the other one's
+// will be.
+struct Elements {
+  Scalar scalar;
+  ValueRange range;
+};
 KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
-                                   ValueRange range, ValueRange other_range);
+                                   const Elements& own, const Elements& other);
 
 // The layout that such a kernel gives an operand on the caller's side `side`.
 PackedLayout LayoutFor(const KernelChoice& choice, Side side, Side kernel_side);

@@ -14,12 +14,11 @@
 namespace ruy_like {
 namespace {
 
-// Elements of T as packed, of 8 bits before and after.
-template <typename T>
-void UnpackElements(const PackedOperand& packed, std::uint8_t* dst) {
+// Elements of T as packed, less `shift`, to elements of To.
+template <typename T, typename To>
+void UnpackElements(const PackedOperand& packed, int shift, To* dst) {
   const kernels::PanelFormat& format = packed.layout.format;
-  const int shift = PackedZero(format.scalar, format.range) -
-                    PackedZero(packed.scalar, ValueRange::kFull);
+  const bool is_reversed = Is16BitFloat(format.scalar);
   const std::ptrdiff_t multiple = packed.layout.format.depth_multiple;
   const std::ptrdiff_t padded_depth =
       (packed.depth + multiple - 1) / multiple * multiple;
@@ -31,11 +30,39 @@ void UnpackElements(const PackedOperand& packed, std::uint8_t* dst) {
                            column % format.width * format.group;
     for (std::ptrdiff_t level = 0; level < packed.depth; ++level) {
       const std::ptrdiff_t group = level / format.group;
+      const std::ptrdiff_t in_group = level % format.group;
       const T value =
-          first[group * format.width * format.group + level % format.group];
-      *dst++ = static_cast<std::uint8_t>(value - shift);
+          first[group * format.width * format.group +
+                (is_reversed ? format.group - 1 - in_group : in_group)];
+      *dst++ = static_cast<To>(value - shift);
     }
   }
+}
+
+void Unpack(const PackedOperand& packed, void* dst) {
+  const kernels::PanelFormat& format = packed.layout.format;
+  if (Is16BitFloat(format.scalar)) {
+    return UnpackElements<std::uint16_t>(packed, 0,
+                                         static_cast<std::uint16_t*>(dst));
+  }
+  const int shift = PackedZero(format.scalar, format.range) -
+                    PackedZero(packed.scalar, ValueRange::kFull);
+  auto* const bytes = static_cast<std::uint8_t*>(dst);
+  if (format.scalar == Scalar::kU8) {
+    UnpackElements<std::uint8_t>(packed, shift, bytes);
+  } else if (format.scalar == Scalar::kI8) {
+    UnpackElements<std::int8_t>(packed, shift, bytes);
+  } else {
+    UnpackElements<std::int16_t>(packed, shift, bytes);
+  }
+}
+
+// Whether its panels are for some types or ranges of the other operand alone
+// and still hold each element of the matrix.
+bool CanBeUnpacked(const Operand& operand) {
+  return operand.packed != nullptr &&
+         (Is8Bit(operand.scalar) ||
+          Is16BitFloat(operand.packed->layout.format.scalar));
 }
 
 bool IsOfPermittedPath(const Operand& operand, Path permitted) {
@@ -54,31 +81,22 @@ absl::Status UnpackOne(Path permitted, TrMulParams* params,
     return NoKernelError(*params, permitted);
   }
   const bool is_lhs =
-      lhs.packed != nullptr && (rhs.packed == nullptr || lhs.width < rhs.width);
+      CanBeUnpacked(lhs) && (!CanBeUnpacked(rhs) || lhs.width < rhs.width);
   const Side side = is_lhs ? Side::kLhs : Side::kRhs;
   Operand& operand = params->side[side];
-  if (operand.packed == nullptr || !Is8Bit(operand.scalar)) {
-    return NoKernelError(*params, permitted);
-  }
+  if (!CanBeUnpacked(operand)) return NoKernelError(*params, permitted);
   const PackedOperand& packed = *operand.packed;
   AlignedBuffer& buffer = (*unpacked)[side];
   // As an unpacked operand it was of a size that passed the checks.
-  if (!AlignedBuffer::Allocate(packed.depth * packed.width, &buffer)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory to unpack ", is_lhs ? "lhs" : "rhs",
-                     ", which is packed for an int7 operand"));
+  if (!AlignedBuffer::Allocate(
+          BytesOf(operand.scalar, packed.depth * packed.width), &buffer)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no memory to unpack ", is_lhs ? "lhs" : "rhs",
+        ", which is packed for ",
+        Is8Bit(operand.scalar) ? "an int7" : "a bfloat16", " operand"));
   }
-  auto* const dst = static_cast<std::uint8_t*>(buffer.data());
-  if (InfoOf(packed.layout.format.scalar).bits == 8) {
-    if (packed.layout.format.scalar == Scalar::kU8) {
-      UnpackElements<std::uint8_t>(packed, dst);
-    } else {
-      UnpackElements<std::int8_t>(packed, dst);
-    }
-  } else {
-    UnpackElements<std::int16_t>(packed, dst);
-  }
-  operand.data = dst;
+  Unpack(packed, buffer.data());
+  operand.data = buffer.data();
   operand.depth_contiguous = true;
   operand.stride = operand.depth;
   operand.value_range = packed.layout.format.range;

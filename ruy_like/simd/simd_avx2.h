@@ -77,6 +77,14 @@ struct Simd256 {
                                 LoadFour(p + 4 * stride), 1);
   }
 
+  // Each lane's halves of 16 bits, exchanged.
+  static RUY_LIKE_ALWAYS_INLINE Int SwapWords(Int x) {
+#ifdef __AVX512VL__
+    return _mm256_rol_epi32(x, 16);
+#else
+    return _mm256_or_si256(_mm256_slli_epi32(x, 16), _mm256_srli_epi32(x, 16));
+#endif
+  }
   // The lower and the upper 16 bits of each lane.
   static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m128i* low,
                                                 __m128i* high) {

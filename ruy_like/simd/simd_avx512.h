@@ -99,6 +99,10 @@ struct Simd512 {
     return _mm512_insertf32x4(x, LoadFour(p + 12 * stride), 3);
   }
 
+  // Each lane's halves of 16 bits, exchanged.
+  static RUY_LIKE_ALWAYS_INLINE Int SwapWords(Int x) {
+    return _mm512_rol_epi32(x, 16);
+  }
   // The lower and the upper 16 bits of each lane.
   static RUY_LIKE_ALWAYS_INLINE void SplitWords(Int x, __m256i* low,
                                                 __m256i* high) {

@@ -18,6 +18,7 @@ namespace {
 constexpr CpuFeatures kHaswell = kCpuAvx2 | kCpuFma | kCpuF16c;
 constexpr CpuFeatures kSkylakeX = kHaswell | kCpuAvx512;
 constexpr CpuFeatures kCascadeLake = kSkylakeX | kCpuAvx512Vnni;
+constexpr CpuFeatures kZen4Features = kCascadeLake | kCpuFastAvx512Bf16;
 constexpr CpuFeatures kSapphireRapids =
     kCascadeLake | kCpuAvxVnni | kCpuAmxInt8;
 
@@ -104,14 +105,14 @@ const Recording kZen4 = {"Zen 4, Ryzen 5 7600X",
                          {0x00000001, 0xf1bf97a9, 0x00405fce, 0x10000010},
                          0x00000020,
                          kXcr0Avx512,
-                         kCascadeLake};
+                         kZen4Features};
 const Recording kZen5 = {"Zen 5, EPYC B00F21 in a virtual machine",
                          0x1c,
                          {0x00b00f21, 0x00020800, 0xfffa3203, 0x178bfbff},
                          {0x00000001, 0xf1bf07ab, 0x00405fc6, 0x00000110},
                          0x00000030,
                          kXcr0Avx512,
-                         kCascadeLake | kCpuAvxVnni};
+                         kZen4Features | kCpuAvxVnni};
 
 const Recording* const kRecordings[] = {
     &kCoreI7_4770,  &kCoreI9_7900X, &kXeon8280, &kIceLake, &kCoreI9_12900K,
@@ -124,7 +125,11 @@ class RecordedCpuid : public CpuidSource {
   CpuidRegisters Cpuid(uint32_t leaf, uint32_t subleaf) const override {
     switch (leaf) {
       case 0:
-        return {recording_.max_leaf, 0, 0, 0};
+        return recording_.leaf1.eax >> 20 == 0
+                   ? CpuidRegisters{recording_.max_leaf, 0x756e6547, 0x6c65746e,
+                                    0x49656e69}  // "GenuineIntel"
+                   : CpuidRegisters{recording_.max_leaf, 0x68747541, 0x444d4163,
+                                    0x69746e65};  // "AuthenticAMD"
       case 1:
         return recording_.leaf1;
       case 7:
@@ -197,6 +202,17 @@ TEST(X86CpuFeaturesTest, VirtualMachineThatHidesBitsOfCpuid) {
   recording.leaf7_0.eax = 0;  // no subleaf 1, where AVX-VNNI is
   EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
             kSapphireRapids & ~kCpuAvxVnni);
+}
+
+// Sapphire Rapids has AVX512-BF16, too, as slow as on all of Intel's.
+TEST(X86CpuFeaturesTest, Bf16CountsWhereItIsFast) {
+  Recording recording = kZen4;
+  recording.leaf7_1_eax &= ~0x20u;
+  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), kCascadeLake);
+  recording = kZen4;
+  recording.xcr0 = kXcr0Avx;
+  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), kHaswell);
+  EXPECT_NE(kXeonW7_2475X.leaf7_1_eax & 0x20, 0u);
 }
 
 TEST(X86CpuFeaturesTest, NoOsxsaveMeansNothingAndNoXgetbv) {
@@ -311,8 +327,8 @@ TEST(PathsWithFeaturesTest, FollowsFromTheRecordedProcessors) {
       {&kXeonW7_2475X, avx512vnni | Path::kAvxVnni | Path::kAmx},
       {&kZen2, avx2},
       {&kZen3, avx2},
-      {&kZen4, avx512vnni},
-      {&kZen5, avx512vnni | Path::kAvxVnni},
+      {&kZen4, avx512vnni | Path::kAvx512Bf16},
+      {&kZen5, avx512vnni | Path::kAvx512Bf16 | Path::kAvxVnni},
   };
   for (const auto& e : expectations) {
     EXPECT_EQ(PathNames(PathsWithFeatures(

@@ -32,7 +32,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-enum class Source { k8, k16, kF32, kF64 };
+enum class Source { k8, k16, kF32, kF64, kBF16 };
 
 struct Routine {
   const char* name;
@@ -93,6 +93,8 @@ std::vector<Scalar> SourceScalars(Source source) {
       return {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
     case Source::kF64:
       return {Scalar::kF32, Scalar::kF64};
+    case Source::kBF16:
+      return {Scalar::kBF16};
   }
   return {};
 }
@@ -208,7 +210,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
           c.depth_contiguous ? src[w * stride + k] : src[k * stride + w];
       const double value = PackedValue(element, routine);
       const ptrdiff_t offset =
-          PanelOffset(routine.width, group, padded_depth, k, w);
+          PanelOffset(routine.packed, routine.width, group, padded_depth, k, w);
       StoreAs(routine.packed, value,
               expected.data() + BytesOf(routine.packed, offset));
       if constexpr (std::is_integral<T>::value) {
@@ -216,6 +218,16 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
       }
     }
     expected_sums[w] = static_cast<int32_t>(sum);
+  }
+  // Those of 16 columns are the lhs's.
+  if (routine.packed == Scalar::kBF16 && routine.width < 16 &&
+      c.depth % 2 != 0) {
+    for (ptrdiff_t w = 0; w < RoundUp(c.width, routine.width); ++w) {
+      const ptrdiff_t offset = PanelOffset(routine.packed, routine.width, group,
+                                           padded_depth, c.depth, w);
+      StoreAs(routine.packed, -0.0,
+              expected.data() + BytesOf(routine.packed, offset));
+    }
   }
 
   // 64-byte alignment of dst, and no more than that, is promised.

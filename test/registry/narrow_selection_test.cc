@@ -141,6 +141,32 @@ TEST(SelectKernelTest, NarrowProductsOf16BitFloats) {
   });
 }
 
+// With AVX512-BF16 what is packed of two bfloat16 operands stays as it is.
+TEST(SelectKernelTest, BFloat16ByBFloat16) {
+  constexpr Scalar kBF16 = Scalar::kBF16;
+  const auto product = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
+    return MakeQuery(lhs, rhs, 1000, 500, cols);
+  };
+  constexpr char kWide[] = "Avx512Bf16_BF16BF16_48x8x2";
+  constexpr char kNarrow[] = "Avx512Bf16_BF16BF16_64x4x2";
+  ExpectPins({
+      {"avx512bf16", product(kBF16, kBF16, 100), kWide, false},
+      {"avx512bf16", WithCachedLhs(product(kBF16, kBF16, 100)), kWide, false},
+      {"avx512bf16", WithCachedLhs(product(kBF16, kBF16, 4)), kNarrow, false},
+      {"avx512bf16", MakeQuery(kBF16, kBF16, 90, 90, 90, kRow, kCol, kRow),
+       kWide, true},
+      {"avx512bf16", product(kBF16, kF32, 100), "Avx512_F32F32InPlace_48x8x1",
+       false},
+      {"avx512bf16", product(kF32, kBF16, 100), "Avx512_F32F32InPlace_48x8x1",
+       true},
+      {"avx512bf16", product(Scalar::kF16, Scalar::kF16, 100),
+       "Avx512_F32F32_48x8x1", false},
+      {"avx512vnni", product(kBF16, kBF16, 100), "Avx512_F32F32_48x8x1", false},
+      {"avx512bf16", MakeQuery(kI8, kI8, 100, 100, 100),
+       "Avx512Vnni_S8U8_48x8x4", false},
+  });
+}
+
 // An operand whose rows (or, with sides swapped, columns) are contiguous is
 // read as it lies by a product of few columns.
 TEST(SelectKernelTest, NarrowProductsByLevel) {
@@ -207,11 +233,12 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
   for (const Path path : PathsBestFirst(CompiledPaths())) {
     for (const auto& [lhs, rhs] :
          {std::pair(kI8, kI8), std::pair(kI8, kI16), std::pair(kI16, kI8),
-          std::pair(kF32, kF32)}) {
+          std::pair(kF32, kF32), std::pair(Scalar::kBF16, Scalar::kBF16)}) {
       const KernelQuery wide =
           WithCachedLhs(MakeQuery(lhs, rhs, 1000, 500, 100));
       const KernelChoice ahead = SelectKernelToPackFor(
-          wide.family, path, Side::kLhs, ValueRange::kFull, ValueRange::kFull);
+          wide.family, path, Side::kLhs, {lhs, ValueRange::kFull},
+          {rhs, ValueRange::kFull});
       ASSERT_NE(ahead.kernel, nullptr);
       const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
       for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {

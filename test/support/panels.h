@@ -16,12 +16,16 @@ inline std::ptrdiff_t RoundUp(std::ptrdiff_t x, std::ptrdiff_t multiple) {
   return (x + multiple - 1) / multiple * multiple;
 }
 
-// Elements from the first panel's start to level k of column w.
-inline std::ptrdiff_t PanelOffset(std::ptrdiff_t width, std::ptrdiff_t group,
+// Elements of type `packed` from the first panel's start to level k of column
+// w.
+inline std::ptrdiff_t PanelOffset(Scalar packed, std::ptrdiff_t width,
+                                  std::ptrdiff_t group,
                                   std::ptrdiff_t padded_depth, std::ptrdiff_t k,
                                   std::ptrdiff_t w) {
+  std::ptrdiff_t in_group = k % group;
+  if (packed == Scalar::kBF16) in_group = group - 1 - in_group;
   return w / width * width * padded_depth + k / group * width * group +
-         w % width * group + k % group;
+         w % width * group + in_group;
 }
 
 // Stores a value as an element of type `scalar`, at any alignment.
