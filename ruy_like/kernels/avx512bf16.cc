@@ -47,6 +47,28 @@ struct BFloat16PairsOp : WithHalves<FloatOp<Simd512>> {
   }
 };
 
+// Words of a lhs that is read in place: two levels, the first in the lower
+// half.
+struct BFloat16PairWords {
+  typedef BFloat16PairsOp Op;
+  static constexpr Scalar kScalar = Scalar::kBF16;
+  static constexpr Scalar kRhsScalar = Scalar::kBF16;
+  static constexpr int kLevels = 2;
+  static constexpr int kRhsWords = 1;
+
+  template <int kRhsWidth, int kCols, int kGroups>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(
+      __m512 words, const float* rhs, int g, __m512 (&acc)[kCols][kGroups]) {
+    const __m512i pairs = Simd512::SwapWords(Simd512::BitsOf(words));
+    const auto* const rhs_pairs = reinterpret_cast<const int16_t*>(rhs);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      acc[c][g] =
+          Op::MultiplyAdd(acc[c][g], pairs, Op::LoadRhs(rhs_pairs + 2 * c, 0));
+    }
+  }
+};
+
 // The line of a kernel whose elements are int16_t for the compiler.
 constexpr Kernel OfBFloat16(Kernel kernel) {
   kernel.lhs.scalar = kernel.rhs.scalar = Scalar::kBF16;
@@ -56,7 +78,12 @@ constexpr Kernel OfBFloat16(Kernel kernel) {
 typedef PanelsOf<Tiles512, BFloat16PairsOp> Panels;
 typedef NarrowPanelsOf<Tiles512, BFloat16PairsOp> NarrowPanels;
 
+typedef NarrowFloatKernel<Simd512, Tiles512::kVectors, Tiles512::kCols,
+                          PackAvx512_BF16_BF16_16x2, BFloat16PairWords>
+    InPlace;
+
 constexpr Kernel kList[] = {
+    InPlace::Entry("BF16InPlaceBF16", PackAvx512_BF16_BF16_8x2),
     OfBFloat16(NarrowPanels::Entry("BF16BF16", Family::kF32,
                                    PackAvx512_BF16_BF16_16x2,
                                    PackAvx2_BF16_BF16_1x2)),

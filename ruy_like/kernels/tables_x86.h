@@ -122,7 +122,7 @@ struct FloatKernels {
   typedef NarrowAlongDepthKernel<V> AlongDepth;
   template <Scalar kLhs>
   using InPlace = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
-                                    Tiles::kLhsFloat, kLhs>;
+                                    Tiles::kLhsFloat, WidenedWords<V, kLhs>>;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
       InPlaceRhsKernel;
   typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kVectorsOfOne=*/4> Narrow;

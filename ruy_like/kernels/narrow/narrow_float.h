@@ -17,7 +17,8 @@
 //      row 3   |m n o p ...|        |d h l p ...|  level 3
 //
 // What is transposed are 32-bit words. Of a lhs of 16-bit floats a word is two
-// levels, which are widened after it: half of the memory traffic and shuffles.
+// levels, which are widened after it, or multiplied as they are where there is
+// an instruction for it: half of the memory traffic and shuffles.
 //
 // Rows and levels that do not fill registers are packed into a small piece of
 // panels instead, which the panel kernel's tiles multiply.
@@ -41,28 +42,49 @@ namespace {
 
 constexpr int kLineWords = 16;  // of 32 bits, in a line of memory
 
-// Levels of a row in a word, in a line of memory, and those whose lhs is asked
-// for while as many before them are multiplied: 16 lines of each row, far
-// enough ahead for memory and few enough for L1.
-template <Scalar kLhs>
-constexpr int kWordLevels = kLhs == Scalar::kF32 ? 1 : 2;
-template <Scalar kLhs>
-constexpr int kLineLevels = kLhs == Scalar::kF32 ? 16 : 32;
-template <Scalar kLhs>
-constexpr int kStretchLevels = 16 * kLineLevels<kLhs>;
-template <Scalar kLhs>
-constexpr ptrdiff_t kElementBytes = sizeof(float) / kWordLevels<kLhs>;
-
-// The levels of a word of each row.
+// How words are multiplied: their levels, floats or 16-bit ones that are
+// widened, by elements of a float rhs. Another such type: avx512bf16.cc.
 template <class V, Scalar kLhs>
-RUY_LIKE_ALWAYS_INLINE void LevelsOfWords(
-    typename V::Float words, typename V::Float (&levels)[kWordLevels<kLhs>]) {
-  if constexpr (kLhs == Scalar::kF32) {
-    levels[0] = words;
-  } else {
-    V::template WidenPairs<kLhs>(words, levels);
+struct WidenedWords {
+  typedef FloatOp<typename V::Base> Op;  // of tiles with the same sums
+  static constexpr Scalar kScalar = kLhs;
+  static constexpr Scalar kRhsScalar = Scalar::kF32;
+  // Levels in a word of the lhs and 32-bit words of a rhs column for them.
+  static constexpr int kLevels = kLhs == Scalar::kF32 ? 1 : 2;
+  static constexpr int kRhsWords = kLevels;
+
+  // acc[c][g] for all columns; rhs: the words of column 0, each kRhsWidth
+  // behind the one before.
+  template <int kRhsWidth, int kCols, int kGroups>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(
+      typename V::Float words, const float* rhs, int g,
+      typename V::Float (&acc)[kCols][kGroups]) {
+    typename V::Float levels[kLevels];
+    if constexpr (kLhs == Scalar::kF32) {
+      levels[0] = words;
+    } else {
+      V::template WidenPairs<kLhs>(words, levels);
+    }
+    RUY_LIKE_UNROLL
+    for (int j = 0; j < kLevels; ++j) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        acc[c][g] = V::MulAddFloat(
+            levels[j], V::SetFloat(rhs[j * kRhsWidth + c]), acc[c][g]);
+      }
+    }
   }
-}
+};
+
+// Levels of a row in a line of memory, and those whose lhs is asked for while
+// as many before them are multiplied: 16 lines of each row, far enough ahead
+// for memory and few enough for L1.
+template <class Words>
+constexpr int kLineLevels = kLineWords* Words::kLevels;
+template <class Words>
+constexpr int kStretchLevels = 16 * kLineLevels<Words>;
+template <class Words>
+constexpr ptrdiff_t kElementBytes = sizeof(float) / Words::kLevels;
 
 struct RowsArgs {
   const char* lhs;       // the first row
@@ -80,20 +102,20 @@ typedef void RowsFn(const RowsArgs& args);
 // rows a multiple of 4096 bytes apart an L1 cache of 8 ways holds 8 lines. For
 // the same reason prefetching is to L2. Out of a cache it is slower, since more
 // of its shuffles cross 128 bits.
-template <class V, Scalar kLhs, int kRhsWidth, int kCols>
+template <class V, class Words, int kRhsWidth, int kCols>
 void RunWholeLines(const RowsArgs& args) {
   typedef typename V::Float Float;
-  constexpr int kPerWord = kWordLevels<kLhs>;
-  Float acc[kCols];
+  constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
+  Float acc[kCols][1];
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
-    acc[c] = V::LoadAligned(args.accum + c * V::kLanes);
+    acc[c][0] = V::LoadAligned(args.accum + c * V::kLanes);
   }
   const ptrdiff_t stride = args.lhs_stride;
   const char* lhs = args.lhs;
   const char* prefetch = args.prefetch;
   const float* rhs = args.rhs;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<kLhs>) {
+  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
     Float x[kLineWords];
     RUY_LIKE_UNROLL
     for (int i = 0; i < kLineWords; ++i) {
@@ -103,37 +125,27 @@ void RunWholeLines(const RowsArgs& args) {
     V::TransposeLines(x);
     RUY_LIKE_UNROLL
     for (int i = 0; i < kLineWords; ++i) {
-      Float levels[kPerWord];
-      LevelsOfWords<V, kLhs>(x[i], levels);
-      RUY_LIKE_UNROLL
-      for (int j = 0; j < kPerWord; ++j) {
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          acc[c] = V::MulAddFloat(
-              levels[j], V::SetFloat(rhs[(i * kPerWord + j) * kRhsWidth + c]),
-              acc[c]);
-        }
-      }
+      Words::template MultiplyAdd<kRhsWidth>(x[i], rhs + i * kRhsStep, 0, acc);
     }
     RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c]);
+    for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][0]);
     lhs += kLineWords * sizeof(float);
     prefetch += kLineWords * sizeof(float);
-    rhs += kLineLevels<kLhs> * kRhsWidth;
+    rhs += kLineWords * kRhsStep;
   }
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
-    V::StoreAligned(args.accum + c * V::kLanes, acc[c]);
+    V::StoreAligned(args.accum + c * V::kLanes, acc[c][0]);
   }
 }
 
 // Multiplies kGroups vectors of rows and kCols columns of a rhs panel.
-template <class V, Scalar kLhs, int kRhsWidth, int kCols, int kGroups>
+template <class V, class Words, int kRhsWidth, int kCols, int kGroups>
 void RunRows(const RowsArgs& args) {
   typedef typename V::Float Float;
   constexpr int kLanes = V::kLanes;
   constexpr int kFours = V::kRowWords / 4;
-  constexpr int kPerWord = kWordLevels<kLhs>;
+  constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
   Float acc[kCols][kGroups];
   RUY_LIKE_UNROLL
   for (int i = 0; i < kCols * kGroups; ++i) {
@@ -142,9 +154,9 @@ void RunRows(const RowsArgs& args) {
   const ptrdiff_t stride = args.lhs_stride;
   const char* lhs = args.lhs;
   const float* rhs = args.rhs;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<kLhs>) {
+  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
     // Prefetches as many lines as are read here, row after row.
-    const ptrdiff_t line = level / kLineLevels<kLhs> * (kGroups * kLanes);
+    const ptrdiff_t line = level / kLineLevels<Words> * (kGroups * kLanes);
     const char* const prefetch =
         args.prefetch + line / 16 * stride + line % 16 * 64;
     RUY_LIKE_UNROLL
@@ -170,25 +182,15 @@ void RunRows(const RowsArgs& args) {
           V::TransposeParts(x[f]);
           RUY_LIKE_UNROLL
           for (int i = 0; i < 4; ++i) {
-            Float levels[kPerWord];
-            LevelsOfWords<V, kLhs>(x[f][i], levels);
-            RUY_LIKE_UNROLL
-            for (int j = 0; j < kPerWord; ++j) {
-              const float* const b =
-                  rhs + ((4 * f + i) * kPerWord + j) * kRhsWidth;
-              RUY_LIKE_UNROLL
-              for (int c = 0; c < kCols; ++c) {
-                acc[c][g] =
-                    V::MulAddFloat(levels[j], V::SetFloat(b[c]), acc[c][g]);
-              }
-            }
+            Words::template MultiplyAdd<kRhsWidth>(
+                x[f][i], rhs + (4 * f + i) * kRhsStep, g, acc);
           }
         }
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
       }
       lhs += V::kRowWords * sizeof(float);
-      rhs += V::kRowWords * kPerWord * kRhsWidth;
+      rhs += V::kRowWords * kRhsStep;
     }
   }
   RUY_LIKE_UNROLL
@@ -197,12 +199,12 @@ void RunRows(const RowsArgs& args) {
   }
 }
 
-// The counterpart of PanelKernel<FloatOp<V>, kMaxVectors, kRhsWidth>; kPackRows
-// packs that one's lhs. kLhs: float or one of 16 bits.
+// The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
+// packs that one's lhs.
 template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows,
-          Scalar kLhs = Scalar::kF32>
+          class Words>
 struct NarrowFloatKernel {
-  typedef FloatOp<typename V::Base> Op;
+  typedef typename Words::Op Op;
   typedef TileTable<Op, PackedRhs<Op, kRhsWidth>, kRhsWidth,
                     typename MakeIndices<kMaxVectors>::Type>
       PanelTiles;
@@ -223,7 +225,8 @@ struct NarrowFloatKernel {
 
   // From so many columns on, rows are transposed beside the product.
   static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
-  typedef SideBySideRunner<V, kRhsWidth, kStretchLevels<Scalar::kF32>>
+  typedef SideBySideRunner<V, kRhsWidth,
+                           kStretchLevels<WidenedWords<V, Scalar::kF32>>>
       SideBySide;
   static_assert(kMinSideBySideCols > kRhsWidth);
 
@@ -233,7 +236,7 @@ struct NarrowFloatKernel {
   template <int kGroups, int... kI>
   struct Table<kGroups, Indices<kI...>> {
     static constexpr RowsFn* kRows[] = {
-        RunRows<V, kLhs, kRhsWidth, kI + 1, kGroups>...};
+        RunRows<V, Words, kRhsWidth, kI + 1, kGroups>...};
   };
   typedef Table<1, typename MakeIndices<kRhsWidth>::Type> OneGroup;
   typedef Table<kMaxGroups, typename MakeIndices<kMaxGroupsCols>::Type>
@@ -244,16 +247,19 @@ struct NarrowFloatKernel {
     Kernel kernel =
         NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);
     kernel.tile_cols = kMaxPanels * kRhsWidth;
-    if constexpr (kLhs != Scalar::kF32) {
+    kernel.rhs.scalar = Words::kRhsScalar;
+    kernel.rhs.group = Op::kGroup;
+    kernel.rhs.depth_multiple = Op::kDepthMultiple;
+    if constexpr (Words::kScalar != Scalar::kF32) {
       // More columns are packed, which widens once for all of them.
-      kernel.lhs.scalar = kLhs;
+      kernel.lhs.scalar = Words::kScalar;
       kernel.tile_cols = kernel.max_cols = kRhsWidth;
     }
     return kernel;
   }
 
   static void Run(const KernelArgs* args) {
-    if constexpr (kLhs == Scalar::kF32) {
+    if constexpr (Words::kScalar == Scalar::kF32) {
       if (args->cols >= kMinSideBySideCols) {
         RunSideBySideTiles(*args);
         return;
@@ -273,9 +279,10 @@ struct NarrowFloatKernel {
       const int rows = AtMost(args.rows - row, tile_rows);
       Clear(args.cols * kMaxGroups, accum);
       const ptrdiff_t whole =
-          rows < tile_rows ? 0
-                           : args.depth / kLineLevels<kLhs> * kLineLevels<kLhs>;
-      for (ptrdiff_t k = 0; k < whole; k += kStretchLevels<kLhs>) {
+          rows < tile_rows
+              ? 0
+              : args.depth / kLineLevels<Words> * kLineLevels<Words>;
+      for (ptrdiff_t k = 0; k < whole; k += kStretchLevels<Words>) {
         MultiplyStretch(args, lhs, k, whole, row + 2 * tile_rows <= args.rows,
                         accum);
       }
@@ -348,26 +355,31 @@ struct NarrowFloatKernel {
     const int groups = Groups(args);
     const bool whole_lines = UsesWholeLines(args);
     RowsArgs rows;
-    rows.lhs = lhs + k * kElementBytes<kLhs>;
+    rows.lhs = lhs + k * kElementBytes<Words>;
     rows.lhs_stride = stride;
-    rows.levels = AtMost(left, kStretchLevels<kLhs>);
+    rows.levels = AtMost(left, kStretchLevels<Words>);
     const ptrdiff_t tile_bytes = groups * kLanes * stride;
     if (whole_lines && has_next) {
       rows.prefetch = rows.lhs + tile_bytes;
     } else {
       rows.prefetch =
-          left > kStretchLevels<kLhs>
-              ? rows.lhs + kStretchLevels<kLhs> * kElementBytes<kLhs>
+          left > kStretchLevels<Words>
+              ? rows.lhs + kStretchLevels<Words> * kElementBytes<Words>
               : lhs + tile_bytes;
     }
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
-      const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, k, accum, kMaxGroups * kLanes);
+      const NarrowRhsPanel panel = GetRhsPanel<kRhsWidth>(
+          args, i, RhsWord(k), accum, kMaxGroups * kLanes);
       rows.rhs = panel.rhs;
       rows.accum = panel.accum;
       RowsOf(whole_lines, groups, panel.cols)(rows);
       rows.prefetch = rows.lhs;
     }
+  }
+
+  // Where the rhs's words for level k begin, in words of a column.
+  static constexpr RUY_LIKE_ALWAYS_INLINE ptrdiff_t RhsWord(ptrdiff_t k) {
+    return k / Words::kLevels * Words::kRhsWords;
   }
 
   // Whole lines are for one or two columns of a lhs that no cache holds.
@@ -381,8 +393,8 @@ struct NarrowFloatKernel {
                                                int cols) {
     if constexpr (V::kRowWords == kLineWords) {
       if (whole_lines) {
-        return cols == 1 ? RunWholeLines<V, kLhs, kRhsWidth, 1>
-                         : RunWholeLines<V, kLhs, kRhsWidth, 2>;
+        return cols == 1 ? RunWholeLines<V, Words, kRhsWidth, 1>
+                         : RunWholeLines<V, Words, kRhsWidth, 2>;
       }
     }
     return (groups == 1 ? OneGroup::kRows : MaxGroups::kRows)[cols - 1];
@@ -395,25 +407,27 @@ struct NarrowFloatKernel {
                                                    ptrdiff_t k, float* accum) {
     alignas(64) float piece[kGroups * kLanes * kPieceLevels];
     const ptrdiff_t levels = AtMost(args.depth - k, kPieceLevels);
+    const ptrdiff_t padded =
+        (levels + Op::kGroup - 1) / Op::kGroup * Op::kGroup;
     PackArgs pack;
-    pack.src = lhs + k * kElementBytes<kLhs>;
-    pack.src_scalar = kLhs;
+    pack.src = lhs + k * kElementBytes<Words>;
+    pack.src_scalar = Words::kScalar;
     pack.depth_contiguous = true;
-    pack.src_stride = args.lhs_stride_bytes / kElementBytes<kLhs>;
+    pack.src_stride = args.lhs_stride_bytes / kElementBytes<Words>;
     pack.depth = levels;
     pack.width = rows;
     pack.dst = piece;
-    pack.padded_depth = levels;
+    pack.padded_depth = padded;
     pack.sums = nullptr;
     kPackRows(&pack);
     TileArgs tile;
     tile.lhs = piece;
-    tile.lhs_stride_bytes = levels * kLanes * sizeof(float);
-    tile.steps = levels;
+    tile.lhs_stride_bytes = padded * kLanes * sizeof(typename Op::Lhs);
+    tile.steps = padded / Op::kStepLevels;
     tile.column_start = nullptr;
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, k, accum, kGroups * kLanes);
+          GetRhsPanel<kRhsWidth>(args, i, RhsWord(k), accum, kGroups * kLanes);
       tile.rhs = {panel.rhs, args.rhs_stride_bytes};
       tile.start = panel.accum;
       tile.start_col_stride = Vectors(rows) * kLanes;
