@@ -7,8 +7,10 @@
 // that with each pair's first level in the upper half (panel_format.h) results
 // have the bits of float products of the widened values.
 //
-// What is not listed is avx512vnni's and avx512's. Tested in
-// test/kernels/panel_kernel_test.cc and test/float16_mul_test.cc.
+// What is not listed is avx512vnni's and avx512's.
+//
+// Tested in test/kernels/panel_kernel_test.cc, narrow_kernel_test.cc and
+// test/float16_mul_test.cc.
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
