@@ -70,8 +70,8 @@ ABSL_FLAG(std::string, orders, "rcc",
           "(column-major) for each, several separated by commas");
 ABSL_FLAG(int, threads, 1, "threads of each library");
 ABSL_FLAG(std::string, isa, "",
-          "avx2, avxvnni, avx512, avx512vnni or amx, for all libraries; by "
-          "default each takes what it likes best");
+          "avx2, avxvnni, avx512, avx512vnni, avx512bf16 or amx, for all "
+          "libraries; by default each takes what it likes best");
 ABSL_FLAG(std::string, peers, "", "some of the libraries; by default all");
 ABSL_FLAG(std::string, ggml_dir, "",
           "where the shared libraries of ggml are; without, it is left out");
@@ -102,6 +102,7 @@ constexpr Isa kIsas[] = {
     {"avxvnni", "avxvnni", "AVX2_VNNI", "Haswell", "3"},
     {"avx512", "avx512", "AVX512_CORE", "SkylakeX", "0"},
     {"avx512vnni", "avx512vnni", "AVX512_CORE_VNNI", "SkylakeX", "0"},
+    {"avx512bf16", "avx512bf16", "AVX512_CORE_BF16", "SkylakeX", "0"},
     {"amx", "amx", "AVX512_CORE_AMX", "SkylakeX", "0"},
 };
 

@@ -37,7 +37,7 @@ from read_results import (PATHS, PEER_NAMES, TYPE_NAMES, Results, in_order,
 
 PATH_TITLES = {
     "avx2": "AVX2", "avxvnni": "AVX-VNNI", "avx512": "AVX-512",
-    "avx512vnni": "AVX-512-VNNI", "amx": "AMX"
+    "avx512vnni": "AVX-512-VNNI", "avx512bf16": "AVX512-BF16", "amx": "AMX"
 }
 
 

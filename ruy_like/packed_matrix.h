@@ -42,9 +42,9 @@ enum class PackFor : std::uint8_t {
   kInt7Operand,      // of an 8-bit matrix: the other operand is int7. With one
                      // that is not, products are right but slow: on some paths
                      // each of them unpacks this matrix
-  kBFloat16Operand,  // of a bfloat16 matrix: the other operand is bfloat16,
-                     // which path avx512bf16 multiplies twice as fast. With a
-                     // float one products are right but slow there, as above
+  kBFloat16Operand,  // of a bfloat16 matrix: the other operand is bfloat16 and,
+                     // if packed, packed for this too. Twice as fast on path
+                     // avx512bf16; with a float one right but slow, as above
 };
 
 struct PackOptions {
