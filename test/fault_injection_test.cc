@@ -2,8 +2,6 @@
 // on, in every kind of call: what comes back is a Status or a right result, dst
 // is untouched after an error, nothing leaks, and the next call works.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
@@ -22,12 +20,19 @@
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_plan.h"
+#include "ruy_like/os/process.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
 #include "test/support/fail_each.h"
 #include "test/support/heap.h"
 #include "test/support/test_util.h"
+#include "test/support/unix.h"
+
+#if RUY_LIKE_TEST_UNIX
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace ruy_like {
 namespace {
@@ -460,6 +465,9 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
   template <typename Operands>
   void TryProductsAndPacking(const Operands& operands, long Failures::*first) {
     if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
+    if (first == &Failures::first_thread && !os::CanStartThreads()) {
+      GTEST_SKIP() << "no threads here";
+    }
     long sum = 0;
     for (const auto& kind : kProductsAndPacking<World<Operands>>) {
       sum += TryAll(operands, kind, first);
@@ -470,6 +478,7 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
 
   void TryManyThreads(long Failures::*first) {
     if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
+    if (!os::CanStartThreads()) GTEST_SKIP() << "no threads here";
     if (GetParam() != Path::kPortable) GTEST_SKIP() << "fewer, larger blocks";
     const Operands<std::int8_t, std::int32_t> operands(400, 20, 400);
     EXPECT_GT(TryAll(operands, kManyThreads, first), 64);
@@ -556,6 +565,8 @@ TEST_P(FaultInjectionTest, ConstructingAContext) {
   }
 }
 
+#if RUY_LIKE_TEST_UNIX
+
 struct CountingTask final : Task {
   void Run() override { ++*runs; }
   std::atomic<int>* runs;
@@ -595,6 +606,8 @@ TEST(ThreadPoolFaultTest, AfterAFork) {
         << "failure " << n << " status " << status;
   }
 }
+
+#endif  // RUY_LIKE_TEST_UNIX
 
 }  // namespace
 }  // namespace ruy_like

@@ -2,11 +2,8 @@
 // bytes that are not what they should be.
 #include "ruy_like/packed/packed_image.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -22,6 +19,13 @@
 #include "test/packed/packed_product.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
+#include "test/support/unix.h"
+
+#if RUY_LIKE_TEST_UNIX
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 namespace ruy_like {
 namespace {
@@ -52,6 +56,7 @@ TEST_P(PackedImageTest, SerializesAlike) {
   }
 }
 
+#if RUY_LIKE_TEST_UNIX
 TEST_P(PackedImageTest, MapsAFile) {
   const std::string name = testing::TempDir() + "/packed_matrix_" +
                            PathName(GetParam()) + std::to_string(getpid());
@@ -74,6 +79,7 @@ TEST_P(PackedImageTest, MapsAFile) {
   EXPECT_EQ(result, Expected());
   munmap(mapped, size);
 }
+#endif
 
 TEST_P(PackedImageTest, EveryFlippedBitIsNoticed) {
   Image image(PackLhs(&context_).Serialize());

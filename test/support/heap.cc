@@ -1,15 +1,22 @@
 #include "test/support/heap.h"
 
-#include <dlfcn.h>
-#include <malloc.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+
+#if RUY_LIKE_TEST_OWNS_HEAP
+#include <malloc.h>
+#include <pthread.h>
+#if defined(__MINGW32__)
+#include <windows.h>
+#elif defined(__GLIBC__)
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
 
 namespace {
 
@@ -49,6 +56,36 @@ Budget thread_budget;
 }  // namespace
 
 #if RUY_LIKE_TEST_OWNS_HEAP
+
+// The name under which the program's calls come here, and that of what they
+// would have called.
+#if defined(__GLIBC__)
+#define OWN(name) name
+#define REAL(name) __libc_##name
+#else  // by the linker's --wrap: test/CMakeLists.txt
+#define OWN(name) __wrap_##name
+#define REAL(name) __real_##name
+#endif
+
+using PthreadCreateFn = int(pthread_t*, const pthread_attr_t*, void* (*)(void*),
+                            void*);
+
+extern "C" {
+void* REAL(malloc)(std::size_t bytes);
+void* REAL(calloc)(std::size_t count, std::size_t bytes);
+void* REAL(realloc)(void* memory, std::size_t bytes);
+void REAL(free)(void* memory);
+#if !defined(__GLIBC__)
+PthreadCreateFn REAL(pthread_create);
+#endif
+#if defined(__MINGW32__)
+extern decltype(&VirtualAlloc) REAL(__imp_VirtualAlloc);
+extern decltype(&VirtualFree) REAL(__imp_VirtualFree);
+#else
+void* REAL(memalign)(std::size_t alignment, std::size_t bytes);
+#endif
+}
+
 namespace {
 
 bool AllocationFails() {
@@ -57,16 +94,138 @@ bool AllocationFails() {
   return true;
 }
 
+long UsableBytes(void* memory) {
+#if defined(__MINGW32__)
+  return memory == nullptr ? 0 : static_cast<long>(_msize(memory));
+#else
+  return static_cast<long>(malloc_usable_size(memory));
+#endif
+}
+
 // Counts what the C library gave.
 void* Counted(void* memory) {
   if (memory == nullptr) return nullptr;
   ++allocation_count;
-  live_bytes += static_cast<long>(malloc_usable_size(memory));
+  live_bytes += UsableBytes(memory);
   return memory;
 }
 
-using PthreadCreateFn = int(pthread_t*, const pthread_attr_t*, void* (*)(void*),
-                            void*);
+}  // namespace
+
+extern "C" {
+
+void* OWN(malloc)(std::size_t bytes) {
+  return AllocationFails() ? nullptr : Counted(REAL(malloc)(bytes));
+}
+void* OWN(calloc)(std::size_t count, std::size_t bytes) {
+  return AllocationFails() ? nullptr : Counted(REAL(calloc)(count, bytes));
+}
+void* OWN(realloc)(void* memory, std::size_t bytes) {
+  if (AllocationFails()) return nullptr;
+  live_bytes -= UsableBytes(memory);
+  return Counted(REAL(realloc)(memory, bytes));
+}
+void OWN(free)(void* memory) {
+  live_bytes -= UsableBytes(memory);
+  REAL(free)(memory);
+}
+
+}  // extern "C"
+
+#if defined(__EMSCRIPTEN__)
+
+// Names that the linker has lost by renaming. What JavaScript takes, as memory
+// for exceptions, does not fail: it would not notice.
+extern "C" {
+__attribute__((export_name("malloc"))) void* MallocForJavaScript(
+    std::size_t bytes) {
+  return REAL(malloc)(bytes);
+}
+__attribute__((export_name("free"))) void FreeForJavaScript(void* memory) {
+  REAL(free)(memory);
+}
+}
+
+#endif
+
+#if defined(__MINGW32__)
+
+namespace {
+
+// The C library's own are in a DLL, whose calls of malloc do not come here. A
+// pointer to what is to be freed lies in front of the memory.
+void* AlignedMalloc(std::size_t bytes, std::size_t alignment) {
+  const std::size_t extra = alignment + sizeof(void*);
+  if (bytes > SIZE_MAX - extra) return nullptr;
+  void* const memory = OWN(malloc)(bytes + extra);
+  if (memory == nullptr) return nullptr;
+  const auto start = reinterpret_cast<std::uintptr_t>(memory) + extra;
+  void** const aligned = reinterpret_cast<void**>(start & ~(alignment - 1));
+  aligned[-1] = memory;
+  return aligned;
+}
+void AlignedFree(void* memory) {
+  if (memory != nullptr) OWN(free)(static_cast<void**>(memory)[-1]);
+}
+
+void* WINAPI CountedVirtualAlloc(void* address, SIZE_T bytes, DWORD type,
+                                 DWORD protection) {
+  if (AllocationFails()) return nullptr;
+  void* const pages =
+      REAL(__imp_VirtualAlloc)(address, bytes, type, protection);
+  if (pages == nullptr) return nullptr;
+  ++allocation_count;
+  live_bytes += static_cast<long>(bytes);
+  return pages;
+}
+BOOL WINAPI CountedVirtualFree(void* pages, SIZE_T bytes, DWORD type) {
+  // Of the size that is counted above, in whole pages.
+  MEMORY_BASIC_INFORMATION info;
+  if (VirtualQuery(pages, &info, sizeof(info)) != 0) {
+    live_bytes -= static_cast<long>(info.RegionSize);
+  }
+  return REAL(__imp_VirtualFree)(pages, bytes, type);
+}
+
+}  // namespace
+
+extern "C" {
+
+// Functions of DLLs are called by these pointers to them.
+decltype(&AlignedMalloc) OWN(__imp__aligned_malloc) = AlignedMalloc;
+decltype(&AlignedFree) OWN(__imp__aligned_free) = AlignedFree;
+decltype(&VirtualAlloc) OWN(__imp_VirtualAlloc) = CountedVirtualAlloc;
+decltype(&VirtualFree) OWN(__imp_VirtualFree) = CountedVirtualFree;
+
+}  // extern "C"
+
+#else
+
+extern "C" {
+
+void* OWN(memalign)(std::size_t alignment, std::size_t bytes) {
+  return AllocationFails() ? nullptr
+                           : Counted(REAL(memalign)(alignment, bytes));
+}
+void* OWN(aligned_alloc)(std::size_t alignment, std::size_t bytes) {
+  return OWN(memalign)(alignment, bytes);
+}
+int OWN(posix_memalign)(void** memory, std::size_t alignment,
+                        std::size_t bytes) {
+  void* const result = OWN(memalign)(alignment, bytes);
+  if (result == nullptr) return ENOMEM;
+  *memory = result;
+  return 0;
+}
+
+}  // extern "C"
+
+#endif
+
+#if defined(__GLIBC__)
+
+namespace {
+
 // Looked up before main, while allocations succeed.
 PthreadCreateFn* const real_pthread_create =
     reinterpret_cast<PthreadCreateFn*>(dlsym(RTLD_NEXT, "pthread_create"));
@@ -75,40 +234,6 @@ PthreadCreateFn* const real_pthread_create =
 
 extern "C" {
 
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-void __libc_free(void* memory);
-
-void* malloc(std::size_t bytes) {
-  return AllocationFails() ? nullptr : Counted(__libc_malloc(bytes));
-}
-void* calloc(std::size_t count, std::size_t bytes) {
-  return AllocationFails() ? nullptr : Counted(__libc_calloc(count, bytes));
-}
-void* realloc(void* memory, std::size_t bytes) {
-  if (AllocationFails()) return nullptr;
-  live_bytes -= static_cast<long>(malloc_usable_size(memory));
-  return Counted(__libc_realloc(memory, bytes));
-}
-void* memalign(std::size_t alignment, std::size_t bytes) {
-  return AllocationFails() ? nullptr
-                           : Counted(__libc_memalign(alignment, bytes));
-}
-void free(void* memory) {
-  live_bytes -= static_cast<long>(malloc_usable_size(memory));
-  __libc_free(memory);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  return memalign(alignment, bytes);
-}
-int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
-  void* const result = memalign(alignment, bytes);
-  if (result == nullptr) return ENOMEM;
-  *memory = result;
-  return 0;
-}
 void* mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
            off_t offset) noexcept {
   if (AllocationFails()) return MAP_FAILED;
@@ -121,13 +246,20 @@ int munmap(void* address, std::size_t bytes) noexcept {
   live_bytes -= static_cast<long>(bytes);
   return static_cast<int>(syscall(SYS_munmap, address, bytes));
 }
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                   void* (*function)(void*), void* argument) {
+
+}  // extern "C"
+
+#else
+static constexpr auto real_pthread_create = REAL(pthread_create);
+#endif
+
+extern "C" int OWN(pthread_create)(pthread_t* thread,
+                                   const pthread_attr_t* attributes,
+                                   void* (*function)(void*), void* argument) {
   if (thread_budget.Fails()) return EAGAIN;
   return real_pthread_create(thread, attributes, function, argument);
 }
 
-}  // extern "C"
 #endif
 
 namespace ruy_like {

@@ -1,9 +1,9 @@
 // Test support: the program's heap and its starting of threads, counted, and
 // failing on demand.
 //
-// Replaces malloc and its kin, mmap and pthread_create of the program that
-// links ruy_like_test_heap; operator new and std::thread end there too. Not for
-// sanitizer builds, which bring a malloc of their own.
+// Replaces malloc and its kin, pthread_create and mmap or VirtualAlloc of the
+// program that links ruy_like_test_heap; operator new and std::thread end there
+// too. Not for sanitizer builds, which bring a malloc of their own.
 #ifndef RUY_LIKE_TEST_SUPPORT_HEAP_H_
 #define RUY_LIKE_TEST_SUPPORT_HEAP_H_
 
@@ -11,9 +11,11 @@
 
 #include "test/support/sanitizers.h"
 
-// Other C libraries have no names for their own malloc.
-#if !RUY_LIKE_TEST_ASAN && !RUY_LIKE_TEST_TSAN && defined(__GLIBC__) && \
-    defined(__LP64__)
+// glibc has names for its own malloc; the linkers of mingw-w64 and Emscripten
+// give it one.
+#if !RUY_LIKE_TEST_ASAN && !RUY_LIKE_TEST_TSAN &&                            \
+    ((defined(__GLIBC__) && defined(__LP64__)) || defined(__EMSCRIPTEN__) || \
+     defined(__MINGW32__))
 #define RUY_LIKE_TEST_OWNS_HEAP 1
 #else
 #define RUY_LIKE_TEST_OWNS_HEAP 0

@@ -7,9 +7,6 @@
 //
 // Exit code: 0 if each product returned a Status or the right result, and those
 // after it the right result; 3 if nothing failed; 77 if it cannot be set up.
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +17,12 @@
 
 #include "ruy_like/ruy_like.h"
 #include "test/support/heap.h"
+#include "test/support/unix.h"
+
+#if RUY_LIKE_TEST_UNIX
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
 
 namespace {
 
@@ -91,6 +94,8 @@ int FailAllocation(long n) {
   return status.ok() && product.Is(true) ? 0 : 1;
 }
 
+#if RUY_LIKE_TEST_UNIX
+
 // Bytes of address space in use.
 rlim_t AddressSpace() {
   std::ifstream file("/proc/self/statm");
@@ -132,6 +137,13 @@ int LimitThreads() {
   }
   return context.last_used_num_threads() == 1 ? 0 : 1;
 }
+
+#else
+
+int LimitMemory() { return 77; }
+int LimitThreads() { return 77; }
+
+#endif
 
 }  // namespace
 
