@@ -27,6 +27,14 @@ namespace {
 constexpr int kRoundingModes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD,
                                   FE_TOWARDZERO};
 
+// Windows counts x86's denormal operand to them, which the C standard does not
+// know: converting a clamp bound that is one raises it in the caller's code.
+#if defined(FE_DENORMAL)
+constexpr int kStandardExceptions = FE_ALL_EXCEPT & ~FE_DENORMAL;
+#else
+constexpr int kStandardExceptions = FE_ALL_EXCEPT;
+#endif
+
 // glibc's way to have exceptions trap, where the machine can: x86 alone here.
 #if defined(__GLIBC__) && defined(__x86_64__)
 constexpr bool kCanTrap = true;
@@ -240,7 +248,7 @@ void ExpectCode(absl::StatusCode code, Product* product, Context* context) {
       Mul(product->lhs, product->rhs, product->params, context, &product->dst);
   TrapNone();
   EXPECT_EQ(status.code(), code);
-  EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+  EXPECT_EQ(std::fetestexcept(kStandardExceptions), 0);
 }
 
 TEST_P(FloatEnvironmentTest, ANanClampIsToldNotTrapped) {

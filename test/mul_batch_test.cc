@@ -13,6 +13,7 @@
 #include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
+#include "ruy_like/os/process.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/batch_problem.h"
 #include "test/support/sanitizers.h"
@@ -164,6 +165,7 @@ TEST_P(MulBatchTest, AnyExecutorGivesACompleteResult) {
 // On threads at once, which may be missing, and on an Executor's; of whole
 // products and of large ones that are cut.
 TEST_P(MulBatchTest, PlansOnTheCallersThreads) {
+  if (!os::CanStartThreads()) GTEST_SKIP() << "no threads here";
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   for (const Shape& shape : {Shape{24, 20, 16}, Shape{150, 64, 130}}) {
     BatchProblem<Int8> problem(shape, 9, {1, 0, true});

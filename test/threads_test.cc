@@ -1,7 +1,6 @@
 // Threads: results do not depend on how many there are, Contexts may be shared
 // or not. Runs under ThreadSanitizer too (label "concurrency").
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "ruy_like/base/cpu_limits.h"
 #include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
@@ -84,12 +84,6 @@ TEST_P(ThreadsTest, TheStrategyDecidesHowManyRun) {
   EXPECT_EQ(context_.last_used_num_threads(), 4);
 }
 
-int PermittedProcessors() {
-  cpu_set_t set;
-  EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
-  return CPU_COUNT(&set);
-}
-
 struct CountedCalls {
   static void Run(void* argument, int) {
     ++static_cast<CountedCalls*>(argument)->count;
@@ -101,7 +95,7 @@ struct CountedCalls {
 // measurements takes what it is told.
 TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
   constexpr std::ptrdiff_t kLarge[] = {600, 100, 600};
-  const int processors = PermittedProcessors();
+  const int processors = PermittedCpus();
   MulRunner large(ThreadedProblem(kInt8, kLarge));
   context_.set_max_num_threads(std::numeric_limits<int>::max());
   EXPECT_EQ(context_.max_num_threads(), std::numeric_limits<int>::max());

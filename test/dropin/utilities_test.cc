@@ -148,14 +148,14 @@ TEST(CheckMacrosTest, DchecksAreForDebugBuilds) {
 TEST(CheckMacrosDeathTest, FailingChecksTellAndAbort) {
   const int one = 1;
   EXPECT_DEATH(RUY_CHECK(one == 2),
-               "utilities_test.cc:[0-9]+: RUY_CHECK\\(one == 2\\) failed");
+               "utilities_test.cc:.+: RUY_CHECK\\(one == 2\\) failed");
   EXPECT_DEATH(RUY_CHECK_GE(one, 2),
                "RUY_CHECK_GE\\(one >= 2\\) failed: 1 vs\\. 2");
   EXPECT_DEATH(RUY_CHECK_LT(1.5f, std::int8_t{-3}), "1\\.5 vs\\. -3");
   EXPECT_DEATH(RUY_CHECK_EQ(Color::kRed, Color::kGreen),
                "enumerator 0 vs\\. enumerator 1");
   EXPECT_DEATH(RUY_CHECK_EQ(Opaque(), Opaque()), "\\(\\?\\) vs\\. \\(\\?\\)");
-  EXPECT_DEATH(RUY_CHECK_EQ(&one, nullptr), "0x[0-9a-f]+ vs\\. nullptr");
+  EXPECT_DEATH(RUY_CHECK_EQ(&one, nullptr), "0x.+ vs\\. nullptr");
 }
 
 TEST(WaitTest, ReturnsWhenTheConditionHolds) {
