@@ -19,8 +19,7 @@ if [ "${1:-}" = --syntax ]; then
 fi
 [ $# -gt 0 ] || set -- macos-arm64 macos-x86_64 windows-arm64 windows-x86_64
 
-bash third_party/install.sh headers
-bash third_party/sources.sh build/sources
+bash third_party/other_system.sh headers
 headers=$PWD/build/headers
 jobs=$(nproc)
 

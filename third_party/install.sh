@@ -149,7 +149,7 @@ install_from_npm() {
   mkdir -p "$1"
   # Their scripts would fetch more, as what is for graphics cards.
   npm install --prefix "$1" --ignore-scripts --no-save --no-audit --no-fund \
-    --silent "${@:2}"
+    --prefer-offline --silent "${@:2}"
 }
 
 if [ ${#npm_peers[@]} -gt 0 ] && ! is_noted build/npm_peers "${npm_peers[@]}"; then

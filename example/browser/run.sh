@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the page, opens it in Chromium without a window and prints what it shows;
 # fails unless all products were right. Without Chromium it says so and runs the
-# program under Node. From any directory; needs `third_party/install.sh wasm`.
+# program under Node. From any directory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-bash third_party/sources.sh build/sources
+bash third_party/other_system.sh wasm
 cmake --preset wasm >/dev/null
 cmake --build --preset wasm --parallel "$(nproc)" --target ruy_like_browser
 page=build/wasm/example/browser
