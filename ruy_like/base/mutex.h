@@ -1,5 +1,5 @@
-// Base: std::mutex with the annotations that clang's thread-safety
-// analysis reads.
+// Base: a mutex with the annotations that clang's thread-safety analysis
+// reads.
 //
 // Used for the Context's lock. Not absl::Mutex: ThreadSanitizer does not see
 // the locks of an Abseil that was built without it, as the system's is, and
@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "ruy_like/os/mutex.h"
 
 namespace ruy_like {
 
@@ -24,7 +25,7 @@ class ABSL_LOCKABLE Mutex final {
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
 
  private:
-  std::mutex mutex_;
+  os::NativeMutex mutex_;
 };
 
 // Holds a Mutex while it lives.

@@ -15,6 +15,7 @@
 #include "ruy_like/base/cpu_placement.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/wait.h"
+#include "ruy_like/os/mutex.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/os/wait.h"
 
@@ -130,7 +131,7 @@ struct ThreadPool::State {
   }
 
   const int forks;
-  std::mutex mutex;  // held by the running Execute
+  os::NativeMutex mutex;  // held by the running Execute
   std::vector<std::unique_ptr<Worker>> workers;
   int calls_until_start = 0;
   // The caller leads; workers are in it while they are awake.
@@ -364,7 +365,7 @@ ThreadPool::State* ThreadPool::CurrentState() {
 int ThreadPool::EnsureWorkers(int count) {
   State* const state = CurrentState();
   if (state == nullptr) return 0;
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<os::NativeMutex> lock(state->mutex);
   state->calls_until_start = 0;
   return state->EnsureWorkers(count, spin_nanoseconds_);
 }
@@ -398,7 +399,7 @@ int ThreadPool::ExecuteImpl(int task_count, std::size_t stride,
     Tasks{base, stride, 1, task_count}.Run(0);
     return 1;
   }
-  std::lock_guard<std::mutex> lock(state->mutex);
+  std::lock_guard<os::NativeMutex> lock(state->mutex);
   int available = static_cast<int>(state->workers.size());
   const int wanted = std::min(task_count - 1, kMaxWorkers);
   if (available < wanted && --state->calls_until_start < 0) {

@@ -14,6 +14,7 @@
 #include "ruy_like/os/environment.h"
 #include "ruy_like/os/files.h"
 #include "ruy_like/os/memory.h"
+#include "ruy_like/os/mutex.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/os/processors.h"
 #include "ruy_like/os/wait.h"
@@ -167,5 +168,18 @@ void WakeOne(const std::atomic<std::uint32_t>* word) {
 }
 
 void YieldThread() { SwitchToThread(); }
+
+static_assert(sizeof(SRWLOCK) == sizeof(void*), "a null pointer is unlocked");
+
+void NativeMutex::lock() {
+  AcquireSRWLockExclusive(reinterpret_cast<SRWLOCK*>(&srw_lock_));
+}
+bool NativeMutex::try_lock() {
+  return TryAcquireSRWLockExclusive(reinterpret_cast<SRWLOCK*>(&srw_lock_)) !=
+         0;
+}
+void NativeMutex::unlock() {
+  ReleaseSRWLockExclusive(reinterpret_cast<SRWLOCK*>(&srw_lock_));
+}
 
 }  // namespace ruy_like::os
