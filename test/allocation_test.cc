@@ -14,6 +14,7 @@
 #include "test/support/heap.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
+#include "test/support/unix.h"
 
 namespace ruy_like {
 namespace {
@@ -110,7 +111,11 @@ void ExpectNoAllocations(Context* context) {
 
 TEST_P(AllocationTest, OneThread) { ExpectNoAllocations(&context_); }
 
+// On other systems a thread takes memory when it first runs, which may be late.
+constexpr bool kThreadsCount = RUY_LIKE_TEST_UNIX;
+
 TEST_P(AllocationTest, SeveralThreads) {
+  if (!kThreadsCount) GTEST_SKIP() << "threads take memory themselves here";
   context_.set_max_num_threads(4);
   ExpectNoAllocations(&context_);
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
@@ -155,6 +160,7 @@ void ExpectNoAllocationsOfBatches(Context* context) {
 
 TEST_P(AllocationTest, Batches) {
   ExpectNoAllocationsOfBatches(&context_);
+  if (!kThreadsCount) return;
   context_.set_max_num_threads(4);
   ExpectNoAllocationsOfBatches(&context_);
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);

@@ -37,6 +37,9 @@
 namespace ruy_like {
 namespace {
 
+// Starting 70 of them hundreds of times, under Wine or Node.
+const bool kThreadsAreSlow = os::CanStartThreads() && !RUY_LIKE_TEST_UNIX;
+
 // The operands of a product and what comes out. Of small values, so that floats
 // are exact too.
 template <typename Src_, typename Dst_>
@@ -479,6 +482,7 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
   void TryManyThreads(long Failures::*first) {
     if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
     if (!os::CanStartThreads()) GTEST_SKIP() << "no threads here";
+    if (kThreadsAreSlow) GTEST_SKIP() << "takes minutes here";
     if (GetParam() != Path::kPortable) GTEST_SKIP() << "fewer, larger blocks";
     const Operands<std::int8_t, std::int32_t> operands(400, 20, 400);
     EXPECT_GT(TryAll(operands, kManyThreads, first), 64);
@@ -527,6 +531,7 @@ TEST_P(FaultInjectionTest, AllocationsOfLargeProducts) {
 }
 
 TEST_P(FaultInjectionTest, AllocationsOfParallelFor) {
+  if (kThreadsAreSlow) GTEST_SKIP() << "takes minutes here";
   if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
   EXPECT_GT(TryAll(int8_, kParallelFor, &Failures::first_allocation), 0);
 }

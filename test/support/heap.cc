@@ -79,6 +79,7 @@ void REAL(free)(void* memory);
 PthreadCreateFn REAL(pthread_create);
 #endif
 #if defined(__MINGW32__)
+void* REAL(__emutls_get_address)(void* variable);
 extern decltype(&VirtualAlloc) REAL(__imp_VirtualAlloc);
 extern decltype(&VirtualFree) REAL(__imp_VirtualFree);
 #else
@@ -88,8 +89,12 @@ void* REAL(memalign)(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
+// Threads within what may not fail, and comes once in a thread's life: it does
+// not count.
+std::atomic<int> spared{0};
+
 bool AllocationFails() {
-  if (!allocation_budget.Fails()) return false;
+  if (spared != 0 || !allocation_budget.Fails()) return false;
   errno = ENOMEM;
   return true;
 }
@@ -105,7 +110,7 @@ long UsableBytes(void* memory) {
 // Counts what the C library gave.
 void* Counted(void* memory) {
   if (memory == nullptr) return nullptr;
-  ++allocation_count;
+  if (spared == 0) ++allocation_count;
   live_bytes += UsableBytes(memory);
   return memory;
 }
@@ -191,6 +196,15 @@ BOOL WINAPI CountedVirtualFree(void* pages, SIZE_T bytes, DWORD type) {
 
 extern "C" {
 
+// Where a thread's first use of a thread_local variable, or its first
+// exception, finds no memory, libgcc ends the program.
+void* OWN(__emutls_get_address)(void* variable) {
+  ++spared;
+  void* const address = REAL(__emutls_get_address)(variable);
+  --spared;
+  return address;
+}
+
 // Functions of DLLs are called by these pointers to them.
 decltype(&AlignedMalloc) OWN(__imp__aligned_malloc) = AlignedMalloc;
 decltype(&AlignedFree) OWN(__imp__aligned_free) = AlignedFree;
@@ -267,7 +281,28 @@ namespace ruy_like {
 long AllocationCount() { return allocation_count; }
 long LiveBytes() { return live_bytes; }
 
+#if defined(__MINGW32__)
+namespace {
+
+// libstdc++'s reserve for exceptions has a mutex, for which winpthreads takes
+// memory when it is first locked; without that, throwing does not end.
+bool UseReserveForExceptions() {
+  allocation_budget.Set(0, false);
+  try {
+    throw 0;
+  } catch (int) {
+  }
+  return true;
+}
+
+}  // namespace
+#endif
+
 FailureScope::FailureScope(const Failures& failures) {
+#if defined(__MINGW32__)
+  static const bool used = UseReserveForExceptions();
+  static_cast<void>(used);
+#endif
   const bool stays = failures.failing == Failing::kAllFrom;
   thread_budget.Set(failures.first_thread, stays);
   allocation_budget.Set(failures.first_allocation, stays);
