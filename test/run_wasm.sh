@@ -3,7 +3,7 @@
 # tests that start no programs under Node. From any directory.
 #
 #   test/run_wasm.sh          all of these, without threads; and some with threads
-#   test/run_wasm.sh --short  what CI does at each change: some, without threads
+#   test/run_wasm.sh --short  some, without threads
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -4,7 +4,7 @@
 # emulator, instructions run on the processor itself. From any directory.
 #
 #   test/run_windows.sh          all of these, static and as a DLL
-#   test/run_windows.sh --short  what CI does at each change: some, static
+#   test/run_windows.sh --short  some, static
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
