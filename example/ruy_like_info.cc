@@ -43,7 +43,8 @@ void PrintMachine() {
   std::printf("processor   %s\n", ruy_like::ProcessorName().c_str());
   std::printf("features    %s\n",
               ruy_like::CpuFeatureNames(ruy_like::DetectCpuFeatures()).c_str());
-  std::printf("loops for   %s\n", PipelineName(ruy_like::DetectedPipeline()));
+  std::printf("loops for   %s\n",
+              ruy_like::IssuesInOrder() ? "in-order cores" : "any core");
   const ruy_like::CacheSizes& caches = ruy_like::DetectedCacheSizes();
   std::printf("caches      L1d %td KiB, L2 %td KiB", caches.l1d_bytes / 1024,
               caches.l2_bytes / 1024);

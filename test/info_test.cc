@@ -26,7 +26,7 @@ TEST(InfoTest, TellsAll) {
   EXPECT_THAT(result.out,
               HasSubstr(absl::StrCat(
                   "L1d ", DetectedCacheSizes().l1d_bytes / 1024, " KiB")));
-  EXPECT_THAT(result.out, ContainsRegex("\nloops for +any\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nloops for +any core\n"));
   for (const Path path : PathsBestFirst(PathsOfThisArchitecture())) {
     EXPECT_THAT(result.out,
                 ContainsRegex(absl::StrCat("\n  ", PathName(path), " +[^ ]")));

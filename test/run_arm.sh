@@ -73,7 +73,7 @@ tests_of() {
   case "$extent" in
     kernels)
       echo --tests-regex \
-        "^((panel|narrow)_kernel_test.$1|products_test(\\.on_a5[35])?)$" ;;
+        "^((panel|narrow)_kernel_test.$1|products_test)$" ;;
     paths) echo --label-regex "^$1$" ;;
   esac
 }

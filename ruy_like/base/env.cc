@@ -14,9 +14,6 @@ constexpr EnvVarInfo kEnvVars[] = {
      "the machine has"},
     {EnvVar::kRequirePaths, "RUY_LIKE_REQUIRE_PATHS",
      "tests only: paths whose absence is a failure, not a skip; default: none"},
-    {EnvVar::kPipeline, "RUY_LIKE_PIPELINE",
-     "Arm only: core whose order of instructions loops have, a53, a55 or any; "
-     "default: that of the machine's cores where they are alike"},
     {EnvVar::kRuyPaths, "RUY_PATHS",
      "drop-in for ruy only: paths that may be used, as ruy's bits in "
      "hexadecimal; default: all that the machine has"},

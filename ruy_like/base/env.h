@@ -14,7 +14,6 @@ namespace ruy_like {
 enum class EnvVar {
   kPaths,         // RUY_LIKE_PATHS
   kRequirePaths,  // RUY_LIKE_REQUIRE_PATHS
-  kPipeline,      // RUY_LIKE_PIPELINE
   kRuyPaths,      // RUY_PATHS, for the drop-in for ruy
   kVerbose,       // RUY_LIKE_VERBOSE
   kTrace,         // RUY_LIKE_TRACE

@@ -217,10 +217,9 @@ struct Kernel {
   PackFn* pack_lhs;
   PackFn* pack_rhs;
   KernelFn* run;
-  // The same with loops in an order for processors whose cores are all
-  // Cortex-A53 or A55; null: `run` is for these, too (machine/pipeline.h).
-  KernelFn* run_on_a53 = nullptr;
-  KernelFn* run_on_a55 = nullptr;
+  // The same with loops for cores that issue instructions in order
+  // (machine/pipeline.h); null: `run` serves these, too.
+  KernelFn* run_in_order = nullptr;
 };
 
 // A path's kernels, best first within a family.

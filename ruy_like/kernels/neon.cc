@@ -84,10 +84,9 @@ constexpr Kernel kKernels[] = {
                         PackNeon_F32_F32_4x1, PackNeon_F32_F32_1x1),
     F32F32InPlace::Entry("Neon_F32F32InPlace_8x8x1", Family::kF32,
                          PackNeon_F32_F32_4x1, nullptr),
-    WithInOrderRoutines(
+    WithInOrderLoop<NeonFloatOp, FloatsInOrder>(
         F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
-                      PackNeon_F32_F32_8x1),
-        PanelKernelOnA53<NeonFloatOp>::Run, PanelKernelOnA55<NeonFloatOp>::Run),
+                      PackNeon_F32_F32_8x1)),
 };
 constexpr GroupKernel kGroupKernel =
     GroupKernelOf<NeonGroupOps<NeonWidenDot, NeonWidenNibbles, 2>>(

@@ -73,11 +73,9 @@ constexpr Kernel kKernels[] = {
                       PackNeon_8_S8_1x1),
     StoringColumns(S8S8RhsInPlace::Entry(
         "NeonDot_S8S8InPlace_8x8x4", Family::k8x8, PackNeon_8_S8_4x4, nullptr)),
-    // No A53 has dot products.
-    WithInOrderRoutines(S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8,
-                                    PackNeon_8_S8_4x4, PackNeon_8_S8_8x4),
-                        /*run_on_a53=*/nullptr,
-                        PanelKernelOnA55<NeonQuadsOp<Dot>>::Run),
+    WithInOrderLoop<NeonQuadsOp<Dot>, QuadsInOrder>(
+        S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8, PackNeon_8_S8_4x4,
+                    PackNeon_8_S8_8x4)),
 };
 constexpr GroupKernel kGroupKernel =
     GroupKernelOf<NeonGroupOps<NeonSdot, NeonSdotNibbles, 4>>(

@@ -141,22 +141,14 @@ KernelChoice SelectKernelForPacked(
 std::string WhyNot(const kernels::Kernel& kernel, const KernelQuery& query,
                    bool swap_sides);
 
-// The kernel's routine for that pipeline; kernel.run where it has no other.
-inline kernels::KernelFn* RunOn(Pipeline pipeline,
-                                const kernels::Kernel& kernel) {
-  kernels::KernelFn* run = nullptr;
-  if (pipeline == Pipeline::kCortexA53) run = kernel.run_on_a53;
-  if (pipeline == Pipeline::kCortexA55) run = kernel.run_on_a55;
-  return run != nullptr ? run : kernel.run;
-}
-
 // The kernel's routine for this machine.
 inline kernels::KernelFn* RunHere(const kernels::Kernel& kernel) {
 #if defined(__aarch64__)
-  return RunOn(DetectedPipeline(), kernel);
-#else
-  return kernel.run;
+  if (kernel.run_in_order != nullptr && IssuesInOrder()) {
+    return kernel.run_in_order;
+  }
 #endif
+  return kernel.run;
 }
 
 }  // namespace ruy_like

@@ -32,18 +32,17 @@ std::vector<KernelUnderTest> KernelsWhere(Wanted wanted) {
     for (int i = 0; i < table.count; ++i) {
       const Kernel& kernel = table.kernels[i];
       if (!wanted(kernel)) continue;
-      const auto add = [&](KernelFn* run, const char* pipeline) {
+      const auto add = [&](KernelFn* run, const char* suffix) {
         if (run == nullptr) return;
         const auto copy = std::make_shared<Kernel>(kernel);
         copy->run = run;
         result.push_back({std::string(PathName(path)) + "_" +
                               InfoOf(kernel.family).name + "_" + kernel.name +
-                              pipeline,
+                              suffix,
                           copy});
       };
       add(kernel.run, "");
-      add(kernel.run_on_a53, "_on_a53");
-      add(kernel.run_on_a55, "_on_a55");
+      add(kernel.run_in_order, "_in_order");
     }
   }
   return result;
