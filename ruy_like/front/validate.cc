@@ -1,12 +1,12 @@
 #include "ruy_like/front/validate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
-#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
@@ -18,27 +18,19 @@ namespace {
 
 const PackedFacts kNothingPacked = {};
 
-// A 50% branch hint makes compilers use conditional moves.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsColMajor(const Layout& layout) {
-  return __builtin_expect_with_probability(layout.order() == Order::kColMajor,
-                                           true, 0.5);
+bool IsColMajor(const Layout& layout) {
+  return layout.order() == Order::kColMajor;
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t InnerSize(
-    const Layout& layout) {
-  const std::ptrdiff_t rows = layout.rows();
-  const std::ptrdiff_t cols = layout.cols();
-  return IsColMajor(layout) ? rows : cols;
+std::ptrdiff_t InnerSize(const Layout& layout) {
+  return IsColMajor(layout) ? layout.rows() : layout.cols();
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t OuterSize(
-    const Layout& layout) {
-  const std::ptrdiff_t rows = layout.rows();
-  const std::ptrdiff_t cols = layout.cols();
-  return IsColMajor(layout) ? cols : rows;
+std::ptrdiff_t OuterSize(const Layout& layout) {
+  return IsColMajor(layout) ? layout.cols() : layout.rows();
 }
 
-inline bool IsEmpty(const Layout& layout) {
+bool IsEmpty(const Layout& layout) {
   return layout.rows() == 0 || layout.cols() == 0;
 }
 
@@ -58,9 +50,8 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
   }
   return absl::StrCat(
       name, " (", ScalarName(matrix.scalar), ", ", Shape(matrix.layout),
-      matrix.layout.order() == Order::kColMajor ? " column-major"
-                                                : " row-major",
-      ", stride ", matrix.layout.stride(), ")");
+      IsColMajor(matrix.layout) ? " column-major" : " row-major", ", stride ",
+      matrix.layout.stride(), ")");
 }
 
 // Packing pads each dimension by at most this many elements and widens an
@@ -91,9 +82,10 @@ enum class Problem {
   kNothingPacked,
   kOtherSide,
   kOtherFamily,
+  kConstData,
 };
 
-ABSL_ATTRIBUTE_NOINLINE bool ByteCountOverflows(const Layout& layout) {
+bool ByteCountOverflows(const Layout& layout) {
   std::ptrdiff_t inner, outer, elements, bytes;
   return !CheckedAdd(std::max(InnerSize(layout), layout.stride()), kMaxPad,
                      &inner) ||
@@ -111,33 +103,29 @@ static_assert(kOrdinarySize >= kMaxPad &&
                       kOrdinarySize + kMaxPad,
               "");
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem LayoutProblem(
-    const Layout& layout) {
+Problem LayoutProblem(const Layout& layout) {
   if ((layout.rows() | layout.cols()) < 0) return Problem::kNegativeDimension;
   if (layout.order() > Order::kRowMajor) return Problem::kUnknownOrder;
   if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
   // None is negative here.
-  if (ABSL_PREDICT_FALSE((layout.rows() | layout.cols() | layout.stride()) >=
-                             kOrdinarySize &&
-                         ByteCountOverflows(layout))) {
+  if ((layout.rows() | layout.cols() | layout.stride()) >= kOrdinarySize &&
+      ByteCountOverflows(layout)) {
     return Problem::kByteCountOverflows;
   }
   return Problem::kNone;
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem DataProblem(
-    const ErasedMatrix& matrix) {
+Problem DataProblem(const ErasedMatrix& matrix) {
   return matrix.data == nullptr && !IsEmpty(matrix.layout) ? Problem::kNullData
                                                            : Problem::kNone;
 }
 
 // Operands alone: a dst has neither a value range nor a cache policy.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
-    const ErasedMatrix& matrix) {
+Problem PromiseProblem(const ErasedMatrix& matrix) {
   if (matrix.cache_policy > CachePolicy::kAlwaysCache) {
     return Problem::kUnknownCachePolicy;
   }
-  if (ABSL_PREDICT_TRUE(matrix.value_range == ValueRange::kFull)) {
+  if (matrix.value_range == ValueRange::kFull) {
     return Problem::kNone;
   }
   if (matrix.value_range != ValueRange::kInt7) {
@@ -148,8 +136,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PromiseProblem(
 
 // Wider operands than 8-bit ones are symmetric; a dst of any integers may have
 // a zero point.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ZeroPointProblem(
-    const ErasedMatrix& matrix, bool is_operand) {
+Problem ZeroPointProblem(const ErasedMatrix& matrix, bool is_operand) {
   if (!matrix.zero_point_is_integer) return Problem::kZeroPoint;
   if (matrix.zero_point == 0 || Is8Bit(matrix.scalar)) return Problem::kNone;
   return is_operand || IsFloat(matrix.scalar) ? Problem::kZeroPoint
@@ -157,8 +144,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem ZeroPointProblem(
 }
 
 // What a packed operand was packed for.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PackedProblem(
-    const ErasedMatrix& matrix, Side side, Family family) {
+Problem PackedProblem(const ErasedMatrix& matrix, Side side, Family family) {
   if (matrix.packed == nullptr) return Problem::kNone;
   if (matrix.packed == &kNothingPacked) return Problem::kNothingPacked;
   if (matrix.packed->side != side) return Problem::kOtherSide;
@@ -166,8 +152,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Problem PackedProblem(
                                          : Problem::kNone;
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
-    const char* name, const ErasedMatrix& matrix, Problem problem) {
+absl::Status MatrixError(const char* name, const ErasedMatrix& matrix,
+                         Problem problem) {
   const Layout& layout = matrix.layout;
   switch (problem) {
     case Problem::kNone:
@@ -221,12 +207,33 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MatrixError(
           Describe(name, matrix),
           " was packed for other types of the other operand or of the product "
           "(PackOptions::pack_for)"));
+    case Problem::kConstData:
+      return absl::InvalidArgumentError(absl::StrCat(
+          Describe(name, matrix), " was given a pointer to const data"));
   }
   return absl::OkStatus();
 }
 
+// The first problem found of a call's matrices.
+struct Fault {
+  const char* name;
+  const ErasedMatrix* matrix;
+  Problem problem = Problem::kNone;
+
+  // Whether there is such a problem; stores it.
+  bool Is(const char* of_name, const ErasedMatrix& of_matrix,
+          Problem of_problem) {
+    if (of_problem == Problem::kNone) return false;
+    name = of_name;
+    matrix = &of_matrix;
+    problem = of_problem;
+    return true;
+  }
+  absl::Status Error() const { return MatrixError(name, *matrix, problem); }
+};
+
 // Both operands are packed.
-ABSL_ATTRIBUTE_NOINLINE absl::Status ValidatePackedPair(const MulCall& call) {
+absl::Status ValidatePackedPair(const MulCall& call) {
   if (call.lhs.packed->path != call.rhs.packed->path) {
     return absl::InvalidArgumentError(
         absl::StrCat(Describe("lhs", call.lhs), " and ",
@@ -240,9 +247,9 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ValidatePackedPair(const MulCall& call) {
   return absl::OkStatus();
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status MismatchError(
-    const MulCall& call, const char* what_a, std::ptrdiff_t a,
-    const char* what_b, std::ptrdiff_t b) {
+absl::Status MismatchError(const MulCall& call, const char* what_a,
+                           std::ptrdiff_t a, const char* what_b,
+                           std::ptrdiff_t b) {
   if (call.lhs.packed == &kNothingPacked) {
     return MatrixError("lhs", call.lhs, Problem::kNothingPacked);
   }
@@ -271,14 +278,13 @@ absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
                                                  ", outside of [-31, 30]"));
 }
 
-inline std::ptrdiff_t ChannelsOf(const MulCall& call) {
+std::ptrdiff_t ChannelsOf(const MulCall& call) {
   return call.channel_dimension == ChannelDimension::kRow
              ? call.dst.layout.rows()
              : call.dst.layout.cols();
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status HalfSetError(
-    const MulCall& call) {
+absl::Status HalfSetError(const MulCall& call) {
   return absl::InvalidArgumentError(absl::StrCat(
       "per-channel multipliers are half set: ",
       call.fixedpoint_perchannel == nullptr ? "multiplier_fixedpoint_perchannel"
@@ -287,10 +293,11 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status HalfSetError(
 }
 
 // One by one: some exponent is above kOrdinaryExponent, or something is wrong.
-ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateEachMultiplier(
-    const MulCall& call, const std::int32_t* fixedpoints,
-    const std::int32_t* exponents, std::ptrdiff_t count,
-    std::int8_t* max_exponent) {
+absl::Status ValidateEachMultiplier(const MulCall& call,
+                                    const std::int32_t* fixedpoints,
+                                    const std::int32_t* exponents,
+                                    std::ptrdiff_t count,
+                                    std::int8_t* max_exponent) {
   std::int32_t most = -31;
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     absl::Status status =
@@ -303,8 +310,8 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateEachMultiplier(
   return absl::OkStatus();
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateMultipliers(
-    const MulCall& call, std::int8_t* max_exponent) {
+absl::Status ValidateMultipliers(const MulCall& call,
+                                 std::int8_t* max_exponent) {
   const std::int32_t* fixedpoints = call.fixedpoint_perchannel;
   const std::int32_t* exponents = call.exponent_perchannel;
   std::ptrdiff_t count = ChannelsOf(call);
@@ -329,8 +336,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateMultipliers(
                                              count, max_exponent);
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ClampError(
-    const MulCall& call) {
+absl::Status ClampError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);
   if (std::isnan(call.clamp_min) || std::isnan(call.clamp_max)) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -342,40 +348,20 @@ ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ClampError(
                    " is above clamp_max = ", call.clamp_max));
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status BetaError(
-    const MulCall& call) {
+absl::Status BetaError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);
   return absl::InvalidArgumentError(absl::StrCat(
       Describe("dst", call.dst), " has zero point ", call.dst.zero_point,
       ", and must have 0 with beta = ", call.beta));
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ThreadsError(
-    const MulCall& call) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("max_num_threads is negative: ", call.max_num_threads));
+// A value of an enumeration, or a number, that is not one of those permitted.
+absl::Status ValueError(const char* what, std::ptrdiff_t value) {
+  return absl::InvalidArgumentError(absl::StrCat(what, value));
 }
 
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ChannelDimensionError(
-    const MulCall& call) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown channel dimension ", static_cast<int>(call.channel_dimension)));
-}
-
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status FloatSumsError(
-    const MulCall& call) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown order of float sums ", static_cast<int>(call.float_sums)));
-}
-
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status ConstDstError(
-    const MulCall& call) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      Describe("dst", call.dst), " was given a pointer to const data"));
-}
-
-ABSL_ATTRIBUTE_COLD ABSL_ATTRIBUTE_NOINLINE absl::Status OverlapError(
-    const char* name, const ErasedMatrix& operand, const ErasedMatrix& dst) {
+absl::Status OverlapError(const char* name, const ErasedMatrix& operand,
+                          const ErasedMatrix& dst) {
   return absl::InvalidArgumentError(absl::StrCat(
       Describe("dst", dst), " shares elements with ", Describe(name, operand)));
 }
@@ -387,8 +373,8 @@ struct Runs {
   std::uintptr_t end() const { return begin + (count - 1) * step + run; }
 };
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline Runs RunsOf(const ErasedMatrix& matrix) {
-  if (ABSL_PREDICT_FALSE(matrix.packed != nullptr)) {
+Runs RunsOf(const ErasedMatrix& matrix) {
+  if (matrix.packed != nullptr) {
     const std::uintptr_t bytes = matrix.packed->image_bytes;
     return {reinterpret_cast<std::uintptr_t>(matrix.packed->image), bytes,
             bytes, 1};
@@ -407,14 +393,14 @@ const PackedFacts* NothingPacked() { return &kNothingPacked; }
 
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
-  Problem problem = LayoutProblem(matrix.layout);
-  if (problem == Problem::kNone) {
-    problem = ZeroPointProblem(matrix, /*is_operand=*/true);
+  Fault fault;
+  if (fault.Is(name, matrix, LayoutProblem(matrix.layout)) ||
+      fault.Is(name, matrix, ZeroPointProblem(matrix, /*is_operand=*/true)) ||
+      fault.Is(name, matrix, PromiseProblem(matrix)) ||
+      (needs_data && fault.Is(name, matrix, DataProblem(matrix)))) {
+    return fault.Error();
   }
-  if (problem == Problem::kNone) problem = PromiseProblem(matrix);
-  if (problem == Problem::kNone && needs_data) problem = DataProblem(matrix);
-  return problem == Problem::kNone ? absl::OkStatus()
-                                   : MatrixError(name, matrix, problem);
+  return absl::OkStatus();
 }
 
 bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b) {
@@ -447,11 +433,8 @@ bool SharesBytes(const ErasedMatrix& matrix, const void* data,
   return SharesElements(matrix, array);
 }
 
-namespace {
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline ByteSpan SpanHere(
-    const ErasedMatrix& matrix) {
-  if (ABSL_PREDICT_FALSE(matrix.packed != nullptr)) {
+ByteSpan SpanOf(const ErasedMatrix& matrix) {
+  if (matrix.packed != nullptr) {
     const Runs image = RunsOf(matrix);
     return {image.begin, image.end()};
   }
@@ -462,38 +445,15 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline ByteSpan SpanHere(
   return {begin, begin + BytesOf(matrix.scalar, elements)};
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline ByteSpan SpanHere(const void* array,
-                                                      std::ptrdiff_t bytes) {
+namespace {
+
+ByteSpan SpanOfArray(const void* array, std::ptrdiff_t bytes) {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array);
   return {begin, begin + static_cast<std::uintptr_t>(bytes)};
 }
 
-// Arrays of one value per row or column, each of which may be null.
-constexpr std::ptrdiff_t kChannelBytes = 4;  // of a value, but for the bias
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline std::ptrdiff_t BiasBytes(
-    const MulCall& call) {
-  // That of a scaled product is float, of as many bytes as the accumulators.
-  return BytesOf(call.accum_scalar, ChannelsOf(call));
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool ChannelArraysMeet(
-    const MulCall& call, const ByteSpan& dst) {
-  if (Meet(dst, SpanHere(call.bias, BiasBytes(call)))) return true;
-  if (call.fixedpoint_perchannel != nullptr) {
-    const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
-    if (Meet(dst, SpanHere(call.fixedpoint_perchannel, bytes)) ||
-        Meet(dst, SpanHere(call.exponent_perchannel, bytes))) {
-      return true;
-    }
-  }
-  return (call.lhs_scale_perrow != nullptr &&
-          Meet(dst, SpanHere(call.lhs_scale_perrow,
-                             call.dst.layout.rows() * kChannelBytes))) ||
-         (call.rhs_scale_percol != nullptr &&
-          Meet(dst, SpanHere(call.rhs_scale_percol,
-                             call.dst.layout.cols() * kChannelBytes)));
-}
-
+// An array of one value per row or column. Null: the product has none, and
+// `bytes` is 0.
 struct ChannelArray {
   const char* name;
   const void* data;
@@ -501,24 +461,41 @@ struct ChannelArray {
 };
 constexpr int kChannelArrays = 5;
 static_assert(kInputs == kChannelArrays + 2, "and both operands");
+typedef std::array<ChannelArray, kChannelArrays> ChannelArrays;
 
-void ChannelArraysOf(const MulCall& call,
-                     ChannelArray (*arrays)[kChannelArrays]) {
-  const std::ptrdiff_t bytes = ChannelsOf(call) * kChannelBytes;
-  (*arrays)[0] = {"bias", call.bias, BiasBytes(call)};
-  (*arrays)[1] = {"multiplier_fixedpoint_perchannel",
-                  call.fixedpoint_perchannel, bytes};
-  (*arrays)[2] = {"multiplier_exponent_perchannel", call.exponent_perchannel,
-                  bytes};
-  (*arrays)[3] = {"lhs_scale_perrow", call.lhs_scale_perrow,
-                  call.dst.layout.rows() * kChannelBytes};
-  (*arrays)[4] = {"rhs_scale_percol", call.rhs_scale_percol,
-                  call.dst.layout.cols() * kChannelBytes};
+ChannelArrays ChannelArraysOf(const MulCall& call) {
+  const auto array = [](const char* name, const void* data,
+                        std::ptrdiff_t count, std::ptrdiff_t bytes) {
+    return ChannelArray{name, data, data == nullptr ? 0 : count * bytes};
+  };
+  const std::ptrdiff_t channels = ChannelsOf(call);
+  // The bias of a scaled product is float, of as many bytes as accumulators.
+  return {array("bias", call.bias, channels, BytesOf(call.accum_scalar, 1)),
+          array("multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
+                channels, sizeof(std::int32_t)),
+          array("multiplier_exponent_perchannel", call.exponent_perchannel,
+                channels, sizeof(std::int32_t)),
+          array("lhs_scale_perrow", call.lhs_scale_perrow,
+                call.dst.layout.rows(), sizeof(float)),
+          array("rhs_scale_percol", call.rhs_scale_percol,
+                call.dst.layout.cols(), sizeof(float))};
+}
+
+bool ChannelArraysMeet(const MulCall& call, const ByteSpan& dst) {
+  if (call.bias == nullptr && call.fixedpoint_perchannel == nullptr &&
+      call.lhs_scale_perrow == nullptr && call.rhs_scale_percol == nullptr) {
+    return false;
+  }
+  const ChannelArrays arrays = ChannelArraysOf(call);
+  return std::any_of(arrays.begin(), arrays.end(),
+                     [&](const ChannelArray& array) {
+                       return Meet(dst, SpanOfArray(array.data, array.bytes));
+                     });
 }
 
 // Where some spans meet: whether elements are shared. Kernels write some of dst
 // before they have read all of an array.
-ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateElements(const MulCall& call) {
+absl::Status ValidateElements(const MulCall& call) {
   const ErasedMatrix& dst = call.dst;
   if (SharesElements(call.lhs, dst)) return OverlapError("lhs", call.lhs, dst);
   if (SharesElements(call.rhs, dst)) return OverlapError("rhs", call.rhs, dst);
@@ -531,12 +508,10 @@ ABSL_ATTRIBUTE_NOINLINE absl::Status ValidateElements(const MulCall& call) {
 
 // Once all else is known to be right. Where nothing's span meets dst's, as in
 // nearly every call, nothing can share elements with it.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateOverlaps(
-    const MulCall& call) {
-  const ByteSpan dst = SpanHere(call.dst);
-  if (ABSL_PREDICT_FALSE(Meet(dst, SpanHere(call.lhs)) ||
-                         Meet(dst, SpanHere(call.rhs)) ||
-                         ChannelArraysMeet(call, dst))) {
+absl::Status ValidateOverlaps(const MulCall& call) {
+  const ByteSpan dst = SpanOf(call.dst);
+  if (Meet(dst, SpanOf(call.lhs)) || Meet(dst, SpanOf(call.rhs)) ||
+      ChannelArraysMeet(call, dst)) {
     return ValidateElements(call);
   }
   return absl::OkStatus();
@@ -544,25 +519,19 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline absl::Status ValidateOverlaps(
 
 }  // namespace
 
-ByteSpan SpanOf(const ErasedMatrix& matrix) { return SpanHere(matrix); }
-
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]) {
-  (*spans)[0] = SpanHere(call.lhs);
-  (*spans)[1] = SpanHere(call.rhs);
-  ChannelArray arrays[kChannelArrays];
-  ChannelArraysOf(call, &arrays);
+  (*spans)[0] = SpanOf(call.lhs);
+  (*spans)[1] = SpanOf(call.rhs);
+  const ChannelArrays arrays = ChannelArraysOf(call);
   for (int i = 0; i < kChannelArrays; ++i) {
-    (*spans)[i + 2] = SpanHere(arrays[i].data,
-                               arrays[i].data == nullptr ? 0 : arrays[i].bytes);
+    (*spans)[i + 2] = SpanOfArray(arrays[i].data, arrays[i].bytes);
   }
 }
 
 const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix) {
   if (SharesElements(call.lhs, matrix)) return "lhs";
   if (SharesElements(call.rhs, matrix)) return "rhs";
-  ChannelArray arrays[kChannelArrays];
-  ChannelArraysOf(call, &arrays);
-  for (const ChannelArray& array : arrays) {
+  for (const ChannelArray& array : ChannelArraysOf(call)) {
     if (array.data != nullptr && SharesBytes(matrix, array.data, array.bytes)) {
       return array.name;
     }
@@ -576,15 +545,11 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   const ErasedMatrix& lhs = call.lhs;
   const ErasedMatrix& rhs = call.rhs;
   const ErasedMatrix& dst = call.dst;
-  Problem problem;
-  if ((problem = LayoutProblem(lhs.layout)) != Problem::kNone) {
-    return MatrixError("lhs", lhs, problem);
-  }
-  if ((problem = LayoutProblem(rhs.layout)) != Problem::kNone) {
-    return MatrixError("rhs", rhs, problem);
-  }
-  if ((problem = LayoutProblem(dst.layout)) != Problem::kNone) {
-    return MatrixError("dst", dst, problem);
+  Fault fault;
+  if (fault.Is("lhs", lhs, LayoutProblem(lhs.layout)) ||
+      fault.Is("rhs", rhs, LayoutProblem(rhs.layout)) ||
+      fault.Is("dst", dst, LayoutProblem(dst.layout))) {
+    return fault.Error();
   }
   if (lhs.layout.cols() != rhs.layout.rows()) {
     return MismatchError(call, "lhs columns", lhs.layout.cols(), "rhs rows",
@@ -598,40 +563,32 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return MismatchError(call, "dst columns", dst.layout.cols(), "rhs columns",
                          rhs.layout.cols());
   }
-  if (ABSL_PREDICT_FALSE(lhs.packed != nullptr || rhs.packed != nullptr)) {
-    if ((problem = PackedProblem(lhs, Side::kLhs, call.family)) !=
-        Problem::kNone) {
-      return MatrixError("lhs", lhs, problem);
-    }
-    if ((problem = PackedProblem(rhs, Side::kRhs, call.family)) !=
-        Problem::kNone) {
-      return MatrixError("rhs", rhs, problem);
-    }
-    if (lhs.packed != nullptr && rhs.packed != nullptr) {
-      absl::Status status = ValidatePackedPair(call);
-      if (!status.ok()) return status;
-    }
+  if (fault.Is("lhs", lhs, PackedProblem(lhs, Side::kLhs, call.family)) ||
+      fault.Is("rhs", rhs, PackedProblem(rhs, Side::kRhs, call.family))) {
+    return fault.Error();
   }
-  if (call.max_num_threads < 0) return ThreadsError(call);
-  if ((problem = ZeroPointProblem(lhs, true)) != Problem::kNone) {
-    return MatrixError("lhs", lhs, problem);
+  if (lhs.packed != nullptr && rhs.packed != nullptr) {
+    absl::Status status = ValidatePackedPair(call);
+    if (!status.ok()) return status;
   }
-  if ((problem = ZeroPointProblem(rhs, true)) != Problem::kNone) {
-    return MatrixError("rhs", rhs, problem);
+  if (call.max_num_threads < 0) {
+    return ValueError("max_num_threads is negative: ", call.max_num_threads);
   }
-  if ((problem = PromiseProblem(lhs)) != Problem::kNone) {
-    return MatrixError("lhs", lhs, problem);
-  }
-  if ((problem = PromiseProblem(rhs)) != Problem::kNone) {
-    return MatrixError("rhs", rhs, problem);
-  }
-  if ((problem = ZeroPointProblem(dst, false)) != Problem::kNone) {
-    return MatrixError("dst", dst, problem);
+  if (fault.Is("lhs", lhs, ZeroPointProblem(lhs, /*is_operand=*/true)) ||
+      fault.Is("rhs", rhs, ZeroPointProblem(rhs, /*is_operand=*/true)) ||
+      fault.Is("lhs", lhs, PromiseProblem(lhs)) ||
+      fault.Is("rhs", rhs, PromiseProblem(rhs)) ||
+      fault.Is("dst", dst, ZeroPointProblem(dst, /*is_operand=*/false))) {
+    return fault.Error();
   }
   if (call.channel_dimension > ChannelDimension::kCol) {
-    return ChannelDimensionError(call);
+    return ValueError("unknown channel dimension ",
+                      static_cast<int>(call.channel_dimension));
   }
-  if (call.float_sums > FloatSums::kAnyOrder) return FloatSumsError(call);
+  if (call.float_sums > FloatSums::kAnyOrder) {
+    return ValueError("unknown order of float sums ",
+                      static_cast<int>(call.float_sums));
+  }
   // False for NaN too; unlike the operator, without raising an exception.
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {
     return ClampError(call);
@@ -642,16 +599,13 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     if (!status.ok()) return status;
   }
   if (IsEmpty(dst.layout)) return absl::OkStatus();
-  if ((problem = DataProblem(lhs)) != Problem::kNone) {
-    return MatrixError("lhs", lhs, problem);
+  if (fault.Is("lhs", lhs, DataProblem(lhs)) ||
+      fault.Is("rhs", rhs, DataProblem(rhs)) ||
+      fault.Is("dst", dst, DataProblem(dst)) ||
+      fault.Is("dst", dst,
+               dst.data_is_const ? Problem::kConstData : Problem::kNone)) {
+    return fault.Error();
   }
-  if ((problem = DataProblem(rhs)) != Problem::kNone) {
-    return MatrixError("rhs", rhs, problem);
-  }
-  if ((problem = DataProblem(dst)) != Problem::kNone) {
-    return MatrixError("dst", dst, problem);
-  }
-  if (dst.data_is_const) return ConstDstError(call);
   return ValidateOverlaps(call);
 }
 
