@@ -1,9 +1,9 @@
 // Back-end: the tile products of the AMX kernel, one block of tiles at a time,
 // with the epilogue of an earlier block between them.
 //
-// Included by amx_kernel.h, which says what to start from, where to leave the
-// sums of the block before, and which block's epilogue is due. Knows tile
-// numbers and addresses.
+// Included by amx_kernel.h, which says what to start from, where to store the
+// accumulators of the block before, and which block's epilogue is due. Knows
+// tile numbers and addresses.
 //
 // The unit multiplies C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)].
 // Rows of dst are contiguous in the common case, so they take the contiguous
@@ -19,7 +19,7 @@
 // product of a single pair waits for its own predecessor (52 cycles) where four
 // accumulators keep the unit busy (16 cycles each). Either way a step of 64
 // levels has four products. Panels that are missing are the last one again;
-// nobody stores their sums.
+// their accumulators are not stored.
 //
 //   tile number          0    1    2    3    4    5    6    7
 //   k32x32, 17..32 cols  C00  C01  C10  C11  A0   A1   B0   B1
@@ -27,12 +27,13 @@
 //
 // ## A stream of blocks
 //
-// Sums stay in their tiles until the next block's first step stores each one
-// right before its first product, and loads the new start value. So loads and
-// stores run beside products, and the epilogue is two blocks behind:
+// Accumulators stay in their tiles until the next block's first step stores
+// each one right before its first product, and loads the new start value. So
+// loads and stores overlap with products, and the epilogue is two blocks
+// behind:
 //
 //   tile unit:     block i
-//   first step:    stores the sums of block i - 1
+//   first step:    stores the accumulators of block i - 1
 //   vector units:  epilogue of block i - 2
 //
 // Where the 16 units of that epilogue stand, by the steps of a block:
@@ -73,7 +74,9 @@ struct TileBlock {
   int prefetch_begin, prefetch_end;
   const char* prefetch;
   StartValues start;
-  int32_t* sums_before;  // where the block before, or garbage, is to be stored
+  // Where the first step stores the accumulators of the block before; of the
+  // first block, whatever the tiles held.
+  int32_t* previous_accumulators;
 };
 
 template <bool kUnsignedRhs, BlockShape kShape, Stream kStream>
@@ -96,9 +99,9 @@ struct TileSteps {
       kStream == Stream::kLhs || kStream == Stream::kBoth;
 
   template <int i>
-  static RUY_LIKE_ALWAYS_INLINE void StoreSums(int32_t* sums) {
+  static RUY_LIKE_ALWAYS_INLINE void StoreAccumulators(int32_t* to) {
     Tiles::Store<C(i)>(
-        reinterpret_cast<char*>(sums) + A(i) * 16 * kAccBytes + B(i) * 64,
+        reinterpret_cast<char*>(to) + A(i) * 16 * kAccBytes + B(i) * 64,
         kAccBytes);
   }
 
@@ -134,7 +137,7 @@ struct TileSteps {
       Tiles::Load<BTile(B(i)), kStreamsLhs>(at.lhs[B(i)], 64);
     }
     if constexpr (kFirst) {
-      StoreSums<i>(at.sums_before);
+      StoreAccumulators<i>(at.previous_accumulators);
       Start<i>(at.start);
     }
     Tiles::Multiply<kUnsignedRhs, C(i), 4 + A(i), BTile(B(i))>();
@@ -241,11 +244,11 @@ void RunTileBlock(BlockShape shape, Stream stream, const TileBlock& block,
   TileSteps<kU, kSquare, Stream::kLhs>::template Run<Units>(block, units);
 }
 
-// Stores the sums of a shape's four accumulators.
-inline void StoreTiles(BlockShape shape, int32_t* sums) {
+// Stores a shape's four accumulators.
+inline void StoreTiles(BlockShape shape, int32_t* to) {
   const ptrdiff_t col_bytes = RowsOf(shape) * sizeof(int32_t);
   const bool is_square = shape == BlockShape::k32x32;
-  char* const first = reinterpret_cast<char*>(sums);
+  char* const first = reinterpret_cast<char*>(to);
   char* const third = first + (is_square ? 16 * col_bytes : 128);
   Tiles::Store<0>(first, col_bytes);
   Tiles::Store<1>(first + 64, col_bytes);

@@ -267,7 +267,7 @@ class ByteUnits {
   __m512 a_, b_;
 };
 
-// Units with no product beside them.
+// Units by themselves, while no tile is multiplied.
 template <bool kPerVector>
 RUY_LIKE_NOINLINE void RunUnitsAlone(const UnitArgs& args) {
   ByteUnits<kPerVector> units(args);

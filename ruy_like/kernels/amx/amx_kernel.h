@@ -1,10 +1,10 @@
 // Back-end: the AMX int8 kernel.
 //
 // Included by kernels/amx.cc. It walks over a block of dst in blocks of tiles
-// (amx_block.h), which make a stream: while one is multiplied, the sums of the
-// one before leave the tiles, and the one before that gets its epilogue
-// (amx_byte_units.h; amx_squares.h for rarer dst). It does not pack.
-// doc/amx.md explains the choices.
+// (amx_block.h), which make a stream: while one is multiplied, the
+// accumulators of the one before leave the tiles, and the one before that gets
+// its epilogue (amx_byte_units.h; amx_squares.h for rarer dst). It does not
+// pack. doc/amx.md explains the choices.
 //
 // Up to kRangeRows rows at a time, columns of dst go in groups of 32; inside a
 // group the rows stream by:
@@ -49,13 +49,13 @@ struct Block {
   ptrdiff_t row0, col0;  // in the call
   int range_row;         // row0 in the range of rows
   int group;             // whose multipliers it has, where they are by vector
-  int32_t* sums;
+  int32_t* accumulators;
 };
 
 // What a call keeps on its stack, nearly all of it in L1.
 struct CallState {
   const KernelArgs* args;
-  EpilogueArgs epilogue;  // with neither integer bias nor sums
+  EpilogueArgs epilogue;  // with neither integer bias nor row and column sums
   EpilogueRoute route;
   bool row_major;
   UnitConstants constants;
@@ -68,7 +68,7 @@ struct CallState {
   Block in_tiles;  // multiplied, not stored
   Block stored;    // without its epilogue
   int blocks;      // so far
-  alignas(64) int32_t sums[2][kBlockElements];
+  alignas(64) int32_t accumulators[2][kBlockElements];
   alignas(64) char bytes[kUnits * 64];
   alignas(32) uint16_t sure[kUnits];
   alignas(64) char tail[kGroupCols * kStepLevels];
@@ -137,7 +137,7 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
 }
 
 inline UnitArgs UnitsOf(const Block& block, CallState* s) {
-  return {block.sums,
+  return {block.accumulators,
           &kUnitWalks[static_cast<int>(block.shape)][s->row_major],
           &s->constants,
           s->route == EpilogueRoute::kBytesByRow
@@ -148,9 +148,15 @@ inline UnitArgs UnitsOf(const Block& block, CallState* s) {
 }
 
 inline Squares SquaresOf(const Block& block, const CallState& s) {
-  return {&s.epilogue, block.sums, RowsOf(block.shape),
-          block.rows,  block.cols, block.row0,
-          block.col0,  0,          0};
+  return {&s.epilogue,
+          block.accumulators,
+          RowsOf(block.shape),
+          block.rows,
+          block.cols,
+          block.row0,
+          block.col0,
+          0,
+          0};
 }
 
 // Units with lanes in doubt, exactly.
@@ -190,7 +196,7 @@ RUY_LIKE_NOINLINE void StoreBytes(const Block& block, const CallState& s) {
   if (!_mm256_testc_si256(sure, _mm256_set1_epi8(-1))) RepairUnits(block, s);
 }
 
-// The epilogue of a stored block, with no products beside it.
+// The epilogue of a stored block by itself, while no tile is multiplied.
 RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
   if (block.cols == 0) return;
   if (s->route == EpilogueRoute::kSquares) {
@@ -228,7 +234,7 @@ void RunBlock(const TileBlock& tiles, const Block& block, CallState* s) {
     }
     StoreBytes(due, *s);
   }
-  // Sums of other passes than the last one have no epilogue.
+  // Accumulators of other passes than the last one have no epilogue.
   s->stored = s->in_tiles;
   if (!s->args->last_pass) s->stored.cols = 0;
   s->in_tiles = block;
@@ -237,7 +243,7 @@ void RunBlock(const TileBlock& tiles, const Block& block, CallState* s) {
 // Ends the stream: afterwards tiles may be configured anew.
 inline void Flush(CallState* s) {
   if (s->in_tiles.cols == 0) return;
-  StoreTiles(s->in_tiles.shape, s->in_tiles.sums);
+  StoreTiles(s->in_tiles.shape, s->in_tiles.accumulators);
   FinishBlock(s->stored, s);
   if (s->args->last_pass) FinishBlock(s->in_tiles, s);
   s->stored.cols = 0;
@@ -267,7 +273,7 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
                    col0,
                    row,
                    static_cast<int>(col0 / kGroupCols % 3),
-                   s->sums[s->blocks % 2]};
+                   s->accumulators[s->blocks % 2]};
     for (int panel = 0; panel < 4; ++panel) {
       const ptrdiff_t first_row =
           row + 16 * panel < rows ? row + 16 * panel : (rows - 1) / 16 * 16;
@@ -292,9 +298,10 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
       AddTerms(s->terms, shape, row, group.cols, /*accumulate=*/true, saved);
       tiles.start = {saved, block_rows, 16 * block_rows, 16};
     }
-    if (!args.last_pass) block.sums = saved;
-    tiles.sums_before =
-        s->in_tiles.cols != 0 ? s->in_tiles.sums : s->sums[s->blocks % 2];
+    if (!args.last_pass) block.accumulators = saved;
+    tiles.previous_accumulators = s->in_tiles.cols != 0
+                                      ? s->in_tiles.accumulators
+                                      : s->accumulators[s->blocks % 2];
     RunBlock<kUnsignedRhs>(tiles, block, s);
     ++s->blocks;
   }

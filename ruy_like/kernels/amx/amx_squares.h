@@ -54,7 +54,7 @@ inline void FinishSquares(Squares* s) {
   while (s->cols != 0) RunSquare(s);
 }
 
-// For amx_block.h: no units beside the products, but squares after steps.
+// For amx_block.h: no units between the products, but squares after steps.
 class NoUnits {
  public:
   static constexpr bool kHasUnits = false;
