@@ -69,7 +69,7 @@ class RUY_LIKE_EXPORT ThreadPool final {
     return ExecuteImpl(task_count, sizeof(TaskType), tasks);
   }
 
-  // True inside a task that an Execute of this pool runs beside others: what
+  // True inside a task that an Execute of this pool runs in parallel: what
   // waits for this pool waits for that task.
   bool RunsThisThread() const;
 

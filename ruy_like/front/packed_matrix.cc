@@ -265,8 +265,8 @@ absl::Status CheckContents(const ImageHeader& header, Layout* layout) {
   return ValidateOperand("packed matrix", matrix, /*needs_data=*/false);
 }
 
-// The packing that `header` tells of. An error if no kernel of this machine has
-// its layout.
+// The packing that `header` describes. An error if no kernel of this machine
+// has its layout.
 absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   KernelChoice choice = {nullptr, Path::kNone, false};
   const auto is_found = [&] {

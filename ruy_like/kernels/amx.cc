@@ -23,7 +23,7 @@ constexpr PanelFormat kPackedS8 = {Scalar::kI8, false, 16, 64, 64};
 constexpr int kMacsPerNs = 1500;
 
 // Depth from which products take as long as the epilogue of a row-major dst,
-// which then costs nothing beside them: 9 vector micro-operations per 16 int8
+// which then hides behind them: 9 vector micro-operations per 16 int8
 // elements, 8 to a column-major dst (doc/amx.md).
 constexpr int kMinRowMajorDepth = 256;
 

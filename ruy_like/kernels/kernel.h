@@ -202,7 +202,7 @@ struct Kernel {
   // kernel of the path.
   bool for_kept_lhs = false;
   // Dst may be row-major where depth is at least this, since what its
-  // transposition costs is then small beside the product. kNotRowMajor: the
+  // transposition costs is then small against the product. kNotRowMajor: the
   // sides are swapped instead.
   int row_major_min_depth = kNotRowMajor;
   // On AMX's tile unit, whose configuration and blocks take their time:

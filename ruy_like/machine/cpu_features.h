@@ -118,8 +118,8 @@ Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)());
 // The paths among `allowed` that can be run here: compiled, supported by the
 // processor and the operating system, and not excluded by RUY_LIKE_PATHS.
 // kPortable is always among them. If that leaves a path that needs AMX, the
-// operating system's leave is asked for, once per process: leave it out of
-// `allowed` and nothing is asked. Thread-safe; what does not depend on
+// operating system is asked for permission, once per process; without such a
+// path in `allowed` nothing is asked. Thread-safe; what does not depend on
 // `allowed` is found out at the first call.
 Path DetectedPaths(Path allowed = kAllPaths);
 
@@ -127,8 +127,9 @@ Path DetectedPaths(Path allowed = kAllPaths);
 // leave. Asks for nothing.
 Path MachinePaths();
 
-// Whether kernels of this path's own may run: the operating system's leave,
-// where it takes one. For one of MachinePaths(), when a product wants them.
+// Whether kernels of this path's own may run: the operating system's
+// permission, where one is needed. For one of MachinePaths(), when a product
+// wants them.
 bool MayRun(Path owner);
 
 // The paths of this processor architecture, and the portable one, compiled or

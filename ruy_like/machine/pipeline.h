@@ -1,9 +1,10 @@
 // Whether this machine's cores issue instructions in the order of the program.
 //
-// Asked by the registry, whose RunHere takes a kernel's loops by it. Such a core
-// depends far more on that order than one that looks for independent instructions
-// by itself, so some kernels have a second loop for it (Kernel::run_in_order),
-// with the same results. Which kernel serves a product does not depend on it.
+// Asked by the registry, whose RunHere takes a kernel's loops by it. Such a
+// core depends far more on that order than one that looks for independent
+// instructions by itself, so some kernels have a second loop for it
+// (Kernel::run_in_order), with the same results. Which kernel serves a product
+// does not depend on it.
 #ifndef RUY_LIKE_MACHINE_PIPELINE_H_
 #define RUY_LIKE_MACHINE_PIPELINE_H_
 
@@ -12,9 +13,10 @@
 
 namespace ruy_like {
 
-// Of a machine whose kinds of cores are these, in cpuinfo's numbers
-// (cpuinfo_uarch): whether all are among Cortex-A35, A53 and A55. Where there
-// are larger cores as well, these do most of the work.
+// Whether all cores of a machine are Cortex-A35, A53 or A55;
+// `microarchitectures` are its kinds of cores in cpuinfo's numbers
+// (cpuinfo_uarch). False where there are larger cores as well, which do most of
+// the work.
 bool AllIssueInOrder(const std::vector<uint32_t>& microarchitectures);
 
 // This machine's. Found out at the first call (false if that lacks memory);

@@ -2,7 +2,8 @@
 // pair or a quad: the walk over panels and their edges.
 //
 // Included by pack/avx2.cc and pack/avx512.cc (anonymous namespace), which
-// instantiate Pack<Format<...>> per layout. What happens to a block is in
+// instantiate Pack<Format<...>> per layout, and by pack_rows_neon.h, which
+// takes it for what Arm's own routines leave. What happens to a block is in
 // pack_blocks.h.
 #ifndef RUY_LIKE_PACK_PACK_PANELS_H_
 #define RUY_LIKE_PACK_PACK_PANELS_H_

@@ -124,10 +124,10 @@ class PrepackedCache final {
   using Map = std::unordered_map<PrepackedKey, Entry, absl::Hash<PrepackedKey>>;
 
  public:
-  // What an entry takes beside its buffer: the map's node with its link and
-  // hash, the bucket, the PackedData with its reference counts, and the heap's
-  // own word for each of three blocks. With tiny operands it is most of what
-  // the cache takes.
+  // What an entry takes in addition to its buffer: the map's node with its link
+  // and hash, the bucket, the PackedData with its reference counts, and the
+  // heap's own word for each of three blocks. With tiny operands it is most of
+  // what the cache takes.
   static constexpr std::size_t kEntryBytes =
       sizeof(Map::value_type) + sizeof(PackedData) + 8 * sizeof(void*);
 

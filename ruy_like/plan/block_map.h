@@ -50,9 +50,10 @@
 //
 // In one pass a piece holds half of L2 of the lhs. But a kernel that says so
 // (Kernel::packs_small_pieces) has it packed an eighth of L2 at a time, if both
-// operands and the packed lhs do not fit L2 together: the buffer, used again
-// and again, then stays there, beside the rhs that passes by once a row of
-// pieces; in rows so many that this rhs takes at most kL3BytesPerNs.
+// operands and the packed lhs do not fit L2 together: the buffer is used again
+// and again and stays there, while the rhs passes by once for each row of
+// pieces. A row of pieces has at least so many rows that reading the rhs takes
+// no more than kL3BytesPerNs.
 #ifndef RUY_LIKE_PLAN_BLOCK_MAP_H_
 #define RUY_LIKE_PLAN_BLOCK_MAP_H_
 

@@ -1,6 +1,6 @@
 // Plan: what a Context holds between calls of Mul.
 //
-// Used by context.cc, choose_plan.cc and product.cc; not public.
+// Used by all layers from front/ to plan/ and by groups/; not public.
 #ifndef RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 #define RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 

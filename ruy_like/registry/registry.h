@@ -1,9 +1,10 @@
 // Which kernel multiplies: the one place that looks into the paths' kernel
 // tables.
 //
-// Called by choose_plan.cc for each new product, by tests and tools to
-// enumerate. Selection is a pure function of the query and of the permitted
-// paths, so that a test can pin its outcome on any host.
+// Called by choose_plan.cc for each new product, by packed_matrix.cc for
+// packing ahead, by tests and tools to enumerate. Selection is a pure function
+// of the query and of the permitted paths, so that a test can pin its outcome
+// on any host.
 #ifndef RUY_LIKE_REGISTRY_REGISTRY_H_
 #define RUY_LIKE_REGISTRY_REGISTRY_H_
 

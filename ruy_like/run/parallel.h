@@ -1,7 +1,7 @@
 // Run: the threads of a Context, be they its pool's or an Executor's.
 //
-// Used by product.cc and by packing (packed_matrix.cc). Does not decide how
-// many threads are worth while.
+// Used by products, batches, packing and groups/. Does not decide how many
+// threads are worth while.
 #ifndef RUY_LIKE_RUN_PARALLEL_H_
 #define RUY_LIKE_RUN_PARALLEL_H_
 

@@ -169,15 +169,15 @@ class Product final {
   SidePair<PackedSide> side_;
   // For sides that are packed once, by a product of several blocks.
   SidePair<SharedPacking> packing_;
-  // What is to be kept, or held on to.
+  // New entries for the cache, or entries pinned until Finish().
   SidePair<PrepackedCache::Value> entry_;
   // Plain operands instead of packed ones that no kernel reads.
   std::unique_ptr<SidePair<AlignedBuffer>> unpacked_;
   char* thread_scratch_;
   char* shared_scratch_;  // of UseScratch
   int threads_;
-  // Blocks before this one are the first ones of the threads of that number,
-  // which saves an agreement but needs all of these threads to come.
+  // Block i < first_dealt_ is thread i's first one: it needs no atomic counter,
+  // but each of these threads must come.
   int first_dealt_;
   std::atomic<std::ptrdiff_t> next_block_;
   VerboseCall verbose_;

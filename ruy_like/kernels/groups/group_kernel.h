@@ -1,8 +1,7 @@
 // Back-end contract of products with group-scaled weights: what their kernels
 // are given and what they must do. Plain data only, as in kernel.h.
 //
-// Called by groups/group_mul.cc; one kernel per path, in
-// kernels/<path>.cc.
+// Called by groups/group_product.cc; one kernel per path, in kernels/<path>.cc.
 //
 // ## Packed weights
 //

@@ -7,8 +7,8 @@
 //                  levels: Acc, Weights, Activations, and kActivationBytes
 //   Nibbles        the same of 8 levels, from packed nibbles
 //   kTilePanels x kTileCols  the tile of widened panels
-//   kFloatsInRegisters       whether a tile's float sums fit beside its integer
-//                            ones; else they stay in L1
+//   kFloatsInRegisters       whether registers hold a tile's float sums as well
+//                            as its integer ones; else floats stay in L1
 //   StreamPanels(cols)       panels that the streaming form reads at once
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied

@@ -146,7 +146,7 @@ void MultiplyShortRows(const LevelsArgs& args) {
   }
 }
 
-// How many levels and vectors registers hold beside each other, for kCols
+// How many levels x vectors of sums registers hold at the same time, for kCols
 // columns: half of 32 registers, of 16 where they have 256 bits.
 template <class V>
 constexpr int kByLevelRegisters = V::kLanes == 8 ? 8 : 16;

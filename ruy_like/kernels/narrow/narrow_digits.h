@@ -25,8 +25,8 @@
 //    t[j] = vpmaddubsw(x0, d[j]0) + vpmaddubsw(x1, d[j]1) + ... x3    8 mul,
 //    s[j] += vpmaddwd(t[j], 1)                                        6 + 4 op
 //
-// that is, 4.5 instructions a vector beside its loads, 2.5 of which multiply;
-// widening takes 6 and, for sums, 2.
+// that is, 4.5 instructions a vector in addition to its loads, 2.5 of which
+// multiply; widening takes 6 and, for sums, 2.
 //
 // The digits of kMaxLevels levels are in a buffer, in L1:
 //

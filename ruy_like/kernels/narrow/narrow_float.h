@@ -223,7 +223,7 @@ struct NarrowFloatKernel {
     return args.cols <= kMaxGroupsCols ? kMaxGroups : 1;
   }
 
-  // From so many columns on, rows are transposed beside the product.
+  // From so many columns on, rows are transposed during the product.
   static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
   typedef SideBySideRunner<V, kRhsWidth,
                            kStretchLevels<WidenedWords<V, Scalar::kF32>>>

@@ -1,5 +1,5 @@
 // Back-end: float products of more columns than an rhs panel has, the lhs read
-// in place: rows are transposed beside the product of those before.
+// in place: rows are transposed during the product of those before.
 //
 // Used by narrow_float.h, which says why rows have to be transposed. Where
 // there are several rhs panels, each would do that again for its own registers;
@@ -11,11 +11,11 @@
 //     of 2 vectors of rows -> |row n..2n-1, level 0|                  ...
 //                                  |
 //             tile of 2 vectors x rhs panel, while portions of the next block
-//             are transposed: its first vector of rows beside the first panel's
-//             tile, its second beside the second's
+//             are transposed: its first vector of rows during the first panel's
+//             tile, its second during the second's
 //
 // For 16 levels on AVX-512, 16 columns: 256 multiply-adds, 240 loads, so that
-// transposing fits beside the product; in a phase of its own it would be added
+// transposing fits between them; in a phase of its own it would be added
 // to it.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_

@@ -159,8 +159,8 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     ByteTile<V> tile_;
   };
 
-  // Its epilogue, with all that rows need kept in registers: what bounds a
-  // product beside it are loads.
+  // Its epilogue, with all that rows need kept in registers, since loads are
+  // what bounds the product that it is interleaved with.
   class EpilogueSteps {
    public:
     // Steps of a tile of that many columns, an even number.

@@ -120,7 +120,8 @@ struct PanelKernel {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
   }
 
-  // Whether tiles are pairs of panels, each beside the epilogue of another.
+  // Whether tiles are pairs of panels, each interleaved with the epilogue of
+  // the one before.
   static RUY_LIKE_ALWAYS_INLINE bool RunsPairs(const KernelArgs& args) {
     return args.first_pass && args.last_pass &&
            Epilogue::CanDefer(*args.epilogue);
@@ -191,7 +192,7 @@ struct PanelKernel {
   }
 
   // The first `cols` columns, whole rhs panels, of an even number of lhs
-  // panels: each tile beside the epilogue of the one before.
+  // panels: each tile interleaved with the epilogue of the one before.
   RUY_LIKE_HOT_KERNEL static __attribute__((noinline)) void RunPairs(
       const KernelArgs& args, ptrdiff_t first_vector, ptrdiff_t vectors,
       ptrdiff_t cols, Epilogue* epilogue) {

@@ -207,8 +207,8 @@ struct InPlaceColumnsOp : PackedOp {
   static constexpr int kStepLevels = 1;
   static constexpr int kLonePanels = 1;
   // Four tiles. The more tiles of rows read a column again, the less packing
-  // costs beside them, and the more it may cost that a tile's columns can lie a
-  // power of two apart, where they compete for the same sets of the L1 cache.
+  // costs against them, and the more it may cost that a tile's columns can lie
+  // a power of two apart, where they compete for the same sets of the L1 cache.
   static constexpr int kMaxRows = 32;
 };
 

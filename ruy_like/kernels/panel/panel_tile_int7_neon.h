@@ -19,7 +19,7 @@
 //
 // which are 2.5 and 2.25 instructions for 16 products, where any bytes take 3
 // and a complemented rhs. Four steps of four rows and of four columns would not
-// fit the registers beside 16 accumulators: they take two columns at a time.
+// leave registers for 16 accumulators: they take two columns at a time.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_
 

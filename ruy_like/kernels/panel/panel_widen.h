@@ -61,8 +61,8 @@ struct WideningPanelKernel
   typedef PairsOp<V, Dot, int8_t> Op;
   typedef PairsOp<V, Dot, int16_t> WideOp;
   typedef PanelKernel<Op, kMaxVectors, kRhsWidth> Base;
-  // For a strip alone: beside the buffers, one for more rows takes the stack
-  // beyond what a thread must have (doc/threading.md).
+  // For one strip: with the buffers, an epilogue for more rows would need more
+  // stack than a thread must have (doc/threading.md).
   typedef IntPanelEpilogue<V, kMaxVectors> StripEpilogue;
 
   // The kernel's line in its path's table.
@@ -95,8 +95,8 @@ struct WideningPanelKernel
   typedef typename MakeIndices<kMaxVectors>::Type Heights;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kVectorBytes = kLanes * sizeof(int32_t);
-  // Up to this depth the epilogue beside the product (panel_kernel.h) gains
-  // more.
+  // Up to this depth interleaving the epilogue with the product
+  // (panel_kernel.h) gains more.
   static constexpr ptrdiff_t kShallow = 64;
   static constexpr int kChunkSteps = (8 << 10) / kVectorBytes;
   // One vector more, so that the panels do not share sets of L1.

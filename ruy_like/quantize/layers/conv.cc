@@ -62,7 +62,7 @@ struct Plan {
   std::ptrdiff_t patch_stride, patch_count;
 };
 
-// A part's patches and outputs should stay in L2 beside the weights.
+// A part's patches and outputs should stay in L2, together with the weights.
 constexpr std::ptrdiff_t kPartBytes = 256 * 1024;
 // Fewer positions than that make inefficient products.
 constexpr std::ptrdiff_t kMinPart = 256;
