@@ -9,8 +9,7 @@
 //
 // What is not listed is avx512vnni's and avx512's.
 //
-// Tested in test/kernels/panel_kernel_test.cc, narrow_kernel_test.cc and
-// test/float16_mul_test.cc.
+// Tested in test/float16_mul_test.cc.
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
