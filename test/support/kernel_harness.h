@@ -30,7 +30,7 @@ namespace kernels {
 // ## Kernels
 
 struct KernelUnderTest {
-  std::string name;  // path_family_kernel, _on_a53 or _on_a55
+  std::string name;  // path_family_kernel, or that and _in_order
   std::shared_ptr<const Kernel> kernel;
 };
 
