@@ -306,7 +306,8 @@ TEST_P(GroupMulTest, RandomProducts) {
       return static_cast<std::ptrdiff_t>(rng.Between(1, most));
     };
     const Shape shape = {up_to(rng.OneIn(4) ? 150 : 40),
-                         up_to(rng.OneIn(4) ? 600 : 80), up_to(15)};
+                         up_to(rng.OneIn(4) ? 600 : 80),
+                         up_to(rng.OneIn(4) ? 45 : 15)};
     CheckAnyProduct(shape, seed, &context_);
   }
 }
@@ -315,7 +316,8 @@ TEST_P(GroupMulTest, RandomProducts) {
 TEST_P(GroupMulTest, Edges) {
   std::uint64_t seed = 0;
   for (const std::ptrdiff_t rows : {1, 15, 16, 17, 31, 32, 33, 63, 64, 65}) {
-    for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 6, 7, 12, 13}) {
+    for (const std::ptrdiff_t cols :
+         {1, 2, 3, 4, 5, 6, 7, 12, 13, 31, 32, 33}) {
       for (const std::ptrdiff_t depth : {1, 7, 8, 9, 16, 31, 33, 128}) {
         CheckAnyProduct({rows, depth, cols}, ++seed, &context_);
         if (HasFatalFailure()) return;
@@ -364,31 +366,35 @@ TEST_P(GroupMulTest, GreatestSums) {
 
 // A column's bits depend neither on the other columns nor on threads.
 TEST_P(GroupMulTest, DoesNotDependOnTheBatch) {
-  Rng rng(7);
-  Weights weights(70, 300, 4, 32, Scalar::kF16, false, 0, 0.1f, &rng);
-  const auto packed = PackGroupWeights(weights.description, &context_);
-  ASSERT_TRUE(packed.ok());
-  std::vector<float> values(300 * 20);
-  for (float& value : values) value = RandomFloat(&rng);
-  std::vector<float> all(70 * 20);
-  Matrix<float> dst = MakeMatrix(all.data(), 70, 20, Order::kColMajor);
-  context_.set_max_num_threads(3);
-  ASSERT_TRUE(Mul(*packed,
-                  MakeMatrix(static_cast<const float*>(values.data()), 300, 20,
-                             Order::kColMajor),
-                  GroupMulParams(), &context_, &dst)
-                  .ok());
-  for (int cols = 1; cols <= 20; ++cols) {
-    std::vector<float> some(70 * cols);
-    Matrix<float> part = MakeMatrix(some.data(), 70, cols, Order::kColMajor);
+  // More columns than any path streams.
+  constexpr int kCols = 36;
+  for (const int bits : {4, 8}) {
+    Rng rng(7);
+    Weights weights(70, 300, bits, 32, Scalar::kF16, false, 0, 0.1f, &rng);
+    const auto packed = PackGroupWeights(weights.description, &context_);
+    ASSERT_TRUE(packed.ok());
+    std::vector<float> values(300 * kCols);
+    for (float& value : values) value = RandomFloat(&rng);
+    std::vector<float> all(70 * kCols);
+    Matrix<float> dst = MakeMatrix(all.data(), 70, kCols, Order::kColMajor);
+    context_.set_max_num_threads(3);
     ASSERT_TRUE(Mul(*packed,
                     MakeMatrix(static_cast<const float*>(values.data()), 300,
-                               cols, Order::kColMajor),
-                    GroupMulParams(), &context_, &part)
+                               kCols, Order::kColMajor),
+                    GroupMulParams(), &context_, &dst)
                     .ok());
-    EXPECT_EQ(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)),
-              0)
-        << cols << " columns";
+    for (int cols = 1; cols <= kCols; ++cols) {
+      std::vector<float> some(70 * cols);
+      Matrix<float> part = MakeMatrix(some.data(), 70, cols, Order::kColMajor);
+      ASSERT_TRUE(Mul(*packed,
+                      MakeMatrix(static_cast<const float*>(values.data()), 300,
+                                 cols, Order::kColMajor),
+                      GroupMulParams(), &context_, &part)
+                      .ok());
+      EXPECT_EQ(
+          std::memcmp(some.data(), all.data(), some.size() * sizeof(float)), 0)
+          << cols << " columns, " << bits << " bits";
+    }
   }
 }
 

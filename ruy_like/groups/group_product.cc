@@ -64,21 +64,27 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
       !is_int8 && call.params.quantize == ActivationScales::kPerGroup;
   const bool has_zeros = weights_.has_zero_points;
   const int bits = weights_.bits;
-  streams_ = bits == 4 && cols_ <= kernel.stream_cols &&
-             !has_activation_zeros_ &&
-             kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup;
-  const bool general = has_activation_zeros_ || (bits == 8 && has_zeros);
+  streams_ = !has_activation_zeros_ &&
+             (bits == 4 ? cols_ <= kernel.max_stream_cols4 &&
+                              kGroupStepLevels * weights_.group_steps <=
+                                  kMaxStreamedGroup
+                        : cols_ <= kernel.max_stream_cols8);
+  const bool general =
+      has_activation_zeros_ || (!streams_ && bits == 8 && has_zeros);
   kind_ = general             ? kernels::kGroupTileGeneral
           : scales_per_group_ ? kernels::kGroupTileColumnGroupScales
                               : kernels::kGroupTilePlain;
   widens_ = !streams_ && (bits == 4 || kernel.signed_levels);
-  activation_bytes_ = streams_    ? 1
-                      : bits == 4 ? kernel.activation_bytes4
-                                  : kernel.activation_bytes8;
+  activation_bytes_ =
+      bits == 4 ? kernel.activation_bytes4 : kernel.activation_bytes8;
   zero_point_ = weights_.zero_point;
   if (!streams_ && bits == 4 && has_zeros) zero_point_ = kShiftedZero;
   if (bits == 8 && kernel.signed_levels) zero_point_ -= 128;
-  panel_cols_ = streams_ ? cols_ : kernel.tile_cols;
+  panel_cols_ = kernel.tile_cols;
+  if (streams_) {
+    // As equal as possible: a panel takes as long to read for one column.
+    panel_cols_ = CeilDiv(cols_, CeilDiv(cols_, kernel.stream_cols));
+  }
   col_panels_ = CeilDiv(cols_, panel_cols_);
 }
 
@@ -463,7 +469,7 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
                (row * dst_strides_.along + col * dst_strides_.across) *
                    (InfoOf(call_.dst.scalar).bits / 8);
     if (streams_) {
-      kernel_.stream(args);
+      (weights_.bits == 4 ? kernel_.stream4 : kernel_.stream8)(args);
     } else if (weights_.bits == 4) {
       kernel_.tile4(args);
     } else {

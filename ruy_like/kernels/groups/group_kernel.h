@@ -90,9 +90,12 @@ typedef void GroupTileFn(const GroupTileArgs& args);
 
 struct GroupKernel {
   const char* name;
-  int tile_rows;       // a multiple of kGroupPanelRows
-  int tile_cols;       // of an activation panel
-  int stream_cols;     // the most of the streaming form
+  int tile_rows;    // a multiple of kGroupPanelRows
+  int tile_cols;    // of an activation panel
+  int stream_cols;  // the most of the streaming form's activation panels
+  // The most columns for which the streaming form is the fastest, of weights of
+  // 4 and of 8 bits.
+  ptrdiff_t max_stream_cols4, max_stream_cols8;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. Two:
   // int16, levels 0 2 1 3 4 6 5 7 of each step.
@@ -100,9 +103,9 @@ struct GroupKernel {
   // Multiply widened panels, by their weights' bits.
   GroupTileFn* tile4;
   GroupTileFn* tile8;
-  // Multiplies packed panels of 4 bits by at most stream_cols columns, of one
-  // byte an element, in one panel.
-  GroupTileFn* stream;
+  // Multiply packed panels by activation panels of at most stream_cols columns.
+  GroupTileFn* stream4;
+  GroupTileFn* stream8;  // null if max_stream_cols8 is 0
   // One panel's steps from nibbles to bytes, or (8 bits) to signed ones.
   // `shifts`: null or, per row, what is added to each level.
   void (*widen4)(const uint8_t* levels, ptrdiff_t steps, const uint8_t* shifts,

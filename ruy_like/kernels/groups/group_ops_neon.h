@@ -61,6 +61,7 @@ struct NeonNibbleWeights {
 // 15 * 128 * 2 fits 16 bits: low and high levels share a widening addition.
 struct NeonWidenNibbles : NeonWidenDot {
   typedef NeonNibbleWeights Weights;
+  static constexpr int kStepBytes = 64;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     return NeonNibbleWeights::Load(p);
   }
@@ -88,6 +89,7 @@ struct NeonSdot : NeonDotBase {
 
 struct NeonSdotNibbles : NeonSdot {
   typedef NeonNibbleWeights Weights;
+  static constexpr int kStepBytes = 64;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     return NeonNibbleWeights::Load(p);
   }
@@ -105,12 +107,14 @@ struct NeonGroupOps {
   typedef SimdNeon Simd;
   typedef DotT Dot4;
   typedef DotT Dot8;
+  typedef NibblesT ColumnNibbles;
   typedef NibblesT Nibbles;
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = kCols;
   static constexpr bool kFloatsInRegisters = false;
   static constexpr bool kSignedLevels = true;
   static constexpr int kStreamCols = 2;
+  static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
     uint32_t bytes;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
@@ -58,17 +59,45 @@ struct VnniDot : X86Dot<S> {
   }
 };
 
+// Nibbles as bytes.
+template <class S>
+struct SplitNibbles {
+  typename S::Int low, high;
+  static RUY_LIKE_ALWAYS_INLINE SplitNibbles Load(const uint8_t* p) {
+    const typename S::Int both = X86Dot<S>::LoadWeights(p);
+    return {S::And(both, S::Set8(0x0f)),
+            S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
+  }
+};
+
+// One accumulator for both nibbles.
+template <class S, class Quads>
+struct VnniNibbles : VnniDot<S, Quads> {
+  typedef typename S::Int Int;
+  typedef SplitNibbles<S> Weights;
+  static constexpr int kStepBytes = 64;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    return Weights::Load(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
+                                          Int low, Int high) {
+    VnniDot<S, Quads>::Step(acc, weights.low, low);
+    VnniDot<S, Quads>::Step(acc, weights.high, high);
+  }
+};
+
 // The high nibbles are multiplied where they are, which saves a shift, and
 // their sums divided by 16 at the group's end: exactly, for groups of up to
 // 2^16 levels.
 template <class S, class Quads>
-struct VnniNibbles : X86Dot<S> {
+struct VnniColumnNibbles : X86Dot<S> {
   typedef typename S::Int Int;
   struct Pair {
     Int low, high;
   };
   typedef Pair Acc;
   typedef Pair Weights;
+  static constexpr int kStepBytes = 64;
   static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
     return {S::Set(x), S::Zero()};
   }
@@ -130,14 +159,10 @@ struct MaddDot8 : X86Dot<S> {
 template <class S>
 struct MaddNibbles : X86Dot<S> {
   typedef typename S::Int Int;
-  struct Pair {
-    Int low, high;
-  };
-  typedef Pair Weights;
+  typedef SplitNibbles<S> Weights;
+  static constexpr int kStepBytes = 64;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    const Int both = X86Dot<S>::LoadWeights(p);
-    return {S::And(both, S::Set8(0x0f)),
-            S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
+    return Weights::Load(p);
   }
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
                                           Int low, Int high) {
@@ -149,18 +174,26 @@ struct MaddNibbles : X86Dot<S> {
 };
 
 // 512-bit tiles hold their float sums in registers, 256-bit ones can not.
-template <class S, class Dot4T, class Dot8T, class NibblesT, int kPanels,
-          int kCols>
+template <class S, class Dot4T, class Dot8T, class ColumnNibblesT,
+          class NibblesT, int kPanels, int kCols>
 struct X86GroupOps {
   typedef S Simd;
   typedef Dot4T Dot4;
   typedef Dot8T Dot8;
+  typedef ColumnNibblesT ColumnNibbles;
   typedef NibblesT Nibbles;
+  typedef StreamedBytes<Dot8T> Bytes;
   static constexpr int kTilePanels = kPanels;
   static constexpr int kTileCols = kCols;
   static constexpr bool kFloatsInRegisters = S::kLanes == 16;
   static constexpr bool kSignedLevels = false;
-  static constexpr int kStreamCols = 4;
+  // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
+  static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
+  static constexpr ptrdiff_t kMaxStreamCols4 = 32;
+  // Without VNNI the widened form is as fast for one column, and faster for
+  // more.
+  static constexpr ptrdiff_t kMaxStreamCols8 =
+      Dot8T::kActivationBytes == 1 ? 32 : 0;
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }
@@ -179,10 +212,11 @@ struct X86GroupOps {
 
 // Without VNNI, and with its instructions.
 template <class S, int kPanels, int kCols>
-using MaddGroupOps =
-    X86GroupOps<S, MaddDot4<S>, MaddDot8<S>, MaddNibbles<S>, kPanels, kCols>;
+using MaddGroupOps = X86GroupOps<S, MaddDot4<S>, MaddDot8<S>, MaddNibbles<S>,
+                                 MaddNibbles<S>, kPanels, kCols>;
 template <class S, class Quads, int kPanels, int kCols>
 using VnniGroupOps = X86GroupOps<S, VnniDot<S, Quads>, VnniDot<S, Quads>,
+                                 VnniColumnNibbles<S, Quads>,
                                  VnniNibbles<S, Quads>, kPanels, kCols>;
 
 }  // namespace

@@ -36,9 +36,13 @@ RUY_LIKE_ALWAYS_INLINE void FinishGroupColumn(const GroupTileArgs& args, int c,
   }
 }
 
-template <typename T>
+template <int kRows, typename T>
 RUY_LIKE_ALWAYS_INLINE void StoreGroupColumn(const T* values, int rows,
                                              ptrdiff_t stride, T* dst) {
+  if (stride == 1 && rows == kRows) {
+    __builtin_memcpy(dst, values, kRows * sizeof(T));
+    return;
+  }
   if (stride == 1) {
     __builtin_memcpy(dst, values, rows * sizeof(T));
     return;
@@ -67,8 +71,8 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
     FinishGroupColumn<kRows>(args, c, row_bias, values);
     const ptrdiff_t at = row * args.dst_row_stride + c * args.dst_col_stride;
     if (args.dst_scalar == Scalar::kF32) {
-      StoreGroupColumn(values, rows, args.dst_row_stride,
-                       static_cast<float*>(args.dst) + at);
+      StoreGroupColumn<kRows>(values, rows, args.dst_row_stride,
+                              static_cast<float*>(args.dst) + at);
     } else {
       uint16_t halves[kRows];
       uint32_t bits[kRows];
@@ -76,8 +80,8 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
       for (int r = 0; r < kRows; ++r) {
         halves[r] = float16_internal::RoundToBFloat16(bits[r]);
       }
-      StoreGroupColumn(halves, rows, args.dst_row_stride,
-                       static_cast<uint16_t*>(args.dst) + at);
+      StoreGroupColumn<kRows>(halves, rows, args.dst_row_stride,
+                              static_cast<uint16_t*>(args.dst) + at);
     }
   }
 }

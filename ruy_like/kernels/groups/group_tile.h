@@ -5,11 +5,10 @@
 //   Simd           vectors of kLanes 32-bit lanes: Int, Float, their operations
 //   Dot4, Dot8     sums of four products in each lane, of widened 4- and 8-bit
 //                  levels: Acc, Weights, Activations, and kActivationBytes
-//   Nibbles        the same of 8 levels, from packed nibbles
 //   kTilePanels x kTileCols  the tile of widened panels
 //   kFloatsInRegisters       whether registers hold a tile's float sums as well
 //                            as its integer ones; else floats stay in L1
-//   StreamPanels(cols)       panels that the streaming form reads at once
+//   and what group_stream.h lists
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
 // and added in one rounding, in the order of groups. So results do not depend
@@ -22,42 +21,12 @@
 
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_store.h"
+#include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like {
 namespace kernels {
 namespace {
-
-// Where a tile's panels lie. Beyond the last one it is taken again: its results
-// are not stored.
-template <int kPanels>
-struct GroupPanels {
-  const uint8_t* levels[kPanels];
-  ptrdiff_t group_values[kPanels];  // index of its first scale
-
-  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row) {
-    const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
-    for (int p = 0; p < kPanels; ++p) {
-      const ptrdiff_t next = row / kGroupPanelRows + p;
-      const ptrdiff_t panel = next < last ? next : last;
-      levels[p] = args.levels + panel * args.panel_bytes;
-      group_values[p] = panel * args.groups * kGroupPanelRows;
-    }
-  }
-};
-
-template <class Simd>
-RUY_LIKE_ALWAYS_INLINE typename Simd::Float LoadScales(
-    const GroupTileArgs& args, ptrdiff_t at) {
-  if (args.scale_type == Scalar::kF32) {
-    return Simd::LoadAligned(static_cast<const float*>(args.scales) + at);
-  }
-  const uint16_t* const halves = static_cast<const uint16_t*>(args.scales) + at;
-  if (args.scale_type == Scalar::kF16) {
-    return Simd::template LoadWidened<Scalar::kF16>(halves);
-  }
-  return Simd::template LoadWidened<Scalar::kBF16>(halves);
-}
 
 // Up to kTilePanels panels of widened levels by kCols columns.
 template <class Ops, class Dot, int kKind, int kCols>
@@ -188,132 +157,6 @@ struct WidenedTile {
   }
 };
 
-// Packed nibbles by kCols columns: each is read once, from memory.
-template <class Ops, int kCols, bool kRowZeros>
-struct StreamTile {
-  typedef typename Ops::Simd Simd;
-  typedef typename Ops::Nibbles Nibbles;
-  typedef typename Simd::Int Int;
-  typedef typename Simd::Float Float;
-  typedef typename Nibbles::Acc Acc;
-  static constexpr int kPanels = Ops::StreamPanels(kCols);
-  static constexpr int kRows = kPanels * kGroupPanelRows;
-  static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
-  static constexpr int kVecs = kPanels * kPanelVecs;
-  static constexpr int kStepBytes = 64;
-  // Ahead of what is read.
-  static constexpr int kPrefetchBytes = 2048;
-
-  static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
-                                          const uint8_t** levels,
-                                          const char** activations,
-                                          ptrdiff_t prefetch,
-                                          Acc (&acc)[kVecs][kCols]) {
-    const char* a = *activations;
-    for (ptrdiff_t step = 0; step < steps; ++step) {
-      typename Nibbles::Activations low[kCols], high[kCols];
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        low[c] = Nibbles::LoadActivations(a + kGroupStepLevels * c);
-        high[c] = Nibbles::LoadActivations(a + kGroupStepLevels * c + 4);
-      }
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        const uint8_t* const p = levels[v / kPanelVecs];
-        if (v % kPanelVecs == 0) __builtin_prefetch(p + prefetch);
-        const typename Nibbles::Weights weights =
-            Nibbles::LoadWeights(p + v % kPanelVecs * 4 * Simd::kLanes);
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          Nibbles::Step(acc[v][c], weights, low[c], high[c]);
-        }
-      }
-      a += kCols * kGroupStepLevels;
-      RUY_LIKE_UNROLL
-      for (int p = 0; p < kPanels; ++p) levels[p] += kStepBytes;
-    }
-    *activations = a;
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE Float AddGroup(const GroupTileArgs& args,
-                                               Int zero, ptrdiff_t of_column,
-                                               Float scale, const Acc& acc,
-                                               Float f) {
-    Int sum = Nibbles::Finish(acc);
-    if constexpr (kRowZeros) {
-      sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[of_column])));
-    }
-    if (args.column_group_scales != nullptr) {
-      scale = Simd::MulFloat(
-          scale, Simd::SetFloat(args.column_group_scales[of_column]));
-    }
-    return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
-  }
-
-  static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
-    GroupPanels<kPanels> panels(args, row);
-    const uint8_t* const end = panels.levels[0] + args.panel_bytes;
-    const char* activations = static_cast<const char*>(args.activations);
-    Float f[kVecs][kCols];
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVecs; ++v) {
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) f[v][c] = Simd::SetFloat(0);
-    }
-    for (ptrdiff_t group = 0; group < args.groups; ++group) {
-      Acc acc[kVecs][kCols];
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        RUY_LIKE_UNROLL
-        for (int v = 0; v < kVecs; ++v) {
-          acc[v][c] =
-              Nibbles::Start(kRowZeros ? 0 : args.starts[group * kCols + c]);
-        }
-      }
-      // Behind the end of these panels lie the next ones.
-      const ptrdiff_t left = end - panels.levels[0];
-      Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
-           panels.levels, &activations,
-           left > kPrefetchBytes
-               ? kPrefetchBytes
-               : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
-           acc);
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        const ptrdiff_t at = panels.group_values[v / kPanelVecs] +
-                             group * kGroupPanelRows +
-                             v % kPanelVecs * Simd::kLanes;
-        const Float scale = LoadScales<Simd>(args, at);
-        const Int zero =
-            kRowZeros
-                ? Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) + at)
-                : Simd::Set(0);
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          f[v][c] = AddGroup(args, zero, group * kCols + c, scale, acc[v][c],
-                             f[v][c]);
-        }
-      }
-    }
-    alignas(64) float out[kCols * kRows];
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVecs; ++v) {
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
-      }
-    }
-    StoreGroupTile<kRows>(args, row, out);
-  }
-};
-
-template <class Tile>
-RUY_LIKE_ALWAYS_INLINE void RunGroupTiles(const GroupTileArgs& args) {
-  for (ptrdiff_t row = 0; row < args.rows; row += Tile::kRows) {
-    Tile::Run(args, row);
-  }
-}
-
 // The tile of as many columns as the panel has.
 template <class Ops, class Dot, int kKind, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunWidenedCols(const GroupTileArgs& args) {
@@ -335,24 +178,6 @@ static void RunWidened(const GroupTileArgs& args) {
   }
 }
 
-template <class Ops, int kCols>
-RUY_LIKE_ALWAYS_INLINE void RunStreamCols(const GroupTileArgs& args) {
-  if (args.cols == kCols) {
-    if (args.zeros != nullptr) {
-      RunGroupTiles<StreamTile<Ops, kCols, true>>(args);
-    } else {
-      RunGroupTiles<StreamTile<Ops, kCols, false>>(args);
-    }
-  } else if constexpr (kCols > 1) {
-    RunStreamCols<Ops, kCols - 1>(args);
-  }
-}
-
-template <class Ops>
-static void RunStream(const GroupTileArgs& args) {
-  RunStreamCols<Ops, Ops::kStreamCols>(args);
-}
-
 // A whole number of panels' scales.
 template <class Simd>
 static void WidenScales(const uint16_t* float16s, ptrdiff_t n, float* floats) {
@@ -369,12 +194,15 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.tile_rows = Ops::kTilePanels * kGroupPanelRows;
   kernel.tile_cols = Ops::kTileCols;
   kernel.stream_cols = Ops::kStreamCols;
+  kernel.max_stream_cols4 = Ops::kMaxStreamCols4;
+  kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
   kernel.signed_levels = Ops::kSignedLevels;
   kernel.activation_bytes4 = Ops::Dot4::kActivationBytes;
   kernel.activation_bytes8 = Ops::Dot8::kActivationBytes;
   kernel.tile4 = RunWidened<Ops, typename Ops::Dot4>;
   kernel.tile8 = RunWidened<Ops, typename Ops::Dot8>;
-  kernel.stream = RunStream<Ops>;
+  kernel.stream4 = RunStream4<Ops>;
+  if constexpr (Ops::kMaxStreamCols8 != 0) kernel.stream8 = RunStream8<Ops>;
   kernel.widen4 = WidenNibbles;
   kernel.widen8 = MakeLevelsSigned;
   kernel.quantize = QuantizeActivations;

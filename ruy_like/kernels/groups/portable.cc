@@ -119,6 +119,7 @@ struct PortableDot {
 };
 
 struct PortableNibbles : PortableDot {
+  static constexpr int kStepBytes = 64;
   struct Weights {
     PortableDot::Weights low, high;
   };
@@ -142,12 +143,14 @@ struct Ops {
   typedef PortableSimd Simd;
   typedef PortableDot Dot4;
   typedef PortableDot Dot8;
+  typedef PortableNibbles ColumnNibbles;
   typedef PortableNibbles Nibbles;
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = 2;
   static constexpr bool kFloatsInRegisters = false;
   static constexpr bool kSignedLevels = false;
   static constexpr int kStreamCols = 2;
+  static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
   static PortableSimd::Int LoadBytes(const uint8_t* p) {
     return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });

@@ -1,0 +1,247 @@
+// Back-end: products with group-scaled weights that read the packed panels as
+// they are: each byte of them once for all columns of an activation panel.
+//
+// Part of group_tile.h, which says what a path's Ops has. Of its members this
+// file uses the streaming ones:
+//
+//   ColumnNibbles  sums of 8 products in each lane, of packed nibbles, for one
+//                  column: Acc, Weights, Activations, Step, Finish
+//   Nibbles        the same for more columns
+//   Bytes          the same of packed 8-bit levels, if kMaxStreamCols8 != 0
+//   kStreamCols    the most columns of an activation panel
+//   kMaxStreamCols4, kMaxStreamCols8  see GroupKernel
+//   StreamPanels(cols)  panels that are read at once
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_store.h"
+#include "ruy_like/simd/loops.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+// Packed levels of 8 bits, by a path's sums of four products.
+template <class Dot>
+struct StreamedBytes : Dot {
+  struct Weights {
+    typename Dot::Weights low, high;  // levels 0 to 3 of a step, 4 to 7
+  };
+  static constexpr int kStepBytes = 128;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+    return {Dot::LoadWeights(p), Dot::LoadWeights(p + 64)};
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(
+      typename Dot::Acc& acc, const Weights& weights,
+      const typename Dot::Activations& low,
+      const typename Dot::Activations& high) {
+    Dot::Step(acc, weights.low, low);
+    Dot::Step(acc, weights.high, high);
+  }
+};
+
+// Where a tile's panels lie. Beyond the last one it is taken again: its results
+// are not stored.
+template <int kPanels>
+struct GroupPanels {
+  const uint8_t* levels[kPanels];
+  ptrdiff_t group_values[kPanels];  // index of its first scale
+
+  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row) {
+    const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
+    for (int p = 0; p < kPanels; ++p) {
+      const ptrdiff_t next = row / kGroupPanelRows + p;
+      const ptrdiff_t panel = next < last ? next : last;
+      levels[p] = args.levels + panel * args.panel_bytes;
+      group_values[p] = panel * args.groups * kGroupPanelRows;
+    }
+  }
+};
+
+template <class Simd>
+RUY_LIKE_ALWAYS_INLINE typename Simd::Float LoadScales(
+    const GroupTileArgs& args, ptrdiff_t at) {
+  if (args.scale_type == Scalar::kF32) {
+    return Simd::LoadAligned(static_cast<const float*>(args.scales) + at);
+  }
+  const uint16_t* const halves = static_cast<const uint16_t*>(args.scales) + at;
+  if (args.scale_type == Scalar::kF16) {
+    return Simd::template LoadWidened<Scalar::kF16>(halves);
+  }
+  return Simd::template LoadWidened<Scalar::kBF16>(halves);
+}
+
+// Packed levels by kCols columns.
+template <class Ops, class Levels, int kCols, bool kRowZeros>
+struct StreamTile {
+  typedef typename Ops::Simd Simd;
+  typedef typename Simd::Int Int;
+  typedef typename Simd::Float Float;
+  typedef typename Levels::Acc Acc;
+  static constexpr int kPanels = Ops::StreamPanels(kCols);
+  static constexpr int kRows = kPanels * kGroupPanelRows;
+  static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
+  static constexpr int kVecs = kPanels * kPanelVecs;
+  static constexpr int kColBytes = kGroupStepLevels * Levels::kActivationBytes;
+  // Ahead of what is read.
+  static constexpr int kPrefetchBytes = 2048;
+
+  static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
+                                          const uint8_t** levels,
+                                          const char** activations,
+                                          ptrdiff_t prefetch,
+                                          Acc (&acc)[kVecs][kCols]) {
+    const char* a = *activations;
+    for (ptrdiff_t step = 0; step < steps; ++step) {
+      typename Levels::Weights weights[kVecs];
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVecs; ++v) {
+        const uint8_t* const p = levels[v / kPanelVecs];
+        if (v % kPanelVecs == 0) {
+          RUY_LIKE_UNROLL
+          for (int line = 0; line < Levels::kStepBytes; line += 64) {
+            __builtin_prefetch(p + prefetch + line);
+          }
+        }
+        weights[v] = Levels::LoadWeights(p + v % kPanelVecs * 4 * Simd::kLanes);
+      }
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        const char* const column = a + c * kColBytes;
+        const typename Levels::Activations low =
+            Levels::LoadActivations(column);
+        const typename Levels::Activations high =
+            Levels::LoadActivations(column + kColBytes / 2);
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVecs; ++v) {
+          Levels::Step(acc[v][c], weights[v], low, high);
+        }
+      }
+      a += kCols * kColBytes;
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPanels; ++p) levels[p] += Levels::kStepBytes;
+    }
+    *activations = a;
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE Float AddGroup(const GroupTileArgs& args,
+                                               Int zero, ptrdiff_t of_column,
+                                               Float scale, const Acc& acc,
+                                               Float f) {
+    Int sum = Levels::Finish(acc);
+    if constexpr (kRowZeros) {
+      sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[of_column])));
+    }
+    if (args.column_group_scales != nullptr) {
+      scale = Simd::MulFloat(
+          scale, Simd::SetFloat(args.column_group_scales[of_column]));
+    }
+    return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
+  }
+
+  static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
+    GroupPanels<kPanels> panels(args, row);
+    const uint8_t* const end = panels.levels[0] + args.panel_bytes;
+    const char* activations = static_cast<const char*>(args.activations);
+    Float f[kVecs][kCols];
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) f[v][c] = Simd::SetFloat(0);
+    }
+    for (ptrdiff_t group = 0; group < args.groups; ++group) {
+      Acc acc[kVecs][kCols];
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        RUY_LIKE_UNROLL
+        for (int v = 0; v < kVecs; ++v) {
+          acc[v][c] =
+              Levels::Start(kRowZeros ? 0 : args.starts[group * kCols + c]);
+        }
+      }
+      // Behind the end of these panels lie the next ones.
+      const ptrdiff_t left = end - panels.levels[0];
+      Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
+           panels.levels, &activations,
+           left > kPrefetchBytes
+               ? kPrefetchBytes
+               : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
+           acc);
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVecs; ++v) {
+        const ptrdiff_t at = panels.group_values[v / kPanelVecs] +
+                             group * kGroupPanelRows +
+                             v % kPanelVecs * Simd::kLanes;
+        const Float scale = LoadScales<Simd>(args, at);
+        const Int zero =
+            kRowZeros
+                ? Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) + at)
+                : Simd::Set(0);
+        RUY_LIKE_UNROLL
+        for (int c = 0; c < kCols; ++c) {
+          f[v][c] = AddGroup(args, zero, group * kCols + c, scale, acc[v][c],
+                             f[v][c]);
+        }
+      }
+    }
+    alignas(64) float out[kCols * kRows];
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) {
+        Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
+      }
+    }
+    StoreGroupTile<kRows>(args, row, out);
+  }
+};
+
+template <class Tile>
+RUY_LIKE_ALWAYS_INLINE void RunGroupTiles(const GroupTileArgs& args) {
+  for (ptrdiff_t row = 0; row < args.rows; row += Tile::kRows) {
+    Tile::Run(args, row);
+  }
+}
+
+template <class Ops, class Levels, int kCols>
+RUY_LIKE_ALWAYS_INLINE void RunStreamTiles(const GroupTileArgs& args) {
+  if (args.zeros != nullptr) {
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, true>>(args);
+  } else {
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, false>>(args);
+  }
+}
+
+// The tile of as many columns as the panel has.
+template <class Ops, class OneColumn, class Columns, int kCols>
+RUY_LIKE_ALWAYS_INLINE void RunStreamCols(const GroupTileArgs& args) {
+  if constexpr (kCols == 1) {
+    RunStreamTiles<Ops, OneColumn, 1>(args);
+  } else if (args.cols == kCols) {
+    RunStreamTiles<Ops, Columns, kCols>(args);
+  } else {
+    RunStreamCols<Ops, OneColumn, Columns, kCols - 1>(args);
+  }
+}
+
+template <class Ops>
+static void RunStream4(const GroupTileArgs& args) {
+  RunStreamCols<Ops, typename Ops::ColumnNibbles, typename Ops::Nibbles,
+                Ops::kStreamCols>(args);
+}
+
+template <class Ops>
+static void RunStream8(const GroupTileArgs& args) {
+  RunStreamCols<Ops, typename Ops::Bytes, typename Ops::Bytes,
+                Ops::kStreamCols>(args);
+}
+
+}  // namespace
+}  // namespace kernels
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_
