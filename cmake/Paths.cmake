@@ -26,6 +26,11 @@ check_cxx_source_compiles("
   #endif
   int main() {}" RUY_LIKE_ARCH_arm)
 check_cxx_source_compiles("
+  #if !defined(__arm__) || !defined(__ARM_PCS_VFP)
+  #error
+  #endif
+  int main() {}" RUY_LIKE_ARCH_arm32)
+check_cxx_source_compiles("
   #if !defined(__wasm__)
   #error
   #endif
@@ -49,7 +54,7 @@ set(RUY_LIKE_PATH_OPTIONS ${RUY_LIKE_KERNEL_OPTIMIZATION} -ffp-contract=off)
 # gcc 12 moves loads and products of a step so far ahead, before registers are
 # allocated, that it spills accumulators: in 25 of 170 inner loops of the NEON
 # path, none without. Instructions are still scheduled afterwards.
-if(RUY_LIKE_ARCH_arm AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if((RUY_LIKE_ARCH_arm OR RUY_LIKE_ARCH_arm32) AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND RUY_LIKE_PATH_OPTIONS -fno-schedule-insns)
 endif()
 
@@ -91,7 +96,7 @@ function(ruy_like_add_paths target dir)
   set(unused_pack_lines "")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES
-       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm|wasm), ([^,]+), \"([^\"]*)\"\\)$")
+       "^RUY_LIKE_PATH\\(([A-Za-z0-9]+), ([a-z0-9]+), (any|x86|arm|arm32|wasm), ([^,]+), \"([^\"]*)\"\\)$")
       message(FATAL_ERROR "${dir}/registry/paths.inc: can not read: ${line}")
     endif()
     set(enum ${CMAKE_MATCH_1})

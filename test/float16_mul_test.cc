@@ -22,7 +22,7 @@ namespace ruy_like {
 namespace {
 
 // Whether denormal floats count as zero on this processor.
-#if defined(__SSE2__) || defined(__aarch64__)
+#if defined(__SSE2__) || defined(__aarch64__) || defined(__arm__)
 constexpr bool kFlushes = true;
 #else
 constexpr bool kFlushes = false;

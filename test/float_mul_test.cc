@@ -165,7 +165,7 @@ TEST_P(FloatMulTest, OverflowGivesInfinityAndTheClampTakesIt) {
   }
 }
 
-#if defined(__SSE2__) || defined(__aarch64__)
+#if defined(__SSE2__) || defined(__aarch64__) || defined(__arm__)
 TEST_P(FloatMulTest, DenormalResultsAreFlushed) {
   for (const std::ptrdiff_t cols : {1, 20}) {
     const std::vector<float> lhs(20, 1e-30f), rhs(cols, 1e-10f);

@@ -214,6 +214,7 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
            Case{Path::kNeonDot, Order::kColMajor, "S8 4x4"},
            Case{Path::kNeonDot, Order::kRowMajor, "S8 8x4"},
            Case{Path::kNeonI8mm, Order::kColMajor, "S8 4x8"},
+           Case{Path::kNeon32, Order::kColMajor, "S8 4x16"},
        }) {
     Context context;
     context.set_runtime_enabled_paths(c.path);

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Builds the tests for 64-bit Arm and runs them under an emulator, as a processor
-# for each path: with NEON alone, with dot products, with 8-bit matrix
-# multiplication too. From any directory.
+# Builds the tests for Arm and runs them under an emulator, as a processor for each
+# path: with NEON alone, with dot products, with 8-bit matrix multiplication too.
+# From any directory.
 #
-#   test/run_arm.sh [--paths | --all] [--clang] [<ctest option>...]
+#   test/run_arm.sh [--32] [--paths | --all] [--clang] [<ctest option>...]
+#
+# --32: for 32-bit Arm, as a processor with NEON and one without it; of the
+# portable path, whose pointers have 32 bits here, the quick tests too.
 #
 # Each processor runs the kernel tests of its best path and products whose
 # checksums were made on an x86; the last one also the tests that look at all
@@ -21,26 +24,44 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-preset=arm64
+bits=64
 extent=kernels
+clang=
 while [ $# -gt 0 ]; do
   case "$1" in
+    --32) bits=32 ;;
     --paths) extent=paths ;;
     --all) extent=all ;;
-    --clang) preset=arm64-clang ;;
+    --clang) clang=clang ;;
     *) break ;;
   esac
   shift
 done
 
-words=(arm)
-[ "$preset" = arm64 ] || words+=(clang)
-bash third_party/install.sh "${words[@]}"
+if [ "$bits" = 64 ]; then
+  preset=arm64${clang:+-clang} arch=arm best=max,sve=off
+  bash third_party/install.sh arm $clang
+elif [ -n "$clang" ]; then
+  echo "$0: --clang is for 64 bits" >&2
+  exit 2
+else
+  preset=armhf arch=arm32 best=cortex-a15
+  bash third_party/install.sh armhf
+fi
 cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=OFF
 for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test)
+# By path.
+kernel_tests=(panel_kernel_test narrow_kernel_test)
+if [ "$bits" = 32 ]; then
+  for_all+=(allocator_test arguments_test checked_math_test errors_test
+            float_state_test multiplier_test packed_image_test quant_params_test
+            random_test.quick requantize_test validate_test)
+  # Its floats are not those of any other path.
+  kernel_tests+=(float_mul_test float16_mul_test scaled_output_test)
+fi
 targets=(ruy_like_tests)
 if [ "$extent" = kernels ]; then
-  targets=(panel_kernel_test narrow_kernel_test "${for_all[@]}")
+  targets=("${kernel_tests[@]}" "${for_all[@]%.quick}")
 fi
 cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
 
@@ -73,29 +94,34 @@ tests_of() {
   case "$extent" in
     kernels)
       echo --tests-regex \
-        "^((panel|narrow)_kernel_test.$1|products_test)$" ;;
+        "^(($(IFS='|'; echo "${kernel_tests[*]}")).$1|products_test)$" ;;
     paths) echo --label-regex "^$1$" ;;
   esac
 }
 
 # Each path of paths.inc, worst first, on a processor whose best one it is.
 mapfile -t arm_paths < <(
-  sed -nE 's/^RUY_LIKE_PATH\([A-Za-z0-9]+, ([a-z0-9]+), arm,.*/\1/p' \
+  sed -nE "s/^RUY_LIKE_PATH\([A-Za-z0-9]+, ([a-z0-9]+), $arch,.*/\1/p" \
     ruy_like/registry/paths.inc)
 paths=
 for path in "${arm_paths[@]}"; do
   paths+=${paths:+,}$path
   case "$path" in
+    neon32) processor=cortex-a9 ;;
     neon) processor=cortex-a53 ;;
     neondot) processor=cortex-a76 ;;
-    *) processor=max,sve=off ;;
+    *) processor=$best ;;
   esac
   # shellcheck disable=SC2046
   run "$processor" "$paths" $(tests_of "$path") "$@"
 done
 if [ "$extent" != all ]; then
-  run max,sve=off "$paths" \
+  run "$best" "$paths" \
     --tests-regex "^($(IFS='|'; echo "${for_all[*]}"))$" "$@"
+fi
+if [ "$bits" = 32 ]; then
+  run cortex-a9,neon=off portable \
+    --tests-regex '^((cpu_features|products)_test|float_mul_test.portable)$' "$@"
 fi
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'tests failed on %s\n' "${failed[@]}" >&2

@@ -4,8 +4,8 @@
 #
 #   test/run_other_targets.sh [<target>...]
 #
-# s390x is for the byte order, armhf and i386 are for pointers of 32 bits. Without
-# a target: s390x and i386, which is what CI does at each change.
+# s390x is for the byte order, i386 is for pointers of 32 bits. Without a target:
+# both, which is what CI does at each change.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

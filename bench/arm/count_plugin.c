@@ -44,6 +44,7 @@ struct counter {
 };
 static struct counter* counters;
 static int by_symbol;
+static int64_t getppid_number;
 
 static struct counter* counter_of(const char* name) {
   struct counter* found = counters;
@@ -70,13 +71,12 @@ static void at_translation(qemu_plugin_id_t id, struct qemu_plugin_tb* tb) {
 static void at_syscall(qemu_plugin_id_t id, unsigned int vcpu, int64_t number,
                        uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
                        uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8) {
-  const int64_t getppid_of_arm64 = 173;
   uint64_t instructions = 0;
   const struct counter* counter;
   (void)id, (void)vcpu;
   (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7;
   (void)a8;
-  if (number != getppid_of_arm64) return;
+  if (number != getppid_number) return;
   for (counter = counters; counter != NULL; counter = counter->next) {
     instructions += counter->instructions;
     if (by_symbol) {
@@ -89,7 +89,9 @@ static void at_syscall(qemu_plugin_id_t id, unsigned int vcpu, int64_t number,
 
 __attribute__((visibility("default"))) int qemu_plugin_install(
     qemu_plugin_id_t id, const void* info, int argc, char** argv) {
-  (void)info;
+  /* Begins with the name of the processor that is emulated. */
+  const char* target = *(const char* const*)info;
+  getppid_number = strcmp(target, "arm") == 0 ? 64 : 173;
   by_symbol = argc == 1 && strcmp(argv[0], "symbols=on") == 0;
   qemu_plugin_register_vcpu_tb_trans_cb(id, at_translation);
   qemu_plugin_register_vcpu_syscall_cb(id, at_syscall);

@@ -162,11 +162,12 @@ def find_tool(*names):
   sys.exit(f'none of {", ".join(names)} is installed')
 
 
-def arm_paths():
-  """Names of Arm's paths, worst first."""
+def arm_paths(arch='arm'):
+  """Names of the paths of 64-bit Arm, or of arch arm32, worst first."""
   here = os.path.dirname(os.path.abspath(__file__))
   with open(os.path.join(here, '../../ruy_like/registry/paths.inc')) as lines:
-    return re.findall(r'^RUY_LIKE_PATH\(\w+, (\w+), arm,', lines.read(), re.M)
+    return re.findall(rf'^RUY_LIKE_PATH\(\w+, (\w+), {arch},', lines.read(),
+                      re.M)
 
 
 def main():

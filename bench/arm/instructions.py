@@ -4,6 +4,7 @@
   bench/arm/instructions.py [--ruy <directory>] [<build directory>]
   bench/arm/instructions.py --all [--paths <path>,...] [--ruy <directory>]
   bench/arm/instructions.py --symbols <path> <case>...
+  bench/arm/instructions.py --arm32 ...
 
 Runs mul_calls of a build for Arm (by default build/arm64, configured with
 benchmarks) with the counting plugin, with each of Arm's paths, and prints the
@@ -17,6 +18,8 @@ products, which are the best that it has.
 Without --all: a few shapes of int8 and float, as multiply-adds per instruction.
 With --all: every shape of CASES with every type, order and cached operand, and at
 the end the cases that take over 3% more instructions than ruy.
+
+With --arm32: the same for 32-bit Arm, by default of build/armhf.
 
 With --symbols: in which functions the calls of a case are spent. A case is
 <type>:<orders>:<cached>:<rows>x<depth>x<cols>, in mul_calls.cc's words.
@@ -37,10 +40,23 @@ from inner_loops import arm_paths  # in this folder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-SYSROOT = os.path.join(ROOT, 'build/sysroot-arm64/usr')
-LIBRARIES = os.path.join(SYSROOT, 'lib/aarch64-linux-gnu')
-# Has all that paths ask for; RUY_LIKE_PATHS chooses one.
-PROCESSOR = 'max,sve=off'
+
+# The processor has all that paths ask for; one is chosen for each run.
+Machine = collections.namedtuple(
+    'Machine', 'arch debian emulator processor triplet options others')
+ARM64 = Machine('arm', 'arm64', 'qemu-aarch64', 'max,sve=off',
+                'aarch64-linux-gnu', [], 'arm32')
+ARM32 = Machine('arm32', 'armhf', 'qemu-arm', 'cortex-a15',
+                'arm-linux-gnueabihf', ['-mfpu=neon'], 'arm64')
+
+
+def sysroot(machine):
+  return os.path.join(ROOT, f'build/sysroot-{machine.debian}/usr')
+
+
+def libraries(machine):
+  return os.path.join(sysroot(machine), 'lib', machine.triplet)
+
 TOLERANCE = 1.03
 
 FEW_SHAPES = ((256, 256, 256), (64, 256, 1), (16, 32, 16), (64, 64, 64),
@@ -74,7 +90,8 @@ CASES = [kind + (shape,) for kind in KINDS for shape in SHAPES]
 class Counter:
   """Runs programs in the emulator."""
 
-  def __init__(self, folder):
+  def __init__(self, machine, folder):
+    self.machine = machine
     self.plugin = os.path.join(folder, 'libcount.so')
     subprocess.run(['cc', '-shared', '-fPIC', '-O2', '-o', self.plugin,
                     os.path.join(HERE, 'count_plugin.c')], check=True)
@@ -84,10 +101,10 @@ class Counter:
     lines = ''.join(f'{scalar} {orders} {cached} {" ".join(map(str, shape))}\n'
                     for scalar, orders, cached, shape in cases)
     out = subprocess.run(
-        ['qemu-aarch64', '-cpu', PROCESSOR, '-plugin',
+        [self.machine.emulator, '-cpu', self.machine.processor, '-plugin',
          self.plugin + (',symbols=on' if symbols else ''),
-         '-L', '/usr/aarch64-linux-gnu', '-E', f'LD_LIBRARY_PATH={LIBRARIES}',
-         program, path],
+         '-L', f'/usr/{self.machine.triplet}',
+         '-E', f'LD_LIBRARY_PATH={libraries(self.machine)}', program, path],
         input=lines, capture_output=True, text=True, check=False)
     if out.returncode != 0:
       sys.exit(f'{program} {path}: {out.stderr[-500:]}')
@@ -102,13 +119,14 @@ class Counter:
             for i, (calls, kernel) in enumerate(results)]
 
 
-def build_ruy(sources, program):
+def build_ruy(machine, sources, program):
   """mul_calls for ruy, whose compiled files stay next to the program."""
   folder = program + '.objects'
   os.makedirs(folder, exist_ok=True)
-  compiler = ['aarch64-linux-gnu-g++', '-O3', '-std=c++17', '-w', '-I', sources,
-              '-isystem', os.path.join(SYSROOT, 'include')]
-  unused = re.compile(r'test|benchmark|x86|avx|arm32')
+  compiler = [f'{machine.triplet}-g++', '-O3', '-std=c++17', '-w', '-I', sources,
+              '-isystem', os.path.join(sysroot(machine), 'include'),
+              *machine.options]
+  unused = re.compile(rf'test|benchmark|x86|avx|{machine.others}')
   names = [name for name in sorted(os.listdir(os.path.join(sources, 'ruy')))
            if name.endswith('.cc') and not unused.search(name)]
   objects = []
@@ -119,8 +137,9 @@ def build_ruy(sources, program):
                                  objects[-1]], check=True)
   subprocess.run(
       compiler + ['-DMUL_CALLS_OF_RUY', os.path.join(HERE, 'mul_calls.cc')] +
-      objects + [os.path.join(LIBRARIES, 'libcpuinfo.so'), '-lpthread',
-                 f'-Wl,-rpath-link,{LIBRARIES}', '-o', program], check=True)
+      objects + [os.path.join(libraries(machine), 'libcpuinfo.so'), '-lpthread',
+                 f'-Wl,-rpath-link,{libraries(machine)}', '-o', program],
+      check=True)
 
 
 def print_symbols(counter, program, path, words):
@@ -143,13 +162,13 @@ def print_symbols(counter, program, path, words):
 
 def serves(path, case):
   """Whether the path has something of its own for it."""
-  return path == 'neon' or case[0] != 'f32'
+  return path in ('neon', 'neon32') or case[0] != 'f32'
 
 
 def print_few(counter, program, ruy_program):
   print(f'{"":4} {"path":8} {"cached":6} {"shape":>13} {"instructions":>12}'
         f' {"macs/instr":>10} {"ruy":>6}  kernel')
-  for path in arm_paths():
+  for path in arm_paths(counter.machine.arch):
     cases = [case for case in FEW_CASES if serves(path, case)]
     ours = counter.count(program, path, cases)
     theirs = count_ruy(counter, ruy_program, path, cases)
@@ -206,24 +225,28 @@ def print_all(counter, program, ruy_program, paths):
 def main():
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument('--all', action='store_true', help='every case')
-  parser.add_argument('--paths', default=','.join(arm_paths()))
+  parser.add_argument('--paths', help='by default all')
+  parser.add_argument('--arm32', dest='machine', action='store_const',
+                      const=ARM32, default=ARM64)
   parser.add_argument('--ruy', help="directory of ruy's sources")
   parser.add_argument('--symbols', nargs=2, metavar=('PATH', 'CASE'))
-  parser.add_argument('build', nargs='?',
-                      default=os.path.join(ROOT, 'build/arm64'))
+  parser.add_argument('build', nargs='?')
   args = parser.parse_args()
-  program = os.path.join(args.build, 'bench/mul_calls')
-  ruy_program = args.ruy and os.path.join(args.build, 'bench/ruy_mul_calls')
+  machine = args.machine
+  build = args.build or os.path.join(ROOT, f'build/{machine.debian}')
+  program = os.path.join(build, 'bench/mul_calls')
+  ruy_program = args.ruy and os.path.join(build, 'bench/ruy_mul_calls')
   if ruy_program:
-    build_ruy(args.ruy, ruy_program)
+    build_ruy(machine, args.ruy, ruy_program)
   with tempfile.TemporaryDirectory() as folder:
-    counter = Counter(folder)
+    counter = Counter(machine, folder)
     if args.symbols:
       print_symbols(counter, program, *args.symbols)
       if ruy_program:
         print_symbols(counter, ruy_program, *args.symbols)
     elif args.all:
-      print_all(counter, program, ruy_program, args.paths.split(','))
+      print_all(counter, program, ruy_program,
+                args.paths.split(',') if args.paths else arm_paths(machine.arch))
     else:
       print_few(counter, program, ruy_program)
 

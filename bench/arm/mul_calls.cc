@@ -45,7 +45,8 @@ constexpr struct {
   const char* name;
   library::Path path;
 } kPaths[] = {{"neon", library::Path::kNeon},
-              {"neondot", library::Path::kNeonDotprod}};
+              {"neondot", library::Path::kNeonDotprod},
+              {"neon32", library::Path::kNeon}};
 
 void Configure(library::Path path, library::Context* context) {
   context->set_runtime_enabled_paths(path);
@@ -65,7 +66,8 @@ constexpr struct {
   library::Path path;
 } kPaths[] = {{"neon", library::Path::kNeon},
               {"neondot", library::Path::kNeonDot},
-              {"neoni8mm", library::Path::kNeonI8mm}};
+              {"neoni8mm", library::Path::kNeonI8mm},
+              {"neon32", library::Path::kNeon32}};
 
 void Configure(library::Path path, library::Context* context) {
   context->set_runtime_enabled_paths(path);
@@ -195,7 +197,8 @@ int Main(int argc, char** argv) {
     }
     return 0;
   }
-  std::fprintf(stderr, "usage: mul_calls neon|neondot|neoni8mm < cases\n");
+  std::fprintf(stderr,
+               "usage: mul_calls neon|neondot|neoni8mm|neon32 < cases\n");
   return 2;
 }
 

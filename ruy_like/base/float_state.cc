@@ -43,6 +43,25 @@ void WriteFlags(std::uint64_t value) {
   asm volatile("msr fpsr, %0" : : "r"(value));
 }
 
+#elif defined(__arm__) && defined(__ARM_FP)
+
+// FPSCR: control and flags in one register. NEON's instructions flush whatever
+// it says.
+constexpr std::uint64_t kFlushBits = std::uint64_t{1} << 24;  // FZ
+constexpr std::uint64_t kFlagBits = 0xf800009f;  // comparisons; exceptions seen
+constexpr std::uint64_t kDefaultControl = 0;
+constexpr bool kFlagsAreInControl = true;
+std::uint64_t ReadControl() {
+  std::uint32_t value;
+  asm volatile("vmrs %0, fpscr" : "=r"(value));
+  return value;
+}
+void WriteControl(std::uint64_t value) {
+  asm volatile("vmsr fpscr, %0" : : "r"(static_cast<std::uint32_t>(value)));
+}
+std::uint64_t ReadFlags() { return 0; }
+void WriteFlags(std::uint64_t) {}
+
 #else
 
 constexpr std::uint64_t kFlushBits = 0;

@@ -202,11 +202,13 @@ std::string CpuFeatureNames(CpuFeatures features) {
 }
 
 Path PathsOfThisArchitecture() {
-  enum Architecture { any, x86, arm, wasm };  // as paths.inc calls them
+  enum Architecture { any, x86, arm, arm32, wasm };  // as paths.inc calls them
 #if defined(__x86_64__)
   constexpr Architecture kThis = x86;
 #elif defined(__aarch64__)
   constexpr Architecture kThis = arm;
+#elif defined(__arm__)
+  constexpr Architecture kThis = arm32;
 #elif defined(__wasm__)
   constexpr Architecture kThis = wasm;
 #else

@@ -13,6 +13,8 @@ namespace {
 constexpr int kHwcapAsimd = 1;
 constexpr int kHwcapAsimdDp = 20;
 constexpr int kHwcap2I8mm = 13;
+// And for 32-bit Arm.
+constexpr int kHwcapNeon = 12;
 
 constexpr bool Bit(uint64_t word, int bit) { return (word >> bit) & 1; }
 
@@ -28,6 +30,10 @@ CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2) {
   if (Bit(hwcap, kHwcapAsimdDp)) features |= kCpuNeonDot;
   if (Bit(hwcap2, kHwcap2I8mm)) features |= kCpuNeonI8mm;
   return features;
+}
+
+CpuFeatures Arm32CpuFeaturesOfHwcap(uint64_t hwcap) {
+  return Bit(hwcap, kHwcapNeon) ? CpuFeatures{kCpuNeon32} : 0;
 }
 
 CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name)) {
@@ -54,6 +60,10 @@ CpuFeatures HostArmCpuFeatures() {
   return ArmCpuFeaturesOfHwcaps(hwcap, hwcap2) |
          ArmCpuFeaturesOfSysctls(&os::HasSysctl) |
          ArmCpuFeaturesOfWindows(&os::HasWindowsFeature);
+#elif defined(__arm__)
+  uint64_t hwcap = 0, hwcap2 = 0;
+  os::GetHwcaps(&hwcap, &hwcap2);
+  return Arm32CpuFeaturesOfHwcap(hwcap);
 #else
   return 0;
 #endif

@@ -1,5 +1,5 @@
-// Which CpuFeature bits a 64-bit Arm processor has, asked of the operating
-// system: user programs can not read the identification registers everywhere.
+// Which CpuFeature bits an Arm processor has, asked of the operating system:
+// user programs can not read the identification registers everywhere.
 //
 // Internal. Called by cpu_features.cc. The decisions are pure functions of what
 // the system says, so that tests cover machines that the test machine is not.
@@ -17,6 +17,9 @@ namespace ruy_like {
 // From Linux's auxiliary vector: AT_HWCAP and AT_HWCAP2.
 CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2);
 
+// The same on 32-bit Arm, from AT_HWCAP, whose bits mean something else there.
+CpuFeatures Arm32CpuFeaturesOfHwcap(uint64_t hwcap);
+
 // From Apple's sysctl: `has(name)` is true for a variable that exists and is
 // not 0.
 CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name));
@@ -25,8 +28,8 @@ CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name));
 // there: every 64-bit Arm processor of the A profile has it.
 CpuFeatures ArmCpuFeaturesOfWindows(bool (*has)(int number));
 
-// Features of the processor that this runs on; 0 if it is not a 64-bit Arm. At
-// least NEON if it is, also where the system is none of the above.
+// Features of the processor that this runs on; 0 if it is not an Arm. At least
+// NEON if it is a 64-bit one, also where the system is none of the above.
 CpuFeatures HostArmCpuFeatures();
 
 }  // namespace ruy_like

@@ -10,7 +10,7 @@
 //
 //   Path    file pack/<path>.cc, built with that path's flags. Later paths
 //           share the routines of the ones below them (AVX-VNNI uses Avx2's,
-//           AVX-512-VNNI and AMX use Avx512's, all of Arm Neon's).
+//           AVX-512-VNNI and AMX use Avx512's, all of 64-bit Arm Neon's).
 //   source  8 = int8 or uint8, told apart by src_scalar; 16 = int16;
 //           F32 = float, bfloat16 or float16, F64 = float or double, told
 //           apart by src_scalar; BF16 = bfloat16
@@ -92,6 +92,18 @@
   R(Neon, 16, S16, 1, 1)               \
   R(Neon, F32, F32, 1, 1)
 
+// 32-bit Arm only.
+#define RUY_LIKE_PACK_ROUTINES_Neon32(R) \
+  R(Neon32, 8, S8, 4, 16)                \
+  R(Neon32, 8, S16, 4, 1)                \
+  R(Neon32, 16, S16, 4, 1)               \
+  R(Neon32, F32, F32, 4, 1)              \
+  R(Neon32, 8, S8, 1, 1)                 \
+  R(Neon32, 8, U8, 1, 1)                 \
+  R(Neon32, 8, S16, 1, 1)                \
+  R(Neon32, 16, S16, 1, 1)               \
+  R(Neon32, F32, F32, 1, 1)
+
 // WebAssembly only.
 #define RUY_LIKE_PACK_ROUTINES_Wasm128(R) \
   R(Wasm128, 8, S8, 4, 2)                 \
@@ -111,6 +123,7 @@ RUY_LIKE_PACK_ROUTINES_Portable(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Neon(RUY_LIKE_PACK_ROUTINE)
+RUY_LIKE_PACK_ROUTINES_Neon32(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Wasm128(RUY_LIKE_PACK_ROUTINE)
 // clang-format on
 #undef RUY_LIKE_PACK_ROUTINE

@@ -158,10 +158,15 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     a = low;
   }
   static RUY_LIKE_ALWAYS_INLINE void Zip64(Int& a, Int& b) {
+#if RUY_LIKE_NEON_64
     const int64x2_t x = vreinterpretq_s64_s32(a);
     const int64x2_t y = vreinterpretq_s64_s32(b);
     a = vreinterpretq_s32_s64(vzip1q_s64(x, y));
     b = vreinterpretq_s32_s64(vzip2q_s64(x, y));
+#else
+    // Exchanges a's upper and b's lower half, which gcc 12 takes four moves for.
+    __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
+#endif
   }
 
   // ## Floats
@@ -199,10 +204,10 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   }
   // Both keep `x` when it is a NaN, and of two zeros.
   static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
-    return vbslq_f32(vcltq_f32(x, bound), bound, x);
+    return vbslq_f32(IsGreater(bound, x), bound, x);
   }
   static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
-    return vbslq_f32(vcgtq_f32(x, bound), bound, x);
+    return vbslq_f32(IsGreater(x, bound), bound, x);
   }
   // The values, rounded.
   static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
@@ -259,6 +264,16 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   }
 
  private:
+  static RUY_LIKE_ALWAYS_INLINE uint32x4_t IsGreater(Float a, Float b) {
+#if RUY_LIKE_NEON_64
+    return vcgtq_f32(a, b);
+#else
+    // Which gcc 12 makes of scalar comparisons there.
+    uint32x4_t result;
+    __asm__("vcgt.f32 %q0, %q1, %q2" : "=w"(result) : "w"(a), "w"(b));
+    return result;
+#endif
+  }
   static RUY_LIKE_ALWAYS_INLINE int32_t LoadFour(const void* p) {
     int32_t four;
     __builtin_memcpy(&four, p, sizeof(four));

@@ -26,14 +26,14 @@ TEST(ScopedFloatStateTest, FlushesInsideTheScopeOnly) {
   ASSERT_NE(Halve(FLT_MIN), 0.0f);
   {
     const ScopedFloatState outer(FloatState::kOnlyFlushDenormals);
-#if defined(__SSE2__) || defined(__aarch64__)
+#if defined(__SSE2__) || defined(__aarch64__) || defined(__arm__)
     EXPECT_EQ(Halve(FLT_MIN), 0.0f);
     // A denormal operand counts as zero, even where the result is normal.
     EXPECT_EQ(Multiply(FLT_MIN / 2, 0x1p30f), 0.0f);
 #endif
     { const ScopedFloatState inner(FloatState::kFlushDenormals); }
     { const ScopedFloatState inner(FloatState::kDefault); }
-#if defined(__SSE2__) || defined(__aarch64__)
+#if defined(__SSE2__) || defined(__aarch64__) || defined(__arm__)
     EXPECT_EQ(Halve(FLT_MIN), 0.0f);
 #endif
   }

@@ -239,6 +239,7 @@ struct HwcapRecording {
 constexpr Path kNeonPaths = Path::kPortable | Path::kNeon;
 constexpr Path kNeonDotPaths = kNeonPaths | Path::kNeonDot;
 constexpr Path kAllNeonPaths = kNeonDotPaths | Path::kNeonI8mm;
+constexpr Path kNeon32Paths = Path::kPortable | Path::kNeon32;
 
 TEST(ArmCpuFeaturesTest, RecordedHwcaps) {
   // The auxiliary vector of Linux programs: the first three as an emulator of
@@ -258,6 +259,23 @@ TEST(ArmCpuFeaturesTest, RecordedHwcaps) {
     EXPECT_EQ(PathNames(PathsWithFeatures(
                   ArmCpuFeaturesOfHwcaps(recording.hwcap, recording.hwcap2))),
               PathNames(recording.paths))
+        << recording.name;
+  }
+}
+
+TEST(ArmCpuFeaturesTest, RecordedHwcapsOf32Bits) {
+  // As an emulator of these processors gave it, the last one without NEON. Of
+  // the bits of 64-bit Arm none means NEON here, nor the other way round.
+  for (const HwcapRecording& recording : {
+           HwcapRecording{"Cortex-A9", 0x8b8d7, 0, kNeon32Paths},
+           HwcapRecording{"Cortex-A15", 0x1fb8d7, 0, kNeon32Paths},
+           HwcapRecording{"Cortex-A9 without NEON", 0x8a8d7, 0,
+                          Path::kPortable},
+           HwcapRecording{"a 64-bit processor's", 0x2, 0, Path::kPortable},
+       }) {
+    EXPECT_EQ(
+        PathNames(PathsWithFeatures(Arm32CpuFeaturesOfHwcap(recording.hwcap))),
+        PathNames(recording.paths))
         << recording.name;
   }
 }
@@ -300,6 +318,9 @@ TEST(ArmCpuFeaturesTest, ThisMachine) {
 #if defined(__aarch64__)
   EXPECT_NE(DetectCpuFeatures() & kCpuNeon, 0u);
   EXPECT_EQ(DetectCpuFeatures(), HostArmCpuFeatures());
+#elif defined(__arm__)
+  EXPECT_EQ(DetectCpuFeatures(), HostArmCpuFeatures());
+  EXPECT_EQ(HostArmCpuFeatures() & ~CpuFeatures{kCpuNeon32}, 0u);
 #else
   EXPECT_EQ(HostArmCpuFeatures(), 0u);
 #endif

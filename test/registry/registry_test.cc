@@ -290,6 +290,34 @@ TEST(SelectKernelTest, ArmPaths) {
   });
 }
 
+// 32-bit Arm: 64-bit Arm's kernels, with tiles for half as many registers.
+TEST(SelectKernelTest, Arm32Path) {
+  if ((CompiledPaths() & Path::kNeon32) == Path::kNone) {
+    GTEST_SKIP() << "not a 32-bit Arm";
+  }
+  constexpr char kPath[] = "neon32";
+  ExpectPins({
+      {kPath, MakeQuery(kI8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16", false},
+      {kPath, MakeQuery(kU8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16", false},
+      {kPath, MakeQuery(kI8, kI16, 100, 100, 100), "Neon32_W16S16_12x4x1",
+       false},
+      {kPath, MakeQuery(kI16, kI8, 100, 100, 100), "Neon32_S16W16_12x4x1",
+       false},
+      {kPath, MakeQuery(kF32, kF32, 100, 100, 100), "Neon32_F32F32_12x4x1",
+       false},
+      {kPath, MakeQuery(kI8, kI8, 1000, 500, 1),
+       "Neon32_S8InPlaceS8InPlace_4x1x16", false},
+      {kPath, MakeQuery(kU8, kU8, 1000, 500, 1),
+       "Neon32_U8InPlaceU8InPlace_4x1x16", false},
+      {kPath, MakeQuery(kI8, kU8, 1000, 500, 1), "Neon32_S8InPlaceS8_16x2x16",
+       false},
+      {kPath, MakeQuery(kF32, kF32, 1000, 500, 3), "Neon32_F32InPlaceF32_8x3x1",
+       false},
+      {kPath, MakeQuery(kF32, kF32, 1000, 500, 4), "Neon32_F32F32_12x4x1",
+       false},
+  });
+}
+
 // ## Properties of every choice
 
 // All that a query can differ in, over a few sizes.

@@ -278,9 +278,15 @@ class TypedRun final : public KernelRun {
            std::numeric_limits<float>::epsilon() * magnitude;
   }
 
+#if defined(__arm__)
+  static constexpr bool kFuses = false;
+#else
+  static constexpr bool kFuses = true;
+#endif
+
   // The sum of products, zero points taken off. Sums of doubles are exact, by
-  // the choice of values; floats are a chain of fused multiply-adds in order of
-  // depth.
+  // the choice of values; floats are a chain of multiply-adds in order of
+  // depth, fused ones but on 32-bit Arm.
   Accum Sum(std::ptrdiff_t row, std::ptrdiff_t col) {
     if constexpr (std::is_integral_v<Accum>) {
       const std::int32_t* a = lhs_.Integers(row);
@@ -297,8 +303,9 @@ class TypedRun final : public KernelRun {
       Accum sum = 0;
       for (std::ptrdiff_t k = 0; k < problem_.depth; ++k) {
         const Accum x = static_cast<Accum>(a[k]), y = static_cast<Accum>(b[k]);
-        sum = std::is_same_v<Accum, float> ? FusedMultiplyAdd(x, y, sum)
-                                           : sum + x * y;
+        sum = kFuses && std::is_same_v<Accum, float>
+                  ? FusedMultiplyAdd(x, y, sum)
+                  : sum + x * y;
       }
       return sum;
     }

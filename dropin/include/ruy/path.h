@@ -8,7 +8,7 @@
 //   kStandardCpp    portable    (as do the three internal variants and kAvx)
 //   kAvx2Fma        avx2, avxvnni
 //   kAvx512         avx512, avx512vnni, amx and what is newer
-//   kNeon           neon
+//   kNeon           neon; on 32-bit Arm neon32
 //   kNeonDotprod    neondot, neoni8mm and what is newer
 //
 // The table itself is in dropin/src/ctx.cc.

@@ -268,11 +268,19 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
   }
 }
 
+// The trait whose floats keep denormals, as those made of integers do: V, but
+// where V's instructions flush them.
+template <class V>
+struct KeepingDenormals {
+  typedef V Trait;
+};
+
 template <class V>
 RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
     const EpilogueArgs& e) {
-  return e.scales->rhs_first ? StoreScaledColumns<V, true>
-                             : StoreScaledColumns<V, false>;
+  typedef typename KeepingDenormals<V>::Trait Trait;
+  return e.scales->rhs_first ? StoreScaledColumns<Trait, true>
+                             : StoreScaledColumns<Trait, false>;
 }
 
 // ## Floats

@@ -89,6 +89,44 @@ struct Scaler<SimdNeon, Scaling::kIdentity> {
   RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t x) const { return x; }
 };
 
+#if !RUY_LIKE_NEON_64
+// ## Integers to floats, whose denormals are kept: lane by lane, outside of
+// NEON
+
+struct NeonLanes : SimdNeon {
+  static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
+    for (int i = 0; i < kLanes; ++i) a[i] = InScalar(a[i] + b[i]);
+    return a;
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
+    for (int i = 0; i < kLanes; ++i) a[i] = InScalar(a[i] * b[i]);
+    return a;
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
+    for (int i = 0; i < kLanes; ++i)
+      x[i] = InScalar(x[i] < bound[i] ? bound[i] : x[i]);
+    return x;
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float AtMost(Float bound, Float x) {
+    for (int i = 0; i < kLanes; ++i)
+      x[i] = InScalar(x[i] > bound[i] ? bound[i] : x[i]);
+    return x;
+  }
+
+ private:
+  // x, of which compilers are not to make a lane of a vector operation.
+  static RUY_LIKE_ALWAYS_INLINE float InScalar(float x) {
+    __asm__("" : "+t"(x));
+    return x;
+  }
+};
+
+template <>
+struct KeepingDenormals<SimdNeon> {
+  typedef NeonLanes Trait;
+};
+#endif
+
 // ## Floats
 //
 // Up to three of a tile's vectors of rows at once, and no clamp where there are

@@ -135,7 +135,8 @@ struct NarrowFloatTiles<Indices<kI...>> {
 };
 
 struct NarrowFloatNeon {
-  static constexpr int kMaxCols = 8;
+  // As registers permit.
+  static constexpr int kMaxCols = RUY_LIKE_NEON_64 ? 8 : 3;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {

@@ -23,9 +23,9 @@ namespace {
 struct NarrowSimdNeon : SimdNeon {
   typedef SimdNeon Base;
 
-  // Accumulators of a tile of dot products: 20 of 32 registers, the others are
-  // for operands and for products of 16 bits.
-  static constexpr int kDotVectors = 20;
+  // Accumulators of a tile of dot products: 20 of 32 registers, or 8 of 16, the
+  // others are for operands and for products of 16 bits.
+  static constexpr int kDotVectors = RUY_LIKE_NEON_64 ? 20 : 8;
 
   // ## A whole vector of elements, widened to 16 bits where the name says so
   static RUY_LIKE_ALWAYS_INLINE Int Load(const void* p) {

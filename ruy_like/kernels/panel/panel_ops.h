@@ -33,6 +33,9 @@ struct BroadcastOp {
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
+  // Whether tiles hold a pointer to each lhs panel: where loads add no offset
+  // to a pointer, but move it on.
+  static constexpr bool kPointsToLhsPanels = false;
 };
 
 // float times float.

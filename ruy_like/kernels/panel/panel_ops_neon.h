@@ -33,6 +33,7 @@ struct NeonIntOp : BroadcastOp {
   static constexpr ValueRange kLhsRange = ValueRange::kFull;
   static constexpr ValueRange kRhsRange = ValueRange::kFull;
   static constexpr bool kFinishesTiles = true;
+  static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
   static constexpr int kGroup = kLevels;
   static constexpr int kStepLevels = kLevels;
   static constexpr int kDepthMultiple = kLevels;
@@ -42,6 +43,7 @@ struct NeonIntOp : BroadcastOp {
 struct NeonFloatOp : FloatOp<SimdNeon> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
   static constexpr bool kFinishesTiles = true;
+  static constexpr bool kPointsToLhsPanels = !RUY_LIKE_NEON_64;
   typedef float32x4_t RhsVector;
   static constexpr int kRhsLanes = 4;
   static RUY_LIKE_ALWAYS_INLINE RhsVector LoadRhsVector(const float* p) {

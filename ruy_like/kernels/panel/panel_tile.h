@@ -110,6 +110,46 @@ RUY_LIKE_ALWAYS_INLINE void EndTile(
   }
 }
 
+// A tile's lhs panels along depth, by one pointer or by one to each.
+template <bool kPointers, int kVectors>
+class LhsPanels {
+ public:
+  explicit RUY_LIKE_ALWAYS_INLINE LhsPanels(const TileArgs& args)
+      : first_(static_cast<const char*>(args.lhs)),
+        stride_(args.lhs_stride_bytes) {}
+  RUY_LIKE_ALWAYS_INLINE const void* Panel(int v) const {
+    return first_ + v * stride_;
+  }
+  RUY_LIKE_ALWAYS_INLINE void Advance(ptrdiff_t bytes) { first_ += bytes; }
+
+ private:
+  const char* first_;
+  const ptrdiff_t stride_;
+};
+template <int kVectors>
+class LhsPanels<true, kVectors> {
+ public:
+  explicit RUY_LIKE_ALWAYS_INLINE LhsPanels(const TileArgs& args) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      panels_[v] =
+          static_cast<const char*>(args.lhs) + v * args.lhs_stride_bytes;
+    }
+  }
+  RUY_LIKE_ALWAYS_INLINE const void* Panel(int v) const { return panels_[v]; }
+  RUY_LIKE_ALWAYS_INLINE void Advance(ptrdiff_t bytes) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      panels_[v] += bytes;
+      // Else GCC makes each of them anew, from a start and one offset for all.
+      asm("" : "+r"(panels_[v]));
+    }
+  }
+
+ private:
+  const char* panels_[kVectors];
+};
+
 // The product of a tile, and between its steps the deferred epilogue of the one
 // before, if any. kEndsInHalf: of the last vector only the lower half is
 // multiplied, its upper rows are anything.
@@ -125,8 +165,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
   Vector acc[kCols][kVectors];
   StartTile<Op, EpilogueSteps::kOneStart>(args, acc);
-  const char* lhs = static_cast<const char*>(args.lhs);
-  const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
+  LhsPanels<Op::kPointsToLhsPanels, kVectors> lhs(args);
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
   char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
   // Steps and portions take turns.
@@ -141,8 +180,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
       typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        lhs_vectors[v] =
-            Op::LoadLhs(reinterpret_cast<const Lhs*>(lhs + v * lhs_stride));
+        lhs_vectors[v] = Op::LoadLhs(static_cast<const Lhs*>(lhs.Panel(v)));
         if constexpr (kKeepsLhs) {
           V::StoreAligned(
               reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
@@ -171,7 +209,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
           }
         }
       }
-      lhs += V::kLanes * Op::kStepLevels * sizeof(Lhs);
+      lhs.Advance(V::kLanes * Op::kStepLevels * sizeof(Lhs));
       rhs.Advance();
     }
     if constexpr (kEpilogueSteps > 0) {

@@ -41,6 +41,11 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
+// Columns whose accumulators are in registers at once, and rows whose products
+// are. A tile of more columns goes over its depth more than once.
+constexpr int kBytesColumnsAtOnce = RUY_LIKE_NEON_64 ? 4 : 2;
+constexpr int kBytesRowsAtOnce = RUY_LIKE_NEON_64 ? 4 : 1;
+
 // What a tile with a complemented rhs is given.
 struct ComplementedTileArgs : TileArgs {
   const int32_t* row_excess;    // subtracted from all of a row's accumulators
@@ -111,6 +116,28 @@ struct BytesTile {
                                               const RhsColumns& rhs_columns,
                                               ptrdiff_t steps,
                                               int32x4_t (&sums)[kCols][1]) {
+    if constexpr (kCols > kBytesColumnsAtOnce) {
+      constexpr int kFirst = kBytesColumnsAtOnce;
+      int32x4_t first[kFirst][1], rest[kCols - kFirst][1];
+      BytesTile<kComplemented, RhsSource, kFirst>::Multiply(lhs, rhs_columns,
+                                                            steps, first);
+      BytesTile<kComplemented, RhsSource, kCols - kFirst>::Multiply(
+          lhs,
+          {static_cast<const int8_t*>(rhs_columns.data) + 16 * kFirst,
+           rhs_columns.stride_bytes},
+          steps, rest);
+      for (int c = 0; c < kCols; ++c) {
+        sums[c][0] = c < kFirst ? first[c][0] : rest[c - kFirst][0];
+      }
+    } else {
+      MultiplyAtOnce(lhs, rhs_columns, steps, sums);
+    }
+  }
+
+ private:
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAtOnce(
+      const int8_t* lhs, const RhsColumns& rhs_columns, ptrdiff_t steps,
+      int32x4_t (&sums)[kCols][1]) {
     int32x4_t acc[kCols][4];
     typename RhsSource::template Cursor<kCols> rhs(rhs_columns);
     if (steps > 0) {
@@ -130,67 +157,71 @@ struct BytesTile {
     AddLanes(acc, sums);
   }
 
- private:
   // The first step sets the accumulators, others add to them.
   template <bool kFirst>
   static RUY_LIKE_ALWAYS_INLINE void Step(
       const int8_t* lhs, const typename RhsSource::template Cursor<kCols>& rhs,
       int32x4_t (&acc)[kCols][4]) {
-    int8x16_t rows[4];
     RUY_LIKE_UNROLL
-    for (int r = 0; r < 4; ++r) rows[r] = vld1q_s8(lhs + 16 * r);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; c += 2) {
-      if (c + 1 < kCols) {
-        AddColumns<kFirst, 2>(rows, rhs, c, acc);
-      } else {
-        AddColumns<kFirst, 1>(rows, rhs, c, acc);
+    for (int row = 0; row < 4; row += kBytesRowsAtOnce) {
+      int8x16_t rows[kBytesRowsAtOnce];
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < kBytesRowsAtOnce; ++r) {
+        rows[r] = vld1q_s8(lhs + 16 * (row + r));
+      }
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; c += 2) {
+        if (c + 1 < kCols) {
+          AddColumns<kFirst, 2>(rows, rhs, row, c, acc);
+        } else {
+          AddColumns<kFirst, 1>(rows, rhs, row, c, acc);
+        }
       }
     }
   }
 
-  // Columns from `first` on. What depends on each other stands apart, for cores
-  // that issue in order.
+  // Rows from `row` and columns from `first` on. What depends on each other
+  // stands apart, for cores that issue in order.
   template <bool kFirst, int kColumns>
   static RUY_LIKE_ALWAYS_INLINE void AddColumns(
-      const int8x16_t (&rows)[4],
-      const typename RhsSource::template Cursor<kCols>& rhs, int first,
+      const int8x16_t (&rows)[kBytesRowsAtOnce],
+      const typename RhsSource::template Cursor<kCols>& rhs, int row, int first,
       int32x4_t (&acc)[kCols][4]) {
     int8x16_t columns[kColumns];
-    int16x8_t products[kColumns][4];
+    int16x8_t products[kColumns][kBytesRowsAtOnce];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kColumns; ++c) {
       columns[c] = vld1q_s8(rhs.Column(first + c));
       RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) {
+      for (int r = 0; r < kBytesRowsAtOnce; ++r) {
         products[c][r] =
             vmull_s8(vget_low_s8(rows[r]), vget_low_s8(columns[c]));
         SimdNeon::KeepInOrder(products[c][r]);
       }
     }
-    if constexpr (!kComplemented) AddPairs<kFirst>(products, first, acc);
+    if constexpr (!kComplemented) AddPairs<kFirst>(products, row, first, acc);
     RUY_LIKE_UNROLL
     for (int c = 0; c < kColumns; ++c) {
       RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) {
+      for (int r = 0; r < kBytesRowsAtOnce; ++r) {
         int16x8_t& p = products[c][r];
         p = kComplemented ? vmlsl_high_s8(p, rows[r], columns[c])
                           : vmull_high_s8(rows[r], columns[c]);
         SimdNeon::KeepInOrder(p);
       }
     }
-    AddPairs<kFirst && kComplemented>(products, first, acc);
+    AddPairs<kFirst && kComplemented>(products, row, first, acc);
   }
 
   template <bool kFirst, int kColumns>
   static RUY_LIKE_ALWAYS_INLINE void AddPairs(
-      const int16x8_t (&products)[kColumns][4], int first,
-      int32x4_t (&acc)[kCols][4]) {
+      const int16x8_t (&products)[kColumns][kBytesRowsAtOnce], int row,
+      int first, int32x4_t (&acc)[kCols][4]) {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kColumns; ++c) {
       RUY_LIKE_UNROLL
-      for (int r = 0; r < 4; ++r) {
-        int32x4_t& sum = acc[first + c][r];
+      for (int r = 0; r < kBytesRowsAtOnce; ++r) {
+        int32x4_t& sum = acc[first + c][row + r];
         sum = kFirst ? vpaddlq_s16(products[c][r])
                      : vpadalq_s16(sum, products[c][r]);
         SimdNeon::KeepInOrder(sum);
