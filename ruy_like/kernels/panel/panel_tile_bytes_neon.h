@@ -141,7 +141,7 @@ struct BytesTile {
     int32x4_t acc[kCols][4];
     typename RhsSource::template Cursor<kCols> rhs(rhs_columns);
     if (steps > 0) {
-      Step<true>(lhs, rhs, acc);
+      Step<true>(&lhs, rhs, acc);
     } else {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
@@ -150,25 +150,27 @@ struct BytesTile {
       }
     }
     for (--steps; steps > 0; --steps) {
-      lhs += 64;
       rhs.Advance();
-      Step<false>(lhs, rhs, acc);
+      Step<false>(&lhs, rhs, acc);
     }
     AddLanes(acc, sums);
   }
 
-  // The first step sets the accumulators, others add to them.
+  // The first step sets the accumulators, others add to them. Moves lhs on.
   template <bool kFirst>
   static RUY_LIKE_ALWAYS_INLINE void Step(
-      const int8_t* lhs, const typename RhsSource::template Cursor<kCols>& rhs,
+      const int8_t** lhs, const typename RhsSource::template Cursor<kCols>& rhs,
       int32x4_t (&acc)[kCols][4]) {
     RUY_LIKE_UNROLL
     for (int row = 0; row < 4; row += kBytesRowsAtOnce) {
       int8x16_t rows[kBytesRowsAtOnce];
       RUY_LIKE_UNROLL
       for (int r = 0; r < kBytesRowsAtOnce; ++r) {
-        rows[r] = vld1q_s8(lhs + 16 * (row + r));
+        rows[r] = vld1q_s8(*lhs + 16 * r);
       }
+      *lhs += 16 * kBytesRowsAtOnce;
+      // 32-bit Arm's loads take no offset, but move the pointer on.
+      if (!RUY_LIKE_NEON_64) asm("" : "+r"(*lhs));
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; c += 2) {
         if (c + 1 < kCols) {
