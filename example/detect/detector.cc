@@ -289,6 +289,28 @@ std::vector<float> BiasOf(const Step& step, const Weights& weights) {
   return weights.tensors.at(step.name + "/bias");
 }
 
+bool Equalize(Weights* weights, std::string* error) {
+  std::vector<ruy_like::Matrix<float>> matrices;
+  std::vector<ruy_like::EqualizedLayer> layers;
+  for (const Step& step : Steps()) {
+    if (step.kind == Kind::kLeaky || step.kind == Kind::kPool) continue;
+    matrices.push_back(WeightsOf(step, weights));
+    ruy_like::EqualizedLayer layer;
+    if (step.kind == Kind::kDepthwise) {
+      layer.input = ruy_like::ChannelColumns::kDepthwise;
+    } else {
+      layer.bias = absl::MakeSpan(weights->tensors[step.name + "/bias"]);
+    }
+    layers.push_back(layer);
+  }
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i].weights = &matrices[i];
+  }
+  const auto report = ruy_like::EqualizeLayers(layers);
+  if (!report.ok()) *error = report.status().ToString();
+  return report.ok();
+}
+
 std::vector<float> RunFloat(const std::vector<float>& input, Weights* weights,
                             std::vector<ruy_like::Observer>* observers,
                             ruy_like::Context* context, Times* times) {

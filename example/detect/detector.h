@@ -55,6 +55,11 @@ std::vector<Step> Steps();
 ruy_like::Matrix<float> WeightsOf(const Step& step, Weights* weights);
 std::vector<float> BiasOf(const Step& step, const Weights& weights);
 
+// Cross-layer equalization of all convolutions: leaky ReLU and pooling are
+// between them, and the depthwise ones have no bias. The float network gives
+// the same boxes afterwards. False with a message.
+bool Equalize(Weights* weights, std::string* error);
+
 // Milliseconds of each step.
 using Times = std::vector<double>;
 

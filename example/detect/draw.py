@@ -11,7 +11,7 @@ import sys
 
 from PIL import Image, ImageDraw
 
-COLOURS = {"float": "lime", "int8-minmax": "red"}
+COLOURS = {"float": "lime", "equalized-int8": "red"}
 
 
 def main():

@@ -46,7 +46,7 @@ if [ ! -f "$cache/package/model/tiny_face_detector_model.bin" ]; then
   (cd "$cache" && npm pack --silent "$package" >/dev/null &&
     tar xzf vladmandic-face-api-*.tgz) || skip "npm does not fetch $package"
 fi
-if [ ! -f "$cache/photos/done" ]; then
+if [ ! "$cache/photos/done" -nt "$here/photos.py" ]; then
   command -v apt-get >/dev/null || skip 'the photographs come with apt-get'
   "$python" "$here/photos.py" "$cache/debian" "$cache/photos" >&2 ||
     skip 'the photographs are not to be fetched'
