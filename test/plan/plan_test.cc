@@ -138,6 +138,19 @@ TEST(PlanTest, AWideSideIsReadInPlace) {
   EXPECT_EQ(plan.kernel_depth, 500);
 }
 
+// The lhs is one stream, read once: it need not fit a cache.
+TEST(PlanTest, AWideSideReadInPlaceIsNotCut) {
+  if ((CompiledPaths() & Path::kAvx2) == Path::kNone) GTEST_SKIP();
+  for (std::ptrdiff_t cols = 1; cols <= 6; ++cols) {
+    const KernelQuery query =
+        Query(Scalar::kF32, Scalar::kF32, 4096, 4096, cols);
+    EXPECT_EQ(BlockCount(PlanOf(query, {1, false}, Path::kAvx2).map), 1)
+        << cols << " columns";
+    EXPECT_GE(BlockCount(PlanOf(query, {2, false}, Path::kAvx2).map), 2)
+        << cols << " columns";
+  }
+}
+
 // A field that the key lacks would give a product another one's plan.
 TEST(QueryKeyTest, EveryFieldOfAQueryChangesIt) {
   const KernelQuery query = Int8Query(64, 16, 32);

@@ -238,6 +238,13 @@ struct NarrowFloatKernel {
     static constexpr RowsFn* kRows[] = {
         RunRows<V, Words, kRhsWidth, kI + 1, kGroups>...};
   };
+  template <class ColumnIndices>
+  struct WholeLinesTable;
+  template <int... kI>
+  struct WholeLinesTable<Indices<kI...>> {
+    static constexpr RowsFn* kRows[] = {
+        RunWholeLines<V, Words, kRhsWidth, kI + 1>...};
+  };
   typedef Table<1, typename MakeIndices<kRhsWidth>::Type> OneGroup;
   typedef Table<kMaxGroups, typename MakeIndices<kMaxGroupsCols>::Type>
       MaxGroups;
@@ -247,6 +254,7 @@ struct NarrowFloatKernel {
     Kernel kernel =
         NarrowFloatEntry(name, kRhsWidth, /*tile_rows=*/16, pack_rhs, Run);
     kernel.tile_cols = kMaxPanels * kRhsWidth;
+    kernel.stream_cols = kRhsWidth;  // more read the lhs several times
     kernel.rhs.scalar = Words::kRhsScalar;
     kernel.rhs.group = Op::kGroup;
     kernel.rhs.depth_multiple = Op::kDepthMultiple;
@@ -382,10 +390,10 @@ struct NarrowFloatKernel {
     return k / Words::kLevels * Words::kRhsWords;
   }
 
-  // Whole lines are for one or two columns of a lhs that no cache holds.
+  // Whole lines are for columns of one panel and a lhs that no L2 holds.
   static RUY_LIKE_ALWAYS_INLINE bool UsesWholeLines(const KernelArgs& args) {
-    constexpr ptrdiff_t kCached = 16 << 20;
-    return V::kRowWords == kLineWords && args.cols <= 2 &&
+    constexpr ptrdiff_t kCached = 8 << 20;
+    return V::kRowWords == kLineWords && args.cols <= kRhsWidth &&
            args.rows * args.lhs_stride_bytes > kCached;
   }
 
@@ -393,8 +401,8 @@ struct NarrowFloatKernel {
                                                int cols) {
     if constexpr (V::kRowWords == kLineWords) {
       if (whole_lines) {
-        return cols == 1 ? RunWholeLines<V, Words, kRhsWidth, 1>
-                         : RunWholeLines<V, Words, kRhsWidth, 2>;
+        return WholeLinesTable<
+            typename MakeIndices<kRhsWidth>::Type>::kRows[cols - 1];
       }
     }
     return (groups == 1 ? OneGroup::kRows : MaxGroups::kRows)[cols - 1];
