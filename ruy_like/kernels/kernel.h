@@ -155,6 +155,9 @@ enum class KernelKind : uint8_t {
   kPanels,
   // Any whose rhs can be read in place.
   kRhsInPlace,
+  // Those of at most max_rows rows and max_cols columns both of whose sides can
+  // be read in place.
+  kBothInPlace,
   // Those of at most max_cols columns, whose lhs can be read in place; the rhs
   // is packed, or a lone column and in place too.
   kNarrowInPlace,

@@ -16,6 +16,7 @@
 #include "ruy_like/kernels/narrow/narrow_float.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
+#include "ruy_like/kernels/narrow/small_in_place.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -134,6 +135,8 @@ struct FloatKernels {
       InPlace<Scalar::kBF16>::Entry("BF16InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kF16>::Entry("F16InPlaceF32", Tiles::kRhsFloat),
       NarrowByLevelKernel<V>::Entry("F32ByLevelF32", PackAvx2_F32_F32_1x1),
+      SmallInPlaceKernel<Op, /*kByLevel=*/false>::Entry("F32ByLevelF32InPlace"),
+      SmallInPlaceKernel<Op, /*kByLevel=*/true>::Entry("F32ByLevelF32ByLevel"),
       Narrow::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,
                     PackAvx2_F32_F32_1x1),
       InPlaceRhsKernel::Entry("F32F32InPlace", Family::kF32, Tiles::kLhsFloat,

@@ -82,6 +82,36 @@ TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
   });
 }
 
+// Small float products pack nothing where one side is contiguous along its
+// width, as a column-major lhs is.
+TEST(SelectKernelTest, SmallProductsReadBothSidesInPlace) {
+  constexpr char kColumns[] = "Avx512_F32ByLevelF32InPlace_48x64x1";
+  constexpr char kLevels[] = "Avx512_F32ByLevelF32ByLevel_48x64x1";
+  const auto floats = [](std::ptrdiff_t rows, std::ptrdiff_t cols,
+                         MemoryOrder lhs, MemoryOrder rhs, MemoryOrder dst) {
+    return MakeQuery(kF32, kF32, rows, 100, cols, lhs, rhs, dst);
+  };
+  KernelQuery cached = floats(16, 16, kCol, kCol, kCol);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"avx512", floats(16, 16, kCol, kCol, kCol), kColumns, false},
+      {"avx512", floats(64, 64, kCol, kCol, kCol), kColumns, false},
+      {"avx512", floats(16, 16, kRow, kRow, kRow), kColumns, true},
+      {"avx512", floats(16, 16, kCol, kRow, kCol), kLevels, false},
+      {"avx512", floats(16, 16, kCol, kRow, kRow), kLevels, true},
+      {"avx2", floats(16, 16, kCol, kCol, kCol),
+       "Avx2_F32ByLevelF32InPlace_24x64x1", false},
+      {"avx512", floats(65, 20, kCol, kRow, kCol), "Avx512_F32F32_48x8x1",
+       false},
+      {"avx512", floats(20, 65, kCol, kCol, kCol),
+       "Avx512_F32F32InPlace_48x8x1", false},
+      // Both sides contiguous along depth, or one of them cached.
+      {"avx512", floats(16, 16, kRow, kCol, kCol),
+       "Avx512_F32F32InPlace_48x8x1", false},
+      {"avx512", cached, "Avx512_F32F32InPlace_48x8x1", false},
+  });
+}
+
 // Float kernels read a rhs in place that is contiguous along depth. A row-major
 // dst is worth it where it saves packing a much wider side.
 TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {

@@ -99,13 +99,15 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
       using kernels::KernelKind;
       const bool is_narrow = kernel.kind == KernelKind::kNarrowInPlace ||
                              kernel.kind == KernelKind::kNarrowPanels;
-      EXPECT_EQ(is_narrow, kernel.max_cols != kernels::kNoLimit);
-      EXPECT_EQ(kernel.lhs.in_place, kernel.kind == KernelKind::kNarrowInPlace);
+      const bool is_small = kernel.kind == KernelKind::kBothInPlace;
+      EXPECT_EQ(is_narrow || is_small, kernel.max_cols != kernels::kNoLimit);
+      EXPECT_EQ(kernel.lhs.in_place,
+                is_small || kernel.kind == KernelKind::kNarrowInPlace);
       // A lone column may be read in place along with the lhs.
       EXPECT_EQ(kernel.rhs.in_place,
                 kernel.kind == KernelKind::kRhsInPlace ||
                     (kernel.lhs.in_place && kernel.pack_rhs == nullptr));
-      EXPECT_TRUE(!kernel.lhs.in_place || !kernel.rhs.in_place ||
+      EXPECT_TRUE(!kernel.lhs.in_place || !kernel.rhs.in_place || is_small ||
                   kernel.max_cols == 1);
       EXPECT_EQ(kernel.pack_lhs == nullptr, kernel.lhs.in_place);
       EXPECT_EQ(kernel.pack_rhs == nullptr, kernel.rhs.in_place);
