@@ -246,12 +246,11 @@ void Register(const Case& c, const std::string& name) {
 // lower path.
 bool HasOwnKernel(Path path, kernels::Family family) {
   const kernels::KernelTable table = KernelsOf(path);
-  return std::any_of(
-      table.kernels, table.kernels + table.count,
-      [family](const kernels::Kernel& k) {
-        // Of the types here no operand is one of 16 bits.
-        return k.family == family && !Is16BitFloat(k.rhs.scalar);
-      });
+  return std::any_of(table.kernels, table.kernels + table.count,
+                     [family](const kernels::Kernel& k) {
+                       // Of the types here no operand is one of 16 bits.
+                       return k.family == family && !Is16BitFloat(k.rhs.scalar);
+                     });
 }
 
 // ## Flags

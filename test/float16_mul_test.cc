@@ -76,7 +76,6 @@ struct Shape {
   std::ptrdiff_t rows, depth, cols;
 };
 
-
 enum class Way { kPlain, kCachedLhs, kCachedRhs, kPackedLhs, kPackedRhs };
 
 // What a product has apart from its operands' and dst's types.

@@ -275,9 +275,9 @@ TEST_P(MulTest, RunsThePathsOwnKernels) {
     };
     for (int i = 0; i < table.count; ++i) {
       const kernels::Kernel& own = table.kernels[i];
-      has_some = has_some ||
-                 (own.family == family && reads(own.lhs, types.lhs) &&
-                  reads(own.rhs, types.rhs));
+      has_some =
+          has_some || (own.family == family && reads(own.lhs, types.lhs) &&
+                       reads(own.rhs, types.rhs));
       is_own = is_own || kernel == table.kernels[i].name;
     }
     EXPECT_EQ(is_own, has_some) << TypesName(p) << " by " << kernel;

@@ -164,7 +164,8 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     a = vreinterpretq_s32_s64(vzip1q_s64(x, y));
     b = vreinterpretq_s32_s64(vzip2q_s64(x, y));
 #else
-    // Exchanges a's upper and b's lower half, which gcc 12 takes four moves for.
+    // Exchanges a's upper and b's lower half, which gcc 12 takes four moves
+    // for.
     __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
 #endif
   }

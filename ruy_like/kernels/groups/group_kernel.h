@@ -34,7 +34,7 @@
 namespace ruy_like {
 namespace kernels {
 
-enum { kGroupPanelRows = 16, kGroupStepLevels = 8, kMaxGroupTileCols = 8 };
+enum { kGroupPanelRows = 16, kGroupStepLevels = 8 };
 
 // How a tile of widened panels corrects the sums of a group.
 enum GroupTileKind {
@@ -44,8 +44,7 @@ enum GroupTileKind {
   kGroupTileColumnGroupScales,
   // acc = dot + starts * zeros[row] - activation_zeros * sums[row]; one scale
   // per column and group
-  kGroupTileGeneral,
-  kNumGroupTileKinds
+  kGroupTileGeneral
 };
 
 // dst of one panel of columns and some rows:

@@ -189,6 +189,7 @@ struct X86GroupOps {
   static constexpr bool kSignedLevels = false;
   // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
   static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
+  // Measured on AVX2, AVX-512 and AVX-512-VNNI; not on AVX-VNNI.
   static constexpr ptrdiff_t kMaxStreamCols4 = 32;
   // Without VNNI the widened form is as fast for one column, and faster for
   // more.
