@@ -103,7 +103,7 @@ static_assert(kOrdinarySize >= kMaxPad &&
                       kOrdinarySize + kMaxPad,
               "");
 
-Problem LayoutProblem(const Layout& layout) {
+inline Problem LayoutProblem(const Layout& layout) {
   if ((layout.rows() | layout.cols()) < 0) return Problem::kNegativeDimension;
   if (layout.order() > Order::kRowMajor) return Problem::kUnknownOrder;
   if (layout.stride() < InnerSize(layout)) return Problem::kStrideTooSmall;
@@ -433,7 +433,9 @@ bool SharesBytes(const ErasedMatrix& matrix, const void* data,
   return SharesElements(matrix, array);
 }
 
-ByteSpan SpanOf(const ErasedMatrix& matrix) {
+namespace {
+
+inline ByteSpan SpanHere(const ErasedMatrix& matrix) {
   if (matrix.packed != nullptr) {
     const Runs image = RunsOf(matrix);
     return {image.begin, image.end()};
@@ -444,8 +446,6 @@ ByteSpan SpanOf(const ErasedMatrix& matrix) {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(matrix.data);
   return {begin, begin + BytesOf(matrix.scalar, elements)};
 }
-
-namespace {
 
 ByteSpan SpanOfArray(const void* array, std::ptrdiff_t bytes) {
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(array);
@@ -509,8 +509,8 @@ absl::Status ValidateElements(const MulCall& call) {
 // Once all else is known to be right. Where nothing's span meets dst's, as in
 // nearly every call, nothing can share elements with it.
 absl::Status ValidateOverlaps(const MulCall& call) {
-  const ByteSpan dst = SpanOf(call.dst);
-  if (Meet(dst, SpanOf(call.lhs)) || Meet(dst, SpanOf(call.rhs)) ||
+  const ByteSpan dst = SpanHere(call.dst);
+  if (Meet(dst, SpanHere(call.lhs)) || Meet(dst, SpanHere(call.rhs)) ||
       ChannelArraysMeet(call, dst)) {
     return ValidateElements(call);
   }
@@ -519,9 +519,11 @@ absl::Status ValidateOverlaps(const MulCall& call) {
 
 }  // namespace
 
+ByteSpan SpanOf(const ErasedMatrix& matrix) { return SpanHere(matrix); }
+
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]) {
-  (*spans)[0] = SpanOf(call.lhs);
-  (*spans)[1] = SpanOf(call.rhs);
+  (*spans)[0] = SpanHere(call.lhs);
+  (*spans)[1] = SpanHere(call.rhs);
   const ChannelArrays arrays = ChannelArraysOf(call);
   for (int i = 0; i < kChannelArrays; ++i) {
     (*spans)[i + 2] = SpanOfArray(arrays[i].data, arrays[i].bytes);
