@@ -248,7 +248,7 @@ bool HasOwnKernel(Path path, kernels::Family family) {
   const kernels::KernelTable table = KernelsOf(path);
   return std::any_of(table.kernels, table.kernels + table.count,
                      [family](const kernels::Kernel& k) {
-                       // Of the types here no operand is one of 16 bits.
+                       // No operand here is a 16-bit float.
                        return k.family == family && !Is16BitFloat(k.rhs.scalar);
                      });
 }

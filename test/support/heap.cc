@@ -184,7 +184,7 @@ void* WINAPI CountedVirtualAlloc(void* address, SIZE_T bytes, DWORD type,
   return pages;
 }
 BOOL WINAPI CountedVirtualFree(void* pages, SIZE_T bytes, DWORD type) {
-  // Of the size that is counted above, in whole pages.
+  // The size that was counted, in whole pages.
   MEMORY_BASIC_INFORMATION info;
   if (VirtualQuery(pages, &info, sizeof(info)) != 0) {
     live_bytes -= static_cast<long>(info.RegionSize);

@@ -41,7 +41,7 @@ struct SmallTile {
   int rows;              // the last vector's are those that remain
   float* to;
   ptrdiff_t to_stride;  // elements from one column to the next
-  // Of the tile's first row, or of its first column; or null.
+  // One of them, from the tile's first row or column on, or neither: null.
   const float* row_bias;
   const float* col_bias;
   FloatBounds bounds;
