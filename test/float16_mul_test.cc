@@ -329,9 +329,11 @@ TEST_P(Float16MulTest, SumsAreFusedInOrderOfDepth) {
   Rng rng(11);
   int negative_zeros = 0;
   for (int i = 0; i < 200; ++i) {
-    Options o = Draw({rng.Between(1, 70), rng.Between(1, 24),
-                      rng.OneIn(2) ? rng.Between(1, 4) : rng.Between(5, 40)},
-                     &rng);
+    const auto between = [&rng](int low, int high) {
+      return static_cast<std::ptrdiff_t>(rng.Between(low, high));
+    };
+    const std::ptrdiff_t cols = rng.OneIn(2) ? between(1, 4) : between(5, 40);
+    Options o = Draw({between(1, 70), between(1, 24), cols}, &rng);
     o.bias = o.clamp = o.beta = false;
     const Shape& s = o.shape;
     Buffer<BFloat16> lhs(s.rows, s.depth, o.lhs_order, o.gap);
