@@ -240,7 +240,8 @@ class NoMoreThreads {
     pthread_getattr_default_np(&attributes);
     pthread_attr_getstacksize(&attributes, &stack_bytes_);
     pthread_attr_destroy(&attributes);
-    Set(std::size_t{1} << 50);
+    // 1 PiB, or 3 of 4 GiB.
+    Set(sizeof(std::size_t) < 8 ? SIZE_MAX / 4 * 3 : SIZE_MAX >> 14);
   }
   ~NoMoreThreads() { Set(stack_bytes_); }
 
