@@ -59,8 +59,8 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
-          "s8, s8u8, u8, f32, f32any (sums in any order), separated by "
-          "commas");
+          "s8, s8u8, u8, f32, f32any (sums in any order), f32plain (no bias "
+          "and clamp, as BLAS libraries have it), separated by commas");
 ABSL_FLAG(std::string, cached, "both",
           "lhs or yes: the lhs, the weights, is packed beforehand where a "
           "library can; rhs: that one, by us alone; no; both: lhs and no. "
@@ -318,7 +318,7 @@ bool Agrees(const Peer& peer, const Problem& problem, const void* theirs) {
     double difference, tolerance = peer.integer_tolerance;
     if (problem.types->dst == Scalar::kF32) {
       const float bias =
-          peer.adds_float_bias
+          peer.adds_float_bias || problem.bias_f32.empty()
               ? 0
               : problem.bias_f32[by_rows ? i / cols % rows : i % rows];
       difference = static_cast<const float*>(problem.dst.data())[i] - bias -
@@ -356,7 +356,7 @@ PeerProblem Describe(const Problem& problem, PeerTypes types, int threads,
   p.bias = problem.bias.data();
   p.fixedpoint = problem.fixedpoint.data();
   p.exponent = problem.exponent.data();
-  p.bias_f32 = problem.bias_f32.data();
+  p.bias_f32 = problem.bias_f32.empty() ? nullptr : problem.bias_f32.data();
   p.prepack = problem.cached == Cached::kLhs;
   p.threads = threads;
   return p;
@@ -558,11 +558,9 @@ bool WriteJson(const std::string& file_name, int threads,
 
 absl::StatusOr<Options> ReadOptions() {
   const std::map<std::string, PeerTypes> peer_types = {
-      {"s8", PeerTypes::kS8},
-      {"s8u8", PeerTypes::kS8U8},
-      {"u8", PeerTypes::kU8},
-      {"f32", PeerTypes::kF32},
-      {"f32any", PeerTypes::kF32}};
+      {"s8", PeerTypes::kS8},      {"s8u8", PeerTypes::kS8U8},
+      {"u8", PeerTypes::kU8},      {"f32", PeerTypes::kF32},
+      {"f32any", PeerTypes::kF32}, {"f32plain", PeerTypes::kF32}};
   Options options;
   for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
     const auto found = peer_types.find(name);

@@ -55,8 +55,8 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
-          "s8, s8u8, u8, s8s16, f32, f32any (sums in any order), separated by "
-          "commas");
+          "s8, s8u8, u8, s8s16, f32, f32any (sums in any order), f32plain (no "
+          "bias and clamp), separated by commas");
 ABSL_FLAG(std::string, paths, "",
           "paths, by name, separated by commas; by default all that this "
           "machine has and that have a kernel of their own for the types");

@@ -66,45 +66,55 @@ CachePolicy PolicyOf(bool is_cached) {
 // The problem's matrices, of its first product, and how they are multiplied.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst,
           FloatSums kSums = FloatSums::kInOrder>
-struct TypedProblem {
+class TypedProblem final : public BoundProblem {
+ public:
   explicit TypedProblem(const Problem& problem);
 
-  void MoveTo(std::ptrdiff_t product, const Problem& problem, void* to) {
-    lhs.set_data(static_cast<const Lhs*>(problem.lhs.data()) +
-                 product * batch.lhs_stride);
-    rhs.set_data(static_cast<const Rhs*>(problem.rhs.data()) +
-                 product * batch.rhs_stride);
-    dst.set_data(static_cast<Dst*>(to) + product * batch.dst_stride);
+  absl::Status Mul(Context* context) override {
+    return batch_.count == 1
+               ? ruy_like::Mul(lhs_, rhs_, mul_params_, context, &dst_)
+               : MulBatch(lhs_, rhs_, mul_params_, batch_, context, &dst_);
   }
-  static absl::Status Mul(const Problem& problem, Context* context) {
-    TypedProblem p(problem);
-    return p.batch.count == 1
-               ? ruy_like::Mul(p.lhs, p.rhs, p.mul_params, context, &p.dst)
-               : MulBatch(p.lhs, p.rhs, p.mul_params, p.batch, context, &p.dst);
-  }
-  static absl::Status Calls(const Problem& problem, void* to,
-                            Context* context) {
-    TypedProblem p(problem);
+  absl::Status Calls(void* to, Context* context) override {
+    Product product(*this);
     absl::Status status;
-    for (std::ptrdiff_t i = 0; i < p.batch.count && status.ok(); ++i) {
-      p.MoveTo(i, problem, to);
-      status = ruy_like::Mul(p.lhs, p.rhs, p.mul_params, context, &p.dst);
+    for (std::ptrdiff_t i = 0; i < batch_.count && status.ok(); ++i) {
+      product.MoveTo(i, *this, to);
+      status = ruy_like::Mul(product.lhs, product.rhs, mul_params_, context,
+                             &product.dst);
     }
     return status;
   }
-  static void Reference(const Problem& problem, void* to) {
-    TypedProblem p(problem);
-    for (std::ptrdiff_t i = 0; i < p.batch.count; ++i) {
-      p.MoveTo(i, problem, to);
-      ReferenceMul(p.lhs, p.rhs, p.mul_params, &p.dst);
+  void Reference(void* to) override {
+    Product product(*this);
+    for (std::ptrdiff_t i = 0; i < batch_.count; ++i) {
+      product.MoveTo(i, *this, to);
+      ReferenceMul(product.lhs, product.rhs, mul_params_, &product.dst);
     }
   }
 
-  Matrix<Lhs> lhs;
-  Matrix<Rhs> rhs;
-  Matrix<Dst> dst;
-  MulParams<Accum, Dst> mul_params;
-  Batch batch;
+ private:
+  // One of the batch's.
+  struct Product {
+    explicit Product(const TypedProblem& batch)
+        : lhs(batch.lhs_), rhs(batch.rhs_), dst(batch.dst_) {}
+    void MoveTo(std::ptrdiff_t index, const TypedProblem& batch, void* to) {
+      const Batch& strides = batch.batch_;
+      lhs.set_data(batch.lhs_.data() + index * strides.lhs_stride);
+      rhs.set_data(batch.rhs_.data() + index * strides.rhs_stride);
+      dst.set_data(static_cast<Dst*>(to) + index * strides.dst_stride);
+    }
+
+    Matrix<Lhs> lhs;
+    Matrix<Rhs> rhs;
+    Matrix<Dst> dst;
+  };
+
+  Matrix<Lhs> lhs_;
+  Matrix<Rhs> rhs_;
+  Matrix<Dst> dst_;
+  MulParams<Accum, Dst> mul_params_;
+  Batch batch_;
 };
 
 template <typename Lhs, typename Rhs, typename Accum, typename Dst,
@@ -113,38 +123,39 @@ TypedProblem<Lhs, Rhs, Accum, Dst, kSums>::TypedProblem(
     const Problem& problem) {
   const Types& types = *problem.types;
   const Shape& shape = problem.shape;
-  lhs = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth, problem.orders.lhs,
-                      types.lhs_zero_point);
-  lhs.set_cache_policy(PolicyOf(problem.cached == Cached::kLhs));
-  rhs = MakeView<Rhs>(problem.rhs, shape.depth, shape.cols, problem.orders.rhs,
-                      types.rhs_zero_point);
-  rhs.set_cache_policy(PolicyOf(problem.cached == Cached::kRhs));
-  dst = MakeView<Dst>(problem.dst, shape.rows, shape.cols, problem.orders.dst,
-                      types.dst_zero_point);
+  lhs_ = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth, problem.orders.lhs,
+                       types.lhs_zero_point);
+  lhs_.set_cache_policy(PolicyOf(problem.cached == Cached::kLhs));
+  rhs_ = MakeView<Rhs>(problem.rhs, shape.depth, shape.cols, problem.orders.rhs,
+                       types.rhs_zero_point);
+  rhs_.set_cache_policy(PolicyOf(problem.cached == Cached::kRhs));
+  dst_ = MakeView<Dst>(problem.dst, shape.rows, shape.cols, problem.orders.dst,
+                       types.dst_zero_point);
   // A Problem stays as it is but for dst's elements.
-  dst.set_data(static_cast<Dst*>(const_cast<void*>(problem.dst.data())));
-  batch = {shape.count, shape.rows * shape.depth, shape.depth * shape.cols,
-           shape.rows * shape.cols};
+  dst_.set_data(static_cast<Dst*>(const_cast<void*>(problem.dst.data())));
+  batch_ = {shape.count, shape.rows * shape.depth, shape.depth * shape.cols,
+            shape.rows * shape.cols};
   if constexpr (std::is_floating_point<Dst>::value) {
-    mul_params.set_float_sums(kSums);
-    mul_params.set_bias(problem.bias_f32.data());
-    mul_params.set_clamp_min(Dst{-1e6});
-    mul_params.set_clamp_max(Dst{1e6});
+    mul_params_.set_float_sums(kSums);
+    if (!types.has_epilogue) return;
+    mul_params_.set_bias(problem.bias_f32.data());
+    mul_params_.set_clamp_min(Dst{-1e6});
+    mul_params_.set_clamp_max(Dst{1e6});
   } else {
-    mul_params.set_bias(problem.bias.data());
-    mul_params.set_multiplier_fixedpoint_perchannel(problem.fixedpoint.data());
-    mul_params.set_multiplier_exponent_perchannel(problem.exponent.data());
-    mul_params.set_clamp_min(std::numeric_limits<Dst>::lowest() + 1);
-    mul_params.set_clamp_max(std::numeric_limits<Dst>::max() - 1);
+    mul_params_.set_bias(problem.bias.data());
+    mul_params_.set_multiplier_fixedpoint_perchannel(problem.fixedpoint.data());
+    mul_params_.set_multiplier_exponent_perchannel(problem.exponent.data());
+    mul_params_.set_clamp_min(std::numeric_limits<Dst>::lowest() + 1);
+    mul_params_.set_clamp_max(std::numeric_limits<Dst>::max() - 1);
   }
 }
 
 // The table's rows without their functions, which are those of the types.
 template <typename Typed>
 Types With(Types types) {
-  types.mul = Typed::Mul;
-  types.calls = Typed::Calls;
-  types.reference = Typed::Reference;
+  types.bind = [](const Problem& problem) -> std::unique_ptr<BoundProblem> {
+    return std::make_unique<Typed>(problem);
+  };
   return types;
 }
 
@@ -152,6 +163,26 @@ using I8 = std::int8_t;
 using U8 = std::uint8_t;
 using I16 = std::int16_t;
 using I32 = std::int32_t;
+
+// Fills bias and multipliers.
+void FillIntegerEpilogue(Random* random, Problem* problem) {
+  // Three deviations of the sums to a half of dst's range.
+  const double sums = Deviation(problem->types->lhs) *
+                      Deviation(problem->types->rhs) *
+                      std::sqrt(static_cast<double>(problem->shape.depth));
+  const double half_range = std::ldexp(0.5, InfoOf(problem->types->dst).bits);
+  int scale_exponent;
+  std::frexp(half_range / (3 * sums), &scale_exponent);
+  for (std::ptrdiff_t row = 0; row < problem->shape.rows; ++row) {
+    const std::uint64_t bits = random->Next();
+    problem->bias.push_back(static_cast<std::int32_t>(
+        sums * static_cast<std::int8_t>(bits >> 56) / 128));
+    problem->fixedpoint.push_back(
+        (1 << 30) + static_cast<std::int32_t>(bits >> 2 & 0x3fffffff));
+    problem->exponent.push_back(
+        std::clamp(scale_exponent - static_cast<int>(bits & 1), -31, 0));
+  }
+}
 
 }  // namespace
 
@@ -176,6 +207,10 @@ const std::vector<Types>& AllTypes() {
       With<TypedProblem<float, float, float, float, FloatSums::kAnyOrder>>(
           {"f32any", "float, sums in any order", Family::kF32, Scalar::kF32,
            Scalar::kF32, Scalar::kF32, 0, 0, 0}),
+      With<TypedProblem<float, float, float, float>>(
+          {"f32plain", "float without bias and clamp", Family::kF32,
+           Scalar::kF32, Scalar::kF32, Scalar::kF32, 0, 0, 0,
+           /*bind=*/nullptr, /*has_epilogue=*/false}),
   };
   return types;
 }
@@ -200,27 +235,14 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
   Fill(types->lhs, shape.count * shape.rows * shape.depth, &random, &lhs);
   Fill(types->rhs, shape.count * shape.depth * shape.cols, &random, &rhs);
   std::memset(dst.data(), 0, DstBytes());
-  if (types->dst == Scalar::kF32) {
+  if (types->dst != Scalar::kF32) {
+    FillIntegerEpilogue(&random, this);
+  } else if (types->has_epilogue) {
     for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
       bias_f32.push_back(RandomFloat(&random));
     }
-    return;
   }
-  // Three deviations of the sums to a half of dst's range.
-  const double sums = Deviation(types->lhs) * Deviation(types->rhs) *
-                      std::sqrt(static_cast<double>(shape.depth));
-  const double half_range = std::ldexp(0.5, InfoOf(types->dst).bits);
-  int scale_exponent;
-  std::frexp(half_range / (3 * sums), &scale_exponent);
-  for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
-    const std::uint64_t bits = random.Next();
-    bias.push_back(static_cast<std::int32_t>(
-        sums * static_cast<std::int8_t>(bits >> 56) / 128));
-    fixedpoint.push_back((1 << 30) +
-                         static_cast<std::int32_t>(bits >> 2 & 0x3fffffff));
-    exponent.push_back(
-        std::clamp(scale_exponent - static_cast<int>(bits & 1), -31, 0));
-  }
+  bound_ = types->bind(*this);
 }
 
 double Problem::Bytes() const {

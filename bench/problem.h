@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,18 @@ namespace bench {
 
 struct Problem;
 
+// A problem's matrices and parameters, made once: what is timed is the call, as
+// in a framework that keeps them.
+class BoundProblem {
+ public:
+  virtual ~BoundProblem() = default;
+  // Mul, or MulBatch, to the problem's dst.
+  virtual absl::Status Mul(Context* context) = 0;
+  // To `dst` instead of the problem's: a Mul for each product; ReferenceMul.
+  virtual absl::Status Calls(void* dst, Context* context) = 0;
+  virtual void Reference(void* dst) = 0;
+};
+
 // A combination of element types that can be benchmarked.
 struct Types {
   const char* name;
@@ -32,12 +45,9 @@ struct Types {
   Scalar lhs, rhs, dst;
   // As frameworks have them: weights that are int8 have 0.
   std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
-  // Mul, or MulBatch.
-  absl::Status (*mul)(const Problem& problem, Context* context) = nullptr;
-  // To `dst` instead of the problem's: a Mul for each product; ReferenceMul.
-  absl::Status (*calls)(const Problem& problem, void* dst,
-                        Context* context) = nullptr;
-  void (*reference)(const Problem& problem, void* dst) = nullptr;
+  std::unique_ptr<BoundProblem> (*bind)(const Problem& problem) = nullptr;
+  // Of floats: whether there are a bias and a clamp.
+  bool has_epilogue = true;
 };
 
 // All of them.
@@ -69,13 +79,11 @@ struct Problem {
   std::ptrdiff_t DstBytes() const {
     return BytesOf(types->dst, shape.count * shape.rows * shape.cols);
   }
-  absl::Status Mul(Context* context) const {
-    return types->mul(*this, context);
-  }
+  absl::Status Mul(Context* context) const { return bound_->Mul(context); }
   absl::Status Calls(void* to, Context* context) const {
-    return types->calls(*this, to, context);
+    return bound_->Calls(to, context);
   }
-  void Reference(void* to) const { types->reference(*this, to); }
+  void Reference(void* to) const { bound_->Reference(to); }
 
   const Types* types;
   Shape shape;
@@ -85,7 +93,10 @@ struct Problem {
   std::vector<std::int32_t> bias;  // for integers
   std::vector<std::int32_t> fixedpoint;
   std::vector<int> exponent;
-  std::vector<float> bias_f32;  // for floats
+  std::vector<float> bias_f32;  // for floats; empty if they have no epilogue
+
+ private:
+  std::unique_ptr<BoundProblem> bound_;
 };
 
 }  // namespace bench

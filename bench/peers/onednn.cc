@@ -184,6 +184,19 @@ memory PackWeights(memory plain, const memory::desc& wanted) {
   return packed;
 }
 
+// The bias of a float product; without one, the description of no memory.
+memory::desc FloatBias(const PeerProblem& problem, const memory::dims& dims,
+                       memory::format_tag tag) {
+  if (problem.bias_f32 == nullptr) return {};
+  return memory::desc(dims, memory::data_type::f32, tag);
+}
+
+void AddFloatBias(const PeerProblem& problem, const memory::desc& bias,
+                  Arguments* arguments) {
+  if (problem.bias_f32 == nullptr) return;
+  arguments->insert({DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)});
+}
+
 std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   using tag = memory::format_tag;
   using type = memory::data_type;
@@ -203,12 +216,13 @@ std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   const memory::desc plain_weights(weight_dims, weights,
                                    tag_of(problem.lhs_row_major));
   const memory::desc dst(dst_dims, activations, tag_of(problem.dst_row_major));
-  const memory::desc bias({1, problem.rows}, f32 ? type::f32 : kBiasType,
-                          tag::ab);
+  const memory::desc bias =
+      f32 ? FloatBias(problem, {1, problem.rows}, tag::ab)
+          : memory::desc({1, problem.rows}, kBiasType, tag::ab);
   dnnl::primitive_attr attr;
   Arguments arguments;
   if (f32) {
-    arguments.insert({DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)});
+    AddFloatBias(problem, bias, &arguments);
   } else {
     Quantize(problem, &attr, &arguments);
   }
@@ -231,18 +245,19 @@ std::unique_ptr<OneDnnRunner> MakeInnerProduct(const PeerProblem& problem) {
   const memory::desc src({problem.cols, problem.depth}, f32, tag::ab);
   const memory::desc plain_weights(weight_dims, f32, tag::ab);
   const memory::desc any_weights(weight_dims, f32, tag::any);
-  const memory::desc bias({problem.rows}, f32, tag::a);
+  const memory::desc bias = FloatBias(problem, {problem.rows}, tag::a);
   const memory::desc dst({problem.cols, problem.rows}, f32, tag::ab);
   const dnnl::inner_product_forward::primitive_desc primitive_desc =
       DescribeInnerProduct(src, problem.prepack ? any_weights : plain_weights,
                            bias, dst);
+  Arguments arguments = {
+      {DNNL_ARG_SRC, Wrap(src, problem.rhs)},
+      {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
+                                     primitive_desc.weights_desc())},
+      {DNNL_ARG_DST, Wrap(dst, problem.dst)}};
+  AddFloatBias(problem, bias, &arguments);
   return std::make_unique<OneDnnRunner>(
-      dnnl::inner_product_forward(primitive_desc),
-      Arguments{{DNNL_ARG_SRC, Wrap(src, problem.rhs)},
-                {DNNL_ARG_WEIGHTS, PackWeights(Wrap(plain_weights, problem.lhs),
-                                               primitive_desc.weights_desc())},
-                {DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)},
-                {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+      dnnl::inner_product_forward(primitive_desc), std::move(arguments));
 }
 
 // Float products of one shape, in one call.
@@ -256,16 +271,17 @@ std::unique_ptr<OneDnnRunner> MakeBatch(const PeerProblem& problem) {
                          tag_of(problem.rhs_row_major));
   const memory::desc weights({problem.count, problem.depth, problem.rows}, f32,
                              tag_of(problem.lhs_row_major));
-  const memory::desc bias({1, 1, problem.rows}, f32, tag::abc);
+  const memory::desc bias = FloatBias(problem, {1, 1, problem.rows}, tag::abc);
   const memory::desc dst({problem.count, problem.cols, problem.rows}, f32,
                          tag_of(problem.dst_row_major));
+  Arguments arguments = {{DNNL_ARG_SRC, Wrap(src, problem.rhs)},
+                         {DNNL_ARG_WEIGHTS, Wrap(weights, problem.lhs)},
+                         {DNNL_ARG_DST, Wrap(dst, problem.dst)}};
+  AddFloatBias(problem, bias, &arguments);
   return std::make_unique<OneDnnRunner>(
       dnnl::matmul(
           DescribeMatmul(src, weights, bias, dst, dnnl::primitive_attr())),
-      Arguments{{DNNL_ARG_SRC, Wrap(src, problem.rhs)},
-                {DNNL_ARG_WEIGHTS, Wrap(weights, problem.lhs)},
-                {DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)},
-                {DNNL_ARG_DST, Wrap(dst, problem.dst)}});
+      std::move(arguments));
 }
 
 PeerRunner* Prepare(const PeerProblem& problem) {

@@ -35,7 +35,7 @@ struct PeerProblem {
   const std::int32_t* bias;
   const std::int32_t* fixedpoint;
   const int* exponent;
-  const float* bias_f32;  // floats: per channel
+  const float* bias_f32;  // floats: per channel; null: no bias
   bool prepack;           // the lhs is constant: its packing is not to be timed
   int threads;
 };
