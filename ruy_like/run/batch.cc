@@ -120,8 +120,14 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
   // From here on by steps from this one.
   const TrMulParams origin = *product.params();
   const ptrdiff_t first = i;
+  const bool is_one_call = product.IsOneCall();
   do {
     const ptrdiff_t end = std::min(i + batch->at_a_time, batch->count);
+    if (is_one_call) {
+      product.RunSeries(AddressesOf(origin, batch->kernel_steps, i - first),
+                        batch->kernel_steps, end - i);
+      i = end;
+    }
     for (; i < end; ++i) {
       if (i != first) {
         product.MoveTo(AddressesOf(origin, batch->kernel_steps, i - first));

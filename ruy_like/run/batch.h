@@ -25,15 +25,9 @@
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/plan/tr_mul_params.h"
-#include "ruy_like/side.h"
+#include "ruy_like/run/product.h"
 
 namespace ruy_like {
-
-// Bytes from one product's addresses to the next one's.
-struct BatchSteps {
-  SidePair<std::ptrdiff_t> side;
-  std::ptrdiff_t dst, bias;
-};
 
 // `count` >= 1 products like `first`, none of them empty. Threads, errors and
 // last_used as of Product::Run.

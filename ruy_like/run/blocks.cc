@@ -115,6 +115,36 @@ RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
   RunPiece(block, levels, lhs, rhs, *epilogue, nullptr);
 }
 
+bool Product::IsOneCall() const {
+  return BlockCount(plan_->map) == 1 && !plan_->map.in_pieces &&
+         params_.depth() > 0 && source_.lhs == SideSource::kInPlace &&
+         source_.rhs == SideSource::kInPlace;
+}
+
+RUY_LIKE_HOT void Product::RunSeries(const Addresses& first,
+                                     const BatchSteps& step,
+                                     ptrdiff_t count) const {
+  const BlockExtent whole = {0, plan_->map.rows, 0, plan_->map.cols};
+  const Levels levels = {0, plan_->kernel_depth};
+  Panels lhs = {static_cast<const char*>(first.side.lhs),
+                side_.lhs.stride_bytes};
+  Panels rhs = {static_cast<const char*>(first.side.rhs),
+                side_.rhs.stride_bytes};
+  EpilogueArgs epilogue = params_.epilogue;
+  epilogue.dst = first.dst;
+  epilogue.bias = first.bias;
+  for (;;) {
+    RunPiece(whole, levels, lhs, rhs, epilogue, nullptr);
+    if (--count == 0) return;
+    lhs.data += step.side.lhs;
+    rhs.data += step.side.rhs;
+    epilogue.dst = static_cast<char*>(epilogue.dst) + step.dst;
+    if (epilogue.bias != nullptr) {
+      epilogue.bias = static_cast<const char*>(epilogue.bias) + step.bias;
+    }
+  }
+}
+
 void Product::RunInPieces(const BlockExtent& block, char* scratch) const {
   const BlockMap& map = plan_->map;
   const ptrdiff_t depth = plan_->kernel_depth;

@@ -43,6 +43,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
   }
 }
 
+// Bytes from the addresses of one product of a batch to the next one's.
+struct BatchSteps {
+  SidePair<std::ptrdiff_t> side;
+  std::ptrdiff_t dst, bias;
+};
+
 class Product final {
  public:
   // Whose threads work on it. The caller's do when the Context is no longer
@@ -105,6 +111,12 @@ class Product final {
     const void* bias;
   };
   void MoveTo(const Addresses& addresses);
+  // Whether all of it is one call of a kernel that reads both sides as they
+  // are, so that products like this one differ by addresses alone.
+  bool IsOneCall() const;
+  // RunBlock for such products, `count` of them, `step` apart in bytes.
+  void RunSeries(const Addresses& first, const BatchSteps& step,
+                 std::ptrdiff_t count) const;
 
  private:
   // Levels of a pass over depth.

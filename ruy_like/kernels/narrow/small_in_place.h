@@ -102,7 +102,10 @@ void RunSmallTile(const SmallTile& tile) {
     }
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      const Float y = Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
+      // One vector's multiply-add broadcasts from memory by itself.
+      const Float y = kVectors == 1
+                          ? V::SetFloat(*rhs.Column(c))
+                          : Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         acc[v][c] = Op::MultiplyAdd(acc[v][c], x[v], y);
@@ -229,8 +232,7 @@ struct SmallInPlaceKernel {
         }
         kFns[vectors - 1][log_cols](tile);
         if (!finishes) {
-          StoreTile<typename V::Base>(
-              {sums, vectors * kLanes, tile.rows, cols, row, col}, e);
+          StoreSums({sums, vectors * kLanes, tile.rows, cols, row, col}, e);
         }
         tile.rhs.data =
             static_cast<const char*>(tile.rhs.data) + cols * rhs_col_bytes;
@@ -250,6 +252,12 @@ struct SmallInPlaceKernel {
                                                     Log2(Tiles<2>::kMostCols),
                                                     Log2(Tiles<3>::kMostCols)};
   static constexpr int kMaxSums = kMaxVectors * kLanes * Tiles<3>::kMostCols;
+
+  // Not inlined: it would take the registers of the calls that finish at once.
+  static RUY_LIKE_NOINLINE void StoreSums(const SpilledTile<float>& tile,
+                                          const EpilogueArgs& e) {
+    StoreTile<typename V::Base>(tile, e);
+  }
 
   // As many as there are registers for, unless that leaves one alone.
   static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t rows) {
