@@ -63,8 +63,8 @@ inline float ReferenceQuantizeActivations(const float* values,
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     finite = finite && std::isfinite(values[i]);
     greatest = std::max(greatest, std::fabs(values[i]));
+    quantized[i] = 0;
   }
-  std::fill(quantized, quantized + count, std::int8_t{0});
   if (!finite) return std::numeric_limits<float>::quiet_NaN();
   if (greatest < 0x1p-120f) return 0;
   const float inverse = 127.0f / greatest;

@@ -1,5 +1,5 @@
 // Group-scaled weights, on every path: products against the oracle bit for bit,
-// bad input, files. Every buffer lies at a guard page.
+// bad input, files.
 #include "ruy_like/group_weights.h"
 
 #include <gmock/gmock.h>
@@ -17,6 +17,7 @@
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/groups/choose_group_kernel.h"
 #include "ruy_like/reference_group_mul.h"
+#include "test/support/group_problem.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 
@@ -25,275 +26,6 @@ namespace {
 
 using testing::HasSubstr;
 
-float RandomFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
-
-// A description of weights, and the arrays that it points to.
-struct Weights {
-  GroupWeights description;
-  GuardedBuffer levels, scales, zeros;
-
-  Weights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
-          std::ptrdiff_t group_size, Scalar scale_type, bool has_zeros,
-          std::ptrdiff_t gap, float magnitude, Rng* rng)
-      : Weights(rows, depth, bits, group_size, scale_type, has_zeros, gap,
-                magnitude, rng, GroupCount(depth, group_size)) {}
-
-  static std::ptrdiff_t GroupCount(std::ptrdiff_t depth,
-                                   std::ptrdiff_t group_size) {
-    return group_size == 0 ? (depth == 0 ? 0 : 1)
-                           : (depth + group_size - 1) / group_size;
-  }
-
- private:
-  static std::ptrdiff_t Bytes(std::ptrdiff_t rows, std::ptrdiff_t row,
-                              std::ptrdiff_t gap) {
-    return rows == 0 || row == 0 ? 0 : (rows - 1) * (row + gap) + row;
-  }
-  Weights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
-          std::ptrdiff_t group_size, Scalar scale_type, bool has_zeros,
-          std::ptrdiff_t gap, float magnitude, Rng* rng, std::ptrdiff_t groups)
-      : levels(Bytes(rows, bits == 8 ? depth : (depth + 1) / 2, gap),
-               Flush::kEnd),
-        scales(Bytes(rows, groups, gap) * InfoOf(scale_type).bits / 8,
-               Flush::kEnd),
-        zeros(has_zeros ? Bytes(rows, groups, gap) : 0, Flush::kEnd) {
-    description.rows = rows;
-    description.depth = depth;
-    description.bits = bits;
-    description.group_size = group_size;
-    description.levels = levels.data();
-    if (gap != 0) {
-      description.row_stride_bytes =
-          (bits == 8 ? depth : (depth + 1) / 2) + gap;
-      description.scale_stride = groups + gap;
-    }
-    description.scales = scales.data();
-    description.scale_type = scale_type;
-    description.zero_points = has_zeros ? zeros.data() : nullptr;
-    description.zero_point = static_cast<int>(
-        bits == 4 ? rng->Between(0, 15) : rng->Between(-128, 127));
-    for (std::size_t i = 0; i < levels.bytes(); ++i) {
-      levels.data()[i] = static_cast<char>(
-          rng->OneIn(3) ? (rng->OneIn(2) ? 0xff : 0x80) : rng->Next());
-    }
-    for (std::size_t i = 0; i < zeros.bytes(); ++i) {
-      zeros.data()[i] = static_cast<char>(bits == 4 ? rng->Between(0, 15)
-                                                    : rng->Between(-128, 127));
-    }
-    const std::size_t count = scales.bytes() * 8 / InfoOf(scale_type).bits;
-    for (std::size_t i = 0; i < count; ++i) {
-      const float scale =
-          rng->OneIn(10) ? 0 : std::fabs(RandomFloat(rng)) * magnitude;
-      if (scale_type == Scalar::kF32) {
-        scales.as<float>()[i] = scale;
-      } else if (scale_type == Scalar::kBF16) {
-        scales.as<BFloat16>()[i] = static_cast<BFloat16>(scale);
-      } else {
-        scales.as<Float16>()[i] =
-            static_cast<Float16>(std::min(scale, 60000.0f));
-      }
-    }
-  }
-};
-
-// A matrix at a guard page, its gaps painted.
-template <typename T>
-struct GuardedMatrix {
-  Matrix<T> matrix;
-  GuardedBuffer buffer;
-
-  GuardedMatrix(std::ptrdiff_t rows, std::ptrdiff_t cols, Order order,
-                std::ptrdiff_t gap)
-      : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
-        buffer(SpanOf(matrix.layout()) * sizeof(T), Flush::kEnd) {
-    matrix.set_data(buffer.as<T>());
-    std::memset(buffer.data(), 0x5a, buffer.bytes());
-  }
-};
-
-void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float /*unit*/) {
-  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
-      *ElementPtr(matrix, row, col) =
-          static_cast<std::int8_t>(rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
-                                                 : rng->Between(-128, 127));
-    }
-  }
-}
-template <typename T>
-void FillActivations(Matrix<T>* matrix, Rng* rng, float unit) {
-  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
-      *ElementPtr(matrix, row, col) = static_cast<T>(RandomFloat(rng) * unit);
-    }
-  }
-}
-
-// The same elements with rows and columns exchanged.
-template <typename T>
-Matrix<T> Transposed(const Matrix<T>& matrix) {
-  Matrix<T> result = matrix;
-  Layout* const layout = result.mutable_layout();
-  layout->set_rows(matrix.layout().cols());
-  layout->set_cols(matrix.layout().rows());
-  layout->set_order(matrix.layout().order() == Order::kColMajor
-                        ? Order::kRowMajor
-                        : Order::kColMajor);
-  return result;
-}
-
-template <typename T>
-bool SameBits(T a, T b) {
-  const float x = static_cast<float>(a);
-  const float y = static_cast<float>(b);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
-}
-
-std::ptrdiff_t RandomGroupSize(std::ptrdiff_t depth, Rng* rng) {
-  switch (rng->Between(0, 6)) {
-    case 0:
-      return 0;
-    case 1:
-      return 16;
-    case 2:
-      return 32;
-    case 3:
-      return 48;
-    case 4:
-      return 128;
-    case 5:
-      return (depth + 15) / 16 * 16;  // one group, or just so
-    default:
-      return 16 * rng->Between(1, 20);
-  }
-}
-
-Order RandomOrder(Rng* rng) {
-  return rng->OneIn(2) ? Order::kColMajor : Order::kRowMajor;
-}
-
-struct Shape {
-  std::ptrdiff_t rows, depth, cols;
-};
-
-template <typename Activation, typename Dst>
-void CheckProduct(const Shape& shape, Rng* rng, Context* context) {
-  constexpr Scalar kScaleTypes[] = {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
-  // The greatest and least scales overflow floats, and make denormals.
-  const float magnitude =
-      std::ldexp(1.0f, static_cast<int>(rng->OneIn(3) ? rng->Between(-140, 127)
-                                                      : rng->Between(-8, 0)));
-  Weights weights(shape.rows, shape.depth, rng->OneIn(3) ? 8 : 4,
-                  RandomGroupSize(shape.depth, rng),
-                  kScaleTypes[rng->Between(0, 2)], rng->OneIn(2),
-                  rng->OneIn(2) ? rng->Between(1, 9) : 0, magnitude, rng);
-  const auto packed = PackGroupWeights(weights.description, context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-
-  const bool is_lhs = rng->OneIn(2);
-  GuardedMatrix<Activation> activations(is_lhs ? shape.depth : shape.cols,
-                                        is_lhs ? shape.cols : shape.depth,
-                                        RandomOrder(rng), rng->Between(0, 3));
-  FillActivations(
-      &activations.matrix, rng,
-      rng->OneIn(4)
-          ? std::ldexp(1.0f, static_cast<int>(rng->Between(-130, 120)))
-          : 1.0f);
-  const std::ptrdiff_t gap = rng->Between(0, 3);
-  GuardedMatrix<Dst> dst(is_lhs ? shape.rows : shape.cols,
-                         is_lhs ? shape.cols : shape.rows, RandomOrder(rng),
-                         gap);
-  GuardedMatrix<Dst> expected(dst.matrix.layout().rows(),
-                              dst.matrix.layout().cols(),
-                              dst.matrix.layout().order(), gap);
-
-  GroupMulParams params;
-  params.channel_dimension =
-      rng->OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
-  GuardedBuffer bias(
-      sizeof(float) * (params.channel_dimension == ChannelDimension::kRow
-                           ? dst.matrix.layout().rows()
-                           : dst.matrix.layout().cols()),
-      Flush::kEnd);
-  for (std::size_t i = 0; i < bias.bytes() / sizeof(float); ++i) {
-    bias.as<float>()[i] = RandomFloat(rng);
-  }
-  if (rng->OneIn(2)) params.bias = bias.as<float>();
-  if (rng->OneIn(3)) {
-    params.clamp_min = -1;
-    params.clamp_max = 2;
-  }
-  GuardedBuffer scales(sizeof(float) * shape.cols, Flush::kEnd);
-  GuardedBuffer zeros(shape.cols, Flush::kEnd);
-  for (std::ptrdiff_t i = 0; i < shape.cols; ++i) {
-    scales.as<float>()[i] = RandomFloat(rng);
-    zeros.as<std::int8_t>()[i] =
-        static_cast<std::int8_t>(rng->Between(-128, 127));
-  }
-  if (std::is_same<Activation, std::int8_t>::value) {
-    if (rng->OneIn(2)) params.activation_scales = scales.as<float>();
-    if (rng->OneIn(3)) params.activation_zero_points = zeros.as<std::int8_t>();
-  } else if (rng->OneIn(2)) {
-    params.quantize = ActivationScales::kPerGroup;
-  }
-
-  MulOptions options;
-  options.max_num_threads = static_cast<int>(rng->Between(0, 8));
-  const absl::Status status = is_lhs ? Mul(*packed, activations.matrix, params,
-                                           context, &dst.matrix, options)
-                                     : Mul(activations.matrix, *packed, params,
-                                           context, &dst.matrix, options);
-  ASSERT_TRUE(status.ok()) << status;
-
-  Matrix<Dst> reference =
-      is_lhs ? expected.matrix : Transposed(expected.matrix);
-  GroupMulParams reference_params = params;
-  if (!is_lhs) {
-    reference_params.channel_dimension =
-        params.channel_dimension == ChannelDimension::kRow
-            ? ChannelDimension::kCol
-            : ChannelDimension::kRow;
-  }
-  ReferenceGroupMul(
-      weights.description,
-      is_lhs ? activations.matrix : Transposed(activations.matrix),
-      reference_params, &reference);
-  for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
-    ASSERT_TRUE(SameBits(dst.matrix.data()[i], expected.matrix.data()[i]))
-        << "element " << i << " of " << dst.matrix.layout().rows() << "x"
-        << dst.matrix.layout().cols() << ", depth " << shape.depth << ", bits "
-        << weights.description.bits << ", group size "
-        << weights.description.group_size << ", zero points "
-        << (weights.description.zero_points != nullptr) << ", activation zeros "
-        << (params.activation_zero_points != nullptr) << ", per group "
-        << (params.quantize == ActivationScales::kPerGroup) << ": "
-        << static_cast<float>(dst.matrix.data()[i]) << ", not "
-        << static_cast<float>(expected.matrix.data()[i]) << " ("
-        << PathName(context->last_used_path()) << ")";
-  }
-  EXPECT_TRUE(dst.buffer.SlackIsIntact());
-}
-
-void CheckAnyProduct(const Shape& shape, std::uint64_t seed, Context* context) {
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  Rng rng(seed);
-  switch (rng.Between(0, 5)) {
-    case 0:
-      return CheckProduct<std::int8_t, float>(shape, &rng, context);
-    case 1:
-      return CheckProduct<std::int8_t, BFloat16>(shape, &rng, context);
-    case 2:
-      return CheckProduct<float, float>(shape, &rng, context);
-    case 3:
-      return CheckProduct<float, BFloat16>(shape, &rng, context);
-    case 4:
-      return CheckProduct<BFloat16, float>(shape, &rng, context);
-    default:
-      return CheckProduct<BFloat16, BFloat16>(shape, &rng, context);
-  }
-}
-
 class GroupMulTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(GroupMulTest);
 
@@ -301,14 +33,7 @@ TEST_P(GroupMulTest, RandomProducts) {
   context_.set_max_num_threads(8);
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   for (std::uint64_t seed = 0; seed < 600 && !HasFatalFailure(); ++seed) {
-    Rng rng(seed + 1000000);
-    const auto up_to = [&rng](int most) {
-      return static_cast<std::ptrdiff_t>(rng.Between(1, most));
-    };
-    const Shape shape = {up_to(rng.OneIn(4) ? 150 : 40),
-                         up_to(rng.OneIn(4) ? 600 : 80),
-                         up_to(rng.OneIn(4) ? 45 : 15)};
-    CheckAnyProduct(shape, seed, &context_);
+    CheckGroupProduct(RandomGroupShape(seed), seed, &context_);
   }
 }
 
@@ -319,7 +44,7 @@ TEST_P(GroupMulTest, Edges) {
     for (const std::ptrdiff_t cols :
          {1, 2, 3, 4, 5, 6, 7, 12, 13, 31, 32, 33}) {
       for (const std::ptrdiff_t depth : {1, 7, 8, 9, 16, 31, 33, 128}) {
-        CheckAnyProduct({rows, depth, cols}, ++seed, &context_);
+        CheckGroupProduct({rows, depth, cols}, ++seed, &context_);
         if (HasFatalFailure()) return;
       }
     }
@@ -370,7 +95,8 @@ TEST_P(GroupMulTest, DoesNotDependOnTheBatch) {
   constexpr int kCols = 36;
   for (const int bits : {4, 8}) {
     Rng rng(7);
-    Weights weights(70, 300, bits, 32, Scalar::kF16, false, 0, 0.1f, &rng);
+    RandomGroupWeights weights(70, 300, bits, 32, Scalar::kF16, false, 0, 0.1f,
+                               &rng);
     const auto packed = PackGroupWeights(weights.description, &context_);
     ASSERT_TRUE(packed.ok());
     std::vector<float> values(300 * kCols);
@@ -414,12 +140,13 @@ struct ExactElement {
   double value, magnitude;  // the sum of all groups, and of their magnitudes
   int groups;
 };
-ExactElement SumInDouble(Weights* weights, const Matrix<std::int8_t>& rhs,
-                         std::ptrdiff_t row, std::ptrdiff_t col,
-                         std::ptrdiff_t group_size) {
+ExactElement SumInDouble(RandomGroupWeights* weights,
+                         const Matrix<std::int8_t>& rhs, std::ptrdiff_t row,
+                         std::ptrdiff_t col, std::ptrdiff_t group_size) {
   const std::ptrdiff_t depth = weights->description.depth;
   const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
-  const std::ptrdiff_t groups = Weights::GroupCount(depth, group_size);
+  const std::ptrdiff_t groups =
+      RandomGroupWeights::GroupCount(depth, group_size);
   ExactElement sum = {0, 0, static_cast<int>(groups)};
   for (std::ptrdiff_t g = 0; g < groups; ++g) {
     const std::ptrdiff_t at = row * groups + g;
@@ -449,9 +176,9 @@ TEST_P(GroupMulTest, ErrorsAreThoseOfFloatSums) {
   for (const std::ptrdiff_t group_size : {0, 16, 48, 128}) {
     for (const int exponent : {-100, 0, 90}) {
       for (const std::ptrdiff_t cols : {1, 9}) {
-        Weights weights(kRows, kDepth, /*bits=*/4, group_size, Scalar::kF32,
-                        /*has_zeros=*/true, /*gap=*/0,
-                        std::ldexp(1.0f, exponent), &rng);
+        RandomGroupWeights weights(
+            kRows, kDepth, /*bits=*/4, group_size, Scalar::kF32,
+            /*has_zeros=*/true, /*gap=*/0, std::ldexp(1.0f, exponent), &rng);
         GuardedMatrix<std::int8_t> rhs(kDepth, cols, Order::kColMajor, 0);
         FillActivations(&rhs.matrix, &rng, 1);
         GuardedMatrix<float> dst(kRows, cols, Order::kColMajor, 0);
@@ -487,7 +214,8 @@ TEST_P(GroupMulTest, WhatIsNotFiniteMakesItsColumnNan) {
     for (const auto quantize :
          {ActivationScales::kPerColumn, ActivationScales::kPerGroup}) {
       Rng rng(3);
-      Weights weights(20, 64, 4, 16, Scalar::kF32, false, 0, 1, &rng);
+      RandomGroupWeights weights(20, 64, 4, 16, Scalar::kF32, false, 0, 1,
+                                 &rng);
       const auto packed = PackGroupWeights(weights.description, &context_);
       ASSERT_TRUE(packed.ok());
       std::vector<float> values(64 * 2, 1.0f);
@@ -723,7 +451,7 @@ TEST_F(GroupMulErrorsTest, Threads) {
 struct GroupFilesTest : testing::Test {
   GroupFilesTest() {
     Rng rng(11);
-    Weights weights(35, 100, 4, 32, Scalar::kBF16, true, 0, 1, &rng);
+    RandomGroupWeights weights(35, 100, 4, 32, Scalar::kBF16, true, 0, 1, &rng);
     packed = *PackGroupWeights(weights.description, &context);
     bytes = packed.Serialize().size();
     EXPECT_TRUE(AlignedBuffer::Allocate(bytes, &copy));

@@ -3,7 +3,8 @@
 //   random_test [--num_problems=N] [--seed=S] [--emulate_amx]
 //
 // Problem i is RandomProblem(S + i), so that the seed in a failure message,
-// with --num_problems=1, reproduces it. The defaults suit CI; a release wants
+// with --num_problems=1, reproduces it; as many products with group-scaled
+// weights follow, from the same seeds. The defaults suit CI; a release wants
 // 100,000 and more. Ends with what was covered.
 #include <gtest/gtest.h>
 
@@ -22,6 +23,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/path.h"
 #include "test/amx_emulation/amx_emulation.h"
+#include "test/support/group_problem.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/test_util.h"
@@ -45,7 +47,8 @@ bool IsCached(const MulProblem& problem) {
          problem.rhs.cache_policy != CachePolicy::kNeverCache;
 }
 
-TEST(RandomTest, AllPathsGiveTheReferencesResult) {
+// One for each path, which uses as many threads as it is told.
+std::vector<std::unique_ptr<Context>> ContextsOfPaths() {
   // The other paths' turn is without the emulation.
   const std::vector<Path> paths = IsAmxEmulated()
                                       ? std::vector<Path>{Path::kAmx}
@@ -57,6 +60,16 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
     contexts.back()->set_num_threads_strategy(
         NumThreadsStrategy::kForceMaxNumThreads);
   }
+  return contexts;
+}
+
+std::string KernelUsed(const Context& context) {
+  return std::string(PathName(context.last_used_path())) + " " +
+         context.last_used_kernel();
+}
+
+TEST(RandomTest, AllPathsGiveTheReferencesResult) {
+  const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
   std::map<std::string, std::int64_t> kernels, types, threads;
   for (std::int64_t i = 0; i < num_problems; ++i) {
     const MulProblem problem = RandomProblem(first_seed + i);
@@ -72,8 +85,7 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
             << "\nagain: --num_problems=1 --seed=" << first_seed + i;
       }
       if (IsCached(problem)) context->ClearPrepackedCache();
-      ++kernels[std::string(PathName(context->last_used_path())) + " " +
-                context->last_used_kernel()];
+      ++kernels[KernelUsed(*context)];
       ++threads[std::to_string(context->last_used_num_threads())];
       if (problem.IsInteger()) continue;
       // Whatever the order of the sums, it is the same at any number of
@@ -98,6 +110,29 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
   if (num_problems >= 1000) {
     EXPECT_EQ(types.size(), AllTypes().size());
   }
+}
+
+TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
+  const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
+  for (const std::unique_ptr<Context>& context : contexts) {
+    context->set_max_num_threads(8);
+  }
+  std::map<std::string, std::int64_t> kernels, types;
+  for (std::int64_t i = 0; i < num_problems; ++i) {
+    const std::uint64_t seed = first_seed + i;
+    std::string name;
+    for (const std::unique_ptr<Context>& context : contexts) {
+      CheckGroupProduct(RandomGroupShape(seed), seed, context.get(), &name);
+      ASSERT_FALSE(HasFatalFailure())
+          << "\nagain: --num_problems=1 --seed=" << seed;
+      ++kernels[KernelUsed(*context)];
+    }
+    ++types[name];
+  }
+  std::printf("%lld products with group-scaled weights\n",
+              static_cast<long long>(num_problems));
+  Print("kernels", kernels);
+  Print("types of activations and dst", types);
 }
 
 TEST(RandomTest, RequiredPathsAreHere) {

@@ -1,0 +1,248 @@
+#include "test/support/group_problem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "ruy_like/reference_group_mul.h"
+
+namespace ruy_like {
+
+RandomGroupWeights::RandomGroupWeights(std::ptrdiff_t rows,
+                                       std::ptrdiff_t depth, int bits,
+                                       std::ptrdiff_t group_size,
+                                       Scalar scale_type, bool has_zeros,
+                                       std::ptrdiff_t gap, float magnitude,
+                                       Rng* rng, std::ptrdiff_t groups)
+    : levels(Bytes(rows, bits == 8 ? depth : (depth + 1) / 2, gap),
+             Flush::kEnd),
+      scales(Bytes(rows, groups, gap) * InfoOf(scale_type).bits / 8,
+             Flush::kEnd),
+      zeros(has_zeros ? Bytes(rows, groups, gap) : 0, Flush::kEnd) {
+  description.rows = rows;
+  description.depth = depth;
+  description.bits = bits;
+  description.group_size = group_size;
+  description.levels = levels.data();
+  if (gap != 0) {
+    description.row_stride_bytes = (bits == 8 ? depth : (depth + 1) / 2) + gap;
+    description.scale_stride = groups + gap;
+  }
+  description.scales = scales.data();
+  description.scale_type = scale_type;
+  description.zero_points = has_zeros ? zeros.data() : nullptr;
+  description.zero_point = static_cast<int>(
+      bits == 4 ? rng->Between(0, 15) : rng->Between(-128, 127));
+  for (std::size_t i = 0; i < levels.bytes(); ++i) {
+    levels.data()[i] = static_cast<char>(
+        rng->OneIn(3) ? (rng->OneIn(2) ? 0xff : 0x80) : rng->Next());
+  }
+  for (std::size_t i = 0; i < zeros.bytes(); ++i) {
+    zeros.data()[i] = static_cast<char>(bits == 4 ? rng->Between(0, 15)
+                                                  : rng->Between(-128, 127));
+  }
+  const std::size_t count = scales.bytes() * 8 / InfoOf(scale_type).bits;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float scale =
+        rng->OneIn(10) ? 0 : std::fabs(RandomFloat(rng)) * magnitude;
+    if (scale_type == Scalar::kF32) {
+      scales.as<float>()[i] = scale;
+    } else if (scale_type == Scalar::kBF16) {
+      scales.as<BFloat16>()[i] = static_cast<BFloat16>(scale);
+    } else {
+      scales.as<Float16>()[i] = static_cast<Float16>(std::min(scale, 60000.0f));
+    }
+  }
+}
+
+void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float /*unit*/) {
+  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
+      *ElementPtr(matrix, row, col) =
+          static_cast<std::int8_t>(rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
+                                                 : rng->Between(-128, 127));
+    }
+  }
+}
+
+namespace {
+
+// The same elements with rows and columns exchanged.
+template <typename T>
+Matrix<T> Transposed(const Matrix<T>& matrix) {
+  Matrix<T> result = matrix;
+  Layout* const layout = result.mutable_layout();
+  layout->set_rows(matrix.layout().cols());
+  layout->set_cols(matrix.layout().rows());
+  layout->set_order(matrix.layout().order() == Order::kColMajor
+                        ? Order::kRowMajor
+                        : Order::kColMajor);
+  return result;
+}
+
+template <typename T>
+bool SameBits(T a, T b) {
+  const float x = static_cast<float>(a);
+  const float y = static_cast<float>(b);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+std::ptrdiff_t RandomGroupSize(std::ptrdiff_t depth, Rng* rng) {
+  switch (rng->Between(0, 6)) {
+    case 0:
+      return 0;
+    case 1:
+      return 16;
+    case 2:
+      return 32;
+    case 3:
+      return 48;
+    case 4:
+      return 128;
+    case 5:
+      return (depth + 15) / 16 * 16;  // one group, or just so
+    default:
+      return 16 * rng->Between(1, 20);
+  }
+}
+
+Order RandomOrder(Rng* rng) {
+  return rng->OneIn(2) ? Order::kColMajor : Order::kRowMajor;
+}
+
+template <typename Activation, typename Dst>
+void CheckProduct(const GroupShape& shape, Rng* rng, Context* context) {
+  constexpr Scalar kScaleTypes[] = {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
+  // The greatest and least scales overflow floats, and make denormals.
+  const float magnitude =
+      std::ldexp(1.0f, static_cast<int>(rng->OneIn(3) ? rng->Between(-140, 127)
+                                                      : rng->Between(-8, 0)));
+  RandomGroupWeights weights(
+      shape.rows, shape.depth, rng->OneIn(3) ? 8 : 4,
+      RandomGroupSize(shape.depth, rng), kScaleTypes[rng->Between(0, 2)],
+      rng->OneIn(2), rng->OneIn(2) ? rng->Between(1, 9) : 0, magnitude, rng);
+  const auto packed = PackGroupWeights(weights.description, context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+
+  const bool is_lhs = rng->OneIn(2);
+  GuardedMatrix<Activation> activations(is_lhs ? shape.depth : shape.cols,
+                                        is_lhs ? shape.cols : shape.depth,
+                                        RandomOrder(rng), rng->Between(0, 3));
+  FillActivations(
+      &activations.matrix, rng,
+      rng->OneIn(4)
+          ? std::ldexp(1.0f, static_cast<int>(rng->Between(-130, 120)))
+          : 1.0f);
+  const std::ptrdiff_t gap = rng->Between(0, 3);
+  GuardedMatrix<Dst> dst(is_lhs ? shape.rows : shape.cols,
+                         is_lhs ? shape.cols : shape.rows, RandomOrder(rng),
+                         gap);
+  GuardedMatrix<Dst> expected(dst.matrix.layout().rows(),
+                              dst.matrix.layout().cols(),
+                              dst.matrix.layout().order(), gap);
+
+  GroupMulParams params;
+  params.channel_dimension =
+      rng->OneIn(2) ? ChannelDimension::kRow : ChannelDimension::kCol;
+  GuardedBuffer bias(
+      sizeof(float) * (params.channel_dimension == ChannelDimension::kRow
+                           ? dst.matrix.layout().rows()
+                           : dst.matrix.layout().cols()),
+      Flush::kEnd);
+  for (std::size_t i = 0; i < bias.bytes() / sizeof(float); ++i) {
+    bias.as<float>()[i] = RandomFloat(rng);
+  }
+  if (rng->OneIn(2)) params.bias = bias.as<float>();
+  if (rng->OneIn(3)) {
+    params.clamp_min = -1;
+    params.clamp_max = 2;
+  }
+  GuardedBuffer scales(sizeof(float) * shape.cols, Flush::kEnd);
+  GuardedBuffer zeros(shape.cols, Flush::kEnd);
+  for (std::ptrdiff_t i = 0; i < shape.cols; ++i) {
+    scales.as<float>()[i] = RandomFloat(rng);
+    zeros.as<std::int8_t>()[i] =
+        static_cast<std::int8_t>(rng->Between(-128, 127));
+  }
+  if (std::is_same<Activation, std::int8_t>::value) {
+    if (rng->OneIn(2)) params.activation_scales = scales.as<float>();
+    if (rng->OneIn(3)) params.activation_zero_points = zeros.as<std::int8_t>();
+  } else if (rng->OneIn(2)) {
+    params.quantize = ActivationScales::kPerGroup;
+  }
+
+  MulOptions options;
+  options.max_num_threads = static_cast<int>(rng->Between(0, 8));
+  const absl::Status status = is_lhs ? Mul(*packed, activations.matrix, params,
+                                           context, &dst.matrix, options)
+                                     : Mul(activations.matrix, *packed, params,
+                                           context, &dst.matrix, options);
+  ASSERT_TRUE(status.ok()) << status;
+
+  Matrix<Dst> reference =
+      is_lhs ? expected.matrix : Transposed(expected.matrix);
+  GroupMulParams reference_params = params;
+  if (!is_lhs) {
+    reference_params.channel_dimension =
+        params.channel_dimension == ChannelDimension::kRow
+            ? ChannelDimension::kCol
+            : ChannelDimension::kRow;
+  }
+  ReferenceGroupMul(
+      weights.description,
+      is_lhs ? activations.matrix : Transposed(activations.matrix),
+      reference_params, &reference);
+  for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
+    ASSERT_TRUE(SameBits(dst.matrix.data()[i], expected.matrix.data()[i]))
+        << "element " << i << " of " << dst.matrix.layout().rows() << "x"
+        << dst.matrix.layout().cols() << ", depth " << shape.depth << ", bits "
+        << weights.description.bits << ", group size "
+        << weights.description.group_size << ", zero points "
+        << (weights.description.zero_points != nullptr) << ", activation zeros "
+        << (params.activation_zero_points != nullptr) << ", per group "
+        << (params.quantize == ActivationScales::kPerGroup) << ": "
+        << static_cast<float>(dst.matrix.data()[i]) << ", not "
+        << static_cast<float>(expected.matrix.data()[i]) << " ("
+        << PathName(context->last_used_path()) << ")";
+  }
+  EXPECT_TRUE(dst.buffer.SlackIsIntact());
+}
+
+// A product of these types, and what they are called.
+struct GroupTypes {
+  const char* name;
+  void (*check)(const GroupShape& shape, Rng* rng, Context* context);
+};
+constexpr GroupTypes kGroupTypes[] = {
+    {"int8 -> float", CheckProduct<std::int8_t, float>},
+    {"int8 -> bf16", CheckProduct<std::int8_t, BFloat16>},
+    {"float -> float", CheckProduct<float, float>},
+    {"float -> bf16", CheckProduct<float, BFloat16>},
+    {"bf16 -> float", CheckProduct<BFloat16, float>},
+    {"bf16 -> bf16", CheckProduct<BFloat16, BFloat16>},
+};
+
+}  // namespace
+
+GroupShape RandomGroupShape(std::uint64_t seed) {
+  Rng rng(seed + 1000000);
+  const auto up_to = [&rng](int most) {
+    return static_cast<std::ptrdiff_t>(rng.Between(1, most));
+  };
+  return {up_to(rng.OneIn(4) ? 150 : 40), up_to(rng.OneIn(4) ? 600 : 80),
+          up_to(rng.OneIn(4) ? 45 : 15)};
+}
+
+void CheckGroupProduct(const GroupShape& shape, std::uint64_t seed,
+                       Context* context, std::string* types) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Rng rng(seed);
+  const GroupTypes& drawn = kGroupTypes[rng.Between(0, 5)];
+  if (types != nullptr) *types = drawn.name;
+  drawn.check(shape, &rng, context);
+}
+
+}  // namespace ruy_like

@@ -1,0 +1,101 @@
+// Test support: products with group-scaled weights, drawn from a seed, against
+// the oracle of reference_group_mul.h bit for bit.
+//
+// Shared by group_weights_test.cc, which goes through sizes around those of
+// panels and tiles, and random_test.cc, which draws as many as it is told.
+// Every buffer lies at a guard page.
+#ifndef RUY_LIKE_TEST_SUPPORT_GROUP_PROBLEM_H_
+#define RUY_LIKE_TEST_SUPPORT_GROUP_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "ruy_like/context.h"
+#include "ruy_like/float16.h"
+#include "ruy_like/group_weights.h"
+#include "ruy_like/matrix.h"
+#include "ruy_like/scalar.h"
+#include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+
+// In [-1, 1).
+inline float RandomFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
+
+// A description of weights, and the random arrays that it points to. `gap`:
+// elements between rows; `magnitude`: the greatest scale.
+struct RandomGroupWeights {
+  GroupWeights description;
+  GuardedBuffer levels, scales, zeros;
+
+  RandomGroupWeights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
+                     std::ptrdiff_t group_size, Scalar scale_type,
+                     bool has_zeros, std::ptrdiff_t gap, float magnitude,
+                     Rng* rng)
+      : RandomGroupWeights(rows, depth, bits, group_size, scale_type, has_zeros,
+                           gap, magnitude, rng, GroupCount(depth, group_size)) {
+  }
+
+  static std::ptrdiff_t GroupCount(std::ptrdiff_t depth,
+                                   std::ptrdiff_t group_size) {
+    return group_size == 0 ? (depth == 0 ? 0 : 1)
+                           : (depth + group_size - 1) / group_size;
+  }
+
+ private:
+  static std::ptrdiff_t Bytes(std::ptrdiff_t rows, std::ptrdiff_t row,
+                              std::ptrdiff_t gap) {
+    return rows == 0 || row == 0 ? 0 : (rows - 1) * (row + gap) + row;
+  }
+  RandomGroupWeights(std::ptrdiff_t rows, std::ptrdiff_t depth, int bits,
+                     std::ptrdiff_t group_size, Scalar scale_type,
+                     bool has_zeros, std::ptrdiff_t gap, float magnitude,
+                     Rng* rng, std::ptrdiff_t groups);
+};
+
+// A matrix at a guard page, its gaps painted.
+template <typename T>
+struct GuardedMatrix {
+  Matrix<T> matrix;
+  GuardedBuffer buffer;
+
+  GuardedMatrix(std::ptrdiff_t rows, std::ptrdiff_t cols, Order order,
+                std::ptrdiff_t gap)
+      : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
+        buffer(SpanOf(matrix.layout()) * sizeof(T), Flush::kEnd) {
+    matrix.set_data(buffer.as<T>());
+    std::memset(buffer.data(), 0x5a, buffer.bytes());
+  }
+};
+
+// Elements of any value; floats up to `unit`.
+void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float unit);
+template <typename T>
+void FillActivations(Matrix<T>* matrix, Rng* rng, float unit) {
+  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
+      *ElementPtr(matrix, row, col) = static_cast<T>(RandomFloat(rng) * unit);
+    }
+  }
+}
+
+// `rows` of weights by `cols` columns of activations.
+struct GroupShape {
+  std::ptrdiff_t rows, depth, cols;
+};
+
+// Sizes of one panel or tile to several of them.
+GroupShape RandomGroupShape(std::uint64_t seed);
+
+// Draws types, layouts, weights, activations and parameters from the seed,
+// multiplies, and fails fatally where an element's bits are not the oracle's or
+// one outside of dst was written. Returns the types, "4 bits, bf16 -> float".
+void CheckGroupProduct(const GroupShape& shape, std::uint64_t seed,
+                       Context* context, std::string* types = nullptr);
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_SUPPORT_GROUP_PROBLEM_H_
