@@ -242,32 +242,41 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
   auto packed = Pack(lhs, Side::kLhs, options, &context);
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_EQ(packed->layout_name(), "F32 4x1");
-  context.set_runtime_enabled_paths(Path::kAvx512Bf16);
-  if ((context.runtime_enabled_paths() & Path::kAvx512Bf16) == Path::kNone) {
-    return;
+  struct Case {
+    Path path, other;
+    const char *widened, *name, *row_major;
+  };
+  for (const Case& c : {Case{Path::kAvx512Bf16, Path::kAvx512Vnni, "F32 16x1",
+                             "BF16 16x2", "BF16 8x2"},
+                        Case{Path::kNeonBf16, Path::kNeonI8mm, "F32 4x1",
+                             "BF16 4x4", "BF16 8x4"}}) {
+    context.set_runtime_enabled_paths(c.path);
+    if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
+    options.dst_order = Order::kColMajor;
+    packed = Pack(lhs, Side::kLhs, PackOptions(), &context);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    EXPECT_EQ(packed->layout_name(), c.widened);
+    packed = Pack(lhs, Side::kLhs, options, &context);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    EXPECT_EQ(packed->path(), c.path);
+    EXPECT_EQ(packed->layout_name(), c.name);
+    const auto image = PackedMatrix<BFloat16>::FromBytes(
+        packed->Serialize().data(), packed->Serialize().size(),
+        VerifyChecksum::kYes);
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_TRUE(
+        Mul(*image, lhs, MulParams<float, float>(), &context, &dst).ok());
+    EXPECT_EQ(context.last_used_path(), c.path);
+    options.dst_order = Order::kRowMajor;
+    const auto row_major = Pack(lhs, Side::kLhs, options, &context);
+    ASSERT_TRUE(row_major.ok()) << row_major.status();
+    EXPECT_EQ(row_major->layout_name(), c.row_major);
+    context.set_runtime_enabled_paths(c.other);
+    const absl::Status status =
+        Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(PathName(c.path)));
   }
-  packed = Pack(lhs, Side::kLhs, PackOptions(), &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  EXPECT_EQ(packed->layout_name(), "F32 16x1");
-  packed = Pack(lhs, Side::kLhs, options, &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  EXPECT_EQ(packed->path(), Path::kAvx512Bf16);
-  EXPECT_EQ(packed->layout_name(), "BF16 16x2");
-  const auto image = PackedMatrix<BFloat16>::FromBytes(
-      packed->Serialize().data(), packed->Serialize().size(),
-      VerifyChecksum::kYes);
-  ASSERT_TRUE(image.ok()) << image.status();
-  EXPECT_TRUE(Mul(*image, lhs, MulParams<float, float>(), &context, &dst).ok());
-  EXPECT_EQ(context.last_used_path(), Path::kAvx512Bf16);
-  options.dst_order = Order::kRowMajor;
-  const auto row_major = Pack(lhs, Side::kLhs, options, &context);
-  ASSERT_TRUE(row_major.ok()) << row_major.status();
-  EXPECT_EQ(row_major->layout_name(), "BF16 8x2");
-  context.set_runtime_enabled_paths(Path::kAvx512Vnni);
-  const absl::Status status =
-      Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("avx512bf16"));
 }
 
 // ## Buffers

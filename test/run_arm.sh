@@ -51,13 +51,13 @@ fi
 cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=OFF
 for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test)
 # By path.
-kernel_tests=(panel_kernel_test narrow_kernel_test)
+kernel_tests=(panel_kernel_test narrow_kernel_test float16_mul_test)
 if [ "$bits" = 32 ]; then
   for_all+=(allocator_test arguments_test checked_math_test errors_test
             float_state_test multiplier_test packed_image_test quant_params_test
             random_test.quick requantize_test validate_test)
   # Its floats are not those of any other path.
-  kernel_tests+=(float_mul_test float16_mul_test scaled_output_test)
+  kernel_tests+=(float_mul_test scaled_output_test)
 fi
 targets=(ruy_like_tests)
 if [ "$extent" = kernels ]; then

@@ -31,11 +31,11 @@ sys.dont_write_bytecode = True
 import in_order  # in this folder
 
 CORES = ('neoverse-n1', 'neoverse-n2', 'neoverse-v1')
-ATTRIBUTES = '+dotprod,+i8mm,+fullfp16'
+ATTRIBUTES = '+dotprod,+i8mm,+bf16,+fullfp16'
 
 # Multiply-adds of an instruction by its name and the shape of its result.
 MACS = {('sdot', '4s'): 16, ('udot', '4s'): 16, ('smmla', '4s'): 32,
-        ('fmla', '4s'): 4}
+        ('bfmmla', '4s'): 16, ('fmla', '4s'): 4}
 for name in ('smull', 'smull2', 'smlal', 'smlal2', 'smlsl', 'smlsl2', 'umull', 'umull2'):
   MACS[name, '8h'] = 8
   MACS[name, '4s'] = 4
@@ -44,6 +44,7 @@ for name in ('smull', 'smull2', 'smlal', 'smlal2', 'smlsl', 'smlsl2', 'umull', '
 # core does not have it. SMLAL by lane adds up in one pipe of two.
 KINDS = {
     'smmla': dict(zip(CORES, (None, 64, 128))),
+    'bfmmla': dict(zip(CORES, (None, 32, 64))),
     'dot': dict(zip(CORES, (32, 32, 64))),
     'fmla': dict(zip(CORES, (8, 8, 16))),
     'bytes': dict(zip(CORES, (8, 16, 16))),
@@ -62,7 +63,7 @@ IN_ORDER_TARGETS = {
 
 
 def kind_of(name, shape):
-  if name == 'smmla' or name == 'fmla':
+  if name in ('smmla', 'bfmmla', 'fmla'):
     return name
   if name in ('sdot', 'udot'):
     return 'dot'

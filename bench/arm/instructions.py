@@ -183,7 +183,7 @@ def print_few(counter, program, ruy_program):
 def count_ruy(counter, ruy_program, path, cases):
   if not ruy_program:
     return [None] * len(cases)
-  ruy_path = 'neondot' if path == 'neoni8mm' else path
+  ruy_path = 'neondot' if path in ('neoni8mm', 'neonbf16') else path
   return [number for number, _ in counter.count(ruy_program, ruy_path, cases)]
 
 

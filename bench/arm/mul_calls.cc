@@ -67,6 +67,7 @@ constexpr struct {
 } kPaths[] = {{"neon", library::Path::kNeon},
               {"neondot", library::Path::kNeonDot},
               {"neoni8mm", library::Path::kNeonI8mm},
+              {"neonbf16", library::Path::kNeonBf16},
               {"neon32", library::Path::kNeon32}};
 
 void Configure(library::Path path, library::Context* context) {
@@ -197,8 +198,9 @@ int Main(int argc, char** argv) {
     }
     return 0;
   }
-  std::fprintf(stderr,
-               "usage: mul_calls neon|neondot|neoni8mm|neon32 < cases\n");
+  std::fprintf(
+      stderr,
+      "usage: mul_calls neon|neondot|neoni8mm|neonbf16|neon32 < cases\n");
   return 2;
 }
 

@@ -197,6 +197,10 @@ struct Kernel {
   // another order. The order depends on the depth and the number of columns
   // alone.
   bool any_order = false;
+  // Sums of products of 16-bit floats are not those of fused multiply-adds of
+  // the widened values. Where such a kernel serves two operands, none that
+  // widens them may, however they come: bits would depend on it.
+  bool rounds_otherwise = false;
   // A lhs that is packed for one product alone, where all does not fit L2, is
   // best packed a little at a time, right before its products, into a buffer
   // that stays in L2 (block_map.h).

@@ -19,12 +19,12 @@
 //        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
 //        +-----------+-----------+-- ... -+-----------+
 //
-// In panels of BF16, whose groups are pairs, each pair's later level comes
-// first: VDPBF16PS adds the product of the upper halves of 32 bits first, so
-// that sums are in order of depth.
+// In panels of BF16 whose groups are pairs (AVX512-BF16's) each pair's later
+// level comes first: VDPBF16PS adds the product of the upper halves of 32 bits
+// first, so that sums are in order of depth.
 //
 // Depth is padded with zero elements to a multiple of `depth_multiple`, the
-// last panel's missing columns are zero too. (The later level of a BF16 pair is
+// last panel's missing columns are zero too. (The later level of such a pair is
 // padded with -0 in rhs panels.) Panels start 64-byte aligned in
 // the buffer as a whole; panel p starts at p * width * padded_depth elements.
 #ifndef RUY_LIKE_KERNELS_PANEL_FORMAT_H_
@@ -56,7 +56,10 @@ struct PanelFormat {
   bool by_level = false;
 };
 
-// For the layers above.
+// For the layers above: whether the levels of a group lie in reverse order.
+constexpr bool IsReversed(const PanelFormat& format) {
+  return format.scalar == Scalar::kBF16 && format.group == 2;
+}
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
          a.width == b.width && a.group == b.group &&

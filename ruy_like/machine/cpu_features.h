@@ -37,7 +37,8 @@ enum CpuFeature : uint32_t {
   // multiply-adds of floats do: AMD's, by a factor of two. On Intel's with
   // AVX512-BF16 it takes four times as long (doc/tuning.md).
   kCpuFastAvx512Bf16 = 1 << 11,
-  kCpuNeon32 = 1 << 12,  // 32-bit Arm's NEON
+  kCpuNeon32 = 1 << 12,    // 32-bit Arm's NEON
+  kCpuNeonBf16 = 1 << 13,  // BFMMLA
 };
 using CpuFeatures = uint32_t;
 
@@ -57,6 +58,7 @@ inline constexpr CpuFeatureName kCpuFeatureNames[] = {
     {kCpuNeon, "neon"},
     {kCpuNeonDot, "dotprod"},
     {kCpuNeonI8mm, "i8mm"},
+    {kCpuNeonBf16, "bf16"},
     {kCpuWasm128, "simd128"},
     {kCpuNeon32, "neon"},
 };

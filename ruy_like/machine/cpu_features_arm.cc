@@ -13,6 +13,7 @@ namespace {
 constexpr int kHwcapAsimd = 1;
 constexpr int kHwcapAsimdDp = 20;
 constexpr int kHwcap2I8mm = 13;
+constexpr int kHwcap2Bf16 = 14;
 // And for 32-bit Arm.
 constexpr int kHwcapNeon = 12;
 
@@ -21,6 +22,7 @@ constexpr bool Bit(uint64_t word, int bit) { return (word >> bit) & 1; }
 // The numbers of Windows' IsProcessorFeaturePresent.
 constexpr int kWindowsArmV82Dp = 43;
 constexpr int kWindowsArmV82I8mm = 66;
+constexpr int kWindowsArmV86Bf16 = 68;
 
 }  // namespace
 
@@ -29,6 +31,7 @@ CpuFeatures ArmCpuFeaturesOfHwcaps(uint64_t hwcap, uint64_t hwcap2) {
   CpuFeatures features = kCpuNeon;
   if (Bit(hwcap, kHwcapAsimdDp)) features |= kCpuNeonDot;
   if (Bit(hwcap2, kHwcap2I8mm)) features |= kCpuNeonI8mm;
+  if (Bit(hwcap2, kHwcap2Bf16)) features |= kCpuNeonBf16;
   return features;
 }
 
@@ -42,6 +45,7 @@ CpuFeatures ArmCpuFeaturesOfSysctls(bool (*has)(const char* name)) {
   CpuFeatures features = kCpuNeon;
   if (has("hw.optional.arm.FEAT_DotProd")) features |= kCpuNeonDot;
   if (has("hw.optional.arm.FEAT_I8MM")) features |= kCpuNeonI8mm;
+  if (has("hw.optional.arm.FEAT_BF16")) features |= kCpuNeonBf16;
   return features;
 }
 
@@ -49,6 +53,7 @@ CpuFeatures ArmCpuFeaturesOfWindows(bool (*has)(int number)) {
   CpuFeatures features = kCpuNeon;
   if (has(kWindowsArmV82Dp)) features |= kCpuNeonDot;
   if (has(kWindowsArmV82I8mm)) features |= kCpuNeonI8mm;
+  if (has(kWindowsArmV86Bf16)) features |= kCpuNeonBf16;
   return features;
 }
 

@@ -86,6 +86,8 @@
   R(Neon, 16, S16, 8, 1)               \
   R(Neon, F32, F32, 4, 1)              \
   R(Neon, F32, F32, 8, 1)              \
+  R(Neon, BF16, BF16, 4, 4)            \
+  R(Neon, BF16, BF16, 8, 4)            \
   R(Neon, 8, S8, 1, 1)                 \
   R(Neon, 8, U8, 1, 1)                 \
   R(Neon, 8, S16, 1, 1)                \

@@ -247,6 +247,18 @@ void AddRejection(const Kernel& kernel, Path owner, const KernelQuery& query,
   rejections->push_back({owner, &kernel, reason});
 }
 
+// Whether the operands' product, were none of them packed, would run on a
+// kernel whose sums have bits of their own: then it must, for they may not
+// depend on packing.
+bool RoundsOtherwise(const KernelQuery& query, Path permitted) {
+  if (!Is16BitFloat(query.scalar.lhs) || !Is16BitFloat(query.scalar.rhs)) {
+    return false;
+  }
+  KernelQuery plain = query;
+  plain.packed = {nullptr, nullptr};
+  return SelectKernel(plain, permitted).kernel->rounds_otherwise;
+}
+
 }  // namespace
 
 KernelQuery Swapped(const KernelQuery& query) {
@@ -347,11 +359,13 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
                                    std::vector<Rejection>* rejections) {
   const Side given = packed.lhs != nullptr ? Side::kLhs : Side::kRhs;
   const bool swap = packed[given]->kernel_side != given;
+  const bool rounds_otherwise = RoundsOtherwise(query, permitted);
   KernelQuery seen = swap ? Swapped(query) : query;
   // Every epilogue stores to either order, one of them faster: that which the
   // operand was packed for.
   seen.dst_col_major = true;
   const auto reads = [&](const Kernel& kernel, Path owner) {
+    if (kernel.rounds_otherwise != rounds_otherwise) return false;
     for (const Side side : kSides) {
       const PackedLayout* const layout = packed[side];
       if (layout == nullptr) continue;

@@ -14,11 +14,11 @@
 namespace ruy_like {
 namespace {
 
-// Elements of T as packed, less `shift`, to elements of To.
-template <typename T, typename To>
-void UnpackElements(const PackedOperand& packed, int shift, To* dst) {
+// Elements of T as packed, converted to those of To.
+template <typename T, typename To, typename Convert>
+void UnpackElements(const PackedOperand& packed, Convert convert, To* dst) {
   const kernels::PanelFormat& format = packed.layout.format;
-  const bool is_reversed = Is16BitFloat(format.scalar);
+  const bool is_reversed = IsReversed(format);
   const std::ptrdiff_t multiple = packed.layout.format.depth_multiple;
   const std::ptrdiff_t padded_depth =
       (packed.depth + multiple - 1) / multiple * multiple;
@@ -34,35 +34,40 @@ void UnpackElements(const PackedOperand& packed, int shift, To* dst) {
       const T value =
           first[group * format.width * format.group +
                 (is_reversed ? format.group - 1 - in_group : in_group)];
-      *dst++ = static_cast<To>(value - shift);
+      *dst++ = static_cast<To>(convert(value));
     }
   }
 }
 
 void Unpack(const PackedOperand& packed, void* dst) {
   const kernels::PanelFormat& format = packed.layout.format;
-  if (Is16BitFloat(format.scalar)) {
-    return UnpackElements<std::uint16_t>(packed, 0,
-                                         static_cast<std::uint16_t*>(dst));
+  if (packed.scalar == Scalar::kBF16) {
+    auto* const bits = static_cast<std::uint16_t*>(dst);
+    if (format.scalar == Scalar::kBF16) {
+      return UnpackElements<std::uint16_t>(
+          packed, [](std::uint16_t element) { return element; }, bits);
+    }
+    return UnpackElements<std::uint32_t>(
+        packed, [](std::uint32_t widened) { return widened >> 16; }, bits);
   }
   const int shift = PackedZero(format.scalar, format.range) -
                     PackedZero(packed.scalar, ValueRange::kFull);
+  const auto shifted = [shift](int value) { return value - shift; };
   auto* const bytes = static_cast<std::uint8_t*>(dst);
   if (format.scalar == Scalar::kU8) {
-    UnpackElements<std::uint8_t>(packed, shift, bytes);
+    UnpackElements<std::uint8_t>(packed, shifted, bytes);
   } else if (format.scalar == Scalar::kI8) {
-    UnpackElements<std::int8_t>(packed, shift, bytes);
+    UnpackElements<std::int8_t>(packed, shifted, bytes);
   } else {
-    UnpackElements<std::int16_t>(packed, shift, bytes);
+    UnpackElements<std::int16_t>(packed, shifted, bytes);
   }
 }
 
-// Whether its panels are for some types or ranges of the other operand alone
+// Whether its panels may be for some types or ranges of the other operand alone
 // and still hold each element of the matrix.
 bool CanBeUnpacked(const Operand& operand) {
   return operand.packed != nullptr &&
-         (Is8Bit(operand.scalar) ||
-          Is16BitFloat(operand.packed->layout.format.scalar));
+         (Is8Bit(operand.scalar) || operand.scalar == Scalar::kBF16);
 }
 
 bool IsOfPermittedPath(const Operand& operand, Path permitted) {
@@ -90,10 +95,9 @@ absl::Status UnpackOne(Path permitted, TrMulParams* params,
   // As an unpacked operand it was of a size that passed the checks.
   if (!AlignedBuffer::Allocate(
           BytesOf(operand.scalar, packed.depth * packed.width), &buffer)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "no memory to unpack ", is_lhs ? "lhs" : "rhs",
-        ", which is packed for ",
-        Is8Bit(operand.scalar) ? "an int7" : "a bfloat16", " operand"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory to unpack ", is_lhs ? "lhs" : "rhs",
+                     ", which is packed for another type of operand"));
   }
   Unpack(packed, buffer.data());
   operand.data = buffer.data();

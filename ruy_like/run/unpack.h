@@ -2,9 +2,10 @@
 // were packed for a kernel that the product cannot have.
 //
 // Used by product.cc where no kernel reads the operands as they are packed: one
-// was packed for an int7 or a bfloat16 operand, and the other one is none. Such
-// a product is
-// right, and as slow as if nothing had been packed, or slower.
+// was packed for an int7 or a bfloat16 operand, and the other one is none; or a
+// bfloat16 matrix was packed widened, and the product with another one has a
+// rounding of its own (Kernel::rounds_otherwise). Such a product is right, and
+// as slow as if nothing had been packed, or slower.
 #ifndef RUY_LIKE_RUN_UNPACK_H_
 #define RUY_LIKE_RUN_UNPACK_H_
 

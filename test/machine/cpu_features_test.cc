@@ -238,7 +238,8 @@ struct HwcapRecording {
 
 constexpr Path kNeonPaths = Path::kPortable | Path::kNeon;
 constexpr Path kNeonDotPaths = kNeonPaths | Path::kNeonDot;
-constexpr Path kAllNeonPaths = kNeonDotPaths | Path::kNeonI8mm;
+constexpr Path kAllNeonPaths =
+    kNeonDotPaths | Path::kNeonI8mm | Path::kNeonBf16;
 constexpr Path kNeon32Paths = Path::kPortable | Path::kNeon32;
 
 TEST(ArmCpuFeaturesTest, RecordedHwcaps) {
@@ -250,6 +251,8 @@ TEST(ArmCpuFeaturesTest, RecordedHwcaps) {
            HwcapRecording{"Cortex-A76", 0x119ffb, 0, kNeonDotPaths},
            HwcapRecording{"with i8mm and bf16", 0xecbffffb, 0x76181,
                           kAllNeonPaths},
+           HwcapRecording{"bf16 without i8mm", 0x119ffb, 1 << 14,
+                          kNeonDotPaths},
            HwcapRecording{"i8mm without dot products", 0x2, 1 << 13,
                           kNeonPaths},
            HwcapRecording{"no Advanced SIMD", uint64_t{1} << 20, 1 << 13,
@@ -286,7 +289,8 @@ bool AppleM1(const char* name) {
          n == "hw.optional.arm.FEAT_DotProd";
 }
 bool AppleM2(const char* name) {
-  return AppleM1(name) || std::string(name) == "hw.optional.arm.FEAT_I8MM";
+  return AppleM1(name) || std::string(name) == "hw.optional.arm.FEAT_I8MM" ||
+         std::string(name) == "hw.optional.arm.FEAT_BF16";
 }
 // Names no feature beyond the floating point ones.
 bool OldSystemOnM1(const char* name) {
@@ -297,20 +301,24 @@ bool NoVariables(const char*) { return false; }
 TEST(ArmCpuFeaturesTest, SysctlsOfApple) {
   EXPECT_EQ(ArmCpuFeaturesOfSysctls(&AppleM1), kCpuNeon | kCpuNeonDot);
   EXPECT_EQ(ArmCpuFeaturesOfSysctls(&AppleM2),
-            kCpuNeon | kCpuNeonDot | kCpuNeonI8mm);
+            kCpuNeon | kCpuNeonDot | kCpuNeonI8mm | kCpuNeonBf16);
   EXPECT_EQ(ArmCpuFeaturesOfSysctls(&OldSystemOnM1), CpuFeatures{kCpuNeon});
   EXPECT_EQ(ArmCpuFeaturesOfSysctls(&NoVariables), CpuFeatures{0});
 }
 
 bool SnapdragonX(int number) { return number == 43; }
 bool WithI8mm(int number) { return number == 43 || number == 66; }
+bool WithBf16(int number) { return WithI8mm(number) || number == 68; }
 bool NoFeatures(int) { return false; }
 
-// PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE, PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE.
+// PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE, PF_ARM_V82_I8MM_INSTRUCTIONS_AVAILABLE,
+// PF_ARM_V86_BF16_INSTRUCTIONS_AVAILABLE.
 TEST(ArmCpuFeaturesTest, WindowsFeatures) {
   EXPECT_EQ(ArmCpuFeaturesOfWindows(&SnapdragonX), kCpuNeon | kCpuNeonDot);
   EXPECT_EQ(ArmCpuFeaturesOfWindows(&WithI8mm),
             kCpuNeon | kCpuNeonDot | kCpuNeonI8mm);
+  EXPECT_EQ(ArmCpuFeaturesOfWindows(&WithBf16),
+            kCpuNeon | kCpuNeonDot | kCpuNeonI8mm | kCpuNeonBf16);
   EXPECT_EQ(ArmCpuFeaturesOfWindows(&NoFeatures), CpuFeatures{kCpuNeon});
 }
 

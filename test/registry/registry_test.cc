@@ -205,6 +205,8 @@ TEST(SelectKernelTest, ArmPaths) {
   }
   constexpr char kDot[] = "neon,neondot";
   constexpr char kAllArm[] = "neon,neondot,neoni8mm";
+  constexpr char kBf16[] = "NeonBf16_BF16BF16_12x8x4";
+  constexpr Scalar kBF16 = Scalar::kBF16;
   const KernelQuery int8 = MakeQuery(kI8, kI8, 100, 100, 100);
   const KernelQuery uint8 = MakeQuery(kU8, kI8, 100, 100, 100);
   const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
@@ -233,6 +235,20 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, MakeQuery(kI8, kI8, 17, 32, 17), "NeonI8mm_S8S8_12x8x8", false},
       {"neon", floats, "Neon_F32F32_12x8x1", false},
       {"neoni8mm", floats, "Neon_F32F32_12x8x1", false},
+      {"neonbf16", floats, "Neon_F32F32_12x8x1", false},
+      {"neonbf16", int8, "NeonI8mm_S8S8_12x8x8", false},
+      // Whatever the number of columns, since it rounds like no other.
+      {"neonbf16", MakeQuery(kBF16, kBF16, 100, 100, 100), kBf16, false},
+      {"neonbf16", MakeQuery(kBF16, kBF16, 100, 100, 100, kRow, kCol, kRow),
+       kBf16, true},
+      {"neonbf16", column(kBF16, kBF16), kBf16, false},
+      {"neonbf16", InAnyOrder(column(kBF16, kBF16)), kBf16, false},
+      {"neonbf16", WithCachedLhs(column(kBF16, kBF16)), kBf16, false},
+      {"neonbf16", by_level(kBF16, kBF16, 2), kBf16, false},
+      {"neonbf16", MakeQuery(kBF16, kF32, 100, 100, 100), "Neon_F32F32_12x8x1",
+       false},
+      {"neoni8mm", MakeQuery(kBF16, kBF16, 100, 100, 100), "Neon_F32F32_12x8x1",
+       false},
       {kAllArm, MakeQuery(kI8, kI16, 100, 100, 100), "Neon_W16S16_12x8x1",
        false},
       {kAllArm, MakeQuery(kI16, kI8, 100, 100, 100), "Neon_S16W16_12x8x1",

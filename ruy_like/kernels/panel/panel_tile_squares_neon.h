@@ -1,20 +1,21 @@
-// Back-end: the panel kernel's tile for SMMLA, whose accumulators are squares.
+// Back-end: the panel kernel's tile for SMMLA and BFMMLA, whose accumulators
+// are squares.
 //
-// Included by the Arm per-ISA file with that instruction, as an operation of
-// PanelKernel<> (panel_kernel.h). SMMLA multiplies two rows by two columns over
-// eight levels:
+// Included by the Arm per-ISA files with these instructions, as an operation of
+// PanelKernel<> (panel_kernel.h). They multiply two rows by two columns over
+// eight bytes of levels:
 //
 //      lhs vector                rhs vector                 accumulator
-//    | row 0, 8 levels |       | col 0, 8 levels |       | 0,0 0,1 1,0 1,1 |
-//    | row 1, 8 levels |   x   | col 1, 8 levels |   ->     (row, column)
+//    | row 0, 8 bytes |        | col 0, 8 bytes |        | 0,0 0,1 1,0 1,1 |
+//    | row 1, 8 bytes |    x   | col 1, 8 bytes |    ->     (row, column)
 //
 // A lhs panel of four rows is two such vectors, a rhs panel of eight columns
 // four: 3 panels by 8 columns take 24 accumulators, 4 rhs vectors and 2 lhs
 // vectors of 32 registers. Where tiles begin and end, a pair of columns is
 // zipped into squares and back, so that everything else sees columns.
 //
-// With the rhs in place a tile is 2 panels by 8 columns, 16 levels a step: each
-// pair of columns is two loads, and two zips make its two rhs vectors.
+// With an int8 rhs in place a tile is 2 panels by 8 columns, 16 levels a step:
+// each pair of columns is two loads, and two zips make its two rhs vectors.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_
 
@@ -32,10 +33,39 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-template <class RhsSource, int kVectors, int kCols>
+RUY_LIKE_ALWAYS_INLINE int32x4_t Zip1(int32x4_t a, int32x4_t b) {
+  return vzip1q_s32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE int32x4_t Zip2(int32x4_t a, int32x4_t b) {
+  return vzip2q_s32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE int32x4_t Unzip1(int32x4_t a, int32x4_t b) {
+  return vuzp1q_s32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE int32x4_t Unzip2(int32x4_t a, int32x4_t b) {
+  return vuzp2q_s32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE float32x4_t Zip1(float32x4_t a, float32x4_t b) {
+  return vzip1q_f32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE float32x4_t Zip2(float32x4_t a, float32x4_t b) {
+  return vzip2q_f32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE float32x4_t Unzip1(float32x4_t a, float32x4_t b) {
+  return vuzp1q_f32(a, b);
+}
+RUY_LIKE_ALWAYS_INLINE float32x4_t Unzip2(float32x4_t a, float32x4_t b) {
+  return vuzp2q_f32(a, b);
+}
+
+// Op::LoadPair() loads an Op::Pair, eight bytes of two rows or columns, and
+// Op::MultiplyPairs(square, lhs, rhs) multiplies.
+template <class Op, class RhsSource, int kVectors, int kCols>
 struct SquaresTile {
+  typedef typename Op::Pair Pair;
+  typedef typename Op::Vector Vector;
   static constexpr int kPairs = (kCols + 1) / 2;
-  typedef int32x4_t Squares[kPairs][kVectors][2];
+  typedef Vector Squares[kPairs][kVectors][2];
 
   static void Run(const TileArgs& args) {
     Squares acc;
@@ -46,10 +76,10 @@ struct SquaresTile {
       const char* lhs = static_cast<const char*>(args.lhs);
       typename RhsSource::template Cursor<kCols> rhs(args.rhs);
       for (ptrdiff_t step = args.steps; step > 0; --step) {
-        int8x16_t rhs_vectors[kPairs];
+        Pair rhs_vectors[kPairs];
         RUY_LIKE_UNROLL
         for (int p = 0; p < kPairs; ++p) {
-          rhs_vectors[p] = vld1q_s8(rhs.Column(2 * p));
+          rhs_vectors[p] = Op::LoadPair(rhs.Column(2 * p));
         }
         MultiplyAddStep(lhs, args.lhs_stride_bytes, rhs_vectors, acc);
         lhs += kStepBytes;
@@ -60,27 +90,28 @@ struct SquaresTile {
   }
 
  private:
-  // A step of a lhs panel: eight levels of four rows.
+  // A step of a lhs panel: eight bytes of four rows.
   static constexpr ptrdiff_t kStepBytes = 32;
 
-  // Eight levels of all rows, `lhs` on, and columns.
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddStep(
-      const char* lhs, ptrdiff_t lhs_stride, const int8x16_t (&rhs)[kPairs],
-      Squares& acc) {
+  // Eight bytes of all rows, `lhs` on, and columns.
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyAddStep(const char* lhs,
+                                                     ptrdiff_t lhs_stride,
+                                                     const Pair (&rhs)[kPairs],
+                                                     Squares& acc) {
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       const char* const panel = lhs + v * lhs_stride;
-      const int8x16_t low = Load(panel);
-      const int8x16_t high = Load(panel + 16);
+      const Pair low = Op::LoadPair(panel);
+      const Pair high = Op::LoadPair(panel + 16);
       RUY_LIKE_UNROLL
       for (int p = 0; p < kPairs; ++p) {
-        acc[p][v][0] = vmmlaq_s32(acc[p][v][0], low, rhs[p]);
-        acc[p][v][1] = vmmlaq_s32(acc[p][v][1], high, rhs[p]);
+        acc[p][v][0] = Op::MultiplyPairs(acc[p][v][0], low, rhs[p]);
+        acc[p][v][1] = Op::MultiplyPairs(acc[p][v][1], high, rhs[p]);
       }
     }
   }
 
-  // What is missing of the last eight levels is 0; so are the lhs's.
+  // int8. What is missing of the last eight levels is 0; so are the lhs's.
   static void MultiplyInPlace(const TileArgs& args, Squares& acc) {
     const char* columns[2 * kPairs];
     RUY_LIKE_UNROLL
@@ -96,9 +127,10 @@ struct SquaresTile {
       int8x16_t low[kPairs], high[kPairs];
       RUY_LIKE_UNROLL
       for (int p = 0; p < kPairs; ++p) {
-        const int64x2_t even = vreinterpretq_s64_s8(Load(columns[2 * p] + k));
+        const int64x2_t even =
+            vreinterpretq_s64_s8(Op::LoadPair(columns[2 * p] + k));
         const int64x2_t odd =
-            vreinterpretq_s64_s8(Load(columns[2 * p + 1] + k));
+            vreinterpretq_s64_s8(Op::LoadPair(columns[2 * p + 1] + k));
         low[p] = vreinterpretq_s8_s64(vzip1q_s64(even, odd));
         high[p] = vreinterpretq_s8_s64(vzip2q_s64(even, odd));
       }
@@ -143,58 +175,34 @@ struct SquaresTile {
     return vcreate_s8(levels);
   }
 
-  static RUY_LIKE_ALWAYS_INLINE int8x16_t Load(const char* p) {
-    return vld1q_s8(reinterpret_cast<const int8_t*>(p));
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE int32x4_t Start(const TileArgs& args, int c,
-                                                int v) {
-    const int32_t* const start = static_cast<const int32_t*>(args.start);
-    const int32x4_t column =
-        vld1q_s32(start + c * args.start_col_stride + 4 * v);
-    return args.column_start == nullptr
-               ? column
-               : vaddq_s32(column, vdupq_n_s32(args.column_start[c]));
-  }
-
   static RUY_LIKE_ALWAYS_INLINE void Begin(const TileArgs& args, Squares& acc) {
+    Vector columns[kCols][kVectors];
+    StartTile<Op, /*kOneStart=*/false>(args, columns);
     RUY_LIKE_UNROLL
     for (int p = 0; p < kPairs; ++p) {
+      // What the missing column of a pair begins with is of no matter.
+      const int odd = 2 * p + 1 < kCols ? 2 * p + 1 : 2 * p;
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        const int32x4_t even = Start(args, 2 * p, v);
-        // What the missing column of a pair begins with is of no matter.
-        const int32x4_t odd =
-            2 * p + 1 < kCols ? Start(args, 2 * p + 1, v) : even;
-        acc[p][v][0] = vzip1q_s32(even, odd);
-        acc[p][v][1] = vzip2q_s32(even, odd);
+        acc[p][v][0] = Zip1(columns[2 * p][v], columns[odd][v]);
+        acc[p][v][1] = Zip2(columns[2 * p][v], columns[odd][v]);
       }
     }
   }
 
   static RUY_LIKE_ALWAYS_INLINE void End(const Squares& acc,
                                          const TileArgs& args) {
-    int32x4_t columns[kCols][kVectors];
+    Vector columns[kCols][kVectors];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
-        const int32x4_t(&squares)[2] = acc[c / 2][v];
-        columns[c][v] = c % 2 == 0 ? vuzp1q_s32(squares[0], squares[1])
-                                   : vuzp2q_s32(squares[0], squares[1]);
+        const Vector(&squares)[2] = acc[c / 2][v];
+        columns[c][v] = c % 2 == 0 ? Unzip1(squares[0], squares[1])
+                                   : Unzip2(squares[0], squares[1]);
       }
     }
-    if (args.finish != nullptr) {
-      return FinishTile(columns, *static_cast<const NeonIntTile*>(args.finish));
-    }
-    int32_t* const result = static_cast<int32_t*>(args.result);
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        vst1q_s32(result + (c * kVectors + v) * 4, columns[c][v]);
-      }
-    }
+    EndTile<Op>(args, columns);
   }
 };
 
@@ -202,7 +210,16 @@ struct SquaresTile {
 struct NeonSquaresOp : NeonIntOp<int8_t, 8> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   template <class RhsSource, int kVectors, int kCols>
-  using Tile = SquaresTile<RhsSource, kVectors, kCols>;
+  using Tile = SquaresTile<NeonSquaresOp, RhsSource, kVectors, kCols>;
+
+  typedef int8x16_t Pair;
+  static RUY_LIKE_ALWAYS_INLINE Pair LoadPair(const void* p) {
+    return vld1q_s8(static_cast<const int8_t*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyPairs(Vector square, Pair lhs,
+                                                     Pair rhs) {
+    return vmmlaq_s32(square, lhs, rhs);
+  }
 };
 
 // With the rhs in place. Its zips are a quarter of its multiplications, which

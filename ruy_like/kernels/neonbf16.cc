@@ -1,0 +1,61 @@
+// Back-end: kernels of the path with NEON's BFMMLA: bfloat16 by bfloat16.
+//
+// BFMMLA adds the products of two rows by two columns over four levels, two
+// levels after each other, with a rounding of its own: doc/numerics.md has the
+// rule. All products of two bfloat16 operands run on the one kernel here, so
+// that their bits do not depend on the number of columns. What is not listed is
+// neoni8mm's and neon's.
+//
+// Tested in test/float16_mul_test.cc.
+#include "ruy_like/kernels/epilogue/epilogue_neon.h"
+#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/kernel_tables.h"
+#include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
+#include "ruy_like/pack/pack_routines.h"
+
+namespace ruy_like {
+namespace kernels {
+namespace {
+
+struct BFloat16SquaresOp : FloatOp<SimdNeon> {
+  typedef int16_t Lhs;  // a BFloat16's bits
+  typedef int16_t Rhs;
+  static constexpr int kGroup = 4;
+  static constexpr int kStepLevels = 4;
+  static constexpr int kDepthMultiple = 4;
+  static constexpr bool kFinishesTiles = true;
+  static constexpr TileKind kTileKind = TileKind::kOwn;
+  template <class RhsSource, int kVectors, int kCols>
+  using Tile = SquaresTile<BFloat16SquaresOp, RhsSource, kVectors, kCols>;
+
+  typedef bfloat16x8_t Pair;
+  static RUY_LIKE_ALWAYS_INLINE Pair LoadPair(const void* p) {
+    return vld1q_bf16(static_cast<const bfloat16_t*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyPairs(Vector square, Pair lhs,
+                                                     Pair rhs) {
+    return vbfmmlaq_f32(square, lhs, rhs);
+  }
+};
+
+constexpr Kernel BFloat16Entry() {
+  Kernel kernel = PanelKernel<BFloat16SquaresOp, 3, 8>::Entry(
+      "NeonBf16_BF16BF16_12x8x4", Family::kF32, PackNeon_BF16_BF16_4x4,
+      PackNeon_BF16_BF16_8x4);
+  kernel.lhs.scalar = kernel.rhs.scalar = Scalar::kBF16;
+  kernel.rounds_otherwise = true;
+  return kernel;
+}
+
+constexpr Kernel kKernels[] = {BFloat16Entry()};
+
+}  // namespace
+
+KernelTable NeonBf16Kernels() { return TableOf(kKernels); }
+
+// Group-scaled weights are multiplied by the dot-product path's kernel.
+const GroupKernel* NeonBf16GroupKernel() { return nullptr; }
+
+}  // namespace kernels
+}  // namespace ruy_like
