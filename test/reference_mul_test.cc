@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -17,23 +16,26 @@ namespace {
 constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
-// The contract in floating point: floor(x * m + 1/2), saturated. 31-bit by
-// 32-bit products are exact in a long double's 64 bits, and so is the half.
-std::int32_t RequantizeInLongDouble(std::int32_t x, std::int32_t fixedpoint,
-                                    int exponent) {
-  static_assert(std::numeric_limits<long double>::digits >= 64,
-                "needs an extended double");
-  const long double scaled =
-      std::ldexp(static_cast<long double>(x) * fixedpoint, exponent - 31);
-  // floor(s + 1/2) without adding: s + 1/2 may need a bit more than there is.
-  const long double whole = std::floor(scaled);
-  const long double rounded = scaled - whole >= 0.5L ? whole + 1 : whole;
+// The contract by a quotient and its remainder: the nearest integer to x * m,
+// halves up, saturated. No sum comes close to the limits of 64 bits.
+std::int32_t RequantizeByDivision(std::int32_t x, std::int32_t fixedpoint,
+                                  int exponent) {
+  const std::int64_t product = std::int64_t{x} * fixedpoint;
+  const std::int64_t divisor = std::int64_t{1} << (31 - exponent);
+  std::int64_t quotient = product / divisor;
+  std::int64_t remainder = product % divisor;
+  if (remainder < 0) {
+    remainder += divisor;
+    --quotient;
+  }
+  const std::int64_t rounded =
+      remainder >= divisor - remainder ? quotient + 1 : quotient;
   if (rounded < kInt32Min) return kInt32Min;
   if (rounded > kInt32Max) return kInt32Max;
   return static_cast<std::int32_t>(rounded);
 }
 
-TEST(RequantizeTest, MatchesFloatingPoint) {
+TEST(RequantizeTest, MatchesDivision) {
   Rng rng(1);
   const std::int32_t sums[] = {kInt32Min, kInt32Min + 1, -2,       -1, 0, 1,
                                2,         kInt32Max - 1, kInt32Max};
@@ -42,7 +44,7 @@ TEST(RequantizeTest, MatchesFloatingPoint) {
     for (const std::int32_t sum : sums) {
       for (const std::int32_t fixedpoint : fixedpoints) {
         ASSERT_EQ(Requantize(sum, fixedpoint, exponent),
-                  RequantizeInLongDouble(sum, fixedpoint, exponent))
+                  RequantizeByDivision(sum, fixedpoint, exponent))
             << sum << " " << fixedpoint << " " << exponent;
       }
     }
@@ -52,7 +54,7 @@ TEST(RequantizeTest, MatchesFloatingPoint) {
       const auto fixedpoint =
           static_cast<std::int32_t>(rng.Next() >> rng.Between(33, 63));
       ASSERT_EQ(Requantize(sum, fixedpoint, exponent),
-                RequantizeInLongDouble(sum, fixedpoint, exponent))
+                RequantizeByDivision(sum, fixedpoint, exponent))
           << sum << " " << fixedpoint << " " << exponent;
     }
   }
