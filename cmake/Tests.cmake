@@ -32,7 +32,7 @@ mark_as_advanced(RUY_LIKE_TEST_OPTIONS)
 # test/run_arm.sh: on a busy machine they take many times longer. Theirs ends a
 # test that hangs.
 set(test_timeout 600)
-if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|armv7l)$")
   set(test_timeout 3600)
 endif()
 
