@@ -186,7 +186,11 @@ TEST_P(PackedMatrixTest, TellsWhatItIs) {
     EXPECT_EQ(packed.dst_order(), order);
     // A path without 8-bit kernels of its own has the one that it inherits.
     EXPECT_NE(packed.path(), Path::kNone);
-    EXPECT_THAT(packed.layout_name(), testing::ContainsRegex("^[SU][18]6? "));
+    // Windows' GoogleTest has no sets in regular expressions.
+    EXPECT_THAT(
+        std::string(packed.layout_name()),
+        testing::AnyOf(testing::StartsWith("S8 "), testing::StartsWith("U8 "),
+                       testing::StartsWith("S16 ")));
   }
   const PackedMatrix<float> none;
   EXPECT_EQ(none.rows(), 0);
