@@ -157,8 +157,9 @@ class Machine:
 class Product:
   """One call of Mul: what the blocks cost, and who has which."""
 
-  def __init__(self, plan, machine, held):
+  def __init__(self, plan, machine, held, shares_packing=False):
     self.plan = plan
+    self.shares_packing = shares_packing  # of what blocks pack for themselves
     self.machine = machine
     self.blocks = plan["blocks"]
     self.counter = Word(machine, 0, value=plan["threads"])
@@ -179,6 +180,31 @@ class Product:
     rate = self.machine.costs["types"][self.plan["types"]]["pack_bytes_per_ns"]
     return (self.side_bytes(side, count) / rate[side]) if rate[side] else 0
 
+  def pack_shared(self, now, side, index):
+    """The blocks that need a part pack a slice of it each, whoever comes; then all
+    wait for the last slice, and read the others' out of their caches."""
+    costs = self.machine.costs
+    simulation = self.machine.simulation
+    which, length = (0, 2) if side == "lhs" else (1, 3)
+    part, count = self.blocks[index][which], self.blocks[index][length]
+    sharing = [i for i, block in enumerate(self.blocks) if block[which] == part]
+    own = sharing.index(index)
+    slices = self.parts[side].setdefault(part, {})
+    for i in sharing[own:] + sharing[:own]:
+      if i in slices:
+        continue
+      flag = slices[i] = Flag(costs["signal_ns"])
+      simulation.atomics += 1
+      now = yield now + self.pack_ns(side, count) / len(sharing)
+      flag.set(now, simulation)
+    for flag in slices.values():
+      if flag.time is None:
+        now = yield flag
+    if costs["l3_bytes_per_ns"]:
+      others = self.side_bytes(side, count) * (1 - 1 / len(sharing))
+      now = yield now + others / costs["l3_bytes_per_ns"]
+    return now
+
   def run_block(self, now, core, index):
     """A thread's part, to be delegated to."""
     row, col, rows, cols = self.blocks[index]
@@ -190,7 +216,9 @@ class Product:
     now = yield now + self.machine.launch_ns()
     for side, part, count in (("lhs", row, rows), ("rhs", col, cols)):
       source = self.plan[side]["source"]
-      if source == "by_block":
+      if source == "by_block" and self.shares_packing:
+        now = yield from self.pack_shared(now, side, index)
+      elif source == "by_block":
         now = yield now + self.pack_ns(side, count)
       elif source == "once":
         flag = self.parts[side].get(part)
@@ -344,14 +372,14 @@ class Pool:
 Result = collections.namedtuple("Result", "ns atomics system_calls busy")
 
 
-def simulate(plan, machine, fanout, asleep=False):
+def simulate(plan, machine, fanout, asleep=False, shares_packing=False):
   """The second of two calls: its nanoseconds, atomics and system calls of the one that
   hands over, and the share of the threads' time that was multiplication."""
   held = {}
   for _ in range(2):
     simulation = Simulation()
     machine.simulation = simulation
-    product = Product(plan, machine, held)
+    product = Product(plan, machine, held, shares_packing)
     pool = Pool(product, machine, fanout, asleep)
     finished = []
     threads = [pool.caller(finished)]
@@ -414,6 +442,9 @@ def main():
   parser.add_argument("--schemes", default="tree:4")
   parser.add_argument("--asleep", action="store_true",
                       help="workers sleep when the call begins")
+  parser.add_argument("--shared_packing", action="store_true",
+                      help="blocks that need the same panels pack them together, "
+                      "rather than each for itself")
   parser.add_argument("--path", default="")
   parser.add_argument("--l1d", type=int, default=0)
   parser.add_argument("--l2", type=int, default=0)
@@ -445,7 +476,8 @@ def main():
             plan = plans[types, shape, limit]
             machine = Machine(costs, max(limit, sockets), sockets,
                               args.l3_sharing, args.far_ns, args.remote_ns)
-            return simulate(plan, machine, fanout_of(scheme), args.asleep).ns
+            return simulate(plan, machine, fanout_of(scheme), args.asleep,
+                            args.shared_packing).ns
 
           alone = ns(1)
           speedups = [alone / ns(count) for count in counts]

@@ -29,9 +29,9 @@ def costs_of(atomic=0, signal=0, call=0, delay=0, pack=0):
                           "pack_bytes_per_ns": {"lhs": pack, "rhs": pack}}}}
 
 
-def run(plan, costs, fanout, asleep=False, sockets=1):
+def run(plan, costs, fanout, asleep=False, sockets=1, shares_packing=False):
   machine = scaling.Machine(costs, max(plan["threads"], sockets), sockets)
-  return scaling.simulate(plan, machine, fanout, asleep)
+  return scaling.simulate(plan, machine, fanout, asleep, shares_packing)
 
 
 class NothingCosts(unittest.TestCase):
@@ -56,6 +56,29 @@ class NothingCosts(unittest.TestCase):
     # By each of two blocks, or by the first.
     for source, ns in (("packed", 200), ("by_block", 220), ("once", 210)):
       self.assertEqual(run(plan_of(1, 2, source), costs_of(pack=1), 0).ns, ns)
+
+
+class SharedPacking(unittest.TestCase):
+  """A part of 10 bytes that takes 10 ns to pack."""
+
+  def test_threads_pack_a_slice_each(self):
+    plan = plan_of(4, 4, "by_block")
+    self.assertEqual(run(plan, costs_of(pack=1), 4, shares_packing=True).ns,
+                     10 / 4 + 100)
+
+  def test_they_wait_for_the_last_and_read_the_others(self):
+    # The workers come after 7, pack 2.5, and see each other's end 7 later; 7.5 bytes
+    # of the others at 0.5 a ns.
+    costs = costs_of(pack=1, signal=7)
+    costs["l3_bytes_per_ns"] = 0.5
+    self.assertEqual(
+        run(plan_of(4, 4, "by_block"), costs, 4, shares_packing=True).ns,
+        7 + 2.5 + 7 + 15 + 100)
+
+  def test_a_thread_alone_packs_all(self):
+    # Once for both blocks.
+    plan = plan_of(1, 2, "by_block")
+    self.assertEqual(run(plan, costs_of(pack=1), 0, shares_packing=True).ns, 210)
 
 
 class HandingOver(unittest.TestCase):
