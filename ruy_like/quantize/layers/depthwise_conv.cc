@@ -56,7 +56,7 @@ class Depthwise final {
         window_(window),
         context_(context),
         output_(output),
-        is_nchw_(input.shape.order == TensorOrder::kNchw),
+        tensors_(input, output),
         multiplier_(layer.Channels() / input.shape.channels) {
     if (FitsDepthwiseKernels(Args(input.data, nullptr))) {
       kernel_ = DepthwiseKernelsFor(context)[output.scalar];
@@ -68,42 +68,31 @@ class Depthwise final {
   }
 
   void Place(Carver* carver) {
-    const std::ptrdiff_t input_count = ElementCount(input_.shape);
-    if (is_nchw_) {
-      reordered_ = carver->Take<std::uint8_t>(input_count);
-      result_ = carver->Take<std::uint8_t>(ElementCount(output_.shape),
-                                           BytesOf(output_.scalar, 1));
-    }
+    tensors_.Place(carver);
     if (multiplier_ > 1) {
-      repeated_ = carver->Take<std::uint8_t>(input_count, multiplier_);
+      repeated_ =
+          carver->Take<std::uint8_t>(ElementCount(input_.shape), multiplier_);
     }
   }
 
   absl::Status Run() {
     const TensorShape& out = output_.shape;
     if (ElementCount(out) == 0) return absl::OkStatus();
-    const std::uint8_t* source = static_cast<const std::uint8_t*>(input_.data);
-    void* const destination = const_cast<void*>(output_.data);
-    if (is_nchw_) {
-      absl::Status status = Reorder(source, input_.shape, /*bytes=*/1,
-                                    /*to_nhwc=*/true, context_, reordered_);
-      if (!status.ok()) return status;
-      source = reordered_;
-    }
+    absl::Status status = tensors_.CopyInput(context_);
+    if (!status.ok()) return status;
+    const std::uint8_t* source = tensors_.source();
     if (multiplier_ > 1) {
       RepeatEach(source, ElementCount(input_.shape), multiplier_, repeated_);
       source = repeated_;
     }
-    const DepthwiseArgs args = Args(source, is_nchw_ ? result_ : destination);
-    absl::Status status =
+    const DepthwiseArgs args = Args(source, tensors_.result());
+    status =
         ForEachRange(out.batch * out.height, /*grain=*/1,
                      SlidingCost(window_, out.width * out.channels), context_,
                      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
                        kernel_(args, first, last);
                      });
-    if (!status.ok() || !is_nchw_) return status;
-    return Reorder(result_, out, BytesOf(output_.scalar, 1),
-                   /*to_nhwc=*/false, context_, destination);
+    return status.ok() ? tensors_.CopyOutput(context_) : status;
   }
 
  private:
@@ -141,12 +130,10 @@ class Depthwise final {
   const Window& window_;
   Context* const context_;
   const Erased& output_;
-  const bool is_nchw_;
+  NhwcTensors tensors_;
   const std::ptrdiff_t multiplier_;
   DepthwiseFunction* kernel_ = nullptr;
-  std::uint8_t* reordered_ = nullptr;
   std::uint8_t* repeated_ = nullptr;
-  std::uint8_t* result_ = nullptr;
 };
 
 }  // namespace

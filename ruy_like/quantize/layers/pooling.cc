@@ -52,34 +52,22 @@ absl::Status Pool(const Erased& input, const Window& window, Pooling pooling,
     }
     const TensorShape& in = input.shape;
     const TensorShape& out = output.shape;
-    const void* source = input.data;
-    void* const destination = const_cast<void*>(output.data);
-    void* result = destination;
+    NhwcTensors tensors(input, output);
     Workspace spare;
-    const bool is_staged = in.order == TensorOrder::kNchw;
-    if (is_staged) {
-      std::uint8_t* staged = nullptr;
-      status = Carver::Carve(workspace, &spare, [&](Carver* carver) {
-        staged = carver->Take<std::uint8_t>(ElementCount(in));
-        result = carver->Take<std::uint8_t>(ElementCount(out));
-      });
-      if (status.ok()) {
-        status =
-            Reorder(source, in, /*bytes=*/1, /*to_nhwc=*/true, context, staged);
-      }
-      if (!status.ok()) return status;
-      source = staged;
-    }
+    status = Carver::Carve(workspace, &spare,
+                           [&](Carver* carver) { tensors.Place(carver); });
+    if (status.ok()) status = tensors.CopyInput(context);
+    if (!status.ok()) return status;
 
     PoolArgs args;
-    args.sliding = {source,
+    args.sliding = {tensors.source(),
                     in.height,
                     in.width,
                     out.height,
                     out.width,
                     static_cast<std::size_t>(in.channels),
                     window,
-                    result,
+                    tensors.result(),
                     input.params.zero_point,
                     output.params.qmin,
                     output.params.qmax};
@@ -95,9 +83,7 @@ absl::Status Pool(const Erased& input, const Window& window, Pooling pooling,
                      [&](std::ptrdiff_t first, std::ptrdiff_t last) {
                        kernel(args, first, last);
                      });
-    if (!status.ok() || !is_staged) return status;
-    return Reorder(result, out, /*bytes=*/1, /*to_nhwc=*/false, context,
-                   destination);
+    return status.ok() ? tensors.CopyOutput(context) : status;
   });
 }
 

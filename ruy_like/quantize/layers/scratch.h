@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/context.h"
+#include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
@@ -109,6 +110,46 @@ inline absl::Status Reorder(const void* from, const TensorShape& shape,
                          to_nhwc, context, TransposeTiles<std::uint32_t>,
                          static_cast<std::uint32_t*>(to));
 }
+
+// The tensors of an operation whose loops take NHWC ones: themselves, or copies
+// of kNchw ones in scratch memory. Inputs of 8 bits.
+class NhwcTensors final {
+ public:
+  NhwcTensors(const Erased& input, const Erased& output)
+      : input_(input),
+        output_(output),
+        source_(static_cast<const std::uint8_t*>(input.data)),
+        result_(const_cast<void*>(output.data)) {}
+
+  void Place(Carver* carver) {
+    if (!IsCopied()) return;
+    source_ = copy_ = carver->Take<std::uint8_t>(ElementCount(input_.shape));
+    result_ = carver->Take<std::uint8_t>(ElementCount(output_.shape),
+                                         BytesOf(output_.scalar, 1));
+  }
+  absl::Status CopyInput(Context* context) const {
+    if (!IsCopied()) return absl::OkStatus();
+    return Reorder(input_.data, input_.shape, /*bytes=*/1, /*to_nhwc=*/true,
+                   context, copy_);
+  }
+  // After Place. The source is filled by CopyInput.
+  const std::uint8_t* source() const { return source_; }
+  void* result() const { return result_; }
+  absl::Status CopyOutput(Context* context) const {
+    if (!IsCopied()) return absl::OkStatus();
+    return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
+                   /*to_nhwc=*/false, context, const_cast<void*>(output_.data));
+  }
+
+ private:
+  bool IsCopied() const { return input_.shape.order == TensorOrder::kNchw; }
+
+  const Erased& input_;
+  const Erased& output_;
+  const std::uint8_t* source_;
+  void* result_;
+  std::uint8_t* copy_ = nullptr;
+};
 
 }  // namespace quantize_internal
 }  // namespace ruy_like
