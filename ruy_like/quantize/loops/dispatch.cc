@@ -33,5 +33,16 @@ std::int64_t PermittedTargets(Path paths) {
   return targets & supported;
 }
 
+bool PermitsVnni(const Context* context) {
+#if HWY_ARCH_X86
+  constexpr Path kWithoutVnni =
+      Path::kPortable | Path::kAvx2 | Path::kAvxVnni | Path::kAvx512;
+  return Has(PermittedPaths(context), kAllPaths & ~kWithoutVnni);
+#else
+  (void)context;
+  return false;
+#endif
+}
+
 }  // namespace quantize_internal
 }  // namespace ruy_like

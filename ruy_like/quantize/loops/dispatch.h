@@ -31,6 +31,10 @@ inline std::int64_t TargetsFor(const Context* context) {
   return PermittedTargets(PermittedPaths(context));
 }
 
+// Whether `context` permits a path with VPDPBUSD on 512-bit vectors; AVX-VNNI
+// counts as AVX2.
+bool PermitsVnni(const Context* context);
+
 // The place of the best of `targets` in a table that HWY_EXPORT made. Inline,
 // because it must see the including file's HWY_TARGETS.
 inline std::size_t TargetIndex(std::int64_t targets) {

@@ -1,0 +1,213 @@
+// Quantization toolkit, internal: what direct convolutions of bytes are made
+// of: dot products of neighbouring bytes within lanes of 32 bits, and the way
+// of such lanes back into bytes.
+//
+// Included once for each of Highway's targets that has vectors, by the files of
+// kernels.
+#if defined(RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_) == \
+    defined(HWY_TARGET_TOGGLE)
+#ifdef RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_
+#undef RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_
+#else
+#define RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/requantize-inl.h"
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+// D is the tag of a vector of bytes throughout, from which the others follow.
+template <class D>
+using D16 = hn::Repartition<std::int16_t, D>;
+template <class D>
+using D32 = hn::Repartition<std::int32_t, D>;
+template <class D>
+using V32 = hn::Vec<D32<D>>;
+
+// ## A step: products of the taps of some neighbouring rows
+//
+// The bytes of a vector, interleaved with those of the other rows, become four
+// vectors of 32-bit lanes, each of which has the taps of one byte's position.
+// Interleaving stays within blocks of 16 bytes: lanes 4b to 4b+3 of vector k
+// are positions 16b + 4k to 16b + 4k + 3. Packing results into bytes undoes
+// that.
+
+// VPMADDWD, or what computes the same: two rows, of 16 bits.
+struct Pairs {
+  static constexpr std::ptrdiff_t kRows = 2;
+
+  template <class V>
+  static HWY_INLINE V Dot(V acc, V x, V w) {
+    const hn::DFromV<V> d;
+    const hn::Repartition<std::int16_t, decltype(d)> d16;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+    // Pairs are neighbours here, and sum1 is not touched.
+    V sum1 = acc;
+    return hn::ReorderWidenMulAccumulate(d, hn::BitCast(d16, x),
+                                         hn::BitCast(d16, w), acc, sum1);
+#else
+    (void)d16;
+    const V even = hn::Mul(hn::ShiftRight<16>(hn::ShiftLeft<16>(x)),
+                           hn::ShiftRight<16>(hn::ShiftLeft<16>(w)));
+    const V odd = hn::Mul(hn::ShiftRight<16>(x), hn::ShiftRight<16>(w));
+    return hn::Add(acc, hn::Add(even, odd));
+#endif
+  }
+
+  // Inputs are widened with zeros, weights with their signs.
+  template <bool kSigned, class D, class V = hn::Vec<D>>
+  static HWY_INLINE void Interleave(D d, const V (&rows)[kRows],
+                                    V32<D> (&out)[4]) {
+    const V low = hn::InterleaveLower(d, rows[0], rows[1]);
+    const V high = hn::InterleaveUpper(d, rows[0], rows[1]);
+    out[0] = WidenLower<kSigned>(d, low);
+    out[1] = WidenUpper<kSigned>(d, low);
+    out[2] = WidenLower<kSigned>(d, high);
+    out[3] = WidenUpper<kSigned>(d, high);
+  }
+
+ private:
+  template <bool kSigned, class D>
+  static HWY_INLINE V32<D> WidenLower(D d, hn::Vec<D> v) {
+    const auto zero = hn::Zero(d);
+    if (!kSigned) return hn::BitCast(D32<D>(), hn::InterleaveLower(d, v, zero));
+    const auto high = hn::BitCast(D16<D>(), hn::InterleaveLower(d, zero, v));
+    return hn::BitCast(D32<D>(), hn::ShiftRight<8>(high));
+  }
+  template <bool kSigned, class D>
+  static HWY_INLINE V32<D> WidenUpper(D d, hn::Vec<D> v) {
+    const auto zero = hn::Zero(d);
+    if (!kSigned) return hn::BitCast(D32<D>(), hn::InterleaveUpper(d, v, zero));
+    const auto high = hn::BitCast(D16<D>(), hn::InterleaveUpper(d, zero, v));
+    return hn::BitCast(D32<D>(), hn::ShiftRight<8>(high));
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3
+
+// VPDPBUSD: four rows, of 8 bits. In assembly, since Highway 1.0.3's target
+// with VNNI would let compilers use AVX-VNNI, too, which not all such machines
+// have.
+struct Quads {
+  static constexpr std::ptrdiff_t kRows = 4;
+
+  template <class V>
+  static HWY_INLINE V Dot(V acc, V x, V w) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(acc.raw) : "v"(x.raw), "v"(w.raw));
+    return acc;
+  }
+
+  template <bool kSigned, class D, class V = hn::Vec<D>>
+  static HWY_INLINE void Interleave(D d, const V (&rows)[kRows],
+                                    V32<D> (&out)[4]) {
+    const D16<D> d16;
+    const D32<D> d32;
+    const auto low = hn::BitCast(d16, hn::InterleaveLower(d, rows[0], rows[1]));
+    const auto high =
+        hn::BitCast(d16, hn::InterleaveUpper(d, rows[0], rows[1]));
+    const auto low2 =
+        hn::BitCast(d16, hn::InterleaveLower(d, rows[2], rows[3]));
+    const auto high2 =
+        hn::BitCast(d16, hn::InterleaveUpper(d, rows[2], rows[3]));
+    out[0] = hn::BitCast(d32, hn::InterleaveLower(d16, low, low2));
+    out[1] = hn::BitCast(d32, hn::InterleaveUpper(d16, low, low2));
+    out[2] = hn::BitCast(d32, hn::InterleaveLower(d16, high, high2));
+    out[3] = hn::BitCast(d32, hn::InterleaveUpper(d16, high, high2));
+  }
+};
+
+#endif  // HWY_TARGET == HWY_AVX3
+
+// Packs a's block of 128 bits and then b's into each block of the result.
+template <class D, class V16 = hn::Vec<D16<D>>>
+HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
+  [[maybe_unused]] constexpr bool kIsSigned =
+      std::is_signed<hn::TFromD<D>>::value;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 64) {
+    return hn::Vec<D>{kIsSigned ? _mm512_packs_epi16(a.raw, b.raw)
+                                : _mm512_packus_epi16(a.raw, b.raw)};
+  }
+#endif
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  if constexpr (hn::MaxLanes(D()) == 32) {
+    return hn::Vec<D>{kIsSigned ? _mm256_packs_epi16(a.raw, b.raw)
+                                : _mm256_packus_epi16(a.raw, b.raw)};
+  }
+#endif
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    const hn::Half<D> half;
+    return hn::Combine(d, hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+  }
+}
+
+// What makes bytes of accumulators.
+template <class D, typename Out, RequantizeForm kForm>
+struct Output {
+  using Do = hn::Rebind<Out, D>;
+  using R = RequantizeVectors<D32<D>>;
+
+  HWY_INLINE Output(const QuantizedOutput& output, const R& r0, const R& r1,
+                    const R& r2, const R& r3)
+      : r{r0, r1, r2, r3},
+        zero_point(
+            hn::Set(D16<D>(), static_cast<std::int16_t>(output.zero_point))),
+        lowest(hn::Set(Do(), static_cast<Out>(output.lowest))),
+        highest(hn::Set(Do(), static_cast<Out>(output.highest))) {}
+
+  HWY_INLINE hn::Vec<Do> operator()(const V32<D> (&acc)[4]) const {
+    const V32<D> one[1][4] = {{acc[0], acc[1], acc[2], acc[3]}};
+    hn::Vec<Do> bytes[1];
+    (*this)(one, bytes);
+    return bytes[0];
+  }
+
+  // Of several at once, for which constants are loaded once. Saturation to 16
+  // bits keeps what saturation to 8 bits does to the sum with a zero point.
+  template <int kCount>
+  HWY_INLINE void operator()(const V32<D> (&acc)[kCount][4],
+                             hn::Vec<Do> (&bytes)[kCount]) const {
+    const D16<D> d16;
+    hn::Vec<D16<D>> low[kCount], high[kCount];
+    for (int i = 0; i < kCount; ++i) {
+      low[i] = hn::ReorderDemote2To(d16, Scaled<0>(acc[i]), Scaled<1>(acc[i]));
+    }
+    for (int i = 0; i < kCount; ++i) {
+      high[i] = hn::ReorderDemote2To(d16, Scaled<2>(acc[i]), Scaled<3>(acc[i]));
+    }
+    for (int i = 0; i < kCount; ++i) {
+      const auto all = PackBytes(Do(), hn::SaturatedAdd(low[i], zero_point),
+                                 hn::SaturatedAdd(high[i], zero_point));
+      bytes[i] = hn::Min(hn::Max(all, lowest), highest);
+    }
+  }
+
+ private:
+  template <int k>
+  HWY_INLINE V32<D> Scaled(const V32<D> (&acc)[4]) const {
+    return Requantize(D32<D>(), acc[k], r[k], kForm);
+  }
+
+  const R r[4];
+  const hn::Vec<D16<D>> zero_point;
+  const hn::Vec<Do> lowest, highest;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#endif  // HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_DOT_STEPS_INL_H_
