@@ -9,6 +9,9 @@
 //   GOP/s      of the operation: 2 * multiply-adds by the median wall time
 //   mul_GOP/s  of the equal product by Mul, whose operands lie ready
 //   share      the first as a part of the second
+//   of_peak    (GroupedConv2D) the first as a part of what the path's inner
+//   step
+//              did from registers meanwhile
 //   outputs/ns (DepthwiseConv2D, which has no equal product) output elements
 //   search_s, mul_s, ratio   (EqSearch) seconds of a search, seconds of the
 //              products in it, and the first by the second
@@ -25,6 +28,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/machine.h"
+#include "bench/probes.h"
 #include "bench/stopwatch.h"
 #include "benchmark/benchmark.h"
 #include "ruy_like/packed_matrix.h"
@@ -74,6 +78,7 @@ struct ConvCase {
   std::ptrdiff_t channels;  // of the output
   Window window;
   int threads;
+  std::ptrdiff_t groups = 1;
 };
 
 // The convolution, and the product of the same size with rhs and dst in the
@@ -84,7 +89,7 @@ class ConvSetup final {
       : case_(c),
         output_shape_(OutputShape(c.input, c.window, c.channels).value()),
         depth_(c.window.kernel_height * c.window.kernel_width *
-               c.input.channels),
+               c.input.channels / c.groups),
         cols_(output_shape_.batch * output_shape_.height * output_shape_.width),
         weight_params_(static_cast<std::size_t>(c.channels)),
         fixedpoint_(static_cast<std::size_t>(c.channels)),
@@ -104,7 +109,10 @@ class ConvSetup final {
     std::vector<std::int8_t> weights = RandomBytes(c.channels * depth_);
     const Matrix<std::int8_t> matrix =
         SimpleMatrix(weights.data(), c.channels, depth_, Order::kRowMajor);
-    auto packed = PackedWeights::Pack(matrix, weight_params_, &context_);
+    PackWeightsOptions options;
+    options.groups = c.groups;
+    auto packed =
+        PackedWeights::Pack(matrix, weight_params_, &context_, options);
     DieUnlessOk(packed.status());
     weights_ = *std::move(packed);
     SetUpProduct();
@@ -146,15 +154,28 @@ class ConvSetup final {
     return stopwatch.Elapsed().wall;
   }
 
+  // Of a grouped convolution the products of all groups.
   double TimeMul(int repeats = 1) {
     const Stopwatch stopwatch;
-    for (int i = 0; i < repeats; ++i) {
-      DieUnlessOk(Mul(weights_.packed(0), rhs_, mul_params_, &context_, &dst_));
+    for (std::ptrdiff_t i = 0; i < repeats * case_.groups; ++i) {
+      DieUnlessOk(Mul(weights_.packed(i % case_.groups), rhs_, mul_params_,
+                      &context_, &dst_));
     }
     return stopwatch.Elapsed().wall;
   }
 
   const char* Kernel() const { return context_.last_used_kernel(); }
+
+  // Operations a second of the path's inner step alone; 0 if it has no probe.
+  double Peak() {
+    const PeakProbe* const probe = FindPeakProbe(
+        context_.last_used_path(), kernels::Family::k8x8, Feed::kRegisters);
+    if (probe == nullptr) return 0;
+    constexpr double kSeconds = 2e-4;
+    return MeasurePeak(*probe, case_.threads, context_.mutable_thread_pool(),
+                       kSeconds, 1)
+        .by_wall;
+  }
 
  private:
   void SetUpProduct() {
@@ -163,7 +184,8 @@ class ConvSetup final {
                             : Order::kRowMajor;
     rhs_ = SimpleMatrix(rhs_data_.data(), depth_, cols_, order);
     rhs_.set_zero_point(static_cast<std::int8_t>(input_params_.zero_point));
-    dst_ = SimpleMatrix(output_.data(), case_.channels, cols_, order);
+    dst_ = SimpleMatrix(output_.data(), case_.channels / case_.groups, cols_,
+                        order);
     mul_params_.set_bias(bias_.data());
     DieUnlessOk(SetMultipliers<std::int8_t>(
         weight_params_, input_params_, output_params_,
@@ -191,16 +213,19 @@ void RunConv(const ConvCase& c, benchmark::State* state) {
   // Brings memory, threads and caches to where they will be.
   setup.TimeConv();
   setup.TimeMul();
-  std::vector<double> conv, mul, share;
+  std::vector<double> conv, mul, share, of_peak;
   for (auto _ : *state) {
     conv.push_back(setup.TimeConv());
     mul.push_back(setup.TimeMul());
     share.push_back(mul.back() / conv.back());
+    const double peak = c.groups > 1 ? setup.Peak() : 0;
+    if (peak > 0) of_peak.push_back(setup.Ops() / conv.back() / peak);
     state->SetIterationTime(conv.back());
   }
   state->counters["GOP/s"] = setup.Ops() / Median(conv) / 1e9;
   state->counters["mul_GOP/s"] = setup.Ops() / Median(mul) / 1e9;
   state->counters["share"] = Median(share);
+  if (!of_peak.empty()) state->counters["of_peak"] = Median(of_peak);
   state->SetLabel(setup.Kernel());
 }
 
@@ -284,6 +309,36 @@ void RegisterConvs() {
             name.c_str(), [c](benchmark::State& state) { RunConv(c, &state); })
             ->UseManualTime();
       }
+    }
+  }
+}
+
+// The grouped layers of ResNeXt-50 (32x4d), of RegNets and of ShuffleNet.
+void RegisterGroupedConvs() {
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    const auto image = [order](std::ptrdiff_t side, std::ptrdiff_t channels) {
+      return TensorShape{1, side, side, channels, order};
+    };
+    const ConvCase cases[] = {
+        {"3x3_56x56x128_g32", image(56, 128), 128, Square(3, 1), 1, 32},
+        {"3x3s2_56x56x256_g32", image(56, 256), 256, Square(3, 2), 1, 32},
+        {"3x3_28x28x256_g32", image(28, 256), 256, Square(3, 1), 1, 32},
+        {"3x3_14x14x512_g32", image(14, 512), 512, Square(3, 1), 1, 32},
+        {"3x3_7x7x1024_g32", image(7, 1024), 1024, Square(3, 1), 1, 32},
+        {"3x3_28x28x240_g10", image(28, 240), 240, Square(3, 1), 1, 10},
+        {"1x1_28x28x240_60_g3", image(28, 240), 60, Square(1, 1), 1, 3},
+        {"1x1_28x28x60_240_g3", image(28, 60), 240, Square(1, 1), 1, 3},
+        {"1x1_28x28x256_g16", image(28, 256), 256, Square(1, 1), 1, 16},
+        {"1x1_28x28x256_g8", image(28, 256), 256, Square(1, 1), 1, 8},
+        {"1x1_14x14x480_g8", image(14, 480), 480, Square(1, 1), 1, 8},
+    };
+    for (const ConvCase& c : cases) {
+      const std::string name =
+          absl::StrCat("GroupedConv2D/",
+                       order == TensorOrder::kNhwc ? "nhwc/" : "nchw/", c.name);
+      benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
+        RunConv(c, &state);
+      })->UseManualTime();
     }
   }
 }
@@ -470,6 +525,7 @@ void RegisterInt7() {
 
 int main(int argc, char** argv) {
   ruy_like::bench::RegisterConvs();
+  ruy_like::bench::RegisterGroupedConvs();
   ruy_like::bench::RegisterDepthwise();
   ruy_like::bench::RegisterFullyConnected();
   ruy_like::bench::RegisterEqs();

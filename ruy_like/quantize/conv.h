@@ -3,7 +3,9 @@
 // Called once per layer. The products are Mul's: of the input where it lies for
 // kernels of 1x1 with stride 1 and no padding, else of patches that are
 // gathered in the workspace (im2col), some hundred KiB at a time.
-// Convolutions with as many groups as channels are depthwise_conv.h's.
+// Groups of few channels are multiplied by loops of their own instead, from a
+// padded copy of the input in the workspace. Convolutions with as many groups
+// as channels are depthwise_conv.h's.
 #ifndef RUY_LIKE_QUANTIZE_CONV_H_
 #define RUY_LIKE_QUANTIZE_CONV_H_
 

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,10 @@
 
 namespace ruy_like {
 
+namespace quantize_internal {
+class GroupedWeights;
+}
+
 struct PackWeightsOptions {
   // Input channels and output channels are split into so many groups, each
   // convolved by itself.
@@ -34,6 +39,9 @@ struct PackWeightsOptions {
 
 // Immutable: any number of threads and Contexts may use one at once. Copies
 // share the packed memory.
+//
+// Those of several groups are kept unpacked, too: Conv2D's first call for a
+// kernel's size packs them for the loops of grouped convolutions.
 class RUY_LIKE_EXPORT PackedWeights final {
  public:
   // No channels.
@@ -71,11 +79,14 @@ class RUY_LIKE_EXPORT PackedWeights final {
   const PackedMatrix<std::int8_t>& packed(std::ptrdiff_t group) const {
     return packed_[static_cast<std::size_t>(group)];
   }
+  // For Conv2D: null for one group, and for weights with a zero point.
+  quantize_internal::GroupedWeights* grouped() const { return grouped_.get(); }
 
  private:
   std::ptrdiff_t channels_ = 0;
   std::ptrdiff_t depth_ = 0;
   std::vector<PackedMatrix<std::int8_t>> packed_;
+  std::shared_ptr<quantize_internal::GroupedWeights> grouped_;
   std::vector<QuantParams> params_;
   std::vector<float> scales_;
 };

@@ -6,6 +6,7 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/grouped_conv.h"
 #include "ruy_like/quantize/layers/im2col.h"
 #include "ruy_like/quantize/layers/layer_data.h"
 #include "ruy_like/quantize/loops/blocks.h"
@@ -225,6 +226,12 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
                  context->max_num_threads());
     std::uint8_t* patches = nullptr;
     Workspace spare;
+    GroupedConvolution grouped(input, layer, window, output, context);
+    if (grouped.Applies()) {
+      status = PrepareLayer(source, input, output, workspace, &spare, &own,
+                            [&](Carver* carver) { grouped.Place(carver); });
+      return status.ok() ? grouped.Run() : status;
+    }
     status = PrepareLayer(
         source, input, output, workspace, &spare, &own, [&](Carver* carver) {
           patches =

@@ -121,7 +121,7 @@ void Layer::Place(Carver* carver) {
   const auto multipliers = static_cast<std::ptrdiff_t>(WeightParams().size());
   fixedpoint = carver->Take<std::int32_t>(multipliers);
   exponent = carver->Take<int>(multipliers);
-  if (depthwise == nullptr) return;
+  if (!HasTable()) return;
   const auto channels = static_cast<std::size_t>(Channels());
   std::int32_t* const memory = carver->Take<std::int32_t>(
       static_cast<std::ptrdiff_t>(RequantizeTable::Elements(channels)));
@@ -160,7 +160,7 @@ absl::Status Layer::FillMultipliers() {
       ProductMultipliers(weights, input, output, LowestOf(out), HighestOf(out),
                          absl::MakeSpan(fixedpoint, weights.size()),
                          absl::MakeSpan(exponent, weights.size()));
-  if (!status.ok() || depthwise == nullptr) return status;
+  if (!status.ok() || !HasTable()) return status;
   const auto channels = static_cast<std::size_t>(Channels());
   for (std::size_t c = 0; c < channels; ++c) {
     const std::size_t i = weights.size() == 1 ? 0 : c;

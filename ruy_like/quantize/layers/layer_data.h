@@ -96,13 +96,16 @@ struct Layer {
   std::int32_t* int_bias = nullptr;
   float* float_bias = nullptr;
   // 8-bit outputs: of products one multiplier for each of WeightParams, of
-  // depthwise layers the table.
+  // depthwise and grouped layers the table.
   std::int32_t* fixedpoint = nullptr;
   int* exponent = nullptr;
   RequantizeTable table;
 
  private:
   absl::Status FillMultipliers();
+  bool HasTable() const {
+    return depthwise != nullptr || packed->grouped() != nullptr;
+  }
   // function(In{}, Out{})
   template <typename Function>
   void WithTypes(const Function& function) const;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/grouped_weights.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
 
 namespace ruy_like {
@@ -128,6 +129,10 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
                          Side::kLhs, pack_options, context);
       if (!packed.ok()) return packed.status();
       result.packed_.push_back(*std::move(packed));
+    }
+    if (options.groups > 1 && params[0].zero_point == 0) {
+      result.grouped_ =
+          std::make_shared<quantize_internal::GroupedWeights>(weights);
     }
     result.channels_ = channels;
     result.depth_ = weights.layout().cols();

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "test/quantize/reference_conv.h"
@@ -106,6 +108,86 @@ TEST_P(ConvTest, LargeImagesEqualReference) {
   }
 }
 
+// Groups of few channels, and of numbers of channels around those of lanes and
+// blocks of vectors; more groups than a vector has.
+template <typename In, typename Out>
+ConvProblem<In, Out> RandomGroupedConv(std::uint64_t seed) {
+  constexpr std::ptrdiff_t kChannels[] = {1,  2,  3,  4,  5,  8,  9,
+                                          12, 15, 16, 17, 24, 32, 40};
+  Rng rng(seed);
+  const auto channels = [&] {
+    return kChannels[rng.Between(0, std::size(kChannels) - 1)];
+  };
+  ConvProblem<In, Out> p;
+  p.window = RandomWindow(&rng);
+  p.groups = rng.OneIn(2) ? rng.Between(2, 9) : rng.Between(10, 40);
+  const std::ptrdiff_t in = channels();
+  p.in_shape = RandomShape(p.window, p.groups * in, &rng);
+  // Often as many, which fill vectors of outputs.
+  p.out_shape.channels = p.groups * (rng.OneIn(2) ? in : channels());
+  FillConvProblem(&rng, &p);
+  for (QuantParams& w : p.weight_params) {
+    if (!rng.OneIn(8)) w.zero_point = 0;
+  }
+  for (QuantParams& w : p.weight_params) {
+    w.zero_point = p.weight_params[0].zero_point;
+  }
+  return p;
+}
+
+TEST_P(ConvTest, GroupsEqualReference) {
+  Workspace workspace;
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    context_.set_max_num_threads(1 + static_cast<int>(seed % 3));
+    ExpectEqualsReference(RandomGroupedConv<std::int8_t, std::int8_t>(seed),
+                          &workspace, &context_);
+    ExpectEqualsReference(
+        RandomGroupedConv<std::uint8_t, std::uint8_t>(seed + 1000), nullptr,
+        &context_);
+    ExpectEqualsReference(
+        RandomGroupedConv<std::uint8_t, std::int8_t>(seed + 2000), &workspace,
+        &context_);
+    ExpectEqualsReference(
+        RandomGroupedConv<std::int8_t, std::uint8_t>(seed + 3000), &workspace,
+        &context_);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The first calls of several threads pack the same weights.
+TEST(GroupedConvTest, ThreadsShareWeights) {
+  Rng rng(13);
+  ConvProblem<std::int8_t, std::int8_t> p;
+  p.window.kernel_height = p.window.kernel_width = 3;
+  p.groups = 32;
+  p.in_shape = {1, 6, 7, 128, TensorOrder::kNhwc};
+  p.out_shape.channels = 128;
+  FillConvProblem(&rng, &p);
+  for (QuantParams& w : p.weight_params) w.zero_point = 0;
+  Context packing;
+  PackWeightsOptions options;
+  options.groups = p.groups;
+  const auto weights =
+      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, &packing, options);
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  constexpr int kThreads = 4;
+  std::vector<std::vector<std::int8_t>> out(
+      kThreads, std::vector<std::int8_t>(CountOf(p.out_shape)));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      Context context;
+      TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
+      EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+                         p.window, nullptr, &context, &output)
+                      .ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(out, Each(ElementsAreArray(p.Reference())));
+}
+
 // An image that is zero gives zeros, padding or not.
 TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
   Context context;
@@ -168,19 +250,25 @@ TEST(ConvGoldenTest, DynamicQuantization) {
 
 TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
   if (!kCountsAllocations) GTEST_SKIP();
-  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+  for (const int variant : {0, 1, 2, 3}) {
+    const TensorOrder order =
+        variant % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw;
     Rng rng(3);
     ConvProblem<std::int8_t, std::int8_t> p;
     p.window.kernel_height = p.window.kernel_width = 3;
     p.window.padding = {1, 1, 1, 1};
+    p.groups = variant < 2 ? 1 : 8;
     p.in_shape = {1, 20, 20, 16, order};
     p.out_shape.channels = 24;
     FillConvProblem(&rng, &p);
     p.weight_params.assign(24, p.weight_params[0]);
+    for (QuantParams& w : p.weight_params) w.zero_point = 0;
     Context context;
     Workspace workspace;
-    const auto weights =
-        PackedWeights::Pack(p.WeightMatrix(), p.weight_params, &context);
+    PackWeightsOptions options;
+    options.groups = p.groups;
+    const auto weights = PackedWeights::Pack(p.WeightMatrix(), p.weight_params,
+                                             &context, options);
     ASSERT_TRUE(weights.ok());
     std::vector<std::int8_t> out(CountOf(p.out_shape));
     TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};

@@ -1,0 +1,55 @@
+// Quantization toolkit, internal: a grouped convolution by the direct loops of
+// grouped_kernels.h instead of one product per group.
+//
+// Called by conv.cc with checked arguments.
+#ifndef RUY_LIKE_QUANTIZE_LAYERS_GROUPED_CONV_H_
+#define RUY_LIKE_QUANTIZE_LAYERS_GROUPED_CONV_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "ruy_like/context.h"
+#include "ruy_like/quantize/checks/erased.h"
+#include "ruy_like/quantize/layers/layer_data.h"
+#include "ruy_like/quantize/layers/scratch.h"
+#include "ruy_like/quantize/loops/grouped_kernels.h"
+#include "ruy_like/quantize/window.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// One call. All arguments outlive it.
+class GroupedConvolution final {
+ public:
+  GroupedConvolution(const Erased& input, const Layer& layer,
+                     const Window& window, const Erased& output,
+                     Context* context);
+
+  // Whether the loops take it, and faster than products would do.
+  bool Applies() const { return weights_ != nullptr; }
+  // If so:
+  void Place(Carver* carver);
+  absl::Status Run();
+
+ private:
+  // Sets weights_ if the loops apply.
+  void Plan();
+
+  const Erased& input_;
+  const Layer& layer_;
+  const Window& window_;
+  const Erased& output_;
+  Context* const context_;
+  const GroupedKernels* const kernels_;
+  NhwcTensors tensors_;
+  GroupedLayout layout_;
+  std::ptrdiff_t staged_height_ = 0, staged_width_ = 0;
+  const std::int8_t* weights_ = nullptr;
+  std::uint8_t* staged_ = nullptr;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LAYERS_GROUPED_CONV_H_

@@ -1,0 +1,96 @@
+// Tested in test/quantize/layers/conv_test.cc.
+#include "ruy_like/quantize/layers/grouped_weights.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace ruy_like {
+namespace quantize_internal {
+namespace {
+
+// One per path and size of a kernel is what programs need.
+constexpr int kMaxPacked = 4;
+
+}  // namespace
+
+GroupedWeights::GroupedWeights(const Matrix<std::int8_t>& weights)
+    : depth_(weights.layout().cols()) {
+  const std::ptrdiff_t channels = weights.layout().rows();
+  rows_.reserve(static_cast<std::size_t>(channels * depth_));
+  sums_.reserve(static_cast<std::size_t>(channels));
+  for (std::ptrdiff_t c = 0; c < channels; ++c) {
+    std::uint32_t sum = 0;  // modulo 2^32, as all sums
+    for (std::ptrdiff_t k = 0; k < depth_; ++k) {
+      rows_.push_back(Element(weights, c, k));
+      sum += static_cast<std::uint32_t>(std::int32_t{rows_.back()});
+    }
+    sums_.push_back(static_cast<std::int32_t>(sum));
+  }
+}
+
+const std::int8_t* GroupedWeights::For(const GroupedLayout& layout,
+                                       TensorOrder order) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const Packed& packed : packed_) {
+    if (packed.form == layout.form && packed.taps == layout.taps &&
+        packed.order == order) {
+      return packed.data;
+    }
+  }
+  if (count_ == kMaxPacked) return nullptr;
+  Workspace memory;
+  auto* const to = static_cast<std::int8_t*>(
+      memory.Reserve(static_cast<std::size_t>(layout.WeightBytes())));
+  if (to == nullptr) return nullptr;
+  try {
+    packed_.push_front(
+        {layout.form, layout.taps, order, std::move(memory), to});
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  ++count_;
+  Pack(layout, order, to);
+  return to;
+}
+
+void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
+                          std::int8_t* to) const {
+  std::memset(to, 0, static_cast<std::size_t>(layout.WeightBytes()));
+  const bool is_nhwc = order == TensorOrder::kNhwc;
+  const std::ptrdiff_t weight_bytes = 4 / layout.form.per_lane;
+  for (std::ptrdiff_t channel = 0;
+       channel < layout.groups * layout.out_channels; ++channel) {
+    const std::int8_t* const row = rows_.data() + channel * depth_;
+    const std::ptrdiff_t group = channel / layout.out_channels;
+    const std::ptrdiff_t out = channel % layout.out_channels;
+    const std::ptrdiff_t vector = group / layout.GroupsOfVector();
+    // The first byte of the group in each vector.
+    const std::ptrdiff_t at =
+        group % layout.GroupsOfVector() * layout.lanes * 4;
+    std::int8_t* const chunk =
+        to +
+        (vector * layout.chunks + out / layout.chunk) * layout.ChunkBytes() +
+        out % layout.chunk * layout.VectorBytes() + at;
+    for (std::ptrdiff_t tap = 0; tap < layout.taps; ++tap) {
+      for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
+        const std::int8_t value =
+            row[is_nhwc ? tap * layout.in_channels + c : c * layout.taps + tap];
+        const std::ptrdiff_t step =
+            tap * layout.steps + c / layout.BlockChannels();
+        std::int8_t* const weight = chunk +
+                                    step * layout.chunk * layout.VectorBytes() +
+                                    c % layout.BlockChannels() * weight_bytes;
+        if (weight_bytes == 1) {
+          *weight = value;
+        } else {
+          const auto wide = static_cast<std::int16_t>(std::int32_t{value});
+          std::memcpy(weight, &wide, sizeof(wide));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like

@@ -1,0 +1,59 @@
+// Quantization toolkit, internal: the weights of a grouped convolution, packed
+// for grouped_kernels.h once the first call gives the kernel's size.
+//
+// Owned by PackedWeights, used by conv.cc.
+#ifndef RUY_LIKE_QUANTIZE_LAYERS_GROUPED_WEIGHTS_H_
+#define RUY_LIKE_QUANTIZE_LAYERS_GROUPED_WEIGHTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <mutex>
+#include <vector>
+
+#include "ruy_like/matrix.h"
+#include "ruy_like/quantize/loops/grouped_layout.h"
+#include "ruy_like/quantize/tensor.h"
+#include "ruy_like/quantize/workspace.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Thread-safe.
+class GroupedWeights final {
+ public:
+  // A copy of valid weights, whose zero point is 0.
+  explicit GroupedWeights(const Matrix<std::int8_t>& weights);
+
+  // Weights in that layout, of the rows' order that goes with tensors of
+  // `order`. Made at the first call with these arguments, and kept. Null where
+  // there is no memory, and beyond some few layouts: none is ever dropped.
+  const std::int8_t* For(const GroupedLayout& layout, TensorOrder order);
+
+  // Of the weights of each output channel.
+  const std::int32_t* sums() const { return sums_.data(); }
+
+ private:
+  struct Packed {
+    GroupedForm form;
+    std::ptrdiff_t taps;
+    TensorOrder order;
+    Workspace memory;
+    const std::int8_t* data;
+  };
+
+  void Pack(const GroupedLayout& layout, TensorOrder order,
+            std::int8_t* to) const;
+
+  std::ptrdiff_t depth_;
+  std::vector<std::int8_t> rows_;
+  std::vector<std::int32_t> sums_;
+  std::mutex mutex_;
+  std::forward_list<Packed> packed_;
+  int count_ = 0;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LAYERS_GROUPED_WEIGHTS_H_

@@ -1,0 +1,79 @@
+// Quantization toolkit, internal: direct loops of grouped convolutions of NHWC
+// tensors with 8-bit outputs.
+//
+// Called by conv.cc with checked arguments, where a product per group would
+// fill but a part of a kernel's tile. All give the same bits for each of
+// Highway's targets.
+//
+// The input is staged first: padded, and laid out in vectors (grouped_layout.h)
+// of bytes that count as unsigned, x or x + 128, for VPDPBUSD, or of x less its
+// zero point in 16 bits for VPMADDWD and what other targets have.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_GROUPED_KERNELS_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_GROUPED_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ruy_like/context.h"
+#include "ruy_like/quantize/loops/dispatch.h"
+#include "ruy_like/quantize/loops/grouped_layout.h"
+#include "ruy_like/quantize/loops/requantize_table.h"
+#include "ruy_like/quantize/window.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// Steps of all taps that the kernels take.
+constexpr std::ptrdiff_t kMaxGroupedSteps = 64;
+
+struct GroupedArgs {
+  GroupedLayout layout;
+  Window window;
+  // NHWC, without gaps.
+  const std::uint8_t* input;
+  std::ptrdiff_t input_height, input_width, input_channels, input_bytes;
+  bool input_is_signed;
+  std::int32_t input_zero_point;
+  // Pixels of images (image, vector, row, column), padding included, each of
+  // layout.steps vectors.
+  std::uint8_t* staged;
+  std::ptrdiff_t staged_height, staged_width;
+  // As laid out, aligned to 64 bytes; and their sum per output channel.
+  const std::int8_t* weights;
+  const std::int32_t* weight_sums;
+  const std::int32_t* bias;  // null for none
+  RequantizeTable table;
+  QuantizedOutput bounds;
+  // NHWC, without gaps.
+  void* output;
+  std::ptrdiff_t output_height, output_width;
+
+  std::ptrdiff_t PixelBytes() const {
+    return layout.steps * layout.VectorBytes();
+  }
+  std::uint8_t* StagedRow(std::ptrdiff_t image, std::ptrdiff_t vector,
+                          std::ptrdiff_t row) const {
+    return staged + ((image * layout.vectors + vector) * staged_height + row) *
+                        staged_width * PixelBytes();
+  }
+};
+
+// Rows [first, last), counted through all images: staged ones, or output rows.
+using GroupedFunction = void(const GroupedArgs& args, std::ptrdiff_t first,
+                             std::ptrdiff_t last);
+
+struct GroupedKernels {
+  GroupedForm form;
+  GroupedFunction* stage;
+  // By the type of the output, int8 or uint8; null for others.
+  ByScalar<GroupedFunction> rows;
+};
+
+// Those of the best paths that `context` permits, AVX-512-VNNI included;
+// AVX-VNNI counts as AVX2. Null where there are no vectors.
+const GroupedKernels* GroupedKernelsFor(const Context* context);
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_GROUPED_KERNELS_H_

@@ -1,0 +1,94 @@
+// Quantization toolkit, internal: how grouped_kernels.h lays out the input and
+// the weights of a grouped convolution.
+//
+// Pure arithmetic, shared by the kernels, by what packs weights for them
+// (layers/grouped_weights.h) and by the plan of a call (layers/conv.cc).
+//
+// A vector is made of blocks of 16 bytes, a block of 4 lanes of 32 bits, a lane
+// of `per_lane` input channels of one group. A group has `lanes` lanes of a
+// block: 1 or 2, where its channels fit in there, so that the block is shared
+// with the next groups; else 4, in as many vectors, called steps, as it takes:
+//
+//   per_lane 4, 8 channels a group:   | g0 c0-3 | g0 c4-7 | g1 c0-3 | g1 c4-7 |
+//   per_lane 4, 32 channels, step 1:  | c16-19  | c20-23  | c24-27  | c28-31  |
+//
+// A product of an input vector with a vector of weights gives one output
+// channel of each of the vector's groups; 4 * lanes of them, a chunk, fill a
+// vector of bytes once the lanes of a group are added up.
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
+#define RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
+
+#include <cstddef>
+
+#include "ruy_like/base/checked_math.h"
+
+namespace ruy_like {
+namespace quantize_internal {
+
+// What a kernel needs to be known of: input channels in a lane of 32 bits, 4 of
+// them as bytes or 2 of 16 bits, and blocks of 16 bytes in a vector.
+struct GroupedForm {
+  std::ptrdiff_t per_lane, blocks;
+
+  bool operator==(const GroupedForm& other) const {
+    return per_lane == other.per_lane && blocks == other.blocks;
+  }
+};
+
+struct GroupedLayout {
+  GroupedLayout() = default;
+  // Channels are those of one group.
+  GroupedLayout(const GroupedForm& kernel_form, std::ptrdiff_t group_count,
+                std::ptrdiff_t in, std::ptrdiff_t out, std::ptrdiff_t tap_count)
+      : form(kernel_form),
+        groups(group_count),
+        in_channels(in),
+        out_channels(out),
+        taps(tap_count) {
+    const std::ptrdiff_t all_lanes = CeilDiv(in, form.per_lane);
+    lanes = all_lanes > 2 ? 4 : all_lanes;
+    steps = CeilDiv(all_lanes, lanes);
+    groups_of_block = 4 / lanes;
+    vectors = CeilDiv(groups, groups_of_block * form.blocks);
+    chunk = 4 * lanes;
+    chunks = CeilDiv(out, chunk);
+  }
+
+  // Of a vector's blocks together.
+  std::ptrdiff_t GroupsOfVector() const {
+    return groups_of_block * form.blocks;
+  }
+  std::ptrdiff_t VectorBytes() const { return 16 * form.blocks; }
+  // Input channels of a block.
+  std::ptrdiff_t BlockChannels() const { return 4 * form.per_lane; }
+  // Steps of all taps.
+  std::ptrdiff_t AllSteps() const { return taps * steps; }
+  // Weights of one vector and chunk, in the order (tap, step, output channel of
+  // the chunk, block, lane, input channel of the lane).
+  std::ptrdiff_t ChunkBytes() const {
+    return AllSteps() * chunk * VectorBytes();
+  }
+  std::ptrdiff_t WeightBytes() const { return vectors * chunks * ChunkBytes(); }
+
+  // Where the sum for output channel `j` of a chunk is among a block's four
+  // vectors of results, for the block's group `g`: lane result % 4 of vector
+  // result / 4.
+  std::ptrdiff_t ResultOf(std::ptrdiff_t g, std::ptrdiff_t j) const {
+    return 4 * (j / lanes) + lanes * g + j % lanes;
+  }
+
+  GroupedForm form = {};
+  std::ptrdiff_t groups = 0, in_channels = 0, out_channels = 0, taps = 0;
+  // Of a group in a block, and vectors for a group's channels.
+  std::ptrdiff_t lanes = 0, steps = 0;
+  std::ptrdiff_t groups_of_block = 0;
+  // For all groups.
+  std::ptrdiff_t vectors = 0;
+  // Output channels of a chunk, and chunks of a group.
+  std::ptrdiff_t chunk = 0, chunks = 0;
+};
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
