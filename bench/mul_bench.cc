@@ -56,7 +56,8 @@ ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
           "s8, s8u8, u8, s8s16, f32, f32any (sums in any order), f32plain (no "
-          "bias and clamp), separated by commas");
+          "bias and clamp), bf16, f16, bf16f32 and f16f32 (float activations), "
+          "separated by commas");
 ABSL_FLAG(std::string, paths, "",
           "paths, by name, separated by commas; by default all that this "
           "machine has and that have a kernel of their own for the types");
@@ -179,8 +180,11 @@ void SetCounters(const Setup& setup, const Samples& samples, double read_rate,
 
 void Run(Setup* setup, benchmark::State* state) {
   const Case& which = setup->which;
+  // VDPBF16PS, by which two bfloat16 operands may be multiplied, has no probe.
   const PeakProbe* probe =
-      FindPeakProbe(which.path, which.types->family, which.feed);
+      which.types->lhs == Scalar::kBF16 && which.types->rhs == Scalar::kBF16
+          ? nullptr
+          : FindPeakProbe(which.path, which.types->family, which.feed);
   ThreadPool* pool = setup->context.mutable_thread_pool();
   const double ops = ShapeOps(which.shape);
   const bool narrow =
@@ -244,13 +248,14 @@ void Register(const Case& c, const std::string& name) {
 
 // Whether a path is worth a benchmark of its own: it may have the kernels of a
 // lower path.
-bool HasOwnKernel(Path path, kernels::Family family) {
+bool HasOwnKernel(Path path, const Types& types) {
   const kernels::KernelTable table = KernelsOf(path);
-  return std::any_of(table.kernels, table.kernels + table.count,
-                     [family](const kernels::Kernel& k) {
-                       // No operand here is a 16-bit float.
-                       return k.family == family && !Is16BitFloat(k.rhs.scalar);
-                     });
+  return std::any_of(
+      table.kernels, table.kernels + table.count,
+      [&types](const kernels::Kernel& k) {
+        return k.family == types.family &&
+               (!Is16BitFloat(k.rhs.scalar) || k.rhs.scalar == types.rhs);
+      });
 }
 
 // ## Flags
@@ -307,7 +312,7 @@ void RegisterSelected(const Selection& selection, const std::string& list,
                       const std::vector<Shape>& shapes) {
   for (const Types* types : selection.types) {
     for (const Path path : selection.paths) {
-      if (selection.all_paths && !HasOwnKernel(path, types->family)) continue;
+      if (selection.all_paths && !HasOwnKernel(path, *types)) continue;
       for (const int threads : selection.threads) {
         for (const bool cached : selection.cached) {
           for (const Shape& shape : shapes) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ruy_like/float16.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -30,11 +31,24 @@ float RandomFloat(Random* random) {
   return static_cast<float>(random->Next() >> 40) / (1 << 23) - 1.0f;
 }
 
+template <typename T>
+void FillFloats(std::ptrdiff_t count, Random* random, Buffer* buffer) {
+  T* const values = static_cast<T*>(buffer->data());
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
+    values[i] = static_cast<T>(RandomFloat(random));
+  }
+}
+
 void Fill(Scalar scalar, std::ptrdiff_t count, Random* random, Buffer* buffer) {
-  if (scalar == Scalar::kF32) {
-    float* values = static_cast<float*>(buffer->data());
-    for (std::ptrdiff_t i = 0; i < count; ++i) values[i] = RandomFloat(random);
-    return;
+  switch (scalar) {
+    case Scalar::kF32:
+      return FillFloats<float>(count, random, buffer);
+    case Scalar::kBF16:
+      return FillFloats<BFloat16>(count, random, buffer);
+    case Scalar::kF16:
+      return FillFloats<Float16>(count, random, buffer);
+    default:
+      break;
   }
   char* bytes = static_cast<char*>(buffer->data());
   const std::ptrdiff_t size = BytesOf(scalar, count);
@@ -211,6 +225,18 @@ const std::vector<Types>& AllTypes() {
           {"f32plain", "float without bias and clamp", Family::kF32,
            Scalar::kF32, Scalar::kF32, Scalar::kF32, 0, 0, 0,
            /*bind=*/nullptr, /*has_epilogue=*/false}),
+      With<TypedProblem<BFloat16, BFloat16, float, float>>(
+          {"bf16", "bfloat16 weights and activations, into float", Family::kF32,
+           Scalar::kBF16, Scalar::kBF16, Scalar::kF32, 0, 0, 0}),
+      With<TypedProblem<BFloat16, float, float, float>>(
+          {"bf16f32", "bfloat16 weights, float activations", Family::kF32,
+           Scalar::kBF16, Scalar::kF32, Scalar::kF32, 0, 0, 0}),
+      With<TypedProblem<Float16, Float16, float, float>>(
+          {"f16", "float16 weights and activations, into float", Family::kF32,
+           Scalar::kF16, Scalar::kF16, Scalar::kF32, 0, 0, 0}),
+      With<TypedProblem<Float16, float, float, float>>(
+          {"f16f32", "float16 weights, float activations", Family::kF32,
+           Scalar::kF16, Scalar::kF32, Scalar::kF32, 0, 0, 0}),
   };
   return types;
 }
