@@ -114,17 +114,19 @@ TEST(RandomTest, AllPathsGiveTheReferencesResult) {
 
 TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
   const std::vector<std::unique_ptr<Context>> contexts = ContextsOfPaths();
-  for (const std::unique_ptr<Context>& context : contexts) {
-    context->set_max_num_threads(8);
-  }
-  std::map<std::string, std::int64_t> kernels, types;
+  std::map<std::string, std::int64_t> kernels, types, threads;
   for (std::int64_t i = 0; i < num_problems; ++i) {
     const std::uint64_t seed = first_seed + i;
     std::string name;
     for (const std::unique_ptr<Context>& context : contexts) {
-      CheckGroupProduct(RandomGroupShape(seed), seed, context.get(), &name);
-      ASSERT_FALSE(HasFatalFailure())
-          << "\nagain: --num_problems=1 --seed=" << seed;
+      // The bits are the oracle's with one thread and with several.
+      for (const int max_num_threads : {1, 4}) {
+        context->set_max_num_threads(max_num_threads);
+        CheckGroupProduct(RandomGroupShape(seed), seed, context.get(), &name);
+        ASSERT_FALSE(HasFatalFailure())
+            << "\nagain: --num_problems=1 --seed=" << seed;
+        ++threads[std::to_string(context->last_used_num_threads())];
+      }
       ++kernels[KernelUsed(*context)];
     }
     ++types[name];
@@ -132,7 +134,12 @@ TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
   std::printf("%lld products with group-scaled weights\n",
               static_cast<long long>(num_problems));
   Print("kernels", kernels);
-  Print("types of activations and dst", types);
+  Print("types", types);
+  Print("threads", threads);
+  if (num_problems >= 1000) {
+    // 4 and 8 bits, types of scales, of activations and of dst.
+    EXPECT_EQ(types.size(), 2u * 3 * 3 * 2);
+  }
 }
 
 TEST(RandomTest, RequiredPathsAreHere) {

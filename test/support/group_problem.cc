@@ -114,7 +114,8 @@ Order RandomOrder(Rng* rng) {
 }
 
 template <typename Activation, typename Dst>
-void CheckProduct(const GroupShape& shape, Rng* rng, Context* context) {
+void CheckProduct(const GroupShape& shape, Rng* rng, Context* context,
+                  std::string* weights_name) {
   constexpr Scalar kScaleTypes[] = {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
   // The greatest and least scales overflow floats, and make denormals.
   const float magnitude =
@@ -124,6 +125,8 @@ void CheckProduct(const GroupShape& shape, Rng* rng, Context* context) {
       shape.rows, shape.depth, rng->OneIn(3) ? 8 : 4,
       RandomGroupSize(shape.depth, rng), kScaleTypes[rng->Between(0, 2)],
       rng->OneIn(2), rng->OneIn(2) ? rng->Between(1, 9) : 0, magnitude, rng);
+  *weights_name = std::to_string(weights.description.bits) + " bits by " +
+                  ScalarName(weights.description.scale_type);
   const auto packed = PackGroupWeights(weights.description, context);
   ASSERT_TRUE(packed.ok()) << packed.status();
 
@@ -214,7 +217,8 @@ void CheckProduct(const GroupShape& shape, Rng* rng, Context* context) {
 // A product of these types, and what they are called.
 struct GroupTypes {
   const char* name;
-  void (*check)(const GroupShape& shape, Rng* rng, Context* context);
+  void (*check)(const GroupShape& shape, Rng* rng, Context* context,
+                std::string* weights_name);
 };
 constexpr GroupTypes kGroupTypes[] = {
     {"int8 -> float", CheckProduct<std::int8_t, float>},
@@ -241,8 +245,9 @@ void CheckGroupProduct(const GroupShape& shape, std::uint64_t seed,
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Rng rng(seed);
   const GroupTypes& drawn = kGroupTypes[rng.Between(0, 5)];
-  if (types != nullptr) *types = drawn.name;
-  drawn.check(shape, &rng, context);
+  std::string weights_name;
+  drawn.check(shape, &rng, context, &weights_name);
+  if (types != nullptr) *types = weights_name + " x " + drawn.name;
 }
 
 }  // namespace ruy_like

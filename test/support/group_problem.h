@@ -92,7 +92,8 @@ GroupShape RandomGroupShape(std::uint64_t seed);
 
 // Draws types, layouts, weights, activations and parameters from the seed,
 // multiplies, and fails fatally where an element's bits are not the oracle's or
-// one outside of dst was written. Returns the types, "4 bits, bf16 -> float".
+// one outside of dst was written. Returns the types, "4 bits by float16 x bf16
+// -> float": the first one is that of the scales.
 void CheckGroupProduct(const GroupShape& shape, std::uint64_t seed,
                        Context* context, std::string* types = nullptr);
 
