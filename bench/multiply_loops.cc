@@ -319,9 +319,9 @@ const PeakProbe kProbes[] = {
     RUY_LIKE_PROBES("vpdpbusd_512", kInt8, kCpuAvx512Vnni, 64, 128.0,
                     PdpBusd512),
 #if defined(RUY_LIKE_BENCH_HAVE_AMX)
-    {"tdpbssd", kInt8, Feed::kRegisters, kCpuAmxInt8,
-     kTiles * 16 * 16 * 64 * 2.0, TDpBssdRegisters},
-    {"tdpbssd", kInt8, Feed::kL1, kCpuAmxInt8,
+    {"tdpbssd", kInt8, Feed::kRegisters, kCpuAmx, kTiles * 16 * 16 * 64 * 2.0,
+     TDpBssdRegisters},
+    {"tdpbssd", kInt8, Feed::kL1, kCpuAmx,
      kFedBytes / (2 * kAmxTileBytes) * kFedTiles * 16 * 16 * 64 * 2.0,
      TDpBssdL1},
 #endif

@@ -153,7 +153,7 @@ std::vector<const PeakProbe*> RunnablePeakProbes() {
   for (const PeakProbe* probe = all; probe != all + count; ++probe) {
     if ((features & probe->features) != probe->features) continue;
     // The system's leave to use tiles comes with the path.
-    if ((probe->features & kCpuAmxInt8) != 0 &&
+    if ((probe->features & kCpuAmx) != 0 &&
         (DetectedPaths(Path::kAmx) & Path::kAmx) == Path::kNone) {
       continue;
     }

@@ -44,7 +44,7 @@ enum class PackFor : std::uint8_t {
                      // each of them unpacks this matrix
   kBFloat16Operand,  // of a bfloat16 matrix: the other operand is bfloat16 and,
                      // if packed, packed for this too. Twice as fast on path
-                     // avx512bf16; on neonbf16 products of two bfloat16
+                     // avx512bf16; on neonbf16 and amx products of two bfloat16
                      // matrices unpack what is packed otherwise. With a float
                      // operand right but slow, as above
 };

@@ -37,7 +37,7 @@ bool Permits(const Context& context, Path path) {
 
 class AmxLeaveTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { SetEmulatedCpuFeatures(kCpuAmxInt8, &Refuse); }
+  static void SetUpTestSuite() { SetEmulatedCpuFeatures(kCpuAmx, &Refuse); }
   void SetUp() override {
     if ((MachinePaths() & Path::kAmx) == Path::kNone) {
       GTEST_SKIP() << "not even an emulated AMX: the path is not compiled, or "

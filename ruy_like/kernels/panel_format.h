@@ -19,9 +19,9 @@
 //        |k=g..2g-1  |k=g..2g-1  |        |k=g..2g-1  |   depth group 1
 //        +-----------+-----------+-- ... -+-----------+
 //
-// In panels of BF16 whose groups are pairs (AVX512-BF16's) each pair's later
-// level comes first: VDPBF16PS adds the product of the upper halves of 32 bits
-// first, so that sums are in order of depth.
+// In panels of BF16 on x86 (whose groups are pairs, or for AMX 32 levels) each
+// pair's later level comes first: VDPBF16PS adds the product of the upper
+// halves of 32 bits first, so that sums are in order of depth.
 //
 // Depth is padded with zero elements to a multiple of `depth_multiple`, the
 // last panel's missing columns are zero too. (The later level of such a pair is
@@ -56,9 +56,9 @@ struct PanelFormat {
   bool by_level = false;
 };
 
-// For the layers above: whether the levels of a group lie in reverse order.
-constexpr bool IsReversed(const PanelFormat& format) {
-  return format.scalar == Scalar::kBF16 && format.group == 2;
+// For the layers above: whether the levels of each pair are exchanged.
+constexpr bool SwapsPairs(const PanelFormat& format) {
+  return format.scalar == Scalar::kBF16 && format.group != 4;
 }
 constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&

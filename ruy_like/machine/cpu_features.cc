@@ -56,7 +56,7 @@ bool (*emulated_amx_permitted)() = nullptr;
 // Asks the system on demand, as that enlarges the process's signal frames, and
 // never again.
 bool AmxPermitted() {
-  if ((emulated_features & kCpuAmxInt8) != 0) {
+  if ((emulated_features & kCpuAmx) != 0) {
     return emulated_amx_permitted == nullptr || emulated_amx_permitted();
   }
   static const bool permitted = os::RequestAmx();
@@ -115,8 +115,9 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source) {
     if (Bit(leaf7.ecx, 11)) features |= kCpuAvx512Vnni;
     if (Bit(leaf7_1_eax, 5) && IsAmd(leaf0)) features |= kCpuFastAvx512Bf16;
   }
-  if (os_enables(kXcr0Amx) && Bit(leaf7.edx, 24) && Bit(leaf7.edx, 25)) {
-    features |= kCpuAmxInt8;  // AMX-TILE, AMX-INT8
+  if (os_enables(kXcr0Amx) && Bit(leaf7.edx, 24) && Bit(leaf7.edx, 25) &&
+      Bit(leaf7.edx, 22)) {
+    features |= kCpuAmx;  // AMX-TILE, AMX-INT8, AMX-BF16
   }
   return features;
 }
@@ -176,7 +177,7 @@ Path NarrowPaths(Path paths, const std::string& names, std::string* warning) {
 }
 
 Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)()) {
-  const Path without_amx = paths & PathsWithFeatures(~CpuFeatures{kCpuAmxInt8});
+  const Path without_amx = paths & PathsWithFeatures(~CpuFeatures{kCpuAmx});
   if (without_amx == paths || amx_permitted()) return paths;
   return without_amx;
 }

@@ -25,9 +25,9 @@ enum CpuFeature : uint32_t {
   kCpuAvxVnni = 1 << 2,     // VEX-encoded, 256 bits
   kCpuAvx512 = 1 << 3,      // F, BW, DQ and VL together
   kCpuAvx512Vnni = 1 << 4,  // 512 bits; VL comes with kCpuAvx512
-  // AMX-TILE and AMX-INT8. Linux wants to be asked before the first use of
-  // them; DetectedPaths does that.
-  kCpuAmxInt8 = 1 << 5,
+  // AMX-TILE, AMX-INT8 and AMX-BF16 together. Linux wants to be asked before
+  // the first use of them; DetectedPaths does that.
+  kCpuAmx = 1 << 5,
   kCpuNeon = 1 << 6,      // 64-bit Arm's, with its fused multiply-add
   kCpuNeonDot = 1 << 7,   // SDOT and UDOT
   kCpuNeonI8mm = 1 << 8,  // SMMLA
@@ -54,7 +54,7 @@ inline constexpr CpuFeatureName kCpuFeatureNames[] = {
     {kCpuAvx512, "avx512(f,bw,dq,vl)"},
     {kCpuAvx512Vnni, "avx512vnni"},
     {kCpuFastAvx512Bf16, "avx512bf16(faster than fma)"},
-    {kCpuAmxInt8, "amx(tile,int8)"},
+    {kCpuAmx, "amx(tile,int8,bf16)"},
     {kCpuNeon, "neon"},
     {kCpuNeonDot, "dotprod"},
     {kCpuNeonI8mm, "i8mm"},

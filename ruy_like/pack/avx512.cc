@@ -1,4 +1,5 @@
 // Tested in test/pack/pack_test.cc.
+#include "ruy_like/pack/pack_columns32.h"
 #include "ruy_like/pack/pack_columns64.h"
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_panels.h"
@@ -13,6 +14,8 @@ template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 void PackAs(const PackArgs* args) {
   if constexpr (kGroup == 64) {
     Pack16x64<Packed::kScalar>(args);
+  } else if constexpr (kGroup == 32) {
+    Pack16x32(args);
   } else if constexpr (kWidth == 16) {
     Pack<Format<Zmm, kWidth, Packed, kGroup, kSourceBytes>>(args);
   } else {

@@ -71,7 +71,8 @@
   R(Avx512, F32, F32, 16, 1)             \
   R(Avx512, F32, F32, 8, 1)              \
   R(Avx512, BF16, BF16, 16, 2)           \
-  R(Avx512, BF16, BF16, 8, 2)
+  R(Avx512, BF16, BF16, 8, 2)            \
+  R(Avx512, BF16, BF16, 16, 32)
 
 // 64-bit Arm only.
 #define RUY_LIKE_PACK_ROUTINES_Neon(R) \

@@ -181,6 +181,20 @@ void WalkKernels(Path permitted, Visit visit) {
   }
 }
 
+// Whether the path has a kernel of bits of its own for two operands of these
+// types, which then is the only one for them.
+bool HasOwnRounding(Path path, const KernelQuery& query) {
+  if (!Is16BitFloat(query.scalar.lhs) || query.scalar.lhs != query.scalar.rhs) {
+    return false;
+  }
+  bool found = false;
+  WalkKernels(path, [&](Path, Path, const Kernel& kernel) {
+    found = kernel.rounds_otherwise && kernel.lhs.scalar == query.scalar.lhs;
+    return found;
+  });
+  return found;
+}
+
 // Whether a kernel serves the query as it is or with its sides swapped.
 bool Serves(const Kernel& kernel, const KernelQuery& query,
             const KernelQuery& swapped, bool* swap_sides) {
@@ -286,6 +300,13 @@ KernelChoice SelectKernel(const KernelQuery& query, Path permitted,
   const KernelQuery swapped = Swapped(query);
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path path, Path owner, const Kernel& kernel) {
+    if (!kernel.rounds_otherwise && HasOwnRounding(path, query)) {
+      if (rejections != nullptr) {
+        AddRejection(kernel, owner, query, swapped,
+                     "its sums have other bits than the path's", rejections);
+      }
+      return false;
+    }
     bool swap;
     const bool serves = Serves(kernel, query, swapped, &swap);
     if (serves && !TilesAreFaster(path, kernel, query, swapped, swap)) {

@@ -18,7 +18,7 @@ namespace {
 template <typename T, typename To, typename Convert>
 void UnpackElements(const PackedOperand& packed, Convert convert, To* dst) {
   const kernels::PanelFormat& format = packed.layout.format;
-  const bool is_reversed = IsReversed(format);
+  const std::ptrdiff_t swap = SwapsPairs(format) ? 1 : 0;
   const std::ptrdiff_t multiple = packed.layout.format.depth_multiple;
   const std::ptrdiff_t padded_depth =
       (packed.depth + multiple - 1) / multiple * multiple;
@@ -32,8 +32,7 @@ void UnpackElements(const PackedOperand& packed, Convert convert, To* dst) {
       const std::ptrdiff_t group = level / format.group;
       const std::ptrdiff_t in_group = level % format.group;
       const T value =
-          first[group * format.width * format.group +
-                (is_reversed ? format.group - 1 - in_group : in_group)];
+          first[group * format.width * format.group + (in_group ^ swap)];
       *dst++ = static_cast<To>(convert(value));
     }
   }

@@ -90,13 +90,13 @@ bool TakeEmulateAmxFlag(int* argc, char** argv) {
 
 std::string EmulateAmx() {
   const CpuFeatures features = DetectCpuFeatures();
-  if ((features & kCpuAmxInt8) != 0) return "this machine has AMX of its own";
+  if ((features & kCpuAmx) != 0) return "this machine has AMX of its own";
   if ((CompiledPaths() & Path::kAmx) == Path::kNone) return "not compiled";
-  if ((PathsWithFeatures(features | kCpuAmxInt8) & Path::kAmx) == Path::kNone) {
+  if ((PathsWithFeatures(features | kCpuAmx) & Path::kAmx) == Path::kNone) {
     return "this machine lacks AVX-512-VNNI";
   }
   if (!InstallHandler()) return "no handler for SIGILL can be installed here";
-  SetEmulatedCpuFeatures(kCpuAmxInt8);
+  SetEmulatedCpuFeatures(kCpuAmx);
   emulated = true;
   return "";
 }

@@ -92,6 +92,9 @@ const Decoded kDecoded[] = {
     {"tdpbuud %tmm3,%tmm2,%tmm7",
      {0xc4, 0xe2, 0x60, 0x5e, 0xfa},
      {TileOp::kMulU8U8, 5, 7, 2, 3, 0, 0}},
+    {"tdpbf16ps %tmm3,%tmm2,%tmm7",
+     {0xc4, 0xe2, 0x62, 0x5c, 0xfa},
+     {TileOp::kMulBF16BF16, 5, 7, 2, 3, 0, 0}},
 };
 
 bool Decode(std::vector<std::uint8_t> code, TileInstruction* instruction,
@@ -210,7 +213,7 @@ class AmxEmulationTest : public testing::Test {
 };
 
 TEST_F(AmxEmulationTest, TheDetectionFindsAmx) {
-  EXPECT_NE(DetectCpuFeatures() & kCpuAmxInt8, 0u);
+  EXPECT_NE(DetectCpuFeatures() & kCpuAmx, 0u);
   EXPECT_EQ(PathObstacle(Path::kAmx), "");
 }
 

@@ -116,12 +116,19 @@ bool Decode5E(const Vex& vex, TileInstruction* result) {
   return true;
 }
 
+bool Decode5C(const Vex& vex, TileInstruction* result) {
+  result->op = TileOp::kMulBF16BF16;
+  return vex.mod == 3 && vex.prefix == kF3;
+}
+
 bool DecodeOpcode(const Vex& vex, TileInstruction* result) {
   switch (vex.opcode) {
     case 0x49:
       return Decode49(vex, result);
     case 0x4b:
       return Decode4B(vex, result);
+    case 0x5c:
+      return Decode5C(vex, result);
     case 0x5e:
       return Decode5E(vex, result);
     default:
@@ -160,7 +167,7 @@ const char* NameOf(TileOp op) {
   constexpr const char* kNames[] = {"LDTILECFG",  "STTILECFG", "TILERELEASE",
                                     "TILEZERO",   "TILELOADD", "TILELOADDT1",
                                     "TILESTORED", "TDPBSSD",   "TDPBSUD",
-                                    "TDPBUSD",    "TDPBUUD"};
+                                    "TDPBUSD",    "TDPBUUD",   "TDPBF16PS"};
   return kNames[static_cast<int>(op)];
 }
 

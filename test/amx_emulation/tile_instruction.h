@@ -21,6 +21,7 @@ enum class TileOp {
   kMulS8U8,        // TDPBSUD
   kMulU8S8,        // TDPBUSD
   kMulU8U8,        // TDPBUUD
+  kMulBF16BF16,    // TDPBF16PS
 };
 
 const char* NameOf(TileOp op);

@@ -4,6 +4,9 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "ruy_like/float16.h"
+#include "test/support/flushing_multiply_add.h"
+
 namespace ruy_like {
 namespace {
 
@@ -145,6 +148,33 @@ void TileUnit::Multiply(const TileInstruction& i) {
   }
 }
 
+// C[m][n] += sum over k of A[m][2k..2k+1] . B[k][2n..2n+1]: first the even and
+// the odd levels, each from 0 on with a fused multiply-add a level, then these
+// two sums, then C. Rounded to nearest even; denormals count as zero.
+void TileUnit::MultiplyBFloat16(const TileInstruction& i) {
+  const auto element = [this](int tile, int row, int index) {
+    std::uint16_t bits;
+    std::memcpy(&bits, &data_[tile][row][2 * index], sizeof(bits));
+    return static_cast<float>(BFloat16::FromBits(bits));
+  };
+  for (int m = 0; m < config_.rows[i.c]; ++m) {
+    for (int n = 0; n < config_.row_bytes[i.c] / 4; ++n) {
+      float sums[2] = {0, 0};
+      for (int k = 0; k < config_.rows[i.b]; ++k) {
+        for (int odd = 0; odd < 2; ++odd) {
+          sums[odd] =
+              FlushingMultiplyAdd(element(i.a, m, 2 * k + odd),
+                                  element(i.b, k, 2 * n + odd), sums[odd]);
+        }
+      }
+      float c;
+      std::memcpy(&c, &data_[i.c][m][4 * n], sizeof(c));
+      c = FlushingSum(c, FlushingSum(sums[0], sums[1]));
+      std::memcpy(&data_[i.c][m][4 * n], &c, sizeof(c));
+    }
+  }
+}
+
 const char* TileUnit::Execute(const TileInstruction& i) {
   switch (i.op) {
     case TileOp::kLoadConfig:
@@ -180,7 +210,7 @@ const char* TileUnit::Execute(const TileInstruction& i) {
       break;
     default:
       ++counts_.products;
-      Multiply(i);
+      i.op == TileOp::kMulBF16BF16 ? MultiplyBFloat16(i) : Multiply(i);
   }
   return nullptr;
 }

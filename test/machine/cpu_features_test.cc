@@ -20,8 +20,7 @@ constexpr CpuFeatures kHaswell = kCpuAvx2 | kCpuFma | kCpuF16c;
 constexpr CpuFeatures kSkylakeX = kHaswell | kCpuAvx512;
 constexpr CpuFeatures kCascadeLake = kSkylakeX | kCpuAvx512Vnni;
 constexpr CpuFeatures kZen4Features = kCascadeLake | kCpuFastAvx512Bf16;
-constexpr CpuFeatures kSapphireRapids =
-    kCascadeLake | kCpuAvxVnni | kCpuAmxInt8;
+constexpr CpuFeatures kSapphireRapids = kCascadeLake | kCpuAvxVnni | kCpuAmx;
 
 // XCR0 as Linux sets it on processors with that much state.
 constexpr uint64_t kXcr0None = 0x3;  // x87, SSE
@@ -171,7 +170,7 @@ TEST(X86CpuFeaturesTest, OperatingSystemThatEnablesNoAmx) {
   for (uint64_t xcr0 : {0x2e7, 0x202e7, 0x402e7}) {
     recording.xcr0 = xcr0;
     EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
-              kSapphireRapids & ~kCpuAmxInt8)
+              kSapphireRapids & ~kCpuAmx)
         << std::hex << xcr0;
   }
 }
@@ -194,7 +193,7 @@ TEST(X86CpuFeaturesTest, VirtualMachineThatHidesBitsOfCpuid) {
   Recording recording = kXeonW7_2475X;
   recording.leaf7_0.edx &= ~(1u << 25);  // AMX-INT8, but not AMX-TILE
   EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
-            kSapphireRapids & ~kCpuAmxInt8);
+            kSapphireRapids & ~kCpuAmx);
   recording = kXeonW7_2475X;
   recording.leaf7_0.ebx &= ~(1u << 31);  // AVX512VL
   EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),

@@ -46,6 +46,26 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
   });
 }
 
+// Products of two bfloat16 operands, however small: their sums have bits of
+// their own.
+TEST(SelectKernelTest, AmxTakesAllOfBFloat16) {
+  constexpr Scalar kBF16 = Scalar::kBF16;
+  constexpr char kTiles[] = "Amx_BF16BF16_32x32x32";
+  KernelQuery cached = MakeQuery(kBF16, kBF16, 1000, 500, 1);
+  cached.cached.lhs = true;
+  ExpectPins({
+      {"amx", MakeQuery(kBF16, kBF16, 100, 100, 100), kTiles, false},
+      {"amx", MakeQuery(kBF16, kBF16, 8, 8, 8, kRow, kCol, kRow), kTiles, true},
+      {"amx", MakeQuery(kBF16, kBF16, 1000, 500, 1), kTiles, false},
+      {"amx", MakeQuery(kBF16, kBF16, 1000, 500, 1, kCol), kTiles, false},
+      {"amx", cached, kTiles, false},
+      {"amx", MakeQuery(kBF16, kF32, 1000, 500, 1),
+       "Avx512_BF16InPlaceF32_16x8x1", false},
+      {"avx512vnni", MakeQuery(kBF16, kBF16, 1000, 500, 1),
+       "Avx512_BF16InPlaceF32_16x8x1", false},
+  });
+}
+
 // To set AMX up and to finish its blocks takes longer than small products do on
 // AVX-512-VNNI: as amx_cost.h estimates.
 TEST(SelectKernelTest, AmxIsNotForSmallProducts) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "test/support/flushing_multiply_add.h"
+
 namespace ruy_like {
 namespace {
 
@@ -71,8 +73,26 @@ float SumOfBfmmla(const std::vector<BFloat16>& row,
   return sum;
 }
 
+float SumOfTdpbf16ps(const std::vector<BFloat16>& row,
+                     const std::vector<BFloat16>& column) {
+  float sum = 0;
+  for (std::size_t tile = 0; tile < row.size(); tile += 32) {
+    float even = 0, odd = 0;
+    for (std::size_t k = tile; k < tile + 32; k += 2) {
+      even = FlushingMultiplyAdd(static_cast<float>(At(row, k)),
+                                 static_cast<float>(At(column, k)), even);
+      odd = FlushingMultiplyAdd(static_cast<float>(At(row, k + 1)),
+                                static_cast<float>(At(column, k + 1)), odd);
+    }
+    sum = FlushingSum(sum, FlushingSum(even, odd));
+  }
+  return sum;
+}
+
 BFloat16SumFn* OwnBFloat16Sum(Path path) {
-  return path == Path::kNeonBf16 ? &SumOfBfmmla : nullptr;
+  return path == Path::kNeonBf16 ? &SumOfBfmmla
+         : path == Path::kAmx    ? &SumOfTdpbf16ps
+                                 : nullptr;
 }
 
 }  // namespace ruy_like

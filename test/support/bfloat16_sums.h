@@ -19,6 +19,9 @@ using BFloat16SumFn = float(const std::vector<BFloat16>& row,
 // Architecture Reference Manual's pseudocode.
 BFloat16SumFn SumOfBfmmla;
 
+// AMX's TDPBF16PS.
+BFloat16SumFn SumOfTdpbf16ps;
+
 // How products of two bfloat16 operands are summed on `path`; null: like those
 // of the widened values.
 BFloat16SumFn* OwnBFloat16Sum(Path path);

@@ -23,7 +23,7 @@ inline std::ptrdiff_t PanelOffset(Scalar packed, std::ptrdiff_t width,
                                   std::ptrdiff_t padded_depth, std::ptrdiff_t k,
                                   std::ptrdiff_t w) {
   std::ptrdiff_t in_group = k % group;
-  if (packed == Scalar::kBF16 && group == 2) in_group = 1 - in_group;
+  if (packed == Scalar::kBF16 && group != 4) in_group ^= 1;
   return w / width * width * padded_depth + k / group * width * group +
          w % width * group + in_group;
 }

@@ -135,6 +135,14 @@ struct Tiles {
                    : "i"(kC), "i"(kA), "i"(kB));
     }
   }
+
+  // The same of pairs of bfloat16, with float sums.
+  template <int kC, int kA, int kB>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyBFloat16() {
+    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                 :
+                 : "i"(kC), "i"(kA), "i"(kB));
+  }
 };
 
 }  // namespace
