@@ -46,7 +46,7 @@ struct Types {
   // As frameworks have them: weights that are int8 have 0.
   std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
   std::unique_ptr<BoundProblem> (*bind)(const Problem& problem) = nullptr;
-  // Of floats: whether there are a bias and a clamp.
+  // Float products only: whether they have a bias and a clamp.
   bool has_epilogue = true;
 };
 
