@@ -1,14 +1,11 @@
 // 64 KiB of stack are enough for a thread that multiplies or packs
 // (doc/threading.md), on every path.
-#include <gtest/gtest.h>
-#include <pthread.h>
-#include <unistd.h>
+#include "test/support/small_stack.h"
 
-#include <algorithm>
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
@@ -20,8 +17,6 @@
 
 namespace ruy_like {
 namespace {
-
-constexpr std::size_t kStackBytes = 64 * 1024;
 
 // The product's memory is not on that stack.
 template <typename P>
@@ -66,51 +61,22 @@ struct Products {
   }
 };
 
-struct Job {
-  Context* context;
-  bool right = false;
-};
-
-class SmallStackTest : public PathTest {
- protected:
-  // On a thread with a stack of that size; whether `run` set Job::right.
-  void RunOnSmallStack(void* (*run)(void* job)) {
-    Job job = {&context_};
-    pthread_attr_t attributes;
-    pthread_t thread;
-    ASSERT_EQ(pthread_attr_init(&attributes), 0);
-    // 64-bit Arm's C library gives no thread less than 128 KiB.
-    const std::size_t least = std::max<long>(sysconf(_SC_THREAD_STACK_MIN), 0);
-    ASSERT_EQ(
-        pthread_attr_setstacksize(&attributes, std::max(kStackBytes, least)),
-        0);
-    ASSERT_EQ(pthread_create(&thread, &attributes, run, &job), 0);
-    ASSERT_EQ(pthread_join(thread, nullptr), 0);
-    pthread_attr_destroy(&attributes);
-    EXPECT_TRUE(job.right);
-  }
-};
+class SmallStackTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(SmallStackTest);
 
 TEST_P(SmallStackTest, IsEnough) {
   if (kSanitized) GTEST_SKIP() << "sanitizers need more";
-  RunOnSmallStack([](void* argument) -> void* {
-    Job* const job = static_cast<Job*>(argument);
-    job->right = Products().Run(job->context);
-    return nullptr;
-  });
+  RunOnSmallStack([this] { EXPECT_TRUE(Products().Run(&context_)); });
 }
 
 // And for the messages of errors.
 TEST_P(SmallStackTest, IsEnoughForErrors) {
   if (kSanitized) GTEST_SKIP() << "sanitizers need more";
-  RunOnSmallStack([](void* argument) -> void* {
-    Job* const job = static_cast<Job*>(argument);
+  RunOnSmallStack([this] {
     FloatProduct product(3, 4, 5);
     product.params.set_clamp_min(1);
     product.params.set_clamp_max(0);
-    job->right = !product.Run(job->context).ok();
-    return nullptr;
+    EXPECT_FALSE(product.Run(&context_).ok());
   });
 }
 

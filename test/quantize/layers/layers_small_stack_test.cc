@@ -1,0 +1,97 @@
+// The stack that is enough for products (small_stack_test) is enough for
+// convolutions and pooling, too, on every path.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "ruy_like/quantize/conv.h"
+#include "ruy_like/quantize/depthwise_conv.h"
+#include "ruy_like/quantize/pooling.h"
+#include "test/quantize/reference_conv.h"
+#include "test/support/sanitizers.h"
+#include "test/support/small_stack.h"
+#include "test/support/test_util.h"
+
+namespace ruy_like {
+namespace {
+
+class LayersSmallStackTest : public PathTest {
+ protected:
+  using Problem = ConvProblem<std::int8_t, std::int8_t>;
+
+  // 96 channels to 96.
+  static Problem MakeProblem(TensorOrder order, std::ptrdiff_t kernel,
+                             std::ptrdiff_t groups) {
+    Rng rng(17);
+    Problem p;
+    p.window.kernel_height = p.window.kernel_width = kernel;
+    p.window.padding = {1, 1, 1, 1};
+    p.groups = groups;
+    p.in_shape = {1, 9, 20, 96, order};
+    p.out_shape.channels = 96;
+    FillConvProblem(&rng, &p);
+    for (QuantParams& w : p.weight_params) w.zero_point = 0;
+    return p;
+  }
+
+  // run(&output) on a small stack gives the reference's output.
+  template <typename Run>
+  static void ExpectReference(const Problem& p, const Run& run) {
+    const std::vector<std::int8_t> expected = p.Reference();
+    std::vector<std::int8_t> out(expected.size());
+    RunOnSmallStack([&] {
+      TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};
+      run(&output);
+    });
+    EXPECT_TRUE(out == expected) << p.Describe();
+  }
+};
+RUY_LIKE_INSTANTIATE_PER_PATH(LayersSmallStackTest);
+
+TEST_P(LayersSmallStackTest, IsEnoughForConvolutions) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more";
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    for (const int groups : {1, 6, 24}) {
+      const Problem p = MakeProblem(order, 3, groups);
+      PackWeightsOptions options;
+      options.groups = groups;
+      ExpectReference(p, [&](TensorView<std::int8_t>* output) {
+        const auto weights = PackedWeights::Pack(
+            p.WeightMatrix(), p.weight_params, &context_, options);
+        ASSERT_TRUE(weights.ok()) << weights.status();
+        EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+                           p.window, nullptr, &context_, output)
+                        .ok());
+      });
+    }
+  }
+}
+
+TEST_P(LayersSmallStackTest, IsEnoughForDepthwiseConvolutionsAndPooling) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more";
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    for (const int kernel : {3, 5, 7}) {
+      const Problem p = MakeProblem(order, kernel, /*groups=*/96);
+      ExpectReference(p, [&](TensorView<std::int8_t>* output) {
+        TensorView<std::int8_t> pooled = *output;
+        pooled.params = p.in_params;
+        EXPECT_TRUE(
+            MaxPool2D(p.Input(), p.window, nullptr, &context_, &pooled).ok());
+        EXPECT_TRUE(
+            AveragePool2D(p.Input(), p.window, nullptr, &context_, &pooled)
+                .ok());
+        const auto weights =
+            DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
+        ASSERT_TRUE(weights.ok()) << weights.status();
+        EXPECT_TRUE(DepthwiseConv2D(p.Input(), *weights,
+                                    BiasSpan<std::int8_t>(p.bias), p.window,
+                                    nullptr, &context_, output)
+                        .ok());
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruy_like
