@@ -12,6 +12,7 @@
 
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
+#include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -43,9 +44,12 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p, Workspace* workspace,
   const auto weights =
       PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context, options);
   ASSERT_TRUE(weights.ok()) << weights.status() << p.Describe();
+  GuardedBuffer guarded(p.input.size() * sizeof(In), Flush::kEnd);
+  std::copy(p.input.begin(), p.input.end(), guarded.as<In>());
+  const TensorView<const In> input{guarded.as<In>(), p.in_shape, p.in_params};
   std::vector<Out> out(CountOf(p.out_shape) + 2, Out{99});
   TensorView<Out> output{out.data() + 1, p.out_shape, p.out_params};
-  const absl::Status status = Conv2D(p.Input(), *weights, BiasSpan<Out>(p.bias),
+  const absl::Status status = Conv2D(input, *weights, BiasSpan<Out>(p.bias),
                                      p.window, workspace, context, &output);
   ASSERT_TRUE(status.ok()) << status << p.Describe();
   std::vector<Out> expected = p.Reference();
