@@ -154,7 +154,7 @@ class ConvSetup final {
     return stopwatch.Elapsed().wall;
   }
 
-  // Of a grouped convolution the products of all groups.
+  // A grouped convolution counts as the products of all of its groups.
   double TimeMul(int repeats = 1) {
     const Stopwatch stopwatch;
     for (std::ptrdiff_t i = 0; i < repeats * case_.groups; ++i) {

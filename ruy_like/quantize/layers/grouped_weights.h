@@ -30,7 +30,7 @@ class GroupedWeights final {
   // there is no memory, and beyond some few layouts: none is ever dropped.
   const std::int8_t* For(const GroupedLayout& layout, TensorOrder order);
 
-  // Of the weights of each output channel.
+  // The sum of each output channel's weights.
   const std::int32_t* sums() const { return sums_.data(); }
 
  private:

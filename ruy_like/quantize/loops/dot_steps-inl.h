@@ -172,8 +172,9 @@ struct Output {
     return bytes[0];
   }
 
-  // Of several at once, for which constants are loaded once. Saturation to 16
-  // bits keeps what saturation to 8 bits does to the sum with a zero point.
+  // The same for several sums at once, so that constants are loaded once.
+  // Saturation to 16 bits keeps what saturation to 8 bits does to the sum with
+  // a zero point.
   template <int kCount>
   HWY_INLINE void operator()(const V32<D> (&acc)[kCount][4],
                              hn::Vec<Do> (&bytes)[kCount]) const {

@@ -229,7 +229,7 @@ class GroupedLoop {
   // Accumulators that fit the registers, with operands.
   static constexpr int kAccumulators =
       kVectorBytes == 64 || HWY_ARCH_ARM_A64 ? 16 : 8;
-  // Of them, vectors of results at once, for so many pixels.
+  // Vectors of results that are computed at once, and for how many pixels.
   static constexpr int kResults = std::min(4, kAccumulators / kLanes);
   static constexpr int kPixels =
       std::max(1, kAccumulators / (kLanes * kResults));

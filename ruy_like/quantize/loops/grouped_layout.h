@@ -54,7 +54,7 @@ struct GroupedLayout {
     chunks = CeilDiv(out, chunk);
   }
 
-  // Of a vector's blocks together.
+  // Groups in all blocks of a vector.
   std::ptrdiff_t GroupsOfVector() const {
     return groups_of_block * form.blocks;
   }
@@ -79,7 +79,7 @@ struct GroupedLayout {
 
   GroupedForm form = {};
   std::ptrdiff_t groups = 0, in_channels = 0, out_channels = 0, taps = 0;
-  // Of a group in a block, and vectors for a group's channels.
+  // Lanes that a group has in a block, and vectors that its channels take.
   std::ptrdiff_t lanes = 0, steps = 0;
   std::ptrdiff_t groups_of_block = 0;
   // For all groups.
