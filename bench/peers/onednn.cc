@@ -187,7 +187,7 @@ memory PackWeights(memory plain, const memory::desc& wanted) {
 // The bias of a float product; without one, the description of no memory.
 memory::desc FloatBias(const PeerProblem& problem, const memory::dims& dims,
                        memory::format_tag tag) {
-  if (problem.bias_f32 == nullptr) return {};
+  if (problem.bias_f32 == nullptr) return memory::desc();
   return memory::desc(dims, memory::data_type::f32, tag);
 }
 

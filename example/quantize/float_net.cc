@@ -20,20 +20,26 @@ ruy_like::Matrix<float> WeightMatrix(const Layer& layer) {
 void Im2Col(const Layer& layer, const float* input, int images,
             std::vector<float>* patches) {
   const int side = layer.in_side, out = layer.conv_side();
-  const std::ptrdiff_t channels = layer.in_channels;
+  const int kernel = layer.kernel, channels = layer.in_channels;
   patches->resize(std::size_t{1} * images * out * out * layer.depth());
   float* patch = patches->data();
   for (int image = 0; image < images; ++image) {
     const float* const pixels = input + image * layer.in_elements();
     for (int i = 0; i < out * out; ++i) {
-      for (int k = 0; k < layer.kernel * layer.kernel; ++k, patch += channels) {
-        const int row = i / out + k / layer.kernel - layer.padding;
-        const int col = i % out + k % layer.kernel - layer.padding;
-        if (row < 0 || row >= side || col < 0 || col >= side) {
-          std::fill_n(patch, channels, 0.0f);
-        } else {
-          std::copy_n(pixels + (row * side + col) * channels, channels, patch);
+      // A row of the kernel is one piece of a row of the image, whose columns
+      // from `first` to `end` there are.
+      const int col = i % out - layer.padding;
+      const int first = std::max(0, -col), end = std::min(kernel, side - col);
+      for (int k = 0; k < kernel; ++k, patch += kernel * channels) {
+        const int row = i / out + k - layer.padding;
+        if (row < 0 || row >= side) {
+          std::fill_n(patch, kernel * channels, 0.0f);
+          continue;
         }
+        std::fill_n(patch, first * channels, 0.0f);
+        std::copy_n(pixels + (row * side + col + first) * channels,
+                    (end - first) * channels, patch + first * channels);
+        std::fill_n(patch + end * channels, (kernel - end) * channels, 0.0f);
       }
     }
   }
@@ -96,6 +102,10 @@ void Normalize(const Layer& layer, std::vector<float>* values) {
   }
 }
 
+// So many elements of patches are made at a time: what the product reads next
+// is still in L2.
+constexpr int kPatchElements = 64 << 10;
+
 // Whether the input, as it lies, is what Im2Col would make of it.
 bool NeedsNoPatches(const Layer& layer) {
   return layer.padding == 0 &&
@@ -107,22 +117,32 @@ bool NeedsNoPatches(const Layer& layer) {
 absl::Status RunLayer(const Layer& layer, const std::vector<float>& input,
                       int images, ruy_like::Context* context,
                       std::vector<float>* output) {
-  const float* columns = input.data();
-  std::vector<float> patches;
-  if (!NeedsNoPatches(layer)) {
-    Im2Col(layer, input.data(), images, &patches);
-    columns = patches.data();
-  }
   ruy_like::MulParams<float, float> params;
   params.set_bias(layer.bias.data());
   if (layer.relu && !layer.has_batch_norm()) params.set_clamp_min(0);
-  const int cols = images * layer.conv_side() * layer.conv_side();
-  std::vector<float> values(std::size_t{1} * layer.out_channels * cols);
-  const absl::Status status =
-      Product({layer.weights.data(), Order::kRowMajor},
-              {columns, Order::kColMajor}, layer.out_channels, layer.depth(),
-              cols, params, Order::kColMajor, values.data(), context);
-  if (!status.ok()) return status;
+  const int pixels = layer.conv_side() * layer.conv_side();
+  std::vector<float> values(std::size_t{1} * layer.out_channels * images *
+                            pixels);
+  const bool needs_patches = !NeedsNoPatches(layer);
+  const int at_once =
+      needs_patches ? std::max(1, kPatchElements / (pixels * layer.depth()))
+                    : images;
+  std::vector<float> patches;
+  for (int first = 0; first < images; first += at_once) {
+    const int count = std::min(at_once, images - first);
+    const float* columns = input.data() + first * layer.in_elements();
+    if (needs_patches) {
+      Im2Col(layer, columns, count, &patches);
+      columns = patches.data();
+    }
+    const absl::Status status = Product(
+        {layer.weights.data(), Order::kRowMajor}, {columns, Order::kColMajor},
+        layer.out_channels, layer.depth(), count * pixels, params,
+        Order::kColMajor,
+        values.data() + std::size_t{1} * layer.out_channels * first * pixels,
+        context);
+    if (!status.ok()) return status;
+  }
   if (layer.has_batch_norm()) Normalize(layer, &values);
   if (layer.pool) {
     MaxPool(values.data(), images, layer.conv_side(), layer.out_channels,

@@ -37,6 +37,9 @@ ABSL_FLAG(std::string, data, "example/quantize/digits.txt",
           "the images, in the form that README.md describes");
 ABSL_FLAG(int, epochs, 60, "passes over the training images");
 ABSL_FLAG(uint32_t, seed, 1, "of the weights at the start");
+ABSL_FLAG(bool, narrow, false,
+          "train a network with a quarter of the channels, which quantization "
+          "costs more");
 ABSL_FLAG(std::string, json, "", "a file to write the table to, as JSON");
 ABSL_FLAG(std::string, save_tensors, "",
           "a directory to write each layer's input to, as .npy, as of the "
@@ -178,12 +181,16 @@ absl::Status MeasureAllQuantized(Experiment* experiment) {
     const char* name;
     WeightOptions weights;
     QuantScheme activations;
+    int activation_bits;
     bool eq;
   } kinds[] = {
-      {"int8 per tensor", {8, false}, QuantScheme::kAffineSigned, false},
-      {"int8 per channel", {8, true}, QuantScheme::kAffineSigned, false},
-      {"int7", {7, true}, QuantScheme::kSymmetric, false},
-      {"int7 + EQ", {7, true}, QuantScheme::kSymmetric, true},
+      {"int8 per tensor", {8, false}, QuantScheme::kAffineSigned, 8, false},
+      {"int8 per channel", {8, true}, QuantScheme::kAffineSigned, 8, false},
+      {"int7", {7, true}, QuantScheme::kSymmetric, 7, false},
+      {"int7 + EQ", {7, true}, QuantScheme::kSymmetric, 7, true},
+      // Levels of [-7, 7], stored as int8: what 4 bits cost, not what they
+      // save.
+      {"int4 weights", {4, true}, QuantScheme::kAffineSigned, 8, false},
   };
   for (const auto& kind : kinds) {
     for (const CalibrationMethod method : kCalibrationMethods) {
@@ -193,7 +200,7 @@ absl::Status MeasureAllQuantized(Experiment* experiment) {
       ruy_like::CalibrationOptions options;
       options.method = method;
       options.scheme = kind.activations;
-      options.bits = kind.weights.bits;
+      options.bits = kind.activation_bits;
       const auto layers =
           kind.eq ? experiment->calibration.SearchScales(
                         experiment->folded, method, kind.weights.bits,
@@ -279,6 +286,7 @@ absl::Status Prepare(const DataSet& data, Experiment* experiment) {
   TrainOptions options;
   options.epochs = absl::GetFlag(FLAGS_epochs);
   options.seed = absl::GetFlag(FLAGS_seed);
+  options.narrow = absl::GetFlag(FLAGS_narrow);
   const auto start = std::chrono::steady_clock::now();
   auto net = Train(training, options, &experiment->context);
   if (!net.ok()) return net.status();

@@ -71,10 +71,11 @@ class Trainer {
         options_(options),
         context_(context),
         random_(options.seed) {
-    net_.push_back(MakeLayer(8, 1, 16, 3, 1, true, true, &random_));
-    net_.push_back(MakeLayer(4, 16, 32, 3, 1, true, false, &random_));
-    net_.push_back(MakeLayer(4, 32, 32, 1, 0, true, false, &random_));
-    net_.push_back(MakeLayer(4, 32, kClasses, 4, 0, false, false, &random_));
+    const int wide = options.narrow ? 8 : 32;
+    net_.push_back(MakeLayer(8, 1, wide / 2, 3, 1, true, true, &random_));
+    net_.push_back(MakeLayer(4, wide / 2, wide, 3, 1, true, false, &random_));
+    net_.push_back(MakeLayer(4, wide, wide, 1, 0, true, false, &random_));
+    net_.push_back(MakeLayer(4, wide, kClasses, 4, 0, false, false, &random_));
     for (const Layer& layer : net_) {
       Training training;
       training.weight_velocity.assign(layer.weights.size(), 0);

@@ -66,6 +66,7 @@ struct memory {
   struct desc {
     desc(const dims& adims, data_type adata_type, format_tag aformat_tag,
          bool allow_empty = false);
+    desc() = default;
     bool operator==(const desc& other) const;
   };
   memory(const desc& md, const engine& aengine);
