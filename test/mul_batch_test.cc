@@ -39,6 +39,10 @@ constexpr ptrdiff_t kLarge = 70 * 70 * 70;
 
 class MulBatchTest : public PathTest {
  protected:
+  // Whether the path has kernels that make use of FloatSums::kAnyOrder.
+  static bool HasOtherOrder() {
+    return GetParam() != Path::kPortable && GetParam() != Path::kWasm128;
+  }
   template <typename Types>
   void TestTypes() {
     int seed = 0;
@@ -111,6 +115,27 @@ TEST_P(MulBatchTest, MixedHasTheBitsOfSingleCalls) { TestTypes<Mixed>(); }
 TEST_P(MulBatchTest, BFloatHasTheBitsOfSingleCalls) { TestTypes<BFloat>(); }
 TEST_P(MulBatchTest, HalfByFloatHasTheBitsOfSingleCalls) {
   TestTypes<HalfByFloat>();
+}
+
+// A batch takes other ways through the library than a call does, which must
+// choose the same kernel.
+TEST_P(MulBatchTest, SumsInAnyOrderHaveTheBitsOfSingleCalls) {
+  const Path path = GetParam() | Path::kPortable;
+  bool differ = false;  // from sums in order
+  for (const Shape& shape : {Shape{64, 1000, 1}, Shape{150, 200, 4},
+                             Shape{1, 1000, 64}, Shape{5, 40, 3}}) {
+    for (const Variant& variant : {Variant{1}, Variant{1, 3, true, false, true},
+                                   Variant{5, 0, false, true}}) {
+      for (const ptrdiff_t count : {1, 3, 17}) {
+        BatchProblem<Float> problem(shape, count, variant);
+        const auto in_order = problem.Expected(path);
+        problem.params.set_float_sums(FloatSums::kAnyOrder);
+        differ |= problem.Expected(path) != in_order;
+        TestProblem(&problem, variant);
+      }
+    }
+  }
+  EXPECT_EQ(differ, HasOtherOrder());
 }
 
 TEST_P(MulBatchTest, EveryCountUpTo17) {
@@ -385,6 +410,23 @@ TEST_P(MulBatchTest, GroupsHaveTheBitsOfSingleCalls) {
       ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
       ASSERT_EQ(group.result, expected) << count << " on " << threads;
     }
+  }
+}
+
+TEST_P(MulBatchTest, GroupsOfBothOrdersOfSums) {
+  GroupProblem group(17);
+  const auto in_order = group.Expected(&context_);
+  // Half of the products, those of one column among them.
+  for (std::size_t i = 1; i < group.products.size(); i += 2) {
+    group.products[i].mul_params.set_float_sums(FloatSums::kAnyOrder);
+  }
+  const auto expected = group.Expected(&context_);
+  EXPECT_EQ(expected != in_order, HasOtherOrder());
+  for (const int threads : {1, 3}) {
+    context_.set_max_num_threads(threads);
+    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
+    ASSERT_EQ(group.result, expected) << threads << " threads";
   }
 }
 

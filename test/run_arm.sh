@@ -10,9 +10,9 @@
 #
 # Each processor runs the kernel tests of its best path and products whose
 # checksums were made on an x86; the last one also the tests that look at all
-# paths. That is what CI does. --paths runs every test of the best path instead,
-# a quarter of an hour on two cores besides the build, and --all the whole suite
-# on each.
+# paths, random products against the reference among them. That is what CI does.
+# --paths runs every test of the best path instead, a quarter of an hour on two
+# cores besides the build, and --all the whole suite on each.
 #
 # What the emulated programs can not do is left out: to start other programs (a
 # kernel would need to be told of the emulator), and to measure time; and so is
@@ -49,13 +49,14 @@ else
   bash third_party/install.sh armhf
 fi
 cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=OFF
-for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test)
+for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test
+         random_test.quick)
 # By path.
 kernel_tests=(panel_kernel_test narrow_kernel_test float16_mul_test)
 if [ "$bits" = 32 ]; then
   for_all+=(allocator_test arguments_test checked_math_test errors_test
             float_state_test multiplier_test packed_image_test quant_params_test
-            random_test.quick requantize_test validate_test)
+            requantize_test validate_test)
   # Its floats are not those of any other path.
   kernel_tests+=(float_mul_test scaled_output_test)
 fi
