@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/export.h"
+#include "ruy_like/quantize/moving_average_observer.h"
 #include "ruy_like/quantize/observer.h"
 #include "ruy_like/quantize/quant_params.h"
 
@@ -25,6 +26,7 @@ struct CalibratedTensor {
   // Each may be empty, have one element for the tensor, or one per channel.
   std::vector<QuantParams> params;
   std::vector<Observer> observers;
+  std::vector<MovingAverageObserver> moving_averages = {};
 
   static constexpr std::size_t kMaxNameBytes = 4096;
 };
@@ -48,7 +50,12 @@ struct Calibration {
 //        "sum": [...], "sum_of_squares": [...], "sum_of_magnitudes": [...],
 //        "bins": [...]}]}]}
 //
-// Members may come in any order; all are there, and no others, but that an
+// A tensor with moving averages also has
+//
+//      "moving_averages": [
+//        {"constant": 0.01, "batches": 7, "min": -1.5, "max": 2}]
+//
+// Members may come in any order; all others are there, and no more, but that an
 // observer that streams and saw only zeros has no "exponent". "range" is that
 // of SetRange, 0 for one that streams; the bins are 2048 and cover [0, range)
 // or [0, 2^exponent). The sums are exact: 23 digits of 32 bits, the first of

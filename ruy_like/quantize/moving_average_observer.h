@@ -34,6 +34,12 @@ class RUY_LIKE_EXPORT MovingAverageObserver final {
   // A constant outside (0, 1] makes Observe fail.
   explicit MovingAverageObserver(float constant = 0.01f)
       : constant_(constant) {}
+  // One that goes on from what another one knew. InvalidArgument for a constant
+  // outside (0, 1], ends that are not finite, and ends other than 0 before the
+  // first batch.
+  static absl::StatusOr<MovingAverageObserver> Resume(float constant,
+                                                      std::uint64_t batches,
+                                                      float min, float max);
 
   // One batch: NaN and infinities are skipped, and a batch of nothing else does
   // not count. Errors are those of Observer::Observe, with nothing observed,
@@ -42,6 +48,7 @@ class RUY_LIKE_EXPORT MovingAverageObserver final {
                        Context* context = nullptr);
   absl::Status Observe(const Matrix<float>& values, Context* context = nullptr);
 
+  float constant() const { return constant_; }
   std::uint64_t batches() const { return batches_; }
   // 0 before the first batch.
   float min() const { return min_; }

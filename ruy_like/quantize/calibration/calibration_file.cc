@@ -59,6 +59,13 @@ absl::Status CheckTensors(const Calibration& calibration) {
           std::numeric_limits<std::int32_t>::max(), "params");
       if (!status.ok()) return TensorError(name, status.message());
     }
+    for (const MovingAverageObserver& observer : tensor.moving_averages) {
+      const absl::Status status =
+          MovingAverageObserver::Resume(observer.constant(), observer.batches(),
+                                        observer.min(), observer.max())
+              .status();
+      if (!status.ok()) return TensorError(name, status.message());
+    }
   }
   return absl::OkStatus();
 }
@@ -99,6 +106,14 @@ void AppendObserver(const Observer& observer, std::string* text) {
   AppendArray("sum_of_magnitudes", state.sum_of_magnitudes, text);
   AppendArray("bins", state.bins, text);
   text->push_back('}');
+}
+
+void AppendMovingAverage(const MovingAverageObserver& observer,
+                         std::string* text) {
+  absl::StrAppend(text, "{\"constant\": ", JsonNumber(observer.constant()),
+                  ", \"batches\": ", observer.batches(),
+                  ", \"min\": ", JsonNumber(observer.min()),
+                  ", \"max\": ", JsonNumber(observer.max()), "}");
 }
 
 // ## Reading JSON
@@ -219,6 +234,34 @@ void ReadObserver(JsonReader* json, std::vector<Observer>* observers) {
   observers->push_back(*std::move(observer));
 }
 
+void ReadMovingAverage(JsonReader* json,
+                       std::vector<MovingAverageObserver>* observers) {
+  float constant = 0, min = 0, max = 0;
+  std::uint64_t batches = 0;
+  std::string name;
+  MemberSet members(json);
+  json->BeginObject();
+  while (json->NextMember(&name)) {
+    if (members.Is(name, "constant")) {
+      json->Read(&constant);
+    } else if (members.Is(name, "batches")) {
+      json->Read(&batches);
+    } else if (members.Is(name, "min")) {
+      json->Read(&min);
+    } else if (members.Is(name, "max")) {
+      json->Read(&max);
+    } else {
+      FailUnknown(name, json);
+    }
+  }
+  members.Require({"constant", "batches", "min", "max"});
+  if (!json->ok()) return;
+  const auto observer =
+      MovingAverageObserver::Resume(constant, batches, min, max);
+  if (!observer.ok()) return json->Fail(observer.status().message());
+  observers->push_back(*observer);
+}
+
 void ReadTensor(JsonReader* json, CalibratedTensor* tensor) {
   std::string name;
   MemberSet members(json);
@@ -235,6 +278,11 @@ void ReadTensor(JsonReader* json, CalibratedTensor* tensor) {
     } else if (members.Is(name, "observers")) {
       json->BeginArray();
       while (json->NextElement()) ReadObserver(json, &tensor->observers);
+    } else if (members.Is(name, "moving_averages")) {
+      json->BeginArray();
+      while (json->NextElement()) {
+        ReadMovingAverage(json, &tensor->moving_averages);
+      }
     } else {
       FailUnknown(name, json);
     }
@@ -395,6 +443,14 @@ absl::StatusOr<std::string> CalibrationToJson(const Calibration& calibration) {
       for (const Observer& observer : tensor.observers) {
         text += std::exchange(comma, ",\n  ");
         AppendObserver(observer, &text);
+      }
+      if (!tensor.moving_averages.empty()) {
+        text += "],\n  \"moving_averages\": [";
+        comma = "";
+        for (const MovingAverageObserver& observer : tensor.moving_averages) {
+          text += std::exchange(comma, ",\n   ");
+          AppendMovingAverage(observer, &text);
+        }
       }
       text += "]}";
     }

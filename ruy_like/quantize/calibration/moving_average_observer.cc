@@ -1,17 +1,43 @@
 #include "ruy_like/quantize/moving_average_observer.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 
 namespace ruy_like {
+namespace {
+
+absl::Status CheckConstant(float constant) {
+  if (constant > 0 && constant <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the averaging constant is ", constant, ", must be in (0, 1]"));
+}
+
+}  // namespace
+
+absl::StatusOr<MovingAverageObserver> MovingAverageObserver::Resume(
+    float constant, std::uint64_t batches, float min, float max) {
+  const absl::Status status = CheckConstant(constant);
+  if (!status.ok()) return status;
+  if (!std::isfinite(min) || !std::isfinite(max) ||
+      (batches == 0 && (min != 0 || max != 0))) {
+    return absl::InvalidArgumentError(absl::StrCat("the averages are ", min,
+                                                   " and ", max, " after ",
+                                                   batches, " batches"));
+  }
+  MovingAverageObserver observer(constant);
+  observer.batches_ = batches;
+  observer.min_ = min;
+  observer.max_ = max;
+  return observer;
+}
 
 absl::Status MovingAverageObserver::Add(const absl::Status& status,
                                         const Observer& batch) {
   if (!status.ok()) return status;
-  if (!(constant_ > 0 && constant_ <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the averaging constant is ", constant_, ", must be in (0, 1]"));
-  }
+  const absl::Status constant_status = CheckConstant(constant_);
+  if (!constant_status.ok()) return constant_status;
   if (batch.finite_count() == 0) return absl::OkStatus();
   if (batches_++ == 0) {
     min_ = batch.min();

@@ -58,7 +58,20 @@ Calibration Example() {
   const float zero[] = {0, -0.0f};
   EXPECT_TRUE(zeros.Observe(zero).ok());
   calibration.tensors[3].observers = {Observer(), zeros};
+  MovingAverageObserver averages(0.3f);
+  for (const std::uint32_t seed : {1, 2, 3}) {
+    EXPECT_TRUE(averages.Observe(GaussVector(100, seed)).ok());
+  }
+  calibration.tensors[2].moving_averages = {averages, MovingAverageObserver()};
   return calibration;
+}
+
+void ExpectSameAverages(const MovingAverageObserver& a,
+                        const MovingAverageObserver& b) {
+  EXPECT_EQ(a.constant(), b.constant());
+  EXPECT_EQ(a.batches(), b.batches());
+  EXPECT_EQ(a.min(), b.min());
+  EXPECT_EQ(a.max(), b.max());
 }
 
 TEST(CalibrationFileTest, JsonKeepsEachBit) {
@@ -77,6 +90,10 @@ TEST(CalibrationFileTest, JsonKeepsEachBit) {
     for (std::size_t j = 0; j < a.observers.size(); ++j) {
       SCOPED_TRACE(absl::StrCat(a.name, " ", j));
       ExpectSame(a.observers[j], b.observers[j]);
+    }
+    ASSERT_EQ(a.moving_averages.size(), b.moving_averages.size());
+    for (std::size_t j = 0; j < a.moving_averages.size(); ++j) {
+      ExpectSameAverages(a.moving_averages[j], b.moving_averages[j]);
     }
   }
   // Nothing is lost in the text, either.
@@ -103,6 +120,20 @@ TEST(CalibrationFileTest, ALoadedObserverGoesOn) {
     ExpectSame(a, b);
     EXPECT_EQ(a.ChooseParams({}).value(), b.ChooseParams({}).value());
   }
+}
+
+TEST(CalibrationFileTest, LoadedAveragesGoOn) {
+  Calibration calibration;
+  calibration.tensors = {{"x", {}, {}, {MovingAverageObserver(0.25f)}}};
+  MovingAverageObserver& a = calibration.tensors[0].moving_averages[0];
+  ASSERT_TRUE(a.Observe(GaussVector(100, 1)).ok());
+  auto loaded = CalibrationFromJson(CalibrationToJson(calibration).value());
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  MovingAverageObserver& b = loaded->tensors[0].moving_averages[0];
+  ASSERT_TRUE(a.Observe(GaussVector(100, 2)).ok());
+  ASSERT_TRUE(b.Observe(GaussVector(100, 2)).ok());
+  ExpectSameAverages(a, b);
+  EXPECT_EQ(b.batches(), 2u);
 }
 
 // What other writers of JSON may write.
@@ -222,6 +253,31 @@ TEST(CalibrationFileTest, RefusesWrongText) {
   }
   EXPECT_THAT(CalibrationFromJson("{\n\n \"x\": 1}").status().message(),
               HasSubstr("line 3: unknown member \"x\""));
+}
+
+TEST(CalibrationFileTest, RefusesImpossibleAverages) {
+  const std::string good = R"({"constant":1,"batches":2,"min":-1,"max":3})";
+  const auto read = [](const std::string& averages) {
+    return CalibrationFromJson(Tensors(absl::StrCat(
+        R"({"name":"x","params":[],"observers":[],"moving_averages":[)",
+        averages, "]}")));
+  };
+  ASSERT_TRUE(read(good).ok()) << read(good).status();
+  const std::pair<const char*, const char*> cases[] = {
+      {"t\":1", "t\":0"},      {"t\":1", "t\":1.5"},  {"t\":1", "t\":-1"},
+      {"s\":2", "s\":0"},      {"s\":2", "s\":-2"},   {"s\":2", "s\":2.5"},
+      {"n\":-1", "n\":-1e39"}, {"x\":3", "x\":null"}, {"\"max", "\"min"},
+      {",\"max\":3", ""},      {"\"max", "\"more"},
+  };
+  for (const auto& change : cases) {
+    const std::string text = absl::StrReplaceAll(good, {change});
+    EXPECT_EQ(read(text).status().code(), kInvalid) << text;
+  }
+  EXPECT_EQ(read(good + good).status().code(), kInvalid);
+  // And does not write them.
+  Calibration calibration;
+  calibration.tensors = {{"x", {}, {}, {MovingAverageObserver(2)}}};
+  EXPECT_EQ(CalibrationToJson(calibration).status().code(), kInvalid);
 }
 
 // Observers that contradict themselves.
