@@ -1,22 +1,25 @@
 // Two residual blocks from float weights to int8, the second one of stride 2
 // with a projection on its skip, then global average pooling and a classifier.
 //
-//   ruy_like_residual_blocks
+//   ruy_like_residual_blocks [REPORT.json]
 //
 // doc/quantization.md has the steps. The weights are random, so there is
 // nothing to recognise: what counts is how far the logits are from the float
 // network's, on images that calibration has not seen. Fails where they are too
-// far.
+// far. The report has what each layer loses of the last image; plot.py draws
+// it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ruy_like/quantize/quantize.h"
 #include "ruy_like/ruy_like.h"
@@ -150,7 +153,34 @@ T Need(absl::StatusOr<T> value, const char* what) {
   return *std::move(value);
 }
 
-int main() {
+// Writes a report of each tensor: float `t`, and what `q` stands for.
+absl::Status WriteReport(const char* file_name, const std::vector<Floats>& t,
+                         const TensorView<std::int8_t> (&q)[kTensors]) {
+  constexpr const char* kNames[] = {"X", "A", "B", "S",   "C",
+                                    "D", "P", "T", "pool"};
+  std::vector<ruy_like::LayerReport> reports;
+  for (int k = 0; k < kTensors; ++k) {
+    Floats values(t[k].size());
+    const absl::Status status =
+        Dequantize(absl::MakeConstSpan(q[k].data, values.size()), q[k].params,
+                   absl::MakeSpan(values));
+    if (!status.ok()) return status;
+    auto report = ruy_like::ReportLayer(kNames[k], t[k], values, q[k].params);
+    if (!report.ok()) return report.status();
+    reports.push_back(*std::move(report));
+  }
+  const auto table = ruy_like::LayerReportTable(reports);
+  const auto json = ruy_like::LayerReportJson(reports);
+  if (!table.ok() || !json.ok()) return table.status();
+  std::printf("%s", table->c_str());
+  std::ofstream file(file_name);
+  file << *json;
+  file.close();
+  return file ? absl::OkStatus()
+              : absl::DataLossError(absl::StrCat("cannot write ", file_name));
+}
+
+int main(int argc, char** argv) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   const Net net = {MakeLayer(kIn, kIn, 3, 1, &random),
@@ -246,5 +276,12 @@ int main() {
   const double snr = 10 * std::log10(signal / noise);
   std::printf("SNR of the logits %.1f dB, %d of 64 images in the same class\n",
               snr, agree);
+  if (argc > 1) {
+    const absl::Status status = WriteReport(argv[1], t, q);
+    if (!status.ok()) {
+      std::printf("%s\n", status.ToString().c_str());
+      return 1;
+    }
+  }
   return snr > 30 && agree >= 62 ? 0 : 1;
 }
