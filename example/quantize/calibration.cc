@@ -38,18 +38,17 @@ absl::StatusOr<std::vector<QuantizedLayer>> Calibration::SearchScales(
   std::vector<QuantizedLayer> layers;
   for (std::size_t i = 0; i < folded.size(); ++i) {
     const Layer& layer = folded[i];
-    // The layer as a product: its weights by the patches of all images.
-    std::vector<float> patches;
-    Im2Col(layer, tensors_[i].data(), images_, &patches);
-    ruy_like::Matrix<float> activations;
-    MakeSimpleLayout(
-        layer.depth(),
-        static_cast<std::ptrdiff_t>(patches.size()) / layer.depth(),
-        ruy_like::Order::kColMajor, activations.mutable_layout());
-    activations.set_data(patches.data());
+    const ruy_like::TensorView<const float> inputs = {
+        tensors_[i].data(),
+        {images_, layer.in_side, layer.in_side, layer.in_channels},
+        {}};
+    ruy_like::Window window;
+    window.kernel_height = window.kernel_width = layer.kernel;
+    window.padding = {layer.padding, layer.padding, layer.padding,
+                      layer.padding};
     auto found =
-        EqSearch(WeightMatrix(layer), absl::MakeConstSpan(&activations, 1),
-                 options, context, layer.bias);
+        EqSearchConv2D(WeightMatrix(layer), absl::MakeConstSpan(&inputs, 1),
+                       window, options, context, layer.bias);
     if (!found.ok()) return found.status();
     layers.push_back({std::move(found->weights), found->activations});
   }

@@ -16,6 +16,8 @@
 #include "ruy_like/matrix.h"
 #include "ruy_like/quantize/observer.h"
 #include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/quantize/tensor.h"
+#include "ruy_like/quantize/window.h"
 
 namespace ruy_like {
 
@@ -65,6 +67,17 @@ struct EqResult {
 // ResourceExhausted; and errors of Mul.
 RUY_LIKE_EXPORT absl::StatusOr<EqResult> EqSearch(
     const Matrix<float>& weights, absl::Span<const Matrix<float>> activations,
+    const EqOptions& options, Context* context,
+    absl::Span<const float> bias = {});
+
+// The same for a convolution, whose activations are images: it takes the
+// patches of `window` from them itself, all at once, kernel height * width
+// times as much memory. A row of weights has Conv2D's order of elements
+// (conv.h) and there is one group; TensorView::params are not used. Errors as
+// above and as OutputShape's.
+RUY_LIKE_EXPORT absl::StatusOr<EqResult> EqSearchConv2D(
+    const Matrix<float>& weights,
+    absl::Span<const TensorView<const float>> images, const Window& window,
     const EqOptions& options, Context* context,
     absl::Span<const float> bias = {});
 

@@ -327,6 +327,127 @@ TEST_P(EqSearchPathTest, ThreadsDoNotMatter) {
   EXPECT_EQ(cosines[0], cosines[1]);
 }
 
+// Patches that the test makes by itself, in another way: from the output's
+// element to the input's, one at a time.
+Layer ConvLayer(const std::vector<float>& images, const TensorShape& shape,
+                const Window& window, const TensorShape& output,
+                std::ptrdiff_t rows) {
+  const std::ptrdiff_t taps = window.kernel_height * window.kernel_width;
+  const std::ptrdiff_t positions = output.height * output.width;
+  Layer layer{rows, taps * shape.channels, shape.batch * positions, {}, {}};
+  Lcg lcg(11);
+  for (std::ptrdiff_t i = 0; i < rows * layer.depth; ++i) {
+    layer.w.push_back(static_cast<float>(lcg.Gauss()));
+  }
+  const bool nhwc = shape.order == TensorOrder::kNhwc;
+  for (std::ptrdiff_t k = 0; k < layer.depth; ++k) {
+    const std::ptrdiff_t tap = nhwc ? k / shape.channels : k % taps;
+    const std::ptrdiff_t channel = nhwc ? k % shape.channels : k / taps;
+    for (std::ptrdiff_t n = 0; n < layer.cols; ++n) {
+      const std::ptrdiff_t row =
+          n % positions / output.width * window.stride_height +
+          tap / window.kernel_width * window.dilation_height -
+          window.padding.top;
+      const std::ptrdiff_t col =
+          n % output.width * window.stride_width +
+          tap % window.kernel_width * window.dilation_width -
+          window.padding.left;
+      const bool inside =
+          row >= 0 && row < shape.height && col >= 0 && col < shape.width;
+      const std::ptrdiff_t image = n / positions * shape.channels;
+      const std::ptrdiff_t at =
+          nhwc ? (n / positions * shape.height * shape.width +
+                  row * shape.width + col) *
+                         shape.channels +
+                     channel
+               : ((image + channel) * shape.height + row) * shape.width + col;
+      layer.a.push_back(inside ? images[static_cast<std::size_t>(at)] : 0);
+    }
+  }
+  return layer;
+}
+
+TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
+  Window windows[3];
+  windows[1].kernel_height = 3;
+  windows[1].kernel_width = 2;
+  windows[1].padding = {1, 1, 1, 0};
+  windows[2].kernel_height = windows[2].kernel_width = 3;
+  windows[2].stride_height = 2;
+  windows[2].dilation_width = 2;
+  windows[2].padding = {0, 1, 2, 2};
+  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
+    for (const Window& window : windows) {
+      const TensorShape shape = {2, 5, 7, 3, order};
+      Lcg lcg(5);
+      std::vector<float> images;
+      for (int i = 0; i < 2 * 5 * 7 * 3; ++i) {
+        images.push_back(static_cast<float>(lcg.Gauss()));
+      }
+      const auto output = OutputShape(shape, window, 4);
+      ASSERT_TRUE(output.ok()) << output.status();
+      const Layer layer = ConvLayer(images, shape, window, *output, 4);
+      EqOptions options;
+      options.bits = 6;
+      options.steps = 20;
+      Context context;
+      const Matrix<float> activations = layer.Activations();
+      const auto expected =
+          EqSearch(layer.Weights(), absl::MakeConstSpan(&activations, 1),
+                   options, &context);
+      ASSERT_TRUE(expected.ok()) << expected.status();
+      const TensorView<const float> view = {images.data(), shape, {}};
+      const auto actual =
+          EqSearchConv2D(layer.Weights(), absl::MakeConstSpan(&view, 1), window,
+                         options, &context);
+      ASSERT_TRUE(actual.ok()) << actual.status();
+      EXPECT_EQ(actual->weights, expected->weights);
+      EXPECT_EQ(actual->activations, expected->activations);
+      EXPECT_EQ(actual->products, expected->products);
+      EXPECT_GE(actual->cos_final, actual->cos_init);
+    }
+  }
+}
+
+TEST(EqSearchConvTest, BadInput) {
+  const std::vector<float> values(100, 1.0f);
+  const Matrix<float> weights =
+      MakeMatrix(values.data(), 2, 9, Order::kRowMajor);
+  Window window;
+  window.kernel_height = window.kernel_width = 3;
+  const TensorView<const float> good = {values.data(), {1, 4, 4, 1}, {}};
+  Context context;
+  const auto search = [&](const TensorView<const float>& images,
+                          const Window& w) {
+    return EqSearchConv2D(weights, absl::MakeConstSpan(&images, 1), w, {},
+                          &context)
+        .status();
+  };
+  ASSERT_TRUE(search(good, window).ok()) << search(good, window);
+  TensorView<const float> bad = good;
+  bad.data = nullptr;
+  EXPECT_THAT(search(bad, window).message(), HasSubstr("null"));
+  bad = good;
+  bad.shape.channels = 2;  // the weights have one
+  EXPECT_EQ(search(bad, window).code(), absl::StatusCode::kInvalidArgument);
+  bad = good;
+  bad.shape.batch = -1;
+  EXPECT_EQ(search(bad, window).code(), absl::StatusCode::kInvalidArgument);
+  Window large = window;
+  large.kernel_width = 5;
+  EXPECT_EQ(search(good, large).code(), absl::StatusCode::kInvalidArgument);
+  bad = good;
+  bad.shape = {std::ptrdiff_t{1} << 40, 1 << 12, 1 << 12, 1 << 10};
+  EXPECT_FALSE(search(bad, window).ok());
+  EXPECT_EQ(EqSearchConv2D(weights, absl::MakeConstSpan(&good, 1), window, {},
+                           nullptr)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(EqSearchConv2D(weights, {}, window, {}, &context).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(EqSearchErrorTest, BadInput) {
   Context context;
   const float nan = std::numeric_limits<float>::quiet_NaN();
