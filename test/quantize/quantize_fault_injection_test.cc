@@ -266,6 +266,20 @@ const Kind kCalibration[] = {
        }
        return found.status();
      }},
+    {"EqSearchConv2D", kOk,
+     [](World* w) {
+       EqOptions options;
+       options.steps = 2;
+       options.max_rounds = 2;
+       Window window;
+       window.kernel_height = window.kernel_width = 2;
+       const TensorView<const float> image = {w->in.x.data(), {1, 4, 4, 8}, {}};
+       const auto found = EqSearchConv2D(
+           MakeMatrix(w->in.x.data(), 16, 32, Order::kRowMajor),
+           absl::MakeConstSpan(&image, 1), window, options, &w->context);
+       if (found.ok()) Note(w, {found->cos_final, found->activations.scale});
+       return found.status();
+     }},
 };
 
 // ## Layers
