@@ -36,8 +36,9 @@ absl::StatusOr<MovingAverageObserver> MovingAverageObserver::Resume(
 absl::Status MovingAverageObserver::Add(const absl::Status& status,
                                         const Observer& batch) {
   if (!status.ok()) return status;
-  const absl::Status constant_status = CheckConstant(constant_);
-  if (!constant_status.ok()) return constant_status;
+  if (absl::Status constant = CheckConstant(constant_); !constant.ok()) {
+    return constant;
+  }
   if (batch.finite_count() == 0) return absl::OkStatus();
   if (batches_++ == 0) {
     min_ = batch.min();
