@@ -93,8 +93,18 @@ namespace {
 // not count.
 std::atomic<int> spared{0};
 
+// Emscripten takes a thread's memory without a look at whether it got any, and
+// gives it back by a function that does not come here.
+#if defined(__EMSCRIPTEN__)
+thread_local bool starts_a_thread = false;
+#else
+constexpr bool starts_a_thread = false;
+#endif
+
 bool AllocationFails() {
-  if (spared != 0 || !allocation_budget.Fails()) return false;
+  if (spared != 0 || starts_a_thread || !allocation_budget.Fails()) {
+    return false;
+  }
   errno = ENOMEM;
   return true;
 }
@@ -109,7 +119,7 @@ long UsableBytes(void* memory) {
 
 // Counts what the C library gave.
 void* Counted(void* memory) {
-  if (memory == nullptr) return nullptr;
+  if (memory == nullptr || starts_a_thread) return memory;
   if (spared == 0) ++allocation_count;
   live_bytes += UsableBytes(memory);
   return memory;
@@ -271,7 +281,14 @@ extern "C" int OWN(pthread_create)(pthread_t* thread,
                                    const pthread_attr_t* attributes,
                                    void* (*function)(void*), void* argument) {
   if (thread_budget.Fails()) return EAGAIN;
+#if defined(__EMSCRIPTEN__)
+  starts_a_thread = true;
+  const int error = real_pthread_create(thread, attributes, function, argument);
+  starts_a_thread = false;
+  return error;
+#else
   return real_pthread_create(thread, attributes, function, argument);
+#endif
 }
 
 #endif
