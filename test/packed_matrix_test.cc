@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -320,15 +321,36 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
           .ok());
 }
 
-TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreads) {
-  const auto weights = RandomVector<std::int8_t>(3000 * 700, -128, 127, 3);
-  const auto large = MakeMatrix(weights.data(), 3000, 700, Order::kColMajor);
-  auto alone = Pack(large, Side::kLhs, PackOptions(), &context_);
-  context_.set_max_num_threads(4);
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  auto together = Pack(large, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(alone.ok() && together.ok());
-  EXPECT_TRUE(alone->Serialize() == together->Serialize());
+TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
+  // Many panels to a piece of the image; and many pieces, of a panel each.
+  for (const auto& [rows, depth] : {std::pair(3000, 700), {300, 20000}}) {
+    const auto weights = RandomVector<std::int8_t>(rows * depth, -128, 127, 3);
+    std::vector<std::int8_t> transposed(weights.size());
+    for (int r = 0; r < rows; ++r) {
+      for (int k = 0; k < depth; ++k) {
+        transposed[r * depth + k] = weights[k * rows + r];
+      }
+    }
+    const auto col_major =
+        MakeMatrix(weights.data(), rows, depth, Order::kColMajor);
+    const auto row_major =
+        MakeMatrix(transposed.data(), rows, depth, Order::kRowMajor);
+    context_.set_max_num_threads(1);
+    auto expected = Pack(row_major, Side::kLhs, PackOptions(), &context_);
+    ASSERT_TRUE(expected.ok());
+    for (const int threads : {1, 4}) {
+      context_.set_max_num_threads(threads);
+      context_.set_num_threads_strategy(
+          NumThreadsStrategy::kForceMaxNumThreads);
+      for (const auto* matrix : {&col_major, &row_major}) {
+        auto packed = Pack(*matrix, Side::kLhs, PackOptions(), &context_);
+        ASSERT_TRUE(packed.ok());
+        // Of megabytes: what differs is not printed.
+        EXPECT_TRUE(packed->Serialize() == expected->Serialize())
+            << rows << 'x' << depth << ", " << threads << " threads";
+      }
+    }
+  }
 }
 
 // ## Errors

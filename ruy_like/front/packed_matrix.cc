@@ -136,9 +136,10 @@ void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
   result->width = packing.operand.width;
 }
 
-// What the threads that pack share.
+// What the threads that pack share: parts of `step` pieces each.
 struct PackJob {
   const ImagePieces* pieces;
+  std::ptrdiff_t step;
   SharedPacking* packing;
   std::atomic<std::uint64_t> checksum{0};
 
@@ -147,30 +148,53 @@ struct PackJob {
     // As while multiplying: floats become doubles without their denormals.
     const ScopedFloatState float_state(FloatState::kFlushDenormals);
     PackJob* const job = static_cast<PackJob*>(argument);
+    const std::ptrdiff_t count = job->pieces->count();
     std::uint64_t sum = 0;
-    for (std::ptrdiff_t piece = 0; piece < job->pieces->count(); ++piece) {
-      if (job->packing->TryPack(piece, job->pieces->Start(piece),
-                                job->pieces->Start(piece + 1))) {
-        sum += job->pieces->Checksum(piece);
+    for (std::ptrdiff_t piece = 0; piece < count; piece += job->step) {
+      const std::ptrdiff_t end = std::min(piece + job->step, count);
+      if (!job->packing->TryPack(piece / job->step, job->pieces->Start(piece),
+                                 job->pieces->Start(end))) {
+        continue;
+      }
+      for (std::ptrdiff_t i = piece; i < end; ++i) {
+        sum += job->pieces->Checksum(i);
       }
     }
     job->checksum.fetch_add(sum, std::memory_order_relaxed);
   }
 };
 
+// Pieces that are packed together. A deep piece is one panel, which takes 16 to
+// 64 bytes of each level; where the levels lie far apart, each of these is a
+// page of its own. Then as many pieces as take `kRunBytes` of a level
+// (4096x4096 packs 1.6 times as fast as with 64 bytes on Zen 4; 2048 bytes gain
+// nothing), but each thread gets a part.
+std::ptrdiff_t PiecesPerPart(const PackedSide& side, const ImagePieces& pieces,
+                             std::ptrdiff_t threads) {
+  constexpr std::ptrdiff_t kRunBytes = 1024;
+  if (side.operand->depth_contiguous || pieces.count() <= 1) return 1;
+  const std::ptrdiff_t run_bytes =
+      BytesOf(side.operand->scalar, pieces.Start(1));
+  return std::max<std::ptrdiff_t>(
+      std::min(kRunBytes / run_bytes, pieces.count() / threads), 1);
+}
+
 // *checksum: of the data.
 absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
                         std::uint64_t* checksum)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const ImagePieces pieces(side);
-  const auto status = std::make_unique<SharedPacking::Status[]>(pieces.count());
+  const std::ptrdiff_t max_threads = MaxThreads(*context, 0);
+  const std::ptrdiff_t step = PiecesPerPart(side, pieces, max_threads);
+  const std::ptrdiff_t parts = (pieces.count() + step - 1) / step;
+  const auto status = std::make_unique<SharedPacking::Status[]>(parts);
   SharedPacking packing;
-  packing.Init(&side, pieces.count(), status.get(), /*is_shared=*/true);
+  packing.Init(&side, parts, status.get(), /*is_shared=*/true);
   PackJob job;
   job.pieces = &pieces;
+  job.step = step;
   job.packing = &packing;
-  const std::ptrdiff_t calls =
-      std::min<std::ptrdiff_t>(MaxThreads(*context, 0), pieces.count());
+  const std::ptrdiff_t calls = std::min(max_threads, parts);
   int threads;
   absl::Status result = RunParallel(std::max(static_cast<int>(calls), 1),
                                     &PackJob::Work, &job, context, &threads);
