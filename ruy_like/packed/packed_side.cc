@@ -70,7 +70,10 @@ RUY_LIKE_HOT void PackedSide::ReadInPlace() {
 }
 
 RUY_LIKE_HOT void PackedSide::Use(const PackedData& packed) {
-  if (shape->depth == 0) return;
+  if (shape->depth == 0) {
+    data = kZeroPanel;
+    return;
+  }
   data = static_cast<const char*>(packed.panels);
   sums = packed.sums;
 }

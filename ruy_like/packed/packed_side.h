@@ -53,9 +53,10 @@ struct PackedSide {
   // bytes.
   static constexpr std::size_t kMaxZeroPanelBytes = 16384;
 
-  // Both must outlive this. Reads the operand in place if the shape says so.
-  // Not a constructor: compilers copy what they assign as vectors, right after
-  // its fields were stored, which stalls on store forwarding.
+  // Both must outlive this. Afterwards ReadInPlace, Use or PackTo says where
+  // the panels are. Not a constructor: compilers copy what they assign as
+  // vectors, right after its fields were stored, which stalls on store
+  // forwarding.
   void Init(const Operand& operand_arg, const SideShape& shape_arg) {
     operand = &operand_arg;
     shape = &shape_arg;
@@ -63,7 +64,6 @@ struct PackedSide {
     data = nullptr;
     sums = nullptr;
     writable_sums = nullptr;
-    if (shape->panels_bytes == 0) ReadInPlace();
   }
 
   // Reads the operand where it lies, or zeros for one of depth 0.

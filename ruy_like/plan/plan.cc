@@ -33,11 +33,25 @@ bool IsSmall(const Plan& plan) {
 }
 
 // How panels are made before it is known whether blocks make them.
+// Whether packing would copy the operand's columns as they are. (Only floats:
+// other operands need their sums.) Not for many columns: those a multiple of
+// 4096 bytes apart would compete for one cache set.
+bool HasFormAlready(const KernelQuery& query, const PanelFormat& format,
+                    Side side) {
+  constexpr std::ptrdiff_t kMaxColumns = 4;
+  return format.width == 1 && format.group == 1 && format.depth_multiple == 1 &&
+         format.scalar == query.scalar[side] && query.depth_contiguous[side] &&
+         IsFloat(format.scalar) &&
+         (side == Side::kLhs ? query.rows : query.cols) <= kMaxColumns;
+}
+
 SideSource SourceOf(const KernelQuery& query, const PanelFormat& format,
                     Side side) {
   if (query.packed[side] != nullptr) return SideSource::kPrepacked;
   if (format.in_place || query.depth == 0) return SideSource::kInPlace;
-  return query.cached[side] ? SideSource::kCached : SideSource::kPackedOnce;
+  if (query.cached[side]) return SideSource::kCached;
+  return HasFormAlready(query, format, side) ? SideSource::kInPlace
+                                             : SideSource::kPackedOnce;
 }
 
 BlockMapParams BlockParams(const Plan& plan, const CacheSizes& caches) {

@@ -130,6 +130,8 @@ RUY_LIKE_HOT void Product::InitSide(Side side, char* scratch) {
           reinterpret_cast<std::int32_t*>(scratch + plan.sums_at);
       packed.sums = packed.writable_sums;
     }
+  } else if (plan.source == SideSource::kInPlace) {
+    packed.ReadInPlace();
   } else if (plan.source == SideSource::kPrepacked) {
     packed.Use(params_.side[side].packed->data);
   }

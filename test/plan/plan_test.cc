@@ -138,6 +138,32 @@ TEST(PlanTest, AWideSideIsReadInPlace) {
   EXPECT_EQ(plan.kernel_depth, 500);
 }
 
+// A panel of one column without padding is what the caller has.
+TEST(PlanTest, AFewColumnsOfFloatsAreReadInPlace) {
+  if ((CompiledPaths() & Path::kAvx2) == Path::kNone) GTEST_SKIP();
+  const auto rhs_source = [](const KernelQuery& query) {
+    return PlanOf(query, {1, false}, Path::kAvx2).side.rhs.source;
+  };
+  KernelQuery query = Query(Scalar::kF32, Scalar::kF32, 1000, 500, 1);
+  query.depth_contiguous.lhs = false;
+  EXPECT_EQ(rhs_source(query), SideSource::kInPlace);
+  EXPECT_EQ(PlanOf(query, {1, false}, Path::kAvx2).scratch_bytes, 0u);
+  query.cols = 4;
+  EXPECT_EQ(rhs_source(query), SideSource::kInPlace);
+  query.depth_contiguous.rhs = false;
+  EXPECT_NE(rhs_source(query), SideSource::kInPlace);
+  query.depth_contiguous.rhs = true;
+  query.cached.rhs = true;
+  EXPECT_EQ(rhs_source(query), SideSource::kCached);
+  query.cached.rhs = false;
+  query.cols = 5;
+  EXPECT_NE(rhs_source(query), SideSource::kInPlace);
+  // Bytes are packed for their sums.
+  KernelQuery bytes = Int8Query(1000, 500, 1);
+  bytes.depth_contiguous.lhs = false;
+  EXPECT_NE(rhs_source(bytes), SideSource::kInPlace);
+}
+
 // The lhs is one stream, read once: it need not fit a cache.
 TEST(PlanTest, AWideSideReadInPlaceIsNotCut) {
   if ((CompiledPaths() & Path::kAvx2) == Path::kNone) GTEST_SKIP();
