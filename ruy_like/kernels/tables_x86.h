@@ -13,6 +13,7 @@
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
 #include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
+#include "ruy_like/kernels/narrow/narrow_flipped.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
@@ -82,8 +83,9 @@ struct QuadsKernels {
           "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
       NarrowIntKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceS8", Family::k8x8, PackAvx2_8_S8_1x1),
-      NarrowByLevelBytesKernel<NarrowQuadsOp<V, Dot, int8_t>>::Entry(
-          "S8ByLevelU8", PackAvx2_8_U8_1x1),
+      NarrowByLevelBytesKernel<
+          NarrowQuadsOp<V, Dot, int8_t>,
+          FlippedQuadsOp<V, Dot>>::Entry("S8ByLevelU8", PackAvx2_8_U8_1x1),
       NarrowByLevelBytesKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
           "U8ByLevelS8", PackAvx2_8_S8_1x1),
       S8U8Narrow::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,

@@ -130,7 +130,8 @@ constexpr GroupsFns kOneColumnFns = {
     {AddGroups<Op, 1, 1>, nullptr}};
 
 // Op: NarrowQuadsOp or NarrowPairsOp (narrow_int.h), or Arm's NarrowBytesOp.
-template <class Op>
+// FlippedOp: FlippedQuadsOp (narrow_flipped.h) where it saves the lhs's sums.
+template <class Op, class FlippedOp = void>
 struct NarrowByLevelBytesKernel {
   typedef typename Op::Simd V;
   static constexpr int kLevels = kGroupLevels<Op>;
@@ -152,24 +153,12 @@ struct NarrowByLevelBytesKernel {
   }
 
   static void Run(const KernelArgs* args) {
-    alignas(64) int32_t sums[kMaxSums];
-    const int cols = static_cast<int>(args->cols);
-    const bool wants_sums = args->epilogue->rhs_zero_point != 0;
-    const int all_cols = cols + (wants_sums ? 1 : 0);
-    const int strip = kMaxSums / all_cols / kRows * kRows;
-    for (ptrdiff_t row = 0; row < args->rows; row += strip) {
-      const int rows = AtMost(args->rows - row, strip);
-      GroupsArgs groups = {};
-      groups.rows = rows;
-      groups.sums = sums;
-      groups.sums_stride = strip;
-      AddStrip(*args, row, all_cols, groups);
-      if (wants_sums) {
-        SubtractSums(args->epilogue->rhs_zero_point, cols, rows, strip, sums);
+    if constexpr (kFlipsRhs<FlippedOp>) {
+      if (args->epilogue->rhs_zero_point == 128) {
+        return Multiply<FlippedOp>(*args, /*wants_sums=*/false);
       }
-      StoreTile<typename V::Base>({sums, strip, rows, cols, row, 0},
-                                  *args->epilogue);
     }
+    Multiply<Op>(*args, args->epilogue->rhs_zero_point != 0);
   }
 
  private:
@@ -178,15 +167,46 @@ struct NarrowByLevelBytesKernel {
   // time.
   static constexpr ptrdiff_t kMostTiledStride = 512;
 
+  template <class O>
+  static void Multiply(const KernelArgs& args, bool wants_sums) {
+    alignas(64) int32_t sums[kMaxSums];
+    const int cols = static_cast<int>(args.cols);
+    const int all_cols = cols + (wants_sums ? 1 : 0);
+    const int strip = kMaxSums / all_cols / kRows * kRows;
+    int32_t excess[kMaxCols] = {};
+    if constexpr (kFlipsRhs<O>) {
+      for (int c = 0; c < cols; ++c) {
+        excess[c] = O::Excess(
+            static_cast<const char*>(args.rhs) + c * args.rhs_stride_bytes,
+            args.depth);
+      }
+    }
+    for (ptrdiff_t row = 0; row < args.rows; row += strip) {
+      const int rows = AtMost(args.rows - row, strip);
+      GroupsArgs groups = {};
+      groups.rows = rows;
+      groups.sums = sums;
+      groups.sums_stride = strip;
+      AddStrip<O>(args, row, all_cols, groups);
+      if (wants_sums) {
+        SubtractSums(args.epilogue->rhs_zero_point, cols, rows, strip, sums);
+      }
+      if (kFlipsRhs<O>) SubtractExcess(excess, cols, rows, strip, sums);
+      StoreTile<typename V::Base>({sums, strip, rows, cols, row, 0},
+                                  *args.epilogue);
+    }
+  }
+
   // All levels of a strip of rows.
+  template <class O>
   static void AddStrip(const KernelArgs& args, ptrdiff_t row, int all_cols,
                        GroupsArgs groups) {
     const GroupsFns& fns =
-        all_cols == 1 ? kOneColumnFns<Op> : kGroupsFnsOf<Op, MostGroups<Op>(2)>;
+        all_cols == 1 ? kOneColumnFns<O> : kGroupsFnsOf<O, MostGroups<O>(2)>;
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const char* const lhs = static_cast<const char*>(args.lhs) + row;
     if (groups.rows <= kRows || stride <= kMostTiledStride) {
-      return MultiplyInTiles(args, lhs, all_cols, groups);
+      return MultiplyInTiles<O>(args, lhs, all_cols, groups);
     }
     Clear(all_cols, groups);
     int32_t rhs[(kMaxCols + 1) * MostGroups<Op>(1)];
@@ -201,7 +221,7 @@ struct NarrowByLevelBytesKernel {
         groups.level[i] = lhs + (k + (i < left ? i : 0)) * stride;
       }
       for (int q = 0; q < count; ++q) {
-        LoadRhs(args, k + kLevels * q, all_cols, rhs + q * all_cols);
+        LoadRhs<O>(args, k + kLevels * q, all_cols, rhs + q * all_cols);
       }
       for (int col = 0; col < all_cols; col += kColsAtOnce) {
         const int cols = AtMost(all_cols - col, kColsAtOnce);
@@ -227,6 +247,7 @@ struct NarrowByLevelBytesKernel {
   }
 
   // All levels of a few rows at a time.
+  template <class O>
   static void MultiplyInTiles(const KernelArgs& args, const char* lhs,
                               int all_cols, const GroupsArgs& groups) {
     for (int col = 0; col < all_cols; col += kColsAtOnce) {
@@ -242,10 +263,10 @@ struct NarrowByLevelBytesKernel {
       tiles.depth = args.depth;
       tiles.rows = static_cast<int>(groups.rows);
       if (all_cols - col >= 2) {
-        RunTiles<2>(sums ? TilesOf<Op, 2, true> : TilesOf<Op, 2, false>, tiles,
+        RunTiles<2>(sums ? TilesOf<O, 2, true> : TilesOf<O, 2, false>, tiles,
                     to, groups.sums_stride);
       } else {
-        RunTiles<1>(sums ? TilesOf<Op, 1, true> : TilesOf<Op, 1, false>, tiles,
+        RunTiles<1>(sums ? TilesOf<O, 1, true> : TilesOf<O, 1, false>, tiles,
                     to, groups.sums_stride);
       }
     }
@@ -276,6 +297,7 @@ struct NarrowByLevelBytesKernel {
   }
 
   // A group of levels of each column from k on; behind the depth's end zeros.
+  template <class O>
   static void LoadRhs(const KernelArgs& args, ptrdiff_t k, int all_cols,
                       int32_t* to) {
     const ptrdiff_t left = args.depth - k;
@@ -286,6 +308,7 @@ struct NarrowByLevelBytesKernel {
             static_cast<const char*>(args.rhs) + c * args.rhs_stride_bytes +
                 k * static_cast<ptrdiff_t>(sizeof(typename Op::Rhs)),
             sizeof(int32_t));
+        to[c] = RhsGroup<O>(to[c], AtMost(left, kLevels));
       } else {
         to[c] = GroupOfOnes<Op>(AtMost(left, kLevels));
       }
@@ -318,6 +341,17 @@ struct NarrowByLevelBytesKernel {
       const typename V::Int term =
           V::Mul(V::LoadAligned(sums + cols * strip + r), zero_point);
       for (int c = 0; c < cols; ++c) {
+        int32_t* const to = sums + c * strip + r;
+        V::StoreAligned(to, V::Sub(V::LoadAligned(to), term));
+      }
+    }
+  }
+  // What flipping has added to each column.
+  static void SubtractExcess(const int32_t* excess, int cols, int rows,
+                             int strip, int32_t* sums) {
+    for (int c = 0; c < cols; ++c) {
+      const typename V::Int term = V::Set(excess[c]);
+      for (int r = 0; r < rows; r += V::kLanes) {
         int32_t* const to = sums + c * strip + r;
         V::StoreAligned(to, V::Sub(V::LoadAligned(to), term));
       }

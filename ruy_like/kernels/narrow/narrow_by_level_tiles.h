@@ -29,6 +29,18 @@ constexpr int32_t GroupOfOnes(int levels) {
          kBits * (kGroupLevels<Op> - levels);
 }
 
+// Whether the operation takes the packed rhs with its top bits flipped.
+template <class Op>
+constexpr bool kFlipsRhs = false;
+
+// A group of the packed rhs as the operation multiplies it: of `levels` levels,
+// the others 0.
+template <class Op>
+RUY_LIKE_ALWAYS_INLINE int32_t RhsGroup(int32_t packed, int levels) {
+  if constexpr (!kFlipsRhs<Op>) return packed;
+  return packed ^ (GroupOfOnes<Op>(levels) << 7);
+}
+
 // kTiles tiles of rows over all of depth; their sums stay in registers.
 struct TilesArgs {
   const char* lhs;
@@ -72,6 +84,7 @@ struct TileSums {
       int32_t elements = GroupOfOnes<Op>(levels);
       if (!kSums || c < kCols - 1) {
         __builtin_memcpy(&elements, rhs + c * rhs_stride, sizeof(elements));
+        elements = RhsGroup<Op>(elements, levels);
       }
       b[c] = V::InRegister(V::SetLevels(elements));
     }
