@@ -147,7 +147,8 @@ void MultiplyShortRows(const LevelsArgs& args) {
 }
 
 // How many levels x vectors of sums registers hold at the same time, for kCols
-// columns: half of 32 registers, of 16 where they have 256 bits.
+// columns: half of 32 registers, of 16 where they have 256 bits. One column's
+// short rows take as many only where instructions multiply from memory.
 template <class V>
 constexpr int kByLevelRegisters = V::kLanes == 8 ? 8 : 16;
 template <class V, int kCols>
@@ -155,7 +156,7 @@ constexpr int kLevelsAtOnce = kCols == 1   ? 8
                               : kCols == 2 ? kByLevelRegisters<V> / 2
                                            : kByLevelRegisters<V> / 4;
 template <class V, int kCols>
-constexpr int kShortVectors = kCols == 1   ? 8
+constexpr int kShortVectors = kCols == 1   ? (V::kLanes == 16 ? 16 : 8)
                               : kCols == 2 ? kByLevelRegisters<V> / 2
                                            : kByLevelRegisters<V> / 4;
 
