@@ -91,9 +91,9 @@ struct EpilogueArgs {
   Scalar dst_scalar;
   Output output;
   bool accumulates;  // onto the old values of a kFloat or kRaw dst
-  // Something that few calls ask for, which the general epilogue (epilogue.h)
-  // alone knows: kernels' shorter ones leave such calls to it. Always where
-  // `accumulates`, and for a dst of 16-bit floats.
+  // Only the general epilogue (epilogue.h) can do what the call asks for;
+  // shorter ones must hand it over. Set if `accumulates` is, and for a dst of
+  // 16-bit floats.
   bool needs_general;
   bool channels_are_rows;     // bias and multipliers run along dst's rows
   bool per_channel;           // multipliers are arrays, else use element 0
@@ -179,42 +179,44 @@ struct Kernel {
   Family family;
   KernelKind kind;
   PanelFormat lhs, rhs;
-  // Micro-tile: blocks are best a multiple of this many rows and columns. Of a
-  // product of at most tile_cols columns the lhs is read once.
+  // Micro-tile: blocks are best a multiple of this many rows and columns. A
+  // product of at most tile_cols columns reads the lhs once.
   int tile_rows, tile_cols;
   // Where threads have few tiles each, blocks may be multiples of this many
   // rows instead: whole panels.
   int row_granularity;
-  // Applies only to problems of at most this many columns; or kNoLimit. Of a
-  // path's kernels for a family the first one that applies is taken.
+  // Applies only to problems of at most this many columns; or kNoLimit. The
+  // first applicable kernel of a path's table for a family is used.
   int max_cols = kNoLimit;
-  // The same of rows: more would read a rhs in place too often.
+  // Applies only to problems of at most this many rows: with more, a rhs in
+  // place would be read too often.
   int max_rows = kNoLimit;
-  // At up to this many columns the lhs is one stream at memory's speed, best a
-  // long one: its blocks need not fit a cache.
+  // Up to this many columns the kernel is bound by reading the lhs from memory
+  // once: its blocks are best long, and need not fit a cache.
   int stream_cols = 1;
   // Float sums are not taken in order of depth: only for products that permit
   // another order. The order depends on the depth and the number of columns
   // alone.
   bool any_order = false;
   // Sums of products of 16-bit floats are not those of fused multiply-adds of
-  // the widened values. Where such a kernel serves two operands, none that
-  // widens them may, however they come: bits would depend on it.
+  // the widened values. Such a kernel must serve every product of its operand
+  // types, packed or in place: one by a kernel that widens would have other
+  // bits.
   bool rounds_otherwise = false;
-  // A lhs that is packed for one product alone, where all does not fit L2, is
-  // best packed a little at a time, right before its products, into a buffer
-  // that stays in L2 (block_map.h).
+  // If the operands do not fit L2, a lhs that is used once is best packed in
+  // small pieces, each right before its products, into a buffer that stays in
+  // L2 (block_map.h).
   bool packs_small_pieces = false;
   // Only for a prepacked lhs: reads the panels that are packed for another
   // kernel of the path.
   bool for_kept_lhs = false;
-  // Dst may be row-major where depth is at least this, since what its
-  // transposition costs is then small against the product. kNotRowMajor: the
-  // sides are swapped instead.
+  // The least depth at which the kernel writes a row-major dst: transposing
+  // tiles is then cheap compared with the product. Else, and for kNotRowMajor,
+  // the sides are swapped.
   int row_major_min_depth = kNotRowMajor;
-  // On AMX's tile unit, whose configuration and blocks take their time:
-  // products that are too small for it, or too narrow, are left to a kernel of
-  // vectors, where one applies (registry/amx_cost.h).
+  // Uses AMX's tile unit, whose configuration and large blocks have fixed
+  // costs: products that are too small or too narrow go to a vector kernel if
+  // one applies (registry/amx_cost.h).
   bool multiplies_tiles = false;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
   // or 3: what threads and block sizes are weighed against.

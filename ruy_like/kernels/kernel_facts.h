@@ -1,7 +1,7 @@
 // What the layers above ask of a kernel.
 //
-// Apart from kernel.h because these functions run, which nothing may that
-// per-ISA files include.
+// Separate from kernel.h, since per-ISA files, which include that, must not
+// share functions that run.
 #ifndef RUY_LIKE_KERNELS_KERNEL_FACTS_H_
 #define RUY_LIKE_KERNELS_KERNEL_FACTS_H_
 
@@ -23,8 +23,8 @@ inline PackFn* PackRoutineOf(const Kernel& kernel, Side side) {
   return side == Side::kLhs ? kernel.pack_lhs : kernel.pack_rhs;
 }
 
-// The multiple that both sides' depth is padded to; 1 for what is read in
-// place.
+// The multiple that both sides' depth is padded to; a side that is read in
+// place is not padded.
 inline std::ptrdiff_t DepthMultiple(const Kernel& kernel) {
   return std::max(kernel.lhs.in_place ? 1 : kernel.lhs.depth_multiple,
                   kernel.rhs.in_place ? 1 : kernel.rhs.depth_multiple);
@@ -36,8 +36,8 @@ inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
   return BytesOf(format.scalar, levels * format.width);
 }
 
-// Whether the kernel is wrong for operands that are not what their callers
-// promise (PanelFormat::range). Most rely on nothing.
+// Whether the kernel is exact only for operands within a range that callers
+// promise (PanelFormat::range).
 inline bool ReliesOnRanges(const Kernel& kernel) {
   return kernel.lhs.range != ValueRange::kFull ||
          kernel.rhs.range != ValueRange::kFull;

@@ -1,5 +1,5 @@
-// Back-end: tables that are joined of lists, and whose kernels get the rest of
-// their names from what they are.
+// Back-end: joins lists of kernels into one table, and completes their names by
+// path, tile and group.
 //
 // Included by tables of kernels that exist for several widths. All of it runs
 // at compile time.
@@ -29,7 +29,7 @@ constexpr auto Join(const Kernel (&... lists)[kCounts]) {
   return joined;
 }
 
-constexpr int kMaxKernelName = 48;  // the end's zero included
+constexpr int kMaxKernelName = 48;  // with the terminating zero
 
 template <int kCount>
 struct KernelNames {

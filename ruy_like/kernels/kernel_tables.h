@@ -1,5 +1,5 @@
-// Back-end: the kernel tables, one function per line of paths.inc, and what
-// tables share.
+// Back-end: the kernel tables, one function per line of paths.inc, and the
+// kernels that several tables list.
 //
 // Defined by kernels/<name>.cc; called by the registry, only for paths that
 // were built and that this processor can run.
@@ -16,7 +16,7 @@ namespace kernels {
 #include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
 
-// Static, as all that a per-ISA file may not share with others.
+// Static: per-ISA files must not share a symbol of it.
 template <int kCount>
 static constexpr KernelTable TableOf(const Kernel (&kernels)[kCount]) {
   return {kernels, kCount};

@@ -25,8 +25,8 @@
 //
 // Depth is padded with zero elements to a multiple of `depth_multiple`, the
 // last panel's missing columns are zero too. (The later level of such a pair is
-// padded with -0 in rhs panels.) Panels start 64-byte aligned in
-// the buffer as a whole; panel p starts at p * width * padded_depth elements.
+// padded with -0 in rhs panels.) The buffer starts 64-byte aligned; panel p
+// starts at element p * width * padded_depth.
 #ifndef RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 #define RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 
@@ -35,7 +35,6 @@
 namespace ruy_like {
 namespace kernels {
 
-// How one side lies in memory when a kernel reads it.
 struct PanelFormat {
   // Element type inside the panels: an 8-bit operand may be widened (kI16) or
   // shifted to the other signedness by flipping its top bit.
@@ -49,7 +48,7 @@ struct PanelFormat {
   int width;           // columns per panel
   int group;           // depth levels of one column that lie together
   int depth_multiple;  // depth is padded to a multiple of this
-  // What the elements must be for the kernel to be right.
+  // The elements for which the kernel is exact.
   ValueRange range = ValueRange::kFull;
   // In place, but contiguous along the width: the columns of one level are
   // adjacent.

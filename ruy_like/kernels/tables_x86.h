@@ -3,8 +3,8 @@
 //
 // Included by avx2.cc, avx512.cc, avxvnni.cc and avx512vnni.cc, which choose
 // from the lists here. Tiles is Tiles256 or Tiles512 (tiles_avx2.h), Dot has
-// the multiply-adds: MaddDot (panel_ops.h) or a path's own instructions. In
-// names Table() puts the path in front and the tile behind.
+// the multiply-adds: MaddDot (panel_ops.h) or a path's own instructions.
+// kernel_names.h puts the path before each name and the tile behind it.
 #ifndef RUY_LIKE_KERNELS_TABLES_X86_H_
 #define RUY_LIKE_KERNELS_TABLES_X86_H_
 

@@ -15,8 +15,8 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Its broadcasts are those of integers: Zen 4 makes VBROADCASTSS to 512 bits in
-// two steps, one of them in the pipes of the multiplications (doc/tuning.md).
+// Broadcasts the rhs as integers: Zen 4 splits a 512-bit VBROADCASTSS into two
+// steps, one of them on the multiplication pipes (doc/tuning.md).
 struct Broadcast512FloatOp : WithHalves<FloatOp<Simd512>> {
   static RUY_LIKE_ALWAYS_INLINE __m512 LoadRhs(const float* p, ptrdiff_t) {
     int32_t bits;

@@ -1,8 +1,8 @@
 // Back-end contract: what a pack routine is given and what it must do.
 //
-// Called by packed_side.cc for whole panels; implemented in pack/<path>.cc, one
-// routine per packed layout (panel_format.h draws it) and vector width. Plain
-// data only, for the same reasons as there.
+// Called by packed/packed_side.cc for whole panels, and by narrow_float.h for
+// pieces; implemented in pack/<path>.cc, one routine per packed layout
+// (panel_format.h draws it) and vector width. Plain data only, like kernel.h.
 #ifndef RUY_LIKE_PACK_PACK_H_
 #define RUY_LIKE_PACK_PACK_H_
 
@@ -26,24 +26,24 @@ struct PackArgs {
   bool depth_contiguous;
   ptrdiff_t src_stride;
   ptrdiff_t depth;
-  ptrdiff_t width;  // > 0; all but the matrix's last range are whole panels
+  ptrdiff_t width;  // > 0; whole panels, except at the end of a matrix
   // First panel of the range; the routine writes whole panels over the whole
   // padded depth, zeros where there is no source element.
   void* dst;
   ptrdiff_t padded_depth;  // multiple of the format's depth_multiple
   // Sum over depth of each column's elements as packed (after the shift),
-  // modulo 2^32; `width` entries. Null: not wanted.
+  // modulo 2^32; `width` entries. Null if not needed.
   int32_t* sums;
 };
 
 // The shift: an 8-bit element whose source type is not the packed one (kU8 to
 // kI8 or back; kU8 to kI16 goes through kI8) becomes x - 128 or x + 128; that
 // of an int7 operand in kU8 panels of ValueRange::kInt7 becomes x + 64 (kI8) or
-// x - 64 (kU8). product.cc shifts the zero point alike.
+// x - 64 (kU8). run/product.cc shifts the zero point in the same way.
 //
 // A 16-bit float is widened to float, which is exact; a signalling NaN may
-// become a quiet one. Float16's denormals are floats like others, BFloat16's
-// are denormal floats.
+// become a quiet one. Denormals of Float16 become normal floats, those of
+// BFloat16 denormal ones.
 
 }  // namespace kernels
 }  // namespace ruy_like

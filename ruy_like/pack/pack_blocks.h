@@ -1,5 +1,5 @@
-// Back-end: blocks, what the packing of layouts with short depth groups is made
-// of. (Groups of 64: pack_columns64.h.)
+// Back-end: blocks, the pieces in which layouts with short depth groups are
+// packed. (Groups of 64: pack_columns64.h.)
 //
 // Included by pack_panels.h, which walks over matrices; anonymous namespace.
 // Does not know where a block lies in its matrix, nor the PackArgs.
@@ -37,7 +37,7 @@ struct Format {
   static constexpr int kBlockBytes = kBlockLevels * kWidth * kPackedBytes;
 };
 
-// What happens to all blocks alike.
+// What is done to every block.
 template <typename F>
 struct Transform {
   typename F::V::Reg shift;  // what is added to each byte, modulo 256
@@ -159,9 +159,8 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishBlocks(
   return sums;
 }
 
-// The same for one block of which only `levels` levels of `columns` columns are
-// there, the others being zero and staying so; writes only `room` bytes of it
-// if they are fewer than a block has.
+// The same for one block at an edge: only `levels` levels of `columns` columns
+// exist, the others are zero and stay so. Writes at most `room` bytes.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishEdgeBlock(
     typename F::V::Reg quads[1][4], int levels, int columns, ptrdiff_t room,

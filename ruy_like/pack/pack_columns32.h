@@ -1,9 +1,9 @@
 // Back-end: packing bfloat16 operands for AMX's row-tile side, 16 columns x 32
 // levels.
 //
-// Included by pack/avx512.cc (anonymous namespace). The tiles of
-// pack_columns64.h, with 64 bytes of 32 levels in a row, of which each pair is
-// in reverse order (panel_format.h).
+// Included by pack/avx512.cc (anonymous namespace). The tiles are those of
+// pack_columns64.h, with 32 levels in a row of 64 bytes; the levels of each
+// pair are in reverse order (panel_format.h).
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS32_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS32_H_
 
@@ -20,7 +20,8 @@ RUY_LIKE_ALWAYS_INLINE uint32_t FirstOf(ptrdiff_t count) {
   return count >= 32 ? ~uint32_t{0} : (uint32_t{1} << count) - 1;
 }
 
-// Columns that are contiguous along depth.
+// Loads 32 levels of 16 depth-contiguous columns, a register for each column;
+// missing elements are 0.
 RUY_LIKE_ALWAYS_INLINE void LoadColumns(const uint16_t* src, ptrdiff_t stride,
                                         ptrdiff_t levels, ptrdiff_t columns,
                                         __m512i* words) {
@@ -32,8 +33,8 @@ RUY_LIKE_ALWAYS_INLINE void LoadColumns(const uint16_t* src, ptrdiff_t stride,
   }
 }
 
-// Levels whose columns are contiguous: a register of each pair of levels, then
-// one of each column.
+// The same from a width-contiguous source: a register for each pair of levels
+// is transposed to one for each column.
 RUY_LIKE_ALWAYS_INLINE void LoadLevels(const uint16_t* src, ptrdiff_t stride,
                                        ptrdiff_t levels, ptrdiff_t columns,
                                        __m512i* words) {

@@ -12,9 +12,9 @@
 //
 // A depth-contiguous source is thus copied in pieces of 64 bytes. A
 // width-contiguous one is transposed in blocks of 64 x 64, a cache line of each
-// row: rows a multiple of 1024 bytes apart would evict each other before the
-// next panel came for the next 16 bytes of the same lines (1.8 bytes per cycle
-// at a stride of 4096 then).
+// row: otherwise rows a multiple of 1024 bytes apart would evict each other
+// before the next panel reads the next 16 bytes of the same lines (1.8 bytes
+// per cycle at a stride of 4096).
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS64_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS64_H_
 
@@ -42,8 +42,8 @@ RUY_LIKE_ALWAYS_INLINE void TransposeLanes(__m512i v[4]) {
   v[3] = _mm512_shuffle_i64x2(b, d, 0xdd);
 }
 
-// Transposes the 16x16 bytes of each lane: four perfect shuffles of 16
-// registers amount to that.
+// Transposes the 16x16 bytes of each lane, by four perfect shuffles of 16
+// registers.
 RUY_LIKE_ALWAYS_INLINE void TransposeBytesInLanes(__m512i v[16]) {
   for (int pass = 0; pass < 4; ++pass) {
     __m512i shuffled[16];
@@ -56,8 +56,8 @@ RUY_LIKE_ALWAYS_INLINE void TransposeBytesInLanes(__m512i v[16]) {
 }
 
 // Sums of 8 adjacent bytes, in 64-bit elements. vpsadbw adds unsigned bytes:
-// signed ones are shifted by 128, pads too; SumOffset undoes that for a column
-// of a tile.
+// signed ones are shifted by 128, padding too; SumOffset() undoes that for a
+// column of a tile.
 template <Scalar kPacked>
 RUY_LIKE_ALWAYS_INLINE __m512i SumEighths(__m512i v) {
   const __m512i shift = _mm512_set1_epi8(kPacked == Scalar::kU8 ? 0 : -128);
@@ -77,7 +77,7 @@ RUY_LIKE_ALWAYS_INLINE __m512i SumLanes(const __m512i v[4]) {
                            _mm512_set1_epi16(1));
 }
 
-// Writes a tile; returns the sums of its columns, or anything if not wanted.
+// Writes a tile; returns the sums of its columns, or 0 if not wanted.
 template <Scalar kPacked>
 RUY_LIKE_ALWAYS_INLINE __m512i StoreTile(const __m512i columns[kTileColumns],
                                          bool want_sums, char* dst) {
@@ -163,7 +163,7 @@ struct TileBlock {
   __m512i column[kTileColumns][4];
 };
 
-// Loads a block: `levels` rows of which the bytes in `present` are there.
+// Loads a block: `levels` rows, of which the bytes in `present` exist.
 RUY_LIKE_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
                                      ptrdiff_t levels, __mmask64 present,
                                      __m512i flip, TileBlock* block) {

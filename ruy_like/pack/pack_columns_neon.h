@@ -1,11 +1,11 @@
 // Back-end: packing of depth-contiguous sources on Arm.
 //
-// Used by pack/neon.cc in place of the general routine (pack_panels.h), which
-// is left with words that want sums or have edges. What is missing of a panel
-// costs little here: small products spend as long in packing as in multiplying.
-// The columns of a last panel that do not exist are the last one's again,
-// cleared; the levels after the last whole block are two loads that overlap,
-// put in order by TBL, which makes 0 of those that do not exist.
+// Used by pack_rows_neon.h in place of the general routine (pack_panels.h),
+// which is left with words that need sums or have edges. Edges cost little
+// here, since small products spend as long in packing as in multiplying:
+// missing columns of a last panel repeat its last one, cleared; the levels
+// after the last whole block are two overlapping loads, put in order by TBL,
+// which makes missing ones 0.
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 
@@ -26,10 +26,10 @@ RUY_LIKE_ALWAYS_INLINE void StoreVector(char* dst, uint32x4_t x) {
 }
 
 // Writes a block of 16 bytes of each column. Panels of four columns whose
-// groups are quads: by the store that interleaves four vectors, for which the
-// models of llvm-mca say, against eight permutations and four stores, cycles a
-// block on Neoverse N1 5 and 6, N2 3.4 and 6, V1 3.4 and 2.6, V2 6 and 3,
-// Cortex-A55 12 and 22, A510 8 and 13.
+// groups are quads use the store that interleaves four vectors. By llvm-mca's
+// models, cycles a block with it and with eight permutations and four stores:
+// Neoverse N1 5 and 6, N2 3.4 and 6, V1 3.4 and 2.6, V2 6 and 3, Cortex-A55 12
+// and 22, A510 8 and 13.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
   typedef typename F::V V;
@@ -75,7 +75,8 @@ class TailLoader {
         vornq_u8(order, vcltq_u8(i, vdupq_n_u8(static_cast<uint8_t>(bytes))));
   }
 
-  // What is behind the tail is of no matter.
+  // Returns the tail's bytes, in the order of the loads; the others are
+  // undefined.
   RUY_LIKE_ALWAYS_INLINE uint8x16_t Load(const char* p) const {
     const uint8_t* const first = reinterpret_cast<const uint8_t*>(p);
     if (bytes_ >= 8) {
@@ -105,8 +106,7 @@ class TailLoader {
   uint8x16_t order_;
 };
 
-// A panel whose columns all exist and fill whole blocks, and whose elements
-// stay as they are.
+// A panel without edges, whose elements are not changed.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE void PackPlainPanel(const PackArgs& args,
                                            const char* src, char* dst) {
@@ -123,13 +123,13 @@ RUY_LIKE_ALWAYS_INLINE void PackPlainPanel(const PackArgs& args,
   }
 }
 
-// What is done to the blocks of any other panel.
+// Packs the blocks of any other panel.
 template <typename F>
 class PanelPacker {
   typedef typename F::V V;
   static constexpr int kWidth = F::kWidth;
   static constexpr bool kSums = F::kSrcBytes == 1;
-  // Blocks whose bytes add up in 16-bit lanes, two of each block.
+  // Blocks whose bytes are summed in 16-bit lanes, two of each block in a lane.
   static constexpr ptrdiff_t kStretch = 64;
 
  public:
@@ -226,7 +226,7 @@ class PanelPacker {
   }
 
   const char* columns_[kWidth];
-  const uint8x16_t flip_;  // int8's of uint8
+  const uint8x16_t flip_;  // makes int8 of uint8
   uint8x16_t mask_[kWidth];
   int32x4_t total_[kWidth];
 };
@@ -251,13 +251,13 @@ RUY_LIKE_NOINLINE void PackAnyPanel(const PackArgs& args, const char* src,
   if (sums != nullptr) packer.StoreSums(columns, sums);
 }
 
-// Whether PackColumnPanels() takes all sources that are depth-contiguous; of
-// the other formats those without edges and sums.
+// Whether PackColumnPanels() packs all depth-contiguous sources; else only
+// those without edges and sums.
 template <typename F>
 constexpr bool kPacksAllColumns = F::kPackedBytes == F::kSrcBytes &&
                                   (F::kSrcBytes == 1 || F::kSrcBytes == 4);
 
-// Panel after panel; false: nothing is done.
+// Packs panel after panel, or returns false and does nothing.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
   if (!args->depth_contiguous) return false;

@@ -22,9 +22,8 @@ constexpr int kSourceBytes16 = 2;
 constexpr int kSourceBytesF32 = 4;
 constexpr int kSourceBytesBF16 = 2;
 
-// The elements of a packed layout. kSource_: floats are made of elements of
-// that type, which are widened, integers are told apart by
-// PackArgs::src_scalar.
+// The elements of a packed layout. kSource_: the type of which floats are made
+// by widening; PackArgs::src_scalar has that of integers.
 template <Scalar kScalar_, ValueRange kRange = ValueRange::kFull,
           Scalar kSource_ = kScalar_>
 struct PackedAs {
@@ -49,7 +48,7 @@ using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 void PackAs(const PackArgs* args);
 
-// The same of elements of any type that the routine serves.
+// The same for all source types that the routine serves.
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
   if constexpr (Packed::kScalar == Scalar::kF32) {
@@ -67,9 +66,9 @@ RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
   PackAs<kSourceBytes, Packed, kWidth, kGroup>(args);
 }
 
-// Panels of pairs of BFloat16 elements are padded at the end of an odd depth:
-// of an rhs, panels of kWidth columns, with -0, which multiplied with the lhs's
-// 0 adds nothing to any sum. (0 * 0 would make a sum of -0 to 0.)
+// Pads rhs panels of pairs of BFloat16 elements at the end of an odd depth with
+// -0, which, multiplied by the lhs's 0, changes no sum. (0 * 0 would change a
+// sum of -0 to 0.)
 template <int kWidth>
 RUY_LIKE_ALWAYS_INLINE void PadRhsPairs(const PackArgs* args) {
   if (args->depth % 2 == 0) return;

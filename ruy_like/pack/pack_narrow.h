@@ -1,10 +1,10 @@
 // Back-end: packing for the narrow kernels, panels of one column.
 //
-// Included by pack/avx2.cc and pack/neon.cc (anonymous namespace), which give
-// it the operations on units: pack_unit_x86.h, pack_unit_neon.h. Every path of
-// a processor takes these routines: at most 16 columns come this way, of a
-// product that reads a whole other matrix, so that wider registers would gain
-// nothing, while short columns gain from small units.
+// Included by pack/avx2.cc and pack_neon.h (anonymous namespace), which give it
+// the operations on units: pack_unit_x86.h, pack_unit_neon.h. All paths of a
+// processor use these routines: at most 16 columns are packed by them, for a
+// product that reads the whole other matrix, so wider registers would gain
+// nothing, and short columns gain from small units.
 //
 // A column becomes consecutive elements, flipped or widened, padded with zeros.
 // It is made in units of 16 source bytes:
@@ -55,7 +55,7 @@ struct NarrowColumns {
   }
 
   void PackDepthContiguous() const {
-    // A lone column whose levels are adjacent may be called either order.
+    // A single column of adjacent levels has both orders.
     const ptrdiff_t stride = args->depth_contiguous ? args->src_stride : 1;
     for (ptrdiff_t w = 0; w < args->width; ++w) {
       const char* src =
@@ -113,7 +113,7 @@ struct NarrowColumns {
     }
   }
 
-  // Perfect shuffles of the rows, as many as halve their number down to one.
+  // log2(kUnit) perfect shuffles of the rows.
   static void Transpose(Reg square[kUnit]) {
     for (int n = kUnit; n > 1; n /= 2) {
       Reg shuffled[kUnit];
@@ -127,8 +127,8 @@ struct NarrowColumns {
     }
   }
 
-  // Packs one unit, of which `levels` levels are there and the others zero, to
-  // where there is room for `room` levels (not below `levels`) or more.
+  // Packs one unit, whose first `levels` levels exist; the others are zero.
+  // Writes at most `room` levels, which is `levels` or more.
   void StoreUnit(Reg unit, int levels, ptrdiff_t room, Reg* sums,
                  char* dst) const {
     if (kBytes == 1 && flips) unit = U::FlipFirst(unit, levels);

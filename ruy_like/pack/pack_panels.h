@@ -2,9 +2,8 @@
 // pair or a quad: the walk over panels and their edges.
 //
 // Included by pack/avx2.cc and pack/avx512.cc (anonymous namespace), which
-// instantiate Pack<Format<...>> per layout, and by pack_rows_neon.h, which
-// takes it for what Arm's own routines leave. What happens to a block is in
-// pack_blocks.h.
+// instantiate Pack<Format<...>> per layout, and by pack_rows_neon.h, for what
+// Arm's own routines do not pack. What happens to a block is in pack_blocks.h.
 #ifndef RUY_LIKE_PACK_PACK_PANELS_H_
 #define RUY_LIKE_PACK_PACK_PANELS_H_
 
@@ -170,8 +169,8 @@ void PackWidthContiguous(const PackArgs* args,
       const int count = AtMost(rest, F::kWidth);
       typename V::Reg sums =
           transform.sums ? V::LoadSums(all_sums + first, count) : V::Zero();
-      // Whole registers may be read where the columns are there, the next
-      // panel's included.
+      // Whole registers may be read if their columns exist, in the next panel
+      // too.
       if (levels == kChunkLevels && rest >= V::kColumns) {
         sums = PackRows<F, kChunkLevels / F::kBlockLevels>(
             rows, stride, transform, sums, panel);

@@ -1,5 +1,5 @@
 // Back-end: loads and stores of less than a register, for the edges of packing
-// on x86, and what registers of both widths have in common.
+// on x86, and the operations that registers of both widths share.
 //
 // Included by the x86 pack files, each of which gets its own copy (anonymous
 // namespace). None of these touches a byte outside of the count that it is
@@ -120,7 +120,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreQuads(int32_t* dst, int count, __m256i a) {
 
 #endif  // __AVX512BW__
 
-// What both widths' registers have: pack_ymm.h has the terms.
+// Operations of both widths; pack_ymm.h explains the terms.
 template <class Simd>
 struct PackRegisters : Simd {
   typedef typename Simd::Int Reg;
@@ -211,8 +211,8 @@ struct PackRegisters : Simd {
       return V::WidenHighPair(quads);
     }
   }
-  // Writes the quads of a panel. Unless it is the block's last register, more
-  // may be written, over what comes next and is written later.
+  // Writes the quads of a panel. Except for the block's last register it may
+  // write more, which later stores overwrite.
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StorePanelQuads(char* dst, Reg quads,
                                                      bool last) {

@@ -1,7 +1,7 @@
 // Back-end: the NEON register operations that packing is made of.
 //
-// Included by pack/neon.cc (anonymous namespace); used by the templates of
-// pack_panels.h. The twin of pack_ymm.h, where the terms are explained. A
+// Included by pack_neon.h (anonymous namespace); used by the templates of
+// pack_panels.h. The counterpart of pack_ymm.h, which explains the terms. A
 // "register" is kRegs vectors here: it holds the quads of 4 * kRegs adjacent
 // columns, 4 in each vector, so that a panel of 8 columns is written at once.
 #ifndef RUY_LIKE_PACK_PACK_QUADS_NEON_H_
@@ -273,7 +273,8 @@ struct NeonQuads {
       Store(dst + 32 * r + 16, vreinterpretq_u32_s16(vmovl_high_s8(bytes)));
     }
   }
-  // The floats that are the 16-bit ones in the lower (upper) halves of quads.
+  // Widens the 16-bit floats in the lower halves of quads to `low`, the upper
+  // ones to `high`.
   template <Scalar kSource>
   RUY_LIKE_ALWAYS_INLINE static void StoreLevelsOfFloats(uint32x4_t quads,
                                                          char* low,

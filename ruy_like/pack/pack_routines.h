@@ -1,10 +1,10 @@
 // Back-end: declarations of every pack routine (the contract is in pack.h).
 //
-// Called by nobody directly: the kernel tables (kernels/<path>.cc) name these
-// functions in Kernel::pack_lhs and Kernel::pack_rhs, and pack_test.cc walks
-// over the lists below, those of the pack files that this build compiles. A
-// routine may run only where its path's CPU features are present; this header
-// neither checks for them nor chooses a routine.
+// Kernel tables (kernels/<path>.cc) name these functions in Kernel::pack_lhs
+// and Kernel::pack_rhs; pack_test.cc tests the lists below, those of the pack
+// files that the build compiles. A routine may run only where its path's CPU
+// features are present; this header neither checks for them nor chooses a
+// routine.
 //
 //   Pack<Path>_<source>_<packed>_<width>x<group>
 //
@@ -15,8 +15,7 @@
 //           F32 = float, bfloat16 or float16, F64 = float or double, told
 //           apart by src_scalar; BF16 = bfloat16
 //   packed  S8, U8, S16, F32, F64, BF16: the element type inside the panels;
-//   U7:
-//           uint8 elements of range kInt7, made of an int7 source
+//           U7: uint8 elements of range kInt7, made of an int7 source
 //   width   columns per panel
 //   group   depth levels of one column that lie together
 //
@@ -31,8 +30,8 @@
 
 // The routines of each pack/<name>.cc, by the path's Enum in paths.inc:
 // R(Path, source, packed, width, group). Panels of one column are for narrow
-// kernels; in them levels follow each other whatever the group is, so that such
-// a routine serves any.
+// kernels; in them levels are adjacent whatever the group is, so one routine
+// serves all groups.
 
 // Any processor.
 #define RUY_LIKE_PACK_ROUTINES_Portable(R) \
@@ -121,7 +120,7 @@ namespace kernels {
   void Pack##Path##_##source##_##packed##_##width##x##group(      \
       const PackArgs* args);
 // clang-format off
-// which takes lines without semicolons for one statement.
+// clang-format would join these lines, which have no semicolons.
 RUY_LIKE_PACK_ROUTINES_Portable(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_PACK_ROUTINE)
 RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_PACK_ROUTINE)

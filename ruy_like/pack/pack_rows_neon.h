@@ -1,8 +1,8 @@
-// Back-end: packing of bytes on Arm whose columns, not levels, are adjacent.
+// Back-end: packing of width-contiguous sources of bytes on Arm.
 //
-// Used by pack/neon.cc in place of the general routine (pack_panels.h): 16
-// columns at once or what is left of them, four levels after four levels.
-// Bytes of four levels are zipped to quads, a vector for four columns:
+// Used by pack_neon.h in place of the general routine (pack_panels.h): up to 16
+// columns at once, four levels at a time. Bytes of four levels are zipped to
+// quads, a vector for four columns:
 //
 //    level k     | c0 c1 c2 ... c15 |
 //    level k+1   | c0 c1 c2 ... c15 |     | c0: k k+1 k+2 k+3 | c1 | c2 | c3 |
@@ -30,15 +30,15 @@ struct SixteenColumns {
   const char* src;
   ptrdiff_t stride;
   int levels;
-  uint8x16_t flip;  // int8's of uint8
+  uint8x16_t flip;  // makes int8 of uint8
   int32_t* sums;    // of the columns, to be added to; or null
-  // Where fewer columns are there: what loads those of a level.
+  // Loads a level of fewer than 16 columns; else null.
   const TailLoader* tail;
   int columns;
 };
 
-// Four levels, those from `first` on, as quads: element i has columns 4 * i on.
-// kPlain: all levels are there, their elements stay as they are.
+// Four levels, from `first` on, as quads: element i has columns 4 * i to 4 * i
+// + 3. kPlain: all levels exist, and their elements are not changed.
 template <bool kPlain>
 RUY_LIKE_ALWAYS_INLINE void LoadQuads(const SixteenColumns& block, int first,
                                       uint32x4_t (&quads)[4]) {
@@ -87,8 +87,8 @@ RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const uint32x4_t (&quads)[4][4],
   }
 }
 
-// Writes it to panels that are panel_bytes apart, `room` bytes to each, a
-// multiple of 16, if that is less than a block.
+// Writes a block to panels that are panel_bytes apart, at most `room` bytes to
+// each, a multiple of 16.
 template <typename F, bool kPlain>
 RUY_LIKE_ALWAYS_INLINE void PackSixteenColumns(const SixteenColumns& block,
                                                ptrdiff_t panel_bytes,
@@ -127,11 +127,10 @@ RUY_LIKE_NOINLINE void PackAnySixteenColumns(const SixteenColumns& block,
   PackSixteenColumns<F, /*kPlain=*/false>(block, panel_bytes, room, dst);
 }
 
-// Packs what it can from args' first column on; returns how many columns: all,
-// or without those after the last 16 if they fill panels and levels fill
-// blocks, which the general routine is good at. In chunks of 16 levels, each
-// over all columns, as PackWidthContiguous() (pack_panels.h) and for its
-// reasons.
+// Packs columns from the first one on; returns their number: all, or a multiple
+// of 16 if the other columns fill panels and the levels fill blocks, which the
+// general routine packs as well. In chunks of 16 levels, each over all columns,
+// for the reasons given at PackWidthContiguous() (pack_panels.h).
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
   if constexpr (F::kSrcBytes != 1 || F::kPackedBytes != 1) {

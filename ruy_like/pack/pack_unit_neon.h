@@ -1,4 +1,4 @@
-// Back-end: units of 16 source bytes on Arm, of which pack_narrow.h packs
+// Back-end: units of 16 source bytes on Arm, in which pack_narrow.h packs
 // columns: the members of X86Unit (pack_unit_x86.h), with the same meaning.
 #ifndef RUY_LIKE_PACK_PACK_UNIT_NEON_H_
 #define RUY_LIKE_PACK_PACK_UNIT_NEON_H_

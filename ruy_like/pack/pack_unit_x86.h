@@ -1,5 +1,5 @@
-// Back-end: units of 16 source bytes on x86, of which pack_narrow.h packs
-// columns. They need AVX2 for the widening alone.
+// Back-end: units of 16 source bytes on x86, in which pack_narrow.h packs
+// columns. Only widening needs AVX2.
 #ifndef RUY_LIKE_PACK_PACK_UNIT_X86_H_
 #define RUY_LIKE_PACK_PACK_UNIT_X86_H_
 
@@ -22,7 +22,7 @@ struct X86Unit {
     kernels::CopyPadded<16>(dst, src, count);
   }
 
-  // The elements of the lower (upper) halves in turn.
+  // The elements of the lower (upper) halves of a and b, alternating.
   template <int kBytes>
   RUY_LIKE_ALWAYS_INLINE static Reg InterleaveLow(Reg a, Reg b) {
     return kBytes == 1   ? _mm_unpacklo_epi8(a, b)
@@ -36,7 +36,7 @@ struct X86Unit {
                          : _mm_unpackhi_epi32(a, b);
   }
 
-  // The top bits of the first n bytes flipped.
+  // Flips the top bits of the first n bytes.
   RUY_LIKE_ALWAYS_INLINE static Reg FlipFirst(Reg unit, int n) {
     const Reg index =
         _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -1,7 +1,7 @@
 // Back-end: the 512-bit register operations that packing is made of.
 //
 // Included by pack/avx512.cc (anonymous namespace); used by the templates of
-// pack_panels.h. The twin of pack_ymm.h, where the terms are explained: a
+// pack_panels.h. The counterpart of pack_ymm.h, which explains the terms: a
 // register holds the quads of 16 adjacent columns, 4 in each 128-bit lane.
 #ifndef RUY_LIKE_PACK_PACK_ZMM_H_
 #define RUY_LIKE_PACK_PACK_ZMM_H_

@@ -8,10 +8,10 @@
 //    rhs panels tmm4                 | tmm0 | tmm1 |    16 columns of dst
 //               tmm5                 | tmm2 | tmm3 |    by 16 rows each
 //
-// Each tile product adds up 32 levels by themselves before it adds them to the
-// accumulators (doc/numerics.md): hence depth is in 32s, in all passes. Every
-// product of two bfloat16 operands takes this kernel, so that bits do not
-// depend on its size.
+// A tile product sums 32 levels before it adds them to the accumulators
+// (doc/numerics.md), so every pass has a multiple of 32 levels. Every product
+// of two bfloat16 operands uses this kernel, so that its bits do not depend on
+// its size.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BFLOAT16_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_BFLOAT16_H_
 
@@ -29,11 +29,12 @@ namespace {
 
 constexpr int kBFloat16Levels = 32;        // of a tile product
 constexpr int kBFloat16Block = 32;         // rows and columns of dst
-constexpr ptrdiff_t kBFloat16Tile = 1024;  // bytes of either operand
+constexpr ptrdiff_t kBFloat16Tile = 1024;  // bytes, lhs or rhs
 constexpr ptrdiff_t kAccumulatorStride = kBFloat16Block * sizeof(float);
 
-// Tiles of the panels at hand, before and after a block's products: `acc` is
-// column-major.
+// Adds the pass's products of kLhs lhs panels and kRhs rhs panels to `acc`,
+// which is column-major, kBFloat16Block elements from column to column. The
+// first pass starts from zero.
 template <int kRhs, int kLhs>
 RUY_LIKE_ALWAYS_INLINE void MultiplyBlock(const KernelArgs& args,
                                           const char* lhs, const char* rhs,

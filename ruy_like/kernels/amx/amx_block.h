@@ -14,12 +14,12 @@
 //   rhs:  A0 (cols  0..15)  C00                 C01
 //         A1 (cols 16..31)  C10                 C11
 //
-// A column of dst is thus one row of C0x next to one row of C1x: 64 bytes each.
-// At most 16 columns are left: one A tile and four B tiles instead, because the
-// product of a single pair waits for its own predecessor (52 cycles) where four
-// accumulators keep the unit busy (16 cycles each). Either way a step of 64
-// levels has four products. Panels that are missing are the last one again;
-// their accumulators are not stored.
+// A column of dst is thus one row of Cx0 next to one row of Cx1: 64 bytes each.
+// Where at most 16 columns are left, a block has one A tile and four B tiles: a
+// product waits for the one before it into the same accumulator (52 cycles),
+// and four accumulators keep the unit busy (16 cycles each). Either way a step
+// of 64 levels has four products. Beyond the last panel it is read again; those
+// accumulators are not stored to dst.
 //
 //   tile number          0    1    2    3    4    5    6    7
 //   k32x32, 17..32 cols  C00  C01  C10  C11  A0   A1   B0   B1
@@ -36,14 +36,15 @@
 //   first step:    stores the accumulators of block i - 1
 //   vector units:  epilogue of block i - 2
 //
-// Where the 16 units of that epilogue stand, by the steps of a block:
+// Where that epilogue's 16 units (amx_byte_units.h) run, by the number of steps
+// of a block:
 //
 //   1      four after each product
 //   2, 3   two after each product of the first two steps
 //   4..8   one after each product of the first four steps
 //   more   one after every second product of the second step to the ninth
 //
-// as was measured: doc/amx.md.
+// Measured: doc/amx.md.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_
 
@@ -60,22 +61,21 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Which side's tile loads bypass L1: the one that is not found there again.
-// kBoth is for deep blocks alone, of more than eight steps.
+// Which side's tile loads bypass L1: the one that will have left it when it is
+// read again. kBoth is only for deep blocks, of more than eight steps.
 enum class Stream { kNone, kLhs, kRhs, kBoth };
 
-// A block's operands at this pass's first level, and, in a copy, at the step
-// that it has come to.
+// A block's operands at this pass's first level. Steps advance a copy.
 struct TileBlock {
   RhsGroup rhs;
   const char* lhs[4];  // panels
-  // Columns of the next group to pull into L2 meanwhile, and the first one's
-  // address. Where there are none the address means nothing.
+  // Columns of the next group to prefetch into L2, and the first one's address
+  // (not used if there are none).
   int prefetch_begin, prefetch_end;
   const char* prefetch;
   StartValues start;
-  // Where the first step stores the accumulators of the block before; of the
-  // first block, whatever the tiles held.
+  // Where the first step stores the accumulators of the block before; before
+  // the first block they are garbage.
   int32_t* previous_accumulators;
 };
 
@@ -85,7 +85,7 @@ struct TileSteps {
   static constexpr int kBTiles = 4 / kATiles;
   static constexpr int kAccBytes = kBTiles * 64;  // from column to column
 
-  // Products by number, in their order: of A tile A(i) and B tile B(i), into
+  // A step's i-th product is that of A tile A(i) and B tile B(i), into
   // accumulator C(i).
   static constexpr int A(int i) { return i % kATiles; }
   static constexpr int B(int i) { return i / kATiles; }
@@ -115,7 +115,7 @@ struct TileSteps {
     }
   }
 
-  // Units kUnit .. kEnd - 1, counted over rounds.
+  // Runs units kUnit .. kEnd - 1, counted from the start of a round.
   template <int kUnit, int kEnd, class Units>
   static RUY_LIKE_ALWAYS_INLINE void RunUnits(Units* units) {
     if constexpr (kUnit < kEnd) {
@@ -124,8 +124,8 @@ struct TileSteps {
     }
   }
 
-  // The i-th product of a step: kFirst, of a block's first step. Its share of
-  // the step's kUnitsOfStep units, of which the first one is kUnit, follows.
+  // The i-th product of a step (kFirst: of the block's first step), then its
+  // share of the step's kUnitsOfStep units, the first of which is kUnit.
   template <bool kFirst, int kUnitsOfStep, int kUnit, int i, class Units>
   static RUY_LIKE_ALWAYS_INLINE void Product(const TileBlock& at,
                                              Units* units) {
@@ -145,7 +145,7 @@ struct TileSteps {
         units);
   }
 
-  // 64 levels.
+  // One step: four products of 64 levels.
   template <bool kFirst, int kUnitsOfStep, int kUnit, class Units>
   static RUY_LIKE_ALWAYS_INLINE void Step(TileBlock* at, Units* units) {
     if (at->rhs.steps == 0) {
@@ -166,9 +166,9 @@ struct TileSteps {
     for (int b = 0; b < kBTiles; ++b) at->lhs[b] += 16 * kStepLevels;
   }
 
-  // The steps that units stand in. If those are of whole rounds, the block's
-  // first step, which has been run, is the first of them; else they begin with
-  // the second. Returns how many it ran.
+  // Runs the steps that contain units. If a step has whole rounds, the block's
+  // first step, which the caller has run, was one of them; else units begin in
+  // the second. Returns the number of steps run.
   template <int kUnitsOfStep, class Units>
   static RUY_LIKE_ALWAYS_INLINE int UnitSteps(TileBlock* at, Units* units) {
     constexpr int kSteps = kUnits / kUnitsOfStep;
@@ -186,12 +186,12 @@ struct TileSteps {
     }
   }
 
-  // Not inlined: the copies in one caller would leave it no registers.
+  // Not inlined: several copies in one caller would spill registers.
   template <class Units, class UnitsArg>
   RUY_LIKE_NOINLINE static void Run(const TileBlock& block,
                                     const UnitsArg& units_arg) {
-    // Tile loads count as reading and writing all of memory, so what steps need
-    // is copied out of it.
+    // To the compiler tile loads read and write all of memory: a local copy can
+    // stay in registers.
     TileBlock at = block;
     const ptrdiff_t steps = at.rhs.steps + (at.rhs.tail != nullptr);
     Units units(units_arg);

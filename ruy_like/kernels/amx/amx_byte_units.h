@@ -1,9 +1,9 @@
 // Back-end: the AMX kernel's epilogue to 8-bit dst, cut into units.
 //
 // Included by amx_block.h, which runs units between tile products: the vector
-// units are idle there. For quantized calls with an 8-bit dst of either type
-// and order, multipliers along either, exponents <= 0; all others are
-// amx_squares.h's.
+// units are idle there. For quantized calls with an 8-bit dst, signed or
+// unsigned, of either order, with multipliers along rows or columns and
+// exponents <= 0; amx_squares.h serves all others.
 //
 // A block has 64 vectors of 16 accumulators. A unit makes one vector of bytes
 // out of four of them; a round is four units:
@@ -12,11 +12,10 @@
 //    dst col-major    32 rows of two columns      32 rows x 8 columns
 //    dst row-major    16 rows of four columns     16 rows x 16 columns
 //
-// Units know nothing of dst's edges and of its memory: they leave their bytes
-// in a buffer of 1 KiB, of which amx_store_bytes.h writes what exists once a
-// block is through. So one form serves both orders, all shapes of blocks and
-// all edges, and is straight code whose constants are in registers
-// (doc/amx.md).
+// Units do not know dst or its edges: they write to a buffer of 1 KiB, from
+// which amx_store_bytes.h copies the valid part to dst after the block's last
+// unit. So one form serves both orders, all block shapes and all edges, and is
+// straight-line code with its constants in registers (doc/amx.md).
 //
 // ## Arithmetic
 //
@@ -24,16 +23,17 @@
 // point. Units estimate 2^16 * v + 4 in float, to an int32 y that is off by
 // less than 4 wherever clamping does not decide anyway. So the high half of y
 // is the result, unless its low half is below 8: then the result may be one
-// lower, and so is y where its conversion overflows. Units tell which lanes
-// are in no doubt; units with others are done again by the exact epilogue.
+// lower, and so is y where its conversion overflows. Units record which lanes
+// are certain; those with uncertain lanes are repeated by the exact epilogue.
 // doc/numerics.md has the proof.
 //
-// A lane is in doubt by chance one time in 8000. Multipliers of few bits, such
-// as powers of two, would make it happen all the time. But if all of a call's
+// A random lane is uncertain one time in 8000. With multipliers of few bits,
+// such as powers of two, nearly all would be. But if all multipliers of a call
 // are multiples of 2^-15, the estimate is exact and even; then 1 is added
 // instead of 4, and a low half of 0, 2, 4 or 6 says overflow.
 //
-// Roundings are the instructions' own: MXCSR is neither heeded nor changed.
+// Rounding modes are encoded in the instructions: MXCSR is neither used nor
+// changed.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_BYTE_UNITS_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_BYTE_UNITS_H_
 
@@ -55,13 +55,14 @@ inline constexpr int kUnits = 16;  // of a block
 inline constexpr int kUnitsOfARound = 4;
 inline constexpr int kRounds = 4;
 
-// Where a round's accumulators are in the block, and whose rows they are.
+// Where a round's accumulators are in the block, and their rows, in units of
+// 16.
 struct Round {
-  int acc;            // of its first vector
-  int first, second;  // vectors of rows: of vectors 0, 2 and 1, 3 of each unit
+  int acc;            // index of the first one
+  int first, second;  // rows of vectors 0, 2 and 1, 3 of each unit
 };
 
-// How the units of a shape of block and of an order of dst walk.
+// The order in which units visit a block's accumulators. Offsets in elements.
 struct UnitWalk {
   Round rounds[kRounds];
   // From a unit's first vector to its second and third, and to the next unit.
@@ -74,7 +75,7 @@ constexpr UnitWalk MakeUnitWalk(BlockShape shape, bool row_major) {
   UnitWalk walk = {};
   for (int r = 0; r < kRounds; ++r) {
     Round& round = walk.rounds[r];
-    // Vectors of rows and column that the round starts at.
+    // The rows (in units of 16) and the column at which the round starts.
     const int rows =
         row_major ? (is_tall ? r : r / 2) : (is_tall ? r / 2 * 2 : 0);
     const int col =
@@ -102,7 +103,7 @@ inline int VectorAt(const UnitWalk& walk, int i) {
          i / 2 % 2 * walk.third + i % 2 * walk.second;
 }
 
-// Multipliers as units want them: fixedpoint * 2^(exponent - 15).
+// Multipliers as units need them: fixedpoint * 2^(exponent - 15).
 RUY_LIKE_ALWAYS_INLINE __m512 UnitScales(__m512i fixedpoint, __m512i exponent) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   return _mm512_scalef_round_ps(
@@ -131,7 +132,7 @@ inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
 // What all units of a call share.
 struct UnitConstants {
   float offset;   // 2^16 * (zero point + 1/2), and 4 or 1
-  int32_t doubt;  // bits of which a lane in no doubt has one
+  int32_t doubt;  // a lane with any of these bits is certain
   int8_t low, high;
   int8_t flip;  // 128 for unsigned results, which are made as signed ones
 
@@ -166,11 +167,11 @@ struct UnitArgs {
   const int32_t* acc;
   const UnitWalk* walk;
   const UnitConstants* constants;
-  // Multipliers of the block's rows, padded to the rows of the shape. Or those
-  // of the units' vectors, in the order of units.
+  // Multipliers of the block's rows, padded to the rows of the shape; for
+  // kPerVector those of the block's 64 vectors, in the order of units.
   const float* scales;
   char* bytes;     // kUnits * 64
-  uint16_t* sure;  // kUnits: lanes in no doubt, of all four vectors
+  uint16_t* sure;  // kUnits: lanes that are certain in all four vectors
 };
 
 // kPerVector: multipliers belong to vectors (channels along columns), else to
@@ -230,7 +231,7 @@ class ByteUnits {
     ++round_;
   }
 
-  // 2^16 times results, and their fractions.
+  // The results, in fixed point with 16 fractional bits.
   RUY_LIKE_ALWAYS_INLINE V::Int Estimate(const int32_t* acc,
                                          __m512 scale) const {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -240,8 +241,8 @@ class ByteUnits {
         _mm512_fmadd_round_ps(x, scale, offset_, kNearest), kNearest);
   }
 
-  // Seen as words, every second one is a result: words are saturated to bytes,
-  // of which every second one is taken.
+  // The high word of each estimate is a result: words are saturated to bytes,
+  // and every second byte is kept.
   RUY_LIKE_ALWAYS_INLINE void Finish(V::Int a, V::Int b, V::Int c, V::Int d) {
     V::Mask sure = _mm512_test_epi32_mask(a, doubt_);
     sure = _mm512_mask_test_epi32_mask(sure, b, doubt_);
@@ -267,7 +268,7 @@ class ByteUnits {
   __m512 a_, b_;
 };
 
-// Units by themselves, while no tile is multiplied.
+// All units of a block, without tile products in between.
 template <bool kPerVector>
 RUY_LIKE_NOINLINE void RunUnitsAlone(const UnitArgs& args) {
   ByteUnits<kPerVector> units(args);

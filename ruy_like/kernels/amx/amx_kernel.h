@@ -42,13 +42,13 @@ enum class EpilogueRoute {
   kBytesByVector,  // along columns
 };
 
-// A block of dst on its way. No columns: there is none.
+// A block of dst whose epilogue is not done; none if cols is 0.
 struct Block {
   BlockShape shape;
   int rows, cols;
   ptrdiff_t row0, col0;  // in the call
   int range_row;         // row0 in the range of rows
-  int group;             // whose multipliers it has, where they are by vector
+  int group;             // kBytesByVector: index into vector_scales
   int32_t* accumulators;
 };
 
@@ -59,8 +59,8 @@ struct CallState {
   EpilogueRoute route;
   bool row_major;
   UnitConstants constants;
-  // Multipliers of the range's rows; or of the 64 vectors of a group's blocks,
-  // in the order of units, of the last groups, by Block::group.
+  // Multipliers of the range's rows (kBytesByRow); those of the 64 vectors of a
+  // block, in the order of units, for the last three groups (kBytesByVector).
   float row_scales[kRangeRows];
   float vector_scales[3][64];
   StartTerms terms;
@@ -75,10 +75,9 @@ struct CallState {
 };
 
 // A column group is read once per block of rows, an lhs panel once per column
-// group; whichever is not in L1 then is streamed. Of 48 KiB of L1 40 are
-// counted on, the rest is CallState, dst and constants. Deep groups are not
-// found in L1 again either: from 3072 levels on streaming both gains
-// (doc/amx.md).
+// group; the one that has left L1 by then is streamed. 40 of L1's 48 KiB are
+// counted on; the rest holds CallState, dst and constants. From 3072 levels on
+// neither stays in L1, and streaming both is faster (doc/amx.md).
 inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
   if (depth >= 3072) return Stream::kBoth;
   if (rows <= 32) return Stream::kRhs;
@@ -159,7 +158,7 @@ inline Squares SquaresOf(const Block& block, const CallState& s) {
           0};
 }
 
-// Units with lanes in doubt, exactly.
+// Repeats units with uncertain lanes, exactly.
 RUY_LIKE_NOINLINE void RepairUnits(const Block& block, const CallState& s) {
   const UnitWalk& walk = kUnitWalks[static_cast<int>(block.shape)][s.row_major];
   const Squares squares = SquaresOf(block, s);
@@ -177,7 +176,7 @@ RUY_LIKE_NOINLINE void RepairUnits(const Block& block, const CallState& s) {
   }
 }
 
-// What the block's units have left to dst. Not inlined: three callers.
+// Stores the bytes that the block's units made. Not inlined: three callers.
 RUY_LIKE_NOINLINE void StoreBytes(const Block& block, const CallState& s) {
   const EpilogueArgs& e = s.epilogue;
   int8_t* const dst = static_cast<int8_t*>(e.dst) +
@@ -196,7 +195,7 @@ RUY_LIKE_NOINLINE void StoreBytes(const Block& block, const CallState& s) {
   if (!_mm256_testc_si256(sure, _mm256_set1_epi8(-1))) RepairUnits(block, s);
 }
 
-// The epilogue of a stored block by itself, while no tile is multiplied.
+// The epilogue of a stored block, without tile products in between.
 RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
   if (block.cols == 0) return;
   if (s->route == EpilogueRoute::kSquares) {
@@ -234,7 +233,7 @@ void RunBlock(const TileBlock& tiles, const Block& block, CallState* s) {
     }
     StoreBytes(due, *s);
   }
-  // Accumulators of other passes than the last one have no epilogue.
+  // Only the last pass has an epilogue.
   s->stored = s->in_tiles;
   if (!s->args->last_pass) s->stored.cols = 0;
   s->in_tiles = block;
@@ -259,7 +258,8 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
   const int block_rows = RowsOf(shape);
   const int blocks = (rows + block_rows - 1) / block_rows;
   // Each block prefetches its share of the next group's columns, so that the
-  // group is in L2 when its turn comes. Deep ones are L2's own business.
+  // group is in L2 when its turn comes. Deep groups are left to the hardware's
+  // prefetch.
   const int to_prefetch = s->stream == Stream::kBoth ? 0 : next.cols;
   const int share = (to_prefetch + blocks - 1) / blocks;
   TileBlock tiles;

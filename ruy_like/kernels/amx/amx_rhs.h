@@ -1,8 +1,8 @@
 // Back-end: where the AMX kernel finds the rhs, packed or in place.
 //
-// Included by amx_kernel.h. Describes groups of at most 32 columns as A tiles
-// and does what an in-place rhs asks for: the depth's last, incomplete step and
-// the columns' sums. Does not multiply.
+// Included by amx_kernel.h. Describes groups of at most 32 columns as A tiles.
+// For an in-place rhs it copies the depth's last, incomplete step and sums the
+// columns. Does not multiply.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_RHS_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_RHS_H_
 
@@ -51,16 +51,17 @@ RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
   }
 }
 
-// Depth levels of a tile. Fewer than a step's where an in-place side has fewer,
-// if tiles can be that short: nothing is copied then (doc/amx.md).
+// Depth levels of a tile: those of a step; or all levels of a shallower
+// in-place rhs, if they are a multiple of 4, so that nothing is copied
+// (doc/amx.md).
 inline int TileLevels(const KernelArgs& args, RhsKind kind) {
   const bool fits = kind != RhsKind::kPackedS8 && args.depth < kStepLevels &&
                     args.depth % 4 == 0;
   return fits ? static_cast<int>(args.depth) : kStepLevels;
 }
 
-// The group that starts at column `col0`, a multiple of 32; empty behind the
-// last one. Its tail is yet to be made.
+// The group that starts at column `col0`, a multiple of 32; empty beyond the
+// last one. CopyTail() makes its tail.
 inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
                              ptrdiff_t col0) {
   RhsGroup g = {};
@@ -86,8 +87,8 @@ RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
   return (uint64_t{1} << depth % kStepLevels) - 1;
 }
 
-// Copies the levels after the last whole step, of which there are some, to
-// `tail` (32 x 64 bytes).
+// Copies the levels after the last whole step, at least one, to `tail` (32 x 64
+// bytes).
 inline void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
   const __mmask64 mask = TailMask(depth);
   for (int c = 0; c < g->cols; ++c) {

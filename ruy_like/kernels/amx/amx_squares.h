@@ -1,6 +1,6 @@
 // Back-end: the AMX kernel's epilogue to any dst that amx_byte_units.h does not
-// serve: int16, int32 and float, dst that is added to, exponents above 0; and
-// to what of an 8-bit dst is left in doubt there.
+// serve: int16, int32 and float, dst that accumulates, exponents above 0; and
+// the uncertain lanes of an 8-bit dst.
 //
 // Included by amx_kernel.h. Squares of 16 x 16 accumulators go through
 // epilogue.h one by one, between the steps of a later block.
@@ -19,8 +19,8 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// A block's squares that are not done. Once rows are through, the next 16
-// columns begin.
+// The squares of a block that are not stored yet, in order of rows, then
+// columns.
 struct Squares {
   const EpilogueArgs* epilogue;  // with neither integer bias nor sums
   int32_t* acc;                  // column-major, `acc_rows` apart
@@ -54,7 +54,7 @@ inline void FinishSquares(Squares* s) {
   while (s->cols != 0) RunSquare(s);
 }
 
-// For amx_block.h: no units between the products, but squares after steps.
+// For amx_block.h, in place of ByteUnits: one square after each step.
 class NoUnits {
  public:
   static constexpr bool kHasUnits = false;

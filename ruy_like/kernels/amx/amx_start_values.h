@@ -2,9 +2,9 @@
 //
 // Included by amx_kernel.h. What the epilogue's formula adds to every
 // accumulator (bias, zero points times sums) is loaded into the accumulator
-// tiles before the first product, where it costs a tile load in place of a
-// tile's zeroing and saves two vector additions of fourteen instructions per 16
-// elements afterwards.
+// tiles before the first product, where it costs a tile load in place of
+// zeroing, and saves two of the epilogue's fourteen instructions per 16
+// elements.
 //
 //   only terms of rows     one vector per B tile, loaded with stride 0: all
 //                          columns of the tile get the same
@@ -12,9 +12,9 @@
 //   both                   the block's sums of both
 //
 // In a later depth pass the terms are added to the accumulators in memory.
-// Row terms and those of given column sums belong to the last pass; the sums
-// that the kernel makes of an in-place rhs are those of the pass's levels and
-// belong to every pass.
+// Row terms and terms of given column sums are added in the last pass; sums
+// that the kernel makes of an in-place rhs cover the pass's levels, and are
+// added in every pass.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_
 
@@ -33,8 +33,8 @@ namespace kernels {
 namespace {
 
 inline constexpr int kBlockElements = 1024;  // 32 x 32 or 64 rows x 16 columns
-// Rows that are worked on before the next ones, so that what belongs to rows is
-// made once for all columns.
+// Rows of a range. All columns are done for one range before the next, so that
+// row terms are made once.
 inline constexpr int kRangeRows = 512;
 
 struct StartTerms {
@@ -60,7 +60,7 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
   const int32_t* const bias = e.channels_are_rows ? IntBias(e) : nullptr;
   t->by_row = args.last_pass && (bias != nullptr || e.lhs_sums != nullptr ||
                                  e.zero_point_product != 0);
-  // Whole blocks read them, also where only terms of columns are.
+  // AddTerms() reads whole blocks of them, even if there are only column terms.
   for (int row = 0; row < (rows + 63) / 64 * 64; row += V::kLanes) {
     const int left = rows - row;
     const V::Int terms =
@@ -72,7 +72,7 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
   }
 }
 
-// Once per column group.
+// The terms of the column group at `col0`.
 template <RhsKind kKind>
 void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
                     ptrdiff_t col0, StartTerms* t) {

@@ -1,7 +1,7 @@
-// Back-end: from the bytes that amx_byte_units.h leaves to an 8-bit dst.
+// Back-end: copies the bytes that amx_byte_units.h makes to an 8-bit dst.
 //
-// Included by amx_kernel.h, which calls it once a block's 16 units are through.
-// Knows dst's order and edges, and no arithmetic.
+// Included by amx_kernel.h, which calls it after a block's 16 units. Knows
+// dst's order and edges, and no arithmetic.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_STORE_BYTES_H_
 #define RUY_LIKE_KERNELS_AMX_AMX_STORE_BYTES_H_
 
@@ -17,7 +17,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// A column-major dst: `bytes` has dwords in order of row quarter and vector.
+// A column-major dst. A unit's dwords are in order of row quarter and vector.
 inline void StoreUnitsColMajor(const char* bytes, BlockShape shape, int rows,
                                int cols, int8_t* dst, ptrdiff_t dst_stride) {
   const int units = shape == BlockShape::k64x16 ? 8 : 16;  // of 32 rows
@@ -39,7 +39,7 @@ inline void StoreUnitsColMajor(const char* bytes, BlockShape shape, int rows,
   }
 }
 
-// The first `rows` rows of a quarter of a square: 0, 4, 8 and 12 are in `m`.
+// Stores the 128-bit parts of `m` as rows 0, 4, 8 and 12, those below `rows`.
 RUY_LIKE_ALWAYS_INLINE void StoreEveryFourthRow(__m512i m, int rows, int cols,
                                                 int8_t* dst,
                                                 ptrdiff_t dst_stride) {

@@ -1,9 +1,9 @@
 // Back-end: AMX's tiles: the instructions, the unit's configuration record, and
 // the configurations that the kernel uses.
 //
-// Included by amx_kernel.h and what it is made of. Does not choose tiles,
-// shapes or strides, and does not ask the OS for permission to use AMX state:
-// the CPU detection has done that before a kernel of this path can be picked.
+// Included by the headers of both AMX kernels. Does not choose tiles, shapes or
+// strides, and does not ask the OS for permission to use AMX state: the CPU
+// detection has done that before a kernel of this path can be picked.
 //
 // Why not the compiler's intrinsics: gcc 12's are macros that paste the tile
 // number into the assembly text, so a template argument cannot be passed; and
@@ -46,8 +46,8 @@ static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
 inline constexpr int kStepLevels = 64;  // depth levels of one tile product
 
 // Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
-// tiles have a row per column, so that no column is read that does not exist;
-// and only `levels` of depth, a multiple of 4, where there are no more.
+// tiles have a row per column, so that no column beyond the last is read, and
+// `levels` levels of depth, a multiple of 4.
 constexpr TileConfig MakeTileConfig(int cols, int levels) {
   TileConfig config = {};
   config.palette = 1;
@@ -77,12 +77,13 @@ constexpr TileConfigTable MakeTileConfigTable() {
   return table;
 }
 
-// All of them, by columns: loading one that is made in the call would wait
-// until its many small stores have left the store buffer.
+// By number of columns, made ahead: loading one right after its many small
+// stores stalls on store forwarding.
 constexpr TileConfigTable kTileConfigs = MakeTileConfigTable();
 
 // "%c" prints a constant without the '$' of an immediate. All are volatile:
-// they depend on each other through registers that the compiler does not know.
+// they depend on each other through tile registers, which the compiler does not
+// track.
 struct Tiles {
   static RUY_LIKE_ALWAYS_INLINE void Configure(const TileConfig& config) {
     asm volatile("ldtilecfg %0" : : "m"(config));

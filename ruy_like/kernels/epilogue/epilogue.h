@@ -92,9 +92,9 @@ RUY_LIKE_ALWAYS_INLINE char* DstOf(const SpilledTile<Accum>& tile,
              kScalarBytes[static_cast<int>(e.dst_scalar)];
 }
 
-// Row-major dst of bytes, `max_cols` of its columns at a time: those are
-// finished as bytes, so that their transposition is short, and as many rows of
-// them as possible, since calls with a single column are short too.
+// Row-major dst of bytes, `max_cols` columns at a time. Columns are finished as
+// bytes, so that their transposition is short, with up to 64 rows in a call,
+// which pays for calls with a single column.
 template <class V>
 RUY_LIKE_NOINLINE void StoreRowMajorBytes(
     const SpilledTile<int32_t>& tile, const EpilogueArgs& e, int max_cols,
@@ -123,7 +123,7 @@ RUY_LIKE_NOINLINE void StoreRowMajor(const SpilledTile<Accum>& tile,
                                      const EpilogueArgs& e, int max_cols,
                                      StoreColumnsFn<Accum>* store_columns) {
   constexpr int kLanes = V::kLanes;
-  // Float results are moved as the bits that they are.
+  // Float results are moved as bits.
   alignas(64) int32_t square[kLanes * kLanes] = {};
   const ptrdiff_t element_bytes = kScalarBytes[static_cast<int>(e.dst_scalar)];
   for (int col = 0; col < tile.cols; col += kLanes) {
@@ -139,7 +139,7 @@ RUY_LIKE_NOINLINE void StoreRowMajor(const SpilledTile<Accum>& tile,
   }
 }
 
-// acc + beta * old, where the old values of dst come as the bits that they are.
+// acc + beta * old; `old` has the bits of dst's old values.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE typename V::Int PlusOld(typename V::Int acc,
                                                typename V::Int old,
@@ -177,8 +177,9 @@ __attribute__((noinline)) void LoadSquare(const int32_t* dst, ptrdiff_t stride,
 }
 
 // Adds beta times the old values of dst, whose elements have 32 bits, to the
-// accumulators of a tile. They come first in the formulas, so that what stores
-// the tile need not know of them. Not inlined: no other call should pay for it.
+// accumulators of a tile. Their term is the first one in the formulas, so that
+// routines that store the tile need not know it. Not inlined: other calls
+// should not pay for it.
 template <class V, typename Accum>
 __attribute__((noinline)) void AddOld(const SpilledTile<Accum>& tile,
                                       const EpilogueArgs& e) {
@@ -239,8 +240,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreParts(const SpilledTile<Accum>& tile,
   }
 }
 
-// Writes a tile of dst from its raw sums. What the accumulators hold afterwards
-// means nothing.
+// Writes a tile of dst from its raw sums, which it may overwrite.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
                                       const EpilogueArgs& e) {

@@ -17,9 +17,9 @@
 //
 //    (saturate_int16(h >> (t-1)) + 1 + 2 * zero_point) >> 1
 //
-// What saturated is out of any 8-bit range still, while |zero_point| <= 2^12.
-// Unsigned results are made as signed ones, 128 lower. 8.5 instructions for a
-// vector of results, of which 5 a lane's own; 14 the general way.
+// A value that saturates stays out of any 8-bit range while |zero_point| <=
+// 2^12. Unsigned results are made as signed ones, 128 lower. A vector of
+// results takes 8.5 instructions, 14 in the general epilogue.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_H_
 
@@ -49,8 +49,8 @@ struct ByteScale {
   }
 };
 
-// The same in registers: stores of bytes could change memory, as far as a
-// compiler knows.
+// The same in registers: compilers must assume that stores of bytes change it
+// in memory.
 template <class V>
 class ByteScaler {
  public:
@@ -149,8 +149,8 @@ struct ByteTile {
                                  low.Apply(b), high.Apply(b + V::kLanes)),
                    n);
   }
-  // One vector of rows by up to four columns. Columns that are missing: the
-  // last one again.
+  // One vector of rows by up to four columns. Missing columns repeat the last
+  // one.
   RUY_LIKE_ALWAYS_INLINE void StoreOneByFour(const ByteScaler<V>& scaler,
                                              int row, int n, int col,
                                              int cols) const {

@@ -41,8 +41,7 @@ class ByteScaler<SimdNeon> {
   explicit RUY_LIKE_ALWAYS_INLINE ByteScaler(const ByteScale<SimdNeon>& scale)
       : fixedpoint_(SimdNeon::InRegister(vld1q_s32(scale.fixedpoint))),
         exponent_(SimdNeon::InRegister(vld1q_s32(scale.exponent))) {}
-  // The scaled accumulators: the instructions round, so that nothing is left
-  // for the shorter vectors to do.
+  // The scaled accumulators, rounded already.
   RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t acc) const {
     return vrshlq_s32(vqdmulhq_s32(acc, fixedpoint_), exponent_);
   }
@@ -56,10 +55,10 @@ class ByteScaler<SimdNeon> {
 
 // ## Tiles of bytes, 4, 8 or 12 rows at once
 //
-// What bounds small products is the number of instructions: 41 for 12 rows by
-// two columns, where pieces of two by two vectors take 90.
+// The number of instructions bounds small products: 41 for 12 rows by two
+// columns, against 90 in pieces of two by two vectors.
 
-// Columns of 4 * kVectors rows, all of them there, from scaled accumulators in
+// Stores columns of exactly 4 * kVectors rows from scaled accumulators in
 // registers.
 template <int kVectors>
 class NeonByteColumns {
@@ -169,7 +168,7 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
   } else {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; c += 2) {
-      // The last one of an odd number twice.
+      // An odd last column is stored twice.
       const int b = c + 1 < kCols ? c + 1 : c;
       int32x4_t scaled[2][kVectors];
       scalers.Apply(acc[c], scaled[0]);
@@ -190,7 +189,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const ByteTile<SimdNeon>& tile,
   const int32_t* a = tile.acc + row;
   int8_t* to = tile.dst + row;
   for (; cols > 0; cols -= 2) {
-    // The last one of an odd number twice.
+    // An odd last column is stored twice.
     const int32_t* const b = cols == 1 ? a : a + stride;
     int8_t* const to_b = cols == 1 ? to : to + tile.dst_col_stride;
     int32x4_t first[kVectors], second[kVectors];

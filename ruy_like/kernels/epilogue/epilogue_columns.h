@@ -42,9 +42,8 @@ struct SpilledTile {
 
 // Finishes a tile of at most V::kLanes columns into columns of `dst`, which are
 // `dst_stride` elements apart. Not by value: copying a struct right after its
-// fields were stored stalls on store forwarding. Routines read its fields
-// before they store anything, which could change them as far as a compiler
-// knows.
+// fields were stored stalls on store forwarding. Routines copy it before they
+// store: compilers must assume that stores change its fields.
 template <typename Accum>
 using StoreColumnsFn = void(const SpilledTile<Accum>& spilled,
                             const EpilogueArgs& e, void* dst,
@@ -107,14 +106,15 @@ RUY_LIKE_ALWAYS_INLINE RowTerms<V, kScaling> LoadRowTerms(const EpilogueArgs& e,
   return terms;
 }
 
-// A lone column of bytes where a vector holds them in order of rows: four
-// vectors of rows at a time. Returns how many rows are done.
+// A single column of bytes, four vectors of rows at a time, for traits that
+// pack those to bytes in order of rows (V::kBytesInOrder). Returns the number
+// of rows done.
 template <class V, typename Dst, Scaling kScaling>
 RUY_LIKE_ALWAYS_INLINE int StoreByteColumn(const SpilledTile<int32_t>& tile,
                                            const EpilogueArgs& e,
                                            int32_t column_addend, Dst* dst) {
-  // The zero point is added to 16-bit values; those that saturated are so far
-  // out that their sum with it still is.
+  // The zero point is added to 16-bit values; a value that saturates stays out
+  // of any 8-bit range.
   const typename V::Int zero_point =
       V::Set16(static_cast<int16_t>(e.dst_zero_point));
   if (tile.rows < 4 * V::kLanes) return 0;
@@ -217,17 +217,17 @@ RUY_LIKE_ALWAYS_INLINE void SpreadOverColumns(const float* values, float single,
                          : V::SetFloat(single));
 }
 
-// Which side's scale comes first is a template argument, since it is a matter
-// of rounding and the loop has no room for a choice.
+// The order of the scales matters for rounding (ScaleArgs::rhs_first); a
+// template argument keeps the branch out of the loop.
 template <class V, bool kRhsScaleFirst>
 void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
                         const EpilogueArgs& e, void* dst,
                         ptrdiff_t dst_stride) {
   const SpilledTile<int32_t> tile = spilled;
   typedef typename V::Float Float;
-  // Adding -0 changes nothing, not even -0: of the two addends one at least is
-  // that.
   const ScaleArgs& scales = *e.scales;
+  // At least one of row and column biases is -0: adding that changes nothing,
+  // not even -0.
   const float* bias = static_cast<const float*>(e.bias);
   const bool bias_in_rows = bias != nullptr && e.channels_are_rows;
   const bool bias_in_cols = bias != nullptr && !e.channels_are_rows;
@@ -268,8 +268,8 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
   }
 }
 
-// The trait whose floats keep denormals, as those made of integers do: V, but
-// where V's instructions flush them.
+// The trait for floats made from integers, which must keep denormals: V, unless
+// its instructions flush them.
 template <class V>
 struct KeepingDenormals {
   typedef V Trait;
@@ -307,7 +307,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
   const FloatOutput<V> output(FloatBounds::Of(e));
   for (int row = 0; row < tile.rows; row += V::kLanes) {
     const int n = AtMost(tile.rows - row, V::kLanes);
-    // Adding it where there is no bias changes nothing, not even -0.
+    // Adding -0 changes nothing, not even -0.
     Float addend = V::SetFloat(-0.0f);
     if (bias != nullptr && e.channels_are_rows) {
       addend = V::LoadMasked(bias + tile.row0 + row, V::FirstLanes(n));
@@ -336,7 +336,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
   }
 }
 
-// What an instruction set has in its place is a specialisation.
+// Instruction sets may specialise it.
 template <class V>
 void StoreFloatColumns(const SpilledTile<float>& tile, const EpilogueArgs& e,
                        void* dst, ptrdiff_t dst_stride) {

@@ -1,5 +1,5 @@
-// Back-end: what the epilogue does otherwise with NEON: requantization, with
-// its instructions for that, and the stores of common tiles of floats.
+// Back-end: NEON's own parts of the epilogue: requantization, for which it has
+// instructions, and the stores of common float tiles.
 //
 // Included by the Arm per-ISA files before what instantiates an epilogue: the
 // specialisations, for SimdNeon, of requantize.h's scalers, which take the
@@ -16,9 +16,9 @@
 //   e = 0     SQRDMULH: (x * q + 2^30) >> 31.
 //   any e     SMULL to 64 bits, SRSHL by e - 31 there, SQXTN saturates.
 //
-// The one product that SQDMULH and SQRDMULH saturate has q = -2^31, and q >= 0.
-// (SQRDMULH followed by SRSHL, which is common elsewhere, rounds twice: 1.5% of
-// results differ by one.)
+// SQDMULH and SQRDMULH saturate only for q = -2^31, and q >= 0. (SQRDMULH
+// followed by SRSHL, which is common elsewhere, rounds twice: 1.5% of results
+// differ by one.)
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_NEON_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_NEON_H_
 
@@ -114,7 +114,7 @@ struct NeonLanes : SimdNeon {
   }
 
  private:
-  // x, of which compilers are not to make a lane of a vector operation.
+  // x, in a scalar register: keeps compilers from vectorizing the operation.
   static RUY_LIKE_ALWAYS_INLINE float InScalar(float x) {
     __asm__("" : "+t"(x));
     return x;

@@ -24,7 +24,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Exponents are negative in those of bytes.
+// Tiles of bytes need negative exponents.
 enum class TileFinish : uint8_t {
   kGeneral,        // by StoreTile() (epilogue.h)
   kBytesByRow,     // to bytes; multipliers of rows, or one for all
@@ -81,7 +81,7 @@ RUY_LIKE_ALWAYS_INLINE void ScaleColumn(const int32_t* fixedpoint,
   }
 }
 
-// kBytesByColumn: kVectors vectors of rows, all of them there, from memory.
+// kBytesByColumn: kVectors whole vectors of rows, from memory.
 template <int kVectors>
 RUY_LIKE_ALWAYS_INLINE void StoreByColumn(const int32_t* acc,
                                           ptrdiff_t acc_col_stride, int cols,
@@ -91,7 +91,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreByColumn(const int32_t* acc,
   const int32_t* fixedpoint = tile.finish->fixedpoint + tile.col;
   const int32_t* exponent = tile.finish->exponent + tile.col;
   for (; cols > 0; cols -= 2) {
-    // The last one of an odd number twice.
+    // An odd last column is stored twice.
     const int next = cols == 1 ? 0 : 1;
     int32x4_t two[2][kVectors];
     RUY_LIKE_UNROLL
@@ -154,7 +154,7 @@ __attribute__((noinline)) inline void StoreBytesByColumn(
   }
 }
 
-// kRaw: the same.
+// kRaw: any number of rows.
 __attribute__((noinline)) inline void StoreRaw(const int32_t* acc,
                                                ptrdiff_t acc_col_stride,
                                                int rows, int cols,
@@ -169,7 +169,7 @@ __attribute__((noinline)) inline void StoreRaw(const int32_t* acc,
   }
 }
 
-// kBytesByRow; without accumulators those are in registers.
+// kBytesByRow. `acc` is null for accumulators in registers.
 RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesByRow(
     const NeonIntTile& tile, const int32_t* acc = nullptr,
     ptrdiff_t acc_col_stride = 0, int rows = 0) {
@@ -183,8 +183,8 @@ RUY_LIKE_ALWAYS_INLINE ByteTile<SimdNeon> BytesByRow(
 }
 
 // A tile of whole vectors of rows that is still in registers, kBytesByRow or
-// kRaw. Tiles of kBytesByColumn are spilled: the code would take more room, for
-// every size of tile, than it saves time.
+// kRaw. Tiles of kBytesByColumn are spilled first: code for every tile size
+// would be large and save little time.
 template <int kCols, int kVectors>
 RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
                                        const NeonIntTile& tile) {

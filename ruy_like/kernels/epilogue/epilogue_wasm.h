@@ -4,7 +4,7 @@
 // Included by kernels/wasm128.cc before what instantiates an epilogue: the
 // specialisations, for SimdWasm, of requantize.h's and epilogue_bytes.h's
 // scalers. The former work lane by lane in 64-bit scalars, as kernel.h's
-// formula is written: they serve calls that the latter do not, a few of many.
+// formula is written: they serve the few calls that the latter do not.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_WASM_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_WASM_H_
 
@@ -87,7 +87,7 @@ class ByteScaler<SimdWasm> {
   }
 
  private:
-  // 0 <= shift < 30, but in lanes beyond the rows.
+  // 0 <= shift < 30, except in lanes beyond the rows.
   static RUY_LIKE_ALWAYS_INLINE int32_t Factor(int32_t shift) {
     return 1 << ((30 - shift) & 31);
   }

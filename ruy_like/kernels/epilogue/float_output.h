@@ -1,5 +1,5 @@
-// Back-end: what becomes of a sum of floats once bias and old values are in it,
-// the one place for it in all kernels of vectors; and where a tile goes that is
+// Back-end: the last step of the float epilogue, after bias and old values, for
+// all vector kernels: the clamp. Also the destination of a tile that is
 // finished in registers.
 //
 // Used by every epilogue of floats. portable.cc has its own, in plain C++.
@@ -15,7 +15,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// A call's, in scalars.
+// A call's clamp.
 struct FloatBounds {
   float low, high;
 
@@ -23,7 +23,7 @@ struct FloatBounds {
     return {static_cast<float>(e.clamp_min_f),
             static_cast<float>(e.clamp_max_f)};
   }
-  // Whether sums are results.
+  // Whether the call has no clamp.
   static RUY_LIKE_ALWAYS_INLINE bool AreNone(const EpilogueArgs& e) {
     constexpr double kInfinity = __builtin_inf();
     return e.clamp_min_f == -kInfinity && e.clamp_max_f == kInfinity;
@@ -45,7 +45,7 @@ class FloatOutput {
   typename V::Float low_, high_;
 };
 
-// A tile that is finished in registers.
+// Where a tile that is finished in registers goes.
 struct FloatTile {
   float* dst;  // the tile's first element; rows are adjacent
   ptrdiff_t dst_col_stride;

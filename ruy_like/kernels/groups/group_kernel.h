@@ -1,7 +1,8 @@
 // Back-end contract of products with group-scaled weights: what their kernels
 // are given and what they must do. Plain data only, as in kernel.h.
 //
-// Called by groups/group_product.cc; one kernel per path, in kernels/<path>.cc.
+// Called by groups/group_product.cc; one kernel per path, in kernels/<path>.cc
+// or kernels/groups/<path>.cc.
 //
 // ## Packed weights
 //
@@ -12,13 +13,14 @@
 //
 //   step, 4 bits: 64 bytes; byte 4 * row + i has level i in its low nibble and
 //                 level 4 + i in its high one
-//   step, 8 bits: 128 bytes; byte 4 * row + i has level i, byte 64 + 4 * row +
-//   i
-//                 level 4 + i ("widened"; so do 4-bit panels when many columns
-//                 share them)
+//   step, 8 bits: 128 bytes; byte 4 * row + i has level i, byte
+//                 64 + 4 * row + i has level 4 + i
 //
-// and elsewhere, per panel and group, 16 scales and 16 zero points if each has
-// its own.
+// and elsewhere, per panel and group, 16 scales and, unless all zero points are
+// the same, 16 of those. A kernel has two forms: the streaming one, for few
+// columns, reads panels as they are packed; the other one reads "widened"
+// panels, which have the layout of 8 bits: 4-bit ones are converted once for
+// many columns.
 //
 // ## Packed activations
 //
@@ -80,7 +82,7 @@ struct GroupTileArgs {
   void* dst;
   ptrdiff_t dst_row_stride, dst_col_stride;  // elements
   Scalar dst_scalar;                         // kF32 or kBF16
-  const float* row_bias;                     // either or none
+  const float* row_bias;  // per row, or null; at most one of the two
   const float* col_bias;
   float clamp_min, clamp_max;
 };
@@ -96,8 +98,8 @@ struct GroupKernel {
   // 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
-  // Bytes of a packed activation for widened panels of 4 and of 8 bits. Two:
-  // int16, levels 0 2 1 3 4 6 5 7 of each step.
+  // Bytes of a packed activation for widened panels of 4 and of 8 bits. With 2
+  // bytes: int16, levels 0 2 1 3 4 6 5 7 of each step.
   int activation_bytes4, activation_bytes8;
   // Multiply widened panels, by their weights' bits.
   GroupTileFn* tile4;
@@ -112,6 +114,7 @@ struct GroupKernel {
   void (*widen8)(const uint8_t* levels, ptrdiff_t steps, uint8_t* widened);
   // Quantizes n floats; returns their scale (doc/numerics.md).
   float (*quantize)(const float* values, ptrdiff_t n, int8_t* quantized);
+  // n is a multiple of kGroupPanelRows; `floats` is 64-byte aligned.
   void (*widen_scales)(const uint16_t* float16s, ptrdiff_t n, float* floats);
   int32_t (*sum)(const int8_t* values, ptrdiff_t n);
 };

@@ -44,8 +44,8 @@ struct StreamedBytes : Dot {
   }
 };
 
-// Where a tile's panels lie. Beyond the last one it is taken again: its results
-// are not stored.
+// Where a tile's panels lie. Beyond the last panel it is repeated; those
+// results are not stored.
 template <int kPanels>
 struct GroupPanels {
   const uint8_t* levels[kPanels];
@@ -87,7 +87,7 @@ struct StreamTile {
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
   static constexpr int kColBytes = kGroupStepLevels * Levels::kActivationBytes;
-  // Ahead of what is read. 8-bit levels are read faster without.
+  // Prefetches kPrefetchBytes ahead. 8-bit levels are read faster without.
   static constexpr bool kPrefetches = Levels::kStepBytes == 64;
   static constexpr int kPrefetchBytes = 2048;
 
@@ -161,7 +161,7 @@ struct StreamTile {
               Levels::Start(kRowZeros ? 0 : args.starts[group * kCols + c]);
         }
       }
-      // Behind the end of these panels lie the next ones.
+      // The next tile's panels begin where these end.
       const ptrdiff_t left = end - panels.levels[0];
       Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
            panels.levels, &activations,

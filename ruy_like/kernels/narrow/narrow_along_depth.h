@@ -40,20 +40,21 @@ struct AlongDepthArgs {
   const char* rhs;       // the first column, contiguous along depth
   ptrdiff_t rhs_stride;  // bytes from one column to the next
   ptrdiff_t depth;
-  ptrdiff_t ahead;        // bytes to what is prefetched, where it is
+  ptrdiff_t ahead;        // bytes from what is read to what is prefetched
   float* sums;            // of the first column; four rows of each are stored
   ptrdiff_t sums_stride;  // elements from one column to the next
 };
 
 typedef void AlongDepthFn(const AlongDepthArgs& args);
 
-// Adds so many levels, a vector of them or the first ones, to a part.
+// Adds the products of a vector of levels, or of its first ones, to a part's
+// sums.
 template <class V, int kRows, int kCols, class LoadFn>
 RUY_LIKE_ALWAYS_INLINE void AddVector(const char* const (&lhs)[kRows],
                                       const char* const (&rhs)[kCols],
                                       ptrdiff_t offset, LoadFn load,
                                       typename V::Float (&acc)[kRows][kCols]) {
-  // Where an operand is used several times, compilers would load it as often.
+  // Held: compilers would load an operand anew for each of its uses.
   typename V::Float y[kCols];
   RUY_LIKE_UNROLL
   for (int c = 0; c < kCols; ++c) {
@@ -71,7 +72,7 @@ RUY_LIKE_ALWAYS_INLINE void AddVector(const char* const (&lhs)[kRows],
   }
 }
 
-// Has the lines that are `ahead` of kLevels levels of each row come to L2.
+// Prefetches kLevels levels of each row, from `offset` bytes on, to L2.
 template <int kLevels, int kRows>
 RUY_LIKE_ALWAYS_INLINE void PrefetchRows(const char* const (&lhs)[kRows],
                                          ptrdiff_t offset) {
@@ -151,12 +152,12 @@ template <class V>
 struct NarrowAlongDepthKernel {
   static constexpr int kMaxCols = 4;
 
-  // The kernel's lines in its path's table: for any rhs, which pack_rhs makes
-  // panels of one column of, and for a lone column, which is read in place.
+  // The kernel's lines in its path's table: with a rhs that pack_rhs packs into
+  // panels of one column, and with a single column read in place.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel =
         NarrowFloatEntry(name, /*rhs_width=*/1, kTileRows, pack_rhs, Run);
-    kernel.lhs.group = V::kLanes;  // of levels, for its name alone
+    kernel.lhs.group = V::kLanes;  // of levels; only for the name
     kernel.any_order = true;
     kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kMaxCols;
     return kernel;
@@ -198,13 +199,14 @@ struct NarrowAlongDepthKernel {
 
  private:
   static constexpr int kTileRows = 4;
-  // Rows whose sums wait for the epilogue, which costs as much for one vector
-  // as for several.
+  // Rows whose sums are collected for one call of the epilogue, which costs as
+  // much for one vector as for several.
   static constexpr int kStripRows = 64;
-  // Two rows at a time end two rows beyond; columns are whole vectors apart.
+  // Sums of two rows are stored as four, so two may lie beyond the strip;
+  // columns are whole vectors apart.
   static constexpr int kSumsStride = kStripRows + 16;
-  // Beyond so many bytes the next rows are prefetched to L2 while some are
-  // multiplied: 1.1 to 1.6 times as fast at 2048x2048 and 4096x4096, but 0.9 or
+  // For a lhs of more bytes the next rows are prefetched to L2 during the
+  // product: 1.1 to 1.6 times as fast at 2048x2048 and 4096x4096, but 0.9 or
   // less at 1024x1024 and within L2. 1 KiB ahead, and to L1, gained nothing
   // (Zen 4).
   static constexpr ptrdiff_t kCached = 6 << 20;

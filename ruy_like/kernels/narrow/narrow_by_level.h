@@ -2,7 +2,7 @@
 // rows instead of depth, read in place.
 //
 // Included by the per-ISA files, which instantiate NarrowByLevelKernel<> and
-// list it in front of their panel kernel; called by run/ through the
+// list it in front of their panel kernel; called by run/blocks.cc through the
 // table for products of at most kMaxNarrowCols columns: a column-major lhs and
 // a vector, or, with sides swapped, one row and a row-major matrix, as the keys
 // and values of attention lie in a cache. Depth is not split.
@@ -20,7 +20,7 @@
 //           level k+1|a a a a|a a a a|a a a a| ...  x b[k+1]    each
 //           ...                                             b: in registers
 //
-// Strips of so few rows that their sums fit registers have them there.
+// If a strip has so few rows that its sums fit registers, they stay there.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_H_
 
@@ -43,7 +43,7 @@ struct LevelsArgs {
   ptrdiff_t lhs_stride;  // elements from one level to the next
   const float* rhs;      // the first column, contiguous along depth
   ptrdiff_t rhs_stride;  // elements from one column to the next
-  ptrdiff_t levels;      // that are left to the end of depth
+  ptrdiff_t levels;      // to be added
   ptrdiff_t rows;
   float* sums;            // of the first column
   ptrdiff_t sums_stride;  // elements from one column to the next
@@ -146,19 +146,21 @@ void MultiplyShortRows(const LevelsArgs& args) {
   }
 }
 
-// How many levels x vectors of sums registers hold at the same time, for kCols
-// columns: half of 32 registers, of 16 where they have 256 bits. One column's
-// short rows take as many only where instructions multiply from memory.
+// Half of the registers: of 16 with 256 bits, of 32 elsewhere.
 template <class V>
 constexpr int kByLevelRegisters = V::kLanes == 8 ? 8 : 16;
+
+// The levels that AddLevels() adds at once, and the most vectors of rows whose
+// sums MultiplyShortRows() holds in registers, for kCols columns. With a single
+// column AVX-512's multiply-adds read the lhs from memory, which leaves
+// registers for 16.
 template <class V, int kCols>
 constexpr int kLevelsAtOnce = kCols == 1   ? 8
                               : kCols == 2 ? kByLevelRegisters<V> / 2
                                            : kByLevelRegisters<V> / 4;
 template <class V, int kCols>
-constexpr int kShortVectors = kCols == 1   ? (V::kLanes == 16 ? 16 : 8)
-                              : kCols == 2 ? kByLevelRegisters<V> / 2
-                                           : kByLevelRegisters<V> / 4;
+constexpr int kShortVectors =
+    kCols == 1 && V::kLanes == 16 ? 16 : kLevelsAtOnce<V, kCols>;
 
 // Adds args.levels levels to the sums of kCols columns.
 template <class V, int kCols>
@@ -178,7 +180,7 @@ void AddAllLevels(const LevelsArgs& args_in) {
   if (args.levels == 1) add(AddLevels<V, kCols, 1>, 1);
 }
 
-// The two ways for kCols columns.
+// MultiplyShortRows() for kCols columns.
 template <class V, int kCols,
           class VectorIndices =
               typename MakeIndices<kShortVectors<V, kCols>>::Type>
@@ -190,7 +192,7 @@ struct ColumnsByLevel<V, kCols, Indices<kI...>> {
       MultiplyShortRows<V, kCols, kI + 1>...};
 };
 
-// The same, by the number of columns.
+// The routines for a number of columns.
 struct ByLevelFns {
   LevelsFn* add;
   LevelsFn* const* short_rows;
@@ -234,8 +236,8 @@ struct NarrowByLevelKernel {
   static constexpr int kTileRows = 64;
   static constexpr int kMaxSums = (16 << 10) / sizeof(float);
   static constexpr int kColsAtOnce = 4;
-  // Where there are more columns than that, so many levels serve all of them
-  // before the next ones are read: with the sums they fit L1.
+  // With more columns, this many levels are used for all of them before the
+  // next are read: with the sums they fit L1.
   static constexpr ptrdiff_t kStretchLevels = 8;
 
   static void RunStrip(const KernelArgs& args, ptrdiff_t row, int rows,

@@ -1,4 +1,4 @@
-// Back-end: products of bytes of few columns whose lhs is contiguous along its
+// Back-end: 8-bit products of few columns whose lhs is contiguous along its
 // rows instead of depth, read in place.
 //
 // narrow_by_level.h says for which products, and why strips of rows have their
@@ -13,7 +13,7 @@
 //
 // Interleaving works in each 128 bits, so that vector i of four (or two) has
 // rows 4i to 4i + 3 of every 16 (or 8); sums are put in order once a strip. The
-// lhs's own sums, where they are wanted, are those of a column of ones.
+// lhs's row sums, if needed, are made as those of a column of ones.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 
@@ -97,12 +97,12 @@ void AddGroups(const GroupsArgs& args) {
   }
 }
 
-// At most two columns at once, one of which may be that of the sums.
+// Columns at once; one may be the column of ones.
 constexpr int kColsAtOnce = 2;
 
-// As many groups as registers hold the rhs of, next to the sums, the levels and
-// what they are interleaved to. More than 16 levels are more streams than a
-// core follows.
+// Groups of levels at once, whose rhs stays in registers next to the sums, the
+// levels and their interleaved form. At most 16 levels: cores follow no more
+// streams.
 template <class Op>
 constexpr int MostGroups(int cols) {
   constexpr int kLevels = kGroupLevels<Op>;
@@ -112,7 +112,7 @@ constexpr int MostGroups(int cols) {
   return groups < 1 ? 1 : groups > most ? most : groups;
 }
 
-// For one column alone, or for more: kColsAtOnce at a time and then the rest.
+// AddGroups() by columns less 1, for `most` groups and for one.
 struct GroupsFns {
   int most;
   GroupsFn* add_most[kColsAtOnce];
@@ -137,7 +137,7 @@ struct NarrowByLevelBytesKernel {
   static constexpr int kLevels = kGroupLevels<Op>;
   // Rows of a vector, whose sums are kLevels vectors.
   static constexpr int kRows = Op::kStep;
-  // For more columns packing is paid back: 4 took 1.4 times as long as packed.
+  // With more columns packing is faster: 4 in place took 1.4 times as long.
   static constexpr int kMaxCols = 2;
 
   // The kernel's line in its path's table.
@@ -163,8 +163,8 @@ struct NarrowByLevelBytesKernel {
 
  private:
   static constexpr int kMaxSums = (16 << 10) / sizeof(int32_t);
-  // Levels at most so many bytes apart are read a few rows of all levels at a
-  // time.
+  // Levels at most this many bytes apart are read in tiles of a few rows
+  // (narrow_by_level_tiles.h).
   static constexpr ptrdiff_t kMostTiledStride = 512;
 
   template <class O>
@@ -217,7 +217,7 @@ struct NarrowByLevelBytesKernel {
       const ptrdiff_t left = args.depth - k;
       const int count = left >= kLevels * fns.most ? fns.most : 1;
       for (int i = 0; i < kLevels; ++i) {
-        // A level that does not exist: another one, times 0.
+        // Beyond the depth the first level is repeated, times 0.
         groups.level[i] = lhs + (k + (i < left ? i : 0)) * stride;
       }
       for (int q = 0; q < count; ++q) {
@@ -236,7 +236,7 @@ struct NarrowByLevelBytesKernel {
     }
   }
 
-  // Whole vectors of rows: the last ones' sums lie between the others'.
+  // Clears whole vectors of rows, since sums are in interleaved order.
   static void Clear(int all_cols, const GroupsArgs& groups) {
     const ptrdiff_t end = (groups.rows + kRows - 1) / kRows * kRows;
     for (int c = 0; c < all_cols; ++c) {
@@ -296,7 +296,8 @@ struct NarrowByLevelBytesKernel {
     }
   }
 
-  // A group of levels of each column from k on; behind the depth's end zeros.
+  // Copies each column's group of levels from k on; beyond the depth it is
+  // zero.
   template <class O>
   static void LoadRhs(const KernelArgs& args, ptrdiff_t k, int all_cols,
                       int32_t* to) {
@@ -333,7 +334,8 @@ struct NarrowByLevelBytesKernel {
     }
   }
 
-  // The term of the rhs's zero point; the lhs's sums are behind the columns.
+  // Subtracts the rhs_zero_point * lhs_sums term; the lhs's sums lie behind
+  // those of the last column.
   static void SubtractSums(int32_t rhs_zero_point, int cols, int rows,
                            int strip, int32_t* sums) {
     const typename V::Int zero_point = V::Set(rhs_zero_point);

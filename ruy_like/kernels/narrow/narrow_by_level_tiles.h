@@ -1,9 +1,8 @@
 // Back-end: the tiles of narrow_by_level_bytes.h: a few rows of bytes over all
 // of depth, whose sums stay in registers.
 //
-// Where levels are so short that a few of them are next to each other in
-// memory, a tile of rows at a time is as good an order of reading as any, and
-// saves what loading and storing sums costs.
+// If levels lie close to each other in memory, reading a tile of rows over all
+// levels is as fast as any other order, and saves loading and storing sums.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_TILES_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_TILES_H_
 
@@ -16,12 +15,12 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Levels of a group, and vectors of a level's rows that become as many vectors
-// of sums. A group of one column of the rhs has 32 bits.
+// Levels of a group; also the vectors of sums for one vector of rows. A group
+// of a rhs column has 32 bits.
 template <class Op>
 constexpr int kGroupLevels = Op::kStep / Op::Simd::kLanes;
 
-// Ones in so many of a group's levels.
+// A group whose first `levels` elements are 1, the others 0.
 template <class Op>
 constexpr int32_t GroupOfOnes(int levels) {
   constexpr int kBits = 32 / kGroupLevels<Op>;
@@ -54,8 +53,8 @@ struct TilesArgs {
 
 typedef void TilesFn(const TilesArgs& args);
 
-// The sums of a few tiles. The last of kCols columns is that of the lhs's own
-// sums, if kSums.
+// The sums of a few tiles. kSums: the last of kCols columns is one of ones, for
+// the lhs's row sums.
 template <class Op, int kCols, int kTiles, bool kSums>
 struct TileSums {
   typedef typename Op::Simd V;
@@ -72,8 +71,8 @@ struct TileSums {
     }
   }
 
-  // Adds a group. A level that does not exist is another one, times 0.
-  // kAllRows: of whole tiles, else of the first `rows` rows of one.
+  // Adds a group of `levels` levels; missing ones repeat the first one, times
+  // 0. kAllRows: whole tiles; else the first `rows` rows of a single one.
   template <bool kAllRows>
   RUY_LIKE_ALWAYS_INLINE void Add(const char* lhs, ptrdiff_t stride, int rows,
                                   const char* rhs, ptrdiff_t rhs_stride,
@@ -148,7 +147,7 @@ void MultiplyTiles(const TilesArgs& args) {
   sums.Store(args.sums);
 }
 
-// As many tiles of rows as registers hold the sums of.
+// The most tiles whose sums fit the registers.
 template <class Op, int kCols>
 constexpr int kMostTiles =
     (Op::Simd::kLanes == 8 ? 8 : 16) / kGroupLevels<Op> / kCols;

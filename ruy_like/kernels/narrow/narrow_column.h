@@ -1,16 +1,15 @@
 // Back-end: one column of a narrow integer kernel, the lhs read in place.
 //
-// Used by NarrowIntKernel<> (narrow_int.h), with its operations, where there is
-// but one column and reading the lhs is all that takes time. A tile is a row of
-// each of narrow_row_groups.h's streams. It does not know the epilogue.
+// Used by NarrowIntKernel<> (narrow_int.h), with its operations, for a single
+// column, where reading the lhs bounds the time. A tile is a row of each of
+// narrow_row_groups.h's streams. It does not know the epilogue.
 //
 // The column is packed, padded with zeros to whole steps, or in place too
 // (narrow_column_in_place_neon.h).
 //
-// Each instruction more for a line of memory counts, though far fewer than the
-// processor could run meanwhile; as if its window were what limits the lines in
-// flight. Hence steps of two lines where there are lhs sums to make, and no
-// software prefetch.
+// Every instruction per line of memory costs time, although the core could run
+// far more of them meanwhile: perhaps its window limits the lines in flight.
+// Hence steps of two lines, and no software prefetch.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_H_
 
@@ -48,15 +47,15 @@ struct ColumnSteps {
   }
 };
 
-// The main loop over them; an operation may have a specialisation that does
-// better with many levels at once (narrow_column_neon.h).
+// The main loop over them; an operation may specialise it
+// (narrow_column_neon.h).
 template <class Op, bool kSums>
 struct ColumnLoop : ColumnSteps<Op, kSums> {
   typedef typename Op::Lhs Lhs;
   typedef typename Op::Rhs Rhs;
   static constexpr int kLines = 2;  // of a row at once
 
-  // Adds what it can of the levels from 0 on; returns how many.
+  // Adds whole steps from level 0 on; returns the number of levels.
   RUY_LIKE_ALWAYS_INLINE ptrdiff_t AddLevels(const char* const* rows,
                                              const Rhs* rhs, ptrdiff_t depth) {
     ptrdiff_t k = 0;
@@ -92,7 +91,7 @@ struct ColumnTiles {
     const char* rows[kStreams];
     RUY_LIKE_UNROLL
     for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args, r);
-    // Read once: else again after each store.
+    // Copied: compilers would read them again after each store.
     const ptrdiff_t group = range.groups->rows;
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const ptrdiff_t depth = args.depth;

@@ -1,10 +1,9 @@
 // Back-end: the kernel of one column with both operands in place.
 //
 // Chosen by Arm's per-ISA files, for operations that take the rhs's elements as
-// they are (NarrowBytesOp<>); the loop is narrow_column.h's. Nothing is packed
-// then, which took 401 of 5576 instructions with a lhs of 64 x 256 (SDOT).
-// The column's sum, which packing makes elsewhere, is made here where the lhs
-// has a zero point.
+// they are (NarrowBytesOp<>); the loop is narrow_column.h's. Packing the column
+// took 401 of 5576 instructions for a lhs of 64 x 256 (SDOT). The column's sum,
+// which packing makes elsewhere, is made here where the lhs has a zero point.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_IN_PLACE_NEON_H_
 
@@ -47,7 +46,7 @@ struct ColumnInPlace {
     const Rhs* const rest = reinterpret_cast<const Rhs*>(padded);
     const EpilogueArgs& epilogue = *args->epilogue;
     if (epilogue.lhs_zero_point == 0) return RunColumn<Op>(*args, rest);
-    // The column's sum is not given.
+    // A column in place comes without its sum.
     EpilogueArgs with_sum = epilogue;
     with_sum.zero_point_product = static_cast<int32_t>(
         static_cast<uint32_t>(epilogue.zero_point_product) -

@@ -10,9 +10,9 @@
 //    SADALP  acc,    p
 //    SADALP  excess, lhs[k + 16]                    + l, for 16 levels at once
 //
-// Complemented are whole vectors, every second one: the sum of what is to be
-// subtracted is then one instruction for 32 levels of a row, and 64 levels take
-// 15, with the load.
+// Every second vector is complemented as a whole: the sum to be subtracted then
+// takes one instruction for 32 levels of a row; 64 levels take 15, with the
+// load.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_NEON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_NEON_H_
 
@@ -50,8 +50,8 @@ struct ColumnLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, kSums>
 
  private:
   static constexpr ptrdiff_t kLevels = 64;
-  // Sums of elements in 16 bits: a lane of them has four of each 64 levels, and
-  // 64 * 4 * 128 = 2^15, of which -2^15 is the one that occurs.
+  // Levels whose elements are summed in 16-bit lanes. Each lane adds four of 64
+  // levels, and 64 * 4 * -128 = -2^15 still fits.
   static constexpr ptrdiff_t kStretch = 64 * kLevels;
 
   // Where registers suffice, two accumulators of products, so that four
@@ -62,7 +62,7 @@ struct ColumnLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, kSums>
     int16x8_t excess, others;
   };
 
-  // At least kLevels. Moves the rows on.
+  // `levels` is a multiple of kLevels, at least one. Advances the rows.
   RUY_LIKE_ALWAYS_INLINE void AddStretch(const int8_t* (&rows)[kStreams],
                                          const int8_t* rhs, ptrdiff_t levels) {
     Row acc[kStreams];
@@ -98,13 +98,14 @@ struct ColumnLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, kSums>
     }
   }
 
-  // Else gcc makes all pointers anew from one of them in each turn.
+  // Without the barrier gcc computes all pointers anew from one of them in each
+  // iteration.
   static RUY_LIKE_ALWAYS_INLINE void Move(const int8_t** p) {
     *p += kLevels;
     asm("" : "+r"(*p));
   }
 
-  // What depends on each other stands apart, for cores that issue in order.
+  // Dependent instructions stand apart, for cores that issue in order.
   static RUY_LIKE_ALWAYS_INLINE void AddRow(const int8x16x4_t& row,
                                             const int8x16x4_t& column,
                                             Row* acc) {

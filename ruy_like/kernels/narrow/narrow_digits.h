@@ -7,7 +7,7 @@
 //
 // ## Digits
 //
-// To widen bytes for vpmaddwd takes more time than to multiply them. vpmaddubsw
+// Widening bytes for vpmaddwd takes more time than multiplying them. vpmaddubsw
 // multiplies bytes, unsigned by signed, and adds two products; but it saturates
 // at 16 bits. So each rhs element w, its zero point subtracted, is cut into two
 // digits, w = weight[0] * d[0] + weight[1] * d[1], small enough that four
@@ -232,7 +232,7 @@ struct NarrowDigitsKernel {
 
     alignas(64) char digits_[2 * kMaxLevels];
     const KernelArgs& args_;
-    ptrdiff_t first_level_;  // whose digits there are, or -1
+    ptrdiff_t first_level_;  // of the digits in digits_, or -1
   };
 };
 

@@ -1,9 +1,9 @@
 // Back-end: the float kernel for narrow products, the lhs read in place.
 //
-// Included by the x86 per-ISA files, which instantiate NarrowFloatKernel<> and
-// list it in front of their panel kernel; called by run/blocks.cc through the
-// table for products of at most kMaxNarrowCols columns. It handles
-// depth-contiguous lhs only, and depth that is not split into passes.
+// Included by tables_x86.h and avx512bf16.cc, which list NarrowFloatKernel<> in
+// front of their panel kernel; called by run/blocks.cc through the table for
+// products of at most kMaxNarrowCols columns. It handles depth-contiguous lhs
+// only, and depth that is not split into passes.
 //
 // A float sum runs over depth one level after the other, as in the panel kernel
 // (panel_kernel.h), so that a result does not depend on which of the two made
@@ -16,8 +16,8 @@
 //      row 2   |i j k l ...|        |c g k o ...|  level 2             rows
 //      row 3   |m n o p ...|        |d h l p ...|  level 3
 //
-// What is transposed are 32-bit words. Of a lhs of 16-bit floats a word is two
-// levels, which are widened after it, or multiplied as they are where there is
+// The transposition moves 32-bit words. In a lhs of 16-bit floats a word is two
+// levels, which are widened afterwards, or multiplied as they are if there is
 // an instruction for it: half of the memory traffic and shuffles.
 //
 // Rows and levels that do not fill registers are packed into a small piece of
@@ -53,8 +53,7 @@ struct WidenedWords {
   static constexpr int kLevels = kLhs == Scalar::kF32 ? 1 : 2;
   static constexpr int kRhsWords = kLevels;
 
-  // acc[c][g] for all columns; rhs: the words of column 0, each kRhsWidth
-  // behind the one before.
+  // acc[c][g] for all columns; rhs: the words of column 0, kRhsWidth apart.
   template <int kRhsWidth, int kCols, int kGroups>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(
       typename V::Float words, const float* rhs, int g,
@@ -76,8 +75,8 @@ struct WidenedWords {
   }
 };
 
-// Levels of a row in a line of memory, and those whose lhs is asked for while
-// as many before them are multiplied: 16 lines of each row, far enough ahead
+// Levels of a row in a cache line; and levels of a stretch, which is prefetched
+// while the one before it is multiplied: 16 lines of each row, far enough ahead
 // for memory and few enough for L1.
 template <class Words>
 constexpr int kLineLevels = kLineWords* Words::kLevels;
@@ -97,11 +96,11 @@ struct RowsArgs {
 
 typedef void RowsFn(const RowsArgs& args);
 
-// The same as RunRows() below for one vector of rows, with 512 bits and for
-// memory: a line of a row is one load, so that it does not matter that of 16
-// rows a multiple of 4096 bytes apart an L1 cache of 8 ways holds 8 lines. For
-// the same reason prefetching is to L2. Out of a cache it is slower, since more
-// of its shuffles cross 128 bits.
+// The same as RunRows() below for one 512-bit vector of rows, and for a lhs
+// that comes from memory: each line is read by one load, so it need not stay in
+// L1, whose 8 ways can not hold lines of 16 rows that are a multiple of 4096
+// bytes apart. For the same reason it prefetches to L2. With the lhs in a cache
+// it is slower, since more of its shuffles cross 128 bits.
 template <class V, class Words, int kRhsWidth, int kCols>
 void RunWholeLines(const RowsArgs& args) {
   typedef typename V::Float Float;
@@ -213,17 +212,17 @@ struct NarrowFloatKernel {
       (kMaxNarrowCols + kRhsWidth - 1) / kRhsWidth;
   static constexpr int kPieceLevels = 64;
 
-  // Vectors of rows at a time. A sum's additions follow each other with 4
-  // cycles in between, which for a vector of 256 bits is 32 bytes of lhs per 4
-  // cycles: too slow alone while there are few columns. Two vectors of 512 bits
-  // would be 32 rows, more than the prefetchers follow.
+  // Vectors of rows at a time. Additions to a sum are 4 cycles apart, so a
+  // 256-bit vector reads 32 bytes of lhs in 4 cycles: too slow while there are
+  // few columns. Two vectors of 512 bits would be 32 rows, more than the
+  // prefetchers follow.
   static constexpr int kMaxGroups = kLanes == 8 ? 2 : 1;
   static constexpr int kMaxGroupsCols = kMaxGroups == 2 ? 3 : kRhsWidth;
   static RUY_LIKE_ALWAYS_INLINE int Groups(const KernelArgs& args) {
     return args.cols <= kMaxGroupsCols ? kMaxGroups : 1;
   }
 
-  // From so many columns on, rows are transposed during the product.
+  // From this many columns on narrow_side_by_side.h's tiles are used.
   static constexpr int kMinSideBySideCols = kLanes == 8 ? kRhsWidth + 1 : 11;
   typedef SideBySideRunner<V, kRhsWidth,
                            kStretchLevels<WidenedWords<V, Scalar::kF32>>>
@@ -259,7 +258,8 @@ struct NarrowFloatKernel {
     kernel.rhs.group = Op::kGroup;
     kernel.rhs.depth_multiple = Op::kDepthMultiple;
     if constexpr (Words::kScalar != Scalar::kF32) {
-      // More columns are packed, which widens once for all of them.
+      // With more columns the lhs is packed, which widens it once for all of
+      // them.
       kernel.lhs.scalar = Words::kScalar;
       kernel.tile_cols = kernel.max_cols = kRhsWidth;
     }
@@ -277,7 +277,7 @@ struct NarrowFloatKernel {
   }
 
  private:
-  // Registers' worth of rows at a time.
+  // Tiles of rows that are transposed in registers.
   static RUY_LIKE_ALWAYS_INLINE void RunTiles(const KernelArgs& args) {
     const int groups = Groups(args);
     const int tile_rows = groups * kLanes;
@@ -305,16 +305,16 @@ struct NarrowFloatKernel {
     const char* lhs = static_cast<const char*>(args.lhs);
     const ptrdiff_t tile_bytes = kTileRows * args.lhs_stride_bytes;
     alignas(64) float accum[kMaxPanels * kRhsWidth * kTileRows];
-    SideBySide beside(args);
-    if (args.rows >= kTileRows) beside.Begin(lhs);
+    SideBySide runner(args);
+    if (args.rows >= kTileRows) runner.Begin(lhs);
     for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
       const ptrdiff_t left = args.rows - row;
       const int rows = AtMost(left, kTileRows);
       Clear(args.cols * 2, accum);
       ptrdiff_t whole = 0;
       if (rows == kTileRows) {
-        whole = beside.levels();
-        beside.Run(lhs, left < 2 * kTileRows ? nullptr : lhs + tile_bytes,
+        whole = runner.levels();
+        runner.Run(lhs, left < 2 * kTileRows ? nullptr : lhs + tile_bytes,
                    accum);
       }
       Finish<2>(args, lhs, row, rows, whole, accum);
@@ -349,10 +349,10 @@ struct NarrowFloatKernel {
     }
   }
 
-  // A tile of whole vectors, from level `k` on; `end` is the last stretch's,
-  // `has_next` whether such a tile follows. Whole lines ask for the same levels
-  // of that one: 4096x4096x1 about 1.3 times as fast as with the next stretch
-  // of these rows (doc/tuning.md).
+  // A stretch of a tile of whole vectors, from level `k` on; `end` is the last
+  // stretch's end, `has_next` whether a whole tile follows. RunWholeLines()
+  // prefetches the same levels of that one: 4096x4096x1 about 1.3 times as fast
+  // as with the next stretch of these rows (doc/tuning.md).
   static RUY_LIKE_ALWAYS_INLINE void MultiplyStretch(const KernelArgs& args,
                                                      const char* lhs,
                                                      ptrdiff_t k, ptrdiff_t end,
@@ -390,7 +390,7 @@ struct NarrowFloatKernel {
     return k / Words::kLevels * Words::kRhsWords;
   }
 
-  // Whole lines are for columns of one panel and a lhs that no L2 holds.
+  // RunWholeLines() is for one rhs panel and a lhs larger than L2.
   static RUY_LIKE_ALWAYS_INLINE bool UsesWholeLines(const KernelArgs& args) {
     constexpr ptrdiff_t kCached = 8 << 20;
     return V::kRowWords == kLineWords && args.cols <= kRhsWidth &&

@@ -1,9 +1,10 @@
 // Back-end: the float kernel for narrow products on Arm, the lhs read in place.
 //
-// Included by kernels/neon.cc, which lists NarrowFloatNeon in front of its
-// panel kernel; called by run/blocks.cc through the table for products of at
-// most kMaxCols columns, depth-contiguous lhs and depth that is not split into
-// passes. narrow_float.h says why rows have to be transposed on their way.
+// Included by kernels/neon.cc and neon32.cc, which list NarrowFloatNeon in
+// front of their panel kernel; called by run/blocks.cc through the table for
+// products of at most kMaxCols columns, depth-contiguous lhs and depth that is
+// not split into passes. narrow_float.h says why rows have to be transposed on
+// their way.
 //
 // A tile is 8 rows by all columns, in steps of four levels. The rhs is packed
 // into panels of one column, so that a load brings four levels of it, which
@@ -35,14 +36,14 @@ namespace kernels {
 namespace {
 
 constexpr int kFloatTileRows = 8;  // in two vectors
-// Rows whose sums wait for the epilogue, which costs as much for one vector as
-// for several.
+// Rows whose sums are collected for one call of the epilogue, which costs as
+// much for one vector as for several.
 constexpr int kCollectedFloatRows = 64;
 
 template <int kCols>
 struct NarrowFloatTile {
-  // Sums of the rows from `row` on. Those that the block does not have are its
-  // last one again, and their sums of no matter.
+  // Sums of the rows from `row` on. Rows beyond the block repeat its last one;
+  // their sums are not used.
   static void Run(const KernelArgs& args, ptrdiff_t row, float* sums) {
     const float* rows[kFloatTileRows];
     for (int r = 0; r < kFloatTileRows; ++r) {
@@ -87,7 +88,7 @@ struct NarrowFloatTile {
         }
         Transpose(x[g]);
       }
-      // Levels that are not there are not added as zeros: -0 would become 0.
+      // Missing levels are skipped, not added as zeros: -0 would become 0.
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
         const float32x4_t rhs = SimdNeon::LoadMasked(columns[c] + whole, rest);

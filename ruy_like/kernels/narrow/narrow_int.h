@@ -50,10 +50,10 @@ namespace {
 //
 // An operation says what one step of a dot product does: element types, kStep
 // depth levels to a vector, loads, the multiplication, and how the lhs is
-// summed: by multiplying it by One(), or (kSumsIn16) in 16-bit lanes first, a
-// cheaper addition where multiplications are dear.
+// summed: by multiplying it by One(), or first by additions in 16-bit lanes
+// (kSumsIn16), which are cheaper where multiplications are slow.
 
-// What uint8 times int8 has in common, whichever side is the unsigned one.
+// What operations on bytes have in common.
 template <class V>
 struct NarrowQuads {
   typedef V Simd;
@@ -69,8 +69,8 @@ struct NarrowQuads {
   static RUY_LIKE_ALWAYS_INLINE Vector One() { return V::Set(0x01010101); }
 };
 
-// The rhs is packed as the other one of int8 and uint8. Dot::Quads(acc, u8, s8)
-// must not saturate on the way.
+// The rhs is packed with the other signedness. Dot::Quads(acc, u8, s8) must not
+// saturate.
 template <class V, class Dot, typename LhsType>
 struct NarrowQuadsOp : NarrowQuads<V> {
   typedef typename V::Int Vector;
@@ -114,8 +114,7 @@ struct NarrowPairsOp {
 
 // ## Tiles
 
-// Rows in flight: each vector of the rhs serves so many, and their accumulators
-// and those of as many columns as a tile has fit the registers.
+// Rows of a tile: each vector of the rhs is used for all of them.
 constexpr int kDotRows = 4;
 
 // Rows whose results are collected for one call of the epilogue.
@@ -130,7 +129,7 @@ struct DotArgs {
   const void* rhs;             // the first of the tile's columns
   ptrdiff_t rhs_stride_bytes;  // from one to the next
   ptrdiff_t depth;
-  const void* prefetch[kDotRows];  // what lies ahead of rows[]
+  const void* prefetch[kDotRows];  // addresses ahead of rows[]
   int32_t* result;                 // column-major, kCollectedRows apart
   int32_t* sums;                   // of the rows, when wanted
 };
@@ -161,8 +160,8 @@ struct DotTile {
     for (int r = 0; r < kDotRows; ++r) sums[r] = sums16[r] = V::Zero();
   }
 
-  // Row r's vector of level k on; the same for one row after the other, so that
-  // a register is enough for the lhs.
+  // Adds row r's vector from level k on; called for one row after the other, so
+  // that one register holds the lhs.
   RUY_LIKE_ALWAYS_INLINE void Step(int r, Vector lhs, ptrdiff_t k) {
     if (kSums && Op::kSumsIn16) {
       sums16[r] = V::Add16(sums16[r], lhs);
@@ -206,7 +205,7 @@ struct DotTile {
   }
 };
 
-// kPrefetched: how many rows' prefetch pointers are to be followed.
+// kPrefetched: the number of rows to prefetch.
 template <class Op, int kCols, bool kSums, int kPrefetched>
 void RunDots(const DotArgs& args) {
   typedef typename Op::Lhs Lhs;
@@ -345,15 +344,15 @@ struct NarrowIntKernel {
     }
   }
 
-  // How many of `left` columns the next tile takes: evenly shared out.
+  // Columns of the next tile: the `left` ones are divided evenly.
   static RUY_LIKE_ALWAYS_INLINE int NextColumns(int left, int max) {
     const int tiles = (left + max - 1) / max;
     return (left + tiles - 1) / tiles;
   }
 
-  // Hardware prefetchers lose a row at its end, or at the next 4 KiB: what lies
-  // about 16 KiB ahead is asked for. That is the next four rows when they are
-  // 4 KiB each.
+  // Hardware prefetchers stop at a row's end, or at the next 4 KiB, so what
+  // lies about 16 KiB ahead is prefetched: the next four rows if they have 4
+  // KiB each.
   static RUY_LIKE_ALWAYS_INLINE ptrdiff_t PrefetchDistance(ptrdiff_t stride) {
     constexpr ptrdiff_t kBytes = 16384;
     const ptrdiff_t tile_bytes = kDotRows * stride;

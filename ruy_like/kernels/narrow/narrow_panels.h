@@ -1,17 +1,16 @@
 // Back-end: narrow products of a lhs that is packed.
 //
-// Included by the per-ISA files, which instantiate NarrowPanelKernel<> beside
-// their PanelKernel<> and list it in front of that; called by run/blocks.cc
-// through the table for products of a few columns whose lhs is in the prepacked
-// cache, was packed by the caller, or can't be read in place. The lhs's panels
-// are the ones of that PanelKernel: a cached operand serves both.
+// Included by the per-ISA files, which instantiate NarrowPanelKernel<> and list
+// it in front of their PanelKernel<>; called by run/blocks.cc through the table
+// for products of a few columns whose lhs is in the prepacked cache, was packed
+// by the caller, or can't be read in place. The lhs's panels are the ones of
+// that PanelKernel: a cached operand serves both.
 //
-// Each byte of the lhs is used so seldom here that reading it is the bound, and
-// two things of the wide kernel are in the way. With one column a tile of 2 or
-// 3 panels has too few accumulators to hide the latency of the multiplications;
-// this one has kMaxVectors. And of a rhs panel of 6 or 8 columns most is
-// padding, which falls out of the L1 cache as the lhs streams through it; here
-// rhs panels are one column wide:
+// Reading the lhs is the bound here, and the wide kernel misses it for two
+// reasons. With one column a tile of 2 or 3 panels has too few accumulators to
+// hide the latency of the multiplications; this one has kMaxVectors. And most
+// of a rhs panel of 6 or 8 columns is padding, whose lines leave L1 as the lhs
+// streams through it; here rhs panels are one column wide:
 //
 //                      rhs columns:  c0   c1
 //                                    |    |
@@ -19,8 +18,7 @@
 //     lhs panel p + 1: l1  ->       a10  a11      by kMaxCols columns
 //     ...
 //
-// More panels at once would take more registers than there are where int8 is
-// widened.
+// Where int8 is widened, more panels at once would not fit the registers.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_
 
@@ -74,12 +72,12 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
 
  private:
   typedef typename Op::Accum Accum;
-  // Panels of a stream whose sums wait for their epilogue.
+  // Panels of a stream whose sums are collected for one call of the epilogue.
   static constexpr int kGroup = 16;
   static constexpr int kGroupRows = kGroup * kLanes;
 
   // One column, kVectorsOfOne panels at once that lie far apart, so that memory
-  // is read as few long streams. Returns how many panels that were: all but the
+  // is read as few long streams. Returns the number of panels done: all but the
   // last few, or none if streams were short.
   static ptrdiff_t RunStreams(const KernelArgs& args, ptrdiff_t vectors) {
     const ptrdiff_t apart = vectors / kVectorsOfOne / kGroup * kGroup;

@@ -3,7 +3,7 @@
 // An operation of NarrowPanelKernel<> (narrow_panels.h), chosen by
 // kernels/neon.cc. The lhs panels are NeonBytesKernel's
 // (panel_tile_bytes_neon.h), whose complemented rhs needs the sums of the lhs's
-// upper-half levels: a pass over the lhs that few columns do not pay for. Here
+// upper-half levels: a pass over the lhs, too costly for few columns. Here
 // every second group of 16 levels of the rhs is complemented instead, so that
 // the sums of a row's products with it, and of its levels, come from the same
 // registers:
@@ -58,10 +58,11 @@ struct NarrowBytesTile {
   }
 
  private:
-  // Pairs of groups whose elements add up in 16-bit lanes, two a pair.
+  // Pairs of groups whose elements are summed in 16-bit lanes, two elements of
+  // a pair in each.
   static constexpr ptrdiff_t kStretch = 64;
 
-  // Moves lhs and columns on.
+  // Advances lhs and columns.
   static RUY_LIKE_ALWAYS_INLINE void AddStretch(ptrdiff_t pairs,
                                                 const int8_t** lhs,
                                                 const int8_t* (&columns)[kCols],
@@ -95,8 +96,8 @@ struct NarrowBytesTile {
     for (int r = 0; r < 4; ++r) excess[r] = vpadalq_s16(excess[r], sums[r]);
   }
 
-  // The lower or upper eight levels of both groups. What depends on each other
-  // stands apart, for cores that issue in order.
+  // The lower or upper eight levels of both groups. Dependent instructions
+  // stand apart, for cores that issue in order.
   template <bool kUpper>
   static RUY_LIKE_ALWAYS_INLINE void AddHalf(const int8x16_t (&first)[4],
                                              const int8x16_t (&second)[4],

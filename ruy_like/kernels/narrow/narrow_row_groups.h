@@ -18,8 +18,8 @@
 // so that memory is read as few long streams: rows next to each other would be
 // streams of one row each.
 //
-// When a group of each stream has its sums, their epilogue follows: rarely,
-// since meanwhile nothing is asked from memory.
+// The epilogue runs when a group of each stream has its sums: rarely, since
+// memory is idle meanwhile.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_ROW_GROUPS_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_ROW_GROUPS_H_
 
@@ -34,19 +34,19 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// Streams, and rows of a tile: what a vector of sums over lanes takes.
+// Streams, and rows of a tile: StoreLaneSums() takes four vectors.
 constexpr int kStreams = 4;
 
-// The groups of which one tile after the other is made: kStreams of them.
+// One group of rows of each stream.
 struct RowGroups {
   ptrdiff_t first;  // row of the first one
   ptrdiff_t apart;  // from its first row to that of the next
-  int rows;         // of each; their sums lie one group below the other
+  int rows;         // of each group; sums are in order of groups
 };
 
 // Tiles that follow each other: of rows first + i and on, where i goes from
-// `begin` to `end`. A tile that has fewer rows in the block has its last one
-// again, whose sums are dropped.
+// `begin` to `end`. Rows beyond the block repeat its last one; their sums are
+// dropped.
 struct TileRange {
   const RowGroups* groups;
   int begin, end;
@@ -94,7 +94,7 @@ class RowGroupRunner {
   static constexpr int kMaxSums = 512;
 
   RUY_LIKE_ALWAYS_INLINE void RunGroups(const RowGroups& groups) {
-    // Tiles all of whose rows there are.
+    // Tiles whose rows are all in the block.
     const ptrdiff_t left =
         args_.rows - groups.first - (kStreams - 1) * groups.apart;
     const int whole = left > 0 ? AtMost(left, groups.rows) : 0;
@@ -102,7 +102,7 @@ class RowGroupRunner {
     for (int i = whole; i < groups.rows; ++i) {
       tiles_->Run({&groups, i, i + 1}, sums_ + i);
     }
-    // Groups that follow each other are one.
+    // Adjacent groups are stored as one.
     const int count = groups.apart == groups.rows ? 1 : kStreams;
     const int rows = kStreams / count * groups.rows;
     for (int group = 0; group < count; ++group) {

@@ -10,13 +10,12 @@
 //     kBlockLevels levels     |row 0..n-1, level 0|row 0..n-1, level 1| ...
 //     of 2 vectors of rows -> |row n..2n-1, level 0|                  ...
 //                                  |
-//             tile of 2 vectors x rhs panel, while portions of the next block
-//             are transposed: its first vector of rows during the first panel's
+//             tile of 2 vectors x rhs panel, while the next block is
+//             transposed: its first vector of rows during the first panel's
 //             tile, its second during the second's
 //
 // For 16 levels on AVX-512, 16 columns: 256 multiply-adds, 240 loads, so that
-// transposing fits between them; in a phase of its own it would be added
-// to it.
+// transposing fits between them instead of adding its time.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_
 
@@ -67,7 +66,8 @@ struct RowsAhead {
   RUY_LIKE_ALWAYS_INLINE bool IsEmpty() const { return dst == nullptr; }
 };
 
-// Their transposition in portions of four levels, for MultiplyTile().
+// Transposes them in steps of four levels, which MultiplyTile() runs between
+// its products.
 template <class V>
 struct TransposeSteps {
   static constexpr bool kOneStart = false;
@@ -79,7 +79,7 @@ struct TransposeSteps {
       : ahead(deferred) {}
 
   RUY_LIKE_ALWAYS_INLINE void Run(int step) const {
-    // Lines of one row after the other's: 16 of each.
+    // Prefetches one row after the other, 16 lines of each.
     constexpr int kLines = V::kLanes / 4;
     const int line = step * kLines;
     const char* const prefetch =
@@ -119,8 +119,8 @@ struct SideBySideTable<V, kRhsWidth, Indices<kI...>> {
       RunSideBySide<V, kRhsWidth, kI + 1>...};
 };
 
-// Products of whole tiles of rows, in the order of rows. kAheadLevels: how far
-// ahead of what is transposed lines are asked for.
+// Products of whole tiles of rows, in the order of rows. kAheadLevels: how many
+// levels ahead of the transposition lines are prefetched.
 template <class V, int kRhsWidth, int kAheadLevels>
 class SideBySideRunner {
  public:
@@ -134,7 +134,7 @@ class SideBySideRunner {
   // The levels that are multiplied here: whole blocks.
   ptrdiff_t levels() const { return levels_; }
 
-  // Before the first tile, whose rows begin at `lhs`, if there is one.
+  // Transposes the first block of the first tile, whose rows begin at `lhs`.
   RUY_LIKE_ALWAYS_INLINE void Begin(const char* lhs) {
     if (levels_ == 0) return;
     for (int group = 0; group < 2; ++group) {
@@ -181,8 +181,8 @@ class SideBySideRunner {
   RUY_LIKE_ALWAYS_INLINE RowsAhead Ahead(const char* lhs, ptrdiff_t k,
                                          int group) {
     const ptrdiff_t stride = args_.lhs_stride_bytes;
-    // kAheadLevels are asked for while as many before them are transposed: each
-    // block and group has its share of the rows.
+    // The next kAheadLevels are prefetched while as many are transposed: each
+    // block and group prefetches its share of the rows.
     const ptrdiff_t stretch = k / kAheadLevels * kAheadLevels;
     const ptrdiff_t next = stretch + kAheadLevels;
     const ptrdiff_t share = (k - stretch) / kBlockLevels * 2 + group;

@@ -75,9 +75,10 @@ struct NarrowSimdNeon : SimdNeon {
         vaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
   }
 
-  // ## Four levels of 16 rows of bytes, a row's to each lane, as two pairs:
-  // those of x[i] are the first two levels of rows 4i to 4i + 3, then the last
-  // two
+  // ## Interleaving of levels
+
+  // From four levels of 16 rows of bytes: x[i] gets the first two levels of
+  // rows 4i to 4i + 3, then their last two.
   static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
     const int8x16_t a = vreinterpretq_s8_s32(x[0]);
     const int8x16_t b = vreinterpretq_s8_s32(x[1]);
@@ -107,7 +108,7 @@ struct NarrowSimdNeon : SimdNeon {
     asm("" : "+w"(x));
   }
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
-  // x, which the compiler is not to read from memory once more instead.
+  // x; keeps the compiler from loading it again for each use.
   template <typename Vector>
   static RUY_LIKE_ALWAYS_INLINE Vector InRegister(Vector x) {
     asm("" : "+w"(x));
@@ -134,12 +135,12 @@ struct NarrowSimdNeon : SimdNeon {
   }
 };
 
-// The same where a multiply-add is one instruction. Nothing needs to be held;
-// asked to, gcc 12 copies loaded vectors, 2 of a step's 24 instructions.
+// The same where a multiply-add is one instruction. HoldInRegister() does
+// nothing: with it gcc 12 copies loaded vectors, 2 of a step's 24 instructions.
 struct NarrowSimdNeonDot : NarrowSimdNeon {
   template <typename Vector>
   static RUY_LIKE_ALWAYS_INLINE void HoldInRegister(Vector&) {}
-  // All four levels of a row are neighbours.
+  // x[i] gets all four levels of row 4i, then of row 4i + 1, ...
   static RUY_LIKE_ALWAYS_INLINE void InterleaveLevels(Int (&x)[4]) {
     const int8x16_t a = vreinterpretq_s8_s32(x[0]);
     const int8x16_t b = vreinterpretq_s8_s32(x[1]);

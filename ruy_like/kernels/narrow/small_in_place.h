@@ -7,11 +7,10 @@
 // either order. Depth is not split.
 //
 // Rows are in the lanes of a vector as they lie, and a panel's columns of the
-// rhs are broadcast from wherever they lie, so packing has nothing to give but
-// contiguous memory, which a product of this size does not need: 1.2 times as
-// fast at 16x16x16 (doc/tuning.md). A tile is the panel kernel's
-// (panel_kernel.h), and so are results, bit for bit: one accumulator an
-// element, in order of depth.
+// rhs are broadcast from wherever they lie, so packing would only make memory
+// contiguous, which a product of this size does not need: 1.2 times as fast at
+// 16x16x16 (doc/tuning.md). A tile is the panel kernel's (panel_kernel.h), and
+// so are results, bit for bit: one accumulator an element, in order of depth.
 //
 //    rhs, in place                       r0   r1  ...  r7     broadcast
 //    lhs, level k  |l0 l1 l2|   ->  l0  a00  a01  ...  a07
@@ -38,10 +37,10 @@ struct SmallTile {
   ptrdiff_t lhs_stride;  // bytes from one level to the next
   RhsColumns rhs;        // stride_bytes by level: from one level to the next
   ptrdiff_t depth;       // > 0
-  int rows;              // the last vector's are those that remain
+  int rows;              // the last vector may be incomplete
   float* to;
   ptrdiff_t to_stride;  // elements from one column to the next
-  // One of them, from the tile's first row or column on, or neither: null.
+  // At most one is not null; from the tile's first row or column on.
   const float* row_bias;
   const float* col_bias;
   FloatBounds bounds;
@@ -102,7 +101,7 @@ void RunSmallTile(const SmallTile& tile) {
     }
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      // One vector's multiply-add broadcasts from memory by itself.
+      // With one vector the multiply-add broadcasts its memory operand.
       const Float y = kVectors == 1
                           ? V::SetFloat(*rhs.Column(c))
                           : Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
@@ -154,7 +153,7 @@ void RunSmallTile(const SmallTile& tile) {
   }
 }
 
-// RunSmallTile() for 1, 2, 4, 8 and 16 columns, as far as registers go.
+// RunSmallTile() for 1, 2, 4, 8 and 16 columns, at most kMostCols.
 template <class Op, bool kByLevel, int kVectors>
 struct SmallTiles {
   static constexpr bool k512 = Op::Simd::kLanes == 16;
@@ -253,13 +252,13 @@ struct SmallInPlaceKernel {
                                                     Log2(Tiles<3>::kMostCols)};
   static constexpr int kMaxSums = kMaxVectors * kLanes * Tiles<3>::kMostCols;
 
-  // Not inlined: it would take the registers of the calls that finish at once.
+  // Not inlined: it would take registers from calls that finish in registers.
   static RUY_LIKE_NOINLINE void StoreSums(const SpilledTile<float>& tile,
                                           const EpilogueArgs& e) {
     StoreTile<typename V::Base>(tile, e);
   }
 
-  // As many as there are registers for, unless that leaves one alone.
+  // kMaxVectors, unless that would leave a single one.
   static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t rows) {
     const ptrdiff_t vectors = (rows + kLanes - 1) / kLanes;
     return vectors == kMaxVectors + 1 ? 2 : AtMost(vectors, kMaxVectors);

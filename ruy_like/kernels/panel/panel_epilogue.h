@@ -5,10 +5,9 @@
 // prepared once and then serves every column. It knows nothing of the
 // multiplication.
 //
-// In the common calls the epilogue of a tile is deferred: it is run in
-// portions between the steps of the next tile's product. Of the execution ports
-// each leaves free what the other needs most, but a processor overlaps little
-// of them by itself (doc/tuning.md).
+// In the common calls the epilogue of a tile is deferred: its steps run between
+// those of the next tile's product. The two need different execution ports, but
+// a processor overlaps little of them by itself (doc/tuning.md).
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_
 
@@ -26,9 +25,8 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// The most vectors of rows that an object serves, unless told otherwise: 13 KiB
-// of scales and addends at 512 bits, of which each is used once per panel of
-// columns.
+// The most vectors of rows that an object serves by default: 13 KiB of scales
+// and addends at 512 bits, of which each is used once per panel of columns.
 constexpr int kMaxEpilogueVectors = 50;
 // The most vectors of rows, and the most columns, of a tile.
 constexpr int kMaxTileVectors = 6;
@@ -42,16 +40,16 @@ class IntPanelTerms {
   static constexpr bool kHasColumnStart = true;
   static constexpr bool kColumnStartInEveryPass = false;
 
-  // What the accumulators of a column start from, from that row on.
+  // What the accumulators of a column start from, from row `row` on.
   RUY_LIKE_ALWAYS_INLINE const int32_t* Start(ptrdiff_t row) const {
     return is_general_ ? kZeros : addends_ + (row - row0_);
   }
-  // What is added to all of a column's, for columns from `col` on; or null.
-  // Valid until the next call.
+  // What is added to all accumulators of a column, for `cols` columns from
+  // `col` on; or null. Valid until the next call.
   RUY_LIKE_ALWAYS_INLINE const int32_t* ColumnStart(ptrdiff_t col, int cols) {
     return has_column_start_ ? PrepareColumns(col, cols) : nullptr;
   }
-  // What those of the tile so many vectors of rows below start from.
+  // From a tile's Start() to that of the tile `vectors` vectors of rows below.
   static RUY_LIKE_ALWAYS_INLINE const void* StartBelow(const void* start,
                                                        int vectors) {
     return static_cast<const int32_t*>(start) + vectors * V::kLanes;
@@ -90,7 +88,7 @@ class IntPanelTerms {
       }
     }
   }
-  // Those of the vector of rows from that row on.
+  // The multipliers of the vectors of rows from row `row` on.
   RUY_LIKE_ALWAYS_INLINE const ByteScale<V>* Scales(ptrdiff_t row) const {
     return scales_ + (row - row0_) / V::kLanes;
   }
@@ -149,7 +147,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
  public:
   typedef ByteTile<V> Finish;
 
-  // The deferred tile: two vectors of rows, columns one below the other.
+  // The deferred tile: two vectors of rows, column-major without gaps.
   class DeferredTile {
    public:
     bool IsEmpty() const { return tile_.rows == 0; }
@@ -159,8 +157,8 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     ByteTile<V> tile_;
   };
 
-  // Its epilogue, with all that rows need kept in registers, since loads are
-  // what bounds the product that it is interleaved with.
+  // The steps of its epilogue. Multipliers of rows stay in registers, since
+  // loads bound the product that it is interleaved with.
   class EpilogueSteps {
    public:
     // Steps of a tile of that many columns, an even number.
@@ -216,7 +214,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
   RUY_LIKE_ALWAYS_INLINE Finish FinishAt(ptrdiff_t row, ptrdiff_t col) const {
     return Tile(nullptr, 0, /*rows=*/0, row, col);
   }
-  // To the tile so many vectors of rows below.
+  // Moves `finish` to the tile `vectors` vectors of rows below.
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
     finish->dst += vectors * V::kLanes;
     finish->scale += vectors;
@@ -359,7 +357,7 @@ class FloatPanelEpilogue {
     const float* bias = static_cast<const float*>(e_.bias);
     for (ptrdiff_t row = 0; row < rows_; row += V::kLanes) {
       const int n = AtMost(rows_ - row, V::kLanes);
-      // Adding it where there is no bias changes nothing, not even -0.
+      // Adding -0 changes nothing, not even -0.
       V::StoreAligned(addends_ + row, bias == nullptr
                                           ? V::SetFloat(-0.0f)
                                           : V::LoadMasked(bias + row0_ + row,

@@ -68,7 +68,7 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
         static_cast<char*>(e_.dst) + ((row + col * e_.dst_col_stride) << shift),
         col, Scales(row)};
   }
-  // To the tile so many vectors of rows below.
+  // Moves `finish` to the tile `vectors` vectors of rows below.
   static RUY_LIKE_ALWAYS_INLINE void MoveDown(int vectors, Finish* finish) {
     finish->dst += vectors * finish->finish->dst_vector_size;
     finish->scale += vectors;

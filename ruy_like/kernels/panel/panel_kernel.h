@@ -72,7 +72,7 @@ struct PanelKernel {
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
   static constexpr int kLoneCols = Op::kLonePanels * kRhsWidth;
-  // To store floats transposed takes as long as the product of some 20 levels.
+  // Storing floats transposed takes as long as the product of some 20 levels.
   static constexpr int kMinRowMajorDepth = 256;
 
   // The kernel's line in its path's table.
@@ -114,8 +114,8 @@ struct PanelKernel {
   }
 
  protected:
-  // How many of `vectors` lhs panels, the last one or none, make no tile with
-  // others: an odd number can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
+  // 1 if the last of `vectors` lhs panels is a tile by itself, else 0: an odd
+  // number can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
   static RUY_LIKE_ALWAYS_INLINE int SinglePanels(ptrdiff_t vectors) {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
   }
@@ -127,8 +127,8 @@ struct PanelKernel {
            Epilogue::CanDefer(*args.epilogue);
   }
 
-  // How many of `left` lhs panels the next tile takes: as many as there are
-  // registers for, unless that left one over alone.
+  // Lhs panels of the next tile, of `left`: kMost, unless that would leave a
+  // single one.
   template <int kMost>
   static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t left) {
     if (left <= kMost) return static_cast<int>(left);
@@ -237,8 +237,8 @@ struct PanelKernel {
                  /*kKeepsLhs=*/false>(tile, deferred);
   }
 
-  // Whole vectors of rows whose tiles are finished in registers; not a part of
-  // RunColumns(), whose instructions small tiles can not afford.
+  // Whole vectors of rows whose tiles are finished in registers; separate from
+  // RunColumns(), whose further instructions cost too much for small tiles.
   template <int kMostVectors, int kMostCols>
   static __attribute__((noinline)) void RunFinished(const KernelArgs& args,
                                                     ptrdiff_t first_vector,
@@ -345,7 +345,7 @@ struct PanelKernel {
     }
   }
 
-  // At the first row; `rhs`, `start` and `result` are to be set.
+  // The first tile of rows; callers set `rhs`, `start` and `result`.
   static RUY_LIKE_ALWAYS_INLINE TileArgs FirstTile(const KernelArgs& args,
                                                    ptrdiff_t first_vector) {
     TileArgs tile;

@@ -9,8 +9,8 @@
 //     lhs vector p:      lp  x  lane 0  ->  acc[0][p]
 //                        lp  x  lane 1  ->  acc[1][p], and so on
 //
-// Loads that broadcast would be four, which on Arm's larger cores are slower
-// than the products of a tile.
+// Four broadcasting loads instead would take longer than a tile's products on
+// Arm's larger cores.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_LANES_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_LANES_H_
 
@@ -42,7 +42,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddLanes(
    ...);
 }
 
-// Columns beyond kCols are there, as padding of the panel.
+// Reads whole vectors: columns beyond kCols are the panel's padding.
 template <class Op, int kCols, int kVectors, class Cursor>
 RUY_LIKE_ALWAYS_INLINE void MultiplyAddByLanes(
     const Cursor& rhs, const typename Op::LhsVector (&lhs)[kVectors],

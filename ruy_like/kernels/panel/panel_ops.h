@@ -18,7 +18,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// How a tile multiplies, as far as it is no business of a single step.
+// How a tile gets at the rhs.
 enum class TileKind {
   kBroadcast,  // an element or group of the rhs at a time, in all lanes
   kByLane,     // vectors of the rhs, by one lane after the other: Arm
@@ -28,13 +28,13 @@ struct BroadcastOp {
   static constexpr TileKind kTileKind = TileKind::kBroadcast;
   // The rhs panels that a tile of a single lhs panel takes.
   static constexpr int kLonePanels = 2;
-  // Whether tiles can be finished in registers, by FinishTile(acc,
-  // Epilogue::Finish), of the instruction set's.
+  // Whether the instruction set has FinishTile(acc, Epilogue::Finish), which
+  // finishes tiles in registers.
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
-  // Whether tiles hold a pointer to each lhs panel: where loads add no offset
-  // to a pointer, but move it on.
+  // Whether tiles hold a pointer to each lhs panel: for instruction sets whose
+  // loads take no offset, but advance the pointer.
   static constexpr bool kPointsToLhsPanels = false;
 };
 
@@ -96,11 +96,11 @@ struct MaddDot {
   static RUY_LIKE_ALWAYS_INLINE Vector Pairs(Vector acc, Vector a, Vector b) {
     return V::Add(acc, V::MultiplyWords(a, b));
   }
-  // An int7 s8: no sum of two products saturates.
+  // For an int7 s8: no sum of two products saturates.
   static RUY_LIKE_ALWAYS_INLINE Vector Quads(Vector acc, Vector u8, Vector s8) {
     return Pairs(acc, V::MultiplyBytes(u8, s8), V::Set16(1));
   }
-  // All are int7, with 64 added to the u8.
+  // For int7 on both sides, with 64 added to the u8.
   static RUY_LIKE_ALWAYS_INLINE Vector TwoQuads(Vector acc, Vector u8a,
                                                 Vector s8a, Vector u8b,
                                                 Vector s8b) {
@@ -111,7 +111,7 @@ struct MaddDot {
 };
 
 // int8 times uint8 (on Arm int8), four levels a step. Dot::Quads(acc, rhs, lhs)
-// must not saturate on the way.
+// must not saturate.
 template <class V, class Dot, typename RhsType = uint8_t>
 struct QuadsOp : IntOp<V> {
   typedef int8_t Lhs;
@@ -199,8 +199,8 @@ struct PairsOp : IntOp<V> {
   }
 };
 
-// An operation whose multiplications by halves of vectors take half the time on
-// some processor: those that run 512 bits in two steps.
+// An operation that multiplies half vectors where those suffice: processors
+// that run 512 bits in two steps then need half the time.
 template <class Op>
 struct WithHalves : Op {
   static constexpr bool kMultipliesHalves = true;

@@ -56,8 +56,8 @@ struct NeonFloatOp : FloatOp<SimdNeon> {
   }
 };
 
-// int16 times int16, a level a step. The products of a lhs vector have twice
-// its bits, so that four of its elements are as many as a step takes.
+// int16 times int16, a level a step. Products have 32 bits, so a step takes
+// four elements of the lhs, half a vector.
 struct NeonWordsOp : NeonIntOp<int16_t, 1> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
   typedef int16x4_t RhsVector;

@@ -73,8 +73,8 @@ struct PackedRhs {
 //      + 2 * stride_bytes      | k0 k1 k2 ...     column 2
 //    pointers[1] ->            | k0 k1 k2 ...     column 3, and so on
 //
-// Three columns share a pointer, since an address may have one register more,
-// once or twice.
+// Three columns share a pointer, since an address may add another register,
+// once or doubled.
 template <class Op, int kCols>
 struct ColumnCursor {
   typedef typename Op::Rhs Rhs;
@@ -89,7 +89,7 @@ struct ColumnCursor {
     for (int i = 0; i < kPointers; ++i) {
       pointers[i] =
           static_cast<const char*>(columns.data) + 3 * i * stride_bytes;
-      // Else GCC derives them from each other again in every step.
+      // Without the barrier GCC derives them from each other in every step.
       asm("" : "+r"(pointers[i]));
     }
   }
@@ -102,11 +102,11 @@ struct ColumnCursor {
   }
 };
 
-// For operations of one level a step: neither the depth's end nor the sums that
-// zero points ask for need care then, or they are the operation's own tile's
-// and epilogue's (panel_tile_columns_neon.h). Not for bytes on x86: VPDPBUSD
-// wants one side unsigned, so that one side's sums are needed always; made
-// here, they cost as much as packing does.
+// For operations of one level a step, for which neither the end of depth nor
+// sums need care, and for those whose own tile and epilogue handle both
+// (panel_tile_columns_neon.h). Not for bytes on x86: VPDPBUSD needs one
+// unsigned side, hence always one side's sums; made here, they cost as much as
+// packing.
 template <class Op>
 struct InPlaceRhs {
   static_assert(Op::kStepLevels == 1, "");

@@ -38,8 +38,7 @@ struct TileArgs {
 
 typedef void TileFn(const TileArgs& args);
 
-// In place of a tile whose epilogue waits (panel_epilogue.h), and of its
-// portions.
+// In place of a deferred tile (panel_epilogue.h) and of its epilogue's steps.
 struct NothingDeferred {};
 struct NoEpilogueSteps {
   explicit RUY_LIKE_ALWAYS_INLINE NoEpilogueSteps(const NothingDeferred&) {}
@@ -54,8 +53,8 @@ RUY_LIKE_ALWAYS_INLINE void StartTile(
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
   const Accum* start = static_cast<const Accum*>(args.start);
-  // One start for all columns is read once: with it from memory for each one,
-  // half a cycle more for each accumulator.
+  // A start that all columns share is read once: reading it for each column
+  // takes half a cycle more per accumulator.
   const ptrdiff_t start_col_stride = args.start_col_stride;
   if (kOneStart || start_col_stride == 0) {
     RUY_LIKE_UNROLL
@@ -141,7 +140,8 @@ class LhsPanels<true, kVectors> {
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       panels_[v] += bytes;
-      // Else GCC makes each of them anew, from a start and one offset for all.
+      // Without the barrier GCC computes each from its start and a common
+      // offset.
       asm("" : "+r"(panels_[v]));
     }
   }
@@ -151,8 +151,8 @@ class LhsPanels<true, kVectors> {
 };
 
 // The product of a tile, and between its steps the deferred epilogue of the one
-// before, if any. kEndsInHalf: of the last vector only the lower half is
-// multiplied, its upper rows are anything.
+// before, if any. kEndsInHalf: only the lower half of the last vector is
+// multiplied; its upper rows are undefined.
 template <class Op, class RhsSource, int kVectors, int kCols,
           class EpilogueSteps, bool kKeepsLhs, bool kEndsInHalf = false,
           class DeferredTile>
@@ -168,7 +168,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   LhsPanels<Op::kPointsToLhsPanels, kVectors> lhs(args);
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
   char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
-  // Steps and portions take turns.
+  // Steps of the product and of the epilogue alternate.
   const EpilogueSteps epilogue_steps(deferred);
   const ptrdiff_t steps_between =
       kEpilogueSteps > 0 ? args.steps / kEpilogueSteps : 0;
@@ -251,7 +251,7 @@ struct TileTable<Op, RhsSource, kMaxCols, Indices<kI...>> {
                     typename MakeIndices<kMaxCols>::Type>::kTiles...};
 };
 
-// Whether a tile's last vector has so few rows that half of it will do.
+// Whether the lower half of a tile's last vector holds all of its rows.
 template <class Op>
 RUY_LIKE_ALWAYS_INLINE bool EndsInHalf(int tile_vectors, ptrdiff_t rows_left) {
   constexpr int kLanes = Op::Simd::kLanes;
@@ -259,8 +259,8 @@ RUY_LIKE_ALWAYS_INLINE bool EndsInHalf(int tile_vectors, ptrdiff_t rows_left) {
          rows_left <= tile_vectors * kLanes - kLanes / 2;
 }
 
-// RunTile() for such a tile of every height, with kCols columns: of fewer there
-// are few tiles.
+// RunTile() for such a tile of every height, with kCols columns; tiles with
+// fewer are rare.
 template <class Op, class RhsSource, int kCols, class HeightIndices>
 struct HalfTileTable;
 template <class Op, class RhsSource, int kCols, int... kI>

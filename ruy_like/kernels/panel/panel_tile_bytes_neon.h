@@ -1,9 +1,10 @@
 // Back-end: the panel kernel for int8 where Arm has no dot products: products
 // in 16 bits, added in pairs.
 //
-// Included by kernels/neon.cc, which lists NeonBytesKernel<> in its table. Only
-// its tile and the order in which it takes rows and columns are its own;
-// results, formats and epilogue are PanelKernel<>'s (panel_kernel.h).
+// Included by kernels/neon.cc and neon32.cc, which list NeonBytesKernel in
+// their tables. Only its tile and the order in which it takes rows and columns
+// are its own; results, formats and epilogue are PanelKernel<>'s
+// (panel_kernel.h).
 //
 // ## Tile
 //
@@ -14,15 +15,15 @@
 //    SMLAL2  p,   lhs[8..15], rhs[8..15]      sums of two products, 16 bits
 //    SADALP  acc, p
 //
-// is what one would like, but (-128) * (-128) twice is 2^15. So the upper eight
+// would do, but (-128) * (-128) twice is 2^15 and overflows. So the upper eight
 // levels of the rhs come as ~r = -r - 1, and are subtracted:
 //
 //    SMLSL2  p,   lhs[8..15], ~rhs[8..15]     -l * (-r - 1) = l * r + l
 //
 // whose sums lie in -32640 .. 32640. The excess, a row's sum of its upper-half
-// levels, is subtracted where tiles end. Both are made here, from panels that
-// hold the plain elements: a rhs panel's complement before all rows of it, the
-// excess of up to kMaxEpilogueVectors panels of rows before all columns.
+// levels, is subtracted where tiles end. Both are made here, from panels of
+// plain elements: a rhs panel's complement once for its rows, the excess once
+// for all columns, of up to kMaxEpilogueVectors panels of rows at a time.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_
 
@@ -52,8 +53,7 @@ struct ComplementedTileArgs : TileArgs {
   ptrdiff_t result_col_stride;  // elements from one column of it to the next
 };
 
-// Ends a tile of four rows, whose sums of products lack only what they start
-// from.
+// Ends a tile of four rows: adds the start values to its sums of products.
 template <int kCols>
 RUY_LIKE_ALWAYS_INLINE void EndBytesTile(const TileArgs& args,
                                          int32x4_t (&sums)[kCols][1],
@@ -88,8 +88,8 @@ RUY_LIKE_ALWAYS_INLINE void AddLanes(const int32x4_t (&acc)[kCols][4],
   }
 }
 
-// kComplemented: the rhs's upper-half levels are, and the arguments those
-// above.
+// kComplemented: the rhs's upper-half levels are complemented, and the
+// arguments are ComplementedTileArgs.
 template <bool kComplemented, class RhsSource, int kCols>
 struct BytesTile {
   static void Run(const TileArgs& args) { RunInline(args); }
@@ -156,7 +156,7 @@ struct BytesTile {
     AddLanes(acc, sums);
   }
 
-  // The first step sets the accumulators, others add to them. Moves lhs on.
+  // The first step sets the accumulators, others add to them. Advances lhs.
   template <bool kFirst>
   static RUY_LIKE_ALWAYS_INLINE void Step(
       const int8_t** lhs, const typename RhsSource::template Cursor<kCols>& rhs,
@@ -169,7 +169,7 @@ struct BytesTile {
         rows[r] = vld1q_s8(*lhs + 16 * r);
       }
       *lhs += 16 * kBytesRowsAtOnce;
-      // 32-bit Arm's loads take no offset, but move the pointer on.
+      // 32-bit Arm's loads take no offset, but advance the pointer.
       if (!RUY_LIKE_NEON_64) asm("" : "+r"(*lhs));
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; c += 2) {
@@ -182,8 +182,8 @@ struct BytesTile {
     }
   }
 
-  // Rows from `row` and columns from `first` on. What depends on each other
-  // stands apart, for cores that issue in order.
+  // Rows from `row` and columns from `first` on. Dependent instructions stand
+  // apart, for cores that issue in order.
   template <bool kFirst, int kColumns>
   static RUY_LIKE_ALWAYS_INLINE void AddColumns(
       const int8x16_t (&rows)[kBytesRowsAtOnce],
@@ -250,15 +250,15 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
     Kernel kernel = Base::Entry(name, family, pack_lhs, pack_rhs);
-    // Eight a cycle at 2.5 GHz.
+    // Eight multiply-adds a cycle at 2.5 GHz.
     kernel.macs_per_ns = 20;
     kernel.run = Run;
     return kernel;
   }
 
   static void Run(const KernelArgs* args) {
-    // A few rows are not worth the complement; nor has it room for a deeper
-    // rhs.
+    // For few rows the complement does not pay; a deeper rhs does not fit its
+    // buffer.
     if (args->rows <= 4 || args->depth > kMaxLevels) return Base::Run(args);
     const ptrdiff_t panels = (args->rows + 3) / 4;
     for (ptrdiff_t panel = 0; panel < panels; panel += kMaxEpilogueVectors) {
@@ -333,7 +333,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
           tile.start_col_stride = args.first_pass ? 0 : 4;
           tile.result = args.last_pass ? spilled + r : saved;
           tile.result_col_stride = args.last_pass ? kStoredRows : 4;
-          // In line 40 instructions fewer: registers are saved once.
+          // Inlined it takes 40 instructions fewer: registers are saved once.
           if (cols == 4) {
             BytesTile<true, RhsSource, 4>::RunInline(tile);
           } else {
@@ -360,8 +360,8 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   }
 
   // All rows of four columns, in registers until they are results. `start` and
-  // `excess` have an element per row. Instances for bytes and for what else a
-  // tile may be: a choice for each tile took 3% more instructions at 64^3.
+  // `excess` have an element per row. A template by how tiles finish: a branch
+  // for each tile took 3% more instructions at 64^3.
   template <class Finish>
   static RUY_LIKE_NOINLINE void FinishRows(const TileArgs& tile,
                                            const int32_t* start,

@@ -30,26 +30,26 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-// What a group of levels takes of a column.
+// Bytes of a column's group of levels.
 constexpr ptrdiff_t kGroupBytes = 4;
 
-// The group of bytes at `p`, of which `bytes` or more are there, at least one;
-// the others are 0.
+// The group of bytes at `p`. Reads at most `bytes` of them, at least one; the
+// others are 0.
 RUY_LIKE_ALWAYS_INLINE uint32_t FirstOfGroup(const char* p, ptrdiff_t bytes) {
   if (bytes >= kGroupBytes) {
     uint32_t group;
     __builtin_memcpy(&group, p, sizeof(group));
     return group;
   }
-  // Three bytes, some of them the same one where there are fewer.
+  // Three bytes, some of them the same one if there are fewer.
   const unsigned char* const byte = reinterpret_cast<const unsigned char*>(p);
   const ptrdiff_t middle = bytes / 2, last = bytes - 1;
   return byte[0] | uint32_t{byte[middle]} << 8 * middle |
          uint32_t{byte[last]} << 8 * last;
 }
 
-// In each lane.
-RUY_LIKE_ALWAYS_INLINE void LoadGroup(const float* p, ptrdiff_t,
+// Loads a group into each lane; `bytes` as above.
+RUY_LIKE_ALWAYS_INLINE void LoadGroup(const float* p, ptrdiff_t /*bytes*/,
                                       float32x4_t* to) {
   *to = vld1q_dup_f32(p);
 }
@@ -115,8 +115,8 @@ struct ColumnsTile {
     return Op::LoadLhs(reinterpret_cast<const Lhs*>(p));
   }
 
-  // Two groups of the lhs, loaded as pairs of vectors, by that lane of the
-  // rhs's columns and the next one.
+  // Two groups of the lhs, loaded as pairs of vectors, by lanes kLane and kLane
+  // + 1 of the rhs's columns.
   template <int kLane>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAddTwoGroups(
       const char* lhs, ptrdiff_t lhs_stride,
@@ -138,16 +138,18 @@ struct ColumnsTile {
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
       MultiplyAddLane<Op, kVectors, kLane>(lhs, rhs[c], acc[c]);
-      // Else gcc 12 has two accumulators change registers in each turn, which
-      // lengthens the chain of additions: 80% of the peak on Neoverse V1.
+      // Without it gcc 12 swaps the registers of two accumulators in each
+      // iteration, which lengthens the chain of additions: 80% of the peak on
+      // Neoverse V1.
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) SimdNeon::KeepInOrder(acc[c][v]);
     }
   }
 };
 
-// The epilogue of bytes read in place, whose column sums are not given: those
-// of a pass over depth are part of what its accumulators start from.
+// The epilogue of bytes read in place, for which no column sums are given: in
+// each pass over depth the accumulators start with the terms of that pass's
+// levels.
 class ColumnSumsEpilogue : public NeonIntEpilogue {
  public:
   typedef NeonIntEpilogue Base;
@@ -199,16 +201,16 @@ constexpr Kernel StoringColumns(Kernel kernel) {
   return kernel;
 }
 
-// What operations with their rhs in place have instead of those of PackedOp,
-// whose lhs panels they take.
+// What operations with the rhs in place change in PackedOp, whose lhs panels
+// they read.
 template <class PackedOp>
 struct InPlaceColumnsOp : PackedOp {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr int kStepLevels = 1;
   static constexpr int kLonePanels = 1;
-  // Four tiles. The more tiles of rows read a column again, the less packing
-  // costs against them, and the more it may cost that a tile's columns can lie
-  // a power of two apart, where they compete for the same sets of the L1 cache.
+  // Four tiles. With more, packing pays, since each tile of rows reads the
+  // columns again; and columns a power of two apart compete for the same sets
+  // of L1.
   static constexpr int kMaxRows = 32;
 };
 
@@ -222,8 +224,8 @@ struct NeonQuadsColumnsOp : InPlaceColumnsOp<NeonQuadsOp<Dot>> {
   typedef ColumnSumsEpilogue Epilogue;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = ColumnsTile<NeonQuadsColumnsOp, kVectors, kCols>;
-  // In order: else gcc 12 copies accumulators in each turn, 31.0 instead of
-  // 31.9 multiply-adds a cycle (model of Neoverse N1).
+  // In order: otherwise gcc 12 copies accumulators in each iteration, 31.0
+  // instead of 31.9 multiply-adds a cycle (model of Neoverse N1).
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadLhs(const int8_t* p) {
     int32x4_t lhs = NeonQuadsOp<Dot>::LoadLhs(p);
     SimdNeon::KeepInOrder(lhs);

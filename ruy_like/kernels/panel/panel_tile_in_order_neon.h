@@ -112,7 +112,7 @@ struct InOrderLoop {
     l1.LoadAll(lhs1);
     r0.LoadAll(rhs);
     while (left != 0) Level</*kAdvance=*/1>();
-    // What it loads for the next level is its own again, and is not used.
+    // Its loads for the next level read this level again, and are not used.
     Level</*kAdvance=*/0>();
   }
 
@@ -159,7 +159,7 @@ struct InOrderLoop {
   }
 };
 
-// The operation Base, by lane, with that loop in tiles of all rows and columns.
+// The operation Base, by lane, with that loop in full tiles.
 template <class Base, class Multiplication>
 struct InOrderOp : Base {
   static constexpr TileKind kTileKind = TileKind::kOwn;

@@ -84,9 +84,9 @@ struct Int7BytesTile {
     }
   }
 
-  // The products of two rows. What depends on each other stands apart, for
-  // cores that issue in order; all four rows at once would take so many
-  // registers that gcc moves sums about.
+  // The products of two rows. Dependent instructions stand apart, for cores
+  // that issue in order; four rows at once would take so many registers that
+  // gcc copies sums.
   template <int kColumns>
   static RUY_LIKE_ALWAYS_INLINE void AddTwoRows(
       const int8_t* lhs, const int8x16_t (&columns)[kColumns], bool first,
@@ -165,7 +165,7 @@ struct NeonInt7Kernel : PanelKernel<NeonInt7Op<kBoth>, 1, 4> {
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
     Kernel kernel = PanelKernel<NeonInt7Op<kBoth>, 1, 4>::Entry(
         name, family, pack_lhs, pack_rhs);
-    // Some ten a cycle at 2.5 GHz.
+    // Some ten multiply-adds a cycle at 2.5 GHz.
     kernel.macs_per_ns = 25;
     return kernel;
   }

@@ -111,12 +111,12 @@ struct SquaresTile {
     }
   }
 
-  // int8. What is missing of the last eight levels is 0; so are the lhs's.
+  // int8. Missing ones of the last eight levels are 0, as in the lhs's panels.
   static void MultiplyInPlace(const TileArgs& args, Squares& acc) {
     const char* columns[2 * kPairs];
     RUY_LIKE_UNROLL
     for (int c = 0; c < 2 * kPairs; ++c) {
-      // The last one of an odd number twice.
+      // An odd last column is read twice.
       columns[c] = static_cast<const char*>(args.rhs.data) +
                    (c < kCols ? c : c - 1) * args.rhs.stride_bytes;
     }
@@ -151,7 +151,8 @@ struct SquaresTile {
     }
   }
 
-  // Else gcc 12 moves accumulators to other registers and back in each turn.
+  // Without it gcc 12 moves accumulators to other registers and back in each
+  // iteration.
   static RUY_LIKE_ALWAYS_INLINE void KeepInRegisters(Squares& acc) {
     RUY_LIKE_UNROLL
     for (int p = 0; p < kPairs; ++p) {
@@ -163,7 +164,7 @@ struct SquaresTile {
     }
   }
 
-  // Eight levels, of which `left` or more are there; the others are 0.
+  // The eight levels at `p`. Reads at most `left` of them; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE int8x8_t FirstOfEight(const char* p,
                                                       ptrdiff_t left) {
     if (left >= 8) return vld1_s8(reinterpret_cast<const int8_t*>(p));
@@ -180,7 +181,7 @@ struct SquaresTile {
     StartTile<Op, /*kOneStart=*/false>(args, columns);
     RUY_LIKE_UNROLL
     for (int p = 0; p < kPairs; ++p) {
-      // What the missing column of a pair begins with is of no matter.
+      // A missing odd column may start from anything.
       const int odd = 2 * p + 1 < kCols ? 2 * p + 1 : 2 * p;
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {

@@ -24,9 +24,9 @@
 //     partial  | tile at p | at p+1 | at p+2 | ...     |   up to 12 KiB
 //
 // Between chunks a tile's accumulators lie in `partial`, or in
-// KernelArgs::accum where there is one. A block's columns are dealt into groups
-// that `partial` can hold.
-// Sizes and alternatives: doc/tuning.md, Panel kernels.
+// KernelArgs::accum where there is one. A block's columns are divided into
+// groups that `partial` can hold. Sizes and alternatives: doc/tuning.md, Panel
+// kernels.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 
@@ -77,7 +77,7 @@ struct WideningPanelKernel
     const ptrdiff_t panels = (args->cols + kRhsWidth - 1) / kRhsWidth;
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
     const ptrdiff_t others = vectors - Base::SinglePanels(vectors);
-    // Nothing would be read again, or little.
+    // The widened lhs would be read once, or interleaving gains more.
     if (panels == 1 || others == 0 ||
         (args->depth <= kShallow && Base::RunsPairs(*args))) {
       RunBase(args);
@@ -121,8 +121,8 @@ struct WideningPanelKernel
     int32_t* accums;   // its sums between chunks and passes
   };
 
-  // These are not parts of Run(), for each has buffers of its own: a thread
-  // needs room for one of them at a time.
+  // Not inlined into Run(): each has buffers of its own, and the stack then
+  // holds those of one at a time.
   static RUY_LIKE_NOINLINE void RunBase(const KernelArgs* args) {
     Base::Run(args);
   }
