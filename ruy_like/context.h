@@ -1,7 +1,7 @@
 // Public: Context, what calls of Mul share: threads, permitted paths, scratch
 // memory, packed constant operands.
 //
-// Knows nothing about products: run/product.cc uses what is here.
+// Knows nothing about products.
 #ifndef RUY_LIKE_CONTEXT_H_
 #define RUY_LIKE_CONTEXT_H_
 
@@ -59,8 +59,8 @@ class RUY_LIKE_EXPORT Context final {
   void set_num_threads_strategy(NumThreadsStrategy value);
 
   // Paths that Mul may take, a subset of what the processor has (and of what
-  // RUY_LIKE_PATHS permits). The portable path is always in it. Paths that are
-  // not to be had are ignored; Path::kNone means all again.
+  // RUY_LIKE_PATHS permits). The portable path is always in it. Paths that the
+  // machine does not have are ignored; Path::kNone means all again.
   Path runtime_enabled_paths() const;
   void set_runtime_enabled_paths(Path paths);
 

@@ -2,9 +2,9 @@
 // written down.
 //
 // Used by the templates of mul.h, mul_plan.h and packed_matrix.h in the
-// caller's program; read by the front-end. It is what the caller said (rows,
-// columns, orders): validation and error messages speak of it. Products that
-// are not in scalar.h's list do not compile here.
+// caller's program; read by the front-end. It has rows, columns and orders as
+// the caller gave them, for validation and error messages. Products that are
+// not in scalar.h's list do not compile here.
 #ifndef RUY_LIKE_ERASED_CALL_H_
 #define RUY_LIKE_ERASED_CALL_H_
 
@@ -24,8 +24,7 @@
 namespace ruy_like {
 
 // What a packed operand was made for, and where it lies: all that validation
-// reads. PackedOperand (packed_operand.h) is one of
-// these with panels.
+// reads. PackedOperand (packed_operand.h) adds the panels.
 struct PackedFacts {
   // The operand that it can be, as the caller of Mul sees it.
   Side side;

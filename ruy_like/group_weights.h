@@ -107,9 +107,9 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
   // ignored. Reads the header alone unless the checksum of the data is to be
   // verified.
   //
-  // InvalidArgument for a null or misaligned pointer or what is no such image;
-  // DataLoss for one that is truncated or damaged; OutOfRange for sizes that no
-  // memory holds; FailedPrecondition for another version or byte order.
+  // InvalidArgument for a null or misaligned pointer or bytes that are no such
+  // image; DataLoss for one that is truncated or damaged; OutOfRange for sizes
+  // that no memory holds; FailedPrecondition for another version or byte order.
   static absl::StatusOr<PackedGroupWeights> FromBytes(
       const void* data, std::size_t bytes,
       VerifyChecksum verify = VerifyChecksum::kYes);
@@ -140,7 +140,7 @@ enum class ActivationScales : std::uint8_t {
 // row of a lhs, of activations.
 struct GroupMulParams {
   // The scale of each column of int8 activations, or null for 1. Any value is
-  // good.
+  // valid.
   const float* activation_scales = nullptr;
   // The zero point of each column of int8 activations, or null for 0.
   const std::int8_t* activation_zero_points = nullptr;

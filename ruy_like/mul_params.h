@@ -110,7 +110,7 @@ class MulParams final {
   }
 
   // One multiplier per channel: both arrays or neither; Mul returns an error
-  // when one of them is missing. A scalar setter undoes its array and back.
+  // when one of them is missing. A scalar setter resets its array.
   const std::int32_t* multiplier_fixedpoint_perchannel() const {
     return multiplier_fixedpoint_perchannel_;
   }
@@ -132,8 +132,8 @@ class MulParams final {
 
   // Scales of a scaled dst: one for all of an operand, by default 1, or one per
   // row of lhs (of dst), one per column of rhs (of dst), in any mix. Setting
-  // one form undoes the other; null stands for no array. Any value is good, NaN
-  // and infinities too.
+  // one form resets the other; null means no array. Any value is valid, NaN and
+  // infinities too.
   float lhs_scale() const { return lhs_scale_; }
   float rhs_scale() const { return rhs_scale_; }
   const float* lhs_scale_perrow() const { return lhs_scale_perrow_; }
@@ -167,8 +167,8 @@ class MulParams final {
     float_sums_ = value;
   }
 
-  // What dst's old elements count in the new ones. With 0, the default, they
-  // are not read. dst's zero point must be 0 with any other value.
+  // The factor of dst's old elements. With 0, the default, they are not read.
+  // dst's zero point must be 0 with any other value.
   DstScalar beta() const { return beta_; }
   void set_beta(DstScalar value) {
     static_assert(!kQuantized && !kScaled,

@@ -86,7 +86,7 @@ class RUY_LIKE_EXPORT MulPlan final {
 
   // After Finish: prepares what was prepared last once more, with the operands,
   // parameters and dst where they were then, and multipliers as they were.
-  // Elements of the operands and the bias may be others. For a batch it does
+  // Elements of the operands and the bias may have changed. For a batch it does
   // not lock the Context and allocates nothing; for a single product it may
   // fail as Prepare, but for the validation. FailedPrecondition unless the last
   // call but for Run was a Finish that was OK.

@@ -137,13 +137,13 @@ class PackedMatrix final : public internal::PackedMatrixBase {
   // be mapped, and its pages shared between processes. `data` must be aligned
   // to 64 bytes; bytes beyond the image are ignored. Reads the header alone,
   // unless the checksum of the data is to be verified (some 10 GB/s): then a
-  // file that was damaged is told from a good one.
+  // damaged file is recognised.
   //
   // InvalidArgument for a null or misaligned pointer, another element type, or
-  // what is no such image at all; DataLoss for one that is truncated or
+  // bytes that are no such image; DataLoss for one that is truncated or
   // damaged; OutOfRange for one whose header has sizes that no memory holds;
-  // FailedPrecondition for one of another version, byte order or
-  // layout, or for a path that this machine does not have.
+  // FailedPrecondition for one of another version, byte order or layout, or for
+  // a path that this machine does not have.
   static absl::StatusOr<PackedMatrix> FromBytes(
       const void* data, std::size_t bytes,
       VerifyChecksum verify = VerifyChecksum::kYes) {
@@ -156,10 +156,10 @@ class PackedMatrix final : public internal::PackedMatrixBase {
 
 // Packs `matrix` for the best path that the Context permits and that serves its
 // type, on the Context's threads. The matrix's data is not needed afterwards;
-// its zero point goes with it, its cache policy does not matter. A value range
-// that it does not hold to is passed over. Errors are
-// those of Mul for a bad operand; InvalidArgument for options that do not go
-// with T; ResourceExhausted when there is no memory.
+// its zero point goes with it, its cache policy does not matter. A promised
+// value range that is wrong is ignored. Errors are those of Mul for a bad
+// operand; InvalidArgument for options that do not go with T; ResourceExhausted
+// when there is no memory.
 template <typename T>
 absl::StatusOr<PackedMatrix<std::remove_const_t<T>>> Pack(
     const Matrix<T>& matrix, Side side, const PackOptions& options,
@@ -217,8 +217,8 @@ void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
 // operand; FailedPrecondition when the Context's paths do not have the kernels
 // that it is packed for. dst must not share memory with the packed form.
 //
-// Value ranges never change a result, but speed. On a path with int7 kernels, a
-// matrix that is packed for an int7 operand (kInt7Operand) with one that is
+// Value ranges never change a result, only speed. On a path with int7 kernels,
+// a matrix that is packed for an int7 operand (kInt7Operand) with one that is
 // not, and two packed matrices of which one is int7 and the other was not
 // packed for that, are multiplied by unpacking one in each product, which takes
 // a byte of memory for each of its elements.

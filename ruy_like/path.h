@@ -2,8 +2,8 @@
 //
 // Public. Used by Context (which paths are permitted), by the registry (which
 // one is taken) and by tests and benchmarks (which ones are there). This header
-// names paths and makes sets of them; what this machine can run is told by
-// cpu_features.h, and the kernels of a path by the registry.
+// names paths and makes sets of them; cpu_features.h has what this machine can
+// run, the registry the kernels of a path.
 #ifndef RUY_LIKE_PATH_H_
 #define RUY_LIKE_PATH_H_
 
@@ -75,8 +75,8 @@ RUY_LIKE_EXPORT const char* PathName(Path path);
 RUY_LIKE_EXPORT std::string PathNames(Path paths);
 
 // The set that a comma-separated list of names stands for; kPortable is always
-// in it. Blanks around names and empty names are passed over. A name that is
-// none gives InvalidArgumentError, whose message holds it and the good ones.
+// in it. Blanks around names and empty names are passed over. An unknown name
+// gives InvalidArgument, with a message that names it and the known ones.
 RUY_LIKE_EXPORT absl::StatusOr<Path> ParsePaths(absl::string_view names);
 
 }  // namespace ruy_like

@@ -215,8 +215,9 @@ enum : ScalarSet {
 };
 
 // The one list of products, which is README.md's type table: what is not in it
-// does not compile. A product is that of the first line that has it. So, unless
-// told otherwise (PackOptions::pack_for), is what an operand is packed for.
+// does not compile. A product is that of the first line that has it. An operand
+// is packed for the first line that has its type, unless PackOptions::pack_for
+// names another.
 constexpr ProductTypes kProducts[] = {
     // family, lhs, rhs, accumulator, dst
     {Family::k8x8, kI8 | kU8, kI8 | kU8, kI32, kI8 | kU8 | kI16 | kI32 | kF32},

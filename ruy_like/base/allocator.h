@@ -12,7 +12,7 @@
 
 namespace ruy_like {
 
-// Every buffer, and every piece taken from an arena, starts on such a boundary:
+// Alignment of every buffer, and of every piece taken from an arena, in bytes:
 // a cache line, and the widest vector.
 constexpr std::size_t kBufferAlignment = 64;
 
@@ -97,7 +97,8 @@ class ScratchArena final {
   AlignedBuffer block_;
   std::size_t reserved_ = 0;
   std::size_t used_ = 0;
-  // Calls in a row that needed less than a quarter, and the most that they did.
+  // Calls in a row that needed less than a quarter of the block, and the most
+  // bytes that one of them needed.
   int small_calls_ = 0;
   std::size_t small_peak_ = 0;
 };

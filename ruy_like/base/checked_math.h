@@ -1,4 +1,4 @@
-// Size arithmetic that does not wrap: it reports overflow, or cannot have any.
+// Base: size arithmetic that does not wrap: it reports overflow, or saturates.
 //
 // Used by the front-end's validation and wherever bytes are added up.
 // Nothing here allocates or fails otherwise.

@@ -1,9 +1,9 @@
 // Base: keeps threads that work together on different processors.
 //
 // Used by thread_pool.cc. A thread that is woken may be put on the processor of
-// the thread that woke it, although others are free: virtual machines' kernels
-// take a processor that sleeps for one that the host has taken away. It takes
-// them milliseconds to correct that. This leaves no affinity behind, and does
+// the thread that woke it, although others are free: kernels of virtual
+// machines mistake an idle processor for one that the host has taken away, and
+// need milliseconds to correct that. This leaves no affinity behind, and does
 // nothing where the host or its container has restricted one: they decide where
 // threads may run.
 #ifndef RUY_LIKE_BASE_CPU_PLACEMENT_H_
@@ -22,20 +22,20 @@ int CurrentCpu();
 // wrong, which costs speed only.
 class CpuPlacement final {
  public:
-  // The thread that the others avoid at least.
+  // Sets the thread whose processor the others avoid first of all.
   void SetLeader() { leader_.store(CurrentCpu(), std::memory_order_relaxed); }
   bool IsLeader(int cpu) const {
     return cpu >= 0 && cpu == leader_.load(std::memory_order_relaxed);
   }
 
-  // Counts this thread in; where another one is on the same processor, moves it
-  // to one without, if it may run on all (six system calls).
-  // Returns the processor that it is on then, for Leave.
+  // Registers this thread; if another one is on the same processor, moves it to
+  // a free one, if it may run on all (six system calls). Returns its processor,
+  // for Leave().
   int Enter();
   void Leave(int cpu);
 
  private:
-  // CPU numbers from here on are not known of.
+  // CPU numbers from here on are ignored.
   static constexpr int kMaxCpus = 1024;
   static constexpr int kBits = 64;
 

@@ -1,4 +1,4 @@
-// Base: the mark of what every product runs, from Mul to its kernel.
+// Base: marks functions that every product runs, from Mul to its kernel.
 //
 // Used on definitions of all layers above the kernels. Compiler and linker put
 // marked functions next to each other. A small product runs 15 to 23 KB of

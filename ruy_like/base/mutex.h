@@ -17,8 +17,8 @@ namespace ruy_like {
 class ABSL_LOCKABLE Mutex final {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
-  // False where it is locked already, also (unlike what the standard promises,
-  // but as every pthread mutex does) by this very thread.
+  // False if it is locked already, even by this thread (which the standard does
+  // not promise, but every pthread mutex does).
   [[nodiscard]] bool TryLock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
     return mutex_.try_lock();
   }

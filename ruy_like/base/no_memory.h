@@ -1,8 +1,8 @@
-// Numbers: the one place where std::bad_alloc ends and a Status begins.
+// Base: the one place that turns std::bad_alloc into a Status.
 //
 // Every public function that returns a Status is wrapped in it: not only
-// packing takes memory, building the message of an error does, too. What is
-// wrapped must leave nothing half done when it is left by an exception.
+// packing takes memory, building the message of an error does, too. A wrapped
+// function must leave nothing half done when it throws.
 #ifndef RUY_LIKE_BASE_NO_MEMORY_H_
 #define RUY_LIKE_BASE_NO_MEMORY_H_
 

@@ -31,8 +31,8 @@ class ParallelCalls final {
   // Makes calls until all have been begun.
   void Draw();
 
-  // After all have returned: OK unless one threw. Of the first one's exception,
-  // std::bad_alloc becomes ResourceExhausted, any other Internal.
+  // After all have returned: OK unless one threw. If the first exception is
+  // std::bad_alloc: ResourceExhausted, else Internal.
   absl::Status status() const;
 
  private:

@@ -27,8 +27,9 @@ void WakeOne(const std::atomic<std::uint32_t>* word);
 //
 // It pauses the core for short moments, and from the second microsecond or so
 // on also offers it to other threads regularly: with more threads than cores,
-// the one that is waited for may need this very core. Where others take it, it
-// is over before the duration: spinning keeps a core from those who have work.
+// the one that is waited for may need this very core. If others take the core,
+// the loop ends before the duration, since spinning would keep the core from
+// threads that have work.
 class SpinPacer final {
  public:
   explicit SpinPacer(std::chrono::nanoseconds duration) : duration_(duration) {}

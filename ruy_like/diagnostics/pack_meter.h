@@ -13,9 +13,9 @@ namespace ruy_like {
 // Set by verbose.cc before main; not to be written afterwards.
 extern bool g_pack_meter_is_on;
 
-// Counts the time to the end of the scope for `operand`, an address that stands
-// for it. Off, it costs a branch at either end. Where there is no memory, or
-// too many operands wait to be asked for, the time is lost.
+// Adds the time to the end of the scope to that of `operand`, which is
+// identified by its address. When off, it costs a branch at either end. Without
+// memory, or with too many operands whose time is not taken, the time is lost.
 class PackSpan final {
  public:
   explicit PackSpan(const void* operand) : operand_(operand) {
@@ -34,8 +34,8 @@ class PackSpan final {
   std::chrono::steady_clock::time_point start_;
 };
 
-// What has been counted for the operand since it was last asked for, of all
-// threads together.
+// The operand's packing time, of all threads together, since this was last
+// called for it.
 std::chrono::nanoseconds TakePackTime(const void* operand);
 
 }  // namespace ruy_like

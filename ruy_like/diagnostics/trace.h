@@ -19,10 +19,10 @@ extern bool g_trace_is_on;
 // A span of time on this thread, from here to the end of the scope. Off, it
 // costs a branch at either end.
 //
-// It goes to memory of the thread's own, and from there to the file when some
-// thousand have come together, when the thread ends, or when the process exits.
-// Where memory cannot be allocated or the file not be written, spans are lost
-// and products are not.
+// It goes to the thread's own memory, and from there to the file when there are
+// some thousand spans, when the thread ends, or when the process exits. If
+// memory can not be allocated or the file can not be written, spans are lost,
+// but no products.
 class TraceSpan final {
  public:
   // What the three numbers are called in the trace.

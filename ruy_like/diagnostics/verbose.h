@@ -29,8 +29,8 @@ namespace ruy_like {
 
 enum class VerboseLevel : std::uint8_t { kOff, kCalls, kDispatch, kSummary };
 
-// What a value of RUY_LIKE_VERBOSE asks for. For one that means nothing: kOff,
-// and `warning` says so; else `warning` is empty.
+// The level for a value of RUY_LIKE_VERBOSE. For an unknown value kOff, and
+// `warning` says so; else `warning` is empty.
 VerboseLevel ParseVerboseLevel(absl::string_view value, std::string* warning);
 
 // Read from the environment once, before main. Not to be written.
@@ -68,7 +68,7 @@ class CallSummary final {
   };
 
   mutable std::mutex mutex_;
-  // By what a line says of path, kernel, types, orders and shape.
+  // Keyed by the line's path, kernel, types, orders and shape.
   std::map<std::string, Totals> shapes_;
   Totals others_;
 };

@@ -1,4 +1,4 @@
-// Front-end: a validated call as TrMulParams.
+// Front-end: makes TrMulParams of a validated call.
 //
 // Called by mul.cc, mul_batch.cc, mul_plan.cc and packed_matrix.cc. It does not
 // check anything: validate.h comes first.

@@ -13,17 +13,17 @@
 
 namespace ruy_like {
 
-// What an ErasedMatrix of an empty PackedMatrix has for its facts: an address
-// alone, to be told from a Matrix in messages.
+// ErasedMatrix::packed of an empty PackedMatrix: only its address is used, so
+// that messages do not call it a Matrix.
 const PackedFacts* NothingPacked();
 
 // OK, or InvalidArgument (OutOfRange for sizes whose byte count overflows) with
 // a message that names the operand and the values; std::bad_alloc where there
 // is no memory for that.
 //
-// Sets *max_exponent to an upper bound of the multipliers' exponents (0 where
-// dst is not quantized; anything on an error): the call's arrays are read once,
-// here.
+// Sets *max_exponent to an upper bound of the multipliers' exponents (0 if dst
+// is not quantized; undefined on an error), so that the call's arrays are read
+// once.
 absl::Status Validate(const MulCall& call, std::int8_t* max_exponent);
 
 // The part of it that concerns one operand alone. needs_data: null data of a
@@ -40,8 +40,8 @@ bool SharesElements(const ErasedMatrix& a, const ErasedMatrix& b);
 // "rhs", "bias" or another array's name; null if nothing does.
 const char* SharedInput(const MulCall& call, const ErasedMatrix& matrix);
 
-// Where something begins and ends, its gaps included. What is empty may end
-// before it begins.
+// Addresses [begin, end), gaps included. That of an empty matrix may end before
+// it begins.
 struct ByteSpan {
   std::uintptr_t begin, end;
 };
@@ -49,11 +49,11 @@ inline bool Meet(const ByteSpan& a, const ByteSpan& b) {
   return a.begin < b.end && b.begin < a.end;
 }
 ByteSpan SpanOf(const ErasedMatrix& matrix);
-// Those of all that a product reads; empty ones for arrays that it has not.
+// The spans of everything a product reads; empty ones for missing arrays.
 constexpr int kInputs = 7;
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
 
-// The same as SharesElements for `bytes` of them from `data` on.
+// The same as SharesElements with the `bytes` bytes from `data` on.
 bool SharesBytes(const ErasedMatrix& matrix, const void* data,
                  std::ptrdiff_t bytes);
 

@@ -15,16 +15,17 @@
 
 namespace ruy_like {
 
-// `call` is product 0; its bound of the multipliers' exponents is that of all.
-// Constant time unless memory of dst and of operands lies mixed.
+// `call` is product 0; *max_exponent is the bound for all products. Constant
+// time unless the memory of dst and of operands is interleaved.
 absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
                            std::int8_t* max_exponent);
 
-// The addresses of a product of the batch; all else in *call stays.
+// Sets *call's addresses to those of a product of the batch; nothing else
+// changes.
 void MoveCall(const MulCall& first, const Batch& batch, std::ptrdiff_t product,
               MulCall* call);
 
-// A product of a group as the caller wrote it down, and Validate's bound.
+// A product of a group, and Validate's bound.
 struct GroupCall {
   MulCall call;
   std::int8_t max_exponent;

@@ -9,7 +9,7 @@ namespace ruy_like {
 
 struct GroupKernelChoice {
   const kernels::GroupKernel* kernel;
-  Path path;  // that it is chosen for
+  Path path;  // the permitted path it was chosen for
 };
 
 // The kernel of the best permitted path, which has one of its own or else that

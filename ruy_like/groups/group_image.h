@@ -45,7 +45,7 @@ struct GroupShape {
   std::ptrdiff_t steps() const {
     return groups == 0 ? 0 : (groups - 1) * group_steps + last_group_steps;
   }
-  // Levels in a group but for what the row lacks.
+  // Levels of a group; the last one of a row may have fewer.
   std::ptrdiff_t LevelsIn(std::ptrdiff_t group) const {
     return group + 1 < groups ? 8 * group_steps
                               : depth - 8 * (groups - 1) * group_steps;
@@ -63,10 +63,12 @@ struct GroupImage : GroupShape {
   void PointInto(const void* data);
 };
 
-// OutOfRange for sizes that overflow, InvalidArgument for what is no shape.
+// OutOfRange for sizes that overflow, InvalidArgument for values that are not
+// valid.
 absl::Status ComputeSizes(GroupShape* shape);
 
-// Completes an image whose data is there: the header, with its checksums.
+// Completes an image whose data is written: adds the header, with its
+// checksums.
 void WriteGroupHeader(const GroupShape& shape, void* image);
 
 // Reads the header; see PackedGroupWeights::FromBytes.

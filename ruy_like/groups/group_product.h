@@ -27,16 +27,16 @@ class GroupProduct final {
   GroupProduct(const internal::GroupMulCall& call,
                const kernels::GroupKernel& kernel);
 
-  // How many threads are worth while, of at most `max`.
+  // The number of threads that pays off, at most `max`.
   int WorthThreads(int max) const;
 
-  // Cuts the product for so many threads. The largest size_t where the memory
-  // that it needs does not fit.
+  // Cuts the product for `threads` threads. Returns the bytes of memory that it
+  // needs, or the largest size_t if they do not fit.
   std::size_t Cut(int threads);
-  // Takes the memory that Cut asked for.
+  // Takes the memory from the arena.
   void Take(ScratchArena* arena);
 
-  // What each of the threads does, first for activations, then for dst.
+  // The work of each thread, first for activations, then for dst.
   void PackActivations(int thread);
   void Multiply(int thread);
 
@@ -80,7 +80,7 @@ class GroupProduct final {
   int kind_;  // GroupTileKind
   int activation_bytes_;
   bool widens_;
-  // What is subtracted from each level as multiplied, where it is one number.
+  // The zero point of all widened levels, if it is the same for all.
   int zero_point_;
 
   std::ptrdiff_t panel_cols_;

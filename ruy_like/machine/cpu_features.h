@@ -88,17 +88,16 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source);
 // The processor that this runs on; null if it is not an x86.
 const CpuidSource* HostCpuidSource();
 
-// This machine's features. On x86: cpuinfo's word for those that every
-// supported version of it knows, X86CpuFeatures' for the others (AVX-VNNI and
-// AMX), and for all of them if cpuinfo can not be initialized or is not in this
-// build (processor.h). On Arm: the
-// operating system's (cpu_features_arm.h).
+// This machine's features. On x86 cpuinfo reports those that every supported
+// version of it knows, X86CpuFeatures() the others (AVX-VNNI and AMX), and all
+// of them if cpuinfo can not be initialized or is not in this build
+// (processor.h). On Arm the operating system does (cpu_features_arm.h).
 RUY_LIKE_EXPORT CpuFeatures DetectCpuFeatures();
 
-// Has this process count `features` among its machine's own. If AMX is one of
-// them, `amx_permitted` answers in the operating system's place whether it may
-// be used; null: it may. For test programs, which carry out the instructions by
-// themselves or refuse their use; before anything asks for features or paths.
+// Adds `features` to those of the machine, for this process. If AMX is one of
+// them, `amx_permitted` replaces the operating system's permission; null grants
+// it. For test programs, which emulate the instructions or refuse their use.
+// Must be called before anything asks for features or paths.
 void SetEmulatedCpuFeatures(CpuFeatures features,
                             bool (*amx_permitted)() = nullptr);
 
@@ -127,13 +126,12 @@ Path WithoutRefusedAmx(Path paths, bool (*amx_permitted)());
 // `allowed` is found out at the first call.
 Path DetectedPaths(Path allowed = kAllPaths);
 
-// The same, whatever the operating system says or will say when asked for its
-// leave. Asks for nothing.
+// The same, without asking the operating system for permission.
 Path MachinePaths();
 
-// Whether kernels of this path's own may run: the operating system's
-// permission, where one is needed. For one of MachinePaths(), when a product
-// wants them.
+// Whether kernels of this path itself may run: asks for the operating system's
+// permission if they need one. For a path of MachinePaths(), when a product
+// needs it.
 bool MayRun(Path owner);
 
 // The paths of this processor architecture, and the portable one, compiled or
@@ -152,8 +150,8 @@ struct CacheSizes {
   int l3_sharing_cores;  // cores that share that L3; 1 if there is none
 };
 
-// `reported` with what can not be (virtual machines report all sorts of things)
-// replaced by conservative sizes.
+// `reported`, with impossible sizes (which virtual machines report) replaced by
+// conservative ones.
 CacheSizes PlausibleCacheSizes(const CacheSizes& reported);
 
 // The sizes of the first core's caches, through PlausibleCacheSizes. Cached;

@@ -8,9 +8,9 @@
 
 namespace ruy_like {
 
-// By leaf 4 (Intel) or 0x8000001D (AMD) of the core that this runs on; zeros
-// where neither is there. `processors` is how many logical ones the machine
-// has (0: not known): leaves report how many could share a cache at most.
+// From CPUID leaf 4 (Intel) or 0x8000001D (AMD) of the core that this runs on;
+// zeros without either. `processors` is how many logical ones the machine has
+// (0: not known): leaves report how many could share a cache at most.
 CacheSizes CpuidCacheSizes(const CpuidSource& source, int processors);
 
 }  // namespace ruy_like

@@ -1,5 +1,5 @@
-// What is known of this machine's processor apart from CPUID's feature bits:
-// its caches and the kinds of its cores.
+// This machine's processor, apart from CPUID's feature bits: its caches and the
+// kinds of its cores.
 //
 // Internal. Asked by cpu_features.cc and pipeline.cc. The library cpuinfo
 // answers (processor_cpuinfo.cc), or where a build has none, CPUID alone
@@ -17,7 +17,7 @@ namespace ruy_like {
 
 // The features that cpuinfo is asked for, and which of them it found.
 struct LibraryFeatures {
-  CpuFeatures known = 0;  // 0: no word on any
+  CpuFeatures known = 0;  // 0: cpuinfo reports nothing
   CpuFeatures found = 0;
 };
 LibraryFeatures FeaturesByLibrary();

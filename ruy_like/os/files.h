@@ -6,12 +6,12 @@
 
 namespace ruy_like::os {
 
-// Opens `name` for writing and empties it, or makes it. Null, with errno set,
-// where that is a link, a pipe or otherwise not to be written; EWOULDBLOCK
-// where another process writes it. Neither this nor a write blocks, and
-// programs that this process starts do not inherit the file. (A pipe's reader
-// could end this process, by closing its end.) Without file locks, as on
-// WebAssembly and some network file systems, other writers go unnoticed.
+// Opens `name` for writing and empties it, or creates it. Null, with errno set,
+// if it is a link, a pipe or can not be written; EWOULDBLOCK if another process
+// writes it. Neither this nor a write blocks, and programs that this process
+// starts do not inherit the file. (A pipe's reader could end this process, by
+// closing its end.) Without file locks, as on WebAssembly and some network file
+// systems, other writers go unnoticed.
 std::FILE* OpenForWriting(const char* name);
 
 }  // namespace ruy_like::os

@@ -12,8 +12,8 @@ namespace ruy_like::os {
 
 #if defined(_WIN32)
 
-// winpthreads, which mingw-w64's std::mutex is made of, allocates a mutex when
-// it is first locked, and throws there without memory.
+// Not std::mutex: mingw-w64's, on winpthreads, allocates when it is first
+// locked, and throws without memory.
 class NativeMutex final {
  public:
   void lock();

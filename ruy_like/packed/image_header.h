@@ -31,7 +31,8 @@ struct ImageKind {
   const char* many;
 };
 
-// Sets a header's start and its checksum; all between is to be set before.
+// Sets a header's start and its checksum; the caller has set all fields in
+// between.
 void CompleteImageHeader(const ImageKind& kind, std::uint64_t image_bytes,
                          void* header);
 

@@ -29,9 +29,9 @@ struct Operand {
   // Not null when the caller has packed it. Then data, depth_contiguous and
   // stride mean nothing.
   const PackedOperand* packed = nullptr;
-  // As promised by the caller until somebody has looked; then what is true.
+  // The caller's promise until it is verified, then the verified range.
   ValueRange value_range = ValueRange::kFull;
-  // The caller has promised what is not true.
+  // The promised value range turned out to be wrong.
   bool broke_promise = false;
 };
 

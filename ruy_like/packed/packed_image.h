@@ -8,8 +8,8 @@
 //    byte 0      header, 128 bytes: packed_image.cc
 //    byte 128    panels and sums: packed_operand.h
 //
-// An image is checked before anything in it is believed; what the header says
-// has its own checksum, which is always verified.
+// An image is checked before it is used. The header has a checksum of its own,
+// which is always verified.
 #ifndef RUY_LIKE_PACKED_PACKED_IMAGE_H_
 #define RUY_LIKE_PACKED_PACKED_IMAGE_H_
 
@@ -24,7 +24,7 @@
 
 namespace ruy_like {
 
-// What the header says; nothing of layout.kernel_format.
+// The header's contents; layout.kernel_format is not among them.
 struct ImageHeader {
   PackedLayout layout;
   Side side;
@@ -38,16 +38,15 @@ struct ImageHeader {
 // Writes kImageHeaderBytes.
 void WriteImageHeader(const ImageHeader& header, void* image);
 
-// Reads it back. An error if `bytes` is too short for it, or it is not one of
-// this version, byte order and software, or is damaged, or has sizes that this
-// machine's pointers have no room for. What the numbers say is
-// left to the caller: shapes may overflow, the path not be compiled, no kernel
-// have such a layout.
+// Reads it back. An error if there are too few bytes, if it is damaged or not a
+// header of this version, byte order and software, or if its sizes do not fit
+// this machine's pointers. The caller checks the values: the shape may
+// overflow, the path may not be compiled, no kernel may have the layout.
 absl::Status ReadImageHeader(const void* image, std::size_t bytes,
                              ImageHeader* header);
 
-// An image's data is packed and summed up in pieces, on several threads and in
-// any order: the checksum is the sum of the pieces'.
+// Pieces in which an image's data is packed and its checksum made, on several
+// threads and in any order: the checksum is the sum of those of the pieces.
 class ImagePieces final {
  public:
   // `side` knows where its data is.

@@ -24,13 +24,12 @@ struct PackedLayout {
   Side kernel_side;
   // With the depth multiple that both sides of the kernels share.
   kernels::PanelFormat format;
-  // The same in the table of kernels, in that line which it was packed for. So
-  // its address stands for path, kernel and kernel's side.
+  // The format in the kernel table's line that the operand was packed for. Its
+  // address identifies path, kernel and kernel's side.
   const kernels::PanelFormat* kernel_format;
 };
 
-// Whether what reads the one can read the other: all but kernel_format is
-// equal.
+// Whether the same kernels read both: all fields but kernel_format are equal.
 bool operator==(const PackedLayout& a, const PackedLayout& b);
 
 // "S8 16x4": int8 elements, panels of 16 columns, groups of 4 levels;

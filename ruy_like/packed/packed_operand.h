@@ -8,8 +8,8 @@
 //
 //    | panels (panel_format.h)  | zeros to 64 bytes | sums | zeros to 64 |
 //
-// The sums, one int32 for each column, are there for integer operands alone. A
-// depth of 0 has neither panels nor sums.
+// Only integer operands have sums, one int32 for each column. A depth of 0 has
+// neither panels nor sums.
 #ifndef RUY_LIKE_PACKED_PACKED_OPERAND_H_
 #define RUY_LIKE_PACKED_PACKED_OPERAND_H_
 

@@ -48,9 +48,8 @@ struct SideShape {
 
 // An operand of that shape, and its panels.
 struct PackedSide {
-  // An operand of depth 0 has neither panels nor sums of its own, however wide
-  // it is: each of its panels is the same one of zeros, of at most so many
-  // bytes.
+  // All panels of an operand of depth 0 are one panel of zeros, of at most this
+  // many bytes; it has no panels or sums of its own.
   static constexpr std::size_t kMaxZeroPanelBytes = 16384;
 
   // Both must outlive this. Afterwards ReadInPlace, Use or PackTo says where
@@ -70,13 +69,13 @@ struct PackedSide {
   void ReadInPlace();
   // Reads what has been packed before.
   void Use(const PackedData& packed);
-  // Has Pack write to a buffer of shape->PackedBytes(), with sums whether this
-  // product needs them or not (the next one may have another zero point), and
-  // *packed point into it. Zeroes what Pack leaves out.
+  // Makes Pack write to a buffer of shape->PackedBytes(), with sums even if
+  // this product does not need them (the next one may have another zero point),
+  // and *packed point into it. Zeroes what Pack does not write.
   void PackTo(void* buffer, PackedData* packed);
 
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level) const {
-    // Every small product, which a division would keep waiting.
+    // The case of every small product, without a division.
     return (start | level) == 0 ? 0 : shape->Offset(start, level, stride_bytes);
   }
 
@@ -100,7 +99,7 @@ struct PackedSide {
   const char* data;
   // One per column, or null.
   const std::int32_t* sums;
-  // Where Pack puts sums; null where they are not wanted.
+  // Where Pack writes sums; null if not needed.
   std::int32_t* writable_sums;
 };
 

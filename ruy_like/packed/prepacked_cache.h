@@ -22,7 +22,7 @@
 
 namespace ruy_like {
 
-// All that decides what an operand looks like when packed.
+// All that determines an operand's packed form.
 struct PrepackedKey {
   const void* data;
   std::ptrdiff_t width;
@@ -80,9 +80,8 @@ class PrepackedCache final {
   PrepackedCache& operator=(const PrepackedCache&) = delete;
 
   // The value kept under `key`, now the most recently used one; null if there
-  // is none. The reference is good until something is inserted or evicted: who
-  // needs the value for longer copies it, which takes two atomic operations.
-  // Allocates nothing.
+  // is none. The reference is valid until something is inserted or evicted;
+  // copying the value takes two atomic operations. Allocates nothing.
   const Value& Find(const PrepackedKey& key) {
     // A model with one product in its loop finds its weights in front.
     if (newest_ != nullptr && *newest_->key == key) return newest_->value;
@@ -119,15 +118,15 @@ class PrepackedCache final {
     Entry* newer = nullptr;
     Entry* older = nullptr;
   };
-  // Not absl::flat_hash_map, which is left corrupt when memory to grow cannot
-  // be had; the standard's emplace then has no effect.
+  // Not absl::flat_hash_map, which is corrupt after a failed allocation; the
+  // standard's emplace then has no effect.
   using Map = std::unordered_map<PrepackedKey, Entry, absl::Hash<PrepackedKey>>;
 
  public:
   // What an entry takes in addition to its buffer: the map's node with its link
   // and hash, the bucket, the PackedData with its reference counts, and the
-  // heap's own word for each of three blocks. With tiny operands it is most of
-  // what the cache takes.
+  // heap's own word for each of three blocks. With tiny operands this is most
+  // of the cache's memory.
   static constexpr std::size_t kEntryBytes =
       sizeof(Map::value_type) + sizeof(PackedData) + 8 * sizeof(void*);
 

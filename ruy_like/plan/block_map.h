@@ -22,38 +22,36 @@
 //     depth
 //
 // So the lhs panels of a block fill at most half of L2 and its rhs panels a
-// quarter. Blocks are dealt out in the order of BlockAt, which keeps to one row
-// of blocks (its lhs stays in L2) while walking to and fro over as many columns
+// quarter. Blocks run in the order of BlockAt(), which stays in one row of
+// blocks (its lhs stays in L2) while it walks to and fro over as many columns
 // of blocks as have their rhs panels in L3.
 //
 // ## Pieces
 //
 // Where an rhs panel of the whole depth is well over L1d, the depth is split
-// into passes, whose rhs panels fit. Then what is called a block above is a
-// piece, piece_rows x piece_cols, and a block is many of them, with
-// accumulators that are saved between passes:
+// into passes whose rhs panels fit. Then the block of the model above is a
+// piece, piece_rows x piece_cols, and a block has many pieces, whose
+// accumulators are saved between passes:
 //
 //   for each pass over depth:        Operands are read from memory once a
 //     for each row of pieces:        block. For all rows but the first the rhs
 //       for each piece of the row    is in L3; so are, maybe, accumulators.
 //
-// With passes inside of small blocks instead, every block walks through the
-// whole depth of both its sides, which no cache holds, and the next one does it
-// again (doc/tuning.md has what that costs, and what the below gains).
+// With passes inside small blocks instead, every block would read the whole
+// depth of both sides, which no cache holds, and the next block again
+// (measured: doc/tuning.md).
 //
-// A block in pieces packs what it reads by itself (blocks.cc has the
-// gain), and so do all blocks where there are several threads, or several
-// pieces for one thread; in one pass if the depth is not split. To pack a side
-// once for all threads is less work, but threads then wait for each other's
-// panels and read them out of each other's caches, which takes as long as to
-// pack them again.
+// A block in pieces packs what it reads itself (blocks.cc has the gain). So do
+// all blocks if there are several threads, or several pieces for one thread, in
+// one pass if the depth is not split. Packing a side once for all threads is
+// less work, but threads then wait for each other's panels and read them from
+// each other's caches, which takes as long as packing them again.
 //
-// In one pass a piece holds half of L2 of the lhs. But a kernel that says so
-// (Kernel::packs_small_pieces) has it packed an eighth of L2 at a time, if both
-// operands and the packed lhs do not fit L2 together: the buffer is used again
-// and again and stays there, while the rhs passes by once for each row of
-// pieces. A row of pieces has at least so many rows that reading the rhs takes
-// no more than kL3BytesPerNs.
+// In one pass the lhs of a piece fills half of L2. For kernels with
+// Kernel::packs_small_pieces it is packed an eighth of L2 at a time, if both
+// operands and the packed lhs do not fit L2 together: the buffer is reused and
+// stays there, while the rhs is read once for each row of pieces. A row of
+// pieces has enough rows that the rhs is read at no more than kL3BytesPerNs.
 #ifndef RUY_LIKE_PLAN_BLOCK_MAP_H_
 #define RUY_LIKE_PLAN_BLOCK_MAP_H_
 
@@ -74,13 +72,13 @@ struct BlockMapParams {
   // row_granularity).
   int tile_rows, tile_cols;
   int lhs_panel_width, rhs_panel_width;
-  // Rows that blocks may be multiples of where threads have few tiles: whole
-  // panels, at most a tile.
+  // Where threads have few tiles, blocks may be multiples of this many rows:
+  // whole panels, at most a tile.
   int row_granularity;
   // Whether the kernel reads its lhs once, as one stream, so that it need not
   // fit a cache.
   bool streams_lhs;
-  // The lhs is packed here, and Kernel::packs_small_pieces.
+  // Whether the lhs is packed for this product, and Kernel::packs_small_pieces.
   bool packs_small_pieces;
   // depth_block is a multiple of this. 0: depth must not be split.
   int depth_multiple;
@@ -93,8 +91,8 @@ struct BlockMapParams {
   // of L3. 0: none, or not known (then 32 KiB, 512 KiB, L2's size are assumed).
   std::ptrdiff_t l1d_bytes, l2_bytes, l3_bytes;
   // Rough speed of the kernel on one core, multiply-adds per nanosecond, within
-  // a factor of 2 or 3. 0: not known (kDefaultMacsPerNs). Decides how small a
-  // piece of work may be, and what a byte from beyond L2 costs in comparison.
+  // a factor of 2 or 3. 0: not known (kDefaultMacsPerNs). Decides the least
+  // size of a piece of work, and the relative cost of a byte from beyond L2.
   int macs_per_ns;
 };
 
@@ -146,7 +144,7 @@ struct BlockExtent {
 // Nanoseconds that the product takes on one core, by a rough estimate.
 double EstimateNs(const BlockMapParams& params);
 
-// Threads, the caller included, that the product pays for: each gets at least
+// The number of threads, the caller included, that pays off: each gets at least
 // kMinThreadNs of estimated work, and at least one micro-tile. In [1,
 // max_threads]. Looks at neither thread_count nor the caches.
 int ChooseThreadCount(const BlockMapParams& params, int max_threads);
@@ -154,10 +152,9 @@ int ChooseThreadCount(const BlockMapParams& params, int max_threads);
 // With one thread, blocks are cut for the caches alone. With more, there are at
 // least kMinBlocksPerThread blocks for each (one in pieces: every block packs
 // what it reads), unless that would make blocks shorter than kMinBlockNs or
-// smaller than a micro-tile; of more than kFewThreads threads some may have
-// none. depth_block depends on the depth,
-// formats, tile and caches only, so that a float result does not change with
-// the other dimensions or the threads.
+// smaller than a micro-tile; with more than kFewThreads threads some may have
+// none. depth_block depends on the depth, formats, tile and caches only, so
+// that a float result does not change with the other dimensions or the threads.
 BlockMap MakeBlockMap(const BlockMapParams& params);
 
 // All in one block, in one pass.
@@ -177,15 +174,15 @@ BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
 // prologue); this bounds its share. 100,000 multiply-adds at middling speed.
 constexpr int kMinBlockNs = 500;
 constexpr int kMinBlocksPerThread = 2;
-// Beyond so many threads they have a block each rather than some to spare.
+// With more threads each has one block, without spare ones.
 constexpr int kFewThreads = 16;
 // Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
-// less than this much work on each side gains nothing that could be relied on:
-// float 64^3, 1640 ns for each of two threads by the estimate, takes as long on
-// one; 33x77x129, 2050 ns, is 1.6 times as fast on two.
+// with less work than this on each side the gain is not reliable: float 64^3,
+// 1640 ns for each of two threads by the estimate, takes as long on one;
+// 33x77x129, 2050 ns, is 1.6 times as fast on two.
 constexpr int kMinThreadNs = 2000;
 constexpr int kDefaultMacsPerNs = 200;
-// What a product may take of an rhs that passes by from beyond L2.
+// The rate at which a product may read an rhs from beyond L2.
 constexpr int kL3BytesPerNs = 4;
 
 }  // namespace ruy_like

@@ -1,8 +1,8 @@
-// Plan: the plan of a product: what the registry is asked, and the plans that
-// are kept for products that come again.
+// Plan: the plan of a product: the query to the registry, and the plans that
+// are kept for repeated products.
 //
-// Used by product.cc. Here is what a product's operands and cache policies mean
-// for the choice of a kernel; the registry chooses, plan.h does the rest.
+// Used by product.cc. Turns a product's operands and cache policies into a
+// query; the registry chooses the kernel, plan.h does the rest.
 #ifndef RUY_LIKE_PLAN_CHOOSE_PLAN_H_
 #define RUY_LIKE_PLAN_CHOOSE_PLAN_H_
 
@@ -18,17 +18,17 @@
 
 namespace ruy_like {
 
-// The product as the registry is asked for it.
+// The registry's query for the product.
 KernelQuery MakeKernelQuery(const TrMulParams& params);
 
-// The kept plan of the product's query, with a kernel at least: MakeFor does
-// the rest. Valid until *plans is used again.
+// The kept plan of the product's query. Its kernel is chosen; KeptPlan::MakeFor
+// completes it. Valid until *plans is used again.
 //
-// Null where an operand is packed for a path whose kernels are not permitted
-// (NoKernelError is then what to return), or for an int7 operand which the
-// other one is not (unpack.h). Where the kernel counts on an operand's value
-// range, the operand is read to see whether it is true, unless it is cached;
-// Operand::value_range is true afterwards.
+// Null if an operand is packed for a path whose kernels are not permitted (then
+// NoKernelError() is the error), or for an int7 operand that the other one is
+// not (unpack.h). If the kernel relies on an operand's value range, the operand
+// is read to verify it, unless it is cached; afterwards Operand::value_range is
+// the verified one.
 KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
                        ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
@@ -38,7 +38,7 @@ KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
 KernelChoice SelectThatMayRun(const KernelQuery& query,
                               const TrMulParams& params, bool (*may_run)(Path),
                               Path* permitted);
-// What the search for that kernel passes over, in its order.
+// The kernels that this search rejects, in its order.
 std::vector<Rejection> ExplainChoice(const TrMulParams& params, Path permitted);
 absl::Status NoKernelError(const TrMulParams& params, Path permitted);
 

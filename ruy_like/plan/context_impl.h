@@ -22,9 +22,9 @@
 
 namespace ruy_like {
 
-// Written by whoever holds the Context's lock; read by any thread at any time,
-// also by a task of a product that holds it. Each by itself: two of them need
-// not belong together.
+// A value that is written under the Context's lock and read by any thread at
+// any time, also by tasks of a product that holds the lock. Two values that are
+// read may be of different times.
 template <typename T>
 class Readable final {
  public:
@@ -45,7 +45,7 @@ struct ContextImpl {
   // Held for the length of a Mul: calls with one Context take turns.
   Mutex mutex;
 
-  // As set; 0 before. See MaxThreads.
+  // As set by the caller; 0 if not set. See MaxThreads().
   Readable<int> max_num_threads{0};
   // Where work runs instead of in the pool; null: in the pool.
   Readable<Executor*> executor{nullptr};
@@ -53,27 +53,28 @@ struct ContextImpl {
   Readable<NumThreadsStrategy> num_threads_strategy{
       NumThreadsStrategy::kDefault};
   // Already intersected with what the machine has. Loses a path when the
-  // operating system refuses its use to the first product that wants it.
+  // operating system refuses it to the first product that needs it.
   Readable<Path> permitted_paths{MachinePaths()};
   // Guarded by the mutex but for its bytes() and limit_bytes().
   PrepackedCache prepacked_cache;
   // Scratch of one product; reused, so that the steady state allocates nothing.
   ScratchArena arena ABSL_GUARDED_BY(mutex);
-  // For one call of MulBatch or MulGroup: its products as the front-end has
-  // them, and as they run.
+  // For one call of MulBatch or MulGroup: the front-end's description of its
+  // products, and the products that run.
   ScratchArena calls_arena ABSL_GUARDED_BY(mutex);
   ScratchArena products_arena ABSL_GUARDED_BY(mutex);
 
   // For products on the Context's own threads.
   KeptPlans plans ABSL_GUARDED_BY(mutex);
-  // For groups of more products than that has places for; null before.
+  // For groups of more products than `plans` has places; null until the first
+  // one.
   std::unique_ptr<KeptPlans> group_plans ABSL_GUARDED_BY(mutex);
 
   Readable<Path> last_path{Path::kNone};
   Readable<const char*> last_kernel{""};
   Readable<int> last_num_threads{0};
 
-  // Serialises its own callers. May be other Contexts' too. Never null.
+  // Serialises its callers. May be shared with other Contexts. Never null.
   const std::shared_ptr<ThreadPool> thread_pool;
 };
 

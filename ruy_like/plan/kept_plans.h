@@ -1,9 +1,9 @@
-// Plan: plans that are kept for products that come again.
+// Plan: plans that are kept for repeated products.
 //
 // Held by a Context for its own threads and by a MulPlan, filled by
-// choose_plan.h. Looking through the kernel tables takes as long as a tenth of
-// a small product, cutting a product into blocks longer: a loop over the layers
-// of a network finds both done.
+// choose_plan.h. Searching the kernel tables takes a tenth of the time of a
+// small product, making the block map more: a loop over the layers of a network
+// finds both done.
 #ifndef RUY_LIKE_PLAN_KEPT_PLANS_H_
 #define RUY_LIKE_PLAN_KEPT_PLANS_H_
 
@@ -18,13 +18,13 @@
 namespace ruy_like {
 
 struct KeptPlan {
-  // Completes the plan, unless it is complete and for such a limit; one that is
-  // small is for every limit that does not force.
+  // Completes the plan, unless it is complete and was made for this limit; a
+  // small one (Plan::is_small) serves every limit that does not force.
   void MakeFor(const ThreadLimit& wanted);
   bool IsFor(const QueryKey& wanted, Path permitted_paths) const {
     return permitted == permitted_paths && key == wanted;
   }
-  // Has `plan`, of which the caller sets the choice, be for such products.
+  // Starts a plan for this query; the caller sets plan.choice.
   void Begin(const KernelQuery& new_query, Path permitted_paths) {
     query = new_query;
     key = KeyOf(new_query);
@@ -41,8 +41,8 @@ struct KeptPlan {
   Plan plan;
 };
 
-// A query finds its own plan near its hash's place, or a place that is free, or
-// takes that of another query.
+// A hash table. For a query it returns its plan, or a free place near its hash,
+// or the place of another query, which loses it.
 class KeptPlans final {
  public:
   // 2^bits places. Throws std::bad_alloc.
@@ -53,9 +53,9 @@ class KeptPlans final {
   KeptPlans(const KeptPlans&) = delete;
   KeptPlans& operator=(const KeptPlans&) = delete;
 
-  // What For returned last. To be looked at first: its address need not wait
-  // for the hash, which takes 3 to 7 of the 120 to 210 ns of a product of up to
-  // 16x16x16 that is repeated (Zen 4).
+  // What For() returned last. Callers try it first: it does not wait for the
+  // hash, which takes 3 to 7 of the 120 to 210 ns of a repeated product of up
+  // to 16x16x16 (Zen 4).
   KeptPlan* last() { return last_; }
   KeptPlan* For(const QueryKey& key) {
     const std::uint64_t sizes = static_cast<std::uint64_t>(key.rows) * 5 +

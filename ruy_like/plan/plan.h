@@ -1,10 +1,9 @@
 // Plan: how a product is computed, as a value.
 //
-// Made from what a kernel is chosen by (KernelQuery), so from sizes, types,
-// orders and policies, and from no address: a plan can be kept and serves every
-// product of the same query, whatever its operands and the threads that come.
-// choose_plan.h makes and keeps plans for a Context, product.h carries them
-// out, verbose.h prints them.
+// Made from the KernelQuery alone: sizes, types, orders and policies, but no
+// address. So a plan can be kept, and serves every product of the same query,
+// whatever its operands and the threads that come. choose_plan.h makes and
+// keeps plans for a Context, product.h carries them out, verbose.h prints them.
 //
 //   Plan ─┬─ choice       kernel, path, whether sides are swapped
 //         ├─ side[2] ─┬─ source   where its panels come from
@@ -14,7 +13,7 @@
 //         └─ scratch      bytes for all threads together, and for each
 //
 // Many products in one parallel region share a plan if they are alike, or have
-// one each: blocks of all of them are then dealt out together.
+// one each; threads then draw the blocks of all of them from one counter.
 #ifndef RUY_LIKE_PLAN_PLAN_H_
 #define RUY_LIKE_PLAN_PLAN_H_
 
@@ -42,8 +41,8 @@ enum class SideSource : std::uint8_t {
 struct SidePlan {
   SideSource source;
   SideShape shape;
-  // What the side has in scratch memory: offsets in bytes, multiples of
-  // kBufferAlignment. Those of kPackedByBlock are in each thread's own part.
+  // Offsets in scratch memory, in bytes, multiples of kBufferAlignment; for
+  // kPackedByBlock in each thread's own part.
   std::size_t panels_at, sums_at;
   std::size_t pass_sums_at;  // of kPackedByBlock: the sums of one pass
   // For kPackedOnce and kKept in several blocks: see shared_packing.h.
@@ -54,8 +53,8 @@ struct SidePlan {
 struct Plan {
   KernelChoice choice;
   SidePair<SidePlan> side;
-  // As the kernel sees it, with a side in place the true depth; and padded, as
-  // packed sides have it.
+  // The depth that the kernel is given, the true one if a side is in place; and
+  // the padded depth of packed sides.
   std::ptrdiff_t kernel_depth, padded_depth;
   BlockMap map;
   int threads;
@@ -70,11 +69,11 @@ struct Plan {
 // How many threads a plan may have.
 struct ThreadLimit {
   int most;    // at least 1
-  bool force;  // so many, also where fewer would be as fast
+  bool force;  // exactly `most`, even if fewer would be as fast
 };
 
 // Whether a block packs the rhs panels of a whole pass, for several rows of
-// pieces, and not those of a piece.
+// pieces; else those of one piece at a time.
 inline bool KeepsRhs(const BlockMap& map) {
   return map.piece_rows < map.block_rows;
 }
@@ -86,7 +85,7 @@ std::size_t PieceAccumBytes(const kernels::Kernel& kernel, std::ptrdiff_t rows,
 // Nanoseconds that the product takes on one core, by a rough estimate.
 double EstimateNs(const Plan& plan, const CacheSizes& caches);
 
-// Pure. `limit` counts for nothing if the product is small, unless it forces.
+// Pure. If the product is small, `limit` is ignored unless it forces.
 void MakePlan(const KernelQuery& query, const KernelChoice& choice,
               const ThreadLimit& limit, const CacheSizes& caches, Plan* plan);
 

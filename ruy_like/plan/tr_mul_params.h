@@ -18,9 +18,9 @@
 namespace ruy_like {
 
 // A product as plans and runs see it. dst is described by the epilogue, whose
-// pointers are those of the whole dst. What depends on the kernel there, the
-// operands' zero points and sums, and the pointer to `scales`, is not set
-// before there is one (product.cc).
+// pointers are those of the whole dst. Its zero points and sums of operands,
+// and its pointer to `scales`, depend on the kernel: product.cc sets them once
+// that is chosen.
 struct TrMulParams {
   SidePair<Operand> side;
   Family family;
@@ -37,9 +37,9 @@ struct TrMulParams {
 // The same product seen as dst^T = rhs^T * lhs^T.
 void SwapSides(TrMulParams* params);
 
-// The epilogue of that part of dst that begins at (row, col) of the part that
-// `args` is for. If there are scales, the new ones are put into *scales, which
-// must live as long.
+// The epilogue of the part of dst that begins at (row, col) of the part that
+// `args` is for. Scales, if any, are written to *scales, which must live as
+// long as the result.
 kernels::EpilogueArgs EpilogueAt(const kernels::EpilogueArgs& args,
                                  std::ptrdiff_t row, std::ptrdiff_t col,
                                  kernels::ScaleArgs* scales);

@@ -56,10 +56,10 @@ struct EqResult {
 //
 // A round first gives each row of weights the scale with the largest cosine of
 // that row, then the activations the scale with the largest cosine of the whole
-// layer. Only what improves on the scales at hand, by more than 1e-12, is
-// taken. The cosine of two zero vectors is 1, of a zero vector and another 0.
-// The result does not depend on the Context's paths and threads, except as the
-// float products that are compared with do.
+// layer. A scale is replaced only by one that is better by more than 1e-12. The
+// cosine of two zero vectors is 1, of a zero vector and another 0. The result
+// does not depend on the Context's paths and threads, except as the float
+// products that are compared with do.
 //
 // InvalidArgument for null or bad matrices, values that are not finite, depths
 // whose sums may leave int32, biases that do so, options out of range, no

@@ -1,7 +1,7 @@
 // Quantization toolkit, public: LayerReport, what quantization did to the
 // outputs of one layer, as a table and as JSON for example/quantize/plot.py.
 //
-// For whoever looks for the layer that a quantized network loses at. Run
+// For finding the layers at which a quantized network loses accuracy. Run
 // offline.
 #ifndef RUY_LIKE_QUANTIZE_LAYER_REPORT_H_
 #define RUY_LIKE_QUANTIZE_LAYER_REPORT_H_

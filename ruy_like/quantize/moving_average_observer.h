@@ -34,9 +34,9 @@ class RUY_LIKE_EXPORT MovingAverageObserver final {
   // A constant outside (0, 1] makes Observe fail.
   explicit MovingAverageObserver(float constant = 0.01f)
       : constant_(constant) {}
-  // One that goes on from what another one knew. InvalidArgument for a constant
-  // outside (0, 1], ends that are not finite, and ends other than 0 before the
-  // first batch.
+  // An observer that continues from another one's state. InvalidArgument for a
+  // constant outside (0, 1], ends that are not finite, and ends other than 0
+  // before the first batch.
   static absl::StatusOr<MovingAverageObserver> Resume(float constant,
                                                       std::uint64_t batches,
                                                       float min, float max);

@@ -135,8 +135,8 @@ absl::Status SetMultipliers(const QuantParams& lhs, const QuantParams& rhs,
 //
 // `fixedpoint` and `exponent`, of one element per channel, are the caller's:
 // they are written here, and *params refers to them until other multipliers are
-// set, so they must stay valid in every Mul with it. Neither they nor *params
-// change on an error, which arrays of another size are, too.
+// set, so they must stay valid in every Mul with it. On an error, such as
+// arrays of another size, neither they nor *params change.
 //
 // Along which dimension the channels run is for the caller to set.
 template <typename Dst>

@@ -32,8 +32,8 @@ struct PackWeightsOptions {
   // convolved by itself.
   std::ptrdiff_t groups = 1;
   // Memory order of the activations. Weights are packed in the same way for
-  // both, which was measured to be the faster one for both: a program may set
-  // it or not.
+  // both orders, the faster one for both by measurement, so setting it is
+  // optional.
   TensorOrder order = TensorOrder::kNhwc;
 };
 

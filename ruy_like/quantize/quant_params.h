@@ -46,7 +46,7 @@ enum class ScaleRounding : std::uint8_t {
 };
 
 // Zero point 0 and the range [-qmax, qmax], where qmax = 2^(bits - 1) - 1 (127
-// for 8 bits, 63 for 7): never the odd value out, -128. scale = absmax / qmax.
+// for 8 bits, 63 for 7): -128 is never used. scale = absmax / qmax.
 //
 // A scale that would be 0 or subnormal counts as 0, and 0 gives scale 1: an
 // all-zero tensor is stored as zeros. InvalidArgument for an absmax that is

@@ -11,20 +11,21 @@
 
 namespace ruy_like {
 
-// Nanoseconds without what both have in common (checks, packing). A call takes
-// 300: configuration 202 cycles, release 16, one epilogue and stores beside
-// nothing. A block of 1024 results takes 200 at least, which is its epilogue
-// and what it waits for; from 512 levels on its products take longer, a cycle
-// a level (64 per step of 64) at 2.15 GHz. A last group of at most 16 columns
-// takes 400 more: the one time it was measured, at 48^3, it was on a slower way
-// than the kernel's, and until that is measured too the figure holds.
+// Nanoseconds of a product on tiles, without checks and packing, which are the
+// same on both. A call takes 300: configuration 202 cycles, release 16, one
+// epilogue and its stores that overlap with nothing. A block of 1024 results
+// takes at least 200, for its epilogue and waiting; from 512 levels on its
+// products take longer, a cycle a level (64 per step of 64) at 2.15 GHz. A last
+// group of at most 16 columns takes 400 more. That was measured once, at 48^3,
+// with slower code than the kernel's, which is not measured yet.
 //
 //            32^3  48^3   64x32x64  64^3  96^3  128^3
 //   here      500  1300       1100  1100  2100   3500
 //   measured  461  1301       1230  1230  2289   3424
 double AmxNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols);
 
-// A call 250, 185 multiply-adds and 12 results a nanosecond.
+// The same on AVX-512-VNNI: 250 for a call, then 185 multiply-adds and 12
+// results a nanosecond.
 //
 //            32^3  48^3   64x32x64  64^3  96^3  128^3
 //   here      512  1032       1300  2008  5800  12951
@@ -38,10 +39,10 @@ inline bool IsTooSmallForAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
 
 // Whether reading the wider side in place, as the rhs of a row-major dst, saves
 // more than the dst's order costs. Packing takes a ns for 31 bytes of a side
-// within L2, for 10 of one beyond (768x768; 3072 wide). `block_ns`: what a
-// block of 32 x 32 results takes more in row-major order. 20: 32 shuffles and
-// 32 stores more, counted, not measured. The kernel of commit facd3ba took some
-// 200 (768x768x128, not cached: 1942 GOP/s swapped, 2025 not).
+// within L2, for 10 of one beyond (768x768; 3072 wide). `block_ns`: additional
+// time of a block of 32 x 32 results in row-major order. 20: 32 shuffles and 32
+// stores, counted, not measured. The kernel of commit facd3ba took some 200
+// (768x768x128, not cached: 1942 GOP/s swapped, 2025 not).
 constexpr double kRowMajorBlockNs = 20;
 bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
                        std::ptrdiff_t cols, double block_ns);
@@ -51,8 +52,8 @@ bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
 // columns 287, 341 and 284 GOP/s narrow, 158, 316 and 348 on tiles.
 constexpr std::ptrdiff_t kMostNarrowCols = 8;
 // And the most rows in front of a wide rhs, which tiles do better with their
-// own order of dst: 8 rows 300 and 504 GOP/s. Taken, not measured, for the
-// columns of a lhs that is kept packed, too.
+// own order of dst: 8 rows 300 and 504 GOP/s. Also used, without a measurement,
+// for the columns of a prepacked lhs.
 constexpr std::ptrdiff_t kMostNarrowRows = 4;
 
 }  // namespace ruy_like

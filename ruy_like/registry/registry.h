@@ -1,5 +1,4 @@
-// Which kernel multiplies: the one place that looks into the paths' kernel
-// tables.
+// Which kernel multiplies: the one place that reads the paths' kernel tables.
 //
 // Called by choose_plan.cc for each new product, by packed_matrix.cc for
 // packing ahead, by tests and tools to enumerate. Selection is a pure function
@@ -24,8 +23,8 @@
 
 namespace ruy_like {
 
-// The kernels of one path's own as compiled into this build; empty for a path
-// that is not compiled in. `path` must be a single bit.
+// The kernels of one path itself, without inherited ones, as compiled into this
+// build; empty for a path that is not compiled in. `path` must be a single bit.
 kernels::KernelTable KernelsOf(Path path);
 
 // What selection depends on. Rows, columns and sides are as the caller of Mul
@@ -98,8 +97,8 @@ struct KernelChoice {
 // not), and of its kernels the first one that applies: those first that read
 // the large side in place. Portable kernels apply to everything.
 //
-// What was passed over on the way there is appended to *rejections, unless that
-// is null, in the order of the search.
+// Rejected kernels are appended to *rejections, unless that is null, in the
+// order of the search.
 struct Rejection {
   Path path;                      // that the kernel belongs to
   const kernels::Kernel* kernel;  // null: all of them
@@ -114,12 +113,11 @@ Path OwnerOf(const kernels::Kernel& kernel);
 // Whether one of the paths is `owner` or inherits its kernels.
 bool HasKernelsOf(Path permitted, Path owner);
 
-// The kernel whose panels an operand gets that is packed ahead of products: of
-// the best permitted path that has one, own or inherited, which packs both
-// sides and has no limit of columns. The choice's path is the one that the
-// kernel belongs to. `family` and `side` are in the kernel's orientation; `own`
-// is what the operand's elements are known to be, `other` what the other one's
-// will be.
+// The kernel for whose panels an operand is packed ahead of products: one of
+// the best permitted path that has one, of its own or inherited, that packs
+// both sides and has no limit of columns. The choice's path is the kernel's
+// own. `family` and `side` are in the kernel's orientation; `own` describes the
+// operand's elements, `other` those of the other operand.
 struct Elements {
   Scalar scalar;
   ValueRange range;

@@ -7,12 +7,12 @@
 //   RunBatch   one shape: one plan, and on each thread one Product that moves
 //              from address to address
 //   RunGroup   a Product and a plan for each, in the Context's memory; also for
-//              a batch of few products, whose blocks are dealt out together
+//              a batch of few products, whose blocks share one counter
 //   PlannedBatch   a batch for the caller's threads, again and again
 //
-// A thread draws the next product or, where the product is cut for several
-// threads, the next block from one counter until none is left. Nothing is
-// written before all memory is there. The prepacked cache is not used.
+// A thread draws the next product or, if products are cut for several threads,
+// the next block from one counter until none is left. Nothing is written before
+// all memory is allocated. The prepacked cache is not used.
 #ifndef RUY_LIKE_RUN_BATCH_H_
 #define RUY_LIKE_RUN_BATCH_H_
 
@@ -30,18 +30,17 @@
 namespace ruy_like {
 
 // `count` >= 1 products like `first`, none of them empty. Threads, errors and
-// last_used as of Product::Run.
+// the Context's last_used as in Product::Run.
 absl::Status RunBatch(const TrMulParams& first, const BatchSteps& steps,
                       std::ptrdiff_t count, int call_limit,
                       ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-// Writes down a product of a group.
+// Sets *params to a product of a group.
 using FillProductFn = void(const void* source, std::ptrdiff_t product,
                            TrMulParams* params);
 
-// Products of any shapes and one set of types; those that are empty are passed
-// over.
+// Products of any shapes and one set of types; empty ones are skipped.
 absl::Status RunGroup(FillProductFn* fill, const void* source,
                       std::ptrdiff_t count, int call_limit,
                       ContextImpl* context)
@@ -49,8 +48,8 @@ absl::Status RunGroup(FillProductFn* fill, const void* source,
 
 class BatchRun;
 
-// A batch with plans and memory of its own, on threads of the caller's, while
-// the Context is not locked. Promises of operands' values do not count.
+// A batch with plans and memory of its own, on the caller's threads, while the
+// Context is not locked. Promised value ranges are ignored.
 class PlannedBatch final {
  public:
   PlannedBatch();
@@ -63,13 +62,13 @@ class PlannedBatch final {
                        std::ptrdiff_t count, int thread_limit,
                        ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  // The others are for after a Prepare that was OK.
+  // The other members may be called after a Prepare that was OK.
   int num_threads() const;
-  // Works until no product is left. As Product::Work.
+  // Works until no product is left. Threads as in Product::Work.
   void Work(int thread);
-  // The same batch is to be run again, when all Works have returned.
+  // Starts the same batch again, after all Works have returned.
   void Restart();
-  // Afterwards, if HasReport(): prints what is to be printed.
+  // Afterwards, if HasReport(): prints the diagnostics.
   static bool HasReport();
   void Report(const ContextImpl& context);
 

@@ -21,8 +21,9 @@ int MaxThreads(const ContextImpl& context, int call_limit);
 // Calls function(argument, i) for i = 0, ..., count - 1, exactly once each, on
 // at most MaxThreads(*context, 0) threads, and returns when all calls have.
 // Calls may run one after the other, so none may wait for one that has not
-// begun. This holds whatever an Executor does: calls that it drops or does not
-// come to for an exception run on this thread. *threads is how many there were.
+// begun. This holds whatever an Executor does: calls that it drops, or does not
+// reach because of an exception, run on this thread. Sets *threads to the
+// number of threads.
 //
 // A call that throws does not keep the others from running; the first exception
 // is then the result, ResourceExhausted for std::bad_alloc, else Internal.
@@ -31,9 +32,9 @@ absl::Status RunParallel(int count, void (*function)(void* argument, int i),
                          void* argument, ContextImpl* context, int* threads)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-// Locks the Context for a call. False, with nothing locked, where waiting for
-// it could deadlock: this thread runs a task that the call which holds the
-// Context may be waiting for. DeadlockError is then what to return.
+// Locks the Context for a call. False, with nothing locked, if waiting could
+// deadlock, since this thread runs a task that the call which holds the Context
+// may wait for. The error is then DeadlockError().
 [[nodiscard]] bool LockForCall(ContextImpl* context)
     ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true, context->mutex);
 absl::Status DeadlockError();

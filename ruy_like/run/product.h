@@ -1,9 +1,9 @@
 // Run: one product, carried out as its plan says: memory, packing, blocks.
 //
-// Used by mul.cc, on the stack, by mul_plan.cc, for threads that are the
-// caller's, and by batch.cc, for many products in one parallel region. Decides
-// nothing: plan.h does. product.cc finds memory and brings the threads,
-// blocks.cc is what each of them does.
+// Used by mul.cc (on the stack), by mul_plan.cc (for the caller's threads), and
+// by batch.cc (for many products in one parallel region). Decides nothing:
+// plan.h does. product.cc gets memory and threads, blocks.cc is the work of
+// each thread.
 #ifndef RUY_LIKE_RUN_PRODUCT_H_
 #define RUY_LIKE_RUN_PRODUCT_H_
 
@@ -32,8 +32,8 @@
 namespace ruy_like {
 
 // The floating-point state in which blocks of such a product run. Scaled
-// products keep denormals: they are equal to ReferenceMul bit for bit. Integers
-// have no use for it, and it takes some of the 100 ns of a tiny product.
+// products keep denormals: they are equal to ReferenceMul bit for bit. Integer
+// products skip it, since it takes some of the 100 ns of a tiny product.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
     const TrMulParams& params, std::optional<ScopedFloatState>* state) {
   const bool is_float = IsFloat(params.side.lhs.scalar);
@@ -51,14 +51,13 @@ struct BatchSteps {
 
 class Product final {
  public:
-  // Whose threads work on it. The caller's do when the Context is no longer
-  // locked: then the product holds on to what it found in the prepacked cache,
-  // and counts on no promise of operands' values, for nobody would look whether
-  // it is still kept.
+  // Whose threads work on it. The caller's threads work while the Context is
+  // not locked: then the product pins what it found in the prepacked cache, and
+  // ignores promised value ranges, which nobody would verify again.
   enum class Workers : std::uint8_t { kContexts, kCallers };
 
-  // What is to be multiplied, to be written before Prepare or Run, which change
-  // it. What it points to must outlive the product.
+  // The product's parameters, to be set before Prepare or Run, which change
+  // them. What they point to must outlive the product.
   TrMulParams* params() { return &params_; }
 
   // All of it, on the Context's threads, at most `call_limit` (0: no limit but
@@ -68,51 +67,50 @@ class Product final {
   absl::Status Run(int call_limit, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-  // The same in parts. What is to be done before threads come in, of which
-  // there may be `thread_limit`; *plans and *arena must outlive the product.
-  // Errors as above.
+  // The same in parts. Does all that precedes the threads' work, for at most
+  // `thread_limit` of them. *plans and *arena must outlive the product. Errors
+  // as above.
   absl::Status Prepare(Workers workers, int thread_limit, KeptPlans* plans,
                        ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   int num_threads() const { return threads_; }
-  // Works until no block is left. For each of num_threads() threads or some of
-  // them, from several threads at once with distinct numbers; waits for nobody
-  // but those that are packing at that moment.
+  // Works until no block is left. For all of num_threads() threads or some of
+  // them, at the same time, each with its own number; waits only for threads
+  // that are packing at that moment.
   void Work(int thread);
-  // Afterwards, if HasReport(): hands on what is to be cached, prints what is
-  // to be printed. Not always done: locking a Context takes 6 to 14 ns.
+  // Afterwards, if HasReport(): puts new entries into the cache, prints
+  // diagnostics. Skipped otherwise, since locking a Context takes 6 to 14 ns.
   bool HasReport() const { return HasPackedToKeep() || VerboseCall::IsOn(); }
   void Report(ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  // Lets go of what the product held on to.
+  // Releases pinned cache entries.
   void Finish();
 
-  // For batch.cc, which plans, finds memory and deals blocks out by itself:
+  // For batch.cc, which plans, allocates memory and assigns blocks itself:
   // Choose, Adopt, UseScratch, then RunBlock for each block. Cache policies
   // must be kNeverCache.
 
-  // The kept plan, complete but for MakeFor; unpacks an operand where no kernel
-  // reads it. Errors as of Run.
+  // The kept plan, to be completed by MakeFor; unpacks an operand that no
+  // kernel reads. Errors as in Run.
   absl::Status Choose(KeptPlans* plans, ContextImpl* context, KeptPlan** kept)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  // Carries *plan out, which must outlive the product, as made for its params.
+  // Uses *plan, which was made for its params and must outlive the product.
   void Adopt(const Plan* plan);
   const Plan& plan() const { return *plan_; }
   // `shared`: plan().shared_bytes of memory, for the whole product.
   void UseScratch(char* shared);
   // `scratch`: plan().thread_bytes of memory, this thread's.
   void RunBlock(std::ptrdiff_t index, char* scratch);
-  // Has the product be another one, like it but at other addresses. Packed
-  // panels of an operand whose address stays are used again; all blocks must
-  // have run.
+  // Makes this the same product at other addresses. Packed panels of an operand
+  // whose address stays are reused; all blocks must have run.
   struct Addresses {
     SidePair<const void*> side;  // the kernel's
     void* dst;
     const void* bias;
   };
   void MoveTo(const Addresses& addresses);
-  // Whether all of it is one call of a kernel that reads both sides as they
-  // are, so that products like this one differ by addresses alone.
+  // Whether the product is one call of a kernel that reads both sides without
+  // packing, so that products of this plan differ by addresses alone.
   bool IsOneCall() const;
   // RunBlock for such products, `count` of them, `step` apart in bytes.
   void RunSeries(const Addresses& first, const BatchSteps& step,
@@ -147,7 +145,7 @@ class Product final {
            (side == Side::kLhs ? params_.epilogue.rhs_zero_point
                                : params_.epilogue.lhs_zero_point) != 0;
   }
-  // By this product, for all its threads.
+  // Whether this product packs the side, once for all its threads.
   bool IsPackedOnce(Side side) const {
     return source_[side] == SideSource::kPackedOnce ||
            source_[side] == SideSource::kKept;
@@ -176,20 +174,21 @@ class Product final {
 
   TrMulParams params_;
   const Plan* plan_;
-  // The plan's, but kKept where it says kCached and the cache had nothing.
+  // The plan's sources, but kKept for a kCached side that the cache did not
+  // have.
   SidePair<SideSource> source_;
   SidePair<PackedSide> side_;
   // For sides that are packed once, by a product of several blocks.
   SidePair<SharedPacking> packing_;
   // New entries for the cache, or entries pinned until Finish().
   SidePair<PrepackedCache::Value> entry_;
-  // Plain operands instead of packed ones that no kernel reads.
+  // Plain copies of packed operands that no kernel reads.
   std::unique_ptr<SidePair<AlignedBuffer>> unpacked_;
   char* thread_scratch_;
   char* shared_scratch_;  // of UseScratch
   int threads_;
-  // Block i < first_dealt_ is thread i's first one: it needs no atomic counter,
-  // but each of these threads must come.
+  // Block i < first_dealt_ is thread i's first one: that saves an atomic
+  // increment, but each of these threads must come.
   int first_dealt_;
   std::atomic<std::ptrdiff_t> next_block_;
   VerboseCall verbose_;

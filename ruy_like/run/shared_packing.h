@@ -4,9 +4,9 @@
 // of few columns, and for packing ahead (packed_matrix.cc). Allocates nothing
 // and starts no threads.
 //
-// Any thread packs any part that nobody has begun; one that needs a part that
-// somebody else is at spins until it is done. So there is no barrier between
-// packing and multiplying.
+// Any thread packs any part that nobody has begun; a thread that needs a part
+// which another one is packing spins until it is done. So there is no barrier
+// between packing and multiplying.
 #ifndef RUY_LIKE_RUN_SHARED_PACKING_H_
 #define RUY_LIKE_RUN_SHARED_PACKING_H_
 
@@ -22,14 +22,13 @@ class SharedPacking final {
  public:
   using Status = std::atomic<std::uint8_t>;
 
-  // `side`, which knows where its panels are to lie, and `status`, memory for
-  // one of each of the parts, must outlive this. `is_shared`: several threads
-  // may come.
+  // `side` (its panels' place is set) and `status` (memory for `parts`
+  // Statuses) must outlive this. `is_shared`: several threads may pack.
   void Init(const PackedSide* side, std::ptrdiff_t parts, void* status,
             bool is_shared);
 
-  // Packs the part, columns [start, end) from the first of a panel on, unless
-  // somebody has begun to; whether it did.
+  // Packs the part, columns [start, end), where `start` is the first of a
+  // panel, unless another thread has begun it. Whether it packed.
   bool TryPack(std::ptrdiff_t part, std::ptrdiff_t start, std::ptrdiff_t end);
   // Returns once the part is packed.
   void EnsurePacked(std::ptrdiff_t part, std::ptrdiff_t start,

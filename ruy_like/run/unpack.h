@@ -1,11 +1,11 @@
-// Run: the way back from panels to a plain matrix, for operands that
-// were packed for a kernel that the product cannot have.
+// Run: unpacks an operand to a plain matrix, if it was packed for a kernel that
+// can not serve the product.
 //
 // Used by product.cc where no kernel reads the operands as they are packed: one
-// was packed for an int7 or a bfloat16 operand, and the other one is none; or a
-// bfloat16 matrix was packed widened, and the product with another one has a
-// rounding of its own (Kernel::rounds_otherwise). Such a product is right, and
-// as slow as if nothing had been packed, or slower.
+// was packed for an int7 or a bfloat16 operand, which the other one is not; or
+// a bfloat16 matrix was packed widened, and is multiplied by another one, which
+// rounds in its own way (Kernel::rounds_otherwise). Such a product is correct,
+// but as slow as if nothing had been packed, or slower.
 #ifndef RUY_LIKE_RUN_UNPACK_H_
 #define RUY_LIKE_RUN_UNPACK_H_
 
@@ -18,9 +18,9 @@
 namespace ruy_like {
 
 // Replaces a packed operand, the narrower one of two, by a plain matrix whose
-// elements are in unpacked[its side]. FailedPrecondition where the reason that
-// there is no kernel is another: an operand is packed for a path that is not
-// permitted. ResourceExhausted without memory. *params is then as before.
+// elements are in unpacked[its side]. FailedPrecondition if there is no kernel
+// for another reason: an operand is packed for a path that is not permitted.
+// ResourceExhausted without memory. On an error *params is unchanged.
 absl::Status UnpackOne(Path permitted, TrMulParams* params,
                        SidePair<AlignedBuffer>* unpacked);
 

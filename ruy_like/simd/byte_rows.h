@@ -12,9 +12,9 @@ namespace kernels {
 namespace {
 
 // Rows 2i and 2i + 1 of eight are in pairs[i], i < 8. The columns start 16-byte
-// aligned and lie `stride` apart, a multiple of 16. Three times each pair of
-// registers i and i + 4 is interleaved, which moves one bit of the column's
-// number below those of the row's.
+// aligned and lie `stride` apart, a multiple of 16. Three times registers i and
+// i + 4 are interleaved, each of which moves a bit of the column's number below
+// those of the row's.
 //
 // V: a trait of 128-bit vectors (simd_128.h), on x86 a part of one.
 template <class V>

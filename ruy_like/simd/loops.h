@@ -14,10 +14,10 @@
 #define RUY_LIKE_ALWAYS_INLINE inline __attribute__((always_inline))
 #define RUY_LIKE_NOINLINE __attribute__((noinline))
 
-// What every product of panels runs around its tiles. Compiler and linker put
-// functions so marked next to each other (base/hot.h says why): without, those
-// of one product lay up to 200 KB apart, and it depended on where they happened
-// to fall whether a small one evicted its own code from the instruction cache
+// Marks what every product of panels runs around its tiles. Compiler and linker
+// place marked functions next to each other (base/hot.h says why). Without it
+// those of one product were up to 200 KB apart, and a small product could evict
+// its own code from the instruction cache, depending on their addresses
 // (doc/tuning.md).
 #define RUY_LIKE_HOT_KERNEL __attribute__((hot))
 
@@ -29,7 +29,7 @@
 #define RUY_LIKE_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-// Before a loop, `count` turns of which are to be one.
+// Before a loop that is to be unrolled by `count`.
 #define RUY_LIKE_PRAGMA(text) _Pragma(#text)
 #ifdef __clang__
 #define RUY_LIKE_UNROLL_BY(count) \
@@ -38,8 +38,8 @@
 #define RUY_LIKE_UNROLL_BY(count) RUY_LIKE_PRAGMA(GCC unroll count)
 #endif
 
-// Before a panel kernel's loop over depth: two steps a turn where vectors have
-// 256 bits or fewer; with 512 bits nothing is gained.
+// Before a panel kernel's loop over depth: unrolled by two where vectors have
+// 256 bits or fewer; with 512 bits that gains nothing.
 #ifdef __AVX512F__
 #define RUY_LIKE_UNROLL_STEPS
 #else

@@ -2,8 +2,8 @@
 // those intrinsics of 64-bit Arm that these files use, made of several.
 //
 // They have the same names and results, so that one source serves both. Where
-// 32-bit Arm wants another algorithm, because it has 16 registers of 128 bits
-// instead of 32 or no such instruction at all, the source says so:
+// 32-bit Arm needs another algorithm, because it has 16 registers of 128 bits
+// instead of 32 or lacks an instruction, the source tests:
 //
 //   RUY_LIKE_NEON_64   whether this is 64-bit Arm
 #ifndef RUY_LIKE_SIMD_NEON_H_

@@ -1,9 +1,8 @@
 // Back-end: what the traits of 128-bit vectors have in common, whatever the
 // instruction set.
 //
-// The base of SimdNeon and SimdWasm, which hand it themselves as V and their
-// vector types. V has, besides loads and stores of whole vectors, these on
-// which the members here are built:
+// The base of SimdNeon and SimdWasm, which pass themselves as V, and their
+// vector types. The members here use V's loads and stores of whole vectors, and
 //
 //   LoadLanes(p, n)     the first n < kLanes 32-bit lanes; the others are 0
 //   Half<i>, Quarter<i> 64 (32) bits of a vector, as an unsigned integer
@@ -14,7 +13,7 @@
 //   Zip8, 32, 64(a, b)  interleaves elements of so many bits: a becomes those
 //                       of both lower halves, b those of the upper ones
 //
-// A mask is a number of lanes: there are no masked loads or stores, parts of
+// A mask is a number of lanes. There are no masked loads and stores: parts of
 // vectors are moved in pieces.
 #ifndef RUY_LIKE_SIMD_SIMD_128_H_
 #define RUY_LIKE_SIMD_SIMD_128_H_
@@ -44,7 +43,7 @@ struct Simd128 {
   // The first n lanes, 0 <= n <= kLanes.
   static RUY_LIKE_ALWAYS_INLINE Mask FirstLanes(int n) { return n; }
 
-  // Reads the masked lanes alone, the others are 0.
+  // Reads only the masked lanes; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask n) {
     return n == kLanes ? V::LoadAligned(p) : V::LoadLanes(p, n);
   }
@@ -59,7 +58,7 @@ struct Simd128 {
     return V::Min8(V::Max8(V::SaturateToInt8(a, b), V::Set8(low)),
                    V::Set8(high));
   }
-  // A vector's four bytes are together already: it has but one 128-bit part.
+  // Nothing to do: a vector has only one 128-bit part.
   static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) { return bytes; }
   // The first n bytes of each half (quarter).
   static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,

@@ -24,7 +24,7 @@ struct Simd256 {
   typedef __m256i Int;
   typedef __m256 Float;
   typedef __m256i Mask;
-  typedef Simd256 Base;  // what narrow kernels' epilogues are made of
+  typedef Simd256 Base;  // the trait of narrow kernels' epilogues
 
   // Accumulators of a tile of dot products: 12 of 16 registers, the others are
   // for operands.
@@ -41,7 +41,7 @@ struct Simd256 {
 #undef RUY_LIKE_MM
 
   // ## Loads
-  // Reads the masked lanes alone, the others are 0.
+  // Reads only the masked lanes; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm256_maskload_epi32(p, mask);
   }
@@ -77,7 +77,7 @@ struct Simd256 {
                                 LoadFour(p + 4 * stride), 1);
   }
 
-  // Each lane's halves of 16 bits, exchanged.
+  // Exchanges each lane's halves of 16 bits.
   static RUY_LIKE_ALWAYS_INLINE Int SwapWords(Int x) {
 #ifdef __AVX512VL__
     return _mm256_rol_epi32(x, 16);
@@ -98,7 +98,7 @@ struct Simd256 {
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
-  // Moves the odd lanes to the even ones; the odd lanes are then anything.
+  // Moves the odd lanes to the even ones; the odd lanes are undefined.
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
     return _mm256_shuffle_epi32(x, 0xf5);
   }
@@ -257,7 +257,7 @@ struct Simd256 {
     const double upper = _mm_castsi128_pd(x)[1];
     __builtin_memcpy(high, &upper, sizeof(upper));
   }
-  // Stores the first n < 16 bytes, without a masked byte store to do it.
+  // Stores the first n < 16 bytes; AVX2 has no masked byte store.
   static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, __m128i x, int n) {
     unsigned char* p = static_cast<unsigned char*>(dst);
     if (n & 8) {

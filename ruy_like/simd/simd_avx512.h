@@ -25,7 +25,7 @@ struct Simd512 {
   typedef __m512i Int;
   typedef __m512 Float;
   typedef __mmask16 Mask;
-  typedef Simd512 Base;  // what narrow kernels' epilogues are made of
+  typedef Simd512 Base;  // the trait of narrow kernels' epilogues
 
   // Accumulators of a tile of dot products: 20 of 32 registers, the others are
   // for operands.
@@ -41,7 +41,7 @@ struct Simd512 {
 #undef RUY_LIKE_MM
 
   // ## Loads
-  // Reads the masked lanes alone, the others are 0.
+  // Reads only the masked lanes; the others are 0.
   static RUY_LIKE_ALWAYS_INLINE Int LoadMasked(const int32_t* p, Mask mask) {
     return _mm512_maskz_loadu_epi32(mask, p);
   }
@@ -69,7 +69,7 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE __m256 LowHalf(Float x) {
     return _mm512_castps512_ps256(x);
   }
-  // The upper half is anything.
+  // The upper half is undefined.
   static RUY_LIKE_ALWAYS_INLINE Int WithLowHalf(__m256i x) {
     return _mm512_castsi256_si512(x);
   }
@@ -81,7 +81,7 @@ struct Simd512 {
     return _mm256_fmadd_ps(a, b, c);
   }
 
-  // Nothing: with 512 bits, loading a vector anew is the faster way.
+  // Does nothing: with 512 bits loading a vector anew is faster.
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
 
   // ## 32-bit words of kLanes rows, `stride` bytes apart, to one row per lane
@@ -99,7 +99,7 @@ struct Simd512 {
     return _mm512_insertf32x4(x, LoadFour(p + 12 * stride), 3);
   }
 
-  // Each lane's halves of 16 bits, exchanged.
+  // Exchanges each lane's halves of 16 bits.
   static RUY_LIKE_ALWAYS_INLINE Int SwapWords(Int x) {
     return _mm512_rol_epi32(x, 16);
   }
@@ -115,7 +115,7 @@ struct Simd512 {
   }
 
   // ## 64-bit lanes, made of the even or the odd 32-bit lanes
-  // Moves the odd lanes to the even ones; the odd lanes are then anything.
+  // Moves the odd lanes to the even ones; the odd lanes are undefined.
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
     return _mm512_shuffle_epi32(x, _MM_PERM_DDBB);
   }

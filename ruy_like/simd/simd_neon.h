@@ -5,8 +5,8 @@
 // all 128-bit vectors by simd_128.h. Requantization is not made of these
 // operations but has instructions of its own (epilogue/epilogue_neon.h).
 //
-// 32-bit Arm's float instructions take denormals for zero, and none of them
-// that all its processors have is fused: a product is rounded, then the sum.
+// 32-bit Arm's float instructions treat denormals as zero, and not all of its
+// processors have a fused multiply-add: a product is rounded, then the sum.
 #ifndef RUY_LIKE_SIMD_SIMD_NEON_H_
 #define RUY_LIKE_SIMD_SIMD_NEON_H_
 
@@ -23,8 +23,8 @@ namespace kernels {
 namespace {
 
 struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
-  // The cores that gain from it reorder instructions by themselves, and have
-  // few loads to spare; see panel_epilogue.h.
+  // Cores that could gain from it reorder instructions themselves, and have few
+  // loads to spare; see panel_epilogue.h.
   static constexpr bool kInterleavesEpilogue = false;
 
   // ## 32-bit integers
@@ -36,13 +36,13 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
     vst1q_s32(p, x);
   }
-  // x, which the compiler is not to read from memory once more instead.
+  // x; keeps the compiler from loading it again for each use.
   static RUY_LIKE_ALWAYS_INLINE Int InRegister(Int x) {
     __asm__("" : "+w"(x));
     return x;
   }
-  // Computes x here: what holds of several is that they are computed in the
-  // order of these calls, which a compiler would change.
+  // Makes compilers compute x here: several values are computed in the order of
+  // these calls.
   template <typename Vector>
   static RUY_LIKE_ALWAYS_INLINE void KeepInOrder(Vector& x) {
     __asm__ volatile("" : "+w"(x));
@@ -164,8 +164,8 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     a = vreinterpretq_s32_s64(vzip1q_s64(x, y));
     b = vreinterpretq_s32_s64(vzip2q_s64(x, y));
 #else
-    // Exchanges a's upper and b's lower half, which gcc 12 takes four moves
-    // for.
+    // Exchanges a's upper and b's lower half, for which gcc 12 needs four
+    // moves.
     __asm__("vswp %f0, %e1" : "+w"(a), "+w"(b));
 #endif
   }
@@ -203,7 +203,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
                           kLane % 2);
 #endif
   }
-  // Both keep `x` when it is a NaN, and of two zeros.
+  // Both return `x` if it is a NaN, or if both are zeros.
   static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
     return vbslq_f32(IsGreater(bound, x), bound, x);
   }
@@ -269,7 +269,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
 #if RUY_LIKE_NEON_64
     return vcgtq_f32(a, b);
 #else
-    // Which gcc 12 makes of scalar comparisons there.
+    // gcc 12 makes scalar comparisons of the intrinsic there.
     uint32x4_t result;
     __asm__("vcgt.f32 %q0, %q1, %q2" : "=w"(result) : "w"(a), "w"(b));
     return result;

@@ -24,7 +24,7 @@ namespace {
 typedef float WasmFloats __attribute__((vector_size(16)));  // unlike v128_t
 
 struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
-  // The engine's compiler allocates registers: 16 on x86, of which a tile
+  // The engine's compiler allocates registers. x86 has 16 of them, and a tile
   // leaves none for the epilogue of another.
   static constexpr bool kInterleavesEpilogue = false;
 
@@ -189,7 +189,7 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
     return a * b + c;  // two roundings: paths are built with -ffp-contract=off
   }
-  // Both keep `x` when it is a NaN, and of two zeros.
+  // Both return `x` if it is a NaN, or if both are zeros.
   static RUY_LIKE_ALWAYS_INLINE Float AtLeast(Float bound, Float x) {
     return AsFloat(wasm_f32x4_pmax(BitsOf(x), BitsOf(bound)));
   }

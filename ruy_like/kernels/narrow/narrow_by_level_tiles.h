@@ -32,8 +32,8 @@ constexpr int32_t GroupOfOnes(int levels) {
 template <class Op>
 constexpr bool kFlipsRhs = false;
 
-// A group of the packed rhs as the operation multiplies it: of `levels` levels,
-// the others 0.
+// A group of the packed rhs in the form that the operation multiplies; levels
+// from `levels` on are 0.
 template <class Op>
 RUY_LIKE_ALWAYS_INLINE int32_t RhsGroup(int32_t packed, int levels) {
   if constexpr (!kFlipsRhs<Op>) return packed;

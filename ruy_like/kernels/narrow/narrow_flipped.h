@@ -6,8 +6,8 @@
 // another column. Here the top bits of both sides are flipped in registers
 // instead, which makes the lhs the unsigned side:
 //
-//   sum(lhs * rhs) = sum((lhs + 128) * rhs) - 128 * sum(rhs),  rhs = packed -
-//   128
+//   sum(lhs * rhs) = sum((lhs + 128) * rhs) - 128 * sum(rhs)
+//   rhs = packed - 128
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_FLIPPED_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_FLIPPED_H_
 
@@ -31,8 +31,8 @@ struct FlippedQuadsOp : NarrowQuadsOp<V, Dot, int8_t> {
                                                    Vector rhs) {
     return Dot::Quads(acc, V::Xor(lhs, V::Set(kTopBits)), rhs);
   }
-  // What the products of a column exceed: 128 times the sum of its elements,
-  // modulo 2^32 as all sums.
+  // The excess of a column's products: 128 times the sum of its elements,
+  // modulo 2^32.
   static int32_t Excess(const char* packed, ptrdiff_t depth) {
     uint32_t sum = 0;
     for (ptrdiff_t k = 0; k < depth; ++k) {

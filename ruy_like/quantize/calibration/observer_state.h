@@ -1,5 +1,5 @@
-// Quantization toolkit, internal: all that an Observer knows, as plain data,
-// for files.
+// Quantization toolkit, internal: an Observer's whole state as plain data, for
+// files.
 #ifndef RUY_LIKE_QUANTIZE_CALIBRATION_OBSERVER_STATE_H_
 #define RUY_LIKE_QUANTIZE_CALIBRATION_OBSERVER_STATE_H_
 
@@ -23,7 +23,7 @@ struct ObserverState {
   std::vector<std::uint64_t> bins;
 
   static ObserverState Of(const Observer& observer);
-  // InvalidArgument for what no Observer can have come to know.
+  // InvalidArgument for a state that no Observer can have.
   static absl::StatusOr<Observer> ToObserver(const ObserverState& state);
 };
 

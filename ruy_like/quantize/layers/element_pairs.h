@@ -18,8 +18,8 @@
 namespace ruy_like {
 namespace quantize_internal {
 
-// Elements of b for so many elements of a; the next ones of a have the next
-// ones of b, or the same.
+// Which elements of b go with those of a: lines of a, in order, see consecutive
+// parts of b, each part for some lines in a row.
 struct Broadcast {
   std::ptrdiff_t line;      // elements of a that see a contiguous part of b
   std::ptrdiff_t b_line;    // 1: one element for the whole line

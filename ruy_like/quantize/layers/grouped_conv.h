@@ -26,7 +26,7 @@ class GroupedConvolution final {
                      const Window& window, const Erased& output,
                      Context* context);
 
-  // Whether the loops take it, and faster than products would do.
+  // Whether the loops can run it, and faster than products.
   bool Applies() const { return weights_ != nullptr; }
   // If so:
   void Place(Carver* carver);

@@ -26,8 +26,8 @@ class GroupedWeights final {
   explicit GroupedWeights(const Matrix<std::int8_t>& weights);
 
   // Weights in that layout, of the rows' order that goes with tensors of
-  // `order`. Made at the first call with these arguments, and kept. Null where
-  // there is no memory, and beyond some few layouts: none is ever dropped.
+  // `order`. Made at the first call with these arguments, and kept. Null
+  // without memory, and beyond a few layouts, since none is ever dropped.
   const std::int8_t* For(const GroupedLayout& layout, TensorOrder order);
 
   // The sum of each output channel's weights.

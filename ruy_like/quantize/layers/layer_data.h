@@ -88,9 +88,9 @@ struct Layer {
   Scalar in = Scalar::kI8, out = Scalar::kI8;
   QuantParams input, output;
   // What products add, null for nothing: the caller's bias, or a copy in one of
-  // the following arrays. A layer that is used again has one of them, of the
-  // output's kind. Depthwise layers have it in any case, zeros if there is no
-  // bias, and those with float outputs both: the int32 one is then zeros.
+  // the following arrays. A QuantizedLayer has one of them, of the output's
+  // kind. Depthwise layers have it in any case, zeros if there is no bias, and
+  // those with float outputs both: the int32 one is then zeros.
   const void* bias = nullptr;
   bool is_made_once = false;
   std::int32_t* int_bias = nullptr;
@@ -117,8 +117,8 @@ struct Layer {
   MulCall product_ = {};
 };
 
-// Before the call's own arrays are placed and filled: `own` is made of
-// `source`, or the tensors fit the layer that there is.
+// Checks source.made against the tensors, or else checks and fills `own`, the
+// layer of `source`; then places the call's own arrays.
 template <typename PlaceMore>
 absl::Status PrepareLayer(const LayerSource& source, const Erased& input,
                           const Erased& output, Workspace* workspace,

@@ -45,8 +45,8 @@ class Carver final {
     return memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + begin);
   }
 
-  // Calls place(&carver) twice, with memory of the workspace in the end; of one
-  // for this call, `spare`, where `workspace` is null.
+  // Calls place(&carver) twice, the second time with memory of the workspace,
+  // or of `spare` if `workspace` is null.
   template <typename Place>
   static absl::Status Carve(Workspace* workspace, Workspace* spare,
                             const Place& place) {

@@ -1,15 +1,15 @@
 // Quantization toolkit, internal: the fast loops of depthwise convolutions of
 // NHWC tensors with 8-bit outputs.
 //
-// Called by depthwise_conv.cc with checked arguments. What they do not take is
-// for layer_kernels.h, which takes everything. All give the same bits for each
-// of Highway's targets.
+// Called by depthwise_conv.cc with checked arguments. layer_kernels.h has loops
+// for all other convolutions. All give the same bits for each of Highway's
+// targets.
 //
 // Products are those of 4 taps at a time (VPDPBUSD), or of 2 (VPMADDWD, and
 // what other targets have): the taps of a kernel column on neighbouring rows
 // are brought side by side once per input column, for all the output columns
 // that see it. Inputs count as unsigned, x or x + 128; the difference, the
-// input's zero point included, is a constant that the bias takes.
+// input's zero point included, is a constant that is added to the bias.
 #ifndef RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_H_
 #define RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_H_
 
@@ -23,8 +23,8 @@
 namespace ruy_like {
 namespace quantize_internal {
 
-// Whether they take it: weights of 8 bits, 16 channels or more and a window
-// that fits their buffers.
+// Whether these loops apply: weights of 8 bits, 16 channels or more and a
+// window that fits their buffers.
 bool FitsDepthwiseKernels(const DepthwiseArgs& args);
 
 // By the type of the output, int8 or uint8; null for others and where there are

@@ -1,6 +1,6 @@
-// Quantization toolkit, internal: what direct convolutions of bytes are made
-// of: dot products of neighbouring bytes within lanes of 32 bits, and the way
-// of such lanes back into bytes.
+// Quantization toolkit, internal: the steps of direct convolutions of bytes:
+// dot products of neighbouring bytes within lanes of 32 bits, and
+// requantization of such lanes to bytes.
 //
 // Included once for each of Highway's targets that has vectors, by the files of
 // kernels.
@@ -151,7 +151,7 @@ HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
   }
 }
 
-// What makes bytes of accumulators.
+// Requantizes accumulators to bytes.
 template <class D, typename Out, RequantizeForm kForm>
 struct Output {
   using Do = hn::Rebind<Out, D>;

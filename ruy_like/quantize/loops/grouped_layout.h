@@ -25,8 +25,8 @@
 namespace ruy_like {
 namespace quantize_internal {
 
-// What a kernel needs to be known of: input channels in a lane of 32 bits, 4 of
-// them as bytes or 2 of 16 bits, and blocks of 16 bytes in a vector.
+// The facts of a kernel that determine the layout: input channels in a lane of
+// 32 bits, 4 as bytes or 2 of 16 bits, and blocks of 16 bytes in a vector.
 struct GroupedForm {
   std::ptrdiff_t per_lane, blocks;
 

@@ -27,7 +27,8 @@ struct Inside {
 // Those of `count` points start, start + step, ... that are in [0, size).
 inline Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
                            std::ptrdiff_t count, std::ptrdiff_t size) {
-  // Nearly always; and divisions take longer than copying a short row.
+  // The usual case, without divisions, which take longer than copying a short
+  // row.
   if (start >= 0 && start + (count - 1) * step < size) return {0, count};
   const std::ptrdiff_t first = start >= 0 ? 0 : CeilDiv(-start, step);
   const std::ptrdiff_t end = start >= size ? 0 : CeilDiv(size - start, step);
@@ -48,8 +49,8 @@ struct SlidingArgs {
   std::int32_t input_zero_point, lowest, highest;
 };
 
-// What so many output elements cost, in bytes moved that take about as long:
-// for the decision whether threads pay off.
+// The cost of `outputs` output elements, as the number of bytes whose move
+// takes about as long: decides whether threads pay off.
 std::ptrdiff_t SlidingCost(const Window& window, std::ptrdiff_t outputs);
 
 // Arrays hold values for all channels and kChannelSlack more.

@@ -20,9 +20,9 @@ constexpr std::size_t kObserveChunk = 2048;
 constexpr int kObserveBins = 2048;
 constexpr std::uint16_t kObserveNothing = kObserveBins + 1;
 
-// Partial histograms that take turns: a counter that is incremented twice in a
-// row would else wait for its own store. The last places are those of the
-// indices above, and room that shifts each part by a cache line.
+// Partial histograms, used in turn: incrementing one counter twice in a row
+// would wait for its own store. The last places are those of the indices above,
+// and room that shifts each part by a cache line.
 constexpr int kObserveParts = 4;
 struct ObserveCounts {
   std::uint32_t parts[kObserveParts][kObserveBins + 16];
