@@ -60,7 +60,9 @@ ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
 ABSL_FLAG(std::string, types, "s8,f32",
           "s8, s8u8, u8, f32, f32any (sums in any order), f32plain (no bias "
-          "and clamp, as BLAS libraries have it), separated by commas");
+          "and clamp, as BLAS libraries have it), bf16, bf16f32, f16f32 "
+          "(weights and activations), s4g32, s4g128, s8g32 (weights in groups, "
+          "float activations), separated by commas");
 ABSL_FLAG(std::string, cached, "both",
           "lhs or yes: the lhs, the weights, is packed beforehand where a "
           "library can; rhs: that one, by us alone; no; both: lhs and no. "
@@ -324,6 +326,11 @@ bool Agrees(const Peer& peer, const Problem& problem, const void* theirs) {
       difference = static_cast<const float*>(problem.dst.data())[i] - bias -
                    static_cast<const float*>(theirs)[i];
       tolerance = 1e-6 * (static_cast<double>(problem.shape.depth) + 16);
+      // Libraries round activations in their own way: to 8 bits, or as the
+      // weights.
+      if (problem.types->level_bits > 0 || Is16BitFloat(problem.types->lhs)) {
+        tolerance = 0.01 * std::sqrt(problem.shape.depth + 16.0);
+      }
     } else if (problem.types->dst == Scalar::kU8) {
       difference = static_cast<const std::uint8_t*>(problem.dst.data())[i] -
                    static_cast<const std::uint8_t*>(theirs)[i];
@@ -558,9 +565,12 @@ bool WriteJson(const std::string& file_name, int threads,
 
 absl::StatusOr<Options> ReadOptions() {
   const std::map<std::string, PeerTypes> peer_types = {
-      {"s8", PeerTypes::kS8},      {"s8u8", PeerTypes::kS8U8},
-      {"u8", PeerTypes::kU8},      {"f32", PeerTypes::kF32},
-      {"f32any", PeerTypes::kF32}, {"f32plain", PeerTypes::kF32}};
+      {"s8", PeerTypes::kS8},         {"s8u8", PeerTypes::kS8U8},
+      {"u8", PeerTypes::kU8},         {"f32", PeerTypes::kF32},
+      {"f32any", PeerTypes::kF32},    {"f32plain", PeerTypes::kF32},
+      {"bf16", PeerTypes::kBF16},     {"bf16f32", PeerTypes::kBF16F32},
+      {"f16f32", PeerTypes::kF16F32}, {"s4g32", PeerTypes::kS4G32},
+      {"s4g128", PeerTypes::kS4G128}, {"s8g32", PeerTypes::kS8G32}};
   Options options;
   for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
     const auto found = peer_types.find(name);
@@ -614,6 +624,7 @@ absl::Status CompareAll(const Options& options,
         for (const Cached cached : options.cached) {
           for (const Shape& shape : *shapes) {
             if (shape.count > 1 && cached != Cached::kNone) continue;
+            if (types.first->level_bits > 0 && cached != Cached::kLhs) continue;
             absl::StatusOr<Result> result =
                 Compare(options, *types.first, types.second, orders.second,
                         cached, shape, peers);

@@ -4,8 +4,8 @@
 #   bench/npm_peers.sh [DIR [COMMAND...]]
 #
 # Installs what is missing (third_party/install.sh npm_peers), builds compare, and
-# leaves compare_npm.json and, per types, a picture in DIR, out/bench/npm by default.
-# COMMAND is what each measurement runs under (bench/measure.sh). Some three
+# leaves compare_npm.json, compare_narrow.json and, per types, a picture in DIR, out/bench/npm by default.
+# COMMAND is what each measurement runs under (bench/measure.sh). Some ten
 # minutes, one thread. Where npm or its registry is not there, says so and ends
 # with 77.
 set -euo pipefail
@@ -27,16 +27,39 @@ modules=build/npm_peers/node_modules
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 mkdir -p "$out"
-for types in s8 s8u8 f32; do
-  # The system's python is the one that its packages belong to.
-  /usr/bin/python3 bench/peers/onnx_models.py --out "$work/$types" \
-    --types "$types" bench/shapes/design8.txt
+ggml_dir=$modules/@node-llama-cpp/linux-x64/bins/linux-x64
+
+# measure <types> <list>...
+measure() {
+  local types=$1 lists=("${@:2}") json=$work/ours.json
+  local files=("${lists[@]/#/bench/shapes/}")
   "${prefix[@]}" build/release/bench/compare --types="$types" --cached=yes \
-    --shapes=design8 --peers=ggml --rounds=7 --json="$work/ours.json" \
-    --ggml_dir="$modules/@node-llama-cpp/linux-x64/bins/linux-x64"
-  "${prefix[@]}" node bench/peers/onnxruntime.js "$modules" "$work/$types" \
-    "$work/ours.json" "$work/$types.json"
-done
-python3 bench/condense.py --out "$work/all" "$work"/{s8,s8u8,f32}.json
-cp "$work/all/compare_1threads.json" "$out/compare_npm.json"
+    --shapes="$(IFS=,; echo "${lists[*]}")" --peers=ggml,onednn --rounds=7 \
+    --json="$json" --ggml_dir="$ggml_dir"
+  # The other types ONNX Runtime does not have on a processor.
+  if [[ " s8 s8u8 f32 s4g32 s4g128 " = *" $types "* ]]; then
+    # The system's python is the one that its packages belong to.
+    /usr/bin/python3 bench/peers/onnx_models.py --out "$work/$types" \
+      --types "$types" "${files[@]/%/.txt}"
+    "${prefix[@]}" node bench/peers/onnxruntime.js "$modules" "$work/$types" \
+      "$json" "$work/$types.json"
+    rm -r "${work:?}/$types"
+  else
+    mv "$json" "$work/$types.json"
+  fi
+}
+
+# collect <file> <types>...
+collect() {
+  local files=("${@:2}")
+  files=("${files[@]/#/$work/}")
+  python3 bench/condense.py --out "$work/all" "${files[@]/%/.json}"
+  cp "$work/all/compare_1threads.json" "$out/$1.json"
+}
+
+for types in s8 s8u8 f32; do measure "$types" design8; done
+collect compare_npm s8 s8u8 f32
+narrow=(s4g32 s4g128 s8g32 bf16 bf16f32 f16f32 s8 f32)
+for types in "${narrow[@]}"; do measure "$types" llm_decode deep design8; done
+collect compare_narrow "${narrow[@]}"
 /usr/bin/python3 bench/plot.py --out "$out" "$out"/*.json

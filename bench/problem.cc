@@ -178,6 +178,120 @@ using U8 = std::uint8_t;
 using I16 = std::int16_t;
 using I32 = std::int32_t;
 
+// ## Weights with a scale for each group
+
+// The same for all groups, so that the levels are known by the values.
+float GroupScale(const Types& types) {
+  return std::ldexp(1.0f, 1 - types.level_bits);
+}
+
+// Each group's first level is the one by which others find its scale: -8, -127.
+void FillGroups(const Problem& problem, Random* random, Buffer* buffer) {
+  const Types& types = *problem.types;
+  const int most = types.level_bits == 4 ? 8 : 127;
+  float* value = static_cast<float*>(buffer->data());
+  for (std::ptrdiff_t row = 0; row < problem.shape.rows; ++row) {
+    for (std::ptrdiff_t k = 0; k < problem.shape.depth; ++k) {
+      const int level = k % types.group_size == 0
+                            ? -most
+                            : static_cast<int>(random->Next() >> 32) % most;
+      *value++ = level * GroupScale(types);
+    }
+  }
+}
+
+class GroupProblem final : public BoundProblem {
+ public:
+  explicit GroupProblem(const Problem& problem) {
+    const Types& types = *problem.types;
+    const Shape& shape = problem.shape;
+    lhs_ = MakeView<float>(problem.lhs, shape.rows, shape.depth,
+                           Order::kRowMajor, 0);
+    rhs_ = MakeView<float>(problem.rhs, shape.depth, shape.cols,
+                           problem.orders.rhs, 0);
+    dst_ = MakeView<float>(problem.dst, shape.rows, shape.cols,
+                           problem.orders.dst, 0);
+    dst_.set_data(static_cast<float*>(const_cast<void*>(problem.dst.data())));
+    if (shape.count > 1 || problem.orders.lhs != Order::kRowMajor) {
+      status_ = absl::UnimplementedError(
+          "weights with groups are one matrix, row-major");
+      return;
+    }
+    std::vector<std::uint8_t> levels;
+    const std::ptrdiff_t step = 8 / types.level_bits;
+    for (std::ptrdiff_t row = 0; row < shape.rows; ++row) {
+      for (std::ptrdiff_t k = 0; k < shape.depth; k += step) {
+        int byte = Level(types, row, k);
+        if (step == 2) {
+          byte += 8;
+          if (k + 1 < shape.depth) byte += (Level(types, row, k + 1) + 8) << 4;
+        }
+        levels.push_back(static_cast<std::uint8_t>(byte));
+      }
+    }
+    const std::ptrdiff_t groups =
+        (shape.depth + types.group_size - 1) / types.group_size;
+    const std::vector<Float16> scales(shape.rows * groups,
+                                      static_cast<Float16>(GroupScale(types)));
+    GroupWeights weights;
+    weights.rows = shape.rows;
+    weights.depth = shape.depth;
+    weights.bits = types.level_bits;
+    weights.group_size = types.group_size;
+    weights.levels = levels.data();
+    weights.set_scales(scales.data());
+    Context context;
+    absl::StatusOr<PackedGroupWeights> packed =
+        PackGroupWeights(weights, &context);
+    status_ = packed.status();
+    if (packed.ok()) weights_ = *std::move(packed);
+  }
+
+  absl::Status Mul(Context* context) override { return MulTo(&dst_, context); }
+  absl::Status Calls(void* to, Context* context) override {
+    Matrix<float> dst = dst_;
+    dst.set_data(static_cast<float*>(to));
+    return MulTo(&dst, context);
+  }
+  // Of the weights as floats: the call's rounding of activations is not in it.
+  void Reference(void* to) override {
+    Matrix<float> dst = dst_;
+    dst.set_data(static_cast<float*>(to));
+    ReferenceMul(lhs_, rhs_, MulParams<float, float>(), &dst);
+  }
+
+ private:
+  int Level(const Types& types, std::ptrdiff_t row, std::ptrdiff_t k) const {
+    return static_cast<int>(lhs_.data()[row * lhs_.layout().cols() + k] /
+                            GroupScale(types));
+  }
+  absl::Status MulTo(Matrix<float>* dst, Context* context) const {
+    if (!status_.ok()) return status_;
+    return ruy_like::Mul(weights_, rhs_, GroupMulParams(), context, dst);
+  }
+
+  Matrix<float> lhs_, rhs_, dst_;
+  PackedGroupWeights weights_;
+  absl::Status status_;
+};
+
+Types GroupTypes(const char* name, const char* description, int level_bits,
+                 std::ptrdiff_t group_size) {
+  Types types = {name,
+                 description,
+                 kernels::Family::k8x8,
+                 Scalar::kF32,
+                 Scalar::kF32,
+                 Scalar::kF32,
+                 0,
+                 0,
+                 0};
+  types.has_epilogue = false;
+  types.level_bits = level_bits;
+  types.group_size = group_size;
+  return With<GroupProblem>(types);
+}
+
 // Fills bias and multipliers.
 void FillIntegerEpilogue(Random* random, Problem* problem) {
   // Three deviations of the sums to a half of dst's range.
@@ -237,6 +351,12 @@ const std::vector<Types>& AllTypes() {
       With<TypedProblem<Float16, float, float, float>>(
           {"f16f32", "float16 weights, float activations", Family::kF32,
            Scalar::kF16, Scalar::kF32, Scalar::kF32, 0, 0, 0}),
+      GroupTypes("s4g32", "4-bit weights in groups of 32, float activations", 4,
+                 32),
+      GroupTypes("s4g128", "4-bit weights in groups of 128, float activations",
+                 4, 128),
+      GroupTypes("s8g32", "8-bit weights in groups of 32, float activations", 8,
+                 32),
   };
   return types;
 }
@@ -258,7 +378,11 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
       rhs(BytesOf(types->rhs, shape.count * shape.depth * shape.cols)),
       dst(DstBytes()) {
   Random random;
-  Fill(types->lhs, shape.count * shape.rows * shape.depth, &random, &lhs);
+  if (types->level_bits > 0) {
+    FillGroups(*this, &random, &lhs);
+  } else {
+    Fill(types->lhs, shape.count * shape.rows * shape.depth, &random, &lhs);
+  }
   Fill(types->rhs, shape.count * shape.depth * shape.cols, &random, &rhs);
   std::memset(dst.data(), 0, DstBytes());
   if (types->dst != Scalar::kF32) {
@@ -276,8 +400,14 @@ double Problem::Bytes() const {
                             Scalar scalar) {
     return static_cast<double>(BytesOf(scalar, shape.count * rows * cols));
   };
-  return bytes(shape.rows, shape.depth, types->lhs) +
-         bytes(shape.depth, shape.cols, types->rhs) +
+  const double lhs_bytes =
+      types->level_bits > 0
+          ? static_cast<double>(shape.rows * shape.depth) *
+                (types->level_bits +
+                 16.0 / static_cast<double>(types->group_size)) /
+                8
+          : bytes(shape.rows, shape.depth, types->lhs);
+  return lhs_bytes + bytes(shape.depth, shape.cols, types->rhs) +
          bytes(shape.rows, shape.cols, types->dst);
 }
 

@@ -34,7 +34,10 @@ PEER_NAMES = {
 # In the order of tables.
 TYPE_NAMES = {
     "s8": "int8", "s8u8": "int8 x uint8", "u8": "uint8",
-    "s8s16": "int8 x int16", "f32": "f32"
+    "s8s16": "int8 x int16", "f32": "f32", "f32plain": "f32, no bias",
+    "bf16": "bf16", "bf16f32": "bf16 x f32", "f16f32": "f16 x f32",
+    "s4g32": "4 bits, G = 32", "s4g128": "4 bits, G = 128",
+    "s8g32": "8 bits, G = 32"
 }
 
 Case = collections.namedtuple(

@@ -22,6 +22,8 @@ that is there (plot.py notes in a picture what it was drawn from). Kinds:
   peaks           of the inner steps, and read bandwidths
   means           geometric means of our speed / theirs (threads=, file=)
   ratios          our speed / theirs by shape (threads=, types=)
+  types           our GOP/s by shape and types in such a comparison, and the
+                  ratio to the best of theirs (file=)
 """
 
 import argparse
@@ -193,8 +195,24 @@ def ratios(results, options):
                 for s in in_order(r["shape"] for r in rows)])
 
 
+def types(results, options):
+  comparison = comparison_of(results, options)
+  found = {(r["shape"], r["types"]): r for r in comparison["results"]}
+  columns = [t for t in TYPE_NAMES if any(k[1] == t for k in found)]
+
+  def cell(result):
+    if result is None:
+      return ""
+    ratio = min((b["ratio"] for b in result["beside"]), default=None)
+    return number(result["gops"]) + ("" if ratio is None else f" ({ratio:.2f})")
+
+  return table(["M x K x N"] + [TYPE_NAMES[t] for t in columns],
+               [[s] + [cell(found.get((s, t))) for t in columns]
+                for s in in_order(r["shape"] for r in comparison["results"])])
+
+
 KINDS = {f.__name__: f for f in (about, gops, shares, scaling, peaks, means,
-                                 ratios)}
+                                 ratios, types)}
 MARKED = re.compile(
     r"(<!-- table: (\w+) (\S+)((?: \w+=\S+)*) -->\n)(.*?)"
     r"(<!-- end of table -->\n)", re.DOTALL)

@@ -1,4 +1,6 @@
-// ggml, of llama.cpp: float products, and int8 weights as q8_0.
+// ggml, of llama.cpp: float products, int8 weights as q8_0, and weights of 4
+// and 8 bits with a scale for each 32 (q4_0, q8_0) or of 16-bit floats, by
+// floats.
 //
 // Its shared libraries are opened at run time, from the folder that
 // RUY_LIKE_BENCH_GGML_DIR names (compare --ggml_dir), since they come without
@@ -9,7 +11,8 @@
 // activations in the same way in each call: it is given them as floats, and
 // returns floats. It has no bias, requantization or clamp. So its sums differ a
 // little from ours, and bringing them to our dst, for the comparison of
-// results, is not timed.
+// results, is not timed. By weights of 16-bit floats it rounds the activations
+// to that type.
 #include <dirent.h>
 #include <dlfcn.h>
 
@@ -37,8 +40,8 @@ struct InitParams {  // ggml_init_params
   void* mem_buffer;
   bool no_alloc;
 };
-constexpr int kF32 = 0, kQ80 = 8;  // ggml_type
-constexpr int kCpuDevice = 0;      // ggml_backend_dev_type
+constexpr int kF32 = 0, kF16 = 1, kQ40 = 2, kQ80 = 8, kBF16 = 30;  // ggml_type
+constexpr int kCpuDevice = 0;  // ggml_backend_dev_type
 
 struct Ggml {
   // libggml-base
@@ -144,32 +147,58 @@ const Ggml* Library() {
 
 // ## Products
 
+// The ggml_type of the weights, -1 where it has none that are like ours.
+int WeightType(PeerTypes types) {
+  switch (types) {
+    case PeerTypes::kF32:
+      return kF32;
+    case PeerTypes::kBF16F32:
+      return kBF16;
+    case PeerTypes::kF16F32:
+      return kF16;
+    case PeerTypes::kS4G32:
+      return kQ40;
+    case PeerTypes::kS8:
+    case PeerTypes::kS8G32:
+      return kQ80;
+    default:
+      return -1;
+  }
+}
+
 class GgmlRunner final : public PeerRunner {
  public:
   GgmlRunner(const Ggml* ggml, const PeerProblem& problem)
       : ggml_(*ggml), problem_(problem) {
-    const bool f32 = problem.types == PeerTypes::kF32;
+    const int type = WeightType(problem.types);
     const std::int64_t rows = problem.rows, cols = problem.cols,
                        depth = problem.depth;
     context_ = ggml_.init(
         {8 * ggml_.tensor_overhead() + ggml_.graph_overhead(), nullptr, true});
-    void* weights =
-        ggml_.new_tensor_2d(context_, f32 ? kF32 : kQ80, depth, rows);
+    void* weights = ggml_.new_tensor_2d(context_, type, depth, rows);
     void* activations = ggml_.new_tensor_2d(context_, kF32, depth, cols);
     dst_ = ggml_.mul_mat(context_, weights, activations);
     graph_ = ggml_.new_graph(context_);
     ggml_.build_forward_expand(graph_, dst_);
     buffer_ = ggml_.alloc_tensors(context_, ggml_.backend);
-    if (f32) {
-      ggml_.tensor_set(weights, problem.lhs, 0, 4 * rows * depth);
+    const std::size_t weight_bytes = rows * ggml_.row_size(type, depth);
+    if (type != kQ40 && type != kQ80) {
+      ggml_.tensor_set(weights, problem.lhs, 0, weight_bytes);
+    } else {
+      std::vector<float> floats;
+      const float* lhs = static_cast<const float*>(problem.lhs);
+      if (problem.types == PeerTypes::kS8) {
+        floats = ToFloats(problem.lhs, rows * depth, 0);
+        lhs = floats.data();
+      }
+      std::vector<char> packed(weight_bytes);
+      ggml_.quantize_chunk(type, lhs, packed.data(), 0, rows, depth, nullptr);
+      ggml_.tensor_set(weights, packed.data(), 0, packed.size());
+    }
+    if (problem.types != PeerTypes::kS8) {
       ggml_.tensor_set(activations, problem.rhs, 0, 4 * depth * cols);
       return;
     }
-    const std::vector<float> lhs = ToFloats(problem.lhs, rows * depth, 0);
-    std::vector<char> packed(rows * ggml_.row_size(kQ80, depth));
-    ggml_.quantize_chunk(kQ80, lhs.data(), packed.data(), 0, rows, depth,
-                         nullptr);
-    ggml_.tensor_set(weights, packed.data(), 0, packed.size());
     const std::vector<float> rhs =
         ToFloats(problem.rhs, depth * cols, problem.rhs_zero_point);
     ggml_.tensor_set(activations, rhs.data(), 0, 4 * rhs.size());
@@ -184,7 +213,7 @@ class GgmlRunner final : public PeerRunner {
 
   void Finish() override {
     const std::size_t count = problem_.rows * problem_.cols;
-    if (problem_.types == PeerTypes::kF32) {
+    if (problem_.types != PeerTypes::kS8) {
       ggml_.tensor_get(dst_, problem_.dst, 0, 4 * count);
       return;
     }
@@ -224,9 +253,10 @@ class GgmlRunner final : public PeerRunner {
 // With one thread alone: for more it starts threads in each call, unless the
 // host brings a pool. Nothing is packed beforehand, but weights are quantized.
 PeerRunner* Prepare(const PeerProblem& problem) {
-  const bool f32 = problem.types == PeerTypes::kF32;
+  const int type = WeightType(problem.types);
+  const bool has_blocks = type == kQ40 || type == kQ80;
   if (Library() == nullptr || problem.threads > 1 || !HasUsualOrders(problem) ||
-      (!f32 && (problem.types != PeerTypes::kS8 || problem.depth % 32 != 0))) {
+      type < 0 || (has_blocks && problem.depth % 32 != 0)) {
     return nullptr;
   }
   return new GgmlRunner(Library(), problem);

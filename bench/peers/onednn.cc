@@ -200,11 +200,13 @@ void AddFloatBias(const PeerProblem& problem, const memory::desc& bias,
 std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   using tag = memory::format_tag;
   using type = memory::data_type;
-  const bool f32 = problem.types == PeerTypes::kF32;
-  const type activations = f32                               ? type::f32
+  const bool bf16 = problem.types == PeerTypes::kBF16;
+  const bool f32 = problem.types == PeerTypes::kF32 || bf16;
+  const type activations = bf16                              ? type::bf16
+                           : f32                             ? type::f32
                            : problem.types == PeerTypes::kS8 ? type::s8
                                                              : type::u8;
-  const type weights = f32 ? type::f32 : type::s8;
+  const type weights = bf16 ? type::bf16 : f32 ? type::f32 : type::s8;
   const memory::dims src_dims = {problem.cols, problem.depth};
   const memory::dims weight_dims = {problem.depth, problem.rows};
   const memory::dims dst_dims = {problem.cols, problem.rows};
@@ -215,7 +217,8 @@ std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   const memory::desc src(src_dims, activations, tag_of(problem.rhs_row_major));
   const memory::desc plain_weights(weight_dims, weights,
                                    tag_of(problem.lhs_row_major));
-  const memory::desc dst(dst_dims, activations, tag_of(problem.dst_row_major));
+  const memory::desc dst(dst_dims, f32 ? type::f32 : activations,
+                         tag_of(problem.dst_row_major));
   const memory::desc bias =
       f32 ? FloatBias(problem, {1, problem.rows}, tag::ab)
           : memory::desc({1, problem.rows}, kBiasType, tag::ab);
@@ -285,7 +288,12 @@ std::unique_ptr<OneDnnRunner> MakeBatch(const PeerProblem& problem) {
 }
 
 PeerRunner* Prepare(const PeerProblem& problem) {
-  if (problem.types == PeerTypes::kU8) return nullptr;  // weights are int8
+  // Weights of integers are int8; those of other types have no product, or one
+  // of the widened values.
+  if (problem.types != PeerTypes::kS8 && problem.types != PeerTypes::kS8U8 &&
+      problem.types != PeerTypes::kF32 && problem.types != PeerTypes::kBF16) {
+    return nullptr;
+  }
   if (problem.count > 1 && problem.types != PeerTypes::kF32) return nullptr;
   try {
     if (problem.count > 1) {

@@ -11,6 +11,9 @@ loop. Rows of ours are columns there: activations (columns x depth) times weight
   s8     QLinearMatMul of int8 activations and int8 weights with a scale per row of
          ours; into int8
   s8u8   the same of uint8 activations, into uint8
+  s4g32, s4g128
+         MatMulNBits of float activations and 4-bit weights with a scale for each
+         group, accuracy level 4: the runtime quantizes activations to int8
 
 Weights come from fill(), which onnxruntime.js has, too, and checks results by.
 Needs Debian's python3-onnx.
@@ -33,8 +36,26 @@ def fill(count):
   return (mixed >> np.uint32(24)).astype(np.uint8).view(np.int8)
 
 
+def group_product(group, rows, depth):
+  """4-bit weights: the low bits of fill(), row by row of ours."""
+  levels = fill(depth * rows).reshape(depth, rows).T & 15
+  padded = -(-depth // group) * group
+  # Levels that are not there are 8, which stands for 0.
+  levels = np.pad(levels, ((0, 0), (0, padded - depth)), constant_values=8)
+  levels = levels.astype(np.uint8).reshape(rows, padded // group, group)
+  packed = levels[..., 0::2] | levels[..., 1::2] << 4
+  scales = np.repeat(1 + np.arange(rows) % 8, padded // group)
+  node = helper.make_node(
+      "MatMulNBits", ["x", "w", "scales"], ["y"], domain="com.microsoft",
+      K=depth, N=rows, bits=4, block_size=group, accuracy_level=4)
+  return (node, {"w": packed, "scales": scales.astype(np.float32) / np.float32(64)},
+          TensorProto.FLOAT)
+
+
 def product(types, rows, depth):
   """The node and its constants."""
+  if types.startswith("s4g"):
+    return group_product(int(types[3:]), rows, depth)
   weights = fill(depth * rows).reshape(depth, rows)
   if types == "f32":
     weights = weights.astype(np.float32) / np.float32(128)
@@ -70,7 +91,8 @@ def model(types, rows, depth, cols):
       "loop",
       [scalar("rounds", TensorProto.INT64), value("x", [cols, depth]),
        value("first", [cols, rows])], [value("dst", [cols, rows])])
-  made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+  made = helper.make_model(graph, opset_imports=[
+      helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)])
   made.ir_version = 8
   onnx.checker.check_model(made)
   return made

@@ -36,10 +36,13 @@ function fill(count) {
 // What the runtime should have for a row and column of ours.
 function expected(model, weights, x, row, col) {
   const zero = model.types === 's8u8' ? 128 : 0;
+  const groups = model.types.startsWith('s4g');
   let sum = 0;
   for (let k = 0; k < model.depth; ++k) {
-    sum += weights[k * model.rows + row] * (x[col * model.depth + k] - zero);
+    const byte = weights[k * model.rows + row];
+    sum += (groups ? (byte & 15) - 8 : byte) * (x[col * model.depth + k] - zero);
   }
+  if (groups) return sum * (1 + row % 8) / 64;
   if (model.types === 'f32') return sum / 128;
   const value =
       Math.round(sum * (1 + row % 8) / 1024 / Math.sqrt(model.depth)) + zero;
@@ -52,7 +55,10 @@ function checkResult(model, x, dst) {
     const row = (i * 7919) % model.rows, col = (i * 104729) % model.cols;
     const want = expected(model, weights, x, row, col);
     const got = dst[col * model.rows + row];
-    const tolerance = model.types === 'f32' ? 1e-4 * model.depth : 1;
+    // Activations are whole numbers up to 128; those of groups are rounded.
+    const tolerance = model.types === 'f32' ? 1e-4 * model.depth :
+        model.types.startsWith('s4g')       ? 4 * Math.sqrt(model.depth) :
+                                              1;
     if (!(Math.abs(want - got) <= tolerance)) {
       throw new Error(`${model.file}: ${got} at ${row}, ${col}, not ${want}`);
     }
@@ -63,6 +69,8 @@ const kinds = {
   f32: ['float32', Float32Array],
   s8: ['int8', Int8Array],
   s8u8: ['uint8', Uint8Array],
+  s4g32: ['float32', Float32Array],
+  s4g128: ['float32', Float32Array],
 };
 
 // Seconds of a product.

@@ -17,7 +17,19 @@
 namespace ruy_like {
 namespace bench {
 
-enum class PeerTypes { kS8, kS8U8, kU8, kF32 };  // as problem.h's Types
+// As problem.h's Types.
+enum class PeerTypes {
+  kS8,
+  kS8U8,
+  kU8,
+  kF32,
+  kBF16,     // on both sides, into float
+  kBF16F32,  // bfloat16 weights, float activations
+  kF16F32,
+  kS4G32,  // weights that are values of 4 bits with a scale for each 32
+  kS4G128,
+  kS8G32
+};
 
 // The product of problem.h, or a batch that lies one after the other, without
 // gaps. Pointers stay valid as long as the
@@ -27,7 +39,7 @@ struct PeerProblem {
   std::ptrdiff_t rows, depth, cols;
   std::ptrdiff_t count;  // above 1 only where the peer has_batches
   bool lhs_row_major, rhs_row_major, dst_row_major;
-  const void* lhs;
+  const void* lhs;  // of weights in groups: their values as floats
   const void* rhs;
   void* dst;
   std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
