@@ -312,18 +312,11 @@ bool Equalize(Weights* weights, std::string* error) {
 }
 
 std::vector<float> RunFloat(const std::vector<float>& input, Weights* weights,
-                            std::vector<ruy_like::Observer>* observers,
-                            ruy_like::Context* context, Times* times) {
+                            const Watch& watch, ruy_like::Context* context,
+                            Times* times) {
   std::vector<float> x = input;
   TensorShape in = {1, kSize, kSize, 3};
-  std::size_t observer = 0;
-  const auto observe = [&] {
-    if (observers == nullptr) return;
-    const absl::Status status =
-        (*observers)[observer++].Observe(absl::MakeConstSpan(x), context);
-    if (!status.ok()) std::exit(1);
-  };
-  observe();
+  if (watch != nullptr) watch(x);
   for (const Step& step : Steps()) {
     {
       const Stopwatch stopwatch(times);
@@ -343,9 +336,44 @@ std::vector<float> RunFloat(const std::vector<float>& input, Weights* weights,
       }
     }
     in = step.shape;
-    observe();
+    if (watch != nullptr) watch(x);
   }
   return x;
+}
+
+bool SearchScales(const std::vector<std::vector<float>>& inputs,
+                  Weights* weights, ruy_like::Context* context,
+                  WeightScales* scales, std::string* error) {
+  const std::vector<Step> steps = Steps();
+  // By image: the input and each step's output.
+  std::vector<std::vector<std::vector<float>>> images(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    RunFloat(
+        inputs[i], weights,
+        [&](const std::vector<float>& x) { images[i].push_back(x); }, context,
+        nullptr);
+  }
+  scales->assign(steps.size(), {});
+  TensorShape in = {1, kSize, kSize, 3};
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (IsProduct(steps[s].kind)) {
+      std::vector<TensorView<const float>> views;
+      for (const auto& image : images) {
+        views.push_back({image[s].data(), in, {}});
+      }
+      const std::vector<float> bias = BiasOf(steps[s], *weights);
+      auto found =
+          EqSearchConv2D(WeightsOf(steps[s], weights), views, steps[s].window,
+                         ruy_like::EqOptions(), context, bias);
+      if (!found.ok()) {
+        *error = steps[s].name + ": " + found.status().ToString();
+        return false;
+      }
+      (*scales)[s] = std::move(found->weights);
+    }
+    in = steps[s].shape;
+  }
+  return true;
 }
 
 bool IntDetector::Make(const std::vector<ruy_like::Observer>& observers,
@@ -381,6 +409,10 @@ bool IntDetector::Make(const std::vector<ruy_like::Observer>& observers,
     } else if (step.kind != Kind::kPool) {
       const ruy_like::Matrix<float> matrix = WeightsOf(step, weights);
       const std::vector<float> bias = BiasOf(step, *weights);
+      layer_options.weight_params = {};
+      if (options.scales != nullptr) {
+        layer_options.weight_params = (*options.scales)[i - 1];
+      }
       weight_bytes_ += static_cast<std::size_t>(
           matrix.layout().rows() * matrix.layout().cols() +
           step.shape.channels * (options.per_channel ? 12 : 4));

@@ -8,6 +8,7 @@
 #define RUY_LIKE_EXAMPLE_DETECT_DETECTOR_H_
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -63,18 +64,29 @@ bool Equalize(Weights* weights, std::string* error);
 // Milliseconds of each step.
 using Times = std::vector<double>;
 
+// Is given the input and then each step's output, in float.
+using Watch = std::function<void(const std::vector<float>& activations)>;
+
 // The network in float: 1x1 and the first convolution by Mul, the others by
-// plain loops along channels. `observers`, if not null, has one for the input
-// and one for each step's output.
+// plain loops along channels. `watch` may be null.
 std::vector<float> RunFloat(const std::vector<float>& input, Weights* weights,
-                            std::vector<ruy_like::Observer>* observers,
-                            ruy_like::Context* context, Times* times);
+                            const Watch& watch, ruy_like::Context* context,
+                            Times* times);
+
+// The scales of each step's weights by EqSearchConv2D, on what the float
+// network makes of these inputs; none for steps without a product over
+// channels. False with a message.
+using WeightScales = std::vector<std::vector<ruy_like::QuantParams>>;
+bool SearchScales(const std::vector<std::vector<float>>& inputs,
+                  Weights* weights, ruy_like::Context* context,
+                  WeightScales* scales, std::string* error);
 
 struct IntOptions {
   const char* name;
   ruy_like::CalibrationMethod method;
   bool per_channel;
   int weight_bits;
+  const WeightScales* scales = nullptr;  // SearchScales'
 };
 
 // The network in int8, made once.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -82,9 +83,30 @@ void Calibrate(const std::vector<Photo>& photos, ruy_like::Context* context,
   network->observers.resize(Steps().size() + 1);
   for (const Photo& photo : photos) {
     if (!IsForCalibration(photo)) continue;
-    RunFloat(photo.input, &network->weights, &network->observers, context,
-             nullptr);
+    auto observer = network->observers.begin();
+    RunFloat(
+        photo.input, &network->weights,
+        [&](const std::vector<float>& x) {
+          const absl::Status status =
+              observer++->Observe(absl::MakeConstSpan(x), context);
+          if (!status.ok()) std::exit(1);
+        },
+        context, nullptr);
   }
+}
+
+// Scales of the weights by the cosine of each layer's output, on two of the
+// photographs for calibration: each takes some seconds.
+bool SearchScales(const std::vector<Photo>& photos, Weights* weights,
+                  ruy_like::Context* context, WeightScales* scales,
+                  std::string* error) {
+  std::vector<std::vector<float>> inputs;
+  for (const Photo& photo : photos) {
+    if (IsForCalibration(photo) && inputs.size() < 2) {
+      inputs.push_back(photo.input);
+    }
+  }
+  return detect::SearchScales(inputs, weights, context, scales, error);
 }
 
 // The least overlap of boxes with their partners; 0 where numbers differ.
@@ -216,6 +238,13 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 2;
   }
+  WeightScales scales, equalized_scales;
+  if (!SearchScales(photos, &network.weights, &context, &scales, &error) ||
+      !SearchScales(photos, &equalized.weights, &context, &equalized_scales,
+                    &error)) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    return 2;
+  }
   Calibrate(photos, &context, &network);
   Calibrate(photos, &context, &equalized);
   photos.erase(std::remove_if(photos.begin(), photos.end(), IsForCalibration),
@@ -231,11 +260,15 @@ int Main(int argc, char** argv) {
       {{"int8-minmax", CalibrationMethod::kMinMax, true, 8}, false, false},
       {{"int8-mse", CalibrationMethod::kMse, true, 8}, false, false},
       {{"int8-entropy", CalibrationMethod::kEntropy, true, 8}, false, false},
+      {{"int8-eq", CalibrationMethod::kMinMax, true, 8, &scales}, false, false},
       {{"equalized-per-tensor", CalibrationMethod::kMinMax, false, 8},
        true,
        false},
       {{"equalized-int8", CalibrationMethod::kMinMax, true, 8}, true, true},
       {{"equalized-int7", CalibrationMethod::kMinMax, true, 7}, true, false},
+      {{"equalized-eq", CalibrationMethod::kMinMax, true, 8, &equalized_scales},
+       true,
+       false},
   };
   for (const auto& row : all) {
     const float least =

@@ -31,6 +31,10 @@ struct MakeLayerOptions {
   bool per_channel = true;
   // MakeConv2D (PackWeightsOptions).
   std::ptrdiff_t groups = 1;
+  // Where not empty, the weights' parameters, one per row or one for all, with
+  // zero points of 0: such as EqSearch finds. Bits and scales are then theirs.
+  // Not needed after the call.
+  absl::Span<const QuantParams> weight_params = {};
 };
 
 namespace quantize_internal {
@@ -79,6 +83,7 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
 // bias are not needed afterwards.
 //
 // InvalidArgument for weights that are not finite, weight_bits outside [2, 8],
+// weight_params of another number or with zero points,
 // a bias that int32 does not hold in the accumulators' scale, and the errors of
 // QuantizedLayer::Make and PackedWeights::Pack.
 template <typename In, typename Out>

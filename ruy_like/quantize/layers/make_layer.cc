@@ -18,7 +18,23 @@ absl::StatusOr<std::vector<QuantParams>> WeightParams(
     const Matrix<float>& weights, const MakeLayerOptions& options) {
   auto params = ChooseSymmetricChannels(weights, ChannelDimension::kRow,
                                         options.weight_bits);
-  if (!params.ok() || params->empty() || options.per_channel) return params;
+  if (!params.ok() || params->empty()) return params;
+  if (!options.weight_params.empty()) {
+    const absl::Span<const QuantParams> given = options.weight_params;
+    if (given.size() != 1 && given.size() != params->size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(given.size(), " weight_params for weights of ",
+                       params->size(), " channels"));
+    }
+    for (const QuantParams& one : given) {
+      if (one.zero_point != 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a zero point of weight_params is ", one.zero_point));
+      }
+    }
+    return std::vector<QuantParams>(given.begin(), given.end());
+  }
+  if (options.per_channel) return params;
   // One scale: that of the channel with the largest weight. All-zero channels
   // have scale 1, whatever the others have.
   float scale = 0;

@@ -256,6 +256,31 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   EXPECT_EQ(out_, expected);
 }
 
+TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
+  const auto run = [&](const MakeLayerOptions& options) {
+    const auto layer = MakeConv2D<std::int8_t, std::int8_t>(
+        Weights(), float_bias_, in_, result_, &context_, options);
+    EXPECT_TRUE(layer.ok()) << layer.status();
+    out_.assign(out_.size(), 77);
+    auto output = Output();
+    EXPECT_TRUE(
+        layer.ok() &&
+        Conv2D(Input(), *layer, Window(), nullptr, &context_, &output).ok());
+    return out_;
+  };
+  result_.scale = 3;
+  MakeLayerOptions seven, given;
+  seven.weight_bits = 7;
+  const auto params =
+      ChooseSymmetricChannels(Weights(), ChannelDimension::kRow, 7).value();
+  given.weight_params = params;
+  given.per_channel = false;  // not looked at
+  EXPECT_EQ(run(given), run(seven));
+  EXPECT_NE(run(given), run(MakeLayerOptions()));
+  given.weight_params = absl::MakeConstSpan(params.data(), 1);
+  EXPECT_NE(run(given), run(seven));
+}
+
 TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
   if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
   Window window;
@@ -307,6 +332,16 @@ TEST_F(MakeLayerTest, BadArguments) {
   options.groups = 3;
   EXPECT_THAT(message(), HasSubstr("in 3 groups"));
   options.groups = 1;
+  std::vector<QuantParams> params(kChannels - 1);
+  options.weight_params = params;
+  EXPECT_THAT(message(), HasSubstr("19 weight_params"));
+  params.resize(kChannels);
+  params.back().zero_point = 1;
+  options.weight_params = params;
+  EXPECT_THAT(message(), HasSubstr("zero point of weight_params is 1"));
+  params.back() = {0, 0, -127, 127};
+  EXPECT_THAT(message(), HasSubstr("scale"));
+  options.weight_params = {};
   float_bias_[2] = 1e12f;
   EXPECT_THAT(message(), HasSubstr("1 biases do not fit"));
   float_bias_.pop_back();
