@@ -42,7 +42,7 @@ cmake --build --preset windows --parallel "$jobs" \
 wine cmd /c exit  # makes the prefix, before programs run side by side
 ctest --preset windows --parallel "$jobs" \
   --tests-regex "^($(IFS='|'; echo "${tests[*]}"))(\\.|$)" --label-exclude amx_emulated
-bash test/each_first_allocation.sh wine build/windows/test/limited_program.exe
+bash test/each_first_allocation.sh test/wine.sh build/windows/test/limited_program.exe
 [ "${1:-}" != --short ] || exit 0
 
 # The DLLs, by a program that uses the library and one that uses the drop-in, with one
@@ -56,5 +56,5 @@ cmake --build build/windows-dll --parallel "$jobs" \
 cp build/windows-dll/*.dll build/windows-dll/dropin/*.dll build/windows-dll/example/
 for program in first_sample ruy_dropin_sample; do
   echo "===== $program with DLLs"
-  wine "build/windows-dll/example/ruy_like_$program.exe"
+  test/wine.sh "build/windows-dll/example/ruy_like_$program.exe"
 done
