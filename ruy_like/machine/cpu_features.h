@@ -16,9 +16,9 @@
 
 namespace ruy_like {
 
-// The instructions that paths.inc can ask for. A bit means that both the
-// processor and, as far as the enabled register state tells, the operating
-// system support it.
+// The instructions that paths.inc can ask for. A bit means that the processor
+// supports it, and the operating system as well, as far as the enabled register
+// state shows.
 enum CpuFeature : uint32_t {
   kCpuAvx2 = 1 << 0,
   kCpuFma = 1 << 1,

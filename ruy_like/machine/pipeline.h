@@ -1,7 +1,7 @@
 // Whether this machine's cores issue instructions in the order of the program.
 //
-// Asked by the registry, whose RunHere takes a kernel's loops by it. Such a
-// core depends far more on that order than one that looks for independent
+// Used by the registry: RunHere() chooses a kernel's routine by it. Such a core
+// depends far more on that order than one that looks for independent
 // instructions by itself, so some kernels have a second loop for it
 // (Kernel::run_in_order), with the same results. Which kernel serves a product
 // does not depend on it.

@@ -33,7 +33,7 @@ inline bool operator!=(const QuantParams& a, const QuantParams& b) {
   return !(a == b);
 }
 
-// What Matrix::set_value_range may be told of int8 values of these parameters.
+// The range of int8 values with these parameters, for Matrix::set_value_range.
 inline ValueRange RangeOfInt8(const QuantParams& params) {
   return params.qmin >= -63 && params.qmax <= 63 ? ValueRange::kInt7
                                                  : ValueRange::kFull;

@@ -87,10 +87,10 @@ struct Layer {
   const DepthwiseWeights* depthwise = nullptr;
   Scalar in = Scalar::kI8, out = Scalar::kI8;
   QuantParams input, output;
-  // What products add, null for nothing: the caller's bias, or a copy in one of
-  // the following arrays. A QuantizedLayer has one of them, of the output's
-  // kind. Depthwise layers have it in any case, zeros if there is no bias, and
-  // those with float outputs both: the int32 one is then zeros.
+  // The bias that products add, or null: the caller's, or a copy in one of the
+  // following arrays. A QuantizedLayer has one of them, of the output's kind.
+  // Depthwise layers have it in any case, zeros if there is no bias, and those
+  // with float outputs both: the int32 one is then zeros.
   const void* bias = nullptr;
   bool is_made_once = false;
   std::int32_t* int_bias = nullptr;
