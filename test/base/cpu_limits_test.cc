@@ -9,9 +9,9 @@
 #include "ruy_like/thread_pool.h"
 
 #ifdef __linux__
-#include <sched.h>
-
 #include <thread>
+
+#include "test/support/permitted_cpus.h"
 #endif
 
 namespace ruy_like {
@@ -51,23 +51,6 @@ TEST(DefaultThreadCountTest, IsWithinWhatThisProcessMayUse) {
 }
 
 #ifdef __linux__
-
-std::vector<int> ListPermittedCpus() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
-  for (int i = 0; i < CPU_SETSIZE; i++) {
-    if (CPU_ISSET(i, &set)) cpus.push_back(i);
-  }
-  return cpus;
-}
-
-void Permit(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
-}
 
 // A thread that is bound does not stand for the others; the process does.
 TEST(CountPermittedCpusTest, CountsWhatThreadsMayRunOn) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "test/support/permitted_cpus.h"
 
 namespace {
 
@@ -42,23 +43,6 @@ extern "C" int sched_getaffinity(pid_t thread, size_t bytes,
 
 namespace ruy_like {
 namespace {
-
-std::vector<int> ListPermittedCpus() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
-  for (int i = 0; i < CPU_SETSIZE; i++) {
-    if (CPU_ISSET(i, &set)) cpus.push_back(i);
-  }
-  return cpus;
-}
-
-void Permit(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
-}
 
 class CpuPlacementTest : public testing::Test {
  protected:

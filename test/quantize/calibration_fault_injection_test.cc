@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
 #include "test/quantize/lcg.h"
+#include "test/support/fail_each.h"
 #include "test/support/heap.h"
 #include "test/support/test_util.h"
 
@@ -175,23 +175,8 @@ INSTANTIATE_TEST_SUITE_P(Files, CalibrationFaultInjectionTest,
 bool TryOnce(const Kind& kind, const Failures& failures) {
   World world;
   const World untouched;
-  absl::Status status;
-  bool escaped = false;
   long failed = 0;
-  {
-    const FailureScope scope(failures);
-    try {
-      status = kind.call(&world);
-    } catch (const std::bad_alloc&) {
-      escaped = true;
-    }
-    failed = scope.failed();
-  }
-  EXPECT_FALSE(escaped) << "std::bad_alloc";
-  EXPECT_TRUE(
-      status.code() == kind.code ||
-      (failed > 0 && status.code() == absl::StatusCode::kResourceExhausted))
-      << status;
+  const absl::Status status = CallWithFailures(kind, failures, &world, &failed);
   if (!status.ok()) {
     EXPECT_EQ(world.w1, untouched.w1);
     EXPECT_EQ(world.w2, untouched.w2);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -260,23 +259,8 @@ class QuantizeFaultTest : public testing::TestWithParam<Threads> {
   bool TryOnce(const Kind& kind, const Failures& failures) {
     World world(inputs_, outputs_, executor_, GetParam());
     outputs_->Paint();
-    absl::Status status;
-    bool escaped = false;
     long failed = 0;
-    {
-      const FailureScope scope(failures);
-      try {
-        status = kind.call(&world);
-      } catch (const std::bad_alloc&) {
-        escaped = true;
-      }
-      failed = scope.failed();
-    }
-    EXPECT_FALSE(escaped) << "std::bad_alloc";
-    EXPECT_TRUE(
-        status.code() == kind.code ||
-        (failed > 0 && status.code() == absl::StatusCode::kResourceExhausted))
-        << status;
+    absl::Status status = CallWithFailures(kind, failures, &world, &failed);
     NoteObservers(&world);
     EXPECT_TRUE(*outputs_ == (status.ok() ? *expected_ : *painted_)) << status;
     if (!status.ok()) {

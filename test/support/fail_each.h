@@ -5,9 +5,37 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+
+#include "absl/status/status.h"
 #include "test/support/heap.h"
 
 namespace ruy_like {
+
+// kind.call(world) under these failures. Expects the kind's code or, if
+// something failed, ResourceExhausted, and no exception. Sets *failed to the
+// number of failures.
+template <class Kind, class World>
+absl::Status CallWithFailures(const Kind& kind, const Failures& failures,
+                              World* world, long* failed) {
+  absl::Status status;
+  bool escaped = false;
+  {
+    const FailureScope scope(failures);
+    try {
+      status = kind.call(world);
+    } catch (const std::bad_alloc&) {
+      escaped = true;
+    }
+    *failed = scope.failed();
+  }
+  EXPECT_FALSE(escaped) << "std::bad_alloc";
+  EXPECT_TRUE(
+      status.code() == kind.code ||
+      (*failed > 0 && status.code() == absl::StatusCode::kResourceExhausted))
+      << status;
+  return status;
+}
 
 // try_once(failures) makes the call and checks it; false once nothing failed.
 // Expects that calls leak nothing. Returns how many there were to fail.

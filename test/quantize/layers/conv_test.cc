@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
 #include "test/support/guarded_buffer.h"
@@ -41,29 +42,10 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p, Workspace* workspace,
                            Context* context) {
   PackWeightsOptions options;
   options.groups = p.groups;
-  const auto weights =
-      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context, options);
-  ASSERT_TRUE(weights.ok()) << weights.status() << p.Describe();
-  GuardedBuffer guarded(p.input.size() * sizeof(In), Flush::kEnd);
-  std::copy(p.input.begin(), p.input.end(), guarded.as<In>());
-  const TensorView<const In> input{guarded.as<In>(), p.in_shape, p.in_params};
-  std::vector<Out> out(CountOf(p.out_shape) + 2, Out{99});
-  TensorView<Out> output{out.data() + 1, p.out_shape, p.out_params};
-  const absl::Status status = Conv2D(input, *weights, BiasSpan<Out>(p.bias),
-                                     p.window, workspace, context, &output);
-  ASSERT_TRUE(status.ok()) << status << p.Describe();
-  std::vector<Out> expected = p.Reference();
-  expected.insert(expected.begin(), Out{99});
-  expected.push_back(Out{99});
-  ASSERT_TRUE(out == expected) << p.Describe();
-
-  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
-                                                   p.in_params, p.out_params);
-  ASSERT_TRUE(layer.ok()) << layer.status();
-  std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_TRUE(
-      Conv2D(p.Input(), *layer, p.window, workspace, context, &output).ok());
-  ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
+  ExpectEqualsReference(
+      p,
+      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context, options),
+      [](const auto&... args) { return Conv2D(args...); }, workspace, context);
 }
 
 class ConvTest : public PathTest {};
@@ -74,22 +56,11 @@ TEST_P(ConvTest, EqualsReference) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 3));
-    ExpectEqualsReference(RandomConv<std::int8_t, std::int8_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomConv<std::uint8_t, std::uint8_t>(seed + 1000),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomConv<std::uint8_t, std::int8_t>(seed + 2000),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomConv<std::int8_t, std::uint8_t>(seed + 3000),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomConv<std::int8_t, std::int32_t>(seed + 4000),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomConv<std::uint8_t, std::int32_t>(seed + 5000),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomConv<std::int8_t, float>(seed + 6000), nullptr,
-                          &context_);
-    ExpectEqualsReference(RandomConv<std::uint8_t, float>(seed + 7000),
-                          &workspace, &context_);
+    ForEachLayerType([&](auto in, auto out, int i) {
+      ExpectEqualsReference(
+          RandomConv<decltype(in), decltype(out)>(seed + 1000 * i),
+          i == 6 ? nullptr : &workspace, &context_);
+    });
     if (HasFatalFailure()) return;
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
 #include "test/support/guarded_buffer.h"
@@ -36,30 +37,10 @@ ConvProblem<In, Out> RandomDepthwise(std::uint64_t seed) {
 template <typename In, typename Out>
 void ExpectEqualsReference(const ConvProblem<In, Out>& p, Workspace* workspace,
                            Context* context) {
-  const auto weights =
-      DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
-  ASSERT_TRUE(weights.ok()) << weights.status();
-  GuardedBuffer input(p.input.size() * sizeof(In), Flush::kEnd);
-  std::copy(p.input.begin(), p.input.end(), input.as<In>());
-  std::vector<Out> out(CountOf(p.out_shape) + 2, Out{99});
-  TensorView<Out> output{out.data() + 1, p.out_shape, p.out_params};
-  const absl::Status status = DepthwiseConv2D(
-      TensorView<const In>{input.as<In>(), p.in_shape, p.in_params}, *weights,
-      BiasSpan<Out>(p.bias), p.window, workspace, context, &output);
-  ASSERT_TRUE(status.ok()) << status << p.Describe();
-  std::vector<Out> expected = p.Reference();
-  expected.insert(expected.begin(), Out{99});
-  expected.push_back(Out{99});
-  ASSERT_TRUE(out == expected) << p.Describe();
-
-  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
-                                                   p.in_params, p.out_params);
-  ASSERT_TRUE(layer.ok()) << layer.status();
-  std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_TRUE(
-      DepthwiseConv2D(p.Input(), *layer, p.window, workspace, context, &output)
-          .ok());
-  ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
+  ExpectEqualsReference(
+      p, DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params),
+      [](const auto&... args) { return DepthwiseConv2D(args...); }, workspace,
+      context);
 }
 
 class DepthwiseConvTest : public PathTest {};
@@ -70,22 +51,11 @@ TEST_P(DepthwiseConvTest, EqualsReference) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 3));
-    ExpectEqualsReference(RandomDepthwise<std::int8_t, std::int8_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomDepthwise<std::uint8_t, std::uint8_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomDepthwise<std::uint8_t, std::int8_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomDepthwise<std::int8_t, std::uint8_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomDepthwise<std::int8_t, std::int32_t>(seed),
-                          &workspace, nullptr);
-    ExpectEqualsReference(RandomDepthwise<std::uint8_t, std::int32_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(RandomDepthwise<std::int8_t, float>(seed), nullptr,
-                          &context_);
-    ExpectEqualsReference(RandomDepthwise<std::uint8_t, float>(seed),
-                          &workspace, &context_);
+    ForEachLayerType([&](auto in, auto out, int i) {
+      ExpectEqualsReference(RandomDepthwise<decltype(in), decltype(out)>(seed),
+                            i == 6 ? nullptr : &workspace,
+                            i == 4 ? nullptr : &context_);
+    });
     if (HasFatalFailure()) return;
   }
 }

@@ -12,6 +12,7 @@
 #include "ruy_like/quantize/elementwise_add.h"
 #include "ruy_like/quantize/elementwise_mul.h"
 #include "ruy_like/quantize/multiplier.h"
+#include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
@@ -22,13 +23,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-QuantParams Params(float scale, std::int32_t zero_point) {
-  QuantParams params;
-  params.scale = scale;
-  params.zero_point = zero_point;
-  return params;
-}
 
 TensorShape Flat(std::ptrdiff_t count) { return {1, 1, 1, count}; }
 
@@ -133,20 +127,20 @@ std::vector<std::int8_t> ResultOf(const std::vector<std::int8_t>& a,
 TEST(QuantizedAddTest, KnownSums) {
   // -63 + 31, 0.5 - 32.75, 1 + 0.5 (a half, away from zero), 32.5 + 15,
   // 64.5 + 31, 51 - 25.75; each + 10.
-  EXPECT_THAT(ResultOf<Sum>({-128, -1, 0, 63, 127, 100}, Params(0.5f, -2),
-                            {127, -128, 5, 63, 127, -100}, Params(0.25f, 3),
-                            Params(1, 10)),
+  EXPECT_THAT(ResultOf<Sum>({-128, -1, 0, 63, 127, 100}, ParamsOf(0.5f, -2),
+                            {127, -128, 5, 63, 127, -100}, ParamsOf(0.25f, 3),
+                            ParamsOf(1, 10)),
               ElementsAre(-22, -22, 12, 58, 106, 35));
 }
 
 TEST(QuantizedMulTest, Goldens) {
   const std::vector<std::int8_t> a = {-128, -1, 0, 63, 127, 100};
   const std::vector<std::int8_t> b = {127, -128, 5, 63, 127, -100};
-  EXPECT_THAT(ResultOf<Product>(a, Params(0.5f, -1), b, Params(0.25f, 3),
-                                Params(1, 10)),
+  EXPECT_THAT(ResultOf<Product>(a, ParamsOf(0.5f, -1), b, ParamsOf(0.25f, 3),
+                                ParamsOf(1, 10)),
               ElementsAre(-128, 10, 10, 127, 127, -128));
-  EXPECT_THAT(ResultOf<Product>(a, Params(0.02f, -1), b, Params(0.03f, 3),
-                                Params(0.1f, -7)),
+  EXPECT_THAT(ResultOf<Product>(a, ParamsOf(0.02f, -1), b, ParamsOf(0.03f, 3),
+                                ParamsOf(0.1f, -7)),
               ElementsAre(-101, -7, -7, 16, 88, -69));
 }
 
@@ -239,8 +233,8 @@ class ElementwisePathTest : public PathTest {
     }
   }
 
-  const QuantParams pa_ = Params(0.1f, 3), pb_ = Params(0.2f, -4),
-                    pc_ = Params(0.3f, 5);
+  const QuantParams pa_ = ParamsOf(0.1f, 3), pb_ = ParamsOf(0.2f, -4),
+                    pc_ = ParamsOf(0.3f, 5);
 };
 RUY_LIKE_INSTANTIATE_PER_PATH(ElementwisePathTest);
 
@@ -269,8 +263,8 @@ TEST_P(ElementwisePathTest, SumsOfAllPairs) {
     b[i] = static_cast<std::int8_t>(i);
   }
   for (const float b_scale : {0.5f, 0.25f, 0.1f, 0.3f}) {
-    const QuantParams pa = Params(0.5f, -3), pb = Params(b_scale, 7),
-                      pc = Params(1, 2);
+    const QuantParams pa = ParamsOf(0.5f, -3), pb = ParamsOf(b_scale, 7),
+                      pc = ParamsOf(1, 2);
     std::vector<std::int8_t> out(65536);
     TensorView<std::int8_t> output{out.data(), Flat(65536), pc};
     ASSERT_TRUE(
@@ -292,7 +286,7 @@ TYPED_TEST_SUITE(ElementwiseErrorTest, Operations);
 TYPED_TEST(ElementwiseErrorTest, BadInputChangesNothing) {
   using View = TensorView<std::int8_t>;
   std::vector<std::int8_t> memory(64, 77);
-  const QuantParams params = Params(0.1f, 0);
+  const QuantParams params = ParamsOf(0.1f, 0);
   const View a{memory.data(), Flat(8), params};
   const View b{memory.data() + 8, Flat(8), params};
   const View output{memory.data() + 16, Flat(8), params};
@@ -344,8 +338,8 @@ TYPED_TEST(ElementwiseErrorTest, BadInputChangesNothing) {
 
 TEST(QuantizedAddTest, OutputScaleTooSmall) {
   std::int8_t x = 1, result = 77;
-  const TensorView<std::int8_t> a{&x, Flat(1), Params(0.1f, 0)};
-  TensorView<std::int8_t> output{&result, Flat(1), Params(1e-9f, 0)};
+  const TensorView<std::int8_t> a{&x, Flat(1), ParamsOf(0.1f, 0)};
+  TensorView<std::int8_t> output{&result, Flat(1), ParamsOf(1e-9f, 0)};
   const absl::Status status = QuantizedAdd(a, a, nullptr, &output);
   EXPECT_THAT(std::string(status.message()), HasSubstr("too small for a sum"));
   EXPECT_EQ(result, 77);

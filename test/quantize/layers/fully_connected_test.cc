@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ruy_like/quantize/bias.h"
+#include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/test_util.h"
 
@@ -17,13 +18,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-QuantParams Params(float scale, std::int32_t zero_point) {
-  QuantParams params;
-  params.scale = scale;
-  params.zero_point = zero_point;
-  return params;
-}
 
 TensorShape Features(std::ptrdiff_t batch, std::ptrdiff_t count) {
   TensorShape shape;
@@ -40,10 +34,10 @@ TEST(FullyConnectedTest, Golden) {
   const std::vector<std::int32_t> bias = {100, -200};
   const auto weights =
       PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
-                          {Params(0.01f, 0), Params(0.02f, 0)}, &context);
+                          {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context);
   ASSERT_TRUE(weights.ok());
   const TensorView<const std::int8_t> input{x.data(), Features(2, 3),
-                                            Params(0.05f, -1)};
+                                            ParamsOf(0.05f, -1)};
   std::vector<std::int32_t> acc(4);
   TensorView<std::int32_t> raw{acc.data(), Features(2, 2), {}};
   ASSERT_TRUE(
@@ -51,7 +45,7 @@ TEST(FullyConnectedTest, Golden) {
   EXPECT_THAT(acc, ElementsAre(260, -561, 3950, -32580));
 
   std::vector<std::int8_t> out(4);
-  TensorView<std::int8_t> output{out.data(), Features(2, 2), Params(0.2f, 3)};
+  TensorView<std::int8_t> output{out.data(), Features(2, 2), ParamsOf(0.2f, 3)};
   ASSERT_TRUE(
       FullyConnected(input, *weights, bias, &workspace, &context, &output)
           .ok());
@@ -111,14 +105,15 @@ TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
   for (std::int8_t& v : w) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (const bool input_is_int7 : {false, true}) {
-    QuantParams seven = Params(0.01f, 0);
+    QuantParams seven = ParamsOf(0.01f, 0);
     seven.qmin = -63;
     seven.qmax = 63;
     const auto weights = PackedWeights::Pack(
         MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
     ASSERT_TRUE(weights.ok());
     const TensorView<const std::int8_t> input{
-        x.data(), Features(32, 96), input_is_int7 ? seven : Params(0.05f, -1)};
+        x.data(), Features(32, 96),
+        input_is_int7 ? seven : ParamsOf(0.05f, -1)};
     std::vector<std::int32_t> acc(32 * 64);
     TensorView<std::int32_t> raw{acc.data(), Features(32, 64), {}};
     ASSERT_TRUE(
@@ -133,19 +128,10 @@ TEST_P(FullyConnectedPathTest, EqualsReference) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 2));
-    ExpectEqualsReference<std::int8_t, std::int8_t>(seed, &workspace,
-                                                    &context_);
-    ExpectEqualsReference<std::uint8_t, std::uint8_t>(seed, &workspace,
-                                                      &context_);
-    ExpectEqualsReference<std::int8_t, std::uint8_t>(seed, &workspace,
-                                                     &context_);
-    ExpectEqualsReference<std::uint8_t, std::int8_t>(seed, nullptr, &context_);
-    ExpectEqualsReference<std::int8_t, std::int32_t>(seed, &workspace,
-                                                     &context_);
-    ExpectEqualsReference<std::uint8_t, std::int32_t>(seed, &workspace,
-                                                      &context_);
-    ExpectEqualsReference<std::int8_t, float>(seed, &workspace, &context_);
-    ExpectEqualsReference<std::uint8_t, float>(seed, &workspace, &context_);
+    ForEachLayerType([&](auto in, auto out, int i) {
+      ExpectEqualsReference<decltype(in), decltype(out)>(
+          seed, i == 1 ? nullptr : &workspace, &context_);
+    });
     if (HasFatalFailure()) return;
   }
 }
@@ -164,7 +150,7 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     TensorView<std::int32_t> output{&out, Features(1, 1), {}};
     const absl::Status status = FullyConnected(
         TensorView<const std::int8_t>{x.data(), Features(1, depth),
-                                      Params(1, -128)},
+                                      ParamsOf(1, -128)},
         *weights, {}, nullptr, &context, &output);
     if (status.ok()) {
       EXPECT_EQ(out, depth * 255 * (127 - weight_params.zero_point));
@@ -175,12 +161,12 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     }
     return status.ok();
   };
-  QuantParams symmetric = Params(1, 0);
+  QuantParams symmetric = ParamsOf(1, 0);
   symmetric.qmin = -127;
   EXPECT_TRUE(run(66311, symmetric));
   EXPECT_FALSE(run(66312, symmetric));
-  EXPECT_TRUE(run(33025, Params(1, -128)));
-  EXPECT_FALSE(run(33026, Params(1, -128)));
+  EXPECT_TRUE(run(33025, ParamsOf(1, -128)));
+  EXPECT_FALSE(run(33026, ParamsOf(1, -128)));
 }
 
 TEST(FullyConnectedTest, BadInputChangesNothing) {

@@ -1,0 +1,74 @@
+// Test support: what the tests of layers do for each operation and for each
+// pair of element types.
+#ifndef RUY_LIKE_TEST_QUANTIZE_EXPECT_CONV_H_
+#define RUY_LIKE_TEST_QUANTIZE_EXPECT_CONV_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ruy_like/quantize/layer.h"
+#include "ruy_like/quantize/workspace.h"
+#include "test/quantize/reference_conv.h"
+#include "test/support/guarded_buffer.h"
+
+namespace ruy_like {
+
+inline QuantParams ParamsOf(float scale, std::int32_t zero_point) {
+  QuantParams params;
+  params.scale = scale;
+  params.zero_point = zero_point;
+  return params;
+}
+
+// check(In(), Out(), i) for the i-th pair of a layer's types.
+template <class Check>
+void ForEachLayerType(const Check& check) {
+  int i = 0;
+  const auto check_inputs = [&](auto out) {
+    check(std::int8_t{}, out, i++);
+    check(std::uint8_t{}, out, i++);
+  };
+  check_inputs(std::int8_t{});
+  check_inputs(std::uint8_t{});
+  check_inputs(std::int32_t{});
+  check_inputs(float{});
+}
+
+// That the operation, Conv2D or DepthwiseConv2D, gives the problem's reference,
+// from weights and from a layer made of them, and reads and writes nothing
+// beyond its tensors.
+template <typename In, typename Out, class Weights, class Operation>
+void ExpectEqualsReference(const ConvProblem<In, Out>& p,
+                           const absl::StatusOr<Weights>& weights,
+                           const Operation& operation, Workspace* workspace,
+                           Context* context) {
+  ASSERT_TRUE(weights.ok()) << weights.status() << p.Describe();
+  GuardedBuffer guarded(p.input.size() * sizeof(In), Flush::kEnd);
+  std::copy(p.input.begin(), p.input.end(), guarded.as<In>());
+  const TensorView<const In> input{guarded.as<In>(), p.in_shape, p.in_params};
+  std::vector<Out> out(CountOf(p.out_shape) + 2, Out{99});
+  TensorView<Out> output{out.data() + 1, p.out_shape, p.out_params};
+  const absl::Status status = operation(input, *weights, BiasSpan<Out>(p.bias),
+                                        p.window, workspace, context, &output);
+  ASSERT_TRUE(status.ok()) << status << p.Describe();
+  std::vector<Out> expected = p.Reference();
+  expected.insert(expected.begin(), Out{99});
+  expected.push_back(Out{99});
+  ASSERT_TRUE(out == expected) << p.Describe();
+
+  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
+                                                   p.in_params, p.out_params);
+  ASSERT_TRUE(layer.ok()) << layer.status();
+  std::fill(out.begin(), out.end(), Out{99});
+  ASSERT_TRUE(
+      operation(p.Input(), *layer, p.window, workspace, context, &output).ok());
+  ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
+}
+
+}  // namespace ruy_like
+
+#endif  // RUY_LIKE_TEST_QUANTIZE_EXPECT_CONV_H_
