@@ -3,7 +3,7 @@
     draw.py <folder of PPMs> <boxes.txt> <PNG>
 
 A line of boxes.txt is: photograph, network, left, top, right, bottom. float's
-boxes are green, those of int8-minmax red, others are left out.
+boxes are green, those of equalized-int8 red, others are left out.
 """
 
 import pathlib
