@@ -4,7 +4,7 @@
 # emulator, instructions run on the processor itself. From any directory.
 #
 #   test/run_windows.sh          all of these, static and as a DLL
-#   test/run_windows.sh --short  some, static
+#   test/run_windows.sh --short  some, static, of one path for each vector length
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,10 +33,10 @@ bash third_party/other_system.sh windows
 export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all DISPLAY=
 jobs=$(nproc)
 
-tests=("${all[@]}")
-[ "${1:-}" != --short ] || tests=("${short[@]}")
+tests=("${all[@]}") paths=
+[ "${1:-}" != --short ] || tests=("${short[@]}") paths="avx2;avx512"
 
-cmake --preset windows >/dev/null
+cmake --preset windows -DRUY_LIKE_COMPILE_PATHS="$paths" >/dev/null
 cmake --build --preset windows --parallel "$jobs" \
   --target ruy_like ruy limited_program "${tests[@]}"
 wine cmd /c exit  # makes the prefix, before programs run side by side
