@@ -3,14 +3,15 @@
 # path: with NEON alone, with dot products, with 8-bit matrix multiplication too.
 # From any directory.
 #
-#   test/run_arm.sh [--32] [--paths | --all] [--clang] [<ctest option>...]
+#   test/run_arm.sh [--32] [--short | --paths | --all] [--clang] [<ctest option>...]
 #
 # --32: for 32-bit Arm, as a processor with NEON and one without it; of the
 # portable path, whose pointers have 32 bits here, the quick tests too.
 #
 # Each processor runs the kernel tests of its best path and products whose
 # checksums were made on an x86; the last one also the tests that look at all
-# paths, random products against the reference among them. That is what CI does.
+# paths, random products against the reference among them. CI does that for 64 bits
+# at each change, and for 32 bits only the few of these tests that --short selects.
 # --paths runs every test of the best path instead, a quarter of an hour on two
 # cores besides the build, and --all the whole suite on each.
 #
@@ -30,6 +31,7 @@ clang=
 while [ $# -gt 0 ]; do
   case "$1" in
     --32) bits=32 ;;
+    --short) extent=short ;;
     --paths) extent=paths ;;
     --all) extent=all ;;
     --clang) clang=clang ;;
@@ -60,8 +62,12 @@ if [ "$bits" = 32 ]; then
   # Its floats are not those of any other path.
   kernel_tests+=(float_mul_test scaled_output_test)
 fi
+if [ "$extent" = short ]; then
+  for_all=(cpu_features_test products_test)
+  kernel_tests=(panel_kernel_test float_mul_test small_stack_test)
+fi
 targets=(ruy_like_tests)
-if [ "$extent" = kernels ]; then
+if [ "$extent" = kernels ] || [ "$extent" = short ]; then
   targets=("${kernel_tests[@]}" "${for_all[@]%.quick}")
 fi
 cmake --build --preset "$preset" --parallel "$(nproc)" --target "${targets[@]}"
@@ -93,7 +99,7 @@ run() {
 # Options that choose the tests of a path.
 tests_of() {
   case "$extent" in
-    kernels)
+    kernels | short)
       echo --tests-regex \
         "^(($(IFS='|'; echo "${kernel_tests[*]}")).$1|products_test)$" ;;
     paths) echo --label-regex "^$1$" ;;
