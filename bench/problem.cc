@@ -253,7 +253,7 @@ class GroupProblem final : public BoundProblem {
     dst.set_data(static_cast<float*>(to));
     return MulTo(&dst, context);
   }
-  // Of the weights as floats: the call's rounding of activations is not in it.
+  // With the weights as floats, and activations that are not rounded.
   void Reference(void* to) override {
     Matrix<float> dst = dst_;
     dst.set_data(static_cast<float*>(to));

@@ -345,7 +345,7 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
       for (const auto* matrix : {&col_major, &row_major}) {
         auto packed = Pack(*matrix, Side::kLhs, PackOptions(), &context_);
         ASSERT_TRUE(packed.ok());
-        // Of megabytes: what differs is not printed.
+        // Megabytes, which a failure should not print.
         EXPECT_TRUE(packed->Serialize() == expected->Serialize())
             << rows << 'x' << depth << ", " << threads << " threads";
       }
