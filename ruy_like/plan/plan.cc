@@ -32,25 +32,26 @@ bool IsSmall(const Plan& plan) {
              kSmallBytes;
 }
 
-// How panels are made before it is known whether blocks make them.
 // Whether packing would copy the operand's columns as they are. (Only floats:
 // other operands need their sums.) Not for many columns: those a multiple of
 // 4096 bytes apart would compete for one cache set.
-bool HasFormAlready(const KernelQuery& query, const PanelFormat& format,
-                    Side side) {
+bool HasFormAlready(const KernelQuery& query, const Kernel& kernel, Side side) {
   constexpr std::ptrdiff_t kMaxColumns = 4;
-  return format.width == 1 && format.group == 1 && format.depth_multiple == 1 &&
+  const PanelFormat& format = FormatOf(kernel, side);
+  return format.width == 1 && format.group == 1 && DepthMultiple(kernel) == 1 &&
          format.scalar == query.scalar[side] && query.depth_contiguous[side] &&
          IsFloat(format.scalar) &&
          (side == Side::kLhs ? query.rows : query.cols) <= kMaxColumns;
 }
 
-SideSource SourceOf(const KernelQuery& query, const PanelFormat& format,
-                    Side side) {
+// How panels are made before it is known whether blocks make them.
+SideSource SourceOf(const KernelQuery& query, const Kernel& kernel, Side side) {
   if (query.packed[side] != nullptr) return SideSource::kPrepacked;
-  if (format.in_place || query.depth == 0) return SideSource::kInPlace;
+  if (FormatOf(kernel, side).in_place || query.depth == 0) {
+    return SideSource::kInPlace;
+  }
   if (query.cached[side]) return SideSource::kCached;
-  return HasFormAlready(query, format, side) ? SideSource::kInPlace
+  return HasFormAlready(query, kernel, side) ? SideSource::kInPlace
                                              : SideSource::kPackedOnce;
 }
 
@@ -194,7 +195,7 @@ void MakePlan(const KernelQuery& query, const KernelChoice& choice,
     SidePlan& side_plan = plan->side[side];
     side_plan.shape = SideShape(kernel, side, seen.scalar[side], seen.depth,
                                 side == Side::kLhs ? seen.rows : seen.cols);
-    side_plan.source = SourceOf(seen, *side_plan.shape.format, side);
+    side_plan.source = SourceOf(seen, kernel, side);
   }
   const std::ptrdiff_t lhs_depth = plan->side.lhs.shape.padded_depth;
   const std::ptrdiff_t rhs_depth = plan->side.rhs.shape.padded_depth;
