@@ -61,7 +61,7 @@ struct stream {
 struct memory {
   using dim = std::int64_t;
   using dims = std::vector<dim>;
-  enum class data_type { undef, f32, s32, s8, u8 };
+  enum class data_type { undef, bf16, f32, s32, s8, u8 };
   enum class format_tag { undef, any, a, ab, ba, abc, acb };
   struct desc {
     desc(const dims& adims, data_type adata_type, format_tag aformat_tag,
