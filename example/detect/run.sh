@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Finds faces on photographs with a network from npm, in float and in int8, and
+# Finds faces on photographs with two networks from npm, in float and in int8, and
 # compares the boxes with each other and with the package's own:
 #
 #   bash example/detect/run.sh                builds the example first
@@ -41,7 +41,7 @@ for candidate in python3 /usr/bin/python3; do
   fi
 done
 [ -n "$python" ] || skip "Python's PIL is missing (third_party/install.sh detect)"
-if [ ! -f "$cache/package/model/tiny_face_detector_model.bin" ]; then
+if [ ! -f "$cache/package/model/ssd_mobilenetv1_model.bin" ]; then
   command -v npm >/dev/null || skip 'npm is missing (third_party/install.sh detect)'
   (cd "$cache" && npm pack --silent "$package" >/dev/null &&
     tar xzf vladmandic-face-api-*.tgz) || skip "npm does not fetch $package"
@@ -61,5 +61,6 @@ status=0
 "$program" "$cache/package" "$here/reference.txt" "$cache/boxes.txt" \
   "$cache"/photos/*.ppm || status=$?
 "$python" "$here/draw.py" "$cache/photos" "$cache/boxes.txt" "$cache/boxes.png"
-echo "boxes of float (green) and of int8 (red): $cache/boxes.png"
+echo "boxes of float and of int8: green and red (tiny_face_detector)," \
+  "cyan and orange (ssd_mobilenetv1): $cache/boxes.png"
 exit $status
