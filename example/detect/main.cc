@@ -82,20 +82,31 @@ void LoadReference(const std::string& path, const std::string& network,
   }
 }
 
+// What is done to a float network before it is quantized.
+enum class Change {
+  kNone,
+  kRelu,       // ReLU6 becomes ReLU, which equalization needs
+  kEqualized,  // Equalize
+};
+constexpr const char* kChangeNames[] = {"", "relu", "equalized"};
+constexpr std::size_t kChanges = 3;
+
 // A float network, with what calibration knows of it.
 struct Calibrated {
   Network network;
   Calibration calibration;
   WeightScales scales;
+  std::vector<Outputs> outputs;  // of each photograph
 };
 
 // A row of the table: how a network is quantized.
 struct Row {
   const char* name;
-  bool is_equalized;
+  Change change;
   IntOptions options;
   bool uses_scales = false;  // SearchScales'
-  bool is_required = false;  // must overlap float's by 0.9
+  // Where not 0, the network must find float's boxes alone, with this overlap.
+  float required = 0;
 };
 
 IntOptions Options(CalibrationMethod method, bool per_channel, int bits,
@@ -110,38 +121,41 @@ IntOptions Options(CalibrationMethod method, bool per_channel, int bits,
 
 std::vector<Row> TinyRows() {
   const auto mm = CalibrationMethod::kMinMax;
+  const Change none = Change::kNone, equalized = Change::kEqualized;
   return {
-      {"int8-per-tensor", false, Options(mm, false, 8, false)},
-      {"int8-per-tensor-bias", false, Options(mm, false, 8, true)},
-      {"int8-minmax", false, Options(mm, true, 8, false)},
-      {"int8-minmax-bias", false, Options(mm, true, 8, true)},
-      {"int8-mse", false, Options(CalibrationMethod::kMse, true, 8, false)},
-      {"int8-entropy", false,
+      {"int8-per-tensor", none, Options(mm, false, 8, false)},
+      {"int8-per-tensor-bias", none, Options(mm, false, 8, true)},
+      {"int8-minmax", none, Options(mm, true, 8, false)},
+      {"int8-minmax-bias", none, Options(mm, true, 8, true)},
+      {"int8-mse", none, Options(CalibrationMethod::kMse, true, 8, false)},
+      {"int8-entropy", none,
        Options(CalibrationMethod::kEntropy, true, 8, false)},
-      {"int8-eq", false, Options(mm, true, 8, false), true},
-      {"equalized-per-tensor", true, Options(mm, false, 8, false)},
-      {"equalized-per-tensor-bias", true, Options(mm, false, 8, true)},
-      {"equalized-int8", true, Options(mm, true, 8, false), false, true},
-      {"equalized-int8-bias", true, Options(mm, true, 8, true)},
-      {"equalized-int7", true, Options(mm, true, 7, false)},
-      {"equalized-eq", true, Options(mm, true, 8, false), true},
+      {"int8-eq", none, Options(mm, true, 8, false), true},
+      {"equalized-per-tensor", equalized, Options(mm, false, 8, false)},
+      {"equalized-per-tensor-bias", equalized, Options(mm, false, 8, true)},
+      {"equalized-int8", equalized, Options(mm, true, 8, false), false, 0.9f},
+      {"equalized-int8-bias", equalized, Options(mm, true, 8, true)},
+      {"equalized-int7", equalized, Options(mm, true, 7, false)},
+      {"equalized-eq", equalized, Options(mm, true, 8, false), true},
   };
 }
 
 std::vector<Row> SsdRows() {
   const auto mm = CalibrationMethod::kMinMax;
-  const auto mse = CalibrationMethod::kMse;
+  const Change none = Change::kNone, relu = Change::kRelu,
+               equalized = Change::kEqualized;
   return {
-      {"int8-per-tensor", false, Options(mm, false, 8, false)},
-      {"int8-per-tensor-bias", false, Options(mm, false, 8, true)},
-      {"int8-minmax", false, Options(mm, true, 8, false)},
-      {"int8-minmax-bias", false, Options(mm, true, 8, true)},
-      {"int8-mse", false, Options(mse, true, 8, false)},
-      {"equalized-per-tensor", true, Options(mm, false, 8, false)},
-      {"equalized-per-tensor-bias", true, Options(mm, false, 8, true)},
-      {"equalized-int8", true, Options(mm, true, 8, false)},
-      {"equalized-int8-bias", true, Options(mm, true, 8, true)},
-      {"equalized-mse", true, Options(mse, true, 8, false)},
+      {"int8-per-tensor", none, Options(mm, false, 8, false)},
+      {"int8-per-tensor-bias", none, Options(mm, false, 8, true)},
+      {"int8-minmax", none, Options(mm, true, 8, false)},
+      {"int8-minmax-bias", none, Options(mm, true, 8, true), false, 0.8f},
+      {"int8-mse", none, Options(CalibrationMethod::kMse, true, 8, false)},
+      {"relu-per-tensor", relu, Options(mm, false, 8, false)},
+      {"relu-int8", relu, Options(mm, true, 8, false)},
+      {"equalized-per-tensor", equalized, Options(mm, false, 8, false)},
+      {"equalized-per-tensor-bias", equalized, Options(mm, false, 8, true)},
+      {"equalized-int8", equalized, Options(mm, true, 8, false)},
+      {"equalized-int8-bias", equalized, Options(mm, true, 8, true)},
   };
 }
 
@@ -154,6 +168,23 @@ double Sum(const Times& times) {
 // Keeps those of the photograph that was quickest, by sum.
 void KeepBest(const Times& times, Times* best) {
   if (best->empty() || Sum(times) < Sum(*best)) *best = times;
+}
+
+// Signal-to-noise ratio of all outputs for all photographs, in dB.
+double Snr(const std::vector<Outputs>& reference,
+           const std::vector<Outputs>& outputs) {
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    for (std::size_t o = 0; o < reference[i].size(); ++o) {
+      for (std::size_t k = 0; k < reference[i][o].size(); ++k) {
+        const auto value = static_cast<double>(reference[i][o][k]);
+        const double error = value - static_cast<double>(outputs[i][o][k]);
+        signal += value * value;
+        noise += error * error;
+      }
+    }
+  }
+  return 10 * std::log10(signal / noise);
 }
 
 // All of one network, on all photographs.
@@ -171,11 +202,12 @@ class Report {
           const std::vector<Row>& rows);
 
  private:
-  bool Prepare(const std::vector<Photo>& photos, bool search_scales,
+  bool Prepare(const std::vector<Photo>& photos, const std::vector<Row>& rows,
                std::string* error);
-  void Print(const char* row, const Case& one, const std::vector<Box>& boxes);
-  // Whether the boxes of all photographs agree: one line.
-  Agreement Summarize(const char* row, const std::vector<Agreement>& all);
+  bool ChangeNetwork(Change change, Network* network, std::string* error) const;
+  // The boxes of outputs, printed, and how they agree with float's.
+  Agreement FindBoxes(const std::string& row,
+                      const std::vector<Outputs>& outputs);
   bool RunFloatPhotos();
   bool RunIntPhotos(const Row& row, bool* good);
   void PrintTimes() const;
@@ -186,13 +218,19 @@ class Report {
   std::ofstream* const boxes_file_;
   ruy_like::Context context_;
   std::vector<Case> cases_;
-  Calibrated plain_, equalized_;
+  Calibrated networks_[kChanges];  // those that rows use
   Times float_times_, int_times_;
   std::size_t int_weight_bytes_ = 0, int_activation_bytes_ = 0;
 };
 
-bool Report::Prepare(const std::vector<Photo>& photos, bool search_scales,
-                     std::string* error) {
+bool Report::ChangeNetwork(Change change, Network* network,
+                           std::string* error) const {
+  if (change == Change::kRelu) ReplaceRelu6(network);
+  return change != Change::kEqualized || Equalize(network, error);
+}
+
+bool Report::Prepare(const std::vector<Photo>& photos,
+                     const std::vector<Row>& rows, std::string* error) {
   std::vector<std::vector<float>> inputs;
   for (const Photo& photo : photos) {
     if (photo.name.rfind("calibration-", 0) == 0) {
@@ -201,119 +239,125 @@ bool Report::Prepare(const std::vector<Photo>& photos, bool search_scales,
       cases_.push_back({photo.name, detector_.prepare(photo.rgb), {}, {}});
     }
   }
-  plain_.network = equalized_.network = detector_.network;
-  if (!Equalize(&equalized_.network, error)) return false;
-  for (Calibrated* one : {&plain_, &equalized_}) {
-    if (!Calibrate(one->network, inputs, &context_, &one->calibration, error)) {
-      return false;
+  // On two photographs: each takes some seconds.
+  const std::vector<std::vector<float>> searched(
+      inputs.begin(), inputs.begin() + (inputs.size() < 2 ? 0 : 2));
+  for (const Row& row : rows) {
+    Calibrated& one = networks_[static_cast<int>(row.change)];
+    if (one.network.steps.empty()) {
+      one.network = detector_.network;
+      if (!ChangeNetwork(row.change, &one.network, error) ||
+          !Calibrate(one.network, inputs, &context_, &one.calibration, error)) {
+        return false;
+      }
     }
-    // On two photographs: each takes some seconds.
-    if (search_scales &&
-        !SearchScales(one->network,
-                      {inputs.begin(),
-                       inputs.begin() +
-                           std::min<std::ptrdiff_t>(
-                               2, std::distance(inputs.begin(), inputs.end()))},
-                      &context_, &one->scales, error)) {
+    if (row.uses_scales && one.scales.empty() &&
+        !SearchScales(one.network, searched, &context_, &one.scales, error)) {
       return false;
     }
   }
   return true;
 }
 
-void Report::Print(const char* row, const Case& one,
-                   const std::vector<Box>& boxes) {
-  for (const Box& b : boxes) {
-    std::printf("  %-18s %-25s %.3f  [%6.1f %6.1f %6.1f %6.1f]  IoU %.3f\n",
-                one.name.c_str(), row, b.score, b.left, b.top, b.right,
-                b.bottom, BestOverlap(b, one.boxes));
-    *boxes_file_ << one.name << " " << name_ << " " << row << " " << b.left
-                 << " " << b.top << " " << b.right << " " << b.bottom << "\n";
-  }
-}
-
-Agreement Report::Summarize(const char* row,
-                            const std::vector<Agreement>& all) {
+Agreement Report::FindBoxes(const std::string& row,
+                            const std::vector<Outputs>& outputs) {
   Agreement sum;
-  std::size_t boxes = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    sum.least = std::min(sum.least, all[i].least);
-    sum.missed += all[i].missed;
-    sum.extra += all[i].extra;
-    boxes += cases_[i].boxes.size();
+  std::size_t float_boxes = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Case& one = cases_[i];
+    const std::vector<Box> boxes = detector_.find_boxes(outputs[i]);
+    if (row == "float") one.boxes = boxes;
+    for (const Box& b : boxes) {
+      std::printf("  %-18s %-25s %.3f  [%6.1f %6.1f %6.1f %6.1f]  IoU %.3f\n",
+                  one.name.c_str(), row.c_str(), b.score, b.left, b.top,
+                  b.right, b.bottom, BestOverlap(b, one.boxes));
+      *boxes_file_ << one.name << " " << name_ << " " << row << " " << b.left
+                   << " " << b.top << " " << b.right << " " << b.bottom << "\n";
+    }
+    const Agreement agreement = Compare(one.boxes, boxes);
+    sum.least = std::min(sum.least, agreement.least);
+    sum.missed += agreement.missed;
+    sum.extra += agreement.extra;
+    float_boxes += one.boxes.size();
   }
+  if (row == "float") return sum;
   std::printf(
       "%s %s: of float's %zu boxes %d missed, least IoU of the others %.3f; "
-      "%d boxes that float has not\n",
-      name_.c_str(), row, boxes, sum.missed, sum.least, sum.extra);
+      "%d boxes that float has not; SNR of outputs %.1f dB",
+      name_.c_str(), row.c_str(), float_boxes, sum.missed, sum.least, sum.extra,
+      Snr(networks_[0].outputs, outputs));
   return sum;
 }
 
-// Finds the float network's boxes, and those of the equalized one. False where
-// they are not the package's.
+// Finds the boxes of the float network, and of those that are changed. False
+// where the former are not the package's.
 bool Report::RunFloatPhotos() {
   bool good = true;
-  for (Case& one : cases_) {
-    Times times;
-    one.boxes = detector_.find_boxes(
-        RunFloat(plain_.network, one.input, nullptr, &context_, &times));
-    KeepBest(times, &float_times_);
-    Print("float", one, one.boxes);
-    const Agreement agreement = Compare(one.reference, one.boxes);
-    bool same = one.boxes.size() == one.reference.size() &&
-                agreement.missed == 0 && agreement.least >= 0.999f;
-    for (std::size_t i = 0; same && i < one.boxes.size(); ++i) {
-      same = std::abs(one.boxes[i].score - one.reference[i].score) <= 1e-3f;
+  for (std::size_t change = 0; change < kChanges; ++change) {
+    Calibrated& network = networks_[change];
+    if (network.network.steps.empty()) continue;
+    for (const Case& one : cases_) {
+      Times times;
+      network.outputs.push_back(
+          RunFloat(network.network, one.input, nullptr, &context_, &times));
+      if (change == 0) KeepBest(times, &float_times_);
     }
-    if (!same) {
-      std::printf("FAILED: %s: float is not the package's result (%.4f)\n",
-                  one.name.c_str(), agreement.least);
-      good = false;
+    if (change > 0) {
+      FindBoxes(std::string(kChangeNames[change]) + "-float", network.outputs);
+      std::printf("\n");
+      continue;
+    }
+    FindBoxes("float", network.outputs);
+    for (const Case& one : cases_) {
+      const Agreement agreement = Compare(one.reference, one.boxes);
+      bool same = one.boxes.size() == one.reference.size() &&
+                  agreement.missed == 0 && agreement.least >= 0.999f;
+      for (std::size_t i = 0; same && i < one.boxes.size(); ++i) {
+        same = std::abs(one.boxes[i].score - one.reference[i].score) <= 1e-3f;
+      }
+      if (!same) {
+        std::printf("FAILED: %s: float is not the package's result (%.4f)\n",
+                    one.name.c_str(), agreement.least);
+        good = false;
+      }
     }
   }
-  std::vector<Agreement> all;
-  for (const Case& one : cases_) {
-    const std::vector<Box> boxes = detector_.find_boxes(
-        RunFloat(equalized_.network, one.input, nullptr, &context_, nullptr));
-    Print("equalized-float", one, boxes);
-    all.push_back(Compare(one.boxes, boxes));
-  }
-  Summarize("equalized-float", all);
   return good;
 }
 
-// False on an error, which is printed. `good` becomes false where a required
-// row is not.
+// False on an error, which is printed. `good` becomes false where the network
+// is not what the row requires.
 bool Report::RunIntPhotos(const Row& row, bool* good) {
-  const Calibrated& from = row.is_equalized ? equalized_ : plain_;
+  const Calibrated& from = networks_[static_cast<int>(row.change)];
   IntOptions options = row.options;
   if (row.uses_scales) options.scales = &from.scales;
   IntNetwork network;
   std::string error;
-  if (!network.Make(from.network, from.calibration, options, &context_,
-                    &error)) {
+  std::vector<Outputs> outputs;
+  bool runs =
+      network.Make(from.network, from.calibration, options, &context_, &error);
+  for (std::size_t i = 0; runs && i < cases_.size(); ++i) {
+    Times times;
+    outputs.push_back(network.Run(cases_[i].input, &context_, &times, &error));
+    runs = !outputs.back().empty();
+    KeepBest(times, &int_times_);
+  }
+  if (!runs) {
     std::fprintf(stderr, "%s %s: %s\n", name_.c_str(), row.name, error.c_str());
     return false;
   }
-  std::vector<Agreement> all;
-  for (const Case& one : cases_) {
-    Times times;
-    const Outputs outputs = network.Run(one.input, &context_, &times, &error);
-    if (outputs.empty()) {
-      std::fprintf(stderr, "%s %s: %s\n", name_.c_str(), row.name,
-                   error.c_str());
-      return false;
-    }
-    KeepBest(times, &int_times_);
-    const std::vector<Box> boxes = detector_.find_boxes(outputs);
-    Print(row.name, one, boxes);
-    all.push_back(Compare(one.boxes, boxes));
+  const Agreement sum = FindBoxes(row.name, outputs);
+  if (row.change == Change::kNone) {
+    std::printf("\n");
+  } else {
+    std::printf(", of %s-float's %.1f dB\n",
+                kChangeNames[static_cast<int>(row.change)],
+                Snr(from.outputs, outputs));
   }
-  const Agreement sum = Summarize(row.name, all);
-  if (row.is_required &&
-      (sum.missed > 0 || sum.extra > 0 || !(sum.least >= 0.9f))) {
-    std::printf("FAILED: %s %s: other boxes than float's, or IoU below 0.9\n",
-                name_.c_str(), row.name);
+  if (row.required > 0 &&
+      (sum.missed > 0 || sum.extra > 0 || !(sum.least >= row.required))) {
+    std::printf("FAILED: %s %s: other boxes than float's, or IoU below %.1f\n",
+                name_.c_str(), row.name, row.required);
     *good = false;
   }
   int_weight_bytes_ = std::max(int_weight_bytes_, network.weight_bytes());
@@ -377,9 +421,7 @@ void Report::PrintMemory() const {
 int Report::Run(const std::vector<Photo>& photos, const std::string& reference,
                 const std::vector<Row>& rows) {
   std::string error;
-  const bool search_scales = std::any_of(
-      rows.begin(), rows.end(), [](const Row& row) { return row.uses_scales; });
-  if (!Prepare(photos, search_scales, &error)) {
+  if (!Prepare(photos, rows, &error)) {
     std::fprintf(stderr, "%s: %s\n", name_.c_str(), error.c_str());
     return 2;
   }

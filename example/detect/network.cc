@@ -222,7 +222,16 @@ bool TakeWeights(const Weights& weights, Network* network, std::string* error) {
   return true;
 }
 
+void ReplaceRelu6(Network* network) {
+  for (Step& step : network->steps) {
+    if (step.activation == Activation::kRelu6) {
+      step.activation = Activation::kRelu;
+    }
+  }
+}
+
 bool Equalize(Network* network, std::string* error) {
+  ReplaceRelu6(network);
   std::vector<ruy_like::Matrix<float>> matrices(network->steps.size());
   std::vector<ruy_like::EqualizedLayer> chain;
   const auto end_chain = [&] {
@@ -233,9 +242,6 @@ bool Equalize(Network* network, std::string* error) {
   };
   for (std::size_t i = 0; i < network->steps.size(); ++i) {
     Step& step = network->steps[i];
-    if (step.activation == Activation::kRelu6) {
-      step.activation = Activation::kRelu;
-    }
     if (!HasWeights(step)) continue;
     const auto readers = std::count_if(
         network->steps.begin(), network->steps.end(),

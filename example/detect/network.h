@@ -64,6 +64,9 @@ Step* AddStep(Kind kind, const std::string& name,
 // with a message where one is missing or of another size.
 bool TakeWeights(const Weights& weights, Network* network, std::string* error);
 
+// ReLU in the place of ReLU6.
+void ReplaceRelu6(Network* network);
+
 // Cross-layer equalization. A chain ends where activations have several
 // readers. ReLU6 becomes ReLU, because 6 would be another bound in each
 // channel: otherwise the float network computes the same as before. False with

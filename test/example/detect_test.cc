@@ -74,11 +74,7 @@ void ExpectEqualizingKeeps(const Detector& detector) {
   Network network = detector.network;
   FillWeights(&network);
   // The bound of ReLU6 is not kept.
-  for (Step& step : network.steps) {
-    if (step.activation == Activation::kRelu6) {
-      step.activation = Activation::kRelu;
-    }
-  }
+  ReplaceRelu6(&network);
   Network equalized = network;
   std::string error;
   ASSERT_TRUE(Equalize(&equalized, &error)) << error;
