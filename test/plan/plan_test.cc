@@ -15,6 +15,7 @@
 #include "ruy_like/path.h"
 #include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/registry/registry.h"
+#include "test/registry/kernel_pins.h"
 #include "test/support/sanitizers.h"
 
 namespace ruy_like {
@@ -22,24 +23,9 @@ namespace {
 
 constexpr CacheSizes kCaches = {32 << 10, 1 << 20, 16 << 20, 8};
 
-// A lhs that is row-major and a rhs and dst that are column-major.
-KernelQuery Query(Scalar lhs, Scalar rhs, std::ptrdiff_t rows,
-                  std::ptrdiff_t depth, std::ptrdiff_t cols) {
-  KernelQuery query;
-  const Scalar accum = IsFloat(lhs) ? Scalar::kF32 : Scalar::kI32;
-  query.family = FamilyOf(lhs, rhs, accum, accum);
-  query.rows = rows;
-  query.cols = cols;
-  query.depth = depth;
-  query.scalar = {lhs, rhs};
-  query.depth_contiguous = {true, true};
-  query.cached = {false, false};
-  query.dst_col_major = true;
-  return query;
-}
 KernelQuery Int8Query(std::ptrdiff_t rows, std::ptrdiff_t depth,
                       std::ptrdiff_t cols) {
-  return Query(Scalar::kI8, Scalar::kI8, rows, depth, cols);
+  return Query(kI8, kI8, rows, depth, cols);
 }
 
 // By the portable kernels, panels of 4 on both sides, unless told otherwise.
@@ -94,7 +80,7 @@ TEST(PlanTest, AFewColumnsArePackedOnceForAllThreads) {
 }
 
 TEST(PlanTest, ASplitDepthSavesAccumulators) {
-  const Plan plan = PlanOf(Query(Scalar::kF32, Scalar::kF32, 40, 100000, 40));
+  const Plan plan = PlanOf(Query(kF32, kF32, 40, 100000, 40));
   ASSERT_LT(plan.map.depth_block, 100000);
   EXPECT_GE(plan.thread_bytes, 40 * 40 * sizeof(float) +
                                    40 * plan.map.depth_block * sizeof(float));
@@ -132,8 +118,8 @@ TEST(PlanTest, SidesAreTheKernels) {
 
 TEST(PlanTest, AWideSideIsReadInPlace) {
   if ((CompiledPaths() & Path::kAvx2) == Path::kNone) GTEST_SKIP();
-  const Plan plan = PlanOf(Query(Scalar::kF32, Scalar::kF32, 1000, 500, 1),
-                           {1, false}, Path::kAvx2 | Path::kPortable);
+  const Plan plan = PlanOf(Query(kF32, kF32, 1000, 500, 1), {1, false},
+                           Path::kAvx2 | Path::kPortable);
   EXPECT_EQ(plan.side.lhs.source, SideSource::kInPlace);
   EXPECT_EQ(plan.kernel_depth, 500);
 }
@@ -144,7 +130,7 @@ TEST(PlanTest, AFewColumnsOfFloatsAreReadInPlace) {
   const auto rhs_source = [](const KernelQuery& query) {
     return PlanOf(query, {1, false}, Path::kAvx2).side.rhs.source;
   };
-  KernelQuery query = Query(Scalar::kF32, Scalar::kF32, 1000, 500, 1);
+  KernelQuery query = Query(kF32, kF32, 1000, 500, 1);
   query.depth_contiguous.lhs = false;
   EXPECT_EQ(rhs_source(query), SideSource::kInPlace);
   EXPECT_EQ(PlanOf(query, {1, false}, Path::kAvx2).scratch_bytes, 0u);
@@ -168,8 +154,7 @@ TEST(PlanTest, AFewColumnsOfFloatsAreReadInPlace) {
 TEST(PlanTest, AWideSideReadInPlaceIsNotCut) {
   if ((CompiledPaths() & Path::kAvx2) == Path::kNone) GTEST_SKIP();
   for (std::ptrdiff_t cols = 1; cols <= 6; ++cols) {
-    const KernelQuery query =
-        Query(Scalar::kF32, Scalar::kF32, 4096, 4096, cols);
+    const KernelQuery query = Query(kF32, kF32, 4096, 4096, cols);
     EXPECT_EQ(BlockCount(PlanOf(query, {1, false}, Path::kAvx2).map), 1)
         << cols << " columns";
     EXPECT_GE(BlockCount(PlanOf(query, {2, false}, Path::kAvx2).map), 2)
@@ -187,8 +172,8 @@ TEST(QueryKeyTest, EveryFieldOfAQueryChangesIt) {
       [](KernelQuery* q, auto) { ++q->rows; },
       [](KernelQuery* q, auto) { ++q->cols; },
       [](KernelQuery* q, auto) { ++q->depth; },
-      [](KernelQuery* q, auto) { q->scalar.lhs = Scalar::kU8; },
-      [](KernelQuery* q, auto) { q->scalar.rhs = Scalar::kU8; },
+      [](KernelQuery* q, auto) { q->scalar.lhs = kU8; },
+      [](KernelQuery* q, auto) { q->scalar.rhs = kU8; },
       [](KernelQuery* q, auto) { q->depth_contiguous.lhs ^= true; },
       [](KernelQuery* q, auto) { q->depth_contiguous.rhs ^= true; },
       [](KernelQuery* q, auto) { q->cached.lhs ^= true; },

@@ -15,33 +15,29 @@ namespace {
 
 // AMX reads an rhs in place that is contiguous along depth, of either sign.
 TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
-  KernelQuery cached = MakeQuery(kI8, kI8, 100, 100, 100);
+  KernelQuery cached = Query(kI8, kI8, 100, 100, 100);
   cached.cached.rhs = true;
   KernelQuery cached_row_major = cached;
   cached_row_major.dst_col_major = false;
-  KernelQuery cached_lhs = MakeQuery(kI8, kI8, 100, 100, 100, kRow, kCol, kRow);
+  KernelQuery cached_lhs = Query(kI8, kI8, 100, 100, 100, kRow, kCol, kRow);
   cached_lhs.cached.lhs = true;
-  KernelQuery cached_by_rows = MakeQuery(kI8, kI8, 100, 100, 100, kCol);
+  KernelQuery cached_by_rows = Query(kI8, kI8, 100, 100, 100, kCol);
   cached_by_rows.cached.rhs = true;
   ExpectPins({
-      {"amx", MakeQuery(kI8, kI8, 100, 100, 100), "Amx_S8S8InPlace_32x32x64",
-       false},
-      {"amx", MakeQuery(kI8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64",
-       false},
-      {"amx", MakeQuery(kU8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64",
-       false},
-      {"amx", MakeQuery(kI8, kI8, 100, 100, 100, kRow, kRow),
-       "Amx_S8S8_32x32x64", false},
-      {"amx", MakeQuery(kI8, kI8, 100, 0, 100), "Amx_S8S8_32x32x64", false},
+      {"amx", Query(kI8, kI8, 100, 100, 100), "Amx_S8S8InPlace_32x32x64"},
+      {"amx", Query(kI8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64"},
+      {"amx", Query(kU8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64"},
+      {"amx", Query(kI8, kI8, 100, 100, 100, kRow, kRow), "Amx_S8S8_32x32x64"},
+      {"amx", Query(kI8, kI8, 100, 0, 100), "Amx_S8S8_32x32x64"},
       // What is kept is the lhs, for either order of dst.
       {"amx", cached, "Amx_S8S8InPlace_32x32x64", true},
       {"amx", cached_row_major, "Amx_S8S8InPlace_32x32x64", true},
-      {"amx", cached_lhs, "Amx_S8S8InPlace_32x32x64", false},
+      {"amx", cached_lhs, "Amx_S8S8InPlace_32x32x64"},
       {"amx", cached_by_rows, "Amx_S8S8_32x32x64", true},
       // Swapped, the lhs is the one on the right.
-      {"amx", MakeQuery(kU8, kI8, 100, 100, 100, kRow, kCol, kRow),
+      {"amx", Query(kU8, kI8, 100, 100, 100, kRow, kCol, kRow),
        "Amx_S8U8InPlace_32x32x64", true},
-      {"amx", MakeQuery(kI8, kI8, 100, 100, 100, kCol, kCol, kRow),
+      {"amx", Query(kI8, kI8, 100, 100, 100, kCol, kCol, kRow),
        "Amx_S8S8_32x32x64", true},
   });
 }
@@ -51,18 +47,17 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
 TEST(SelectKernelTest, AmxTakesAllOfBFloat16) {
   constexpr Scalar kBF16 = Scalar::kBF16;
   constexpr char kTiles[] = "Amx_BF16BF16_32x32x32";
-  KernelQuery cached = MakeQuery(kBF16, kBF16, 1000, 500, 1);
+  KernelQuery cached = Query(kBF16, kBF16, 1000, 500, 1);
   cached.cached.lhs = true;
   ExpectPins({
-      {"amx", MakeQuery(kBF16, kBF16, 100, 100, 100), kTiles, false},
-      {"amx", MakeQuery(kBF16, kBF16, 8, 8, 8, kRow, kCol, kRow), kTiles, true},
-      {"amx", MakeQuery(kBF16, kBF16, 1000, 500, 1), kTiles, false},
-      {"amx", MakeQuery(kBF16, kBF16, 1000, 500, 1, kCol), kTiles, false},
-      {"amx", cached, kTiles, false},
-      {"amx", MakeQuery(kBF16, kF32, 1000, 500, 1),
-       "Avx512_BF16InPlaceF32_16x8x1", false},
-      {"avx512vnni", MakeQuery(kBF16, kBF16, 1000, 500, 1),
-       "Avx512_BF16InPlaceF32_16x8x1", false},
+      {"amx", Query(kBF16, kBF16, 100, 100, 100), kTiles},
+      {"amx", Query(kBF16, kBF16, 8, 8, 8, kRow, kCol, kRow), kTiles, true},
+      {"amx", Query(kBF16, kBF16, 1000, 500, 1), kTiles},
+      {"amx", Query(kBF16, kBF16, 1000, 500, 1, kCol), kTiles},
+      {"amx", cached, kTiles},
+      {"amx", Query(kBF16, kF32, 1000, 500, 1), "Avx512_BF16InPlaceF32_16x8x1"},
+      {"avx512vnni", Query(kBF16, kBF16, 1000, 500, 1),
+       "Avx512_BF16InPlaceF32_16x8x1"},
   });
 }
 
@@ -76,26 +71,26 @@ TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
   constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
   const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
                           std::ptrdiff_t cols) {
-    return MakeQuery(kI8, kI8, rows, depth, cols);
+    return Query(kI8, kI8, rows, depth, cols);
   };
   ExpectPins({
-      {kAll, product(16, 16, 16), kVnni, false},
-      {kAll, product(20, 40, 20), kVnni, false},
-      {kAll, product(16, 64, 16), kVnni, false},
-      {kAll, product(32, 24, 32), kVnni, false},
-      {kAll, product(32, 32, 32), kTiles, false},
-      {kAll, product(33, 32, 33), kVnni, false},
-      {kAll, product(48, 48, 48), kVnni, false},
-      {kAll, product(48, 96, 48), kTiles, false},
-      {kAll, product(64, 16, 64), kVnni, false},
-      {kAll, product(64, 32, 64), kTiles, false},
-      {kAll, product(64, 64, 64), kTiles, false},
-      {kAll, product(96, 96, 96), kTiles, false},
-      {kAll, product(128, 128, 128), kTiles, false},
-      {kAll, product(32, 256, 32), kTiles, false},
-      {kAll, product(512, 32, 512), kTiles, false},
-      {kAll, product(512, 64, 512), kTiles, false},
-      {kAll, product(32, 8, 512), kVnni, false},
+      {kAll, product(16, 16, 16), kVnni},
+      {kAll, product(20, 40, 20), kVnni},
+      {kAll, product(16, 64, 16), kVnni},
+      {kAll, product(32, 24, 32), kVnni},
+      {kAll, product(32, 32, 32), kTiles},
+      {kAll, product(33, 32, 33), kVnni},
+      {kAll, product(48, 48, 48), kVnni},
+      {kAll, product(48, 96, 48), kTiles},
+      {kAll, product(64, 16, 64), kVnni},
+      {kAll, product(64, 32, 64), kTiles},
+      {kAll, product(64, 64, 64), kTiles},
+      {kAll, product(96, 96, 96), kTiles},
+      {kAll, product(128, 128, 128), kTiles},
+      {kAll, product(32, 256, 32), kTiles},
+      {kAll, product(512, 32, 512), kTiles},
+      {kAll, product(512, 64, 512), kTiles},
+      {kAll, product(32, 8, 512), kVnni},
   });
   EXPECT_EQ(SelectKernel(product(16, 16, 16), ParsePaths(kAll).value()).path,
             Path::kAmx);
@@ -148,30 +143,30 @@ TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
   constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
   const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
                           std::ptrdiff_t cols, MemoryOrder dst = kCol) {
-    return MakeQuery(kI8, kI8, rows, depth, cols, kRow, kCol, dst);
+    return Query(kI8, kI8, rows, depth, cols, kRow, kCol, dst);
   };
   ExpectPins({
-      {kAll, product(1024, 1024, 1), kNarrow, false},
-      {kAll, product(1024, 1024, 8), kNarrow, false},
+      {kAll, product(1024, 1024, 1), kNarrow},
+      {kAll, product(1024, 1024, 8), kNarrow},
       {kAll, product(1024, 1024, 9), kTiles, true},
       {kAll, product(1024, 1024, 12), kTiles, true},
       {kAll, product(1024, 1024, 16), kTiles, true},
       {kAll, product(256, 256, 16), kTiles, true},
       {kAll, product(4, 1024, 1024), kNarrow, true},
-      {kAll, product(5, 1024, 1024), kTiles, false},
-      {kAll, product(8, 1024, 1024), kTiles, false},
-      {kAll, product(12, 1024, 1024), kTiles, false},
-      {kAll, product(16, 1024, 1024), kTiles, false},
-      {kAll, product(16, 256, 256), kTiles, false},
+      {kAll, product(5, 1024, 1024), kTiles},
+      {kAll, product(8, 1024, 1024), kTiles},
+      {kAll, product(12, 1024, 1024), kTiles},
+      {kAll, product(16, 1024, 1024), kTiles},
+      {kAll, product(16, 256, 256), kTiles},
       // The transposes.
       {kAll, product(8, 1024, 1024, kRow), kNarrow, true},
-      {kAll, product(9, 1024, 1024, kRow), kTiles, false},
-      {kAll, product(1024, 1024, 4, kRow), kNarrow, false},
+      {kAll, product(9, 1024, 1024, kRow), kTiles},
+      {kAll, product(1024, 1024, 4, kRow), kNarrow},
       {kAll, product(1024, 1024, 5, kRow), kTiles, true},
       // Too shallow for transposed stores; the wide side would be packed.
-      {kAll, product(1024, 128, 16), kNarrow, false},
+      {kAll, product(1024, 128, 16), kNarrow},
       // Without AMX all of them are narrow.
-      {"avx512vnni", product(1024, 1024, 16), kNarrow, false},
+      {"avx512vnni", product(1024, 1024, 16), kNarrow},
       {"avx512vnni", product(16, 256, 256), kNarrow, true},
   });
 }
@@ -179,21 +174,20 @@ TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
 // The panels of a lhs that is kept are AMX's even where the product is too
 // small for tiles, and so are those of a rhs.
 TEST(SelectKernelTest, SmallProductsOfAKeptOperandTakeItsPanels) {
-  KernelQuery lhs = MakeQuery(kI8, kI8, 50, 40, 3);
+  KernelQuery lhs = Query(kI8, kI8, 50, 40, 3);
   lhs.cached.lhs = true;
-  KernelQuery wider = MakeQuery(kI8, kI8, 50, 40, 8);
+  KernelQuery wider = Query(kI8, kI8, 50, 40, 8);
   wider.cached.lhs = true;
-  KernelQuery rhs = MakeQuery(kI8, kI8, 8, 40, 50, kRow, kCol, kRow);
+  KernelQuery rhs = Query(kI8, kI8, 8, 40, 50, kRow, kCol, kRow);
   rhs.cached.rhs = true;
-  KernelQuery other_rhs = MakeQuery(kI8, kI8, 8, 40, 8);
+  KernelQuery other_rhs = Query(kI8, kI8, 8, 40, 8);
   other_rhs.cached.rhs = true;
   ExpectPins({
-      {"amx", lhs, "Amx_S8U8_64x4x4", false},
-      {"amx", wider, "Amx_S8U8_48x8x4", false},
+      {"amx", lhs, "Amx_S8U8_64x4x4"},
+      {"amx", wider, "Amx_S8U8_48x8x4"},
       {"amx", rhs, "Amx_S8U8_48x8x4", true},
       {"amx", other_rhs, "Amx_S8U8_48x8x4", true},
-      {"amx", MakeQuery(kI8, kI8, 50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16",
-       false},
+      {"amx", Query(kI8, kI8, 50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16"},
   });
 }
 
@@ -203,7 +197,7 @@ TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
   const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
                         std::ptrdiff_t cols, MemoryOrder rhs = kCol,
                         MemoryOrder dst = kCol) {
-    return MakeQuery(kI8, kI8, rows, depth, cols, kRow, rhs, dst);
+    return Query(kI8, kI8, rows, depth, cols, kRow, rhs, dst);
   };
   KernelQuery cached_lhs = bytes(768, 768, 128);
   cached_lhs.cached.lhs = true;
@@ -215,16 +209,15 @@ TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
       {"amx", bytes(768, 768, 128, kRow), kInPlace, true},
       {"amx", bytes(512, 4608, 49), kInPlace, true},
       {"amx", bytes(256, 256, 128), kInPlace, true},
-      {"amx", MakeQuery(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64",
-       true},
+      {"amx", Query(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64", true},
       // For a row-major dst that is a wide rhs.
-      {"amx", bytes(128, 768, 768, kCol, kRow), kInPlace, false},
+      {"amx", bytes(128, 768, 768, kCol, kRow), kInPlace},
       {"amx", bytes(768, 768, 128, kCol, kRow), kInPlace, true},
       // Not if it is shallow, not much wider, or either side is cached.
-      {"amx", bytes(768, 255, 128), kInPlace, false},
-      {"amx", bytes(255, 768, 128), kInPlace, false},
-      {"amx", bytes(128, 768, 768), kInPlace, false},
-      {"amx", cached_lhs, kInPlace, false},
+      {"amx", bytes(768, 255, 128), kInPlace},
+      {"amx", bytes(255, 768, 128), kInPlace},
+      {"amx", bytes(128, 768, 768), kInPlace},
+      {"amx", cached_lhs, kInPlace},
       {"amx", cached_rhs, kInPlace, true},
   });
 }

@@ -16,11 +16,11 @@ namespace ruy_like {
 // A product as the caller of Mul sees it. kRow, kCol: memory orders.
 enum MemoryOrder { kRow, kCol };
 
-inline KernelQuery MakeQuery(Scalar lhs, Scalar rhs, std::ptrdiff_t rows,
-                             std::ptrdiff_t depth, std::ptrdiff_t cols,
-                             MemoryOrder lhs_order = kRow,
-                             MemoryOrder rhs_order = kCol,
-                             MemoryOrder dst_order = kCol) {
+inline KernelQuery Query(Scalar lhs, Scalar rhs, std::ptrdiff_t rows,
+                         std::ptrdiff_t depth, std::ptrdiff_t cols,
+                         MemoryOrder lhs_order = kRow,
+                         MemoryOrder rhs_order = kCol,
+                         MemoryOrder dst_order = kCol) {
   KernelQuery query;
   const Scalar accum = IsFloat(lhs) ? Scalar::kF32 : Scalar::kI32;
   query.family = FamilyOf(lhs, rhs, accum, accum);
@@ -53,7 +53,7 @@ struct Pin {
   const char* paths;  // permitted, next to portable
   KernelQuery query;
   const char* kernel;
-  bool swap_sides;
+  bool swap_sides = false;
 };
 
 inline void ExpectPins(const std::vector<Pin>& pins) {

@@ -133,66 +133,65 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
 // ## Selection
 
 TEST(SelectKernelTest, BestPathOfEachMachine) {
-  const KernelQuery int8 = MakeQuery(kI8, kI8, 100, 100, 100);
-  const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
+  const KernelQuery int8 = Query(kI8, kI8, 100, 100, 100);
+  const KernelQuery floats = Query(kF32, kF32, 100, 100, 100);
   ExpectPins({
-      {"portable", int8, "Portable_S8S8_4x4x1", false},
-      {"avx2", int8, "Avx2_S8W16_16x6x2", false},
-      {"avx2,avxvnni", int8, "AvxVnni_S8U8_16x6x4", false},
-      {"avx2,avx512", int8, "Avx512_S8W16_48x8x2", false},
-      {"avx2,avx512,avx512vnni", int8, "Avx512Vnni_S8U8_48x8x4", false},
-      {kUpToAvx512Vnni, int8, "Avx512Vnni_S8U8_48x8x4", false},
-      {kAll, int8, "Amx_S8S8InPlace_32x32x64", false},
-      {"portable", floats, "Portable_F32F32_4x4x1", false},
-      {"avx2", floats, "Avx2_F32F32InPlace_16x6x1", false},
-      {"avx2,avxvnni", floats, "Avx2_F32F32InPlace_16x6x1", false},
-      {"avx2,avx512", floats, "Avx512_F32F32InPlace_48x8x1", false},
-      {kAll, floats, "Avx512_F32F32InPlace_48x8x1", false},
+      {"portable", int8, "Portable_S8S8_4x4x1"},
+      {"avx2", int8, "Avx2_S8W16_16x6x2"},
+      {"avx2,avxvnni", int8, "AvxVnni_S8U8_16x6x4"},
+      {"avx2,avx512", int8, "Avx512_S8W16_48x8x2"},
+      {"avx2,avx512,avx512vnni", int8, "Avx512Vnni_S8U8_48x8x4"},
+      {kUpToAvx512Vnni, int8, "Avx512Vnni_S8U8_48x8x4"},
+      {kAll, int8, "Amx_S8S8InPlace_32x32x64"},
+      {"portable", floats, "Portable_F32F32_4x4x1"},
+      {"avx2", floats, "Avx2_F32F32InPlace_16x6x1"},
+      {"avx2,avxvnni", floats, "Avx2_F32F32InPlace_16x6x1"},
+      {"avx2,avx512", floats, "Avx512_F32F32InPlace_48x8x1"},
+      {kAll, floats, "Avx512_F32F32InPlace_48x8x1"},
   });
 }
 
 TEST(SelectKernelTest, EveryFamily) {
-  const KernelQuery by16 = MakeQuery(kI8, kI16, 100, 100, 100);
-  const KernelQuery of16 = MakeQuery(kI16, kI8, 100, 100, 100);
-  const KernelQuery doubles = MakeQuery(kF64, kF32, 100, 100, 100);
+  const KernelQuery by16 = Query(kI8, kI16, 100, 100, 100);
+  const KernelQuery of16 = Query(kI16, kI8, 100, 100, 100);
+  const KernelQuery doubles = Query(kF64, kF32, 100, 100, 100);
   ExpectPins({
-      {"portable", by16, "Portable_S8S16_4x4x1", false},
-      {"avx2", by16, "Avx2_S8S16_16x6x2", false},
-      {"avx2,avxvnni", by16, "AvxVnni_S8S16_16x6x2", false},
-      {"avx2,avx512", by16, "Avx512_S8S16_48x8x2", false},
-      {kAll, by16, "Avx512Vnni_S8S16_48x8x2", false},
-      {"portable", of16, "Portable_S16S8_4x4x1", false},
-      {"avx2", of16, "Avx2_S16W16_16x6x2", false},
-      {"avx2,avxvnni", of16, "AvxVnni_S16W16_16x6x2", false},
-      {"avx2,avx512", of16, "Avx512_S16W16_48x8x2", false},
-      {kAll, of16, "Avx512Vnni_S16W16_48x8x2", false},
-      {"portable", doubles, "Portable_F64F64_4x4x1", false},
-      {kAll, doubles, "Portable_F64F64_4x4x1", false},
+      {"portable", by16, "Portable_S8S16_4x4x1"},
+      {"avx2", by16, "Avx2_S8S16_16x6x2"},
+      {"avx2,avxvnni", by16, "AvxVnni_S8S16_16x6x2"},
+      {"avx2,avx512", by16, "Avx512_S8S16_48x8x2"},
+      {kAll, by16, "Avx512Vnni_S8S16_48x8x2"},
+      {"portable", of16, "Portable_S16S8_4x4x1"},
+      {"avx2", of16, "Avx2_S16W16_16x6x2"},
+      {"avx2,avxvnni", of16, "AvxVnni_S16W16_16x6x2"},
+      {"avx2,avx512", of16, "Avx512_S16W16_48x8x2"},
+      {kAll, of16, "Avx512Vnni_S16W16_48x8x2"},
+      {"portable", doubles, "Portable_F64F64_4x4x1"},
+      {kAll, doubles, "Portable_F64F64_4x4x1"},
   });
 }
 
 // A path that is permitted alone uses the lower ones that it includes.
 TEST(SelectKernelTest, InheritedKernels) {
-  const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
+  const KernelQuery floats = Query(kF32, kF32, 100, 100, 100);
   ExpectPins({
-      {"avxvnni", floats, "Avx2_F32F32InPlace_16x6x1", false},
-      {"avx512vnni", floats, "Avx512_F32F32InPlace_48x8x1", false},
-      {"amx", floats, "Avx512_F32F32InPlace_48x8x1", false},
-      {"amx", MakeQuery(kI8, kI16, 99, 99, 99), "Avx512Vnni_S8S16_48x8x2",
-       false},
+      {"avxvnni", floats, "Avx2_F32F32InPlace_16x6x1"},
+      {"avx512vnni", floats, "Avx512_F32F32InPlace_48x8x1"},
+      {"amx", floats, "Avx512_F32F32InPlace_48x8x1"},
+      {"amx", Query(kI8, kI16, 99, 99, 99), "Avx512Vnni_S8S16_48x8x2"},
   });
 }
 
 // Kernels write columns: a row-major dst is its transpose, column-major.
 TEST(SelectKernelTest, RowMajorDstSwapsTheSides) {
   ExpectPins({
-      {"avx512vnni", MakeQuery(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
+      {"avx512vnni", Query(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
        "Avx512Vnni_S8U8_48x8x4", true},
-      {"avx512vnni", MakeQuery(kI8, kI16, 100, 100, 100, kRow, kCol, kRow),
+      {"avx512vnni", Query(kI8, kI16, 100, 100, 100, kRow, kCol, kRow),
        "Avx512Vnni_S16W16_48x8x2", true},
-      {"avx512vnni", MakeQuery(kI16, kI8, 100, 100, 100, kRow, kCol, kRow),
+      {"avx512vnni", Query(kI16, kI8, 100, 100, 100, kRow, kCol, kRow),
        "Avx512Vnni_S8S16_48x8x2", true},
-      {"avx2", MakeQuery(kF32, kF32, 100, 100, 100, kRow, kCol, kRow),
+      {"avx2", Query(kF32, kF32, 100, 100, 100, kRow, kCol, kRow),
        "Avx2_F32F32InPlace_16x6x1", true},
   });
 }
@@ -207,104 +206,89 @@ TEST(SelectKernelTest, ArmPaths) {
   constexpr char kAllArm[] = "neon,neondot,neoni8mm";
   constexpr char kBf16[] = "NeonBf16_BF16BF16_12x8x4";
   constexpr Scalar kBF16 = Scalar::kBF16;
-  const KernelQuery int8 = MakeQuery(kI8, kI8, 100, 100, 100);
-  const KernelQuery uint8 = MakeQuery(kU8, kI8, 100, 100, 100);
-  const KernelQuery floats = MakeQuery(kF32, kF32, 100, 100, 100);
+  const KernelQuery int8 = Query(kI8, kI8, 100, 100, 100);
+  const KernelQuery uint8 = Query(kU8, kI8, 100, 100, 100);
+  const KernelQuery floats = Query(kF32, kF32, 100, 100, 100);
   const auto column = [](Scalar lhs, Scalar rhs) {
-    return MakeQuery(lhs, rhs, 1000, 500, 1);
+    return Query(lhs, rhs, 1000, 500, 1);
   };
   const auto by_level = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
-    return MakeQuery(lhs, rhs, 1000, 500, cols, kCol);
+    return Query(lhs, rhs, 1000, 500, cols, kCol);
   };
   ExpectPins({
-      {"neon", int8, "Neon_S8S8_4x4x16", false},
-      {kDot, int8, "NeonDot_S8S8_12x8x4", false},
-      {kAllArm, int8, "NeonI8mm_S8S8_12x8x8", false},
-      {kAllArm, uint8, "NeonI8mm_S8S8_12x8x8", false},
-      {kAllArm, MakeQuery(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
+      {"neon", int8, "Neon_S8S8_4x4x16"},
+      {kDot, int8, "NeonDot_S8S8_12x8x4"},
+      {kAllArm, int8, "NeonI8mm_S8S8_12x8x8"},
+      {kAllArm, uint8, "NeonI8mm_S8S8_12x8x8"},
+      {kAllArm, Query(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
        "NeonI8mm_S8S8_12x8x8", true},
       // A rhs that few rows read is not packed.
-      {kDot, MakeQuery(kI8, kI8, 32, 32, 32), "NeonDot_S8S8InPlace_8x8x4",
-       false},
-      {kDot, MakeQuery(kU8, kI8, 32, 32, 32), "NeonDot_S8S8InPlace_8x8x4",
-       false},
-      {kDot, MakeQuery(kI8, kU8, 32, 32, 32), "NeonDot_S8S8_12x8x4", false},
-      {kDot, MakeQuery(kI8, kI8, 33, 32, 32), "NeonDot_S8S8_12x8x4", false},
-      {kAllArm, MakeQuery(kI8, kI8, 16, 32, 16), "NeonI8mm_S8S8InPlace_8x8x8",
-       false},
-      {kAllArm, MakeQuery(kI8, kI8, 17, 32, 17), "NeonI8mm_S8S8_12x8x8", false},
-      {"neon", floats, "Neon_F32F32_12x8x1", false},
-      {"neoni8mm", floats, "Neon_F32F32_12x8x1", false},
-      {"neonbf16", floats, "Neon_F32F32_12x8x1", false},
-      {"neonbf16", int8, "NeonI8mm_S8S8_12x8x8", false},
+      {kDot, Query(kI8, kI8, 32, 32, 32), "NeonDot_S8S8InPlace_8x8x4"},
+      {kDot, Query(kU8, kI8, 32, 32, 32), "NeonDot_S8S8InPlace_8x8x4"},
+      {kDot, Query(kI8, kU8, 32, 32, 32), "NeonDot_S8S8_12x8x4"},
+      {kDot, Query(kI8, kI8, 33, 32, 32), "NeonDot_S8S8_12x8x4"},
+      {kAllArm, Query(kI8, kI8, 16, 32, 16), "NeonI8mm_S8S8InPlace_8x8x8"},
+      {kAllArm, Query(kI8, kI8, 17, 32, 17), "NeonI8mm_S8S8_12x8x8"},
+      {"neon", floats, "Neon_F32F32_12x8x1"},
+      {"neoni8mm", floats, "Neon_F32F32_12x8x1"},
+      {"neonbf16", floats, "Neon_F32F32_12x8x1"},
+      {"neonbf16", int8, "NeonI8mm_S8S8_12x8x8"},
       // Whatever the number of columns, since it rounds like no other.
-      {"neonbf16", MakeQuery(kBF16, kBF16, 100, 100, 100), kBf16, false},
-      {"neonbf16", MakeQuery(kBF16, kBF16, 100, 100, 100, kRow, kCol, kRow),
-       kBf16, true},
-      {"neonbf16", column(kBF16, kBF16), kBf16, false},
-      {"neonbf16", InAnyOrder(column(kBF16, kBF16)), kBf16, false},
-      {"neonbf16", WithCachedLhs(column(kBF16, kBF16)), kBf16, false},
-      {"neonbf16", by_level(kBF16, kBF16, 2), kBf16, false},
-      {"neonbf16", MakeQuery(kBF16, kF32, 100, 100, 100), "Neon_F32F32_12x8x1",
-       false},
-      {"neoni8mm", MakeQuery(kBF16, kBF16, 100, 100, 100), "Neon_F32F32_12x8x1",
-       false},
-      {kAllArm, MakeQuery(kI8, kI16, 100, 100, 100), "Neon_W16S16_12x8x1",
-       false},
-      {kAllArm, MakeQuery(kI16, kI8, 100, 100, 100), "Neon_S16W16_12x8x1",
-       false},
-      {kAllArm, MakeQuery(kF64, kF32, 100, 100, 100), "Portable_F64F64_4x4x1",
-       false},
-      {"neon", column(kI8, kI8), "Neon_S8InPlaceS8InPlace_4x1x64", false},
-      {"neon", column(kU8, kU8), "Neon_U8InPlaceU8InPlace_4x1x16", false},
-      {"neon", column(kU8, kI8), "Neon_U8InPlaceU8_16x3x16", false},
-      {kDot, column(kI8, kU8), "NeonDot_S8InPlaceS8_16x4x16", false},
-      {kAllArm, column(kI8, kI8), "NeonDot_S8InPlaceS8InPlace_4x1x16", false},
-      {kAllArm, column(kU8, kU8), "NeonDot_U8InPlaceU8InPlace_4x1x16", false},
-      {kAllArm, column(kF32, kF32), "Neon_F32InPlaceF32_8x8x1", false},
-      {kAllArm, MakeQuery(kF32, kF32, 8, 500, 1000), "Neon_F32InPlaceF32_8x8x1",
+      {"neonbf16", Query(kBF16, kBF16, 100, 100, 100), kBf16},
+      {"neonbf16", Query(kBF16, kBF16, 100, 100, 100, kRow, kCol, kRow), kBf16,
        true},
-      {kAllArm, MakeQuery(kF32, kF32, 9, 500, 1000), "Neon_F32F32InPlace_8x8x1",
-       false},
-      {kAllArm, MakeQuery(kF32, kF32, 32, 32, 32), "Neon_F32F32InPlace_8x8x1",
-       false},
-      {kAllArm, MakeQuery(kF32, kF32, 32, 32, 32, kRow, kRow, kCol),
-       "Neon_F32F32_12x8x1", false},
-      {kAllArm, MakeQuery(kF32, kF32, 33, 32, 32), "Neon_F32F32_12x8x1", false},
-      {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x16x8", false},
-      {kAllArm, column(kI16, kI8), "Neon_S16InPlaceW16_16x16x8", false},
+      {"neonbf16", column(kBF16, kBF16), kBf16},
+      {"neonbf16", InAnyOrder(column(kBF16, kBF16)), kBf16},
+      {"neonbf16", WithCachedLhs(column(kBF16, kBF16)), kBf16},
+      {"neonbf16", by_level(kBF16, kBF16, 2), kBf16},
+      {"neonbf16", Query(kBF16, kF32, 100, 100, 100), "Neon_F32F32_12x8x1"},
+      {"neoni8mm", Query(kBF16, kBF16, 100, 100, 100), "Neon_F32F32_12x8x1"},
+      {kAllArm, Query(kI8, kI16, 100, 100, 100), "Neon_W16S16_12x8x1"},
+      {kAllArm, Query(kI16, kI8, 100, 100, 100), "Neon_S16W16_12x8x1"},
+      {kAllArm, Query(kF64, kF32, 100, 100, 100), "Portable_F64F64_4x4x1"},
+      {"neon", column(kI8, kI8), "Neon_S8InPlaceS8InPlace_4x1x64"},
+      {"neon", column(kU8, kU8), "Neon_U8InPlaceU8InPlace_4x1x16"},
+      {"neon", column(kU8, kI8), "Neon_U8InPlaceU8_16x3x16"},
+      {kDot, column(kI8, kU8), "NeonDot_S8InPlaceS8_16x4x16"},
+      {kAllArm, column(kI8, kI8), "NeonDot_S8InPlaceS8InPlace_4x1x16"},
+      {kAllArm, column(kU8, kU8), "NeonDot_U8InPlaceU8InPlace_4x1x16"},
+      {kAllArm, column(kF32, kF32), "Neon_F32InPlaceF32_8x8x1"},
+      {kAllArm, Query(kF32, kF32, 8, 500, 1000), "Neon_F32InPlaceF32_8x8x1",
+       true},
+      {kAllArm, Query(kF32, kF32, 9, 500, 1000), "Neon_F32F32InPlace_8x8x1"},
+      {kAllArm, Query(kF32, kF32, 32, 32, 32), "Neon_F32F32InPlace_8x8x1"},
+      {kAllArm, Query(kF32, kF32, 32, 32, 32, kRow, kRow, kCol),
+       "Neon_F32F32_12x8x1"},
+      {kAllArm, Query(kF32, kF32, 33, 32, 32), "Neon_F32F32_12x8x1"},
+      {kAllArm, column(kI8, kI16), "Neon_S8InPlaceS16_16x16x8"},
+      {kAllArm, column(kI16, kI8), "Neon_S16InPlaceW16_16x16x8"},
       // Contiguous along its rows.
-      {"neon", by_level(kI8, kU8, 1), "Neon_S8ByLevelS8_16x2x1", false},
-      {"neon", by_level(kU8, kU8, 2), "Neon_U8ByLevelU8_16x2x1", false},
-      {kDot, by_level(kI8, kI8, 1), "NeonDot_S8ByLevelS8_16x2x1", false},
-      {kAllArm, by_level(kU8, kI8, 2), "NeonDot_U8ByLevelU8_16x2x1", false},
-      {kAllArm, by_level(kI8, kI8, 3), "NeonI8mm_S8S8_12x8x8", false},
-      {kAllArm, by_level(kF32, kF32, 1), "Neon_F32ByLevelF32_64x4x1", false},
-      {kAllArm, by_level(kF32, kF32, 5), "Neon_F32F32_12x8x1", false},
+      {"neon", by_level(kI8, kU8, 1), "Neon_S8ByLevelS8_16x2x1"},
+      {"neon", by_level(kU8, kU8, 2), "Neon_U8ByLevelU8_16x2x1"},
+      {kDot, by_level(kI8, kI8, 1), "NeonDot_S8ByLevelS8_16x2x1"},
+      {kAllArm, by_level(kU8, kI8, 2), "NeonDot_U8ByLevelU8_16x2x1"},
+      {kAllArm, by_level(kI8, kI8, 3), "NeonI8mm_S8S8_12x8x8"},
+      {kAllArm, by_level(kF32, kF32, 1), "Neon_F32ByLevelF32_64x4x1"},
+      {kAllArm, by_level(kF32, kF32, 5), "Neon_F32F32_12x8x1"},
       // A few columns, up to where packing takes fewer instructions.
-      {"neon", MakeQuery(kI8, kI8, 256, 256, 3), "Neon_S8InPlaceS8_16x3x16",
-       false},
-      {"neon", MakeQuery(kI8, kI8, 256, 256, 4), "Neon_S8S8_4x4x16", false},
-      {"neon", MakeQuery(kU8, kU8, 256, 256, 3), "Neon_U8InPlaceU8_16x3x16",
-       false},
-      {"neon", MakeQuery(kU8, kU8, 256, 256, 4), "Neon_S8S8_4x4x16", false},
-      {kDot, MakeQuery(kI8, kI8, 256, 256, 4), "NeonDot_S8InPlaceS8_16x4x16",
-       false},
-      {kDot, MakeQuery(kI8, kI8, 256, 256, 5), "NeonDot_S8S8_12x8x4", false},
-      {kDot, MakeQuery(kU8, kU8, 256, 256, 4), "NeonDot_U8InPlaceU8_16x4x16",
-       false},
-      {kDot, MakeQuery(kU8, kU8, 256, 256, 5), "NeonDot_S8S8_12x8x4", false},
+      {"neon", Query(kI8, kI8, 256, 256, 3), "Neon_S8InPlaceS8_16x3x16"},
+      {"neon", Query(kI8, kI8, 256, 256, 4), "Neon_S8S8_4x4x16"},
+      {"neon", Query(kU8, kU8, 256, 256, 3), "Neon_U8InPlaceU8_16x3x16"},
+      {"neon", Query(kU8, kU8, 256, 256, 4), "Neon_S8S8_4x4x16"},
+      {kDot, Query(kI8, kI8, 256, 256, 4), "NeonDot_S8InPlaceS8_16x4x16"},
+      {kDot, Query(kI8, kI8, 256, 256, 5), "NeonDot_S8S8_12x8x4"},
+      {kDot, Query(kU8, kU8, 256, 256, 4), "NeonDot_U8InPlaceU8_16x4x16"},
+      {kDot, Query(kU8, kU8, 256, 256, 5), "NeonDot_S8S8_12x8x4"},
       // Nor is a deep product turned round for the sake of its rhs in place.
-      {kDot, MakeQuery(kI8, kI8, 256, 256, 32), "NeonDot_S8S8_12x8x4", false},
-      {kAllArm, MakeQuery(kI8, kI8, 256, 256, 16), "NeonI8mm_S8S8_12x8x8",
-       false},
+      {kDot, Query(kI8, kI8, 256, 256, 32), "NeonDot_S8S8_12x8x4"},
+      {kAllArm, Query(kI8, kI8, 256, 256, 16), "NeonI8mm_S8S8_12x8x8"},
       // Packed before: with the wide kernels' panels.
-      {"neon", WithCachedLhs(column(kI8, kI8)), "Neon_S8S8_4x2x16", false},
-      {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x4x4", false},
-      {kAllArm, WithCachedLhs(column(kI8, kI8)), "NeonI8mm_S8S8_12x8x8", false},
-      {kAllArm, WithCachedLhs(column(kF32, kF32)), "Neon_F32F32_16x2x1", false},
+      {"neon", WithCachedLhs(column(kI8, kI8)), "Neon_S8S8_4x2x16"},
+      {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x4x4"},
+      {kAllArm, WithCachedLhs(column(kI8, kI8)), "NeonI8mm_S8S8_12x8x8"},
+      {kAllArm, WithCachedLhs(column(kF32, kF32)), "Neon_F32F32_16x2x1"},
       {kAllArm, InAnyOrder(column(kF32, kF32)),
-       "Neon_F32InPlaceF32InPlace_4x1x4", false},
+       "Neon_F32InPlaceF32InPlace_4x1x4"},
   });
 }
 
@@ -315,24 +299,18 @@ TEST(SelectKernelTest, Arm32Path) {
   }
   constexpr char kPath[] = "neon32";
   ExpectPins({
-      {kPath, MakeQuery(kI8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16", false},
-      {kPath, MakeQuery(kU8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16", false},
-      {kPath, MakeQuery(kI8, kI16, 100, 100, 100), "Neon32_W16S16_12x4x1",
-       false},
-      {kPath, MakeQuery(kI16, kI8, 100, 100, 100), "Neon32_S16W16_12x4x1",
-       false},
-      {kPath, MakeQuery(kF32, kF32, 100, 100, 100), "Neon32_F32F32_12x4x1",
-       false},
-      {kPath, MakeQuery(kI8, kI8, 1000, 500, 1),
-       "Neon32_S8InPlaceS8InPlace_4x1x16", false},
-      {kPath, MakeQuery(kU8, kU8, 1000, 500, 1),
-       "Neon32_U8InPlaceU8InPlace_4x1x16", false},
-      {kPath, MakeQuery(kI8, kU8, 1000, 500, 1), "Neon32_S8InPlaceS8_16x2x16",
-       false},
-      {kPath, MakeQuery(kF32, kF32, 1000, 500, 3), "Neon32_F32InPlaceF32_8x3x1",
-       false},
-      {kPath, MakeQuery(kF32, kF32, 1000, 500, 4), "Neon32_F32F32_12x4x1",
-       false},
+      {kPath, Query(kI8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16"},
+      {kPath, Query(kU8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16"},
+      {kPath, Query(kI8, kI16, 100, 100, 100), "Neon32_W16S16_12x4x1"},
+      {kPath, Query(kI16, kI8, 100, 100, 100), "Neon32_S16W16_12x4x1"},
+      {kPath, Query(kF32, kF32, 100, 100, 100), "Neon32_F32F32_12x4x1"},
+      {kPath, Query(kI8, kI8, 1000, 500, 1),
+       "Neon32_S8InPlaceS8InPlace_4x1x16"},
+      {kPath, Query(kU8, kU8, 1000, 500, 1),
+       "Neon32_U8InPlaceU8InPlace_4x1x16"},
+      {kPath, Query(kI8, kU8, 1000, 500, 1), "Neon32_S8InPlaceS8_16x2x16"},
+      {kPath, Query(kF32, kF32, 1000, 500, 3), "Neon32_F32InPlaceF32_8x3x1"},
+      {kPath, Query(kF32, kF32, 1000, 500, 4), "Neon32_F32F32_12x4x1"},
   });
 }
 
@@ -350,7 +328,7 @@ std::vector<KernelQuery> ManyQueries() {
       for (const std::ptrdiff_t cols : kSizes) {
         for (const std::ptrdiff_t depth : {0, 1, 300}) {
           for (int bits = 0; bits < 32; ++bits) {
-            KernelQuery query = MakeQuery(
+            KernelQuery query = Query(
                 pair[0], pair[1], rows, depth, cols, bits & 1 ? kRow : kCol,
                 bits & 2 ? kRow : kCol, bits & 4 ? kRow : kCol);
             query.cached = {(bits & 8) != 0, (bits & 16) != 0};
@@ -381,10 +359,10 @@ TEST(SelectKernelTest, TheTransposeTakesTheSameKernel) {
       // Either side of a square problem may be the right one.
       if (query.rows == query.cols) continue;
       KernelQuery transpose =
-          MakeQuery(query.scalar.rhs, query.scalar.lhs, query.cols, query.depth,
-                    query.rows, query.depth_contiguous.rhs ? kRow : kCol,
-                    query.depth_contiguous.lhs ? kCol : kRow,
-                    query.dst_col_major ? kRow : kCol);
+          Query(query.scalar.rhs, query.scalar.lhs, query.cols, query.depth,
+                query.rows, query.depth_contiguous.rhs ? kRow : kCol,
+                query.depth_contiguous.lhs ? kCol : kRow,
+                query.dst_col_major ? kRow : kCol);
       transpose.cached = {query.cached.rhs, query.cached.lhs};
       const Path permitted = path | Path::kPortable;
       const KernelChoice choice = SelectKernel(query, permitted);
@@ -398,12 +376,12 @@ TEST(SelectKernelTest, TheTransposeTakesTheSameKernel) {
 
 TEST(WhyNotTest, TellsWhy) {
   const KernelChoice choice =
-      SelectKernel(MakeQuery(kF32, kF32, 50, 50, 50), Path::kPortable);
+      SelectKernel(Query(kF32, kF32, 50, 50, 50), Path::kPortable);
   ASSERT_NE(choice.kernel, nullptr);
-  EXPECT_NE(WhyNot(*choice.kernel, MakeQuery(kI8, kI8, 50, 50, 50), false), "");
-  EXPECT_EQ(WhyNot(*choice.kernel, MakeQuery(kF32, kF32, 9, 9, 9), false), "");
-  EXPECT_NE(WhyNot(*choice.kernel,
-                   MakeQuery(kF32, kF32, 9, 9, 9, kRow, kCol, kRow), false),
+  EXPECT_NE(WhyNot(*choice.kernel, Query(kI8, kI8, 50, 50, 50), false), "");
+  EXPECT_EQ(WhyNot(*choice.kernel, Query(kF32, kF32, 9, 9, 9), false), "");
+  EXPECT_NE(WhyNot(*choice.kernel, Query(kF32, kF32, 9, 9, 9, kRow, kCol, kRow),
+                   false),
             "");
 }
 
