@@ -6,11 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <limits>
-#include <memory>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -24,6 +20,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/call_of.h"
 #include "test/support/fail_each.h"
 #include "test/support/heap.h"
 #include "test/support/test_util.h"
@@ -193,41 +190,38 @@ struct Kind {
   absl::StatusCode code;  // without faults
   bool writes_dst;        // where that is OK
   void (*prepare)(World* world);
-  absl::Status (*call)(World* world);
+  CallOf<World> call;
 };
 
 template <typename World>
 void Nothing(World*) {}
-template <typename World>
-absl::Status RunMul(World* world) {
-  return world->Run();
-}
+constexpr auto kRunMul = [](auto* world) { return world->Run(); };
 
 constexpr absl::StatusCode kOk = absl::StatusCode::kOk;
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 template <typename World>
 const Kind<World> kProductsAndPacking[] = {
-    {"Blocks", kOk, true, Nothing, RunMul},
-    {"Threads", kOk, true, [](World* w) { w->UseThreads(3); }, RunMul},
+    {"Blocks", kOk, true, Nothing, kRunMul},
+    {"Threads", kOk, true, [](World* w) { w->UseThreads(3); }, kRunMul},
     {"Cached", kOk, true,
      [](World* w) {
        w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
        w->product.rhs.set_cache_policy(CachePolicy::kAlwaysCache);
      },
-     RunMul},
+     kRunMul},
     {"CachedOnThreads", kOk, true,
      [](World* w) {
        w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
        w->UseThreads(4);
      },
-     RunMul},
+     kRunMul},
     {"ExecutorsThreads", kOk, true,
      [](World* w) {
        w->context.set_executor(&w->executor);
        w->UseThreads(4);
      },
-     RunMul},
+     kRunMul},
     {"Plan", kOk, true,
      [](World* w) {
        w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
@@ -249,26 +243,22 @@ const Kind<World> kProductsAndPacking[] = {
      }},
     {"Pack", kOk, false, [](World* w) { w->UseThreads(3); },
      [](World* w) {
-       return Pack(w->product.lhs, Side::kLhs, PackOptions(), &w->context)
-           .status();
+       return Pack(w->product.lhs, Side::kLhs, PackOptions(), &w->context);
      }},
     {"PackInto", kOk, false, Nothing,
      [](World* w) {
        return PackInto(w->buffer.data(), w->buffer.bytes(), w->product.lhs,
-                       Side::kLhs, PackOptions(), &w->context)
-           .status();
+                       Side::kLhs, PackOptions(), &w->context);
      }},
     {"PackedMatrixBytes", kOk, false, Nothing,
      [](World* w) {
        return PackedMatrixBytes(w->product.lhs, Side::kLhs, PackOptions(),
-                                &w->context)
-           .status();
+                                &w->context);
      }},
     {"FromBytes", kOk, false, Nothing,
      [](World* w) {
        return PackedMatrix<typename World::Src>::FromBytes(w->image.data(),
-                                                           w->image.bytes())
-           .status();
+                                                           w->image.bytes());
      }},
 };
 
@@ -276,7 +266,7 @@ using Int8World = World<Operands<std::int8_t, std::int32_t>>;
 
 // More threads than the stack has tasks for (FixedArray in parallel.cc).
 const Kind<Int8World> kManyThreads = {
-    "ManyThreads", kOk, true, [](Int8World* w) { w->UseThreads(70); }, RunMul};
+    "ManyThreads", kOk, true, [](Int8World* w) { w->UseThreads(70); }, kRunMul};
 
 // More calls than that, too.
 const Kind<Int8World> kParallelFor = {
@@ -310,21 +300,21 @@ const Kind<Int8World> kPackedForInt7 = {
 const Kind<Int8World> kErrors[] = {
     {"BadStride", kInvalid, false,
      [](Int8World* w) { w->product.lhs.mutable_layout()->set_stride(1); },
-     RunMul},
+     kRunMul},
     {"BadShape", kInvalid, false,
      [](Int8World* w) { w->product.rhs.mutable_layout()->set_rows(1); },
-     RunMul},
+     kRunMul},
     {"NullData", kInvalid, false,
      [](Int8World* w) {
        w->product.lhs.set_data(static_cast<std::int8_t*>(nullptr));
      },
-     RunMul},
+     kRunMul},
     {"BadClamp", kInvalid, false,
      [](Int8World* w) {
        w->product.params.set_clamp_min(INT32_MAX);
        w->product.params.set_clamp_max(0);
      },
-     RunMul},
+     kRunMul},
     {"Overlap", kInvalid, false, Nothing,
      [](Int8World* w) {
        auto dst = w->product.dst;
@@ -368,37 +358,32 @@ const Kind<Int8World> kErrors[] = {
      [](Int8World* w) {
        PackOptions options;
        options.pack_for = PackFor::kDoubleProduct;
-       return Pack(w->product.lhs, Side::kLhs, options, &w->context).status();
+       return Pack(w->product.lhs, Side::kLhs, options, &w->context);
      }},
     {"BytesForOtherTypes", kInvalid, false, Nothing,
      [](Int8World* w) {
        PackOptions options;
        options.pack_for = PackFor::kDoubleProduct;
        return PackedMatrixBytes(w->product.lhs, Side::kLhs, options,
-                                &w->context)
-           .status();
+                                &w->context);
      }},
     {"PackIntoTooLittle", kInvalid, false, Nothing,
      [](Int8World* w) {
        return PackInto(w->buffer.data(), 64, w->product.lhs, Side::kLhs,
-                       PackOptions(), &w->context)
-           .status();
+                       PackOptions(), &w->context);
      }},
     {"MisalignedImage", kInvalid, false, Nothing,
      [](Int8World* w) {
        return PackedMatrix<std::int8_t>::FromBytes(
-                  static_cast<char*>(w->image.data()) + 1, 1000)
-           .status();
+           static_cast<char*>(w->image.data()) + 1, 1000);
      }},
     {"ImageOfAnotherType", kInvalid, false, Nothing,
      [](Int8World* w) {
-       return PackedMatrix<float>::FromBytes(w->image.data(), w->image.bytes())
-           .status();
+       return PackedMatrix<float>::FromBytes(w->image.data(), w->image.bytes());
      }},
     {"TruncatedImage", absl::StatusCode::kDataLoss, false, Nothing,
      [](Int8World* w) {
-       return PackedMatrix<std::int8_t>::FromBytes(w->image.data(), 300)
-           .status();
+       return PackedMatrix<std::int8_t>::FromBytes(w->image.data(), 300);
      }},
     {"PlanWithoutThreads", kInvalid, false, Nothing,
      [](Int8World* w) { return w->RunPlan(0); }},

@@ -4,12 +4,12 @@
 // the next call works. (quantize_fault_injection_test.cc has the others.)
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
 #include "test/quantize/lcg.h"
+#include "test/support/call_of.h"
 #include "test/support/fail_each.h"
 #include "test/support/heap.h"
 #include "test/support/test_util.h"
@@ -54,7 +54,7 @@ struct World {
 struct Kind {
   const char* name;
   absl::StatusCode code;  // without faults
-  absl::Status (*call)(World* world);
+  CallOf<World> call;
 };
 
 const Kind kKinds[] = {
@@ -63,10 +63,10 @@ const Kind kKinds[] = {
        const EqualizedLayer layers[] = {
            {&w->first, absl::MakeSpan(w->bias), ChannelColumns::kInnermost},
            {&w->second, {}, ChannelColumns::kInnermost}};
-       return EqualizeLayers(layers).status();
+       return EqualizeLayers(layers);
      }},
     {"EqualizeLayersOfNothing", kInvalid,
-     [](World*) { return EqualizeLayers({}).status(); }},
+     [](World*) { return EqualizeLayers({}); }},
     {"CorrectBias", kOk,
      [](World* w) {
        return CorrectBias(w->first, {kParams}, w->means,
@@ -92,7 +92,7 @@ const Kind kObservers[] = {
     {"MovingAverageObserveMatrix", kOk,
      [](World* w) { return w->average.Observe(w->first); }},
     {"MovingAverageChooseParams", absl::StatusCode::kFailedPrecondition,
-     [](World* w) { return w->average.ChooseParams({}).status(); }},
+     [](World* w) { return w->average.ChooseParams({}); }},
     {"ChannelObserverRows", kOk,
      [](World* w) {
        return w->channels.Observe(w->first, ChannelDimension::kRow);
@@ -104,56 +104,51 @@ const Kind kObservers[] = {
     {"ChannelObserverMerge", kOk,
      [](World* w) { return w->channels.Merge(w->one_channel); }},
     {"ChannelObserverChooseParams", absl::StatusCode::kFailedPrecondition,
-     [](World* w) { return w->channels.ChooseParams({}).status(); }},
+     [](World* w) { return w->channels.ChooseParams({}); }},
     {"ChooseNcnnEntropyThreshold", kOk,
      [](World* w) {
        return ChooseNcnnEntropyThreshold(
-                  w->calibration.tensors[0].observers[0].histogram(), 128)
-           .status();
+           w->calibration.tensors[0].observers[0].histogram(), 128);
      }},
 };
 
 const Kind kFiles[] = {
     {"ReportLayer", kOk,
-     [](World* w) {
-       return ReportLayer("a layer", w->w1, {}, kParams).status();
-     }},
+     [](World* w) { return ReportLayer("a layer", w->w1, {}, kParams); }},
     {"ReportLayerOfNoParams", kInvalid,
      [](World* w) {
-       return ReportLayer("a layer", w->w1, {}, {0, 0, 0, 0}).status();
+       return ReportLayer("a layer", w->w1, {}, {0, 0, 0, 0});
      }},
     {"LayerReportTable", kOk,
      [](World* w) {
-       return LayerReportTable(absl::MakeConstSpan(&w->report, 1)).status();
+       return LayerReportTable(absl::MakeConstSpan(&w->report, 1));
      }},
     {"LayerReportJson", kOk,
      [](World* w) {
-       return LayerReportJson(absl::MakeConstSpan(&w->report, 1)).status();
+       return LayerReportJson(absl::MakeConstSpan(&w->report, 1));
      }},
     {"CalibrationToJson", kOk,
-     [](World* w) { return CalibrationToJson(w->calibration).status(); }},
+     [](World* w) { return CalibrationToJson(w->calibration); }},
     {"CalibrationToJsonOfEscapes", kOk,
-     [](World* w) { return CalibrationToJson(w->escapes).status(); }},
+     [](World* w) { return CalibrationToJson(w->escapes); }},
     {"CalibrationFromJson", kOk,
-     [](World* w) { return CalibrationFromJson(w->json).status(); }},
+     [](World* w) { return CalibrationFromJson(w->json); }},
     {"CalibrationFromNoJson", kInvalid,
-     [](World*) { return CalibrationFromJson("{\"x\": 1}").status(); }},
+     [](World*) { return CalibrationFromJson("{\"x\": 1}"); }},
     {"CalibrationToNcnnTable", kOk,
-     [](World* w) { return CalibrationToNcnnTable(w->calibration).status(); }},
+     [](World* w) { return CalibrationToNcnnTable(w->calibration); }},
     {"CalibrationFromNcnnTable", kOk,
-     [](World*) {
-       return CalibrationFromNcnnTable("a_param_0 1 2\na 3\n").status();
-     }},
+     [](World*) { return CalibrationFromNcnnTable("a_param_0 1 2\na 3\n"); }},
     {"CalibrationFromNoNcnnTable", kInvalid,
-     [](World*) { return CalibrationFromNcnnTable("a\n").status(); }},
+     [](World*) { return CalibrationFromNcnnTable("a\n"); }},
     {"SaveCalibration", kOk,
      [](World* w) { return SaveCalibration(w->calibration, w->path); }},
     {"SaveNcnnTable", kOk,
      [](World* w) { return SaveNcnnTable(w->calibration, w->path); }},
     {"LoadCalibrationOfNoFile", absl::StatusCode::kNotFound,
-     [](World* w) { return LoadCalibration(w->no_file).status(); }},
+     [](World* w) { return LoadCalibration(w->no_file); }},
     {"LoadNcnnTableOfNoFile", absl::StatusCode::kNotFound,
-     [](World* w) { return LoadNcnnTable(w->no_file).status(); }},
+     [](World* w) { return LoadNcnnTable(w->no_file); }},
 };
 
 class CalibrationFaultInjectionTest : public testing::TestWithParam<Kind> {};

@@ -19,6 +19,7 @@
 #include "ruy_like/quantize/quantize.h"
 #include "ruy_like/thread_pool.h"
 #include "test/quantize/lcg.h"
+#include "test/support/call_of.h"
 #include "test/support/fail_each.h"
 #include "test/support/heap.h"
 #include "test/support/test_util.h"
@@ -149,7 +150,8 @@ struct World {
     weights = MakeMatrix(out->f.data(), kChannels, 9, Order::kRowMajor);
     activations = MakeMatrix(in.x.data() + 64, 32, 40, Order::kColMajor);
   }
-  TensorView<const std::int8_t> Input(TensorOrder order) const {
+  TensorView<const std::int8_t> Input(
+      TensorOrder order = TensorOrder::kNhwc) const {
     TensorShape shape = kImage;
     shape.order = order;
     return {in.q.data(), shape, kParams};
@@ -174,7 +176,7 @@ constexpr auto kOk = absl::StatusCode::kOk;
 struct Kind {
   const char* name;
   absl::StatusCode code;  // without faults
-  absl::Status (*call)(World* world);
+  CallOf<World> call;
 };
 
 // Writes what a call returned to the outputs, and takes no memory.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
+#include "test/support/call_of.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -81,7 +82,7 @@ struct World {
 struct Case {
   const char* name;
   absl::StatusCode expected;
-  std::function<absl::Status(World*)> call;
+  CallOf<World> call;
 };
 
 void PrintTo(const Case& test_case, std::ostream* stream) {
@@ -163,9 +164,8 @@ std::vector<Case> QuantizeCases() {
       {"scales of more channels than memory", kExhausted,
        [](World* w) {
          return ChooseSymmetricChannels(
-                    w->MatrixOf(w->m.f, kHuge, 0, Order::kColMajor),
-                    ChannelDimension::kRow, 8)
-             .status();
+             w->MatrixOf(w->m.f, kHuge, 0, Order::kColMajor),
+             ChannelDimension::kRow, 8);
        }},
       {"requantize to its own memory", kInvalid,
        [good](World* w) {
@@ -185,8 +185,7 @@ std::vector<Case> QuantizeCases() {
        }},
       {"used range by NaN", kInvalid,
        [](World* w) {
-         return RequantizeToUsedRange(w->m.i, kNan, absl::MakeSpan(w->m.u_out))
-             .status();
+         return RequantizeToUsedRange(w->m.i, kNan, absl::MakeSpan(w->m.u_out));
        }},
   };
 }
@@ -195,8 +194,7 @@ std::vector<Case> AddAndMulCases() {
   const auto add = [](World* w, FloatRange a, FloatRange b,
                       const Add8p8To8Options& options = {}) {
     return QuantizedAdd8p8To8({w->m.u, a}, {w->m.u, b}, options,
-                              absl::MakeSpan(w->m.u_out), &w->context)
-        .status();
+                              absl::MakeSpan(w->m.u_out), &w->context);
   };
   return {
       {"add: a sum that is not finite", kInvalid,
@@ -272,8 +270,7 @@ std::vector<Case> WeightCases() {
   const auto pack = [](World* w, const Matrix<std::int8_t>& weights,
                        PackWeightsOptions options = {}) {
     const QuantParams params;
-    return PackedWeights::Pack(weights, {params}, &w->context, options)
-        .status();
+    return PackedWeights::Pack(weights, {params}, &w->context, options);
   };
   const auto set = [](absl::Span<const QuantParams> channels,
                       absl::Span<std::int32_t> fixedpoint,
@@ -312,38 +309,31 @@ std::vector<Case> WeightCases() {
        }},
       {"pack: params that are null", kInvalid,
        [](World* w) {
-         return PackedWeights::Pack(w->MatrixOf(w->m.q),
-                                    NullSpan<const QuantParams>(3), &w->context)
-             .status();
+         return PackedWeights::Pack(
+             w->MatrixOf(w->m.q), NullSpan<const QuantParams>(3), &w->context);
        }},
       {"depthwise pack: no taps", kInvalid,
        [](World* w) {
          const QuantParams params;
          return DepthwiseWeights::Pack(
-                    w->MatrixOf(w->m.q, kHuge, 0, Order::kColMajor), {params})
-             .status();
+             w->MatrixOf(w->m.q, kHuge, 0, Order::kColMajor), {params});
        }},
       {"bias: null", kInvalid,
        [](World* w) {
          return QuantizeBias(NullSpan<const float>(4), QuantParams(),
-                             {QuantParams()}, absl::MakeSpan(w->m.i_out, 4))
-             .status();
+                             {QuantParams()}, absl::MakeSpan(w->m.i_out, 4));
        }},
       {"bias: weights that are null", kInvalid,
        [](World* w) {
          return QuantizeBias(absl::MakeConstSpan(w->m.f, 4), QuantParams(),
                              NullSpan<const QuantParams>(4),
-                             absl::MakeSpan(w->m.i_out, 4))
-             .status();
+                             absl::MakeSpan(w->m.i_out, 4));
        }},
       {"bias: to its own memory", kInvalid,
        [](World* w) {
          return QuantizeBias(
-                    absl::MakeConstSpan(w->m.f, 4), QuantParams(),
-                    {QuantParams()},
-                    absl::MakeSpan(reinterpret_cast<std::int32_t*>(w->m.f) + 1,
-                                   4))
-             .status();
+             absl::MakeConstSpan(w->m.f, 4), QuantParams(), {QuantParams()},
+             absl::MakeSpan(reinterpret_cast<std::int32_t*>(w->m.f) + 1, 4));
        }},
       {"multipliers: channels that are null", kInvalid,
        [set](World* w) {
@@ -378,7 +368,7 @@ Case NormCase(
             auto bias = absl::MakeSpan(w->m.f, 3);
             change(w, &norm, &weights, &bias);
             w->before = w->m;
-            return FoldBatchNorm(norm, &weights, bias).status();
+            return FoldBatchNorm(norm, &weights, bias);
           }};
 }
 
@@ -580,11 +570,10 @@ std::vector<Case> LayerCases() {
                         {0, 1, 1, 2, TensorOrder::kNhwc}, {});
        }},
       {"output shape: negative channels", kInvalid,
-       [=](World*) { return OutputShape(image, Window(), -1).status(); }},
+       [=](World*) { return OutputShape(image, Window(), -1); }},
       {"output shape: negative batch", kInvalid,
        [=](World*) {
-         return OutputShape({-1, 4, 4, 2, TensorOrder::kNhwc}, Window(), 1)
-             .status();
+         return OutputShape({-1, 4, 4, 2, TensorOrder::kNhwc}, Window(), 1);
        }},
   };
 }
@@ -604,8 +593,7 @@ std::vector<Case> CalibrationCases() {
   const auto search = [](World* w, absl::Span<const Matrix<float>> activations,
                          absl::Span<const float> bias) {
     return EqSearch(w->MatrixOf(w->m.f), activations, EqOptions(), &w->context,
-                    bias)
-        .status();
+                    bias);
   };
   return {
       {"observe: rows of nothing", kOk,
@@ -623,13 +611,12 @@ std::vector<Case> CalibrationCases() {
       {"threshold: null bins", kInvalid,
        [](World*) {
          return ChooseEntropyThreshold(
-                    {NullSpan<const std::uint64_t>(2048), 1, 0}, 128)
-             .status();
+             {NullSpan<const std::uint64_t>(2048), 1, 0}, 128);
        }},
       {"threshold: magnitudes beyond float", kInvalid,
        [](World*) {
          const std::vector<std::uint64_t> bins(2048, 1);
-         return ChoosePercentileThreshold({bins, 1e308, 0}, 100).status();
+         return ChoosePercentileThreshold({bins, 1e308, 0}, 100);
        }},
       {"search: a bias that is null", kInvalid,
        [=](World* w) {
@@ -647,16 +634,14 @@ std::vector<Case> CalibrationCases() {
          auto weights = w->MatrixOf(w->m.f);
          LayoutOf(&weights)->set_stride(kHuge / 2);
          return EqSearch(weights, {w->MatrixOf(w->m.f, 4, 5)}, EqOptions(),
-                         &w->context)
-             .status();
+                         &w->context);
        }},
       {"search: an infinite number of steps wide", kInvalid,
        [](World* w) {
          EqOptions options;
          options.beta = kInf;
          return EqSearch(w->MatrixOf(w->m.f), {w->MatrixOf(w->m.f, 4, 5)},
-                         options, &w->context)
-             .status();
+                         options, &w->context);
        }},
   };
 }

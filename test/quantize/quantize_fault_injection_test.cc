@@ -2,7 +2,6 @@
 // Status: on one thread, on a pool's and on an Executor's.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/quantize/quantize.h"
@@ -13,6 +12,8 @@ namespace ruy_like {
 namespace {
 
 // ## Element by element
+
+constexpr TensorShape kTwoImages = {2, 16, 64, 128, TensorOrder::kNhwc};
 
 const Kind kElementwise[] = {
     {"Quantize", kOk,
@@ -80,34 +81,30 @@ const Kind kElementwise[] = {
      }},
     {"QuantizedMul", kOk,
      [](World* w) {
-       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->q.data(), kParams, shape);
-       return QuantizedMul(w->Image(w->in.q.data(), kParams, shape),
-                           w->Image(w->in.q.data(), kParams, shape),
+       auto out = w->Image(w->out->q.data(), kParams, kTwoImages);
+       return QuantizedMul(w->Image(w->in.q.data(), kParams, kTwoImages),
+                           w->Image(w->in.q.data(), kParams, kTwoImages),
                            &w->context, &out);
      }},
     {"QuantizedAdd", kOk,
      [](World* w) {
-       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->q.data(), kParams, shape);
-       return QuantizedAdd(w->Image(w->in.q.data(), kParams, shape),
-                           w->Image(w->in.q.data(), kParams, shape),
+       auto out = w->Image(w->out->q.data(), kParams, kTwoImages);
+       return QuantizedAdd(w->Image(w->in.q.data(), kParams, kTwoImages),
+                           w->Image(w->in.q.data(), kParams, kTwoImages),
                            &w->context, &out);
      }},
     {"RequantizeTensor", kOk,
      [](World* w) {
-       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
        QuantParams other = kParams;
        other.scale *= 1.5f;
-       auto out = w->Image(w->out->q.data(), other, shape);
-       return Requantize(w->Image(w->in.q.data(), kParams, shape), &w->context,
-                         &out);
+       auto out = w->Image(w->out->q.data(), other, kTwoImages);
+       return Requantize(w->Image(w->in.q.data(), kParams, kTwoImages),
+                         &w->context, &out);
      }},
     {"Concat", kOk,
      [](World* w) {
-       const TensorShape shape = {2, 16, 64, 128, TensorOrder::kNhwc};
        const TensorShape half = {1, 16, 64, 128, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->q.data(), kParams, shape);
+       auto out = w->Image(w->out->q.data(), kParams, kTwoImages);
        const auto part = w->Image(w->in.q.data(), kParams, half);
        const decltype(part) parts[] = {part, part};
        return Concat(absl::MakeConstSpan(parts), TensorAxis::kBatch,
@@ -117,9 +114,8 @@ const Kind kElementwise[] = {
      [](World* w) {
        const float bias[] = {1, 1, 1, 1};
        return MakeConv2D<std::int8_t, std::int8_t>(
-                  MakeMatrix(w->in.x.data(), 4, 100, Order::kRowMajor), bias,
-                  kParams, kParams, &w->context)
-           .status();
+           MakeMatrix(w->in.x.data(), 4, 100, Order::kRowMajor), bias, kParams,
+           kParams, &w->context);
      }},
 };
 
@@ -158,8 +154,7 @@ const Kind kNumbers[] = {
     {"QuantizeBias", kOk,
      [](World* w) {
        return QuantizeBias(w->in.bias, kParams, w->in.channel_params,
-                           absl::MakeSpan(w->out->i.data(), kChannels))
-           .status();
+                           absl::MakeSpan(w->out->i.data(), kChannels));
      }},
     // All channels are dead, and reported.
     {"FoldBatchNorm", kOk,
@@ -296,6 +291,8 @@ absl::Status Convolve(World* w, TensorOrder order, Workspace* workspace) {
                 &w->context, &out);
 }
 
+constexpr TensorShape kColumn = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
+
 const Kind kLayers[] = {
     {"PackedWeights", kOk,
      [](World* w) {
@@ -324,39 +321,35 @@ const Kind kLayers[] = {
      }},
     {"FullyConnectedOfALayer", kOk,
      [](World* w) {
-       const TensorShape shape = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->q.data(), kParams, shape);
-       return FullyConnected(w->Image(w->in.q.data(), kParams, shape),
+       auto out = w->Image(w->out->q.data(), kParams, kColumn);
+       return FullyConnected(w->Image(w->in.q.data(), kParams, kColumn),
                              w->in.layer, &w->context, &out);
      }},
     {"DepthwiseConv2DOfALayer", kOk,
      [](World* w) {
        auto out = w->Image(w->out->u.data(), kUnsigned);
-       return DepthwiseConv2D(w->Input(TensorOrder::kNhwc),
-                              w->in.depthwise_layer, Kernel3x3(), nullptr,
-                              &w->context, &out);
+       return DepthwiseConv2D(w->Input(), w->in.depthwise_layer, Kernel3x3(),
+                              nullptr, &w->context, &out);
      }},
     {"FullyConnected", kOk,
      [](World* w) {
-       const TensorShape shape = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->q.data(), kParams, shape);
-       return FullyConnected(w->Image(w->in.q.data(), kParams, shape),
+       auto out = w->Image(w->out->q.data(), kParams, kColumn);
+       return FullyConnected(w->Image(w->in.q.data(), kParams, kColumn),
                              w->in.pointwise, w->in.int_bias, nullptr,
                              &w->context, &out);
      }},
     {"FullyConnectedToFloat", kOk,
      [](World* w) {
-       const TensorShape shape = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->f.data(), kParams, shape);
-       return FullyConnected(w->Image(w->in.q.data(), kParams, shape),
+       auto out = w->Image(w->out->f.data(), kParams, kColumn);
+       return FullyConnected(w->Image(w->in.q.data(), kParams, kColumn),
                              w->in.pointwise, w->in.bias, &w->workspace,
                              &w->context, &out);
      }},
     {"Conv2DPointwise", kOk,
      [](World* w) {
        auto out = w->Image(w->out->q.data(), kParams);
-       return Conv2D(w->Input(TensorOrder::kNhwc), w->in.pointwise,
-                     w->in.int_bias, Window(), nullptr, &w->context, &out);
+       return Conv2D(w->Input(), w->in.pointwise, w->in.int_bias, Window(),
+                     nullptr, &w->context, &out);
      }},
     {"Conv2D", kOk,
      [](World* w) { return Convolve(w, TensorOrder::kNhwc, nullptr); }},
@@ -365,9 +358,8 @@ const Kind kLayers[] = {
     {"DepthwiseConv2D", kOk,
      [](World* w) {
        auto out = w->Image(w->out->u.data(), kUnsigned);
-       return DepthwiseConv2D(w->Input(TensorOrder::kNhwc), w->in.depthwise,
-                              w->in.int_bias, Kernel3x3(), nullptr, &w->context,
-                              &out);
+       return DepthwiseConv2D(w->Input(), w->in.depthwise, w->in.int_bias,
+                              Kernel3x3(), nullptr, &w->context, &out);
      }},
     {"DepthwiseConv2DNchw", kOk,
      [](World* w) {
@@ -379,8 +371,7 @@ const Kind kLayers[] = {
     {"MaxPool2D", kOk,
      [](World* w) {
        auto out = w->Image(w->out->q.data(), kParams);
-       return MaxPool2D(w->Input(TensorOrder::kNhwc), Kernel3x3(), nullptr,
-                        &w->context, &out);
+       return MaxPool2D(w->Input(), Kernel3x3(), nullptr, &w->context, &out);
      }},
     {"AveragePool2DNchw", kOk,
      [](World* w) {
