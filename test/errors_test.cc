@@ -72,6 +72,19 @@ using FloatCall = GoodCall<float, float, float, float>;
 using BFloat16Call = GoodCall<BFloat16, BFloat16, float, BFloat16>;
 using Float16Call = GoodCall<Float16, Float16, float, Float16>;
 
+// What a good call gives once it is spoiled.
+template <typename Call, typename Spoil>
+void ExpectError(const Spoil& spoil, StatusCode code,
+                 const std::vector<std::string>& parts) {
+  Call c;
+  spoil(&c);
+  c.ExpectError(code, parts);
+}
+template <typename Call, typename Spoil>
+void ExpectInvalid(const Spoil& spoil, const std::vector<std::string>& parts) {
+  ExpectError<Call>(spoil, StatusCode::kInvalidArgument, parts);
+}
+
 TEST(ErrorsTest, TheGoodCallsAreGood) {
   Int8Call().ExpectOk();
   FloatCall().ExpectOk();
@@ -93,21 +106,12 @@ TEST(ErrorsTest, NullArguments) {
 }
 
 TEST(ErrorsTest, NullData) {
-  {
-    Int8Call c;
-    c.lhs.set_data(nullptr);
-    c.ExpectInvalid({"lhs", "null", "3x4"});
-  }
-  {
-    Int8Call c;
-    c.rhs.set_data(nullptr);
-    c.ExpectInvalid({"rhs", "null", "4x5"});
-  }
-  {
-    FloatCall c;
-    c.dst.set_data(nullptr);
-    c.ExpectInvalid({"dst", "null", "3x5"});
-  }
+  ExpectInvalid<Int8Call>([](auto* c) { c->lhs.set_data(nullptr); },
+                          {"lhs", "null", "3x4"});
+  ExpectInvalid<Int8Call>([](auto* c) { c->rhs.set_data(nullptr); },
+                          {"rhs", "null", "4x5"});
+  ExpectInvalid<FloatCall>([](auto* c) { c->dst.set_data(nullptr); },
+                           {"dst", "null", "3x5"});
 }
 
 TEST(ErrorsTest, DstOfConstData) {
@@ -158,28 +162,16 @@ TEST(ErrorsTest, NegativeDimensions) {
 }
 
 TEST(ErrorsTest, DimensionsThatDoNotMatch) {
-  {
-    Int8Call c;
-    c.lhs.mutable_layout()->set_cols(2);
-    c.ExpectInvalid({"lhs columns = 2", "rhs rows = 4"});
-  }
-  {
-    Int8Call c;
-    c.dst.mutable_layout()->set_rows(2);
-    c.ExpectInvalid(
-        {"dst rows = 2", "lhs rows = 3", "lhs is 3x4, rhs is 4x5, dst is 2x5"});
-  }
-  {
-    Int8Call c;
-    c.dst.mutable_layout()->set_cols(4);
-    c.ExpectInvalid({"dst columns = 4", "rhs columns = 5"});
-  }
-  {
-    // An empty dst excuses nothing.
-    Int8Call c;
-    c.dst.mutable_layout()->set_cols(0);
-    c.ExpectInvalid({"dst columns = 0", "rhs columns = 5"});
-  }
+  ExpectInvalid<Int8Call>([](auto* c) { c->lhs.mutable_layout()->set_cols(2); },
+                          {"lhs columns = 2", "rhs rows = 4"});
+  ExpectInvalid<Int8Call>(
+      [](auto* c) { c->dst.mutable_layout()->set_rows(2); },
+      {"dst rows = 2", "lhs rows = 3", "lhs is 3x4, rhs is 4x5, dst is 2x5"});
+  ExpectInvalid<Int8Call>([](auto* c) { c->dst.mutable_layout()->set_cols(4); },
+                          {"dst columns = 4", "rhs columns = 5"});
+  // An empty dst excuses nothing.
+  ExpectInvalid<Int8Call>([](auto* c) { c->dst.mutable_layout()->set_cols(0); },
+                          {"dst columns = 0", "rhs columns = 5"});
 }
 
 TEST(ErrorsTest, EmptyPackedMatrices) {
@@ -223,31 +215,25 @@ TEST(ErrorsTest, UnknownOrders) {
 }
 
 TEST(ErrorsTest, SizesWhoseByteCountOverflows) {
-  {
-    FloatCall c;
-    c.lhs.mutable_layout()->set_rows(kHuge / 8);
-    c.dst.mutable_layout()->set_rows(kHuge / 8);
-    c.dst.mutable_layout()->set_stride(kHuge / 8);
-    c.ExpectError(StatusCode::kOutOfRange,
-                  {"lhs", std::to_string(kHuge / 8), "overflow"});
-  }
-  {
-    Int8Call c;
-    c.lhs.mutable_layout()->set_stride(kHuge);
-    c.ExpectError(StatusCode::kOutOfRange,
-                  {"lhs", std::to_string(kHuge), "overflow"});
-  }
-  {
-    Int8Call c;
-    c.rhs.mutable_layout()->set_cols(kHuge);
-    c.dst.mutable_layout()->set_cols(kHuge);
-    c.ExpectError(StatusCode::kOutOfRange, {"rhs", "overflow"});
-  }
-  {
-    Int8Call c;
-    c.dst.mutable_layout()->set_stride(kHuge);
-    c.ExpectError(StatusCode::kOutOfRange, {"dst", "overflow"});
-  }
+  ExpectError<FloatCall>(
+      [](auto* c) {
+        c->lhs.mutable_layout()->set_rows(kHuge / 8);
+        c->dst.mutable_layout()->set_rows(kHuge / 8);
+        c->dst.mutable_layout()->set_stride(kHuge / 8);
+      },
+      StatusCode::kOutOfRange, {"lhs", std::to_string(kHuge / 8), "overflow"});
+  ExpectError<Int8Call>(
+      [](auto* c) { c->lhs.mutable_layout()->set_stride(kHuge); },
+      StatusCode::kOutOfRange, {"lhs", std::to_string(kHuge), "overflow"});
+  ExpectError<Int8Call>(
+      [](auto* c) {
+        c->rhs.mutable_layout()->set_cols(kHuge);
+        c->dst.mutable_layout()->set_cols(kHuge);
+      },
+      StatusCode::kOutOfRange, {"rhs", "overflow"});
+  ExpectError<Int8Call>(
+      [](auto* c) { c->dst.mutable_layout()->set_stride(kHuge); },
+      StatusCode::kOutOfRange, {"dst", "overflow"});
 }
 
 // One byte more than a ptrdiff_t counts: 2 GiB, where pointers have 32 bits.
@@ -352,16 +338,14 @@ TEST(ErrorsTest, ZeroPointsOfFloats) {
 }
 
 TEST(ErrorsTest, ZeroPointsOfInt16Operands) {
-  {
-    GoodCall<std::int8_t, std::int16_t, std::int32_t, std::int16_t> c;
-    c.rhs.set_zero_point(3);
-    c.ExpectInvalid({"rhs", "int16", "zero point", "3"});
-  }
-  {
-    GoodCall<std::int16_t, std::int8_t, std::int32_t, std::int16_t> c;
-    c.lhs.set_zero_point(-7);
-    c.ExpectInvalid({"lhs", "int16", "zero point", "-7"});
-  }
+  ExpectInvalid<
+      GoodCall<std::int8_t, std::int16_t, std::int32_t, std::int16_t>>(
+      [](auto* c) { c->rhs.set_zero_point(3); },
+      {"rhs", "int16", "zero point", "3"});
+  ExpectInvalid<
+      GoodCall<std::int16_t, std::int8_t, std::int32_t, std::int16_t>>(
+      [](auto* c) { c->lhs.set_zero_point(-7); },
+      {"lhs", "int16", "zero point", "-7"});
   {
     // An int16 dst may have it.
     GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int16_t> c;
@@ -423,26 +407,24 @@ TEST(ErrorsTest, NegativeFixedpoints) {
 TEST(ErrorsTest, HalfSetPerChannelMultipliers) {
   const std::vector<std::int32_t> fixedpoints(3, 1 << 30);
   const std::vector<int> exponents(3, 0);
-  {
-    Int8Call c;
-    c.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
-    c.ExpectInvalid({"multiplier_exponent_perchannel", "null"});
-  }
-  {
-    Int8Call c;
-    c.params.set_multiplier_exponent_perchannel(exponents.data());
-    c.ExpectInvalid({"multiplier_fixedpoint_perchannel", "null"});
-  }
-  {
-    // A scalar setter undoes its own array and leaves the other one.
-    Int8Call c;
-    c.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
-    c.params.set_multiplier_exponent_perchannel(exponents.data());
-    c.params.set_multiplier_exponent(0);
-    c.ExpectInvalid({"multiplier_exponent_perchannel", "null"});
-    c.params.set_multiplier_fixedpoint(1 << 30);
-    c.ExpectOk();
-  }
+  ExpectInvalid<Int8Call>(
+      [&](auto* c) {
+        c->params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+      },
+      {"multiplier_exponent_perchannel", "null"});
+  ExpectInvalid<Int8Call>(
+      [&](auto* c) {
+        c->params.set_multiplier_exponent_perchannel(exponents.data());
+      },
+      {"multiplier_fixedpoint_perchannel", "null"});
+  // A scalar setter undoes its own array and leaves the other one.
+  Int8Call c;
+  c.params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+  c.params.set_multiplier_exponent_perchannel(exponents.data());
+  c.params.set_multiplier_exponent(0);
+  c.ExpectInvalid({"multiplier_exponent_perchannel", "null"});
+  c.params.set_multiplier_fixedpoint(1 << 30);
+  c.ExpectOk();
 }
 
 // ## Clamp bounds
@@ -465,21 +447,16 @@ TEST(ErrorsTest, ClampBoundsTheWrongWayRound) {
 }
 
 TEST(ErrorsTest, ClampBoundsThatAreNotNumbers) {
-  {
-    FloatCall c;
-    c.params.set_clamp_min(static_cast<float>(kNan));
-    c.ExpectInvalid({"clamp_min", "nan"});
-  }
-  {
-    GoodCall<double, float, double, double> c;
-    c.params.set_clamp_max(kNan);
-    c.ExpectInvalid({"clamp_max", "nan"});
-  }
-  {
-    BFloat16Call c;
-    c.params.set_clamp_max(std::numeric_limits<BFloat16>::signaling_NaN());
-    c.ExpectInvalid({"clamp_max", "nan"});
-  }
+  ExpectInvalid<FloatCall>(
+      [](auto* c) { c->params.set_clamp_min(static_cast<float>(kNan)); },
+      {"clamp_min", "nan"});
+  ExpectInvalid<GoodCall<double, float, double, double>>(
+      [](auto* c) { c->params.set_clamp_max(kNan); }, {"clamp_max", "nan"});
+  ExpectInvalid<BFloat16Call>(
+      [](auto* c) {
+        c->params.set_clamp_max(std::numeric_limits<BFloat16>::signaling_NaN());
+      },
+      {"clamp_max", "nan"});
 }
 
 // An error leaves the Context as it was, and says nothing of a kernel.
