@@ -1,7 +1,6 @@
 #include "bench/probes.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <vector>

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/env.h"
 #include "ruy_like/machine/cpu_features.h"

@@ -2,11 +2,9 @@
 // Runs under ThreadSanitizer too (label "concurrency").
 #include "ruy_like/mul_plan.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <thread>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/kernels/kernel_facts.h"

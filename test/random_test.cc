@@ -8,7 +8,6 @@
 // 100,000 and more. Ends with what was covered.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/packed/packed_operand.h"

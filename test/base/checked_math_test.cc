@@ -1,7 +1,6 @@
 #include "ruy_like/base/checked_math.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 
 #include "gtest/gtest.h"

@@ -4,7 +4,6 @@
 // Context's thread pool for operators other than products.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -9,7 +9,6 @@
 // aligned buffers from ruy; constant weights cached, the cache's size watched.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>

@@ -17,7 +17,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "example/decoder/evaluate.h"
 #include "example/decoder/model_file.h"
 #include "example/decoder/weight_format.h"

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"

@@ -7,7 +7,6 @@
 //
 // Exit code: 0 if each product returned a Status or the right result, and those
 // after it the right result; 3 if nothing failed; 77 if it cannot be set up.
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -13,7 +13,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/calibration/json.h"

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"

@@ -1,7 +1,6 @@
 #include "ruy_like/quantize/requantize.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <mutex>
 

@@ -4,7 +4,6 @@
 #include <ruy/ruy.h>
 #include <ruy/thread_pool.h>
 
-#include <cstdint>
 #include <cstdio>
 
 namespace {
