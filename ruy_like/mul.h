@@ -56,22 +56,42 @@ RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
 RUY_LIKE_EXPORT absl::Status NoMemory();
 
-// Mul of a Matrix or PackedMatrix of elements Lhs and one of elements Rhs,
-// which `call` has.
-template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
-          typename Dst>
-absl::Status MulOperands(const MulParams<Accum, ParamsDst>& mul_params,
-                         Context* context, Matrix<Dst>* dst,
-                         const MulOptions& options, MulCall* call) {
+// Returns run(erase), where erase(&call) writes the call down; an error for a
+// null argument. Either operand is a Matrix or a PackedMatrix.
+template <typename LhsMatrix, typename RhsMatrix, typename Accum,
+          typename ParamsDst, typename Dst, typename Run>
+absl::Status WithCall(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                      const MulParams<Accum, ParamsDst>& mul_params,
+                      int max_num_threads, Context* context, Matrix<Dst>* dst,
+                      const Run& run) {
+  using Lhs = typename ElementOf<LhsMatrix>::Type;
+  using Rhs = typename ElementOf<RhsMatrix>::Type;
   // Without the right types nothing else compiles, with errors of its own.
   if constexpr (CheckTypes<Lhs, Rhs, Accum, ParamsDst, Dst>()) {
     if (context == nullptr) return NullArgument("context");
     if (dst == nullptr) return NullArgument("dst");
-    CompleteCall<Lhs, Rhs>(mul_params, *dst, options.max_num_threads, call);
-    return MulErased(*call, context);
+    return run([&](MulCall* call) {
+      Erase(lhs, &call->lhs);
+      Erase(rhs, &call->rhs);
+      CompleteCall<Lhs, Rhs>(mul_params, *dst, max_num_threads, call);
+    });
   } else {
     return absl::OkStatus();
   }
+}
+
+template <typename LhsMatrix, typename RhsMatrix, typename Accum,
+          typename ParamsDst, typename Dst>
+absl::Status MulOperands(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                         const MulParams<Accum, ParamsDst>& mul_params,
+                         Context* context, Matrix<Dst>* dst,
+                         const MulOptions& options) {
+  return WithCall(lhs, rhs, mul_params, options.max_num_threads, context, dst,
+                  [context](const auto& erase) {
+                    MulCall call;
+                    erase(&call);
+                    return MulErased(call, context);
+                  });
 }
 
 }  // namespace internal
@@ -101,11 +121,7 @@ absl::Status Mul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  const MulParams<Accum, ParamsDst>& mul_params,
                  Context* context, Matrix<Dst>* dst,
                  const MulOptions& options = MulOptions()) {
-  MulCall call;
-  internal::Erase(lhs, &call.lhs);
-  internal::Erase(rhs, &call.rhs);
-  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
-                                         &call);
+  return internal::MulOperands(lhs, rhs, mul_params, context, dst, options);
 }
 
 }  // namespace ruy_like

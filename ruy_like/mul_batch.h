@@ -111,20 +111,13 @@ absl::Status MulBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
                       const MulParams<Accum, ParamsDst>& mul_params,
                       const Batch& batch, Context* context, Matrix<Dst>* dst,
                       const MulOptions& options = MulOptions()) {
-  using Lhs = typename internal::ElementOf<LhsMatrix>::Type;
-  using Rhs = typename internal::ElementOf<RhsMatrix>::Type;
-  if constexpr (internal::CheckTypes<Lhs, Rhs, Accum, ParamsDst, Dst>()) {
-    if (context == nullptr) return internal::NullArgument("context");
-    if (dst == nullptr) return internal::NullArgument("dst");
-    MulCall call;
-    internal::Erase(lhs, &call.lhs);
-    internal::Erase(rhs, &call.rhs);
-    internal::CompleteCall<Lhs, Rhs>(mul_params, *dst, options.max_num_threads,
-                                     &call);
-    return internal::MulBatchErased(call, batch, context);
-  } else {
-    return absl::OkStatus();
-  }
+  return internal::WithCall(lhs, rhs, mul_params, options.max_num_threads,
+                            context, dst, [&](const auto& erase) {
+                              MulCall call;
+                              erase(&call);
+                              return internal::MulBatchErased(call, batch,
+                                                              context);
+                            });
 }
 
 // Multiplies products of any shapes and of one set of types. `products` is a

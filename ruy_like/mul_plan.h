@@ -55,15 +55,8 @@ class RUY_LIKE_EXPORT MulPlan final {
   absl::Status Prepare(const LhsMatrix& lhs, const RhsMatrix& rhs,
                        const MulParams<Accum, ParamsDst>& mul_params,
                        int num_threads, Context* context, Matrix<Dst>* dst) {
-    if constexpr (internal::CheckTypes<
-                      typename internal::ElementOf<LhsMatrix>::Type,
-                      typename internal::ElementOf<RhsMatrix>::Type, Accum,
-                      ParamsDst, Dst>()) {
-      return PrepareErased(lhs, rhs, mul_params, nullptr, num_threads, context,
-                           dst);
-    } else {
-      return absl::OkStatus();
-    }
+    return PrepareErased(lhs, rhs, mul_params, nullptr, num_threads, context,
+                         dst);
   }
 
   // The products of MulBatch: its errors, and otherwise as Prepare.
@@ -73,15 +66,8 @@ class RUY_LIKE_EXPORT MulPlan final {
                             const MulParams<Accum, ParamsDst>& mul_params,
                             const Batch& batch, int num_threads,
                             Context* context, Matrix<Dst>* dst) {
-    if constexpr (internal::CheckTypes<
-                      typename internal::ElementOf<LhsMatrix>::Type,
-                      typename internal::ElementOf<RhsMatrix>::Type, Accum,
-                      ParamsDst, Dst>()) {
-      return PrepareErased(lhs, rhs, mul_params, &batch, num_threads, context,
-                           dst);
-    } else {
-      return absl::OkStatus();
-    }
+    return PrepareErased(lhs, rhs, mul_params, &batch, num_threads, context,
+                         dst);
   }
 
   // After Finish: prepares what was prepared last once more, with the operands,
@@ -122,16 +108,14 @@ class RUY_LIKE_EXPORT MulPlan final {
                              const MulParams<Accum, ParamsDst>& mul_params,
                              const Batch* batch, int num_threads,
                              Context* context, Matrix<Dst>* dst) {
-    if (context == nullptr) return internal::NullArgument("context");
-    if (dst == nullptr) return internal::NullArgument("dst");
-    MulCall* const call = NewCall();
-    if (call == nullptr) return internal::NoMemory();
-    internal::Erase(lhs, &call->lhs);
-    internal::Erase(rhs, &call->rhs);
-    internal::CompleteCall<typename internal::ElementOf<LhsMatrix>::Type,
-                           typename internal::ElementOf<RhsMatrix>::Type>(
-        mul_params, *dst, /*max_num_threads=*/0, call);
-    return PrepareCall(batch, num_threads, context);
+    const auto prepare = [&](const auto& erase) {
+      MulCall* const call = NewCall();
+      if (call == nullptr) return internal::NoMemory();
+      erase(call);
+      return PrepareCall(batch, num_threads, context);
+    };
+    return internal::WithCall(lhs, rhs, mul_params, /*max_num_threads=*/0,
+                              context, dst, prepare);
   }
 
   std::unique_ptr<Impl> impl_;  // null before the first Prepare

@@ -228,11 +228,7 @@ absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  const MulParams<Accum, ParamsDst>& mul_params,
                  Context* context, Matrix<Dst>* dst,
                  const MulOptions& options = MulOptions()) {
-  MulCall call;
-  internal::Erase(lhs, &call.lhs);
-  internal::Erase(rhs, &call.rhs);
-  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
-                                         &call);
+  return internal::MulOperands(lhs, rhs, mul_params, context, dst, options);
 }
 
 template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
@@ -241,11 +237,7 @@ absl::Status Mul(const Matrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
                  const MulParams<Accum, ParamsDst>& mul_params,
                  Context* context, Matrix<Dst>* dst,
                  const MulOptions& options = MulOptions()) {
-  MulCall call;
-  internal::Erase(lhs, &call.lhs);
-  internal::Erase(rhs, &call.rhs);
-  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
-                                         &call);
+  return internal::MulOperands(lhs, rhs, mul_params, context, dst, options);
 }
 
 template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
@@ -254,11 +246,7 @@ absl::Status Mul(const PackedMatrix<Lhs>& lhs, const PackedMatrix<Rhs>& rhs,
                  const MulParams<Accum, ParamsDst>& mul_params,
                  Context* context, Matrix<Dst>* dst,
                  const MulOptions& options = MulOptions()) {
-  MulCall call;
-  internal::Erase(lhs, &call.lhs);
-  internal::Erase(rhs, &call.rhs);
-  return internal::MulOperands<Lhs, Rhs>(mul_params, context, dst, options,
-                                         &call);
+  return internal::MulOperands(lhs, rhs, mul_params, context, dst, options);
 }
 
 }  // namespace ruy_like
