@@ -10,7 +10,7 @@
 #                                     in build/npm_peers, for bench/npm_peers.sh
 #   third_party/install.sh clang      and clang with its tools, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
-#   third_party/install.sh detect     and what example/detect fetches its network
+#   third_party/install.sh detect     and what example/detect fetches its networks
 #                                     and its photographs with
 #   third_party/install.sh mpi        and Open MPI, for example/mpi
 #   third_party/install.sh arm        and what builds for 64-bit Arm and runs
