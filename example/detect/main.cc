@@ -241,7 +241,9 @@ bool Report::Prepare(const std::vector<Photo>& photos,
   }
   // On two photographs: each takes some seconds.
   const std::vector<std::vector<float>> searched(
-      inputs.begin(), inputs.begin() + (inputs.size() < 2 ? 0 : 2));
+      inputs.begin(),
+      inputs.begin() + std::min<std::ptrdiff_t>(
+                           2, static_cast<std::ptrdiff_t>(inputs.size())));
   for (const Row& row : rows) {
     Calibrated& one = networks_[static_cast<int>(row.change)];
     if (one.network.steps.empty()) {

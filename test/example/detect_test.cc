@@ -15,6 +15,7 @@
 
 #include "example/detect/boxes.h"
 #include "example/detect/detectors.h"
+#include "example/detect/int_network.h"
 #include "example/detect/network.h"
 #include "example/detect/weights.h"
 
@@ -193,6 +194,87 @@ TEST(DetectTest, FloatStepsPadAsTensorFlowDoes) {
     }
     EXPECT_GT(inside, 3);
   }
+}
+
+double Mean(const std::vector<float>& values) {
+  double sum = 0;
+  for (const float v : values) sum += static_cast<double>(v);
+  return sum / static_cast<double>(values.size());
+}
+
+// One that has all that the detectors have: two readers of one activation,
+// outputs in the middle and at the end, pooling and leaky ReLU.
+Network SmallNetwork() {
+  Network network;
+  network.input = {1, 12, 12, 3};
+  const auto add = [&](Kind kind, std::ptrdiff_t size,
+                       std::ptrdiff_t channels) {
+    ruy_like::Window window;
+    window.kernel_height = window.kernel_width = size;
+    window.padding = {size / 2, size / 2, size / 2, size / 2};
+    Step* const step = AddStep(kind, "step", window, channels, &network);
+    step->bias_name = "bias";
+    return step;
+  };
+  add(Kind::kConv, 3, 16)->activation = Activation::kRelu6;
+  add(Kind::kPointwise, 1, 4)->is_output = true;
+  add(Kind::kDepthwise, 3, 16)->activation = Activation::kRelu;
+  add(Kind::kPool, 3, 16);
+  add(Kind::kPointwise, 1, 16);
+  add(Kind::kLeaky, 1, 16);
+  add(Kind::kPointwise, 1, 1)->is_output = true;
+  FillWeights(&network);
+  return network;
+}
+
+TEST(DetectTest, IntegersFollowFloatsAndBiasCorrectionTheirMean) {
+  const Network network = SmallNetwork();
+  std::vector<std::vector<float>> inputs(4, std::vector<float>(12 * 12 * 3));
+  Noise noise;
+  for (std::vector<float>& input : inputs) {
+    for (float& value : input) value = 2 + 3 * noise();
+  }
+  ruy_like::Context context;
+  Calibration calibration;
+  std::string error;
+  ASSERT_TRUE(Calibrate(network, inputs, &context, &calibration, &error))
+      << error;
+  // Of the outputs' means, by bits and by correction, summed up.
+  double mean_errors[2] = {0, 0};
+  for (const int bits : {8, 3}) {
+    for (const bool per_channel : {false, true}) {
+      for (const bool correct_bias : {false, true}) {
+        IntOptions options;
+        options.per_channel = per_channel;
+        options.weight_bits = bits;
+        options.correct_bias = correct_bias;
+        IntNetwork quantized;
+        ASSERT_TRUE(
+            quantized.Make(network, calibration, options, &context, &error))
+            << error;
+        for (const std::vector<float>& input : inputs) {
+          const Outputs expected =
+              RunFloat(network, input, nullptr, &context, nullptr);
+          const Outputs outputs =
+              quantized.Run(input, &context, nullptr, &error);
+          ASSERT_THAT(outputs, SizeIs(2)) << error;
+          for (std::size_t o = 0; o < 2; ++o) {
+            ASSERT_EQ(outputs[o].size(), expected[o].size());
+            const float largest = Largest(expected[o]);
+            for (std::size_t i = 0; bits == 8 && i < outputs[o].size(); ++i) {
+              EXPECT_NEAR(outputs[o][i], expected[o][i], 0.05f * largest);
+            }
+            if (bits == 3) {
+              mean_errors[correct_bias ? 1 : 0] +=
+                  std::abs(Mean(outputs[o]) - Mean(expected[o]));
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_LT(mean_errors[1], 0.5 * mean_errors[0]);
+  EXPECT_GT(mean_errors[0], 0);
 }
 
 TEST(DetectTest, OverlapIsSharedAreaByCovered) {
