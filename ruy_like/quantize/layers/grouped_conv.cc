@@ -18,23 +18,13 @@ std::ptrdiff_t SpanOf(std::ptrdiff_t count, std::ptrdiff_t stride,
   return (count - 1) * stride + (kernel - 1) * dilation + 1;
 }
 
-// The part of the loops' multiplications that is not by zeros that fill lanes.
-double ShareOfLanes(const GroupedLayout& layout) {
-  const auto share = [](std::ptrdiff_t used, std::ptrdiff_t all) {
-    return static_cast<double>(used) / static_cast<double>(all);
-  };
-  return share(layout.groups, layout.vectors * layout.GroupsOfVector()) *
-         share(layout.in_channels,
-               layout.steps * layout.lanes * layout.form.per_lane) *
-         share(layout.out_channels, layout.chunks * layout.chunk);
-}
-
 // Whether the loops are faster than products, which need many channels in a
 // group to fill their tiles, and for a single tap gather nothing. Measured with
 // AVX-512-VNNI and AVX2 on Zen 4.
 bool LoopsPayOff(const GroupedLayout& layout) {
+  if (layout.form.broadcasts) return layout.ShareOfLanes() >= 0.5;
   const double channels_of_fast_products = layout.taps == 1 ? 12 : 36;
-  return ShareOfLanes(layout) * channels_of_fast_products >=
+  return layout.ShareOfLanes() * channels_of_fast_products >=
          static_cast<double>(layout.in_channels);
 }
 
@@ -63,11 +53,23 @@ void GroupedConvolution::Plan() {
     return;
   }
   const std::ptrdiff_t groups = layer_.packed->groups();
-  layout_ = GroupedLayout(kernels_->form, groups, in.channels / groups,
-                          out.channels / groups,
-                          window_.kernel_height * window_.kernel_width);
-  if (layout_.taps == 0 || layout_.AllSteps() > kMaxGroupedSteps ||
-      !LoopsPayOff(layout_)) {
+  const auto layout_of = [&](const GroupedKernels& kernels) {
+    return GroupedLayout(kernels.form, groups, in.channels / groups,
+                         out.channels / groups,
+                         window_.kernel_height * window_.kernel_width);
+  };
+  layout_ = layout_of(*kernels_);
+  const GroupedKernels* const broadcast = GroupedBroadcastKernelsFor(context_);
+  if (broadcast != nullptr) {
+    const GroupedLayout layout = layout_of(*broadcast);
+    if (layout.ShareOfLanes() >= layout_.ShareOfLanes()) {
+      kernels_ = broadcast;
+      layout_ = layout;
+    }
+  }
+  const std::ptrdiff_t steps =
+      layout_.form.broadcasts ? layout_.taps : layout_.AllSteps();
+  if (layout_.taps == 0 || steps > kMaxGroupedSteps || !LoopsPayOff(layout_)) {
     return;
   }
   staged_height_ = SpanOf(out.height, window_.stride_height,
@@ -88,7 +90,7 @@ void GroupedConvolution::Place(Carver* carver) {
   // The plan keeps the product of these near the size of the input.
   staged_ = carver->Take<std::uint8_t>(
       input_.shape.batch * staged_height_ * staged_width_,
-      layout_.vectors * layout_.steps * layout_.VectorBytes());
+      layout_.vectors * layout_.pixel_bytes);
 }
 
 absl::Status GroupedConvolution::Run() {

@@ -33,7 +33,7 @@ class GroupedConvolution final {
   absl::Status Run();
 
  private:
-  // Sets weights_ if the loops apply.
+  // Chooses kernels_, and sets weights_ if the loops apply.
   void Plan();
 
   const Erased& input_;
@@ -41,7 +41,7 @@ class GroupedConvolution final {
   const Window& window_;
   const Erased& output_;
   Context* const context_;
-  const GroupedKernels* const kernels_;
+  const GroupedKernels* kernels_;
   NhwcTensors tensors_;
   GroupedLayout layout_;
   std::ptrdiff_t staged_height_ = 0, staged_width_ = 0;

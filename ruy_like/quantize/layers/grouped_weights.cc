@@ -12,6 +12,26 @@ namespace {
 // One per path and size of a kernel is what programs need.
 constexpr int kMaxPacked = 4;
 
+// Where the weights of an output channel are within their chunk.
+struct WeightPlaces {
+  std::ptrdiff_t first;             // byte of the first one
+  std::ptrdiff_t step_bytes;        // from a step to the next
+  std::ptrdiff_t channels_of_step;  // neighbours of 4 / per_lane bytes each
+};
+
+WeightPlaces PlacesOf(const GroupedLayout& layout, std::ptrdiff_t group,
+                      std::ptrdiff_t out) {
+  const std::ptrdiff_t group_of_vector = group % layout.groups_of_vector;
+  const std::ptrdiff_t bytes = layout.VectorBytes();
+  if (layout.form.broadcasts) {
+    return {group_of_vector * layout.AllSteps() * bytes +
+                out % layout.chunk * layout.lanes * 4,
+            bytes, layout.lanes * layout.form.per_lane};
+  }
+  return {out % layout.chunk * bytes + group_of_vector * layout.lanes * 4,
+          layout.chunk * bytes, layout.BlockChannels()};
+}
+
 }  // namespace
 
 GroupedWeights::GroupedWeights(const Matrix<std::int8_t>& weights)
@@ -64,23 +84,19 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
     const std::int8_t* const row = rows_.data() + channel * depth_;
     const std::ptrdiff_t group = channel / layout.out_channels;
     const std::ptrdiff_t out = channel % layout.out_channels;
-    const std::ptrdiff_t vector = group / layout.GroupsOfVector();
-    // The first byte of the group in each vector.
-    const std::ptrdiff_t at =
-        group % layout.GroupsOfVector() * layout.lanes * 4;
+    const std::ptrdiff_t vector = group / layout.groups_of_vector;
     std::int8_t* const chunk =
-        to +
-        (vector * layout.chunks + out / layout.chunk) * layout.ChunkBytes() +
-        out % layout.chunk * layout.VectorBytes() + at;
+        to + (vector * layout.chunks + out / layout.chunk) * layout.chunk_bytes;
+    const WeightPlaces places = PlacesOf(layout, group, out);
     for (std::ptrdiff_t tap = 0; tap < layout.taps; ++tap) {
       for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
         const std::int8_t value =
             row[is_nhwc ? tap * layout.in_channels + c : c * layout.taps + tap];
         const std::ptrdiff_t step =
-            tap * layout.steps + c / layout.BlockChannels();
-        std::int8_t* const weight = chunk +
-                                    step * layout.chunk * layout.VectorBytes() +
-                                    c % layout.BlockChannels() * weight_bytes;
+            tap * layout.steps + c / places.channels_of_step;
+        std::int8_t* const weight = chunk + places.first +
+                                    step * places.step_bytes +
+                                    c % places.channels_of_step * weight_bytes;
         if (weight_bytes == 1) {
           *weight = value;
         } else {

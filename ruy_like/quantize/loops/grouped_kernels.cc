@@ -97,11 +97,11 @@ void StagePixels(const GroupedArgs& args, const std::uint8_t* row,
                  std::ptrdiff_t end, std::uint8_t* to) {
   const GroupedLayout& layout = args.layout;
   const std::uint8_t* pixel = row + first * args.input_channels;
-  const std::ptrdiff_t group = vector * layout.GroupsOfVector();
+  const std::ptrdiff_t group = vector * layout.groups_of_vector;
   const bool is_whole =
       layout.steps == 1 &&
       layout.in_channels == layout.lanes * layout.form.per_lane &&
-      group + layout.GroupsOfVector() <= layout.groups;
+      group + layout.groups_of_vector <= layout.groups;
   for (std::ptrdiff_t x = first; x < end; ++x, pixel += args.input_channels) {
     if (is_whole) {
       StageVector<Step>(Tag(), args, pixel + group * layout.in_channels, to);
@@ -188,7 +188,7 @@ class GroupedLoop {
         vector_(vector),
         chunk_(chunk),
         weights_(args.weights + (vector * args.layout.chunks + chunk) *
-                                    args.layout.ChunkBytes()) {
+                                    args.layout.chunk_bytes) {
     const GroupedLayout& layout = args.layout;
     const Window& window = args.window;
     for (std::ptrdiff_t i = 0, t = 0; i < window.kernel_height; ++i) {
@@ -263,7 +263,7 @@ class GroupedLoop {
       }
     });
     is_whole_ = layout.chunk == layout.out_channels &&
-                (vector_ + 1) * layout.GroupsOfVector() <= layout.groups;
+                (vector_ + 1) * layout.groups_of_vector <= layout.groups;
   }
 
   // piece(byte, channel, count): `count` bytes of a vector of outputs, from
@@ -271,9 +271,9 @@ class GroupedLoop {
   template <typename Piece>
   HWY_INLINE void ForEachPiece(const Piece& piece) const {
     const GroupedLayout& layout = args_.layout;
-    const std::ptrdiff_t first = vector_ * layout.GroupsOfVector();
+    const std::ptrdiff_t first = vector_ * layout.groups_of_vector;
     const std::ptrdiff_t end =
-        std::min(first + layout.GroupsOfVector(), layout.groups);
+        std::min(first + layout.groups_of_vector, layout.groups);
     const std::ptrdiff_t channel = chunk_ * layout.chunk;
     const std::ptrdiff_t count =
         std::min(layout.chunk, layout.out_channels - channel);
@@ -368,7 +368,7 @@ class GroupedLoop {
     }
     if (is_whole_) {
       hn::StoreU(bytes, d,
-                 out + vector_ * args_.layout.GroupsOfVector() *
+                 out + vector_ * args_.layout.groups_of_vector *
                            args_.layout.out_channels);
       return;
     }
@@ -428,7 +428,7 @@ void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
 
 template <class Step>
 constexpr GroupedKernels KernelsOf() {
-  return {{Step::kRows, kVectorBytes / 16},
+  return {{Step::kRows, kVectorBytes / 16, /*broadcasts=*/false},
           StageRows<Step>,
           ByScalar<GroupedFunction>()
               .template With<std::int8_t>(GroupedRows<Step, std::int8_t>)

@@ -23,7 +23,7 @@
 namespace ruy_like {
 namespace quantize_internal {
 
-// Steps of all taps that the kernels take.
+// Steps of all taps that the kernels take; taps, where the form broadcasts.
 constexpr std::ptrdiff_t kMaxGroupedSteps = 64;
 
 struct GroupedArgs {
@@ -35,7 +35,7 @@ struct GroupedArgs {
   bool input_is_signed;
   std::int32_t input_zero_point;
   // Pixels of images (image, vector, row, column), padding included, each of
-  // layout.steps vectors.
+  // PixelBytes().
   std::uint8_t* staged;
   std::ptrdiff_t staged_height, staged_width;
   // As laid out, aligned to 64 bytes; and their sum per output channel.
@@ -48,9 +48,7 @@ struct GroupedArgs {
   void* output;
   std::ptrdiff_t output_height, output_width;
 
-  std::ptrdiff_t PixelBytes() const {
-    return layout.steps * layout.VectorBytes();
-  }
+  std::ptrdiff_t PixelBytes() const { return layout.pixel_bytes; }
   std::uint8_t* StagedRow(std::ptrdiff_t image, std::ptrdiff_t vector,
                           std::ptrdiff_t row) const {
     return staged + ((image * layout.vectors + vector) * staged_height + row) *
@@ -72,6 +70,10 @@ struct GroupedKernels {
 // Those of the best paths that `context` permits, AVX-512-VNNI included;
 // AVX-VNNI counts as AVX2. Null where there are no vectors.
 const GroupedKernels* GroupedKernelsFor(const Context* context);
+
+// The same of a form that broadcasts (grouped_layout.h), which fills the lanes
+// of narrow vectors better. Null but for AVX2.
+const GroupedKernels* GroupedBroadcastKernelsFor(const Context* context);
 
 }  // namespace quantize_internal
 }  // namespace ruy_like

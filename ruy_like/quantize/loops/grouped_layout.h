@@ -15,6 +15,20 @@
 // A product of an input vector with a vector of weights gives one output
 // channel of each of the vector's groups; 4 * lanes of them, a chunk, fill a
 // vector of bytes once the lanes of a group are added up.
+//
+// With less than 8 channels for each 16 bytes that leaves lanes empty: 4 lanes
+// of 2 channels make 16 output channels. A form that broadcasts has instead one
+// output channel in each lane of its weights, and the input channels of one
+// group in all of them:
+//
+//   8 outputs, step 0:      x | c0-1 | c0-1 | c0-1 | ... | c0-1 |
+//                           w | o0   | o1   | o2   | ... | o7   |
+//   4 channels, 4 outputs:  x | c0-1 | c2-3 | c0-1 | ... | c2-3 |
+//                           w | o0   | o0   | o1   | ... | o3   |
+//
+// A pixel has the channels of a group, two groups of up to 4 channels in the
+// second case, without gaps, so that the pixels of a kernel row follow each
+// other.
 #ifndef RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
 #define RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
 
@@ -29,9 +43,11 @@ namespace quantize_internal {
 // 32 bits, 4 as bytes or 2 of 16 bits, and blocks of 16 bytes in a vector.
 struct GroupedForm {
   std::ptrdiff_t per_lane, blocks;
+  bool broadcasts;
 
   bool operator==(const GroupedForm& other) const {
-    return per_lane == other.per_lane && blocks == other.blocks;
+    return per_lane == other.per_lane && blocks == other.blocks &&
+           broadcasts == other.broadcasts;
   }
 };
 
@@ -46,29 +62,44 @@ struct GroupedLayout {
         out_channels(out),
         taps(tap_count) {
     const std::ptrdiff_t all_lanes = CeilDiv(in, form.per_lane);
+    if (form.broadcasts) {
+      lanes = all_lanes == 2 && out <= 2 * form.blocks ? 2 : 1;
+      steps = CeilDiv(all_lanes, lanes);
+      groups_of_vector = lanes;
+      vectors = CeilDiv(groups, groups_of_vector);
+      pixel_bytes = groups_of_vector * steps * lanes * 4;
+      chunk = 4 * form.blocks / lanes;
+      chunks = CeilDiv(out, chunk);
+      chunk_bytes = groups_of_vector * AllSteps() * VectorBytes();
+      return;
+    }
     lanes = all_lanes > 2 ? 4 : all_lanes;
     steps = CeilDiv(all_lanes, lanes);
     groups_of_block = 4 / lanes;
-    vectors = CeilDiv(groups, groups_of_block * form.blocks);
+    groups_of_vector = groups_of_block * form.blocks;
+    vectors = CeilDiv(groups, groups_of_vector);
+    pixel_bytes = steps * VectorBytes();
     chunk = 4 * lanes;
     chunks = CeilDiv(out, chunk);
+    chunk_bytes = AllSteps() * chunk * VectorBytes();
   }
 
-  // Groups in all blocks of a vector.
-  std::ptrdiff_t GroupsOfVector() const {
-    return groups_of_block * form.blocks;
-  }
   std::ptrdiff_t VectorBytes() const { return 16 * form.blocks; }
   // Input channels of a block.
   std::ptrdiff_t BlockChannels() const { return 4 * form.per_lane; }
   // Steps of all taps.
   std::ptrdiff_t AllSteps() const { return taps * steps; }
-  // Weights of one vector and chunk, in the order (tap, step, output channel of
-  // the chunk, block, lane, input channel of the lane).
-  std::ptrdiff_t ChunkBytes() const {
-    return AllSteps() * chunk * VectorBytes();
+  std::ptrdiff_t WeightBytes() const { return vectors * chunks * chunk_bytes; }
+  // The part of the loops' multiplications that is not by zeros that fill
+  // lanes.
+  double ShareOfLanes() const {
+    const auto share = [](std::ptrdiff_t used, std::ptrdiff_t all) {
+      return static_cast<double>(used) / static_cast<double>(all);
+    };
+    return share(groups, vectors * groups_of_vector) *
+           share(in_channels, steps * lanes * form.per_lane) *
+           share(out_channels, chunks * chunk);
   }
-  std::ptrdiff_t WeightBytes() const { return vectors * chunks * ChunkBytes(); }
 
   // Where the sum for output channel `j` of a chunk is among a block's four
   // vectors of results, for the block's group `g`: lane result % 4 of vector
@@ -81,11 +112,20 @@ struct GroupedLayout {
   std::ptrdiff_t groups = 0, in_channels = 0, out_channels = 0, taps = 0;
   // Lanes that a group has in a block, and vectors that its channels take.
   std::ptrdiff_t lanes = 0, steps = 0;
-  std::ptrdiff_t groups_of_block = 0;
+  // Groups in a block, unless the form broadcasts, and in all of a vector or
+  // of a broadcasting form's pixel.
+  std::ptrdiff_t groups_of_block = 0, groups_of_vector = 0;
   // For all groups.
   std::ptrdiff_t vectors = 0;
+  // A staged pixel of one vector.
+  std::ptrdiff_t pixel_bytes = 0;
   // Output channels of a chunk, and chunks of a group.
   std::ptrdiff_t chunk = 0, chunks = 0;
+  // Weights of one vector and chunk, in the order (tap, step, output channel of
+  // the chunk, block, lane, input channel of the lane), or (group of the
+  // vector, tap, step, output channel, lane, input channel of the lane) where
+  // the form broadcasts.
+  std::ptrdiff_t chunk_bytes = 0;
 };
 
 }  // namespace quantize_internal

@@ -1,0 +1,478 @@
+// Tested in test/quantize/layers/conv_test.cc.
+//
+// The loops of grouped_kernels.h whose form broadcasts (grouped_layout.h): a
+// load that broadcasts gives VPMADDWD the channels of one group in all lanes,
+// against weights with an output channel in each lane. No lane is empty, and
+// there is nothing to add up across lanes but two of 4 channels.
+
+#include <algorithm>
+#include <cstring>
+
+#include "ruy_like/base/checked_math.h"
+#include "ruy_like/quantize/loops/grouped_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE \
+  "ruy_like/quantize/loops/grouped_broadcast_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/highway.h"
+#include "ruy_like/quantize/loops/dot_steps-inl.h"
+#include "ruy_like/quantize/loops/requantize-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ruy_like {
+namespace quantize_internal {
+namespace HWY_NAMESPACE {
+
+// Wider vectors have enough lanes per instruction for the other form.
+#if HWY_TARGET != HWY_AVX2
+
+const GroupedKernels* GetGroupedBroadcastKernels() { return nullptr; }
+
+#else
+
+using Tag = hn::CappedTag<std::uint8_t, 32>;
+using V = V32<Tag>;
+constexpr std::ptrdiff_t kVectorBytes = 32;
+// Lanes of 32 bits.
+constexpr std::ptrdiff_t kLanes32 = kVectorBytes / 4;
+
+// ## Staging
+
+// Inputs less their zero point, in 16 bits: a vector of them, or half of one.
+template <typename In, class D>
+HWY_INLINE void Widen(D d, const std::uint8_t* from, std::int16_t zero_point,
+                      std::uint8_t* to) {
+  const hn::Rebind<In, D> narrow;
+  const auto bytes = hn::LoadU(narrow, reinterpret_cast<const In*>(from));
+  hn::StoreU(hn::Sub(hn::PromoteTo(d, bytes), hn::Set(d, zero_point)), d,
+             reinterpret_cast<std::int16_t*>(to));
+}
+
+// Pixels of an input row, those of one vector's groups.
+template <typename In>
+void StagePixels(const GroupedArgs& args, const std::uint8_t* pixel,
+                 std::ptrdiff_t vector, std::ptrdiff_t count,
+                 std::uint8_t* to) {
+  const hn::CappedTag<std::int16_t, 16> d;
+  const hn::Half<decltype(d)> half;
+  const GroupedLayout& layout = args.layout;
+  const auto zero_point = static_cast<std::int16_t>(args.input_zero_point);
+  const std::ptrdiff_t pixel_bytes = args.PixelBytes();
+  const std::ptrdiff_t channels = pixel_bytes / 2;
+  const std::ptrdiff_t per_group = channels / layout.groups_of_vector;
+  const std::ptrdiff_t first = vector * layout.groups_of_vector;
+  const std::ptrdiff_t groups =
+      std::min(layout.groups_of_vector, layout.groups - first);
+  const bool is_contiguous =
+      layout.groups_of_vector == 1 ||
+      (per_group == layout.in_channels && groups == layout.groups_of_vector);
+  // What whole vectors write; what follows the pixel is written later.
+  const std::ptrdiff_t whole = RoundUpToPowerOf2(channels, 8);
+  const std::uint8_t* const end = args.input + args.input_bytes;
+  const std::uint8_t* const to_end = to + count * pixel_bytes;
+  pixel += first * layout.in_channels;
+  for (std::ptrdiff_t x = 0; x < count; ++x) {
+    if (is_contiguous && end - pixel >= whole && to_end - to >= 2 * whole) {
+      std::ptrdiff_t c = 0;
+      for (; c + 16 <= whole; c += 16) {
+        Widen<In>(d, pixel + c, zero_point, to + 2 * c);
+      }
+      if (c < whole) Widen<In>(half, pixel + c, zero_point, to + 2 * c);
+    } else {
+      std::memset(to, 0, static_cast<std::size_t>(pixel_bytes));
+      for (std::ptrdiff_t g = 0; g < groups; ++g) {
+        for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
+          const auto value = static_cast<std::int16_t>(
+              static_cast<In>(pixel[g * layout.in_channels + c]) - zero_point);
+          std::memcpy(to + 2 * (g * per_group + c), &value, sizeof(value));
+        }
+      }
+    }
+    pixel += args.input_channels;
+    to += pixel_bytes;
+  }
+}
+
+void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
+               std::ptrdiff_t last) {
+  const std::ptrdiff_t pixel_bytes = args.PixelBytes();
+  const Padding& padding = args.window.padding;
+  const auto fill = [&](std::uint8_t* to, std::ptrdiff_t pixels) {
+    std::memset(to, 0, static_cast<std::size_t>(pixels * pixel_bytes));
+  };
+  const auto stage = args.input_is_signed ? StagePixels<std::int8_t>
+                                          : StagePixels<std::uint8_t>;
+  for (std::ptrdiff_t row = first; row < last; ++row) {
+    const std::ptrdiff_t image = row / args.staged_height;
+    const std::ptrdiff_t staged_row = row % args.staged_height;
+    const std::ptrdiff_t y = staged_row - padding.top;
+    const bool is_inside = y >= 0 && y < args.input_height;
+    // Columns [0, left) and [right, staged_width) are on padding.
+    const std::ptrdiff_t left =
+        is_inside ? std::min(padding.left, args.staged_width) : 0;
+    const std::ptrdiff_t right =
+        is_inside ? std::min(left + args.input_width, args.staged_width) : 0;
+    for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
+      std::uint8_t* const to = args.StagedRow(image, v, staged_row);
+      fill(to, left);
+      if (right > left) {
+        stage(args,
+              args.input + (image * args.input_height + y) * args.input_width *
+                               args.input_channels,
+              v, right - left, to + left * pixel_bytes);
+      }
+      fill(to + right * pixel_bytes, args.staged_width - right);
+    }
+  }
+}
+
+// ## Output rows
+
+// Output rows of kOutputs vectors of 8 output channels: chunks of one group, or
+// with kLanes = 2 the 4 channels of either group.
+template <typename Out, RequantizeForm kForm, int kLanes, int kOutputs>
+class BroadcastLoop {
+ public:
+  BroadcastLoop(const GroupedArgs& args, std::ptrdiff_t vector,
+                std::ptrdiff_t chunk)
+      : args_(args), vector_(vector) {
+    const GroupedLayout& layout = args.layout;
+    weights_ =
+        args.weights + (vector * layout.chunks + chunk) * layout.chunk_bytes;
+    const bool is_row_contiguous = args.window.dilation_width == 1;
+    runs_of_row_ = is_row_contiguous ? 1 : args.window.kernel_width;
+    run_ = layout.steps * (is_row_contiguous ? args.window.kernel_width : 1);
+    const std::ptrdiff_t first = vector * layout.groups_of_vector;
+    const std::ptrdiff_t channel =
+        first * layout.out_channels + chunk * layout.chunk;
+    if (kLanes == 2) {
+      groups_ = std::min(layout.groups_of_vector, layout.groups - first);
+      SetConstants(0, channel, layout.out_channels);
+      count_ = layout.out_channels;
+      is_whole_ = groups_ == 2 && count_ == 4;
+    } else {
+      count_ = std::min(kOutputs * layout.chunk,
+                        layout.out_channels - chunk * layout.chunk);
+      for (int k = 0; k < kOutputs; ++k) {
+        SetConstants(k, channel + k * kLanes32,
+                     std::min(kLanes32, count_ - k * kLanes32));
+      }
+      is_whole_ = count_ == kOutputs * kLanes32;
+    }
+    channel_ = channel;
+  }
+
+  HWY_NOINLINE void Row(std::ptrdiff_t row) const {
+    const std::ptrdiff_t image = row / args_.output_height;
+    const std::ptrdiff_t y = row % args_.output_height;
+    const std::uint8_t* const from =
+        args_.StagedRow(image, vector_, y * args_.window.stride_height);
+    const std::ptrdiff_t channels =
+        args_.layout.groups * args_.layout.out_channels;
+    const std::ptrdiff_t step = args_.window.stride_width * args_.PixelBytes();
+    const std::ptrdiff_t width = args_.output_width;
+    Out* const out =
+        static_cast<Out*>(args_.output) + row * width * channels + channel_;
+    std::ptrdiff_t x = 0;
+    if constexpr (kLanes * kOutputs == 1) {
+      for (; x + 8 <= width; x += 8) {
+        Tile<8>(from + x * step, step, out + x * channels);
+      }
+    }
+    // The last tile may reach back, so that none is partial.
+    for (; width >= 4 && x < width; x += 4) {
+      const std::ptrdiff_t at = std::min(x, width - 4);
+      Tile<4>(from + at * step, step, out + at * channels);
+    }
+    for (; x < width; ++x) Tile<1>(from + x * step, step, out + x * channels);
+  }
+
+ private:
+  // Vectors of sums of a pixel.
+  static constexpr int kSums = kLanes == 2 ? 2 : kOutputs;
+
+  enum Constant {
+    kBias,
+    kFixedpoint,
+    kRight,
+    kRound,
+    kLeft,
+    kLowest,
+    kHighest,
+    kLowRound,
+    kNumConstants
+  };
+
+  // Those of a vector of sums, `count` channels from `channel` on, or so many
+  // of either group.
+  void SetConstants(int k, std::ptrdiff_t channel, std::ptrdiff_t count) {
+    const RequantizeTable& table = args_.table;
+    const std::int32_t* const from[kNumConstants] = {
+        args_.bias, table.fixedpoint, table.right,   table.round,
+        table.left, table.lowest,     table.highest, table.low_round};
+    for (int i = 0; i < kNumConstants; ++i) {
+      std::int32_t* const to = constants_[k][i];
+      std::fill_n(to, kLanes32, 0);
+      if (from[i] == nullptr) continue;
+      if (kLanes == 1) {
+        std::copy_n(from[i] + channel, count, to);
+        continue;
+      }
+      for (std::ptrdiff_t g = 0; g < groups_; ++g) {
+        for (std::ptrdiff_t j = 0; j < count; ++j) {
+          to[2 * j + g] = from[i][channel + g * count + j];
+        }
+      }
+    }
+  }
+
+  RequantizeVectors<D32<Tag>> ConstantsOf(int k) const {
+    // Only read.
+    auto* const c = const_cast<std::int32_t(*)[kLanes32]>(constants_[k]);
+    RequantizeTable table;
+    table.fixedpoint = c[kFixedpoint];
+    table.right = c[kRight];
+    table.round = c[kRound];
+    table.left = c[kLeft];
+    table.lowest = c[kLowest];
+    table.highest = c[kHighest];
+    table.low_round = c[kLowRound];
+    return RequantizeVectors<D32<Tag>>(D32<Tag>(), table, 0);
+  }
+
+  template <int kPixels>
+  HWY_INLINE void Tile(const std::uint8_t* from, std::ptrdiff_t step,
+                       Out* out) const {
+    const D32<Tag> d32;
+    V sums[kSums][kPixels];
+    Multiply(from, step, sums);
+    if constexpr (kLanes == 2) {
+      for (int p = 0; p < kPixels; ++p) {
+        sums[0][p] =
+            hn::Add(hn::OddEven(sums[1][p], sums[0][p]),
+                    hn::Shuffle2301(hn::OddEven(sums[0][p], sums[1][p])));
+      }
+    }
+    WriteOutputs<0>(sums[0], out);
+    if constexpr (kOutputs == 2) WriteOutputs<1>(sums[1], out);
+  }
+
+  // Vector k of the outputs of some pixels. Not by dot_steps-inl.h's Output,
+  // whose four sets of constants gcc 12 copies in memory at each use.
+  template <int k, int kPixels>
+  HWY_INLINE void WriteOutputs(const V (&sums)[kPixels], Out* out) const {
+    const D32<Tag> d32;
+    const D16<Tag> d16;
+    const hn::Rebind<Out, Tag> d;
+    const std::ptrdiff_t channels =
+        args_.layout.groups * args_.layout.out_channels;
+    const RequantizeVectors<D32<Tag>> constants = ConstantsOf(k);
+    const V bias = hn::Load(d32, constants_[k][kBias]);
+    const auto zero_point =
+        hn::Set(d16, static_cast<std::int16_t>(args_.bounds.zero_point));
+    const auto lowest = hn::Set(d, static_cast<Out>(args_.bounds.lowest));
+    const auto highest = hn::Set(d, static_cast<Out>(args_.bounds.highest));
+    const auto scaled = [&](int p) HWY_ATTR {
+      return p < kPixels
+                 ? Requantize(d32, hn::Add(sums[p], bias), constants, kForm)
+                 : hn::Zero(d32);
+    };
+    for (int p = 0; p < kPixels; p += 4) {
+      const auto low = hn::ReorderDemote2To(d16, scaled(p), scaled(p + 1));
+      const auto high = hn::ReorderDemote2To(d16, scaled(p + 2), scaled(p + 3));
+      const auto bytes = PackBytes(d, hn::SaturatedAdd(low, zero_point),
+                                   hn::SaturatedAdd(high, zero_point));
+      Store<std::min(kPixels, 4)>(hn::Min(hn::Max(bytes, lowest), highest), k,
+                                  channels, out + p * channels);
+    }
+  }
+
+  template <int kPixels>
+  HWY_INLINE void Multiply(const std::uint8_t* from, std::ptrdiff_t step,
+                           V (&sums)[kSums][kPixels]) const {
+    const D32<Tag> d32;
+    const hn::Repartition<std::int8_t, Tag> d8;
+    const GroupedLayout& layout = args_.layout;
+    const std::ptrdiff_t stride =
+        kLanes == 2 ? layout.AllSteps() * kVectorBytes : layout.chunk_bytes;
+    constexpr std::ptrdiff_t kStepBytes = kLanes == 2 ? 16 : 4;
+    const std::int8_t* weights = weights_;
+    V acc[kSums][kPixels];
+    for (auto& of_pixels : acc) {
+      for (V& sum : of_pixels) sum = hn::Zero(d32);
+    }
+    for (std::ptrdiff_t i = 0; i < args_.window.kernel_height; ++i) {
+      for (std::ptrdiff_t j = 0; j < runs_of_row_; ++j) {
+        const std::uint8_t* x =
+            from + (i * args_.window.dilation_height * args_.staged_width +
+                    j * args_.window.dilation_width) *
+                       layout.pixel_bytes;
+        const std::uint8_t* const x_end = x + run_ * kStepBytes;
+        for (; x != x_end; x += kStepBytes) {
+          V w[kSums];
+          for (int k = 0; k < kSums; ++k) {
+            w[k] = hn::BitCast(d32, hn::Load(d8, weights + k * stride));
+          }
+          for (int p = 0; p < kPixels; ++p) {
+            V in = hn::Zero(d32);
+            for (int k = 0; k < kSums; ++k) {
+              if (k == 0 || kLanes == 2) {
+                in = Broadcast(x + p * step + k * 8);
+              }
+              acc[k][p] = Pairs::Dot(acc[k][p], in, w[k]);
+            }
+          }
+          weights += kVectorBytes;
+        }
+      }
+    }
+    for (int k = 0; k < kSums; ++k) {
+      for (int p = 0; p < kPixels; ++p) sums[k][p] = acc[k][p];
+    }
+  }
+
+  static HWY_INLINE V Broadcast(const std::uint8_t* from) {
+    const D32<Tag> d32;
+    if constexpr (kLanes == 2) {
+      const hn::Repartition<std::int64_t, Tag> d64;
+      std::int64_t channels;
+      std::memcpy(&channels, from, sizeof(channels));
+      return hn::BitCast(d32, hn::Set(d64, channels));
+    } else {
+      std::int32_t channels;
+      std::memcpy(&channels, from, sizeof(channels));
+      return hn::Set(d32, channels);
+    }
+  }
+
+  // Vector k of the outputs of up to 4 pixels.
+  template <int kPixels>
+  HWY_INLINE void Store(hn::Vec<hn::Rebind<Out, Tag>> bytes, int k,
+                        std::ptrdiff_t channels, Out* out) const {
+    const hn::Rebind<Out, Tag> d;
+    const D32<Tag> d32;
+    // A pixel's outputs are in both blocks.
+    alignas(32) static constexpr std::int32_t kOrder[] = {0, 4, 1, 5,
+                                                          2, 6, 3, 7};
+    bytes =
+        hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, bytes),
+                                            hn::SetTableIndices(d32, kOrder)));
+    if constexpr (kLanes == 2) {
+      alignas(32) static constexpr std::uint8_t kOfGroups[] = {
+          0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15,
+          0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
+      bytes = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(Tag(), bytes),
+                                                  hn::Load(Tag(), kOfGroups)));
+    }
+    if (is_whole_ && kPixels == 4) {
+      const hn::Half<decltype(d)> half;
+      const hn::Half<decltype(half)> quarter;
+      out += k * kLanes32;
+      const auto low = hn::LowerHalf(half, bytes);
+      const auto high = hn::UpperHalf(half, bytes);
+      hn::StoreU(hn::LowerHalf(quarter, low), quarter, out);
+      hn::StoreU(hn::UpperHalf(quarter, low), quarter, out + channels);
+      hn::StoreU(hn::LowerHalf(quarter, high), quarter, out + 2 * channels);
+      hn::StoreU(hn::UpperHalf(quarter, high), quarter, out + 3 * channels);
+      return;
+    }
+    alignas(32) Out buffer[kVectorBytes];
+    hn::Store(bytes, d, buffer);
+    for (int p = 0; p < kPixels; ++p) {
+      const Out* const from = buffer + p * kLanes32;
+      Out* const to = out + p * channels;
+      if (kLanes == 2) {
+        for (std::ptrdiff_t g = 0; g < groups_; ++g) {
+          std::copy_n(from + 4 * g, count_, to + g * count_);
+        }
+      } else {
+        std::copy_n(from, std::min(kLanes32, count_ - k * kLanes32),
+                    to + k * kLanes32);
+      }
+    }
+  }
+
+  const GroupedArgs& args_;
+  const std::ptrdiff_t vector_;
+  const std::int8_t* weights_;
+  // Steps whose inputs follow each other, and how many such runs a row of the
+  // kernel has.
+  std::ptrdiff_t run_, runs_of_row_;
+  // The first output channel; how many there are, of either group.
+  std::ptrdiff_t channel_, count_, groups_ = 1;
+  // No vector has less outputs than lanes.
+  bool is_whole_;
+  alignas(kVectorBytes) std::int32_t
+      constants_[kOutputs][kNumConstants][kLanes32];
+};
+
+template <typename Out, RequantizeForm kForm, int kLanes, int kOutputs>
+void RowsOfChunks(const GroupedArgs& args, std::ptrdiff_t vector,
+                  std::ptrdiff_t chunk, std::ptrdiff_t first,
+                  std::ptrdiff_t last) {
+  const BroadcastLoop<Out, kForm, kLanes, kOutputs> loop(args, vector, chunk);
+  for (std::ptrdiff_t row = first; row < last; ++row) loop.Row(row);
+}
+
+template <typename Out, RequantizeForm kForm>
+HWY_NOINLINE void RowsOfForm(const GroupedArgs& args, std::ptrdiff_t first,
+                             std::ptrdiff_t last) {
+  const GroupedLayout& layout = args.layout;
+  for (std::ptrdiff_t v = 0; v < layout.vectors; ++v) {
+    if (layout.lanes == 2) {
+      RowsOfChunks<Out, kForm, 2, 1>(args, v, 0, first, last);
+      continue;
+    }
+    std::ptrdiff_t c = 0;
+    for (; c + 2 <= layout.chunks; c += 2) {
+      RowsOfChunks<Out, kForm, 1, 2>(args, v, c, first, last);
+    }
+    if (c < layout.chunks) {
+      RowsOfChunks<Out, kForm, 1, 1>(args, v, c, first, last);
+    }
+  }
+}
+
+template <typename Out>
+void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
+                 std::ptrdiff_t last) {
+  if (args.table.form == RequantizeForm::kRight) {
+    RowsOfForm<Out, RequantizeForm::kRight>(args, first, last);
+  } else {
+    RowsOfForm<Out, RequantizeForm::kMixed>(args, first, last);
+  }
+}
+
+const GroupedKernels* GetGroupedBroadcastKernels() {
+  static constexpr GroupedKernels kKernels = {
+      {Pairs::kRows, kVectorBytes / 16, /*broadcasts=*/true},
+      StageRows,
+      ByScalar<GroupedFunction>()
+          .With<std::int8_t>(GroupedRows<std::int8_t>)
+          .With<std::uint8_t>(GroupedRows<std::uint8_t>)};
+  return &kKernels;
+}
+
+#endif  // HWY_TARGET != HWY_AVX2
+
+}  // namespace HWY_NAMESPACE
+}  // namespace quantize_internal
+}  // namespace ruy_like
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ruy_like {
+namespace quantize_internal {
+
+HWY_EXPORT(GetGroupedBroadcastKernels);
+
+const GroupedKernels* GroupedBroadcastKernelsFor(const Context* context) {
+  return HWY_DISPATCH_TABLE(
+      GetGroupedBroadcastKernels)[TargetIndex(TargetsFor(context))]();
+}
+
+}  // namespace quantize_internal
+}  // namespace ruy_like
+#endif  // HWY_ONCE
