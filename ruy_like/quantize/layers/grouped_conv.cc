@@ -22,7 +22,11 @@ std::ptrdiff_t SpanOf(std::ptrdiff_t count, std::ptrdiff_t stride,
 // group to fill their tiles, and for a single tap gather nothing. Measured with
 // AVX-512-VNNI and AVX2 on Zen 4.
 bool LoopsPayOff(const GroupedLayout& layout) {
-  if (layout.form.broadcasts) return layout.ShareOfLanes() >= 0.5;
+  if (layout.form.broadcasts) {
+    // On Zen 3, as far as measured: not slower than products anywhere.
+    return layout.ShareOfLanes() >= 0.5 && layout.in_channels <= 96 &&
+           layout.taps * layout.in_channels <= 9 * 36;
+  }
   const double channels_of_fast_products = layout.taps == 1 ? 12 : 36;
   return layout.ShareOfLanes() * channels_of_fast_products >=
          static_cast<double>(layout.in_channels);
@@ -60,7 +64,12 @@ void GroupedConvolution::Plan() {
   };
   layout_ = layout_of(*kernels_);
   const GroupedKernels* const broadcast = GroupedBroadcastKernelsFor(context_);
-  if (broadcast != nullptr) {
+  // Each output row has memory for the staged rows that it sees.
+  slot_rows_ = std::max(SpanOf(1, window_.stride_height, window_.kernel_height,
+                               window_.dilation_height),
+                        window_.stride_height);
+  constexpr std::ptrdiff_t kMostSlotRows = 32;
+  if (broadcast != nullptr && slot_rows_ <= kMostSlotRows) {
     const GroupedLayout layout = layout_of(*broadcast);
     if (layout.ShareOfLanes() >= layout_.ShareOfLanes()) {
       kernels_ = broadcast;
@@ -87,10 +96,16 @@ void GroupedConvolution::Plan() {
 
 void GroupedConvolution::Place(Carver* carver) {
   tensors_.Place(carver);
+  const std::ptrdiff_t batch = input_.shape.batch;
+  if (kernels_->stage == nullptr) {
+    staged_ =
+        carver->Take<std::uint8_t>(batch * output_.shape.height * slot_rows_,
+                                   staged_width_ * layout_.pixel_bytes);
+    return;
+  }
   // The plan keeps the product of these near the size of the input.
-  staged_ = carver->Take<std::uint8_t>(
-      input_.shape.batch * staged_height_ * staged_width_,
-      layout_.vectors * layout_.pixel_bytes);
+  staged_ = carver->Take<std::uint8_t>(batch * staged_height_ * staged_width_,
+                                       layout_.vectors * layout_.pixel_bytes);
 }
 
 absl::Status GroupedConvolution::Run() {
@@ -111,6 +126,7 @@ absl::Status GroupedConvolution::Run() {
   args.staged = staged_;
   args.staged_height = staged_height_;
   args.staged_width = staged_width_;
+  args.slot_rows = slot_rows_;
   args.weights = weights_;
   args.weight_sums = layer_.packed->grouped()->sums();
   args.bias = static_cast<const std::int32_t*>(layer_.bias);
@@ -127,12 +143,15 @@ absl::Status GroupedConvolution::Run() {
                           function(args, first, last);
                         });
   };
-  constexpr std::ptrdiff_t kMaxCost = 64 * 1024;
-  status = run(in.batch * staged_height_,
-               std::min(2 * layout_.vectors * staged_width_ * args.PixelBytes(),
-                        kMaxCost),
-               kernels_->stage);
-  if (!status.ok()) return status;
+  if (kernels_->stage != nullptr) {
+    constexpr std::ptrdiff_t kMaxCost = 64 * 1024;
+    status =
+        run(in.batch * staged_height_,
+            std::min(2 * layout_.vectors * staged_width_ * args.PixelBytes(),
+                     kMaxCost),
+            kernels_->stage);
+    if (!status.ok()) return status;
+  }
   status = run(out.batch * out.height,
                SlidingCost(window_, out.width * out.channels),
                kernels_->rows[output_.scalar]);

@@ -40,13 +40,13 @@ constexpr std::ptrdiff_t kLanes32 = kVectorBytes / 4;
 
 // ## Staging
 
-// Inputs less their zero point, in 16 bits: a vector of them, or half of one.
+// Inputs less their zero point, in 16 bits: as many as D has lanes.
 template <typename In, class D>
-HWY_INLINE void Widen(D d, const std::uint8_t* from, std::int16_t zero_point,
+HWY_INLINE void Widen(D d, const std::uint8_t* from, hn::Vec<D> zero_point,
                       std::uint8_t* to) {
   const hn::Rebind<In, D> narrow;
   const auto bytes = hn::LoadU(narrow, reinterpret_cast<const In*>(from));
-  hn::StoreU(hn::Sub(hn::PromoteTo(d, bytes), hn::Set(d, zero_point)), d,
+  hn::StoreU(hn::Sub(hn::PromoteTo(d, bytes), zero_point), d,
              reinterpret_cast<std::int16_t*>(to));
 }
 
@@ -59,73 +59,81 @@ void StagePixels(const GroupedArgs& args, const std::uint8_t* pixel,
   const hn::Half<decltype(d)> half;
   const GroupedLayout& layout = args.layout;
   const auto zero_point = static_cast<std::int16_t>(args.input_zero_point);
+  const auto zero_points = hn::Set(d, zero_point);
+  const auto half_zero_points = hn::Set(half, zero_point);
   const std::ptrdiff_t pixel_bytes = args.PixelBytes();
+  const std::ptrdiff_t step = args.input_channels;
   const std::ptrdiff_t channels = pixel_bytes / 2;
   const std::ptrdiff_t per_group = channels / layout.groups_of_vector;
   const std::ptrdiff_t first = vector * layout.groups_of_vector;
   const std::ptrdiff_t groups =
       std::min(layout.groups_of_vector, layout.groups - first);
-  const bool is_contiguous =
-      layout.groups_of_vector == 1 ||
-      (per_group == layout.in_channels && groups == layout.groups_of_vector);
-  // What whole vectors write; what follows the pixel is written later.
-  const std::ptrdiff_t whole = RoundUpToPowerOf2(channels, 8);
-  const std::uint8_t* const end = args.input + args.input_bytes;
-  const std::uint8_t* const to_end = to + count * pixel_bytes;
   pixel += first * layout.in_channels;
-  for (std::ptrdiff_t x = 0; x < count; ++x) {
-    if (is_contiguous && end - pixel >= whole && to_end - to >= 2 * whole) {
-      std::ptrdiff_t c = 0;
-      for (; c + 16 <= whole; c += 16) {
-        Widen<In>(d, pixel + c, zero_point, to + 2 * c);
-      }
-      if (c < whole) Widen<In>(half, pixel + c, zero_point, to + 2 * c);
-    } else {
-      std::memset(to, 0, static_cast<std::size_t>(pixel_bytes));
-      for (std::ptrdiff_t g = 0; g < groups; ++g) {
-        for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
-          const auto value = static_cast<std::int16_t>(
-              static_cast<In>(pixel[g * layout.in_channels + c]) - zero_point);
-          std::memcpy(to + 2 * (g * per_group + c), &value, sizeof(value));
+  std::ptrdiff_t x = 0;
+  if (layout.groups_of_vector == 1 ||
+      (per_group == layout.in_channels && groups == layout.groups_of_vector)) {
+    // Vectors read and write this much. What is behind the pixel there has
+    // weights of 0, or is overwritten by the next pixel.
+    const std::ptrdiff_t whole = RoundUpToPowerOf2(channels, 8);
+    const std::ptrdiff_t readable =
+        args.input + args.input_bytes - pixel - whole;
+    const std::ptrdiff_t writable = count * pixel_bytes - 2 * whole;
+    if (readable >= 0 && writable >= 0) {
+      const std::ptrdiff_t end =
+          std::min({count, readable / step + 1, writable / pixel_bytes + 1});
+      if (whole == 8) {
+        for (; x < end; ++x, pixel += step, to += pixel_bytes) {
+          Widen<In>(half, pixel, half_zero_points, to);
         }
       }
+      for (; x < end; ++x, pixel += step, to += pixel_bytes) {
+        std::ptrdiff_t c = 0;
+        for (; c + 16 <= whole; c += 16) {
+          Widen<In>(d, pixel + c, zero_points, to + 2 * c);
+        }
+        if (c < whole) Widen<In>(half, pixel + c, half_zero_points, to + 2 * c);
+      }
     }
-    pixel += args.input_channels;
-    to += pixel_bytes;
+  }
+  for (; x < count; ++x, pixel += step, to += pixel_bytes) {
+    std::memset(to, 0, static_cast<std::size_t>(pixel_bytes));
+    for (std::ptrdiff_t g = 0; g < groups; ++g) {
+      for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
+        const auto value = static_cast<std::int16_t>(
+            static_cast<In>(pixel[g * layout.in_channels + c]) - zero_point);
+        std::memcpy(to + 2 * (g * per_group + c), &value, sizeof(value));
+      }
+    }
   }
 }
 
-void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
-               std::ptrdiff_t last) {
+// A vector's padded input row.
+void StageRow(const GroupedArgs& args, std::ptrdiff_t image,
+              std::ptrdiff_t vector, std::ptrdiff_t staged_row,
+              std::uint8_t* to) {
   const std::ptrdiff_t pixel_bytes = args.PixelBytes();
   const Padding& padding = args.window.padding;
-  const auto fill = [&](std::uint8_t* to, std::ptrdiff_t pixels) {
-    std::memset(to, 0, static_cast<std::size_t>(pixels * pixel_bytes));
+  const auto fill = [&](std::ptrdiff_t first, std::ptrdiff_t end) {
+    std::memset(to + first * pixel_bytes, 0,
+                static_cast<std::size_t>((end - first) * pixel_bytes));
   };
-  const auto stage = args.input_is_signed ? StagePixels<std::int8_t>
-                                          : StagePixels<std::uint8_t>;
-  for (std::ptrdiff_t row = first; row < last; ++row) {
-    const std::ptrdiff_t image = row / args.staged_height;
-    const std::ptrdiff_t staged_row = row % args.staged_height;
-    const std::ptrdiff_t y = staged_row - padding.top;
-    const bool is_inside = y >= 0 && y < args.input_height;
-    // Columns [0, left) and [right, staged_width) are on padding.
-    const std::ptrdiff_t left =
-        is_inside ? std::min(padding.left, args.staged_width) : 0;
-    const std::ptrdiff_t right =
-        is_inside ? std::min(left + args.input_width, args.staged_width) : 0;
-    for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
-      std::uint8_t* const to = args.StagedRow(image, v, staged_row);
-      fill(to, left);
-      if (right > left) {
-        stage(args,
-              args.input + (image * args.input_height + y) * args.input_width *
-                               args.input_channels,
-              v, right - left, to + left * pixel_bytes);
-      }
-      fill(to + right * pixel_bytes, args.staged_width - right);
-    }
+  const std::ptrdiff_t y = staged_row - padding.top;
+  const bool is_inside = y >= 0 && y < args.input_height;
+  // Columns [0, left) and [right, staged_width) are on padding.
+  const std::ptrdiff_t left =
+      is_inside ? std::min(padding.left, args.staged_width) : 0;
+  const std::ptrdiff_t right =
+      is_inside ? std::min(left + args.input_width, args.staged_width) : 0;
+  fill(0, left);
+  if (right > left) {
+    const auto stage = args.input_is_signed ? StagePixels<std::int8_t>
+                                            : StagePixels<std::uint8_t>;
+    stage(args,
+          args.input + (image * args.input_height + y) * args.input_width *
+                           args.input_channels,
+          vector, right - left, to + left * pixel_bytes);
   }
+  fill(right, args.staged_width);
 }
 
 // ## Output rows
@@ -137,13 +145,21 @@ class BroadcastLoop {
  public:
   BroadcastLoop(const GroupedArgs& args, std::ptrdiff_t vector,
                 std::ptrdiff_t chunk)
-      : args_(args), vector_(vector) {
+      : args_(args) {
     const GroupedLayout& layout = args.layout;
     weights_ =
         args.weights + (vector * layout.chunks + chunk) * layout.chunk_bytes;
-    const bool is_row_contiguous = args.window.dilation_width == 1;
-    runs_of_row_ = is_row_contiguous ? 1 : args.window.kernel_width;
-    run_ = layout.steps * (is_row_contiguous ? args.window.kernel_width : 1);
+    const Window& window = args.window;
+    const std::ptrdiff_t taps_of_run =
+        window.dilation_width == 1 ? window.kernel_width : 1;
+    run_ = layout.steps * taps_of_run;
+    for (std::ptrdiff_t i = 0; i < window.kernel_height; ++i) {
+      for (std::ptrdiff_t j = 0; j < window.kernel_width; j += taps_of_run) {
+        offsets_[runs_++] = (i * window.dilation_height * args.staged_width +
+                             j * window.dilation_width) *
+                            args.PixelBytes();
+      }
+    }
     const std::ptrdiff_t first = vector * layout.groups_of_vector;
     const std::ptrdiff_t channel =
         first * layout.out_channels + chunk * layout.chunk;
@@ -164,11 +180,20 @@ class BroadcastLoop {
     channel_ = channel;
   }
 
-  HWY_NOINLINE void Row(std::ptrdiff_t row) const {
-    const std::ptrdiff_t image = row / args_.output_height;
-    const std::ptrdiff_t y = row % args_.output_height;
-    const std::uint8_t* const from =
-        args_.StagedRow(image, vector_, y * args_.window.stride_height);
+  // An output row whose first staged row is at `from`.
+  void Row(const std::uint8_t* from, std::ptrdiff_t row) const {
+    if (kLanes == 2 && run_ == 3) return RowOfRuns<3>(from, row);
+    RowOfRuns<0>(from, row);
+  }
+
+ private:
+  // Vectors of sums of a pixel.
+  static constexpr int kSums = kLanes == 2 ? 2 : kOutputs;
+
+  // kRun: run_, if not 0.
+  template <std::ptrdiff_t kRun>
+  HWY_NOINLINE void RowOfRuns(const std::uint8_t* from,
+                              std::ptrdiff_t row) const {
     const std::ptrdiff_t channels =
         args_.layout.groups * args_.layout.out_channels;
     const std::ptrdiff_t step = args_.window.stride_width * args_.PixelBytes();
@@ -178,20 +203,18 @@ class BroadcastLoop {
     std::ptrdiff_t x = 0;
     if constexpr (kLanes * kOutputs == 1) {
       for (; x + 8 <= width; x += 8) {
-        Tile<8>(from + x * step, step, out + x * channels);
+        Tile<kRun, 8>(from + x * step, step, out + x * channels);
       }
     }
     // The last tile may reach back, so that none is partial.
     for (; width >= 4 && x < width; x += 4) {
       const std::ptrdiff_t at = std::min(x, width - 4);
-      Tile<4>(from + at * step, step, out + at * channels);
+      Tile<kRun, 4>(from + at * step, step, out + at * channels);
     }
-    for (; x < width; ++x) Tile<1>(from + x * step, step, out + x * channels);
+    for (; x < width; ++x) {
+      Tile<kRun, 1>(from + x * step, step, out + x * channels);
+    }
   }
-
- private:
-  // Vectors of sums of a pixel.
-  static constexpr int kSums = kLanes == 2 ? 2 : kOutputs;
 
   enum Constant {
     kBias,
@@ -242,12 +265,12 @@ class BroadcastLoop {
     return RequantizeVectors<D32<Tag>>(D32<Tag>(), table, 0);
   }
 
-  template <int kPixels>
+  template <std::ptrdiff_t kRun, int kPixels>
   HWY_INLINE void Tile(const std::uint8_t* from, std::ptrdiff_t step,
                        Out* out) const {
     const D32<Tag> d32;
     V sums[kSums][kPixels];
-    Multiply(from, step, sums);
+    Multiply<kRun>(from, step, sums);
     if constexpr (kLanes == 2) {
       for (int p = 0; p < kPixels; ++p) {
         sums[0][p] =
@@ -289,7 +312,7 @@ class BroadcastLoop {
     }
   }
 
-  template <int kPixels>
+  template <std::ptrdiff_t kRun, int kPixels>
   HWY_INLINE void Multiply(const std::uint8_t* from, std::ptrdiff_t step,
                            V (&sums)[kSums][kPixels]) const {
     const D32<Tag> d32;
@@ -303,28 +326,27 @@ class BroadcastLoop {
     for (auto& of_pixels : acc) {
       for (V& sum : of_pixels) sum = hn::Zero(d32);
     }
-    for (std::ptrdiff_t i = 0; i < args_.window.kernel_height; ++i) {
-      for (std::ptrdiff_t j = 0; j < runs_of_row_; ++j) {
-        const std::uint8_t* x =
-            from + (i * args_.window.dilation_height * args_.staged_width +
-                    j * args_.window.dilation_width) *
-                       layout.pixel_bytes;
-        const std::uint8_t* const x_end = x + run_ * kStepBytes;
-        for (; x != x_end; x += kStepBytes) {
-          V w[kSums];
+    for (std::ptrdiff_t i = 0; i < runs_; ++i) {
+      const std::uint8_t* x = from + offsets_[i];
+      for (std::ptrdiff_t t = 0; t < (kRun > 0 ? kRun : run_); ++t) {
+        V w[kSums];
+        for (int k = 0; k < kSums; ++k) {
+          w[k] = hn::BitCast(d32, hn::Load(d8, weights + k * stride));
+        }
+        for (int p = 0; p < kPixels; ++p) {
+          V in = hn::Zero(d32);
           for (int k = 0; k < kSums; ++k) {
-            w[k] = hn::BitCast(d32, hn::Load(d8, weights + k * stride));
+            if (k == 0 || kLanes == 2) in = Broadcast(x + p * step + k * 8);
+            acc[k][p] = Pairs::Dot(acc[k][p], in, w[k]);
           }
-          for (int p = 0; p < kPixels; ++p) {
-            V in = hn::Zero(d32);
-            for (int k = 0; k < kSums; ++k) {
-              if (k == 0 || kLanes == 2) {
-                in = Broadcast(x + p * step + k * 8);
-              }
-              acc[k][p] = Pairs::Dot(acc[k][p], in, w[k]);
-            }
+        }
+        weights += kVectorBytes;
+        x += kStepBytes;
+        // Unrolled, gcc would add products up in trees and spill the sums.
+        if constexpr (kRun > 0) {
+          for (auto& of_pixels : acc) {
+            for (V& sum : of_pixels) asm("" : "+x"(sum.raw));
           }
-          weights += kVectorBytes;
         }
       }
     }
@@ -385,21 +407,34 @@ class BroadcastLoop {
       Out* const to = out + p * channels;
       if (kLanes == 2) {
         for (std::ptrdiff_t g = 0; g < groups_; ++g) {
-          std::copy_n(from + 4 * g, count_, to + g * count_);
+          CopyUpTo8(from + 4 * g, count_, to + g * count_);
         }
       } else {
-        std::copy_n(from, std::min(kLanes32, count_ - k * kLanes32),
-                    to + k * kLanes32);
+        CopyUpTo8(from, std::min(kLanes32, count_ - k * kLanes32),
+                  to + k * kLanes32);
       }
     }
   }
 
+  static HWY_INLINE void CopyUpTo8(const Out* from, std::ptrdiff_t count,
+                                   Out* to) {
+    if (count == 8) {
+      std::memcpy(to, from, 8);
+      return;
+    }
+    for (const std::ptrdiff_t bytes : {4, 2, 1}) {
+      if ((count & bytes) == 0) continue;
+      std::memcpy(to, from, static_cast<std::size_t>(bytes));
+      from += bytes;
+      to += bytes;
+    }
+  }
+
   const GroupedArgs& args_;
-  const std::ptrdiff_t vector_;
   const std::int8_t* weights_;
-  // Steps whose inputs follow each other, and how many such runs a row of the
-  // kernel has.
-  std::ptrdiff_t run_, runs_of_row_;
+  // Steps whose inputs follow each other, and such runs of a pixel.
+  std::ptrdiff_t run_, runs_ = 0;
+  std::ptrdiff_t offsets_[kMaxGroupedSteps];
   // The first output channel; how many there are, of either group.
   std::ptrdiff_t channel_, count_, groups_ = 1;
   // No vector has less outputs than lanes.
@@ -408,30 +443,80 @@ class BroadcastLoop {
       constants_[kOutputs][kNumConstants][kLanes32];
 };
 
+// Output rows [first, end) of an image, counted through all images, whose
+// staged rows are at `staged`.
+struct RowBlock {
+  std::ptrdiff_t first, end;
+  const std::uint8_t* staged;
+};
+
 template <typename Out, RequantizeForm kForm, int kLanes, int kOutputs>
 void RowsOfChunks(const GroupedArgs& args, std::ptrdiff_t vector,
-                  std::ptrdiff_t chunk, std::ptrdiff_t first,
-                  std::ptrdiff_t last) {
+                  std::ptrdiff_t chunk, const RowBlock& block) {
   const BroadcastLoop<Out, kForm, kLanes, kOutputs> loop(args, vector, chunk);
-  for (std::ptrdiff_t row = first; row < last; ++row) loop.Row(row);
+  const std::uint8_t* from = block.staged;
+  for (std::ptrdiff_t row = block.first; row < block.end; ++row) {
+    loop.Row(from, row);
+    from += args.window.stride_height * args.staged_width * args.PixelBytes();
+  }
+}
+
+template <typename Out, RequantizeForm kForm>
+void RowsOfVector(const GroupedArgs& args, std::ptrdiff_t vector,
+                  const RowBlock& block) {
+  if (args.layout.lanes == 2) {
+    return RowsOfChunks<Out, kForm, 2, 1>(args, vector, 0, block);
+  }
+  std::ptrdiff_t c = 0;
+  for (; c + 2 <= args.layout.chunks; c += 2) {
+    RowsOfChunks<Out, kForm, 1, 2>(args, vector, c, block);
+  }
+  if (c < args.layout.chunks) {
+    RowsOfChunks<Out, kForm, 1, 1>(args, vector, c, block);
+  }
+}
+
+// Output rows whose staged rows of one vector fit the first-level cache, while
+// the second has their input and output for all vectors.
+std::ptrdiff_t RowsOfBlock(const GroupedArgs& args) {
+  constexpr std::ptrdiff_t kStagedBytes = 24 * 1024;
+  constexpr std::ptrdiff_t kImageBytes = 256 * 1024;
+  const std::ptrdiff_t stride = args.window.stride_height;
+  const std::ptrdiff_t row_bytes = args.staged_width * args.PixelBytes();
+  const std::ptrdiff_t by_staged =
+      (kStagedBytes / row_bytes - args.StagedSpan()) / stride + 1;
+  const std::ptrdiff_t by_image =
+      kImageBytes /
+      (stride * args.input_width * args.input_channels +
+       args.output_width * args.layout.groups * args.layout.out_channels);
+  const std::ptrdiff_t most = std::max<std::ptrdiff_t>(
+      1, std::min({by_staged, by_image, args.output_height}));
+  // Blocks of the same size.
+  return CeilDiv(args.output_height, CeilDiv(args.output_height, most));
 }
 
 template <typename Out, RequantizeForm kForm>
 HWY_NOINLINE void RowsOfForm(const GroupedArgs& args, std::ptrdiff_t first,
                              std::ptrdiff_t last) {
-  const GroupedLayout& layout = args.layout;
-  for (std::ptrdiff_t v = 0; v < layout.vectors; ++v) {
-    if (layout.lanes == 2) {
-      RowsOfChunks<Out, kForm, 2, 1>(args, v, 0, first, last);
-      continue;
+  const std::ptrdiff_t row_bytes = args.staged_width * args.PixelBytes();
+  const std::ptrdiff_t most = RowsOfBlock(args);
+  // The memory that belongs to these rows.
+  std::uint8_t* const staged = args.staged + first * args.RowSlotBytes();
+  while (first < last) {
+    const std::ptrdiff_t image = first / args.output_height;
+    const std::ptrdiff_t y = first % args.output_height;
+    const std::ptrdiff_t count =
+        std::min({most, last - first, args.output_height - y});
+    const std::ptrdiff_t staged_rows =
+        (count - 1) * args.window.stride_height + args.StagedSpan();
+    for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
+      for (std::ptrdiff_t i = 0; i < staged_rows; ++i) {
+        StageRow(args, image, v, y * args.window.stride_height + i,
+                 staged + i * row_bytes);
+      }
+      RowsOfVector<Out, kForm>(args, v, {first, first + count, staged});
     }
-    std::ptrdiff_t c = 0;
-    for (; c + 2 <= layout.chunks; c += 2) {
-      RowsOfChunks<Out, kForm, 1, 2>(args, v, c, first, last);
-    }
-    if (c < layout.chunks) {
-      RowsOfChunks<Out, kForm, 1, 1>(args, v, c, first, last);
-    }
+    first += count;
   }
 }
 
@@ -448,7 +533,7 @@ void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
 const GroupedKernels* GetGroupedBroadcastKernels() {
   static constexpr GroupedKernels kKernels = {
       {Pairs::kRows, kVectorBytes / 16, /*broadcasts=*/true},
-      StageRows,
+      /*stage=*/nullptr,
       ByScalar<GroupedFunction>()
           .With<std::int8_t>(GroupedRows<std::int8_t>)
           .With<std::uint8_t>(GroupedRows<std::uint8_t>)};

@@ -35,9 +35,9 @@ struct GroupedArgs {
   bool input_is_signed;
   std::int32_t input_zero_point;
   // Pixels of images (image, vector, row, column), padding included, each of
-  // PixelBytes().
+  // PixelBytes(); RowSlotBytes() for each output row where the form broadcasts.
   std::uint8_t* staged;
-  std::ptrdiff_t staged_height, staged_width;
+  std::ptrdiff_t staged_height, staged_width, slot_rows;
   // As laid out, aligned to 64 bytes; and their sum per output channel.
   const std::int8_t* weights;
   const std::int32_t* weight_sums;
@@ -49,6 +49,15 @@ struct GroupedArgs {
   std::ptrdiff_t output_height, output_width;
 
   std::ptrdiff_t PixelBytes() const { return layout.pixel_bytes; }
+  // Staged rows that an output row sees.
+  std::ptrdiff_t StagedSpan() const {
+    return (window.kernel_height - 1) * window.dilation_height + 1;
+  }
+  // The memory of an output row for staged rows of one vector, where the form
+  // broadcasts: any neighbouring rows together have enough for what they see.
+  std::ptrdiff_t RowSlotBytes() const {
+    return slot_rows * staged_width * PixelBytes();
+  }
   std::uint8_t* StagedRow(std::ptrdiff_t image, std::ptrdiff_t vector,
                           std::ptrdiff_t row) const {
     return staged + ((image * layout.vectors + vector) * staged_height + row) *
@@ -62,6 +71,7 @@ using GroupedFunction = void(const GroupedArgs& args, std::ptrdiff_t first,
 
 struct GroupedKernels {
   GroupedForm form;
+  // To be called for all rows first. Null: `rows` stages what it needs.
   GroupedFunction* stage;
   // By the type of the output, int8 or uint8; null for others.
   ByScalar<GroupedFunction> rows;

@@ -130,6 +130,45 @@ TEST_P(ConvTest, GroupsEqualReference) {
   }
 }
 
+// Rows that several blocks and threads compute, widths around those of tiles,
+// whole and partial vectors of output channels, strides and dilations beyond
+// the window's size.
+TEST_P(ConvTest, GroupedRowsEqualReference) {
+  struct {
+    std::ptrdiff_t groups, in, out, height, width, kernel, stride, dilation;
+  } constexpr kCases[] = {
+      {5, 4, 4, 61, 58, 3, 1, 1},  {4, 3, 3, 9, 12, 3, 2, 1},
+      {6, 4, 3, 7, 5, 3, 1, 2},    {3, 8, 8, 90, 57, 3, 2, 1},
+      {2, 8, 8, 11, 3, 3, 1, 1},   {2, 24, 24, 29, 31, 3, 1, 1},
+      {2, 20, 80, 9, 14, 1, 1, 1}, {3, 80, 20, 9, 14, 1, 1, 1},
+      {2, 32, 32, 21, 9, 1, 3, 1}, {2, 16, 13, 17, 19, 2, 5, 3},
+      {2, 7, 15, 13, 2, 3, 1, 1},  {2, 36, 23, 10, 10, 3, 1, 1},
+      {2, 9, 17, 40, 8, 3, 1, 17}, {2, 16, 16, 150, 150, 3, 1, 1},
+  };
+  Workspace workspace;
+  std::uint64_t seed = 0;
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(seed);
+    for (const int threads : {1, 3}) {
+      context_.set_max_num_threads(threads);
+      Rng rng(++seed);
+      ConvProblem<std::int8_t, std::int8_t> p;
+      p.window.kernel_height = p.window.kernel_width = c.kernel;
+      p.window.stride_height = p.window.stride_width = c.stride;
+      p.window.dilation_height = p.window.dilation_width = c.dilation;
+      const std::ptrdiff_t padding = c.kernel / 2 * c.dilation;
+      p.window.padding = {padding, padding, padding, padding};
+      p.groups = c.groups;
+      p.in_shape = {2, c.height, c.width, c.groups * c.in, TensorOrder::kNhwc};
+      p.out_shape.channels = c.groups * c.out;
+      FillConvProblem(&rng, &p);
+      for (QuantParams& w : p.weight_params) w.zero_point = 0;
+      ExpectEqualsReference(p, &workspace, &context_);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 // The first calls of several threads pack the same weights.
 TEST(GroupedConvTest, ThreadsShareWeights) {
   Rng rng(13);
