@@ -306,6 +306,60 @@ TEST_P(Float16MulTest, LargeOnes) {
   }
 }
 
+// As weights of a layer that are kept packed, in the form that large ones have.
+// Odd depths, whose padding must not change a sum.
+TEST_P(Float16MulTest, LargeWeights) {
+  constexpr std::ptrdiff_t kRows = 1037, kDepth = 1025;
+  constexpr std::ptrdiff_t kCols[] = {1, 2, 13};
+  Rng rng(11);
+  for (int i = 0; i < 24; ++i) {
+    // Of the types with a float operand the other one is the weights.
+    const int types = i % 8;
+    const bool on_the_left = types < 4 ? rng.OneIn(2) : types % 2 == 0;
+    const std::ptrdiff_t cols = kCols[i / 8];
+    Options options = Draw(
+        on_the_left ? Shape{kRows, kDepth, cols} : Shape{cols, kDepth, kRows},
+        &rng);
+    options.way = on_the_left
+                      ? (rng.OneIn(2) ? Way::kCachedLhs : Way::kPackedLhs)
+                      : (rng.OneIn(2) ? Way::kCachedRhs : Way::kPackedRhs);
+    ASSERT_TRUE(kChecks[types](options, &rng, &context_));
+  }
+}
+
+// Sums that underflow to -0, which padding by 0 * 0 would change to 0.
+template <typename T>
+void CheckSumsOfMinusZero(Context* context) {
+  constexpr std::ptrdiff_t kRows = 1037, kDepth = 1025;
+  Buffer<T> weights(kRows, kDepth, Order::kRowMajor, 0);
+  Buffer<float> wide_weights(kRows, kDepth, Order::kRowMajor, 0);
+  for (T& value : weights.values) value = static_cast<T>(-0x1p-20f);
+  wide_weights.Widen(weights);
+  weights.matrix.set_cache_policy(CachePolicy::kAlwaysCache);
+  for (const std::ptrdiff_t cols : {1, 3, 13}) {
+    Buffer<float> activations(kDepth, cols, Order::kColMajor, 0);
+    for (float& value : activations.values) value = 0x1p-120f;
+    Buffer<float> dst(kRows, cols, Order::kColMajor, 0);
+    Buffer<float> expected(kRows, cols, Order::kColMajor, 0);
+    const MulParams<float, float> params;
+    ASSERT_TRUE(Mul(wide_weights.matrix, activations.matrix, params, context,
+                    &expected.matrix)
+                    .ok());
+    ASSERT_TRUE(
+        Mul(weights.matrix, activations.matrix, params, context, &dst.matrix)
+            .ok());
+    for (std::size_t i = 0; i < dst.values.size(); ++i) {
+      ASSERT_TRUE(SameBits(dst.values[i], expected.values[i]))
+          << i << ", kernel " << context->last_used_kernel();
+    }
+  }
+  context->ClearPrepackedCache();
+}
+TEST_P(Float16MulTest, SumsOfMinusZeroStay) {
+  CheckSumsOfMinusZero<BFloat16>(&context_);
+  CheckSumsOfMinusZero<Float16>(&context_);
+}
+
 // An element depends on its row and its column alone.
 TEST_P(Float16MulTest, DoNotDependOnTheBatch) {
   constexpr std::ptrdiff_t kRows = 67, kDepth = 301, kCols = 33;

@@ -60,9 +60,14 @@ bool FamilyFor(Scalar scalar, Side side, PackFor pack_for, Family* family) {
 // What is known of the other operand. A float that may have any number of bits
 // is kF32, which panels of all floats can meet.
 Elements OtherElements(PackFor pack_for) {
-  return {pack_for == PackFor::kBFloat16Operand ? Scalar::kBF16 : Scalar::kF32,
-          pack_for == PackFor::kInt7Operand ? ValueRange::kInt7
-                                            : ValueRange::kFull};
+  return {
+      pack_for == PackFor::kBFloat16Operand ? Scalar::kBF16 : Scalar::kF32,
+      pack_for == PackFor::kInt7Operand ? ValueRange::kInt7 : ValueRange::kFull,
+      0};
+}
+
+std::int64_t CountElements(const Operand& operand) {
+  return std::int64_t{operand.depth} * operand.width;
 }
 
 // A matrix on its way to its panels.
@@ -114,7 +119,8 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
   const auto select = [&](Path paths) {
     return SelectKernelToPackFor(
         swaps ? InfoOf(family).swapped : family, paths, kernel_side,
-        {matrix.scalar, matrix.value_range}, OtherElements(options.pack_for));
+        {matrix.scalar, matrix.value_range, CountElements(packing->operand)},
+        OtherElements(options.pack_for));
   };
   KernelChoice choice = select(permitted);
   if (!MayRun(choice.path)) choice = select(permitted & ~choice.path);
@@ -300,15 +306,20 @@ absl::Status FindPacking(const ImageHeader& header, Packing* packing) {
   };
   if (HasKernelsOf(MachinePaths(), header.layout.path) &&
       MayRun(header.layout.path)) {
-    for (const PackFor pack_for : {PackFor::kDefault, PackFor::kInt7Operand,
-                                   PackFor::kBFloat16Operand}) {
-      if (is_found()) break;
-      choice = SelectKernelToPackFor(
-          header.side == header.layout.kernel_side
-              ? header.layout.family
-              : InfoOf(header.layout.family).swapped,
-          header.layout.path, header.layout.kernel_side,
-          {header.scalar, header.layout.format.range}, OtherElements(pack_for));
+    // Files of earlier versions have the form of small operands for all.
+    for (const std::int64_t count :
+         {std::int64_t{header.depth} * header.width, std::int64_t{0}}) {
+      for (const PackFor pack_for : {PackFor::kDefault, PackFor::kInt7Operand,
+                                     PackFor::kBFloat16Operand}) {
+        if (is_found()) break;
+        choice = SelectKernelToPackFor(
+            header.side == header.layout.kernel_side
+                ? header.layout.family
+                : InfoOf(header.layout.family).swapped,
+            header.layout.path, header.layout.kernel_side,
+            {header.scalar, header.layout.format.range, count},
+            OtherElements(pack_for));
+      }
     }
   }
   if (!is_found()) {

@@ -207,9 +207,11 @@ struct Kernel {
   // small pieces, each right before its products, into a buffer that stays in
   // L2 (block_map.h).
   bool packs_small_pieces = false;
-  // Only for a prepacked lhs: reads the panels that are packed for another
-  // kernel of the path.
+  // Only for a lhs that is kept packed, for either order of dst: so that it has
+  // one packed form.
   bool for_kept_lhs = false;
+  // Only for a lhs of at least so many elements.
+  int min_lhs_elements = 0;
   // The least depth at which the kernel writes a row-major dst: transposing
   // tiles is then cheap compared with the product. Else, and for kNotRowMajor,
   // the sides are swapped.

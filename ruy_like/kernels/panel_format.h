@@ -21,12 +21,13 @@
 //
 // In panels of BF16 on x86 (whose groups are pairs, or for AMX 32 levels) each
 // pair's later level comes first: VDPBF16PS adds the product of the upper
-// halves of 32 bits first, so that sums are in order of depth.
+// halves of 32 bits first, so that sums are in order of depth. Kernels that
+// widen such a lhs read the same panels.
 //
 // Depth is padded with zero elements to a multiple of `depth_multiple`, the
 // last panel's missing columns are zero too. (The later level of such a pair is
-// padded with -0 in rhs panels.) The buffer starts 64-byte aligned; panel p
-// starts at element p * width * padded_depth.
+// padded with -0 in rhs panels, as are floats that meet one.) The buffer starts
+// 64-byte aligned; panel p starts at element p * width * padded_depth.
 #ifndef RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 #define RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 

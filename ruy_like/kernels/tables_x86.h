@@ -118,6 +118,34 @@ struct PairsKernels {
   };
 };
 
+// 16-bit floats by floats, the lhs kept packed: its panels have half of the
+// bytes of floats. Where floats fit a core's cache they are multiplied faster,
+// being widened already (doc/tuning.md).
+template <class Tiles, Scalar kLhs>
+struct KeptFloat16Kernels {
+  typedef WidenedLhsOp<typename Tiles::PanelFloatOp, kLhs> Op;
+  typedef WidenedLhsOp<FloatOp<typename Tiles::Simd>, kLhs> NarrowOp;
+  static constexpr PackFn* kPackLhs =
+      kLhs == Scalar::kBF16 ? Tiles::kLhsBFloat16 : Tiles::kLhsFloat16;
+  static constexpr const char* kName =
+      kLhs == Scalar::kBF16 ? "BF16F32" : "F16F32";
+
+  // The elements are int16_t for the compiler.
+  static constexpr Kernel OfFloat16(Kernel kernel) {
+    kernel.lhs.scalar = kLhs;
+    kernel.for_kept_lhs = true;
+    kernel.min_lhs_elements = 1 << 20;
+    return kernel;
+  }
+  static constexpr Kernel kList[] = {
+      OfFloat16(
+          NarrowPanelsOf<Tiles, NarrowOp, Tiles::kFloat16VectorsOfOne>::Entry(
+              kName, Family::kF32, kPackLhs, PackAvx2_F32_F32_1x1)),
+      OfFloat16(PanelsOf<Tiles, Op>::Entry(kName, Family::kF32, kPackLhs,
+                                           Tiles::kRhsFloat)),
+  };
+};
+
 template <class Tiles>
 struct FloatKernels {
   typedef typename Tiles::Simd V;
@@ -157,7 +185,10 @@ struct MaddPath {
                        PanelsOf<Tiles, PairsOp<V, MaddDot<V>, int16_t>>>
       Pairs;
   static constexpr auto kList =
-      Join(Bytes::kList, Pairs::kList, FloatKernels<Tiles>::kList);
+      Join(Bytes::kList, Pairs::kList,
+           KeptFloat16Kernels<Tiles, Scalar::kBF16>::kList,
+           KeptFloat16Kernels<Tiles, Scalar::kF16>::kList,
+           FloatKernels<Tiles>::kList);
 };
 
 // Families of integers; Dot::Quads() and Dot::Pairs() do not saturate.

@@ -19,6 +19,8 @@ struct Tiles256 {
   // That of narrow kernels; vectors of integers where there is only one column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
   static constexpr int kVectorsOfOne = 6;
+  // The same of 16-bit floats, which take half of the loads.
+  static constexpr int kFloat16VectorsOfOne = 8;
   // Kernel::packs_small_pieces of the kernel for bytes.
   static constexpr bool kPacksSmallPieces = false;
   typedef FloatOp<Simd256> PanelFloatOp;
@@ -34,6 +36,8 @@ struct Tiles256 {
   static constexpr PackFn* kLhsPairs8 = PackAvx2_8_S8_8x2;
   static constexpr PackFn* kLhsPairs16 = PackAvx2_16_S16_8x2;
   static constexpr PackFn* kLhsFloat = PackAvx2_F32_F32_8x1;
+  static constexpr PackFn* kLhsBFloat16 = PackAvx2_BF16_BF16_8x2;
+  static constexpr PackFn* kLhsFloat16 = PackAvx2_F16_F16_8x1;
   static constexpr PackFn* kRhsQuads = PackAvx2_8_U8_6x4;
   static constexpr PackFn* kRhsInt7 = PackAvx2_8_U7_6x4;
   static constexpr PackFn* kRhsPairs8 = PackAvx2_8_S16_6x2;

@@ -32,6 +32,8 @@ struct Tiles512 {
   // That of narrow kernels; vectors of integers where there is only one column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 4;
   static constexpr int kVectorsOfOne = 4;
+  // The same of 16-bit floats, which take half of the loads.
+  static constexpr int kFloat16VectorsOfOne = 8;
   // Kernel::packs_small_pieces of the kernel for bytes.
   static constexpr bool kPacksSmallPieces = true;
   typedef Broadcast512FloatOp PanelFloatOp;
@@ -47,6 +49,8 @@ struct Tiles512 {
   static constexpr PackFn* kLhsPairs8 = PackAvx512_8_S8_16x2;
   static constexpr PackFn* kLhsPairs16 = PackAvx512_16_S16_16x2;
   static constexpr PackFn* kLhsFloat = PackAvx512_F32_F32_16x1;
+  static constexpr PackFn* kLhsBFloat16 = PackAvx512_BF16_BF16_16x2;
+  static constexpr PackFn* kLhsFloat16 = PackAvx512_F16_F16_16x1;
   static constexpr PackFn* kRhsQuads = PackAvx512_8_U8_8x4;
   static constexpr PackFn* kRhsInt7 = PackAvx512_8_U7_8x4;
   static constexpr PackFn* kRhsPairs8 = PackAvx512_8_S16_8x2;

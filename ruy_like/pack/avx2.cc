@@ -17,6 +17,7 @@ void PackAs(const PackArgs* args) {
   } else {
     Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
   }
+  if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);
 }
 
 }  // namespace

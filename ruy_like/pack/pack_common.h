@@ -21,6 +21,7 @@ constexpr int kSourceBytes8 = 1;
 constexpr int kSourceBytes16 = 2;
 constexpr int kSourceBytesF32 = 4;
 constexpr int kSourceBytesBF16 = 2;
+constexpr int kSourceBytesF16 = 2;
 
 // The elements of a packed layout. kSource_: the type of which floats are made
 // by widening; PackArgs::src_scalar has that of integers.
@@ -41,6 +42,7 @@ typedef PackedAs<Scalar::kU8, ValueRange::kInt7> PackedU7;
 typedef PackedAs<Scalar::kI16> PackedS16;
 typedef PackedAs<Scalar::kF32> PackedF32;
 typedef PackedAs<Scalar::kBF16> PackedBF16;
+typedef PackedAs<Scalar::kF16> PackedF16;
 template <Scalar kSource>
 using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 
@@ -77,6 +79,21 @@ RUY_LIKE_ALWAYS_INLINE void PadRhsPairs(const PackArgs* args) {
   for (ptrdiff_t first = 0; first < args->width; first += kWidth) {
     for (int w = 0; w < kWidth; ++w) pads[2 * w] = 0x8000;
     pads += args->padded_depth * kWidth;
+  }
+}
+
+// The same for panels of floats, whose depth is padded where the lhs has such
+// pairs: all levels behind the depth.
+template <int kWidth>
+RUY_LIKE_ALWAYS_INLINE void PadFloats(const PackArgs* args) {
+  if (args->depth == args->padded_depth) return;
+  float* panel = static_cast<float*>(args->dst);
+  for (ptrdiff_t first = 0; first < args->width; first += kWidth) {
+    for (ptrdiff_t i = args->depth * kWidth; i < args->padded_depth * kWidth;
+         ++i) {
+      panel[i] = -0.0f;
+    }
+    panel += args->padded_depth * kWidth;
   }
 }
 

@@ -13,8 +13,8 @@
 //           AVX-512-VNNI and AMX use Avx512's, all of 64-bit Arm Neon's).
 //   source  8 = int8 or uint8, told apart by src_scalar; 16 = int16;
 //           F32 = float, bfloat16 or float16, F64 = float or double, told
-//           apart by src_scalar; BF16 = bfloat16
-//   packed  S8, U8, S16, F32, F64, BF16: the element type inside the panels;
+//           apart by src_scalar; BF16 = bfloat16, F16 = float16
+//   packed  S8, U8, S16, F32, F64, BF16, F16: the element type in the panels;
 //           U7: uint8 elements of range kInt7, made of an int7 source
 //   width   columns per panel
 //   group   depth levels of one column that lie together
@@ -56,6 +56,8 @@
   R(Avx2, 8, S16, 1, 1)                \
   R(Avx2, 16, S16, 1, 1)               \
   R(Avx2, F32, F32, 1, 1)              \
+  R(Avx2, BF16, BF16, 8, 2)            \
+  R(Avx2, F16, F16, 8, 1)              \
   R(Avx2, BF16, BF16, 1, 2)
 
 #define RUY_LIKE_PACK_ROUTINES_Avx512(R) \
@@ -69,6 +71,7 @@
   R(Avx512, 16, S16, 16, 2)              \
   R(Avx512, F32, F32, 16, 1)             \
   R(Avx512, F32, F32, 8, 1)              \
+  R(Avx512, F16, F16, 16, 1)             \
   R(Avx512, BF16, BF16, 16, 2)           \
   R(Avx512, BF16, BF16, 8, 2)            \
   R(Avx512, BF16, BF16, 16, 32)

@@ -81,6 +81,11 @@ bool CanHold(const kernels::PanelFormat& format, Scalar scalar) {
   return !Is16BitFloat(format.scalar) || format.scalar == scalar;
 }
 
+// Whether a matrix has that many elements.
+bool HasAtLeast(std::int64_t count, std::int64_t rows, std::int64_t depth) {
+  return depth > 0 && rows >= (count + depth - 1) / depth;
+}
+
 // Null when the kernel serves the query as it stands.
 const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (kernel.family != query.family) return "other operand types";
@@ -90,7 +95,11 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   if (query.cols > kernel.max_cols) return "too many columns";
   if (query.rows > kernel.max_rows) return "too many rows";
   if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
-    return "its panels are padded for a lhs that is kept packed";
+    return "its panels are those of a lhs that is kept packed";
+  }
+  if (kernel.min_lhs_elements != 0 &&
+      !HasAtLeast(kernel.min_lhs_elements, query.rows, query.depth)) {
+    return "packed as floats its lhs fits a cache";
   }
   // Where the side read in place is hardly wider than the other, packing it
   // costs little and the wide tiles gain more: a 16^3 product took twice as
@@ -352,6 +361,8 @@ KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
   KernelChoice choice = {nullptr, Path::kNone, false};
   WalkKernels(permitted, [&](Path, Path owner, const Kernel& kernel) {
     if (kernel.family != family || kernel.kind != KernelKind::kPanels ||
+        (kernel.for_kept_lhs && side == Side::kRhs) ||
+        (side == Side::kLhs && own.count < kernel.min_lhs_elements) ||
         !holds(FormatOf(kernel, side), own) ||
         !holds(FormatOf(kernel, Other(side)), other)) {
       return false;

@@ -121,6 +121,7 @@ bool HasKernelsOf(Path permitted, Path owner);
 struct Elements {
   Scalar scalar;
   ValueRange range;
+  std::int64_t count;  // in the operand; that of `other` is not looked at
 };
 KernelChoice SelectKernelToPackFor(Family family, Path permitted, Side side,
                                    const Elements& own, const Elements& other);

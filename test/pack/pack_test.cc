@@ -32,7 +32,7 @@ namespace ruy_like {
 namespace kernels {
 namespace {
 
-enum class Source { k8, k16, kF32, kF64, kBF16 };
+enum class Source { k8, k16, kF32, kF64, kBF16, kF16 };
 
 struct Routine {
   const char* name;
@@ -95,6 +95,8 @@ std::vector<Scalar> SourceScalars(Source source) {
       return {Scalar::kF32, Scalar::kF64};
     case Source::kBF16:
       return {Scalar::kBF16};
+    case Source::kF16:
+      return {Scalar::kF16};
   }
   return {};
 }
@@ -219,12 +221,26 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
     }
     expected_sums[w] = static_cast<int32_t>(sum);
   }
-  // Those of 16 columns are the lhs's.
-  if (routine.packed == Scalar::kBF16 && group == 2 && routine.width < 16 &&
-      c.depth % 2 != 0) {
+  // Those as wide as a vector are the lhs's.
+  const int lhs_width = routine.path == Path::kAvx512 ? 16 : 8;
+  if (routine.packed == Scalar::kBF16 && group == 2 &&
+      routine.width != lhs_width && c.depth % 2 != 0) {
     for (ptrdiff_t w = 0; w < RoundUp(c.width, routine.width); ++w) {
       const ptrdiff_t offset = PanelOffset(routine.packed, routine.width, group,
                                            padded_depth, c.depth, w);
+      StoreAs(routine.packed, -0.0,
+              expected.data() + BytesOf(routine.packed, offset));
+    }
+  }
+
+  // Floats that meet pairs of BFloat16: x86's.
+  const bool pads_floats =
+      routine.packed == Scalar::kF32 &&
+      (routine.path == Path::kAvx2 || routine.path == Path::kAvx512);
+  for (ptrdiff_t k = c.depth; pads_floats && k < padded_depth; ++k) {
+    for (ptrdiff_t w = 0; w < RoundUp(c.width, routine.width); ++w) {
+      const ptrdiff_t offset =
+          PanelOffset(routine.packed, routine.width, group, padded_depth, k, w);
       StoreAs(routine.packed, -0.0,
               expected.data() + BytesOf(routine.packed, offset));
     }

@@ -264,8 +264,8 @@ TEST(SelectKernelTest, APackedLargeSideLooksTheSameToEveryKernel) {
           std::pair(kF32, kF32), std::pair(Scalar::kBF16, Scalar::kBF16)}) {
       const KernelQuery wide = WithCachedLhs(Query(lhs, rhs, 1000, 500, 100));
       const KernelChoice ahead = SelectKernelToPackFor(
-          wide.family, path, Side::kLhs, {lhs, ValueRange::kFull},
-          {rhs, ValueRange::kFull});
+          wide.family, path, Side::kLhs, {lhs, ValueRange::kFull, 1000 * 500},
+          {rhs, ValueRange::kFull, 0});
       ASSERT_NE(ahead.kernel, nullptr);
       const PackedLayout layout = LayoutFor(ahead, Side::kLhs, Side::kLhs);
       for (const std::ptrdiff_t cols : {1, 2, 3, 4, 5, 16, 17, 100}) {

@@ -29,7 +29,7 @@ namespace {
 // and addends at 512 bits, of which each is used once per panel of columns.
 constexpr int kMaxEpilogueVectors = 50;
 // The most vectors of rows, and the most columns, of a tile.
-constexpr int kMaxTileVectors = 6;
+constexpr int kMaxTileVectors = 8;
 constexpr int kMaxTileCols = 16;
 
 // What integer accumulators start from, and the multipliers of rows, in calls

@@ -86,7 +86,7 @@ struct PanelKernel {
     kernel.lhs = {internal::ScalarOf<typename Op::Lhs>(),
                   /*in_place=*/false,
                   kLanes,
-                  Op::kGroup,
+                  Op::kGroup * Op::kSubSteps,
                   Op::kDepthMultiple,
                   Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
@@ -170,8 +170,8 @@ struct PanelKernel {
       }
     }
     // Rhs panels of one column are narrow_panels.h's, which wants many lhs
-    // panels at once.
-    if constexpr (kMostVectors > 1 && kRhsWidth > 1 &&
+    // panels at once. Tiles with sub-steps have no register left.
+    if constexpr (kMostVectors > 1 && kRhsWidth > 1 && Op::kSubSteps == 1 &&
                   Op::Simd::kInterleavesEpilogue) {
       // An odd number of panels ends in a tile of three, not in a lone one.
       const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;

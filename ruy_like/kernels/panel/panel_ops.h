@@ -33,6 +33,10 @@ struct BroadcastOp {
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
+  // Steps in which a step's lhs is multiplied, each by kGroup levels of the
+  // rhs: LoadLhs(p, sub_step) then loads what belongs to one of them, and the
+  // lhs's groups are that many times as deep as the rhs's.
+  static constexpr int kSubSteps = 1;
   // Whether tiles hold a pointer to each lhs panel: for instruction sets whose
   // loads take no offset, but advance the pointer.
   static constexpr bool kPointsToLhsPanels = false;
@@ -64,6 +68,32 @@ struct FloatOp : BroadcastOp {
   template <class Any>
   static RUY_LIKE_ALWAYS_INLINE Any MultiplyAdd(Any acc, Any lhs, Any rhs) {
     return V::MulAddFloat(lhs, rhs, acc);
+  }
+};
+
+// 16-bit floats times float, the lhs widened by its loads: packed weights stay
+// as small as they are. Of a pair of BFloat16 in 32 bits (panel_format.h: the
+// first level in the upper half) either half is widened by one instruction,
+// where those of adjacent columns would take a shuffle as well. Float16 takes
+// the instruction that converts adjacent ones.
+template <class Base, Scalar kLhs>
+struct WidenedLhsOp : Base {
+  typedef typename Base::Simd Simd;
+  typedef int16_t Lhs;  // a 16-bit float's bits
+  static constexpr int kSubSteps = kLhs == Scalar::kBF16 ? 2 : 1;
+  static constexpr int kStepLevels = kSubSteps;
+  static constexpr int kDepthMultiple = kSubSteps;
+  static RUY_LIKE_ALWAYS_INLINE typename Base::Vector LoadLhs(
+      const int16_t* p, int sub_step = 0) {
+    if constexpr (kLhs == Scalar::kBF16) {
+      const typename Simd::Int pairs =
+          Simd::LoadAligned(reinterpret_cast<const int32_t*>(p));
+      return Simd::AsFloat(sub_step == 0 ? Simd::UpperHalves(pairs)
+                                         : Simd::LowerHalvesAbove(pairs));
+    } else {
+      return Simd::template LoadWidened<kLhs>(
+          reinterpret_cast<const uint16_t*>(p));
+    }
   }
 };
 

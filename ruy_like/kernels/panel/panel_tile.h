@@ -150,6 +150,53 @@ class LhsPanels<true, kVectors> {
   const char* panels_[kVectors];
 };
 
+template <class Op>
+RUY_LIKE_ALWAYS_INLINE typename Op::LhsVector LoadLhs(const typename Op::Lhs* p,
+                                                      int sub_step) {
+  if constexpr (Op::kSubSteps == 1) {
+    return Op::LoadLhs(p);
+  } else {
+    return Op::LoadLhs(p, sub_step);
+  }
+}
+// `offset_bytes` beyond the column's first group.
+template <class Op>
+RUY_LIKE_ALWAYS_INLINE typename Op::RhsVector LoadRhs(
+    const typename Op::Rhs* column, ptrdiff_t offset_bytes,
+    ptrdiff_t group_bytes) {
+  if constexpr (Op::kSubSteps == 1) {
+    return Op::LoadRhs(column, group_bytes);
+  } else {
+    return Op::LoadRhs(
+        reinterpret_cast<const typename Op::Rhs*>(
+            reinterpret_cast<const char*>(column) + offset_bytes),
+        group_bytes);
+  }
+}
+
+// One sub-step of a tile of few columns: these are held in registers, and each
+// vector of the lhs is loaded right before its multiplications.
+template <class Op, int kVectors, int kCols, class Panels, class Cursor>
+RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
+    const Panels& lhs, const Cursor& rhs, int sub_step,
+    typename Op::Vector (&acc)[kCols][kVectors]) {
+  typename Op::RhsVector rhs_vectors[kCols];
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < kCols; ++c) {
+    rhs_vectors[c] =
+        LoadRhs<Op>(rhs.Column(c), sub_step * rhs.kGroupBytes, rhs.kGroupBytes);
+  }
+  RUY_LIKE_UNROLL
+  for (int v = 0; v < kVectors; ++v) {
+    const typename Op::LhsVector lhs_vector = LoadLhs<Op>(
+        static_cast<const typename Op::Lhs*>(lhs.Panel(v)), sub_step);
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vector, rhs_vectors[c]);
+    }
+  }
+}
+
 // The product of a tile, and between its steps the deferred epilogue of the one
 // before, if any. kEndsInHalf: only the lower half of the last vector is
 // multiplied; its upper rows are undefined.
@@ -177,35 +224,47 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
        epilogue_step == 0 || epilogue_step < kEpilogueSteps; ++epilogue_step) {
     RUY_LIKE_UNROLL_STEPS
     for (ptrdiff_t step = steps; step > 0; --step) {
-      typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        lhs_vectors[v] = Op::LoadLhs(static_cast<const Lhs*>(lhs.Panel(v)));
-        if constexpr (kKeepsLhs) {
-          V::StoreAligned(
-              reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
-              lhs_vectors[v]);
+      for (int sub_step = 0; sub_step < Op::kSubSteps; ++sub_step) {
+        // Else compilers load and widen all sub-steps' lhs first, and spill it.
+        if constexpr (Op::kSubSteps > 1) asm volatile("" ::: "memory");
+        if constexpr (Op::kSubSteps > 1 && kVectors > kCols) {
+          MultiplyAddByRows<Op, kVectors, kCols>(lhs, rhs, sub_step, acc);
+          continue;
         }
-      }
-      if constexpr (kKeepsLhs) kept += sizeof(Vector);
-      if constexpr (Op::kTileKind == TileKind::kByLane) {
-        MultiplyAddByLanes<Op, kCols, kVectors>(rhs, lhs_vectors, acc);
-      } else {
+        typename Op::LhsVector lhs_vectors[kVectors];
         RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          const typename Op::RhsVector rhs_vector =
-              Op::LoadRhs(rhs.Column(c), rhs.kGroupBytes);
+        for (int v = 0; v < kVectors; ++v) {
+          lhs_vectors[v] =
+              LoadLhs<Op>(static_cast<const Lhs*>(lhs.Panel(v)), sub_step);
+          if constexpr (kKeepsLhs) {
+            V::StoreAligned(
+                reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
+                lhs_vectors[v]);
+          }
+        }
+        if constexpr (kKeepsLhs) kept += sizeof(Vector);
+        if constexpr (Op::kTileKind == TileKind::kByLane) {
+          MultiplyAddByLanes<Op, kCols, kVectors>(rhs, lhs_vectors, acc);
+        } else {
           RUY_LIKE_UNROLL
-          for (int v = 0; v < kVectors; ++v) {
-            if constexpr (kEndsInHalf) {
-              if (v == kVectors - 1) {
-                acc[c][v] = V::WithLowHalf(Op::MultiplyAdd(
-                    V::LowHalf(acc[c][v]), V::LowHalf(lhs_vectors[v]),
-                    V::LowHalf(rhs_vector)));
-                continue;
+          for (int c = 0; c < kCols; ++c) {
+            const typename Op::RhsVector rhs_vector = LoadRhs<Op>(
+                rhs.Column(c), sub_step * rhs.kGroupBytes, rhs.kGroupBytes);
+            RUY_LIKE_UNROLL
+            for (int v = 0; v < kVectors; ++v) {
+              if constexpr (kEndsInHalf) {
+                if (v == kVectors - 1) {
+                  acc[c][v] = V::WithLowHalf(Op::MultiplyAdd(
+                      V::LowHalf(acc[c][v]), V::LowHalf(lhs_vectors[v]),
+                      V::LowHalf(rhs_vector)));
+                  continue;
+                }
               }
+              acc[c][v] =
+                  Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
+              if constexpr (Op::kSubSteps > 1) V::HoldInRegister(acc[c][v]);
             }
-            acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vectors[v], rhs_vector);
           }
         }
       }
