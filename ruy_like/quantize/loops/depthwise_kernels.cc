@@ -85,6 +85,73 @@ struct StepWeights {
   alignas(kDotBytes) std::int8_t weights[kMaxSteps * kBytes];
 };
 
+#if HWY_TARGET == HWY_AVX2
+
+// ## Sums of several outputs, for windows of kWidth neighbouring columns
+//
+// One output at a time takes two loads for each product. The sums of
+// kOutputs neighbours are computed together instead, a quarter of the channels
+// at a time: each weight of a group of rows is loaded once, and each input
+// column, for all the outputs that see it.
+template <class Step, class D, int kWidth, int kStride>
+struct NeighbourSums {
+  static constexpr int kOutputs = 4;
+  static constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
+  static constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
+  using V = V32<D>;
+
+  // Quarter k. `group_bytes` lie between the columns of groups of rows.
+  HWY_INLINE static void Sum(const StepWeights<Step, D>& weights,
+                             std::ptrdiff_t k, const std::uint8_t* from,
+                             std::ptrdiff_t groups, std::ptrdiff_t group_bytes,
+                             V (&acc)[kOutputs]) {
+    const V bias = hn::Load(D32<D>(), weights.bias + k * kLanes / 4);
+    V sums[kOutputs] = {bias, bias, bias, bias};
+    from += k * kLanes;
+    for (std::ptrdiff_t g = 0; g < groups; ++g) {
+      V w[kWidth];
+      for (int j = 0; j < kWidth; ++j) {
+        // In a register: gcc would load it again for each product.
+        w[j] = InRegister(weights.At(g * kWidth + j, k));
+      }
+      AddColumns<0>(from, w, sums);
+      // The sums as well, which gcc would add up in trees and spill.
+      for (V& sum : sums) sum = InRegister(sum);
+      from += group_bytes;
+    }
+    for (int i = 0; i < kOutputs; ++i) acc[i] = sums[i];
+  }
+
+ private:
+  HWY_INLINE static V InRegister(V v) {
+    auto raw = v.raw;
+    asm("" : "+x"(raw));
+    return V{raw};
+  }
+  template <int kColumn>
+  HWY_INLINE static void AddColumns(const std::uint8_t* from,
+                                    const V (&w)[kWidth], V (&acc)[kOutputs]) {
+    if constexpr (kColumn < kColumns) {
+      const V x =
+          hn::BitCast(D32<D>(), hn::Load(D(), from + kColumn * 4 * kLanes));
+      AddTo<kColumn, 0>(x, w, acc);
+      AddColumns<kColumn + 1>(from, w, acc);
+    }
+  }
+  template <int kColumn, int kOutput>
+  HWY_INLINE static void AddTo(V x, const V (&w)[kWidth], V (&acc)[kOutputs]) {
+    if constexpr (kOutput < kOutputs) {
+      constexpr int kTap = kColumn - kOutput * kStride;
+      if constexpr (kTap >= 0 && kTap < kWidth) {
+        acc[kOutput] = Step::Dot(acc[kOutput], x, w[kTap]);
+      }
+      AddTo<kColumn, kOutput + 1>(x, w, acc);
+    }
+  }
+};
+
+#endif  // HWY_TARGET == HWY_AVX2
+
 // What flips the sign bits of signed inputs, which makes them unsigned.
 inline std::uint8_t Flip(const DepthwiseArgs& args) {
   return args.input_is_signed ? 0x80 : 0;
@@ -127,7 +194,21 @@ class RowLoop {
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
     std::int32_t memory[RequantizeTable::Elements(kDotBytes)];
-    const Output<D, Out, kForm> output = MakeOutput(memory);
+    RequantizeTable table(memory, kDotBytes);
+    PermuteTable(&table);
+#if HWY_TARGET == HWY_AVX2
+    const Window& window = args_.sliding.window;
+    // Tiles of less than 4 outputs would read beyond the columns.
+    if (window.dilation_width == 1 && tile_ >= 4) {
+      const auto is = [&](std::ptrdiff_t width, std::ptrdiff_t stride) {
+        return window.kernel_width == width && window.stride_width == stride;
+      };
+      if (is(3, 1)) return NeighbourRows<3, 1>(first, last, table);
+      if (is(3, 2)) return NeighbourRows<3, 2>(first, last, table);
+      if (is(5, 1)) return NeighbourRows<5, 1>(first, last, table);
+    }
+#endif
+    const Output<D, Out, kForm> output = MakeOutput(table);
     switch (steps_.steps) {
       case 3:
         return Rows<3>(first, last, output);
@@ -153,16 +234,18 @@ class RowLoop {
     }
   }
 
-  Output<D, Out, kForm> MakeOutput(std::int32_t* memory) const {
+  void PermuteTable(RequantizeTable* to) const {
     const RequantizeTable& from = args_.table;
-    RequantizeTable to(memory, kDotBytes);
-    Permute(from.fixedpoint + channel_, to.fixedpoint);
-    Permute(from.right + channel_, to.right);
-    Permute(from.round + channel_, to.round);
-    Permute(from.left + channel_, to.left);
-    Permute(from.lowest + channel_, to.lowest);
-    Permute(from.highest + channel_, to.highest);
-    Permute(from.low_round + channel_, to.low_round);
+    Permute(from.fixedpoint + channel_, to->fixedpoint);
+    Permute(from.right + channel_, to->right);
+    Permute(from.round + channel_, to->round);
+    Permute(from.left + channel_, to->left);
+    Permute(from.lowest + channel_, to->lowest);
+    Permute(from.highest + channel_, to->highest);
+    Permute(from.low_round + channel_, to->low_round);
+  }
+
+  Output<D, Out, kForm> MakeOutput(const RequantizeTable& to) const {
     const D32<D> d32;
     using R = RequantizeVectors<D32<D>>;
     const QuantizedOutput bounds = {args_.zero_point, args_.sliding.lowest,
@@ -260,6 +343,92 @@ class RowLoop {
       }
     }
   }
+
+#if HWY_TARGET == HWY_AVX2
+
+  template <int kWidth, int kStride>
+  HWY_NOINLINE void NeighbourRows(std::ptrdiff_t first, std::ptrdiff_t last,
+                                  const RequantizeTable& table) {
+    constexpr int kOutputs = NeighbourSums<Step, D, kWidth, kStride>::kOutputs;
+    const SlidingArgs& s = args_.sliding;
+    const auto channels = static_cast<std::ptrdiff_t>(s.channels);
+    for (std::ptrdiff_t row = first; row < last; ++row) {
+      SetRows(row);
+      for (std::ptrdiff_t x = 0; x < s.output_width; x += tile_) {
+        const std::ptrdiff_t count = std::min(tile_, s.output_width - x);
+        MakeColumns(x * s.window.stride_width - s.window.padding.left,
+                    ColumnsOf(count));
+        Out* const out = static_cast<Out*>(s.output) +
+                         (row * s.output_width + x) * channels + channel_;
+        // The last outputs may reach back. Of less than kOutputs the first are
+        // computed from what is in the buffer, and not stored.
+        for (std::ptrdiff_t i = 0; i < count; i += kOutputs) {
+          const std::ptrdiff_t at =
+              std::max<std::ptrdiff_t>(0, std::min(i, count - kOutputs));
+          NeighbourOutputs<kWidth, kStride>(
+              columns_ + at * kStride * kColumn, table,
+              std::min<std::ptrdiff_t>(count, kOutputs), out + at * channels);
+        }
+      }
+    }
+  }
+
+  template <int kWidth, int kStride>
+  HWY_INLINE void NeighbourOutputs(const std::uint8_t* from,
+                                   const RequantizeTable& table,
+                                   std::ptrdiff_t count, Out* out) const {
+    using Sums = NeighbourSums<Step, D, kWidth, kStride>;
+    constexpr int kOutputs = Sums::kOutputs;
+    const hn::Rebind<Out, D> d;
+    const std::ptrdiff_t group_bytes = ColumnsOf(tile_) * kColumn;
+    // Results of quarters 0 and 1, and of 2 and 3.
+    hn::Vec<D16<D>> halves[2][kOutputs];
+    NeighbourHalf<Sums, 0>(from, group_bytes, table, halves[0]);
+    NeighbourHalf<Sums, 2>(from, group_bytes, table, halves[1]);
+    const auto lowest = hn::Set(d, static_cast<Out>(args_.sliding.lowest));
+    const auto highest = hn::Set(d, static_cast<Out>(args_.sliding.highest));
+    for (std::ptrdiff_t i = 0; i < kOutputs; ++i) {
+      if (i == count) break;
+      const auto bytes = PackBytes(d, halves[0][i], halves[1][i]);
+      hn::StoreU(hn::Min(hn::Max(bytes, lowest), highest), d,
+                 out + i * static_cast<std::ptrdiff_t>(args_.sliding.channels));
+    }
+  }
+
+  // Quarters k and k + 1.
+  template <class Sums, int k>
+  HWY_INLINE void NeighbourHalf(
+      const std::uint8_t* from, std::ptrdiff_t group_bytes,
+      const RequantizeTable& table,
+      hn::Vec<D16<D>> (&result)[Sums::kOutputs]) const {
+    const D16<D> d16;
+    V32<D> low[Sums::kOutputs], high[Sums::kOutputs];
+    NeighbourQuarter<Sums, k>(from, group_bytes, table, low);
+    NeighbourQuarter<Sums, k + 1>(from, group_bytes, table, high);
+    const auto zero_point =
+        hn::Set(d16, static_cast<std::int16_t>(args_.zero_point));
+    for (int i = 0; i < Sums::kOutputs; ++i) {
+      result[i] = hn::SaturatedAdd(hn::ReorderDemote2To(d16, low[i], high[i]),
+                                   zero_point);
+    }
+  }
+
+  template <class Sums, int k>
+  HWY_INLINE void NeighbourQuarter(const std::uint8_t* from,
+                                   std::ptrdiff_t group_bytes,
+                                   const RequantizeTable& table,
+                                   V32<D> (&result)[Sums::kOutputs]) const {
+    const D32<D> d32;
+    V32<D> sums[Sums::kOutputs];
+    Sums::Sum(weights_, k, from, steps_.groups, group_bytes, sums);
+    const RequantizeVectors<D32<D>> constants(
+        d32, table, static_cast<std::size_t>(k * kLanes / 4));
+    for (int i = 0; i < Sums::kOutputs; ++i) {
+      result[i] = Requantize(d32, sums[i], constants, kForm);
+    }
+  }
+
+#endif  // HWY_TARGET == HWY_AVX2
 
   template <std::ptrdiff_t kSteps>
   void Rows(std::ptrdiff_t first, std::ptrdiff_t last,

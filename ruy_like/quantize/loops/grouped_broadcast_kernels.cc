@@ -345,7 +345,11 @@ class BroadcastLoop {
         // Unrolled, gcc would add products up in trees and spill the sums.
         if constexpr (kRun > 0) {
           for (auto& of_pixels : acc) {
-            for (V& sum : of_pixels) asm("" : "+x"(sum.raw));
+            for (V& sum : of_pixels) {
+              auto raw = sum.raw;
+              asm("" : "+x"(raw));
+              sum = V{raw};
+            }
           }
         }
       }

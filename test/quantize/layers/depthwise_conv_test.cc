@@ -113,6 +113,36 @@ TEST_P(DepthwiseConvTest, VectorizedEqualsReference) {
   }
 }
 
+// Windows whose neighbouring outputs are computed together: widths of less
+// outputs than that, and around its multiples; kernels of other heights.
+TEST_P(DepthwiseConvTest, NeighboursEqualReference) {
+  Workspace workspace;
+  std::uint64_t seed = 0;
+  for (const int width : {3, 5}) {
+    for (const int stride : {1, 2}) {
+      for (const int image_width : {1, 2, 3, 4, 7, 8, 9, 14, 31, 64}) {
+        SCOPED_TRACE(++seed);
+        Rng rng(seed);
+        ConvProblem<std::int8_t, std::int8_t> p;
+        p.window.kernel_width = width;
+        p.window.kernel_height = seed % 4 == 0 ? 9 : width;
+        p.window.stride_height = p.window.stride_width = stride;
+        const std::ptrdiff_t vertical = p.window.kernel_height / 2;
+        p.window.padding = {vertical, vertical, width / 2, width / 2};
+        p.groups = seed % 3 == 0 ? 80 : 33;
+        p.in_shape = {1, 5, image_width, p.groups,
+                      seed % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw};
+        p.out_shape.channels = p.groups;
+        FillConvProblem(&rng, &p);
+        for (QuantParams& w : p.weight_params) w.zero_point = 0;
+        if (seed % 5 == 0) p.out_params.scale *= 0x1p-12f;
+        ExpectEqualsReference(p, &workspace, &context_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // The numbers with the largest sums: no product or sum may saturate.
 TEST_P(DepthwiseConvTest, ExtremeValues) {
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
