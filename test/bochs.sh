@@ -52,7 +52,7 @@ for file in ${BOCHS_FILES:-}; do install_file "$file"; done
 {
   cat <<'EOF'
 #!/bin/sh
-PATH=/bin
+export PATH=/bin GTEST_COLOR=no
 busybox mount -t proc proc /proc
 busybox mount -t sysfs sysfs /sys
 busybox mount -t devtmpfs dev /dev
@@ -117,6 +117,7 @@ TERM=vt100 timeout --kill-after=10 "${BOCHS_SECONDS:-3600}" \
   /dev/null </dev/null >"$folder/screen" 2>&1 &
 emulator=$!
 trap 'kill "$emulator" 2>/dev/null || true' EXIT
+trap 'exit 1' INT TERM HUP
 
 failed=0 is_done=false current=
 while IFS= read -r line; do

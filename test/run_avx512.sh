@@ -1,44 +1,55 @@
 #!/usr/bin/env bash
-# Builds the tests of the paths avx512 and avx512vnni and runs them in Bochs, an
-# emulator that has these instructions, on any x86 machine. From any directory.
+# Builds tests of the paths avx512 and avx512vnni and runs them in Bochs, an emulator
+# that has these instructions, on any x86-64 machine. From any directory.
 #
-#   test/run_avx512.sh --short               kernels and packing
-#   test/run_avx512.sh                       and products, the long list below
-#   test/run_avx512.sh --tests <regex>       tests by CTest's names
+#   test/run_avx512.sh --short   a few tests of the kernels and of packing
+#   test/run_avx512.sh           more of them, and products
 #   test/run_avx512.sh --run <program> [<argument>...]
-#                                            any program, built by the caller
+#                                any program, built by the caller: with the caller's
+#                                variables RUY_LIKE_* and GTEST_*
 #
-# Bochs executes some 30 million instructions a second (test/bochs.sh), a hundredth of
-# the machine that it runs on: on one that has AVX-512 test/run.sh is better. It does
-# not know the path avx512bf16's instructions.
+# One kernel's tests: test/run_avx512.sh --run build/release/test/panel_kernel_test
+# --gtest_filter='*/avx512vnni_*S8S8*'.
 #
-# Boot takes most of a minute. All tests run in one boot, each for its path; a test
-# whose path is not found there fails. The exit code is 77 where there is no Bochs.
+# Bochs executes some 30 million instructions a second (test/bochs.sh): what takes a
+# second elsewhere takes a minute or two there, and the boot more than half a minute.
+# On a machine with AVX-512 test/run.sh is better. Of most test programs only every
+# n-th test runs, GoogleTest's shard of index 0; SHARD=<i> takes another.
+#
+# Debian's Bochs does not know the instructions of the path avx512bf16. A path that is
+# not found in the emulated machine is a failure. The exit code is 77 where there is no
+# Bochs.
 set -euo pipefail
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 paths=(avx512 avx512vnni)
-# Tests by path, and those of no path.
-short_path_tests=(panel_kernel_test narrow_kernel_test float_mul_test)
-short_tests=(cpu_features_test pack_test)
-long_path_tests=("${short_path_tests[@]}" float16_mul_test small_stack_test
-                 extreme_values_test mul_epilogue_test scaled_output_test
-                 accumulate_test group_weights_test packed_matrix_test mul_test)
-long_tests=("${short_tests[@]}" float16_test path_test registry_test
-            narrow_selection_test products_test)
-
-by_path=("${long_path_tests[@]}") others=("${long_tests[@]}")
-regex= program=()
+# <test program>:<n>[ <suite>.<test>...], each path's tests by themselves. n is a prime:
+# tests are numbered kernel by kernel within a suite, and a multiple of the number of
+# kernels would choose the same kernel in each suite.
+by_path=(float_mul_test:1 narrow_kernel_test:13 panel_kernel_test:23
+         float16_mul_test:7 small_stack_test:3 extreme_values_test:5
+         mul_epilogue_test:11 scaled_output_test:5 accumulate_test:5
+         group_weights_test:5 packed_matrix_test:5 mul_test:11)
+# <test program>:<n>[ <argument>...], for what has both paths at once.
+others=(cpu_features_test:1 path_test:1 "pack_test:11 --gtest_filter=*Avx512*"
+        "random_test:1 --num_problems=60")
+program=()
 case "${1:-}" in
   '') ;;
-  --short) by_path=("${short_path_tests[@]}") others=("${short_tests[@]}") ;;
-  --tests) regex=${2:?} by_path=() others=() ;;
-  --run)
-    program=("$(cd "$caller" && realpath "${2:?}")" "${@:3}")
+  --short)
+    # The suites that take least.
+    by_path=(float_mul_test:1 narrow_kernel_test:23
+             "panel_kernel_test:1 PanelKernelTest.ManyRows \
+              IntPanelKernelTest.PacksExactly IntPanelKernelTest.RawIntegersWrap \
+              FloatPanelKernelTest.DoesNotDependOnNeighboursOrPasses \
+              FloatPanelKernelTest.NanAndInfinity")
+    others=(cpu_features_test:1 "pack_test:7 --gtest_filter=*/PackTest.Deep/PackAvx512*"
+            "random_test:1 --num_problems=6")
     ;;
+  --run) program=("$(cd "$caller" && realpath "${2:?}")" "${@:3}") ;;
   *)
-    echo "usage: $0 [--short | --tests <regex> | --run <program> [<argument>...]]" >&2
+    echo "usage: $0 [--short | --run <program> [<argument>...]]" >&2
     exit 2
     ;;
 esac
@@ -53,35 +64,52 @@ fi
 
 folder=$PWD/build/bochs
 list=$folder/list
-required=$(IFS=,; echo "${paths[*]}")
 
 if [ ${#program[@]} -gt 0 ]; then
-  # With the caller's variables for the library and for GoogleTest.
   mapfile -t variables < <(env | grep -E '^(RUY_LIKE|GTEST)_' || true)
   printf -v command '%q ' ${variables[@]+"${variables[@]}"} "${program[@]}"
   printf '%s\t%s\n' "$(basename "${program[0]}")" "$command" >"$list"
   exec bash test/bochs.sh "$folder" "$list"
 fi
 
-build=build/avx512
 # The emulator is slow: tests optimised.
+build=$PWD/build/avx512
 cmake --preset release -B "$build" -DRUY_LIKE_TEST_OPTIONS=-O1 \
   -DRUY_LIKE_COMPILE_PATHS="$(IFS=';'; echo "${paths[*]}")" \
   -DRUY_LIKE_BUILD_BENCHMARKS=OFF -DRUY_LIKE_BUILD_EXAMPLES=OFF >/dev/null
-targets=(ruy_like_tests)
-if [ -z "$regex" ]; then
-  targets=("${by_path[@]}" "${others[@]}")
-  regex="^(($(IFS='|'; echo "${by_path[*]}"))\\.($(IFS='|'; echo "${paths[*]}"))"
-  regex+="|$(IFS='|'; echo "${others[*]}"))\$"
-fi
+targets=()
+for test in "${by_path[@]}" "${others[@]}"; do targets+=("${test%%:*}"); done
 cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
 
-# CTest tells the commands: "  <n>: Test command: ..." and then "Test #<n>: <name>".
-ctest --test-dir "$build" --show-only --verbose --tests-regex "$regex" |
-  sed -n -e 's/^[0-9]*: Test command: //p' -e 's/^ *Test  *#[0-9]*: //p' |
-  while read -r command && read -r name; do
-    printf '%s\tRUY_LIKE_REQUIRE_PATHS=%s %s --gtest_brief=1\n' \
-      "$name" "$required" "$command"
-  done >"$list"
-[ -s "$list" ] || { echo "$0: no test is called $regex" >&2; exit 1; }
-BOCHS_FILES="$PWD/test/products.txt" exec bash test/bochs.sh "$folder" "$list"
+# add <name> <test program>:<n> <argument>...: a line of the list.
+add() {
+  local shards=${2#*:}
+  printf '%s\tRUY_LIKE_REQUIRE_PATHS=%s GTEST_TOTAL_SHARDS=%s GTEST_SHARD_INDEX=%s' \
+    "$1" "$(IFS=,; echo "${paths[*]}")" "$shards" $((${SHARD:-0} % shards))
+  printf ' %q' "$build/test/${2%:*}" "${@:3}" --gtest_brief=1
+  echo
+}
+{
+  for test in "${others[@]}"; do
+    read -ra words <<<"$test"
+    add "${words[0]%:*}" "${words[@]}"
+  done
+  for test in "${by_path[@]}"; do
+    read -ra words <<<"$test"
+    for path in "${paths[@]}"; do
+      argument=--path=$path  # which replaces a filter
+      if [ ${#words[@]} -gt 1 ]; then
+        argument=--gtest_filter=$(printf "*/%s/${path}_*:" "${words[@]:1}")
+      fi
+      add "${words[0]%:*}.$path" "${words[0]}" "$argument"
+    done
+  done
+} >"$list"
+
+# GoogleTest takes it for a success that a filter leaves no test.
+printed=$folder/printed
+bash test/bochs.sh "$folder" "$list" | tee "$printed"
+if grep -F 'PASSED  ] 0 tests' "$printed" >/dev/null; then
+  echo "$0: a program above ran no test" >&2
+  exit 1
+fi
