@@ -17,7 +17,9 @@
 # n-th test runs, GoogleTest's shard of index 0; SHARD=<i> takes another.
 #
 # Debian's Bochs does not know the instructions of the path avx512bf16. A path that is
-# not found in the emulated machine is a failure. The exit code is 77 where there is no
+# not found in the emulated machine is a failure. And its VCVTPS2PH rounds ties up
+# instead of to even, at every width: tests of float16 results fail there, among them
+# some of the kernels whose names have `_f32_`, which are left out. The exit code is 77 where there is no
 # Bochs.
 set -euo pipefail
 caller=$PWD
@@ -28,7 +30,7 @@ paths=(avx512 avx512vnni)
 # tests are numbered kernel by kernel within a suite, and a multiple of the number of
 # kernels would choose the same kernel in each suite.
 by_path=(float_mul_test:1 narrow_kernel_test:13 panel_kernel_test:23
-         float16_mul_test:7 small_stack_test:3 extreme_values_test:5
+         small_stack_test:3 extreme_values_test:5
          mul_epilogue_test:11 scaled_output_test:5 accumulate_test:5
          group_weights_test:5 packed_matrix_test:5 mul_test:11)
 # <test program>:<n>[ <argument>...], for what has both paths at once.
@@ -41,9 +43,7 @@ case "${1:-}" in
     # The suites that take least.
     by_path=(float_mul_test:1 narrow_kernel_test:23
              "panel_kernel_test:1 PanelKernelTest.ManyRows \
-              IntPanelKernelTest.PacksExactly IntPanelKernelTest.RawIntegersWrap \
-              FloatPanelKernelTest.DoesNotDependOnNeighboursOrPasses \
-              FloatPanelKernelTest.NanAndInfinity")
+              IntPanelKernelTest.PacksExactly IntPanelKernelTest.RawIntegersWrap")
     others=(cpu_features_test:1 "pack_test:7 --gtest_filter=*/PackTest.Deep/PackAvx512*"
             "random_test:1 --num_problems=6")
     ;;
@@ -97,11 +97,12 @@ add() {
   for test in "${by_path[@]}"; do
     read -ra words <<<"$test"
     for path in "${paths[@]}"; do
-      argument=--path=$path  # which replaces a filter
+      # --path= replaces a filter but for what it excludes.
+      arguments=("--path=$path" "--gtest_filter=-*_f32_*")
       if [ ${#words[@]} -gt 1 ]; then
-        argument=--gtest_filter=$(printf "*/%s/${path}_*:" "${words[@]:1}")
+        arguments=("--gtest_filter=$(printf "*/%s/${path}_*:" "${words[@]:1}")-*_f32_*")
       fi
-      add "${words[0]%:*}.$path" "${words[0]}" "$argument"
+      add "${words[0]%:*}.$path" "${words[0]}" "${arguments[@]}"
     done
   done
 } >"$list"
