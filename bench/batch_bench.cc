@@ -11,8 +11,7 @@
 #include "bench/stopwatch.h"
 #include "ruy_like/ruy_like.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 constexpr int kRounds = 31;
@@ -102,7 +101,6 @@ void RunAll() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main() { ruy_like::bench::RunAll(); }

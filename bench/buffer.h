@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <new>
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 // Uninitialized bytes. Plain heap memory, as callers of the library have it: no
 // huge pages are asked for. Throws std::bad_alloc.
@@ -26,7 +25,6 @@ class Buffer final {
   void* data_;
 };
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_BUFFER_H_

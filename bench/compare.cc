@@ -85,8 +85,7 @@ ABSL_FLAG(bool, check, false,
 ABSL_FLAG(bool, environment_is_set, false,
           "set by this program itself when it starts itself again");
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 // ## Instruction sets
@@ -688,8 +687,7 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(

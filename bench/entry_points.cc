@@ -16,8 +16,7 @@
 #include "ruy/ruy.h"
 #include "ruy_like/ruy_like.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 constexpr int kRounds = 31;
@@ -154,8 +153,7 @@ void Measure(const char* type, int m, int k, int n) {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main() {
   std::printf(

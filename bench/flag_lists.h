@@ -8,8 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 inline std::vector<std::string> SplitList(const std::string& text) {
   return absl::StrSplit(text, ',', absl::SkipWhitespace());
@@ -27,7 +26,6 @@ inline bool ParseThreadCounts(const std::string& text,
   return !counts->empty();
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_FLAG_LISTS_H_

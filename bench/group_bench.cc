@@ -29,8 +29,7 @@ ABSL_FLAG(std::string, path, "", "the path to take; the best one if empty");
 ABSL_FLAG(int, rounds, 9, "rounds");
 ABSL_FLAG(double, seconds, 0.004, "of each measurement");
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 struct Kind {
@@ -207,8 +206,7 @@ int Main() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);

@@ -5,8 +5,7 @@
 #include <fstream>
 #include <string>
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 // The processor's model as Linux tells it; "unknown" elsewhere.
 inline std::string CpuModel() {
@@ -28,7 +27,6 @@ inline std::string CompilerName() {
 #endif
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_MACHINE_H_

@@ -69,8 +69,7 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, cached, "both",
           "yes: the packed lhs is kept between calls; no; both");
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 // One benchmark.
@@ -351,8 +350,7 @@ int Main() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(

@@ -6,8 +6,7 @@
 
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 #if defined(__x86_64__)
@@ -340,5 +339,4 @@ const PeakProbe* PeakProbes(int* count) {
   return kProbes;
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench

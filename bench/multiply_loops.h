@@ -21,8 +21,7 @@
 
 #include "ruy_like/machine/cpu_features.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 enum class Feed { kRegisters, kL1 };
 
@@ -41,7 +40,6 @@ struct PeakProbe {
 // All that this build has, slowest instructions first; `count` entries.
 const PeakProbe* PeakProbes(int* count);
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_MULTIPLY_LOOPS_H_

@@ -35,8 +35,7 @@ ABSL_FLAG(int, runs, 7, "measurements, of which the median is taken");
 ABSL_FLAG(std::int64_t, max_working_set_kib, 256 << 10,
           "largest working set whose read bandwidth is measured");
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 constexpr std::ptrdiff_t kKib = 1024;
@@ -154,8 +153,7 @@ int Main() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(

@@ -39,8 +39,7 @@ ABSL_FLAG(std::ptrdiff_t, l2, 0, "bytes; this machine's if 0");
 ABSL_FLAG(std::ptrdiff_t, l3, 0, "bytes; this machine's if 0");
 ABSL_FLAG(int, l3_sharing, 0, "cores that share the L3; this machine's if 0");
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 const char* SourceName(SideSource source) {
@@ -160,8 +159,7 @@ void PrintPlans() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(

@@ -8,8 +8,7 @@
 #include "bench/multiply_loops.h"
 #include "bench/stopwatch.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 #if defined(__x86_64__)
@@ -225,5 +224,4 @@ Rate MeasureBestReadBandwidth(int load_bytes, const void* data,
   return best;
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench

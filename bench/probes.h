@@ -13,8 +13,7 @@
 #include "ruy_like/path.h"
 #include "ruy_like/thread_pool.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 // ## Multiply peaks
 
@@ -58,7 +57,6 @@ Rate MeasureBestReadBandwidth(int load_bytes, const void* data,
                               ThreadPool* pool, double seconds, int runs,
                               int* best_streams);
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_PROBES_H_

@@ -9,8 +9,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 // xorshift64*: fills gigabytes without being noticed.
@@ -411,5 +410,4 @@ double Problem::Bytes() const {
          bytes(shape.rows, shape.cols, types->dst);
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench

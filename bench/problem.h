@@ -20,8 +20,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/ruy_like.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 struct Problem;
 
@@ -104,7 +103,6 @@ struct Problem {
   std::unique_ptr<BoundProblem> bound_;
 };
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_PROBLEM_H_

@@ -26,8 +26,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/quantize/quantize.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 // Elements of the large tensors; 64 MiB where an element is a byte.
@@ -330,8 +329,7 @@ BENCHMARK(BM_EntropyThreshold)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   benchmark::AddCustomContext("processor", ruy_like::bench::CpuModel());

@@ -34,8 +34,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/quantize/quantize.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 void DieUnlessOk(const absl::Status& status) {
@@ -520,8 +519,7 @@ void RegisterInt7() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   ruy_like::bench::RegisterConvs();

@@ -7,8 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 bool IsValid(const Shape& shape) {
@@ -72,5 +71,4 @@ absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
   return shapes;
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench

@@ -12,8 +12,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 struct Shape {
   std::ptrdiff_t rows, depth, cols;
@@ -31,7 +30,6 @@ double ShapeOps(const Shape& shape);
 absl::StatusOr<std::vector<Shape>> ReadShapes(const std::string& directory,
                                               const std::string& name);
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_SHAPES_H_

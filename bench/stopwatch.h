@@ -11,8 +11,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 struct Seconds {
   double wall;
@@ -52,7 +51,6 @@ inline double Median(std::vector<double> values) {
   return *middle;
 }
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_STOPWATCH_H_

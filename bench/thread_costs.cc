@@ -36,8 +36,7 @@ ABSL_FLAG(int, products, 0, "multiply so often, and measure nothing");
 ABSL_FLAG(int, threads, 8, "of these products; as many, whatever the machine");
 ABSL_FLAG(float, spin_milliseconds, 0, "of the pool, for these products");
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 constexpr int kRounds = 31;
@@ -237,8 +236,7 @@ void RunProducts() {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(

@@ -16,8 +16,7 @@ extern "C" void cblas_sgemv(int order, int trans, int m, int n, float alpha,
                             const float* a, int lda, const float* x, int incx,
                             float beta, float* y, int incy);
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 namespace {
 
 class CblasRunner final : public PeerRunner {
@@ -65,7 +64,6 @@ PeerRunner* PrepareCblas(const PeerProblem& problem) {
 }
 
 }  // namespace
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 #endif  // RUY_LIKE_BENCH_PEERS_CBLAS_RUNNER_H_

@@ -14,8 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ruy_like {
-namespace bench {
+namespace ruy_like::bench {
 
 // As problem.h's Types.
 enum class PeerTypes {
@@ -82,8 +81,7 @@ struct Peer {
   bool has_batches = false;
 };
 
-}  // namespace bench
-}  // namespace ruy_like
+}  // namespace ruy_like::bench
 
 extern "C" __attribute__((visibility("default"))) const ruy_like::bench::Peer*
 RuyLikeBenchPeer();

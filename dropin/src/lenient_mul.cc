@@ -10,8 +10,7 @@
 #include "ruy_like/mul.h"
 #include "ruy_like/scalar.h"
 
-namespace ruy {
-namespace detail {
+namespace ruy::detail {
 namespace {
 
 using ruy_like::ErasedMatrix;
@@ -208,5 +207,4 @@ absl::Status LenientMul(const MulCall& refused, ruy_like::Context* context) {
   return status;
 }
 
-}  // namespace detail
-}  // namespace ruy
+}  // namespace ruy::detail

@@ -18,15 +18,13 @@
 #include "ruy_like/context.h"
 #include "ruy_like/erased_call.h"
 
-namespace ruy {
-namespace detail {
+namespace ruy::detail {
 
 // The product that ruy_like refused, with what is harmless in it mended.
 // ResourceExhausted where there is no memory for a copy.
 absl::Status LenientMul(const ruy_like::MulCall& refused,
                         ruy_like::Context* context);
 
-}  // namespace detail
-}  // namespace ruy
+}  // namespace ruy::detail
 
 #endif  // RUY_LIKE_DROPIN_SRC_LENIENT_MUL_H_

@@ -5,8 +5,7 @@
 #include "lenient_mul.h"
 #include "ruy/ruy.h"
 
-namespace ruy {
-namespace detail {
+namespace ruy::detail {
 namespace {
 
 // Prints the status to stderr and aborts.
@@ -32,5 +31,4 @@ void MulErased(const ruy_like::MulCall& call, Path compiled_paths,
   if (!status.ok()) MulFailed(status);
 }
 
-}  // namespace detail
-}  // namespace ruy
+}  // namespace ruy::detail

@@ -5,8 +5,7 @@
 
 #include "ruy_like/os/memory.h"
 
-namespace ruy {
-namespace detail {
+namespace ruy::detail {
 
 void* SystemAlignedAlloc(std::ptrdiff_t num_bytes) {
   // Its type is unsigned: a negative size is too large to allocate.
@@ -17,5 +16,4 @@ void* SystemAlignedAlloc(std::ptrdiff_t num_bytes) {
 
 void SystemAlignedFree(void* ptr) { ruy_like::os::FreeAligned(ptr); }
 
-}  // namespace detail
-}  // namespace ruy
+}  // namespace ruy::detail

@@ -13,8 +13,7 @@
 #include "ruy_like/run/parallel.h"
 #include "ruy_like/run/product.h"
 
-namespace ruy_like {
-namespace internal {
+namespace ruy_like::internal {
 
 namespace {
 
@@ -55,5 +54,4 @@ absl::Status NoMemory() {
   return ErrorWithoutMessage(absl::StatusCode::kResourceExhausted);
 }
 
-}  // namespace internal
-}  // namespace ruy_like
+}  // namespace ruy_like::internal

@@ -16,8 +16,7 @@
 #include "ruy_like/run/batch.h"
 #include "ruy_like/run/parallel.h"
 
-namespace ruy_like {
-namespace internal {
+namespace ruy_like::internal {
 namespace {
 
 RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
@@ -88,5 +87,4 @@ absl::Status MulGroupErased(const void* products, std::ptrdiff_t count,
   });
 }
 
-}  // namespace internal
-}  // namespace ruy_like
+}  // namespace ruy_like::internal

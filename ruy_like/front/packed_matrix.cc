@@ -22,8 +22,7 @@
 #include "ruy_like/run/parallel.h"
 #include "ruy_like/run/shared_packing.h"
 
-namespace ruy_like {
-namespace internal {
+namespace ruy_like::internal {
 namespace {
 
 // Whether a matrix of `scalar` that is packed for `pack_for` can meet one of
@@ -475,5 +474,4 @@ std::int32_t PackedMatrixBase::erased_zero_point() const {
   return operand_ == nullptr ? 0 : operand_->zero_point;
 }
 
-}  // namespace internal
-}  // namespace ruy_like
+}  // namespace ruy_like::internal

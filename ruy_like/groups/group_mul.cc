@@ -12,8 +12,7 @@
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/parallel.h"
 
-namespace ruy_like {
-namespace internal {
+namespace ruy_like::internal {
 namespace {
 
 absl::Status ValidateShapes(const GroupMulCall& call) {
@@ -186,5 +185,4 @@ absl::Status GroupMulErased(const GroupMulCall& call, Context* context) {
   return CatchNoMemory([&] { return ValidateAndRun(call, context->impl()); });
 }
 
-}  // namespace internal
-}  // namespace ruy_like
+}  // namespace ruy_like::internal

@@ -9,8 +9,7 @@
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The lhs always becomes int8 (a kernel with an unsigned lhs would only save
@@ -111,5 +110,4 @@ KernelTable AmxKernels() { return TableOf(kKernels); }
 // Group-scaled weights are multiplied by AVX-512-VNNI's kernel.
 const GroupKernel* AmxGroupKernel() { return nullptr; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -7,8 +7,7 @@
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx2.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 typedef MaddPath<Tiles256> Path;
@@ -23,5 +22,4 @@ KernelTable Avx2Kernels() { return TableOf(kTable.kernels); }
 
 const GroupKernel* Avx2GroupKernel() { return &kGroupKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

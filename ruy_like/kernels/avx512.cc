@@ -7,8 +7,7 @@
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 typedef MaddPath<Tiles512> Path;
@@ -23,5 +22,4 @@ KernelTable Avx512Kernels() { return TableOf(kTable.kernels); }
 
 const GroupKernel* Avx512GroupKernel() { return &kGroupKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

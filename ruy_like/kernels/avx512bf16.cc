@@ -15,8 +15,7 @@
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct BFloat16PairsOp : WithHalves<FloatOp<Simd512>> {
@@ -101,5 +100,4 @@ KernelTable Avx512Bf16Kernels() { return TableOf(kTable.kernels); }
 
 const GroupKernel* Avx512Bf16GroupKernel() { return nullptr; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -8,8 +8,7 @@
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Dot {
@@ -53,5 +52,4 @@ KernelTable Avx512VnniKernels() { return TableOf(kTable.kernels); }
 
 const GroupKernel* Avx512VnniGroupKernel() { return &kGroupKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -8,8 +8,7 @@
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx2.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Dot {
@@ -36,5 +35,4 @@ KernelTable AvxVnniKernels() { return TableOf(kTable.kernels); }
 
 const GroupKernel* AvxVnniGroupKernel() { return &kGroupKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

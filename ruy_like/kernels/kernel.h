@@ -21,8 +21,7 @@
 #include "ruy_like/kernels/panel_format.h"
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 using ruy_like::Family;
 
@@ -239,7 +238,6 @@ struct KernelTable {
   int count;
 };
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_KERNEL_H_

@@ -11,8 +11,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/side.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 inline const PanelFormat& FormatOf(const Kernel& kernel, Side side) {
   return side == Side::kLhs ? kernel.lhs : kernel.rhs;
@@ -49,7 +48,6 @@ inline bool IsNarrow(const Kernel& kernel) {
          kernel.kind == KernelKind::kNarrowPanels;
 }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_KERNEL_FACTS_H_

@@ -9,8 +9,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <int kCount>
@@ -71,7 +70,6 @@ constexpr KernelList<kCount> WithNames(KernelList<kCount> list,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_KERNEL_NAMES_H_

@@ -8,8 +8,7 @@
 
 #include "ruy_like/kernels/kernel.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \
   KernelTable Enum##Kernels();
@@ -26,7 +25,6 @@ static constexpr KernelTable TableOf(const Kernel (&kernels)[kCount]) {
 KernelFn RunAvx512Vnni_S8U8_64x4x4;
 KernelFn RunAvx512Vnni_S8U8_48x8x4;
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_KERNEL_TABLES_H_

@@ -23,8 +23,7 @@
 #include "ruy_like/kernels/panel/panel_tile_int7_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 using S16S16 = PanelKernel<NeonWordsOp, 3, 8>;
@@ -98,5 +97,4 @@ KernelTable NeonKernels() { return TableOf(kKernels); }
 
 const GroupKernel* NeonGroupKernel() { return &kGroupKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

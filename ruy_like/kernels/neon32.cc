@@ -16,8 +16,7 @@
 #include "ruy_like/kernels/panel/panel_tile_bytes_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 using S16S16 = PanelKernel<NeonWordsOp, 3, 4>;
@@ -64,5 +63,4 @@ KernelTable Neon32Kernels() { return TableOf(kKernels); }
 // of floats do not.
 const GroupKernel* Neon32GroupKernel() { return nullptr; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -14,8 +14,7 @@
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct BFloat16SquaresOp : FloatOp<SimdNeon> {
@@ -57,5 +56,4 @@ KernelTable NeonBf16Kernels() { return TableOf(kKernels); }
 // Group-scaled weights are multiplied by the dot-product path's kernel.
 const GroupKernel* NeonBf16GroupKernel() { return nullptr; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -17,8 +17,7 @@
 #include "ruy_like/kernels/panel/panel_tile_in_order_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Dot {
@@ -87,5 +86,4 @@ KernelTable NeonDotKernels() { return TableOf(kKernels); }
 
 const GroupKernel* NeonDotGroupKernel() { return &kGroupKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -10,8 +10,7 @@
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 using S8S8 = PanelKernel<NeonSquaresOp, 3, 8>;
@@ -34,5 +33,4 @@ KernelTable NeonI8mmKernels() { return TableOf(kKernels); }
 // Group-scaled weights are multiplied by the dot-product path's kernel.
 const GroupKernel* NeonI8mmGroupKernel() { return nullptr; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

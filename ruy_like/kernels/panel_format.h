@@ -33,8 +33,7 @@
 
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 struct PanelFormat {
   // Element type inside the panels: an 8-bit operand may be widened (kI16) or
@@ -67,7 +66,6 @@ constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
          a.by_level == b.by_level;
 }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_FORMAT_H_

@@ -16,8 +16,7 @@
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The same float product must not depend on which sums the compiler keeps in
@@ -296,5 +295,4 @@ constexpr Kernel kKernels[] = {
 
 KernelTable PortableKernels() { return TableOf(kKernels); }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -21,8 +21,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <class Tiles, class Op>
@@ -205,7 +204,6 @@ struct VnniPath {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_TABLES_X86_H_

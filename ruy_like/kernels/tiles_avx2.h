@@ -8,8 +8,7 @@
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/simd_avx2.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Tiles256 {
@@ -46,7 +45,6 @@ struct Tiles256 {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_TILES_AVX2_H_

@@ -11,8 +11,7 @@
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/simd_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Broadcasts the rhs as integers: Zen 4 splits a 512-bit VBROADCASTSS into two
@@ -59,7 +58,6 @@ struct Tiles512 {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_TILES_AVX512_H_

@@ -12,8 +12,7 @@
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/simd_wasm.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // 2 x 4 accumulators, 2 vectors of the lhs, one of the rhs and a product are 12
@@ -39,5 +38,4 @@ constexpr Kernel kKernels[] = {
 
 KernelTable Wasm128Kernels() { return TableOf(kKernels); }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -5,8 +5,7 @@
 #include "ruy_like/pack/pack_unit_x86.h"
 #include "ruy_like/pack/pack_ymm.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
@@ -24,5 +23,4 @@ void PackAs(const PackArgs* args) {
 
 RUY_LIKE_PACK_ROUTINES_Avx2(RUY_LIKE_DEFINE_PACK_ROUTINE)
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -6,8 +6,7 @@
 #include "ruy_like/pack/pack_ymm.h"
 #include "ruy_like/pack/pack_zmm.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
@@ -30,5 +29,4 @@ void PackAs(const PackArgs* args) {
 
 RUY_LIKE_PACK_ROUTINES_Avx512(RUY_LIKE_DEFINE_PACK_ROUTINE)
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

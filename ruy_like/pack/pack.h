@@ -11,8 +11,7 @@
 
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 // Source and destination of packing `width` columns of a depth x width matrix.
 struct PackArgs {
@@ -46,7 +45,6 @@ struct PackArgs {
 // become a quiet one. Denormals of Float16 become normal floats, those of
 // BFloat16 denormal ones.
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_H_

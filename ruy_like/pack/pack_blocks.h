@@ -18,8 +18,7 @@
 
 #include "ruy_like/pack/pack_common.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // A packed layout, and the element size of the sources it is made from.
@@ -187,7 +186,6 @@ RUY_LIKE_ALWAYS_INLINE typename F::V::Reg FinishEdgeBlock(
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_BLOCKS_H_

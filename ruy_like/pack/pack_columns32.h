@@ -10,8 +10,7 @@
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/simd/simd_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // A mask of the first `count` of 16 or 32 elements; any count.
@@ -78,7 +77,6 @@ inline void Pack16x32(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_COLUMNS32_H_

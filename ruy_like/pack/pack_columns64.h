@@ -21,8 +21,7 @@
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_partial.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 constexpr int kTileColumns = 16;
@@ -273,7 +272,6 @@ void Pack16x64(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_COLUMNS64_H_

@@ -17,8 +17,7 @@
 #include "ruy_like/pack/pack_quads_neon.h"
 #include "ruy_like/simd/neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 RUY_LIKE_ALWAYS_INLINE void StoreVector(char* dst, uint32x4_t x) {
@@ -288,7 +287,6 @@ RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_

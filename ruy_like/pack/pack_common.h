@@ -13,8 +13,7 @@
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 constexpr int kSourceBytes8 = 1;
@@ -106,8 +105,7 @@ RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, group) \
   void Pack##Path##_##source##_##packed##_##width##x##group(             \

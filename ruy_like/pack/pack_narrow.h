@@ -17,8 +17,7 @@
 
 #include "ruy_like/pack/pack_common.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // U: the operations on units. kBytes: the size of a source element.
@@ -159,7 +158,6 @@ void PackNarrow(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_NARROW_H_

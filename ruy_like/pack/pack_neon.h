@@ -10,8 +10,7 @@
 #include "ruy_like/pack/pack_rows_neon.h"
 #include "ruy_like/pack/pack_unit_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <int kSourceBytes, class Packed, int kWidth, int kGroup>
@@ -26,7 +25,6 @@ void PackAs(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_NEON_H_

@@ -10,8 +10,7 @@
 #include "ruy_like/pack/pack_blocks.h"
 #include "ruy_like/pack/pack_common.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Packs `bytes` source bytes, a multiple of 16, of each column of a whole panel
@@ -208,7 +207,6 @@ void Pack(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_PANELS_H_

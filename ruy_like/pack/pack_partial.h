@@ -19,8 +19,7 @@
 // of 18 bytes per cycle for rows of 16 bytes).
 #define PACK_HIDE(reg) __asm__("" : "+v"(reg))
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 RUY_LIKE_ALWAYS_INLINE __m128i Load16(const char* src) {
@@ -224,7 +223,6 @@ struct PackRegisters : Simd {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_PARTIAL_H_

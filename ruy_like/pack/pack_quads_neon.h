@@ -14,8 +14,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Transposes the 4x4 matrix of 32-bit elements.
@@ -302,7 +301,6 @@ struct NeonQuads {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_QUADS_NEON_H_

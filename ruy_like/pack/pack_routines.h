@@ -116,8 +116,7 @@
   R(Wasm128, 16, S16, 4, 2)               \
   R(Wasm128, F32, F32, 4, 1)
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 #define RUY_LIKE_PACK_ROUTINE(Path, source, packed, width, group) \
   void Pack##Path##_##source##_##packed##_##width##x##group(      \
@@ -133,7 +132,6 @@ RUY_LIKE_PACK_ROUTINES_Wasm128(RUY_LIKE_PACK_ROUTINE)
 // clang-format on
 #undef RUY_LIKE_PACK_ROUTINE
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_ROUTINES_H_

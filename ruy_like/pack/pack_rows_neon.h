@@ -21,8 +21,7 @@
 #include "ruy_like/pack/pack_quads_neon.h"
 #include "ruy_like/simd/neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // A block of 16 levels of 16 columns, or fewer levels.
@@ -204,7 +203,6 @@ RUY_LIKE_ALWAYS_INLINE void PackNeon(const PackArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_ROWS_NEON_H_

@@ -10,8 +10,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct NeonUnit {
@@ -94,7 +93,6 @@ struct NeonUnit {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_UNIT_NEON_H_

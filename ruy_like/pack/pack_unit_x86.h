@@ -6,8 +6,7 @@
 #include "ruy_like/pack/pack_common.h"
 #include "ruy_like/pack/pack_partial.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct X86Unit {
@@ -84,7 +83,6 @@ struct X86Unit {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_UNIT_X86_H_

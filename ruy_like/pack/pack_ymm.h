@@ -15,8 +15,7 @@
 
 #include "ruy_like/pack/pack_partial.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Ymm : PackRegisters<Simd256> {
@@ -142,7 +141,6 @@ struct Ymm : PackRegisters<Simd256> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_YMM_H_

@@ -9,8 +9,7 @@
 #include "ruy_like/pack/pack_partial.h"
 #include "ruy_like/simd/simd_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Zmm : PackRegisters<Simd512> {
@@ -95,7 +94,6 @@ struct Zmm : PackRegisters<Simd512> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_PACK_PACK_ZMM_H_

@@ -2,8 +2,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/pack/pack_routines.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 constexpr int kWidth = 4;
@@ -88,5 +87,4 @@ void PackPortable_F64_F64_4x1(const PackArgs* args) {
   }
 }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

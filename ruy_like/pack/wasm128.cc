@@ -12,8 +12,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_wasm.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 constexpr int kColumns = 4;
@@ -240,5 +239,4 @@ void PackAs(const PackArgs* args_in) {
 
 RUY_LIKE_PACK_ROUTINES_Wasm128(RUY_LIKE_DEFINE_PACK_ROUTINE)
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

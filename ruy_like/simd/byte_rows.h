@@ -7,8 +7,7 @@
 
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Rows 2i and 2i + 1 of eight are in pairs[i], i < 8. The columns start 16-byte
@@ -42,7 +41,6 @@ struct ByteRows {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_BYTE_ROWS_H_

@@ -46,8 +46,7 @@
 #define RUY_LIKE_UNROLL_STEPS RUY_LIKE_UNROLL_BY(2)
 #endif
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // min(left, whole), as int.
@@ -57,7 +56,6 @@ constexpr RUY_LIKE_ALWAYS_INLINE int AtMost(Count left, int whole) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_LOOPS_H_

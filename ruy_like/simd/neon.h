@@ -19,8 +19,7 @@
 #else
 #define RUY_LIKE_NEON_64 0
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // ## Permutations of both operands: one instruction makes both halves
@@ -119,8 +118,7 @@ RUY_LIKE_ALWAYS_INLINE uint32x4_t vceqzq_s32(int32x4_t x) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // __aarch64__
 

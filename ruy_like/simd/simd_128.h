@@ -25,8 +25,7 @@
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <class V, class IntVector, class FloatVector>
@@ -188,7 +187,6 @@ struct Simd128 {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_SIMD_128_H_

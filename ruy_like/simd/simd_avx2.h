@@ -15,8 +15,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Simd256 {
@@ -283,7 +282,6 @@ struct Simd256 {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_SIMD_AVX2_H_

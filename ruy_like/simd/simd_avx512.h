@@ -16,8 +16,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct Simd512 {
@@ -273,7 +272,6 @@ struct Simd512 {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_SIMD_AVX512_H_

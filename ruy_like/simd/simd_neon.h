@@ -18,8 +18,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_128.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
@@ -283,7 +282,6 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_SIMD_NEON_H_

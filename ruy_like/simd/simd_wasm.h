@@ -17,8 +17,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_128.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 typedef float WasmFloats __attribute__((vector_size(16)));  // unlike v128_t
@@ -225,7 +224,6 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_SIMD_SIMD_WASM_H_

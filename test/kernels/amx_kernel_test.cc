@@ -12,8 +12,7 @@
 #include "test/amx_emulation/amx_emulation.h"
 #include "test/support/kernel_harness.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 class AmxKernelTest : public KernelTest {
@@ -260,5 +259,4 @@ TEST_P(AmxKernelTest, NearTies) {
 RUY_LIKE_INSTANTIATE_PER_KERNEL(AmxKernelTest, KernelShape::kTiles);
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

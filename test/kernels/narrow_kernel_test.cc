@@ -10,8 +10,7 @@
 
 #include "test/support/kernel_harness.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 class NarrowKernelTest : public KernelTest {
@@ -162,5 +161,4 @@ RUY_LIKE_INSTANTIATE_PER_KERNEL(FloatNarrowKernelTest, KernelShape::kNarrow,
                                 /*floats=*/true);
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

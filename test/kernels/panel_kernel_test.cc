@@ -9,8 +9,7 @@
 #include "test/support/kernel_harness.h"
 #include "test/support/sanitizers.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 class PanelKernelTest : public KernelTest {
@@ -204,5 +203,4 @@ RUY_LIKE_INSTANTIATE_PER_KERNEL(FloatPanelKernelTest, KernelShape::kPanels,
                                 /*floats=*/true);
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

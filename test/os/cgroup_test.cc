@@ -8,8 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ruy_like {
-namespace os {
+namespace ruy_like::os {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,5 +140,4 @@ TEST_F(CgroupTest, ThisMachineHasAQuotaOrNone) {
 }
 
 }  // namespace
-}  // namespace os
-}  // namespace ruy_like
+}  // namespace ruy_like::os

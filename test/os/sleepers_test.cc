@@ -10,8 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ruy_like {
-namespace os {
+namespace ruy_like::os {
 namespace {
 
 TEST(SleepersTest, ReturnsAtOnceWhenTheValueDiffers) {
@@ -97,5 +96,4 @@ TEST(SleepersTest, OtherWordsWakeFewSleepers) {
 }
 
 }  // namespace
-}  // namespace os
-}  // namespace ruy_like
+}  // namespace ruy_like::os

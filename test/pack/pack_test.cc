@@ -28,8 +28,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 enum class Source { k8, k16, kF32, kF64, kBF16, kF16 };
@@ -427,5 +426,4 @@ INSTANTIATE_TEST_SUITE_P(All, PackTest, testing::ValuesIn(kRoutines),
                          });
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -15,8 +15,7 @@
 #include "test/support/panels.h"
 #include "test/support/visit_scalar.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 KernelShape ShapeOf(const Kernel& kernel) {
@@ -665,5 +664,4 @@ void KernelTest::CheckSpecialValues(KernelProblem problem) {
   ASSERT_TRUE(run->Check());
 }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

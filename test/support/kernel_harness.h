@@ -24,8 +24,7 @@
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 // ## Kernels
 
@@ -218,7 +217,6 @@ class KernelTest : public testing::TestWithParam<KernelUnderTest> {
                            [](const auto& info) { return info.param.name; }); \
   GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Suite)
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_TEST_SUPPORT_KERNEL_HARNESS_H_

@@ -14,8 +14,7 @@
 
 #include "ruy/dropin_visibility.h"
 
-namespace ruy {
-namespace check_macros {
+namespace ruy::check_macros {
 
 // An operand as the comparison would convert it by itself: a number to the type
 // that it has in common with the other one; but compilers do not warn of that,
@@ -68,8 +67,7 @@ template <typename Lhs, typename Rhs>
   Fail(file, line, macro, condition, ToString(lhs) + " vs. " + ToString(rhs));
 }
 
-}  // namespace check_macros
-}  // namespace ruy
+}  // namespace ruy::check_macros
 
 #define RUY_LIKE_DROPIN_CHECK(macro, condition)                             \
   do {                                                                      \

@@ -6,8 +6,7 @@
 
 #include "ruy/dropin_visibility.h"
 
-namespace ruy {
-namespace detail {
+namespace ruy::detail {
 
 constexpr std::ptrdiff_t kMinimumBlockAlignment = 64;  // bytes
 
@@ -16,7 +15,6 @@ constexpr std::ptrdiff_t kMinimumBlockAlignment = 64;  // bytes
 RUY_LIKE_DROPIN_EXPORT void* SystemAlignedAlloc(std::ptrdiff_t num_bytes);
 RUY_LIKE_DROPIN_EXPORT void SystemAlignedFree(void* ptr);
 
-}  // namespace detail
-}  // namespace ruy
+}  // namespace ruy::detail
 
 #endif  // RUY_LIKE_DROPIN_RUY_SYSTEM_ALIGNED_ALLOC_H_

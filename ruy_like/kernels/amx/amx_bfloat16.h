@@ -23,8 +23,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 constexpr int kBFloat16Levels = 32;        // of a tile product
@@ -110,7 +109,6 @@ inline void RunAmxBFloat16(const KernelArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_BFLOAT16_H_

@@ -57,8 +57,7 @@
 #include "ruy_like/kernels/amx/amx_tile.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Which side's tile loads bypass L1: the one that will have left it when it is
@@ -257,7 +256,6 @@ inline void StoreTiles(BlockShape shape, int32_t* to) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_BLOCK_H_

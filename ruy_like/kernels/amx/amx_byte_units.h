@@ -47,8 +47,7 @@
 #include "ruy_like/simd/simd_avx512.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 inline constexpr int kUnits = 16;  // of a block
@@ -281,7 +280,6 @@ RUY_LIKE_NOINLINE void RunUnitsAlone(const UnitArgs& args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_BYTE_UNITS_H_

@@ -32,8 +32,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 enum class EpilogueRoute {
@@ -351,7 +350,6 @@ void RunAmx(const KernelArgs* args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_KERNEL_H_

@@ -14,8 +14,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 inline constexpr int kGroupCols = 32;
@@ -117,7 +116,6 @@ int32_t ColumnSum(const char* column, ptrdiff_t depth) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_RHS_H_

@@ -15,8 +15,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The squares of a block that are not stored yet, in order of rows, then
@@ -70,7 +69,6 @@ class NoUnits {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_SQUARES_H_

@@ -28,8 +28,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_avx512.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 inline constexpr int kBlockElements = 1024;  // 32 x 32 or 64 rows x 16 columns
@@ -134,7 +133,6 @@ inline StartValues MakeStart(BlockShape shape, int row, int cols,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_START_VALUES_H_

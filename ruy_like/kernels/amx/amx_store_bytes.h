@@ -13,8 +13,7 @@
 #include "ruy_like/simd/simd_avx512.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // A column-major dst. A unit's dwords are in order of row quarter and vector.
@@ -101,7 +100,6 @@ inline void StoreUnitsRowMajor(const char* bytes, BlockShape shape, int rows,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_STORE_BYTES_H_

@@ -18,8 +18,7 @@
 
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Rows and columns of dst that the four accumulator tiles make.
@@ -147,7 +146,6 @@ struct Tiles {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_AMX_AMX_TILE_H_

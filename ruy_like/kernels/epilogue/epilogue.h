@@ -21,8 +21,7 @@
 #include "ruy_like/simd/byte_rows.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Writes rows of dst from the columns in `square`, V::kLanes apart, whose
@@ -287,7 +286,6 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_H_

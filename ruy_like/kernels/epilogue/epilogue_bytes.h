@@ -29,8 +29,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The multipliers of one vector of rows.
@@ -192,7 +191,6 @@ RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void StoreByteTile(
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_H_

@@ -16,8 +16,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <>
@@ -229,7 +228,6 @@ __attribute__((noinline)) void StoreByteTile<SimdNeon>(
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_

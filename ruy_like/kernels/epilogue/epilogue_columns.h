@@ -15,8 +15,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Raw accumulators on their way to dst: column-major. Columns start aligned to
@@ -352,7 +351,6 @@ void StoreFloat16Columns(const SpilledTile<float>& tile, const EpilogueArgs& e,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_COLUMNS_H_

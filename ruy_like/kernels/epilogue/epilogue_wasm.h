@@ -16,8 +16,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_wasm.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct WasmScaler {
@@ -98,7 +97,6 @@ class ByteScaler<SimdWasm> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_WASM_H_

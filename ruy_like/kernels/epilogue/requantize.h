@@ -27,8 +27,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The bias that is added to integer accumulators, or null.
@@ -176,7 +175,6 @@ class Clamp {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_EPILOGUE_REQUANTIZE_H_

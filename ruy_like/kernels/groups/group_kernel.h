@@ -33,8 +33,7 @@
 
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 enum { kGroupPanelRows = 16, kGroupStepLevels = 8 };
 
@@ -124,7 +123,6 @@ struct GroupKernel {
 #include "ruy_like/registry/paths.inc"
 #undef RUY_LIKE_PATH
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_KERNEL_H_

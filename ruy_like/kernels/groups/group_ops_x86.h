@@ -9,8 +9,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 RUY_LIKE_ALWAYS_INLINE __m256i ShiftWordsRight(__m256i x, int count) {
@@ -221,7 +220,6 @@ using VnniGroupOps = X86GroupOps<S, VnniDot<S, Quads>, VnniDot<S, Quads>,
                                  VnniNibbles<S, Quads>, kPanels, kCols>;
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_X86_H_

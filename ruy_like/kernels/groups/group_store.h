@@ -11,8 +11,7 @@
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Column scale, bias and clamp of kRows values.
@@ -156,7 +155,6 @@ static int32_t SumActivations(const int8_t* values, ptrdiff_t n) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_STORE_H_

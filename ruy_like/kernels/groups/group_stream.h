@@ -21,8 +21,7 @@
 #include "ruy_like/kernels/groups/group_store.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Packed levels of 8 bits, by a path's sums of four products.
@@ -239,7 +238,6 @@ static void RunStream8(const GroupTileArgs& args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_

@@ -24,8 +24,7 @@
 #include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Up to kTilePanels panels of widened levels by kCols columns.
@@ -212,7 +211,6 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_TILE_H_

@@ -10,8 +10,7 @@
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Four lanes, which most compilers make a vector.
@@ -163,5 +162,4 @@ constexpr GroupKernel kKernel = GroupKernelOf<Ops>("Portable_Groups_16x2");
 
 const GroupKernel* PortableGroupKernel() { return &kKernel; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

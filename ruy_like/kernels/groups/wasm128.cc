@@ -4,10 +4,8 @@
 // Tested in test/group_weights_test.cc.
 #include "ruy_like/kernels/groups/group_kernel.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 
 const GroupKernel* Wasm128GroupKernel() { return nullptr; }
 
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels

@@ -30,8 +30,7 @@
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct AlongDepthArgs {
@@ -239,7 +238,6 @@ struct NarrowAlongDepthKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_ALONG_DEPTH_H_

@@ -33,8 +33,7 @@
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Some levels of a strip of rows and some columns.
@@ -277,7 +276,6 @@ struct NarrowByLevelKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_H_

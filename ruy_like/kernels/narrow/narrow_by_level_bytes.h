@@ -26,8 +26,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Some groups of levels of a strip of rows.
@@ -362,7 +361,6 @@ struct NarrowByLevelBytesKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_

@@ -11,8 +11,7 @@
 
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Levels of a group; also the vectors of sums for one vector of rows. A group
@@ -166,7 +165,6 @@ constexpr TilesFn* TilesOf(int tiles) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_TILES_H_

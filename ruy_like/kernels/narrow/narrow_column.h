@@ -20,8 +20,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_row_groups.h"
 #include "ruy_like/simd/loops.h"
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The sums of a tile, and one step of them.
@@ -159,7 +158,6 @@ void RunPackedColumn(const KernelArgs& args) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_H_

@@ -25,8 +25,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <bool kSums>
@@ -143,7 +142,6 @@ struct ColumnLoop<NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>, kSums>
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_NEON_H_

@@ -7,8 +7,7 @@
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Columns of the widest product that counts as narrow.
@@ -54,7 +53,6 @@ constexpr Kernel NarrowFloatEntry(const char* name, int rhs_width,
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_

@@ -42,8 +42,7 @@
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_row_groups.h"
 #include "ruy_like/simd/loops.h"
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // How an rhs element in [-255, 255] becomes digits, by the type of the lhs.
@@ -237,7 +236,6 @@ struct NarrowDigitsKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_DIGITS_H_

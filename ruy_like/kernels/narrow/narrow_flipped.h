@@ -17,8 +17,7 @@
 #include "ruy_like/kernels/narrow/narrow_by_level_tiles.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The bits of all four levels of a group.
@@ -46,7 +45,6 @@ template <class V, class Dot>
 constexpr bool kFlipsRhs<FlippedQuadsOp<V, Dot>> = true;
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_FLIPPED_H_

@@ -36,8 +36,7 @@
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 constexpr int kLineWords = 16;  // of 32 bits, in a line of memory
@@ -450,7 +449,6 @@ struct NarrowFloatKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_FLOAT_H_

@@ -31,8 +31,7 @@
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // kVectorsOfOne: panels at once where there is only one column.
@@ -111,7 +110,6 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_H_

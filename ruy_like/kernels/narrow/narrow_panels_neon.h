@@ -25,8 +25,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // One lhs panel of four rows by kCols columns.
@@ -175,7 +174,6 @@ struct NarrowNeonBytesOp : NeonIntOp<int8_t, 16> {
 using NarrowNeonBytesKernel = NarrowPanelKernel<NarrowNeonBytesOp, 1, 1, 2>;
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_PANELS_NEON_H_

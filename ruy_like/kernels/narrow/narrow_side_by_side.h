@@ -26,8 +26,7 @@
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/simd/loops.h"
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // An rhs panel of a narrow product from some level on, and its accumulators.
@@ -200,7 +199,6 @@ class SideBySideRunner {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_SIDE_BY_SIDE_H_

@@ -16,8 +16,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct NarrowSimdNeon : SimdNeon {
@@ -203,7 +202,6 @@ struct NeonDots {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_NARROW_SIMD_NEON_H_

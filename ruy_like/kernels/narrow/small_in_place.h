@@ -28,8 +28,7 @@
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct SmallTile {
@@ -266,7 +265,6 @@ struct SmallInPlaceKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_NARROW_SMALL_IN_PLACE_H_

@@ -5,8 +5,7 @@
 #ifndef RUY_LIKE_KERNELS_PANEL_INDICES_H_
 #define RUY_LIKE_KERNELS_PANEL_INDICES_H_
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <int... kI>
@@ -19,7 +18,6 @@ struct MakeIndices<0, kI...> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_INDICES_H_

@@ -21,8 +21,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // The most vectors of rows that an object serves by default: 13 KiB of scales
@@ -375,7 +374,6 @@ class FloatPanelEpilogue {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_EPILOGUE_H_

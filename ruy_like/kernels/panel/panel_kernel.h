@@ -57,8 +57,7 @@
 #include "ruy_like/kernels/panel/panel_tile.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <class Op, int kMaxVectors, int kRhsWidth,
@@ -365,7 +364,6 @@ struct PanelKernel {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_KERNEL_H_

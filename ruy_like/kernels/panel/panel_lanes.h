@@ -17,8 +17,7 @@
 #include "ruy_like/kernels/panel/indices.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 template <class Op, int kVectors, int kLane>
@@ -58,7 +57,6 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByLanes(
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_LANES_H_

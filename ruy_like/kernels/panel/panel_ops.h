@@ -14,8 +14,7 @@
 #include "ruy_like/kernels/panel/panel_epilogue.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // How a tile gets at the rhs.
@@ -237,7 +236,6 @@ struct WithHalves : Op {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_OPS_H_

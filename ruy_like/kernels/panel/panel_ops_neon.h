@@ -16,8 +16,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // What integer operations of NEON have in common: kLevels depth levels a step.
@@ -98,7 +97,6 @@ struct NeonQuadsOp : QuadsOp<SimdNeon, Dot, int8_t> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_

@@ -13,8 +13,7 @@
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Columns of the rhs from some depth level on.
@@ -124,7 +123,6 @@ struct InPlaceRhs {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_RHS_H_

@@ -15,8 +15,7 @@
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 struct TileArgs {
@@ -330,7 +329,6 @@ struct HalfTileTable<Op, RhsSource, kCols, Indices<kI...>> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_

@@ -38,8 +38,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Columns whose accumulators are in registers at once, and rows whose products
@@ -430,7 +429,6 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_BYTES_NEON_H_

@@ -39,8 +39,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // Every instruction of the loop is a volatile statement of its own: compilers
@@ -187,7 +186,6 @@ constexpr Kernel WithInOrderLoop(Kernel kernel) {
 }
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_IN_ORDER_NEON_H_

@@ -33,8 +33,7 @@
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // kSteps steps of 16 levels add up in 16 bits.
@@ -172,7 +171,6 @@ struct NeonInt7Kernel : PanelKernel<NeonInt7Op<kBoth>, 1, 4> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_INT7_NEON_H_

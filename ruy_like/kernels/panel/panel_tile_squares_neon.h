@@ -29,8 +29,7 @@
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 RUY_LIKE_ALWAYS_INLINE int32x4_t Zip1(int32x4_t a, int32x4_t b) {
@@ -231,7 +230,6 @@ struct NeonSquaresColumnsOp : InPlaceColumnsOp<NeonSquaresOp> {
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_TILE_SQUARES_NEON_H_

@@ -40,8 +40,7 @@
 #include "ruy_like/kernels/panel/panel_rhs.h"
 #include "ruy_like/simd/loops.h"
 
-namespace ruy_like {
-namespace kernels {
+namespace ruy_like::kernels {
 namespace {
 
 // RunTile() for 1 to kMaxVectors lhs panels by a whole rhs panel, keeping the
@@ -217,7 +216,6 @@ struct WideningPanelKernel
 };
 
 }  // namespace
-}  // namespace kernels
-}  // namespace ruy_like
+}  // namespace ruy_like::kernels
 
 #endif  // RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_

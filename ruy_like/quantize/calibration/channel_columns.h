@@ -10,8 +10,7 @@
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/equalization.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // The input channel of each weight: `layout` has a row for each output channel,
 // `columns` says where the `channels` input channels are in it.
@@ -60,7 +59,6 @@ class InputChannels final {
   const std::ptrdiff_t channels_;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_CALIBRATION_CHANNEL_COLUMNS_H_

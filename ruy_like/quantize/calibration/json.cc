@@ -9,8 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 constexpr std::size_t kMaxStringBytes = 4096;
@@ -246,5 +245,4 @@ void JsonReader::End() {
   if (at_ < text_.size()) Fail("more text after the end");
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

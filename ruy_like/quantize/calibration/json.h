@@ -14,8 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 bool IsUtf8(absl::string_view text);
 
@@ -67,7 +66,6 @@ class JsonReader final {
   absl::Status status_;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_CALIBRATION_JSON_H_

@@ -6,8 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 // Far from where sums of two observers' counts would overflow.
@@ -101,5 +100,4 @@ absl::StatusOr<Observer> ObserverState::ToObserver(const ObserverState& state) {
   return observer;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -10,8 +10,7 @@
 #include "ruy_like/quantize/numbers/exact_sum.h"
 #include "ruy_like/quantize/observer.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 struct ObserverState {
   float range = 0;  // SetRange; 0: streaming
@@ -27,7 +26,6 @@ struct ObserverState {
   static absl::StatusOr<Observer> ToObserver(const ObserverState& state);
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_CALIBRATION_OBSERVER_STATE_H_

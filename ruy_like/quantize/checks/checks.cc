@@ -9,8 +9,7 @@
 
 #include "ruy_like/base/checked_math.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 std::ptrdiff_t InnerSize(const Layout& layout) {
@@ -242,5 +241,4 @@ absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
       " are safe"));
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -16,8 +16,7 @@
 #include "absl/types/span.h"
 #include "ruy_like/quantize/checks/erased.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // ## Numbers
 
@@ -92,7 +91,6 @@ absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
                                         Scalar input_scalar,
                                         const QuantParams& input);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_CHECKS_CHECKS_H_

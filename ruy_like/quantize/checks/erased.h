@@ -15,8 +15,7 @@
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // One of the three, or a null pointer to a Matrix or TensorView.
 struct Erased {
@@ -89,7 +88,6 @@ constexpr void CheckLayerTypes() {
                 "outputs of layers are int8, uint8, int32 or float");
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_CHECKS_ERASED_H_

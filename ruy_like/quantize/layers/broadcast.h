@@ -12,8 +12,7 @@
 
 #include "absl/types/span.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // One operand as it is repeated to a length. Short ones are repeated here often
 // enough for a vector loop to run over them, so this refers to itself: it can
@@ -59,7 +58,6 @@ void ForEachRun(const RepeatedOperand& a, const RepeatedOperand& b,
   }
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_BROADCAST_H_

@@ -9,8 +9,7 @@
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 std::ptrdiff_t* SizeAlong(TensorAxis axis, TensorShape* shape) {
@@ -149,5 +148,4 @@ absl::Status Concat(const ErasedList& inputs, TensorAxis axis, Context* context,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

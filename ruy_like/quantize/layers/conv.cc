@@ -11,8 +11,7 @@
 #include "ruy_like/quantize/layers/layer_data.h"
 #include "ruy_like/quantize/loops/blocks.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 absl::Status CheckConvolution(const Erased& input, const Erased& output,
@@ -243,5 +242,4 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

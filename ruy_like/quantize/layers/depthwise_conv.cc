@@ -12,8 +12,7 @@
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 absl::Status CheckDepthwise(const Erased& input, const Erased& output,
@@ -154,5 +153,4 @@ absl::Status DepthwiseConv2D(const Erased& input, const LayerSource& source,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -3,8 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 absl::Status ChooseBroadcast(const TensorShape& a, const TensorShape& b,
@@ -61,5 +60,4 @@ absl::Status CheckElementPairs(const Erased& a, const Erased& b,
   return status.ok() ? ChooseBroadcast(a.shape, b.shape, broadcast) : status;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

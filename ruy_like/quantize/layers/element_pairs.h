@@ -15,8 +15,7 @@
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Which elements of b go with those of a: lines of a, in order, see consecutive
 // parts of b, each part for some lines in a row.
@@ -63,7 +62,6 @@ absl::Status ForEachPair(const Erased& a, const Erased& b,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_ELEMENT_PAIRS_H_

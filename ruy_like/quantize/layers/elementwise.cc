@@ -20,8 +20,7 @@
 
 #ifndef RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
 #define RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // A multiplier below 1.
 struct TwiceRounded {
@@ -58,14 +57,11 @@ struct PairKernels {
   ByScalar<PairFunction<MulArgs>> multiply;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_ELEMENTWISE_ONCE_
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 // x * fixedpoint / 2^31, half up, and that by 2^right, half away from zero, for
 // |x| <= 2^30.
@@ -151,14 +147,11 @@ const PairKernels* GetPairKernels() {
   return &kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetPairKernels);
 
@@ -237,6 +230,5 @@ absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
       });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

@@ -5,8 +5,7 @@
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/layers/layer_data.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 // Whether image for image the layer's depth goes in and its channels come out.
@@ -97,5 +96,4 @@ absl::Status FullyConnected(const Erased& input, const LayerSource& source,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

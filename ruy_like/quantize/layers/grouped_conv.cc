@@ -8,8 +8,7 @@
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 // The input elements that `count` outputs see, padding included.
@@ -158,5 +157,4 @@ absl::Status GroupedConvolution::Run() {
   return status.ok() ? tensors_.CopyOutput(context_) : status;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

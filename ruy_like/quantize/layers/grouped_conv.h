@@ -16,8 +16,7 @@
 #include "ruy_like/quantize/loops/grouped_kernels.h"
 #include "ruy_like/quantize/window.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // One call. All arguments outlive it.
 class GroupedConvolution final {
@@ -49,7 +48,6 @@ class GroupedConvolution final {
   std::uint8_t* staged_ = nullptr;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_GROUPED_CONV_H_

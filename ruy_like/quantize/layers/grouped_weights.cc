@@ -5,8 +5,7 @@
 #include <new>
 #include <utility>
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 // One per path and size of a kernel is what programs need.
@@ -108,5 +107,4 @@ void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,
   }
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -16,8 +16,7 @@
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Thread-safe.
 class GroupedWeights final {
@@ -53,7 +52,6 @@ class GroupedWeights final {
   int count_ = 0;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_GROUPED_WEIGHTS_H_

@@ -7,8 +7,7 @@
 
 #include "ruy_like/quantize/loops/layer_kernels.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 template <int kBytes>
@@ -211,5 +210,4 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
   }
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -12,8 +12,7 @@
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/window.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // A valid convolution: its sizes fit, and windows may lie on padding alone.
 struct Im2Col {
@@ -51,7 +50,6 @@ void GatherNchw(const Im2Col& conv, std::ptrdiff_t image, std::ptrdiff_t first,
                 std::ptrdiff_t end_depth, std::ptrdiff_t stride,
                 std::uint8_t* patches);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_IM2COL_H_

@@ -22,8 +22,7 @@
 #include "ruy_like/quantize/quant_params.h"
 #include "ruy_like/quantize/workspace.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 struct Layer {
   Layer() = default;
@@ -138,7 +137,6 @@ absl::Status PrepareLayer(const LayerSource& source, const Erased& input,
                      : status;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_LAYER_DATA_H_

@@ -10,8 +10,7 @@
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 absl::StatusOr<std::vector<QuantParams>> WeightParams(
@@ -100,5 +99,4 @@ absl::StatusOr<QuantizedParts> QuantizeParts(const Matrix<float>& weights,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

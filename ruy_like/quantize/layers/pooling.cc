@@ -8,8 +8,7 @@
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 // So that sums of 8-bit values fit in int32.
@@ -87,5 +86,4 @@ absl::Status Pool(const Erased& input, const Window& window, Pooling pooling,
   });
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -20,8 +20,7 @@
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Cuts a Workspace's memory into arrays. A first pass counts, with null memory;
 // the second one takes.
@@ -151,7 +150,6 @@ class NhwcTensors final {
   std::uint8_t* copy_ = nullptr;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LAYERS_SCRATCH_H_

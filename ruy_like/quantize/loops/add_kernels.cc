@@ -13,9 +13,7 @@
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 using DI = hn::ScalableTag<std::int32_t>;
 using VI = hn::Vec<DI>;
@@ -168,14 +166,11 @@ const AddKernels* GetAddKernels() {
   return &kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetAddKernels);
 
@@ -183,6 +178,5 @@ const AddKernels& AddKernelsFor(std::int64_t targets) {
   return *HWY_DISPATCH_TABLE(GetAddKernels)[TargetIndex(targets)]();
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

@@ -11,8 +11,7 @@
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // sum = a * a_factor + b * b_factor + offset, and its nearest multiple of
 // 2^shift divided by that, halves up. No sum leaves int32, 2^(shift - 1) added.
@@ -55,7 +54,6 @@ struct AddKernels {
 // Those of the best of Highway's `targets` (dispatch.h).
 const AddKernels& AddKernelsFor(std::int64_t targets);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_ADD_KERNELS_H_

@@ -5,8 +5,7 @@
 
 #include "ruy_like/base/float_state.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 constexpr std::ptrdiff_t kMinBytesPerThread = 256 << 10;
@@ -71,5 +70,4 @@ absl::Status ForEachRange(std::ptrdiff_t total, std::ptrdiff_t grain,
 
 bool BypassesCaches(std::ptrdiff_t bytes) { return bytes > (16 << 20); }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

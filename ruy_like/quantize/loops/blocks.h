@@ -14,8 +14,7 @@
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // A tensor as lines of `inner` elements, cut anywhere: line i is a row or a
 // column of a matrix, or there is but one line.
@@ -136,7 +135,6 @@ inline std::ptrdiff_t Offset(const Steps& steps, const Piece& piece) {
 // into a cache is first read.
 bool BypassesCaches(std::ptrdiff_t bytes);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_BLOCKS_H_

@@ -13,9 +13,7 @@
 #include "ruy_like/quantize/loops/map_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 // Half away from zero, as a float. The summand is the largest float below 1/2:
 // 1/2 itself would carry 0.49999997 up to 1. NaN becomes 0.
@@ -348,14 +346,11 @@ const ConvertKernels* GetConvertKernels() {
   return &kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetConvertKernels);
 
@@ -363,6 +358,5 @@ const ConvertKernels& ConvertKernelsFor(std::int64_t targets) {
   return *HWY_DISPATCH_TABLE(GetConvertKernels)[TargetIndex(targets)]();
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

@@ -11,8 +11,7 @@
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/quant_params.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // A factor or summand of DequantizeAcc: one value or, where `each` is not null,
 // one per element.
@@ -42,7 +41,6 @@ struct ConvertKernels {
 // Those of the best of Highway's `targets` (dispatch.h).
 const ConvertKernels& ConvertKernelsFor(std::int64_t targets);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_CONVERT_KERNELS_H_

@@ -11,9 +11,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -79,14 +77,11 @@ void RowSums(const float* y, const std::int32_t* q, std::ptrdiff_t stride,
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(RowSums);
 
@@ -94,6 +89,5 @@ RowSumsKernel RowSumsFor(std::int64_t targets) {
   return HWY_DISPATCH_TABLE(RowSums)[TargetIndex(targets)];
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // y and q are column-major, of `stride` rows without gaps. For the rows
 // [first, last), summed over all columns:
@@ -25,7 +24,6 @@ using RowSumsKernel = void (*)(const float* y, const std::int32_t* q,
 
 RowSumsKernel RowSumsFor(std::int64_t targets);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_COSINE_KERNELS_H_

@@ -16,9 +16,7 @@
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 
@@ -525,14 +523,11 @@ const Kernels* GetDepthwiseKernels(bool has_vnni) {
 
 #endif  // HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetDepthwiseKernels);
 
@@ -552,6 +547,5 @@ const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context) {
       PermitsVnni(context));
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

@@ -20,8 +20,7 @@
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Whether these loops apply: weights of 8 bits, 16 channels or more and a
 // window that fits their buffers.
@@ -32,7 +31,6 @@ bool FitsDepthwiseKernels(const DepthwiseArgs& args);
 // AVX-512-VNNI included; AVX-VNNI counts as AVX2.
 const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_H_

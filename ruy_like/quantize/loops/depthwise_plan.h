@@ -11,8 +11,7 @@
 #include "ruy_like/quantize/loops/layer_kernels.h"
 #include "ruy_like/quantize/window.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // The largest vector, in bytes; a step's products take four of them.
 constexpr std::ptrdiff_t kDotBytes = 64;
@@ -50,7 +49,6 @@ inline std::ptrdiff_t RowTile(const DepthwiseSteps& steps,
   return (cols - steps.col_span - 1) / window.stride_width + 1;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_PLAN_H_

@@ -1,8 +1,7 @@
 // Tested in test/quantize/layers/quantize_dequantize_test.cc.
 #include "ruy_like/quantize/loops/dispatch.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 namespace {
 
 constexpr bool Has(Path paths, Path any_of) {
@@ -44,5 +43,4 @@ bool PermitsVnni(const Context* context) {
 #endif
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

@@ -15,8 +15,7 @@
 #include "ruy_like/path.h"
 #include "ruy_like/scalar.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // What `context` permits; null: what RUY_LIKE_PATHS, read once, permits.
 Path PermittedPaths(const Context* context);
@@ -67,7 +66,6 @@ struct ByScalar {
   Function* functions[kNumScalars] = {};
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_DISPATCH_H_

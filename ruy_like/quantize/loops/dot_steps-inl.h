@@ -22,9 +22,7 @@
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 // D is the tag of a vector of bytes throughout, from which the others follow.
 template <class D>
@@ -204,9 +202,7 @@ struct Output {
   const hn::Vec<Do> lowest, highest;
 };
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE

@@ -21,9 +21,7 @@
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 // Wider vectors have enough lanes per instruction for the other form.
 #if HWY_TARGET != HWY_AVX2
@@ -546,14 +544,11 @@ const GroupedKernels* GetGroupedBroadcastKernels() {
 
 #endif  // HWY_TARGET != HWY_AVX2
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetGroupedBroadcastKernels);
 
@@ -562,6 +557,5 @@ const GroupedKernels* GroupedBroadcastKernelsFor(const Context* context) {
       GetGroupedBroadcastKernels)[TargetIndex(TargetsFor(context))]();
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

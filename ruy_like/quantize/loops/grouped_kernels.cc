@@ -14,9 +14,7 @@
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 
@@ -447,14 +445,11 @@ const GroupedKernels* GetGroupedKernels(bool has_vnni) {
 
 #endif  // HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetGroupedKernels);
 
@@ -464,6 +459,5 @@ const GroupedKernels* GroupedKernelsFor(const Context* context) {
       PermitsVnni(context));
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

@@ -20,8 +20,7 @@
 #include "ruy_like/quantize/loops/requantize_table.h"
 #include "ruy_like/quantize/window.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Steps of all taps that the kernels take; taps, where the form broadcasts.
 constexpr std::ptrdiff_t kMaxGroupedSteps = 64;
@@ -85,7 +84,6 @@ const GroupedKernels* GroupedKernelsFor(const Context* context);
 // of narrow vectors better. Null but for AVX2.
 const GroupedKernels* GroupedBroadcastKernelsFor(const Context* context);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_GROUPED_KERNELS_H_

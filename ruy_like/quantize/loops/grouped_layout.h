@@ -36,8 +36,7 @@
 
 #include "ruy_like/base/checked_math.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // The facts of a kernel that determine the layout: input channels in a lane of
 // 32 bits, 4 as bytes or 2 of 16 bits, and blocks of 16 bytes in a vector.
@@ -128,7 +127,6 @@ struct GroupedLayout {
   std::ptrdiff_t chunk_bytes = 0;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_

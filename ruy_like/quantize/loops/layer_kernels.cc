@@ -17,9 +17,7 @@
 #include "ruy_like/quantize/loops/requantize-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 // ## Sliding windows
 
@@ -364,14 +362,11 @@ const LayerKernels* GetLayerKernels() {
   return &kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetLayerKernels);
 
@@ -388,6 +383,5 @@ const LayerKernels& LayerKernelsFor(std::int64_t targets) {
   return *HWY_DISPATCH_TABLE(GetLayerKernels)[TargetIndex(targets)]();
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

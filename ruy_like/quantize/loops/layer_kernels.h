@@ -16,8 +16,7 @@
 #include "ruy_like/quantize/loops/requantize_table.h"
 #include "ruy_like/quantize/window.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Points [first, end) of a row.
 struct Inside {
@@ -99,7 +98,6 @@ struct LayerKernels {
 // Those of the best of Highway's `targets` (dispatch.h).
 const LayerKernels& LayerKernelsFor(std::int64_t targets);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_LAYER_KERNELS_H_

@@ -15,9 +15,7 @@
 #include "ruy_like/quantize/loops/map_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 constexpr std::int32_t kInfinityBits = 0x7f800000;
 
@@ -250,14 +248,11 @@ const ObserveKernels* GetObserveKernels() {
   return &kKernels;
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetObserveKernels);
 
@@ -265,6 +260,5 @@ const ObserveKernels& ObserveKernelsFor(std::int64_t targets) {
   return *HWY_DISPATCH_TABLE(GetObserveKernels)[TargetIndex(targets)]();
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 #endif  // HWY_ONCE

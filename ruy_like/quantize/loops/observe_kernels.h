@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Elements of a chunk: with the indices of two chunks and the partial
 // histograms, 48 KB.
@@ -78,7 +77,6 @@ struct ObserveKernels {
 // Those of the best of Highway's `targets` (dispatch.h).
 const ObserveKernels& ObserveKernelsFor(std::int64_t targets);
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_OBSERVE_KERNELS_H_

@@ -33,9 +33,7 @@
 #include "ruy_like/quantize/loops/requantize_table.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace ruy_like {
-namespace quantize_internal {
-namespace HWY_NAMESPACE {
+namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -126,9 +124,7 @@ HWY_INLINE void WithForm(RequantizeForm form, const Body& body) {
   }
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_INL_H_

@@ -10,8 +10,7 @@
 
 #include "ruy_like/quantize/multiplier.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // Vectors of per-channel values are loaded whole: arrays of them have at least
 // this many elements more than there are channels.
@@ -98,7 +97,6 @@ struct QuantizedOutput {
   std::int32_t zero_point, lowest, highest;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_REQUANTIZE_TABLE_H_

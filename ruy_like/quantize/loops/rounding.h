@@ -13,8 +13,7 @@
 #include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/quant_params.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // What x is multiplied with: the one division of a quantization.
 inline float InverseScale(const QuantParams& params) {
@@ -55,7 +54,6 @@ inline std::int32_t RoundedShift(std::int32_t sum, int shift) {
   return (sum + (std::int32_t{1} << (shift - 1))) >> shift;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_ROUNDING_H_

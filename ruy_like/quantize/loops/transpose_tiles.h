@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // to[c][r] = from[r][c], tile by tile: each cache line of either is used whole
 // while it is there.
@@ -27,7 +26,6 @@ inline void TransposeTiles(const T* from, std::ptrdiff_t rows,
   }
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_TRANSPOSE_TILES_H_

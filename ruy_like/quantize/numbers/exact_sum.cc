@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 void ExactSum::Add(double value) {
   if (value == 0) return;
@@ -66,5 +65,4 @@ void ExactSum::Normalize() {
   additions_ = 0;
 }
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal

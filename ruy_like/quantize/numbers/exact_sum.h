@@ -11,8 +11,7 @@
 
 #include "ruy_like/export.h"
 
-namespace ruy_like {
-namespace quantize_internal {
+namespace ruy_like::quantize_internal {
 
 // A fixed-point number of digits of 32 bits, from 2^-384 up to 2^352. It holds
 // any sum of fewer than 2^63 floats or squares of floats, or of sums of those
@@ -47,7 +46,6 @@ class RUY_LIKE_EXPORT ExactSum final {
   std::int32_t additions_ = 0;
 };
 
-}  // namespace quantize_internal
-}  // namespace ruy_like
+}  // namespace ruy_like::quantize_internal
 
 #endif  // RUY_LIKE_QUANTIZE_NUMBERS_EXACT_SUM_H_

@@ -7,8 +7,7 @@
 
 #include "ruy/dropin_visibility.h"
 
-namespace ruy {
-namespace profiler {
+namespace ruy::profiler {
 
 class ScopeLabel {
  public:
@@ -19,7 +18,6 @@ class ScopeLabel {
   RUY_LIKE_LOCAL ~ScopeLabel() {}  // NOLINT(modernize-use-equals-default)
 };
 
-}  // namespace profiler
-}  // namespace ruy
+}  // namespace ruy::profiler
 
 #endif  // RUY_LIKE_DROPIN_RUY_PROFILER_INSTRUMENTATION_H_

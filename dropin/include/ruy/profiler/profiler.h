@@ -6,8 +6,7 @@
 #include "ruy/dropin_visibility.h"
 #include "ruy/profiler/instrumentation.h"
 
-namespace ruy {
-namespace profiler {
+namespace ruy::profiler {
 
 class ScopeProfile {
  public:
@@ -16,7 +15,6 @@ class ScopeProfile {
   RUY_LIKE_LOCAL explicit ScopeProfile(bool /*enable*/) {}
 };
 
-}  // namespace profiler
-}  // namespace ruy
+}  // namespace ruy::profiler
 
 #endif  // RUY_LIKE_DROPIN_RUY_PROFILER_PROFILER_H_
