@@ -21,8 +21,8 @@ void PackAs(const PackArgs* args) {
     // Transposing 8 columns needs no shuffle across halves in 256 bits.
     Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
     if constexpr (Packed::kScalar == Scalar::kBF16) PadRhsPairs<kWidth>(args);
-    if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);
   }
+  if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);
 }
 
 }  // namespace
