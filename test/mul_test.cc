@@ -317,6 +317,24 @@ TEST_P(MulTest, ReachesEveryKernel) {
     }
   }
   const kernels::KernelTable table = KernelsOf(GetParam());
+  // Kernels for large weights that are kept.
+  for (int i = 0; i < table.count; ++i) {
+    const kernels::Kernel& large = table.kernels[i];
+    if (large.min_lhs_elements == 0 || reached.count(large.name) != 0) continue;
+    for (const Types& types : AllTypes()) {
+      if (FamilyOf(types) != large.family || types.lhs != large.lhs.scalar) {
+        continue;
+      }
+      constexpr std::ptrdiff_t kRows = 1024;
+      for (const std::ptrdiff_t cols : {1, 8}) {
+        MulProblem p =
+            MakeProblem(types, kRows, large.min_lhs_elements / kRows, cols);
+        p.lhs.cache_policy = CachePolicy::kAlwaysCache;
+        ASSERT_TRUE(CheckProblem(p, &context_));
+        reached.insert(context_.last_used_kernel());
+      }
+    }
+  }
   for (int i = 0; i < table.count; ++i) {
     EXPECT_EQ(reached.count(table.kernels[i].name), 1u)
         << table.kernels[i].name << " was not taken for any shape";
