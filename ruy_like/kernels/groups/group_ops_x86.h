@@ -190,10 +190,10 @@ struct X86GroupOps {
   static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
   // Measured on AVX2, AVX-512 and AVX-512-VNNI; not on AVX-VNNI.
   static constexpr ptrdiff_t kMaxStreamCols4 = 32;
-  // Without VNNI the widened form is as fast for one column, and faster for
-  // more.
+  // Without VNNI the widened form is as fast for more columns than one, in
+  // 512-bit registers for one as well.
   static constexpr ptrdiff_t kMaxStreamCols8 =
-      Dot8T::kActivationBytes == 1 ? 32 : 0;
+      Dot8T::kActivationBytes == 1 ? 32 : (S::kLanes == 8 ? 1 : 0);
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }

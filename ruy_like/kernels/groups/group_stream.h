@@ -61,33 +61,53 @@ struct GroupPanels {
   }
 };
 
-template <class Simd>
-RUY_LIKE_ALWAYS_INLINE typename Simd::Float LoadScales(
-    const GroupTileArgs& args, ptrdiff_t at) {
+// The scales of a tile's rows for one group.
+template <class Simd, Scalar kType, int kPanels, int kVecs>
+RUY_LIKE_ALWAYS_INLINE void LoadScalesAs(
+    const void* scales, const ptrdiff_t (&at)[kPanels],
+    typename Simd::Float (&loaded)[kVecs]) {
+  constexpr int kPanelVecs = kVecs / kPanels;
+  RUY_LIKE_UNROLL
+  for (int v = 0; v < kVecs; ++v) {
+    const ptrdiff_t i = at[v / kPanelVecs] + v % kPanelVecs * Simd::kLanes;
+    if constexpr (kType == Scalar::kF32) {
+      loaded[v] = Simd::LoadAligned(static_cast<const float*>(scales) + i);
+    } else {
+      loaded[v] = Simd::template LoadWidened<kType>(
+          static_cast<const uint16_t*>(scales) + i);
+    }
+  }
+}
+
+template <class Simd, int kPanels, int kVecs>
+RUY_LIKE_ALWAYS_INLINE void LoadScales(const GroupTileArgs& args,
+                                       const ptrdiff_t (&at)[kPanels],
+                                       typename Simd::Float (&loaded)[kVecs]) {
   if (args.scale_type == Scalar::kF32) {
-    return Simd::LoadAligned(static_cast<const float*>(args.scales) + at);
+    LoadScalesAs<Simd, Scalar::kF32>(args.scales, at, loaded);
+  } else if (args.scale_type == Scalar::kF16) {
+    LoadScalesAs<Simd, Scalar::kF16>(args.scales, at, loaded);
+  } else {
+    LoadScalesAs<Simd, Scalar::kBF16>(args.scales, at, loaded);
   }
-  const uint16_t* const halves = static_cast<const uint16_t*>(args.scales) + at;
-  if (args.scale_type == Scalar::kF16) {
-    return Simd::template LoadWidened<Scalar::kF16>(halves);
-  }
-  return Simd::template LoadWidened<Scalar::kBF16>(halves);
 }
 
 // Packed levels by kCols columns.
-template <class Ops, class Levels, int kCols, bool kRowZeros>
+template <class Ops, class Levels, int kCols, int kKind>
 struct StreamTile {
   typedef typename Ops::Simd Simd;
   typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
   typedef typename Levels::Acc Acc;
+  static constexpr bool kRowZeros = kKind == kGroupTileGeneral;
   static constexpr int kPanels = Ops::StreamPanels(kCols);
   static constexpr int kRows = kPanels * kGroupPanelRows;
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
   static constexpr int kColBytes = kGroupStepLevels * Levels::kActivationBytes;
-  // Prefetches kPrefetchBytes ahead. 8-bit levels are read faster without.
-  static constexpr bool kPrefetches = Levels::kStepBytes == 64;
+  // Prefetches kPrefetchBytes ahead. AVX-512 reads 8-bit levels faster without.
+  static constexpr bool kPrefetches =
+      Levels::kStepBytes == 64 || Simd::kLanes == 8;
   static constexpr int kPrefetchBytes = 2048;
 
   static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
@@ -102,7 +122,9 @@ struct StreamTile {
       for (int v = 0; v < kVecs; ++v) {
         const uint8_t* const p = levels[v / kPanelVecs];
         if (kPrefetches && v % kPanelVecs == 0) {
-          __builtin_prefetch(p + prefetch);
+          for (int line = 0; line < Levels::kStepBytes; line += 64) {
+            __builtin_prefetch(p + prefetch + line);
+          }
         }
         weights[v] = Levels::LoadWeights(p + v % kPanelVecs * 4 * Simd::kLanes);
       }
@@ -133,7 +155,8 @@ struct StreamTile {
     if constexpr (kRowZeros) {
       sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[of_column])));
     }
-    if (args.column_group_scales != nullptr) {
+    if (kKind == kGroupTileColumnGroupScales ||
+        (kRowZeros && args.column_group_scales != nullptr)) {
       scale = Simd::MulFloat(
           scale, Simd::SetFloat(args.column_group_scales[of_column]));
     }
@@ -168,21 +191,24 @@ struct StreamTile {
                ? kPrefetchBytes
                : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
            acc);
+      Float scales[kVecs];
+      LoadScales<Simd>(args, panels.group_values, scales);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const ptrdiff_t at = panels.group_values[v / kPanelVecs] +
-                             group * kGroupPanelRows +
-                             v % kPanelVecs * Simd::kLanes;
-        const Float scale = LoadScales<Simd>(args, at);
         const Int zero =
-            kRowZeros
-                ? Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) + at)
-                : Simd::Set(0);
+            kRowZeros ? Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) +
+                                       panels.group_values[v / kPanelVecs] +
+                                       v % kPanelVecs * Simd::kLanes)
+                      : Simd::Set(0);
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) {
-          f[v][c] = AddGroup(args, zero, group * kCols + c, scale, acc[v][c],
-                             f[v][c]);
+          f[v][c] = AddGroup(args, zero, group * kCols + c, scales[v],
+                             acc[v][c], f[v][c]);
         }
+      }
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPanels; ++p) {
+        panels.group_values[p] += kGroupPanelRows;
       }
     }
     alignas(64) float out[kCols * kRows];
@@ -207,9 +233,12 @@ RUY_LIKE_ALWAYS_INLINE void RunGroupTiles(const GroupTileArgs& args) {
 template <class Ops, class Levels, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunStreamTiles(const GroupTileArgs& args) {
   if (args.zeros != nullptr) {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, true>>(args);
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, kGroupTileGeneral>>(args);
+  } else if (args.column_group_scales != nullptr) {
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, kGroupTileColumnGroupScales>>(
+        args);
   } else {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, false>>(args);
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, kGroupTilePlain>>(args);
   }
 }
 
