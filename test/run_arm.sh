@@ -54,7 +54,7 @@ cmake --preset "$preset" -DRUY_LIKE_BUILD_TESTS=ON -DRUY_LIKE_BUILD_BENCHMARKS=O
 for_all=(cpu_features_test path_test registry_test narrow_selection_test products_test
          random_test.quick)
 # By path.
-kernel_tests=(panel_kernel_test narrow_kernel_test float16_mul_test)
+kernel_tests=(panel_kernel_test narrow_kernel_test float16_mul_test group_weights_test)
 if [ "$bits" = 32 ]; then
   for_all+=(allocator_test arguments_test checked_math_test errors_test
             float_state_test multiplier_test packed_image_test quant_params_test

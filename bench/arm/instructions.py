@@ -66,6 +66,11 @@ FEW_CASES = [(scalar, 'rcc', cached, shape) for scalar in ('s8', 'f32')
              for shape in FEW_SHAPES
              for cached in ('none', 'lhs')[:1 + (shape[2] == 1)]]
 
+# Weights with group scales, which ruy has not.
+GROUP_CASES = [(scalar, 'rcc', 'none', (1024, 1024, cols))
+               for scalar in ('s4g32', 's4g128', 's8g32', 's8g128')
+               for cols in (1, 2, 3, 4, 8, 16, 64)]
+
 SHAPES = (
     # Squares, whole tiles and not.
     (8, 8, 8), (5, 7, 9), (24, 24, 24), (96, 96, 96), (256, 256, 256),
@@ -166,16 +171,18 @@ def serves(path, case):
 
 
 def print_few(counter, program, ruy_program):
-  print(f'{"":4} {"path":8} {"cached":6} {"shape":>13} {"instructions":>12}'
+  print(f'{"":6} {"path":8} {"cached":6} {"shape":>13} {"instructions":>12}'
         f' {"macs/instr":>10} {"ruy":>6}  kernel')
   for path in arm_paths(counter.machine.arch):
     cases = [case for case in FEW_CASES if serves(path, case)]
+    if not ruy_program and counter.machine is ARM64:
+      cases += GROUP_CASES
     ours = counter.count(program, path, cases)
     theirs = count_ruy(counter, ruy_program, path, cases)
     for case, (number, kernel), ruy in zip(cases, ours, theirs):
       scalar, _, cached, shape = case
       macs = math.prod(shape)
-      print(f'{scalar:4} {path:8} {cached:6} {"x".join(map(str, shape)):>13}'
+      print(f'{scalar:6} {path:8} {cached:6} {"x".join(map(str, shape)):>13}'
             f' {number:12.0f} {macs / number:10.2f}'
             f' {f"{macs / ruy:.2f}" if ruy else "":>6}  {kernel}')
 

@@ -12,6 +12,8 @@
 //         u8pc   the same with multipliers per row
 //         s32    int8 to raw int32
 //         f32    float
+//         s4g32, s4g128, s8g32, s8g128   weights of 4 or 8 bits in groups of 32
+//                or 128 levels by int8 columns; not with ruy
 // orders  r or c (row- or column-major) for lhs, rhs and dst: rcc
 // cached  none, lhs or rhs: the operand with CachePolicy::kAlwaysCache
 //
@@ -115,6 +117,22 @@ void Describe(int rows, int cols, char order, T* data,
   matrix->set_data(data);
 }
 
+// multiply(context), two times and then, between two calls that the plugin
+// knows, kCalls times.
+template <typename MultiplyOnce>
+bool Count(library::Path path, const MultiplyOnce& multiply) {
+  library::Context context;
+  context.set_max_num_threads(1);
+  Configure(path, &context);
+  bool ok = true;
+  for (int i = 0; i < 2; ++i) ok = multiply(&context) && ok;
+  getppid();
+  for (int i = 0; i < kCalls; ++i) ok = multiply(&context) && ok;
+  getppid();
+  std::printf("%d %s\n", kCalls, KernelOf(context));
+  return ok;
+}
+
 template <typename T, typename Accum, typename Dst>
 bool Run(const Case& c, library::Path path,
          const library::MulParams<Accum, Dst>& mul_params) {
@@ -136,20 +154,9 @@ bool Run(const Case& c, library::Path path,
   } else if (std::strcmp(c.cached, "rhs") == 0) {
     rhs.set_cache_policy(library::CachePolicy::kAlwaysCache);
   }
-  library::Context context;
-  context.set_max_num_threads(1);
-  Configure(path, &context);
-  bool ok = true;
-  for (int i = 0; i < 2; ++i) {
-    ok = Multiply(lhs, rhs, mul_params, &context, &dst) && ok;
-  }
-  getppid();
-  for (int i = 0; i < kCalls; ++i) {
-    ok = Multiply(lhs, rhs, mul_params, &context, &dst) && ok;
-  }
-  getppid();
-  std::printf("%d %s\n", kCalls, KernelOf(context));
-  return ok;
+  return Count(path, [&](library::Context* context) {
+    return Multiply(lhs, rhs, mul_params, context, &dst);
+  });
 }
 
 template <typename T>
@@ -170,7 +177,45 @@ bool RunQuantized(const Case& c, library::Path path, bool per_channel,
   return Run<T>(c, path, mul_params);
 }
 
+#ifndef MUL_CALLS_OF_RUY
+// Weights of `bits` bits in groups of `group` levels, packed ahead, by int8
+// columns; orders and cached operands are as they are.
+bool RunGroups(const Case& c, library::Path path, int bits, int group) {
+  const std::ptrdiff_t levels = std::ptrdiff_t{c.rows} * c.depth;
+  const auto data = RandomData<std::uint8_t>(levels);
+  const std::vector<float> scales(static_cast<std::size_t>(levels / group),
+                                  0.5f);
+  library::GroupWeights weights;
+  weights.rows = c.rows;
+  weights.depth = c.depth;
+  weights.bits = bits;
+  weights.levels = data.data();
+  weights.group_size = group;
+  weights.set_scales(scales.data());
+  library::Context packing;
+  const auto packed = library::PackGroupWeights(weights, &packing);
+  if (!packed.ok()) return false;
+  std::vector<std::int8_t> rhs_data =
+      RandomData<std::int8_t>(std::ptrdiff_t{c.depth} * c.cols);
+  std::vector<float> dst_data(static_cast<std::size_t>(c.rows) * c.cols);
+  library::Matrix<std::int8_t> rhs;
+  library::Matrix<float> dst;
+  Describe(c.depth, c.cols, 'c', rhs_data.data(), &rhs);
+  Describe(c.rows, c.cols, 'c', dst_data.data(), &dst);
+  return Count(path, [&](library::Context* context) {
+    return library::Mul(*packed, rhs, library::GroupMulParams(), context, &dst)
+        .ok();
+  });
+}
+#endif
+
 bool RunCase(const Case& c, library::Path path) {
+#ifndef MUL_CALLS_OF_RUY
+  if (c.Is("s4g32")) return RunGroups(c, path, 4, 32);
+  if (c.Is("s4g128")) return RunGroups(c, path, 4, 128);
+  if (c.Is("s8g32")) return RunGroups(c, path, 8, 32);
+  if (c.Is("s8g128")) return RunGroups(c, path, 8, 128);
+#endif
   if (c.Is("s8") || c.Is("s8pc")) {
     return RunQuantized<std::int8_t>(c, path, c.Is("s8pc"), c.Is("s8pc"));
   }

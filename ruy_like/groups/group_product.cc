@@ -379,6 +379,7 @@ void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
                 index * weights_.steps() * kGroupStepLevels * kGroupPanelRows
           : weights_.levels + panel * weights_.panel_bytes;
   const bool is_signed = weights_.bits == 8 && kernel_.signed_levels;
+  const int run = widens_ ? kernel_.widened_levels : 4;
   for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
     const std::ptrdiff_t count = weights_.LevelsIn(group);
     const std::ptrdiff_t first = group * weights_.group_steps;
@@ -390,8 +391,10 @@ void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
       }
       std::uint32_t sum = 0;
       for (std::ptrdiff_t k = 0; k < count; ++k) {
+        const std::ptrdiff_t in_run = k % run;
         const std::uint8_t level =
-            levels[(2 * first + k / 4) * 64 + 4 * row + k % 4];
+            levels[(kGroupStepLevels * first + k - in_run) * kGroupPanelRows +
+                   run * row + in_run];
         sum += is_signed ? static_cast<std::int8_t>(level) : level;
       }
       zeros[at] = zero;

@@ -87,9 +87,9 @@ constexpr Kernel kKernels[] = {
         F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
                       PackNeon_F32_F32_8x1)),
 };
-constexpr GroupKernel kGroupKernel =
-    GroupKernelOf<NeonGroupOps<NeonWidenDot, NeonWidenNibbles, 2>>(
-        "Neon_Groups_16x2");
+constexpr GroupKernel kGroupKernel = GroupKernelOf<
+    NeonGroupOps<NeonWidenDot, NeonWidenDot, NeonWidenNibbles, 2>>(
+    "Neon_Groups_16x2");
 
 }  // namespace
 

@@ -53,7 +53,7 @@ constexpr Kernel kKernels[] = {BFloat16Entry()};
 
 KernelTable NeonBf16Kernels() { return TableOf(kKernels); }
 
-// Group-scaled weights are multiplied by the dot-product path's kernel.
+// Group-scaled weights are multiplied by neoni8mm's kernel.
 const GroupKernel* NeonBf16GroupKernel() { return nullptr; }
 
 }  // namespace ruy_like::kernels

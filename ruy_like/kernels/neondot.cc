@@ -77,7 +77,7 @@ constexpr Kernel kKernels[] = {
                     PackNeon_8_S8_8x4)),
 };
 constexpr GroupKernel kGroupKernel =
-    GroupKernelOf<NeonGroupOps<NeonSdot, NeonSdotNibbles, 4>>(
+    GroupKernelOf<NeonGroupOps<NeonSdot, NeonSdot, NeonSdotNibbles, 4>>(
         "NeonDot_Groups_16x4");
 
 }  // namespace

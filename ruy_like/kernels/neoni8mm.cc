@@ -4,7 +4,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_squares_neon.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
@@ -25,12 +25,12 @@ constexpr Kernel kKernels[] = {
     S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8, PackNeon_8_S8_4x8,
                 PackNeon_8_S8_8x8),
 };
+constexpr GroupKernel kGroupKernel = SquaresGroupKernel("NeonI8mm_Groups_16x6");
 
 }  // namespace
 
 KernelTable NeonI8mmKernels() { return TableOf(kKernels); }
 
-// Group-scaled weights are multiplied by the dot-product path's kernel.
-const GroupKernel* NeonI8mmGroupKernel() { return nullptr; }
+const GroupKernel* NeonI8mmGroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

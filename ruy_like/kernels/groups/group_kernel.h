@@ -19,8 +19,8 @@
 // and elsewhere, per panel and group, 16 scales and, unless all zero points are
 // the same, 16 of those. A kernel has two forms: the streaming one, for few
 // columns, reads panels as they are packed; the other one reads "widened"
-// panels, which have the layout of 8 bits: 4-bit ones are converted once for
-// many columns.
+// panels, which have the layout of 8 bits or, for SMMLA, a row's eight levels
+// together: others are converted once for many columns.
 //
 // ## Packed activations
 //
@@ -97,6 +97,9 @@ struct GroupKernel {
   // 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
+  // Levels of a row that lie together in a widened panel: 4, as in the packed
+  // form of 8 bits, or 8, a row's whole step.
+  int widened_levels;
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. With 2
   // bytes: int16, levels 0 2 1 3 4 6 5 7 of each step.
   int activation_bytes4, activation_bytes8;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
@@ -100,20 +101,32 @@ struct NeonSdotNibbles : NeonSdot {
 };
 #endif
 
+// Packed levels of 8 bits, whose top bits are flipped: widened ones are signed.
+template <class Dot>
+struct NeonFlippedBytes : Dot {
+  static RUY_LIKE_ALWAYS_INLINE int8x16_t LoadWeights(const uint8_t* p) {
+    return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(p), vdupq_n_u8(0x80)));
+  }
+};
+
 // Float sums stay in L1: the integer ones and the weights fill the registers.
-template <class DotT, class NibblesT, int kCols>
+template <class DotT, class StreamDotT, class NibblesT, int kCols>
 struct NeonGroupOps {
   typedef SimdNeon Simd;
   typedef DotT Dot4;
   typedef DotT Dot8;
   typedef NibblesT ColumnNibbles;
   typedef NibblesT Nibbles;
+  typedef StreamedBytes<NeonFlippedBytes<StreamDotT>> Bytes;
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = kCols;
   static constexpr bool kFloatsInRegisters = false;
   static constexpr bool kSignedLevels = true;
   static constexpr int kStreamCols = 2;
-  static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
+  // By instructions: with SDOT widening gains from 5 columns on; without, 4-bit
+  // levels are always multiplied with fewer as they are.
+  static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
+  static constexpr ptrdiff_t kMaxStreamCols8 = 4;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
     uint32_t bytes;

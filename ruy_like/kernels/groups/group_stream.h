@@ -105,6 +105,9 @@ struct StreamTile {
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
   static constexpr int kColBytes = kGroupStepLevels * Levels::kActivationBytes;
+  // Levels of 8 bits, and their zero points, whose 128 is subtracted again.
+  static constexpr bool kSigned =
+      Ops::kSignedLevels && Levels::kStepBytes == 128;
   // Prefetches kPrefetchBytes ahead. AVX-512 reads 8-bit levels faster without.
   static constexpr bool kPrefetches =
       Levels::kStepBytes == 64 || Simd::kLanes == 8;
@@ -195,11 +198,13 @@ struct StreamTile {
       LoadScales<Simd>(args, panels.group_values, scales);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const Int zero =
-            kRowZeros ? Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) +
-                                       panels.group_values[v / kPanelVecs] +
-                                       v % kPanelVecs * Simd::kLanes)
-                      : Simd::Set(0);
+        Int zero = Simd::Set(0);
+        if constexpr (kRowZeros) {
+          zero = Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) +
+                                panels.group_values[v / kPanelVecs] +
+                                v % kPanelVecs * Simd::kLanes);
+          if (kSigned) zero = Simd::Sub(zero, Simd::Set(128));
+        }
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) {
           f[v][c] = AddGroup(args, zero, group * kCols + c, scales[v],

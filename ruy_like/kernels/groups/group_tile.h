@@ -27,23 +27,34 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Up to kTilePanels panels of widened levels by kCols columns.
-template <class Ops, class Dot, int kKind, int kCols>
-struct WidenedTile {
+// One group's integer sums of a tile: of kRowsOfVec rows in each vector, of
+// kPanelVecs * kTilePanels vectors by kColVecs. A Dot whose accumulators are
+// not one column's has a form of its own.
+template <class Ops, class Dot, int kCols>
+struct GroupSums {
   typedef typename Ops::Simd Simd;
   typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
-  typedef typename Dot::Acc Acc;
-  static constexpr int kPanels = Ops::kTilePanels;
-  static constexpr int kRows = kPanels * kGroupPanelRows;
-  static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
-  static constexpr int kVecs = kPanels * kPanelVecs;
+  static constexpr int kRowsOfVec = Simd::kLanes;
+  static constexpr int kPanelVecs = kGroupPanelRows / kRowsOfVec;
+  static constexpr int kVecs = Ops::kTilePanels * kPanelVecs;
+  static constexpr int kColVecs = kCols;
+  typename Dot::Acc acc[kVecs][kColVecs];
 
-  // One group's sums; moves the pointers on.
-  static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
-                                          const uint8_t** levels,
-                                          const char** activations,
-                                          Acc (&acc)[kVecs][kCols]) {
+  // From each column's start, or from 0 if `starts` is null.
+  RUY_LIKE_ALWAYS_INLINE void Start(const int32_t* starts) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kCols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVecs; ++v) {
+        acc[v][c] = Dot::Start(starts == nullptr ? 0 : starts[c]);
+      }
+    }
+  }
+
+  // Moves the pointers on.
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** levels,
+                                       const char** activations) {
     constexpr int kColBytes = kGroupStepLevels * Dot::kActivationBytes;
     const char* a = *activations;
     for (ptrdiff_t step = 0; step < steps; ++step) {
@@ -67,28 +78,63 @@ struct WidenedTile {
       }
       a += kCols * kColBytes;
       RUY_LIKE_UNROLL
-      for (int p = 0; p < kPanels; ++p) levels[p] += 128;
+      for (int p = 0; p < Ops::kTilePanels; ++p) levels[p] += 128;
     }
     *activations = a;
   }
 
-  // float(acc) * scale + f.
+  RUY_LIKE_ALWAYS_INLINE Int Get(int v, int c) const {
+    return Dot::Finish(acc[v][c]);
+  }
+
+  // A value of each of a vector's rows, and of its columns, in its lanes.
+  static RUY_LIKE_ALWAYS_INLINE Float OfRows(const float* rows) {
+    return Simd::LoadAligned(rows);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int OfRows(const int32_t* rows) {
+    return Simd::LoadAligned(rows);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float OfColumns(const float* columns, int c) {
+    return Simd::SetFloat(columns[c]);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int OfColumns(const int32_t* columns, int c) {
+    return Simd::Set(columns[c]);
+  }
+  // Makes columns of the vectors of a tile.
+  static RUY_LIKE_ALWAYS_INLINE void MakeColumns(float* /*out*/) {}
+};
+
+// Up to kTilePanels panels of widened levels by kCols columns.
+template <class Ops, class Dot, int kKind, int kCols>
+struct WidenedTile {
+  typedef typename Ops::Simd Simd;
+  typedef typename Simd::Int Int;
+  typedef typename Simd::Float Float;
+  typedef GroupSums<Ops, Dot, kCols> Sums;
+  static constexpr int kPanels = Ops::kTilePanels;
+  static constexpr int kRows = kPanels * kGroupPanelRows;
+  static constexpr int kPanelVecs = Sums::kPanelVecs;
+  static constexpr int kVecs = Sums::kVecs;
+  static constexpr int kColVecs = Sums::kColVecs;
+
+  // float(sum) * scale + f.
   static RUY_LIKE_ALWAYS_INLINE Float AddGroup(const GroupTileArgs& args,
                                                ptrdiff_t at, ptrdiff_t group,
-                                               int c, Float scale,
-                                               const Acc& acc, Float f) {
-    Int sum = Dot::Finish(acc);
-    const ptrdiff_t of_column = group * kCols + c;
+                                               int c, Float scale, Int sum,
+                                               Float f) {
+    const ptrdiff_t columns = group * kCols;
     if constexpr (kKind == kGroupTileGeneral) {
       const Int zero =
-          Simd::LoadAligned(static_cast<const int32_t*>(args.zeros) + at);
-      sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[of_column])));
-      sum = Simd::Sub(sum, Simd::Mul(Simd::LoadAligned(args.sums + at),
-                                     Simd::Set(args.activation_zeros[c])));
+          Sums::OfRows(static_cast<const int32_t*>(args.zeros) + at);
+      sum = Simd::Add(
+          sum, Simd::Mul(zero, Sums::OfColumns(args.starts + columns, c)));
+      sum =
+          Simd::Sub(sum, Simd::Mul(Sums::OfRows(args.sums + at),
+                                   Sums::OfColumns(args.activation_zeros, c)));
     }
     if constexpr (kKind != kGroupTilePlain) {
       scale = Simd::MulFloat(
-          scale, Simd::SetFloat(args.column_group_scales[of_column]));
+          scale, Sums::OfColumns(args.column_group_scales + columns, c));
     }
     return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
   }
@@ -96,49 +142,47 @@ struct WidenedTile {
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
     GroupPanels<kPanels> panels(args, row);
     const char* activations = static_cast<const char*>(args.activations);
-    alignas(64) float out[kCols * kRows];
-    Float f[kVecs][kCols];
+    // By vectors, at the end by columns.
+    alignas(64) float out[kColVecs * kVecs * Simd::kLanes];
+    const auto place = [&](int v, int c) {
+      return out + (c * kVecs + v) * Simd::kLanes;
+    };
+    Float f[kVecs][kColVecs];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
+      for (int c = 0; c < kColVecs; ++c) {
         if constexpr (Ops::kFloatsInRegisters) {
           f[v][c] = Simd::SetFloat(0);
         } else {
-          Simd::StoreAligned(out + c * kRows + v * Simd::kLanes,
-                             Simd::SetFloat(0));
+          Simd::StoreAligned(place(v, c), Simd::SetFloat(0));
         }
       }
     }
     for (ptrdiff_t group = 0; group < args.groups; ++group) {
-      Acc acc[kVecs][kCols];
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
-        RUY_LIKE_UNROLL
-        for (int v = 0; v < kVecs; ++v) {
-          acc[v][c] = kKind == kGroupTileGeneral
-                          ? Dot::Start(0)
-                          : Dot::Start(args.starts[group * kCols + c]);
-        }
-      }
-      Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
-           panels.levels, &activations, acc);
+      Sums sums;
+      sums.Start(kKind == kGroupTileGeneral ? nullptr
+                                            : args.starts + group * kCols);
+      sums.AddSteps(
+          group + 1 < args.groups ? args.group_steps : args.last_group_steps,
+          panels.levels, &activations);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         const ptrdiff_t at = panels.group_values[v / kPanelVecs] +
                              group * kGroupPanelRows +
-                             v % kPanelVecs * Simd::kLanes;
+                             v % kPanelVecs * Sums::kRowsOfVec;
         const Float scale =
-            Simd::LoadAligned(static_cast<const float*>(args.scales) + at);
+            Sums::OfRows(static_cast<const float*>(args.scales) + at);
         RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
+        for (int c = 0; c < kColVecs; ++c) {
           if constexpr (Ops::kFloatsInRegisters) {
-            f[v][c] = AddGroup(args, at, group, c, scale, acc[v][c], f[v][c]);
+            f[v][c] =
+                AddGroup(args, at, group, c, scale, sums.Get(v, c), f[v][c]);
           } else {
-            float* const sum = out + c * kRows + v * Simd::kLanes;
-            Simd::StoreAligned(sum,
-                               AddGroup(args, at, group, c, scale, acc[v][c],
-                                        Simd::LoadAligned(sum)));
+            float* const sum = place(v, c);
+            Simd::StoreAligned(
+                sum, AddGroup(args, at, group, c, scale, sums.Get(v, c),
+                              Simd::LoadAligned(sum)));
           }
         }
       }
@@ -147,11 +191,12 @@ struct WidenedTile {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
+        for (int c = 0; c < kColVecs; ++c) {
+          Simd::StoreAligned(place(v, c), f[v][c]);
         }
       }
     }
+    Sums::MakeColumns(out);
     StoreGroupTile<kRows>(args, row, out);
   }
 };
@@ -196,6 +241,7 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.max_stream_cols4 = Ops::kMaxStreamCols4;
   kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
   kernel.signed_levels = Ops::kSignedLevels;
+  kernel.widened_levels = 4;
   kernel.activation_bytes4 = Ops::Dot4::kActivationBytes;
   kernel.activation_bytes8 = Ops::Dot8::kActivationBytes;
   kernel.tile4 = RunWidened<Ops, typename Ops::Dot4>;

@@ -1,0 +1,191 @@
+// Back-end: products with group-scaled weights by SMMLA, whose accumulators are
+// squares of two rows by two columns (panel_tile_squares_neon.h draws one).
+//
+// A widened panel has eight levels of a row together, so that each 16 bytes of
+// a step are two rows:
+//
+//    | row 0, levels 0..7 | row 1, levels 0..7 |  16 bytes
+//    | row 2, levels 0..7 | row 3, levels 0..7 |
+//      ...                                          128 bytes a step
+//
+// Packed activations are pairs of columns as they are. 16 rows by 6 columns
+// take 24 accumulators, 3 registers of activations and those of the weights
+// that are being multiplied. Float sums are squares as well, and become columns
+// at the tile's end.
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_SQUARES_NEON_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_SQUARES_NEON_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_ops_neon.h"
+#include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/simd/loops.h"
+#include "ruy_like/simd/neon.h"
+#include "ruy_like/simd/simd_neon.h"
+
+namespace ruy_like::kernels {
+namespace {
+
+struct NeonSquaresDot {
+  static constexpr int kActivationBytes = 1;
+};
+
+// Two values of 32 bits, and again.
+template <typename T>
+RUY_LIKE_ALWAYS_INLINE int32x4_t Twice(const T* values) {
+  int64_t both;
+  __builtin_memcpy(&both, values, sizeof(both));
+  return vreinterpretq_s32_s64(vdupq_n_s64(both));
+}
+
+template <class Ops, int kCols>
+struct GroupSums<Ops, NeonSquaresDot, kCols> {
+  static_assert(Ops::kTilePanels == 1, "see AddSteps");
+  static constexpr int kRowsOfVec = 2;
+  static constexpr int kPanelVecs = kGroupPanelRows / 2;
+  static constexpr int kVecs = kPanelVecs;
+  static constexpr int kColVecs = (kCols + 1) / 2;
+  int32x4_t squares[kVecs][kColVecs];
+
+  RUY_LIKE_ALWAYS_INLINE void Start(const int32_t* starts) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < kColVecs; ++c) {
+      const int32x4_t start =
+          starts == nullptr ? vdupq_n_s32(0) : OfColumns(starts, c);
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kVecs; ++v) squares[v][c] = start;
+    }
+  }
+
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** levels,
+                                       const char** activations) {
+    const int8_t* weights = reinterpret_cast<const int8_t*>(*levels);
+    const int8_t* a = reinterpret_cast<const int8_t*>(*activations);
+    for (ptrdiff_t step = 0; step < steps; ++step) {
+      int8x16_t columns[kColVecs];
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kColVecs; ++p) {
+        const int8_t* const pair = a + p * 2 * kGroupStepLevels;
+        columns[p] = 2 * p + 1 < kCols
+                         ? vld1q_s8(pair)
+                         : vcombine_s8(vld1_s8(pair), vdup_n_s8(0));
+      }
+      RUY_LIKE_UNROLL
+      for (int r = 0; r < kVecs; ++r) {
+        const int8x16_t rows = vld1q_s8(weights + r * 2 * kGroupStepLevels);
+        RUY_LIKE_UNROLL
+        for (int p = 0; p < kColVecs; ++p) {
+          squares[r][p] = vmmlaq_s32(squares[r][p], rows, columns[p]);
+        }
+      }
+      a += kCols * kGroupStepLevels;
+      weights += kGroupPanelRows * kGroupStepLevels;
+    }
+    *levels = reinterpret_cast<const uint8_t*>(weights);
+    *activations = reinterpret_cast<const char*>(a);
+  }
+
+  RUY_LIKE_ALWAYS_INLINE int32x4_t Get(int v, int c) const {
+    return squares[v][c];
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE float32x4_t OfRows(const float* rows) {
+    const float32x4_t twice = vreinterpretq_f32_s32(Twice(rows));
+    return vzip1q_f32(twice, twice);
+  }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t OfRows(const int32_t* rows) {
+    const int32x4_t twice = Twice(rows);
+    return vzip1q_s32(twice, twice);
+  }
+  // A missing odd column may be anything.
+  static RUY_LIKE_ALWAYS_INLINE float32x4_t OfColumns(const float* columns,
+                                                      int c) {
+    return 2 * c + 1 < kCols ? vreinterpretq_f32_s32(Twice(columns + 2 * c))
+                             : vdupq_n_f32(columns[2 * c]);
+  }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t OfColumns(const int32_t* columns,
+                                                    int c) {
+    return 2 * c + 1 < kCols ? Twice(columns + 2 * c)
+                             : vdupq_n_s32(columns[2 * c]);
+  }
+  // Two columns take the place of their squares.
+  static RUY_LIKE_ALWAYS_INLINE void MakeColumns(float* out) {
+    for (int c = 0; c < kColVecs; ++c) {
+      float32x4x2_t columns[kPanelVecs / 2];
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kPanelVecs / 2; ++v) {
+        columns[v] = vld2q_f32(out + 8 * v);
+      }
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < kPanelVecs / 2; ++v) {
+        vst1q_f32(out + 4 * v, columns[v].val[0]);
+        vst1q_f32(out + kGroupPanelRows + 4 * v, columns[v].val[1]);
+      }
+      out += 2 * kGroupPanelRows;
+    }
+  }
+};
+
+// Four levels of four rows from each of two vectors: eight of each.
+RUY_LIKE_ALWAYS_INLINE void StoreRowPairs(uint8x16_t first, uint8x16_t second,
+                                          uint8_t* to) {
+  const uint32x4_t low = vreinterpretq_u32_u8(first);
+  const uint32x4_t high = vreinterpretq_u32_u8(second);
+  vst1q_u8(to, vreinterpretq_u8_u32(vzip1q_u32(low, high)));
+  vst1q_u8(to + 16, vreinterpretq_u8_u32(vzip2q_u32(low, high)));
+}
+
+static void WidenNibblesOfRowPairs(const uint8_t* levels, ptrdiff_t steps,
+                                   const uint8_t* shifts, uint8_t* widened) {
+  uint8_t shift[4 * kGroupPanelRows] = {};
+  if (shifts != nullptr) {
+    for (int i = 0; i < 4 * kGroupPanelRows; ++i) shift[i] = shifts[i / 4];
+  }
+  for (ptrdiff_t step = 0; step < steps; ++step) {
+    RUY_LIKE_UNROLL
+    for (int quad = 0; quad < 4; ++quad) {
+      const uint8x16_t both = vld1q_u8(levels + 16 * quad);
+      const uint8x16_t added = vld1q_u8(shift + 16 * quad);
+      StoreRowPairs(vaddq_u8(vandq_u8(both, vdupq_n_u8(15)), added),
+                    vaddq_u8(vshrq_n_u8(both, 4), added), widened + 32 * quad);
+    }
+    levels += 64;
+    widened += 128;
+  }
+}
+
+static void MakeRowPairsSigned(const uint8_t* levels, ptrdiff_t steps,
+                               uint8_t* widened) {
+  const uint8x16_t sign = vdupq_n_u8(0x80);
+  for (ptrdiff_t step = 0; step < steps; ++step) {
+    RUY_LIKE_UNROLL
+    for (int quad = 0; quad < 4; ++quad) {
+      StoreRowPairs(veorq_u8(vld1q_u8(levels + 16 * quad), sign),
+                    veorq_u8(vld1q_u8(levels + 64 + 16 * quad), sign),
+                    widened + 32 * quad);
+    }
+    levels += 128;
+    widened += 128;
+  }
+}
+
+// Few columns are streamed by dot products, whose lanes they fill.
+struct NeonSquaresGroupOps
+    : NeonGroupOps<NeonSquaresDot, NeonSdot, NeonSdotNibbles, /*kCols=*/6> {
+  static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 2;
+};
+
+constexpr GroupKernel SquaresGroupKernel(const char* name) {
+  GroupKernel kernel = GroupKernelOf<NeonSquaresGroupOps>(name);
+  kernel.widened_levels = kGroupStepLevels;
+  kernel.widen4 = WidenNibblesOfRowPairs;
+  kernel.widen8 = MakeRowPairsSigned;
+  return kernel;
+}
+
+}  // namespace
+}  // namespace ruy_like::kernels
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_SQUARES_NEON_H_
