@@ -329,12 +329,19 @@ class RowLoop {
       InterleavePadding<Step>(d, args_, out);
       for (std::ptrdiff_t x = 0; x < inside.first; ++x) store(x);
       for (std::ptrdiff_t x = inside.end; x < count; ++x) store(x);
-      const InputRow* const from = rows_ + g * Step::kRows;
+      // Copies, which stores cannot change.
+      const std::uint8_t* from[Step::kRows];
+      std::ptrdiff_t steps[Step::kRows];
+      for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
+        const InputRow& row = rows_[g * Step::kRows + i];
+        steps[i] = row.step;
+        from[i] = row.data + (first + inside.first) * row.step;
+      }
       for (std::ptrdiff_t x = inside.first; x < inside.end; ++x) {
         hn::Vec<D> rows[Step::kRows];
         for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
-          rows[i] = hn::Xor(
-              hn::LoadU(d, from[i].data + (first + x) * from[i].step), flip);
+          rows[i] = hn::Xor(hn::LoadU(d, from[i]), flip);
+          from[i] += steps[i];
         }
         Step::template Interleave<false>(d, rows, out);
         store(x);
