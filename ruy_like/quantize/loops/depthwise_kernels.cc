@@ -91,9 +91,9 @@ struct StepWeights {
 // kOutputs neighbours are computed together instead, a quarter of the channels
 // at a time: each weight of a group of rows is loaded once, and each input
 // column, for all the outputs that see it.
-template <class Step, class D, int kWidth, int kStride>
+template <class Step, class D, int kWidth, int kStride, int kCount>
 struct NeighbourSums {
-  static constexpr int kOutputs = 4;
+  static constexpr int kOutputs = kCount;
   static constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
   static constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
   using V = V32<D>;
@@ -104,7 +104,8 @@ struct NeighbourSums {
                              std::ptrdiff_t groups, std::ptrdiff_t group_bytes,
                              V (&acc)[kOutputs]) {
     const V bias = hn::Load(D32<D>(), weights.bias + k * kLanes / 4);
-    V sums[kOutputs] = {bias, bias, bias, bias};
+    V sums[kOutputs];
+    for (V& sum : sums) sum = bias;
     from += k * kLanes;
     for (std::ptrdiff_t g = 0; g < groups; ++g) {
       V w[kWidth];
@@ -354,7 +355,7 @@ class RowLoop {
   template <int kWidth, int kStride>
   HWY_NOINLINE void NeighbourRows(std::ptrdiff_t first, std::ptrdiff_t last,
                                   const RequantizeTable& table) {
-    constexpr int kOutputs = NeighbourSums<Step, D, kWidth, kStride>::kOutputs;
+    constexpr int kOutputs = 4;
     const SlidingArgs& s = args_.sliding;
     const auto channels = static_cast<std::ptrdiff_t>(s.channels);
     for (std::ptrdiff_t row = first; row < last; ++row) {
@@ -365,25 +366,33 @@ class RowLoop {
                     ColumnsOf(count));
         Out* const out = static_cast<Out*>(s.output) +
                          (row * s.output_width + x) * channels + channel_;
-        // The last outputs may reach back. Of less than kOutputs the first are
-        // computed from what is in the buffer, and not stored.
-        for (std::ptrdiff_t i = 0; i < count; i += kOutputs) {
-          const std::ptrdiff_t at =
+        const auto at = [&](std::ptrdiff_t i) {
+          return columns_ + i * kStride * kColumn;
+        };
+        std::ptrdiff_t i = 0;
+        for (; i < count && count - i != 3; i += kOutputs) {
+          // The last ones may reach back. Of less than kOutputs the first are
+          // computed from what is in the buffer, and not stored.
+          const std::ptrdiff_t first =
               std::max<std::ptrdiff_t>(0, std::min(i, count - kOutputs));
-          NeighbourOutputs<kWidth, kStride>(
-              columns_ + at * kStride * kColumn, table,
-              std::min<std::ptrdiff_t>(count, kOutputs), out + at * channels);
+          NeighbourOutputs<kWidth, kStride, kOutputs>(
+              at(first), table, std::min<std::ptrdiff_t>(count, kOutputs),
+              out + first * channels);
+        }
+        // Rows of 7 outputs are common.
+        if (i < count) {
+          NeighbourOutputs<kWidth, kStride, 3>(at(i), table, 3,
+                                               out + i * channels);
         }
       }
     }
   }
 
-  template <int kWidth, int kStride>
+  template <int kWidth, int kStride, int kOutputs>
   HWY_INLINE void NeighbourOutputs(const std::uint8_t* from,
                                    const RequantizeTable& table,
                                    std::ptrdiff_t count, Out* out) const {
-    using Sums = NeighbourSums<Step, D, kWidth, kStride>;
-    constexpr int kOutputs = Sums::kOutputs;
+    using Sums = NeighbourSums<Step, D, kWidth, kStride, kOutputs>;
     const hn::Rebind<Out, D> d;
     const std::ptrdiff_t group_bytes = ColumnsOf(tile_) * kColumn;
     // Results of quarters 0 and 1, and of 2 and 3.
