@@ -63,6 +63,7 @@ struct Problem {
         context(its_context),
         int8s(Random<std::int8_t>(shape.rows * shape.depth, -127, 127)),
         activations8(Random<std::int8_t>(shape.depth * shape.cols, -127, 127)),
+        activation_zero_points(Random<std::int8_t>(shape.cols, 1, 9)),
         activations(Random<float>(shape.depth * shape.cols, -127, 127)),
         scales(shape.rows * (shape.depth / 16 + 1),
                static_cast<Float16>(0.01f)),
@@ -98,7 +99,8 @@ struct Problem {
          },
          {}});
   }
-  // Activations: 0 int8, 1 float with a scale a column, 2 one a group.
+  // Activations: 0 int8, 1 float with a scale a column, 2 one a group, 3 int8
+  // with a zero point.
   void AddGroups(int bits, std::ptrdiff_t group_size, int how) {
     GroupWeights weights;
     weights.rows = shape.rows;
@@ -109,15 +111,19 @@ struct Problem {
     weights.set_scales(scales.data());
     auto packed = PackGroupWeights(weights, context);
     CheckOk(packed.status());
-    constexpr const char* kHow[] = {"", "f", "fg"};
+    constexpr const char* kHow[] = {"", "f", "fg", "z"};
     kinds.push_back(
         {"s" + std::to_string(bits) + "g" + std::to_string(group_size) +
              kHow[how],
          [this, how, packed_weights = *packed] {
            GroupMulParams params;
            if (how == 2) params.quantize = ActivationScales::kPerGroup;
-           CheckOk(how == 0 ? Mul(packed_weights, rhs8, params, context, &dst)
-                            : Mul(packed_weights, rhs, params, context, &dst));
+           if (how == 3) {
+             params.activation_zero_points = activation_zero_points.data();
+           }
+           CheckOk(how == 0 || how == 3
+                       ? Mul(packed_weights, rhs8, params, context, &dst)
+                       : Mul(packed_weights, rhs, params, context, &dst));
          },
          {}});
   }
@@ -139,7 +145,7 @@ struct Problem {
 
   Shape shape;
   Context* context;
-  std::vector<std::int8_t> int8s, activations8;
+  std::vector<std::int8_t> int8s, activations8, activation_zero_points;
   std::vector<float> activations;
   std::vector<Float16> scales;
   std::vector<float> result;
@@ -160,6 +166,8 @@ void Run(const Shape& shape, Context* context, bool* has_header) {
   }
   problem.AddGroups(4, 32, 1);
   problem.AddGroups(4, 32, 2);
+  problem.AddGroups(4, 32, 3);
+  problem.AddGroups(8, 32, 3);
   problem.Measure(absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_seconds));
   if (!*has_header) {
     std::printf("%-16s", "GOP/s");

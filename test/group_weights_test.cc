@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
@@ -54,14 +55,17 @@ TEST_P(GroupMulTest, Edges) {
 // The greatest levels by the greatest activations, in the longest groups: no
 // partial sum may saturate, and what wraps does so as the oracle's.
 TEST_P(GroupMulTest, GreatestSums) {
+  constexpr std::ptrdiff_t kRows = 17;
   for (const int bits : {4, 8}) {
     for (const std::ptrdiff_t depth : {2048, 65536, 65552}) {
       for (const std::ptrdiff_t cols : {1, 7}) {
-        for (const int activation : {-128, 127}) {
-          std::vector<std::uint8_t> levels(17 * depth, bits == 4 ? 0xff : 0x7f);
-          const std::vector<float> scales(17, 1.0f);
+        for (const auto& [activation, activation_zero] :
+             {std::pair(-128, 0), {127, 0}, {-128, 127}, {127, -100}}) {
+          std::vector<std::uint8_t> levels(kRows * depth,
+                                           bits == 4 ? 0xff : 0x7f);
+          const std::vector<float> scales(kRows, 1.0f);
           GroupWeights weights;
-          weights.rows = 17;
+          weights.rows = kRows;
           weights.depth = depth;
           weights.bits = bits;
           weights.levels = levels.data();
@@ -69,20 +73,24 @@ TEST_P(GroupMulTest, GreatestSums) {
           weights.zero_point = bits == 4 ? 0 : -128;
           const std::vector<std::int8_t> values(
               depth * cols, static_cast<std::int8_t>(activation));
+          const std::vector<std::int8_t> zeros(
+              cols, static_cast<std::int8_t>(activation_zero));
+          GroupMulParams params;
+          params.activation_zero_points = zeros.data();
           const Matrix<std::int8_t> rhs =
               MakeMatrix(values.data(), depth, cols, Order::kColMajor);
-          std::vector<float> actual(17 * cols), expected(17 * cols);
+          std::vector<float> actual(kRows * cols), expected(kRows * cols);
           Matrix<float> dst =
-              MakeMatrix(actual.data(), 17, cols, Order::kColMajor);
+              MakeMatrix(actual.data(), kRows, cols, Order::kColMajor);
           const auto packed = PackGroupWeights(weights, &context_);
           ASSERT_TRUE(packed.ok()) << packed.status();
-          ASSERT_TRUE(
-              Mul(*packed, rhs, GroupMulParams(), &context_, &dst).ok());
+          ASSERT_TRUE(Mul(*packed, rhs, params, &context_, &dst).ok());
           Matrix<float> reference =
-              MakeMatrix(expected.data(), 17, cols, Order::kColMajor);
-          ReferenceGroupMul(weights, rhs, GroupMulParams(), &reference);
+              MakeMatrix(expected.data(), kRows, cols, Order::kColMajor);
+          ReferenceGroupMul(weights, rhs, params, &reference);
           EXPECT_EQ(actual, expected)
-              << bits << " bits, depth " << depth << ", cols " << cols;
+              << bits << " bits, depth " << depth << ", cols " << cols
+              << ", activations " << activation << " - " << activation_zero;
         }
       }
     }

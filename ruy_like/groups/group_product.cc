@@ -43,6 +43,66 @@ T* TakeArray(ScratchArena* arena, std::size_t bytes) {
   return bytes == 0 ? nullptr : static_cast<T*>(arena->Take(bytes));
 }
 
+// Adds to `sums` the levels of each of a panel's rows: of each of `runs` times
+// kGroupPanelRows * kRun bytes, row r has the kRun from r * kRun on. Two levels
+// are added side by side in 16 bits, which compilers make vectors of.
+template <int kRun, bool kSigned>
+void SumRuns(const std::uint8_t* levels, std::ptrdiff_t runs,
+             std::uint32_t* sums) {
+  constexpr int kPairs = kGroupPanelRows * kRun / 2;
+  // As many sums of two bytes as 16 bits hold.
+  constexpr std::ptrdiff_t kMaxRuns = 0xffff / (2 * 0xff);
+  for (; runs > 0; runs -= kMaxRuns) {
+    // Of the pairs' upper bytes, and of whole pairs modulo 2^16.
+    std::uint16_t upper[kPairs] = {};
+    std::uint16_t both[kPairs] = {};
+    for (std::ptrdiff_t run = 0; run < std::min(runs, kMaxRuns); ++run) {
+      for (int i = 0; i < kPairs; ++i) {
+        std::uint16_t pair;
+        std::memcpy(&pair, levels + 2 * i, sizeof(pair));
+        // A signed byte with its top bit flipped is 128 more, unsigned.
+        if (kSigned) pair ^= 0x8080;
+        upper[i] += pair >> 8;
+        both[i] += pair;
+      }
+      levels += 2 * kPairs;
+    }
+    // both - 256 * upper is the sum of the lower bytes.
+    for (int i = 0; i < kPairs; ++i) both[i] -= 255 * upper[i];
+    for (int i = 0; i < kPairs / 2; ++i) {
+      std::uint32_t two;
+      std::memcpy(&two, both + 2 * i, sizeof(two));
+      sums[i / (kRun / 4)] += (two & 0xffff) + (two >> 16);
+    }
+  }
+}
+
+template <int kRun, bool kSigned>
+void SumLevels(const std::uint8_t* levels, std::ptrdiff_t count,
+               std::uint32_t* sums) {
+  constexpr std::uint8_t kFlip = kSigned ? 0x80 : 0;
+  const std::ptrdiff_t whole = count / kRun * kRun;
+  for (int row = 0; row < kGroupPanelRows; ++row) {
+    sums[row] = kSigned ? -128 * static_cast<std::uint32_t>(count) : 0;
+  }
+  SumRuns<kRun, kSigned>(levels, whole / kRun, sums);
+  levels += whole * kGroupPanelRows;
+  for (std::ptrdiff_t k = 0; k < count - whole; ++k) {
+    for (int row = 0; row < kGroupPanelRows; ++row) {
+      sums[row] += static_cast<std::uint8_t>(levels[row * kRun + k] ^ kFlip);
+    }
+  }
+}
+
+// The sums of `count` levels of each of a panel's rows. `run` levels (4 or 8)
+// of a row follow each other, then come those of the next row.
+void SumLevels(const std::uint8_t* levels, std::ptrdiff_t count, int run,
+               bool is_signed, std::uint32_t* sums) {
+  (run == 4    ? is_signed ? SumLevels<4, true> : SumLevels<4, false>
+      : is_signed ? SumLevels<8, true>
+               : SumLevels<8, false>)(levels, count, sums);
+}
+
 }  // namespace
 
 GroupProduct::GroupProduct(const internal::GroupMulCall& call,
@@ -380,27 +440,23 @@ void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
           : weights_.levels + panel * weights_.panel_bytes;
   const bool is_signed = weights_.bits == 8 && kernel_.signed_levels;
   const int run = widens_ ? kernel_.widened_levels : 4;
+  if (weights_.bits == 8 && weights_.zeros != nullptr) {
+    const auto* const from = weights_.zeros + panel * values;
+    const int shift = is_signed ? 128 : 0;
+    for (std::ptrdiff_t i = 0; i < values; ++i) zeros[i] = from[i] - shift;
+  } else {
+    std::fill(zeros, zeros + values, zero_point_);
+  }
   for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
     const std::ptrdiff_t count = weights_.LevelsIn(group);
-    const std::ptrdiff_t first = group * weights_.group_steps;
+    const std::ptrdiff_t at = group * kGroupPanelRows;
+    std::uint32_t group_sums[kGroupPanelRows];
+    SumLevels(levels + at * kGroupStepLevels * weights_.group_steps, count, run,
+              is_signed, group_sums);
     for (int row = 0; row < kGroupPanelRows; ++row) {
-      const std::ptrdiff_t at = group * kGroupPanelRows + row;
-      int zero = zero_point_;
-      if (weights_.bits == 8 && weights_.zeros != nullptr) {
-        zero = weights_.zeros[panel * values + at] - (is_signed ? 128 : 0);
-      }
-      std::uint32_t sum = 0;
-      for (std::ptrdiff_t k = 0; k < count; ++k) {
-        const std::ptrdiff_t in_run = k % run;
-        const std::uint8_t level =
-            levels[(kGroupStepLevels * first + k - in_run) * kGroupPanelRows +
-                   run * row + in_run];
-        sum += is_signed ? static_cast<std::int8_t>(level) : level;
-      }
-      zeros[at] = zero;
-      sums[at] = static_cast<std::int32_t>(
-          sum -
-          static_cast<std::uint32_t>(zero) * static_cast<std::uint32_t>(count));
+      sums[at + row] = static_cast<std::int32_t>(
+          group_sums[row] - static_cast<std::uint32_t>(zeros[at + row]) *
+                                static_cast<std::uint32_t>(count));
     }
   }
 }
