@@ -124,11 +124,17 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
       !is_int8 && call.params.quantize == ActivationScales::kPerGroup;
   const bool has_zeros = weights_.has_zero_points;
   const int bits = weights_.bits;
-  streams_ = !has_activation_zeros_ &&
-             (bits == 4 ? cols_ <= kernel.max_stream_cols4 &&
-                              kGroupStepLevels * weights_.group_steps <=
-                                  kMaxStreamedGroup
-                        : cols_ <= kernel.max_stream_cols8);
+  ones_ = has_activation_zeros_ ? 1 : 0;
+  const std::ptrdiff_t stream_cols = kernel.stream_cols - ones_;
+  // With columns of ones the other form adds up levels instead, once for all.
+  const std::ptrdiff_t max_stream_cols =
+      ones_ != 0
+          ? (bits == 4 || kernel.stream8 != nullptr ? 2 * stream_cols : 0)
+      : bits == 4 ? kernel.max_stream_cols4
+                  : kernel.max_stream_cols8;
+  streams_ = cols_ <= max_stream_cols &&
+             (bits == 8 ||
+              kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup);
   const bool general =
       has_activation_zeros_ || (!streams_ && bits == 8 && has_zeros);
   kind_ = general             ? kernels::kGroupTileGeneral
@@ -143,7 +149,9 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   panel_cols_ = kernel.tile_cols;
   if (streams_) {
     // As equal as possible: a panel takes as long to read for one column.
-    panel_cols_ = CeilDiv(cols_, CeilDiv(cols_, kernel.stream_cols));
+    panel_cols_ = CeilDiv(cols_, CeilDiv(cols_, stream_cols));
+  } else {
+    ones_ = 0;
   }
   col_panels_ = CeilDiv(cols_, panel_cols_);
 }
@@ -216,10 +224,11 @@ std::size_t GroupProduct::Cut(int threads) {
   scratch_bytes_ =
       ScratchArena::Footprint(std::max(packing_scratch, multiply_scratch));
   std::size_t total = Product(threads, 1, scratch_bytes_);
+  const std::ptrdiff_t packed_cols = cols_ + ones_ * col_panels_;
   const std::size_t per_group =
-      ScratchArena::Footprint(Product(weights_.groups, cols_));
+      ScratchArena::Footprint(Product(weights_.groups, packed_cols));
   total = SaturatingAdd(total, ScratchArena::Footprint(SaturatingMul(
-                                   activation_panel_bytes_, cols_)));
+                                   activation_panel_bytes_, packed_cols)));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
   return SaturatingAdd(
       total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
@@ -227,8 +236,9 @@ std::size_t GroupProduct::Cut(int threads) {
 
 void GroupProduct::Take(ScratchArena* arena) {
   scratch_ = TakeArray<char>(arena, threads_ * scratch_bytes_);
-  activations_ = TakeArray<char>(arena, activation_panel_bytes_ * cols_);
-  const std::size_t per_group = Product(weights_.groups, cols_);
+  const std::ptrdiff_t packed_cols = cols_ + ones_ * col_panels_;
+  activations_ = TakeArray<char>(arena, activation_panel_bytes_ * packed_cols);
+  const std::size_t per_group = Product(weights_.groups, packed_cols);
   starts_ = TakeArray<std::int32_t>(arena, per_group);
   column_group_scales_ = TakeArray<float>(arena, per_group);
   column_scales_ = TakeArray<float>(arena, Product(cols_, 1));
@@ -295,7 +305,7 @@ const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int cols,
     }
     column_scales_[col] = kernel_.quantize(values, weights_.depth, quantized);
   }
-  if (kind_ == kernels::kGroupTileGeneral) {
+  if (kind_ == kernels::kGroupTileGeneral && !streams_) {
     for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
       group_scales[group * cols + c] = 1;
     }
@@ -324,7 +334,7 @@ inline void PackStep(const std::int8_t* levels, int bytes, char* to) {
 void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
                               int cols, int c) const {
   const std::ptrdiff_t step_bytes = kGroupStepLevels * activation_bytes_;
-  char* to = activations_ + panel * panel_cols_ * activation_panel_bytes_ +
+  char* to = activations_ + PackedColsBefore(panel) * activation_panel_bytes_ +
              c * step_bytes;
   const std::ptrdiff_t whole = weights_.depth / kGroupStepLevels;
   for (std::ptrdiff_t step = 0; step < whole; ++step) {
@@ -338,26 +348,37 @@ void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
   PackStep(padded, activation_bytes_, to);
 }
 
-void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
-  const int cols = ColsIn(panel);
-  std::int32_t* const starts = starts_ + panel * panel_cols_ * weights_.groups;
-  const bool has_row_zeros = kind_ == kernels::kGroupTileGeneral ||
-                             (streams_ && weights_.has_zero_points);
+void GroupProduct::TakeColumn(const std::int8_t* values, std::ptrdiff_t panel,
+                              int cols, int c) const {
+  PackColumn(values, panel, cols, c);
+  std::int32_t* const starts =
+      starts_ + PackedColsBefore(panel) * weights_.groups;
+  const bool has_row_zeros =
+      streams_ ? weights_.has_zero_points : kind_ == kernels::kGroupTileGeneral;
   const std::uint32_t factor =
       has_row_zeros ? 1 : static_cast<std::uint32_t>(zero_point_);
+  std::ptrdiff_t k = 0;
+  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+    const std::ptrdiff_t levels = weights_.LevelsIn(group);
+    const std::uint32_t sum = kernel_.sum(values + k, levels);
+    starts[group * cols + c] = static_cast<std::int32_t>(0 - factor * sum);
+    k += levels;
+  }
+}
+
+void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
+  const int cols = ColsIn(panel);
   for (int c = 0; c < cols; ++c) {
-    const std::int8_t* const values = QuantizedColumn(panel, cols, c, scratch);
-    PackColumn(values, panel, cols, c);
-    std::ptrdiff_t k = 0;
-    for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-      const std::ptrdiff_t levels = weights_.LevelsIn(group);
-      const std::uint32_t sum = kernel_.sum(values + k, levels);
-      starts[group * cols + c] = static_cast<std::int32_t>(0 - factor * sum);
-      k += levels;
-    }
+    TakeColumn(QuantizedColumn(panel, cols, c, scratch), panel, cols + ones_,
+               c);
     const std::ptrdiff_t col = panel * panel_cols_ + c;
     activation_zeros_[col] =
         has_activation_zeros_ ? call_.params.activation_zero_points[col] : 0;
+  }
+  if (ones_ != 0) {
+    std::int8_t* const ones = reinterpret_cast<std::int8_t*>(scratch);
+    std::fill(ones, ones + weights_.depth, std::int8_t{1});
+    TakeColumn(ones, panel, cols + ones_, cols);
   }
 }
 
@@ -515,10 +536,11 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
        ++panel) {
     const std::ptrdiff_t col = panel * panel_cols_;
     args.cols = ColsIn(panel);
-    args.activations = activations_ + col * activation_panel_bytes_;
-    args.starts = starts_ + col * weights_.groups;
+    args.activations =
+        activations_ + PackedColsBefore(panel) * activation_panel_bytes_;
+    args.starts = starts_ + PackedColsBefore(panel) * weights_.groups;
     args.column_group_scales =
-        scales_per_group_ || kind_ == kernels::kGroupTileGeneral
+        scales_per_group_ || (kind_ == kernels::kGroupTileGeneral && !streams_)
             ? column_group_scales_ + col * weights_.groups
             : nullptr;
     args.activation_zeros = activation_zeros_ + col;

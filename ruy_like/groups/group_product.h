@@ -66,6 +66,13 @@ class GroupProduct final {
   kernels::GroupTileArgs CommonArgs() const;
 
   int ColsIn(std::ptrdiff_t panel) const;
+  // The columns of all panels before this one, with those of ones.
+  std::ptrdiff_t PackedColsBefore(std::ptrdiff_t panel) const {
+    return panel * (panel_cols_ + ones_);
+  }
+  // Packs a column of a panel of `cols`, and its groups' starts.
+  void TakeColumn(const std::int8_t* values, std::ptrdiff_t panel, int cols,
+                  int c) const;
 
   const internal::GroupMulCall& call_;
   const kernels::GroupKernel& kernel_;
@@ -83,7 +90,11 @@ class GroupProduct final {
   // The zero point of all widened levels, if it is the same for all.
   int zero_point_;
 
+  // Columns of an activation panel, but for the one of ones.
   std::ptrdiff_t panel_cols_;
+  // 1 if panels end with a column of ones, whose products are the sums of
+  // levels that the activations' zero points are multiplied by.
+  int ones_;
   std::ptrdiff_t col_panels_;
 
   // Set by Cut.

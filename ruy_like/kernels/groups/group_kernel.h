@@ -57,7 +57,10 @@ enum GroupTileKind {
 // with the column's, rounded. Arrays start at the block's first row and the
 // panel's first column.
 struct GroupTileArgs {
-  int kind;  // GroupTileKind; the streaming form ignores it
+  // GroupTileKind. The streaming form sees by the arrays which of the first two
+  // it is; of the last it has activation panels whose last column is of ones,
+  // which `cols` does not count, and starts as in the others.
+  int kind;
   // ## Weights
   const uint8_t* levels;
   ptrdiff_t panel_bytes;  // of levels

@@ -92,14 +92,27 @@ RUY_LIKE_ALWAYS_INLINE void LoadScales(const GroupTileArgs& args,
   }
 }
 
+// What a tile of packed levels corrects the sums of a group by.
+enum StreamKind {
+  kStreamPlain,              // nothing
+  kStreamColumnGroupScales,  // nothing; one scale per column and group
+  kStreamRowZeros,           // the weights' zero points of a group
+  // The activations' zero points times the sums of level - zero point. These
+  // are what a last column of ones gives; the weights may have zero points.
+  kStreamActivationZeros
+};
+
 // Packed levels by kCols columns.
-template <class Ops, class Levels, int kCols, int kKind>
+template <class Ops, class Levels, int kCols, StreamKind kKind>
 struct StreamTile {
   typedef typename Ops::Simd Simd;
   typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
   typedef typename Levels::Acc Acc;
-  static constexpr bool kRowZeros = kKind == kGroupTileGeneral;
+  static constexpr bool kActivationZeros = kKind == kStreamActivationZeros;
+  static constexpr bool kRowZeros =
+      kKind == kStreamRowZeros || kActivationZeros;
+  static constexpr int kDstCols = kActivationZeros ? kCols - 1 : kCols;
   static constexpr int kPanels = Ops::StreamPanels(kCols);
   static constexpr int kRows = kPanels * kGroupPanelRows;
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
@@ -150,16 +163,26 @@ struct StreamTile {
     *activations = a;
   }
 
-  static RUY_LIKE_ALWAYS_INLINE Float AddGroup(const GroupTileArgs& args,
-                                               Int zero, ptrdiff_t of_column,
-                                               Float scale, const Acc& acc,
-                                               Float f) {
-    Int sum = Levels::Finish(acc);
+  // Whether starts are multiplied by the rows' zero points.
+  static RUY_LIKE_ALWAYS_INLINE bool HasRowZeros(const GroupTileArgs& args) {
+    return kKind == kStreamRowZeros ||
+           (kActivationZeros && args.zeros != nullptr);
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE Int SumOf(const GroupTileArgs& args, Int zero,
+                                          ptrdiff_t of_column, const Acc& acc) {
+    const Int sum = Levels::Finish(acc);
     if constexpr (kRowZeros) {
-      sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[of_column])));
+      return Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[of_column])));
     }
-    if (kKind == kGroupTileColumnGroupScales ||
-        (kRowZeros && args.column_group_scales != nullptr)) {
+    return sum;
+  }
+
+  static RUY_LIKE_ALWAYS_INLINE Float AddGroup(const GroupTileArgs& args,
+                                               ptrdiff_t of_column, Float scale,
+                                               Int sum, Float f) {
+    if (kKind == kStreamColumnGroupScales ||
+        (kKind == kStreamRowZeros && args.column_group_scales != nullptr)) {
       scale = Simd::MulFloat(
           scale, Simd::SetFloat(args.column_group_scales[of_column]));
     }
@@ -170,11 +193,11 @@ struct StreamTile {
     GroupPanels<kPanels> panels(args, row);
     const uint8_t* const end = panels.levels[0] + args.panel_bytes;
     const char* activations = static_cast<const char*>(args.activations);
-    Float f[kVecs][kCols];
+    Float f[kVecs][kDstCols];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) f[v][c] = Simd::SetFloat(0);
+      for (int c = 0; c < kDstCols; ++c) f[v][c] = Simd::SetFloat(0);
     }
     for (ptrdiff_t group = 0; group < args.groups; ++group) {
       Acc acc[kVecs][kCols];
@@ -182,8 +205,8 @@ struct StreamTile {
       for (int c = 0; c < kCols; ++c) {
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVecs; ++v) {
-          acc[v][c] =
-              Levels::Start(kRowZeros ? 0 : args.starts[group * kCols + c]);
+          acc[v][c] = Levels::Start(
+              HasRowZeros(args) ? 0 : args.starts[group * kCols + c]);
         }
       }
       // The next tile's panels begin where these end.
@@ -199,16 +222,24 @@ struct StreamTile {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         Int zero = Simd::Set(0);
-        if constexpr (kRowZeros) {
+        if (HasRowZeros(args)) {
           zero = Ops::LoadBytes(static_cast<const uint8_t*>(args.zeros) +
                                 panels.group_values[v / kPanelVecs] +
                                 v % kPanelVecs * Simd::kLanes);
           if (kSigned) zero = Simd::Sub(zero, Simd::Set(128));
         }
+        const auto sum_of = [&](int c) {
+          return SumOf(args, zero, group * kCols + c, acc[v][c]);
+        };
+        const Int levels = sum_of(kCols - 1);
         RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) {
-          f[v][c] = AddGroup(args, zero, group * kCols + c, scales[v],
-                             acc[v][c], f[v][c]);
+        for (int c = 0; c < kDstCols; ++c) {
+          Int sum = sum_of(c);
+          if constexpr (kActivationZeros) {
+            sum = Simd::Sub(
+                sum, Simd::Mul(levels, Simd::Set(args.activation_zeros[c])));
+          }
+          f[v][c] = AddGroup(args, group * kCols + c, scales[v], sum, f[v][c]);
         }
       }
       RUY_LIKE_UNROLL
@@ -216,11 +247,11 @@ struct StreamTile {
         panels.group_values[p] += kGroupPanelRows;
       }
     }
-    alignas(64) float out[kCols * kRows];
+    alignas(64) float out[kDstCols * kRows];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) {
+      for (int c = 0; c < kDstCols; ++c) {
         Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
       }
     }
@@ -237,13 +268,18 @@ RUY_LIKE_ALWAYS_INLINE void RunGroupTiles(const GroupTileArgs& args) {
 
 template <class Ops, class Levels, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunStreamTiles(const GroupTileArgs& args) {
-  if (args.zeros != nullptr) {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, kGroupTileGeneral>>(args);
+  if (args.kind == kGroupTileGeneral) {
+    if constexpr (kCols > 1) {
+      RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamActivationZeros>>(
+          args);
+    }
+  } else if (args.zeros != nullptr) {
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamRowZeros>>(args);
   } else if (args.column_group_scales != nullptr) {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, kGroupTileColumnGroupScales>>(
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamColumnGroupScales>>(
         args);
   } else {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, kGroupTilePlain>>(args);
+    RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamPlain>>(args);
   }
 }
 
@@ -252,7 +288,7 @@ template <class Ops, class OneColumn, class Columns, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunStreamCols(const GroupTileArgs& args) {
   if constexpr (kCols == 1) {
     RunStreamTiles<Ops, OneColumn, 1>(args);
-  } else if (args.cols == kCols) {
+  } else if (args.cols + (args.kind == kGroupTileGeneral ? 1 : 0) == kCols) {
     RunStreamTiles<Ops, Columns, kCols>(args);
   } else {
     RunStreamCols<Ops, OneColumn, Columns, kCols - 1>(args);
