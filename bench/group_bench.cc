@@ -56,6 +56,20 @@ void CheckOk(const absl::Status& status) {
   std::exit(1);
 }
 
+// What group-scaled weights are multiplied by.
+struct Activations {
+  const char* suffix;  // of the column's name
+  bool are_floats;     // else int8
+  ActivationScales scales = ActivationScales::kPerColumn;  // of floats
+  bool have_zero_points = false;                           // of int8
+};
+constexpr Activations kInt8 = {"", false};
+constexpr Activations kInt8ZeroPoint = {"z", false,
+                                        ActivationScales::kPerColumn, true};
+constexpr Activations kFloat = {"f", true};
+constexpr Activations kFloatPerGroup = {"fg", true,
+                                        ActivationScales::kPerGroup};
+
 // What one shape's products are made of.
 struct Problem {
   explicit Problem(const Shape& problem_shape, Context* its_context)
@@ -99,9 +113,7 @@ struct Problem {
          },
          {}});
   }
-  // Activations: 0 int8, 1 float with a scale a column, 2 one a group, 3 int8
-  // with a zero point.
-  void AddGroups(int bits, std::ptrdiff_t group_size, int how) {
+  void AddGroups(int bits, std::ptrdiff_t group_size, const Activations& kind) {
     GroupWeights weights;
     weights.rows = shape.rows;
     weights.depth = shape.depth;
@@ -111,19 +123,18 @@ struct Problem {
     weights.set_scales(scales.data());
     auto packed = PackGroupWeights(weights, context);
     CheckOk(packed.status());
-    constexpr const char* kHow[] = {"", "f", "fg", "z"};
     kinds.push_back(
         {"s" + std::to_string(bits) + "g" + std::to_string(group_size) +
-             kHow[how],
-         [this, how, packed_weights = *packed] {
+             kind.suffix,
+         [this, kind, packed_weights = *packed] {
            GroupMulParams params;
-           if (how == 2) params.quantize = ActivationScales::kPerGroup;
-           if (how == 3) {
+           params.quantize = kind.scales;
+           if (kind.have_zero_points) {
              params.activation_zero_points = activation_zero_points.data();
            }
-           CheckOk(how == 0 || how == 3
-                       ? Mul(packed_weights, rhs8, params, context, &dst)
-                       : Mul(packed_weights, rhs, params, context, &dst));
+           CheckOk(kind.are_floats
+                       ? Mul(packed_weights, rhs, params, context, &dst)
+                       : Mul(packed_weights, rhs8, params, context, &dst));
          },
          {}});
   }
@@ -161,13 +172,13 @@ void Run(const Shape& shape, Context* context, bool* has_header) {
   problem.AddInt8();
   for (const int bits : {4, 8}) {
     for (const std::ptrdiff_t group_size : {32, 128}) {
-      problem.AddGroups(bits, group_size, 0);
+      problem.AddGroups(bits, group_size, kInt8);
     }
   }
-  problem.AddGroups(4, 32, 1);
-  problem.AddGroups(4, 32, 2);
-  problem.AddGroups(4, 32, 3);
-  problem.AddGroups(8, 32, 3);
+  problem.AddGroups(4, 32, kFloat);
+  problem.AddGroups(4, 32, kFloatPerGroup);
+  problem.AddGroups(4, 32, kInt8ZeroPoint);
+  problem.AddGroups(8, 32, kInt8ZeroPoint);
   problem.Measure(absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_seconds));
   if (!*has_header) {
     std::printf("%-16s", "GOP/s");

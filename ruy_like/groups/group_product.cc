@@ -43,31 +43,32 @@ T* TakeArray(ScratchArena* arena, std::size_t bytes) {
   return bytes == 0 ? nullptr : static_cast<T*>(arena->Take(bytes));
 }
 
-// Adds to `sums` the levels of each of a panel's rows: of each of `runs` times
-// kGroupPanelRows * kRun bytes, row r has the kRun from r * kRun on. Two levels
-// are added side by side in 16 bits, which compilers make vectors of.
+// Adds each row's levels to its sum. `levels` holds `runs` blocks of
+// kGroupPanelRows * kRun bytes; bytes r * kRun to r * kRun + kRun - 1 of a
+// block are levels of row r. Two neighbouring levels share a 16-bit lane, so
+// that compilers vectorize the loop over lanes.
 template <int kRun, bool kSigned>
 void SumRuns(const std::uint8_t* levels, std::ptrdiff_t runs,
              std::uint32_t* sums) {
   constexpr int kPairs = kGroupPanelRows * kRun / 2;
-  // As many sums of two bytes as 16 bits hold.
+  // The most runs for which the sum of a lane's two levels fits 16 bits.
   constexpr std::ptrdiff_t kMaxRuns = 0xffff / (2 * 0xff);
   for (; runs > 0; runs -= kMaxRuns) {
-    // Of the pairs' upper bytes, and of whole pairs modulo 2^16.
+    // upper: sums of the upper bytes. both: sums of whole lanes, modulo 2^16.
     std::uint16_t upper[kPairs] = {};
     std::uint16_t both[kPairs] = {};
     for (std::ptrdiff_t run = 0; run < std::min(runs, kMaxRuns); ++run) {
       for (int i = 0; i < kPairs; ++i) {
         std::uint16_t pair;
         std::memcpy(&pair, levels + 2 * i, sizeof(pair));
-        // A signed byte with its top bit flipped is 128 more, unsigned.
+        // Flipping the top bit adds 128 and makes the byte unsigned.
         if (kSigned) pair ^= 0x8080;
         upper[i] += pair >> 8;
         both[i] += pair;
       }
       levels += 2 * kPairs;
     }
-    // both - 256 * upper is the sum of the lower bytes.
+    // The sum of the lower bytes is both - 256 * upper; add upper to it.
     for (int i = 0; i < kPairs; ++i) both[i] -= 255 * upper[i];
     for (int i = 0; i < kPairs / 2; ++i) {
       std::uint32_t two;
@@ -94,13 +95,15 @@ void SumLevels(const std::uint8_t* levels, std::ptrdiff_t count,
   }
 }
 
-// The sums of `count` levels of each of a panel's rows. `run` levels (4 or 8)
-// of a row follow each other, then come those of the next row.
+// Writes the sum of `count` levels for each of a panel's rows. `run` (4 or 8)
+// levels of a row are contiguous, followed by those of the next row.
 void SumLevels(const std::uint8_t* levels, std::ptrdiff_t count, int run,
                bool is_signed, std::uint32_t* sums) {
-  (run == 4    ? is_signed ? SumLevels<4, true> : SumLevels<4, false>
-      : is_signed ? SumLevels<8, true>
-               : SumLevels<8, false>)(levels, count, sums);
+  if (run == 4) {
+    (is_signed ? SumLevels<4, true> : SumLevels<4, false>)(levels, count, sums);
+  } else {
+    (is_signed ? SumLevels<8, true> : SumLevels<8, false>)(levels, count, sums);
+  }
 }
 
 }  // namespace
@@ -124,14 +127,16 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
       !is_int8 && call.params.quantize == ActivationScales::kPerGroup;
   const bool has_zeros = weights_.has_zero_points;
   const int bits = weights_.bits;
-  ones_ = has_activation_zeros_ ? 1 : 0;
-  const std::ptrdiff_t stream_cols = kernel.stream_cols - ones_;
-  // With columns of ones the other form adds up levels instead, once for all.
-  const std::ptrdiff_t max_stream_cols =
-      ones_ != 0
-          ? (bits == 4 || kernel.stream8 != nullptr ? 2 * stream_cols : 0)
-      : bits == 4 ? kernel.max_stream_cols4
-                  : kernel.max_stream_cols8;
+  const int ones = has_activation_zeros_ ? 1 : 0;
+  const std::ptrdiff_t stream_cols = kernel.stream_cols - ones;
+  std::ptrdiff_t max_stream_cols =
+      bits == 4 ? kernel.max_stream_cols4 : kernel.max_stream_cols8;
+  if (has_activation_zeros_) {
+    // Each panel multiplies a column of ones again. With more than two panels
+    // it is faster to add up the levels once (doc/tuning.md).
+    const bool can_stream = bits == 4 || kernel.stream8 != nullptr;
+    max_stream_cols = can_stream ? 2 * stream_cols : 0;
+  }
   streams_ = cols_ <= max_stream_cols &&
              (bits == 8 ||
               kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup);
@@ -150,9 +155,8 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   if (streams_) {
     // As equal as possible: a panel takes as long to read for one column.
     panel_cols_ = CeilDiv(cols_, CeilDiv(cols_, stream_cols));
-  } else {
-    ones_ = 0;
   }
+  ones_ = streams_ ? ones : 0;
   col_panels_ = CeilDiv(cols_, panel_cols_);
 }
 
@@ -224,11 +228,10 @@ std::size_t GroupProduct::Cut(int threads) {
   scratch_bytes_ =
       ScratchArena::Footprint(std::max(packing_scratch, multiply_scratch));
   std::size_t total = Product(threads, 1, scratch_bytes_);
-  const std::ptrdiff_t packed_cols = cols_ + ones_ * col_panels_;
   const std::size_t per_group =
-      ScratchArena::Footprint(Product(weights_.groups, packed_cols));
+      ScratchArena::Footprint(Product(weights_.groups, PackedCols()));
   total = SaturatingAdd(total, ScratchArena::Footprint(SaturatingMul(
-                                   activation_panel_bytes_, packed_cols)));
+                                   activation_panel_bytes_, PackedCols())));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
   return SaturatingAdd(
       total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
@@ -236,9 +239,8 @@ std::size_t GroupProduct::Cut(int threads) {
 
 void GroupProduct::Take(ScratchArena* arena) {
   scratch_ = TakeArray<char>(arena, threads_ * scratch_bytes_);
-  const std::ptrdiff_t packed_cols = cols_ + ones_ * col_panels_;
-  activations_ = TakeArray<char>(arena, activation_panel_bytes_ * packed_cols);
-  const std::size_t per_group = Product(weights_.groups, packed_cols);
+  activations_ = TakeArray<char>(arena, activation_panel_bytes_ * PackedCols());
+  const std::size_t per_group = Product(weights_.groups, PackedCols());
   starts_ = TakeArray<std::int32_t>(arena, per_group);
   column_group_scales_ = TakeArray<float>(arena, per_group);
   column_scales_ = TakeArray<float>(arena, Product(cols_, 1));
@@ -376,6 +378,7 @@ void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
         has_activation_zeros_ ? call_.params.activation_zero_points[col] : 0;
   }
   if (ones_ != 0) {
+    // int8 activations: the scratch has room for a column of them.
     std::int8_t* const ones = reinterpret_cast<std::int8_t*>(scratch);
     std::fill(ones, ones + weights_.depth, std::int8_t{1});
     TakeColumn(ones, panel, cols + ones_, cols);

@@ -66,11 +66,12 @@ class GroupProduct final {
   kernels::GroupTileArgs CommonArgs() const;
 
   int ColsIn(std::ptrdiff_t panel) const;
-  // The columns of all panels before this one, with those of ones.
+  // Packed columns, those of ones included: all, and of the panels before one.
+  std::ptrdiff_t PackedCols() const { return cols_ + ones_ * col_panels_; }
   std::ptrdiff_t PackedColsBefore(std::ptrdiff_t panel) const {
     return panel * (panel_cols_ + ones_);
   }
-  // Packs a column of a panel of `cols`, and its groups' starts.
+  // Packs column c of a panel with `cols` packed columns, and sets its starts.
   void TakeColumn(const std::int8_t* values, std::ptrdiff_t panel, int cols,
                   int c) const;
 
@@ -90,10 +91,10 @@ class GroupProduct final {
   // The zero point of all widened levels, if it is the same for all.
   int zero_point_;
 
-  // Columns of an activation panel, but for the one of ones.
+  // The most columns of an activation panel, not counting the one of ones.
   std::ptrdiff_t panel_cols_;
-  // 1 if panels end with a column of ones, whose products are the sums of
-  // levels that the activations' zero points are multiplied by.
+  // 1 if the last column of each activation panel is all ones (then its
+  // products are the sums of levels), else 0.
   int ones_;
   std::ptrdiff_t col_panels_;
 

@@ -57,9 +57,9 @@ enum GroupTileKind {
 // with the column's, rounded. Arrays start at the block's first row and the
 // panel's first column.
 struct GroupTileArgs {
-  // GroupTileKind. The streaming form sees by the arrays which of the first two
-  // it is; of the last it has activation panels whose last column is of ones,
-  // which `cols` does not count, and starts as in the others.
+  // GroupTileKind. The streaming form tests only for kGroupTileGeneral:
+  // activation panels then end with a column of ones, not counted in `cols`,
+  // and `sums` is not used.
   int kind;
   // ## Weights
   const uint8_t* levels;

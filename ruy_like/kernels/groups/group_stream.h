@@ -92,17 +92,22 @@ RUY_LIKE_ALWAYS_INLINE void LoadScales(const GroupTileArgs& args,
   }
 }
 
-// What a tile of packed levels corrects the sums of a group by.
+// How a tile corrects the dot products of a group. starts[c] is minus the sum
+// of column c's activations, times the weights' common zero point if they have
+// no zero points per row.
 enum StreamKind {
-  kStreamPlain,              // nothing
-  kStreamColumnGroupScales,  // nothing; one scale per column and group
-  kStreamRowZeros,           // the weights' zero points of a group
-  // The activations' zero points times the sums of level - zero point. These
-  // are what a last column of ones gives; the weights may have zero points.
+  // dot + starts; one scale per column
+  kStreamPlain,
+  // dot + starts; one scale per column and group
+  kStreamColumnGroupScales,
+  // dot + starts * zeros[row]
+  kStreamRowZeros,
+  // One of the above sums, less activation_zeros[c] * (the same sum of the last
+  // column, whose activations are all 1)
   kStreamActivationZeros
 };
 
-// Packed levels by kCols columns.
+// Packed levels by kCols columns, of which kDstCols have results.
 template <class Ops, class Levels, int kCols, StreamKind kKind>
 struct StreamTile {
   typedef typename Ops::Simd Simd;
@@ -163,7 +168,7 @@ struct StreamTile {
     *activations = a;
   }
 
-  // Whether starts are multiplied by the rows' zero points.
+  // Whether starts are to be multiplied by zero points of the rows.
   static RUY_LIKE_ALWAYS_INLINE bool HasRowZeros(const GroupTileArgs& args) {
     return kKind == kStreamRowZeros ||
            (kActivationZeros && args.zeros != nullptr);
@@ -231,13 +236,14 @@ struct StreamTile {
         const auto sum_of = [&](int c) {
           return SumOf(args, zero, group * kCols + c, acc[v][c]);
         };
-        const Int levels = sum_of(kCols - 1);
+        const Int level_sums = sum_of(kCols - 1);
         RUY_LIKE_UNROLL
         for (int c = 0; c < kDstCols; ++c) {
           Int sum = sum_of(c);
           if constexpr (kActivationZeros) {
             sum = Simd::Sub(
-                sum, Simd::Mul(levels, Simd::Set(args.activation_zeros[c])));
+                sum,
+                Simd::Mul(level_sums, Simd::Set(args.activation_zeros[c])));
           }
           f[v][c] = AddGroup(args, group * kCols + c, scales[v], sum, f[v][c]);
         }
