@@ -316,62 +316,27 @@ const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int cols,
                                                  : quantized;
 }
 
-namespace {
-
-// A step's 8 levels of one column.
-inline void PackStep(const std::int8_t* levels, int bytes, char* to) {
-  if (bytes == 1) {
-    std::memcpy(to, levels, kGroupStepLevels);
-    return;
-  }
-  const std::int16_t words[kGroupStepLevels] = {levels[0], levels[2], levels[1],
-                                                levels[3], levels[4], levels[6],
-                                                levels[5], levels[7]};
-  std::memcpy(to, words, sizeof(words));
-}
-
-}  // namespace
-
-// Into the panel: for each step, 8 levels of each column.
 void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
                               int cols, int c) const {
-  const std::ptrdiff_t step_bytes = kGroupStepLevels * activation_bytes_;
-  char* to = activations_ + PackedColsBefore(panel) * activation_panel_bytes_ +
-             c * step_bytes;
-  const std::ptrdiff_t whole = weights_.depth / kGroupStepLevels;
-  for (std::ptrdiff_t step = 0; step < whole; ++step) {
-    PackStep(values + step * kGroupStepLevels, activation_bytes_, to);
-    to += cols * step_bytes;
-  }
-  const std::ptrdiff_t rest = weights_.depth - whole * kGroupStepLevels;
-  if (rest == 0) return;
-  std::int8_t padded[kGroupStepLevels] = {};
-  std::memcpy(padded, values + whole * kGroupStepLevels, rest);
-  PackStep(padded, activation_bytes_, to);
-}
-
-void GroupProduct::TakeColumn(const std::int8_t* values, std::ptrdiff_t panel,
-                              int cols, int c) const {
-  PackColumn(values, panel, cols, c);
-  std::int32_t* const starts =
-      starts_ + PackedColsBefore(panel) * weights_.groups;
+  const std::ptrdiff_t before = PackedColsBefore(panel);
+  kernels::GroupColumnArgs args;
+  args.values = values;
+  args.depth = weights_.depth;
+  args.group_levels = weights_.LevelsIn(0);
+  args.cols = cols;
+  args.packed = activations_ + before * activation_panel_bytes_ +
+                std::ptrdiff_t{c} * kGroupStepLevels * activation_bytes_;
+  args.starts = starts_ + before * weights_.groups + c;
   const bool has_row_zeros =
       streams_ ? weights_.has_zero_points : kind_ == kernels::kGroupTileGeneral;
-  const std::uint32_t factor =
-      has_row_zeros ? 1 : static_cast<std::uint32_t>(zero_point_);
-  std::ptrdiff_t k = 0;
-  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-    const std::ptrdiff_t levels = weights_.LevelsIn(group);
-    const std::uint32_t sum = kernel_.sum(values + k, levels);
-    starts[group * cols + c] = static_cast<std::int32_t>(0 - factor * sum);
-    k += levels;
-  }
+  args.factor = has_row_zeros ? 1 : zero_point_;
+  (weights_.bits == 4 ? kernel_.pack_column4 : kernel_.pack_column8)(args);
 }
 
 void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
   const int cols = ColsIn(panel);
   for (int c = 0; c < cols; ++c) {
-    TakeColumn(QuantizedColumn(panel, cols, c, scratch), panel, cols + ones_,
+    PackColumn(QuantizedColumn(panel, cols, c, scratch), panel, cols + ones_,
                c);
     const std::ptrdiff_t col = panel * panel_cols_ + c;
     activation_zeros_[col] =
@@ -381,7 +346,7 @@ void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
     // int8 activations: the scratch has room for a column of them.
     std::int8_t* const ones = reinterpret_cast<std::int8_t*>(scratch);
     std::fill(ones, ones + weights_.depth, std::int8_t{1});
-    TakeColumn(ones, panel, cols + ones_, cols);
+    PackColumn(ones, panel, cols + ones_, cols);
   }
 }
 

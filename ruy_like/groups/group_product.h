@@ -54,6 +54,7 @@ class GroupProduct final {
   // Quantizes a column or, without a change, finds its int8 values.
   const std::int8_t* QuantizedColumn(std::ptrdiff_t panel, int cols, int c,
                                      char* scratch) const;
+  // Packs column c of a panel with `cols` packed columns, and sets its starts.
   void PackColumn(const std::int8_t* values, std::ptrdiff_t panel, int cols,
                   int c) const;
 
@@ -71,9 +72,6 @@ class GroupProduct final {
   std::ptrdiff_t PackedColsBefore(std::ptrdiff_t panel) const {
     return panel * (panel_cols_ + ones_);
   }
-  // Packs column c of a panel with `cols` packed columns, and sets its starts.
-  void TakeColumn(const std::int8_t* values, std::ptrdiff_t panel, int cols,
-                  int c) const;
 
   const internal::GroupMulCall& call_;
   const kernels::GroupKernel& kernel_;

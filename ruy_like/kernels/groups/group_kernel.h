@@ -91,6 +91,20 @@ struct GroupTileArgs {
 
 typedef void GroupTileFn(const GroupTileArgs& args);
 
+// One column of int8 activations, to be packed into its place in a panel.
+struct GroupColumnArgs {
+  const int8_t* values;  // `depth` of them
+  ptrdiff_t depth;
+  ptrdiff_t group_levels;  // of each group but the last
+  int cols;                // of the panel
+  char* packed;            // the column's first step
+  // starts[g * cols] becomes minus `factor` times the sum of group g.
+  int32_t* starts;
+  int32_t factor;
+};
+
+typedef void GroupColumnFn(const GroupColumnArgs& args);
+
 struct GroupKernel {
   const char* name;
   int tile_rows;    // a multiple of kGroupPanelRows
@@ -121,7 +135,9 @@ struct GroupKernel {
   float (*quantize)(const float* values, ptrdiff_t n, int8_t* quantized);
   // n is a multiple of kGroupPanelRows; `floats` is 64-byte aligned.
   void (*widen_scales)(const uint16_t* float16s, ptrdiff_t n, float* floats);
-  int32_t (*sum)(const int8_t* values, ptrdiff_t n);
+  // Pack activations for widened or streamed panels, by the weights' bits.
+  GroupColumnFn* pack_column4;
+  GroupColumnFn* pack_column8;
 };
 
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \

@@ -14,27 +14,6 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Column scale, bias and clamp of kRows values.
-template <int kRows>
-RUY_LIKE_ALWAYS_INLINE void FinishGroupColumn(const GroupTileArgs& args, int c,
-                                              const float* row_bias,
-                                              float* values) {
-  const float scale =
-      args.column_scales == nullptr ? 1.0f : args.column_scales[c];
-  for (int r = 0; r < kRows; ++r) values[r] *= scale;
-  if (row_bias != nullptr) {
-    for (int r = 0; r < kRows; ++r) values[r] += row_bias[r];
-  } else if (args.col_bias != nullptr) {
-    const float bias = args.col_bias[c];
-    for (int r = 0; r < kRows; ++r) values[r] += bias;
-  }
-  // A NaN stays.
-  for (int r = 0; r < kRows; ++r) {
-    const float x = values[r] < args.clamp_min ? args.clamp_min : values[r];
-    values[r] = x > args.clamp_max ? args.clamp_max : x;
-  }
-}
-
 template <int kRows, typename T>
 RUY_LIKE_ALWAYS_INLINE void StoreGroupColumn(const T* values, int rows,
                                              ptrdiff_t stride, T* dst) {
@@ -50,26 +29,40 @@ RUY_LIKE_ALWAYS_INLINE void StoreGroupColumn(const T* values, int rows,
 }
 
 // Stores the rows from `row` on, at most kRows, of `out`, which has kRows
-// values for each column.
-template <int kRows>
+// values for each column, aligned to vectors, and is overwritten.
+template <class Simd, int kRows>
 static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
                                              ptrdiff_t row, float* out) {
+  typedef typename Simd::Float Float;
   const int rows = AtMost(args.rows - row, kRows);
-  alignas(64) float padded_bias[kRows];
-  const float* row_bias = nullptr;
+  alignas(64) float row_bias[kRows] = {};
   if (args.row_bias != nullptr) {
-    row_bias = args.row_bias + row;
-    if (rows < kRows) {
-      for (int r = 0; r < kRows; ++r) padded_bias[r] = 0;
-      __builtin_memcpy(padded_bias, row_bias, rows * sizeof(float));
-      row_bias = padded_bias;
-    }
+    __builtin_memcpy(row_bias, args.row_bias + row, rows * sizeof(float));
   }
+  const bool has_bias = args.row_bias != nullptr || args.col_bias != nullptr;
+  const bool is_float = args.dst_scalar == Scalar::kF32;
+  const bool is_whole = is_float && args.dst_row_stride == 1 && rows == kRows;
+  const Float low = Simd::SetFloat(args.clamp_min);
+  const Float high = Simd::SetFloat(args.clamp_max);
   for (int c = 0; c < args.cols; ++c) {
     float* const values = out + c * kRows;
-    FinishGroupColumn<kRows>(args, c, row_bias, values);
     const ptrdiff_t at = row * args.dst_row_stride + c * args.dst_col_stride;
-    if (args.dst_scalar == Scalar::kF32) {
+    float* const to = is_whole ? static_cast<float*>(args.dst) + at : values;
+    const Float scale = Simd::SetFloat(
+        args.column_scales == nullptr ? 1.0f : args.column_scales[c]);
+    RUY_LIKE_UNROLL
+    for (int r = 0; r < kRows; r += Simd::kLanes) {
+      Float x = Simd::MulFloat(Simd::LoadAligned(values + r), scale);
+      if (has_bias) {
+        x = Simd::AddFloat(x, args.row_bias != nullptr
+                                  ? Simd::LoadAligned(row_bias + r)
+                                  : Simd::SetFloat(args.col_bias[c]));
+      }
+      x = Simd::AtMost(high, Simd::AtLeast(low, x));  // a NaN stays
+      __builtin_memcpy(to + r, &x, sizeof(x));
+    }
+    if (is_whole) continue;
+    if (is_float) {
       StoreGroupColumn<kRows>(values, rows, args.dst_row_stride,
                               static_cast<float*>(args.dst) + at);
     } else {
@@ -148,10 +141,56 @@ static float QuantizeActivations(const float* values, ptrdiff_t n,
   return magnitude / 127.0f;
 }
 
-static int32_t SumActivations(const int8_t* values, ptrdiff_t n) {
+RUY_LIKE_ALWAYS_INLINE int32_t SumLevels(const int8_t* levels, ptrdiff_t n) {
   int32_t sum = 0;
-  for (ptrdiff_t i = 0; i < n; ++i) sum += values[i];
+  for (ptrdiff_t i = 0; i < n; ++i) sum += levels[i];
   return sum;
+}
+
+// A step's 8 levels of one column, of kBytes bytes each.
+template <int kBytes>
+RUY_LIKE_ALWAYS_INLINE void PackGroupStep(const int8_t* levels, char* to) {
+  if constexpr (kBytes == 1) {
+    __builtin_memcpy(to, levels, kGroupStepLevels);
+  } else {
+    const int16_t words[kGroupStepLevels] = {levels[0], levels[2], levels[1],
+                                             levels[3], levels[4], levels[6],
+                                             levels[5], levels[7]};
+    __builtin_memcpy(to, words, sizeof(words));
+  }
+}
+
+// Ops::Sum sums levels as SumLevels does.
+template <class Ops, int kBytes>
+static void PackGroupColumn(const GroupColumnArgs& args) {
+  const uint32_t factor = static_cast<uint32_t>(args.factor);
+  const ptrdiff_t cols = args.cols;
+  const ptrdiff_t step_stride = cols * kGroupStepLevels * kBytes;
+  const ptrdiff_t group_levels = args.group_levels;
+  const int8_t* values = args.values;
+  const int8_t* const end = values + args.depth;
+  // Other groups than the last one have a multiple of 16 levels.
+  const ptrdiff_t rest = args.depth % kGroupStepLevels;
+  const int8_t* const end_of_steps = end - rest;
+  char* to = args.packed;
+  int32_t* start = args.starts;
+  while (values < end) {
+    const ptrdiff_t left = end - values;
+    const ptrdiff_t levels = left < group_levels ? left : group_levels;
+    const uint32_t sum = static_cast<uint32_t>(Ops::Sum(values, levels));
+    *start = static_cast<int32_t>(0 - factor * sum);
+    start += cols;
+    const int8_t* const next = values + levels;
+    for (; values < next && values < end_of_steps; values += kGroupStepLevels) {
+      PackGroupStep<kBytes>(values, to);
+      to += step_stride;
+    }
+    values = next;
+  }
+  if (rest == 0) return;
+  int8_t padded[kGroupStepLevels] = {};
+  __builtin_memcpy(padded, end_of_steps, rest);
+  PackGroupStep<kBytes>(padded, to);
 }
 
 }  // namespace

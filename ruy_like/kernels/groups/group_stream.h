@@ -261,7 +261,7 @@ struct StreamTile {
         Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
       }
     }
-    StoreGroupTile<kRows>(args, row, out);
+    StoreGroupTile<Simd, kRows>(args, row, out);
   }
 };
 

@@ -8,6 +8,7 @@
 //   kTilePanels x kTileCols  the tile of widened panels
 //   kFloatsInRegisters       whether registers hold a tile's float sums as well
 //                            as its integer ones; else floats stay in L1
+//   Sum            the sum of int8 levels
 //   and what group_stream.h lists
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
@@ -197,7 +198,7 @@ struct WidenedTile {
       }
     }
     Sums::MakeColumns(out);
-    StoreGroupTile<kRows>(args, row, out);
+    StoreGroupTile<Simd, kRows>(args, row, out);
   }
 };
 
@@ -252,7 +253,8 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.widen8 = MakeLevelsSigned;
   kernel.quantize = QuantizeActivations;
   kernel.widen_scales = WidenScales<typename Ops::Simd>;
-  kernel.sum = SumActivations;
+  kernel.pack_column4 = PackGroupColumn<Ops, Ops::Dot4::kActivationBytes>;
+  kernel.pack_column8 = PackGroupColumn<Ops, Ops::Dot8::kActivationBytes>;
   return kernel;
 }
 

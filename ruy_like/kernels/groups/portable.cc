@@ -73,8 +73,22 @@ struct PortableSimd {
   static Float ToFloat(const Int& x) {
     return Make<Float>([&](int i) { return static_cast<float>(x.lane[i]); });
   }
+  static Float AddFloat(const Float& a, const Float& b) {
+    return Make<Float>([&](int i) { return a.lane[i] + b.lane[i]; });
+  }
   static Float MulFloat(const Float& a, const Float& b) {
     return Make<Float>([&](int i) { return a.lane[i] * b.lane[i]; });
+  }
+  // Both return `x` if it is a NaN, or if both are zeros.
+  static Float AtLeast(const Float& bound, const Float& x) {
+    return Make<Float>([&](int i) {
+      return x.lane[i] < bound.lane[i] ? bound.lane[i] : x.lane[i];
+    });
+  }
+  static Float AtMost(const Float& bound, const Float& x) {
+    return Make<Float>([&](int i) {
+      return x.lane[i] > bound.lane[i] ? bound.lane[i] : x.lane[i];
+    });
   }
   static Float MulAddFloat(const Float& a, const Float& b, const Float& c) {
     return Make<Float>([&](int i) {
@@ -151,6 +165,9 @@ struct Ops {
   static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
+  static int32_t Sum(const int8_t* levels, ptrdiff_t n) {
+    return SumLevels(levels, n);
+  }
   static PortableSimd::Int LoadBytes(const uint8_t* p) {
     return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });
   }
