@@ -151,17 +151,16 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   zero_point_ = weights_.zero_point;
   if (!streams_ && bits == 4 && has_zeros) zero_point_ = kShiftedZero;
   if (bits == 8 && kernel.signed_levels) zero_point_ -= 128;
-  panel_cols_ = kernel.tile_cols;
-  if (streams_) {
-    // As equal as possible: a panel takes as long to read for one column.
-    panel_cols_ = CeilDiv(cols_, CeilDiv(cols_, stream_cols));
-  }
   ones_ = streams_ ? ones : 0;
-  col_panels_ = CeilDiv(cols_, panel_cols_);
-}
-
-int GroupProduct::ColsIn(std::ptrdiff_t panel) const {
-  return static_cast<int>(std::min(panel_cols_, cols_ - panel * panel_cols_));
+  col_panels_ = CeilDiv(cols_, streams_ ? stream_cols : kernel.tile_cols);
+  panel_cols_ = cols_ / col_panels_;
+  wider_panels_ = cols_ % col_panels_;
+  in_place_ = is_int8 && !kernel.interleaves_columns &&
+              activation_bytes_ == 1 && ones_ == 0 &&
+              activation_strides_.along == 1 &&
+              weights_.depth % kGroupStepLevels == 0;
+  quantizes_in_place_ =
+      !is_int8 && !kernel.interleaves_columns && activation_bytes_ == 1;
 }
 
 int GroupProduct::WorthThreads(int max) const {
@@ -207,8 +206,12 @@ std::size_t GroupProduct::Cut(int threads) {
   col_blocks_ = CeilDiv(col_panels_, block_col_panels_);
 
   const bool is_int8 = call_.activations.scalar == Scalar::kI8;
-  activation_panel_bytes_ =
+  column_bytes_ =
       Product(weights_.steps(), kGroupStepLevels, activation_bytes_);
+  // Columns of 4 KiB, or a multiple, would share sets of L1.
+  if (!kernel_.interleaves_columns && column_bytes_ % 4096 == 0) {
+    column_bytes_ = SaturatingAdd(column_bytes_, 64);
+  }
   float_column_bytes_ =
       is_int8 ? 0 : ScratchArena::Footprint(Product(weights_.depth, 1));
   const std::size_t packing_scratch =
@@ -230,16 +233,19 @@ std::size_t GroupProduct::Cut(int threads) {
   std::size_t total = Product(threads, 1, scratch_bytes_);
   const std::size_t per_group =
       ScratchArena::Footprint(Product(weights_.groups, PackedCols()));
-  total = SaturatingAdd(total, ScratchArena::Footprint(SaturatingMul(
-                                   activation_panel_bytes_, PackedCols())));
+  total = SaturatingAdd(total, ScratchArena::Footprint(PackedBytes()));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
   return SaturatingAdd(
       total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
 }
 
+std::size_t GroupProduct::PackedBytes() const {
+  return in_place_ ? 0 : SaturatingMul(column_bytes_, PackedCols());
+}
+
 void GroupProduct::Take(ScratchArena* arena) {
   scratch_ = TakeArray<char>(arena, threads_ * scratch_bytes_);
-  activations_ = TakeArray<char>(arena, activation_panel_bytes_ * PackedCols());
+  activations_ = TakeArray<char>(arena, PackedBytes());
   const std::size_t per_group = Product(weights_.groups, PackedCols());
   starts_ = TakeArray<std::int32_t>(arena, per_group);
   column_group_scales_ = TakeArray<float>(arena, per_group);
@@ -280,13 +286,20 @@ const float* GroupProduct::FloatColumn(std::ptrdiff_t col,
   return scratch;
 }
 
-const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int cols,
-                                                 int c, char* scratch) const {
-  const std::ptrdiff_t col = panel * panel_cols_ + c;
-  std::int8_t* const quantized =
-      reinterpret_cast<std::int8_t*>(scratch + float_column_bytes_);
+char* GroupProduct::PackedColumn(std::ptrdiff_t panel, int c) const {
+  return activations_ + PackedColsBefore(panel) * column_bytes_ +
+         c * packed_col_stride();
+}
+
+const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int c,
+                                                 char* scratch) const {
+  const std::ptrdiff_t col = FirstCol(panel) + c;
+  const int cols = ColsIn(panel);
+  std::int8_t* const quantized = reinterpret_cast<std::int8_t*>(
+      quantizes_in_place_ ? PackedColumn(panel, c)
+                          : scratch + float_column_bytes_);
   float* const group_scales =
-      column_group_scales_ + panel * panel_cols_ * weights_.groups;
+      column_group_scales_ + FirstCol(panel) * weights_.groups;
   if (call_.activations.scalar == Scalar::kI8) {
     column_scales_[col] = call_.params.activation_scales == nullptr
                               ? 1.0f
@@ -316,37 +329,51 @@ const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int cols,
                                                  : quantized;
 }
 
-void GroupProduct::PackColumn(const std::int8_t* values, std::ptrdiff_t panel,
-                              int cols, int c) const {
-  const std::ptrdiff_t before = PackedColsBefore(panel);
+void GroupProduct::PackColumns(const std::int8_t* values, int cols,
+                               std::ptrdiff_t panel, int c) const {
+  const int panel_cols = ColsIn(panel) + ones_;
+  const bool is_packed = in_place_ || quantizes_in_place_;
   kernels::GroupColumnArgs args;
   args.values = values;
+  args.col_stride = in_place_ ? activation_strides_.across
+                              : static_cast<std::ptrdiff_t>(column_bytes_);
+  args.cols = cols;
   args.depth = weights_.depth;
   args.group_levels = weights_.LevelsIn(0);
-  args.cols = cols;
-  args.packed = activations_ + before * activation_panel_bytes_ +
-                std::ptrdiff_t{c} * kGroupStepLevels * activation_bytes_;
-  args.starts = starts_ + before * weights_.groups + c;
+  args.packed = is_packed ? nullptr : PackedColumn(panel, c);
+  args.packed_col_stride = packed_col_stride();
+  args.step_stride = (kernel_.interleaves_columns ? panel_cols : 1) *
+                     std::ptrdiff_t{kGroupStepLevels} * activation_bytes_;
+  args.starts = starts_ + PackedColsBefore(panel) * weights_.groups + c;
+  args.start_stride = panel_cols;
   const bool has_row_zeros =
       streams_ ? weights_.has_zero_points : kind_ == kernels::kGroupTileGeneral;
   args.factor = has_row_zeros ? 1 : zero_point_;
-  (weights_.bits == 4 ? kernel_.pack_column4 : kernel_.pack_column8)(args);
+  (weights_.bits == 4 ? kernel_.pack_columns4 : kernel_.pack_columns8)(args);
 }
 
 void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
   const int cols = ColsIn(panel);
+  const std::int8_t* first = nullptr;
   for (int c = 0; c < cols; ++c) {
-    PackColumn(QuantizedColumn(panel, cols, c, scratch), panel, cols + ones_,
-               c);
-    const std::ptrdiff_t col = panel * panel_cols_ + c;
+    const std::int8_t* const values = QuantizedColumn(panel, c, scratch);
+    if (c == 0) first = values;
+    if (quantizes_in_place_) {
+      char* const column = PackedColumn(panel, c);
+      std::fill(column + weights_.depth, column + column_bytes_, '\0');
+    } else if (!in_place_) {
+      PackColumns(values, 1, panel, c);
+    }
+    const std::ptrdiff_t col = FirstCol(panel) + c;
     activation_zeros_[col] =
         has_activation_zeros_ ? call_.params.activation_zero_points[col] : 0;
   }
+  if (in_place_ || quantizes_in_place_) PackColumns(first, cols, panel, 0);
   if (ones_ != 0) {
     // int8 activations: the scratch has room for a column of them.
     std::int8_t* const ones = reinterpret_cast<std::int8_t*>(scratch);
     std::fill(ones, ones + weights_.depth, std::int8_t{1});
-    PackColumn(ones, panel, cols + ones_, cols);
+    PackColumns(ones, 1, panel, cols);
   }
 }
 
@@ -457,6 +484,9 @@ GroupTileArgs GroupProduct::CommonArgs() const {
   args.groups = weights_.groups;
   args.group_steps = weights_.group_steps;
   args.last_group_steps = weights_.last_group_steps;
+  args.activation_col_stride = in_place_
+                                   ? activation_strides_.across
+                                   : static_cast<std::ptrdiff_t>(column_bytes_);
   args.dst_row_stride = dst_strides_.along;
   args.dst_col_stride = dst_strides_.across;
   args.dst_scalar = call_.dst.scalar;
@@ -502,10 +532,12 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
       std::min(col_panels_, (col_block + 1) * block_col_panels_);
   for (std::ptrdiff_t panel = col_block * block_col_panels_; panel < end;
        ++panel) {
-    const std::ptrdiff_t col = panel * panel_cols_;
+    const std::ptrdiff_t col = FirstCol(panel);
     args.cols = ColsIn(panel);
     args.activations =
-        activations_ + PackedColsBefore(panel) * activation_panel_bytes_;
+        in_place_ ? static_cast<const std::int8_t*>(call_.activations.data) +
+                        col * activation_strides_.across
+                  : static_cast<void*>(PackedColumn(panel, 0));
     args.starts = starts_ + PackedColsBefore(panel) * weights_.groups;
     args.column_group_scales =
         scales_per_group_ || (kind_ == kernels::kGroupTileGeneral && !streams_)

@@ -10,6 +10,7 @@
 #ifndef RUY_LIKE_GROUPS_GROUP_PRODUCT_H_
 #define RUY_LIKE_GROUPS_GROUP_PRODUCT_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -51,12 +52,13 @@ class GroupProduct final {
   // One column's values at contiguous addresses, in `scratch` if they are not.
   const std::int8_t* Int8Column(std::ptrdiff_t col, std::int8_t* scratch) const;
   const float* FloatColumn(std::ptrdiff_t col, float* scratch) const;
-  // Quantizes a column or, without a change, finds its int8 values.
-  const std::int8_t* QuantizedColumn(std::ptrdiff_t panel, int cols, int c,
+  // Quantizes a column or, without a change, finds its int8 values. In
+  // `scratch`, or already where they are to be packed.
+  const std::int8_t* QuantizedColumn(std::ptrdiff_t panel, int c,
                                      char* scratch) const;
-  // Packs column c of a panel with `cols` packed columns, and sets its starts.
-  void PackColumn(const std::int8_t* values, std::ptrdiff_t panel, int cols,
-                  int c) const;
+  // Packs `cols` columns, from column c of a panel on, and sets their starts.
+  void PackColumns(const std::int8_t* values, int cols, std::ptrdiff_t panel,
+                   int c) const;
 
   void MultiplyBlock(std::ptrdiff_t row_block, std::ptrdiff_t col_block,
                      char* scratch) const;
@@ -66,12 +68,25 @@ class GroupProduct final {
                       char* scratch) const;
   kernels::GroupTileArgs CommonArgs() const;
 
-  int ColsIn(std::ptrdiff_t panel) const;
+  std::ptrdiff_t FirstCol(std::ptrdiff_t panel) const {
+    return panel * panel_cols_ + std::min(panel, wider_panels_);
+  }
+  int ColsIn(std::ptrdiff_t panel) const {
+    return static_cast<int>(FirstCol(panel + 1) - FirstCol(panel));
+  }
   // Packed columns, those of ones included: all, and of the panels before one.
   std::ptrdiff_t PackedCols() const { return cols_ + ones_ * col_panels_; }
   std::ptrdiff_t PackedColsBefore(std::ptrdiff_t panel) const {
-    return panel * (panel_cols_ + ones_);
+    return FirstCol(panel) + ones_ * panel;
   }
+  std::size_t PackedBytes() const;  // of all activations
+  std::ptrdiff_t packed_col_stride() const {
+    return kernel_.interleaves_columns
+               ? std::ptrdiff_t{kernels::kGroupStepLevels} * activation_bytes_
+               : static_cast<std::ptrdiff_t>(column_bytes_);
+  }
+  // The first byte of column c, or of the column of ones, of a panel.
+  char* PackedColumn(std::ptrdiff_t panel, int c) const;
 
   const internal::GroupMulCall& call_;
   const kernels::GroupKernel& kernel_;
@@ -89,12 +104,18 @@ class GroupProduct final {
   // The zero point of all widened levels, if it is the same for all.
   int zero_point_;
 
-  // The most columns of an activation panel, not counting the one of ones.
-  std::ptrdiff_t panel_cols_;
   // 1 if the last column of each activation panel is all ones (then its
   // products are the sums of levels), else 0.
   int ones_;
+  // Panels of columns are as equal as possible: the first wider_panels_ have
+  // panel_cols_ + 1, the others panel_cols_. Columns of ones do not count.
   std::ptrdiff_t col_panels_;
+  std::ptrdiff_t panel_cols_;
+  std::ptrdiff_t wider_panels_;
+  // Kernels read the caller's int8 activations where they lie.
+  bool in_place_;
+  // Float activations are quantized into their places.
+  bool quantizes_in_place_;
 
   // Set by Cut.
   std::ptrdiff_t block_panels_ = 0;  // of weights
@@ -107,7 +128,7 @@ class GroupProduct final {
   std::size_t scales_at_ = 0;
   std::size_t zeros_at_ = 0;
   std::size_t sums_at_ = 0;
-  std::size_t activation_panel_bytes_ = 0;  // of one column
+  std::size_t column_bytes_ = 0;  // of activations, packed
   std::size_t float_column_bytes_ = 0;
 
   // Set by Take.

@@ -24,7 +24,10 @@
 //
 // ## Packed activations
 //
-// Panels of n columns: for each step, 8 levels of each column in turn.
+// Panels of n columns. With `interleaves_columns`: for each step, 8 levels of
+// each column in turn. Otherwise each column lies by itself, the last step
+// padded with zeros; int8 activations that the caller has in this form are not
+// packed at all.
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_KERNEL_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_KERNEL_H_
 
@@ -72,8 +75,9 @@ struct GroupTileArgs {
   const void* zeros;
   const int32_t* sums;
   ptrdiff_t groups, group_steps, last_group_steps;
-  // ## Activations; [group][column]
+  // ## Activations; starts and scales by [group][column]
   const void* activations;
+  ptrdiff_t activation_col_stride;  // bytes; for columns not interleaved
   const int32_t* starts;
   const float* column_group_scales;
   const int32_t* activation_zeros;  // per column
@@ -91,15 +95,20 @@ struct GroupTileArgs {
 
 typedef void GroupTileFn(const GroupTileArgs& args);
 
-// One column of int8 activations, to be packed into its place in a panel.
+// Columns of int8 activations, to be packed into their places in a panel.
 struct GroupColumnArgs {
-  const int8_t* values;  // `depth` of them
+  const int8_t* values;  // `depth` of each column
+  ptrdiff_t col_stride;  // of `values`, elements
+  int cols;
   ptrdiff_t depth;
   ptrdiff_t group_levels;  // of each group but the last
-  int cols;                // of the panel
-  char* packed;            // the column's first step
-  // starts[g * cols] becomes minus `factor` times the sum of group g.
+  // The first column's first step; null: only `starts` are to be set.
+  char* packed;
+  ptrdiff_t packed_col_stride, step_stride;  // of `packed`, bytes
+  // starts[g * start_stride + c] becomes minus `factor` times the sum of column
+  // c's group g.
   int32_t* starts;
+  ptrdiff_t start_stride;
   int32_t factor;
 };
 
@@ -113,6 +122,7 @@ struct GroupKernel {
   // The most columns for which the streaming form is the fastest, of weights of
   // 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
+  bool interleaves_columns;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
   // Levels of a row that lie together in a widened panel: 4, as in the packed
   // form of 8 bits, or 8, a row's whole step.
@@ -136,8 +146,8 @@ struct GroupKernel {
   // n is a multiple of kGroupPanelRows; `floats` is 64-byte aligned.
   void (*widen_scales)(const uint16_t* float16s, ptrdiff_t n, float* floats);
   // Pack activations for widened or streamed panels, by the weights' bits.
-  GroupColumnFn* pack_column4;
-  GroupColumnFn* pack_column8;
+  GroupColumnFn* pack_columns4;
+  GroupColumnFn* pack_columns8;
 };
 
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \

@@ -121,6 +121,7 @@ struct NeonGroupOps {
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = kCols;
   static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = true;
   static constexpr int kStreamCols = 2;
   // By instructions: with SDOT widening gains from 5 columns on; without, 4-bit

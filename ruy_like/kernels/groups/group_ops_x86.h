@@ -203,6 +203,7 @@ struct X86GroupOps {
   static constexpr int kTilePanels = kPanels;
   static constexpr int kTileCols = kCols;
   static constexpr bool kFloatsInRegisters = S::kLanes == 16;
+  static constexpr bool kInterleavesColumns = false;
   static constexpr bool kSignedLevels = false;
   // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
   static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;

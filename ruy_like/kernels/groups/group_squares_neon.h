@@ -59,10 +59,11 @@ struct GroupSums<Ops, NeonSquaresDot, kCols> {
     }
   }
 
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** levels,
-                                       const char** activations) {
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(
+      ptrdiff_t steps, const uint8_t** levels,
+      ActivationPanel<Ops, NeonSquaresDot, kCols>* activations) {
     const int8_t* weights = reinterpret_cast<const int8_t*>(*levels);
-    const int8_t* a = reinterpret_cast<const int8_t*>(*activations);
+    const int8_t* a = reinterpret_cast<const int8_t*>(activations->first);
     for (ptrdiff_t step = 0; step < steps; ++step) {
       int8x16_t columns[kColVecs];
       RUY_LIKE_UNROLL
@@ -84,7 +85,7 @@ struct GroupSums<Ops, NeonSquaresDot, kCols> {
       weights += kGroupPanelRows * kGroupStepLevels;
     }
     *levels = reinterpret_cast<const uint8_t*>(weights);
-    *activations = reinterpret_cast<const char*>(a);
+    activations->first = reinterpret_cast<const char*>(a);
   }
 
   RUY_LIKE_ALWAYS_INLINE int32x4_t Get(int v, int c) const {

@@ -160,37 +160,44 @@ RUY_LIKE_ALWAYS_INLINE void PackGroupStep(const int8_t* levels, char* to) {
   }
 }
 
-// Ops::Sum sums levels as SumLevels does.
-template <class Ops, int kBytes>
-static void PackGroupColumn(const GroupColumnArgs& args) {
-  const uint32_t factor = static_cast<uint32_t>(args.factor);
-  const ptrdiff_t cols = args.cols;
-  const ptrdiff_t step_stride = cols * kGroupStepLevels * kBytes;
-  const ptrdiff_t group_levels = args.group_levels;
-  const int8_t* values = args.values;
-  const int8_t* const end = values + args.depth;
-  // Other groups than the last one have a multiple of 16 levels.
-  const ptrdiff_t rest = args.depth % kGroupStepLevels;
-  const int8_t* const end_of_steps = end - rest;
-  char* to = args.packed;
-  int32_t* start = args.starts;
-  while (values < end) {
-    const ptrdiff_t left = end - values;
-    const ptrdiff_t levels = left < group_levels ? left : group_levels;
-    const uint32_t sum = static_cast<uint32_t>(Ops::Sum(values, levels));
-    *start = static_cast<int32_t>(0 - factor * sum);
-    start += cols;
-    const int8_t* const next = values + levels;
-    for (; values < next && values < end_of_steps; values += kGroupStepLevels) {
-      PackGroupStep<kBytes>(values, to);
-      to += step_stride;
-    }
-    values = next;
+// Packs a column's steps, the last one padded with zeros.
+template <int kBytes>
+RUY_LIKE_ALWAYS_INLINE void PackGroupSteps(const int8_t* values,
+                                           ptrdiff_t depth, char* to,
+                                           ptrdiff_t step_stride) {
+  const ptrdiff_t rest = depth % kGroupStepLevels;
+  const int8_t* const end = values + depth - rest;
+  for (; values < end; values += kGroupStepLevels) {
+    PackGroupStep<kBytes>(values, to);
+    to += step_stride;
   }
   if (rest == 0) return;
   int8_t padded[kGroupStepLevels] = {};
-  __builtin_memcpy(padded, end_of_steps, rest);
+  __builtin_memcpy(padded, values, rest);
   PackGroupStep<kBytes>(padded, to);
+}
+
+// Ops::Sum sums levels as SumLevels does.
+template <class Ops, int kBytes>
+static void PackGroupColumns(const GroupColumnArgs& args) {
+  for (int c = 0; c < args.cols; ++c) {
+    const int8_t* const values = args.values + c * args.col_stride;
+    if (args.packed != nullptr) {
+      PackGroupSteps<kBytes>(values, args.depth,
+                             args.packed + c * args.packed_col_stride,
+                             args.step_stride);
+    }
+    int32_t* start = args.starts + c;
+    for (ptrdiff_t k = 0; k < args.depth; k += args.group_levels) {
+      const ptrdiff_t left = args.depth - k;
+      const ptrdiff_t levels =
+          left < args.group_levels ? left : args.group_levels;
+      const int32_t sum = Ops::Sum(values + k, levels);
+      *start = static_cast<int32_t>(0 - static_cast<uint32_t>(args.factor) *
+                                            static_cast<uint32_t>(sum));
+      start += args.start_stride;
+    }
+  }
 }
 
 }  // namespace

@@ -61,6 +61,28 @@ struct GroupPanels {
   }
 };
 
+// Activations of a panel of kCols columns, as Dot loads them.
+template <class Ops, class Dot, int kCols>
+struct ActivationPanel {
+  static constexpr ptrdiff_t kColBytes =
+      kGroupStepLevels * Dot::kActivationBytes;
+  static constexpr ptrdiff_t kStepStride =
+      Ops::kInterleavesColumns ? kCols * kColBytes : kColBytes;
+  const char* first;  // of the next step
+  ptrdiff_t col_stride;
+
+  explicit RUY_LIKE_ALWAYS_INLINE ActivationPanel(const GroupTileArgs& args)
+      : first(static_cast<const char*>(args.activations)),
+        col_stride(Ops::kInterleavesColumns ? kColBytes
+                                            : args.activation_col_stride) {}
+  // The offset of four levels of column c, the first or the second ones of a
+  // step.
+  RUY_LIKE_ALWAYS_INLINE ptrdiff_t At(int c, int quad) const {
+    return c * (Ops::kInterleavesColumns ? kColBytes : col_stride) +
+           quad * (kColBytes / 2);
+  }
+};
+
 // The scales of a tile's rows for one group.
 template <class Simd, Scalar kType, int kPanels, int kVecs>
 RUY_LIKE_ALWAYS_INLINE void LoadScalesAs(
@@ -122,7 +144,7 @@ struct StreamTile {
   static constexpr int kRows = kPanels * kGroupPanelRows;
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
-  static constexpr int kColBytes = kGroupStepLevels * Levels::kActivationBytes;
+  typedef ActivationPanel<Ops, Levels, kCols> Activations;
   // Levels of 8 bits, and their zero points, whose 128 is subtracted again.
   static constexpr bool kSigned =
       Ops::kSignedLevels && Levels::kStepBytes == 128;
@@ -133,10 +155,9 @@ struct StreamTile {
 
   static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
                                           const uint8_t** levels,
-                                          const char** activations,
-                                          ptrdiff_t prefetch,
+                                          Activations* from, ptrdiff_t prefetch,
                                           Acc (&acc)[kVecs][kCols]) {
-    const char* a = *activations;
+    const char* a = from->first;
     for (ptrdiff_t step = 0; step < steps; ++step) {
       typename Levels::Weights weights[kVecs];
       RUY_LIKE_UNROLL
@@ -151,21 +172,20 @@ struct StreamTile {
       }
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
-        const char* const column = a + c * kColBytes;
         const typename Levels::Activations low =
-            Levels::LoadActivations(column);
+            Levels::LoadActivations(a + from->At(c, 0));
         const typename Levels::Activations high =
-            Levels::LoadActivations(column + kColBytes / 2);
+            Levels::LoadActivations(a + from->At(c, 1));
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVecs; ++v) {
           Levels::Step(acc[v][c], weights[v], low, high);
         }
       }
-      a += kCols * kColBytes;
+      a += from->kStepStride;
       RUY_LIKE_UNROLL
       for (int p = 0; p < kPanels; ++p) levels[p] += Levels::kStepBytes;
     }
-    *activations = a;
+    from->first = a;
   }
 
   // Whether starts are to be multiplied by zero points of the rows.
@@ -197,7 +217,7 @@ struct StreamTile {
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
     GroupPanels<kPanels> panels(args, row);
     const uint8_t* const end = panels.levels[0] + args.panel_bytes;
-    const char* activations = static_cast<const char*>(args.activations);
+    Activations activations(args);
     Float f[kVecs][kDstCols];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVecs; ++v) {

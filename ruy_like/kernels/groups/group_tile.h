@@ -8,6 +8,7 @@
 //   kTilePanels x kTileCols  the tile of widened panels
 //   kFloatsInRegisters       whether registers hold a tile's float sums as well
 //                            as its integer ones; else floats stay in L1
+//   kInterleavesColumns      see group_kernel.h
 //   Sum            the sum of int8 levels
 //   and what group_stream.h lists
 //
@@ -55,9 +56,8 @@ struct GroupSums {
 
   // Moves the pointers on.
   RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** levels,
-                                       const char** activations) {
-    constexpr int kColBytes = kGroupStepLevels * Dot::kActivationBytes;
-    const char* a = *activations;
+                                       ActivationPanel<Ops, Dot, kCols>* from) {
+    const char* a = from->first;
     for (ptrdiff_t step = 0; step < steps; ++step) {
       RUY_LIKE_UNROLL
       for (int quad = 0; quad < 2; ++quad) {
@@ -70,18 +70,18 @@ struct GroupSums {
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) {
           const typename Dot::Activations activation =
-              Dot::LoadActivations(a + c * kColBytes + quad * (kColBytes / 2));
+              Dot::LoadActivations(a + from->At(c, quad));
           RUY_LIKE_UNROLL
           for (int v = 0; v < kVecs; ++v) {
             Dot::Step(acc[v][c], weights[v], activation);
           }
         }
       }
-      a += kCols * kColBytes;
+      a += from->kStepStride;
       RUY_LIKE_UNROLL
       for (int p = 0; p < Ops::kTilePanels; ++p) levels[p] += 128;
     }
-    *activations = a;
+    from->first = a;
   }
 
   RUY_LIKE_ALWAYS_INLINE Int Get(int v, int c) const {
@@ -142,7 +142,7 @@ struct WidenedTile {
 
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
     GroupPanels<kPanels> panels(args, row);
-    const char* activations = static_cast<const char*>(args.activations);
+    ActivationPanel<Ops, Dot, kCols> activations(args);
     // By vectors, at the end by columns.
     alignas(64) float out[kColVecs * kVecs * Simd::kLanes];
     const auto place = [&](int v, int c) {
@@ -241,6 +241,7 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.stream_cols = Ops::kStreamCols;
   kernel.max_stream_cols4 = Ops::kMaxStreamCols4;
   kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
+  kernel.interleaves_columns = Ops::kInterleavesColumns;
   kernel.signed_levels = Ops::kSignedLevels;
   kernel.widened_levels = 4;
   kernel.activation_bytes4 = Ops::Dot4::kActivationBytes;
@@ -253,8 +254,8 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.widen8 = MakeLevelsSigned;
   kernel.quantize = QuantizeActivations;
   kernel.widen_scales = WidenScales<typename Ops::Simd>;
-  kernel.pack_column4 = PackGroupColumn<Ops, Ops::Dot4::kActivationBytes>;
-  kernel.pack_column8 = PackGroupColumn<Ops, Ops::Dot8::kActivationBytes>;
+  kernel.pack_columns4 = PackGroupColumns<Ops, Ops::Dot4::kActivationBytes>;
+  kernel.pack_columns8 = PackGroupColumns<Ops, Ops::Dot8::kActivationBytes>;
   return kernel;
 }
 

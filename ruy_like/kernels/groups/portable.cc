@@ -161,6 +161,7 @@ struct Ops {
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = 2;
   static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = false;
   static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
