@@ -5,7 +5,6 @@
 // process, and the median is printed. One thread by CPU time, two by wall time.
 #include <cstddef>
 #include <cstdio>
-#include <functional>
 #include <vector>
 
 #include "bench/stopwatch.h"
@@ -28,33 +27,6 @@ constexpr Case kCases[] = {
     {"small", 1000, 32, 32, 32},
 };
 
-double TurnSeconds(const std::function<void()>& call, int calls, bool wall) {
-  const Stopwatch stopwatch;
-  for (int i = 0; i < calls; ++i) call();
-  const Seconds seconds = stopwatch.Elapsed();
-  return wall ? seconds.wall : seconds.cpu;
-}
-
-// Nanoseconds of a call of each way, on so many threads.
-std::vector<double> Measure(const std::vector<std::function<void()>>& ways,
-                            bool wall) {
-  std::vector<std::vector<double>> seconds(ways.size());
-  std::vector<int> calls;
-  for (const auto& way : ways) {
-    int n = 1;
-    while (TurnSeconds(way, n, wall) < kTurnSeconds) n *= 2;
-    calls.push_back(n);
-  }
-  for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      seconds[i].push_back(TurnSeconds(ways[i], calls[i], wall) / calls[i]);
-    }
-  }
-  std::vector<double> medians;
-  for (const auto& of_way : seconds) medians.push_back(1e9 * Median(of_way));
-  return medians;
-}
-
 void Run(const Case& c, int threads) {
   const std::ptrdiff_t lhs_size = c.rows * c.depth;
   const std::ptrdiff_t rhs_size = c.depth * c.cols;
@@ -72,7 +44,7 @@ void Run(const Case& c, int threads) {
               ColMajor(rhs.data() + i * rhs_size, c.depth, c.cols), params,
               &context, &dst);
   };
-  const std::vector<std::function<void()>> ways = {
+  const std::vector<Way> ways = {
       [&] {
         auto dst = ColMajor(result.data(), c.rows, c.cols);
         (void)MulBatch(RowMajor(lhs.data(), c.rows, c.depth),
@@ -83,7 +55,11 @@ void Run(const Case& c, int threads) {
         for (std::ptrdiff_t i = 0; i < c.count; ++i) mul(i, c.rows);
       },
       [&] { mul(0, c.count * c.rows); }};
-  const std::vector<double> ns = Measure(ways, threads > 1);
+  std::vector<double> ns;
+  for (const std::vector<double>& seconds :
+       TakeTurns(ways, kRounds, kTurnSeconds, threads > 1)) {
+    ns.push_back(1e9 * Median(seconds));
+  }
   const double ops = 2.0 * static_cast<double>(c.count * c.rows * c.depth) *
                      static_cast<double>(c.cols);
   std::printf("%-14s %5td x (%tdx%tdx%td) %7d %9.1f %9.1f %9.1f %10.1f\n",

@@ -7,11 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
-#include <random>
-#include <type_traits>
 #include <vector>
 
+#include "bench/buffer.h"
 #include "bench/stopwatch.h"
 #include "ruy/ruy.h"
 #include "ruy_like/ruy_like.h"
@@ -29,78 +27,47 @@ class PoolExecutor final : public Executor {
   void ParallelFor(int count, void (*function)(void*, int),
                    void* argument) override {
     std::vector<Call> calls(count);
-    for (int i = 0; i < count; ++i) calls[i].Set(function, argument, i);
+    for (int i = 0; i < count; ++i) {
+      calls[i].function = function;
+      calls[i].argument = argument;
+      calls[i].index = i;
+    }
     pool_.Execute(count, calls.data());
   }
 
  private:
-  class Call final : public Task {
-   public:
-    void Set(void (*function)(void*, int), void* argument, int i) {
-      function_ = function;
-      argument_ = argument;
-      i_ = i;
-    }
-    void Run() override { function_(argument_, i_); }
-
-   private:
-    void (*function_)(void*, int) = nullptr;
-    void* argument_ = nullptr;
-    int i_ = 0;
+  struct Call final : public Task {
+    void Run() override { function(argument, index); }
+    void (*function)(void*, int) = nullptr;
+    void* argument = nullptr;
+    int index = 0;
   };
 
   ThreadPool pool_;
 };
 
-double TurnSeconds(const std::function<void()>& call, int calls, bool wall) {
-  const Stopwatch stopwatch;
-  for (int i = 0; i < calls; ++i) call();
-  const Seconds seconds = stopwatch.Elapsed();
-  return wall ? seconds.wall : seconds.cpu;
-}
-
-double MedianRatio(const std::function<void()>& entry_point,
-                   const std::function<void()>& plain, bool wall) {
-  entry_point();
-  plain();
-  const double one = TurnSeconds(plain, 1, /*wall=*/true);
-  const int calls = 1 + static_cast<int>(kTurnSeconds / (one + 1e-9));
-  std::vector<double> ratios;
-  for (int round = 0; round < kRounds; ++round) {
-    const double entry_point_seconds = TurnSeconds(entry_point, calls, wall);
-    ratios.push_back(entry_point_seconds / TurnSeconds(plain, calls, wall));
-  }
-  return Median(ratios);
+double OverPlain(const Way& entry_point, const Way& plain, bool by_wall) {
+  const auto seconds =
+      TakeTurns({entry_point, plain}, kRounds, kTurnSeconds, by_wall);
+  return MedianRatio(seconds[0], seconds[1]);
 }
 
 template <typename T>
-std::vector<T> RandomData(std::size_t size, int seed) {
-  std::minstd_rand random(seed);
-  std::vector<T> data(size);
-  for (T& x : data) x = static_cast<T>(static_cast<int>(random() % 200) - 100);
-  return data;
-}
-
-template <typename Matrix>
-Matrix MakeMatrix(int rows, int cols, bool col_major) {
-  Matrix matrix;
-  using Order = typename std::decay<decltype(matrix.layout().order())>::type;
-  MakeSimpleLayout(rows, cols, col_major ? Order::kColMajor : Order::kRowMajor,
-                   matrix.mutable_layout());
+ruy::Matrix<T> RuyMatrix(T* data, int rows, int cols, ruy::Order order) {
+  ruy::Matrix<T> matrix;
+  ruy::MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  matrix.set_data(data);
   return matrix;
 }
 
 template <typename T, typename Accum>
 void Measure(const char* type, int m, int k, int n) {
-  const std::vector<T> lhs_data = RandomData<T>(std::size_t(m) * k, 1);
-  const std::vector<T> rhs_data = RandomData<T>(std::size_t(k) * n, 2);
+  std::vector<T> lhs_data = RandomVector<T>(m * k, -100, 99);
+  std::vector<T> rhs_data = RandomVector<T>(k * n, -100, 99);
   std::vector<Accum> dst_data(std::size_t(m) * n);
-  auto lhs = MakeMatrix<Matrix<T>>(m, k, false);
-  auto rhs = MakeMatrix<Matrix<T>>(k, n, true);
-  auto dst = MakeMatrix<Matrix<Accum>>(m, n, true);
-  lhs.set_data(lhs_data.data());
-  rhs.set_data(rhs_data.data());
-  dst.set_data(dst_data.data());
+  const Matrix<T> lhs = RowMajor(lhs_data, m, k);
+  const Matrix<T> rhs = ColMajor(rhs_data, k, n);
+  auto dst = ColMajor(dst_data, m, n);
   Matrix<T> cached_lhs = lhs;
   cached_lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   const MulParams<Accum, Accum> params;
@@ -113,39 +80,37 @@ void Measure(const char* type, int m, int k, int n) {
     return;
   }
   const double packed =
-      MedianRatio([&] { (void)Mul(*packed_lhs, rhs, params, &context, &dst); },
-                  [&] { (void)Mul(cached_lhs, rhs, params, &context, &dst); },
-                  /*wall=*/false);
+      OverPlain([&] { (void)Mul(*packed_lhs, rhs, params, &context, &dst); },
+                [&] { (void)Mul(cached_lhs, rhs, params, &context, &dst); },
+                /*by_wall=*/false);
 
   MulPlan plan;
-  const double planned = MedianRatio(
+  const double planned = OverPlain(
       [&] {
         (void)plan.Prepare(lhs, rhs, params, 1, &context, &dst);
         (void)plan.Run(0);
         (void)plan.Finish();
       },
-      plain, /*wall=*/false);
+      plain, /*by_wall=*/false);
 
-  auto ruy_lhs = MakeMatrix<ruy::Matrix<T>>(m, k, false);
-  auto ruy_rhs = MakeMatrix<ruy::Matrix<T>>(k, n, true);
-  auto ruy_dst = MakeMatrix<ruy::Matrix<Accum>>(m, n, true);
-  ruy_lhs.set_data(lhs_data.data());
-  ruy_rhs.set_data(rhs_data.data());
-  ruy_dst.set_data(dst_data.data());
+  const auto ruy_lhs = RuyMatrix(lhs_data.data(), m, k, ruy::Order::kRowMajor);
+  const auto ruy_rhs = RuyMatrix(rhs_data.data(), k, n, ruy::Order::kColMajor);
+  auto ruy_dst = RuyMatrix(dst_data.data(), m, n, ruy::Order::kColMajor);
   const ruy::MulParams<Accum, Accum> ruy_params;
   ruy::Context ruy_context;
-  const double dropin = MedianRatio(
+  const double dropin = OverPlain(
       [&] { ruy::Mul(ruy_lhs, ruy_rhs, ruy_params, &ruy_context, &ruy_dst); },
-      plain, /*wall=*/false);
+      plain, /*by_wall=*/false);
 
   PoolExecutor executor;
   Context host_context, own_context;
   host_context.set_executor(&executor);
   host_context.set_max_num_threads(2);
   own_context.set_max_num_threads(2);
-  const double executed = MedianRatio(
-      [&] { (void)Mul(lhs, rhs, params, &host_context, &dst); },
-      [&] { (void)Mul(lhs, rhs, params, &own_context, &dst); }, /*wall=*/true);
+  const double executed =
+      OverPlain([&] { (void)Mul(lhs, rhs, params, &host_context, &dst); },
+                [&] { (void)Mul(lhs, rhs, params, &own_context, &dst); },
+                /*by_wall=*/true);
 
   std::printf("| %s %dx%dx%d | %.3f | %.3f | %.3f | %.3f |\n", type, m, k, n,
               packed, planned, dropin, executed);

@@ -10,14 +10,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
+#include "bench/buffer.h"
 #include "bench/shapes.h"
 #include "bench/stopwatch.h"
 #include "ruy_like/ruy_like.h"
@@ -34,21 +32,9 @@ namespace {
 
 struct Kind {
   std::string name;
-  std::function<void()> product;
-  std::vector<double> gops;
+  Way product;
+  double gops = 0;
 };
-
-template <typename T>
-std::vector<T> Random(std::ptrdiff_t size, int low, int high) {
-  std::vector<T> values(size);
-  std::uint32_t state = 12345;
-  for (T& value : values) {
-    state = state * 1664525 + 1013904223;
-    value =
-        static_cast<T>(low + static_cast<int>(state >> 8) % (high - low + 1));
-  }
-  return values;
-}
 
 void CheckOk(const absl::Status& status) {
   if (status.ok()) return;
@@ -75,10 +61,11 @@ struct Problem {
   explicit Problem(const Shape& problem_shape, Context* its_context)
       : shape(problem_shape),
         context(its_context),
-        int8s(Random<std::int8_t>(shape.rows * shape.depth, -127, 127)),
-        activations8(Random<std::int8_t>(shape.depth * shape.cols, -127, 127)),
-        activation_zero_points(Random<std::int8_t>(shape.cols, 1, 9)),
-        activations(Random<float>(shape.depth * shape.cols, -127, 127)),
+        int8s(RandomVector<std::int8_t>(shape.rows * shape.depth, -127, 127)),
+        activations8(
+            RandomVector<std::int8_t>(shape.depth * shape.cols, -127, 127)),
+        activation_zero_points(RandomVector<std::int8_t>(shape.cols, 1, 9)),
+        activations(RandomVector<float>(shape.depth * shape.cols, -127, 127)),
         scales(shape.rows * (shape.depth / 16 + 1),
                static_cast<Float16>(0.01f)),
         result(shape.rows * shape.cols),
@@ -93,13 +80,11 @@ struct Problem {
                                 shape.rows, shape.depth),
                        Side::kLhs, PackOptions(), context);
     CheckOk(packed.status());
-    kinds.push_back({"int8",
-                     [this, weights = *packed] {
+    kinds.push_back({"int8", [this, weights = *packed] {
                        CheckOk(Mul(weights, rhs8,
                                    MulParams<std::int32_t, float>(), context,
                                    &dst));
-                     },
-                     {}});
+                     }});
   }
   void AddFloat() {
     const std::vector<float> floats(int8s.begin(), int8s.end());
@@ -107,11 +92,9 @@ struct Problem {
                        Side::kLhs, PackOptions(), context);
     CheckOk(packed.status());
     kinds.push_back(
-        {"f32",
-         [this, weights = *packed] {
+        {"f32", [this, weights = *packed] {
            CheckOk(Mul(weights, rhs, MulParams<float, float>(), context, &dst));
-         },
-         {}});
+         }});
   }
   void AddGroups(int bits, std::ptrdiff_t group_size, const Activations& kind) {
     GroupWeights weights;
@@ -135,22 +118,15 @@ struct Problem {
            CheckOk(kind.are_floats
                        ? Mul(packed_weights, rhs, params, context, &dst)
                        : Mul(packed_weights, rhs8, params, context, &dst));
-         },
-         {}});
+         }});
   }
-  void Measure(int rounds, double seconds) {
-    for (int round = 0; round < rounds; ++round) {
-      for (Kind& kind : kinds) {
-        int calls = 0;
-        const Stopwatch watch;
-        double elapsed;
-        do {
-          kind.product();
-          ++calls;
-          elapsed = watch.Elapsed().cpu;
-        } while (elapsed < seconds);
-        kind.gops.push_back(1e-9 * ShapeOps(shape) * calls / elapsed);
-      }
+  void Measure(int rounds, double turn_seconds) {
+    std::vector<Way> ways;
+    for (const Kind& kind : kinds) ways.push_back(kind.product);
+    const auto seconds =
+        TakeTurns(ways, rounds, turn_seconds, /*by_wall=*/false);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      kinds[i].gops = 1e-9 * ShapeOps(shape) / Median(seconds[i]);
     }
   }
 
@@ -190,7 +166,7 @@ void Run(const Shape& shape, Context* context, bool* has_header) {
   }
   std::printf("%-16s", ShapeName(shape).c_str());
   for (const Kind& kind : problem.kinds) {
-    std::printf("%9.1f", Median(kind.gops));
+    std::printf("%9.1f", kind.gops);
   }
   std::printf("\n");
 }
@@ -205,21 +181,12 @@ int Main() {
     context.set_runtime_enabled_paths(*paths);
   }
   bool has_header = false;
-  for (const std::string& name : absl::GetFlag(FLAGS_shapes)) {
-    const auto shapes = ReadShapes(RUY_LIKE_BENCH_SHAPES_DIR, name);
-    CheckOk(shapes.status());
-    for (const Shape& shape : *shapes) Run(shape, &context, &has_header);
-  }
-  for (const std::string& name : absl::GetFlag(FLAGS_problems)) {
-    const std::vector<std::string> sizes = absl::StrSplit(name, 'x');
-    int size[3];
-    for (int i = 0; i < 3; ++i) {
-      if (sizes.size() != 3 || !absl::SimpleAtoi(sizes[i], &size[i])) {
-        std::fprintf(stderr, "no problem: %s\n", name.c_str());
-        return 1;
-      }
+  for (const auto* flag : {&FLAGS_shapes, &FLAGS_problems}) {
+    for (const std::string& name : absl::GetFlag(*flag)) {
+      const auto shapes = ReadShapes(RUY_LIKE_BENCH_SHAPES_DIR, name);
+      CheckOk(shapes.status());
+      for (const Shape& shape : *shapes) Run(shape, &context, &has_header);
     }
-    Run({size[0], size[1], size[2]}, &context, &has_header);
   }
   return 0;
 }

@@ -1,4 +1,5 @@
-// Benchmarks: time by the wall and by the calling thread's CPU clock.
+// Benchmarks: time by the wall and by the calling thread's CPU clock, and what
+// is compared taking turns.
 //
 // The CPU clock does not count the time in which another process had the core,
 // so it is the better one for a single thread on a shared machine; the wall is
@@ -9,6 +10,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <thread>
 #include <vector>
 
 namespace ruy_like::bench {
@@ -49,6 +54,54 @@ inline double Median(std::vector<double> values) {
   const auto middle = values.begin() + values.size() / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+// One of several ways to do something, which are to be compared.
+using Way = std::function<void()>;
+
+// Seconds of a call, the mean of so many.
+inline double SecondsOf(const Way& way, int calls, bool by_wall) {
+  const Stopwatch stopwatch;
+  for (int i = 0; i < calls; ++i) way();
+  const Seconds elapsed = stopwatch.Elapsed();
+  return (by_wall ? elapsed.wall : elapsed.cpu) / calls;
+}
+
+// The seconds of a call, for each way one for each round, in which all have a
+// turn of about so long; the first call of a turn does not count. By the wall,
+// for ways with several threads: before it, those of others go to sleep.
+inline std::vector<std::vector<double>> TakeTurns(const std::vector<Way>& ways,
+                                                  int rounds,
+                                                  double turn_seconds,
+                                                  bool by_wall) {
+  std::vector<int> calls(ways.size(), 1);
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    ways[i]();
+    while (calls[i] * SecondsOf(ways[i], calls[i], by_wall) <
+               0.5 * turn_seconds &&
+           calls[i] < (1 << 24)) {
+      calls[i] *= 2;
+    }
+  }
+  std::vector<std::vector<double>> seconds(ways.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      if (by_wall) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      ways[i]();
+      seconds[i].push_back(SecondsOf(ways[i], calls[i], by_wall));
+    }
+  }
+  return seconds;
+}
+
+// Of quotients within a round.
+inline double MedianRatio(const std::vector<double>& seconds,
+                          const std::vector<double>& others) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    ratios.push_back(seconds[i] / others[i]);
+  }
+  return Median(ratios);
 }
 
 }  // namespace ruy_like::bench

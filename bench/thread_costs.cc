@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <thread>
 #include <vector>
 
@@ -133,15 +132,9 @@ double MeasureAtomicNs() {
 
 // --- One thread's work ---
 
-double MedianNs(const std::function<void()>& work) {
-  work();
-  std::vector<double> ns;
-  for (int round = 0; round < kRounds; ++round) {
-    const double start = NowNs();
-    work();
-    ns.push_back(NowNs() - start);
-  }
-  return Median(ns);
+double MedianNs(const Way& work) {
+  return 1e9 * Median(TakeTurns({work}, kRounds, /*turn_seconds=*/0,
+                                /*by_wall=*/false)[0]);
 }
 
 // Multiply-adds per nanosecond with a lhs that is packed: of blocks that fit
