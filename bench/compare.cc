@@ -15,21 +15,20 @@
 // --isa holds all libraries to one instruction set, each by the switch that it
 // has. Such switches are read when a library is loaded, hence this program sets
 // them and starts itself again.
-#include <dirent.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -38,11 +37,9 @@
 #include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "bench/flag_lists.h"
 #include "bench/machine.h"
 #include "bench/peers/peer.h"
 #include "bench/problem.h"
@@ -52,12 +49,13 @@
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(
-    std::string, shapes, "design8",
+    std::vector<std::string>, shapes, {"design8"},
     "names of files in --shapes_dir, or shapes such as 512x512x512 and, as a "
     "batch, 12:128x64x128, separated by commas");
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
-ABSL_FLAG(std::string, types, "s8,f32",
+ABSL_FLAG(std::vector<std::string>, types,
+          std::vector<std::string>({"s8", "f32"}),
           "s8, s8u8, u8, f32, f32any (sums in any order), f32plain (no bias "
           "and clamp, as BLAS libraries have it), bf16, bf16f32, f16f32 "
           "(weights and activations), s4g32, s4g128, s8g32 (weights in groups, "
@@ -66,14 +64,15 @@ ABSL_FLAG(std::string, cached, "both",
           "lhs or yes: the lhs, the weights, is packed beforehand where a "
           "library can; rhs: that one, by us alone; no; both: lhs and no. "
           "Nothing of a batch is");
-ABSL_FLAG(std::string, orders, "rcc",
+ABSL_FLAG(std::vector<std::string>, orders, {"rcc"},
           "memory orders of lhs, rhs and dst: r (row-major) or c "
           "(column-major) for each, several separated by commas");
 ABSL_FLAG(int, threads, 1, "threads of each library");
 ABSL_FLAG(std::string, isa, "",
           "avx2, avxvnni, avx512, avx512vnni, avx512bf16 or amx, for all "
           "libraries; by default each takes what it likes best");
-ABSL_FLAG(std::string, peers, "", "some of the libraries; by default all");
+ABSL_FLAG(std::vector<std::string>, peers, {},
+          "some of the libraries; by default all");
 ABSL_FLAG(std::string, ggml_dir, "",
           "where the shared libraries of ggml are; without, it is left out");
 ABSL_FLAG(int, rounds, 11, "how often each library has its turn");
@@ -92,18 +91,17 @@ namespace {
 
 struct Isa {
   const char* name;  // of the path
-  const char* paths;
   const char* onednn;
   const char* openblas;
   const char* blis;  // a number: version 0.9 knows no names
 };
 constexpr Isa kIsas[] = {
-    {"avx2", "avx2", "AVX2", "Haswell", "3"},
-    {"avxvnni", "avxvnni", "AVX2_VNNI", "Haswell", "3"},
-    {"avx512", "avx512", "AVX512_CORE", "SkylakeX", "0"},
-    {"avx512vnni", "avx512vnni", "AVX512_CORE_VNNI", "SkylakeX", "0"},
-    {"avx512bf16", "avx512bf16", "AVX512_CORE_BF16", "SkylakeX", "0"},
-    {"amx", "amx", "AVX512_CORE_AMX", "SkylakeX", "0"},
+    {"avx2", "AVX2", "Haswell", "3"},
+    {"avxvnni", "AVX2_VNNI", "Haswell", "3"},
+    {"avx512", "AVX512_CORE", "SkylakeX", "0"},
+    {"avx512vnni", "AVX512_CORE_VNNI", "SkylakeX", "0"},
+    {"avx512bf16", "AVX512_CORE_BF16", "SkylakeX", "0"},
+    {"amx", "AVX512_CORE_AMX", "SkylakeX", "0"},
 };
 
 // Returns only if it fails.
@@ -134,7 +132,7 @@ absl::Status RestartWithEnvironment(int argc, char** argv) {
     return absl::InvalidArgumentError(absl::StrCat("--isa: no ", name));
   }
   if (!asked_for.empty()) {
-    environment["RUY_LIKE_PATHS"] = isa->paths;
+    environment["RUY_LIKE_PATHS"] = isa->name;
     environment["ONEDNN_MAX_CPU_ISA"] = isa->onednn;
   }
   for (const auto& variable : environment) {
@@ -150,56 +148,32 @@ absl::Status RestartWithEnvironment(int argc, char** argv) {
 
 // ## Peers
 
-// <peer>.so or <peer>.<path>.so
-struct PeerFile {
-  std::string peer;
-  Path path = Path::kPortable;
-};
-
-absl::StatusOr<PeerFile> ParsePeerFile(const std::string& file) {
-  PeerFile parsed;
-  const std::size_t dot = file.find('.');
-  parsed.peer = file.substr(0, dot);
-  const std::string path = file.substr(dot, file.size() - dot - 3);
-  if (!path.empty()) {
-    const absl::StatusOr<Path> paths = ParsePaths(path.substr(1));
-    if (!paths.ok()) return paths.status();
-    parsed.path = BestPath(*paths);
-  }
-  return parsed;
-}
-
-std::string ProgramDirectory() {
-  std::string path(4096, '\0');
-  const ssize_t length = readlink("/proc/self/exe", &path[0], path.size());
-  path.resize(std::max<ssize_t>(length, 0));
-  return path.substr(0, path.rfind('/'));
-}
-
-// Those that were built, each for the best path that may be used.
+// Those that were built, <peer>.so or <peer>.<path>.so, each for the best path
+// that may be used.
 std::vector<const Peer*> LoadPeers(const std::vector<std::string>& wanted) {
-  const std::string directory =
-      absl::StrCat(ProgramDirectory(), "/compare_peers");
-  std::map<std::string, std::pair<Path, std::string>> best;
-  DIR* dir = opendir(directory.c_str());
-  while (const dirent* entry = dir != nullptr ? readdir(dir) : nullptr) {
-    const std::string file = entry->d_name;
-    if (!absl::EndsWith(file, ".so")) continue;
-    const absl::StatusOr<PeerFile> parsed = ParsePeerFile(file);
-    if (!parsed.ok()) continue;
-    // A path that RUY_LIKE_PATHS excludes but that is below the best one is
-    // good for a peer: the processor has it.
-    const Path best_path = BestPath(DetectedPaths());
-    const Path machine = PathsWithFeatures(DetectCpuFeatures());
-    if ((parsed->path & machine) == Path::kNone || parsed->path > best_path) {
-      continue;
+  namespace fs = std::filesystem;
+  // A path that RUY_LIKE_PATHS excludes but that is below the best one is good
+  // for a peer: the processor has it.
+  const Path best_path = BestPath(DetectedPaths());
+  const Path machine = PathsWithFeatures(DetectCpuFeatures());
+  std::map<std::string, std::pair<Path, fs::path>> best;
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  std::error_code no_directory;
+  for (const auto& entry : fs::directory_iterator(
+           program.parent_path() / "compare_peers", no_directory)) {
+    const fs::path& file = entry.path();
+    if (file.extension() != ".so") continue;
+    Path path = Path::kPortable;
+    if (file.stem().has_extension()) {
+      const absl::StatusOr<Path> paths =
+          ParsePaths(file.stem().extension().string().substr(1));
+      if (!paths.ok()) continue;
+      path = BestPath(*paths);
     }
-    auto& choice = best[parsed->peer];
-    if (parsed->path >= choice.first) {
-      choice = {parsed->path, absl::StrCat(directory, "/", file)};
-    }
+    if ((path & machine) == Path::kNone || path > best_path) continue;
+    auto& choice = best[file.stem().stem().string()];
+    if (path >= choice.first) choice = {path, file};
   }
-  if (dir != nullptr) closedir(dir);
   std::vector<const Peer*> peers;
   for (const auto& choice : best) {
     if (!wanted.empty() &&
@@ -222,36 +196,7 @@ std::vector<const Peer*> LoadPeers(const std::vector<std::string>& wanted) {
 
 // ## Measuring
 
-class OurRunner final : public PeerRunner {
- public:
-  OurRunner(const Problem* problem, int threads) : problem_(problem) {
-    context_.set_max_num_threads(threads);
-  }
-  void Run() override { status_.Update(problem_->Mul(&context_)); }
-
-  const absl::Status& status() const { return status_; }
-  Context* context() { return &context_; }
-
- private:
-  const Problem* problem_;
-  Context context_;
-  absl::Status status_;
-};
-
-// Our Mul for each product of a batch.
-class CallsRunner final : public PeerRunner {
- public:
-  CallsRunner(const Problem* problem, int threads, void* dst)
-      : problem_(problem), dst_(dst) {
-    context_.set_max_num_threads(threads);
-  }
-  void Run() override { (void)problem_->Calls(dst_, &context_); }
-
- private:
-  const Problem* problem_;
-  void* dst_;
-  Context context_;
-};
+// What ours is compared with in a batch: our Mul for each of its products.
 const Peer kCalls = {"calls",
                      /*describe=*/nullptr,
                      /*adds_float_bias=*/true,
@@ -259,53 +204,12 @@ const Peer kCalls = {"calls",
                      /*integer_tolerance=*/0,
                      /*has_batches=*/true};
 
-// A library in one comparison.
+// A library in one comparison with ours.
 struct Contestant {
-  const Peer* peer = nullptr;  // null: ourselves
-  std::unique_ptr<PeerRunner> runner;
-  int calls = 1;              // of a turn
-  std::vector<double> times;  // of a call, one a round
+  const Peer* peer;
+  std::unique_ptr<PeerRunner> runner;  // null for kCalls
+  std::unique_ptr<Buffer> dst;
 };
-
-double TimeCalls(PeerRunner* runner, int calls, int threads) {
-  const Stopwatch stopwatch;
-  for (int i = 0; i < calls; ++i) runner->Run();
-  const Seconds elapsed = stopwatch.Elapsed();
-  return threads == 1 ? elapsed.cpu : elapsed.wall;
-}
-
-void PlayRounds(int rounds, double turn_seconds, int threads,
-                std::vector<Contestant>* contestants) {
-  for (Contestant& contestant : *contestants) {
-    contestant.runner->Run();
-    double seconds = TimeCalls(contestant.runner.get(), 1, threads);
-    while (seconds < 0.5 * turn_seconds && contestant.calls < (1 << 24)) {
-      contestant.calls *= 2;
-      seconds = TimeCalls(contestant.runner.get(), contestant.calls, threads);
-    }
-  }
-  for (int round = 0; round < rounds; ++round) {
-    for (Contestant& contestant : *contestants) {
-      // The other library's workers go to sleep.
-      if (threads > 1) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      }
-      contestant.runner->Run();
-      contestant.times.push_back(
-          TimeCalls(contestant.runner.get(), contestant.calls, threads) /
-          contestant.calls);
-    }
-  }
-}
-
-double MedianRatio(const std::vector<double>& times,
-                   const std::vector<double>& our_times) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    ratios.push_back(times[i] / our_times[i]);
-  }
-  return Median(ratios);
-}
 
 // How far a peer's dst is from ours: integers by the peer's tolerance (other
 // roundings, saturation for our clamp), floats by their rounding errors.
@@ -386,9 +290,7 @@ struct Options {
   std::vector<std::pair<const Types*, PeerTypes>> types;
   std::vector<Cached> cached;
   std::vector<std::pair<std::string, Orders>> orders;
-  int threads, rounds;
-  double turn_seconds;
-  bool check;
+  int threads;
 };
 
 absl::StatusOr<Result> Compare(const Options& options, const Types& types,
@@ -396,49 +298,50 @@ absl::StatusOr<Result> Compare(const Options& options, const Types& types,
                                Cached cached, const Shape& shape,
                                const std::vector<const Peer*>& peers) {
   const Problem problem(types, shape, cached, orders);
-  std::vector<std::unique_ptr<Buffer>> dsts;
-  std::vector<Contestant> contestants(1);
-  auto* ours = new OurRunner(&problem, options.threads);
-  contestants[0].runner.reset(ours);
+  Context context, calls_context;
+  context.set_max_num_threads(options.threads);
+  calls_context.set_max_num_threads(options.threads);
+  absl::Status status;
+  std::vector<Way> ways = {[&] { status.Update(problem.Mul(&context)); }};
+  std::vector<Contestant> others;
+  const auto new_dst = [&problem] {
+    return std::make_unique<Buffer>(problem.DstBytes());
+  };
   if (shape.count > 1) {
-    dsts.push_back(std::make_unique<Buffer>(problem.DstBytes()));
-    contestants.emplace_back();
-    contestants[1].peer = &kCalls;
-    contestants[1].runner = std::make_unique<CallsRunner>(
-        &problem, options.threads, dsts[0]->data());
+    others.push_back({&kCalls, nullptr, new_dst()});
+    ways.push_back([&, dst = others[0].dst->data()] {
+      (void)problem.Calls(dst, &calls_context);
+    });
   }
   for (const Peer* peer : peers) {
     if (shape.count > 1 && !peer->has_batches) continue;
-    dsts.push_back(std::make_unique<Buffer>(problem.DstBytes()));
-    Contestant contestant;
-    contestant.peer = peer;
-    contestant.runner.reset(peer->prepare(
-        Describe(problem, peer_types, options.threads, dsts.back()->data())));
-    if (contestant.runner == nullptr) {
-      dsts.pop_back();
-      continue;
-    }
-    contestants.push_back(std::move(contestant));
+    Contestant other = {peer, nullptr, new_dst()};
+    other.runner.reset(peer->prepare(
+        Describe(problem, peer_types, options.threads, other.dst->data())));
+    if (other.runner == nullptr) continue;
+    ways.push_back([runner = other.runner.get()] { runner->Run(); });
+    others.push_back(std::move(other));
   }
-  PlayRounds(options.rounds, options.turn_seconds, options.threads,
-             &contestants);
-  if (!ours->status().ok()) return ours->status();
+  const std::vector<std::vector<double>> seconds = TakeTurns(
+      ways, absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_turn_seconds),
+      /*by_wall=*/options.threads > 1);
+  if (!status.ok()) return status;
   Result result;
   result.types = types.name;
   result.shape = ShapeName(shape);
-  result.kernel = ours->context()->last_used_kernel();
+  result.kernel = context.last_used_kernel();
   result.cached = cached;
   const double gop = ShapeOps(shape) / 1e9;
-  result.our_gops = gop / Median(contestants[0].times);
-  for (std::size_t i = 1; i < contestants.size(); ++i) {
-    const Contestant& contestant = contestants[i];
-    contestant.runner->Finish();
-    result.beside.push_back(
-        {contestant.peer->name, gop / Median(contestant.times),
-         MedianRatio(contestant.times, contestants[0].times),
-         Agrees(*contestant.peer, problem, dsts[i - 1]->data())});
+  result.our_gops = gop / Median(seconds[0]);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const Contestant& other = others[i];
+    if (other.runner != nullptr) other.runner->Finish();
+    const std::vector<double>& theirs = seconds[i + 1];
+    result.beside.push_back({other.peer->name, gop / Median(theirs),
+                             MedianRatio(theirs, seconds[0]),
+                             Agrees(*other.peer, problem, other.dst->data())});
   }
-  if (options.check) {
+  if (absl::GetFlag(FLAGS_check)) {
     // Like a peer: that one has nothing of its own but the rounding of floats.
     Buffer expected(problem.DstBytes());
     problem.Reference(expected.data());
@@ -479,11 +382,11 @@ struct Mean {
   Cached cached;
   double ratio, worst_ratio;
   std::string worst_shape;
+  int count = 0;  // of ratios
 };
 
 std::vector<Mean> Means(const std::vector<Result>& results) {
   std::vector<Mean> means;
-  std::vector<int> counts;
   for (const Result& result : results) {
     for (const Result::Beside& beside : result.beside) {
       auto mean = std::find_if(means.begin(), means.end(), [&](const Mean& m) {
@@ -491,22 +394,18 @@ std::vector<Mean> Means(const std::vector<Result>& results) {
                m.peer == beside.peer;
       });
       if (mean == means.end()) {
-        means.push_back({result.types, beside.peer, result.cached, 0,
-                         beside.ratio, result.shape});
-        counts.push_back(0);
-        mean = means.end() - 1;
+        mean = means.insert(mean, {result.types, beside.peer, result.cached, 0,
+                                   beside.ratio, result.shape});
       }
       mean->ratio += std::log(beside.ratio);
-      ++counts[mean - means.begin()];
+      ++mean->count;
       if (beside.ratio < mean->worst_ratio) {
         mean->worst_ratio = beside.ratio;
         mean->worst_shape = result.shape;
       }
     }
   }
-  for (std::size_t i = 0; i < means.size(); ++i) {
-    means[i].ratio = std::exp(means[i].ratio / counts[i]);
-  }
+  for (Mean& mean : means) mean.ratio = std::exp(mean.ratio / mean.count);
   return means;
 }
 
@@ -570,7 +469,7 @@ absl::StatusOr<Options> ReadOptions() {
       {"f16f32", PeerTypes::kF16F32}, {"s4g32", PeerTypes::kS4G32},
       {"s4g128", PeerTypes::kS4G128}, {"s8g32", PeerTypes::kS8G32}};
   Options options;
-  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
+  for (const std::string& name : absl::GetFlag(FLAGS_types)) {
     const auto found = peer_types.find(name);
     if (found == peer_types.end()) {
       return absl::InvalidArgumentError(absl::StrCat("--types: no ", name));
@@ -589,8 +488,7 @@ absl::StatusOr<Options> ReadOptions() {
     return absl::InvalidArgumentError("--cached: lhs, yes, rhs, no or both");
   }
   options.cached = side->second;
-  options.check = absl::GetFlag(FLAGS_check);
-  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_orders))) {
+  for (const std::string& name : absl::GetFlag(FLAGS_orders)) {
     if (name.size() != 3 || name.find_first_not_of("rc") != name.npos) {
       return absl::InvalidArgumentError(absl::StrCat("--orders: no ", name));
     }
@@ -600,10 +498,8 @@ absl::StatusOr<Options> ReadOptions() {
     options.orders.push_back({name, {order(0), order(1), order(2)}});
   }
   options.threads = absl::GetFlag(FLAGS_threads);
-  options.rounds = absl::GetFlag(FLAGS_rounds);
-  options.turn_seconds = absl::GetFlag(FLAGS_turn_seconds);
-  if (options.threads < 1 || options.rounds < 1 ||
-      !(options.turn_seconds > 0)) {
+  if (options.threads < 1 || absl::GetFlag(FLAGS_rounds) < 1 ||
+      !(absl::GetFlag(FLAGS_turn_seconds) > 0)) {
     return absl::InvalidArgumentError(
         "--threads and --rounds must be at least 1, --turn_seconds above 0");
   }
@@ -613,7 +509,7 @@ absl::StatusOr<Options> ReadOptions() {
 absl::Status CompareAll(const Options& options,
                         const std::vector<const Peer*>& peers,
                         std::vector<Result>* results) {
-  for (const std::string& list : SplitList(absl::GetFlag(FLAGS_shapes))) {
+  for (const std::string& list : absl::GetFlag(FLAGS_shapes)) {
     const absl::StatusOr<std::vector<Shape>> shapes =
         ReadShapes(absl::GetFlag(FLAGS_shapes_dir), list);
     if (!shapes.ok()) return shapes.status();
@@ -650,8 +546,7 @@ int Main(int argc, char** argv) {
   }
   const absl::StatusOr<Options> options = ReadOptions();
   if (!options.ok()) return Refuse(options.status());
-  const std::vector<const Peer*> peers =
-      LoadPeers(SplitList(absl::GetFlag(FLAGS_peers)));
+  const std::vector<const Peer*> peers = LoadPeers(absl::GetFlag(FLAGS_peers));
   std::cout << CpuModel() << ", " << CompilerName() << ", " << options->threads
             << " thread(s), our best path "
             << PathName(BestPath(DetectedPaths())) << "\n";

@@ -1,4 +1,4 @@
-// Benchmarks: flags that hold several values, separated by commas.
+// Benchmarks: a flag of thread counts.
 #ifndef RUY_LIKE_BENCH_FLAG_LISTS_H_
 #define RUY_LIKE_BENCH_FLAG_LISTS_H_
 
@@ -6,24 +6,32 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 namespace ruy_like::bench {
 
-inline std::vector<std::string> SplitList(const std::string& text) {
-  return absl::StrSplit(text, ',', absl::SkipWhitespace());
-}
+// Whole numbers from 1 on, at least one, separated by commas.
+struct ThreadCounts {
+  std::vector<int> values;
+};
 
-// False unless all are whole numbers from 1 on, and there is at least one.
-inline bool ParseThreadCounts(const std::string& text,
-                              std::vector<int>* counts) {
-  counts->clear();
-  for (const std::string& item : SplitList(text)) {
-    int count;
-    if (!absl::SimpleAtoi(item, &count) || count < 1) return false;
-    counts->push_back(count);
+inline bool AbslParseFlag(absl::string_view text, ThreadCounts* counts,
+                          std::string* error) {
+  counts->values.clear();
+  for (const absl::string_view item : absl::StrSplit(text, ',')) {
+    counts->values.push_back(0);
+    if (!absl::SimpleAtoi(item, &counts->values.back()) ||
+        counts->values.back() < 1) {
+      *error = "whole numbers from 1 on are wanted";
+      return false;
+    }
   }
-  return !counts->empty();
+  return true;
+}
+inline std::string AbslUnparseFlag(const ThreadCounts& counts) {
+  return absl::StrJoin(counts.values, ",");
 }
 
 }  // namespace ruy_like::bench

@@ -50,18 +50,20 @@
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(
-    std::string, shapes, "design8",
+    std::vector<std::string>, shapes, {"design8"},
     "lists of shapes, separated by commas: names of files in --shapes_dir");
 ABSL_FLAG(std::string, shapes_dir, RUY_LIKE_BENCH_SHAPES_DIR,
           "where the lists are");
-ABSL_FLAG(std::string, types, "s8,f32",
+ABSL_FLAG(std::vector<std::string>, types,
+          std::vector<std::string>({"s8", "f32"}),
           "s8, s8u8, u8, s8s16, f32, f32any (sums in any order), f32plain (no "
           "bias and clamp), bf16, f16, bf16f32 and f16f32 (float activations), "
           "separated by commas");
-ABSL_FLAG(std::string, paths, "",
+ABSL_FLAG(std::vector<std::string>, paths, {},
           "paths, by name, separated by commas; by default all that this "
           "machine has and that have a kernel of their own for the types");
-ABSL_FLAG(std::string, threads, "1", "thread counts, separated by commas");
+ABSL_FLAG(ruy_like::bench::ThreadCounts, threads, {{1}},
+          "thread counts, separated by commas");
 ABSL_FLAG(
     std::string, peak, "registers",
     "what shares are of: the peak of the inner step fed from registers or "
@@ -270,7 +272,7 @@ struct Selection {
 };
 
 absl::Status ReadSelection(Selection* selection) {
-  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
+  for (const std::string& name : absl::GetFlag(FLAGS_types)) {
     selection->types.push_back(FindTypes(name));
     if (selection->types.back() == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("--types: no ", name));
@@ -278,7 +280,7 @@ absl::Status ReadSelection(Selection* selection) {
   }
   const Path available = DetectedPaths();
   selection->all_paths = absl::GetFlag(FLAGS_paths).empty();
-  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_paths))) {
+  for (const std::string& name : absl::GetFlag(FLAGS_paths)) {
     const absl::StatusOr<Path> path = ParsePaths(name);
     if (!path.ok()) return path.status();
     selection->paths.push_back(BestPath(*path));
@@ -289,9 +291,7 @@ absl::Status ReadSelection(Selection* selection) {
     }
   }
   if (selection->all_paths) selection->paths = PathsBestFirst(available);
-  if (!ParseThreadCounts(absl::GetFlag(FLAGS_threads), &selection->threads)) {
-    return absl::InvalidArgumentError("--threads: numbers from 1 on");
-  }
+  selection->threads = absl::GetFlag(FLAGS_threads).values;
   const std::string peak = absl::GetFlag(FLAGS_peak);
   if (peak != "registers" && peak != "l1") {
     return absl::InvalidArgumentError("--peak: registers or l1");
@@ -303,7 +303,7 @@ absl::Status ReadSelection(Selection* selection) {
   }
   if (cached != "no") selection->cached.push_back(true);
   if (cached != "yes") selection->cached.push_back(false);
-  selection->shapes = SplitList(absl::GetFlag(FLAGS_shapes));
+  selection->shapes = absl::GetFlag(FLAGS_shapes);
   return absl::OkStatus();
 }
 

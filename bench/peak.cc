@@ -28,7 +28,8 @@
 #include "bench/probes.h"
 #include "ruy_like/ruy_like.h"
 
-ABSL_FLAG(std::string, threads, "1", "thread counts, separated by commas");
+ABSL_FLAG(ruy_like::bench::ThreadCounts, threads, {{1}},
+          "thread counts, separated by commas");
 ABSL_FLAG(std::string, json, "", "file to write the figures to, too");
 ABSL_FLAG(double, seconds_per_run, 0.01, "duration of one measurement");
 ABSL_FLAG(int, runs, 7, "measurements, of which the median is taken");
@@ -119,11 +120,7 @@ void MeasureBandwidths(const std::vector<int>& thread_counts, double seconds,
 }
 
 int Main() {
-  std::vector<int> thread_counts;
-  if (!ParseThreadCounts(absl::GetFlag(FLAGS_threads), &thread_counts)) {
-    std::cerr << "--threads must be numbers from 1 on\n";
-    return 2;
-  }
+  const std::vector<int> thread_counts = absl::GetFlag(FLAGS_threads).values;
   const double seconds = absl::GetFlag(FLAGS_seconds_per_run);
   const int runs = absl::GetFlag(FLAGS_runs);
   const std::ptrdiff_t max_bytes =

@@ -17,9 +17,6 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "bench/flag_lists.h"
 #include "bench/problem.h"
 #include "bench/shapes.h"
@@ -28,11 +25,15 @@
 #include "ruy_like/plan/plan.h"
 #include "ruy_like/registry/registry.h"
 
-ABSL_FLAG(std::string, shapes, "1024x1024x1024",
-          "rows x depth x cols, separated by commas");
-ABSL_FLAG(std::string, types, "f32", "as of mul_bench, separated by commas");
+ABSL_FLAG(std::vector<std::string>, shapes, {"1024x1024x1024"},
+          "rows x depth x cols, or names of files in bench/shapes, separated "
+          "by commas");
+ABSL_FLAG(std::vector<std::string>, types, {"f32"},
+          "as of mul_bench, separated by commas");
 ABSL_FLAG(std::string, cached, "yes", "yes: the lhs is packed already; no");
-ABSL_FLAG(std::string, threads, "1,2,64,192", "separated by commas");
+ABSL_FLAG(ruy_like::bench::ThreadCounts, threads,
+          (ruy_like::bench::ThreadCounts{{1, 2, 64, 192}}),
+          "separated by commas");
 ABSL_FLAG(std::string, path, "", "by name; the best of this machine if empty");
 ABSL_FLAG(std::ptrdiff_t, l1d, 0, "bytes; this machine's if 0");
 ABSL_FLAG(std::ptrdiff_t, l2, 0, "bytes; this machine's if 0");
@@ -112,18 +113,6 @@ void Replace(T wanted, T* value) {
   std::exit(1);
 }
 
-Shape ParseShape(const std::string& name) {
-  const std::vector<std::string> sizes = absl::StrSplit(name, 'x');
-  std::ptrdiff_t values[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (sizes.size() != 3 || !absl::SimpleAtoi(sizes[i], &values[i]) ||
-        values[i] < 1) {
-      Refuse(absl::StrCat("--shapes: ", name, " is not rows x depth x cols"));
-    }
-  }
-  return {values[0], values[1], values[2]};
-}
-
 Path WantedPaths() {
   const std::string wanted = absl::GetFlag(FLAGS_path);
   if (wanted.empty()) return DetectedPaths();
@@ -141,18 +130,19 @@ void PrintPlans() {
   Replace(absl::GetFlag(FLAGS_l3_sharing), &caches.l3_sharing_cores);
   const std::string cached = absl::GetFlag(FLAGS_cached);
   if (cached != "yes" && cached != "no") Refuse("--cached is yes or no");
-  std::vector<int> threads;
-  if (!ParseThreadCounts(absl::GetFlag(FLAGS_threads), &threads)) {
-    Refuse("--threads: whole numbers from 1 on");
-  }
+  const std::vector<int> threads = absl::GetFlag(FLAGS_threads).values;
   const Path paths = WantedPaths();
-  for (const std::string& name : SplitList(absl::GetFlag(FLAGS_types))) {
+  for (const std::string& name : absl::GetFlag(FLAGS_types)) {
     const Types* types = FindTypes(name);
     if (types == nullptr) Refuse("--types: unknown " + name);
-    for (const std::string& shape : SplitList(absl::GetFlag(FLAGS_shapes))) {
-      for (const int count : threads) {
-        PrintPlan(*types, ParseShape(shape), cached == "yes", count, paths,
-                  caches);
+    for (const std::string& list : absl::GetFlag(FLAGS_shapes)) {
+      const auto shapes = ReadShapes(RUY_LIKE_BENCH_SHAPES_DIR, list);
+      if (!shapes.ok()) Refuse(std::string(shapes.status().message()));
+      for (const Shape& shape : *shapes) {
+        if (shape.count > 1) Refuse("--shapes: no batches");
+        for (const int count : threads) {
+          PrintPlan(*types, shape, cached == "yes", count, paths, caches);
+        }
       }
     }
   }
