@@ -27,8 +27,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/buffer.h"
 #include "bench/machine.h"
 #include "bench/probes.h"
+#include "bench/shapes.h"
 #include "bench/stopwatch.h"
 #include "benchmark/benchmark.h"
 #include "ruy_like/packed_matrix.h"
@@ -44,12 +46,7 @@ void DieUnlessOk(const absl::Status& status) {
 }
 
 std::vector<std::int8_t> RandomBytes(std::ptrdiff_t size) {
-  std::mt19937 random;
-  std::vector<std::int8_t> bytes(static_cast<std::size_t>(size));
-  for (std::int8_t& byte : bytes) {
-    byte = static_cast<std::int8_t>(random() >> 24);
-  }
-  return bytes;
+  return RandomVector<std::int8_t>(size, -128, 127);
 }
 
 std::vector<float> RandomFloats(std::ptrdiff_t size) {
@@ -60,25 +57,32 @@ std::vector<float> RandomFloats(std::ptrdiff_t size) {
   return values;
 }
 
-template <typename T>
-Matrix<T> SimpleMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
-                       Order order) {
-  Matrix<T> matrix;
-  MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
-  matrix.set_data(data);
-  return matrix;
+// Wall seconds of a call, the mean of so many.
+template <typename Call>
+double WallSeconds(const Call& call, int repeats = 1) {
+  const Stopwatch stopwatch;
+  for (int i = 0; i < repeats; ++i) DieUnlessOk(call());
+  return stopwatch.Elapsed().wall / repeats;
+}
+
+template <typename Run>
+void Register(const std::string& name, const Run& run) {
+  benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime();
 }
 
 // ## Convolutions
 
 struct ConvCase {
-  const char* name;
   TensorShape input;
   std::ptrdiff_t channels;  // of the output
   Window window;
-  int threads;
+  int threads = 1;
   std::ptrdiff_t groups = 1;
 };
+
+std::ptrdiff_t CountOf(const TensorShape& shape) {
+  return shape.batch * shape.height * shape.width * shape.channels;
+}
 
 // The convolution, and the product of the same size with rhs and dst in the
 // order that the convolution has.
@@ -90,28 +94,19 @@ class ConvSetup final {
         depth_(c.window.kernel_height * c.window.kernel_width *
                c.input.channels / c.groups),
         cols_(output_shape_.batch * output_shape_.height * output_shape_.width),
-        weight_params_(static_cast<std::size_t>(c.channels)),
+        weight_params_(static_cast<std::size_t>(c.channels), {0.01f}),
         fixedpoint_(static_cast<std::size_t>(c.channels)),
         exponent_(static_cast<std::size_t>(c.channels)) {
     context_.set_max_num_threads(c.threads);
-    for (QuantParams& params : weight_params_) {
-      params.scale = 0.01f;
-    }
-    input_params_.scale = 0.05f;
-    input_params_.zero_point = -3;
-    output_params_.scale = 2;
-    input_ = RandomBytes(c.input.batch * c.input.height * c.input.width *
-                         c.input.channels);
+    input_ = RandomBytes(CountOf(c.input));
     output_.resize(static_cast<std::size_t>(c.channels * cols_));
     rhs_data_ = RandomBytes(depth_ * cols_);
     bias_.assign(static_cast<std::size_t>(c.channels), 1000);
     std::vector<std::int8_t> weights = RandomBytes(c.channels * depth_);
-    const Matrix<std::int8_t> matrix =
-        SimpleMatrix(weights.data(), c.channels, depth_, Order::kRowMajor);
     PackWeightsOptions options;
     options.groups = c.groups;
-    auto packed =
-        PackedWeights::Pack(matrix, weight_params_, &context_, options);
+    auto packed = PackedWeights::Pack(RowMajor(weights, c.channels, depth_),
+                                      weight_params_, &context_, options);
     DieUnlessOk(packed.status());
     weights_ = *std::move(packed);
     SetUpProduct();
@@ -122,15 +117,10 @@ class ConvSetup final {
            static_cast<double>(depth_) * static_cast<double>(cols_);
   }
 
-  double TimeConv() {
-    TensorView<std::int8_t> output{output_.data(), output_shape_,
-                                   output_params_};
-    const TensorView<const std::int8_t> input{input_.data(), case_.input,
-                                              input_params_};
-    const Stopwatch stopwatch;
-    DieUnlessOk(Conv2D(input, weights_, bias_, case_.window, &workspace_,
-                       &context_, &output));
-    return stopwatch.Elapsed().wall;
+  absl::Status Conv() {
+    auto output = Output();
+    return Conv2D(Input(), weights_, bias_, case_.window, &workspace_,
+                  &context_, &output);
   }
 
   QuantizedLayer MakeLayer() const {
@@ -140,33 +130,27 @@ class ConvSetup final {
     return *std::move(layer);
   }
 
-  // So many calls.
-  double TimeFullyConnected(const QuantizedLayer& layer, int repeats) {
-    TensorView<std::int8_t> output{output_.data(), output_shape_,
-                                   output_params_};
-    const TensorView<const std::int8_t> input{input_.data(), case_.input,
-                                              input_params_};
-    const Stopwatch stopwatch;
-    for (int i = 0; i < repeats; ++i) {
-      DieUnlessOk(FullyConnected(input, layer, &context_, &output));
-    }
-    return stopwatch.Elapsed().wall;
+  absl::Status Connect(const QuantizedLayer& layer) {
+    auto output = Output();
+    return FullyConnected(Input(), layer, &context_, &output);
   }
 
   // A grouped convolution counts as the products of all of its groups.
-  double TimeMul(int repeats = 1) {
-    const Stopwatch stopwatch;
-    for (std::ptrdiff_t i = 0; i < repeats * case_.groups; ++i) {
-      DieUnlessOk(Mul(weights_.packed(i % case_.groups), rhs_, mul_params_,
-                      &context_, &dst_));
+  absl::Status Product() {
+    absl::Status status;
+    for (std::ptrdiff_t i = 0; i < case_.groups; ++i) {
+      status.Update(
+          Mul(weights_.packed(i), rhs_, mul_params_, &context_, &dst_));
     }
-    return stopwatch.Elapsed().wall;
+    return status;
   }
 
   const char* Kernel() const { return context_.last_used_kernel(); }
 
-  // Operations a second of the path's inner step alone; 0 if it has no probe.
+  // Operations a second of a grouped convolution's inner step alone; 0 if it
+  // has no probe.
   double Peak() {
+    if (case_.groups == 1) return 0;
     const PeakProbe* const probe = FindPeakProbe(
         context_.last_used_path(), kernels::Family::k8x8, Feed::kRegisters);
     if (probe == nullptr) return 0;
@@ -177,14 +161,20 @@ class ConvSetup final {
   }
 
  private:
+  TensorView<const std::int8_t> Input() const {
+    return {input_.data(), case_.input, input_params_};
+  }
+  TensorView<std::int8_t> Output() {
+    return {output_.data(), output_shape_, output_params_};
+  }
   void SetUpProduct() {
-    const Order order = case_.input.order == TensorOrder::kNhwc
-                            ? Order::kColMajor
-                            : Order::kRowMajor;
-    rhs_ = SimpleMatrix(rhs_data_.data(), depth_, cols_, order);
+    const bool nhwc = case_.input.order == TensorOrder::kNhwc;
+    const std::ptrdiff_t rows = case_.channels / case_.groups;
+    rhs_ = nhwc ? ColMajor(rhs_data_, depth_, cols_)
+                : RowMajor(rhs_data_, depth_, cols_);
     rhs_.set_zero_point(static_cast<std::int8_t>(input_params_.zero_point));
-    dst_ = SimpleMatrix(output_.data(), case_.channels / case_.groups, cols_,
-                        order);
+    dst_ =
+        nhwc ? ColMajor(output_, rows, cols_) : RowMajor(output_, rows, cols_);
     mul_params_.set_bias(bias_.data());
     DieUnlessOk(SetMultipliers<std::int8_t>(
         weight_params_, input_params_, output_params_,
@@ -197,7 +187,7 @@ class ConvSetup final {
   std::vector<QuantParams> weight_params_;
   std::vector<std::int32_t> fixedpoint_;
   std::vector<int> exponent_;
-  QuantParams input_params_, output_params_;
+  const QuantParams input_params_ = {0.05f, -3}, output_params_ = {2};
   std::vector<std::int8_t> input_, output_, rhs_data_;
   std::vector<std::int32_t> bias_;
   Context context_;
@@ -207,25 +197,34 @@ class ConvSetup final {
   MulParams<std::int32_t, std::int8_t> mul_params_;
 };
 
-void RunConv(const ConvCase& c, benchmark::State* state) {
-  ConvSetup setup(c);
+// The operation and the equal product in turn, so many calls each.
+template <typename Operation>
+void RunBesideMul(ConvSetup* setup, int repeats, const Operation& operation,
+                  benchmark::State* state) {
+  const auto product = [&] { return setup->Product(); };
   // Brings memory, threads and caches to where they will be.
-  setup.TimeConv();
-  setup.TimeMul();
-  std::vector<double> conv, mul, share, of_peak;
+  DieUnlessOk(operation());
+  DieUnlessOk(product());
+  std::vector<double> seconds, mul, share, of_peak;
   for (auto _ : *state) {
-    conv.push_back(setup.TimeConv());
-    mul.push_back(setup.TimeMul());
-    share.push_back(mul.back() / conv.back());
-    const double peak = c.groups > 1 ? setup.Peak() : 0;
-    if (peak > 0) of_peak.push_back(setup.Ops() / conv.back() / peak);
-    state->SetIterationTime(conv.back());
+    seconds.push_back(WallSeconds(operation, repeats));
+    mul.push_back(WallSeconds(product, repeats));
+    share.push_back(mul.back() / seconds.back());
+    const double peak = setup->Peak();
+    if (peak > 0) of_peak.push_back(setup->Ops() / seconds.back() / peak);
+    state->SetIterationTime(seconds.back());
   }
-  state->counters["GOP/s"] = setup.Ops() / Median(conv) / 1e9;
-  state->counters["mul_GOP/s"] = setup.Ops() / Median(mul) / 1e9;
+  state->counters["GOP/s"] = setup->Ops() / Median(seconds) / 1e9;
+  state->counters["mul_GOP/s"] = setup->Ops() / Median(mul) / 1e9;
   state->counters["share"] = Median(share);
   if (!of_peak.empty()) state->counters["of_peak"] = Median(of_peak);
-  state->SetLabel(setup.Kernel());
+  state->SetLabel(setup->Kernel());
+}
+
+void RunConv(const ConvCase& c, benchmark::State* state) {
+  ConvSetup setup(c);
+  RunBesideMul(
+      &setup, 1, [&] { return setup.Conv(); }, state);
 }
 
 // A depthwise convolution of as many channels as the case's input has.
@@ -233,20 +232,16 @@ void RunDepthwise(const ConvCase& c, benchmark::State* state) {
   const TensorShape shape =
       OutputShape(c.input, c.window, c.input.channels).value();
   const std::ptrdiff_t taps = c.window.kernel_height * c.window.kernel_width;
-  const std::vector<std::int8_t> input_data = RandomBytes(
-      c.input.batch * c.input.height * c.input.width * c.input.channels);
-  const std::ptrdiff_t outputs =
-      shape.batch * shape.height * shape.width * shape.channels;
+  const std::vector<std::int8_t> input_data = RandomBytes(CountOf(c.input));
+  const std::ptrdiff_t outputs = CountOf(shape);
   std::vector<std::int8_t> output_data(static_cast<std::size_t>(outputs));
-  std::vector<std::int8_t> weight_data = RandomBytes(shape.channels * taps);
-  for (std::int8_t& w : weight_data) w = std::max<std::int8_t>(w, -127);
+  const auto weight_data =
+      RandomVector<std::int8_t>(shape.channels * taps, -127, 127);
   const std::vector<QuantParams> params(
       static_cast<std::size_t>(shape.channels),
       QuantParams{0.01f, 0, -127, 127});
   const auto weights = DepthwiseWeights::Pack(
-      SimpleMatrix(static_cast<const std::int8_t*>(weight_data.data()),
-                   shape.channels, taps, Order::kRowMajor),
-      params);
+      RowMajor(weight_data, shape.channels, taps), params);
   DieUnlessOk(weights.status());
   const TensorView<const std::int8_t> input{input_data.data(), c.input,
                                             QuantParams{0.05f, -3, -128, 127}};
@@ -261,15 +256,13 @@ void RunDepthwise(const ConvCase& c, benchmark::State* state) {
   context.set_max_num_threads(c.threads);
   Workspace workspace;
   const auto run = [&] {
-    DieUnlessOk(DepthwiseConv2D(input, *layer, c.window, &workspace, &context,
-                                &output));
+    return DepthwiseConv2D(input, *layer, c.window, &workspace, &context,
+                           &output);
   };
-  run();
+  DieUnlessOk(run());
   std::vector<double> seconds;
   for (auto _ : *state) {
-    const Stopwatch stopwatch;
-    run();
-    seconds.push_back(stopwatch.Elapsed().wall);
+    seconds.push_back(WallSeconds(run));
     state->SetIterationTime(seconds.back());
   }
   state->counters["GOP/s"] =
@@ -278,93 +271,71 @@ void RunDepthwise(const ConvCase& c, benchmark::State* state) {
       static_cast<double>(outputs) / Median(seconds) / 1e9;
 }
 
-Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride) {
-  Window window;
-  window.kernel_height = window.kernel_width = kernel;
-  window.stride_height = window.stride_width = stride;
-  const std::ptrdiff_t padding = kernel / 2;
-  window.padding = {padding, padding, padding, padding};
-  return window;
-}
+// A layer on a square image, with a square kernel and as much padding as keeps
+// the image's size.
+struct LayerCase {
+  const char* name;
+  std::ptrdiff_t side, in_channels, out_channels, kernel, stride;
+  std::ptrdiff_t groups = 1;
+};
 
-void RegisterConvs() {
+constexpr LayerCase kConvs[] = {
+    {"1x1_56x56x64_256", 56, 64, 256, 1, 1},
+    {"3x3_56x56x64_256", 56, 64, 256, 3, 1},
+    {"3x3s2_56x56x64_128", 56, 64, 128, 3, 2},
+    {"7x7s2_224x224x3_64", 224, 3, 64, 7, 2},
+    {"3x3_8x8x16_32", 8, 16, 32, 3, 1},
+};
+// Of ResNeXt-50 (32x4d), of RegNets and of ShuffleNet.
+constexpr LayerCase kGroupedConvs[] = {
+    {"3x3_56x56x128_g32", 56, 128, 128, 3, 1, 32},
+    {"3x3s2_56x56x256_g32", 56, 256, 256, 3, 2, 32},
+    {"3x3_28x28x256_g32", 28, 256, 256, 3, 1, 32},
+    {"3x3_14x14x512_g32", 14, 512, 512, 3, 1, 32},
+    {"3x3_7x7x1024_g32", 7, 1024, 1024, 3, 1, 32},
+    {"3x3_28x28x240_g10", 28, 240, 240, 3, 1, 10},
+    {"1x1_28x28x240_60_g3", 28, 240, 60, 1, 1, 3},
+    {"1x1_28x28x60_240_g3", 28, 60, 240, 1, 1, 3},
+    {"1x1_28x28x256_g16", 28, 256, 256, 1, 1, 16},
+    {"1x1_28x28x256_g8", 28, 256, 256, 1, 1, 8},
+    {"1x1_14x14x480_g8", 14, 480, 480, 1, 1, 8},
+};
+constexpr LayerCase kDepthwiseConvs[] = {
+    {"3x3_112x112x32", 112, 32, 32, 3, 1},
+    {"3x3s2_112x112x64", 112, 64, 64, 3, 2},
+    {"3x3_56x56x128", 56, 128, 128, 3, 1},
+    {"3x3_28x28x96", 28, 96, 96, 3, 1},
+    {"3x3_14x14x512", 14, 512, 512, 3, 1},
+    {"3x3s2_14x14x512", 14, 512, 512, 3, 2},
+    {"3x3_7x7x1024", 7, 1024, 1024, 3, 1},
+    {"5x5_28x28x128", 28, 128, 128, 5, 1},
+    {"5x5s2_28x28x128", 28, 128, 128, 5, 2},
+};
+
+// The names end in the threads where there are several numbers of them.
+void RegisterLayers(const char* operation, absl::Span<const LayerCase> layers,
+                    const std::vector<int>& thread_counts,
+                    void (*run)(const ConvCase&, benchmark::State*)) {
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
-    for (const int threads : {1, 2}) {
-      const auto image = [order](std::ptrdiff_t side, std::ptrdiff_t channels) {
-        return TensorShape{1, side, side, channels, order};
-      };
-      const ConvCase cases[] = {
-          {"1x1_56x56x64_256", image(56, 64), 256, Square(1, 1), threads},
-          {"3x3_56x56x64_256", image(56, 64), 256, Square(3, 1), threads},
-          {"3x3s2_56x56x64_128", image(56, 64), 128, Square(3, 2), threads},
-          {"7x7s2_224x224x3_64", image(224, 3), 64, Square(7, 2), threads},
-          {"3x3_8x8x16_32", image(8, 16), 32, Square(3, 1), threads},
-      };
-      for (const ConvCase& c : cases) {
-        const std::string name = absl::StrCat(
-            "Conv2D/", order == TensorOrder::kNhwc ? "nhwc/" : "nchw/", c.name,
-            "/", threads, "threads");
-        benchmark::RegisterBenchmark(
-            name.c_str(), [c](benchmark::State& state) { RunConv(c, &state); })
-            ->UseManualTime();
+    for (const int threads : thread_counts) {
+      for (const LayerCase& layer : layers) {
+        ConvCase c = {{1, layer.side, layer.side, layer.in_channels, order},
+                      layer.out_channels,
+                      Window(),
+                      threads,
+                      layer.groups};
+        c.window.kernel_height = c.window.kernel_width = layer.kernel;
+        c.window.stride_height = c.window.stride_width = layer.stride;
+        const std::ptrdiff_t padding = layer.kernel / 2;
+        c.window.padding = {padding, padding, padding, padding};
+        std::string name = absl::StrCat(
+            operation, order == TensorOrder::kNhwc ? "/nhwc/" : "/nchw/",
+            layer.name);
+        if (thread_counts.size() > 1) {
+          absl::StrAppend(&name, "/", threads, "threads");
+        }
+        Register(name, [c, run](benchmark::State& state) { run(c, &state); });
       }
-    }
-  }
-}
-
-// The grouped layers of ResNeXt-50 (32x4d), of RegNets and of ShuffleNet.
-void RegisterGroupedConvs() {
-  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
-    const auto image = [order](std::ptrdiff_t side, std::ptrdiff_t channels) {
-      return TensorShape{1, side, side, channels, order};
-    };
-    const ConvCase cases[] = {
-        {"3x3_56x56x128_g32", image(56, 128), 128, Square(3, 1), 1, 32},
-        {"3x3s2_56x56x256_g32", image(56, 256), 256, Square(3, 2), 1, 32},
-        {"3x3_28x28x256_g32", image(28, 256), 256, Square(3, 1), 1, 32},
-        {"3x3_14x14x512_g32", image(14, 512), 512, Square(3, 1), 1, 32},
-        {"3x3_7x7x1024_g32", image(7, 1024), 1024, Square(3, 1), 1, 32},
-        {"3x3_28x28x240_g10", image(28, 240), 240, Square(3, 1), 1, 10},
-        {"1x1_28x28x240_60_g3", image(28, 240), 60, Square(1, 1), 1, 3},
-        {"1x1_28x28x60_240_g3", image(28, 60), 240, Square(1, 1), 1, 3},
-        {"1x1_28x28x256_g16", image(28, 256), 256, Square(1, 1), 1, 16},
-        {"1x1_28x28x256_g8", image(28, 256), 256, Square(1, 1), 1, 8},
-        {"1x1_14x14x480_g8", image(14, 480), 480, Square(1, 1), 1, 8},
-    };
-    for (const ConvCase& c : cases) {
-      const std::string name =
-          absl::StrCat("GroupedConv2D/",
-                       order == TensorOrder::kNhwc ? "nhwc/" : "nchw/", c.name);
-      benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
-        RunConv(c, &state);
-      })->UseManualTime();
-    }
-  }
-}
-
-void RegisterDepthwise() {
-  for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
-    const auto image = [order](std::ptrdiff_t side, std::ptrdiff_t channels) {
-      return TensorShape{1, side, side, channels, order};
-    };
-    const ConvCase cases[] = {
-        {"3x3_112x112x32", image(112, 32), 0, Square(3, 1), 1},
-        {"3x3s2_112x112x64", image(112, 64), 0, Square(3, 2), 1},
-        {"3x3_56x56x128", image(56, 128), 0, Square(3, 1), 1},
-        {"3x3_28x28x96", image(28, 96), 0, Square(3, 1), 1},
-        {"3x3_14x14x512", image(14, 512), 0, Square(3, 1), 1},
-        {"3x3s2_14x14x512", image(14, 512), 0, Square(3, 2), 1},
-        {"3x3_7x7x1024", image(7, 1024), 0, Square(3, 1), 1},
-        {"5x5_28x28x128", image(28, 128), 0, Square(5, 1), 1},
-        {"5x5s2_28x28x128", image(28, 128), 0, Square(5, 2), 1},
-    };
-    for (const ConvCase& c : cases) {
-      const std::string name =
-          absl::StrCat("DepthwiseConv2D/",
-                       order == TensorOrder::kNhwc ? "nhwc/" : "nchw/", c.name);
-      benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
-        RunDepthwise(c, &state);
-      })->UseManualTime();
     }
   }
 }
@@ -375,75 +346,54 @@ void RegisterDepthwise() {
 void RunFullyConnected(std::ptrdiff_t batch, std::ptrdiff_t depth,
                        std::ptrdiff_t channels, benchmark::State* state) {
   // The product of a 1x1 convolution of so many pixels.
-  const ConvCase c = {"", {batch, 1, 1, depth}, channels, Window(), 1};
-  ConvSetup setup(c);
+  ConvSetup setup({{batch, 1, 1, depth}, channels, Window()});
   const QuantizedLayer layer = setup.MakeLayer();
   // Products this short are timed in runs.
-  constexpr int kRepeats = 100;
-  std::vector<double> connected, mul, share;
-  for (auto _ : *state) {
-    connected.push_back(setup.TimeFullyConnected(layer, kRepeats) / kRepeats);
-    mul.push_back(setup.TimeMul(kRepeats) / kRepeats);
-    share.push_back(mul.back() / connected.back());
-    state->SetIterationTime(connected.back());
-  }
-  state->counters["GOP/s"] = setup.Ops() / Median(connected) / 1e9;
-  state->counters["mul_GOP/s"] = setup.Ops() / Median(mul) / 1e9;
-  state->counters["share"] = Median(share);
-  state->SetLabel(setup.Kernel());
+  RunBesideMul(
+      &setup, 100, [&] { return setup.Connect(layer); }, state);
 }
 
 void RegisterFullyConnected() {
   const std::ptrdiff_t cases[][3] = {{1, 64, 64}, {1, 512, 512}, {16, 64, 64}};
   for (const auto& c : cases) {
-    const std::string name =
-        absl::StrCat("FullyConnected/", c[0], "x", c[1], "x", c[2]);
-    benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
-      RunFullyConnected(c[0], c[1], c[2], &state);
-    })->UseManualTime();
+    Register(absl::StrCat("FullyConnected/", c[0], "x", c[1], "x", c[2]),
+             [c](benchmark::State& state) {
+               RunFullyConnected(c[0], c[1], c[2], &state);
+             });
   }
 }
 
 // ## EqSearch
 
-struct EqCase {
-  const char* name;
-  std::ptrdiff_t rows, depth, cols;
-};
-
 // A search, and as many int32 products as are in it.
-void RunEq(const EqCase& c, benchmark::State* state) {
-  std::vector<float> w = RandomFloats(c.rows * c.depth);
-  std::vector<float> a = RandomFloats(c.depth * c.cols);
-  const Matrix<float> weights =
-      SimpleMatrix(w.data(), c.rows, c.depth, Order::kRowMajor);
-  const Matrix<float> activations =
-      SimpleMatrix(a.data(), c.depth, c.cols, Order::kColMajor);
-  std::vector<std::int8_t> lhs_data = RandomBytes(c.rows * c.depth);
-  std::vector<std::int8_t> rhs_data = RandomBytes(c.depth * c.cols);
+void RunEq(const Shape& c, benchmark::State* state) {
+  const std::vector<float> w = RandomFloats(c.rows * c.depth);
+  const std::vector<float> a = RandomFloats(c.depth * c.cols);
+  const std::vector<std::int8_t> lhs_data = RandomBytes(c.rows * c.depth);
+  const std::vector<std::int8_t> rhs_data = RandomBytes(c.depth * c.cols);
   std::vector<std::int32_t> dst_data(static_cast<std::size_t>(c.rows * c.cols));
-  const Matrix<std::int8_t> lhs =
-      SimpleMatrix(lhs_data.data(), c.rows, c.depth, Order::kRowMajor);
-  const Matrix<std::int8_t> rhs =
-      SimpleMatrix(rhs_data.data(), c.depth, c.cols, Order::kColMajor);
-  Matrix<std::int32_t> dst =
-      SimpleMatrix(dst_data.data(), c.rows, c.cols, Order::kColMajor);
-  const MulParams<std::int32_t, std::int32_t> params;
+  const Matrix<float> weights = RowMajor(w, c.rows, c.depth);
+  const Matrix<float> activations = ColMajor(a, c.depth, c.cols);
+  auto dst = ColMajor(dst_data, c.rows, c.cols);
   Context context;
-  DieUnlessOk(Mul(lhs, rhs, params, &context, &dst));
+  const auto product = [&] {
+    return Mul(RowMajor(lhs_data, c.rows, c.depth),
+               ColMajor(rhs_data, c.depth, c.cols),
+               MulParams<std::int32_t, std::int32_t>(), &context, &dst);
+  };
+  DieUnlessOk(product());
   EqOptions options;
   options.max_rounds = 1;
   std::vector<double> search, mul, ratio;
   for (auto _ : *state) {
-    const Stopwatch search_time;
-    const auto result = EqSearch(weights, {activations}, options, &context);
-    DieUnlessOk(result.status());
-    search.push_back(search_time.Elapsed().wall);
-    const Stopwatch mul_time;
-    for (std::ptrdiff_t i = 0; i < result->products; ++i) {
-      DieUnlessOk(Mul(lhs, rhs, params, &context, &dst));
-    }
-    mul.push_back(mul_time.Elapsed().wall);
+    std::ptrdiff_t products = 0;
+    search.push_back(WallSeconds([&] {
+      const auto result = EqSearch(weights, {activations}, options, &context);
+      if (result.ok()) products = result->products;
+      return result.status();
+    }));
+    const auto count = static_cast<int>(products);
+    mul.push_back(count * WallSeconds(product, count));
     ratio.push_back(search.back() / mul.back());
     state->SetIterationTime(search.back());
   }
@@ -453,15 +403,10 @@ void RunEq(const EqCase& c, benchmark::State* state) {
 }
 
 void RegisterEqs() {
-  const EqCase cases[] = {{"256x576x3136", 256, 576, 3136},
-                          {"512x512x512", 512, 512, 512},
-                          {"768x3072x128", 768, 3072, 128},
-                          {"64x147x3136", 64, 147, 3136}};
-  for (const EqCase& c : cases) {
-    const std::string name = absl::StrCat("EqSearch/", c.name);
-    benchmark::RegisterBenchmark(name.c_str(), [c](benchmark::State& state) {
-      RunEq(c, &state);
-    })->UseManualTime();
+  for (const Shape& shape : {Shape{256, 576, 3136}, Shape{512, 512, 512},
+                             Shape{768, 3072, 128}, Shape{64, 147, 3136}}) {
+    Register(absl::StrCat("EqSearch/", ShapeName(shape)),
+             [shape](benchmark::State& state) { RunEq(shape, &state); });
   }
 }
 
@@ -479,8 +424,7 @@ void RunInt7(benchmark::State* state) {
     rhs_data[i] = static_cast<std::int8_t>(rhs_data[i] / 2 % 64);
   }
   std::vector<std::int8_t> dst_data(kSize * kSize);
-  Matrix<std::int8_t> dst =
-      SimpleMatrix(dst_data.data(), kSize, kSize, Order::kColMajor);
+  auto dst = ColMajor(dst_data, kSize, kSize);
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(-7);
@@ -489,16 +433,13 @@ void RunInt7(benchmark::State* state) {
   std::vector<double> seconds[kTiers], gain[kTiers];
   for (auto _ : *state) {
     for (int tier = 0; tier < kTiers; ++tier) {
-      Matrix<std::int8_t> lhs =
-          SimpleMatrix(lhs_data.data(), kSize, kSize, Order::kRowMajor);
-      Matrix<std::int8_t> rhs =
-          SimpleMatrix(rhs_data.data(), kSize, kSize, Order::kColMajor);
+      auto lhs = RowMajor(lhs_data, kSize, kSize);
+      auto rhs = ColMajor(rhs_data, kSize, kSize);
       lhs.set_cache_policy(CachePolicy::kAlwaysCache);
       if (tier > 0) lhs.set_value_range(ValueRange::kInt7);
       if (tier > 1) rhs.set_value_range(ValueRange::kInt7);
-      const Stopwatch stopwatch;
-      DieUnlessOk(Mul(lhs, rhs, params, &contexts[tier], &dst));
-      seconds[tier].push_back(stopwatch.Elapsed().wall);
+      seconds[tier].push_back(WallSeconds(
+          [&] { return Mul(lhs, rhs, params, &contexts[tier], &dst); }));
       gain[tier].push_back(seconds[0].back() / seconds[tier].back());
     }
     state->SetIterationTime(seconds[0].back());
@@ -512,22 +453,21 @@ void RunInt7(benchmark::State* state) {
   state->SetLabel(contexts[2].last_used_kernel());
 }
 
-void RegisterInt7() {
-  benchmark::RegisterBenchmark("Int7/512x512x512", [](benchmark::State& state) {
-    RunInt7(&state);
-  })->UseManualTime();
+void RegisterAll() {
+  RegisterLayers("Conv2D", kConvs, {1, 2}, RunConv);
+  RegisterLayers("GroupedConv2D", kGroupedConvs, {1}, RunConv);
+  RegisterLayers("DepthwiseConv2D", kDepthwiseConvs, {1}, RunDepthwise);
+  RegisterFullyConnected();
+  RegisterEqs();
+  Register("Int7/512x512x512",
+           [](benchmark::State& state) { RunInt7(&state); });
 }
 
 }  // namespace
 }  // namespace ruy_like::bench
 
 int main(int argc, char** argv) {
-  ruy_like::bench::RegisterConvs();
-  ruy_like::bench::RegisterGroupedConvs();
-  ruy_like::bench::RegisterDepthwise();
-  ruy_like::bench::RegisterFullyConnected();
-  ruy_like::bench::RegisterEqs();
-  ruy_like::bench::RegisterInt7();
+  ruy_like::bench::RegisterAll();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::AddCustomContext("cpu_model", ruy_like::bench::CpuModel());
