@@ -276,15 +276,8 @@ class GroupProblem final : public BoundProblem {
 
 Types GroupTypes(const char* name, const char* description, int level_bits,
                  std::ptrdiff_t group_size) {
-  Types types = {name,
-                 description,
-                 kernels::Family::k8x8,
-                 Scalar::kF32,
-                 Scalar::kF32,
-                 Scalar::kF32,
-                 0,
-                 0,
-                 0};
+  Types types = {name,         description,  kernels::Family::k8x8,
+                 Scalar::kF32, Scalar::kF32, Scalar::kF32};
   types.has_epilogue = false;
   types.level_bits = level_bits;
   types.group_size = group_size;
@@ -327,29 +320,29 @@ const std::vector<Types>& AllTypes() {
            Scalar::kU8, Scalar::kU8, 125, 120, 130}),
       With<TypedProblem<I8, I16, I32, I16>>(
           {"s8s16", "int8 weights, int16 activations", Family::k8x16,
-           Scalar::kI8, Scalar::kI16, Scalar::kI16, 0, 0, 0}),
+           Scalar::kI8, Scalar::kI16, Scalar::kI16}),
       With<TypedProblem<float, float, float, float>>(
           {"f32", "float", Family::kF32, Scalar::kF32, Scalar::kF32,
-           Scalar::kF32, 0, 0, 0}),
+           Scalar::kF32}),
       With<TypedProblem<float, float, float, float, FloatSums::kAnyOrder>>(
           {"f32any", "float, sums in any order", Family::kF32, Scalar::kF32,
-           Scalar::kF32, Scalar::kF32, 0, 0, 0}),
+           Scalar::kF32, Scalar::kF32}),
       With<TypedProblem<float, float, float, float>>(
           {"f32plain", "float without bias and clamp", Family::kF32,
            Scalar::kF32, Scalar::kF32, Scalar::kF32, 0, 0, 0,
            /*bind=*/nullptr, /*has_epilogue=*/false}),
       With<TypedProblem<BFloat16, BFloat16, float, float>>(
           {"bf16", "bfloat16 weights and activations, into float", Family::kF32,
-           Scalar::kBF16, Scalar::kBF16, Scalar::kF32, 0, 0, 0}),
+           Scalar::kBF16, Scalar::kBF16, Scalar::kF32}),
       With<TypedProblem<BFloat16, float, float, float>>(
           {"bf16f32", "bfloat16 weights, float activations", Family::kF32,
-           Scalar::kBF16, Scalar::kF32, Scalar::kF32, 0, 0, 0}),
+           Scalar::kBF16, Scalar::kF32, Scalar::kF32}),
       With<TypedProblem<Float16, Float16, float, float>>(
           {"f16", "float16 weights and activations, into float", Family::kF32,
-           Scalar::kF16, Scalar::kF16, Scalar::kF32, 0, 0, 0}),
+           Scalar::kF16, Scalar::kF16, Scalar::kF32}),
       With<TypedProblem<Float16, float, float, float>>(
           {"f16f32", "float16 weights, float activations", Family::kF32,
-           Scalar::kF16, Scalar::kF32, Scalar::kF32, 0, 0, 0}),
+           Scalar::kF16, Scalar::kF32, Scalar::kF32}),
       GroupTypes("s4g32", "4-bit weights in groups of 32, float activations", 4,
                  32),
       GroupTypes("s4g128", "4-bit weights in groups of 128, float activations",

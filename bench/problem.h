@@ -43,7 +43,7 @@ struct Types {
   kernels::Family family;
   Scalar lhs, rhs, dst;
   // As frameworks have them: weights that are int8 have 0.
-  std::int32_t lhs_zero_point, rhs_zero_point, dst_zero_point;
+  std::int32_t lhs_zero_point = 0, rhs_zero_point = 0, dst_zero_point = 0;
   std::unique_ptr<BoundProblem> (*bind)(const Problem& problem) = nullptr;
   // Float products only: whether they have a bias and a clamp.
   bool has_epilogue = true;

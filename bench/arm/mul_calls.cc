@@ -211,10 +211,10 @@ bool RunGroups(const Case& c, library::Path path, int bits, int group) {
 
 bool RunCase(const Case& c, library::Path path) {
 #ifndef MUL_CALLS_OF_RUY
-  if (c.Is("s4g32")) return RunGroups(c, path, 4, 32);
-  if (c.Is("s4g128")) return RunGroups(c, path, 4, 128);
-  if (c.Is("s8g32")) return RunGroups(c, path, 8, 32);
-  if (c.Is("s8g128")) return RunGroups(c, path, 8, 128);
+  int bits, group;
+  if (std::sscanf(c.type, "s%dg%d", &bits, &group) == 2) {
+    return RunGroups(c, path, bits, group);
+  }
 #endif
   if (c.Is("s8") || c.Is("s8pc")) {
     return RunQuantized<std::int8_t>(c, path, c.Is("s8pc"), c.Is("s8pc"));

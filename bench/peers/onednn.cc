@@ -197,6 +197,7 @@ void AddFloatBias(const PeerProblem& problem, const memory::desc& bias,
   arguments->insert({DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)});
 }
 
+// Of a batch: all products in one call, floats alone.
 std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   using tag = memory::format_tag;
   using type = memory::data_type;
@@ -207,12 +208,22 @@ std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
                            : problem.types == PeerTypes::kS8 ? type::s8
                                                              : type::u8;
   const type weights = bf16 ? type::bf16 : f32 ? type::f32 : type::s8;
-  const memory::dims src_dims = {problem.cols, problem.depth};
-  const memory::dims weight_dims = {problem.depth, problem.rows};
-  const memory::dims dst_dims = {problem.cols, problem.rows};
+  const bool batch = problem.count > 1;
+  const auto dims_of = [&](memory::dim count, memory::dim rows,
+                           memory::dim cols) {
+    return batch ? memory::dims{count, rows, cols} : memory::dims{rows, cols};
+  };
+  const memory::dims src_dims =
+      dims_of(problem.count, problem.cols, problem.depth);
+  const memory::dims weight_dims =
+      dims_of(problem.count, problem.depth, problem.rows);
+  const memory::dims dst_dims =
+      dims_of(problem.count, problem.cols, problem.rows);
+  const memory::dims bias_dims = dims_of(1, 1, problem.rows);
   // Each is the transpose of ours.
-  const auto tag_of = [](bool row_major) {
-    return row_major ? tag::ba : tag::ab;
+  const auto tag_of = [batch](bool row_major) {
+    return batch ? (row_major ? tag::acb : tag::abc)
+                 : (row_major ? tag::ba : tag::ab);
   };
   const memory::desc src(src_dims, activations, tag_of(problem.rhs_row_major));
   const memory::desc plain_weights(weight_dims, weights,
@@ -220,8 +231,8 @@ std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   const memory::desc dst(dst_dims, f32 ? type::f32 : activations,
                          tag_of(problem.dst_row_major));
   const memory::desc bias =
-      f32 ? FloatBias(problem, {1, problem.rows}, tag::ab)
-          : memory::desc({1, problem.rows}, kBiasType, tag::ab);
+      f32 ? FloatBias(problem, bias_dims, tag_of(false))
+          : memory::desc(bias_dims, kBiasType, tag_of(false));
   dnnl::primitive_attr attr;
   Arguments arguments;
   if (f32) {
@@ -263,30 +274,6 @@ std::unique_ptr<OneDnnRunner> MakeInnerProduct(const PeerProblem& problem) {
       dnnl::inner_product_forward(primitive_desc), std::move(arguments));
 }
 
-// Float products of one shape, in one call.
-std::unique_ptr<OneDnnRunner> MakeBatch(const PeerProblem& problem) {
-  using tag = memory::format_tag;
-  const memory::data_type f32 = memory::data_type::f32;
-  const auto tag_of = [](bool row_major) {
-    return row_major ? tag::acb : tag::abc;
-  };
-  const memory::desc src({problem.count, problem.cols, problem.depth}, f32,
-                         tag_of(problem.rhs_row_major));
-  const memory::desc weights({problem.count, problem.depth, problem.rows}, f32,
-                             tag_of(problem.lhs_row_major));
-  const memory::desc bias = FloatBias(problem, {1, 1, problem.rows}, tag::abc);
-  const memory::desc dst({problem.count, problem.cols, problem.rows}, f32,
-                         tag_of(problem.dst_row_major));
-  Arguments arguments = {{DNNL_ARG_SRC, Wrap(src, problem.rhs)},
-                         {DNNL_ARG_WEIGHTS, Wrap(weights, problem.lhs)},
-                         {DNNL_ARG_DST, Wrap(dst, problem.dst)}};
-  AddFloatBias(problem, bias, &arguments);
-  return std::make_unique<OneDnnRunner>(
-      dnnl::matmul(
-          DescribeMatmul(src, weights, bias, dst, dnnl::primitive_attr())),
-      std::move(arguments));
-}
-
 PeerRunner* Prepare(const PeerProblem& problem) {
   // Weights of integers are int8; those of other types have no product, or one
   // of the widened values.
@@ -296,13 +283,9 @@ PeerRunner* Prepare(const PeerProblem& problem) {
   }
   if (problem.count > 1 && problem.types != PeerTypes::kF32) return nullptr;
   try {
-    if (problem.count > 1) {
-      std::unique_ptr<OneDnnRunner> batch = MakeBatch(problem);
-      batch->Run();
-      return batch.release();
-    }
     std::unique_ptr<OneDnnRunner> runner = MakeMatmul(problem);
-    if (problem.types == PeerTypes::kF32 && HasUsualOrders(problem)) {
+    if (problem.types == PeerTypes::kF32 && problem.count == 1 &&
+        HasUsualOrders(problem)) {
       std::unique_ptr<OneDnnRunner> other = MakeInnerProduct(problem);
       const int calls = runner->Time(1) < 1e-4 ? 50 : 3;
       if (other->Time(calls) < runner->Time(calls)) runner = std::move(other);
@@ -314,50 +297,34 @@ PeerRunner* Prepare(const PeerProblem& problem) {
   }
 }
 
-const char* Describe() {
-  static const auto& text = *new std::string([] {
-    const dnnl::version_t* version = dnnl::version();
-    std::string isa = "?";
-    switch (dnnl::get_effective_cpu_isa()) {
-      case dnnl::cpu_isa::sse41:
-        isa = "SSE4.1";
-        break;
-      case dnnl::cpu_isa::avx:
-        isa = "AVX";
-        break;
-      case dnnl::cpu_isa::avx2:
-        isa = "AVX2";
-        break;
-      case dnnl::cpu_isa::avx2_vnni:
-        isa = "AVX2-VNNI";
-        break;
-      case dnnl::cpu_isa::avx512_core:
-        isa = "AVX-512";
-        break;
-      case dnnl::cpu_isa::avx512_core_vnni:
-        isa = "AVX-512-VNNI";
-        break;
-      case dnnl::cpu_isa::avx512_core_bf16:
-        isa = "AVX-512-BF16";
-        break;
-      case dnnl::cpu_isa::avx512_core_amx:
-        isa = "AMX";
-        break;
+const char* IsaName(dnnl::cpu_isa isa) {
+  using dnnl::cpu_isa;
+  constexpr std::pair<cpu_isa, const char*> kNames[] = {
+    {cpu_isa::sse41, "SSE4.1"},
+    {cpu_isa::avx, "AVX"},
+    {cpu_isa::avx2, "AVX2"},
+    {cpu_isa::avx2_vnni, "AVX2-VNNI"},
+    {cpu_isa::avx512_core, "AVX-512"},
+    {cpu_isa::avx512_core_vnni, "AVX-512-VNNI"},
+    {cpu_isa::avx512_core_bf16, "AVX-512-BF16"},
+    {cpu_isa::avx512_core_amx, "AMX"},
 #if DNNL_VERSION_MAJOR >= 3
-      case dnnl::cpu_isa::avx512_core_fp16:
-        isa = "AVX-512-FP16";
-        break;
-      case dnnl::cpu_isa::avx512_core_amx_fp16:
-        isa = "AMX-FP16";
-        break;
+    {cpu_isa::avx512_core_fp16, "AVX-512-FP16"},
+    {cpu_isa::avx512_core_amx_fp16, "AMX-FP16"},
 #endif
-      default:
-        break;
-    }
-    return std::to_string(version->major) + "." +
-           std::to_string(version->minor) + "." +
-           std::to_string(version->patch) + ", " + isa;
-  }());
+  };
+  for (const auto& [known, name] : kNames) {
+    if (isa == known) return name;
+  }
+  return "?";
+}
+
+const char* Describe() {
+  const dnnl::version_t* version = dnnl::version();
+  static const auto& text = *new std::string(
+      std::to_string(version->major) + "." + std::to_string(version->minor) +
+      "." + std::to_string(version->patch) + ", " +
+      IsaName(dnnl::get_effective_cpu_isa()));
   return text.c_str();
 }
 
