@@ -18,24 +18,33 @@
 namespace ruy_like {
 
 inline QuantParams ParamsOf(float scale, std::int32_t zero_point) {
-  QuantParams params;
-  params.scale = scale;
-  params.zero_point = zero_point;
-  return params;
+  return {scale, zero_point};
 }
 
-// check(In(), Out(), i) for the i-th pair of a layer's types.
+// check(In(), Out(), i) for each pair of inputs of 8 bits and these outputs.
+template <class Check, typename... Outs>
+void ForEachPair(const Check& check, Outs... outs) {
+  int i = 0;
+  ((check(std::int8_t{}, outs, i++), check(std::uint8_t{}, outs, i++)), ...);
+}
+
+// The same for all pairs of a layer's types, and for those of 8 bits.
 template <class Check>
 void ForEachLayerType(const Check& check) {
-  int i = 0;
-  const auto check_inputs = [&](auto out) {
-    check(std::int8_t{}, out, i++);
-    check(std::uint8_t{}, out, i++);
-  };
-  check_inputs(std::int8_t{});
-  check_inputs(std::uint8_t{});
-  check_inputs(std::int32_t{});
-  check_inputs(float{});
+  ForEachPair(check, std::int8_t{}, std::uint8_t{}, std::int32_t{}, float{});
+}
+template <class Check>
+void ForEachByteType(const Check& check) {
+  ForEachPair(check, std::int8_t{}, std::uint8_t{});
+}
+
+template <typename In, typename Out>
+absl::StatusOr<PackedWeights> PackWeights(const ConvProblem<In, Out>& p,
+                                          Context* context) {
+  PackWeightsOptions options;
+  options.groups = p.groups;
+  return PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context,
+                             options);
 }
 
 // That the operation, Conv2D or DepthwiseConv2D, gives the problem's reference,

@@ -152,6 +152,15 @@ struct ConvProblem {
   }
 };
 
+// The parameters with some qmin and qmax around the zero point.
+inline QuantParams RandomClamp(QuantParams params, Rng* rng) {
+  params.qmin =
+      static_cast<std::int32_t>(rng->Between(params.qmin, params.zero_point));
+  params.qmax =
+      static_cast<std::int32_t>(rng->Between(params.zero_point, params.qmax));
+  return params;
+}
+
 template <typename T>
 QuantParams RandomParams(Rng* rng, bool with_clamp) {
   QuantParams params;
@@ -160,13 +169,32 @@ QuantParams RandomParams(Rng* rng, bool with_clamp) {
   params.scale = static_cast<float>(std::ldexp(1.5 + 0.5 * rng->Signed(), -5));
   params.zero_point =
       static_cast<std::int32_t>(rng->Between(params.qmin, params.qmax));
-  if (with_clamp) {
-    params.qmin =
-        static_cast<std::int32_t>(rng->Between(params.qmin, params.zero_point));
-    params.qmax =
-        static_cast<std::int32_t>(rng->Between(params.zero_point, params.qmax));
-  }
+  return with_clamp ? RandomClamp(params, rng) : params;
+}
+
+// Any qmin and qmax that Q holds, often all of them, and any zero point.
+template <typename Q>
+QuantParams AnyParams(Rng* rng) {
+  constexpr std::int64_t kLowest = std::numeric_limits<Q>::min();
+  constexpr std::int64_t kHighest = std::numeric_limits<Q>::max();
+  QuantParams params;
+  params.qmin = static_cast<std::int32_t>(
+      rng->OneIn(2) ? kLowest : rng->Between(kLowest, kHighest));
+  params.qmax = static_cast<std::int32_t>(
+      rng->OneIn(2) ? kHighest : rng->Between(params.qmin, kHighest));
+  params.zero_point =
+      static_cast<std::int32_t>(rng->Between(kLowest, kHighest));
   return params;
+}
+
+inline Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride,
+                     std::ptrdiff_t dilation, std::ptrdiff_t padding) {
+  Window window;
+  window.kernel_height = window.kernel_width = kernel;
+  window.stride_height = window.stride_width = stride;
+  window.dilation_height = window.dilation_width = dilation;
+  window.padding = {padding, padding, padding, padding};
+  return window;
 }
 
 inline Window RandomWindow(Rng* rng) {
@@ -235,6 +263,22 @@ void FillConvProblem(Rng* rng, ConvProblem<In, Out>* p) {
                     rng->Between(-20000, 20000));
     }
   }
+}
+
+// A problem with operands from this seed.
+template <typename In, typename Out>
+ConvProblem<In, Out> MakeConvProblem(std::uint64_t seed, const Window& window,
+                                     const TensorShape& in_shape,
+                                     std::ptrdiff_t out_channels,
+                                     std::ptrdiff_t groups = 1) {
+  Rng rng(seed);
+  ConvProblem<In, Out> p;
+  p.window = window;
+  p.in_shape = in_shape;
+  p.out_shape.channels = out_channels;
+  p.groups = groups;
+  FillConvProblem(&rng, &p);
+  return p;
 }
 
 }  // namespace ruy_like

@@ -40,11 +40,8 @@ ConvProblem<In, Out> RandomConv(std::uint64_t seed) {
 template <typename In, typename Out>
 void ExpectEqualsReference(const ConvProblem<In, Out>& p, Workspace* workspace,
                            Context* context) {
-  PackWeightsOptions options;
-  options.groups = p.groups;
   ExpectEqualsReference(
-      p,
-      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context, options),
+      p, PackWeights(p, context),
       [](const auto&... args) { return Conv2D(args...); }, workspace, context);
 }
 
@@ -71,14 +68,10 @@ TEST_P(ConvTest, LargeImagesEqualReference) {
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     for (const int threads : {1, 3}) {
       context_.set_max_num_threads(threads);
-      Rng rng(7);
-      ConvProblem<std::int8_t, std::int8_t> p;
-      p.window.kernel_height = p.window.kernel_width = 3;
-      p.window.padding = {1, 1, 1, 1};
-      p.in_shape = {2, 37, 61, 48, order};
-      p.out_shape.channels = 5;
-      FillConvProblem(&rng, &p);
-      ExpectEqualsReference(p, &workspace, &context_);
+      ExpectEqualsReference(
+          MakeConvProblem<std::int8_t, std::int8_t>(7, Square(3, 1, 1, 1),
+                                                    {2, 37, 61, 48, order}, 5),
+          &workspace, &context_);
     }
   }
 }
@@ -115,17 +108,11 @@ TEST_P(ConvTest, GroupsEqualReference) {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 3));
-    ExpectEqualsReference(RandomGroupedConv<std::int8_t, std::int8_t>(seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(
-        RandomGroupedConv<std::uint8_t, std::uint8_t>(seed + 1000), nullptr,
-        &context_);
-    ExpectEqualsReference(
-        RandomGroupedConv<std::uint8_t, std::int8_t>(seed + 2000), &workspace,
-        &context_);
-    ExpectEqualsReference(
-        RandomGroupedConv<std::int8_t, std::uint8_t>(seed + 3000), &workspace,
-        &context_);
+    ForEachByteType([&](auto in, auto out, int i) {
+      ExpectEqualsReference(
+          RandomGroupedConv<decltype(in), decltype(out)>(seed + 1000 * i),
+          i == 1 ? nullptr : &workspace, &context_);
+    });
     if (HasFatalFailure()) return;
   }
 }
@@ -151,17 +138,12 @@ TEST_P(ConvTest, GroupedRowsEqualReference) {
     SCOPED_TRACE(seed);
     for (const int threads : {1, 3}) {
       context_.set_max_num_threads(threads);
-      Rng rng(++seed);
-      ConvProblem<std::int8_t, std::int8_t> p;
-      p.window.kernel_height = p.window.kernel_width = c.kernel;
-      p.window.stride_height = p.window.stride_width = c.stride;
-      p.window.dilation_height = p.window.dilation_width = c.dilation;
-      const std::ptrdiff_t padding = c.kernel / 2 * c.dilation;
-      p.window.padding = {padding, padding, padding, padding};
-      p.groups = c.groups;
-      p.in_shape = {2, c.height, c.width, c.groups * c.in, TensorOrder::kNhwc};
-      p.out_shape.channels = c.groups * c.out;
-      FillConvProblem(&rng, &p);
+      const Window window =
+          Square(c.kernel, c.stride, c.dilation, c.kernel / 2 * c.dilation);
+      auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+          ++seed, window,
+          {2, c.height, c.width, c.groups * c.in, TensorOrder::kNhwc},
+          c.groups * c.out, c.groups);
       for (QuantParams& w : p.weight_params) w.zero_point = 0;
       ExpectEqualsReference(p, &workspace, &context_);
       if (HasFatalFailure()) return;
@@ -171,19 +153,11 @@ TEST_P(ConvTest, GroupedRowsEqualReference) {
 
 // The first calls of several threads pack the same weights.
 TEST(GroupedConvTest, ThreadsShareWeights) {
-  Rng rng(13);
-  ConvProblem<std::int8_t, std::int8_t> p;
-  p.window.kernel_height = p.window.kernel_width = 3;
-  p.groups = 32;
-  p.in_shape = {1, 6, 7, 128, TensorOrder::kNhwc};
-  p.out_shape.channels = 128;
-  FillConvProblem(&rng, &p);
+  auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+      13, Square(3, 1, 1, 0), {1, 6, 7, 128, TensorOrder::kNhwc}, 128, 32);
   for (QuantParams& w : p.weight_params) w.zero_point = 0;
   Context packing;
-  PackWeightsOptions options;
-  options.groups = p.groups;
-  const auto weights =
-      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, &packing, options);
+  const auto weights = PackWeights(p, &packing);
   ASSERT_TRUE(weights.ok()) << weights.status();
   constexpr int kThreads = 4;
   std::vector<std::vector<std::int8_t>> out(
@@ -206,18 +180,14 @@ TEST(GroupedConvTest, ThreadsShareWeights) {
 TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
   Context context;
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
-    Rng rng(11);
-    ConvProblem<std::int8_t, std::int32_t> p;
-    p.window.kernel_height = p.window.kernel_width = 3;
-    p.window.padding = {2, 1, 1, 2};
-    p.in_shape = {1, 6, 5, 4, order};
-    p.out_shape.channels = 3;
-    FillConvProblem(&rng, &p);
+    Window window = Square(3, 1, 1, 0);
+    window.padding = {2, 1, 1, 2};
+    auto p = MakeConvProblem<std::int8_t, std::int32_t>(11, window,
+                                                        {1, 6, 5, 4, order}, 3);
     p.input.assign(p.input.size(),
                    static_cast<std::int8_t>(p.in_params.zero_point));
     p.bias.clear();
-    const auto weights =
-        PackedWeights::Pack(p.WeightMatrix(), p.weight_params, &context);
+    const auto weights = PackWeights(p, &context);
     ASSERT_TRUE(weights.ok());
     std::vector<std::int32_t> out(CountOf(p.out_shape), 5);
     TensorView<std::int32_t> output{out.data(), p.out_shape, {}};
@@ -233,10 +203,8 @@ TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
 TEST(ConvGoldenTest, DynamicQuantization) {
   const std::vector<std::int8_t> q_in = {32, -64, 16, 127, -8, 48, -127, 64};
   const std::vector<std::int8_t> q_w = {64, -127, 127, 5};
-  QuantParams in_params, w0, w1;
-  in_params.scale = 2.0f / 127;
-  w0.scale = 0.6f / 127;
-  w1.scale = 1.2f / 127;
+  const QuantParams in_params = {2.0f / 127}, w0 = {0.6f / 127},
+                    w1 = {1.2f / 127};
   const TensorShape shape{1, 1, 4, 2, TensorOrder::kNchw};
   Context context;
   const auto weights = PackedWeights::Pack(
@@ -267,22 +235,13 @@ TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
   for (const int variant : {0, 1, 2, 3}) {
     const TensorOrder order =
         variant % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw;
-    Rng rng(3);
-    ConvProblem<std::int8_t, std::int8_t> p;
-    p.window.kernel_height = p.window.kernel_width = 3;
-    p.window.padding = {1, 1, 1, 1};
-    p.groups = variant < 2 ? 1 : 8;
-    p.in_shape = {1, 20, 20, 16, order};
-    p.out_shape.channels = 24;
-    FillConvProblem(&rng, &p);
+    auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+        3, Square(3, 1, 1, 1), {1, 20, 20, 16, order}, 24, variant < 2 ? 1 : 8);
     p.weight_params.assign(24, p.weight_params[0]);
     for (QuantParams& w : p.weight_params) w.zero_point = 0;
     Context context;
     Workspace workspace;
-    PackWeightsOptions options;
-    options.groups = p.groups;
-    const auto weights = PackedWeights::Pack(p.WeightMatrix(), p.weight_params,
-                                             &context, options);
+    const auto weights = PackWeights(p, &context);
     ASSERT_TRUE(weights.ok());
     std::vector<std::int8_t> out(CountOf(p.out_shape));
     TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};
@@ -301,150 +260,107 @@ TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
 
 // ## Bad input
 
-class ConvErrorTest : public testing::Test {
- protected:
-  ConvErrorTest() {
-    Rng rng(5);
-    p_.window.kernel_height = p_.window.kernel_width = 2;
-    p_.groups = 2;
-    p_.in_shape = {1, 4, 4, 6, TensorOrder::kNhwc};
-    p_.out_shape.channels = 4;
-    FillConvProblem(&rng, &p_);
-    p_.bias.resize(4);
-    PackWeightsOptions options;
-    options.groups = 2;
-    weights_ = PackedWeights::Pack(p_.WeightMatrix(), p_.weight_params,
-                                   &context_, options)
-                   .value();
-    out_.assign(CountOf(p_.out_shape), 77);
-    input_ = p_.Input();
-    output_ = {out_.data(), p_.out_shape, p_.out_params};
-    bias_ = p_.bias;
-    window_ = p_.window;
+// A call that succeeds, of which each case spoils something.
+struct Call {
+  absl::Status Run() {
+    return Conv2D(input, weights, BiasSpan<std::int8_t>(bias), window, nullptr,
+                  context, &output);
   }
 
-  void ExpectError(const std::string& message) {
-    const absl::Status status =
-        Conv2D(input_, weights_, BiasSpan<std::int8_t>(bias_), window_, nullptr,
-               context_pointer_, &output_);
-    EXPECT_FALSE(status.ok());
-    EXPECT_THAT(status.message(), HasSubstr(message));
-    EXPECT_THAT(out_, Each(77));
-  }
-
-  ConvProblem<std::int8_t, std::int8_t> p_;
-  Context context_;
-  Context* context_pointer_ = &context_;
-  PackedWeights weights_;
-  std::vector<std::int8_t> out_;
-  std::vector<std::int32_t> bias_;
-  TensorView<const std::int8_t> input_;
-  TensorView<std::int8_t> output_;
-  Window window_;
+  Context* context;
+  PackedWeights weights;
+  std::vector<std::int32_t> bias;
+  TensorView<const std::int8_t> input;
+  TensorView<std::int8_t> output;
+  Window window;
 };
 
-TEST_F(ConvErrorTest, Works) {
-  EXPECT_TRUE(Conv2D(input_, weights_, BiasSpan<std::int8_t>(bias_), window_,
-                     nullptr, &context_, &output_)
-                  .ok());
-  EXPECT_THAT(out_, ElementsAreArray(p_.Reference()));
-}
-TEST_F(ConvErrorTest, NullContext) {
-  context_pointer_ = nullptr;
-  ExpectError("context is null");
-}
-TEST_F(ConvErrorTest, NullOutput) {
-  TensorView<std::int8_t>* const none = nullptr;
-  EXPECT_FALSE(
-      Conv2D(input_, weights_, {}, window_, nullptr, &context_, none).ok());
-}
-TEST_F(ConvErrorTest, NullInputData) {
-  input_.data = nullptr;
-  ExpectError("input (1x4x4x6 NHWC) has null data");
-}
-TEST_F(ConvErrorTest, NullOutputData) {
-  output_.data = nullptr;
-  ExpectError("output (1x3x3x4 NHWC) has null data");
-}
-TEST_F(ConvErrorTest, EmptyWeights) {
-  weights_ = PackedWeights();
-  ExpectError("weights are empty");
-}
-TEST_F(ConvErrorTest, BiasOfAnotherSize) {
-  bias_.resize(3);
-  ExpectError("3 biases for weights of 4 channels");
-}
-TEST_F(ConvErrorTest, OutputOfAnotherShape) {
-  output_.shape.height = 4;
-  ExpectError("output is 1x4x3x4 NHWC, not 1x3x3x4 NHWC");
-}
-TEST_F(ConvErrorTest, OutputOfAnotherOrder) {
-  output_.shape.order = TensorOrder::kNchw;
-  ExpectError("output is 1x3x3x4 NCHW");
-}
-TEST_F(ConvErrorTest, UnknownOrder) {
-  input_.shape.order = output_.shape.order = static_cast<TensorOrder>(7);
-  ExpectError("unknown order 7");
-}
-TEST_F(ConvErrorTest, WindowLargerThanImage) {
-  window_.dilation_height = 4;
-  ExpectError("the window covers 5 elements of height");
-}
-TEST_F(ConvErrorTest, ZeroStride) {
-  window_.stride_width = 0;
-  ExpectError("stride 0");
-}
-TEST_F(ConvErrorTest, NegativePadding) {
-  window_.padding.left = -1;
-  ExpectError("padding -1 and 0");
-}
-TEST_F(ConvErrorTest, ChannelsThatGroupsDoNotDivide) {
-  input_.shape.channels = 5;
-  ExpectError("weights of depth 12 in 2 groups");
-}
-TEST_F(ConvErrorTest, WeightsOfAnotherKernel) {
-  window_.kernel_width = 1;
-  output_.shape.width = 4;
-  std::vector<std::int8_t> larger(CountOf(output_.shape), 77);
-  output_.data = larger.data();
-  ExpectError("for a kernel of 2x1");
-}
-TEST_F(ConvErrorTest, SizesThatOverflow) {
-  input_.shape.batch = output_.shape.batch =
+TEST(ConvErrorTest, BadInputChangesNothing) {
+  constexpr std::ptrdiff_t kHuge =
       std::numeric_limits<std::ptrdiff_t>::max() / 64;
-  ExpectError("overflow");
-}
-TEST_F(ConvErrorTest, NegativeBatch) {
-  input_.shape.batch = output_.shape.batch = -1;
-  ExpectError("negative size");
-}
-TEST_F(ConvErrorTest, BadScales) {
+  const struct {
+    const char* message;
+    void (*spoil)(Call* call);
+  } kCases[] = {
+      {"context is null", [](Call* c) { c->context = nullptr; }},
+      {"input (1x4x4x6 NHWC) has null data",
+       [](Call* c) { c->input.data = nullptr; }},
+      {"output (1x3x3x4 NHWC) has null data",
+       [](Call* c) { c->output.data = nullptr; }},
+      {"weights are empty", [](Call* c) { c->weights = PackedWeights(); }},
+      {"3 biases for weights of 4 channels",
+       [](Call* c) { c->bias.resize(3); }},
+      {"output is 1x4x3x4 NHWC, not 1x3x3x4 NHWC",
+       [](Call* c) { c->output.shape.height = 4; }},
+      {"output is 1x3x3x4 NCHW",
+       [](Call* c) { c->output.shape.order = TensorOrder::kNchw; }},
+      {"unknown order 7",
+       [](Call* c) {
+         c->input.shape.order = c->output.shape.order =
+             static_cast<TensorOrder>(7);
+       }},
+      {"the window covers 5 elements of height",
+       [](Call* c) { c->window.dilation_height = 4; }},
+      {"stride 0", [](Call* c) { c->window.stride_width = 0; }},
+      {"padding -1 and 0", [](Call* c) { c->window.padding.left = -1; }},
+      {"weights of depth 12 in 2 groups",
+       [](Call* c) { c->input.shape.channels = 5; }},
+      {"for a kernel of 2x1",
+       [](Call* c) {
+         c->window.kernel_width = 1;
+         c->output.shape.width = 4;
+       }},
+      {"overflow",
+       [](Call* c) { c->input.shape.batch = c->output.shape.batch = kHuge; }},
+      {"negative size",
+       [](Call* c) { c->input.shape.batch = c->output.shape.batch = -1; }},
+      {"input", [](Call* c) { c->input.params.zero_point = 128; }},
+      {"input and output share memory",
+       [](Call* c) { c->input.data = c->output.data + 35; }},
+  };
+  auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+      5, Square(2, 1, 1, 0), {1, 4, 4, 6, TensorOrder::kNhwc}, 4, 2);
+  p.bias.resize(4);
+  Context context;
+  // As many as the largest of the outputs has.
+  std::vector<std::int8_t> out(48, 77);
+  const Call good = {
+      &context,  PackWeights(p, &context).value(),        p.bias,
+      p.Input(), {out.data(), p.out_shape, p.out_params}, p.window};
+  const auto expect_error = [&](Call* call, const char* message) {
+    const absl::Status status = call->Run();
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(status.message(), HasSubstr(message));
+    EXPECT_THAT(out, Each(77));
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.message);
+    Call call = good;
+    c.spoil(&call);
+    expect_error(&call, c.message);
+  }
   for (const float bad : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
                           std::numeric_limits<float>::quiet_NaN()}) {
-    input_.params.scale = bad;
-    ExpectError("input");
-    input_ = p_.Input();
-    output_.params.scale = bad;
-    ExpectError("output");
-    output_.params = p_.out_params;
+    Call bad_input = good, bad_output = good;
+    bad_input.input.params.scale = bad_output.output.params.scale = bad;
+    expect_error(&bad_input, "input");
+    expect_error(&bad_output, "output");
   }
-}
-TEST_F(ConvErrorTest, ZeroPointOutsideOfTheType) {
-  input_.params.zero_point = 128;
-  ExpectError("input");
-}
-TEST_F(ConvErrorTest, SharedMemory) {
-  input_.data = out_.data() + out_.size() - 1;
-  ExpectError("input and output share memory");
+  TensorView<std::int8_t>* const none = nullptr;
+  EXPECT_FALSE(
+      Conv2D(good.input, good.weights, {}, good.window, nullptr, &context, none)
+          .ok());
+  Call call = good;
+  EXPECT_TRUE(call.Run().ok());
+  out.resize(CountOf(p.out_shape));
+  EXPECT_THAT(out, ElementsAreArray(p.Reference()));
 }
 
 TEST(PackedWeightsTest, BadInput) {
   Context context;
   const std::vector<std::int8_t> data = {1, 2, 3, 4, 5, 64};
   Matrix<std::int8_t> matrix = MakeMatrix(data.data(), 3, 2, Order::kRowMajor);
-  QuantParams params, seven_bits;
-  seven_bits.qmin = -63;
-  seven_bits.qmax = 63;
+  const QuantParams params, seven_bits = {1, 0, -63, 63};
   const auto message = [&](const std::vector<QuantParams>& p, int groups) {
     PackWeightsOptions options;
     options.groups = groups;
@@ -459,12 +375,9 @@ TEST(PackedWeightsTest, BadInput) {
   EXPECT_THAT(message({}, 1), HasSubstr("0 QuantParams"));
   EXPECT_THAT(message({seven_bits}, 1),
               HasSubstr("weight 64 of channel 2 is outside of [-63, 63]"));
-  QuantParams shifted = params;
-  shifted.zero_point = 1;
+  const QuantParams shifted = {1, 1}, no_scale = {0};
   EXPECT_THAT(message({params, params, shifted}, 1),
               HasSubstr("one zero point"));
-  QuantParams no_scale = params;
-  no_scale.scale = 0;
   EXPECT_THAT(message({no_scale}, 1), HasSubstr("weights"));
   EXPECT_FALSE(PackedWeights::Pack(matrix, {params}, nullptr).ok());
   matrix.set_data(nullptr);

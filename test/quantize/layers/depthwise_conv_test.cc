@@ -98,17 +98,11 @@ TEST_P(DepthwiseConvTest, VectorizedEqualsReference) {
   for (std::uint64_t seed = 0; seed < 25; ++seed) {
     SCOPED_TRACE(seed);
     context_.set_max_num_threads(1 + static_cast<int>(seed % 2));
-    ExpectEqualsReference(RandomVectorized<std::int8_t, std::int8_t>(4 * seed),
-                          &workspace, &context_);
-    ExpectEqualsReference(
-        RandomVectorized<std::uint8_t, std::uint8_t>(4 * seed + 1), &workspace,
-        &context_);
-    ExpectEqualsReference(
-        RandomVectorized<std::uint8_t, std::int8_t>(4 * seed + 2), &workspace,
-        &context_);
-    ExpectEqualsReference(
-        RandomVectorized<std::int8_t, std::uint8_t>(4 * seed + 3), &workspace,
-        &context_);
+    ForEachByteType([&](auto in, auto out, int i) {
+      ExpectEqualsReference(
+          RandomVectorized<decltype(in), decltype(out)>(4 * seed + i),
+          &workspace, &context_);
+    });
     if (HasFatalFailure()) return;
   }
 }
@@ -122,18 +116,17 @@ TEST_P(DepthwiseConvTest, NeighboursEqualReference) {
     for (const int stride : {1, 2}) {
       for (const int image_width : {1, 2, 3, 4, 7, 8, 9, 14, 31, 64}) {
         SCOPED_TRACE(++seed);
-        Rng rng(seed);
-        ConvProblem<std::int8_t, std::int8_t> p;
-        p.window.kernel_width = width;
-        p.window.kernel_height = seed % 4 == 0 ? 9 : width;
-        p.window.stride_height = p.window.stride_width = stride;
-        const std::ptrdiff_t vertical = p.window.kernel_height / 2;
-        p.window.padding = {vertical, vertical, width / 2, width / 2};
-        p.groups = seed % 3 == 0 ? 80 : 33;
-        p.in_shape = {1, 5, image_width, p.groups,
-                      seed % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw};
-        p.out_shape.channels = p.groups;
-        FillConvProblem(&rng, &p);
+        Window window = Square(width, stride, 1, width / 2);
+        if (seed % 4 == 0) {
+          window.kernel_height = 9;
+          window.padding.top = window.padding.bottom = 4;
+        }
+        const std::ptrdiff_t channels = seed % 3 == 0 ? 80 : 33;
+        auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+            seed, window,
+            {1, 5, image_width, channels,
+             seed % 2 == 0 ? TensorOrder::kNhwc : TensorOrder::kNchw},
+            channels, channels);
         for (QuantParams& w : p.weight_params) w.zero_point = 0;
         if (seed % 5 == 0) p.out_params.scale *= 0x1p-12f;
         ExpectEqualsReference(p, &workspace, &context_);
@@ -148,13 +141,8 @@ TEST_P(DepthwiseConvTest, ExtremeValues) {
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     for (const int weight : {-128, 127}) {
       for (const int input : {0, 255}) {
-        Rng rng(7);
-        ConvProblem<std::uint8_t, std::uint8_t> p;
-        p.window.kernel_height = p.window.kernel_width = 5;
-        p.window.padding = {2, 2, 2, 2};
-        p.groups = p.out_shape.channels = 67;
-        p.in_shape = {1, 9, 40, 67, order};
-        FillConvProblem(&rng, &p);
+        auto p = MakeConvProblem<std::uint8_t, std::uint8_t>(
+            7, Square(5, 1, 1, 2), {1, 9, 40, 67, order}, 67, 67);
         for (QuantParams& w : p.weight_params) w.zero_point = 0;
         p.in_params.zero_point = 255 - input;
         std::fill(p.weights.begin(), p.weights.end(),
@@ -171,15 +159,10 @@ TEST_P(DepthwiseConvTest, ExtremeValues) {
 TEST_P(DepthwiseConvTest, LargeImagesOnThreads) {
   context_.set_max_num_threads(3);
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
-    Rng rng(7);
-    ConvProblem<std::int8_t, std::int8_t> p;
-    p.window.kernel_height = p.window.kernel_width = 3;
-    p.window.padding = {1, 1, 1, 1};
-    p.groups = 40;
-    p.in_shape = {3, 64, 66, 40, order};
-    p.out_shape.channels = 40;
-    FillConvProblem(&rng, &p);
-    ExpectEqualsReference(p, nullptr, &context_);
+    ExpectEqualsReference(
+        MakeConvProblem<std::int8_t, std::int8_t>(
+            7, Square(3, 1, 1, 1), {3, 64, 66, 40, order}, 40, 40),
+        nullptr, &context_);
   }
 }
 
@@ -206,13 +189,10 @@ TEST(DepthwiseAllocationTest, SteadyStateAllocatesNothing) {
 }
 
 TEST(DepthwiseErrorTest, BadInputChangesNothing) {
-  Rng rng(1);
-  ConvProblem<std::int8_t, std::int8_t> p;
-  p.window.kernel_height = 3;
-  p.groups = 4;
-  p.in_shape = {1, 5, 5, 4, TensorOrder::kNhwc};
-  p.out_shape.channels = 8;
-  FillConvProblem(&rng, &p);
+  Window tall;
+  tall.kernel_height = 3;
+  const auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+      1, tall, {1, 5, 5, 4, TensorOrder::kNhwc}, 8, 4);
   const DepthwiseWeights good =
       DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params).value();
   std::vector<std::int8_t> out(CountOf(p.out_shape), 77);

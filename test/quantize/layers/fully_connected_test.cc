@@ -20,10 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TensorShape Features(std::ptrdiff_t batch, std::ptrdiff_t count) {
-  TensorShape shape;
-  shape.batch = batch;
-  shape.channels = count;
-  return shape;
+  return {batch, 1, 1, count};
 }
 
 TEST(FullyConnectedTest, Golden) {
@@ -105,9 +102,7 @@ TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
   for (std::int8_t& v : w) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (const bool input_is_int7 : {false, true}) {
-    QuantParams seven = ParamsOf(0.01f, 0);
-    seven.qmin = -63;
-    seven.qmax = 63;
+    const QuantParams seven = {0.01f, 0, -63, 63};
     const auto weights = PackedWeights::Pack(
         MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
     ASSERT_TRUE(weights.ok());
@@ -161,8 +156,7 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     }
     return status.ok();
   };
-  QuantParams symmetric = ParamsOf(1, 0);
-  symmetric.qmin = -127;
+  const QuantParams symmetric = {1, 0, -127, 127};
   EXPECT_TRUE(run(66311, symmetric));
   EXPECT_FALSE(run(66312, symmetric));
   EXPECT_TRUE(run(33025, ParamsOf(1, -128)));

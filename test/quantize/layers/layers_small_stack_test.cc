@@ -8,6 +8,7 @@
 #include "ruy_like/quantize/conv.h"
 #include "ruy_like/quantize/depthwise_conv.h"
 #include "ruy_like/quantize/pooling.h"
+#include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/sanitizers.h"
 #include "test/support/small_stack.h"
@@ -23,14 +24,8 @@ class LayersSmallStackTest : public PathTest {
   // 96 channels to 96.
   static Problem MakeProblem(TensorOrder order, std::ptrdiff_t kernel,
                              std::ptrdiff_t groups) {
-    Rng rng(17);
-    Problem p;
-    p.window.kernel_height = p.window.kernel_width = kernel;
-    p.window.padding = {1, 1, 1, 1};
-    p.groups = groups;
-    p.in_shape = {1, 9, 20, 96, order};
-    p.out_shape.channels = 96;
-    FillConvProblem(&rng, &p);
+    auto p = MakeConvProblem<std::int8_t, std::int8_t>(
+        17, Square(kernel, 1, 1, 1), {1, 9, 20, 96, order}, 96, groups);
     for (QuantParams& w : p.weight_params) w.zero_point = 0;
     return p;
   }
@@ -54,11 +49,8 @@ TEST_P(LayersSmallStackTest, IsEnoughForConvolutions) {
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     for (const int groups : {1, 6, 24}) {
       const Problem p = MakeProblem(order, 3, groups);
-      PackWeightsOptions options;
-      options.groups = groups;
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
-        const auto weights = PackedWeights::Pack(
-            p.WeightMatrix(), p.weight_params, &context_, options);
+        const auto weights = PackWeights(p, &context_);
         ASSERT_TRUE(weights.ok()) << weights.status();
         EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
                            p.window, nullptr, &context_, output)

@@ -83,13 +83,8 @@ class PoolingTest : public PathTest {
     const TensorShape shape =
         RandomShape(window, rng.Between(1, rng.OneIn(3) ? 150 : 20), &rng);
     const QuantParams params = RandomParams<T>(&rng, false);
-    QuantParams clamped = params;
-    if (rng.OneIn(2)) {
-      clamped.qmin = static_cast<std::int32_t>(
-          rng.Between(params.qmin, params.zero_point));
-      clamped.qmax = static_cast<std::int32_t>(
-          rng.Between(params.zero_point, params.qmax));
-    }
+    const QuantParams clamped =
+        rng.OneIn(2) ? RandomClamp(params, &rng) : params;
     const std::vector<T> in =
         RandomVector<T>(CountOf(shape), std::numeric_limits<T>::lowest(),
                         std::numeric_limits<T>::max(), seed);
@@ -139,11 +134,9 @@ TEST_P(PoolingTest, EqualsReference) {
 TEST(PoolingGoldenTest, PaddingRules) {
   const std::vector<std::int8_t> in = {-7, 2, 4, 9};
   const TensorShape shape{1, 2, 2, 1};
-  Window window;
-  window.kernel_height = window.kernel_width = 2;
-  window.padding = {1, 0, 1, 0};
-  QuantParams params;
-  params.zero_point = -3;
+  Window window = Square(2, 1, 1, 0);
+  window.padding.top = window.padding.left = 1;
+  const QuantParams params = {1, -3};
   const TensorView<const std::int8_t> input{in.data(), shape, params};
   std::vector<std::int8_t> out(4);
   TensorView<std::int8_t> output{out.data(), shape, params};
@@ -161,9 +154,7 @@ TEST(PoolingGoldenTest, PaddingRules) {
 // Sums of a window as large as the image: global pooling.
 TEST(PoolingGoldenTest, GlobalAverage) {
   const std::vector<std::uint8_t> in(200 * 300, 255);
-  QuantParams params;
-  params.qmin = 0;
-  params.qmax = 255;
+  const QuantParams params = {1, 0, 0, 255};
   Window window;
   window.kernel_height = 200;
   window.kernel_width = 300;
@@ -191,8 +182,7 @@ TEST(PoolingErrorTest, BadInputChangesNothing) {
                   nullptr, nullptr, &output)
             .message());
   };
-  QuantParams params, other;
-  other.scale = 2;
+  const QuantParams params, other = {2};
   EXPECT_THAT(message(params, other, shape, Window(), in.data()),
               HasSubstr("does not requantize"));
   EXPECT_THAT(message(params, params, shape, Window(), nullptr),

@@ -4,18 +4,10 @@
 
 #include <limits>
 
+#include "test/quantize/reference_conv.h"
+
 namespace ruy_like {
 namespace {
-
-Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride,
-              std::ptrdiff_t dilation, std::ptrdiff_t padding) {
-  Window window;
-  window.kernel_height = window.kernel_width = kernel;
-  window.stride_height = window.stride_width = stride;
-  window.dilation_height = window.dilation_width = dilation;
-  window.padding = {padding, padding, padding, padding};
-  return window;
-}
 
 TensorShape Image(std::ptrdiff_t height, std::ptrdiff_t width) {
   return {2, height, width, 5, TensorOrder::kNchw};
