@@ -10,6 +10,7 @@
 #include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/quantized_add.h"
+#include "test/quantize/reference_conv.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 
@@ -75,12 +76,7 @@ class RequantizeTest : public PathTest {
               rng.OneIn(5) ? 1 << 30
                            : static_cast<std::int32_t>(rng.Between(0, kMax));
           multiplier.exponent = static_cast<int>(rng.Between(-31, 30));
-          QuantParams params;
-          const auto lowest = std::numeric_limits<Q>::min();
-          const auto highest = std::numeric_limits<Q>::max();
-          params.qmin = static_cast<int>(rng.Between(lowest, highest));
-          params.qmax = static_cast<int>(rng.Between(params.qmin, highest));
-          params.zero_point = static_cast<int>(rng.Between(lowest, highest));
+          const QuantParams params = AnyParams<Q>(&rng);
           kernel(x.data() + offset, n,
                  quantize_internal::RequantizeConstants(multiplier),
                  {params.zero_point, params.qmin, params.qmax}, streaming,
