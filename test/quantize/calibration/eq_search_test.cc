@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "ruy_like/quantize/quantize_dequantize.h"
+#include "test/quantize/lcg.h"
+#include "test/quantize/reference_conv.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -17,22 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// x <- 1664525 x + 1013904223; normal numbers as sums of twelve.
-class Lcg final {
- public:
-  explicit Lcg(std::uint32_t seed) : state_(seed) {}
-  double Gauss() {
-    double sum = 0;
-    for (int i = 0; i < 12; ++i) {
-      state_ = 1664525u * state_ + 1013904223u;
-      sum += (state_ >> 8) * 0x1p-24;
-    }
-    return static_cast<float>(sum - 6);
-  }
-
- private:
-  std::uint32_t state_;
-};
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 struct Layer {
   std::ptrdiff_t rows, depth, cols;
@@ -47,16 +34,19 @@ struct Layer {
   }
 };
 
+Layer GaussLayer(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
+                 std::uint32_t seed) {
+  const std::vector<float> values = GaussVector(depth * (rows + cols), seed);
+  const auto middle = values.begin() + rows * depth;
+  return {rows, depth, cols, {values.begin(), middle}, {middle, values.end()}};
+}
+
 Layer GoldenLayer() {
-  Lcg lcg(7);
-  Layer layer{4, 32, 16, {}, {}};
-  for (int i = 0; i < 4 * 32; ++i) {
-    const double scale = i < 32 ? 0.2 : 0.05;
-    layer.w.push_back(static_cast<float>(lcg.Gauss() * scale));
+  Layer layer = GaussLayer(4, 32, 16, 7);
+  for (std::size_t i = 0; i < layer.w.size(); ++i) {
+    layer.w[i] = static_cast<float>(layer.w[i] * (i < 32 ? 0.2 : 0.05));
   }
-  for (int i = 0; i < 32 * 16; ++i) {
-    layer.a.push_back(static_cast<float>(std::max(lcg.Gauss(), 0.0)));
-  }
+  for (float& a : layer.a) a = std::max(a, 0.0f);
   layer.w[1 * 32 + 3] = 0.9f;
   layer.w[2 * 32 + 5] = -0.5f;
   layer.a[0] = 9;
@@ -64,20 +54,21 @@ Layer GoldenLayer() {
   return layer;
 }
 
-Layer RandomLayer(std::uint64_t seed, bool outliers = true) {
+Layer RandomLayer(std::uint32_t seed, bool outliers = true) {
   Rng rng(seed);
-  Layer layer{
-      rng.Between(1, 40), rng.Between(1, 60), rng.Between(1, 90), {}, {}};
-  Lcg lcg(static_cast<std::uint32_t>(seed));
-  for (std::ptrdiff_t i = 0; i < layer.rows * layer.depth; ++i) {
-    layer.w.push_back(static_cast<float>(lcg.Gauss()) *
-                      (outliers && rng.OneIn(50) ? 20 : 1));
-  }
-  for (std::ptrdiff_t i = 0; i < layer.depth * layer.cols; ++i) {
-    layer.a.push_back(static_cast<float>(lcg.Gauss()) *
-                      (outliers && rng.OneIn(80) ? 10 : 1));
-  }
+  const std::ptrdiff_t rows = rng.Between(1, 40), depth = rng.Between(1, 60);
+  Layer layer = GaussLayer(rows, depth, rng.Between(1, 90), seed);
+  if (!outliers) return layer;
+  for (float& w : layer.w) w *= rng.OneIn(50) ? 20 : 1;
+  for (float& a : layer.a) a *= rng.OneIn(80) ? 10 : 1;
   return layer;
+}
+
+absl::StatusOr<EqResult> Search(const Layer& layer, const EqOptions& options,
+                                Context* context,
+                                const std::vector<float>& bias = {}) {
+  return EqSearch(layer.Weights(), {layer.Activations()}, options, context,
+                  bias);
 }
 
 // The layer's cosine in double precision, by the plainest arithmetic.
@@ -124,8 +115,7 @@ TEST(EqSearchTest, Goldens) {
     Context context;
     EqOptions options;
     options.bits = golden.bits;
-    const auto result =
-        EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+    const auto result = Search(layer, options, &context);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_NEAR(result->cos_init, golden.cos_init, 2e-5);
     EXPECT_NEAR(result->cos_final, golden.cos_final, 2e-5);
@@ -136,7 +126,7 @@ TEST(EqSearchTest, Goldens) {
 
 TEST(EqSearchTest, NeverWorseThanItsStart) {
   Context context;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     const Layer layer = RandomLayer(seed);
     for (const CalibrationMethod start :
          {CalibrationMethod::kMinMax, CalibrationMethod::kEntropy}) {
@@ -144,8 +134,7 @@ TEST(EqSearchTest, NeverWorseThanItsStart) {
       options.steps = 17;
       options.start = start;
       options.bits = 4 + static_cast<int>(seed % 5);
-      const auto result =
-          EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+      const auto result = Search(layer, options, &context);
       ASSERT_TRUE(result.ok()) << result.status();
       EXPECT_GE(result->cos_final, result->cos_init);
       EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-6);
@@ -156,15 +145,13 @@ TEST(EqSearchTest, NeverWorseThanItsStart) {
 
 TEST(EqSearchTest, SevenBitsWithSearchComeCloseToEightWithout) {
   Context context;
-  for (std::uint64_t seed = 21; seed <= 26; ++seed) {
+  for (std::uint32_t seed = 21; seed <= 26; ++seed) {
     const Layer layer = RandomLayer(seed, /*outliers=*/false);
     EqOptions options;
     options.steps = 30;
-    const auto eight =
-        EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+    const auto eight = Search(layer, options, &context);
     options.bits = 7;
-    const auto seven =
-        EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+    const auto seven = Search(layer, options, &context);
     ASSERT_TRUE(eight.ok() && seven.ok());
     EXPECT_GE(seven->cos_final, eight->cos_init - 1e-3);
   }
@@ -174,12 +161,10 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
   const Layer layer = GoldenLayer();
   Context context;
   EqOptions options;
-  const auto free =
-      EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  const auto free = Search(layer, options, &context);
   ASSERT_TRUE(free.ok()) << free.status();
   options.activation_scale = 0.11f;  // 9 / 127 is where it would begin
-  const auto held =
-      EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  const auto held = Search(layer, options, &context);
   ASSERT_TRUE(held.ok()) << held.status();
   EXPECT_NE(free->activations.scale, 0.11f);
   EXPECT_EQ(held->activations, (QuantParams{0.11f, 0, -127, 127}));
@@ -188,11 +173,7 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
   EXPECT_NEAR(held->cos_final, CosineOf(layer, *held), 1e-6);
   for (const float wrong : {-1.0f, 1e-40f, INFINITY, NAN}) {
     options.activation_scale = wrong;
-    EXPECT_EQ(
-        EqSearch(layer.Weights(), {layer.Activations()}, options, &context)
-            .status()
-            .code(),
-        absl::StatusCode::kInvalidArgument)
+    EXPECT_EQ(Search(layer, options, &context).status().code(), kInvalid)
         << wrong;
   }
 }
@@ -207,8 +188,7 @@ TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
   second.set_data(layer.a.data() + left);
   EqOptions options;
   options.steps = 10;
-  const auto whole =
-      EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  const auto whole = Search(layer, options, &context);
   const auto parts =
       EqSearch(layer.Weights(), {first, second}, options, &context);
   ASSERT_TRUE(whole.ok() && parts.ok());
@@ -222,14 +202,9 @@ TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
 // make the float products exact.
 TEST(EqSearchTest, BlocksDoNotMatter) {
   Context context;
-  Layer layer{300, 5, 500, {}, {}};  // 600 KB of accumulators
-  Rng rng(35);
-  for (std::ptrdiff_t i = 0; i < layer.rows * layer.depth; ++i) {
-    layer.w.push_back(static_cast<float>(rng.Between(-20, 20)));
-  }
-  for (std::ptrdiff_t i = 0; i < layer.depth * layer.cols; ++i) {
-    layer.a.push_back(static_cast<float>(rng.Between(-300, 300)));
-  }
+  const Layer layer{300, 5, 500,  // 600 KB of accumulators
+                    RandomVector<float>(300 * 5, -20, 20, 35),
+                    RandomVector<float>(5 * 500, -300, 300, 36)};
   std::vector<Matrix<float>> parts(5, layer.Activations());
   for (std::ptrdiff_t i = 0; i < 5; ++i) {
     parts[i].mutable_layout()->set_cols(100);
@@ -239,8 +214,7 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
     EqOptions options;
     options.bits = bits;
     options.steps = 6;
-    const auto whole =
-        EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+    const auto whole = Search(layer, options, &context);
     const auto cut = EqSearch(layer.Weights(), parts, options, &context);
     ASSERT_TRUE(whole.ok()) << whole.status();
     ASSERT_TRUE(cut.ok()) << cut.status();
@@ -274,8 +248,7 @@ TEST(EqSearchTest, WithBias) {
   EqOptions options;
   options.bits = 5;
   options.steps = 20;
-  const auto result =
-      EqSearch(layer.Weights(), {layer.Activations()}, options, &context, bias);
+  const auto result = Search(layer, options, &context, bias);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GE(result->cos_final, result->cos_init);
   EXPECT_NEAR(result->cos_final, CosineOf(layer, *result, bias), 1e-6);
@@ -286,13 +259,12 @@ TEST(EqSearchTest, ZeroRowsAndZeroLayers) {
   EqOptions options;
   options.steps = 5;
   Layer layer{2, 3, 2, {0, 0, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6}};
-  auto result =
-      EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  auto result = Search(layer, options, &context);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->weights[0].scale, 1);
   EXPECT_GT(result->cos_final, 0.999);
   layer.a.assign(6, 0);
-  result = EqSearch(layer.Weights(), {layer.Activations()}, options, &context);
+  result = Search(layer, options, &context);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->cos_init, 1);
   EXPECT_EQ(result->cos_final, 1);
@@ -303,14 +275,7 @@ RUY_LIKE_INSTANTIATE_PER_PATH(EqSearchPathTest);
 
 // Several blocks of columns, on threads; the same sums on each of them.
 TEST_P(EqSearchPathTest, ThreadsDoNotMatter) {
-  Layer layer{70, 33, 1500, {}, {}};
-  Lcg lcg(3);
-  for (int i = 0; i < 70 * 33; ++i) {
-    layer.w.push_back(static_cast<float>(lcg.Gauss()));
-  }
-  for (int i = 0; i < 33 * 1500; ++i) {
-    layer.a.push_back(static_cast<float>(lcg.Gauss()));
-  }
+  const Layer layer = GaussLayer(70, 33, 1500, 3);
   EqOptions options;
   options.bits = 5;
   options.steps = 4;
@@ -318,8 +283,7 @@ TEST_P(EqSearchPathTest, ThreadsDoNotMatter) {
   std::vector<double> cosines;
   for (const int threads : {1, 3}) {
     context_.set_max_num_threads(threads);
-    const auto result =
-        EqSearch(layer.Weights(), {layer.Activations()}, options, &context_);
+    const auto result = Search(layer, options, &context_);
     ASSERT_TRUE(result.ok()) << result.status();
     cosines.push_back(result->cos_final);
     EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-7);
@@ -334,11 +298,9 @@ Layer ConvLayer(const std::vector<float>& images, const TensorShape& shape,
                 std::ptrdiff_t rows) {
   const std::ptrdiff_t taps = window.kernel_height * window.kernel_width;
   const std::ptrdiff_t positions = output.height * output.width;
-  Layer layer{rows, taps * shape.channels, shape.batch * positions, {}, {}};
-  Lcg lcg(11);
-  for (std::ptrdiff_t i = 0; i < rows * layer.depth; ++i) {
-    layer.w.push_back(static_cast<float>(lcg.Gauss()));
-  }
+  const std::ptrdiff_t depth = taps * shape.channels;
+  Layer layer{
+      rows, depth, shape.batch * positions, GaussVector(rows * depth, 11), {}};
   const bool nhwc = shape.order == TensorOrder::kNhwc;
   for (std::ptrdiff_t k = 0; k < layer.depth; ++k) {
     const std::ptrdiff_t tap = nhwc ? k / shape.channels : k % taps;
@@ -354,14 +316,9 @@ Layer ConvLayer(const std::vector<float>& images, const TensorShape& shape,
           window.padding.left;
       const bool inside =
           row >= 0 && row < shape.height && col >= 0 && col < shape.width;
-      const std::ptrdiff_t image = n / positions * shape.channels;
-      const std::ptrdiff_t at =
-          nhwc ? (n / positions * shape.height * shape.width +
-                  row * shape.width + col) *
-                         shape.channels +
-                     channel
-               : ((image + channel) * shape.height + row) * shape.width + col;
-      layer.a.push_back(inside ? images[static_cast<std::size_t>(at)] : 0);
+      layer.a.push_back(
+          inside ? images[OffsetIn(shape, n / positions, row, col, channel)]
+                 : 0);
     }
   }
   return layer;
@@ -372,18 +329,14 @@ TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
   windows[1].kernel_height = 3;
   windows[1].kernel_width = 2;
   windows[1].padding = {1, 1, 1, 0};
-  windows[2].kernel_height = windows[2].kernel_width = 3;
+  windows[2] = Square(3, 1, 1, 0);
   windows[2].stride_height = 2;
   windows[2].dilation_width = 2;
   windows[2].padding = {0, 1, 2, 2};
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     for (const Window& window : windows) {
       const TensorShape shape = {2, 5, 7, 3, order};
-      Lcg lcg(5);
-      std::vector<float> images;
-      for (int i = 0; i < 2 * 5 * 7 * 3; ++i) {
-        images.push_back(static_cast<float>(lcg.Gauss()));
-      }
+      const std::vector<float> images = GaussVector(CountOf(shape), 5);
       const auto output = OutputShape(shape, window, 4);
       ASSERT_TRUE(output.ok()) << output.status();
       const Layer layer = ConvLayer(images, shape, window, *output, 4);
@@ -391,10 +344,7 @@ TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
       options.bits = 6;
       options.steps = 20;
       Context context;
-      const Matrix<float> activations = layer.Activations();
-      const auto expected =
-          EqSearch(layer.Weights(), absl::MakeConstSpan(&activations, 1),
-                   options, &context);
+      const auto expected = Search(layer, options, &context);
       ASSERT_TRUE(expected.ok()) << expected.status();
       const TensorView<const float> view = {images.data(), shape, {}};
       const auto actual =
@@ -413,8 +363,7 @@ TEST(EqSearchConvTest, BadInput) {
   const std::vector<float> values(100, 1.0f);
   const Matrix<float> weights =
       MakeMatrix(values.data(), 2, 9, Order::kRowMajor);
-  Window window;
-  window.kernel_height = window.kernel_width = 3;
+  const Window window = Square(3, 1, 1, 0);
   const TensorView<const float> good = {values.data(), {1, 4, 4, 1}, {}};
   Context context;
   const auto search = [&](const TensorView<const float>& images,
@@ -429,13 +378,13 @@ TEST(EqSearchConvTest, BadInput) {
   EXPECT_THAT(search(bad, window).message(), HasSubstr("null"));
   bad = good;
   bad.shape.channels = 2;  // the weights have one
-  EXPECT_EQ(search(bad, window).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(search(bad, window).code(), kInvalid);
   bad = good;
   bad.shape.batch = -1;
-  EXPECT_EQ(search(bad, window).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(search(bad, window).code(), kInvalid);
   Window large = window;
   large.kernel_width = 5;
-  EXPECT_EQ(search(good, large).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(search(good, large).code(), kInvalid);
   bad = good;
   bad.shape = {std::ptrdiff_t{1} << 40, 1 << 12, 1 << 12, 1 << 10};
   EXPECT_FALSE(search(bad, window).ok());
@@ -443,9 +392,9 @@ TEST(EqSearchConvTest, BadInput) {
                            nullptr)
                 .status()
                 .code(),
-            absl::StatusCode::kInvalidArgument);
+            kInvalid);
   EXPECT_EQ(EqSearchConv2D(weights, {}, window, {}, &context).status().code(),
-            absl::StatusCode::kInvalidArgument);
+            kInvalid);
 }
 
 TEST(EqSearchErrorTest, BadInput) {
@@ -454,10 +403,8 @@ TEST(EqSearchErrorTest, BadInput) {
   const Layer good = GoldenLayer();
   const auto message = [&](const Layer& layer, const EqOptions& options,
                            const std::vector<float>& bias = {}) {
-    return std::string(EqSearch(layer.Weights(), {layer.Activations()}, options,
-                                &context, bias)
-                           .status()
-                           .message());
+    return std::string(
+        Search(layer, options, &context, bias).status().message());
   };
   EqOptions options;
   options.bits = 9;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "test/quantize/reference_conv.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -21,12 +22,6 @@ class ConcatTest : public testing::TestWithParam<TensorOrder> {};
 INSTANTIATE_TEST_SUITE_P(Orders, ConcatTest,
                          testing::Values(TensorOrder::kNhwc,
                                          TensorOrder::kNchw));
-
-std::ptrdiff_t Index(const TensorShape& s, const std::ptrdiff_t (&i)[4]) {
-  return s.order == TensorOrder::kNhwc
-             ? ((i[0] * s.height + i[1]) * s.width + i[2]) * s.channels + i[3]
-             : ((i[0] * s.channels + i[3]) * s.height + i[1]) * s.width + i[2];
-}
 
 TEST_P(ConcatTest, EveryElementGoesToItsPlace) {
   const QuantParams params = {0.5f, 3, -128, 127},
@@ -44,15 +39,12 @@ TEST_P(ConcatTest, EveryElementGoesToItsPlace) {
       total[axis] += 2 * i + 1;
       const TensorShape shape = {sizes[i][0], sizes[i][1], sizes[i][2],
                                  sizes[i][3], GetParam()};
-      data[i] = RandomVector<std::int8_t>(
-          shape.batch * shape.height * shape.width * shape.channels, -128, 127,
-          i + 1);
+      data[i] = RandomVector<std::int8_t>(CountOf(shape), -128, 127, i + 1);
       inputs.push_back({data[i].data(), shape, i == 1 ? other : params});
     }
     const TensorShape shape = {total[0], total[1], total[2], total[3],
                                GetParam()};
-    std::vector<std::int8_t> out(total[0] * total[1] * total[2] * total[3] + 1,
-                                 77);
+    std::vector<std::int8_t> out(CountOf(shape) + 1, 77);
     View output{out.data(), shape, params};
     const absl::Status status =
         Concat(absl::MakeConstSpan(inputs), static_cast<TensorAxis>(axis),
@@ -65,13 +57,14 @@ TEST_P(ConcatTest, EveryElementGoesToItsPlace) {
         std::ptrdiff_t at[4] = {n / (s[1] * s[2] * s[3]),
                                 n / (s[2] * s[3]) % s[1], n / s[3] % s[2],
                                 n % s[3]};
-        const int x = data[i][Index(inputs[i].shape, at)];
+        const int x =
+            data[i][OffsetIn(inputs[i].shape, at[0], at[1], at[2], at[3])];
         at[axis] += before;
         // A quarter by a half, halves away from zero.
         const int expected =
             i != 1 ? x : (x + 1 + (x + 1 > 0 ? 1 : -1)) / 2 + 3;
         const bool is_tie = i == 1 && (x + 1) % 2 != 0;
-        EXPECT_EQ(out[Index(shape, at)],
+        EXPECT_EQ(out[OffsetIn(shape, at[0], at[1], at[2], at[3])],
                   is_tie && x + 1 < 0 ? (x + 2) / 2 + 3 : expected)
             << axis << " " << i << " " << n;
       }
