@@ -11,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "ruy_like/quantize/quantize.h"
 #include "ruy_like/thread_pool.h"
 #include "test/quantize/lcg.h"
+#include "test/quantize/reference_conv.h"
 #include "test/support/call_of.h"
 #include "test/support/fail_each.h"
 #include "test/support/heap.h"
@@ -29,9 +29,12 @@ namespace ruy_like {
 constexpr std::size_t kElements = std::size_t{1} << 18;
 // Large enough for several threads in every layer.
 constexpr TensorShape kImage = {1, 16, 64, 128, TensorOrder::kNhwc};
+constexpr TensorShape kNchwImage = {1, 16, 64, 128, TensorOrder::kNchw};
 constexpr std::ptrdiff_t kChannels = 128;
 constexpr QuantParams kParams = {0.05f, 0, -128, 127};
 constexpr QuantParams kUnsigned = {0.05f, 128, 0, 255};
+
+const Window kKernel3x3 = Square(3, 1, 1, 1);
 
 // Runs the calls on threads of its own.
 class PoolExecutor final : public Executor {
@@ -92,6 +95,13 @@ struct Inputs {
                     MakeMatrix(q.data(), kChannels, 9, Order::kRowMajor),
                     channel_params)
                     .value();
+    calibration.tensors = {{"a", {kParams}, {Observer()}}};
+    escapes.tensors = {{std::string(60, '\n'), {}, {}}};
+    auto& seen = calibration.tensors[0].observers;
+    EXPECT_TRUE(seen[0].Observe(few()).ok());
+    one_channel = ChannelObserver(seen);
+    report = ReportLayer("x", few(), {}, kParams).value();
+    json = CalibrationToJson(calibration).value();
     layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(pointwise, int_bias,
                                                            kParams, kParams)
                 .value();
@@ -99,6 +109,11 @@ struct Inputs {
                           depthwise, int_bias, kParams, kUnsigned)
                           .value();
   }
+  absl::Span<const float> few() const {
+    return absl::MakeConstSpan(x).first(24);
+  }
+  MagnitudeHistogram histogram() const { return {bins, 1, 0}; }
+
   std::vector<float> x;
   std::vector<std::int32_t> acc;
   std::vector<std::int8_t> q;
@@ -111,13 +126,22 @@ struct Inputs {
   PackedWeights pointwise, kernel3x3;
   DepthwiseWeights depthwise;
   QuantizedLayer layer, depthwise_layer;
+  Calibration calibration, escapes;
+  ChannelObserver one_channel;
+  LayerReport report;
+  std::string json;
+  const std::string path = testing::TempDir() + "quantize_fault_injection";
+  const std::string no_file = path + ".none";
 };
 
 // What calls write.
 struct Outputs {
   Outputs() : f(kElements), i(kElements), q(kElements), u(kElements) {}
   void Paint() {
-    std::fill(f.begin(), f.end(), 0.5f);
+    // Weights of different size.
+    for (std::size_t k = 0; k < f.size(); ++k) {
+      f[k] = 1 + static_cast<float>(k % 7) / 4;
+    }
     std::fill(i.begin(), i.end(), 77);
     std::fill(q.begin(), q.end(), std::int8_t{77});
     std::fill(u.begin(), u.end(), std::uint8_t{77});
@@ -132,7 +156,7 @@ struct Outputs {
   std::vector<std::int8_t> q;
   std::vector<std::uint8_t> u;
   // What a call returns, or the state of an object that it changes.
-  std::array<double, 16> values;
+  std::array<double, 20> values;
 };
 
 // One attempt. Made and taken away without faults.
@@ -149,12 +173,16 @@ struct World {
     EXPECT_TRUE(other_observed.ok());
     weights = MakeMatrix(out->f.data(), kChannels, 9, Order::kRowMajor);
     activations = MakeMatrix(in.x.data() + 64, 32, 40, Order::kColMajor);
+    float* const small = out->f.data() + 9 * kChannels;
+    first = MakeMatrix(small, 4, 6, Order::kRowMajor);
+    second = MakeMatrix(small + 24, 5, 4, Order::kRowMajor);
+    bias = absl::MakeSpan(small + 44, 4);
   }
-  TensorView<const std::int8_t> Input(
-      TensorOrder order = TensorOrder::kNhwc) const {
-    TensorShape shape = kImage;
-    shape.order = order;
+  TensorView<const std::int8_t> Input(const TensorShape& shape = kImage) const {
     return {in.q.data(), shape, kParams};
+  }
+  TensorView<std::int8_t> Output(const TensorShape& shape = kImage) const {
+    return {out->q.data(), shape, kParams};
   }
   template <typename T>
   TensorView<T> Image(T* data, const QuantParams& params,
@@ -167,8 +195,13 @@ struct World {
   Context context;
   Workspace workspace;
   Observer observer, other, ranged;
+  MovingAverageObserver average;
+  ChannelObserver channels;
   Matrix<float> weights;
   Matrix<float> activations;
+  // Two small layers, of which the first has a bias.
+  Matrix<float> first, second;
+  absl::Span<float> bias;
 };
 
 constexpr auto kOk = absl::StatusCode::kOk;
@@ -180,28 +213,18 @@ struct Kind {
 };
 
 // Writes what a call returned to the outputs, and takes no memory.
-inline void Note(World* w, std::initializer_list<double> values) {
-  std::copy(values.begin(), values.end(), w->out->values.begin());
+template <typename... Numbers>
+void Note(World* w, Numbers... numbers) {
+  double* value = w->out->values.data();
+  ((*value++ = static_cast<double>(numbers)), ...);
 }
 inline void Note(World* w, const QuantParams& params) {
-  Note(w, {params.scale, static_cast<double>(params.zero_point),
-           static_cast<double>(params.qmin), static_cast<double>(params.qmax)});
+  Note(w, params.scale, params.zero_point, params.qmin, params.qmax);
 }
 template <typename T>
 absl::Status NoteOr(World* w, const absl::StatusOr<T>& result) {
   if (result.ok()) Note(w, *result);
   return result.status();
-}
-inline absl::Status NoteNumber(World* w, const absl::StatusOr<float>& result) {
-  if (result.ok()) Note(w, {*result});
-  return result.status();
-}
-
-inline Window Kernel3x3() {
-  Window window;
-  window.kernel_height = window.kernel_width = 3;
-  window.padding = {1, 1, 1, 1};
-  return window;
 }
 
 class QuantizeFaultTest : public testing::TestWithParam<Threads> {
@@ -240,6 +263,9 @@ class QuantizeFaultTest : public testing::TestWithParam<Threads> {
       }
       *value++ = sum;
     }
+    *value++ = static_cast<double>(w->average.batches());
+    *value++ = w->average.max() - w->average.min();
+    *value++ = static_cast<double>(w->channels.channels().size());
   }
 
   // What a call leaves without faults, and what was there before.
@@ -283,6 +309,14 @@ class QuantizeFaultTest : public testing::TestWithParam<Threads> {
     });
   }
 
+  // Each of which takes memory.
+  template <std::size_t kCount>
+  void TryEachKind(const Kind (&kinds)[kCount]) {
+    if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
+    for (const Kind& kind : kinds) {
+      EXPECT_GT(TryAll(kind, &Failures::first_allocation), 0) << kind.name;
+    }
+  }
   template <std::size_t kCount>
   void TryKinds(const Kind (&kinds)[kCount], long Failures::*first) {
     if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";

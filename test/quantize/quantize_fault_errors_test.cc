@@ -15,6 +15,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr auto kNotFound = absl::StatusCode::kNotFound;
 
 template <typename T>
 TensorView<T>* NoTensor() {
@@ -91,7 +92,7 @@ const Kind kErrors[] = {
      }},
     {"ConcatOfNothing", kInvalid,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams, {1, 1, 1, 1});
+       auto out = w->Output({1, 1, 1, 1});
        return Concat(absl::Span<const TensorView<const std::int8_t>>(),
                      TensorAxis::kBatch, nullptr, &out);
      }},
@@ -132,6 +133,34 @@ const Kind kErrors[] = {
        return FoldBatchNorm(BatchNorm(), &w->weights,
                             absl::MakeSpan(w->out->f).last(kChannels));
      }},
+    {"EqualizeLayersOfNothing", kInvalid,
+     [](World*) { return EqualizeLayers({}); }},
+    {"CorrectBiasOfNothing", kInvalid,
+     [](World* w) {
+       return CorrectBias(w->first, {},
+                          absl::MakeConstSpan(w->in.ones).first(6), {});
+     }},
+    {"CorrectMeasuredBiasOfNothing", kInvalid,
+     [](World* w) {
+       return CorrectMeasuredBias(w->first, w->second, ChannelDimension::kRow,
+                                  {});
+     }},
+    {"MovingAverageChooseParams", kPrecondition,
+     [](World* w) { return w->average.ChooseParams({}); }},
+    {"ChannelObserverChooseParams", kPrecondition,
+     [](World* w) { return w->channels.ChooseParams({}); }},
+    {"ReportLayerOfNoParams", kInvalid,
+     [](World* w) {
+       return ReportLayer("a layer", w->in.few(), {}, {0, 0, 0, 0});
+     }},
+    {"CalibrationFromNoJson", kInvalid,
+     [](World*) { return CalibrationFromJson("{\"x\": 1}"); }},
+    {"CalibrationFromNoNcnnTable", kInvalid,
+     [](World*) { return CalibrationFromNcnnTable("a\n"); }},
+    {"LoadCalibrationOfNoFile", kNotFound,
+     [](World* w) { return LoadCalibration(w->in.no_file); }},
+    {"LoadNcnnTableOfNoFile", kNotFound,
+     [](World* w) { return LoadNcnnTable(w->in.no_file); }},
     {"OutputShapeOfNothing", kInvalid,
      [](World*) { return OutputShape(kImage, Window(), -1); }},
     {"SamePaddingOfNothing", kInvalid,
@@ -208,7 +237,7 @@ const Kind kErrors[] = {
      }},
     {"Conv2DOfNoLayer", kInvalid,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams);
+       auto out = w->Output();
        return Conv2D(w->Input(), QuantizedLayer(), Window(), nullptr,
                      &w->context, &out);
      }},
@@ -219,7 +248,7 @@ const Kind kErrors[] = {
      }},
     {"FullyConnectedOfOtherShape", kInvalid,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams);
+       auto out = w->Output();
        return FullyConnected(w->Input(), w->in.pointwise, w->in.int_bias,
                              nullptr, &w->context, &out);
      }},
@@ -230,36 +259,36 @@ const Kind kErrors[] = {
      }},
     {"Conv2DOfOtherShape", kInvalid,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams);
-       return Conv2D(w->Input(), w->in.pointwise, w->in.int_bias, Kernel3x3(),
+       auto out = w->Output();
+       return Conv2D(w->Input(), w->in.pointwise, w->in.int_bias, kKernel3x3,
                      nullptr, &w->context, &out);
      }},
     {"DepthwiseConv2DToNull", kInvalid,
      [](World* w) {
        return DepthwiseConv2D(w->Input(), w->in.depthwise, w->in.int_bias,
-                              Kernel3x3(), nullptr, &w->context,
+                              kKernel3x3, nullptr, &w->context,
                               NoTensor<std::int8_t>());
      }},
     {"DepthwiseConv2DOfOtherShape", kInvalid,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams);
+       auto out = w->Output();
        return DepthwiseConv2D(w->Input(), w->in.depthwise, w->in.int_bias,
                               Window(), nullptr, &w->context, &out);
      }},
     {"MaxPool2DToNull", kInvalid,
      [](World* w) {
-       return MaxPool2D(w->Input(), Kernel3x3(), nullptr, &w->context,
+       return MaxPool2D(w->Input(), kKernel3x3, nullptr, &w->context,
                         NoTensor<std::int8_t>());
      }},
     {"AveragePool2DToNull", kInvalid,
      [](World* w) {
-       return AveragePool2D(w->Input(), Kernel3x3(), nullptr, &w->context,
+       return AveragePool2D(w->Input(), kKernel3x3, nullptr, &w->context,
                             NoTensor<std::int8_t>());
      }},
     {"MaxPool2DRequantizing", kInvalid,
      [](World* w) {
        auto out = w->Image(w->out->q.data(), QuantParams());
-       return MaxPool2D(w->Input(), Kernel3x3(), nullptr, &w->context, &out);
+       return MaxPool2D(w->Input(), kKernel3x3, nullptr, &w->context, &out);
      }},
 };
 
@@ -267,9 +296,7 @@ using QuantizeFaultErrorsTest = QuantizeFaultTest;
 INSTANTIATE_TEST_SUITE_P(Threads, QuantizeFaultErrorsTest,
                          testing::Values(Threads::kOne), ThreadsName);
 
-TEST_P(QuantizeFaultErrorsTest, EachFailure) {
-  TryKinds(kErrors, &Failures::first_allocation);
-}
+TEST_P(QuantizeFaultErrorsTest, EachFailure) { TryEachKind(kErrors); }
 
 }  // namespace
 }  // namespace ruy_like

@@ -64,7 +64,7 @@ const Kind kElementwise[] = {
        const auto range =
            QuantizedAdd8p8To32({w->in.u, {-1, 1}}, {w->in.u, {0, 3}},
                                absl::MakeSpan(w->out->i), &w->context);
-       if (range.ok()) Note(w, {range->min, range->max});
+       if (range.ok()) Note(w, range->min, range->max);
        return range.status();
      }},
     // Two passes that both write.
@@ -76,21 +76,19 @@ const Kind kElementwise[] = {
        const auto sum =
            QuantizedAdd8p8To8({w->in.u, {-1, 1}}, {w->in.u, {0, 3}}, options,
                               absl::MakeSpan(w->out->u), &w->context);
-       if (sum.ok()) Note(w, {sum->range.min, sum->range.max});
+       if (sum.ok()) Note(w, sum->range.min, sum->range.max);
        return sum.status();
      }},
     {"QuantizedMul", kOk,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams, kTwoImages);
-       return QuantizedMul(w->Image(w->in.q.data(), kParams, kTwoImages),
-                           w->Image(w->in.q.data(), kParams, kTwoImages),
+       auto out = w->Output(kTwoImages);
+       return QuantizedMul(w->Input(kTwoImages), w->Input(kTwoImages),
                            &w->context, &out);
      }},
     {"QuantizedAdd", kOk,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams, kTwoImages);
-       return QuantizedAdd(w->Image(w->in.q.data(), kParams, kTwoImages),
-                           w->Image(w->in.q.data(), kParams, kTwoImages),
+       auto out = w->Output(kTwoImages);
+       return QuantizedAdd(w->Input(kTwoImages), w->Input(kTwoImages),
                            &w->context, &out);
      }},
     {"RequantizeTensor", kOk,
@@ -98,14 +96,12 @@ const Kind kElementwise[] = {
        QuantParams other = kParams;
        other.scale *= 1.5f;
        auto out = w->Image(w->out->q.data(), other, kTwoImages);
-       return Requantize(w->Image(w->in.q.data(), kParams, kTwoImages),
-                         &w->context, &out);
+       return Requantize(w->Input(kTwoImages), &w->context, &out);
      }},
     {"Concat", kOk,
      [](World* w) {
-       const TensorShape half = {1, 16, 64, 128, TensorOrder::kNhwc};
-       auto out = w->Image(w->out->q.data(), kParams, kTwoImages);
-       const auto part = w->Image(w->in.q.data(), kParams, half);
+       auto out = w->Output(kTwoImages);
+       const auto part = w->Input();
        const decltype(part) parts[] = {part, part};
        return Concat(absl::MakeConstSpan(parts), TensorAxis::kBatch,
                      &w->context, &out);
@@ -130,7 +126,7 @@ const Kind kNumbers[] = {
      [](World* w) {
        const auto multiplier = QuantizeMultiplier(0.3);
        if (multiplier.ok()) {
-         Note(w, {static_cast<double>(multiplier->fixedpoint)});
+         Note(w, multiplier->fixedpoint);
        }
        return multiplier.status();
      }},
@@ -139,7 +135,7 @@ const Kind kNumbers[] = {
        MulParams<std::int32_t, std::int8_t> params;
        const auto status = SetMultipliers(kParams, kParams, kParams, &params);
        if (status.ok()) {
-         Note(w, {static_cast<double>(params.multiplier_fixedpoint())});
+         Note(w, params.multiplier_fixedpoint());
        }
        return status;
      }},
@@ -165,20 +161,20 @@ const Kind kNumbers[] = {
        const auto report = FoldBatchNorm(
            norm, &w->weights, absl::MakeSpan(w->out->f).last(kChannels));
        if (report.ok()) {
-         Note(w, {report->max_gain, report->dead_channels.back() * 1.0});
+         Note(w, report->max_gain, report->dead_channels.back());
        }
        return report.status();
      }},
     {"OutputShape", kOk,
      [](World* w) {
-       const auto shape = OutputShape(kImage, Kernel3x3(), 5);
-       if (shape.ok()) Note(w, {static_cast<double>(shape->height)});
+       const auto shape = OutputShape(kImage, kKernel3x3, 5);
+       if (shape.ok()) Note(w, shape->height);
        return shape.status();
      }},
     {"SamePadding", kOk,
      [](World* w) {
-       const auto padding = SamePadding(kImage, Kernel3x3());
-       if (padding.ok()) Note(w, {static_cast<double>(padding->top)});
+       const auto padding = SamePadding(kImage, kKernel3x3);
+       if (padding.ok()) Note(w, padding->top);
        return padding.status();
      }},
 };
@@ -188,8 +184,7 @@ const Kind kNumbers[] = {
 // The state of the observer is part of the outputs (TryOnce).
 template <typename Function>
 absl::Status Choose(World* w, const Function& choose) {
-  const MagnitudeHistogram histogram = {w->in.bins, 1, 0};
-  return NoteNumber(w, choose(histogram));
+  return NoteOr(w, choose(w->in.histogram()));
 }
 absl::Status Calibrate(World* w, CalibrationMethod method) {
   CalibrationOptions options;
@@ -226,7 +221,7 @@ const Kind kCalibration[] = {
      [](World* w) { return Calibrate(w, CalibrationMethod::kEntropy); }},
     {"Threshold", kOk,
      [](World* w) {
-       return NoteNumber(w, w->other.Threshold(CalibrationOptions()));
+       return NoteOr(w, w->other.Threshold(CalibrationOptions()));
      }},
     {"ChooseEntropyThreshold", kOk,
      [](World* w) {
@@ -256,8 +251,8 @@ const Kind kCalibration[] = {
                     absl::MakeConstSpan(&w->activations, 1), options,
                     &w->context, absl::MakeConstSpan(w->in.bias).first(16));
        if (found.ok()) {
-         Note(w, {found->cos_init, found->cos_final, found->rounds * 1.0,
-                  found->weights.back().scale, found->activations.scale});
+         Note(w, found->cos_init, found->cos_final, found->rounds,
+              found->weights.back().scale, found->activations.scale);
        }
        return found.status();
      }},
@@ -266,29 +261,90 @@ const Kind kCalibration[] = {
        EqOptions options;
        options.steps = 2;
        options.max_rounds = 2;
-       Window window;
-       window.kernel_height = window.kernel_width = 2;
+       const Window window = Square(2, 1, 1, 0);
        const TensorView<const float> image = {w->in.x.data(), {1, 4, 4, 8}, {}};
        const auto found = EqSearchConv2D(
            MakeMatrix(w->in.x.data(), 16, 32, Order::kRowMajor),
            absl::MakeConstSpan(&image, 1), window, options, &w->context);
-       if (found.ok()) Note(w, {found->cos_final, found->activations.scale});
+       if (found.ok()) Note(w, found->cos_final, found->activations.scale);
        return found.status();
      }},
+};
+
+// ## What prepares a network
+
+// Its results are checked elsewhere; what calls change is among the outputs.
+const Kind kPreparation[] = {
+    {"EqualizeLayers", kOk,
+     [](World* w) {
+       const EqualizedLayer layers[] = {
+           {&w->first, w->bias, ChannelColumns::kInnermost},
+           {&w->second, {}, ChannelColumns::kInnermost}};
+       return EqualizeLayers(layers);
+     }},
+    {"CorrectBias", kOk,
+     [](World* w) {
+       return CorrectBias(w->first, {kParams},
+                          absl::MakeConstSpan(w->in.ones).first(6), w->bias);
+     }},
+    {"CorrectMeasuredBias", kOk,
+     [](World* w) {
+       return CorrectMeasuredBias(w->second, w->second, ChannelDimension::kCol,
+                                  w->bias);
+     }},
+    {"MovingAverageObserve", kOk,
+     [](World* w) { return w->average.Observe(w->in.few()); }},
+    {"MovingAverageObserveMatrix", kOk,
+     [](World* w) { return w->average.Observe(w->first); }},
+    {"ChannelObserverRows", kOk,
+     [](World* w) {
+       return w->channels.Observe(w->first, ChannelDimension::kRow);
+     }},
+    {"ChannelObserverColumns", kOk,
+     [](World* w) {
+       return w->channels.Observe(w->first, ChannelDimension::kCol);
+     }},
+    {"ChannelObserverMerge", kOk,
+     [](World* w) { return w->channels.Merge(w->in.one_channel); }},
+    {"ChooseNcnnEntropyThreshold", kOk,
+     [](World* w) {
+       return ChooseNcnnEntropyThreshold(
+           w->in.calibration.tensors[0].observers[0].histogram(), 128);
+     }},
+    {"ReportLayer", kOk,
+     [](World* w) { return ReportLayer("a layer", w->in.few(), {}, kParams); }},
+    {"LayerReportTable", kOk,
+     [](World* w) {
+       return LayerReportTable(absl::MakeConstSpan(&w->in.report, 1));
+     }},
+    {"LayerReportJson", kOk,
+     [](World* w) {
+       return LayerReportJson(absl::MakeConstSpan(&w->in.report, 1));
+     }},
+    {"CalibrationToJson", kOk,
+     [](World* w) { return CalibrationToJson(w->in.calibration); }},
+    {"CalibrationToJsonOfEscapes", kOk,
+     [](World* w) { return CalibrationToJson(w->in.escapes); }},
+    {"CalibrationFromJson", kOk,
+     [](World* w) { return CalibrationFromJson(w->in.json); }},
+    {"CalibrationToNcnnTable", kOk,
+     [](World* w) { return CalibrationToNcnnTable(w->in.calibration); }},
+    {"CalibrationFromNcnnTable", kOk,
+     [](World*) { return CalibrationFromNcnnTable("a_param_0 1 2\na 3\n"); }},
+    {"SaveCalibration", kOk,
+     [](World* w) { return SaveCalibration(w->in.calibration, w->in.path); }},
+    {"SaveNcnnTable", kOk,
+     [](World* w) { return SaveNcnnTable(w->in.calibration, w->in.path); }},
 };
 
 // ## Layers
 
 // One pass over the output: Conv2D may leave it in part where it takes several.
 absl::Status Convolve(World* w, TensorOrder order, Workspace* workspace) {
-  auto out = w->Image(w->out->q.data(), kParams,
-                      {1, 4, 16, kChannels, TensorOrder::kNhwc});
-  auto in = w->Input(order);
-  in.shape.height = 4;
-  in.shape.width = 16;
-  out.shape.order = order;
-  return Conv2D(in, w->in.kernel3x3, w->in.int_bias, Kernel3x3(), workspace,
-                &w->context, &out);
+  const TensorShape shape = {1, 4, 16, kChannels, order};
+  auto out = w->Output(shape);
+  return Conv2D(w->Input(shape), w->in.kernel3x3, w->in.int_bias, kKernel3x3,
+                workspace, &w->context, &out);
 }
 
 constexpr TensorShape kColumn = {1024, 1, 1, kChannels, TensorOrder::kNhwc};
@@ -301,7 +357,7 @@ const Kind kLayers[] = {
        const auto weights = PackedWeights::Pack(
            MakeMatrix(w->in.q.data(), kChannels, 1000, Order::kRowMajor),
            w->in.channel_params, &w->context, options);
-       if (weights.ok()) Note(w, {weights->channels() * 1.0});
+       if (weights.ok()) Note(w, weights->channels());
        return weights.status();
      }},
     {"DepthwiseWeights", kOk,
@@ -309,45 +365,42 @@ const Kind kLayers[] = {
        const auto weights = DepthwiseWeights::Pack(
            MakeMatrix(w->in.q.data(), kChannels, 9, Order::kColMajor),
            w->in.channel_params);
-       if (weights.ok()) Note(w, {weights->channels() * 1.0});
+       if (weights.ok()) Note(w, weights->channels());
        return weights.status();
      }},
     {"QuantizedLayer", kOk,
      [](World* w) {
        const auto layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(
            w->in.pointwise, w->in.int_bias, kParams, kParams);
-       if (layer.ok()) Note(w, {1});
+       if (layer.ok()) Note(w, 1);
        return layer.status();
      }},
     {"FullyConnectedOfALayer", kOk,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams, kColumn);
-       return FullyConnected(w->Image(w->in.q.data(), kParams, kColumn),
-                             w->in.layer, &w->context, &out);
+       auto out = w->Output(kColumn);
+       return FullyConnected(w->Input(kColumn), w->in.layer, &w->context, &out);
      }},
     {"DepthwiseConv2DOfALayer", kOk,
      [](World* w) {
        auto out = w->Image(w->out->u.data(), kUnsigned);
-       return DepthwiseConv2D(w->Input(), w->in.depthwise_layer, Kernel3x3(),
+       return DepthwiseConv2D(w->Input(), w->in.depthwise_layer, kKernel3x3,
                               nullptr, &w->context, &out);
      }},
     {"FullyConnected", kOk,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams, kColumn);
-       return FullyConnected(w->Image(w->in.q.data(), kParams, kColumn),
-                             w->in.pointwise, w->in.int_bias, nullptr,
-                             &w->context, &out);
+       auto out = w->Output(kColumn);
+       return FullyConnected(w->Input(kColumn), w->in.pointwise, w->in.int_bias,
+                             nullptr, &w->context, &out);
      }},
     {"FullyConnectedToFloat", kOk,
      [](World* w) {
        auto out = w->Image(w->out->f.data(), kParams, kColumn);
-       return FullyConnected(w->Image(w->in.q.data(), kParams, kColumn),
-                             w->in.pointwise, w->in.bias, &w->workspace,
-                             &w->context, &out);
+       return FullyConnected(w->Input(kColumn), w->in.pointwise, w->in.bias,
+                             &w->workspace, &w->context, &out);
      }},
     {"Conv2DPointwise", kOk,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams);
+       auto out = w->Output();
        return Conv2D(w->Input(), w->in.pointwise, w->in.int_bias, Window(),
                      nullptr, &w->context, &out);
      }},
@@ -359,25 +412,25 @@ const Kind kLayers[] = {
      [](World* w) {
        auto out = w->Image(w->out->u.data(), kUnsigned);
        return DepthwiseConv2D(w->Input(), w->in.depthwise, w->in.int_bias,
-                              Kernel3x3(), nullptr, &w->context, &out);
+                              kKernel3x3, nullptr, &w->context, &out);
      }},
     {"DepthwiseConv2DNchw", kOk,
      [](World* w) {
-       auto in = w->Input(TensorOrder::kNchw);
-       auto out = w->Image(w->out->q.data(), kParams, in.shape);
-       return DepthwiseConv2D(in, w->in.depthwise, w->in.int_bias, Kernel3x3(),
-                              &w->workspace, &w->context, &out);
+       auto out = w->Output(kNchwImage);
+       return DepthwiseConv2D(w->Input(kNchwImage), w->in.depthwise,
+                              w->in.int_bias, kKernel3x3, &w->workspace,
+                              &w->context, &out);
      }},
     {"MaxPool2D", kOk,
      [](World* w) {
-       auto out = w->Image(w->out->q.data(), kParams);
-       return MaxPool2D(w->Input(), Kernel3x3(), nullptr, &w->context, &out);
+       auto out = w->Output();
+       return MaxPool2D(w->Input(), kKernel3x3, nullptr, &w->context, &out);
      }},
     {"AveragePool2DNchw", kOk,
      [](World* w) {
-       auto in = w->Input(TensorOrder::kNchw);
-       auto out = w->Image(w->out->q.data(), kParams, in.shape);
-       return AveragePool2D(in, Kernel3x3(), nullptr, &w->context, &out);
+       auto out = w->Output(kNchwImage);
+       return AveragePool2D(w->Input(kNchwImage), kKernel3x3, nullptr,
+                            &w->context, &out);
      }},
 };
 
@@ -387,28 +440,24 @@ INSTANTIATE_TEST_SUITE_P(Threads, QuantizeFaultInjectionTest,
                                          Threads::kExecutor),
                          ThreadsName);
 
-TEST_P(QuantizeFaultInjectionTest, Elementwise) {
+TEST_P(QuantizeFaultInjectionTest, Allocations) {
   TryKinds(kElementwise, &Failures::first_allocation);
-}
-TEST_P(QuantizeFaultInjectionTest, Calibration) {
   TryKinds(kCalibration, &Failures::first_allocation);
-}
-TEST_P(QuantizeFaultInjectionTest, Layers) {
   TryKinds(kLayers, &Failures::first_allocation);
 }
-TEST_P(QuantizeFaultInjectionTest, ThreadsOfElementwise) {
+TEST_P(QuantizeFaultInjectionTest, Threads) {
   TryKinds(kElementwise, &Failures::first_thread);
-}
-TEST_P(QuantizeFaultInjectionTest, ThreadsOfCalibration) {
   TryKinds(kCalibration, &Failures::first_thread);
-}
-TEST_P(QuantizeFaultInjectionTest, ThreadsOfLayers) {
   TryKinds(kLayers, &Failures::first_thread);
 }
 // These use no threads.
 TEST_P(QuantizeFaultInjectionTest, Numbers) {
   if (GetParam() != Threads::kOne) GTEST_SKIP() << "no threads";
   TryKinds(kNumbers, &Failures::first_allocation);
+}
+TEST_P(QuantizeFaultInjectionTest, Preparation) {
+  if (GetParam() != Threads::kOne) GTEST_SKIP() << "no threads";
+  TryEachKind(kPreparation);
 }
 
 }  // namespace
