@@ -40,10 +40,9 @@ struct Product {
     std::vector<float> y;
     for (std::ptrdiff_t n = 0; n < kCols; ++n) {
       for (std::ptrdiff_t m = 0; m < kRows; ++m) {
-        const auto row = static_cast<std::size_t>(m);
-        double sum = bias[row];
+        double sum = bias[m];
         for (std::ptrdiff_t k = 0; k < kDepth; ++k) {
-          const double scale = params[row].scale;
+          const double scale = params[m].scale;
           const double value = Element(weights, m, k);
           sum += (quantized ? std::round(value / scale) * scale : value) *
                  Element(inputs, k, n);

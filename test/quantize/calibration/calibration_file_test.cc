@@ -37,31 +37,27 @@ Observer Seen(std::uint32_t seed, float scale, float range = 0) {
 }
 
 Calibration Example() {
-  Calibration calibration;
-  calibration.tensors.resize(4);
-  calibration.tensors[0].name =
-      "conv1/\"in\"\\\n\x01 \xc3\xa9 \xf0\x9f\x98\x80";
-  calibration.tensors[0].params = {{0.1f, 3, 0, 255}};
-  calibration.tensors[0].observers = {Seen(1, 1), Seen(2, 1e-20f),
-                                      Seen(3, 1e15f), Seen(4, 1, 2.5f)};
-  calibration.tensors[1].name = "conv1_param_0";
-  calibration.tensors[1].params = {
-      {1.17549435e-38f, 0, -127, 127},
-      {3.40282347e38f, 0, -63, 63},
-      {1.0f / 3, std::numeric_limits<std::int32_t>::min(),
-       std::numeric_limits<std::int32_t>::min(),
-       std::numeric_limits<std::int32_t>::max()}};
-  calibration.tensors[2].name = "nothing";
-  calibration.tensors[3].name = "empty observers";
   Observer zeros;
   const float zero[] = {0, -0.0f};
   EXPECT_TRUE(zeros.Observe(zero).ok());
-  calibration.tensors[3].observers = {Observer(), zeros};
   MovingAverageObserver averages(0.3f);
   for (const std::uint32_t seed : {1, 2, 3}) {
     EXPECT_TRUE(averages.Observe(GaussVector(100, seed)).ok());
   }
-  calibration.tensors[2].moving_averages = {averages, MovingAverageObserver()};
+  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
+  Calibration calibration;
+  calibration.tensors = {
+      {"conv1/\"in\"\\\n\x01 \xc3\xa9 \xf0\x9f\x98\x80",
+       {{0.1f, 3, 0, 255}},
+       {Seen(1, 1), Seen(2, 1e-20f), Seen(3, 1e15f), Seen(4, 1, 2.5f)}},
+      {"conv1_param_0",
+       {{1.17549435e-38f, 0, -127, 127},
+        {3.40282347e38f, 0, -63, 63},
+        {1.0f / 3, kLowest, kLowest, kHighest}},
+       {}},
+      {"nothing", {}, {}, {averages, MovingAverageObserver()}},
+      {"empty observers", {}, {Observer(), zeros}}};
   return calibration;
 }
 

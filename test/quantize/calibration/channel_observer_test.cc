@@ -30,8 +30,7 @@ TEST(ChannelObserverTest, EqualsAnObserverForEach) {
         const std::ptrdiff_t rows = by_row ? channels : values;
         const std::ptrdiff_t cols = by_row ? values : channels;
         const std::ptrdiff_t gap = 3;
-        std::vector<float> data = GaussVector(
-            static_cast<std::size_t>((rows + gap) * (cols + gap)), 5);
+        std::vector<float> data = GaussVector((rows + gap) * (cols + gap), 5);
         Matrix<float> matrix = MakeMatrix(data.data(), rows, cols, order, gap);
         *ElementPtr(&matrix, 0, 0) = 0;
         *ElementPtr(&matrix, rows - 1, cols - 1) =
@@ -50,8 +49,7 @@ TEST(ChannelObserverTest, EqualsAnObserverForEach) {
           Observer alone;
           ASSERT_TRUE(alone.Observe(own).ok());
           ASSERT_TRUE(alone.Observe(own).ok());
-          const Observer& one =
-              observer.channels()[static_cast<std::size_t>(c)];
+          const Observer& one = observer.channels()[c];
           EXPECT_EQ(one.finite_count(), alone.finite_count());
           EXPECT_EQ(one.nonfinite_count(), alone.nonfinite_count());
           EXPECT_EQ(one.zero_count(), alone.zero_count());

@@ -18,21 +18,15 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-Matrix<float> View(float* data, std::size_t rows, std::size_t cols,
-                   Order order) {
-  return MakeMatrix(data, static_cast<std::ptrdiff_t>(rows),
-                    static_cast<std::ptrdiff_t>(cols), order);
-}
-
 // Two fully connected layers, or a convolution of taps and what follows.
 struct Chain {
-  Chain(std::size_t in, std::size_t hidden, std::size_t out, std::size_t taps,
-        std::uint32_t seed)
+  Chain(std::ptrdiff_t in, std::ptrdiff_t hidden, std::ptrdiff_t out,
+        std::ptrdiff_t taps, std::uint32_t seed)
       : w1(GaussVector(hidden * in, seed)),
         w2(GaussVector(out * hidden * taps, seed + 1)),
         b1(GaussVector(hidden, seed + 2)),
-        first(View(w1.data(), hidden, in, Order::kRowMajor)),
-        second(View(w2.data(), out, hidden * taps, Order::kColMajor)) {}
+        first(MakeMatrix(w1.data(), hidden, in, Order::kRowMajor)),
+        second(MakeMatrix(w2.data(), out, hidden * taps, Order::kColMajor)) {}
   Chain(const Chain&) = delete;  // the matrices refer to the vectors
   std::vector<EqualizedLayer> Layers(ChannelColumns columns) {
     return {{&first, absl::MakeSpan(b1), ChannelColumns::kInnermost},
@@ -61,20 +55,18 @@ std::vector<double> RunChain(const Chain& chain, ChannelColumns columns,
   const Matrix<float>& w2 = chain.second;
   const std::ptrdiff_t hidden = w1.layout().rows(), in = w1.layout().cols();
   const std::ptrdiff_t taps = w2.layout().cols() / hidden;
-  std::vector<double> out(static_cast<std::size_t>(w2.layout().rows()));
+  std::vector<double> out(w2.layout().rows());
   for (std::ptrdiff_t tap = 0; tap < taps; ++tap) {
     for (std::ptrdiff_t h = 0; h < hidden; ++h) {
-      double sum = chain.b1[static_cast<std::size_t>(h)];
+      double sum = chain.b1[h];
       for (std::ptrdiff_t k = 0; k < in; ++k) {
-        sum += static_cast<double>(Element(w1, h, k)) *
-               x[static_cast<std::size_t>((k + tap) % in)];
+        sum += static_cast<double>(Element(w1, h, k)) * x[(k + tap) % in];
       }
       const std::ptrdiff_t column = columns == ChannelColumns::kInnermost
                                         ? tap * hidden + h
                                         : h * taps + tap;
-      for (std::size_t o = 0; o < out.size(); ++o) {
-        out[o] += std::max(sum, 0.0) *
-                  Element(w2, static_cast<std::ptrdiff_t>(o), column);
+      for (std::ptrdiff_t o = 0; o < w2.layout().rows(); ++o) {
+        out[o] += std::max(sum, 0.0) * Element(w2, o, column);
       }
     }
   }
@@ -85,7 +77,7 @@ std::vector<double> RunChain(const Chain& chain, ChannelColumns columns,
 void ScaleBadly(Chain* chain) {
   for (std::ptrdiff_t row = 0; row < chain->first.layout().rows(); ++row) {
     const float scale = std::pow(10.0f, static_cast<float>(row % 5) / 2 - 1);
-    chain->b1[static_cast<std::size_t>(row)] *= scale;
+    chain->b1[row] *= scale;
     for (std::ptrdiff_t col = 0; col < chain->first.layout().cols(); ++col) {
       *ElementPtr(&chain->first, row, col) *= scale;
     }
@@ -133,8 +125,8 @@ TEST(EqualizeLayersTest, RangesMeetInTheMiddle) {
       const float out_before = AbsMax(before.first, c, 0, 1, 7);
       EXPECT_NEAR(out, in, 1e-6 * in);
       EXPECT_NEAR(out, std::sqrt(out_before * in_before), 1e-5 * out);
-      EXPECT_NEAR(report->factors[0][static_cast<std::size_t>(c)],
-                  out_before / out, 1e-5 * out_before / out);
+      EXPECT_NEAR(report->factors[0][c], out_before / out,
+                  1e-5 * out_before / out);
     }
   }
 }
@@ -205,7 +197,7 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
   const auto report = EqualizeLayers(layers, options);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_LT(report->rounds, 100);
-  for (std::size_t c = 0; c < 5; ++c) {
+  for (std::ptrdiff_t c = 0; c < 5; ++c) {
     // A path through a channel has the same product of weights as before.
     const auto at = [&](const std::vector<float>& a,
                         const std::vector<float>& b,
@@ -213,9 +205,8 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
       return static_cast<double>(a[c * 4 + 1]) * b[c * 9 + 2] * d[5 + c];
     };
     EXPECT_NEAR(at(w1, w2, w3) / at(v1, v2, v3), 1, 1e-5);
-    const auto row = static_cast<std::ptrdiff_t>(c);
-    const float r1 = AbsMax(m1, row, 0, 1, 4), r2 = AbsMax(m2, row, 0, 1, 9),
-                r3 = AbsMax(m3, 0, row, 3, 1);
+    const float r1 = AbsMax(m1, c, 0, 1, 4), r2 = AbsMax(m2, c, 0, 1, 9),
+                r3 = AbsMax(m3, 0, c, 3, 1);
     EXPECT_NEAR(r1 / r2, 1, 1e-3);
     EXPECT_NEAR(r2 / r3, 1, 1e-3);
   }

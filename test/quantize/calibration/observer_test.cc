@@ -20,6 +20,8 @@
 namespace ruy_like {
 namespace {
 
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -32,6 +34,13 @@ Observer ObserverOf(absl::Span<const float> values) {
 std::vector<std::uint64_t> Bins(const Observer& observer) {
   const MagnitudeHistogram histogram = observer.histogram();
   return {histogram.bins.begin(), histogram.bins.end()};
+}
+
+// The bin of a value, by the definition in double precision; 2048 for 0.
+double BinOf(float x, double range) {
+  if (x == 0) return Observer::kBins;
+  return std::min(std::floor(std::abs(double{x}) / range * Observer::kBins),
+                  Observer::kBins - 1.0);
 }
 
 float ThresholdOf(const Observer& observer, CalibrationMethod method,
@@ -139,12 +148,11 @@ TEST(Observer, TheRangeGrowsAsIfItHadBeenKnown) {
   }
   std::vector<float> backwards(x.rbegin(), x.rend());
   EXPECT_EQ(Bins(ObserverOf(x)), Bins(ObserverOf(backwards)));
-  // The reference: floor(|x| / R * B) in double precision.
   const double range =
       Bins(ObserverOf(x)).size() * ObserverOf(x).histogram().bin_width;
   std::vector<std::uint64_t> expected(Observer::kBins);
   for (float value : x) {
-    if (value != 0) ++expected[std::abs(value) / range * Observer::kBins];
+    if (value != 0) ++expected[BinOf(value, range)];
   }
   EXPECT_EQ(Bins(ObserverOf(x)), expected);
 }
@@ -228,9 +236,8 @@ TEST(Observer, RangesMustAgreeToMerge) {
   Observer streaming, narrow, wide;
   ASSERT_TRUE(narrow.SetRange(1).ok());
   ASSERT_TRUE(wide.SetRange(2).ok());
-  EXPECT_EQ(streaming.Merge(narrow).code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(narrow.Merge(wide).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(streaming.Merge(narrow).code(), kPrecondition);
+  EXPECT_EQ(narrow.Merge(wide).code(), kPrecondition);
   EXPECT_TRUE(narrow.Merge(narrow).ok());
 }
 
@@ -380,10 +387,10 @@ TEST(Observer, EntropyOfSmallSetsDoesNotClip) {
 TEST(Observer, NothingOrZerosObserved) {
   const Observer nothing;
   EXPECT_EQ(nothing.Threshold(CalibrationOptions()).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+            kPrecondition);
   const float bad[] = {kNan, kInf};
   EXPECT_EQ(ObserverOf(bad).ChooseParams(CalibrationOptions()).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+            kPrecondition);
   const std::vector<float> zeros(5000);
   const Observer observer = ObserverOf(zeros);
   EXPECT_EQ(observer.zero_count(), 5000u);
@@ -397,14 +404,14 @@ TEST(Observer, NothingOrZerosObserved) {
 TEST(Observer, BadInput) {
   Observer observer;
   EXPECT_EQ(observer.Observe(absl::Span<const float>(nullptr, 3)).code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(observer.SetRange(0).code(), absl::StatusCode::kInvalidArgument);
+            kInvalid);
+  EXPECT_EQ(observer.SetRange(0).code(), kInvalid);
   EXPECT_FALSE(observer.SetRange(kNan).ok());
   EXPECT_FALSE(observer.SetRange(kInf).ok());
   EXPECT_TRUE(observer.Observe(absl::Span<const float>()).ok());
   const float one[] = {1};
   ASSERT_TRUE(observer.Observe(one).ok());
-  EXPECT_EQ(observer.SetRange(1).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(observer.SetRange(1).code(), kPrecondition);
   CalibrationOptions options;
   options.bits = 1;
   EXPECT_FALSE(observer.Threshold(options).ok());
@@ -467,14 +474,8 @@ TEST_P(ObserverPathTest, KernelsEqualThePortableOnes) {
       kernels.index_by_factor(data, n, 2048, index.data());
       kernels.index_by_range(data, n, 0.7f, by_range.data());
       for (std::size_t i = 0; i < n; ++i) {
-        const double magnitude = std::abs(data[i]);
-        const auto expected = [&](double range) {
-          return magnitude == 0
-                     ? 2048
-                     : std::min(std::floor(magnitude / range * 2048), 2047.0);
-        };
-        ASSERT_EQ(index[i], expected(1)) << data[i];
-        ASSERT_EQ(by_range[i], expected(0.7f)) << data[i];
+        ASSERT_EQ(index[i], BinOf(data[i], 1)) << data[i];
+        ASSERT_EQ(by_range[i], BinOf(data[i], 0.7f)) << data[i];
       }
       for (float bad : {kNan, kInf, -kInf}) {
         const std::size_t place = offset + rng.Between(0, n - 1);
@@ -513,11 +514,7 @@ TEST_P(ObserverPathTest, IndexByRangeIsThatOfTheQuotient) {
       std::vector<std::uint16_t> index(kChunk);
       kernels.index_by_range(x.data(), kChunk, range, index.data());
       for (std::size_t i = 0; i < kChunk; ++i) {
-        const double quotient = static_cast<double>(x[i]) / range;
-        ASSERT_EQ(index[i], x[i] == 0
-                                ? 2048
-                                : std::min(std::floor(quotient * 2048), 2047.0))
-            << x[i] << " in " << range;
+        ASSERT_EQ(index[i], BinOf(x[i], range)) << x[i] << " in " << range;
       }
     }
   }
@@ -622,9 +619,7 @@ TEST_P(ObserverPathTest, ChunksOfEveryKind) {
       std::vector<std::uint64_t> expected(Observer::kBins);
       for (float value : x) {
         if (value == 0 || !std::isfinite(value)) continue;
-        const double bin = std::abs(double{value}) / range * Observer::kBins;
-        ++expected[static_cast<std::size_t>(
-            std::min(bin, Observer::kBins - 1.0))];
+        ++expected[BinOf(value, range)];
       }
       ASSERT_EQ(Bins(observer), expected);
     }

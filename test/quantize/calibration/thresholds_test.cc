@@ -14,6 +14,7 @@ namespace ruy_like {
 namespace {
 
 constexpr int kBins = 2048;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 using Counts = std::vector<std::uint64_t>;
 
 MagnitudeHistogram HistogramOf(const Counts& counts, double width = 1) {
@@ -21,6 +22,11 @@ MagnitudeHistogram HistogramOf(const Counts& counts, double width = 1) {
   histogram.bins = counts;
   histogram.bin_width = width;
   return histogram;
+}
+
+// The threshold for 128 levels.
+float EntropyOf(const Counts& counts) {
+  return ChooseEntropyThreshold(HistogramOf(counts), 128)->threshold;
 }
 
 Counts UniformCounts() { return Counts(kBins, 1000); }
@@ -143,23 +149,20 @@ TEST(EntropyThreshold, EqualsTheDefinition) {
 TEST(EntropyThreshold, TooLittleDataIsNotClipped) {
   Counts few_bins(kBins);
   for (int k = 0; k < 127; ++k) few_bins[k] = 1000;
-  EXPECT_EQ(ChooseEntropyThreshold(HistogramOf(few_bins), 128)->threshold,
-            2048);
+  EXPECT_EQ(EntropyOf(few_bins), 2048);
   // Those that are occupied count, not the last one's number.
   Counts gaps = OneOutlier();
-  EXPECT_LT(ChooseEntropyThreshold(HistogramOf(gaps), 128)->threshold, 2048);
+  EXPECT_LT(EntropyOf(gaps), 2048);
   for (int k = 0; k < 200; k += 2) gaps[k] = 0;
   gaps[1] += 100 * 128;
-  EXPECT_EQ(ChooseEntropyThreshold(HistogramOf(gaps), 128)->threshold, 2048);
+  EXPECT_EQ(EntropyOf(gaps), 2048);
   Counts few_samples = OneOutlier();
   std::uint64_t total = 1;
   for (int k = 0; k < 200; ++k) total += few_samples[k] = (200 - k) * 4 / 5;
   few_samples[0] += 128 * 128 - 1 - total;
-  EXPECT_EQ(ChooseEntropyThreshold(HistogramOf(few_samples), 128)->threshold,
-            2048);
+  EXPECT_EQ(EntropyOf(few_samples), 2048);
   ++few_samples[0];
-  EXPECT_LT(ChooseEntropyThreshold(HistogramOf(few_samples), 128)->threshold,
-            2048);
+  EXPECT_LT(EntropyOf(few_samples), 2048);
 }
 
 TEST(EntropyThreshold, NeverBeyondTheLargestMagnitude) {
@@ -199,6 +202,11 @@ double NcnnDivergence(const Counts& counts, int kept, int levels) {
   return divergence;
 }
 
+absl::StatusOr<EntropyThreshold> ChooseNcnn(const Counts& counts,
+                                            int levels = 128) {
+  return ChooseNcnnEntropyThreshold(HistogramOf(counts), levels);
+}
+
 TEST(NcnnEntropyThreshold, EqualsItsDefinition) {
   Rng rng(3);
   Counts noise(kBins), sparse(kBins);
@@ -209,8 +217,7 @@ TEST(NcnnEntropyThreshold, EqualsItsDefinition) {
   for (const Counts& counts : {ReciprocalSquares(), OneOutlier(), Geometric(),
                                FallingCounts(), noise, sparse}) {
     for (const int levels : {128, 64, 37}) {
-      const auto chosen =
-          ChooseNcnnEntropyThreshold(HistogramOf(counts), levels);
+      const auto chosen = ChooseNcnn(counts, levels);
       ASSERT_TRUE(chosen.ok()) << chosen.status();
       double least = 1e30;
       for (int kept = levels; kept < kBins; ++kept) {
@@ -227,30 +234,19 @@ TEST(NcnnEntropyThreshold, EqualsItsDefinition) {
 
 // From an independent program; ours has 128 and 200, 2041 for 64 levels.
 TEST(NcnnEntropyThreshold, Goldens) {
-  EXPECT_EQ(
-      ChooseNcnnEntropyThreshold(HistogramOf(ReciprocalSquares()), 128)->bins,
-      130);
-  EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(OneOutlier()), 128)->bins,
-            200);
+  EXPECT_EQ(ChooseNcnn(ReciprocalSquares())->bins, 130);
+  EXPECT_EQ(ChooseNcnn(OneOutlier())->bins, 200);
   // Nothing is lost with any number of bins: ncnn clips half a bin, and of
   // equally good numbers takes the smallest.
-  EXPECT_LT(ChooseNcnnEntropyThreshold(HistogramOf(UniformCounts()), 128)->bins,
-            kBins);
-  EXPECT_EQ(
-      ChooseNcnnEntropyThreshold(HistogramOf(Counts(100, 3)), 128)->threshold,
-      100);
+  EXPECT_LT(ChooseNcnn(UniformCounts())->bins, kBins);
+  EXPECT_EQ(ChooseNcnn(Counts(100, 3))->threshold, 100);
 }
 
 TEST(NcnnEntropyThreshold, Refuses) {
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   const Counts many(65537, 1);
-  EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(many), 128).status().code(),
-            kInvalid);
+  EXPECT_EQ(ChooseNcnn(many).status().code(), kInvalid);
   for (const int levels : {-1, 0, 1, 32769}) {
-    EXPECT_EQ(ChooseNcnnEntropyThreshold(HistogramOf(UniformCounts()), levels)
-                  .status()
-                  .code(),
-              kInvalid);
+    EXPECT_EQ(ChooseNcnn(UniformCounts(), levels).status().code(), kInvalid);
   }
   EXPECT_EQ(ChooseNcnnEntropyThreshold({}, 128).status().code(), kInvalid);
 }
@@ -327,12 +323,10 @@ TEST(ClipFactors, Goldens) {
 
 TEST(Thresholds, BadHistograms) {
   const auto fails = [](const MagnitudeHistogram& histogram) {
-    return ChooseEntropyThreshold(histogram, 128).status().code() ==
-               absl::StatusCode::kInvalidArgument &&
+    return ChooseEntropyThreshold(histogram, 128).status().code() == kInvalid &&
            ChoosePercentileThreshold(histogram, 99).status().code() ==
-               absl::StatusCode::kInvalidArgument &&
-           ChooseMseThreshold(histogram, 127).status().code() ==
-               absl::StatusCode::kInvalidArgument;
+               kInvalid &&
+           ChooseMseThreshold(histogram, 127).status().code() == kInvalid;
   };
   const Counts good = UniformCounts();
   EXPECT_FALSE(fails(HistogramOf(good)));

@@ -16,11 +16,7 @@ constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-QuantParams Scale(float scale) {
-  QuantParams params;
-  params.scale = scale;
-  return params;
-}
+QuantParams Scale(float scale) { return {scale}; }
 
 TEST(QuantizeBiasTest, Goldens) {
   std::vector<std::int32_t> quantized(3);

@@ -21,11 +21,7 @@ using testing::HasSubstr;
 constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
 
-QuantParams Scale(float scale) {
-  QuantParams params;
-  params.scale = scale;
-  return params;
-}
+QuantParams Scale(float scale) { return {scale}; }
 
 TEST(QuantizeMultiplierTest, Goldens) {
   const struct {
@@ -74,21 +70,8 @@ TEST(QuantizeMultiplierTest, BadMultipliers) {
   }
 }
 
-TEST(QuantizeMultiplierTest, IsWithinHalfAnUlp) {
-  Rng rng(1);
-  for (int i = 0; i < 10000; ++i) {
-    const double multiplier = std::ldexp(
-        1 + std::abs(rng.Signed()), static_cast<int>(rng.Between(-32, 28)));
-    const auto result = QuantizeMultiplier(multiplier);
-    ASSERT_TRUE(result.ok());
-    ASSERT_GE(result->fixedpoint, 1 << 30);
-    const double back = std::ldexp(result->fixedpoint, result->exponent - 31);
-    ASSERT_LE(std::abs(back - multiplier),
-              std::ldexp(0.5, result->exponent - 31));
-  }
-}
-
-// What QuantizeMultiplier says it computes, by the library's own functions.
+// What QuantizeMultiplier says it computes, by the standard library's
+// functions; and what that means: within half a unit in the last place.
 TEST(QuantizeMultiplierTest, EqualsFrexpAndRound) {
   Rng rng(5);
   std::vector<double> multipliers = {0.0,
@@ -119,15 +102,20 @@ TEST(QuantizeMultiplierTest, EqualsFrexpAndRound) {
       ++exponent;
     }
     fixedpoint = static_cast<std::int32_t>(rounded);
+    const bool in_range = exponent >= -31 && exponent <= 30 && m != 0;
     if (exponent < -31 || m == 0) fixedpoint = exponent = 0;
     if (exponent > 30) {
-      fixedpoint = std::numeric_limits<std::int32_t>::max();
+      fixedpoint = kMax;
       exponent = 30;
     }
     const auto quantized = QuantizeMultiplier(m);
     ASSERT_TRUE(quantized.ok()) << m;
     ASSERT_EQ(quantized->fixedpoint, fixedpoint) << m;
     ASSERT_EQ(quantized->exponent, exponent) << m;
+    if (!in_range) continue;
+    ASSERT_GE(quantized->fixedpoint, 1 << 30);
+    const double back = std::ldexp(quantized->fixedpoint, exponent - 31);
+    ASSERT_LE(std::abs(back - m), std::ldexp(0.5, exponent - 31));
   }
 }
 
@@ -254,9 +242,7 @@ TEST(LegacyMultiplierTest, DiffersByAtMostOne) {
 
 TEST(SetMultipliersTest, PerTensor) {
   MulParams<std::int32_t, std::int8_t> params;
-  QuantParams dst = Scale(1);
-  dst.qmin = -100;
-  dst.qmax = 90;
+  const QuantParams dst = {1, 0, -100, 90};
   ASSERT_TRUE(SetMultipliers(Scale(0.5f), Scale(0.25f), dst, &params).ok());
   EXPECT_EQ(params.multiplier_fixedpoint(), 1 << 30);
   EXPECT_EQ(params.multiplier_exponent(), -2);
@@ -271,9 +257,7 @@ TEST(SetMultipliersTest, PerChannel) {
   std::vector<std::int32_t> fixedpoint(3, -1);
   std::vector<int> exponent(3, -99);
   MulParams<std::int32_t, std::uint8_t> params;
-  QuantParams dst = Scale(1);
-  dst.qmin = 0;
-  dst.qmax = 255;
+  const QuantParams dst = {1, 0, 0, 255};
   ASSERT_TRUE(SetMultipliers<std::uint8_t>(channels, Scale(0.25f), dst,
                                            absl::MakeSpan(fixedpoint),
                                            absl::MakeSpan(exponent), &params)
@@ -296,14 +280,9 @@ TEST(SetMultipliersTest, BadInputChangesNothing) {
     EXPECT_FALSE(SetMultipliers(Scale(1), Scale(bad), Scale(1), &params).ok());
     EXPECT_FALSE(SetMultipliers(Scale(1), Scale(1), Scale(bad), &params).ok());
   }
-  QuantParams reversed = Scale(1);
-  reversed.qmin = 3;
-  reversed.qmax = 2;
+  const QuantParams reversed = {1, 0, 3, 2}, bytes = {1, 0, 0, 255};
   EXPECT_THAT(SetMultipliers(Scale(1), Scale(1), reversed, &params).message(),
               HasSubstr("qmin 3 above qmax 2"));
-  QuantParams bytes = Scale(1);
-  bytes.qmin = 0;
-  bytes.qmax = 255;
   EXPECT_THAT(SetMultipliers(Scale(1), Scale(1), bytes, &params).message(),
               HasSubstr("0..255"));
   EXPECT_EQ(params.multiplier_fixedpoint(), 7);
