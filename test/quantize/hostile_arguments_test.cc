@@ -73,6 +73,16 @@ struct World {
     return {data, shape, QuantParams()};
   }
 
+  // Of two channels.
+  PackedWeights Packed(std::ptrdiff_t depth) {
+    return PackedWeights::Pack(MatrixOf(m.q, 2, depth), {QuantParams()},
+                               &context)
+        .value();
+  }
+  DepthwiseWeights Depthwise() {
+    return DepthwiseWeights::Pack(MatrixOf(m.q, 2, 1), {QuantParams()}).value();
+  }
+
   Memory m;
   // What it must still be in the end; for cases that change their input first.
   Memory before;
@@ -355,68 +365,63 @@ std::vector<Case> WeightCases() {
   };
 }
 
-// A norm of three channels, which a case changes first.
-Case NormCase(
-    const char* name, absl::StatusCode expected,
-    std::function<void(World*, BatchNorm*, Matrix<float>*, absl::Span<float>*)>
-        change) {
-  return {name, expected, [change = std::move(change)](World* w) {
+// The folding of a norm of three channels, which a case changes first.
+struct NormCall {
+  World* w;
+  BatchNorm norm;
+  Matrix<float> weights;
+  absl::Span<float> bias;
+};
+
+Case NormCase(const char* name, absl::StatusCode expected,
+              void (*change)(NormCall* call)) {
+  return {name, expected, [change](World* w) {
             const std::vector<float> ones(3, 1);
-            BatchNorm norm;
-            norm.gamma = norm.beta = norm.mean = norm.variance = ones;
-            auto weights = w->MatrixOf(w->m.f_out);
-            auto bias = absl::MakeSpan(w->m.f, 3);
-            change(w, &norm, &weights, &bias);
+            NormCall call = {w,
+                             {ones, ones, ones, ones},
+                             w->MatrixOf(w->m.f_out),
+                             absl::MakeSpan(w->m.f, 3)};
+            change(&call);
             w->before = w->m;
-            return FoldBatchNorm(norm, &weights, bias);
+            return FoldBatchNorm(call.norm, &call.weights, call.bias);
           }};
 }
 
 std::vector<Case> NormCases() {
   return {
       NormCase("norm: unknown order", kInvalid,
-               [](World*, BatchNorm*, Matrix<float>* weights, auto*) {
-                 LayoutOf(weights)->set_order(static_cast<Order>(9));
+               [](NormCall* c) {
+                 LayoutOf(&c->weights)->set_order(static_cast<Order>(9));
                }),
-      NormCase("norm: a stride whose bytes overflow", kOutOfRange,
-               [](World*, BatchNorm*, Matrix<float>* weights, auto*) {
-                 LayoutOf(weights)->set_stride(kHuge / 2);
-               }),
+      NormCase(
+          "norm: a stride whose bytes overflow", kOutOfRange,
+          [](NormCall* c) { LayoutOf(&c->weights)->set_stride(kHuge / 2); }),
       NormCase("norm: a weight that is NaN", kInvalid,
-               [](World* w, BatchNorm*, Matrix<float>*, auto*) {
-                 w->m.f_out[11] = kNan;
-               }),
+               [](NormCall* c) { c->w->m.f_out[11] = kNan; }),
       NormCase("norm: a bias that is infinite", kInvalid,
-               [](World* w, BatchNorm*, Matrix<float>*, auto*) {
-                 w->m.f[2] = kInf;
-               }),
+               [](NormCall* c) { c->w->m.f[2] = kInf; }),
       NormCase("norm: results beyond float", kInvalid,
-               [](World* w, BatchNorm* norm, Matrix<float>*, auto*) {
-                 w->m.f_out[40] = w->m.f_out[41] = 1;
-                 w->m.f_out[42] = kMax;
-                 norm->gamma = absl::MakeConstSpan(w->m.f_out + 40, 3);
+               [](NormCall* c) {
+                 float* const f = c->w->m.f_out;
+                 f[40] = f[41] = 1;
+                 f[42] = kMax;
+                 c->norm.gamma = absl::MakeConstSpan(f + 40, 3);
                }),
       NormCase("norm: a bias that is null", kInvalid,
-               [](World*, BatchNorm*, Matrix<float>*, absl::Span<float>* bias) {
-                 *bias = NullSpan<float>(3);
-               }),
+               [](NormCall* c) { c->bias = NullSpan<float>(3); }),
       NormCase("norm: a mean that is null", kInvalid,
-               [](World*, BatchNorm* norm, Matrix<float>*, auto*) {
-                 norm->mean = NullSpan<const float>(3);
-               }),
+               [](NormCall* c) { c->norm.mean = NullSpan<const float>(3); }),
       NormCase("norm: beta among the biases", kInvalid,
-               [](World* w, BatchNorm* norm, Matrix<float>*, auto*) {
-                 norm->beta = absl::MakeConstSpan(w->m.f + 2, 3);
+               [](NormCall* c) {
+                 c->norm.beta = absl::MakeConstSpan(c->w->m.f + 2, 3);
                }),
       NormCase("norm: gamma among the weights", kInvalid,
-               [](World* w, BatchNorm* norm, Matrix<float>*, auto*) {
-                 norm->gamma = absl::MakeConstSpan(w->m.f_out + 2, 3);
+               [](NormCall* c) {
+                 c->norm.gamma = absl::MakeConstSpan(c->w->m.f_out + 2, 3);
                }),
       NormCase(
           "norm: the bias among the weights", kInvalid,
-          [](World* w, BatchNorm*, Matrix<float>*, absl::Span<float>* bias) {
-            *bias = absl::MakeSpan(w->m.f_out + 2, 3);
-          }),
+          [](NormCall* c) { c->bias = absl::MakeSpan(c->w->m.f_out + 2, 3); }),
   };
 }
 
@@ -433,31 +438,26 @@ Case WindowCase(const char* name, absl::StatusCode expected,
                 const std::function<void(Layer*)>& change) {
   Layer layer;
   change(&layer);
-  return {
-      name, expected, [layer](World* w) {
-        const QuantParams params;
-        auto weights = PackedWeights::Pack(w->MatrixOf(w->m.q, 2, 2), {params},
-                                           &w->context)
-                           .value();
-        auto depthwise =
-            DepthwiseWeights::Pack(w->MatrixOf(w->m.q, 2, 1), {params}).value();
-        const auto input = w->Image(w->m.q, layer.in);
-        auto out = w->Image(w->m.q_out, layer.out);
-        Workspace workspace;
-        std::vector<absl::Status> all = {
-            Conv2D(input, weights, {}, layer.window, &workspace, &w->context,
-                   &out),
-            DepthwiseConv2D(input, depthwise, {}, layer.window, &workspace,
-                            &w->context, &out),
-            DepthwiseConv2D(input, depthwise, {}, layer.window, nullptr,
-                            nullptr, &out),
-            MaxPool2D(input, layer.window, &workspace, nullptr, &out),
-            AveragePool2D(input, layer.window, nullptr, &w->context, &out)};
-        for (const absl::Status& status : all) {
-          EXPECT_EQ(status.code(), all[0].code()) << status;
-        }
-        return all[0];
-      }};
+  return {name, expected, [layer](World* w) {
+            const auto weights = w->Packed(2);
+            const auto depthwise = w->Depthwise();
+            const auto input = w->Image(w->m.q, layer.in);
+            auto out = w->Image(w->m.q_out, layer.out);
+            Workspace workspace;
+            std::vector<absl::Status> all = {
+                Conv2D(input, weights, {}, layer.window, &workspace,
+                       &w->context, &out),
+                DepthwiseConv2D(input, depthwise, {}, layer.window, &workspace,
+                                &w->context, &out),
+                DepthwiseConv2D(input, depthwise, {}, layer.window, nullptr,
+                                nullptr, &out),
+                MaxPool2D(input, layer.window, &workspace, nullptr, &out),
+                AveragePool2D(input, layer.window, nullptr, &w->context, &out)};
+            for (const absl::Status& status : all) {
+              EXPECT_EQ(status.code(), all[0].code()) << status;
+            }
+            return all[0];
+          }};
 }
 
 std::vector<Case> WindowCases() {
@@ -492,10 +492,7 @@ std::vector<Case> LayerCases() {
   const auto connect = [](World* w, const TensorShape& in,
                           const TensorShape& out,
                           absl::Span<const std::int32_t> bias) {
-    const QuantParams params;
-    const auto weights =
-        PackedWeights::Pack(w->MatrixOf(w->m.q, 2, 32), {params}, &w->context)
-            .value();
+    const auto weights = w->Packed(32);
     TensorView<std::int32_t> output = {w->m.i_out, out, {}};
     return FullyConnected(w->Image(w->m.q, in), weights, bias, nullptr,
                           &w->context, &output);
@@ -519,44 +516,34 @@ std::vector<Case> LayerCases() {
        }},
       {"connected: a bias that leaves no room for the sums", kInvalid,
        [=](World* w) {
-         const std::int32_t bias[] = {0, kMostBias};
-         return connect(w, image, result, bias);
+         return connect(w, image, result, {0, kMostBias});
        }},
       {"connected: a negative bias that leaves no room", kInvalid,
        [=](World* w) {
-         const std::int32_t bias[] = {-kMostBias - 1, 0};
-         return connect(w, image, result, bias);
+         return connect(w, image, result, {-kMostBias - 1, 0});
        }},
       {"connected: the largest bias with room", kOk,
        [=](World* w) {
          // Sums of 32 products of at most 128 * 128.
-         const std::int32_t bias[] = {kMostBias - 32 * 128 * 128, 0};
-         const absl::Status status = connect(w, image, result, bias);
+         const absl::Status status =
+             connect(w, image, result, {kMostBias - 32 * 128 * 128, 0});
          EXPECT_GT(w->m.i_out[0], 0);
          w->before = w->m;
          return status;
        }},
       {"conv: a bias that leaves no room for the sums", kInvalid,
        [=](World* w) {
-         const QuantParams params;
-         const auto weights = PackedWeights::Pack(w->MatrixOf(w->m.q, 2, 2),
-                                                  {params}, &w->context)
-                                  .value();
-         const std::int32_t bias[] = {kMostBias, 0};
+         const auto weights = w->Packed(2);
          auto out = w->Image(w->m.q_out);
-         return Conv2D(w->Image(w->m.q), weights, bias, Window(), nullptr,
-                       &w->context, &out);
+         return Conv2D(w->Image(w->m.q), weights, {kMostBias, 0}, Window(),
+                       nullptr, &w->context, &out);
        }},
       {"depthwise: a bias that leaves no room for the sums", kInvalid,
        [=](World* w) {
-         const QuantParams params;
-         const auto weights =
-             DepthwiseWeights::Pack(w->MatrixOf(w->m.q, 2, 1), {params})
-                 .value();
-         const std::int32_t bias[] = {0, -kMostBias};
          auto out = w->Image(w->m.q_out);
-         return DepthwiseConv2D(w->Image(w->m.q), weights, bias, Window(),
-                                nullptr, &w->context, &out);
+         return DepthwiseConv2D(w->Image(w->m.q), w->Depthwise(),
+                                {0, -kMostBias}, Window(), nullptr, &w->context,
+                                &out);
        }},
       {"average pool: unknown padding", kInvalid,
        [=](World* w) {

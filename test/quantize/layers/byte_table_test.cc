@@ -109,20 +109,19 @@ TEST(RequantizeTensorTest, AllValues) {
 TEST(ByteTableErrorTest, BadArguments) {
   const QuantParams params = {1, 0, -128, 127};
   const auto identity = [](float x) { return x; };
+  const auto make = [&](const QuantParams& in, const QuantParams& out) {
+    return ByteTable::Make<std::int8_t, std::int8_t>(in, out, identity);
+  };
   QuantParams bad = params;
   bad.scale = 0;
-  EXPECT_FALSE(
-      (ByteTable::Make<std::int8_t, std::int8_t>(bad, params, identity).ok()));
-  EXPECT_FALSE(
-      (ByteTable::Make<std::int8_t, std::int8_t>(params, bad, identity).ok()));
+  EXPECT_FALSE(make(bad, params).ok());
+  EXPECT_FALSE(make(params, bad).ok());
   bad.scale = 1e-40f;
-  EXPECT_FALSE(
-      (ByteTable::Make<std::int8_t, std::int8_t>(params, bad, identity).ok()));
+  EXPECT_FALSE(make(params, bad).ok());
   EXPECT_FALSE(
       (ByteTable::Make<std::int8_t, std::uint8_t>(params, params, identity)
            .ok()));
-  const auto table =
-      ByteTable::Make<std::int8_t, std::int8_t>(params, params, identity);
+  const auto table = make(params, params);
   ASSERT_TRUE(table.ok());
   std::vector<std::int8_t> memory(32, 77);
   const auto message = [&](const View& input, View output) {

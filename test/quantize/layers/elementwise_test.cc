@@ -112,14 +112,14 @@ template <class Op>
 std::vector<std::int8_t> ResultOf(const std::vector<std::int8_t>& a,
                                   const QuantParams& pa,
                                   const std::vector<std::int8_t>& b,
-                                  const QuantParams& pb,
-                                  const QuantParams& pc) {
+                                  const QuantParams& pb, const QuantParams& pc,
+                                  Context* context = nullptr) {
   const TensorShape shape = Flat(static_cast<std::ptrdiff_t>(a.size()));
   std::vector<std::int8_t> out(a.size());
   TensorView<std::int8_t> output{out.data(), shape, pc};
   const absl::Status status = Op::Run(
       TensorView<const std::int8_t>{a.data(), shape, pa},
-      TensorView<const std::int8_t>{b.data(), shape, pb}, nullptr, &output);
+      TensorView<const std::int8_t>{b.data(), shape, pb}, context, &output);
   EXPECT_TRUE(status.ok()) << status;
   return out;
 }
@@ -207,8 +207,8 @@ class ElementwisePathTest : public PathTest {
           const TensorShape shape = {
               2, 5, 300, b_channels == 1 && b_batch == 2 ? 1 : 70, order};
           const TensorShape b_shape = {b_batch, 1, 1, b_channels, order};
-          const auto a = RandomVector<std::int8_t>(2 * 1500 * shape.channels,
-                                                   -128, 127, 6);
+          const auto a =
+              RandomVector<std::int8_t>(CountOf(shape), -128, 127, 6);
           const auto b =
               RandomVector<std::int8_t>(b_batch * b_channels, -128, 127, 7);
           std::vector<std::int8_t> out(a.size());
@@ -218,15 +218,14 @@ class ElementwisePathTest : public PathTest {
                       TensorView<const std::int8_t>{b.data(), b_shape, pb_},
                       &context_, &output)
                   .ok());
-          for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(a.size());
-               ++i) {
+          for (std::ptrdiff_t i = 0; i < CountOf(shape); ++i) {
             const std::ptrdiff_t image = i / (1500 * shape.channels);
             const std::ptrdiff_t channel = order == TensorOrder::kNhwc
                                                ? i % shape.channels
                                                : i / 1500 % shape.channels;
-            const std::ptrdiff_t j = (b_batch == 1 ? 0 : image) * b_channels +
-                                     (b_channels == 1 ? 0 : channel);
-            ASSERT_EQ(out[i], Op::Reference(a[i], b[j], pa_, pb_, pc_)) << i;
+            const std::int8_t value = b[OffsetIn(b_shape, image % b_batch, 0, 0,
+                                                 channel % b_channels)];
+            ASSERT_EQ(out[i], Op::Reference(a[i], value, pa_, pb_, pc_)) << i;
           }
         }
       }
@@ -265,13 +264,7 @@ TEST_P(ElementwisePathTest, SumsOfAllPairs) {
   for (const float b_scale : {0.5f, 0.25f, 0.1f, 0.3f}) {
     const QuantParams pa = ParamsOf(0.5f, -3), pb = ParamsOf(b_scale, 7),
                       pc = ParamsOf(1, 2);
-    std::vector<std::int8_t> out(65536);
-    TensorView<std::int8_t> output{out.data(), Flat(65536), pc};
-    ASSERT_TRUE(
-        QuantizedAdd(TensorView<const std::int8_t>{a.data(), Flat(65536), pa},
-                     TensorView<const std::int8_t>{b.data(), Flat(65536), pb},
-                     &context_, &output)
-            .ok());
+    const auto out = ResultOf<Sum>(a, pa, b, pb, pc, &context_);
     for (int i = 0; i < 65536; ++i) {
       ASSERT_EQ(out[i], Sum::Reference(a[i], b[i], pa, pb, pc)) << i;
     }

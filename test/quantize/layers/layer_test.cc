@@ -16,6 +16,7 @@
 #include "ruy_like/quantize/fully_connected.h"
 #include "ruy_like/quantize/make_layer.h"
 #include "ruy_like/quantize/quantize_dequantize.h"
+#include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
 #include "test/support/test_util.h"
 
@@ -24,6 +25,8 @@ namespace {
 
 using testing::Each;
 using testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 class LayerTest : public testing::Test {
  protected:
@@ -99,7 +102,7 @@ TEST_F(LayerTest, RunsWithoutAnAllocation) {
 
 TEST_F(LayerTest, BadArgumentsMakeNone) {
   const auto message = [&](const auto& made) {
-    EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(made.status().code(), kInvalid);
     return std::string(made.status().message());
   };
   bias_[7] = std::numeric_limits<std::int32_t>::max();
@@ -131,10 +134,10 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
     output.params = output_params;
     const absl::Status status =
         FullyConnected(input, some_layer, &context_, &output);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.code(), kInvalid);
     EXPECT_EQ(
         Conv2D(input, some_layer, Window(), nullptr, &context_, &output).code(),
-        absl::StatusCode::kInvalidArgument);
+        kInvalid);
     return std::string(status.message());
   };
   auto rescaled = Input();
@@ -158,11 +161,11 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
   auto output = Output();
   EXPECT_EQ(DepthwiseConv2D(Input(), layer, Window(), nullptr, nullptr, &output)
                 .code(),
-            absl::StatusCode::kInvalidArgument);
+            kInvalid);
   EXPECT_EQ(DepthwiseConv2D(Input(), QuantizedLayer(), Window(), nullptr,
                             nullptr, &output)
                 .code(),
-            absl::StatusCode::kInvalidArgument);
+            kInvalid);
   // Another type.
   TensorView<float> floats;
   std::vector<float> float_out(out_.size());
@@ -188,6 +191,11 @@ class MakeLayerTest : public LayerTest {
   }
   Matrix<float> Weights() {
     return MakeMatrix(float_w_.data(), kChannels, kDepth, Order::kRowMajor);
+  }
+  absl::StatusOr<QuantizedLayer> MakeConv(
+      const MakeLayerOptions& options = {}) {
+    return MakeConv2D<std::int8_t, std::int8_t>(Weights(), float_bias_, in_,
+                                                result_, &context_, options);
   }
   // float(sum of w * x) + bias for output i.
   double Exact(std::size_t i) const {
@@ -247,8 +255,7 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   ASSERT_TRUE(
       FullyConnected(Input(), packed, bias_, nullptr, &context_, &output).ok());
   const std::vector<std::int8_t> expected = out_;
-  const auto layer = MakeConv2D<std::int8_t, std::int8_t>(
-      Weights(), float_bias_, in_, result_, &context_);
+  const auto layer = MakeConv();
   ASSERT_TRUE(layer.ok()) << layer.status();
   out_.assign(out_.size(), 77);
   ASSERT_TRUE(
@@ -258,8 +265,7 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
 
 TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
   const auto run = [&](const MakeLayerOptions& options) {
-    const auto layer = MakeConv2D<std::int8_t, std::int8_t>(
-        Weights(), float_bias_, in_, result_, &context_, options);
+    const auto layer = MakeConv(options);
     EXPECT_TRUE(layer.ok()) << layer.status();
     out_.assign(out_.size(), 77);
     auto output = Output();
@@ -283,9 +289,7 @@ TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
 
 TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
   if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
-  Window window;
-  window.kernel_height = window.kernel_width = 3;
-  window.padding = {1, 1, 1, 1};
+  const Window window = Square(3, 1, 1, 1);
   const auto conv = MakeConv2D<std::int8_t, std::int8_t>(
       MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
       &context_);
@@ -319,9 +323,8 @@ TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
 TEST_F(MakeLayerTest, BadArguments) {
   MakeLayerOptions options;
   const auto message = [&] {
-    const auto layer = MakeConv2D<std::int8_t, std::int8_t>(
-        Weights(), float_bias_, in_, result_, &context_, options);
-    EXPECT_EQ(layer.status().code(), absl::StatusCode::kInvalidArgument);
+    const auto layer = MakeConv(options);
+    EXPECT_EQ(layer.status().code(), kInvalid);
     return std::string(layer.status().message());
   };
   for (const int bits : {1, 9, 99}) {
@@ -368,7 +371,6 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
                         TensorView<std::int8_t> output) {
     return FullyConnected(input, layer, &context_, &output).code();
   };
-  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
   constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
   auto input = Input();

@@ -99,23 +99,18 @@ TEST(QuantizeGroupsTest, TheSearchErrsLess) {
 
 TEST(QuantizeGroupsTest, BadInput) {
   std::vector<float> weights(32, 1.0f);
-  EXPECT_FALSE(
-      QuantizeGroups(MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 5, 16)
-          .ok());
-  EXPECT_FALSE(
-      QuantizeGroups(MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 4, 17)
-          .ok());
-  EXPECT_FALSE(QuantizeGroups(
-                   MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 4, -16)
-                   .ok());
-  EXPECT_FALSE(QuantizeGroups(MakeMatrix(static_cast<float*>(nullptr), 1, 32,
-                                         Order::kRowMajor),
-                              4, 16)
-                   .ok());
+  const auto works = [](const float* data, int bits, std::ptrdiff_t group) {
+    return QuantizeGroups(MakeMatrix(data, 1, 32, Order::kRowMajor), bits,
+                          group)
+        .ok();
+  };
+  EXPECT_TRUE(works(weights.data(), 4, 16));
+  EXPECT_FALSE(works(weights.data(), 5, 16));
+  EXPECT_FALSE(works(weights.data(), 4, 17));
+  EXPECT_FALSE(works(weights.data(), 4, -16));
+  EXPECT_FALSE(works(nullptr, 4, 16));
   weights[7] = std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(
-      QuantizeGroups(MakeMatrix(weights.data(), 1, 32, Order::kRowMajor), 4, 16)
-          .ok());
+  EXPECT_FALSE(works(weights.data(), 4, 16));
 }
 
 TEST(ImportTest, GgmlQ4_0) {
