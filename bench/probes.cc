@@ -16,29 +16,21 @@ namespace {
 // ## Sum loops
 
 // Eight loads from each stream in turn.
-#define RUY_LIKE_SUM_LOOP(Name, kTarget, Vector)                            \
-  __attribute__((target(kTarget))) void Name(                               \
-      const char* data, std::ptrdiff_t stream_bytes, int streams) {         \
-    constexpr std::ptrdiff_t kStep = 8 * sizeof(Vector);                    \
-    Vector s0 = {}, s1 = {}, s2 = {}, s3 = {}, s4 = {}, s5 = {}, s6 = {},   \
-           s7 = {};                                                         \
-    for (std::ptrdiff_t at = 0; at + kStep <= stream_bytes; at += kStep) {  \
-      const char* from = data + at;                                         \
-      for (int stream = 0; stream < streams; ++stream) {                    \
-        const Vector* v = reinterpret_cast<const Vector*>(from);            \
-        s0 += v[0];                                                         \
-        s1 += v[1];                                                         \
-        s2 += v[2];                                                         \
-        s3 += v[3];                                                         \
-        s4 += v[4];                                                         \
-        s5 += v[5];                                                         \
-        s6 += v[6];                                                         \
-        s7 += v[7];                                                         \
-        from += stream_bytes;                                               \
-      }                                                                     \
-    }                                                                       \
-    asm volatile("" ::"x"(s0), "x"(s1), "x"(s2), "x"(s3), "x"(s4), "x"(s5), \
-                 "x"(s6), "x"(s7));                                         \
+#define RUY_LIKE_SUM_LOOP(Name, kTarget, Vector)                             \
+  __attribute__((target(kTarget))) void Name(                                \
+      const char* data, std::ptrdiff_t stream_bytes, int streams) {          \
+    constexpr std::ptrdiff_t kStep = 8 * sizeof(Vector);                     \
+    Vector s[8] = {};                                                        \
+    for (std::ptrdiff_t at = 0; at + kStep <= stream_bytes; at += kStep) {   \
+      const char* from = data + at;                                          \
+      for (int stream = 0; stream < streams; ++stream) {                     \
+        const Vector* v = reinterpret_cast<const Vector*>(from);             \
+        for (int i = 0; i < 8; ++i) s[i] += v[i];                            \
+        from += stream_bytes;                                                \
+      }                                                                      \
+    }                                                                        \
+    asm volatile("" ::"x"(s[0]), "x"(s[1]), "x"(s[2]), "x"(s[3]), "x"(s[4]), \
+                 "x"(s[5]), "x"(s[6]), "x"(s[7]));                           \
   }
 
 typedef long long Load128 __attribute__((vector_size(16), may_alias));

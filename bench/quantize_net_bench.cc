@@ -17,7 +17,6 @@
 //              products in it, and the first by the second
 //   int8_GMAC/s, ..., lhs_gain, both_gain   (Int7) without a promise, with one
 //              for the lhs, for both; how many times faster than the first
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "test/support/test_util.h"
-
 namespace ruy_like {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -13,7 +12,6 @@
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
-#include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {

@@ -10,7 +10,6 @@
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
-#include "test/support/guarded_buffer.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
