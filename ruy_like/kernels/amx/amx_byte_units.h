@@ -130,12 +130,12 @@ inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
 
 // What all units of a call share.
 struct UnitConstants {
-  float offset;   // 2^16 * (zero point + 1/2), and 4 or 1
-  int32_t doubt;  // a lane with any of these bits is certain
+  float offset;          // 2^16 * (zero point + 1/2), and 4 or 1
+  int32_t certain_bits;  // a lane with any of these bits is certain
   int8_t low, high;
   int8_t flip;  // 128 for unsigned results, which are made as signed ones
 
-  static bool Apply(const EpilogueArgs& e) {
+  static bool CanServe(const EpilogueArgs& e) {
     const Scaling scaling = ChooseScaling(e);
     const int32_t zero_point = e.dst_zero_point - Down(e);
     return !e.needs_general &&
@@ -149,7 +149,7 @@ struct UnitConstants {
     const int32_t down = Down(e);
     offset = static_cast<float>((e.dst_zero_point - down) * 65536 + 32768 +
                                 (coarse ? 1 : 4));
-    doubt = coarse ? 0xfff9 : 0xfff8;
+    certain_bits = coarse ? 0xfff9 : 0xfff8;
     low = static_cast<int8_t>(e.clamp_min - down);
     high = static_cast<int8_t>(e.clamp_max - down);
     flip = static_cast<int8_t>(down);
@@ -193,7 +193,7 @@ class ByteUnits {
         bytes_(args.bytes),
         sure_(args.sure),
         offset_(V::InRegister(_mm512_set1_ps(args.constants->offset))),
-        doubt_(V::InRegister(V::Set(args.constants->doubt))),
+        certain_bits_(V::InRegister(V::Set(args.constants->certain_bits))),
         low_(V::InRegister(V::Set8(args.constants->low))),
         high_(V::InRegister(V::Set8(args.constants->high))),
         flip_(V::InRegister(V::Set8(args.constants->flip))),
@@ -243,10 +243,10 @@ class ByteUnits {
   // The high word of each estimate is a result: words are saturated to bytes,
   // and every second byte is kept.
   RUY_LIKE_ALWAYS_INLINE void Finish(V::Int a, V::Int b, V::Int c, V::Int d) {
-    V::Mask sure = _mm512_test_epi32_mask(a, doubt_);
-    sure = _mm512_mask_test_epi32_mask(sure, b, doubt_);
-    sure = _mm512_mask_test_epi32_mask(sure, c, doubt_);
-    *sure_++ = _mm512_mask_test_epi32_mask(sure, d, doubt_);
+    V::Mask sure = _mm512_test_epi32_mask(a, certain_bits_);
+    sure = _mm512_mask_test_epi32_mask(sure, b, certain_bits_);
+    sure = _mm512_mask_test_epi32_mask(sure, c, certain_bits_);
+    *sure_++ = _mm512_mask_test_epi32_mask(sure, d, certain_bits_);
     const V::Int bytes = _mm512_mask_shuffle_epi8(
         _mm512_shuffle_epi8(V::SaturateToInt8(a, b), odd_bytes_),
         0xff00ff00ff00ff00, V::SaturateToInt8(c, d), odd_bytes_);
@@ -263,7 +263,7 @@ class ByteUnits {
   char* bytes_;
   uint16_t* sure_;
   __m512 offset_;
-  V::Int doubt_, low_, high_, flip_, odd_bytes_;
+  V::Int certain_bits_, low_, high_, flip_, odd_bytes_;
   __m512 a_, b_;
 };
 

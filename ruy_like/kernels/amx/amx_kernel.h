@@ -127,7 +127,7 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
   e.zero_point_product = 0;
   s->row_major = e.dst_row_stride != 1;
   s->route = EpilogueRoute::kSquares;
-  if (!UnitConstants::Apply(e)) return;
+  if (!UnitConstants::CanServe(e)) return;
   s->route = e.per_channel && !e.channels_are_rows
                  ? EpilogueRoute::kBytesByVector
                  : EpilogueRoute::kBytesByRow;

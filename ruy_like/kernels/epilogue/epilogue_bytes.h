@@ -85,7 +85,7 @@ struct ByteBounds {
   int32_t high[V::kLanes];
   int32_t flip[V::kLanes];  // 8-bit lanes: 0, or 128 for unsigned results
 
-  static RUY_LIKE_ALWAYS_INLINE bool Apply(const EpilogueArgs& e) {
+  static RUY_LIKE_ALWAYS_INLINE bool CanServe(const EpilogueArgs& e) {
     return (e.dst_scalar == Scalar::kI8 || e.dst_scalar == Scalar::kU8) &&
            e.dst_zero_point >= -(1 << 12) && e.dst_zero_point <= 1 << 12;
   }

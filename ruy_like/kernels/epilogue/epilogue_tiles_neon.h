@@ -39,7 +39,7 @@ RUY_LIKE_ALWAYS_INLINE TileFinish FinishOf(const EpilogueArgs& e) {
                ? TileFinish::kRaw
                : TileFinish::kGeneral;
   }
-  if (!ByteBounds<SimdNeon>::Apply(e) || e.max_exponent >= 0) {
+  if (!ByteBounds<SimdNeon>::CanServe(e) || e.max_exponent >= 0) {
     return TileFinish::kGeneral;
   }
   return e.per_channel && !e.channels_are_rows ? TileFinish::kBytesByColumn

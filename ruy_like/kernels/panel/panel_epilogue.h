@@ -180,7 +180,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
 
   // Whether the epilogues of a call can be deferred.
   static RUY_LIKE_ALWAYS_INLINE bool CanDefer(const EpilogueArgs& e) {
-    return ByteBounds<V>::Apply(e) && !e.needs_general &&
+    return ByteBounds<V>::CanServe(e) && !e.needs_general &&
            e.dst_row_stride == 1 && e.max_exponent <= -2 &&
            (e.channels_are_rows || !e.per_channel);
   }
