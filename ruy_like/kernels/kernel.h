@@ -64,7 +64,7 @@ struct ScaleArgs {
 //   dst    = clamp(saturate_int32(scaled) + dst_zero_point)
 //
 // the last sum as if in int64. With exponent <= 0 everywhere `scaled` always
-// fits int32: max_exponent tells which variant may be used.
+// fits int32: max_exponent says which variant may be used.
 //
 // Or, for kScaled, from the same acc without a bias,
 //
@@ -158,7 +158,7 @@ enum class KernelKind : uint8_t {
   // be read in place.
   kBothInPlace,
   // Those of at most max_cols columns, whose lhs can be read in place; the rhs
-  // is packed, or a lone column and in place too.
+  // is packed, but a single column may be in place, too.
   kNarrowInPlace,
   // Those of at most max_cols columns; the lhs is packed as for the path's
   // kernel of kind kPanels.
@@ -206,8 +206,8 @@ struct Kernel {
   // small pieces, each right before its products, into a buffer that stays in
   // L2 (block_map.h).
   bool packs_small_pieces = false;
-  // Only for a lhs that is kept packed, for either order of dst: so that it has
-  // one packed form.
+  // Only for a lhs that is cached or prepacked, and then for either order of
+  // dst, so that the lhs has one packed form.
   bool for_kept_lhs = false;
   // Only for a lhs of at least so many elements.
   int min_lhs_elements = 0;

@@ -1,7 +1,7 @@
 // Back-end: joins lists of kernels into one table, and completes their names by
 // path, tile and group.
 //
-// Included by tables of kernels that exist for several widths. All of it runs
+// Included by tables_x86.h, whose kernels exist for two widths. All of it runs
 // at compile time.
 #ifndef RUY_LIKE_KERNELS_KERNEL_NAMES_H_
 #define RUY_LIKE_KERNELS_KERNEL_NAMES_H_

@@ -25,9 +25,10 @@
 // widen such a lhs read the same panels.
 //
 // Depth is padded with zero elements to a multiple of `depth_multiple`, the
-// last panel's missing columns are zero too. (The later level of such a pair is
-// padded with -0 in rhs panels, as are floats that meet one.) The buffer starts
-// 64-byte aligned; panel p starts at element p * width * padded_depth.
+// last panel's missing columns are zero too. (Rhs panels of BF16 pairs, and of
+// floats for a lhs of such pairs, are padded with -0: pack_common.h.) The
+// buffer starts 64-byte aligned; panel p starts at element p * width *
+// padded_depth.
 #ifndef RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 #define RUY_LIKE_KERNELS_PANEL_FORMAT_H_
 

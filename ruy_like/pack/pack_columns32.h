@@ -1,4 +1,4 @@
-// Back-end: packing bfloat16 operands for AMX's row-tile side, 16 columns x 32
+// Back-end: packing bfloat16 operands for AMX's A tiles, 16 columns x 32
 // levels.
 //
 // Included by pack/avx512.cc (anonymous namespace). The tiles are those of

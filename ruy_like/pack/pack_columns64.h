@@ -1,5 +1,4 @@
-// Back-end: packing 8-bit operands for AMX's row-tile side, 16 columns x 64
-// levels.
+// Back-end: packing 8-bit operands for AMX's A tiles, 16 columns x 64 levels.
 //
 // Included by pack/avx512.cc (anonymous namespace). A panel is a sequence of
 // tiles, each of them 16 rows of 64 bytes, one row per column:

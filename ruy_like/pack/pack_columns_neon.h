@@ -25,10 +25,8 @@ RUY_LIKE_ALWAYS_INLINE void StoreVector(char* dst, uint32x4_t x) {
 }
 
 // Writes a block of 16 bytes of each column. Panels of four columns whose
-// groups are quads use the store that interleaves four vectors. By llvm-mca's
-// models, cycles a block with it and with eight permutations and four stores:
-// Neoverse N1 5 and 6, N2 3.4 and 6, V1 3.4 and 2.6, V2 6 and 3, Cortex-A55 12
-// and 22, A510 8 and 13.
+// groups are quads use the store that interleaves four vectors, which is faster
+// on most cores (doc/tuning.md).
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
   typedef typename F::V V;

@@ -1,4 +1,4 @@
-// Back-end: what pack files of all processors are written with.
+// Back-end: what the pack files of all architectures share.
 //
 // Included by pack/<path>.cc and its headers, each of which gets its own copy
 // (anonymous namespace). Such a file defines PackAs(), declared below, and

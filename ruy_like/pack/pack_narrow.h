@@ -1,8 +1,8 @@
 // Back-end: packing for the narrow kernels, panels of one column.
 //
 // Included by pack/avx2.cc and pack_neon.h (anonymous namespace), which give it
-// the operations on units: pack_unit_x86.h, pack_unit_neon.h. All paths of a
-// processor use these routines: at most 16 columns are packed by them, for a
+// the operations on units: pack_unit_x86.h, pack_unit_neon.h. All paths of an
+// architecture use these routines: at most 16 columns are packed by them, for a
 // product that reads the whole other matrix, so wider registers would gain
 // nothing, and short columns gain from small units.
 //

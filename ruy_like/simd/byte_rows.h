@@ -1,4 +1,4 @@
-// Back-end: eight columns of bytes as rows. Used by epilogue.h.
+// Back-end: transposes eight columns of bytes. Used by epilogue.h.
 #ifndef RUY_LIKE_SIMD_BYTE_ROWS_H_
 #define RUY_LIKE_SIMD_BYTE_ROWS_H_
 
@@ -10,12 +10,11 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Rows 2i and 2i + 1 of eight are in pairs[i], i < 8. The columns start 16-byte
-// aligned and lie `stride` apart, a multiple of 16. Three times registers i and
-// i + 4 are interleaved, each of which moves a bit of the column's number below
-// those of the row's.
+// 16 rows of eight bytes, rows 2i and 2i + 1 in pairs[i]. The columns start
+// 16-byte aligned and lie `stride` apart, a multiple of 16. Interleaving
+// registers i and i + 4, three times, transposes them.
 //
-// V: a trait of 128-bit vectors (simd_128.h), on x86 a part of one.
+// V: a trait of 128-bit vectors (simd_128.h), on x86 BytesX86.
 template <class V>
 struct ByteRows {
   typename V::Int pairs[8];

@@ -1,5 +1,5 @@
 // Back-end: the members of a 128-bit trait that ByteRows (byte_rows.h) needs,
-// with x86's shuffles, which serve vectors of any size.
+// by x86's shuffles: for the traits of both widths.
 #ifndef RUY_LIKE_SIMD_BYTES_X86_H_
 #define RUY_LIKE_SIMD_BYTES_X86_H_
 

@@ -1,4 +1,4 @@
-// Back-end: what loops over registers and their edges are written with.
+// Back-end: macros for loops over registers, their edges and inlining.
 //
 // For the kernel and pack files of all paths; internal to the including
 // translation unit. Knows no instruction set.
@@ -15,10 +15,9 @@
 #define RUY_LIKE_NOINLINE __attribute__((noinline))
 
 // Marks what every product of panels runs around its tiles. Compiler and linker
-// place marked functions next to each other (base/hot.h says why). Without it
-// those of one product were up to 200 KB apart, and a small product could evict
-// its own code from the instruction cache, depending on their addresses
-// (doc/tuning.md).
+// place marked functions next to each other (base/hot.h says why). Without the
+// mark they were up to 200 KB apart, and a small product could evict its own
+// code from the instruction cache, depending on addresses (doc/tuning.md).
 #define RUY_LIKE_HOT_KERNEL __attribute__((hot))
 
 // RUY_LIKE_UNROLL before a loop of constant count whose body indexes registers,

@@ -129,7 +129,7 @@ struct Simd256 {
   }
 
   // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
-  // Dwords in order of row half and vector, to order of vector and row.
+  // Reorders dwords from (row half, vector) to (vector, row half).
   static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
     return _mm256_permutevar8x32_epi32(
         bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));

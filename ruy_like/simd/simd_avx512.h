@@ -142,7 +142,7 @@ struct Simd512 {
   }
 
   // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
-  // Dwords in order of row quarter and vector, to order of vector and row.
+  // Reorders dwords from (row quarter, vector) to (vector, row quarter).
   static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
     return _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),

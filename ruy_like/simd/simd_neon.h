@@ -246,7 +246,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   static RUY_LIKE_ALWAYS_INLINE Int Round(Float x) {
     if constexpr (kTo == Scalar::kBF16) {
       const Int bits = BitsOf(x);
-      // A NaN stays below what a carry would make negative.
+      // Capped: rounding a NaN must not carry into the sign.
       const Int magnitude =
           vminq_s32(vandq_s32(bits, Set(0x7fffffff)), Set(0x7fff0000));
       const Int is_odd = vandq_s32(vshrq_n_s32(magnitude, 16), Set(1));

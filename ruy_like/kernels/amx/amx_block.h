@@ -3,7 +3,7 @@
 //
 // Included by amx_kernel.h, which says what to start from, where to store the
 // accumulators of the block before, and which block's epilogue is due. Knows
-// tile numbers and addresses.
+// only tile numbers and addresses.
 //
 // The unit multiplies C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)].
 // Rows of dst are contiguous in the common case, so they take the contiguous
@@ -18,7 +18,7 @@
 // Where at most 16 columns are left, a block has one A tile and four B tiles: a
 // product waits for the one before it into the same accumulator (52 cycles),
 // and four accumulators keep the unit busy (16 cycles each). Either way a step
-// of 64 levels has four products. Beyond the last panel it is read again; those
+// of 64 levels has four products. Missing panels repeat the last one; their
 // accumulators are not stored to dst.
 //
 //   tile number          0    1    2    3    4    5    6    7

@@ -23,14 +23,14 @@
 // point. Units estimate 2^16 * v + 4 in float, to an int32 y that is off by
 // less than 4 wherever clamping does not decide anyway. So the high half of y
 // is the result, unless its low half is below 8: then the result may be one
-// lower, and so is y where its conversion overflows. Units record which lanes
-// are certain; those with uncertain lanes are repeated by the exact epilogue.
-// doc/numerics.md has the proof.
+// lower. (Where the conversion overflows, y is 0x80000000: below 8, too.) Units
+// record which lanes are certain; those with uncertain lanes are repeated by
+// the exact epilogue. doc/numerics.md has the proof.
 //
 // A random lane is uncertain one time in 8000. With multipliers of few bits,
 // such as powers of two, nearly all would be. But if all multipliers of a call
 // are multiples of 2^-15, the estimate is exact and even; then 1 is added
-// instead of 4, and a low half of 0, 2, 4 or 6 says overflow.
+// instead of 4, and an even low half below 8 means overflow.
 //
 // Rounding modes are encoded in the instructions: MXCSR is neither used nor
 // changed.

@@ -1,4 +1,4 @@
-// Back-end: the AMX int8 kernel.
+// Back-end: the AMX kernel of 8-bit operands.
 //
 // Included by kernels/amx.cc. It walks over a block of dst in blocks of tiles
 // (amx_block.h), which make a stream: while one is multiplied, the

@@ -9,7 +9,7 @@
 //   only terms of rows     one vector per B tile, loaded with stride 0: all
 //                          columns of the tile get the same
 //   only terms of columns  one tile per A tile, made once per column group
-//   both                   the block's sums of both
+//   both                   their sums, made for each block
 //
 // In a later depth pass the terms are added to the accumulators in memory.
 // Row terms and terms of given column sums are added in the last pass; sums

@@ -92,8 +92,8 @@ RUY_LIKE_ALWAYS_INLINE char* DstOf(const SpilledTile<Accum>& tile,
 }
 
 // Row-major dst of bytes, `max_cols` columns at a time. Columns are finished as
-// bytes, so that their transposition is short, with up to 64 rows in a call,
-// which pays for calls with a single column.
+// bytes, so that their transposition is short, and 64 rows at a time, so that
+// calls for a single column pay off.
 template <class V>
 RUY_LIKE_NOINLINE void StoreRowMajorBytes(
     const SpilledTile<int32_t>& tile, const EpilogueArgs& e, int max_cols,
@@ -239,7 +239,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreParts(const SpilledTile<Accum>& tile,
   }
 }
 
-// Writes a tile of dst from its raw sums, which it may overwrite.
+// Writes a tile of dst from its raw accumulators, which it may overwrite.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<int32_t>& tile,
                                       const EpilogueArgs& e) {

@@ -1,8 +1,8 @@
 // Back-end: the epilogue of panel kernels to 8-bit columns with NEON.
 //
 // Included by epilogue_neon.h: the specialisations, for SimdNeon, of
-// epilogue_bytes.h's scaler and tile, whose exponents are <= -2; why
-// the arithmetic is exact is in epilogue_neon.h. Tiles whose accumulators are
+// epilogue_bytes.h's scaler and tile, here for exponents <= -1; why the
+// arithmetic is exact is in epilogue_neon.h. Tiles whose accumulators are
 // still in registers are finished there by the kernel itself (FinishTile()).
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_BYTES_NEON_H_

@@ -205,8 +205,8 @@ RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreIntColumns(
 
 // ## Integers to floats
 
-// A value for each column of a part, into an array of V::kLanes: element
-// `offset` on of `values` when there is one per column, else always `single`.
+// Fills an array of V::kLanes with a value for each column of a part: those of
+// `values` from `offset` on if there is one per column, else `single`.
 template <class V>
 RUY_LIKE_ALWAYS_INLINE void SpreadOverColumns(const float* values, float single,
                                               bool per_column, ptrdiff_t offset,

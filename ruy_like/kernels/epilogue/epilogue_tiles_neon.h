@@ -5,8 +5,7 @@
 // finished, and by the tiles themselves, while their accumulators are still in
 // registers: FinishTile(). The accumulators come with every term added; dst's
 // rows are the contiguous ones. Shallow products gain most: 32x27x1000 with
-// SDOT took 442 thousand instructions by the general epilogue with raw results,
-// 962 thousand with multipliers of columns; here 216 and 266 thousand.
+// SDOT takes 28% to 49% of the instructions that it took by the general one.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_TILES_NEON_H_
 #define RUY_LIKE_KERNELS_EPILOGUE_EPILOGUE_TILES_NEON_H_
 

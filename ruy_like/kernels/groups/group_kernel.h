@@ -16,11 +16,12 @@
 //   step, 8 bits: 128 bytes; byte 4 * row + i has level i, byte
 //                 64 + 4 * row + i has level 4 + i
 //
-// and elsewhere, per panel and group, 16 scales and, unless all zero points are
-// the same, 16 of those. A kernel has two forms: the streaming one, for few
-// columns, reads panels as they are packed; the other one reads "widened"
-// panels, which have the layout of 8 bits or, for SMMLA, a row's eight levels
-// together: others are converted once for many columns.
+// Scales are in an array of their own, 16 for each panel and group; so are zero
+// points, unless all are the same. A kernel has two forms. The streaming one,
+// for few columns, reads panels as they are packed. The other one, for many,
+// reads "widened" panels: in the layout of 8 bits or, for SMMLA, with a row's
+// eight levels together. Panels packed otherwise are widened once for all
+// columns.
 //
 // ## Packed activations
 //
@@ -118,9 +119,9 @@ struct GroupKernel {
   const char* name;
   int tile_rows;    // a multiple of kGroupPanelRows
   int tile_cols;    // of an activation panel
-  int stream_cols;  // the most of the streaming form's activation panels
-  // The most columns for which the streaming form is the fastest, of weights of
-  // 4 and of 8 bits.
+  int stream_cols;  // the most of an activation panel of the streaming form
+  // The most columns for which the streaming form is the fastest, with weights
+  // of 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
   bool interleaves_columns;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
@@ -130,7 +131,7 @@ struct GroupKernel {
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. With 2
   // bytes: int16, levels 0 2 1 3 4 6 5 7 of each step.
   int activation_bytes4, activation_bytes8;
-  // Multiply widened panels, by their weights' bits.
+  // Multiply widened panels of weights of 4 and of 8 bits.
   GroupTileFn* tile4;
   GroupTileFn* tile8;
   // Multiply packed panels by activation panels of at most stream_cols columns.

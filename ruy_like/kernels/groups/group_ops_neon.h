@@ -124,8 +124,8 @@ struct NeonGroupOps {
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = true;
   static constexpr int kStreamCols = 2;
-  // By instructions: with SDOT widening gains from 5 columns on; without, 4-bit
-  // levels are always multiplied with fewer as they are.
+  // By counts of instructions: with SDOT, widening pays from 5 columns on;
+  // without it, streaming 4-bit levels always takes fewer.
   static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
   static constexpr ptrdiff_t kMaxStreamCols8 = 4;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }

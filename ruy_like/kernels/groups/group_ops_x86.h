@@ -212,8 +212,8 @@ struct X86GroupOps {
   // widened levels four. With VNNI the widened form's larger tile is faster for
   // many columns (doc/tuning.md).
   static constexpr ptrdiff_t kMaxStreamCols4 = kHasVnni ? 128 : PTRDIFF_MAX;
-  // Without VNNI the widened form is as fast for more columns than one, in
-  // 512-bit registers for one as well.
+  // Without VNNI the widened form is as fast from two columns on, with 512 bits
+  // from one on.
   static constexpr ptrdiff_t kMaxStreamCols8 =
       kHasVnni ? 32 : (S::kLanes == 8 ? 1 : 0);
   static constexpr int StreamPanels(int cols) {

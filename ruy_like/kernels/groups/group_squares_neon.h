@@ -129,7 +129,7 @@ struct GroupSums<Ops, NeonSquaresDot, kCols> {
   }
 };
 
-// Four levels of four rows from each of two vectors: eight of each.
+// Joins four levels of four rows with their next four: eight of each row.
 RUY_LIKE_ALWAYS_INLINE void StoreRowPairs(uint8x16_t first, uint8x16_t second,
                                           uint8_t* to) {
   const uint32x4_t low = vreinterpretq_u32_u8(first);

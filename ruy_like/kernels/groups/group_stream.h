@@ -1,8 +1,8 @@
 // Back-end: products with group-scaled weights that read the packed panels as
 // they are: each byte of them once for all columns of an activation panel.
 //
-// Part of group_tile.h, which says what a path's Ops has. Of its members this
-// file uses the streaming ones:
+// Part of group_tile.h, which says what a path's Ops has. This file uses its
+// streaming members:
 //
 //   ColumnNibbles  sums of 8 products in each lane, of packed nibbles, for one
 //                  column: Acc, Weights, Activations, Step, Finish
@@ -48,7 +48,7 @@ struct StreamedBytes : Dot {
 template <int kPanels>
 struct GroupPanels {
   const uint8_t* levels[kPanels];
-  ptrdiff_t group_values[kPanels];  // index of its first scale
+  ptrdiff_t group_values[kPanels];  // index of a group's first scale
 
   RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row) {
     const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
@@ -145,7 +145,7 @@ struct StreamTile {
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
   typedef ActivationPanel<Ops, Levels, kCols> Activations;
-  // Levels of 8 bits, and their zero points, whose 128 is subtracted again.
+  // 128 is subtracted again from 8-bit levels and from their zero points.
   static constexpr bool kSigned =
       Ops::kSignedLevels && Levels::kStepBytes == 128;
   // Prefetches kPrefetchBytes ahead. AVX-512 reads 8-bit levels faster without.

@@ -29,9 +29,8 @@
 namespace ruy_like::kernels {
 namespace {
 
-// One group's integer sums of a tile: of kRowsOfVec rows in each vector, of
-// kPanelVecs * kTilePanels vectors by kColVecs. A Dot whose accumulators are
-// not one column's has a form of its own.
+// A tile's integer sums of one group: kVecs vectors, of kRowsOfVec rows each,
+// by kColVecs. Specialised for a Dot whose accumulators span several columns.
 template <class Ops, class Dot, int kCols>
 struct GroupSums {
   typedef typename Ops::Simd Simd;
@@ -88,7 +87,7 @@ struct GroupSums {
     return Dot::Finish(acc[v][c]);
   }
 
-  // A value of each of a vector's rows, and of its columns, in its lanes.
+  // The lanes of a vector with a value for each row, or for its columns.
   static RUY_LIKE_ALWAYS_INLINE Float OfRows(const float* rows) {
     return Simd::LoadAligned(rows);
   }
@@ -101,7 +100,7 @@ struct GroupSums {
   static RUY_LIKE_ALWAYS_INLINE Int OfColumns(const int32_t* columns, int c) {
     return Simd::Set(columns[c]);
   }
-  // Makes columns of the vectors of a tile.
+  // Reorders a tile's vectors to columns, which they are here.
   static RUY_LIKE_ALWAYS_INLINE void MakeColumns(float* /*out*/) {}
 };
 

@@ -205,9 +205,7 @@ struct NarrowAlongDepthKernel {
   // columns are whole vectors apart.
   static constexpr int kSumsStride = kStripRows + 16;
   // For a lhs of more bytes the next rows are prefetched to L2 during the
-  // product: 1.1 to 1.6 times as fast at 2048x2048 and 4096x4096, but 0.9 or
-  // less at 1024x1024 and within L2. 1 KiB ahead, and to L1, gained nothing
-  // (Zen 4).
+  // product; for fewer that is slower (doc/tuning.md).
   static constexpr ptrdiff_t kCached = 6 << 20;
 
   // At least 8 accumulators, as two multiply-adds start in a cycle and end four

@@ -13,7 +13,7 @@
 //
 // Interleaving works in each 128 bits, so that vector i of four (or two) has
 // rows 4i to 4i + 3 of every 16 (or 8); sums are put in order once a strip. The
-// lhs's row sums, if needed, are made as those of a column of ones.
+// lhs's row sums, if needed, are its products with a column of ones.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 

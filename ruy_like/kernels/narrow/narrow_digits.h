@@ -1,7 +1,7 @@
 // Back-end: one column of 8-bit elements, the lhs read in place, on paths
 // without VNNI.
 //
-// Included by the per-ISA files, which list NarrowDigitsKernel<> in front of
+// Included by tables_x86.h, which lists NarrowDigitsKernel<> in front of
 // NarrowIntKernel<>, whose rhs panels it takes too. It handles a single column,
 // depth-contiguous lhs and depth that is not split into passes.
 //

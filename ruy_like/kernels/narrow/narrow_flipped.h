@@ -2,9 +2,9 @@
 // int8, where the instruction multiplies uint8 by int8.
 //
 // The rhs is packed as uint8, for any lhs: an int8 rhs whose zero point is 0
-// then has 128, and the product needs the lhs's own sums, which cost as much as
-// another column. Here the top bits of both sides are flipped in registers
-// instead, which makes the lhs the unsigned side:
+// then has zero point 128, and the product needs the lhs's own sums, which cost
+// as much as another column. Here the top bits of both sides are flipped in
+// registers instead, which makes the lhs the unsigned side:
 //
 //   sum(lhs * rhs) = sum((lhs + 128) * rhs) - 128 * sum(rhs)
 //   rhs = packed - 128
@@ -20,7 +20,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// The bits of all four levels of a group.
+// The top bits of a group's four bytes.
 constexpr int32_t kTopBits = INT32_MIN | 0x808080;
 
 template <class V, class Dot>

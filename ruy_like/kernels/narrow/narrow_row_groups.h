@@ -43,9 +43,8 @@ struct RowGroups {
   int rows;         // of each group; sums are in order of groups
 };
 
-// Tiles that follow each other: of rows first + i and on, where i goes from
-// `begin` to `end`. Rows beyond the block repeat its last one; their sums are
-// dropped.
+// Consecutive tiles: tile i, begin <= i < end, has row i of each stream's
+// group. Rows beyond the block repeat its last one; their sums are dropped.
 struct TileRange {
   const RowGroups* groups;
   int begin, end;

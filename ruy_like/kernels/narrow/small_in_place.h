@@ -1,10 +1,10 @@
 // Back-end: small float products that read both sides in place.
 //
-// Included by the per-ISA files, which instantiate SmallInPlaceKernel<> and
-// list it in front of their panel kernels; called by run/blocks.cc through the
-// table for products of at most kMaxSize rows and columns whose lhs is
-// contiguous along its rows, a column-major lhs as in BLAS. The rhs may be of
-// either order. Depth is not split.
+// Included by tables_x86.h, which lists SmallInPlaceKernel<> in front of the
+// panel kernels; called by run/blocks.cc through the table for products of at
+// most kMaxSize rows and columns whose lhs is contiguous along its rows, a
+// column-major lhs as in BLAS. The rhs may be of either order. Depth is not
+// split.
 //
 // Rows are in the lanes of a vector as they lie, and a panel's columns of the
 // rhs are broadcast from wherever they lie, so packing would only make memory

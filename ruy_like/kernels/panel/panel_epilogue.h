@@ -185,8 +185,8 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
            (e.channels_are_rows || !e.per_channel);
   }
 
-  // For `rows` rows of the block, at most kMaxEpilogueVectors vectors, from
-  // row0 on. With several passes over depth the first one lacks the sums that
+  // For `rows` rows of the block, at most kMostVectors vectors, from row0 on.
+  // With several passes over depth the first one lacks the sums that
   // accumulators could start from.
   IntPanelEpilogue(const KernelArgs& args, ptrdiff_t row0, ptrdiff_t rows)
       : Terms(

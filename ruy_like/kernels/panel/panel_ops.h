@@ -71,10 +71,9 @@ struct FloatOp : BroadcastOp {
 };
 
 // 16-bit floats times float, the lhs widened by its loads: packed weights stay
-// as small as they are. Of a pair of BFloat16 in 32 bits (panel_format.h: the
-// first level in the upper half) either half is widened by one instruction,
-// where those of adjacent columns would take a shuffle as well. Float16 takes
-// the instruction that converts adjacent ones.
+// as small as they are. BFloat16 lies in pairs of levels (panel_format.h), of
+// which one instruction widens either half; elements of adjacent columns would
+// take a shuffle as well. Float16 lies level by level, as its conversion needs.
 template <class Base, Scalar kLhs>
 struct WidenedLhsOp : Base {
   typedef typename Base::Simd Simd;
@@ -120,8 +119,8 @@ struct IntOp : BroadcastOp {
 template <class V>
 struct MaddDot {
   typedef typename V::Int Vector;
-  // The one sum that leaves int32, of two products of -2^15, wraps as the
-  // contract wants.
+  // The one sum that leaves int32, 2 * (-2^15 * -2^15), wraps as the contract
+  // wants.
   static RUY_LIKE_ALWAYS_INLINE Vector Pairs(Vector acc, Vector a, Vector b) {
     return V::Add(acc, V::MultiplyWords(a, b));
   }

@@ -22,9 +22,9 @@ struct TileArgs {
   const void* lhs;             // first of the tile's lhs panels
   ptrdiff_t lhs_stride_bytes;  // from one to the next
   RhsColumns rhs;
-  ptrdiff_t steps;              // depth / kStepLevels
-  const void* start;            // what accumulators start from, as `result`
-  ptrdiff_t start_col_stride;   // elements to the next column's; 0: the same
+  ptrdiff_t steps;             // depth / kStepLevels
+  const void* start;           // what accumulators start from; as `result` lies
+  ptrdiff_t start_col_stride;  // elements to the next column's; 0: the same
   const int32_t* column_start;  // added to all of a column, or null
   void* result;                 // column-major, columns one below the other
   // Where a tile that keeps its lhs stores the vectors that it loads.
