@@ -37,8 +37,8 @@ class RUY_LIKE_EXPORT ByteTable final {
   //               float(1 / output.scale)) + output.zero_point)
   //
   // to [output.qmin, output.qmax], rounded half away from zero, the zero point
-  // for NaN: what TensorFlow Lite fills its tables with. It is called once for
-  // every q that In holds. InvalidArgument for bad QuantParams and an
+  // for NaN: what TensorFlow Lite fills its tables with. `function` is called
+  // once for every q that In holds. InvalidArgument for bad QuantParams and an
   // output.scale below 2^-128, whose inverse no float holds.
   template <typename In, typename Out, typename Function>
   static absl::StatusOr<ByteTable> Make(const QuantParams& input,

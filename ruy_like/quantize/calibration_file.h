@@ -55,12 +55,12 @@ struct Calibration {
 //      "moving_averages": [
 //        {"constant": 0.01, "batches": 7, "min": -1.5, "max": 2}]
 //
-// Members may come in any order; all others are there, and no more, but that an
-// observer that streams and saw only zeros has no "exponent". "range" is that
-// of SetRange, 0 for one that streams; the bins are 2048 and cover [0, range)
-// or [0, 2^exponent). The sums are exact: 23 digits of 32 bits, the first of
-// which is worth 2^-384; the last may be -1. Numbers of elements are below
-// 2^62, and those in bins with the zeros are all finite ones.
+// Members may come in any order. All are required and no others permitted, but
+// an observer that streams and saw only zeros has no "exponent". "range" is
+// that of SetRange, 0 for one that streams; the bins are 2048 and cover [0,
+// range) or [0, 2^exponent). The sums are exact: 23 digits of 32 bits, the
+// first of which is worth 2^-384; the last may be -1. Numbers of elements are
+// below 2^62, and those in bins with the zeros are all finite ones.
 //
 // What is read back is equal, bit for bit: an observer goes on as if it had
 // never been saved. Reading is strict, takes memory of a few times the text,
@@ -78,8 +78,8 @@ RUY_LIKE_EXPORT absl::StatusOr<std::string> CalibrationToJson(
 RUY_LIKE_EXPORT absl::StatusOr<Calibration> CalibrationFromJson(
     absl::string_view json);
 
-// Writes over a file that is there. One that could not be written to its end is
-// left as it is, and is not valid.
+// Replaces an existing file. After an error the file may be there in part, and
+// is then not valid.
 RUY_LIKE_EXPORT absl::Status SaveCalibration(const Calibration& calibration,
                                              const std::string& path);
 RUY_LIKE_EXPORT absl::StatusOr<Calibration> LoadCalibration(

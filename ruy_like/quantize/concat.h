@@ -1,4 +1,4 @@
-// Quantization toolkit, public: Concat, quantized tensors one behind the other.
+// Quantization toolkit, public: Concat, which joins quantized tensors.
 #ifndef RUY_LIKE_QUANTIZE_CONCAT_H_
 #define RUY_LIKE_QUANTIZE_CONCAT_H_
 

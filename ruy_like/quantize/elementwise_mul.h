@@ -27,10 +27,10 @@ RUY_LIKE_EXPORT absl::Status QuantizedMul(const Erased& a, const Erased& b,
 // zero point), where m = a.scale * b.scale / output.scale, rounded as Mul
 // requantizes (multiplier.h), and clamped to [output.qmin, output.qmax].
 //
-// b has a's shape; or one element, for all of a; or, in a's order, one image of
-// 1x1, whose channels are for every pixel, or as many as a has, each for the
-// pixels of one of a's images. output has a's shape. It may be a or b
-// itself, where that has this shape, but not overlap it otherwise.
+// b has a's shape; or one element, for all of a; or, in a's order, images of
+// one pixel, whose channels are for every pixel of a: one image for all of a's,
+// or one for each. output has a's shape. It may be a or b itself, where that
+// has this shape, but not overlap it otherwise.
 //
 // Types: int8_t or uint8_t, the same for all three, inputs const or not. Null
 // `context`: on this thread. InvalidArgument, with output untouched, for null,

@@ -2,7 +2,8 @@
 // cosine between its float and its quantized outputs.
 //
 // Run offline, after calibration, on some inputs of the layer; the products of
-// all candidates run through Mul. Looks at one layer at a time.
+// all candidates run through Mul. Looks at one layer at a time. Source: Wu et
+// al., "EasyQuant: Post-training Quantization via Scale Optimization" (2020).
 #ifndef RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
 #define RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
 
@@ -33,9 +34,9 @@ struct EqOptions {
   int bits = 8;
   // Where s comes from.
   CalibrationMethod start = CalibrationMethod::kMinMax;
-  // Where not 0, the scale of the activations, which is held: such as one that
-  // was calibrated on more data, or that another layer shares. Then only the
-  // weights' scales are searched, from `start`.
+  // Where not 0, the activations' scale, which then stays: one that was
+  // calibrated on more data, or that another layer shares. Only the weights'
+  // scales are searched, from `start`.
   float activation_scale = 0;
 };
 

@@ -55,8 +55,8 @@ class RUY_LIKE_EXPORT MovingAverageObserver final {
   float max() const { return max_; }
 
   // The parameters for [min, max], widened to hold 0: ChooseSymmetric of the
-  // larger magnitude, or ChooseAffine. Of the options method and percentile are
-  // not looked at. FailedPrecondition before the first batch, InvalidArgument
+  // larger magnitude, or ChooseAffine. The options' method and percentile are
+  // ignored. FailedPrecondition before the first batch, InvalidArgument
   // for options that are out of range.
   absl::StatusOr<QuantParams> ChooseParams(
       const CalibrationOptions& options) const;

@@ -77,14 +77,13 @@ class RUY_LIKE_EXPORT Observer final {
 
   // Streaming: the histogram covers [0, R), R a power of two (at least 2^-100)
   // that doubles as larger magnitudes are seen, by merging pairs of bins. R
-  // exceeds them all: a magnitude R in the last bin would be in another one had
-  // R been doubled before.
+  // exceeds them all, so that counts do not depend on their order.
   Observer();
 
   // Before the first Observe: the histogram covers [0, absmax], for a second
-  // pass over data whose largest magnitude is known. It has finer bins by up to
-  // half; larger values count in the last bin. InvalidArgument unless absmax is
-  // positive and finite, FailedPrecondition after Observe or Merge.
+  // pass over data whose largest magnitude is known. Its bins are narrower, by
+  // up to half; larger values count in the last bin. InvalidArgument unless
+  // absmax is positive and finite, FailedPrecondition after Observe or Merge.
   absl::Status SetRange(float absmax);
 
   // Adds values. Zeros count, but not in the histogram; NaN and infinities are
@@ -101,7 +100,7 @@ class RUY_LIKE_EXPORT Observer final {
   // unless both stream or both have one range.
   absl::Status Merge(const Observer& other);
 
-  // Numbers of values, in the order of the comments above.
+  // Numbers of finite values, zeros included; of zeros; of NaN and infinities.
   std::uint64_t finite_count() const { return finite_count_; }
   std::uint64_t zero_count() const { return zero_count_; }
   std::uint64_t nonfinite_count() const { return nonfinite_count_; }

@@ -57,8 +57,8 @@ RUY_LIKE_EXPORT absl::StatusOr<QuantParams> ChooseSymmetric(
 
 // Maps [lo, hi], widened to include 0 (so that padding and ReLU are exact), to
 // [qmin, qmax]. The zero point is a stored value: dequantizing it gives exactly
-// 0. Of the two zero points that the ends of the range suggest, the one that
-// suffers less from cancellation is rounded (half away from zero).
+// 0. Either end of the range gives a zero point; the one that suffers
+// less from cancellation is rounded (half away from zero).
 //
 // lo == hi == 0, and a scale that would be subnormal, give scale 1 and the
 // zero point nearest to 0. InvalidArgument for lo > hi, for bounds that are not

@@ -11,6 +11,8 @@
 //   thresholds of a histogram                              thresholds.h
 //   Calibration: saved and loaded, ncnn's tables      calibration_file.h
 //   QuantizedAdd8p8To32, QuantizedAdd8p8To8                quantized_add.h
+//   QuantizeGroups: 4- and 8-bit weights with group scales
+//                                                       quantize_groups.h
 //   Requantize: int32 to 8 or 16 bits                      requantize.h
 //   QuantizeBias                                           bias.h
 //   FoldBatchNorm                                          batch_norm.h

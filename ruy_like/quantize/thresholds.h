@@ -48,7 +48,8 @@ struct EntropyThreshold {
 // `levels` to the last occupied bin, inclusive: P is the histogram's first i
 // bins with all beyond added to the last of them; Q spreads each group's count,
 // without what was added, evenly over its occupied bins; and the divergence of
-// P from Q decides. Of equals the largest i.
+// P from Q decides; among equals the largest i. Source: S. Migacz, "8-bit
+// Inference with TensorRT" (2017).
 //
 // A group of bins only approximates a rounding quantizer, whose first and last
 // cells are half as wide; it is kept so for comparability.
@@ -89,7 +90,8 @@ RUY_LIKE_EXPORT absl::StatusOr<float> ChooseMseThreshold(
 // How many standard deviations of a Gaussian, or mean magnitudes of a Laplace
 // distribution, are the best place to clip at: where the mean squared errors of
 // clipping and of 2^bits equal steps over [-T, T] have the least sum
-// ("Analytical clipping for integer quantization", ACIQ). bits in [1, 24].
+// (Banner et al., "ACIQ: Analytical Clipping for Integer Quantization of Neural
+// Networks", 2018). bits in [1, 24].
 RUY_LIKE_EXPORT absl::StatusOr<double> GaussianClipFactor(int bits);
 RUY_LIKE_EXPORT absl::StatusOr<double> LaplaceClipFactor(int bits);
 

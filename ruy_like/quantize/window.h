@@ -35,10 +35,10 @@ struct Window {
   bool round_up = false;
 };
 
-// The height and width that the window leaves of `input`, with `channels`
-// channels. InvalidArgument for sizes that are negative (or, of kernel, stride
-// and dilation, 0), those of image and window above 2^31 - 1, and where the
-// window is larger than the padded image.
+// The shape of the output of `channels` channels for `input`. InvalidArgument
+// for sizes that are negative (or, of kernel, stride and dilation, 0), those of
+// image and window above 2^31 - 1, and where the window is larger than the
+// padded image.
 RUY_LIKE_EXPORT absl::StatusOr<TensorShape> OutputShape(
     const TensorShape& input, const Window& window, std::ptrdiff_t channels);
 

@@ -44,8 +44,8 @@ struct Layer {
   void Place(Carver* carver);
   // Fills them after Check and Place.
   absl::Status Fill(const Erased& given_bias);
-  // Both, after Check, in a workspace; place(carver) takes the call's own
-  // arrays.
+  // Place and Fill, after Check, in a workspace; place(carver) takes the call's
+  // own arrays.
   template <typename PlaceMore>
   absl::Status Prepare(const Erased& given_bias, Workspace* workspace,
                        Workspace* spare, const PlaceMore& place) {
@@ -81,7 +81,7 @@ struct Layer {
                         Context* context, const Operand& dst,
                         bool is_valid = false) const;
 
-  // One of both.
+  // One of the two is set.
   const PackedWeights* packed = nullptr;
   const DepthwiseWeights* depthwise = nullptr;
   Scalar in = Scalar::kI8, out = Scalar::kI8;

@@ -30,7 +30,7 @@ struct Piece {
   std::ptrdiff_t count;
 };
 
-// Threads, this one included, that ForEachRange uses for as much work.
+// Threads, this one included, that ForEachRange uses for that much work.
 std::ptrdiff_t ThreadsFor(std::ptrdiff_t total,
                           std::ptrdiff_t bytes_per_element, Context* context);
 

@@ -22,7 +22,7 @@ Path PermittedPaths(const Context* context);
 
 // Highway's targets up to what the best of `paths` needs: those of plain
 // compilation for the portable path (which on Arm has NEON), AVX2 for the paths
-// of that width, AVX-512 for the wider ones. Always with the machine's consent.
+// of that width, AVX-512 for the wider ones; none that the machine lacks.
 std::int64_t PermittedTargets(Path paths);
 
 // Both of the above.

@@ -22,7 +22,7 @@
 
 namespace ruy_like::quantize_internal {
 
-// Steps of all taps that the kernels take; taps, where the form broadcasts.
+// The most steps (taps, where the form broadcasts) that the kernels take.
 constexpr std::ptrdiff_t kMaxGroupedSteps = 64;
 
 struct GroupedArgs {

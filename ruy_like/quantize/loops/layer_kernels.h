@@ -35,8 +35,8 @@ inline Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
   return {std::min(first, last), last};
 }
 
-// A window over NHWC images without gaps, which may be of another tensor's
-// staged copy. Output rows are counted through all images.
+// A window over NHWC images without gaps: a tensor's own or copies of them.
+// Output rows are counted through all images.
 struct SlidingArgs {
   const void* input;
   std::ptrdiff_t input_height, input_width;
