@@ -43,7 +43,7 @@ struct PackedFacts {
   std::size_t image_bytes;
 };
 
-// A Matrix<T> without T. Of a packed one, the layout has shape alone.
+// A Matrix<T> without T. If it is packed, its layout has only a shape.
 struct ErasedMatrix {
   const void* data;
   Scalar scalar;

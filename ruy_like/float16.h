@@ -14,9 +14,9 @@
 //
 //   const auto* weights = reinterpret_cast<const ruy_like::BFloat16*>(theirs);
 //
-// The library reads and writes such memory in files that see bytes alone. A
-// program that does both itself, by way of both types, must expect a compiler
-// to assume that they do not alias.
+// That is safe for calls of the library, which is compiled apart. A program
+// that itself accesses such memory through both types breaks C++'s aliasing
+// rule.
 #ifndef RUY_LIKE_FLOAT16_H_
 #define RUY_LIKE_FLOAT16_H_
 
@@ -35,8 +35,8 @@ namespace ruy_like {
 struct BFloat16;
 struct Float16;
 
-// What the two have in common; a namespace of its own, since functions next to
-// a base class are found by calls with objects of the class.
+// What the two have in common, in a namespace of its own: argument-dependent
+// lookup finds functions next to a base class.
 namespace float16_internal {
 
 RUY_LIKE_FLOAT16_INLINE inline uint32_t BitsOfFloat(float value) {
@@ -70,8 +70,8 @@ RUY_LIKE_FLOAT16_INLINE constexpr uint16_t RoundToFloat16(uint32_t bits) {
   }
   // 65520 is half-way to 2^16, whose mantissa is the even one.
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
-  // From 2^-14 on the exponent's bias goes from 127 to 15; a carry of the
-  // mantissa into it is right.
+  // From 2^-14 on the exponent's bias goes from 127 to 15; a carry out of the
+  // mantissa correctly raises the exponent.
   if (magnitude >= 0x38800000) {
     const uint32_t rounded = magnitude + 0x0fff + (magnitude >> 13 & 1);
     return static_cast<uint16_t>(sign | (rounded - 0x38000000) >> 13);
@@ -102,7 +102,7 @@ RUY_LIKE_FLOAT16_INLINE constexpr uint32_t WidenFloat16(uint16_t bits) {
   return sign | (exponent + 112) << 23 | (mantissa & 0x3ff) << 13;
 }
 
-// What both types have: Type is the type, kInfinity infinity's bits.
+// The common base: Type is the derived type, kInfinity the bits of infinity.
 template <typename Type, uint16_t kInfinity, uint16_t (*kRound)(uint32_t bits),
           uint32_t (*kWiden)(uint16_t bits)>
 struct Float16Base {
@@ -115,7 +115,7 @@ struct Float16Base {
     return result;
   }
 
-  // By way of float, which is exact; from there as C++ has it.
+  // To float, which is exact, then as C++ converts a float to T.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
   RUY_LIKE_FLOAT16_INLINE explicit operator T() const {
     return static_cast<T>(FloatOfBits(kWiden(bits)));
@@ -160,7 +160,7 @@ struct Float16Base {
 
 }  // namespace float16_internal
 
-// Trivial types: without an initializer they hold anything, BFloat16() is 0.
+// Trivial types: indeterminate without an initializer; BFloat16() is 0.
 struct BFloat16 final
     : public float16_internal::Float16Base<BFloat16, 0x7f80,
                                            float16_internal::RoundToBFloat16,
@@ -189,8 +189,7 @@ static_assert(sizeof(Float16) == 2 && alignof(Float16) == 2, "");
 
 namespace float16_internal {
 
-// std::numeric_limits, but for the numbers of digits and exponents; the
-// arguments are bits.
+// std::numeric_limits except for digits and exponents; the arguments are bits.
 template <typename Type, uint16_t kMin, uint16_t kMax, uint16_t kEpsilon,
           uint16_t kHalf, uint16_t kInfinity>
 struct Float16Limits {
@@ -218,7 +217,7 @@ struct Float16Limits {
   static constexpr Type infinity() noexcept {
     return Type::FromBits(kInfinity);
   }
-  // Payloads of one bit, the upper ones.
+  // With one payload bit: the top one if quiet, else the next.
   static constexpr Type quiet_NaN() noexcept {
     return Type::FromBits(kInfinity | kMin >> 1);
   }

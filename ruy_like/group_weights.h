@@ -47,7 +47,7 @@ struct GroupWeights {
   // of a row may be shorter.
   std::ptrdiff_t group_size = 0;
   // Row r starts at levels + r * row_stride_bytes; 0 stands for the bytes of a
-  // row. Of a row of odd depth, the last high nibble is ignored.
+  // row. If depth is odd, a row's last high nibble is ignored.
   const void* levels = nullptr;
   std::ptrdiff_t row_stride_bytes = 0;
   // Finite and not negative, one per (row, group): that of group g of row r is
@@ -208,7 +208,7 @@ absl::Status Mul(const PackedGroupWeights& lhs, const Matrix<Activation>& rhs,
                             dst, options);
 }
 
-// The same with the weights, which are rows x depth as ever, on the right:
+// The same with the weights, which are still rows x depth, on the right:
 // dst = clamp(lhs * transpose(weights) + bias), lhs is n x depth, dst n x rows.
 template <typename Activation, typename Dst>
 absl::Status Mul(const Matrix<Activation>& lhs, const PackedGroupWeights& rhs,

@@ -103,13 +103,12 @@ class Matrix final {
   T zero_point() const { return zero_point_; }
   void set_zero_point(T value) { zero_point_ = value; }
 
-  // What the caller promises of an 8-bit operand's elements: kInt7 lets kernels
-  // without VNNI or the like multiply faster, those for which the lhs or the
-  // rhs is int7, and those for which both are. It never changes a result: Mul
-  // looks whether the promise is kept (once, for a cached or packed operand),
-  // also where the other operand is packed for it (PackFor::kInt7Operand).
-  // RUY_LIKE_VERBOSE reports where it is not. Other types have kFull alone;
-  // of dst it says nothing.
+  // A promise about an 8-bit operand's elements. With kInt7 for one operand or
+  // both, paths without a 32-bit dot product (VNNI, SDOT) multiply faster. It
+  // never changes a result: Mul checks it (once for a cached or packed
+  // operand), also where the other operand is packed for it
+  // (PackFor::kInt7Operand), and RUY_LIKE_VERBOSE reports a broken promise.
+  // Other types must have kFull; for dst it is ignored.
   ValueRange value_range() const { return value_range_; }
   void set_value_range(ValueRange value) { value_range_ = value; }
 

@@ -14,7 +14,7 @@
 
 namespace ruy_like {
 
-// What concerns one call of Mul and not its result.
+// Options of one call of Mul that do not change its result.
 struct MulOptions {
   // Threads that this call may use, the caller included; 0: no limit but the
   // Context's.

@@ -18,7 +18,7 @@ struct BFloat16;  // float16.h
 struct Float16;
 
 // The one list of element types: what an operand, a packed panel or dst can
-// have. Numbers of lines are written into files of packed matrices: append.
+// have. Files of packed matrices store a line's number: append only.
 //
 //   RUY_LIKE_SCALAR(Enum, type, bits, kind, "name", "kernel name")
 //     kind         kSigned, kUnsigned or kFloat
@@ -34,8 +34,8 @@ struct Float16;
   RUY_LIKE_SCALAR(kBF16, BFloat16, 16, kFloat, "bfloat16", "BF16") \
   RUY_LIKE_SCALAR(kF16, Float16, 16, kFloat, "float16", "F16")
 
-// Those of the list that are floats of 16 bits: they are widened to float in
-// packing or in a kernel's registers, and a dst of theirs is rounded.
+// The list's 16-bit floats: operands are widened to float in packing or in a
+// kernel's registers, results are rounded.
 #define RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16) \
   RUY_LIKE_FLOAT16(kBF16, BFloat16)         \
   RUY_LIKE_FLOAT16(kF16, Float16)
@@ -68,8 +68,7 @@ constexpr const ScalarInfo& InfoOf(Scalar scalar) {
   return kScalars[static_cast<int>(scalar)];
 }
 
-// Bytes of one element of dst, indexed by Scalar; 0 for types of 4 bits, which
-// dst cannot have (kProducts).
+// Bytes of one element, indexed by Scalar; 0 for types of 4 bits (see BytesOf).
 constexpr ptrdiff_t kScalarBytes[] = {
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name) bits / 8,
     RUY_LIKE_SCALARS(RUY_LIKE_SCALAR)
@@ -118,7 +117,7 @@ static_assert(k16BitFloats == (0
                                RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
 #undef RUY_LIKE_FLOAT16
                                    ),
-              "the second list has all of the first list's");
+              "RUY_LIKE_FLOAT16S lists all 16-bit floats");
 constexpr ScalarSet k8BitScalars = 0
 #define RUY_LIKE_SCALAR(Enum, type, bits, kind, name, kernel_name)    \
   | (ScalarSet{(bits) == 8 && ScalarKind::kind != ScalarKind::kFloat} \
@@ -159,9 +158,9 @@ constexpr int PackedZero(Scalar packed, ValueRange range) {
 }
 
 // What a kernel multiplies, lhs by rhs; the registry looks kernels up by it.
-// 8-bit means int8 or uint8, told apart by a flip of the top bit in the pack
-// routine, 16-bit int16. Numbers of lines are written into files of packed
-// matrices: append.
+// 8-bit means int8 or uint8, which pack routines convert into each other by
+// flipping the top bit; 16-bit means int16. Files of packed matrices store a
+// line's number: append only.
 //
 //   RUY_LIKE_FAMILY(Enum, swapped, accum, "name")
 //     swapped  the family of the transposed product, rhs^T by lhs^T
@@ -215,9 +214,9 @@ enum : ScalarSet {
 };
 
 // The one list of products, which is README.md's type table: what is not in it
-// does not compile. A product is that of the first line that has it. An operand
-// is packed for the first line that has its type, unless PackOptions::pack_for
-// names another.
+// does not compile. The first line that has a product's types counts. An
+// operand is packed for the first line that has its type, unless
+// PackOptions::pack_for names another.
 constexpr ProductTypes kProducts[] = {
     // family, lhs, rhs, accumulator, dst
     {Family::k8x8, kI8 | kU8, kI8 | kU8, kI32, kI8 | kU8 | kI16 | kI32 | kF32},

@@ -49,7 +49,7 @@ class AlignedBuffer final {
 //   arena.Take(piece) ...
 //
 // The block behind it grows to the largest call seen, so repeated calls
-// allocate nothing. One odd huge call does not pin its memory for ever: when a
+// allocate nothing. A single huge call does not pin its memory: when a
 // block of at least kShrinkFloorBytes was used to less than a quarter by
 // kShrinkAfterCalls calls in a row, it is replaced by one of the size of the
 // largest of those.

@@ -1,4 +1,4 @@
-// Environment variables: the one place that reads them.
+// Base: the one place that reads environment variables.
 //
 // Any layer asks here for a variable that is in the table below; none calls
 // getenv itself. This file does not interpret values.

@@ -3,9 +3,8 @@
 // Used on definitions of all layers above the kernels. Compiler and linker put
 // marked functions next to each other. A small product runs 15 to 23 KB of
 // code, nearly all of it once: scattered over the library, more of its lines
-// fell on one set of the 32 KB instruction cache than that has ways. (int8
-// products of 17x19x23, 24x24x24 and 33x35x37 by AVX-VNNI and AVX-512 took 2%
-// to 12% less time with the mark, each compared with one older build; Zen 5.)
+// fell on one set of the 32 KB instruction cache than that has ways
+// (doc/tuning.md).
 #ifndef RUY_LIKE_BASE_HOT_H_
 #define RUY_LIKE_BASE_HOT_H_
 

@@ -151,7 +151,7 @@ class TraceFile final {
   // as they were at that moment: nothing is traced there.
   bool IsForked() const { return os::ProcessId() != process_; }
 
-  // Tells of it, once, and has no more written.
+  // Reports it, once; nothing more is written.
   void Fail(int error) {
     has_failed_ = true;
     std::fprintf(stderr, "ruy_like: RUY_LIKE_TRACE: cannot write '%s': %s\n",

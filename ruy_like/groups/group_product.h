@@ -52,8 +52,8 @@ class GroupProduct final {
   // One column's values at contiguous addresses, in `scratch` if they are not.
   const std::int8_t* Int8Column(std::ptrdiff_t col, std::int8_t* scratch) const;
   const float* FloatColumn(std::ptrdiff_t col, float* scratch) const;
-  // Quantizes a column or, without a change, finds its int8 values. In
-  // `scratch`, or already where they are to be packed.
+  // A column as int8: quantized, or its own values where they are int8. In
+  // `scratch`, or already where it is to be packed.
   const std::int8_t* QuantizedColumn(std::ptrdiff_t panel, int c,
                                      char* scratch) const;
   // Packs `cols` columns, from column c of a panel on, and sets their starts.

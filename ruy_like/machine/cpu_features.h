@@ -1,9 +1,9 @@
-// What this machine has: instruction sets, the paths they permit, cache sizes.
+// Machine: its instruction sets, the paths they permit, cache sizes.
 //
-// Internal. Asked by Context (paths) and by plans (cache sizes). The
-// decisions are pure functions over recorded data, so that tests cover CPUs
-// that the test machine is not; the Detect functions apply them to this one.
-// Nothing here knows what a kernel is.
+// Asked by Context (paths) and by plans (cache sizes). The decisions are pure
+// functions over recorded data, so that tests cover CPUs that the test machine
+// is not; the Detect functions apply them to this one. Nothing here knows what
+// a kernel is.
 #ifndef RUY_LIKE_MACHINE_CPU_FEATURES_H_
 #define RUY_LIKE_MACHINE_CPU_FEATURES_H_
 

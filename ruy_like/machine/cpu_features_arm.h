@@ -1,7 +1,7 @@
-// Which CpuFeature bits an Arm processor has, asked of the operating system:
-// user programs can not read the identification registers everywhere.
+// Machine: which CpuFeature bits an Arm processor has, asked of the operating
+// system: user programs cannot read the identification registers everywhere.
 //
-// Internal. Called by cpu_features.cc. The decisions are pure functions of what
+// Called by cpu_features.cc. The decisions are pure functions of what
 // the system says, so that tests cover machines that the test machine is not.
 // cpuinfo is not asked: the version of 2022 that Debian 12 has does not know
 // the 8-bit matrix multiplication.

@@ -1,6 +1,6 @@
-// Cache sizes by CPUID, for builds without cpuinfo.
+// Machine: cache sizes by CPUID, for builds without cpuinfo.
 //
-// Internal. Called by processor_cpuid.cc; a pure function of recorded data.
+// Called by processor_cpuid.cc; a pure function of recorded data.
 #ifndef RUY_LIKE_MACHINE_CPUID_CACHES_H_
 #define RUY_LIKE_MACHINE_CPUID_CACHES_H_
 

@@ -1,4 +1,4 @@
-// Whether this machine's cores issue instructions in the order of the program.
+// Machine: whether its cores issue instructions in the order of the program.
 //
 // Used by the registry: RunHere() chooses a kernel's routine by it. Such a core
 // depends far more on that order than one that looks for independent

@@ -1,7 +1,6 @@
-// This machine's processor, apart from CPUID's feature bits: its caches and the
-// kinds of its cores.
+// Machine: its processor's caches and kinds of cores, and features by cpuinfo.
 //
-// Internal. Asked by cpu_features.cc and pipeline.cc. The library cpuinfo
+// Asked by cpu_features.cc and pipeline.cc. The library cpuinfo
 // answers (processor_cpuinfo.cc), or where a build has none, CPUID alone
 // (processor_cpuid.cc); cmake/Library.cmake chooses.
 #ifndef RUY_LIKE_MACHINE_PROCESSOR_H_

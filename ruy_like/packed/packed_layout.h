@@ -1,7 +1,7 @@
 // Packed: which kernels can read an operand that is packed ahead of products.
 //
-// Made by the registry for a kernel, kept with the operand,
-// compared by the registry when a product comes.
+// Made by the registry for a kernel, kept with the operand, compared by the
+// registry when a product comes.
 #ifndef RUY_LIKE_PACKED_PACKED_LAYOUT_H_
 #define RUY_LIKE_PACKED_PACKED_LAYOUT_H_
 

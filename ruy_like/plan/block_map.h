@@ -41,11 +41,12 @@
 // depth of both sides, which no cache holds, and the next block again
 // (measured: doc/tuning.md).
 //
-// A block in pieces packs what it reads itself (blocks.cc has the gain). So do
-// all blocks if there are several threads, or several pieces for one thread, in
-// one pass if the depth is not split. Packing a side once for all threads is
-// less work, but threads then wait for each other's panels and read them from
-// each other's caches, which takes as long as packing them again.
+// A block in pieces packs what it reads itself (blocks.cc has the gain). Blocks
+// are in pieces, too, if there are several threads, or several pieces for one
+// thread; then in one pass, if the depth is not split. Packing a side once for
+// all threads is less work, but threads then wait for each other's panels and
+// read them from each other's caches, which takes as long as packing them
+// again.
 //
 // In one pass the lhs of a piece fills half of L2. For kernels with
 // Kernel::packs_small_pieces it is packed an eighth of L2 at a time, if both

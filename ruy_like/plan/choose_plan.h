@@ -1,8 +1,8 @@
 // Plan: the plan of a product: the query to the registry, and the plans that
 // are kept for repeated products.
 //
-// Used by product.cc. Turns a product's operands and cache policies into a
-// query; the registry chooses the kernel, plan.h does the rest.
+// Used by product.cc and batch.cc. Turns a product's operands and cache
+// policies into a query; the registry chooses the kernel, plan.h does the rest.
 #ifndef RUY_LIKE_PLAN_CHOOSE_PLAN_H_
 #define RUY_LIKE_PLAN_CHOOSE_PLAN_H_
 
@@ -25,8 +25,8 @@ KernelQuery MakeKernelQuery(const TrMulParams& params);
 // completes it. Valid until *plans is used again.
 //
 // Null if an operand is packed for a path whose kernels are not permitted (then
-// NoKernelError() is the error), or for an int7 operand that the other one is
-// not (unpack.h). If the kernel relies on an operand's value range, the operand
+// NoKernelError() is the error), or otherwise than the other one needs
+// (unpack.h). If the kernel relies on an operand's value range, the operand
 // is read to verify it, unless it is cached; afterwards Operand::value_range is
 // the verified one.
 KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,

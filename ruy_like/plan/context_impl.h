@@ -1,6 +1,6 @@
 // Plan: what a Context holds between calls of Mul.
 //
-// Used by all layers from front/ to plan/ and by groups/; not public.
+// Used by front/, run/, plan/ and groups/; not public.
 #ifndef RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 #define RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 
@@ -23,8 +23,8 @@
 namespace ruy_like {
 
 // A value that is written under the Context's lock and read by any thread at
-// any time, also by tasks of a product that holds the lock. Two values that are
-// read may be of different times.
+// any time, also by tasks of a product that holds the lock. Reads of two of
+// them are not atomic together.
 template <typename T>
 class Readable final {
  public:

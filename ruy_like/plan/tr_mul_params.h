@@ -17,8 +17,8 @@
 
 namespace ruy_like {
 
-// A product as plans and runs see it. dst is described by the epilogue, whose
-// pointers are those of the whole dst. Its zero points and sums of operands,
+// dst is described by the epilogue, whose pointers are those of the whole dst.
+// The epilogue's zero points and sums of operands,
 // and its pointer to `scales`, depend on the kernel: product.cc sets them once
 // that is chosen.
 struct TrMulParams {

@@ -1,4 +1,4 @@
-// When AMX pays: the time of a product on tiles and on AVX-512-VNNI.
+// Registry: the estimated time of a product on AMX tiles and on AVX-512-VNNI.
 //
 // Asked by registry.cc on the amx path. Pure functions of sizes. The figures
 // are those of one core (Intel Xeon with AMX, family 6 model 143; doc/amx.md),
@@ -51,9 +51,9 @@ bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
 // reads the wide lhs in place, and dst is column-major: 1024x1024 by 4, 8 and 9
 // columns 287, 341 and 284 GOP/s narrow, 158, 316 and 348 on tiles.
 constexpr std::ptrdiff_t kMostNarrowCols = 8;
-// And the most rows in front of a wide rhs, which tiles do better with their
-// own order of dst: 8 rows 300 and 504 GOP/s. Also used, without a measurement,
-// for the columns of a prepacked lhs.
+// The same for rows by a wide rhs, where tiles gain from dst's order: 8 rows
+// 300 GOP/s narrow, 504 on tiles. Also used, without a measurement, for the
+// columns of a prepacked lhs.
 constexpr std::ptrdiff_t kMostNarrowRows = 4;
 
 }  // namespace ruy_like

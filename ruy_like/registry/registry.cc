@@ -160,11 +160,11 @@ bool IsTooSmallFor(const Kernel& kernel, const KernelQuery& query) {
          IsTooSmallForAmx(query.rows, query.depth, query.cols);
 }
 
-// The one walk over the tables that every selection is: visit(path, owner,
-// kernel) for the kernels of each permitted path from the best one down, its
-// own first, then those of the paths that it inherits, best first, until visit
-// returns true. The portable kernels (index 0) are not inherited: products that
-// run on them report `portable` as their path.
+// The single routine behind all selection. Calls visit(path, owner, kernel) for
+// the kernels of each permitted path from the best one down, its own first,
+// then those of the paths that it inherits, best first, until visit returns
+// true. The portable kernels (index 0) are not inherited: products that run on
+// them report `portable` as their path.
 //
 // In two rounds a path: kernels that read the large side in place, even
 // inherited ones, come before any that has to pack it. (A kernel for few
@@ -245,9 +245,9 @@ bool TilesAreFaster(Path path, const Kernel& narrow, const KernelQuery& query,
   return false;
 }
 
-// Why not, for people: of the way round in which the kernel comes nearest. One
-// without a limit of columns writes one of the two orders of dst, the others
-// want the narrow side on the right.
+// Why not, with sides as they are or swapped, whichever suits the kernel
+// better: without a limit of columns it writes one of the two orders of dst,
+// else it wants the narrow side on the right.
 const char* WhyNotEither(const Kernel& kernel, const KernelQuery& query,
                          const KernelQuery& swapped) {
   const bool swap =

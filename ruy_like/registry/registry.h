@@ -1,4 +1,4 @@
-// Which kernel multiplies: the one place that reads the paths' kernel tables.
+// Registry: which kernel multiplies; alone reads the paths' kernel tables.
 //
 // Called by choose_plan.cc for each new product, by packed_matrix.cc for
 // packing ahead, by tests and tools to enumerate. Selection is a pure function
