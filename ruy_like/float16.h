@@ -151,7 +151,7 @@ struct Float16Base {
   static constexpr bool IsOrdered(Type a, Type b) {
     return MagnitudeOf(a) <= kInfinity && MagnitudeOf(b) <= kInfinity;
   }
-  // In the order of values.
+  // Keys compare as the values do.
   static constexpr int KeyOf(Type value) {
     return (value.bits & 0x8000) != 0 ? -MagnitudeOf(value)
                                       : MagnitudeOf(value);
@@ -178,7 +178,7 @@ struct Float16 final
                                            float16_internal::RoundToFloat16,
                                            float16_internal::WidenFloat16> {
   Float16() = default;
-  // As BFloat16's.
+  // As for BFloat16.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
   RUY_LIKE_FLOAT16_INLINE explicit Float16(T value)
       : Float16Base(static_cast<float>(value)) {}

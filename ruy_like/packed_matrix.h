@@ -64,7 +64,7 @@ namespace internal {
 // PackedMatrix without its type.
 class RUY_LIKE_EXPORT PackedMatrixBase {
  public:
-  // As of the Matrix that was packed.
+  // Those of the Matrix that was packed.
   std::ptrdiff_t rows() const;
   std::ptrdiff_t cols() const;
   // Which operand of Mul it can be.

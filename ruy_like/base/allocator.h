@@ -33,7 +33,7 @@ class AlignedBuffer final {
   // Null when empty.
   void* data() { return data_; }
   const void* data() const { return data_; }
-  // As asked for.
+  // The size that was asked for.
   std::size_t bytes() const { return bytes_; }
 
  private:

@@ -29,7 +29,7 @@ struct GroupShape {
   int bits = 4;
   Scalar scale_type = Scalar::kF32;
   bool has_zero_points = false;
-  // As packed: that of 8-bit weights has 128 added.
+  // That of packed levels: for 8-bit weights 128 more than the caller's.
   int zero_point = 8;
 
   // Set by ComputeSizes.

@@ -150,17 +150,17 @@ typedef void PackFn(const PackArgs* args);
 
 // Which products a kernel is for.
 enum class KernelKind : uint8_t {
-  // Any; both sides are packed. Operands are packed ahead for these.
+  // All; both sides are packed. Operands are packed ahead for these.
   kPanels,
-  // Any whose rhs can be read in place.
+  // Products whose rhs can be read in place.
   kRhsInPlace,
-  // Those of at most max_rows rows and max_cols columns both of whose sides can
-  // be read in place.
+  // Products of at most max_rows rows and max_cols columns both of whose sides
+  // can be read in place.
   kBothInPlace,
-  // Those of at most max_cols columns, whose lhs can be read in place; the rhs
-  // is packed, but a single column may be in place, too.
+  // Products of at most max_cols columns whose lhs can be read in place; the
+  // rhs is packed, but a single column may be in place, too.
   kNarrowInPlace,
-  // Those of at most max_cols columns; the lhs is packed as for the path's
+  // Products of at most max_cols columns; the lhs is packed as for the path's
   // kernel of kind kPanels.
   kNarrowPanels,
 };

@@ -15,7 +15,7 @@ struct Tiles256 {
   typedef Simd256 Simd;
   // The tile of panel kernels: vectors of rows, and columns.
   static constexpr int kVectors = 2, kCols = 6;
-  // That of narrow kernels; vectors of integers where there is only one column.
+  // That of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
   static constexpr int kVectorsOfOne = 6;
   // The same of 16-bit floats, which take half of the loads.

@@ -28,7 +28,7 @@ struct Tiles512 {
   typedef Simd512 Simd;
   // The tile of panel kernels: vectors of rows, and columns.
   static constexpr int kVectors = 3, kCols = 8;
-  // That of narrow kernels; vectors of integers where there is only one column.
+  // That of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 4;
   static constexpr int kVectorsOfOne = 4;
   // The same of 16-bit floats, which take half of the loads.

@@ -31,7 +31,7 @@ std::vector<uint32_t> Microarchitectures();
 // The processor's name, for people; "unknown" if not known.
 std::string ProcessorName();
 
-// Those numbers that are looked for.
+// The numbers of the cores that issue in order (pipeline.h).
 inline constexpr uint32_t kCortexA35 = 0x00300335;
 inline constexpr uint32_t kCortexA53 = 0x00300353;
 inline constexpr uint32_t kCortexA55R0 = 0x00300354;

@@ -22,7 +22,7 @@ struct PackedLayout {
   // The kernels' side, which is the caller's for a column-major dst and the
   // other one for a row-major dst.
   Side kernel_side;
-  // With the depth multiple that both sides of the kernels share.
+  // Its depth multiple is the one that both sides of the kernels share.
   kernels::PanelFormat format;
   // The format in the kernel table's line that the operand was packed for. Its
   // address identifies path, kernel and kernel's side.

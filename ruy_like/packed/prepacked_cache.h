@@ -111,7 +111,7 @@ class PrepackedCache final {
   void Clear();
 
  private:
-  // In a list by use.
+  // Entries are in a list by their last use.
   struct Entry {
     Value value;
     const PrepackedKey* key = nullptr;

@@ -89,7 +89,7 @@ constexpr UnitWalk MakeUnitWalk(BlockShape shape, bool row_major) {
   return walk;
 }
 
-// By shape and by whether dst is row-major.
+// Indexed by shape and by whether dst is row-major.
 inline constexpr UnitWalk kUnitWalks[2][2] = {
     {MakeUnitWalk(BlockShape::k32x32, false),
      MakeUnitWalk(BlockShape::k32x32, true)},

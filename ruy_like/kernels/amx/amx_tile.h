@@ -76,8 +76,8 @@ constexpr TileConfigTable MakeTileConfigTable() {
   return table;
 }
 
-// By number of columns, made ahead: loading one right after its many small
-// stores stalls on store forwarding.
+// Indexed by number of columns. Made at compile time: a configuration that is
+// loaded right after its many small stores stalls on store forwarding.
 constexpr TileConfigTable kTileConfigs = MakeTileConfigTable();
 
 // "%c" prints a constant without the '$' of an immediate. All are volatile:

@@ -142,7 +142,7 @@ struct WidenedTile {
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
     GroupPanels<kPanels> panels(args, row);
     ActivationPanel<Ops, Dot, kCols> activations(args);
-    // By vectors, at the end by columns.
+    // Vectors of the tile; MakeColumns() reorders them to columns.
     alignas(64) float out[kColVecs * kVecs * Simd::kLanes];
     const auto place = [&](int v, int c) {
       return out + (c * kVecs + v) * Simd::kLanes;

@@ -186,7 +186,7 @@ template <class V, int kCols,
 struct ColumnsByLevel;
 template <class V, int kCols, int... kI>
 struct ColumnsByLevel<V, kCols, Indices<kI...>> {
-  // By the number of vectors of rows, less 1.
+  // Indexed by the number of vectors of rows, less 1.
   static constexpr LevelsFn* kShortRows[] = {
       MultiplyShortRows<V, kCols, kI + 1>...};
 };

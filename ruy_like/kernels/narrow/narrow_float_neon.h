@@ -125,7 +125,7 @@ struct NarrowFloatTile {
 typedef void NarrowFloatTileFn(const KernelArgs& args, ptrdiff_t row,
                                float* sums);
 
-// For 1, 2 ... columns.
+// kRun[i] is for i + 1 columns.
 template <class ColumnIndices>
 struct NarrowFloatTiles;
 template <int... kI>
@@ -135,7 +135,7 @@ struct NarrowFloatTiles<Indices<kI...>> {
 };
 
 struct NarrowFloatNeon {
-  // As registers permit.
+  // As many as there are registers for.
   static constexpr int kMaxCols = RUY_LIKE_NEON_64 ? 8 : 3;
 
   // The kernel's line in its path's table.

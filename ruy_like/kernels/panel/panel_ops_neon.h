@@ -61,7 +61,7 @@ struct NeonWordsOp : NeonIntOp<int16_t, 1> {
   static constexpr TileKind kTileKind = TileKind::kByLane;
   typedef int16x4_t RhsVector;
   static constexpr int kRhsLanes = 4;
-  // In the lower half.
+  // Fills only the lower half of the vector.
   static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const int16_t* p) {
     const int16x4_t words = vld1_s16(p);
     return vreinterpretq_s32_s16(vcombine_s16(words, vdup_n_s16(0)));

@@ -222,8 +222,8 @@ struct NeonSquaresOp : NeonIntOp<int8_t, 8> {
   }
 };
 
-// With the rhs in place. Its zips are a quarter of its multiplications, which
-// more than two tiles of rows would repeat too often.
+// With the rhs in place, whose vectors are zipped in registers: a zip for every
+// four multiplications, repeated by each tile of rows, so at most two of them.
 struct NeonSquaresColumnsOp : InPlaceColumnsOp<NeonSquaresOp> {
   typedef ColumnSumsEpilogue Epilogue;
   static constexpr int kMaxRows = 16;

@@ -18,9 +18,9 @@ namespace ruy_like::quantize_internal {
 
 bool IsUtf8(absl::string_view text);
 
-// In quotation marks; text is UTF-8.
+// `text`, which is UTF-8, in quotation marks.
 std::string JsonString(absl::string_view text);
-// As few digits as give the same float again; it is finite.
+// The fewest digits that give `number` again, which is finite.
 std::string JsonNumber(float number);
 
 // After an error each call returns false or nothing, and status() says the

@@ -26,8 +26,8 @@ struct Broadcast {
   std::ptrdiff_t b_count;   // elements of b, which begins again behind them
 };
 
-// That a, b and output are valid, of shapes that go together, and that output
-// is an operand itself or shares no memory with it.
+// Checks that a, b and output are valid, that their shapes go together, and
+// that output is an operand itself or shares no memory with one.
 absl::Status CheckElementPairs(const Erased& a, const Erased& b,
                                const Erased& output, Broadcast* broadcast);
 

@@ -37,7 +37,8 @@ struct GroupedArgs {
   // PixelBytes(); RowSlotBytes() for each output row where the form broadcasts.
   std::uint8_t* staged;
   std::ptrdiff_t staged_height, staged_width, slot_rows;
-  // As laid out, aligned to 64 bytes; and their sum per output channel.
+  // Weights as `layout` says, aligned to 64 bytes; their sum per output
+  // channel.
   const std::int8_t* weights;
   const std::int32_t* weight_sums;
   const std::int32_t* bias;  // null for none

@@ -114,7 +114,7 @@ struct GroupedLayout {
   // Groups in a block, unless the form broadcasts, and in all of a vector or
   // of a broadcasting form's pixel.
   std::ptrdiff_t groups_of_block = 0, groups_of_vector = 0;
-  // For all groups.
+  // Vectors that all groups take.
   std::ptrdiff_t vectors = 0;
   // A staged pixel of one vector.
   std::ptrdiff_t pixel_bytes = 0;

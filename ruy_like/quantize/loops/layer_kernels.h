@@ -87,9 +87,10 @@ using PoolFunction = void(const PoolArgs& args, std::ptrdiff_t first,
 using TransposeFunction = void(const std::uint8_t* from, std::ptrdiff_t rows,
                                std::ptrdiff_t cols, std::uint8_t* to);
 
-// By the type of the input, int8 or uint8.
+// Pooling is chosen by the type of the input, int8 or uint8.
 struct LayerKernels {
-  // And by that of the output, these or int32 or float.
+  // For inputs of int8 and of uint8; chosen by the type of the output, which
+  // may be int32 or float, too.
   ByScalar<DepthwiseFunction> depthwise_i8, depthwise_u8;
   ByScalar<PoolFunction> max_pool, average_pool;
   TransposeFunction* transpose;
