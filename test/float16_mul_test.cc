@@ -313,7 +313,7 @@ TEST_P(Float16MulTest, LargeWeights) {
   constexpr std::ptrdiff_t kCols[] = {1, 2, 13};
   Rng rng(11);
   for (int i = 0; i < 24; ++i) {
-    // Of the types with a float operand the other one is the weights.
+    // Where one operand is float, the other one is the weights.
     const int types = i % 8;
     const bool on_the_left = types < 4 ? rng.OneIn(2) : types % 2 == 0;
     const std::ptrdiff_t cols = kCols[i / 8];

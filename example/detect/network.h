@@ -35,8 +35,8 @@ struct Step {
   // The activations that it reads: 0 for the network's input, i + 1 for what
   // step i writes.
   std::size_t source = 0;
-  // Of the network: stays float when the network is quantized. The step behind
-  // it has the same source.
+  // Whether it is an output of the network, which stays float when the network
+  // is quantized. The step behind it has the same source.
   bool is_output = false;
   // One row per output channel and, in TensorFlow's order, channels innermost:
   // a column-major matrix. Bias is empty or has an element per output channel.
@@ -88,7 +88,7 @@ class Stopwatch {
 
 // Milliseconds of each step.
 using Times = std::vector<double>;
-// Of the steps that are outputs, in their order.
+// What the steps that are outputs write, in their order.
 using Outputs = std::vector<std::vector<float>>;
 // Is given the input and then what each step writes, in float.
 using Watch = std::function<void(const std::vector<float>& activations)>;

@@ -70,7 +70,7 @@ float Largest(const std::vector<float>& values) {
   return largest;
 }
 
-// Of noise, before and after equalization.
+// Equalization changes no output for an input of noise.
 void ExpectEqualizingKeeps(const Detector& detector) {
   Network network = detector.network;
   FillWeights(&network);
@@ -239,7 +239,7 @@ TEST(DetectTest, IntegersFollowFloatsAndBiasCorrectionTheirMean) {
   std::string error;
   ASSERT_TRUE(Calibrate(network, inputs, &context, &calibration, &error))
       << error;
-  // Of the outputs' means, by bits and by correction, summed up.
+  // Sums of errors of the outputs' means, by whether the bias was corrected.
   double mean_errors[2] = {0, 0};
   for (const int bits : {8, 3}) {
     for (const bool per_channel : {false, true}) {
