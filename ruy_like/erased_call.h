@@ -34,9 +34,9 @@ struct PackedFacts {
   // Family of the products that it is for; sides as the caller of Mul sees
   // them.
   Family family;
-  // Whose kernels read it.
+  // The path whose kernels read it.
   Path path;
-  // "S8 16x4".
+  // PackedMatrix::layout_name().
   std::string layout_name;
   // All of its bytes, header included.
   const void* image;

@@ -28,7 +28,7 @@ enum class CachePolicy : std::uint8_t {
   // Cached where packing costs a large part of the product: when the other
   // operand has at most 16 columns (for an lhs; rows for an rhs).
   kCacheIfLargeSpeedup,
-  // The same with at most 128.
+  // The same with at most 128 columns or rows.
   kCacheIfSignificantSpeedup,
   kAlwaysCache,
 };

@@ -186,7 +186,7 @@ absl::Status MulPlan::Finish() {
     impl_->state = Impl::State::kFinished;
     return absl::OkStatus();
   }
-  // What nobody came for.
+  // The blocks that no thread has taken.
   impl_->Work(0);
   if (impl_->HasReport()) {
     if (!LockForCall(impl_->context)) {

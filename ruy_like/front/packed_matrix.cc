@@ -184,7 +184,7 @@ std::ptrdiff_t PiecesPerPart(const PackedSide& side, const ImagePieces& pieces,
       std::min(kRunBytes / run_bytes, pieces.count() / threads), 1);
 }
 
-// *checksum: of the data.
+// *checksum becomes that of the packed data.
 absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
                         std::uint64_t* checksum)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {

@@ -36,7 +36,7 @@ struct LayerSource;
 // share everything.
 class RUY_LIKE_EXPORT QuantizedLayer final {
  public:
-  // No channels.
+  // A layer without channels.
   QuantizedLayer() = default;
 
   // For inputs of elements In with the parameters `input`, and outputs of

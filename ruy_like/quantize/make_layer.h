@@ -29,7 +29,7 @@ struct MakeLayerOptions {
   int weight_bits = 8;
   // A scale for each output channel, or one for all.
   bool per_channel = true;
-  // MakeConv2D (PackWeightsOptions).
+  // For MakeConv2D alone; see PackWeightsOptions.
   std::ptrdiff_t groups = 1;
   // Where not empty, the weights' parameters, one per row or one for all, with
   // zero points of 0: such as EqSearch finds. Bits and scales are then theirs.
@@ -44,7 +44,7 @@ struct QuantizedParts {
   std::vector<QuantParams> params;
   std::vector<std::int32_t> bias;
 };
-// `int_bias`: fills parts' bias.
+// `int_bias`: whether to fill the parts' bias.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedParts> QuantizeParts(
     const Matrix<float>& weights, absl::Span<const float> bias, bool int_bias,
     const QuantParams& input, const MakeLayerOptions& options,

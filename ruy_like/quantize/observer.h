@@ -61,7 +61,7 @@ struct CalibrationOptions {
   CalibrationMethod method = CalibrationMethod::kEntropy;
   QuantScheme scheme = QuantScheme::kSymmetric;
   int bits = 8;  // in [2, 16]
-  // kSymmetric only.
+  // For kSymmetric alone.
   ScaleRounding scale_rounding = ScaleRounding::kExact;
   double percentile = 99.99;  // kPercentile
 };

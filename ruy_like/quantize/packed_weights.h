@@ -44,7 +44,7 @@ struct PackWeightsOptions {
 // kernel's size packs them for the loops of grouped convolutions.
 class RUY_LIKE_EXPORT PackedWeights final {
  public:
-  // No channels.
+  // Weights without channels.
   PackedWeights() = default;
 
   // `weights` has one row per output channel, whose elements are in the order
@@ -95,7 +95,7 @@ class RUY_LIKE_EXPORT PackedWeights final {
 // number of threads may use one at once.
 class RUY_LIKE_EXPORT DepthwiseWeights final {
  public:
-  // No channels.
+  // Weights without channels.
   DepthwiseWeights() = default;
 
   // `weights` has one row per output channel and one column per tap, in the
@@ -121,7 +121,7 @@ class RUY_LIKE_EXPORT DepthwiseWeights final {
   const float* scales() const { return scales_.data(); }
 
  private:
-  // Valid arguments.
+  // Arguments must be valid.
   static DepthwiseWeights Expand(const Matrix<std::int8_t>& weights,
                                  absl::Span<const QuantParams> params);
 

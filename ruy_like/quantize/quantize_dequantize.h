@@ -50,10 +50,10 @@ RUY_LIKE_EXPORT absl::Status Dequantize(const Erased& q,
                                         ChannelDimension channels,
                                         const Erased& x, Context* context);
 
-// False where there are none.
+// False if `params` is empty.
 RUY_LIKE_EXPORT bool SameZeroPoints(absl::Span<const QuantParams> params);
 
-// What tensors are stored as.
+// The integer types of tensors.
 template <typename Q>
 constexpr void CheckStoredType() {
   using Element = std::remove_const_t<Q>;

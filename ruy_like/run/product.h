@@ -127,7 +127,7 @@ class Product final {
     std::ptrdiff_t stride_bytes;
   };
 
-  // product.cc
+  // In product.cc.
   bool HasPackedToKeep() const {
     return source_.lhs == SideSource::kKept || source_.rhs == SideSource::kKept;
   }
@@ -158,7 +158,7 @@ class Product final {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   void Remember(ContextImpl* context) const;
 
-  // blocks.cc
+  // In blocks.cc.
   std::ptrdiff_t NextBlock();
   void RunPiece(const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
                 const kernels::EpilogueArgs& epilogue, char* accum) const;

@@ -48,7 +48,7 @@ struct NeonWidenDot : NeonDotBase {
   }
 };
 
-// Nibbles as bytes.
+// 4-bit levels, widened to bytes: the low and the high halves of bytes.
 struct NeonNibbleWeights {
   int8x16_t low, high;
   static RUY_LIKE_ALWAYS_INLINE NeonNibbleWeights Load(const uint8_t* p) {

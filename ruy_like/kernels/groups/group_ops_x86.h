@@ -58,7 +58,7 @@ struct VnniDot : X86Dot<S> {
   }
 };
 
-// Nibbles as bytes.
+// 4-bit levels, widened to bytes: the low and the high halves of bytes.
 template <class S>
 struct SplitNibbles {
   typename S::Int low, high;

@@ -32,7 +32,7 @@ struct NeonSquaresDot {
   static constexpr int kActivationBytes = 1;
 };
 
-// Two values of 32 bits, and again.
+// Two values of 32 bits in each half.
 template <typename T>
 RUY_LIKE_ALWAYS_INLINE int32x4_t Twice(const T* values) {
   int64_t both;

@@ -222,7 +222,7 @@ static void RunWidened(const GroupTileArgs& args) {
   }
 }
 
-// A whole number of panels' scales.
+// `n` is a multiple of a panel's number of scales.
 template <class Simd>
 static void WidenScales(const uint16_t* float16s, ptrdiff_t n, float* floats) {
   for (ptrdiff_t i = 0; i < n; i += Simd::kLanes) {

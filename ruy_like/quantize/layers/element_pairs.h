@@ -50,7 +50,7 @@ absl::Status ForEachPair(const Erased& a, const Erased& b,
              static_cast<std::size_t>(piece.count), to + offset);
       return;
     }
-    // One element of b for all.
+    // The piece sees a single element of b.
     constexpr std::ptrdiff_t kChunk = 512;
     std::uint8_t same[kChunk];
     std::memset(same, b_data[b_first], kChunk);

@@ -27,7 +27,7 @@ class GroupedConvolution final {
 
   // Whether the loops can run it, and faster than products.
   bool Applies() const { return weights_ != nullptr; }
-  // If so:
+  // Both only if Applies().
   void Place(Carver* carver);
   absl::Status Run();
 

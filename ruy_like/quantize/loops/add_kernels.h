@@ -45,7 +45,7 @@ struct AddKernels {
   void (*range)(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
                 const AddTerms& terms, IntRange* sums);
 
-  // To elements of 8 or 16 bits.
+  // Chosen by the type of the output: int8, uint8 or int16.
   ByScalar<RequantizeFunction> requantize;
   // Extends *range by all x.
   void (*range_32)(const std::int32_t* x, std::size_t n, IntRange* range);
