@@ -62,8 +62,6 @@ class RUY_LIKE_EXPORT MovingAverageObserver final {
       const CalibrationOptions& options) const;
 
  private:
-  absl::Status Add(const absl::Status& status, const Observer& batch);
-
   float constant_;
   std::uint64_t batches_ = 0;
   float min_ = 0, max_ = 0;

@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/calibration/channel_columns.h"
 #include "ruy_like/quantize/checks/checks.h"
@@ -17,13 +16,8 @@ namespace {
 namespace qi = quantize_internal;
 
 absl::Status CheckBias(absl::Span<const float> bias, std::ptrdiff_t channels) {
-  absl::Status status = qi::CheckSpan("bias", bias);
-  if (!status.ok()) return status;
-  if (bias.size() != static_cast<std::size_t>(channels)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(bias.size(), " biases for ", channels, " channels"));
-  }
-  return absl::OkStatus();
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
+  return qi::CheckBiasCount(bias.size(), "weights", channels);
 }
 
 // bias -= error, if all of that can be said with floats.
@@ -31,31 +25,15 @@ absl::Status Subtract(const std::vector<double>& error,
                       absl::Span<float> bias) {
   for (std::size_t c = 0; c < error.size(); ++c) {
     if (!(std::abs(bias[c] - error[c]) <= std::numeric_limits<float>::max())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "channel ", c, " has a bias of ", bias[c], " and a mean error of ",
-          error[c], ", of values that are not finite or too large"));
+      return qi::Invalid("channel ", c, " has a bias of ", bias[c],
+                         " and a mean error of ", error[c],
+                         ", of values that are not finite or too large");
     }
   }
   for (std::size_t c = 0; c < error.size(); ++c) {
     bias[c] = static_cast<float>(bias[c] - error[c]);
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckParams(absl::Span<const QuantParams> params,
-                         std::ptrdiff_t rows) {
-  absl::Status status = qi::CheckSpan("params", params);
-  if (!status.ok()) return status;
-  if (params.size() != 1 && params.size() != static_cast<std::size_t>(rows)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        params.size(), " parameters for weights of ", rows, " rows"));
-  }
-  for (const QuantParams& p : params) {
-    status = ValidateQuantParams(p, qi::LowestOf(Scalar::kI16),
-                                 qi::HighestOf(Scalar::kI16), "weights");
-    if (!status.ok()) return status;
-  }
-  return status;
 }
 
 }  // namespace
@@ -66,24 +44,21 @@ absl::Status CorrectBias(const Matrix<float>& weights,
                          absl::Span<float> bias, ChannelColumns columns) {
   return CatchNoMemory([&]() -> absl::Status {
     const qi::Erased erased = qi::Erase(weights);
-    absl::Status status = qi::CheckOperand("weights", erased);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", erased));
     const std::ptrdiff_t rows = weights.layout().rows();
-    status = CheckBias(bias, rows);
-    if (status.ok()) status = CheckParams(params, rows);
-    if (status.ok()) status = qi::CheckSpan("input_means", input_means);
+    RUY_LIKE_RETURN_IF_ERROR(CheckBias(bias, rows));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckChannelParams("params", params, rows, Scalar::kI16));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("input_means", input_means));
     const qi::InputChannels inputs(
         columns, weights.layout(),
         static_cast<std::ptrdiff_t>(input_means.size()));
-    if (status.ok()) status = inputs.Check();
-    if (status.ok()) {
-      status = qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias);
-    }
-    if (status.ok()) {
-      status = qi::CheckDisjoint("input_means", input_means, "bias", bias);
-    }
-    if (status.ok()) status = qi::CheckDisjoint("params", params, "bias", bias);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(inputs.Check());
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckDisjoint("input_means", input_means, "bias", bias));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint("params", params, "bias", bias));
     std::vector<double> error(bias.size());
     for (std::ptrdiff_t row = 0; row < rows; ++row) {
       const auto r = static_cast<std::size_t>(row);
@@ -107,29 +82,22 @@ absl::Status CorrectMeasuredBias(const Matrix<float>& reference,
                                  absl::Span<float> bias) {
   return CatchNoMemory([&]() -> absl::Status {
     const qi::Erased a = qi::Erase(reference), b = qi::Erase(quantized);
-    absl::Status status = qi::CheckOperand("reference", a);
-    if (status.ok()) status = qi::CheckOperand("quantized", b);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("reference", a));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("quantized", b));
     const std::ptrdiff_t rows = reference.layout().rows();
     const std::ptrdiff_t cols = reference.layout().cols();
     if (quantized.layout().rows() != rows ||
         quantized.layout().cols() != cols) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "reference is ", qi::Describe(a), ", quantized ", qi::Describe(b)));
+      return qi::Invalid("reference is ", qi::Describe(a), ", quantized ",
+                         qi::Describe(b));
     }
-    if (channels != ChannelDimension::kRow &&
-        channels != ChannelDimension::kCol) {
-      return qi::UnknownError("channel dimension", static_cast<int>(channels));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(channels));
     const bool by_row = channels == ChannelDimension::kRow;
-    status = CheckBias(bias, by_row ? rows : cols);
-    if (status.ok()) {
-      status = qi::CheckDisjoint("reference", qi::BytesOf(a), "bias", bias);
-    }
-    if (status.ok()) {
-      status = qi::CheckDisjoint("quantized", qi::BytesOf(b), "bias", bias);
-    }
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckBias(bias, by_row ? rows : cols));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckDisjoint("reference", qi::BytesOf(a), "bias", bias));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckDisjoint("quantized", qi::BytesOf(b), "bias", bias));
     if (rows == 0 || cols == 0) return absl::OkStatus();
     std::vector<double> error(bias.size());
     for (std::ptrdiff_t row = 0; row < rows; ++row) {

@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/equalization.h"
@@ -35,9 +34,8 @@ class InputChannels final {
         return UnknownError("channel columns", static_cast<int>(columns_));
     }
     if (fits) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights of ", layout_.rows(), "x", layout_.cols(),
-                     " do not fit ", channels_, " input channels"));
+    return Invalid("weights of ", layout_.rows(), "x", layout_.cols(),
+                   " do not fit ", channels_, " input channels");
   }
 
   // The input channel of a weight. Check has returned OK.

@@ -9,6 +9,8 @@
 namespace ruy_like {
 namespace {
 
+namespace qi = quantize_internal;
+
 // So many channels, and values of each, are brought together at a time where a
 // channel's values do not lie side by side: a block that stays in the L1 cache.
 constexpr std::ptrdiff_t kBlockChannels = 16, kBlockValues = 256;
@@ -40,9 +42,8 @@ absl::Status ObserveRows(const Matrix<float>& values, Context* context,
                          std::vector<Observer>* channels) {
   const Layout& layout = values.layout();
   for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
-    absl::Status status = (*channels)[static_cast<std::size_t>(row)].Observe(
-        Part(values, row, 1, 0, layout.cols()), context);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR((*channels)[static_cast<std::size_t>(row)].Observe(
+        Part(values, row, 1, 0, layout.cols()), context));
   }
   return absl::OkStatus();
 }
@@ -64,11 +65,10 @@ absl::Status ObserveColMajorRows(const Matrix<float>& values,
         }
       }
       for (std::ptrdiff_t r = 0; r < rows; ++r) {
-        absl::Status status =
+        RUY_LIKE_RETURN_IF_ERROR(
             (*channels)[static_cast<std::size_t>(row + r)].Observe(
                 absl::MakeConstSpan(&block[static_cast<std::size_t>(r * cols)],
-                                    static_cast<std::size_t>(cols)));
-        if (!status.ok()) return status;
+                                    static_cast<std::size_t>(cols))));
       }
     }
   }
@@ -81,29 +81,23 @@ absl::Status ChannelObserver::Observe(const Matrix<float>& values,
                                       ChannelDimension dimension,
                                       Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = quantize_internal::CheckOperand(
-        "values", quantize_internal::Erase(values));
-    if (!status.ok()) return status;
-    if (dimension != ChannelDimension::kRow &&
-        dimension != ChannelDimension::kCol) {
-      return quantize_internal::UnknownError("channel dimension",
-                                             static_cast<int>(dimension));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("values", qi::Erase(values)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(dimension));
     const Matrix<float> rows =
         dimension == ChannelDimension::kRow ? values : Transposed(values);
     const auto count = static_cast<std::size_t>(rows.layout().rows());
     if (!channels_.empty() && count != channels_.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          count, " channels, before there were ", channels_.size()));
+      return qi::Invalid(count, " channels, before there were ",
+                         channels_.size());
     }
     // In a copy: an error in the last channel leaves the first as they were.
     std::vector<Observer> channels = channels_;
     channels.resize(count);
-    status = rows.layout().order() == Order::kRowMajor
-                 ? ObserveRows(rows, context, &channels)
-                 : ObserveColMajorRows(rows, &channels);
-    if (status.ok()) channels_ = std::move(channels);
-    return status;
+    RUY_LIKE_RETURN_IF_ERROR(rows.layout().order() == Order::kRowMajor
+                                 ? ObserveRows(rows, context, &channels)
+                                 : ObserveColMajorRows(rows, &channels));
+    channels_ = std::move(channels);
+    return absl::OkStatus();
   });
 }
 
@@ -119,8 +113,7 @@ absl::Status ChannelObserver::Merge(const ChannelObserver& other) {
                        other.channels_.size(), " channels"));
     } else {
       for (std::size_t c = 0; c < channels.size(); ++c) {
-        absl::Status status = channels[c].Merge(other.channels_[c]);
-        if (!status.ok()) return status;
+        RUY_LIKE_RETURN_IF_ERROR(channels[c].Merge(other.channels_[c]));
       }
     }
     channels_ = std::move(channels);

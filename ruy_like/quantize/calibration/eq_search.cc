@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/mul.h"
@@ -20,6 +19,8 @@
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 constexpr double kLeastImprovement = 1e-12;
 constexpr double kLeastGainOfRound = 1e-7;
@@ -63,17 +64,15 @@ absl::Status CheckOptions(const EqOptions& options) {
   if (!(options.alpha > 0) || !(options.beta >= options.alpha) ||
       !std::isfinite(options.beta) || options.steps < 1 ||
       options.max_rounds < 0 || options.bits < 2 || options.bits > 8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("alpha ", options.alpha, ", beta ", options.beta,
-                     ", steps ", options.steps, ", max_rounds ",
-                     options.max_rounds, ", bits ", options.bits,
-                     ": must have 0 < alpha <= beta, steps >= 1, "
-                     "max_rounds >= 0, bits in [2, 8]"));
+    return qi::Invalid("alpha ", options.alpha, ", beta ", options.beta,
+                       ", steps ", options.steps, ", max_rounds ",
+                       options.max_rounds, ", bits ", options.bits,
+                       ": must have 0 < alpha <= beta, steps >= 1, "
+                       "max_rounds >= 0, bits in [2, 8]");
   }
   if (options.activation_scale != 0 && !IsUsable(options.activation_scale)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("activation_scale is ", options.activation_scale,
-                     ", must be 0 or positive, finite and normal"));
+    return qi::Invalid("activation_scale is ", options.activation_scale,
+                       ", must be 0 or positive, finite and normal");
   }
   return absl::OkStatus();
 }
@@ -81,8 +80,7 @@ absl::Status CheckOptions(const EqOptions& options) {
 absl::StatusOr<QuantParams> StartOf(const Observer& observer, const char* name,
                                     const EqOptions& options) {
   if (observer.nonfinite_count() > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " have values that are not finite"));
+    return qi::Invalid(name, " have values that are not finite");
   }
   CalibrationOptions calibration;
   calibration.method = options.start;
@@ -108,15 +106,15 @@ class EqSearcher final {
         bias_(bias),
         rows_(weights.layout().rows()),
         depth_(weights.layout().cols()),
-        row_sums_(quantize_internal::RowSumsFor(
-            quantize_internal::TargetsFor(context))) {}
+        row_sums_(qi::RowSumsFor(qi::TargetsFor(context))) {}
 
   absl::StatusOr<EqResult> Run() {
-    absl::Status status = Prepare();
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Check());
+    RUY_LIKE_RETURN_IF_ERROR(ChooseStart());
+    RUY_LIKE_RETURN_IF_ERROR(ComputeFloatProducts());
+    RUY_LIKE_RETURN_IF_ERROR(AllocateOperands());
     EqResult result;
-    status = LayerCosine(start_weights_, start_activations_, &result.cos_init);
-    if (!status.ok()) return status;
+    RUY_LIKE_ASSIGN_OR_RETURN(result.cos_init, StartCosine());
     result.weights = start_weights_;
     result.activations = start_activations_;
     result.cos_final = result.cos_init;
@@ -127,11 +125,10 @@ class EqSearcher final {
     while (result.rounds < options_.max_rounds) {
       ++result.rounds;
       const double before = cosine;
-      status = ImproveWeights(&current, &cosine);
-      if (status.ok() && !HoldsActivations()) {
-        status = ImproveActivations(&current, &cosine);
+      RUY_LIKE_RETURN_IF_ERROR(ImproveWeights(&current, &cosine));
+      if (!HoldsActivations()) {
+        RUY_LIKE_RETURN_IF_ERROR(ImproveActivations(&current, &cosine));
       }
-      if (!status.ok()) return status;
       if (cosine > result.cos_final + kLeastImprovement) {
         result.cos_final = cosine;
         result.weights = current.weights;
@@ -149,80 +146,55 @@ class EqSearcher final {
   // ## Once
 
   absl::Status Check() const {
-    absl::Status status = CheckOptions(options_);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckOptions(options_));
     if (rows_ < 1 || depth_ < 1 || activations_.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("weights are ", rows_, "x", depth_, ", with ",
-                       activations_.size(), " activations"));
+      return qi::Invalid("weights are ", rows_, "x", depth_, ", with ",
+                         activations_.size(), " activations");
     }
     const std::int64_t qmax = (std::int64_t{1} << (options_.bits - 1)) - 1;
     if (depth_ > std::numeric_limits<std::int32_t>::max() / (qmax * qmax)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("sums of ", depth_, " products of ", options_.bits,
-                       "-bit values may overflow int32"));
+      return qi::Invalid("sums of ", depth_, " products of ", options_.bits,
+                         "-bit values may overflow int32");
     }
-    if (!bias_.empty() && bias_.size() != static_cast<std::size_t>(rows_)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          bias_.size(), " biases for weights of ", rows_, " rows"));
+    if (!bias_.empty()) {
+      RUY_LIKE_RETURN_IF_ERROR(
+          qi::CheckBiasCount(bias_.size(), "weights", rows_));
     }
-    absl::Status spans = quantize_internal::CheckSpan("bias", bias_);
-    if (spans.ok()) {
-      spans = quantize_internal::CheckSpan("activations", activations_);
-    }
-    if (!spans.ok()) return spans;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias_));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("activations", activations_));
     for (const float b : bias_) {
-      if (!std::isfinite(b)) {
-        return absl::InvalidArgumentError("a bias is not finite");
-      }
+      if (!std::isfinite(b)) return qi::Invalid("a bias is not finite");
     }
-    std::ptrdiff_t empty = 0;
+    bool all_empty = true;
     for (const Matrix<float>& a : activations_) {
-      if (a.layout().cols() == 0) ++empty;
+      all_empty &= a.layout().cols() == 0;
       if (a.layout().rows() != depth_ || a.layout().cols() < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("activations are ", a.layout().rows(), "x",
-                         a.layout().cols(), " for weights of depth ", depth_));
+        return qi::Invalid("activations are ", a.layout().rows(), "x",
+                           a.layout().cols(), " for weights of depth ", depth_);
       }
     }
-    if (empty == static_cast<std::ptrdiff_t>(activations_.size())) {
-      return absl::InvalidArgumentError("all activations are empty");
-    }
+    if (all_empty) return qi::Invalid("all activations are empty");
     return absl::OkStatus();
   }
 
-  absl::Status Prepare() {
-    absl::Status status = Check();
-    if (status.ok()) status = ChooseStart();
-    if (status.ok()) status = ComputeFloatProducts();
-    if (status.ok()) status = AllocateOperands();
-    return status;
-  }
-
   absl::Status ChooseStart() {
-    Observer all;
-    absl::Status status = all.Observe(weights_);
-    for (std::ptrdiff_t row = 0; status.ok() && row < rows_; ++row) {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights_)));
+    for (std::ptrdiff_t row = 0; row < rows_; ++row) {
       Matrix<float> one = weights_;
       one.set_data(weights_.data() + ElementOffset(weights_.layout(), row, 0));
       one.mutable_layout()->set_rows(1);
       Observer observer;
-      status = observer.Observe(one);
-      if (!status.ok()) break;
-      const absl::StatusOr<QuantParams> params =
-          StartOf(observer, "weights", options_);
-      if (!params.ok()) return params.status();
-      start_weights_.push_back(*params);
+      RUY_LIKE_RETURN_IF_ERROR(observer.Observe(one));
+      RUY_LIKE_ASSIGN_OR_RETURN(const auto params,
+                                StartOf(observer, "weights", options_));
+      start_weights_.push_back(params);
     }
     Observer observer;
     for (const Matrix<float>& a : activations_) {
-      if (status.ok()) status = observer.Observe(a, context_);
+      RUY_LIKE_RETURN_IF_ERROR(observer.Observe(a, context_));
     }
-    if (!status.ok()) return status;
-    const absl::StatusOr<QuantParams> params =
-        StartOf(observer, "activations", options_);
-    if (!params.ok()) return params.status();
-    start_activations_ = *params;
+    RUY_LIKE_ASSIGN_OR_RETURN(start_activations_,
+                              StartOf(observer, "activations", options_));
     if (HoldsActivations()) {
       start_activations_.scale = options_.activation_scale;
     }
@@ -241,8 +213,7 @@ class EqSearcher final {
       }
       y_.emplace_back(static_cast<std::size_t>(elements));
       Matrix<float> y = ColMajor(y_.back().data(), rows_, cols);
-      absl::Status status = Mul(weights_, a, params, context_, &y);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(Mul(weights_, a, params, context_, &y));
       for (std::ptrdiff_t col = 0; col < cols; ++col) {
         for (std::ptrdiff_t row = 0; row < rows_; ++row) {
           const double value = Element(y, row, col);
@@ -253,19 +224,17 @@ class EqSearcher final {
     y_square_all_ = 0;
     for (const double square : y_square_) y_square_all_ += square;
     if (!std::isfinite(y_square_all_)) {
-      return absl::InvalidArgumentError("the float outputs are not finite");
+      return qi::Invalid("the float outputs are not finite");
     }
     return absl::OkStatus();
   }
 
   absl::Status AllocateOperands() {
     quantized_weights_.resize(static_cast<std::size_t>(rows_ * depth_));
+    std::ptrdiff_t most_cols = 0;
     for (const Matrix<float>& a : activations_) {
       quantized_activations_.emplace_back(
           static_cast<std::size_t>(depth_ * a.layout().cols()));
-    }
-    std::ptrdiff_t most_cols = 0;
-    for (const Matrix<float>& a : activations_) {
       most_cols = std::max(most_cols, a.layout().cols());
     }
     const std::ptrdiff_t column_bytes =
@@ -279,10 +248,9 @@ class EqSearcher final {
     bias_fits_.assign(static_cast<std::size_t>(rows_), 1);
     sums_.dot.resize(static_cast<std::size_t>(rows_));
     sums_.square.resize(static_cast<std::size_t>(rows_));
-    const absl::StatusOr<std::size_t> bytes = PackedMatrixBytes(
-        QuantizedWeights(), Side::kLhs, PackingOptions(), context_);
-    if (!bytes.ok()) return bytes.status();
-    packed_bytes_ = *bytes;
+    RUY_LIKE_ASSIGN_OR_RETURN(packed_bytes_,
+                              PackedMatrixBytes(QuantizedWeights(), Side::kLhs,
+                                                PackingOptions(), context_));
     if (packed_memory_.Reserve(packed_bytes_) == nullptr) {
       return absl::ResourceExhaustedError("no memory for packed weights");
     }
@@ -306,17 +274,12 @@ class EqSearcher final {
 
   absl::Status SetWeights(absl::Span<const QuantParams> params) {
     Matrix<std::int8_t> q = QuantizedWeights();
-    absl::Status status = QuantizeRows(weights_, params, &q, context_);
-    if (!status.ok() || WeightsAreUsedOnce()) return status;
-    return PackWeights(q);
-  }
-
-  absl::Status PackWeights(const Matrix<std::int8_t>& q) {
-    absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+    RUY_LIKE_RETURN_IF_ERROR(QuantizeRows(weights_, params, &q, context_));
+    if (WeightsAreUsedOnce()) return absl::OkStatus();
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        packed_weights_,
         PackInto(packed_memory_.Reserve(packed_bytes_), packed_bytes_, q,
-                 Side::kLhs, PackingOptions(), context_);
-    if (!packed.ok()) return packed.status();
-    packed_weights_ = *std::move(packed);
+                 Side::kLhs, PackingOptions(), context_));
     return absl::OkStatus();
   }
 
@@ -331,11 +294,11 @@ class EqSearcher final {
       const Matrix<std::int8_t> rhs = QuantizedActivations(i);
       const std::ptrdiff_t cols = rhs.layout().cols();
       for (std::ptrdiff_t first = 0; first < cols; first += block_cols_) {
-        absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+        RUY_LIKE_ASSIGN_OR_RETURN(
+            auto packed,
             Pack(Columns(rhs, first, std::min(block_cols_, cols - first)),
-                 Side::kRhs, PackingOptions(), context_);
-        if (!packed.ok()) return packed.status();
-        packed_activations_.push_back(*std::move(packed));
+                 Side::kRhs, PackingOptions(), context_));
+        packed_activations_.push_back(std::move(packed));
       }
     }
     return absl::OkStatus();
@@ -344,8 +307,7 @@ class EqSearcher final {
   absl::Status SetActivations(const QuantParams& params) {
     for (std::size_t i = 0; i < activations_.size(); ++i) {
       Matrix<std::int8_t> q = QuantizedActivations(i);
-      absl::Status status = Quantize(activations_[i], params, &q, context_);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(Quantize(activations_[i], params, &q, context_));
     }
     return absl::OkStatus();
   }
@@ -375,11 +337,8 @@ class EqSearcher final {
       const std::ptrdiff_t cols = activations_[i].layout().cols();
       for (std::ptrdiff_t first = 0; first < cols; first += block_cols_) {
         const std::ptrdiff_t count = std::min(block_cols_, cols - first);
-        absl::Status status = MultiplyBlock(i, first, count, block++);
-        if (status.ok()) {
-          status = AddSums(y_[i].data() + first * rows_, count);
-        }
-        if (!status.ok()) return status;
+        RUY_LIKE_RETURN_IF_ERROR(MultiplyBlock(i, first, count, block++));
+        RUY_LIKE_RETURN_IF_ERROR(AddSums(y_[i].data() + first * rows_, count));
       }
       ++products_;
     }
@@ -407,7 +366,7 @@ class EqSearcher final {
     // Some cache lines of rows at a time, so that threads do not share them.
     constexpr std::ptrdiff_t kGrain = 32;
     constexpr std::ptrdiff_t kMaxBytes = 64 * 1024;
-    return quantize_internal::ForEachRange(
+    return qi::ForEachRange(
         rows_, kGrain, std::min(8 * cols, kMaxBytes), context_,
         [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           row_sums_(y, accumulators_.data(), rows_, cols, first, last,
@@ -432,20 +391,17 @@ class EqSearcher final {
     return Cosine(dot, y_square_all_, square);
   }
 
-  absl::Status LayerCosine(absl::Span<const QuantParams> weights,
-                           const QuantParams& activations, double* cosine) {
-    absl::Status status = SetWeights(weights);
-    if (status.ok()) status = SetActivations(activations);
-    if (!status.ok()) return status;
-    SetBias(weights, activations);
+  absl::StatusOr<double> StartCosine() {
+    RUY_LIKE_RETURN_IF_ERROR(SetWeights(start_weights_));
+    RUY_LIKE_RETURN_IF_ERROR(SetActivations(start_activations_));
+    SetBias(start_weights_, start_activations_);
     if (std::find(bias_fits_.begin(), bias_fits_.end(), 0) !=
         bias_fits_.end()) {
-      return absl::InvalidArgumentError(
+      return qi::Invalid(
           "a bias is too large for int32 in the scale of the outputs");
     }
-    status = ComputeSums();
-    *cosine = LayerCosineOfSums(weights);
-    return status;
+    RUY_LIKE_RETURN_IF_ERROR(ComputeSums());
+    return LayerCosineOfSums(start_weights_);
   }
 
   // ## Rounds
@@ -465,16 +421,14 @@ class EqSearcher final {
 
   // One product serves a candidate of every row.
   absl::Status ImproveWeights(EqResult* result, double* cosine_of_layer) {
-    absl::Status status = SetActivations(result->activations);
-    if (status.ok()) status = PackActivations();
+    RUY_LIKE_RETURN_IF_ERROR(SetActivations(result->activations));
+    RUY_LIKE_RETURN_IF_ERROR(PackActivations());
     const auto evaluate = [&](absl::Span<const QuantParams> weights) {
-      absl::Status set = SetWeights(weights);
-      if (!set.ok()) return set;
+      RUY_LIKE_RETURN_IF_ERROR(SetWeights(weights));
       SetBias(weights, result->activations);
       return ComputeSums();
     };
-    if (status.ok()) status = evaluate(result->weights);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(evaluate(result->weights));
     std::vector<QuantParams> chosen = result->weights;
     std::vector<double> cosine(chosen.size());
     for (std::size_t row = 0; row < chosen.size(); ++row) {
@@ -487,8 +441,7 @@ class EqSearcher final {
           candidates[row] = result->weights[row];
         }
       }
-      status = evaluate(candidates);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(evaluate(candidates));
       for (std::size_t row = 0; row < chosen.size(); ++row) {
         const double candidate = RowCosine(row);
         if (candidate > cosine[row] + kLeastImprovement) {
@@ -497,8 +450,7 @@ class EqSearcher final {
         }
       }
     }
-    status = evaluate(chosen);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(evaluate(chosen));
     *cosine_of_layer = LayerCosineOfSums(chosen);
     result->weights = std::move(chosen);
     return absl::OkStatus();
@@ -506,22 +458,20 @@ class EqSearcher final {
 
   absl::Status ImproveActivations(EqResult* result, double* best) {
     packed_activations_.clear();  // which change now
-    absl::Status status = SetWeights(result->weights);
-    for (int k = 0; status.ok() && k <= options_.steps; ++k) {
+    RUY_LIKE_RETURN_IF_ERROR(SetWeights(result->weights));
+    for (int k = 0; k <= options_.steps; ++k) {
       QuantParams candidate;
       if (!Candidate(start_activations_, k, &candidate)) continue;
-      status = SetActivations(candidate);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(SetActivations(candidate));
       SetBias(result->weights, candidate);
-      status = ComputeSums();
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(ComputeSums());
       const double layer = LayerCosineOfSums(result->weights);
       if (layer > *best + kLeastImprovement) {
         *best = layer;
         result->activations = candidate;
       }
     }
-    return status;
+    return absl::OkStatus();
   }
 
   const Matrix<float>& weights_;
@@ -530,7 +480,7 @@ class EqSearcher final {
   Context* const context_;
   const absl::Span<const float> bias_;
   const std::ptrdiff_t rows_, depth_;
-  const quantize_internal::RowSumsKernel row_sums_;
+  const qi::RowSumsKernel row_sums_;
 
   std::vector<QuantParams> start_weights_;
   QuantParams start_activations_;
@@ -562,9 +512,7 @@ absl::StatusOr<EqResult> EqSearch(const Matrix<float>& weights,
                                   const EqOptions& options, Context* context,
                                   absl::Span<const float> bias) {
   return CatchNoMemory([&]() -> absl::StatusOr<EqResult> {
-    if (context == nullptr) {
-      return absl::InvalidArgumentError("context is null");
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckNotNull("context", context));
     return EqSearcher(weights, activations, options, context, bias).Run();
   });
 }

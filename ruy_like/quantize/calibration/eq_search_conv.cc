@@ -13,6 +13,7 @@
 namespace ruy_like {
 namespace {
 
+namespace qi = quantize_internal;
 using std::ptrdiff_t;
 
 // Elements from one to the next, in an image and in a patch.
@@ -58,27 +59,27 @@ absl::Status GatherPatches(const TensorView<const float>& images,
                            const Window& window, std::vector<float>* patches,
                            Matrix<float>* matrix) {
   const TensorShape& shape = images.shape;
-  const auto output = OutputShape(shape, window, /*channels=*/1);
-  if (!output.ok()) return output.status();
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto output,
+                            OutputShape(shape, window, /*channels=*/1));
   const ptrdiff_t taps = window.kernel_height * window.kernel_width;
-  const ptrdiff_t positions = output->height * output->width;
+  const ptrdiff_t positions = output.height * output.width;
   ptrdiff_t depth, count, elements, bytes;
   if (!CheckedMul(taps, shape.channels, &depth) ||
       !CheckedMul(positions, shape.batch, &count) ||
       !CheckedMul(depth, count, &elements) ||
       !CheckedMul<ptrdiff_t>(elements, sizeof(float), &bytes)) {
-    return absl::OutOfRangeError(absl::StrCat(
-        "the patches of ", quantize_internal::Describe(shape), " overflow"));
+    return absl::OutOfRangeError(
+        absl::StrCat("the patches of ", qi::Describe(shape), " overflow"));
   }
   if (images.data == nullptr && elements > 0) {
-    return absl::InvalidArgumentError("images has null data");
+    return qi::Invalid("images has null data");
   }
   patches->assign(static_cast<std::size_t>(elements), 0);
   const Strides strides(shape, taps);
   const ptrdiff_t image_elements = shape.height * shape.width * shape.channels;
   for (ptrdiff_t i = 0; i < count; ++i) {
     GatherPatch(images.data + i / positions * image_elements, shape, window,
-                i % positions / output->width, i % output->width, strides,
+                i % positions / output.width, i % output.width, strides,
                 patches->data() + i * depth);
   }
   MakeSimpleLayout(depth, count, Order::kColMajor, matrix->mutable_layout());
@@ -96,9 +97,8 @@ absl::StatusOr<EqResult> EqSearchConv2D(
     std::vector<std::vector<float>> patches(images.size());
     std::vector<Matrix<float>> activations(images.size());
     for (std::size_t i = 0; i < images.size(); ++i) {
-      const absl::Status status =
-          GatherPatches(images[i], window, &patches[i], &activations[i]);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(
+          GatherPatches(images[i], window, &patches[i], &activations[i]));
     }
     return EqSearch(weights, activations, options, context, bias);
   });

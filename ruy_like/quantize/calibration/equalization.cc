@@ -29,8 +29,8 @@ std::string NameOf(const char* what, std::size_t layer) {
 
 absl::Status CheckOptions(const EqualizeOptions& options) {
   if (options.max_rounds < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "max_rounds is ", options.max_rounds, ", must be positive"));
+    return qi::Invalid("max_rounds is ", options.max_rounds,
+                       ", must be positive");
   }
   switch (options.scale_rounding) {
     case ScaleRounding::kExact:
@@ -44,21 +44,13 @@ absl::Status CheckOptions(const EqualizeOptions& options) {
 absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
   const std::string name = NameOf("weights", l);
   const qi::Erased erased = qi::Erase(layer.weights);
-  absl::Status status = qi::CheckOperand(name.c_str(), erased);
-  if (status.ok()) {
-    status = qi::CheckSpan(NameOf("bias", l).c_str(), layer.bias);
-  }
-  if (!status.ok()) return status;
-  if (erased.is_const && !qi::BytesOf(erased).empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " were set from a pointer to const"));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckWritable(name.c_str(), erased));
+  RUY_LIKE_RETURN_IF_ERROR(
+      qi::CheckSpan(NameOf("bias", l).c_str(), layer.bias));
   const Matrix<float>& weights = *layer.weights;
-  if (!layer.bias.empty() &&
-      layer.bias.size() != static_cast<std::size_t>(weights.layout().rows())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(layer.bias.size(), " biases for ", name, " with ",
-                     weights.layout().rows(), " rows"));
+  if (!layer.bias.empty()) {
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckBiasCount(layer.bias.size(), name, weights.layout().rows()));
   }
   bool finite = true;
   for (const float b : layer.bias) finite &= std::isfinite(b);
@@ -68,8 +60,7 @@ absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
     }
   }
   if (finite) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ", or their bias, are not finite"));
+  return qi::Invalid(name, ", or their bias, are not finite");
 }
 
 // All memory is written: none of it may belong to two operands.
@@ -89,9 +80,8 @@ absl::Status CheckMemory(absl::Span<const EqualizedLayer> layers) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const Block &a = blocks[j], &b = blocks[i];
-      absl::Status status = qi::CheckDisjoint(a.name.c_str(), a.data, a.bytes,
-                                              b.name.c_str(), b.data, b.bytes);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint(
+          a.name.c_str(), a.data, a.bytes, b.name.c_str(), b.data, b.bytes));
     }
   }
   return absl::OkStatus();
@@ -104,8 +94,7 @@ class Equalizer final {
       : layers_(layers), options_(options) {}
 
   absl::StatusOr<EqualizeReport> Run() {
-    absl::Status status = Check();
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Check());
     EqualizeReport report;
     for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
       factors_.emplace_back(RowsOf(l), 1.0);
@@ -118,8 +107,7 @@ class Equalizer final {
         converged &= ImprovePair(l);
       }
     }
-    status = CheckResults();
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckResults());
     for (const std::vector<double>& factors : factors_) {
       report.factors.emplace_back(factors.begin(), factors.end());
     }
@@ -137,18 +125,16 @@ class Equalizer final {
   }
 
   absl::Status Check() const {
-    absl::Status status = CheckOptions(options_);
-    if (status.ok()) status = qi::CheckSpan("layers", layers_);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckOptions(options_));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers_));
     if (layers_.size() < 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a chain of ", layers_.size(), " layers"));
+      return qi::Invalid("a chain of ", layers_.size(), " layers");
     }
-    for (std::size_t l = 0; status.ok() && l < layers_.size(); ++l) {
-      status = CheckLayer(layers_[l], l);
-      if (status.ok() && l > 0) status = InputsOf(l).Check();
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      RUY_LIKE_RETURN_IF_ERROR(CheckLayer(layers_[l], l));
+      if (l > 0) RUY_LIKE_RETURN_IF_ERROR(InputsOf(l).Check());
     }
-    return status.ok() ? CheckMemory(layers_) : status;
+    return CheckMemory(layers_);
   }
 
   // A weight times the factors that are chosen so far.
@@ -215,7 +201,7 @@ class Equalizer final {
       for (const double factor : factors) fit &= IsFloat(factor);
     }
     if (fit) return absl::OkStatus();
-    return absl::InvalidArgumentError(
+    return qi::Invalid(
         "no float holds some of the equalized weights, biases or factors");
   }
 

@@ -24,23 +24,20 @@ absl::Status CheckLayer(absl::string_view name,
                         absl::Span<const float> quantized,
                         const QuantParams& params) {
   if (!qi::IsUtf8(name)) {
-    return absl::InvalidArgumentError("a layer's name is not UTF-8");
+    return qi::Invalid("a layer's name is not UTF-8");
   }
-  absl::Status status = qi::CheckSpan("reference", reference);
-  if (status.ok()) status = qi::CheckSpan("quantized", quantized);
-  if (status.ok()) {
-    status = ValidateQuantParams(params, qi::LowestOf(Scalar::kI32),
-                                 qi::HighestOf(Scalar::kI32), "params");
-  }
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("reference", reference));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("quantized", quantized));
+  RUY_LIKE_RETURN_IF_ERROR(
+      ValidateQuantParams(params, qi::LowestOf(Scalar::kI32),
+                          qi::HighestOf(Scalar::kI32), "params"));
   if (!quantized.empty() && quantized.size() != reference.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(quantized.size(), " quantized values for ",
-                     reference.size(), " of the reference"));
+    return qi::Invalid(quantized.size(), " quantized values for ",
+                       reference.size(), " of the reference");
   }
   for (const float value : quantized) {
     if (!std::isfinite(value)) {
-      return absl::InvalidArgumentError("a quantized value is not finite");
+      return qi::Invalid("a quantized value is not finite");
     }
   }
   return absl::OkStatus();
@@ -87,11 +84,9 @@ absl::StatusOr<LayerReport> ReportLayer(absl::string_view name,
                                         absl::Span<const float> quantized,
                                         const QuantParams& params) {
   return CatchNoMemory([&]() -> absl::StatusOr<LayerReport> {
-    absl::Status status = CheckLayer(name, reference, quantized, params);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckLayer(name, reference, quantized, params));
     Observer observer;
-    status = observer.Observe(reference);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(observer.Observe(reference));
     LayerReport report;
     report.name = std::string(name);
     report.params = params;
@@ -110,8 +105,7 @@ absl::StatusOr<LayerReport> ReportLayer(absl::string_view name,
 absl::StatusOr<std::string> LayerReportTable(
     absl::Span<const LayerReport> layers) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
-    const absl::Status status = qi::CheckSpan("layers", layers);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers));
     std::size_t width = 5;
     for (const LayerReport& layer : layers) {
       width = std::max(width, layer.name.size());
@@ -137,13 +131,12 @@ absl::StatusOr<std::string> LayerReportTable(
 absl::StatusOr<std::string> LayerReportJson(
     absl::Span<const LayerReport> layers) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
-    const absl::Status status = qi::CheckSpan("layers", layers);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers));
     std::string text = "{\"layers\": [";
     const char* comma = "\n";
     for (const LayerReport& layer : layers) {
       if (!qi::IsUtf8(layer.name)) {
-        return absl::InvalidArgumentError("a layer's name is not UTF-8");
+        return qi::Invalid("a layer's name is not UTF-8");
       }
       const QuantParams& params = layer.params;
       absl::StrAppend(

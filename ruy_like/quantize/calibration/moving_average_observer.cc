@@ -2,29 +2,29 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
 
+namespace qi = quantize_internal;
+
 absl::Status CheckConstant(float constant) {
   if (constant > 0 && constant <= 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the averaging constant is ", constant, ", must be in (0, 1]"));
+  return qi::Invalid("the averaging constant is ", constant,
+                     ", must be in (0, 1]");
 }
 
 }  // namespace
 
 absl::StatusOr<MovingAverageObserver> MovingAverageObserver::Resume(
     float constant, std::uint64_t batches, float min, float max) {
-  const absl::Status status = CheckConstant(constant);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckConstant(constant));
   if (!std::isfinite(min) || !std::isfinite(max) ||
       (batches == 0 && (min != 0 || max != 0))) {
-    return absl::InvalidArgumentError(absl::StrCat("the averages are ", min,
-                                                   " and ", max, " after ",
-                                                   batches, " batches"));
+    return qi::Invalid("the averages are ", min, " and ", max, " after ",
+                       batches, " batches");
   }
   MovingAverageObserver observer(constant);
   observer.batches_ = batches;
@@ -33,38 +33,28 @@ absl::StatusOr<MovingAverageObserver> MovingAverageObserver::Resume(
   return observer;
 }
 
-absl::Status MovingAverageObserver::Add(const absl::Status& status,
-                                        const Observer& batch) {
-  if (!status.ok()) return status;
-  if (absl::Status constant = CheckConstant(constant_); !constant.ok()) {
-    return constant;
-  }
-  if (batch.finite_count() == 0) return absl::OkStatus();
-  if (batches_++ == 0) {
-    min_ = batch.min();
-    max_ = batch.max();
-  } else {
-    min_ += constant_ * (batch.min() - min_);
-    max_ += constant_ * (batch.max() - max_);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status MovingAverageObserver::Observe(absl::Span<const float> values,
                                             Context* context) {
-  return CatchNoMemory([&]() -> absl::Status {
-    Observer batch;
-    const absl::Status status = batch.Observe(values, context);
-    return Add(status, batch);
-  });
+  return Observe(
+      RowMajor(values.data(), 1, static_cast<std::ptrdiff_t>(values.size())),
+      context);
 }
 
 absl::Status MovingAverageObserver::Observe(const Matrix<float>& values,
                                             Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
     Observer batch;
-    const absl::Status status = batch.Observe(values, context);
-    return Add(status, batch);
+    RUY_LIKE_RETURN_IF_ERROR(batch.Observe(values, context));
+    RUY_LIKE_RETURN_IF_ERROR(CheckConstant(constant_));
+    if (batch.finite_count() == 0) return absl::OkStatus();
+    if (batches_++ == 0) {
+      min_ = batch.min();
+      max_ = batch.max();
+    } else {
+      min_ += constant_ * (batch.min() - min_);
+      max_ += constant_ * (batch.max() - max_);
+    }
+    return absl::OkStatus();
   });
 }
 
@@ -75,8 +65,7 @@ absl::StatusOr<QuantParams> MovingAverageObserver::ChooseParams(
     Observer ends;
     const float range[] = {min_, max_};
     if (batches_ > 0) {
-      const absl::Status status = ends.Observe(range);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(ends.Observe(range));
     }
     CalibrationOptions keep_all = options;
     keep_all.method = CalibrationMethod::kMinMax;

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 constexpr int kMaxLevels = 32768;
 constexpr int kMaxQmax = 65535;
@@ -37,16 +38,12 @@ struct Occupied {
 
 absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
   if (!(histogram.bin_width > 0) || !std::isfinite(histogram.bin_width)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the bins' width is ", histogram.bin_width,
-                     ", must be positive and finite"));
+    return qi::Invalid("the bins' width is ", histogram.bin_width,
+                       ", must be positive and finite");
   }
-  const absl::Status status =
-      quantize_internal::CheckSpan("bins", histogram.bins);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bins", histogram.bins));
   if (histogram.bins.size() > (std::size_t{1} << 30)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(histogram.bins.size(), " bins are too many"));
+    return qi::Invalid(histogram.bins.size(), " bins are too many");
   }
   Occupied occupied;
   for (std::size_t i = 0; i < histogram.bins.size(); ++i) {
@@ -55,23 +52,21 @@ absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
     ++occupied.occupied_bins;
     if (__builtin_add_overflow(occupied.count, histogram.bins[i],
                                &occupied.count)) {
-      return absl::InvalidArgumentError("the counts' sum overflows");
+      return qi::Invalid("the counts' sum overflows");
     }
   }
   if (occupied.count == 0) {
-    return absl::InvalidArgumentError("the histogram is empty");
+    return qi::Invalid("the histogram is empty");
   }
   const double end = histogram.bin_width * histogram.bins.size();
   if (!(histogram.absmax >= 0) || histogram.absmax > end * (1 + 1e-6)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("absmax is ", histogram.absmax, ", must be in [0, ", end,
-                     "], what the bins cover"));
+    return qi::Invalid("absmax is ", histogram.absmax, ", must be in [0, ", end,
+                       "], what the bins cover");
   }
   occupied.absmax = histogram.absmax == 0 ? end : histogram.absmax;
   if (occupied.absmax > std::numeric_limits<float>::max()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("magnitudes up to ", occupied.absmax,
-                     " are more than a threshold can be"));
+    return qi::Invalid("magnitudes up to ", occupied.absmax,
+                       " are more than a threshold can be");
   }
   return occupied;
 }
@@ -235,39 +230,25 @@ double Bisect(double low, double high, const Function& function) {
   return low;
 }
 
-absl::Status ValidateLevels(int levels) {
-  if (levels >= 2 && levels <= kMaxLevels) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("levels is ", levels, ", must be in [2, ", kMaxLevels, "]"));
-}
-
-absl::Status ValidateClipBits(int bits) {
-  if (bits >= 1 && bits <= 24) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("bits is ", bits, ", must be in [1, 24]"));
-}
-
 }  // namespace
 
 absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     const MagnitudeHistogram& histogram, int levels) {
   return CatchNoMemory([&]() -> absl::StatusOr<EntropyThreshold> {
-    const absl::Status status = ValidateLevels(levels);
-    if (!status.ok()) return status;
-    const auto occupied = Inspect(histogram);
-    if (!occupied.ok()) return occupied.status();
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("levels", levels, 2, kMaxLevels));
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto occupied, Inspect(histogram));
     EntropyThreshold best;
-    best.bins = occupied->bins;
-    best.threshold = Threshold(occupied->absmax, *occupied);
-    if (occupied->occupied_bins < levels ||
-        occupied->count < kSamplesPerLevel * static_cast<unsigned>(levels)) {
+    best.bins = occupied.bins;
+    best.threshold = Threshold(occupied.absmax, occupied);
+    if (occupied.occupied_bins < levels ||
+        occupied.count < kSamplesPerLevel * static_cast<unsigned>(levels)) {
       return best;
     }
-    const DivergenceSearch search(histogram.bins.subspan(0, occupied->bins),
+    const DivergenceSearch search(histogram.bins.subspan(0, occupied.bins),
                                   levels);
-    std::vector<double> divergence(occupied->bins + 1);
+    std::vector<double> divergence(occupied.bins + 1);
     double least = std::numeric_limits<double>::infinity();
-    for (int kept = levels; kept <= occupied->bins; ++kept) {
+    for (int kept = levels; kept <= occupied.bins; ++kept) {
       divergence[kept] = search.Divergence(kept);
       least = std::min(least, divergence[kept]);
     }
@@ -275,7 +256,7 @@ absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
     while (divergence[best.bins] > least + kDivergenceTolerance) --best.bins;
     best.divergence = divergence[best.bins];
     best.threshold =
-        Threshold((best.bins + 0.5) * histogram.bin_width, *occupied);
+        Threshold((best.bins + 0.5) * histogram.bin_width, occupied);
     return best;
   });
 }
@@ -283,22 +264,20 @@ absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
 absl::StatusOr<EntropyThreshold> ChooseNcnnEntropyThreshold(
     const MagnitudeHistogram& histogram, int levels) {
   return CatchNoMemory([&]() -> absl::StatusOr<EntropyThreshold> {
-    const absl::Status status = ValidateLevels(levels);
-    if (!status.ok()) return status;
-    const auto occupied = Inspect(histogram);
-    if (!occupied.ok()) return occupied.status();
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("levels", levels, 2, kMaxLevels));
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto occupied, Inspect(histogram));
     const auto bins = static_cast<int>(histogram.bins.size());
     if (bins > kMaxNcnnBins) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          bins, " bins are more than ", kMaxNcnnBins, ", too many to search"));
+      return qi::Invalid(bins, " bins are more than ", kMaxNcnnBins,
+                         ", too many to search");
     }
     EntropyThreshold best;
     if (bins <= levels) {
       best.bins = bins;
-      best.threshold = Threshold(occupied->absmax, *occupied);
+      best.threshold = Threshold(occupied.absmax, occupied);
       return best;
     }
-    NcnnSearch search(histogram.bins, occupied->count, levels);
+    NcnnSearch search(histogram.bins, occupied.count, levels);
     best.bins = levels;
     float least = std::numeric_limits<float>::max();
     for (int kept = levels; kept < bins; ++kept) {
@@ -310,7 +289,7 @@ absl::StatusOr<EntropyThreshold> ChooseNcnnEntropyThreshold(
     }
     best.divergence = least;
     best.threshold =
-        Threshold((best.bins + 0.5) * histogram.bin_width, *occupied);
+        Threshold((best.bins + 0.5) * histogram.bin_width, occupied);
     return best;
   });
 }
@@ -319,34 +298,28 @@ absl::StatusOr<float> ChoosePercentileThreshold(
     const MagnitudeHistogram& histogram, double percentile) {
   return CatchNoMemory([&]() -> absl::StatusOr<float> {
     if (!(percentile > 0) || percentile > 100) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("percentile is ", percentile, ", must be in (0, 100]"));
+      return qi::Invalid("percentile is ", percentile, ", must be in (0, 100]");
     }
-    const auto occupied = Inspect(histogram);
-    if (!occupied.ok()) return occupied.status();
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto occupied, Inspect(histogram));
     const double needed =
-        static_cast<double>(occupied->count) * (percentile / 100);
+        static_cast<double>(occupied.count) * (percentile / 100);
     std::uint64_t below = 0;
     int bins = 0;
-    while (bins < occupied->bins &&
+    while (bins < occupied.bins &&
            (bins == 0 || static_cast<double>(below) < needed)) {
       below += histogram.bins[bins++];
     }
-    return Threshold(bins * histogram.bin_width, *occupied);
+    return Threshold(bins * histogram.bin_width, occupied);
   });
 }
 
 absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
                                          int qmax) {
   return CatchNoMemory([&]() -> absl::StatusOr<float> {
-    if (qmax < 1 || qmax > kMaxQmax) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("qmax is ", qmax, ", must be in [1, ", kMaxQmax, "]"));
-    }
-    const auto occupied = Inspect(histogram);
-    if (!occupied.ok()) return occupied.status();
-    std::vector<Moments> moments(occupied->bins + 1);
-    for (int j = 0; j < occupied->bins; ++j) {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("qmax", qmax, 1, kMaxQmax));
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto occupied, Inspect(histogram));
+    std::vector<Moments> moments(occupied.bins + 1);
+    for (int j = 0; j < occupied.bins; ++j) {
       const auto count = static_cast<double>(histogram.bins[j]);
       const double centre = j + 0.5;
       moments[j + 1].count = moments[j].count + count;
@@ -354,17 +327,16 @@ absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
       moments[j + 1].second = moments[j].second + count * centre * centre;
     }
     double least = std::numeric_limits<double>::infinity();
-    double best = occupied->absmax;
-    for (int bins = occupied->bins; bins >= 1; --bins) {
-      const double edge =
-          std::min(bins * histogram.bin_width, occupied->absmax);
+    double best = occupied.absmax;
+    for (int bins = occupied.bins; bins >= 1; --bins) {
+      const double edge = std::min(bins * histogram.bin_width, occupied.absmax);
       const double error =
           SquaredError(moments, edge / histogram.bin_width / qmax, qmax);
       if (error >= least) continue;
       least = error;
       best = edge;
     }
-    return Threshold(best, *occupied);
+    return Threshold(best, occupied);
   });
 }
 
@@ -374,8 +346,7 @@ absl::StatusOr<float> ChooseMseThreshold(const MagnitudeHistogram& histogram,
 
 absl::StatusOr<double> GaussianClipFactor(int bits) {
   return CatchNoMemory([&]() -> absl::StatusOr<double> {
-    const absl::Status status = ValidateClipBits(bits);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 1, 24));
     const double per_unit = std::exp2(-2 * bits) / 3;
     return Bisect(0, 10, [&](double t) {
       const double density = std::exp(-t * t / 2) / std::sqrt(2 * M_PI);
@@ -387,8 +358,7 @@ absl::StatusOr<double> GaussianClipFactor(int bits) {
 
 absl::StatusOr<double> LaplaceClipFactor(int bits) {
   return CatchNoMemory([&]() -> absl::StatusOr<double> {
-    const absl::Status status = ValidateClipBits(bits);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 1, 24));
     const double per_unit = std::exp2(-2 * bits) / 3;
     return Bisect(0, 40, [&](double t) { return std::exp(-t) - t * per_unit; });
   });

@@ -85,15 +85,61 @@ std::int32_t HighestOf(Scalar scalar) {
       (std::int64_t{1} << (InfoOf(scalar).bits - (is_signed ? 1 : 0))) - 1);
 }
 
-absl::Status CheckScale(const char* name, double scale) {
-  if (scale > 0 && std::isfinite(scale)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      name, ": scale is ", scale, ", must be positive and finite"));
+absl::Status UnknownError(const char* what, int number) {
+  return Invalid("unknown ", what, " ", number);
 }
 
-absl::Status UnknownError(const char* what, int number) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown ", what, " ", number));
+absl::Status CheckRange(const char* name, int value, int lowest, int highest) {
+  if (value >= lowest && value <= highest) return absl::OkStatus();
+  return Invalid(name, " is ", value, ", must be in [", lowest, ", ", highest,
+                 "]");
+}
+
+absl::Status CheckScale(const char* name, double scale) {
+  if (scale > 0 && std::isfinite(scale)) return absl::OkStatus();
+  return Invalid(name, ": scale is ", scale, ", must be positive and finite");
+}
+
+absl::Status CheckParams(const char* name, Scalar scalar,
+                         const QuantParams& params) {
+  return ValidateQuantParams(params, LowestOf(scalar), HighestOf(scalar), name);
+}
+
+absl::Status CheckDimension(ChannelDimension channels) {
+  if (channels == ChannelDimension::kRow ||
+      channels == ChannelDimension::kCol) {
+    return absl::OkStatus();
+  }
+  return UnknownError("channel dimension", static_cast<int>(channels));
+}
+
+absl::Status CheckPerChannel(const char* what, std::size_t count,
+                             std::ptrdiff_t channels) {
+  if (count == 1 || count == static_cast<std::size_t>(channels)) {
+    return absl::OkStatus();
+  }
+  return Invalid(count, " ", what, " for ", channels, " channels");
+}
+
+absl::Status CheckChannelParams(const char* name,
+                                absl::Span<const QuantParams> params,
+                                std::ptrdiff_t channels, Scalar scalar) {
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckPerChannel("QuantParams", params.size(), channels));
+  RUY_LIKE_RETURN_IF_ERROR(CheckSpan(name, params));
+  for (std::size_t c = 0; c < params.size(); ++c) {
+    const absl::Status status = CheckParams(name, scalar, params[c]);
+    if (status.ok()) continue;
+    return params.size() == 1 ? status
+                              : Invalid(status.message(), " (channel ", c, ")");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBiasCount(std::size_t count, absl::string_view weights,
+                            std::ptrdiff_t channels) {
+  if (count == static_cast<std::size_t>(channels)) return absl::OkStatus();
+  return Invalid(count, " biases for ", weights, " of ", channels, " channels");
 }
 
 absl::Status CheckDisjoint(const char* a_name, const void* a,
@@ -105,8 +151,7 @@ absl::Status CheckDisjoint(const char* a_name, const void* a,
       b_begin >= a_begin + a_bytes) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(a_name, " and ", b_name, " share memory"));
+  return Invalid(a_name, " and ", b_name, " share memory");
 }
 
 std::string Describe(const TensorShape& shape) {
@@ -134,26 +179,25 @@ absl::Span<const char> BytesOf(const Erased& operand) {
 
 absl::Status CheckNotNull(const char* name, const void* pointer) {
   if (pointer != nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
+  return Invalid(name, " is null");
 }
 
 absl::Status CheckOperand(const char* name, const Erased& operand) {
   if (operand.is_null) return CheckNotNull(name, nullptr);
   if (LeastSize(operand) < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has a negative size: ", Describe(operand)));
+    return Invalid(name, " has a negative size: ", Describe(operand));
   }
   if (!HasKnownOrder(operand)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " has an unknown order ",
-        operand.is_tensor ? static_cast<int>(operand.shape.order)
-                          : static_cast<int>(operand.layout.order())));
+    return Invalid(name, " has an unknown order ",
+                   operand.is_tensor
+                       ? static_cast<int>(operand.shape.order)
+                       : static_cast<int>(operand.layout.order()));
   }
   if (!operand.is_tensor &&
       operand.layout.stride() < InnerSize(operand.layout)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " (", Describe(operand), ") has stride ", operand.layout.stride(),
-        ", below its ", InnerSize(operand.layout), " elements"));
+    return Invalid(name, " (", Describe(operand), ") has stride ",
+                   operand.layout.stride(), ", below its ",
+                   InnerSize(operand.layout), " elements");
   }
   if (!BytesAreCountable(operand)) {
     return absl::OutOfRangeError(
@@ -161,12 +205,16 @@ absl::Status CheckOperand(const char* name, const Erased& operand) {
                      ") is too large: its byte count overflows"));
   }
   if (operand.data == nullptr && !IsEmpty(operand)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " (", Describe(operand), ") has null data"));
+    return Invalid(name, " (", Describe(operand), ") has null data");
   }
   if (!operand.is_tensor || !Is8Bit(operand.scalar)) return absl::OkStatus();
-  return ValidateQuantParams(operand.params, LowestOf(operand.scalar),
-                             HighestOf(operand.scalar), name);
+  return CheckParams(name, operand.scalar, operand.params);
+}
+
+absl::Status CheckWritable(const char* name, const Erased& operand) {
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand(name, operand));
+  if (!operand.is_const || IsEmpty(operand)) return absl::OkStatus();
+  return Invalid(name, ": set from a pointer to const, can not be written");
 }
 
 bool AreOrdinaryTensors(const Erased& input, const Erased& output) {
@@ -195,31 +243,23 @@ bool AreOrdinaryTensors(const Erased& input, const Erased& output) {
 
 absl::Status CheckPair(const char* src_name, const Erased& src,
                        const char* dst_name, const Erased& dst) {
-  absl::Status status = CheckOperand(src_name, src);
-  if (status.ok()) status = CheckOperand(dst_name, dst);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand(src_name, src));
+  RUY_LIKE_RETURN_IF_ERROR(CheckWritable(dst_name, dst));
   if (src.layout.rows() != dst.layout.rows() ||
       src.layout.cols() != dst.layout.cols()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(src_name, " is ", Describe(src), ", ", dst_name, " is ",
-                     Describe(dst)));
-  }
-  if (dst.is_const && !IsEmpty(dst)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        dst_name, " was set from a pointer to const: it can not be written"));
+    return Invalid(src_name, " is ", Describe(src), ", ", dst_name, " is ",
+                   Describe(dst));
   }
   return CheckDisjoint(src_name, BytesOf(src), dst_name, BytesOf(dst));
 }
 
 absl::Status CheckTensors(const Erased& input, const Erased& output,
                           const TensorShape& expected) {
-  absl::Status status = CheckOperand("input", input);
-  if (status.ok()) status = CheckOperand("output", output);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
   if (output.shape != expected) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "output is ", Describe(output), ", not ", Describe(expected),
-        " as results from input of ", Describe(input)));
+    return Invalid("output is ", Describe(output), ", not ", Describe(expected),
+                   " as results from input of ", Describe(input));
   }
   return CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
 }
@@ -235,10 +275,10 @@ absl::StatusOr<std::int64_t> LargestSum(std::ptrdiff_t depth,
   const std::int64_t product = std::max<std::int64_t>(weight * value, 1);
   const std::int64_t limit = std::numeric_limits<std::int32_t>::max() / product;
   if (depth <= limit) return depth * product;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a sum of ", depth, " products may overflow int32: with weights up to ",
-      weight, " and values up to ", value, " from their zero points, ", limit,
-      " are safe"));
+  return Invalid("a sum of ", depth,
+                 " products may overflow int32: with weights up to ", weight,
+                 " and values up to ", value, " from their zero points, ",
+                 limit, " are safe");
 }
 
 }  // namespace ruy_like::quantize_internal

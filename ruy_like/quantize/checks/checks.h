@@ -1,5 +1,5 @@
 // Quantization toolkit, internal: what all operations check of the memory,
-// shapes and parameters that callers hand them.
+// shapes and parameters that callers hand them, and how they return errors.
 //
 // Errors name the operand and its values. Codes: OutOfRange for sizes whose
 // bytes cannot be counted, as for Mul; InvalidArgument for all else.
@@ -9,14 +9,44 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ruy_like/mul_params.h"
 #include "ruy_like/quantize/checks/erased.h"
 
+// Ends the function with the error of `expression`, an absl::Status, if it is
+// one.
+#define RUY_LIKE_RETURN_IF_ERROR(expression)           \
+  do {                                                 \
+    absl::Status status_of_macro = (expression);       \
+    if (!status_of_macro.ok()) return status_of_macro; \
+  } while (false)
+
+// Gives `variable`, which may be a declaration, the value of an expression, an
+// absl::StatusOr, or ends the function with its error.
+#define RUY_LIKE_ASSIGN_OR_RETURN(variable, ...) \
+  RUY_LIKE_ASSIGN_OR_RETURN_AT(__LINE__, variable, __VA_ARGS__)
+#define RUY_LIKE_ASSIGN_OR_RETURN_AT(line, variable, ...) \
+  RUY_LIKE_ASSIGN_OR_RETURN_BY(line, variable, __VA_ARGS__)
+#define RUY_LIKE_ASSIGN_OR_RETURN_BY(line, variable, ...)                  \
+  auto status_or_##line = (__VA_ARGS__);                                   \
+  if (!status_or_##line.ok()) return std::move(status_or_##line).status(); \
+  variable = *std::move(status_or_##line)
+
 namespace ruy_like::quantize_internal {
+
+// InvalidArgument, with all parts in a row as its message.
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+// "unknown <what> <number>".
+absl::Status UnknownError(const char* what, int number);
 
 // ## Numbers
 
@@ -24,10 +54,27 @@ namespace ruy_like::quantize_internal {
 std::int32_t LowestOf(Scalar scalar);
 std::int32_t HighestOf(Scalar scalar);
 
+// An argument in [lowest, highest].
+absl::Status CheckRange(const char* name, int value, int lowest, int highest);
 // A scale that is positive and finite.
 absl::Status CheckScale(const char* name, double scale);
-// InvalidArgument: "unknown <what> <number>".
-absl::Status UnknownError(const char* what, int number);
+// ValidateQuantParams for elements of that type.
+absl::Status CheckParams(const char* name, Scalar scalar,
+                         const QuantParams& params);
+
+// ## Channels
+
+absl::Status CheckDimension(ChannelDimension channels);
+// One for all channels, or one for each.
+absl::Status CheckPerChannel(const char* what, std::size_t count,
+                             std::ptrdiff_t channels);
+// The same of parameters, which are valid for elements of that type.
+absl::Status CheckChannelParams(const char* name,
+                                absl::Span<const QuantParams> params,
+                                std::ptrdiff_t channels, Scalar scalar);
+// One bias for each channel of `weights`.
+absl::Status CheckBiasCount(std::size_t count, absl::string_view weights,
+                            std::ptrdiff_t channels);
 
 // ## Memory
 
@@ -35,8 +82,7 @@ absl::Status UnknownError(const char* what, int number);
 template <typename T>
 absl::Status CheckSpan(const char* name, absl::Span<T> span) {
   if (span.data() != nullptr || span.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " (", span.size(), " elements) has null data"));
+  return Invalid(name, " (", span.size(), " elements) has null data");
 }
 
 // No byte belongs to both. What has no bytes shares none, wherever it points.
@@ -49,6 +95,7 @@ absl::Status CheckDisjoint(const char* a_name, absl::Span<A> a,
   return CheckDisjoint(a_name, a.data(), a.size() * sizeof(A), b_name, b.data(),
                        b.size() * sizeof(B));
 }
+
 // ## Operands
 
 // "3x4", or for tensors "2x5x7x3 NHWC": batch, height, width, channels.
@@ -69,6 +116,8 @@ absl::Status CheckNotNull(const char* name, const void* pointer);
 // counted, it has data where it has elements, and a tensor of bytes has
 // QuantParams that its type holds.
 absl::Status CheckOperand(const char* name, const Erased& operand);
+// A valid matrix whose elements, if any, may be written.
+absl::Status CheckWritable(const char* name, const Erased& operand);
 // Whether both are tensors that CheckOperand accepts, leaving aside their
 // QuantParams, and share no memory: for calls too short for all of the above.
 // False for some valid tensors, too: large ones and those without data.

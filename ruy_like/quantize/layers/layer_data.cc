@@ -51,12 +51,6 @@ absl::Status CheckBias(const Erased& bias, std::ptrdiff_t channels,
   return absl::OkStatus();
 }
 
-absl::Status CheckParams(const char* name, Scalar scalar,
-                         const QuantParams& params) {
-  if (!Is8Bit(scalar)) return absl::OkStatus();
-  return ValidateQuantParams(params, LowestOf(scalar), HighestOf(scalar), name);
-}
-
 // The operand of a call, which has its type and zero point already.
 void SetOperand(const Layer::Operand& operand, ErasedMatrix* matrix) {
   matrix->data = operand.data;
@@ -281,7 +275,9 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     layer->output = output;
     layer->is_made_once = true;
     absl::Status status = qi::CheckParams("input", in, input);
-    if (status.ok()) status = qi::CheckParams("output", out, output);
+    if (status.ok() && Is8Bit(out)) {
+      status = qi::CheckParams("output", out, output);
+    }
     if (status.ok()) status = layer->Check(source.bias);
     if (status.ok()) {
       status = layer->Prepare(source.bias, &layer->memory, nullptr,

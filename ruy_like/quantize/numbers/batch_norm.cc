@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 
@@ -20,30 +19,22 @@ constexpr float kDeadVariance = 10;  // in epsilons
 absl::Status ValidateMemory(const BatchNorm& norm, const Matrix<float>* weights,
                             absl::Span<float> bias) {
   const qi::Erased erased = qi::Erase(weights);
-  absl::Status status = qi::CheckOperand("weights", erased);
-  if (status.ok()) status = qi::CheckSpan("bias", bias);
-  if (!status.ok()) return status;
-  if (erased.is_const && !qi::BytesOf(erased).empty()) {
-    return absl::InvalidArgumentError(
-        "weights were set from a pointer to const");
-  }
-  if (bias.size() != static_cast<std::size_t>(weights->layout().rows())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(bias.size(), " biases for weights of ",
-                     weights->layout().rows(), " rows"));
-  }
-  status = qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias);
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckWritable("weights", erased));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
+  RUY_LIKE_RETURN_IF_ERROR(
+      qi::CheckBiasCount(bias.size(), "weights", weights->layout().rows()));
+  RUY_LIKE_RETURN_IF_ERROR(
+      qi::CheckDisjoint("weights", qi::BytesOf(erased), "bias", bias));
   for (const auto& [name, values] :
        {std::make_pair("gamma", norm.gamma), std::make_pair("beta", norm.beta),
         std::make_pair("mean", norm.mean),
         std::make_pair("variance", norm.variance)}) {
-    if (status.ok()) status = qi::CheckSpan(name, values);
-    if (status.ok()) status = qi::CheckDisjoint(name, values, "bias", bias);
-    if (status.ok()) {
-      status = qi::CheckDisjoint(name, values, "weights", qi::BytesOf(erased));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan(name, values));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint(name, values, "bias", bias));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckDisjoint(name, values, "weights", qi::BytesOf(erased)));
   }
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status ValidateNorm(const BatchNorm& norm, std::size_t channels) {
@@ -53,28 +44,26 @@ absl::Status ValidateNorm(const BatchNorm& norm, std::size_t channels) {
   if (!fits(norm.mean) || !fits(norm.variance) ||
       !(norm.gamma.empty() || fits(norm.gamma)) ||
       !(norm.beta.empty() || fits(norm.beta))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        norm.gamma.size(), " gammas, ", norm.beta.size(), " betas, ",
-        norm.mean.size(), " means and ", norm.variance.size(),
-        " variances for ", channels, " channels"));
+    return qi::Invalid(norm.gamma.size(), " gammas, ", norm.beta.size(),
+                       " betas, ", norm.mean.size(), " means and ",
+                       norm.variance.size(), " variances for ", channels,
+                       " channels");
   }
   if (!(norm.epsilon >= 0) || !std::isfinite(norm.epsilon)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("epsilon is ", norm.epsilon));
+    return qi::Invalid("epsilon is ", norm.epsilon);
   }
   for (std::size_t c = 0; c < channels; ++c) {
     const float variance = norm.variance[c];
     if (!std::isfinite(variance) || variance < 0 ||
         !(static_cast<double>(variance) + norm.epsilon > 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("channel ", c, " has variance ", variance,
-                       " with epsilon ", norm.epsilon));
+      return qi::Invalid("channel ", c, " has variance ", variance,
+                         " with epsilon ", norm.epsilon);
     }
     if (!std::isfinite(norm.mean[c]) ||
         !(norm.gamma.empty() || std::isfinite(norm.gamma[c])) ||
         !(norm.beta.empty() || std::isfinite(norm.beta[c]))) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "channel ", c, " has a gamma, beta or mean that is not finite"));
+      return qi::Invalid("channel ", c,
+                         " has a gamma, beta or mean that is not finite");
     }
   }
   return absl::OkStatus();
@@ -109,9 +98,9 @@ absl::Status ValidateResults(const BatchNorm& norm, Matrix<float>* weights,
           gain * *ElementPtr(weights, static_cast<std::ptrdiff_t>(c), col));
     }
     if (!all_fit) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return qi::Invalid(
           "channel ", c, " with gain ", gain,
-          " has weights or a bias that are not finite, or would not be"));
+          " has weights or a bias that are not finite, or would not be");
     }
   }
   return absl::OkStatus();
@@ -152,10 +141,9 @@ absl::StatusOr<BatchNormReport> FoldBatchNorm(const BatchNorm& norm,
                                               Matrix<float>* weights,
                                               absl::Span<float> bias) {
   return CatchNoMemory([&]() -> absl::StatusOr<BatchNormReport> {
-    absl::Status status = ValidateMemory(norm, weights, bias);
-    if (status.ok()) status = ValidateNorm(norm, bias.size());
-    if (status.ok()) status = ValidateResults(norm, weights, bias);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(ValidateMemory(norm, weights, bias));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateNorm(norm, bias.size()));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateResults(norm, weights, bias));
     // Before anything is written: it takes memory.
     BatchNormReport report = ReportOn(norm, bias.size());
     const std::ptrdiff_t cols = weights->layout().cols();

@@ -3,12 +3,13 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 constexpr double kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr double kMinInt32 = std::numeric_limits<std::int32_t>::min();
@@ -18,27 +19,22 @@ absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
                       absl::Span<std::int32_t> quantized) {
   if (quantized.size() != bias.size() ||
       (weights.size() != 1 && weights.size() != bias.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        bias.size(), " biases, but ", weights.size(), " weight scales and ",
-        quantized.size(), " quantized biases to write"));
+    return qi::Invalid(bias.size(), " biases, but ", weights.size(),
+                       " weight scales and ", quantized.size(),
+                       " quantized biases to write");
   }
-  namespace qi = quantize_internal;
-  absl::Status status = qi::CheckSpan("bias", bias);
-  if (status.ok()) status = qi::CheckSpan("weights", weights);
-  if (status.ok()) status = qi::CheckSpan("quantized", quantized);
-  if (status.ok()) {
-    status = qi::CheckDisjoint("bias", bias, "quantized", quantized);
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("weights", weights));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("quantized", quantized));
+  RUY_LIKE_RETURN_IF_ERROR(
+      qi::CheckDisjoint("bias", bias, "quantized", quantized));
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale("input", input.scale));
+  for (const QuantParams& channel : weights) {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale("weights", channel.scale));
   }
-  if (!status.ok()) return status;
-  status = qi::CheckScale("input", input.scale);
-  for (std::size_t c = 0; status.ok() && c < weights.size(); ++c) {
-    status = qi::CheckScale("weights", weights[c].scale);
-  }
-  if (!status.ok()) return status;
   for (std::size_t c = 0; c < bias.size(); ++c) {
     if (std::isnan(bias[c])) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the bias of channel ", c, " is NaN"));
+      return qi::Invalid("the bias of channel ", c, " is NaN");
     }
   }
   return absl::OkStatus();
@@ -50,8 +46,7 @@ absl::StatusOr<std::ptrdiff_t> QuantizeBias(
     absl::Span<const float> bias, const QuantParams& input,
     absl::Span<const QuantParams> weights, absl::Span<std::int32_t> quantized) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::ptrdiff_t> {
-    const absl::Status status = Validate(bias, input, weights, quantized);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Validate(bias, input, weights, quantized));
     std::ptrdiff_t saturated = 0;
     for (std::size_t c = 0; c < bias.size(); ++c) {
       const double scale = static_cast<double>(input.scale) *

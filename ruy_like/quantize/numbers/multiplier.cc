@@ -4,12 +4,13 @@
 #include <cmath>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 constexpr int kMinExponent = -31;
 constexpr int kMaxExponent = 30;
@@ -24,13 +25,12 @@ std::int32_t SaturateToInt32(std::int64_t value) {
 absl::Status ValidateClamp(const QuantParams& dst, std::int32_t lowest,
                            std::int32_t highest) {
   if (dst.qmin > dst.qmax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dst has qmin ", dst.qmin, " above qmax ", dst.qmax));
+    return qi::Invalid("dst has qmin ", dst.qmin, " above qmax ", dst.qmax);
   }
   if (dst.qmin < lowest || dst.qmax > highest) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dst has the range ", dst.qmin, "..", dst.qmax,
-        ", which its elements, ", lowest, "..", highest, ", do not hold"));
+    return qi::Invalid("dst has the range ", dst.qmin, "..", dst.qmax,
+                       ", which its elements, ", lowest, "..", highest,
+                       ", do not hold");
   }
   return absl::OkStatus();
 }
@@ -46,8 +46,8 @@ double RealMultiplier(float lhs, float rhs, float dst) {
 absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(double multiplier) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
     if (!std::isfinite(multiplier) || multiplier < 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a multiplier must be finite and not negative: ", multiplier));
+      return qi::Invalid("a multiplier must be finite and not negative: ",
+                         multiplier);
     }
     // A double is 1.fraction * 2^(exponent - kBias), with the fraction's 52
     // bits below. By these bits and not by frexp, ldexp and llround, for layers
@@ -112,11 +112,10 @@ absl::StatusOr<QuantizedMultiplier> ProductMultiplier(const QuantParams& lhs,
                                                       std::int32_t lowest,
                                                       std::int32_t highest) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
-    absl::Status status = quantize_internal::CheckScale("lhs", lhs.scale);
-    status.Update(quantize_internal::CheckScale("rhs", rhs.scale));
-    status.Update(quantize_internal::CheckScale("dst", dst.scale));
-    status.Update(ValidateClamp(dst, lowest, highest));
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckScale("lhs", lhs.scale));
+    RUY_LIKE_RETURN_IF_ERROR(CheckScale("rhs", rhs.scale));
+    RUY_LIKE_RETURN_IF_ERROR(CheckScale("dst", dst.scale));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateClamp(dst, lowest, highest));
     return QuantizeMultiplier(RealMultiplier(lhs.scale, rhs.scale, dst.scale));
   });
 }
@@ -128,33 +127,33 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
                                 absl::Span<std::int32_t> fixedpoint,
                                 absl::Span<int> exponent) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = quantize_internal::CheckScale(
-        "the operand without channels", other.scale);
-    status.Update(quantize_internal::CheckScale("dst", dst.scale));
-    status.Update(ValidateClamp(dst, lowest, highest));
-    status.Update(CheckSpan("channels", channels));
-    status.Update(CheckSpan("fixedpoint", fixedpoint));
-    status.Update(CheckSpan("exponent", exponent));
-    status.Update(
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckScale("the operand without channels", other.scale));
+    RUY_LIKE_RETURN_IF_ERROR(CheckScale("dst", dst.scale));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateClamp(dst, lowest, highest));
+    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("channels", channels));
+    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("fixedpoint", fixedpoint));
+    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("exponent", exponent));
+    RUY_LIKE_RETURN_IF_ERROR(
         CheckDisjoint("fixedpoint", fixedpoint, "exponent", exponent));
-    if (!status.ok()) return status;  // before channels that are not there
     for (const QuantParams& channel : channels) {
-      status = quantize_internal::CheckScale("a channel", channel.scale);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(CheckScale("a channel", channel.scale));
     }
     if (fixedpoint.size() != channels.size() ||
         exponent.size() != channels.size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          channels.size(), " channels, but ", fixedpoint.size(),
-          " fixed points and ", exponent.size(), " exponents to write"));
+      return qi::Invalid(channels.size(), " channels, but ", fixedpoint.size(),
+                         " fixed points and ", exponent.size(),
+                         " exponents to write");
     }
     for (std::size_t c = 0; c < channels.size(); ++c) {
-      const absl::StatusOr<QuantizedMultiplier> multiplier = QuantizeMultiplier(
-          RealMultiplier(channels[c].scale, other.scale, dst.scale));
-      // Products and quotients of positive floats are finite doubles.
-      if (!multiplier.ok()) return multiplier.status();
-      fixedpoint[c] = multiplier->fixedpoint;
-      exponent[c] = multiplier->exponent;
+      // Never an error: products and quotients of positive floats are finite
+      // doubles.
+      RUY_LIKE_ASSIGN_OR_RETURN(
+          const auto multiplier,
+          QuantizeMultiplier(
+              RealMultiplier(channels[c].scale, other.scale, dst.scale)));
+      fixedpoint[c] = multiplier.fixedpoint;
+      exponent[c] = multiplier.exponent;
     }
     return absl::OkStatus();
   });

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 constexpr double kSmallestScale = std::numeric_limits<float>::min();
 constexpr double kLargestScale = std::numeric_limits<float>::max();
@@ -28,17 +29,13 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
                                             ScaleRounding rounding) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     if (!(absmax >= 0) || !std::isfinite(absmax)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "absmax is ", absmax, ", must be finite and at least 0"));
+      return qi::Invalid("absmax is ", absmax,
+                         ", must be finite and at least 0");
     }
-    if (bits < 2 || bits > 16) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("bits is ", bits, ", must be in [2, 16]"));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 2, 16));
     if (rounding != ScaleRounding::kExact &&
         rounding != ScaleRounding::kPowerOfTwo) {
-      return quantize_internal::UnknownError("rounding of scales",
-                                             static_cast<int>(rounding));
+      return qi::UnknownError("rounding of scales", static_cast<int>(rounding));
     }
     QuantParams params;
     params.qmax = (1 << (bits - 1)) - 1;
@@ -47,9 +44,8 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
     if (scale < kSmallestScale) return params;
     if (rounding == ScaleRounding::kPowerOfTwo) scale = NextPowerOfTwo(scale);
     if (scale > kLargestScale) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("absmax is ", absmax, ", with ", bits,
-                       " bits no power of two that a float holds covers it"));
+      return qi::Invalid("absmax is ", absmax, ", with ", bits,
+                         " bits no power of two that a float holds covers it");
     }
     params.scale = static_cast<float>(scale);
     return params;
@@ -60,13 +56,12 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
                                          int qmax) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "range is [", lo, ", ", hi, "], must be finite and in order"));
+      return qi::Invalid("range is [", lo, ", ", hi,
+                         "], must be finite and in order");
     }
     if (qmin >= qmax || qmin < -kLargestBound || qmax > kLargestBound) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("qmin is ", qmin, ", qmax is ", qmax,
-                       ", must be in order and within 2^23 of 0"));
+      return qi::Invalid("qmin is ", qmin, ", qmax is ", qmax,
+                         ", must be in order and within 2^23 of 0");
     }
     QuantParams params;
     params.qmin = qmin;
@@ -75,9 +70,8 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
     const double max = std::max(static_cast<double>(hi), 0.0);
     const double scale = (max - min) / (qmax - qmin);
     if (scale > kLargestScale) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("range is [", lo, ", ", hi, "]: no float holds a ",
-                       qmax - qmin, "th part of it"));
+      return qi::Invalid("range is [", lo, ", ", hi, "]: no float holds a ",
+                         qmax - qmin, "th part of it");
     }
     double zero_point = 0;
     if (scale >= kSmallestScale) {
@@ -98,21 +92,19 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
 absl::Status ValidateQuantParams(const QuantParams& params, std::int32_t lowest,
                                  std::int32_t highest, const char* what) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = quantize_internal::CheckScale(what, params.scale);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale(what, params.scale));
     if (params.qmin > params.qmax) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          what, ": qmin ", params.qmin, " is above qmax ", params.qmax));
+      return qi::Invalid(what, ": qmin ", params.qmin, " is above qmax ",
+                         params.qmax);
     }
     if (params.qmin < lowest || params.qmax > highest) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          what, ": [qmin, qmax] is [", params.qmin, ", ", params.qmax,
-          "], the type holds [", lowest, ", ", highest, "]"));
+      return qi::Invalid(what, ": [qmin, qmax] is [", params.qmin, ", ",
+                         params.qmax, "], the type holds [", lowest, ", ",
+                         highest, "]");
     }
     if (params.zero_point < lowest || params.zero_point > highest) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(what, ": zero point is ", params.zero_point,
-                       ", the type holds [", lowest, ", ", highest, "]"));
+      return qi::Invalid(what, ": zero point is ", params.zero_point,
+                         ", the type holds [", lowest, ", ", highest, "]");
     }
     return absl::OkStatus();
   });
