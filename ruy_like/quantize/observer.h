@@ -23,10 +23,29 @@
 
 namespace ruy_like {
 
+class Observer;
+
 namespace quantize_internal {
 struct ChunkStats;
 struct ObserveKernels;
-struct ObserverState;
+
+// All that an Observer knows. For calibration files, not for callers.
+struct ObserverState {
+  float range = 0;  // SetRange; 0: streaming
+  // Streaming: the histogram covers [0, 2^exponent), once has_range.
+  bool has_range = false;
+  std::int32_t exponent = 0;
+  std::uint64_t finite = 0, zeros = 0, nonfinite = 0;
+  float min = 0, max = 0;
+  ExactSum sum, sum_of_squares, sum_of_magnitudes;
+  std::vector<std::uint64_t> bins;
+
+  bool streaming() const { return range == 0; }
+
+  static const ObserverState& Of(const Observer& observer);
+  // InvalidArgument for a state that no Observer can have.
+  static absl::StatusOr<Observer> ToObserver(ObserverState state);
+};
 }  // namespace quantize_internal
 
 enum class CalibrationMethod : std::uint8_t {
@@ -101,13 +120,13 @@ class RUY_LIKE_EXPORT Observer final {
   absl::Status Merge(const Observer& other);
 
   // Numbers of finite values, zeros included; of zeros; of NaN and infinities.
-  std::uint64_t finite_count() const { return finite_count_; }
-  std::uint64_t zero_count() const { return zero_count_; }
-  std::uint64_t nonfinite_count() const { return nonfinite_count_; }
+  std::uint64_t finite_count() const { return state_.finite; }
+  std::uint64_t zero_count() const { return state_.zeros; }
+  std::uint64_t nonfinite_count() const { return state_.nonfinite; }
 
   // Ends of the finite values; 0 before the first. Never -0.
-  float min() const { return min_; }
-  float max() const { return max_; }
+  float min() const { return state_.min; }
+  float max() const { return state_.max; }
   float absmax() const;
   double mean() const;
   double standard_deviation() const;  // about the mean
@@ -158,16 +177,9 @@ class RUY_LIKE_EXPORT Observer final {
   // Whether the histogram covers a magnitude.
   bool Covers(float magnitude) const;
   void CoverExponent(int exponent);
-  bool streaming() const { return range_ == 0; }
   absl::StatusOr<float> AciqThreshold(CalibrationMethod method, int bits) const;
 
-  std::vector<std::uint64_t> bins_;
-  float range_ = 0;   // SetRange; 0: streaming
-  int exponent_ = 0;  // streaming: R = 2^exponent_, once has_range_
-  bool has_range_ = false;
-  std::uint64_t finite_count_ = 0, zero_count_ = 0, nonfinite_count_ = 0;
-  float min_ = 0, max_ = 0;
-  quantize_internal::ExactSum sum_, sum_of_squares_, sum_of_magnitudes_;
+  quantize_internal::ObserverState state_;
 };
 
 }  // namespace ruy_like

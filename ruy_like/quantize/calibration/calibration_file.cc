@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <set>
 #include <utility>
@@ -16,15 +15,17 @@
 #include "absl/strings/str_split.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/calibration/json.h"
-#include "ruy_like/quantize/calibration/observer_state.h"
+#include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
 
-using quantize_internal::JsonNumber;
-using quantize_internal::JsonReader;
-using quantize_internal::JsonString;
-using quantize_internal::ObserverState;
+namespace qi = quantize_internal;
+using qi::ExactSum;
+using qi::JsonNumber;
+using qi::JsonReader;
+using qi::JsonString;
+using qi::ObserverState;
 
 constexpr absl::string_view kFormat = "ruy_like-calibration";
 constexpr std::int32_t kVersion = 1;
@@ -34,8 +35,7 @@ constexpr absl::string_view kNcnnWeights = "_param_";
 // ## Checks
 
 absl::Status TensorError(absl::string_view name, absl::string_view message) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("tensor ", JsonString(name), ": ", message));
+  return qi::Invalid("tensor ", JsonString(name), ": ", message);
 }
 
 // Names and parameters, wherever they are from.
@@ -44,18 +44,17 @@ absl::Status CheckTensors(const Calibration& calibration) {
   for (const CalibratedTensor& tensor : calibration.tensors) {
     const std::string& name = tensor.name;
     if (name.empty() || name.size() > CalibratedTensor::kMaxNameBytes ||
-        !quantize_internal::IsUtf8(name)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a tensor's name has ", name.size(), " bytes, must be UTF-8 of 1 to ",
-          CalibratedTensor::kMaxNameBytes));
+        !qi::IsUtf8(name)) {
+      return qi::Invalid("a tensor's name has ", name.size(),
+                         " bytes, must be UTF-8 of 1 to ",
+                         CalibratedTensor::kMaxNameBytes);
     }
     if (!names.insert(name).second) {
       return TensorError(name, "is there twice");
     }
     for (const QuantParams& params : tensor.params) {
-      const absl::Status status = ValidateQuantParams(
-          params, std::numeric_limits<std::int32_t>::min(),
-          std::numeric_limits<std::int32_t>::max(), "params");
+      const absl::Status status =
+          qi::CheckParams("params", Scalar::kI32, params);
       if (!status.ok()) return TensorError(name, status.message());
     }
     for (const MovingAverageObserver& observer : tensor.moving_averages) {
@@ -90,9 +89,9 @@ void AppendParams(const QuantParams& params, std::string* text) {
 }
 
 void AppendObserver(const Observer& observer, std::string* text) {
-  const ObserverState state = ObserverState::Of(observer);
+  const ObserverState& state = ObserverState::Of(observer);
   absl::StrAppend(text, "{\"range\": ", JsonNumber(state.range));
-  if (state.has_exponent) {
+  if (state.range == 0 && state.has_range) {
     absl::StrAppend(text, ", \"exponent\": ", state.exponent);
   }
   absl::StrAppend(text, ", \"finite\": ", state.finite,
@@ -100,9 +99,9 @@ void AppendObserver(const Observer& observer, std::string* text) {
                   ", \"nonfinite\": ", state.nonfinite,
                   ",\n   \"min\": ", JsonNumber(state.min),
                   ", \"max\": ", JsonNumber(state.max));
-  AppendArray("sum", state.sum, text);
-  AppendArray("sum_of_squares", state.sum_of_squares, text);
-  AppendArray("sum_of_magnitudes", state.sum_of_magnitudes, text);
+  AppendArray("sum", state.sum.digits(), text);
+  AppendArray("sum_of_squares", state.sum_of_squares.digits(), text);
+  AppendArray("sum_of_magnitudes", state.sum_of_magnitudes.digits(), text);
   AppendArray("bins", state.bins, text);
   text->push_back('}');
 }
@@ -116,119 +115,50 @@ void AppendMovingAverage(const MovingAverageObserver& observer,
 }
 
 // ## Reading JSON
-//
-// Each member is read by a function that is found by its name; `seen` has a bit
-// for each that was.
-
-class MemberSet final {
- public:
-  explicit MemberSet(JsonReader* json) : json_(json) {}
-  // Whether `name` is this member, which must not have been there before.
-  bool Is(absl::string_view name, absl::string_view member) {
-    if (name != member) return false;
-    if (!seen_.insert(member).second) {
-      json_->Fail(absl::StrCat(member, " is there twice"));
-    }
-    return true;
-  }
-  bool Has(absl::string_view member) const { return seen_.count(member) != 0; }
-  void Require(std::initializer_list<absl::string_view> members) {
-    for (const absl::string_view member : members) {
-      if (!Has(member)) json_->Fail(absl::StrCat(member, " is missing"));
-    }
-  }
-
- private:
-  JsonReader* const json_;
-  std::set<absl::string_view> seen_;
-};
-
-void FailUnknown(absl::string_view name, JsonReader* json) {
-  json->Fail(absl::StrCat("unknown member ", JsonString(name)));
-}
-
-// Exactly so many numbers.
-template <typename T>
-void ReadNumbers(std::size_t count, T* numbers, JsonReader* json) {
-  std::size_t i = 0;
-  json->BeginArray();
-  while (json->NextElement()) {
-    if (i == count) return json->Fail("the array has too many elements");
-    json->Read(&numbers[i++]);
-  }
-  if (i < count) json->Fail("the array has too few elements");
-}
 
 void ReadParams(JsonReader* json, QuantParams* params) {
-  std::string name;
-  MemberSet members(json);
-  json->BeginObject();
-  while (json->NextMember(&name)) {
-    if (members.Is(name, "scale")) {
-      json->Read(&params->scale);
-    } else if (members.Is(name, "zero_point")) {
-      json->Read(&params->zero_point);
-    } else if (members.Is(name, "qmin")) {
-      json->Read(&params->qmin);
-    } else if (members.Is(name, "qmax")) {
-      json->Read(&params->qmax);
-    } else {
-      FailUnknown(name, json);
-    }
-  }
-  members.Require({"scale", "zero_point", "qmin", "qmax"});
+  json->ReadObject({json->To("scale", &params->scale),
+                    json->To("zero_point", &params->zero_point),
+                    json->To("qmin", &params->qmin),
+                    json->To("qmax", &params->qmax)});
 }
 
-// Whether it was one of an observer's numbers.
-bool ReadObserverNumber(absl::string_view name, MemberSet* members,
-                        JsonReader* json, ObserverState* state) {
-  if (members->Is(name, "range")) {
-    json->Read(&state->range);
-  } else if (members->Is(name, "exponent")) {
-    json->Read(&state->exponent);
-  } else if (members->Is(name, "finite")) {
-    json->Read(&state->finite);
-  } else if (members->Is(name, "zeros")) {
-    json->Read(&state->zeros);
-  } else if (members->Is(name, "nonfinite")) {
-    json->Read(&state->nonfinite);
-  } else if (members->Is(name, "min")) {
-    json->Read(&state->min);
-  } else if (members->Is(name, "max")) {
-    json->Read(&state->max);
-  } else {
-    return false;
-  }
-  return true;
+// A member that is an exact sum, by its digits.
+JsonReader::Member Sum(absl::string_view name, JsonReader* json,
+                       ExactSum* sum) {
+  return {name, [json, sum] {
+            ExactSum::Digits digits;
+            json->ReadNumbers(&digits);
+            if (!json->ok()) return;
+            if (!ExactSum::AreDigits(digits)) {
+              return json->Fail("these are no digits of a sum");
+            }
+            *sum = ExactSum(digits);
+          }};
 }
 
 void ReadObserver(JsonReader* json, std::vector<Observer>* observers) {
   ObserverState state;
-  std::string name;
-  MemberSet members(json);
-  json->BeginObject();
-  while (json->NextMember(&name)) {
-    if (ReadObserverNumber(name, &members, json, &state)) continue;
-    if (members.Is(name, "sum")) {
-      ReadNumbers(state.sum.size(), state.sum.data(), json);
-    } else if (members.Is(name, "sum_of_squares")) {
-      ReadNumbers(state.sum_of_squares.size(), state.sum_of_squares.data(),
-                  json);
-    } else if (members.Is(name, "sum_of_magnitudes")) {
-      ReadNumbers(state.sum_of_magnitudes.size(),
-                  state.sum_of_magnitudes.data(), json);
-    } else if (members.Is(name, "bins")) {
-      state.bins.resize(Observer::kBins);
-      ReadNumbers(state.bins.size(), state.bins.data(), json);
-    } else {
-      FailUnknown(name, json);
-    }
-  }
-  members.Require({"range", "finite", "zeros", "nonfinite", "min", "max", "sum",
-                   "sum_of_squares", "sum_of_magnitudes", "bins"});
+  state.bins.resize(Observer::kBins);
+  bool has_exponent = false;
+  const auto read_exponent = [&] {
+    has_exponent = true;
+    json->Read(&state.exponent);
+  };
+  json->ReadObject(
+      {json->To("range", &state.range),
+       JsonReader::Member("exponent", read_exponent, /*optional=*/true),
+       json->To("finite", &state.finite), json->To("zeros", &state.zeros),
+       json->To("nonfinite", &state.nonfinite), json->To("min", &state.min),
+       json->To("max", &state.max), Sum("sum", json, &state.sum),
+       Sum("sum_of_squares", json, &state.sum_of_squares),
+       Sum("sum_of_magnitudes", json, &state.sum_of_magnitudes),
+       JsonReader::Member("bins", [&] { json->ReadNumbers(&state.bins); })});
   if (!json->ok()) return;
-  state.has_exponent = members.Has("exponent");
-  absl::StatusOr<Observer> observer = ObserverState::ToObserver(state);
+  // Only an observer that streams has an exponent.
+  state.has_range = has_exponent == (state.range == 0);
+  absl::StatusOr<Observer> observer =
+      ObserverState::ToObserver(std::move(state));
   if (!observer.ok()) return json->Fail(observer.status().message());
   observers->push_back(*std::move(observer));
 }
@@ -237,23 +167,9 @@ void ReadMovingAverage(JsonReader* json,
                        std::vector<MovingAverageObserver>* observers) {
   float constant = 0, min = 0, max = 0;
   std::uint64_t batches = 0;
-  std::string name;
-  MemberSet members(json);
-  json->BeginObject();
-  while (json->NextMember(&name)) {
-    if (members.Is(name, "constant")) {
-      json->Read(&constant);
-    } else if (members.Is(name, "batches")) {
-      json->Read(&batches);
-    } else if (members.Is(name, "min")) {
-      json->Read(&min);
-    } else if (members.Is(name, "max")) {
-      json->Read(&max);
-    } else {
-      FailUnknown(name, json);
-    }
-  }
-  members.Require({"constant", "batches", "min", "max"});
+  json->ReadObject({json->To("constant", &constant),
+                    json->To("batches", &batches), json->To("min", &min),
+                    json->To("max", &max)});
   if (!json->ok()) return;
   const auto observer =
       MovingAverageObserver::Resume(constant, batches, min, max);
@@ -262,65 +178,50 @@ void ReadMovingAverage(JsonReader* json,
 }
 
 void ReadTensor(JsonReader* json, CalibratedTensor* tensor) {
-  std::string name;
-  MemberSet members(json);
-  json->BeginObject();
-  while (json->NextMember(&name)) {
-    if (members.Is(name, "name")) {
-      json->Read(&tensor->name);
-    } else if (members.Is(name, "params")) {
-      json->BeginArray();
-      while (json->NextElement()) {
-        tensor->params.emplace_back();
-        ReadParams(json, &tensor->params.back());
-      }
-    } else if (members.Is(name, "observers")) {
-      json->BeginArray();
-      while (json->NextElement()) ReadObserver(json, &tensor->observers);
-    } else if (members.Is(name, "moving_averages")) {
-      json->BeginArray();
-      while (json->NextElement()) {
-        ReadMovingAverage(json, &tensor->moving_averages);
-      }
-    } else {
-      FailUnknown(name, json);
-    }
-  }
-  members.Require({"name", "params", "observers"});
+  const auto read_params = [&] {
+    tensor->params.emplace_back();
+    ReadParams(json, &tensor->params.back());
+  };
+  const auto read_observer = [&] { ReadObserver(json, &tensor->observers); };
+  const auto read_average = [&] {
+    ReadMovingAverage(json, &tensor->moving_averages);
+  };
+  json->ReadObject(
+      {json->To("name", &tensor->name),
+       JsonReader::Member("params", [&] { json->ReadArray(read_params); }),
+       JsonReader::Member("observers", [&] { json->ReadArray(read_observer); }),
+       JsonReader::Member(
+           "moving_averages", [&] { json->ReadArray(read_average); },
+           /*optional=*/true)});
 }
 
 void ReadCalibration(JsonReader* json, Calibration* calibration) {
-  std::string name, format;
-  std::int32_t version = 0;
-  MemberSet members(json);
-  json->BeginObject();
-  while (json->NextMember(&name)) {
-    if (members.Is(name, "format")) {
-      json->Read(&format);
-      if (format != kFormat) json->Fail(absl::StrCat("format is no ", kFormat));
-    } else if (members.Is(name, "version")) {
-      json->Read(&version);
-      if (version != kVersion) {
-        json->Fail(absl::StrCat("version ", version, ", known is ", kVersion));
-      }
-    } else if (members.Is(name, "tensors")) {
-      json->BeginArray();
-      while (json->NextElement()) {
-        calibration->tensors.emplace_back();
-        ReadTensor(json, &calibration->tensors.back());
-      }
-    } else {
-      FailUnknown(name, json);
-    }
-  }
-  members.Require({"format", "version", "tensors"});
+  const auto read_format = [&] {
+    std::string format;
+    json->Read(&format);
+    if (format != kFormat) json->Fail(absl::StrCat("format is no ", kFormat));
+  };
+  const auto read_version = [&] {
+    std::int32_t version = 0;
+    json->Read(&version);
+    if (version == kVersion) return;
+    json->Fail(absl::StrCat("version ", version, ", known is ", kVersion));
+  };
+  const auto read_tensor = [&] {
+    calibration->tensors.emplace_back();
+    ReadTensor(json, &calibration->tensors.back());
+  };
+  json->ReadObject(
+      {JsonReader::Member("format", read_format),
+       JsonReader::Member("version", read_version),
+       JsonReader::Member("tensors", [&] { json->ReadArray(read_tensor); })});
   json->End();
 }
 
 absl::Status CheckSize(std::size_t bytes) {
   if (bytes <= kMaxCalibrationBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a calibration of more than ", kMaxCalibrationBytes, " bytes"));
+  return qi::Invalid("a calibration of more than ", kMaxCalibrationBytes,
+                     " bytes");
 }
 
 // ## ncnn's table
@@ -392,8 +293,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   while (const std::size_t bytes =
              std::fread(piece, 1, sizeof(piece), file.get())) {
     text.append(piece, bytes);
-    const absl::Status status = CheckSize(text.size());
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckSize(text.size()));
   }
   if (std::ferror(file.get()) != 0) return FileError(path, errno);
   return text;
@@ -402,9 +302,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
 // parse(text of the file), with the path in its errors.
 template <typename Parse>
 absl::StatusOr<Calibration> Load(const std::string& path, const Parse& parse) {
-  const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<Calibration> calibration = parse(*text);
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto text, ReadFile(path));
+  absl::StatusOr<Calibration> calibration = parse(text);
   if (calibration.ok()) return calibration;
   return absl::Status(calibration.status().code(),
                       absl::StrCat(path, ": ", calibration.status().message()));
@@ -421,8 +320,7 @@ const CalibratedTensor* Calibration::Find(absl::string_view name) const {
 
 absl::StatusOr<std::string> CalibrationToJson(const Calibration& calibration) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
-    absl::Status status = CheckTensors(calibration);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckTensors(calibration));
     std::string text =
         absl::StrCat("{\"format\": \"", kFormat, "\", \"version\": ", kVersion,
                      ", \"tensors\": [");
@@ -454,22 +352,19 @@ absl::StatusOr<std::string> CalibrationToJson(const Calibration& calibration) {
       text += "]}";
     }
     text += "]}\n";
-    status = CheckSize(text.size());
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckSize(text.size()));
     return text;
   });
 }
 
 absl::StatusOr<Calibration> CalibrationFromJson(absl::string_view json) {
   return CatchNoMemory([&]() -> absl::StatusOr<Calibration> {
-    absl::Status status = CheckSize(json.size());
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckSize(json.size()));
     Calibration calibration;
     JsonReader reader(json);
     ReadCalibration(&reader, &calibration);
-    if (!reader.ok()) return reader.status();
-    status = CheckTensors(calibration);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(reader.status());
+    RUY_LIKE_RETURN_IF_ERROR(CheckTensors(calibration));
     return calibration;
   });
 }
@@ -487,14 +382,12 @@ absl::StatusOr<Calibration> LoadCalibration(const std::string& path) {
 absl::StatusOr<std::string> CalibrationToNcnnTable(
     const Calibration& calibration) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::string> {
-    absl::Status status = CheckTensors(calibration);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckTensors(calibration));
     std::string text;
     for (const bool weights : {true, false}) {
       for (const CalibratedTensor& tensor : calibration.tensors) {
         if (tensor.params.empty() || IsNcnnWeights(tensor) != weights) continue;
-        status = CheckNcnnTensor(tensor);
-        if (!status.ok()) return status;
+        RUY_LIKE_RETURN_IF_ERROR(CheckNcnnTensor(tensor));
         text += tensor.name;
         for (const QuantParams& params : tensor.params) {
           absl::StrAppend(&text, " ", JsonNumber(1 / params.scale));
@@ -508,8 +401,7 @@ absl::StatusOr<std::string> CalibrationToNcnnTable(
 
 absl::StatusOr<Calibration> CalibrationFromNcnnTable(absl::string_view table) {
   return CatchNoMemory([&]() -> absl::StatusOr<Calibration> {
-    absl::Status status = CheckSize(table.size());
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckSize(table.size()));
     Calibration calibration;
     std::size_t number = 0;
     for (const absl::string_view line : absl::StrSplit(table, '\n')) {
@@ -523,19 +415,16 @@ absl::StatusOr<Calibration> CalibrationFromNcnnTable(absl::string_view table) {
         }
         tensor.params.emplace_back();
         if (!ReadNcnnFactor(word, &tensor.params.back())) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("line ", number, ": no factor of a scale"));
+          return qi::Invalid("line ", number, ": no factor of a scale");
         }
       }
       if (tensor.name.empty()) continue;
       if (tensor.params.empty()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("line ", number, ": a name without factors"));
+        return qi::Invalid("line ", number, ": a name without factors");
       }
       calibration.tensors.push_back(std::move(tensor));
     }
-    status = CheckTensors(calibration);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckTensors(calibration));
     return calibration;
   });
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like::quantize_internal {
 namespace {
@@ -85,8 +86,7 @@ void JsonReader::Fail(absl::string_view message) {
   const auto line =
       1 + std::count(text_.begin(),
                      text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
-  status_ =
-      absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", message));
+  status_ = Invalid("line ", line, ": ", message);
 }
 
 void JsonReader::SkipBlanks() {
@@ -119,13 +119,26 @@ bool JsonReader::Next(char bracket) {
   return ok();
 }
 
-bool JsonReader::NextElement() { return Next(']'); }
-
-bool JsonReader::NextMember(std::string* name) {
-  if (!Next('}')) return false;
-  Read(name);
-  if (!Take(':')) Fail("expected a member's name and :");
-  return ok();
+void JsonReader::ReadObject(std::vector<Member> members) {
+  Begin('{');
+  std::string name;
+  while (Next('}')) {
+    Read(&name);
+    if (!Take(':')) return Fail("expected a member's name and :");
+    const auto member =
+        std::find_if(members.begin(), members.end(),
+                     [&](const Member& known) { return known.name == name; });
+    if (member == members.end()) {
+      return Fail(absl::StrCat("unknown member ", JsonString(name)));
+    }
+    if (member->is_read) return Fail(absl::StrCat(name, " is there twice"));
+    member->is_read = true;
+    member->read();
+  }
+  for (const Member& member : members) {
+    if (member.is_read || member.is_optional) continue;
+    Fail(absl::StrCat(member.name, " is missing"));
+  }
 }
 
 bool JsonReader::ReadCodeUnit(std::uint32_t* unit) {

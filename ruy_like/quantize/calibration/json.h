@@ -9,7 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -29,12 +32,44 @@ class JsonReader final {
  public:
   explicit JsonReader(absl::string_view text) : text_(text) {}
 
-  // BeginObject(); while (NextMember(&name)) { read its value; }
-  void BeginObject() { Begin('{'); }
-  bool NextMember(std::string* name);
-  // BeginArray(); while (NextElement()) { read it; }
-  void BeginArray() { Begin('['); }
-  bool NextElement();
+  // What is known of an object's member: what reads its value.
+  struct Member {
+    Member(absl::string_view member_name, std::function<void()> read_value,
+           bool optional = false)
+        : name(member_name),
+          read(std::move(read_value)),
+          is_optional(optional) {}
+
+    absl::string_view name;
+    std::function<void()> read;
+    bool is_optional;
+    bool is_read = false;
+  };
+  // A member whose value goes to *value.
+  template <typename T>
+  Member To(absl::string_view name, T* value) {
+    return {name, [this, value] { Read(value); }};
+  }
+
+  // An object of these members, in any order, each once.
+  void ReadObject(std::vector<Member> members);
+  // An array; read_element() is called for each element.
+  template <typename ReadElement>
+  void ReadArray(const ReadElement& read_element) {
+    Begin('[');
+    while (Next(']')) read_element();
+  }
+  // An array of as many numbers as there are.
+  template <typename Numbers>
+  void ReadNumbers(Numbers* numbers) {
+    auto number = numbers->begin();
+    ReadArray([&] {
+      if (number == numbers->end())
+        return Fail("the array has too many elements");
+      Read(&*number++);
+    });
+    if (number != numbers->end()) Fail("the array has too few elements");
+  }
 
   void Read(std::string* value);  // of at most 4096 bytes
   void Read(float* value);        // finite

@@ -16,9 +16,10 @@
 namespace ruy_like {
 namespace {
 
-using quantize_internal::ObserveKernels;
+namespace qi = quantize_internal;
+using qi::ObserveKernels;
 
-static_assert(Observer::kBins == quantize_internal::kObserveBins, "");
+static_assert(Observer::kBins == qi::kObserveBins, "");
 
 // Below this R the factor from a magnitude to its bin would be no float.
 constexpr int kLowestExponent = -100;
@@ -37,18 +38,14 @@ int ExponentAbove(float magnitude) {
 float FactorOf(int exponent) { return std::ldexp(1.0f, kLog2Bins - exponent); }
 
 absl::Status ValidateOptions(const CalibrationOptions& options) {
-  if (options.bits < 2 || options.bits > 16) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("bits is ", options.bits, ", must be in [2, 16]"));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", options.bits, 2, 16));
   switch (options.scheme) {
     case QuantScheme::kSymmetric:
     case QuantScheme::kAffineSigned:
     case QuantScheme::kAffineUnsigned:
       return absl::OkStatus();
   }
-  return quantize_internal::UnknownError("scheme",
-                                         static_cast<int>(options.scheme));
+  return qi::UnknownError("scheme", static_cast<int>(options.scheme));
 }
 
 }  // namespace
@@ -80,13 +77,11 @@ const char* CalibrationMethodName(CalibrationMethod method) {
 struct Observer::Pipeline {
   // As many elements as a partial histogram counts without overflow.
   static constexpr std::size_t kMaxElements = std::size_t{1} << 31;
-  static constexpr std::size_t kChunk = quantize_internal::kObserveChunk;
+  static constexpr std::size_t kChunk = qi::kObserveChunk;
 
-  Pipeline() {
-    std::fill_n(waiting, kChunk, quantize_internal::kObserveNothing);
-  }
+  Pipeline() { std::fill_n(waiting, kChunk, qi::kObserveNothing); }
 
-  quantize_internal::ObserveCounts counts = {};
+  qi::ObserveCounts counts = {};
   std::size_t elements = 0;  // counted or waiting
   // Not 4 KB apart: a core that compares the low 12 bits of addresses would
   // take the loads of one for loads of what is being stored to the other.
@@ -109,8 +104,8 @@ class Observer::Shards final {
       : owned_(static_cast<std::size_t>(threads - 1)) {
     shards_.push_back({first, nullptr});
     for (Observer& observer : owned_) {
-      observer.range_ = first->range_;
-      observer.has_range_ = observer.range_ != 0;
+      observer.state_.range = first->state_.range;
+      observer.state_.has_range = observer.state_.range != 0;
       shards_.push_back({&observer, nullptr});
     }
     for (Shard& shard : shards_) {
@@ -148,41 +143,34 @@ class Observer::Shards final {
   std::vector<Shard*> free_;
 };
 
-Observer::Observer() : bins_(kBins) {}
+Observer::Observer() { state_.bins.resize(kBins); }
 
 absl::Status Observer::SetRange(float absmax) {
   return CatchNoMemory([&]() -> absl::Status {
     if (!(absmax > 0) || !std::isfinite(absmax)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("absmax is ", absmax, ", must be positive and finite"));
+      return qi::Invalid("absmax is ", absmax, ", must be positive and finite");
     }
-    if (finite_count_ + nonfinite_count_ != 0) {
+    if (state_.finite + state_.nonfinite != 0) {
       return absl::FailedPreconditionError(
           "the range can not be set after values were observed");
     }
-    range_ = absmax;
-    has_range_ = true;
+    state_.range = absmax;
+    state_.has_range = true;
     return absl::OkStatus();
   });
 }
 
 absl::Status Observer::Observe(absl::Span<const float> values,
                                Context* context) {
-  return CatchNoMemory([&]() -> absl::Status {
-    Matrix<float> matrix;
-    MakeSimpleLayout(1, static_cast<std::ptrdiff_t>(values.size()),
-                     Order::kRowMajor, matrix.mutable_layout());
-    matrix.set_data(values.data());
-    return Observe(matrix, context);
-  });
+  return Observe(
+      RowMajor(values.data(), 1, static_cast<std::ptrdiff_t>(values.size())),
+      context);
 }
 
 absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    namespace qi = quantize_internal;
     const qi::Erased view = qi::Erase(values);
-    absl::Status status = qi::CheckOperand("values", view);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("values", view));
     if (values.layout().rows() == 0 || values.layout().cols() == 0) {
       return absl::OkStatus();
     }
@@ -199,7 +187,7 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
     // One chunk is not worth clearing and adding up the partial histograms.
     const bool with_pipelines = lines.inner > std::ptrdiff_t{qi::kObserveChunk};
     Shards shards(this, qi::ThreadsFor(units, bytes, context), with_pipelines);
-    absl::Status run = qi::ForEachRange(
+    RUY_LIKE_RETURN_IF_ERROR(qi::ForEachRange(
         units, by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk}, bytes, context,
         [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           Shards::Shard* const shard = shards.Take();
@@ -216,8 +204,7 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
                 kernels, shard->pipeline.get());
           }
           shards.Return(shard);
-        });
-    if (!run.ok()) return run;
+        }));
     shards.MergeIntoFirst();
     return absl::OkStatus();
   });
@@ -238,16 +225,17 @@ void Observer::ObserveRange(const float* values, std::size_t n,
 bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
                          Pipeline* pipeline) {
   constexpr std::size_t kChunk = Pipeline::kChunk;
-  if (!has_range_) return false;
+  if (!state_.has_range) return false;
   if (pipeline->elements + kChunk > Pipeline::kMaxElements) Drain(pipeline);
-  const quantize_internal::ChunkStats stats =
-      streaming()
-          ? kernels.step_by_factor(values, FactorOf(exponent_), pipeline->free,
-                                   pipeline->waiting, &pipeline->counts)
-          : kernels.step_by_range(values, range_, pipeline->free,
+  const qi::ChunkStats stats =
+      state_.streaming()
+          ? kernels.step_by_factor(values, FactorOf(state_.exponent),
+                                   pipeline->free, pipeline->waiting,
+                                   &pipeline->counts)
+          : kernels.step_by_range(values, state_.range, pipeline->free,
                                   pipeline->waiting, &pipeline->counts);
   if (!stats.all_finite || !Covers(stats.absmax)) {
-    std::fill_n(pipeline->waiting, kChunk, quantize_internal::kObserveNothing);
+    std::fill_n(pipeline->waiting, kChunk, qi::kObserveNothing);
     return false;
   }
   AddStats(stats, kChunk);
@@ -259,20 +247,20 @@ bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
 void Observer::ObserveChunk(const float* values, std::size_t n,
                             const ObserveKernels& kernels, Pipeline* pipeline) {
   constexpr std::size_t kChunk = Pipeline::kChunk;
-  const quantize_internal::ChunkStats stats = kernels.scan(values, n);
+  const qi::ChunkStats stats = kernels.scan(values, n);
   if (!stats.all_finite) {
     float finite[kChunk];
     std::size_t finite_n = 0;
     for (std::size_t i = 0; i < n; ++i) {
       if (std::isfinite(values[i])) finite[finite_n++] = values[i];
     }
-    nonfinite_count_ += n - finite_n;
+    state_.nonfinite += n - finite_n;
     if (finite_n > 0) ObserveChunk(finite, finite_n, kernels, pipeline);
     return;
   }
   AddStats(stats, n);
   if (stats.absmax == 0) {
-    zero_count_ += n;
+    state_.zeros += n;
     return;
   }
   if (!Covers(stats.absmax)) {
@@ -280,121 +268,126 @@ void Observer::ObserveChunk(const float* values, std::size_t n,
     CoverExponent(ExponentAbove(stats.absmax));
   }
   alignas(64) std::uint16_t index[kChunk];
-  if (streaming()) {
-    kernels.index_by_factor(values, n, FactorOf(exponent_), index);
+  if (state_.streaming()) {
+    kernels.index_by_factor(values, n, FactorOf(state_.exponent), index);
   } else {
-    kernels.index_by_range(values, n, range_, index);
+    kernels.index_by_range(values, n, state_.range, index);
   }
   Count(index, n);
 }
 
-void Observer::AddStats(const quantize_internal::ChunkStats& stats,
-                        std::size_t n) {
+void Observer::AddStats(const qi::ChunkStats& stats, std::size_t n) {
   // Adding 0 makes 0 of -0.
-  min_ = (finite_count_ == 0 ? stats.min : std::min(min_, stats.min)) + 0.0f;
-  max_ = (finite_count_ == 0 ? stats.max : std::max(max_, stats.max)) + 0.0f;
-  finite_count_ += n;
-  sum_.Add(stats.sum);
-  sum_of_squares_.Add(stats.sum_of_squares);
-  sum_of_magnitudes_.Add(stats.sum_of_magnitudes);
+  state_.min =
+      (state_.finite == 0 ? stats.min : std::min(state_.min, stats.min)) + 0.0f;
+  state_.max =
+      (state_.finite == 0 ? stats.max : std::max(state_.max, stats.max)) + 0.0f;
+  state_.finite += n;
+  state_.sum.Add(stats.sum);
+  state_.sum_of_squares.Add(stats.sum_of_squares);
+  state_.sum_of_magnitudes.Add(stats.sum_of_magnitudes);
 }
 
 void Observer::Count(const std::uint16_t* index, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     if (index[i] < kBins) {
-      ++bins_[index[i]];
+      ++state_.bins[index[i]];
     } else if (index[i] == kBins) {
-      ++zero_count_;
+      ++state_.zeros;
     }
   }
 }
 
 void Observer::Drain(Pipeline* pipeline) {
   Count(pipeline->waiting, Pipeline::kChunk);
-  std::fill_n(pipeline->waiting, Pipeline::kChunk,
-              quantize_internal::kObserveNothing);
+  std::fill_n(pipeline->waiting, Pipeline::kChunk, qi::kObserveNothing);
   for (auto& part : pipeline->counts.parts) {
-    for (int i = 0; i < kBins; ++i) bins_[i] += part[i];
-    zero_count_ += part[kBins];
+    for (int i = 0; i < kBins; ++i) state_.bins[i] += part[i];
+    state_.zeros += part[kBins];
   }
   pipeline->counts = {};
   pipeline->elements = 0;
 }
 
 bool Observer::Covers(float magnitude) const {
-  if (!streaming() || magnitude == 0) return true;
-  return has_range_ && ExponentAbove(magnitude) <= exponent_;
+  if (!state_.streaming() || magnitude == 0) return true;
+  return state_.has_range && ExponentAbove(magnitude) <= state_.exponent;
 }
 
 void Observer::CoverExponent(int exponent) {
-  if (!has_range_) {
-    has_range_ = true;
-    exponent_ = exponent;
+  if (!state_.has_range) {
+    state_.has_range = true;
+    state_.exponent = exponent;
     return;
   }
-  const int shift = std::min(exponent - exponent_, kLog2Bins);
+  const int shift = std::min(exponent - state_.exponent, kLog2Bins);
   if (shift <= 0) return;
   for (int i = 0; i < kBins; ++i) {
-    const std::uint64_t count = std::exchange(bins_[i], 0);
-    bins_[i >> shift] += count;
+    const std::uint64_t count = std::exchange(state_.bins[i], 0);
+    state_.bins[i >> shift] += count;
   }
-  exponent_ = exponent;
+  state_.exponent = exponent;
 }
 
 absl::Status Observer::Merge(const Observer& other) {
   return CatchNoMemory([&]() -> absl::Status {
-    if (range_ != other.range_) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("observers of the ranges ", range_, " and ",
-                       other.range_, " (0: streaming) can not be merged"));
+    if (state_.range != other.state_.range) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "observers of the ranges ", state_.range, " and ", other.state_.range,
+          " (0: streaming) can not be merged"));
     }
     if (&other == this) {
       return Merge(Observer(other));  // for *this changes meanwhile
     }
-    if (other.finite_count_ > 0) {
-      min_ = finite_count_ == 0 ? other.min_ : std::min(min_, other.min_);
-      max_ = finite_count_ == 0 ? other.max_ : std::max(max_, other.max_);
+    if (other.state_.finite > 0) {
+      state_.min = state_.finite == 0 ? other.state_.min
+                                      : std::min(state_.min, other.state_.min);
+      state_.max = state_.finite == 0 ? other.state_.max
+                                      : std::max(state_.max, other.state_.max);
     }
-    finite_count_ += other.finite_count_;
-    zero_count_ += other.zero_count_;
-    nonfinite_count_ += other.nonfinite_count_;
-    sum_.Add(other.sum_);
-    sum_of_squares_.Add(other.sum_of_squares_);
-    sum_of_magnitudes_.Add(other.sum_of_magnitudes_);
-    if (!other.has_range_) return absl::OkStatus();
+    state_.finite += other.state_.finite;
+    state_.zeros += other.state_.zeros;
+    state_.nonfinite += other.state_.nonfinite;
+    state_.sum.Add(other.state_.sum);
+    state_.sum_of_squares.Add(other.state_.sum_of_squares);
+    state_.sum_of_magnitudes.Add(other.state_.sum_of_magnitudes);
+    if (!other.state_.has_range) return absl::OkStatus();
     int shift = 0;
-    if (streaming()) {
-      CoverExponent(other.exponent_);
-      shift = std::min(exponent_ - other.exponent_, kLog2Bins);
+    if (state_.streaming()) {
+      CoverExponent(other.state_.exponent);
+      shift = std::min(state_.exponent - other.state_.exponent, kLog2Bins);
     }
-    for (int i = 0; i < kBins; ++i) bins_[i >> shift] += other.bins_[i];
+    for (int i = 0; i < kBins; ++i)
+      state_.bins[i >> shift] += other.state_.bins[i];
     return absl::OkStatus();
   });
 }
 
-float Observer::absmax() const { return std::max(-min_, max_); }
+float Observer::absmax() const { return std::max(-state_.min, state_.max); }
 
 double Observer::mean() const {
-  return finite_count_ == 0 ? 0 : sum_.value() / finite_count_;
+  return state_.finite == 0 ? 0 : state_.sum.value() / state_.finite;
 }
 
 double Observer::standard_deviation() const {
-  if (finite_count_ == 0) return 0;
+  if (state_.finite == 0) return 0;
   const double average = mean();
   const double variance =
-      sum_of_squares_.value() / finite_count_ - average * average;
+      state_.sum_of_squares.value() / state_.finite - average * average;
   return std::sqrt(std::max(variance, 0.0));
 }
 
 double Observer::mean_magnitude() const {
-  return finite_count_ == 0 ? 0 : sum_of_magnitudes_.value() / finite_count_;
+  return state_.finite == 0 ? 0
+                            : state_.sum_of_magnitudes.value() / state_.finite;
 }
 
 MagnitudeHistogram Observer::histogram() const {
   MagnitudeHistogram histogram;
-  if (finite_count_ == zero_count_) return histogram;
-  histogram.bins = bins_;
-  const double range = streaming() ? std::ldexp(1.0, exponent_) : range_;
+  if (state_.finite == state_.zeros) return histogram;
+  histogram.bins = state_.bins;
+  const double range =
+      state_.streaming() ? std::ldexp(1.0, state_.exponent) : state_.range;
   histogram.bin_width = range / kBins;
   histogram.absmax = std::min<double>(absmax(), range);
   return histogram;
@@ -403,25 +396,25 @@ MagnitudeHistogram Observer::histogram() const {
 absl::StatusOr<float> Observer::AciqThreshold(CalibrationMethod method,
                                               int bits) const {
   const bool laplace = method == CalibrationMethod::kAciqLaplace;
-  const auto factor =
-      laplace ? LaplaceClipFactor(bits) : GaussianClipFactor(bits);
-  if (!factor.ok()) return factor.status();
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto factor, laplace
+                                                   ? LaplaceClipFactor(bits)
+                                                   : GaussianClipFactor(bits));
   double spread;
   if (method == CalibrationMethod::kAciqRange) {
-    if (finite_count_ < 2) return absmax();
+    if (state_.finite < 2) return absmax();
     // Half of the range that a Gaussian's samples are expected to span.
     static const double kShare =
         0.5 * 0.35 * (1 + std::sqrt(M_PI * std::log(4.0)));
     spread = 2 * static_cast<double>(absmax()) * kShare /
-             std::sqrt(2 * std::log(static_cast<double>(finite_count_)));
+             std::sqrt(2 * std::log(static_cast<double>(state_.finite)));
   } else {
     // About 0, where T is measured from, and without zeros, which cost nothing:
     // about its mean, data after a ReLU would seem less than half as wide.
-    const auto nonzero = static_cast<double>(finite_count_ - zero_count_);
-    spread = laplace ? sum_of_magnitudes_.value() / nonzero
-                     : std::sqrt(sum_of_squares_.value() / nonzero);
+    const auto nonzero = static_cast<double>(state_.finite - state_.zeros);
+    spread = laplace ? state_.sum_of_magnitudes.value() / nonzero
+                     : std::sqrt(state_.sum_of_squares.value() / nonzero);
   }
-  const auto threshold = static_cast<float>(*factor * spread);
+  const auto threshold = static_cast<float>(factor * spread);
   if (!(threshold > 0)) return absmax();  // too small for their squares
   return std::min(threshold, absmax());
 }
@@ -429,15 +422,14 @@ absl::StatusOr<float> Observer::AciqThreshold(CalibrationMethod method,
 absl::StatusOr<float> Observer::Threshold(
     const CalibrationOptions& options) const {
   return CatchNoMemory([&]() -> absl::StatusOr<float> {
-    const absl::Status status = ValidateOptions(options);
-    if (!status.ok()) return status;
-    if (finite_count_ == 0) {
+    RUY_LIKE_RETURN_IF_ERROR(ValidateOptions(options));
+    if (state_.finite == 0) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "no finite value was observed (", nonfinite_count_, " others)"));
+          "no finite value was observed (", state_.nonfinite, " others)"));
     }
-    if (finite_count_ == zero_count_) return 0.0f;
-    const bool one_sided =
-        options.scheme != QuantScheme::kSymmetric && (min_ >= 0 || max_ <= 0);
+    if (state_.finite == state_.zeros) return 0.0f;
+    const bool one_sided = options.scheme != QuantScheme::kSymmetric &&
+                           (state_.min >= 0 || state_.max <= 0);
     const int levels = 1 << (one_sided ? options.bits : options.bits - 1);
     switch (options.method) {
       case CalibrationMethod::kMinMax:
@@ -449,12 +441,12 @@ absl::StatusOr<float> Observer::Threshold(
       case CalibrationMethod::kEntropy:
       case CalibrationMethod::kEntropyNcnn: {
         if (levels > kBins) return absmax();
-        const auto chosen =
+        RUY_LIKE_ASSIGN_OR_RETURN(
+            const auto chosen,
             options.method == CalibrationMethod::kEntropy
                 ? ChooseEntropyThreshold(histogram(), levels)
-                : ChooseNcnnEntropyThreshold(histogram(), levels);
-        if (!chosen.ok()) return chosen.status();
-        return chosen->threshold;
+                : ChooseNcnnEntropyThreshold(histogram(), levels));
+        return chosen.threshold;
       }
       case CalibrationMethod::kAciqGauss:
       case CalibrationMethod::kAciqLaplace:
@@ -462,30 +454,27 @@ absl::StatusOr<float> Observer::Threshold(
         return AciqThreshold(options.method,
                              one_sided ? options.bits + 1 : options.bits);
     }
-    return quantize_internal::UnknownError("calibration method",
-                                           static_cast<int>(options.method));
+    return qi::UnknownError("calibration method",
+                            static_cast<int>(options.method));
   });
 }
 
 absl::StatusOr<QuantParams> Observer::ChooseParams(
     const CalibrationOptions& options) const {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
-    const auto threshold = Threshold(options);
-    if (!threshold.ok()) return threshold.status();
-    const float lo = std::max(min_, -*threshold);
-    const float hi = std::min(max_, *threshold);
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto threshold, Threshold(options));
+    const float lo = std::max(state_.min, -threshold);
+    const float hi = std::min(state_.max, threshold);
     switch (options.scheme) {
       case QuantScheme::kSymmetric:
-        return ChooseSymmetric(*threshold, options.bits,
-                               options.scale_rounding);
+        return ChooseSymmetric(threshold, options.bits, options.scale_rounding);
       case QuantScheme::kAffineSigned:
         return ChooseAffine(lo, hi, -(1 << (options.bits - 1)),
                             (1 << (options.bits - 1)) - 1);
       case QuantScheme::kAffineUnsigned:
         return ChooseAffine(lo, hi, 0, (1 << options.bits) - 1);
     }
-    return quantize_internal::UnknownError("scheme",
-                                           static_cast<int>(options.scheme));
+    return qi::UnknownError("scheme", static_cast<int>(options.scheme));
   });
 }
 

@@ -1,10 +1,12 @@
+// ObserverState: which states an Observer can have.
+//
 // Tested in test/quantize/calibration/calibration_file_test.cc.
-#include "ruy_like/quantize/calibration/observer_state.h"
-
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/observer.h"
 
 namespace ruy_like::quantize_internal {
 namespace {
@@ -15,11 +17,11 @@ constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 62;
 constexpr std::int32_t kLeastExponent = -100, kMostExponent = 128;
 
 bool IsRange(const ObserverState& state) {
-  if (state.range == 0) {
-    return !state.has_exponent || (state.exponent >= kLeastExponent &&
-                                   state.exponent <= kMostExponent);
+  if (state.streaming()) {
+    return !state.has_range || (state.exponent >= kLeastExponent &&
+                                state.exponent <= kMostExponent);
   }
-  return state.range > 0 && std::isfinite(state.range) && !state.has_exponent;
+  return state.range > 0 && std::isfinite(state.range) && state.has_range;
 }
 
 bool AreCounts(const ObserverState& state) {
@@ -43,60 +45,32 @@ bool AreEnds(const ObserverState& state) {
   if ((absmax == 0) != (state.finite == state.zeros)) return false;
   if (state.zeros > 0 && (state.min > 0 || state.max < 0)) return false;
   if (absmax == 0 || state.range > 0) return true;
-  return state.has_exponent && absmax < std::ldexp(1.0, state.exponent);
+  return state.has_range && absmax < std::ldexp(1.0, state.exponent);
 }
 
-// Sums that cannot be negative are not.
-bool AreSums(const ObserverState& state) {
-  return ExactSum::AreDigits(state.sum) &&
-         ExactSum::AreDigits(state.sum_of_squares) &&
-         ExactSum::AreDigits(state.sum_of_magnitudes) &&
-         state.sum_of_squares.back() == 0 &&
-         state.sum_of_magnitudes.back() == 0;
-}
+bool IsNegative(const ExactSum& sum) { return sum.digits().back() < 0; }
 
 }  // namespace
 
-ObserverState ObserverState::Of(const Observer& observer) {
-  ObserverState state;
-  state.range = observer.range_;
-  state.has_exponent = observer.streaming() && observer.has_range_;
-  state.exponent = observer.exponent_;
-  state.finite = observer.finite_count_;
-  state.zeros = observer.zero_count_;
-  state.nonfinite = observer.nonfinite_count_;
-  state.min = observer.min_;
-  state.max = observer.max_;
-  state.sum = observer.sum_.digits();
-  state.sum_of_squares = observer.sum_of_squares_.digits();
-  state.sum_of_magnitudes = observer.sum_of_magnitudes_.digits();
-  state.bins = observer.bins_;
-  return state;
+const ObserverState& ObserverState::Of(const Observer& observer) {
+  return observer.state_;
 }
 
-absl::StatusOr<Observer> ObserverState::ToObserver(const ObserverState& state) {
-  const char* wrong = !IsRange(state)     ? "range"
-                      : !AreCounts(state) ? "counts"
-                      : !AreEnds(state)   ? "ends"
-                      : !AreSums(state)   ? "sums"
-                                          : nullptr;
+absl::StatusOr<Observer> ObserverState::ToObserver(ObserverState state) {
+  const char* wrong =
+      !IsRange(state)     ? "range"
+      : !AreCounts(state) ? "counts"
+      : !AreEnds(state)   ? "ends"
+      : IsNegative(state.sum_of_squares) || IsNegative(state.sum_of_magnitudes)
+          ? "sums"
+          : nullptr;
   if (wrong != nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ", wrong, " of an observer contradict the rest"));
+    return Invalid("the ", wrong, " of an observer contradict the rest");
   }
+  state.min += 0.0f;  // never -0
+  state.max += 0.0f;
   Observer observer;
-  observer.range_ = state.range;
-  observer.has_range_ = state.range > 0 || state.has_exponent;
-  observer.exponent_ = state.has_exponent ? state.exponent : 0;
-  observer.finite_count_ = state.finite;
-  observer.zero_count_ = state.zeros;
-  observer.nonfinite_count_ = state.nonfinite;
-  observer.min_ = state.min + 0.0f;  // never -0
-  observer.max_ = state.max + 0.0f;
-  observer.sum_ = ExactSum(state.sum);
-  observer.sum_of_squares_ = ExactSum(state.sum_of_squares);
-  observer.sum_of_magnitudes_ = ExactSum(state.sum_of_magnitudes);
-  observer.bins_ = state.bins;
+  observer.state_ = std::move(state);
   return observer;
 }
 
