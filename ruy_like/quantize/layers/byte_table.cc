@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/blocks.h"
@@ -46,20 +45,16 @@ absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
                                                 const QuantParams& output,
                                                 const float* results) {
   return CatchNoMemory([&]() -> absl::StatusOr<ByteTable> {
-    absl::Status status = ValidateQuantParams(input, qi::LowestOf(in),
-                                              qi::HighestOf(in), "input");
-    if (status.ok()) {
-      status = ValidateQuantParams(output, qi::LowestOf(out),
-                                   qi::HighestOf(out), "output");
-    }
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));
     if (results != nullptr && !std::isfinite(1 / output.scale)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "output: scale is ", output.scale, ", whose inverse no float holds"));
+      return qi::Invalid("output: scale is ", output.scale,
+                         ", whose inverse no float holds");
     }
-    const auto multiplier = QuantizeMultiplier(
-        static_cast<double>(input.scale) / static_cast<double>(output.scale));
-    if (!multiplier.ok()) return multiplier.status();
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto multiplier,
+        QuantizeMultiplier(static_cast<double>(input.scale) /
+                           static_cast<double>(output.scale)));
     ByteTable table;
     table.in_ = in;
     table.out_ = out;
@@ -71,7 +66,7 @@ absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
           results != nullptr
               ? QuantizeValue(results[bits], output)
               : std::int64_t{MultiplyByQuantizedMultiplierLegacy(
-                    ValueOf(byte, in) - input.zero_point, *multiplier)} +
+                    ValueOf(byte, in) - input.zero_point, multiplier)} +
                     output.zero_point;
       table.bytes_[byte] = static_cast<std::uint8_t>(
           std::clamp<std::int64_t>(value, output.qmin, output.qmax));
@@ -84,12 +79,11 @@ namespace quantize_internal {
 namespace {
 
 absl::Status CheckTableTensors(const Erased& input, const Erased& output) {
-  absl::Status status = CheckOperand("input", input);
-  if (status.ok()) status = CheckOperand("output", output);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
   if (output.shape != input.shape) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "output is ", Describe(output), ", input is ", Describe(input)));
+    return Invalid("output is ", Describe(output), ", input is ",
+                   Describe(input));
   }
   return input.data == output.data ? absl::OkStatus()
                                    : CheckDisjoint("input", BytesOf(input),
@@ -114,12 +108,10 @@ absl::Status LookUp(const Erased& input, const ByteTable& table,
 absl::Status ApplyTable(const Erased& input, const ByteTable& table,
                         Context* context, const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = CheckTableTensors(input, output);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckTableTensors(input, output));
     if (input.scalar != table.in() || input.params != table.input() ||
         output.scalar != table.out() || output.params != table.output()) {
-      return absl::InvalidArgumentError(
-          "the table was made for other types or parameters");
+      return Invalid("the table was made for other types or parameters");
     }
     return LookUp(input, table, context, output);
   });
@@ -128,8 +120,7 @@ absl::Status ApplyTable(const Erased& input, const ByteTable& table,
 absl::Status RequantizeTensor(const Erased& input, Context* context,
                               const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = CheckTableTensors(input, output);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckTableTensors(input, output));
     const auto make = [&](auto in, auto out) {
       return ByteTable::MakeRequantize<decltype(in), decltype(out)>(
           input.params, output.params);
@@ -138,10 +129,11 @@ absl::Status RequantizeTensor(const Erased& input, Context* context,
       return output.scalar == Scalar::kI8 ? make(in, std::int8_t{})
                                           : make(in, std::uint8_t{});
     };
-    const auto table = input.scalar == Scalar::kI8 ? make_from(std::int8_t{})
-                                                   : make_from(std::uint8_t{});
-    if (!table.ok()) return table.status();
-    return LookUp(input, *table, context, output);
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto table,
+                              input.scalar == Scalar::kI8
+                                  ? make_from(std::int8_t{})
+                                  : make_from(std::uint8_t{}));
+    return LookUp(input, table, context, output);
   });
 }
 

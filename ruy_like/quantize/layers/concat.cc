@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/byte_table.h"
@@ -28,8 +27,7 @@ std::ptrdiff_t* SizeAlong(TensorAxis axis, TensorShape* shape) {
 
 absl::Status CheckInput(const Erased& input, const Erased& output,
                         TensorAxis axis, std::ptrdiff_t* sum) {
-  absl::Status status = CheckOperand("input", input);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
   TensorShape shape = input.shape;
   std::ptrdiff_t* const size = SizeAlong(axis, &shape);
   if (!CheckedAdd(*sum, *size, sum)) {
@@ -38,9 +36,8 @@ absl::Status CheckInput(const Erased& input, const Erased& output,
   TensorShape expected = output.shape;
   *size = *SizeAlong(axis, &expected);
   if (shape != expected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input is ", Describe(input), ", output is ",
-                     Describe(output), ": they differ along other axes"));
+    return Invalid("input is ", Describe(input), ", output is ",
+                   Describe(output), ": they differ along other axes");
   }
   return CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
 }
@@ -51,20 +48,18 @@ absl::Status Check(const ErasedList& inputs, TensorAxis axis,
     return UnknownError("axis", static_cast<int>(axis));
   }
   if (inputs.count == 0 || inputs.tensors == nullptr) {
-    return absl::InvalidArgumentError("no inputs");
+    return Invalid("no inputs");
   }
-  absl::Status status = CheckOperand("output", output);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
   std::ptrdiff_t sum = 0;
   for (std::size_t i = 0; i < inputs.count; ++i) {
-    status = CheckInput(inputs.erase(inputs.tensors, i), output, axis, &sum);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckInput(inputs.erase(inputs.tensors, i), output, axis, &sum));
   }
   TensorShape shape = output.shape;
-  if (sum == *SizeAlong(axis, &shape)) return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat("inputs of ", sum, " in all along the axis, output is ",
-                   Describe(output)));
+  if (sum == *SizeAlong(axis, &shape)) return absl::OkStatus();
+  return Invalid("inputs of ", sum, " in all along the axis, output is ",
+                 Describe(output));
 }
 
 // Elements that lie together: from one index along the axis to the next.
@@ -99,13 +94,13 @@ absl::Status Write(const Erased& input, const Strip& strip, Context* context,
   const auto* const from = static_cast<const std::uint8_t*>(input.data);
   auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
   const bool copied = IsCopied(input.params, output.params);
-  const auto table =
+  RUY_LIKE_ASSIGN_OR_RETURN(
+      const auto table,
       input.scalar == Scalar::kI8
           ? ByteTable::MakeRequantize<std::int8_t, std::int8_t>(input.params,
                                                                 output.params)
           : ByteTable::MakeRequantize<std::uint8_t, std::uint8_t>(
-                input.params, output.params);
-  if (!table.ok()) return table.status();
+                input.params, output.params));
   return ForEachPiece(
       {strip.runs, strip.run}, 2, context, [&](const Piece& piece) {
         const std::uint8_t* const source =
@@ -118,7 +113,7 @@ absl::Status Write(const Erased& input, const Strip& strip, Context* context,
           return;
         }
         for (std::ptrdiff_t i = 0; i < piece.count; ++i) {
-          destination[i] = (*table)[source[i]];
+          destination[i] = table[source[i]];
         }
       });
 }
@@ -128,23 +123,23 @@ absl::Status Write(const Erased& input, const Strip& strip, Context* context,
 absl::Status Concat(const ErasedList& inputs, TensorAxis axis, Context* context,
                     const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = Check(inputs, axis, output);
-    if (!status.ok() || ElementCount(output.shape) == 0) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Check(inputs, axis, output));
+    if (ElementCount(output.shape) == 0) return absl::OkStatus();
     TensorShape shape = output.shape;
     const std::ptrdiff_t below = ElementsBelow(axis, shape);
     const std::ptrdiff_t step = *SizeAlong(axis, &shape) * below;
     std::ptrdiff_t first = 0;
-    for (std::size_t i = 0; i < inputs.count && status.ok(); ++i) {
+    for (std::size_t i = 0; i < inputs.count; ++i) {
       const Erased part = inputs.erase(inputs.tensors, i);
       TensorShape part_shape = part.shape;
       const std::ptrdiff_t run = *SizeAlong(axis, &part_shape) * below;
       if (run == 0) continue;
-      status =
+      RUY_LIKE_RETURN_IF_ERROR(
           Write(part, {ElementCount(output.shape) / step, run, first, step},
-                context, output);
+                context, output));
       first += run;
     }
-    return status;
+    return absl::OkStatus();
   });
 }
 

@@ -2,9 +2,7 @@
 #include "ruy_like/quantize/make_layer.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/bias.h"
 #include "ruy_like/quantize/checks/checks.h"
@@ -20,15 +18,11 @@ absl::StatusOr<std::vector<QuantParams>> WeightParams(
   if (!params.ok() || params->empty()) return params;
   if (!options.weight_params.empty()) {
     const absl::Span<const QuantParams> given = options.weight_params;
-    if (given.size() != 1 && given.size() != params->size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(given.size(), " weight_params for weights of ",
-                       params->size(), " channels"));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(CheckPerChannel("weight_params", given.size(),
+                                             weights.layout().rows()));
     for (const QuantParams& one : given) {
       if (one.zero_point != 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a zero point of weight_params is ", one.zero_point));
+        return Invalid("a zero point of weight_params is ", one.zero_point);
       }
     }
     return std::vector<QuantParams>(given.begin(), given.end());
@@ -60,40 +54,30 @@ absl::StatusOr<QuantizedParts> QuantizeParts(const Matrix<float>& weights,
                                              const MakeLayerOptions& options,
                                              Context* context) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedParts> {
-    absl::Status status = CheckNotNull("context", context);
-    if (status.ok()) status = CheckOperand("weights", Erase(weights));
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", context));
+    RUY_LIKE_RETURN_IF_ERROR(CheckOperand("weights", Erase(weights)));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t cols = weights.layout().cols();
-    if (options.weight_bits < 2 || options.weight_bits > 8) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "weight_bits is ", options.weight_bits, ", must be in [2, 8]"));
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckRange("weight_bits", options.weight_bits, 2, 8));
+    if (rows < 1 || cols < 1) return Invalid("weights are empty");
+    if (!bias.empty()) {
+      RUY_LIKE_RETURN_IF_ERROR(CheckBiasCount(bias.size(), "weights", rows));
     }
-    if (rows < 1 || cols < 1) {
-      return absl::InvalidArgumentError("weights are empty");
-    }
-    if (!bias.empty() && bias.size() != static_cast<std::size_t>(rows)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          bias.size(), " biases for weights of ", rows, " channels"));
-    }
-    auto params = WeightParams(weights, options);
-    if (!params.ok()) return params.status();
     QuantizedParts parts;
-    parts.params = *std::move(params);
+    RUY_LIKE_ASSIGN_OR_RETURN(parts.params, WeightParams(weights, options));
     parts.weights.resize(static_cast<std::size_t>(rows * cols));
     Matrix<std::int8_t> quantized = RowMajor(parts.weights.data(), rows, cols);
-    status = QuantizeRows(weights, parts.params, &quantized, context);
-    if (!status.ok() || !int_bias || bias.empty()) {
-      if (!status.ok()) return status;
-      return parts;
-    }
+    RUY_LIKE_RETURN_IF_ERROR(
+        QuantizeRows(weights, parts.params, &quantized, context));
+    if (!int_bias || bias.empty()) return parts;
     parts.bias.resize(bias.size());
-    const auto saturated =
-        QuantizeBias(bias, input, parts.params, absl::MakeSpan(parts.bias));
-    if (!saturated.ok()) return saturated.status();
-    if (*saturated > 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          *saturated, " biases do not fit int32 in the accumulators' scale"));
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto saturated,
+        QuantizeBias(bias, input, parts.params, absl::MakeSpan(parts.bias)));
+    if (saturated > 0) {
+      return Invalid(saturated,
+                     " biases do not fit int32 in the accumulators' scale");
     }
     return parts;
   });

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/layers/grouped_weights.h"
@@ -13,22 +12,17 @@
 namespace ruy_like {
 namespace {
 
+namespace qi = quantize_internal;
+
 absl::Status ValidateParams(absl::Span<const QuantParams> params,
                             std::ptrdiff_t channels) {
-  if (params.size() != 1 &&
-      params.size() != static_cast<std::size_t>(channels)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        params.size(), " QuantParams for weights of ", channels, " channels"));
-  }
-  absl::Status status = quantize_internal::CheckSpan("params", params);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      qi::CheckChannelParams("weights", params, channels, Scalar::kI8));
   for (const QuantParams& p : params) {
-    status = ValidateQuantParams(p, -128, 127, "weights");
-    if (!status.ok()) return status;
     QuantParams rescaled = p;
     rescaled.scale = params[0].scale;
     if (rescaled != params[0]) {
-      return absl::InvalidArgumentError(
+      return qi::Invalid(
           "the channels of weights must have one zero point, qmin and qmax");
     }
   }
@@ -45,9 +39,9 @@ absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
     for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
       const std::int8_t value = Element(weights, row, col);
       if (value < params.qmin || value > params.qmax) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "weight ", value, " of channel ", row, " is outside of [",
-            params.qmin, ", ", params.qmax, "]"));
+        return qi::Invalid("weight ", value, " of channel ", row,
+                           " is outside of [", params.qmin, ", ", params.qmax,
+                           "]");
       }
     }
   }
@@ -57,15 +51,12 @@ absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
 // That params go with the weights' rows, and the weights with the params.
 absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
                           absl::Span<const QuantParams> params) {
-  absl::Status status = quantize_internal::CheckOperand(
-      "weights", quantize_internal::Erase(weights));
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
   const std::ptrdiff_t channels = weights.layout().rows();
   if (channels < 1) {
-    return absl::InvalidArgumentError("weights have no channels");
+    return qi::Invalid("weights have no channels");
   }
-  status = ValidateParams(params, channels);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels));
   return ValidateRange(weights, params[0]);
 }
 
@@ -95,24 +86,20 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params,
     Context* context, const PackWeightsOptions& options) {
   return CatchNoMemory([&]() -> absl::StatusOr<PackedWeights> {
-    if (context == nullptr) {
-      return absl::InvalidArgumentError("context is null");
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckNotNull("context", context));
     const std::ptrdiff_t channels = weights.layout().rows();
     if (options.groups < 1 || channels < 1 || channels % options.groups != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "weights of ", channels, " channels in ", options.groups, " groups"));
+      return qi::Invalid("weights of ", channels, " channels in ",
+                         options.groups, " groups");
     }
     if (options.order != TensorOrder::kNhwc &&
         options.order != TensorOrder::kNchw) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "weights for an unknown order ", static_cast<int>(options.order)));
+      return qi::Invalid("weights for an unknown order ",
+                         static_cast<int>(options.order));
     }
-    const absl::Status status = CheckWeights(weights, params);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params));
     if (options.groups > 1 && weights.layout().cols() == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("weights of depth 0 in ", options.groups, " groups"));
+      return qi::Invalid("weights of depth 0 in ", options.groups, " groups");
     }
     // For activations of either order. With kNchw ones, packing for a row-major
     // dst makes 1x1 convolutions take 1.04 to 1.3 times as long with
@@ -124,11 +111,11 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     PackedWeights result;
     const std::ptrdiff_t rows = channels / options.groups;
     for (std::ptrdiff_t group = 0; group < options.groups; ++group) {
-      absl::StatusOr<PackedMatrix<std::int8_t>> packed =
+      RUY_LIKE_ASSIGN_OR_RETURN(
+          auto packed,
           ruy_like::Pack(GroupOperand(weights, params, group * rows, rows),
-                         Side::kLhs, pack_options, context);
-      if (!packed.ok()) return packed.status();
-      result.packed_.push_back(*std::move(packed));
+                         Side::kLhs, pack_options, context));
+      result.packed_.push_back(std::move(packed));
     }
     if (options.groups > 1 && params[0].zero_point == 0) {
       result.grouped_ =
@@ -145,10 +132,9 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
 absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
     const Matrix<std::int8_t>& weights, absl::Span<const QuantParams> params) {
   return CatchNoMemory([&]() -> absl::StatusOr<DepthwiseWeights> {
-    const absl::Status status = CheckWeights(weights, params);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params));
     if (weights.layout().cols() == 0) {
-      return absl::InvalidArgumentError("weights have no taps");
+      return qi::Invalid("weights have no taps");
     }
     return Expand(weights, params);
   });

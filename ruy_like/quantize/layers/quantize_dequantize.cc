@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
@@ -22,55 +21,24 @@ const ConvertKernels& KernelsOf(const Context* context) {
   return ConvertKernelsFor(TargetsFor(context));
 }
 
-absl::Status ValidateDimension(ChannelDimension channels) {
-  if (channels == ChannelDimension::kRow ||
-      channels == ChannelDimension::kCol) {
-    return absl::OkStatus();
-  }
-  return UnknownError("dimension of channels", static_cast<int>(channels));
-}
-
-absl::Status ValidateChannelCount(const char* what, std::ptrdiff_t count,
-                                  ChannelDimension channels,
-                                  const Layout& layout) {
-  absl::Status status = ValidateDimension(channels);
-  if (!status.ok()) return status;
-  const std::ptrdiff_t needed =
-      channels == ChannelDimension::kRow ? layout.rows() : layout.cols();
-  if (count == 1 || count == needed) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(count, " ", what, " for ", needed,
-                   channels == ChannelDimension::kRow ? " rows" : " columns"));
+std::ptrdiff_t ChannelsOf(const Layout& layout, ChannelDimension channels) {
+  return channels == ChannelDimension::kRow ? layout.rows() : layout.cols();
 }
 
 absl::Status ValidateParams(absl::Span<const QuantParams> params,
                             ChannelDimension channels, const Erased& q) {
-  absl::Status status = CheckSpan("params", params);
-  if (!status.ok()) return status;
-  status = ValidateChannelCount("sets of parameters", params.size(), channels,
-                                q.layout);
-  if (!status.ok()) return status;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    status = ValidateQuantParams(params[i], LowestOf(q.scalar),
-                                 HighestOf(q.scalar), "params");
-    if (status.ok()) continue;
-    if (params.size() == 1) return status;
-    return absl::InvalidArgumentError(
-        absl::StrCat(std::string(status.message()), " (channel ", i, ")"));
-  }
-  return absl::OkStatus();
+  RUY_LIKE_RETURN_IF_ERROR(CheckDimension(channels));
+  return CheckChannelParams("params", params, ChannelsOf(q.layout, channels),
+                            q.scalar);
 }
 
 // A factor or summand of DequantizeAcc: per channel, and none of dst's memory.
 absl::Status ValidateOperand(const char* name, absl::Span<const float> values,
                              ChannelDimension channels, const Erased& dst) {
-  absl::Status status = CheckSpan(name, values);
-  if (status.ok()) {
-    status = CheckDisjoint(name, values, "x", BytesOf(dst));
-  }
-  if (!status.ok()) return status;
-  return ValidateChannelCount(name, static_cast<std::ptrdiff_t>(values.size()),
-                              channels, dst.layout);
+  RUY_LIKE_RETURN_IF_ERROR(CheckSpan(name, values));
+  RUY_LIKE_RETURN_IF_ERROR(CheckDisjoint(name, values, "x", BytesOf(dst)));
+  RUY_LIKE_RETURN_IF_ERROR(CheckDimension(channels));
+  return CheckPerChannel(name, values.size(), ChannelsOf(dst.layout, channels));
 }
 
 absl::Status ValidateScales(absl::Span<const float> scale) {
@@ -79,28 +47,6 @@ absl::Status ValidateScales(absl::Span<const float> scale) {
     return CheckScale(absl::StrCat("channel ", c).c_str(), scale[c]);
   }
   return absl::OkStatus();
-}
-
-// What element-wise work has in common: where to, where from, how.
-struct Job {
-  PairWalk walk;
-  const char* src;
-  char* dst;
-  std::ptrdiff_t src_bytes;  // of an element
-  std::ptrdiff_t dst_bytes;
-  bool streaming;
-};
-
-Job MakeJob(const PairWalk& walk, const Erased& src, const Erased& dst) {
-  Job job;
-  job.walk = walk;
-  job.src = static_cast<const char*>(src.data);
-  job.dst = static_cast<char*>(const_cast<void*>(dst.data));
-  job.src_bytes = BytesOf(src.scalar, 1);
-  job.dst_bytes = BytesOf(dst.scalar, 1);
-  job.streaming = BypassesCaches(walk.lines.count * walk.lines.inner *
-                                 (job.src_bytes + job.dst_bytes));
-  return job;
 }
 
 // n elements of kBytes each, `from_step` and `to_step` elements apart.
@@ -124,14 +70,20 @@ void CopyStrided(const char* from, std::ptrdiff_t from_step, std::ptrdiff_t n,
 // Calls kernel(src, piece, streaming, dst) for all elements, by way of
 // contiguous copies where a line is not contiguous itself.
 template <typename Kernel>
-absl::Status RunJob(const Job& job, Context* context, const Kernel& kernel) {
-  const Steps& from = job.walk.src;
-  const Steps& to = job.walk.dst;
-  const auto piece = [&](const Piece& piece) {
-    const char* src = job.src + Offset(from, piece) * job.src_bytes;
-    char* dst = job.dst + Offset(to, piece) * job.dst_bytes;
-    if (from.element == 1 && to.element == 1) {
-      kernel(src, piece, job.streaming, dst);
+absl::Status RunAlong(const PairWalk& walk, const Erased& src,
+                      const Erased& dst, Context* context,
+                      const Kernel& kernel) {
+  const std::ptrdiff_t src_bytes = BytesOf(src.scalar, 1);
+  const std::ptrdiff_t dst_bytes = BytesOf(dst.scalar, 1);
+  const bool streaming = BypassesCaches(walk.lines.count * walk.lines.inner *
+                                        (src_bytes + dst_bytes));
+  const auto run = [&](const Piece& piece) {
+    const char* const from = static_cast<const char*>(src.data) +
+                             Offset(walk.src, piece) * src_bytes;
+    char* const to = static_cast<char*>(const_cast<void*>(dst.data)) +
+                     Offset(walk.dst, piece) * dst_bytes;
+    if (walk.src.element == 1 && walk.dst.element == 1) {
+      kernel(from, piece, streaming, to);
       return;
     }
     constexpr std::ptrdiff_t kChunk = 256;
@@ -139,29 +91,26 @@ absl::Status RunJob(const Job& job, Context* context, const Kernel& kernel) {
     alignas(64) char dst_copy[kChunk * 4];
     for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
       const std::ptrdiff_t n = std::min(kChunk, piece.count - i);
-      CopyStrided(src + i * from.element * job.src_bytes, from.element, n,
-                  job.src_bytes, src_copy, 1);
+      CopyStrided(from + i * walk.src.element * src_bytes, walk.src.element, n,
+                  src_bytes, src_copy, 1);
       kernel(src_copy, Piece{piece.line, piece.begin + i, n},
              /*streaming=*/false, dst_copy);
-      CopyStrided(dst_copy, 1, n, job.dst_bytes,
-                  dst + i * to.element * job.dst_bytes, to.element);
+      CopyStrided(dst_copy, 1, n, dst_bytes,
+                  to + i * walk.dst.element * dst_bytes, walk.dst.element);
     }
   };
-  return ForEachPiece(job.walk.lines, job.src_bytes + job.dst_bytes, context,
-                      piece);
+  return ForEachPiece(walk.lines, src_bytes + dst_bytes, context, run);
 }
 
-// Calls kernel(src, n, the channel's params, streaming, dst) for all elements.
-template <typename Kernel>
-absl::Status RunByChannel(const Erased& src, const Erased& dst,
-                          absl::Span<const QuantParams> params,
-                          ChannelDimension channels, Context* context,
-                          const Kernel& kernel) {
+absl::Status Convert(const Erased& src, const Erased& dst,
+                     absl::Span<const QuantParams> params,
+                     ChannelDimension channels, Context* context,
+                     ConvertFunction* kernel) {
   const bool is_one = params.size() == 1;
   const PairWalk walk = is_one ? WalkAlongDst(src.layout, dst.layout)
                                : WalkChannels(src.layout, dst.layout, channels);
-  return RunJob(
-      MakeJob(walk, src, dst), context,
+  return RunAlong(
+      walk, src, dst, context,
       [&](const char* from, const Piece& piece, bool streaming, char* to) {
         kernel(from, static_cast<std::size_t>(piece.count),
                params[is_one ? 0 : static_cast<std::size_t>(piece.line)],
@@ -174,7 +123,7 @@ absl::StatusOr<std::vector<QuantParams>> ChooseForChannels(
     ScaleRounding rounding) {
   const Layout& layout = x.layout();
   const bool by_row = channels == ChannelDimension::kRow;
-  const std::ptrdiff_t count = by_row ? layout.rows() : layout.cols();
+  const std::ptrdiff_t count = ChannelsOf(layout, channels);
   std::ptrdiff_t bytes;
   if (!CheckedMul<std::ptrdiff_t>(count, sizeof(QuantParams), &bytes)) {
     return absl::ResourceExhaustedError(
@@ -191,15 +140,13 @@ absl::StatusOr<std::vector<QuantParams>> ChooseForChannels(
       *largest = std::max(*largest, magnitude);
     }
   }
-  if (!finite) {
-    return absl::InvalidArgumentError("x has elements that are not finite");
-  }
+  if (!finite) return Invalid("x has elements that are not finite");
   std::vector<QuantParams> params;
   params.reserve(absmax.size());
   for (float largest : absmax) {
-    const auto chosen = ChooseSymmetric(largest, bits, rounding);
-    if (!chosen.ok()) return chosen.status();
-    params.push_back(*chosen);
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto chosen,
+                              ChooseSymmetric(largest, bits, rounding));
+    params.push_back(chosen);
   }
   return params;
 }
@@ -218,21 +165,15 @@ absl::Status Quantize(const Erased& x, absl::Span<const QuantParams> params,
                       ChannelDimension channels, const Erased& q,
                       Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = CheckPair("x", x, "q", q);
-    if (status.ok()) status = ValidateParams(params, channels, q);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckPair("x", x, "q", q));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels, q));
     for (const QuantParams& p : params) {
       if (std::isfinite(InverseScale(p))) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "params: scale is ", p.scale, ", whose inverse no float holds"));
+      return Invalid("params: scale is ", p.scale,
+                     ", whose inverse no float holds");
     }
-    QuantizeFunction* const kernel = KernelsOf(context).quantize[q.scalar];
-    return RunByChannel(x, q, params, channels, context,
-                        [&](const char* src, std::size_t n,
-                            const QuantParams& p, bool streaming, char* dst) {
-                          kernel(reinterpret_cast<const float*>(src), n, p,
-                                 streaming, dst);
-                        });
+    return Convert(x, q, params, channels, context,
+                   KernelsOf(context).quantize[q.scalar]);
   });
 }
 
@@ -240,16 +181,10 @@ absl::Status Dequantize(const Erased& q, absl::Span<const QuantParams> params,
                         ChannelDimension channels, const Erased& x,
                         Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = CheckPair("q", q, "x", x);
-    if (status.ok()) status = ValidateParams(params, channels, q);
-    if (!status.ok()) return status;
-    DequantizeFunction* const kernel = KernelsOf(context).dequantize[q.scalar];
-    return RunByChannel(q, x, params, channels, context,
-                        [&](const char* src, std::size_t n,
-                            const QuantParams& p, bool streaming, char* dst) {
-                          kernel(src, n, p, streaming,
-                                 reinterpret_cast<float*>(dst));
-                        });
+    RUY_LIKE_RETURN_IF_ERROR(CheckPair("q", q, "x", x));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels, q));
+    return Convert(q, x, params, channels, context,
+                   KernelsOf(context).dequantize[q.scalar]);
   });
 }
 
@@ -260,12 +195,10 @@ absl::StatusOr<std::vector<QuantParams>> ChooseSymmetricChannels(
     ScaleRounding rounding) {
   return CatchNoMemory([&]() -> absl::StatusOr<std::vector<QuantParams>> {
     namespace qi = quantize_internal;
-    const qi::Erased view = qi::Erase(x);
-    absl::Status status = qi::CheckOperand("x", view);
-    if (status.ok()) status = qi::ValidateDimension(channels);
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("x", qi::Erase(x)));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(channels));
     // Bits and rounding, also where there are no channels.
-    if (status.ok()) status = ChooseSymmetric(0, bits, rounding).status();
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(ChooseSymmetric(0, bits, rounding).status());
     return qi::ChooseForChannels(x, channels, bits, rounding);
   });
 }
@@ -279,15 +212,14 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
     namespace qi = quantize_internal;
     const qi::Erased src = qi::Erase(acc);
     const qi::Erased dst = qi::Erase(x);
-    absl::Status status = qi::CheckPair("acc", src, "x", dst);
-    if (status.ok()) {
-      status = qi::ValidateOperand("scales", scale, channels, dst);
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckPair("acc", src, "x", dst));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::ValidateOperand("scales", scale, channels, dst));
+    if (!bias.empty()) {
+      RUY_LIKE_RETURN_IF_ERROR(
+          qi::ValidateOperand("biases", bias, channels, dst));
     }
-    if (status.ok() && !bias.empty()) {
-      status = qi::ValidateOperand("biases", bias, channels, dst);
-    }
-    if (status.ok()) status = qi::ValidateScales(scale);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::ValidateScales(scale));
     const bool by_channel = scale.size() > 1 || bias.size() > 1;
     const bool channels_are_lines = (channels == ChannelDimension::kRow) ==
                                     (dst.layout.order() == Order::kRowMajor);
@@ -310,16 +242,16 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
       return {values.data() + begin, 0};
     };
     const qi::ConvertKernels& kernels = qi::KernelsOf(context);
-    return qi::RunJob(qi::MakeJob(walk, src, dst), context,
-                      [&](const char* from, const qi::Piece& piece,
-                          bool streaming, char* to) {
-                        kernels.dequantize_acc(
-                            reinterpret_cast<const std::int32_t*>(from),
-                            piece.count,
-                            operand(scale, piece.line, piece.begin),
-                            operand(bias, piece.line, piece.begin), streaming,
-                            reinterpret_cast<float*>(to));
-                      });
+    return qi::RunAlong(walk, src, dst, context,
+                        [&](const char* from, const qi::Piece& piece,
+                            bool streaming, char* to) {
+                          kernels.dequantize_acc(
+                              reinterpret_cast<const std::int32_t*>(from),
+                              piece.count,
+                              operand(scale, piece.line, piece.begin),
+                              operand(bias, piece.line, piece.begin), streaming,
+                              reinterpret_cast<float*>(to));
+                        });
   });
 }
 

@@ -5,13 +5,15 @@
 #include <cmath>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 using Result = absl::StatusOr<QuantizedGroups>;
 
@@ -20,12 +22,10 @@ absl::Status CheckSizes(std::ptrdiff_t rows, std::ptrdiff_t depth,
   std::ptrdiff_t elements;
   if (rows <= 0 || depth <= 0 || !CheckedMul(rows, depth, &elements) ||
       elements > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights of ", rows, "x", depth));
+    return qi::Invalid("weights of ", rows, "x", depth);
   }
   if (group_size < (may_be_whole ? 0 : 16) || group_size % 16 != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("group_size = ", group_size, " is no multiple of 16"));
+    return qi::Invalid("group_size = ", group_size, " is no multiple of 16");
   }
   return absl::OkStatus();
 }
@@ -104,14 +104,13 @@ Result QuantizeAll(const Matrix<float>& weights, int bits,
                    std::ptrdiff_t group_size, GroupScaleSearch search) {
   const std::ptrdiff_t rows = weights.layout().rows();
   const std::ptrdiff_t depth = weights.layout().cols();
-  absl::Status status =
-      CheckSizes(rows, depth, group_size, /*may_be_whole=*/true);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, group_size, /*may_be_whole=*/true));
   if (bits != 4 && bits != 8) {
-    return absl::InvalidArgumentError(absl::StrCat("bits = ", bits));
+    return qi::Invalid("bits = ", bits);
   }
   if (weights.data() == nullptr) {
-    return absl::InvalidArgumentError("weights is null");
+    return qi::Invalid("weights is null");
   }
   QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
   const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
@@ -122,8 +121,8 @@ Result QuantizeAll(const Matrix<float>& weights, int bits,
       for (std::ptrdiff_t k = first; k < std::min(depth, first + size); ++k) {
         group.push_back(Element(weights, row, k));
         if (!std::isfinite(group.back())) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "the weight at (", row, ", ", k, ") is ", group.back()));
+          return qi::Invalid("the weight at (", row, ", ", k, ") is ",
+                             group.back());
         }
       }
       const float scale = ChooseScale(group, bits, search);
@@ -141,19 +140,17 @@ Result QuantizeAll(const Matrix<float>& weights, int bits,
 Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
                   std::ptrdiff_t depth, int bits) {
   constexpr std::ptrdiff_t kBlock = 32;
-  absl::Status status = CheckSizes(rows, depth, kBlock, /*may_be_whole=*/false);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, kBlock, /*may_be_whole=*/false));
   const std::ptrdiff_t block_bytes = 2 + kBlock * bits / 8;
   if (depth % kBlock != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("depth = ", depth, " is no multiple of ", kBlock));
+    return qi::Invalid("depth = ", depth, " is no multiple of ", kBlock);
   }
   const std::ptrdiff_t count = rows * (depth / kBlock);
   if (blocks == nullptr ||
       bytes / block_bytes < static_cast<std::size_t>(count)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(bytes, " bytes of blocks, or null; ", rows, "x", depth,
-                     " weights take ", count * block_bytes));
+    return qi::Invalid(bytes, " bytes of blocks, or null; ", rows, "x", depth,
+                       " weights take ", count * block_bytes);
   }
   QuantizedGroups groups = MakeGroups(rows, depth, kBlock, bits);
   const std::uint8_t* block = static_cast<const std::uint8_t*>(blocks);
@@ -177,12 +174,10 @@ Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
 Result ImportNBits(const std::uint8_t* b, const float* scales,
                    const std::uint8_t* zero_points, std::ptrdiff_t rows,
                    std::ptrdiff_t depth, std::ptrdiff_t block_size) {
-  absl::Status status =
-      CheckSizes(rows, depth, block_size, /*may_be_whole=*/false);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
   if (b == nullptr || scales == nullptr) {
-    return absl::InvalidArgumentError(b == nullptr ? "b is null"
-                                                   : "scales is null");
+    return qi::Invalid(b == nullptr ? "b is null" : "scales is null");
   }
   const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
   QuantizedGroups groups = MakeGroups(rows, depth, block_size, 4);
@@ -210,16 +205,14 @@ int NibbleOf(std::int32_t word, std::ptrdiff_t index) {
 Result ImportGptqArrays(const std::int32_t* qweight, const Float16* scales,
                         const std::int32_t* qzeros, std::ptrdiff_t rows,
                         std::ptrdiff_t depth, std::ptrdiff_t group_size) {
-  absl::Status status =
-      CheckSizes(rows, depth, group_size, /*may_be_whole=*/false);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
   if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
-    return absl::InvalidArgumentError("qweight, scales or qzeros is null");
+    return qi::Invalid("qweight, scales or qzeros is null");
   }
   if (rows % 8 != 0 || depth % 8 != 0 || depth % group_size != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(rows, " rows of depth ", depth, " in groups of ",
-                     group_size, " are not whole words and groups"));
+    return qi::Invalid(rows, " rows of depth ", depth, " in groups of ",
+                       group_size, " are not whole words and groups");
   }
   QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
@@ -231,8 +224,8 @@ Result ImportGptqArrays(const std::int32_t* qweight, const Float16* scales,
       const int zero_point =
           NibbleOf(qzeros[(group * rows + row) / 8], row % 8) + 1;
       if (zero_point > 15) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the zero point of row ", row, ", group ", group, " is 16"));
+        return qi::Invalid("the zero point of row ", row, ", group ", group,
+                           " is 16");
       }
       groups.zero_points.push_back(static_cast<std::uint8_t>(zero_point));
     }

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
 
 namespace ruy_like {
 namespace {
+
+namespace qi = quantize_internal;
 
 // Sizes up to here have sums and products of two that fit in ptrdiff_t.
 constexpr std::ptrdiff_t kMaxSize = std::numeric_limits<std::int32_t>::max();
@@ -50,21 +52,19 @@ absl::Status Validate(const Axis& axis) {
       in_range(axis.pad_before, 0) && in_range(axis.pad_after, 0)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a size is out of range: ", axis.name, " ", axis.size, ", kernel ",
-      axis.kernel, ", stride ", axis.stride, ", dilation ", axis.dilation,
-      ", padding ", axis.pad_before, " and ", axis.pad_after));
+  return qi::Invalid("a size is out of range: ", axis.name, " ", axis.size,
+                     ", kernel ", axis.kernel, ", stride ", axis.stride,
+                     ", dilation ", axis.dilation, ", padding ",
+                     axis.pad_before, " and ", axis.pad_after);
 }
 
 absl::StatusOr<std::ptrdiff_t> OutputSize(const Axis& axis, bool round_up) {
-  const absl::Status status = Validate(axis);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(Validate(axis));
   const std::ptrdiff_t padded = axis.pad_before + axis.size + axis.pad_after;
   const std::ptrdiff_t steps_over = padded - axis.Extent();
   if (steps_over < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the window covers ", axis.Extent(), " elements of ",
-                     axis.name, ", but the padded image has ", padded));
+    return qi::Invalid("the window covers ", axis.Extent(), " elements of ",
+                       axis.name, ", but the padded image has ", padded);
   }
   if (!round_up) return steps_over / axis.stride + 1;
   const std::ptrdiff_t within = steps_over / axis.stride + 1;
@@ -80,17 +80,16 @@ absl::StatusOr<TensorShape> OutputShape(const TensorShape& input,
                                         std::ptrdiff_t channels) {
   return CatchNoMemory([&]() -> absl::StatusOr<TensorShape> {
     if (input.batch < 0 || channels < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("negative size: a batch of ", input.batch, ", ",
-                       channels, " output channels"));
+      return qi::Invalid("negative size: a batch of ", input.batch, ", ",
+                         channels, " output channels");
     }
-    const absl::StatusOr<std::ptrdiff_t> height =
-        OutputSize(Vertical(input, window), window.round_up);
-    if (!height.ok()) return height.status();
-    const absl::StatusOr<std::ptrdiff_t> width =
-        OutputSize(Horizontal(input, window), window.round_up);
-    if (!width.ok()) return width.status();
-    return TensorShape{input.batch, *height, *width, channels, input.order};
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto height,
+        OutputSize(Vertical(input, window), window.round_up));
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto width,
+        OutputSize(Horizontal(input, window), window.round_up));
+    return TensorShape{input.batch, height, width, channels, input.order};
   });
 }
 
@@ -107,13 +106,12 @@ absl::StatusOr<Padding> SamePadding(const TensorShape& input,
     };
     const Axis vertical = Vertical(input, unpadded);
     const Axis horizontal = Horizontal(input, unpadded);
-    absl::Status status = Validate(vertical);
-    if (status.ok()) status = Validate(horizontal);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Validate(vertical));
+    RUY_LIKE_RETURN_IF_ERROR(Validate(horizontal));
     const std::ptrdiff_t rows = total(vertical), cols = total(horizontal);
     if (rows > kMaxSize || cols > kMaxSize) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "padding of ", rows, " rows and ", cols, " columns is too large"));
+      return qi::Invalid("padding of ", rows, " rows and ", cols,
+                         " columns is too large");
     }
     return Padding{rows / 2, rows - rows / 2, cols / 2, cols - cols / 2};
   });

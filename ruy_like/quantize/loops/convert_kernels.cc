@@ -258,8 +258,9 @@ void QuantizeBytes(const float* x, std::size_t n, const QuantParams& params,
 #endif  // HWY_TARGET != HWY_SCALAR
 
 template <typename Q>
-void Quantize(const float* x, std::size_t n, const QuantParams& params,
+void Quantize(const void* from, std::size_t n, const QuantParams& params,
               bool streaming, void* q) {
+  const auto* const x = static_cast<const float*>(from);
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(Q) == 1) {
     QuantizeBytes(x, n, params, streaming, static_cast<Q*>(q));
@@ -272,9 +273,9 @@ void Quantize(const float* x, std::size_t n, const QuantParams& params,
 
 template <typename Q>
 void Dequantize(const void* q, std::size_t n, const QuantParams& params,
-                bool streaming, float* x) {
+                bool streaming, void* x) {
   using Op = DequantizeOp<Q>;
-  Map(n, x, Op::LanesPerCall(), Op(params), streaming,
+  Map(n, static_cast<float*>(x), Op::LanesPerCall(), Op(params), streaming,
       static_cast<const Q*>(q));
 }
 
@@ -332,12 +333,12 @@ void DequantizeAcc(const std::int32_t* acc, std::size_t n,
 const ConvertKernels* GetConvertKernels() {
   static const ConvertKernels kKernels = {
       hwy::TargetName(HWY_TARGET),
-      ByScalar<QuantizeFunction>()
+      ByScalar<ConvertFunction>()
           .With<std::int8_t>(Quantize<std::int8_t>)
           .With<std::uint8_t>(Quantize<std::uint8_t>)
           .With<std::int16_t>(Quantize<std::int16_t>)
           .With<std::int32_t>(Quantize<std::int32_t>),
-      ByScalar<DequantizeFunction>()
+      ByScalar<ConvertFunction>()
           .With<std::int8_t>(Dequantize<std::int8_t>)
           .With<std::uint8_t>(Dequantize<std::uint8_t>)
           .With<std::int16_t>(Dequantize<std::int16_t>)

@@ -21,18 +21,14 @@ struct PerElement {
 };
 
 // n elements, no alignment needed. `streaming`: written past the caches.
-using QuantizeFunction = void(const float* x, std::size_t n,
-                              const QuantParams& params, bool streaming,
-                              void* q);
-using DequantizeFunction = void(const void* q, std::size_t n,
-                                const QuantParams& params, bool streaming,
-                                float* x);
+using ConvertFunction = void(const void* from, std::size_t n,
+                             const QuantParams& params, bool streaming,
+                             void* to);
 
 struct ConvertKernels {
   const char* target;  // Highway's name of it
-  // To and from int8, uint8, int16 and int32.
-  ByScalar<QuantizeFunction> quantize;
-  ByScalar<DequantizeFunction> dequantize;
+  // Floats to int8, uint8, int16 and int32, and back.
+  ByScalar<ConvertFunction> quantize, dequantize;
   void (*dequantize_acc)(const std::int32_t* acc, std::size_t n,
                          const PerElement& scale, const PerElement& bias,
                          bool streaming, float* x);
