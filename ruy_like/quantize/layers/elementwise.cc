@@ -1,11 +1,12 @@
 // QuantizedAdd and QuantizedMul, and their loops for each of Highway's targets.
 #include <algorithm>
+#include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/elementwise_add.h"
 #include "ruy_like/quantize/elementwise_mul.h"
-#include "ruy_like/quantize/layers/element_pairs.h"
+#include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
 #include "ruy_like/quantize/multiplier.h"
@@ -157,27 +158,123 @@ HWY_EXPORT(GetPairKernels);
 
 namespace {
 
+// ## Pairs of elements: b may be shorter than a, and is then repeated
+
+// Which elements of b go with those of a: lines of a, in order, see consecutive
+// parts of b, each part for some lines in a row.
+struct Broadcast {
+  std::ptrdiff_t line;      // elements of a that see a contiguous part of b
+  std::ptrdiff_t b_line;    // 1: one element for the whole line
+  std::ptrdiff_t repeated;  // lines in a row that see the same part of b
+  std::ptrdiff_t b_count;   // elements of b, which begins again behind them
+};
+
+absl::Status ChooseBroadcast(const TensorShape& a, const TensorShape& b,
+                             Broadcast* broadcast) {
+  const std::ptrdiff_t count = ElementCount(a);
+  if (a == b) {
+    *broadcast = {count, count, 1, count};
+    return absl::OkStatus();
+  }
+  if (ElementCount(b) == 1) {
+    *broadcast = {count, 1, 1, 1};
+    return absl::OkStatus();
+  }
+  if (a.order == b.order && b.height == 1 && b.width == 1 &&
+      b.channels == a.channels && (b.batch == 1 || b.batch == a.batch)) {
+    const std::ptrdiff_t pixels = a.height * a.width;
+    const std::ptrdiff_t b_count = b.batch * b.channels;
+    if (a.order == TensorOrder::kNhwc) {
+      *broadcast = {a.channels, a.channels,
+                    b.batch == 1 ? a.batch * pixels : pixels, b_count};
+    } else {
+      *broadcast = {pixels, 1, 1, b_count};
+    }
+    return absl::OkStatus();
+  }
+  return Invalid("b is ", Describe(b), ", which does not go with a of ",
+                 Describe(a));
+}
+
+// Disjoint, or the same elements.
+absl::Status CheckAliasing(const char* name, const Erased& input,
+                           const Erased& output) {
+  if (input.data == output.data &&
+      ElementCount(input.shape) == ElementCount(output.shape)) {
+    return absl::OkStatus();
+  }
+  return CheckDisjoint(name, BytesOf(input), "output", BytesOf(output));
+}
+
+// That a, b and output are valid, of shapes that go together, and that output
+// is an operand itself or shares no memory with it.
+absl::Status CheckElementPairs(const Erased& a, const Erased& b,
+                               const Erased& output, Broadcast* broadcast) {
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("a", a));
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("b", b));
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
+  if (output.shape != a.shape) {
+    return Invalid("output is ", Describe(output), ", a is ", Describe(a));
+  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckAliasing("a", a, output));
+  RUY_LIKE_RETURN_IF_ERROR(CheckAliasing("b", b, output));
+  return ChooseBroadcast(a.shape, b.shape, broadcast);
+}
+
+// kernel(a, b, n, to) for runs of n bytes that cover all of a, which has
+// elements.
+template <typename Kernel>
+absl::Status ForEachPair(const Erased& a, const Erased& b,
+                         const Broadcast& broadcast, const Erased& output,
+                         Context* context, const Kernel& kernel) {
+  const auto* const a_data = static_cast<const std::uint8_t*>(a.data);
+  const auto* const b_data = static_cast<const std::uint8_t*>(b.data);
+  auto* const to = static_cast<std::uint8_t*>(const_cast<void*>(output.data));
+  const Lines lines = {ElementCount(a.shape) / broadcast.line, broadcast.line};
+  return ForEachPiece(lines, 3, context, [&](const Piece& piece) {
+    const std::ptrdiff_t offset = piece.line * lines.inner + piece.begin;
+    const std::ptrdiff_t b_first =
+        piece.line / broadcast.repeated * broadcast.b_line % broadcast.b_count;
+    if (broadcast.b_line > 1 || broadcast.line == 1) {
+      kernel(a_data + offset, b_data + b_first + piece.begin,
+             static_cast<std::size_t>(piece.count), to + offset);
+      return;
+    }
+    // One element of b for all.
+    constexpr std::ptrdiff_t kChunk = 512;
+    std::uint8_t same[kChunk];
+    std::memset(same, b_data[b_first], kChunk);
+    for (std::ptrdiff_t i = 0; i < piece.count; i += kChunk) {
+      kernel(a_data + offset + i, same,
+             static_cast<std::size_t>(std::min(kChunk, piece.count - i)),
+             to + offset + i);
+    }
+  });
+}
+
+// ## The operations
+
 absl::Status MakeAdder(const QuantParams& a, const QuantParams& b,
                        const QuantParams& output, AddArgs* args) {
   const double a_scale = a.scale, b_scale = b.scale;
   const double common = 2 * std::max(a_scale, b_scale);
-  const auto a_multiplier = QuantizeMultiplier(a_scale / common);
-  const auto b_multiplier = QuantizeMultiplier(b_scale / common);
-  const auto out_multiplier = QuantizeMultiplier(
-      common / ((1 << kAddShift) * static_cast<double>(output.scale)));
-  for (const auto* multiplier :
-       {&a_multiplier, &b_multiplier, &out_multiplier}) {
-    if (!multiplier->ok()) return multiplier->status();
-  }
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto a_multiplier,
+                            QuantizeMultiplier(a_scale / common));
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto b_multiplier,
+                            QuantizeMultiplier(b_scale / common));
+  RUY_LIKE_ASSIGN_OR_RETURN(
+      const auto out_multiplier,
+      QuantizeMultiplier(
+          common / ((1 << kAddShift) * static_cast<double>(output.scale))));
   // The others are 1/2 at most.
-  if (out_multiplier->exponent > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "output: scale is ", output.scale, ", too small for a sum of scales ",
-        a.scale, " and ", b.scale));
+  if (out_multiplier.exponent > 0) {
+    return Invalid("output: scale is ", output.scale,
+                   ", too small for a sum of scales ", a.scale, " and ",
+                   b.scale);
   }
-  args->a_multiplier = TwiceRounded(*a_multiplier);
-  args->b_multiplier = TwiceRounded(*b_multiplier);
-  args->out_multiplier = TwiceRounded(*out_multiplier);
+  args->a_multiplier = TwiceRounded(a_multiplier);
+  args->b_multiplier = TwiceRounded(b_multiplier);
+  args->out_multiplier = TwiceRounded(out_multiplier);
   return absl::OkStatus();
 }
 
@@ -189,15 +286,14 @@ absl::Status RunPairs(const Erased& a, const Erased& b, Context* context,
                       const MakeArgs& make_args) {
   return CatchNoMemory([&]() -> absl::Status {
     Broadcast broadcast;
-    absl::Status status = CheckElementPairs(a, b, output, &broadcast);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckElementPairs(a, b, output, &broadcast));
     Args args;
     args.a_zero_point = a.params.zero_point;
     args.b_zero_point = b.params.zero_point;
     args.output = {output.params.zero_point, output.params.qmin,
                    output.params.qmax};
-    status = make_args(&args);
-    if (!status.ok() || ElementCount(a.shape) == 0) return status;
+    RUY_LIKE_RETURN_IF_ERROR(make_args(&args));
+    if (ElementCount(a.shape) == 0) return absl::OkStatus();
     const PairKernels* const kernels =
         HWY_DISPATCH_TABLE(GetPairKernels)[TargetIndex(TargetsFor(context))]();
     PairFunction<Args>* const kernel = (kernels->*table)[a.scalar];
@@ -221,11 +317,12 @@ absl::Status QuantizedMul(const Erased& a, const Erased& b, Context* context,
                           const Erased& output) {
   return RunPairs<MulArgs>(
       a, b, context, output, &PairKernels::multiply, [&](MulArgs* args) {
-        const auto multiplier = ProductMultiplier(
-            a.params, b.params, output.params, LowestOf(output.scalar),
-            HighestOf(output.scalar));
-        if (!multiplier.ok()) return multiplier.status();
-        args->multiplier = RequantizeConstants(*multiplier);
+        RUY_LIKE_ASSIGN_OR_RETURN(
+            const auto multiplier,
+            ProductMultiplier(a.params, b.params, output.params,
+                              LowestOf(output.scalar),
+                              HighestOf(output.scalar)));
+        args->multiplier = RequantizeConstants(multiplier);
         return absl::OkStatus();
       });
 }

@@ -5,13 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <mutex>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
-#include "ruy_like/quantize/layers/broadcast.h"
 #include "ruy_like/quantize/loops/add_kernels.h"
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
@@ -42,9 +39,8 @@ absl::Status ValidateRange(const char* name, const FloatRange& range) {
       range.min <= range.max) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " has the range [", range.min, ", ", range.max,
-                   "], must be finite and in order"));
+  return qi::Invalid(name, " has the range [", range.min, ", ", range.max,
+                     "], must be finite and in order");
 }
 
 // Both operands' spans and ranges, and dst, of elements T.
@@ -53,34 +49,62 @@ absl::Status Validate(const RangedCodes& a, const RangedCodes& b,
                       absl::Span<T> c) {
   for (const auto& [name, operand] :
        {std::make_pair("a", &a), std::make_pair("b", &b)}) {
-    absl::Status status = ValidateRange(name, operand->range);
-    if (!status.ok()) return status;
-    status = qi::CheckSpan(name, operand->codes);
-    if (status.ok()) {
-      status = qi::CheckDisjoint(name, operand->codes, "c", c);
-    }
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(ValidateRange(name, operand->range));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan(name, operand->codes));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckDisjoint(name, operand->codes, "c", c));
   }
   const std::size_t longer = std::max(a.codes.size(), b.codes.size());
   const std::size_t shorter = std::min(a.codes.size(), b.codes.size());
   if (longer != shorter && (shorter == 0 || longer % shorter != 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a has ", a.codes.size(), " elements, b ", b.codes.size(),
-                     ": one must divide the other"));
+    return qi::Invalid("a has ", a.codes.size(), " elements, b ",
+                       b.codes.size(), ": one must divide the other");
   }
   if (c.size() != longer) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("c has ", c.size(), " elements, the operands ", longer));
+    return qi::Invalid("c has ", c.size(), " elements, the operands ", longer);
   }
   return qi::CheckSpan("c", c);
 }
+
+// One operand as it is repeated to a length. Short ones are repeated here often
+// enough for a vector loop to run over them, so this refers to itself: it can
+// not be copied.
+class RepeatedOperand final {
+ public:
+  // operand.size() divides the length, or both are 0. Borrows it.
+  RepeatedOperand(absl::Span<const std::uint8_t> operand, std::size_t length)
+      : data_(operand.data()),
+        period_(std::max<std::size_t>(operand.size(), 1)) {
+    if (operand.size() == length || operand.empty() || period_ >= kTile) return;
+    const std::size_t repeats = kTile / period_;
+    for (std::size_t i = 0; i < repeats; ++i) {
+      std::copy(operand.begin(), operand.end(), tile_.begin() + i * period_);
+    }
+    data_ = tile_.data();
+    period_ *= repeats;
+  }
+  RepeatedOperand(const RepeatedOperand&) = delete;
+  RepeatedOperand& operator=(const RepeatedOperand&) = delete;
+
+  const std::uint8_t* At(std::size_t i) const { return data_ + i % period_; }
+  // Elements that are contiguous from there on.
+  std::size_t RunAt(std::size_t i) const { return period_ - i % period_; }
+
+ private:
+  static constexpr std::size_t kTile = 4096;
+
+  const std::uint8_t* data_;
+  std::size_t period_;
+  std::array<std::uint8_t, kTile> tile_;
+};
 
 // The operands of one call as its passes see them.
 struct Operands {
   Operands(const RangedCodes& a, const RangedCodes& b, Context* context)
       : length(std::max(a.codes.size(), b.codes.size())),
-        a(a.codes, length),
-        b(b.codes, length),
+        a(a.range),
+        b(b.range),
+        a_codes(a.codes, length),
+        b_codes(b.codes, length),
         kernels(qi::AddKernelsFor(qi::TargetsFor(context))),
         context(context) {}
 
@@ -91,34 +115,25 @@ struct Operands {
     return qi::ForEachRange(
         static_cast<std::ptrdiff_t>(length), 1, bytes_per_element, context,
         [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-          qi::ForEachRun(a, b, static_cast<std::size_t>(first),
-                         static_cast<std::size_t>(last), body);
+          const auto end = static_cast<std::size_t>(last);
+          for (auto i = static_cast<std::size_t>(first); i < end;) {
+            const std::size_t n =
+                std::min({a_codes.RunAt(i), b_codes.RunAt(i), end - i});
+            body(a_codes.At(i), b_codes.At(i), i, n);
+            i += n;
+          }
         });
   }
 
   const std::size_t length;
-  const qi::RepeatedOperand a, b;
+  const FloatRange a, b;
+  const RepeatedOperand a_codes, b_codes;
   const qi::AddKernels& kernels;
   Context* const context;
 };
 
 constexpr qi::IntRange kNoSums = {std::numeric_limits<std::int32_t>::max(),
                                   std::numeric_limits<std::int32_t>::min()};
-
-// Joins the ranges that threads find.
-class SharedRange final {
- public:
-  void Extend(const qi::IntRange& part) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    range_.min = std::min(range_.min, part.min);
-    range_.max = std::max(range_.max, part.max);
-  }
-  const qi::IntRange& range() const { return range_; }
-
- private:
-  std::mutex mutex_;
-  qi::IntRange range_ = kNoSums;
-};
 
 // An operand in steps of `step`: a factor for its codes, and what code 0 stands
 // for.
@@ -145,13 +160,12 @@ Term ExactTerm(const FloatRange& range, double step) {
 
 // The terms of codes in `range`, at the best precision that int32 has; none
 // where that is not enough.
-std::optional<qi::AddTerms> TermsTo8(const RangedCodes& a, const RangedCodes& b,
+std::optional<qi::AddTerms> TermsTo8(const FloatRange& a, const FloatRange& b,
                                      const FloatRange& range) {
   const double step = StepOf(range);
-  const Term a_term = ExactTerm(a.range, step);
-  const Term b_term = ExactTerm(b.range, step);
-  const double offset =
-      (static_cast<double>(a.range.min) + b.range.min - range.min) / step;
+  const Term a_term = ExactTerm(a, step);
+  const Term b_term = ExactTerm(b, step);
+  const double offset = (static_cast<double>(a.min) + b.min - range.min) / step;
   for (int bits = kMaxBitsTo8; bits >= kMinBitsTo8; --bits) {
     const double one = std::exp2(bits);
     const double a_factor = std::round(a_term.factor * one);
@@ -169,7 +183,7 @@ std::optional<qi::AddTerms> TermsTo8(const RangedCodes& a, const RangedCodes& b,
 }
 
 absl::Status AddTo8(const Operands& operands, const qi::AddTerms& terms,
-                    absl::Span<std::uint8_t> c, SharedRange* sums) {
+                    absl::Span<std::uint8_t> c, qi::SharedRange* sums) {
   const bool streaming =
       qi::BypassesCaches(static_cast<std::ptrdiff_t>(3 * c.size()));
   return operands.ForEachRun(
@@ -183,16 +197,15 @@ absl::Status AddTo8(const Operands& operands, const qi::AddTerms& terms,
 
 // Codes in a range that is narrow against the operands', so that int32 could
 // not hold the factors.
-absl::Status AddTo8ByTable(const Operands& operands, const RangedCodes& a,
-                           const RangedCodes& b, const FloatRange& range,
+absl::Status AddTo8ByTable(const Operands& operands, const FloatRange& range,
                            absl::Span<std::uint8_t> c) {
   const double step = StepOf(range);
   std::array<double, 256> a_table, b_table;
   for (int code = 0; code < 256; ++code) {
-    a_table[code] = (static_cast<double>(a.range.min) + b.range.min -
-                     range.min + code * StepOf(a.range)) /
+    a_table[code] = (static_cast<double>(operands.a.min) + operands.b.min -
+                     range.min + code * StepOf(operands.a)) /
                     step;
-    b_table[code] = code * StepOf(b.range) / step;
+    b_table[code] = code * StepOf(operands.b) / step;
   }
   return operands.ForEachRun(3, [&](const std::uint8_t* a_codes,
                                     const std::uint8_t* b_codes, std::size_t i,
@@ -205,50 +218,40 @@ absl::Status AddTo8ByTable(const Operands& operands, const RangedCodes& a,
   });
 }
 
-absl::Status WriteTo8(const Operands& operands, const RangedCodes& a,
-                      const RangedCodes& b, const FloatRange& range,
+absl::Status WriteTo8(const Operands& operands, const FloatRange& range,
                       absl::Span<std::uint8_t> c) {
   if (!(StepOf(range) > 0)) {
     if (!c.empty()) std::memset(c.data(), 0, c.size());
     return absl::OkStatus();
   }
-  const auto terms = TermsTo8(a, b, range);
+  const auto terms = TermsTo8(operands.a, operands.b, range);
   return terms.has_value() ? AddTo8(operands, *terms, c, nullptr)
-                           : AddTo8ByTable(operands, a, b, range, c);
+                           : AddTo8ByTable(operands, range, c);
 }
 
 absl::StatusOr<Add8p8To8Result> AddExact(const Operands& operands,
-                                         const RangedCodes& a,
-                                         const RangedCodes& b,
                                          const FloatRange& full,
                                          absl::Span<std::uint8_t> c) {
-  Add8p8To8Result result;
-  result.passes = 1;
-  result.range = full;
-  const double a_step = StepOf(a.range);
-  const double b_step = StepOf(b.range);
+  Add8p8To8Result result = {full, 1};
+  const double a_step = StepOf(operands.a);
+  const double b_step = StepOf(operands.b);
   const double larger = std::max(a_step, b_step);
   if (larger > 0 && larger >= kCopyRatio * std::min(a_step, b_step)) {
     const bool copy_a = a_step > b_step;
-    const FloatRange& large = copy_a ? a.range : b.range;
-    const FloatRange& small = copy_a ? b.range : a.range;
+    const FloatRange& large = copy_a ? operands.a : operands.b;
+    const FloatRange& small = copy_a ? operands.b : operands.a;
     const double middle = (static_cast<double>(small.min) + small.max) / 2;
     result.range = {static_cast<float>(large.min + middle),
                     static_cast<float>(large.max + middle)};
-    if (!(result.range.min < result.range.max)) {  // beyond a float's precision
-      const absl::Status status = WriteTo8(operands, a, b, result.range, c);
-      if (!status.ok()) return status;
+    if (result.range.min < result.range.max) {  // within a float's precision
+      qi::AddTerms terms;                       // the codes themselves
+      terms.shift = 1;
+      (copy_a ? terms.a_factor : terms.b_factor) = 2;
+      RUY_LIKE_RETURN_IF_ERROR(AddTo8(operands, terms, c, nullptr));
       return result;
     }
-    qi::AddTerms terms;  // the codes themselves
-    terms.shift = 1;
-    (copy_a ? terms.a_factor : terms.b_factor) = 2;
-    const absl::Status status = AddTo8(operands, terms, c, nullptr);
-    if (!status.ok()) return status;
-    return result;
   }
-  const absl::Status status = WriteTo8(operands, a, b, full, c);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(WriteTo8(operands, result.range, c));
   return result;
 }
 
@@ -261,26 +264,24 @@ FloatRange Within(const FloatRange& full, double lo, double hi) {
 
 // What the sums span, of terms without rounding to speak of.
 absl::StatusOr<FloatRange> FindRange(const Operands& operands,
-                                     const RangedCodes& a, const RangedCodes& b,
                                      const FloatRange& full) {
-  const double a_step = StepOf(a.range);
-  const double b_step = StepOf(b.range);
+  const double a_step = StepOf(operands.a);
+  const double b_step = StepOf(operands.b);
   const double unit = 255 * (a_step + b_step) / (kLargestSum - 256);
   qi::AddTerms terms;
   if (unit > 0) {
     terms.a_factor = static_cast<std::int32_t>(std::round(a_step / unit));
     terms.b_factor = static_cast<std::int32_t>(std::round(b_step / unit));
   }
-  SharedRange sums;
-  const absl::Status status = operands.ForEachRun(
+  qi::SharedRange sums(kNoSums);
+  RUY_LIKE_RETURN_IF_ERROR(operands.ForEachRun(
       2, [&](const std::uint8_t* a_codes, const std::uint8_t* b_codes,
              std::size_t, std::size_t n) {
         qi::IntRange part = kNoSums;
         operands.kernels.range(a_codes, b_codes, n, terms, &part);
         sums.Extend(part);
-      });
-  if (!status.ok()) return status;
-  const double base = static_cast<double>(a.range.min) + b.range.min;
+      }));
+  const double base = static_cast<double>(operands.a.min) + operands.b.min;
   return Within(full, base + sums.range().min * unit,
                 base + sums.range().max * unit);
 }
@@ -290,41 +291,31 @@ FloatRange Union(const FloatRange& a, const FloatRange& b) {
 }
 
 absl::StatusOr<Add8p8To8Result> AddTight(const Operands& operands,
-                                         const RangedCodes& a,
-                                         const RangedCodes& b,
                                          const FloatRange& full,
                                          const std::optional<FloatRange>& guess,
                                          absl::Span<std::uint8_t> c) {
-  Add8p8To8Result result;
   std::optional<qi::AddTerms> terms;
   if (guess.has_value() && guess->min < guess->max) {
-    terms = TermsTo8(a, b, *guess);
+    terms = TermsTo8(operands.a, operands.b, *guess);
   }
   FloatRange found;
   if (terms.has_value()) {
-    SharedRange sums;
-    const absl::Status status = AddTo8(operands, *terms, c, &sums);
-    if (!status.ok()) return status;
+    qi::SharedRange sums(kNoSums);
+    RUY_LIKE_RETURN_IF_ERROR(AddTo8(operands, *terms, c, &sums));
     const double one = std::exp2(terms->shift);
     // Less than the factors' rounding beyond the guess is within it.
     if (sums.range().min >= -256 && sums.range().max <= 255 * one + 256) {
-      result.range = *guess;
-      result.passes = 1;
-      return result;
+      return Add8p8To8Result{*guess, 1};
     }
     const double unit = StepOf(*guess) / one;
     found = Within(full, guess->min + sums.range().min * unit,
                    guess->min + sums.range().max * unit);
   } else {
-    const auto measured = FindRange(operands, a, b, full);
-    if (!measured.ok()) return measured.status();
-    found = *measured;
+    RUY_LIKE_ASSIGN_OR_RETURN(found, FindRange(operands, full));
   }
-  result.range = guess.has_value() ? Union(*guess, found) : found;
-  result.passes = 2;
-  const absl::Status status = WriteTo8(operands, a, b, result.range, c);
-  if (!status.ok()) return status;
-  return result;
+  const FloatRange range = guess.has_value() ? Union(*guess, found) : found;
+  RUY_LIKE_RETURN_IF_ERROR(WriteTo8(operands, range, c));
+  return Add8p8To8Result{range, 2};
 }
 
 }  // namespace
@@ -334,14 +325,13 @@ absl::StatusOr<FloatRange> QuantizedAdd8p8To32(const RangedCodes& a,
                                                absl::Span<std::int32_t> c,
                                                Context* context) {
   return CatchNoMemory([&]() -> absl::StatusOr<FloatRange> {
-    absl::Status status = Validate(a, b, c);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Validate(a, b, c));
     const double largest =
         std::max({a.range.max, -a.range.min, b.range.max, -b.range.min});
     const auto c_max = static_cast<float>(largest * (1 << 17));
     if (!std::isfinite(c_max)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the sum of numbers up to ", largest, " has no finite range"));
+      return qi::Invalid("the sum of numbers up to ", largest,
+                         " has no finite range");
     }
     if (c_max == 0) {
       if (!c.empty()) std::memset(c.data(), 0, c.size() * sizeof(c[0]));
@@ -362,13 +352,12 @@ absl::StatusOr<FloatRange> QuantizedAdd8p8To32(const RangedCodes& a,
     const Operands operands(a, b, context);
     const bool streaming =
         qi::BypassesCaches(static_cast<std::ptrdiff_t>(6 * c.size()));
-    status = operands.ForEachRun(
+    RUY_LIKE_RETURN_IF_ERROR(operands.ForEachRun(
         6, [&](const std::uint8_t* a_codes, const std::uint8_t* b_codes,
                std::size_t i, std::size_t n) {
           operands.kernels.to_32(a_codes, b_codes, n, terms, streaming,
                                  c.data() + i);
-        });
-    if (!status.ok()) return status;
+        }));
     return FloatRange{-c_max, c_max};
   });
 }
@@ -377,25 +366,23 @@ absl::StatusOr<Add8p8To8Result> QuantizedAdd8p8To8(
     const RangedCodes& a, const RangedCodes& b, const Add8p8To8Options& options,
     absl::Span<std::uint8_t> c, Context* context) {
   return CatchNoMemory([&]() -> absl::StatusOr<Add8p8To8Result> {
-    const absl::Status status = Validate(a, b, c);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(Validate(a, b, c));
     const FloatRange full = {a.range.min + b.range.min,
                              a.range.max + b.range.max};
     if (!std::isfinite(full.min) || !std::isfinite(full.max)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the sums' range [", full.min, ", ", full.max, "] is not finite"));
+      return qi::Invalid("the sums' range [", full.min, ", ", full.max,
+                         "] is not finite");
     }
     if (options.guess.has_value()) {
-      const absl::Status guess = ValidateRange("guess", *options.guess);
-      if (!guess.ok()) return guess;
+      RUY_LIKE_RETURN_IF_ERROR(ValidateRange("guess", *options.guess));
     }
     if (c.empty()) return Add8p8To8Result{full, 0};
     const Operands operands(a, b, context);
     switch (options.range) {
       case AddRange::kExact:
-        return AddExact(operands, a, b, full, c);
+        return AddExact(operands, full, c);
       case AddRange::kTight:
-        return AddTight(operands, a, b, full, options.guess, c);
+        return AddTight(operands, full, options.guess, c);
     }
     return qi::UnknownError("AddRange", static_cast<int>(options.range));
   });

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/loops/add_kernels.h"
@@ -24,9 +22,9 @@ absl::Status ValidateMultiplier(QuantizedMultiplier multiplier) {
       multiplier.exponent <= 30) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "multiplier has fixed point ", multiplier.fixedpoint, ", exponent ",
-      multiplier.exponent, ": must be at least 0, and in [-31, 30]"));
+  return Invalid("multiplier has fixed point ", multiplier.fixedpoint,
+                 ", exponent ", multiplier.exponent,
+                 ": must be at least 0, and in [-31, 30]");
 }
 
 }  // namespace
@@ -35,13 +33,9 @@ absl::Status Requantize(const Erased& x, QuantizedMultiplier multiplier,
                         const QuantParams& params, const Erased& q,
                         Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    absl::Status status = CheckPair("x", x, "q", q);
-    if (!status.ok()) return status;
-    status = ValidateMultiplier(multiplier);
-    if (!status.ok()) return status;
-    status = ValidateQuantParams(params, LowestOf(q.scalar),
-                                 HighestOf(q.scalar), "params");
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckPair("x", x, "q", q));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateMultiplier(multiplier));
+    RUY_LIKE_RETURN_IF_ERROR(CheckParams("params", q.scalar, params));
     const auto* const src = static_cast<const std::int32_t*>(x.data);
     char* const dst = static_cast<char*>(const_cast<void*>(q.data));
     const std::ptrdiff_t n = x.layout.cols();
@@ -62,9 +56,8 @@ absl::Status Requantize(const Erased& x, QuantizedMultiplier multiplier,
 absl::StatusOr<QuantizedMultiplier> RequantizeMultiplier(
     double x_scale, const QuantParams& params) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
-    absl::Status status = CheckScale("params", params.scale);
-    if (status.ok()) status = CheckScale("x", x_scale);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckScale("params", params.scale));
+    RUY_LIKE_RETURN_IF_ERROR(CheckScale("x", x_scale));
     return QuantizeMultiplier(
         std::min(x_scale / params.scale, std::numeric_limits<double>::max()));
   });
@@ -72,44 +65,39 @@ absl::StatusOr<QuantizedMultiplier> RequantizeMultiplier(
 
 }  // namespace quantize_internal
 
+namespace qi = quantize_internal;
+
 absl::StatusOr<QuantParams> RequantizeToUsedRange(
     absl::Span<const std::int32_t> x, double x_scale,
     absl::Span<std::uint8_t> q, Context* context) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
-    namespace qi = quantize_internal;
-    absl::Status status = qi::CheckPair("x", qi::Erase(x), "q", qi::Erase(q));
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckPair("x", qi::Erase(x), "q", qi::Erase(q)));
     const qi::AddKernels& kernels = qi::KernelsOf(context);
-    qi::IntRange used = {0, 0};  // the range includes 0
-    std::mutex mutex;
-    status = qi::ForEachRange(
+    qi::SharedRange shared({0, 0});  // the range includes 0
+    RUY_LIKE_RETURN_IF_ERROR(qi::ForEachRange(
         static_cast<std::ptrdiff_t>(x.size()), 1, sizeof(std::int32_t), context,
         [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           qi::IntRange part = {0, 0};
           kernels.range_32(x.data() + first,
                            static_cast<std::size_t>(last - first), &part);
-          const std::lock_guard<std::mutex> lock(mutex);
-          used.min = std::min(used.min, part.min);
-          used.max = std::max(used.max, part.max);
-        });
-    if (!status.ok()) return status;
-    status = qi::CheckScale("x", x_scale);
-    if (!status.ok()) return status;
+          shared.Extend(part);
+        }));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale("x", x_scale));
+    const qi::IntRange& used = shared.range();
     const auto lo = static_cast<float>(used.min * x_scale);
     const auto hi = static_cast<float>(used.max * x_scale);
-    const auto params = ChooseAffine(lo, hi, 0, 255);
-    if (!params.ok()) return params.status();
-    // x_scale / params->scale, without the rounding of either: what was found
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto params, ChooseAffine(lo, hi, 0, 255));
+    // x_scale / params.scale, without the rounding of either: what was found
     // becomes [0, 255], whatever it stands for. Unless that is too little for a
     // scale (ChooseAffine), and therefore 0.
     const double width = static_cast<double>(used.max) - used.min;
     const bool is_zero = static_cast<double>(hi) - lo <
                          255.0 * std::numeric_limits<float>::min();
-    const auto multiplier = QuantizeMultiplier(is_zero ? 0 : 255 / width);
-    if (!multiplier.ok()) return multiplier.status();
-    status = Requantize(x, *multiplier, *params, q, context);
-    if (!status.ok()) return status;
-    return *params;
+    RUY_LIKE_ASSIGN_OR_RETURN(const auto multiplier,
+                              QuantizeMultiplier(is_zero ? 0 : 255 / width));
+    RUY_LIKE_RETURN_IF_ERROR(Requantize(x, multiplier, params, q, context));
+    return params;
   });
 }
 

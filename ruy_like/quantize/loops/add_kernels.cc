@@ -62,13 +62,8 @@ struct RangeLanes {
     hn::StoreU(min, DI(), min_lanes);
     hn::StoreU(max, DI(), max_lanes);
     for (std::size_t lane = 0; lane < hn::Lanes(DI()); ++lane) {
-      range->min = HWY_MIN(range->min, min_lanes[lane]);
-      range->max = HWY_MAX(range->max, max_lanes[lane]);
+      range->Extend({min_lanes[lane], max_lanes[lane]});
     }
-  }
-  static void Extend(IntRange* range, std::int32_t value) {
-    range->min = HWY_MIN(range->min, value);
-    range->max = HWY_MAX(range->max, value);
   }
   VI min, max;
 };
@@ -90,7 +85,7 @@ void AddTo8Range(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
   range.Store(sums);
   for (; i < n; ++i) {
     const std::int32_t sum = AddOne(a[i], b[i], terms);
-    RangeLanes::Extend(sums, sum);
+    sums->Extend({sum, sum});
     c[i] = static_cast<std::uint8_t>(
         HWY_MIN(HWY_MAX(RoundedShift(sum, terms.shift), 0), 255));
   }
@@ -118,7 +113,10 @@ void AddRange(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
     range.Extend(SumOf(a + i, b + i, terms));
   }
   range.Store(sums);
-  for (; i < n; ++i) RangeLanes::Extend(sums, AddOne(a[i], b[i], terms));
+  for (; i < n; ++i) {
+    const std::int32_t sum = AddOne(a[i], b[i], terms);
+    sums->Extend({sum, sum});
+  }
 }
 
 template <typename Q, class Form>
@@ -152,7 +150,7 @@ void Range32(const std::int32_t* x, std::size_t n, IntRange* range) {
     in_lanes.Extend(hn::LoadU(DI(), x + i));
   }
   in_lanes.Store(range);
-  for (; i < n; ++i) RangeLanes::Extend(range, x[i]);
+  for (; i < n; ++i) range->Extend({x[i], x[i]});
 }
 
 const AddKernels* GetAddKernels() {

@@ -5,8 +5,10 @@
 #ifndef RUY_LIKE_QUANTIZE_LOOPS_ADD_KERNELS_H_
 #define RUY_LIKE_QUANTIZE_LOOPS_ADD_KERNELS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
@@ -23,8 +25,28 @@ struct AddTerms {
 };
 
 struct IntRange {
+  void Extend(const IntRange& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+
   std::int32_t min;
   std::int32_t max;
+};
+
+// A range that threads extend by what they find.
+class SharedRange final {
+ public:
+  explicit SharedRange(const IntRange& range) : range_(range) {}
+  void Extend(const IntRange& part) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    range_.Extend(part);
+  }
+  const IntRange& range() const { return range_; }
+
+ private:
+  std::mutex mutex_;
+  IntRange range_;
 };
 
 // clamp(MultiplyByQuantizedMultiplier(x, multiplier) + zero point).
