@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
@@ -14,29 +13,27 @@
 namespace ruy_like::quantize_internal {
 namespace {
 
-absl::Status CheckConvolution(const Erased& input, const Erased& output,
-                              const Layer& layer, const Window& window,
-                              const Context* context) {
-  absl::Status status = CheckNotNull("context", context);
-  if (!status.ok()) return status;
+absl::Status CheckConvolution(const LayerCall& call, const Layer& layer,
+                              const Window& window) {
+  RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", call.context));
+  const Erased& input = call.input;
   const PackedWeights* const weights = layer.packed;
   if (weights == nullptr || weights->groups() == 0) {
-    return absl::InvalidArgumentError("weights are empty, or depthwise ones");
+    return Invalid("weights are empty, or depthwise ones");
   }
-  const absl::StatusOr<TensorShape> expected =
-      OutputShape(input.shape, window, weights->channels());
-  if (!expected.ok()) return expected.status();
-  status = CheckTensors(input, output, *expected);
-  if (!status.ok()) return status;
+  RUY_LIKE_ASSIGN_OR_RETURN(
+      const auto expected,
+      OutputShape(input.shape, window, weights->channels()));
+  RUY_LIKE_RETURN_IF_ERROR(CheckTensors(input, call.output, expected));
   std::ptrdiff_t depth;
   if (input.shape.channels % weights->groups() != 0 ||
       !CheckedMul(window.kernel_height, window.kernel_width, &depth) ||
       !CheckedMul(depth, input.shape.channels / weights->groups(), &depth) ||
       depth != weights->depth()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights of depth ", weights->depth(), " in ", weights->groups(),
-        " groups for a kernel of ", window.kernel_height, "x",
-        window.kernel_width, " on input ", Describe(input)));
+    return Invalid("weights of depth ", weights->depth(), " in ",
+                   weights->groups(), " groups for a kernel of ",
+                   window.kernel_height, "x", window.kernel_width, " on input ",
+                   Describe(input));
   }
   return absl::OkStatus();
 }
@@ -93,24 +90,21 @@ Plan MakePlan(const TensorShape& input, const TensorShape& output,
 // One call, valid and with its scratch.
 class Convolution {
  public:
-  Convolution(const Erased& input, const Layer& layer, const Window& window,
-              const Erased& output, const Plan& plan, std::uint8_t* patches,
-              Context* context)
-      : input_(input),
+  Convolution(const LayerCall& call, const Layer& layer, const Window& window,
+              const Plan& plan, std::uint8_t* patches)
+      : call_(call),
         layer_(layer),
-        output_(output),
         plan_(plan),
         groups_(layer.packed->groups()),
         patches_(patches),
-        context_(context) {
-    im2col_.input = static_cast<const std::uint8_t*>(input.data);
-    im2col_.input_shape = input.shape;
-    im2col_.window = window;
-    im2col_.output_height = output.shape.height;
-    im2col_.output_width = output.shape.width;
-    im2col_.channels = input.shape.channels / groups_;
-    im2col_.padding_value = static_cast<std::uint8_t>(input.params.zero_point);
-  }
+        im2col_{static_cast<const std::uint8_t*>(call.input.data),
+                call.input.shape,
+                window,
+                call.output.shape.height,
+                call.output.shape.width,
+                call.input.shape.channels / groups_,
+                /*first_channel=*/0,
+                static_cast<std::uint8_t>(call.input.params.zero_point)} {}
 
   absl::Status Run() {
     for (std::ptrdiff_t image = 0; image < plan_.images; ++image) {
@@ -118,10 +112,9 @@ class Convolution {
         im2col_.first_channel = group * im2col_.channels;
         for (std::ptrdiff_t first = 0; first < plan_.positions;
              first += plan_.part) {
-          absl::Status status =
+          RUY_LIKE_RETURN_IF_ERROR(
               RunPart(image, group, first,
-                      std::min(first + plan_.part, plan_.positions));
-          if (!status.ok()) return status;
+                      std::min(first + plan_.part, plan_.positions)));
         }
       }
     }
@@ -135,18 +128,17 @@ class Convolution {
     if (plan_.is_pointwise) {
       rhs = InputInPlace(image);
     } else {
-      absl::Status status = Gather(image, first, end);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(Gather(image, first, end));
       rhs = {patches_, im2col_.Depth(), end - first,
              plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
              plan_.patch_stride};
     }
-    return layer_.Multiply(group, rhs, context_,
+    return layer_.Multiply(group, rhs, call_.context,
                            Destination(image, group, first, end));
   }
 
   Layer::Operand InputInPlace(std::ptrdiff_t image) const {
-    const TensorShape& shape = input_.shape;
+    const TensorShape& shape = call_.input.shape;
     const std::uint8_t* const group =
         im2col_.input +
         im2col_.first_channel * (plan_.is_nhwc ? 1 : plan_.positions);
@@ -181,32 +173,30 @@ class Convolution {
                                const Function& gather) {
     if (bytes == 0) return absl::OkStatus();
     return ForEachRange(count, /*grain=*/1, std::min(bytes, kMaxGatherBytes),
-                        context_, gather);
+                        call_.context, gather);
   }
 
   Layer::Operand Destination(std::ptrdiff_t image, std::ptrdiff_t group,
                              std::ptrdiff_t first, std::ptrdiff_t end) const {
-    const std::ptrdiff_t channels = output_.shape.channels;
+    const std::ptrdiff_t channels = call_.output.shape.channels;
     const std::ptrdiff_t rows = channels / groups_;
     const std::ptrdiff_t offset =
         plan_.is_nhwc
             ? first * channels + group * rows
             : (image * channels + group * rows) * plan_.positions + first;
-    return {static_cast<const char*>(output_.data) +
-                offset * BytesOf(output_.scalar, 1),
+    return {static_cast<const char*>(call_.output.data) +
+                offset * BytesOf(call_.output.scalar, 1),
             rows, end - first,
             plan_.is_nhwc ? Order::kColMajor : Order::kRowMajor,
             plan_.is_nhwc ? channels : plan_.positions};
   }
 
-  const Erased& input_;
+  const LayerCall& call_;
   const Layer& layer_;
-  const Erased& output_;
   const Plan& plan_;
   const std::ptrdiff_t groups_;
   std::uint8_t* const patches_;
-  Context* const context_;
-  Im2Col im2col_ = {};
+  Im2Col im2col_;
 };
 
 }  // namespace
@@ -215,30 +205,27 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
                     const Window& window, Workspace* workspace,
                     Context* context, const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    Layer own(source, input, output);
+    const LayerCall call = {input, source, workspace, context, output};
+    Layer own(call);
     const Layer& layer = source.made != nullptr ? *source.made : own;
-    absl::Status status =
-        CheckConvolution(input, output, layer, window, context);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckConvolution(call, layer, window));
     const Plan plan =
         MakePlan(input.shape, output.shape, window, layer.packed->depth(),
                  context->max_num_threads());
-    std::uint8_t* patches = nullptr;
     Workspace spare;
-    GroupedConvolution grouped(input, layer, window, output, context);
+    GroupedConvolution grouped(call, layer, window);
     if (grouped.Applies()) {
-      status = PrepareLayer(source, input, output, workspace, &spare, &own,
-                            [&](Carver* carver) { grouped.Place(carver); });
-      return status.ok() ? grouped.Run() : status;
+      RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(
+          call, &spare, &own, [&](Carver* carver) { grouped.Place(carver); }));
+      return grouped.Run();
     }
-    status = PrepareLayer(
-        source, input, output, workspace, &spare, &own, [&](Carver* carver) {
+    std::uint8_t* patches = nullptr;
+    RUY_LIKE_RETURN_IF_ERROR(
+        PrepareLayer(call, &spare, &own, [&](Carver* carver) {
           patches =
               carver->Take<std::uint8_t>(plan.patch_stride, plan.patch_count);
-        });
-    if (!status.ok()) return status;
-    return Convolution(input, layer, window, output, plan, patches, context)
-        .Run();
+        }));
+    return Convolution(call, layer, window, plan, patches).Run();
   });
 }
 

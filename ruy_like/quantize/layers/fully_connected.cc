@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/fully_connected.h"
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/layers/layer_data.h"
@@ -20,60 +19,54 @@ bool ShapesFit(const Layer& layer, const TensorShape& input,
 
 // Finding that all is right with a layer that is used again, and finding what
 // is wrong, are apart: the first must not cost a product of one row much.
-bool IsKnownToBeValid(const Erased& input, const Erased& output,
-                      const Layer& layer, const Context* context) {
-  return context != nullptr && !input.is_null && !output.is_null &&
+bool IsKnownToBeValid(const LayerCall& call, const Layer& layer) {
+  const Erased &input = call.input, &output = call.output;
+  return call.context != nullptr && !input.is_null && !output.is_null &&
          layer.packed != nullptr && layer.packed->groups() == 1 &&
          layer.InputFits(input) && layer.OutputFits(output) &&
          AreOrdinaryTensors(input, output) &&
          ShapesFit(layer, input.shape, output.shape);
 }
 
-absl::Status Check(const Erased& input, const Erased& output,
-                   const Layer& layer, const Context* context) {
-  absl::Status status = CheckNotNull("context", context);
-  if (status.ok()) status = CheckOperand("input", input);
-  if (status.ok()) status = CheckOperand("output", output);
-  if (status.ok()) {
-    status = CheckDisjoint("input", BytesOf(input), "output", BytesOf(output));
-  }
-  if (!status.ok()) return status;
+absl::Status Check(const LayerCall& call, const Layer& layer) {
+  const Erased &input = call.input, &output = call.output;
+  RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", call.context));
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("input", input));
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("output", output));
+  RUY_LIKE_RETURN_IF_ERROR(
+      CheckDisjoint("input", BytesOf(input), "output", BytesOf(output)));
   if (layer.packed == nullptr || layer.packed->groups() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "FullyConnected with weights of ",
-        layer.packed == nullptr ? 0 : layer.packed->groups(), " groups"));
+    return Invalid("FullyConnected with weights of ",
+                   layer.packed == nullptr ? 0 : layer.packed->groups(),
+                   " groups");
   }
   if (!ShapesFit(layer, input.shape, output.shape)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights of ", layer.packed->channels(), " channels and depth ",
-        layer.packed->depth(), " between input ", Describe(input),
-        " and output ", Describe(output)));
+    return Invalid("weights of ", layer.packed->channels(),
+                   " channels and depth ", layer.packed->depth(),
+                   " between input ", Describe(input), " and output ",
+                   Describe(output));
   }
   return absl::OkStatus();
 }
 
-absl::Status Multiply(const Layer& layer, const Erased& input,
-                      const Erased& output, Context* context,
+absl::Status Multiply(const LayerCall& call, const Layer& layer,
                       bool is_valid = false) {
   const std::ptrdiff_t depth = layer.packed->depth();
   const std::ptrdiff_t channels = layer.packed->channels();
-  const std::ptrdiff_t batch = input.shape.batch;
+  const std::ptrdiff_t batch = call.input.shape.batch;
   return layer.Multiply(
-      /*group=*/0, {input.data, depth, batch, Order::kColMajor, depth}, context,
-      {output.data, channels, batch, Order::kColMajor, channels}, is_valid);
+      /*group=*/0, {call.input.data, depth, batch, Order::kColMajor, depth},
+      call.context,
+      {call.output.data, channels, batch, Order::kColMajor, channels},
+      is_valid);
 }
 
-absl::Status MakeLayerAndMultiply(const Erased& input,
-                                  const LayerSource& source,
-                                  Workspace* workspace, Context* context,
-                                  const Erased& output) {
-  Layer layer(source, input, output);
-  absl::Status status = Check(input, output, layer, context);
-  if (!status.ok()) return status;
+absl::Status MakeLayerAndMultiply(const LayerCall& call) {
+  Layer layer(call);
+  RUY_LIKE_RETURN_IF_ERROR(Check(call, layer));
   Workspace spare;
-  status = PrepareLayer(source, input, output, workspace, &spare, &layer,
-                        [](Carver*) {});
-  return status.ok() ? Multiply(layer, input, output, context) : status;
+  RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(call, &spare, &layer, [](Carver*) {}));
+  return Multiply(call, layer);
 }
 
 }  // namespace
@@ -82,17 +75,15 @@ absl::Status FullyConnected(const Erased& input, const LayerSource& source,
                             Workspace* workspace, Context* context,
                             const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
-    if (source.made == nullptr) {
-      return MakeLayerAndMultiply(input, source, workspace, context, output);
-    }
+    const LayerCall call = {input, source, workspace, context, output};
+    if (source.made == nullptr) return MakeLayerAndMultiply(call);
     const Layer& layer = *source.made;
-    const bool is_valid = IsKnownToBeValid(input, output, layer, context);
+    const bool is_valid = IsKnownToBeValid(call, layer);
     if (!is_valid) {
-      absl::Status status = Check(input, output, layer, context);
-      if (status.ok()) status = layer.CheckTensorsFit(input, output);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(Check(call, layer));
+      RUY_LIKE_RETURN_IF_ERROR(layer.CheckTensorsFit(input, output));
     }
-    return Multiply(layer, input, output, context, is_valid);
+    return Multiply(call, layer, is_valid);
   });
 }
 

@@ -33,26 +33,23 @@ bool LoopsPayOff(const GroupedLayout& layout) {
 
 }  // namespace
 
-GroupedConvolution::GroupedConvolution(const Erased& input, const Layer& layer,
-                                       const Window& window,
-                                       const Erased& output, Context* context)
-    : input_(input),
+GroupedConvolution::GroupedConvolution(const LayerCall& call,
+                                       const Layer& layer, const Window& window)
+    : call_(call),
       layer_(layer),
       window_(window),
-      output_(output),
-      context_(context),
-      kernels_(GroupedKernelsFor(context)),
-      tensors_(input, output) {
+      kernels_(GroupedKernelsFor(call.context)),
+      tensors_(call.input, call.output) {
   Plan();
 }
 
 void GroupedConvolution::Plan() {
   GroupedWeights* const weights = layer_.packed->grouped();
-  const TensorShape& in = input_.shape;
-  const TensorShape& out = output_.shape;
+  const TensorShape& in = call_.input.shape;
+  const TensorShape& out = call_.output.shape;
   if (weights == nullptr || kernels_ == nullptr ||
-      kernels_->rows[output_.scalar] == nullptr || ElementCount(out) == 0 ||
-      in.channels == 0) {
+      kernels_->rows[call_.output.scalar] == nullptr ||
+      ElementCount(out) == 0 || in.channels == 0) {
     return;
   }
   const std::ptrdiff_t groups = layer_.packed->groups();
@@ -62,7 +59,8 @@ void GroupedConvolution::Plan() {
                          window_.kernel_height * window_.kernel_width);
   };
   layout_ = layout_of(*kernels_);
-  const GroupedKernels* const broadcast = GroupedBroadcastKernelsFor(context_);
+  const GroupedKernels* const broadcast =
+      GroupedBroadcastKernelsFor(call_.context);
   // Each output row has memory for the staged rows that it sees.
   slot_rows_ = std::max(SpanOf(1, window_.stride_height, window_.kernel_height,
                                window_.dilation_height),
@@ -95,11 +93,11 @@ void GroupedConvolution::Plan() {
 
 void GroupedConvolution::Place(Carver* carver) {
   tensors_.Place(carver);
-  const std::ptrdiff_t batch = input_.shape.batch;
+  const std::ptrdiff_t batch = call_.input.shape.batch;
   if (kernels_->stage == nullptr) {
-    staged_ =
-        carver->Take<std::uint8_t>(batch * output_.shape.height * slot_rows_,
-                                   staged_width_ * layout_.pixel_bytes);
+    staged_ = carver->Take<std::uint8_t>(
+        batch * call_.output.shape.height * slot_rows_,
+        staged_width_ * layout_.pixel_bytes);
     return;
   }
   // The plan keeps the product of these near the size of the input.
@@ -108,53 +106,32 @@ void GroupedConvolution::Place(Carver* carver) {
 }
 
 absl::Status GroupedConvolution::Run() {
-  const TensorShape& in = input_.shape;
-  const TensorShape& out = output_.shape;
-  absl::Status status = tensors_.CopyInput(context_);
-  if (!status.ok()) return status;
-  GroupedArgs args;
-  args.layout = layout_;
-  args.window = window_;
-  args.input = tensors_.source();
-  args.input_height = in.height;
-  args.input_width = in.width;
-  args.input_channels = in.channels;
-  args.input_bytes = ElementCount(in);
-  args.input_is_signed = input_.scalar == Scalar::kI8;
-  args.input_zero_point = input_.params.zero_point;
-  args.staged = staged_;
-  args.staged_height = staged_height_;
-  args.staged_width = staged_width_;
-  args.slot_rows = slot_rows_;
-  args.weights = weights_;
-  args.weight_sums = layer_.packed->grouped()->sums();
-  args.bias = static_cast<const std::int32_t*>(layer_.bias);
-  args.table = layer_.table;
-  args.bounds = {output_.params.zero_point, output_.params.qmin,
-                 output_.params.qmax};
-  args.output = tensors_.result();
-  args.output_height = out.height;
-  args.output_width = out.width;
-  const auto run = [&](std::ptrdiff_t rows, std::ptrdiff_t cost,
-                       GroupedFunction* function) {
-    return ForEachRange(rows, /*grain=*/1, cost, context_,
-                        [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-                          function(args, first, last);
-                        });
-  };
+  const TensorShape& in = call_.input.shape;
+  RUY_LIKE_RETURN_IF_ERROR(tensors_.CopyInput(call_.context));
+  const GroupedArgs args = {tensors_.Sliding(window_),
+                            layout_,
+                            in.channels,
+                            ElementCount(in),
+                            staged_,
+                            staged_height_,
+                            staged_width_,
+                            slot_rows_,
+                            weights_,
+                            layer_.packed->grouped()->sums(),
+                            static_cast<const std::int32_t*>(layer_.bias),
+                            layer_.table};
   if (kernels_->stage != nullptr) {
     constexpr std::ptrdiff_t kMaxCost = 64 * 1024;
-    status =
-        run(in.batch * staged_height_,
-            std::min(2 * layout_.vectors * staged_width_ * args.PixelBytes(),
-                     kMaxCost),
-            kernels_->stage);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(ForEachRange(
+        in.batch * staged_height_, /*grain=*/1,
+        std::min(2 * layout_.vectors * staged_width_ * args.PixelBytes(),
+                 kMaxCost),
+        call_.context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+          kernels_->stage(args, first, last);
+        }));
   }
-  status = run(out.batch * out.height,
-               SlidingCost(window_, out.width * out.channels),
-               kernels_->rows[output_.scalar]);
-  return status.ok() ? tensors_.CopyOutput(context_) : status;
+  return tensors_.WriteRows(args, kernels_->rows[call_.output.scalar],
+                            call_.context);
 }
 
 }  // namespace ruy_like::quantize_internal

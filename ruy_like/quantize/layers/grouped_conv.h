@@ -21,9 +21,8 @@ namespace ruy_like::quantize_internal {
 // One call. All arguments outlive it.
 class GroupedConvolution final {
  public:
-  GroupedConvolution(const Erased& input, const Layer& layer,
-                     const Window& window, const Erased& output,
-                     Context* context);
+  GroupedConvolution(const LayerCall& call, const Layer& layer,
+                     const Window& window);
 
   // Whether the loops can run it, and faster than products.
   bool Applies() const { return weights_ != nullptr; }
@@ -35,11 +34,9 @@ class GroupedConvolution final {
   // Chooses kernels_, and sets weights_ if the loops apply.
   void Plan();
 
-  const Erased& input_;
+  const LayerCall& call_;
   const Layer& layer_;
   const Window& window_;
-  const Erased& output_;
-  Context* const context_;
   const GroupedKernels* kernels_;
   NhwcTensors tensors_;
   GroupedLayout layout_;

@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
@@ -20,12 +19,11 @@ namespace {
 
 absl::Status CheckBias(const Erased& bias, std::ptrdiff_t channels,
                        std::int64_t largest_sum) {
-  absl::Status status = CheckOperand("bias", bias);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckOperand("bias", bias));
   const std::ptrdiff_t count = bias.layout.cols();
-  if (count != 0 && count != channels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(count, " biases for weights of ", channels, " channels"));
+  if (count != 0) {
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckBiasCount(static_cast<std::size_t>(count), "weights", channels));
   }
   if (bias.scalar != Scalar::kI32) return absl::OkStatus();
   const auto* const values = static_cast<const std::int32_t*>(bias.data);
@@ -44,9 +42,8 @@ absl::Status CheckBias(const Erased& bias, std::ptrdiff_t channels,
         std::numeric_limits<std::int32_t>::max()) {
       continue;
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("bias ", values[c], " of channel ", c, " and sums up to ",
-                     largest_sum, " may overflow int32"));
+    return Invalid("bias ", values[c], " of channel ", c, " and sums up to ",
+                   largest_sum, " may overflow int32");
   }
   return absl::OkStatus();
 }
@@ -75,14 +72,13 @@ struct OwningLayer final : Layer {
 
 }  // namespace
 
-Layer::Layer(const LayerSource& source, const Erased& input_tensor,
-             const Erased& output_tensor)
-    : packed(source.packed),
-      depthwise(source.depthwise),
-      in(input_tensor.scalar),
-      out(output_tensor.scalar),
-      input(input_tensor.params),
-      output(output_tensor.params) {}
+Layer::Layer(const LayerCall& call)
+    : packed(call.source.packed),
+      depthwise(call.source.depthwise),
+      in(call.input.scalar),
+      out(call.output.scalar),
+      input(call.input.params),
+      output(call.output.params) {}
 
 std::ptrdiff_t Layer::Channels() const {
   return packed != nullptr ? packed->channels() : depthwise->channels();
@@ -93,12 +89,12 @@ absl::Span<const QuantParams> Layer::WeightParams() const {
 }
 
 absl::Status Layer::Check(const Erased& given_bias) const {
-  if (Channels() == 0) return absl::InvalidArgumentError("weights are empty");
-  const auto largest =
+  if (Channels() == 0) return Invalid("weights are empty");
+  RUY_LIKE_ASSIGN_OR_RETURN(
+      const auto largest,
       LargestSum(packed != nullptr ? packed->depth() : depthwise->taps(),
-                 WeightParams()[0], in, input);
-  if (!largest.ok()) return largest.status();
-  return CheckBias(given_bias, Channels(), *largest);
+                 WeightParams()[0], in, input));
+  return CheckBias(given_bias, Channels(), largest);
 }
 
 void Layer::Place(Carver* carver) {
@@ -119,7 +115,9 @@ void Layer::Place(Carver* carver) {
   const auto channels = static_cast<std::size_t>(Channels());
   std::int32_t* const memory = carver->Take<std::int32_t>(
       static_cast<std::ptrdiff_t>(RequantizeTable::Elements(channels)));
-  if (memory != nullptr) table = RequantizeTable(memory, channels);
+  if (memory == nullptr) return;
+  std::fill_n(memory, RequantizeTable::Elements(channels), 0);
+  table = {memory, channels + kChannelSlack};
 }
 
 absl::Status Layer::Fill(const Erased& given_bias) {
@@ -136,10 +134,7 @@ absl::Status Layer::Fill(const Erased& given_bias) {
     }
     bias = copy != nullptr ? copy : given_bias.data;
   }
-  if (Is8Bit(out)) {
-    absl::Status status = FillMultipliers();
-    if (!status.ok()) return status;
-  }
+  if (Is8Bit(out)) RUY_LIKE_RETURN_IF_ERROR(FillMultipliers());
   if (packed != nullptr) {
     WithTypes([this](auto in_element, auto out_element) {
       DescribeProduct<decltype(in_element), decltype(out_element)>();
@@ -150,11 +145,11 @@ absl::Status Layer::Fill(const Erased& given_bias) {
 
 absl::Status Layer::FillMultipliers() {
   const absl::Span<const QuantParams> weights = WeightParams();
-  absl::Status status =
+  RUY_LIKE_RETURN_IF_ERROR(
       ProductMultipliers(weights, input, output, LowestOf(out), HighestOf(out),
                          absl::MakeSpan(fixedpoint, weights.size()),
-                         absl::MakeSpan(exponent, weights.size()));
-  if (!status.ok() || !HasTable()) return status;
+                         absl::MakeSpan(exponent, weights.size())));
+  if (!HasTable()) return absl::OkStatus();
   const auto channels = static_cast<std::size_t>(Channels());
   for (std::size_t c = 0; c < channels; ++c) {
     const std::size_t i = weights.size() == 1 ? 0 : c;
@@ -185,10 +180,9 @@ absl::Status Layer::CheckTensorsFit(const Erased& input_tensor,
                                     const Erased& output_tensor) const {
   const bool input_fits = InputFits(input_tensor);
   if (input_fits && OutputFits(output_tensor)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the layer was made for another type or other parameters of "
-                   "its ",
-                   input_fits ? "output" : "input"));
+  return Invalid(
+      "the layer was made for another type or other parameters of its ",
+      input_fits ? "output" : "input");
 }
 
 template <typename In, typename Out>
@@ -274,16 +268,12 @@ absl::StatusOr<QuantizedLayer> QuantizedLayer::MakeErased(
     layer->out = out;
     layer->output = output;
     layer->is_made_once = true;
-    absl::Status status = qi::CheckParams("input", in, input);
-    if (status.ok() && Is8Bit(out)) {
-      status = qi::CheckParams("output", out, output);
-    }
-    if (status.ok()) status = layer->Check(source.bias);
-    if (status.ok()) {
-      status = layer->Prepare(source.bias, &layer->memory, nullptr,
-                              [](qi::Carver*) {});
-    }
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
+    if (Is8Bit(out))
+      RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));
+    RUY_LIKE_RETURN_IF_ERROR(layer->Check(source.bias));
+    RUY_LIKE_RETURN_IF_ERROR(layer->Prepare(source.bias, &layer->memory,
+                                            nullptr, [](qi::Carver*) {}));
     QuantizedLayer result;
     result.layer_ = std::move(layer);
     return result;

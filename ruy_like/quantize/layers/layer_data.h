@@ -24,14 +24,22 @@
 
 namespace ruy_like::quantize_internal {
 
+// The arguments of an operation.
+struct LayerCall {
+  const Erased& input;
+  const LayerSource& source;
+  Workspace* workspace;
+  Context* context;
+  const Erased& output;
+};
+
 struct Layer {
   Layer() = default;
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
   // For one call: refers to the source's weights. Not used where the source has
   // a layer.
-  Layer(const LayerSource& source, const Erased& input_tensor,
-        const Erased& output_tensor);
+  explicit Layer(const LayerCall& call);
 
   std::ptrdiff_t Channels() const;
   // One, or one per channel.
@@ -49,11 +57,12 @@ struct Layer {
   template <typename PlaceMore>
   absl::Status Prepare(const Erased& given_bias, Workspace* workspace,
                        Workspace* spare, const PlaceMore& place) {
-    absl::Status status = Carver::Carve(workspace, spare, [&](Carver* carver) {
-      Place(carver);
-      place(carver);
-    });
-    return status.ok() ? Fill(given_bias) : status;
+    RUY_LIKE_RETURN_IF_ERROR(
+        Carver::Carve(workspace, spare, [&](Carver* carver) {
+          Place(carver);
+          place(carver);
+        }));
+    return Fill(given_bias);
   }
 
   // Whether tensors are those that this layer was made for.
@@ -119,22 +128,18 @@ struct Layer {
 // Checks source.made against the tensors, or else checks and fills `own`, the
 // layer of `source`; then places the call's own arrays.
 template <typename PlaceMore>
-absl::Status PrepareLayer(const LayerSource& source, const Erased& input,
-                          const Erased& output, Workspace* workspace,
-                          Workspace* spare, Layer* own,
+absl::Status PrepareLayer(const LayerCall& call, Workspace* spare, Layer* own,
                           const PlaceMore& place) {
-  absl::Status status;
+  const LayerSource& source = call.source;
   if (source.made != nullptr) {
-    status = source.made->CheckTensorsFit(input, output);
-    return status.ok() ? Carver::Carve(workspace, spare, place) : status;
+    RUY_LIKE_RETURN_IF_ERROR(
+        source.made->CheckTensorsFit(call.input, call.output));
+    return Carver::Carve(call.workspace, spare, place);
   }
-  status = own->Check(source.bias);
-  if (status.ok()) {
-    status =
-        CheckDisjoint("bias", BytesOf(source.bias), "output", BytesOf(output));
-  }
-  return status.ok() ? own->Prepare(source.bias, workspace, spare, place)
-                     : status;
+  RUY_LIKE_RETURN_IF_ERROR(own->Check(source.bias));
+  RUY_LIKE_RETURN_IF_ERROR(CheckDisjoint("bias", BytesOf(source.bias), "output",
+                                         BytesOf(call.output)));
+  return own->Prepare(source.bias, call.workspace, spare, place);
 }
 
 }  // namespace ruy_like::quantize_internal

@@ -16,7 +16,6 @@
 #include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/layer_kernels.h"
-#include "ruy_like/quantize/loops/transpose_tiles.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -133,8 +132,37 @@ class NhwcTensors final {
   }
   // After Place. The source is filled by CopyInput.
   const std::uint8_t* source() const { return source_; }
-  void* result() const { return result_; }
-  absl::Status CopyOutput(Context* context) const {
+  // A window over them.
+  SlidingArgs Sliding(const Window& window) const {
+    const TensorShape &in = input_.shape, &out = output_.shape;
+    return {
+        source_,
+        input_.scalar == Scalar::kI8,
+        in.height,
+        in.width,
+        out.height,
+        out.width,
+        out.channels,
+        window,
+        result_,
+        input_.params.zero_point,
+        {output_.params.zero_point, output_.params.qmin, output_.params.qmax}};
+  }
+  // kernel(args, first, last) for all rows of the result, which then is the
+  // output.
+  template <typename Args>
+  absl::Status WriteRows(const Args& args,
+                         void (*kernel)(const Args& args, std::ptrdiff_t first,
+                                        std::ptrdiff_t last),
+                         Context* context) const {
+    const TensorShape& out = output_.shape;
+    if (ElementCount(out) == 0) return absl::OkStatus();
+    RUY_LIKE_RETURN_IF_ERROR(
+        ForEachRange(out.batch * out.height, /*grain=*/1,
+                     SlidingCost(args.window, out.width * out.channels),
+                     context, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+                       kernel(args, first, last);
+                     }));
     if (!IsCopied()) return absl::OkStatus();
     return Reorder(result_, output_.shape, BytesOf(output_.scalar, 1),
                    /*to_nhwc=*/false, context, const_cast<void*>(output_.data));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ruy_like/quantize/loops/depthwise_plan.h"
+#include "ruy_like/base/checked_math.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/depthwise_kernels.cc"
@@ -14,6 +14,53 @@
 #include "hwy/highway.h"
 #include "ruy_like/quantize/loops/dot_steps-inl.h"
 #include "ruy_like/quantize/loops/requantize-inl.h"
+
+// ## How a convolution is cut into tiles that fit buffers on the stack
+//
+// The same for all targets but for `rows_per_step`.
+
+#ifndef RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_ONCE_
+#define RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_ONCE_
+namespace ruy_like::quantize_internal {
+
+// The largest vector, in bytes; a step's products take four of them.
+constexpr std::ptrdiff_t kDotBytes = 64;
+// Kernel rows, and steps: kernel columns times groups of rows.
+constexpr std::ptrdiff_t kMaxKernelRows = 16;
+constexpr std::ptrdiff_t kMaxSteps = 32;
+// On the stack: with weights, 26 of the 64 KiB that threads have at least.
+constexpr std::ptrdiff_t kColumnBytes = 16 * 1024;
+
+struct DepthwiseSteps {
+  // Groups of kernel rows, and those times the kernel's columns.
+  std::ptrdiff_t groups, steps;
+  // Input columns from the first tap's to the last one's.
+  std::ptrdiff_t col_span;
+};
+
+inline bool MakeSteps(const Window& window, std::ptrdiff_t rows_per_step,
+                      DepthwiseSteps* result) {
+  if (window.kernel_height > kMaxKernelRows ||
+      window.kernel_width > kMaxSteps) {
+    return false;
+  }
+  result->groups = CeilDiv(window.kernel_height, rows_per_step);
+  result->steps = result->groups * window.kernel_width;
+  // Sizes of windows are below 2^31.
+  result->col_span = (window.kernel_width - 1) * window.dilation_width;
+  return result->steps <= kMaxSteps;
+}
+
+// Output columns of a tile; 0 if none fits.
+inline std::ptrdiff_t RowTile(const DepthwiseSteps& steps,
+                              const Window& window) {
+  const std::ptrdiff_t cols = kColumnBytes / (4 * kDotBytes * steps.groups);
+  if (steps.col_span >= cols) return 0;
+  return (cols - steps.col_span - 1) / window.stride_width + 1;
+}
+
+}  // namespace ruy_like::quantize_internal
+#endif  // RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_ONCE_
 
 HWY_BEFORE_NAMESPACE();
 namespace ruy_like::quantize_internal::HWY_NAMESPACE {
@@ -110,11 +157,9 @@ struct NeighbourSums {
     for (std::ptrdiff_t g = 0; g < groups; ++g) {
       V w[kWidth];
       for (int j = 0; j < kWidth; ++j) {
-        // In a register: gcc would load it again for each product.
         w[j] = InRegister(weights.At(g * kWidth + j, k));
       }
       AddColumns<0>(from, w, sums);
-      // The sums as well, which gcc would add up in trees and spill.
       for (V& sum : sums) sum = InRegister(sum);
       from += group_bytes;
     }
@@ -122,11 +167,6 @@ struct NeighbourSums {
   }
 
  private:
-  HWY_INLINE static V InRegister(V v) {
-    auto raw = v.raw;
-    asm("" : "+x"(raw));
-    return V{raw};
-  }
   template <int kColumn>
   HWY_INLINE static void AddColumns(const std::uint8_t* from,
                                     const V (&w)[kWidth], V (&acc)[kOutputs]) {
@@ -151,21 +191,12 @@ struct NeighbourSums {
 
 #endif  // HWY_TARGET == HWY_AVX2
 
-// What flips the sign bits of signed inputs, which makes them unsigned.
-inline std::uint8_t Flip(const DepthwiseArgs& args) {
-  return args.input_is_signed ? 0x80 : 0;
-}
-// What the input's zero point is then.
-inline std::uint8_t OffsetOf(const DepthwiseArgs& args) {
-  return static_cast<std::uint8_t>(args.sliding.input_zero_point) ^ Flip(args);
-}
-
 // Inputs that all lie on padding.
 template <class Step, class D>
 HWY_INLINE void InterleavePadding(D d, const DepthwiseArgs& args,
                                   V32<D> (&out)[4]) {
   hn::Vec<D> rows[Step::kRows];
-  for (auto& row : rows) row = hn::Set(d, OffsetOf(args));
+  for (auto& row : rows) row = hn::Set(d, args.UnsignedZeroPoint());
   Step::template Interleave<false>(d, rows, out);
 }
 
@@ -177,12 +208,11 @@ class RowLoop {
  public:
   RowLoop(const DepthwiseArgs& args, std::ptrdiff_t channel)
       : args_(args), channel_(channel) {
-    MakeSteps(args.sliding.window, Step::kRows, &steps_);
-    tile_ = RowTile(steps_, args.sliding.window);
-    std::memset(padding_, args.sliding.input_zero_point & 0xff,
-                sizeof(padding_));
+    MakeSteps(args.window, Step::kRows, &steps_);
+    tile_ = RowTile(steps_, args.window);
+    std::memset(padding_, args.input_zero_point & 0xff, sizeof(padding_));
     LoadWeights();
-    const Window& window = args.sliding.window;
+    const Window& window = args.window;
     const std::ptrdiff_t cols = ColumnsOf(tile_);
     for (std::ptrdiff_t g = 0, t = 0; g < steps_.groups; ++g) {
       for (std::ptrdiff_t j = 0; j < window.kernel_width; ++j, ++t) {
@@ -192,11 +222,13 @@ class RowLoop {
   }
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
-    std::int32_t memory[RequantizeTable::Elements(kDotBytes)];
-    RequantizeTable table(memory, kDotBytes);
-    PermuteTable(&table);
+    std::int32_t memory[RequantizeConstants::kCount * kLanes];
+    const RequantizeTable table = {memory, kLanes};
+    for (int i = 0; i < RequantizeConstants::kCount; ++i) {
+      Permute(args_.table[i] + channel_, table[i]);
+    }
 #if HWY_TARGET == HWY_AVX2
-    const Window& window = args_.sliding.window;
+    const Window& window = args_.window;
     // Tiles of less than 4 outputs would read beyond the columns.
     if (window.dilation_width == 1 && tile_ >= 4) {
       const auto is = [&](std::ptrdiff_t width, std::ptrdiff_t stride) {
@@ -233,29 +265,16 @@ class RowLoop {
     }
   }
 
-  void PermuteTable(RequantizeTable* to) const {
-    const RequantizeTable& from = args_.table;
-    Permute(from.fixedpoint + channel_, to->fixedpoint);
-    Permute(from.right + channel_, to->right);
-    Permute(from.round + channel_, to->round);
-    Permute(from.left + channel_, to->left);
-    Permute(from.lowest + channel_, to->lowest);
-    Permute(from.highest + channel_, to->highest);
-    Permute(from.low_round + channel_, to->low_round);
-  }
-
   Output<D, Out, kForm> MakeOutput(const RequantizeTable& to) const {
     const D32<D> d32;
     using R = RequantizeVectors<D32<D>>;
-    const QuantizedOutput bounds = {args_.zero_point, args_.sliding.lowest,
-                                    args_.sliding.highest};
-    return {bounds, R(d32, to, 0), R(d32, to, kLanes / 4),
+    return {args_.bounds, R(d32, to, 0), R(d32, to, kLanes / 4),
             R(d32, to, kLanes / 2), R(d32, to, kLanes / 4 * 3)};
   }
 
   void LoadWeights() {
     const D d;
-    const Window& window = args_.sliding.window;
+    const Window& window = args_.window;
     Permute(args_.bias + channel_, weights_.bias);
     for (std::ptrdiff_t g = 0, t = 0; g < steps_.groups; ++g) {
       for (std::ptrdiff_t j = 0; j < window.kernel_width; ++j, ++t) {
@@ -282,8 +301,7 @@ class RowLoop {
 
   // Input columns that so many outputs see.
   std::ptrdiff_t ColumnsOf(std::ptrdiff_t outputs) const {
-    return (outputs - 1) * args_.sliding.window.stride_width + steps_.col_span +
-           1;
+    return (outputs - 1) * args_.window.stride_width + steps_.col_span + 1;
   }
 
   // The input of a kernel row: where column 0 is, and the bytes to the next.
@@ -292,32 +310,30 @@ class RowLoop {
     std::ptrdiff_t step;
   };
   void SetRows(std::ptrdiff_t row) {
-    const SlidingArgs& s = args_.sliding;
-    const std::ptrdiff_t image = row / s.output_height;
+    const std::ptrdiff_t image = row / args_.output_height;
     const std::ptrdiff_t top =
-        row % s.output_height * s.window.stride_height - s.window.padding.top;
-    const auto channels = static_cast<std::ptrdiff_t>(s.channels);
+        row % args_.output_height * args_.window.stride_height -
+        args_.window.padding.top;
+    const std::ptrdiff_t channels = args_.channels;
     for (std::ptrdiff_t i = 0; i < steps_.groups * Step::kRows; ++i) {
-      const std::ptrdiff_t y = top + i * s.window.dilation_height;
+      const std::ptrdiff_t y = top + i * args_.window.dilation_height;
       // Those behind the last one have weights of 0.
       const bool is_inside =
-          i < s.window.kernel_height && y >= 0 && y < s.input_height;
-      rows_[i] = is_inside
-                     ? InputRow{static_cast<const std::uint8_t*>(s.input) +
-                                    (image * s.input_height + y) *
-                                        s.input_width * channels +
-                                    channel_,
-                                channels}
-                     : InputRow{padding_, 0};
+          i < args_.window.kernel_height && y >= 0 && y < args_.input_height;
+      rows_[i] = is_inside ? InputRow{args_.input +
+                                          (image * args_.input_height + y) *
+                                              args_.input_width * channels +
+                                          channel_,
+                                      channels}
+                           : InputRow{padding_, 0};
     }
   }
 
   // Input columns from `first` on, `count` of them, which may lie on padding.
   HWY_INLINE void MakeColumns(std::ptrdiff_t first, std::ptrdiff_t count) {
     const D d;
-    const Inside inside =
-        PointsInside(first, 1, count, args_.sliding.input_width);
-    const auto flip = hn::Set(d, Flip(args_));
+    const Inside inside = PointsInside(first, 1, count, args_.input_width);
+    const auto flip = hn::Set(d, args_.Flip());
     const std::ptrdiff_t cols = ColumnsOf(tile_);
     V32<D> out[4];
     for (std::ptrdiff_t g = 0; g < steps_.groups; ++g) {
@@ -356,16 +372,15 @@ class RowLoop {
   HWY_NOINLINE void NeighbourRows(std::ptrdiff_t first, std::ptrdiff_t last,
                                   const RequantizeTable& table) {
     constexpr int kOutputs = 4;
-    const SlidingArgs& s = args_.sliding;
-    const auto channels = static_cast<std::ptrdiff_t>(s.channels);
+    const std::ptrdiff_t channels = args_.channels;
     for (std::ptrdiff_t row = first; row < last; ++row) {
       SetRows(row);
-      for (std::ptrdiff_t x = 0; x < s.output_width; x += tile_) {
-        const std::ptrdiff_t count = std::min(tile_, s.output_width - x);
-        MakeColumns(x * s.window.stride_width - s.window.padding.left,
+      for (std::ptrdiff_t x = 0; x < args_.output_width; x += tile_) {
+        const std::ptrdiff_t count = std::min(tile_, args_.output_width - x);
+        MakeColumns(x * args_.window.stride_width - args_.window.padding.left,
                     ColumnsOf(count));
-        Out* const out = static_cast<Out*>(s.output) +
-                         (row * s.output_width + x) * channels + channel_;
+        Out* const out = static_cast<Out*>(args_.output) +
+                         (row * args_.output_width + x) * channels + channel_;
         const auto at = [&](std::ptrdiff_t i) {
           return columns_ + i * kStride * kColumn;
         };
@@ -399,13 +414,13 @@ class RowLoop {
     hn::Vec<D16<D>> halves[2][kOutputs];
     NeighbourHalf<Sums, 0>(from, group_bytes, table, halves[0]);
     NeighbourHalf<Sums, 2>(from, group_bytes, table, halves[1]);
-    const auto lowest = hn::Set(d, static_cast<Out>(args_.sliding.lowest));
-    const auto highest = hn::Set(d, static_cast<Out>(args_.sliding.highest));
+    const auto lowest = hn::Set(d, static_cast<Out>(args_.bounds.lowest));
+    const auto highest = hn::Set(d, static_cast<Out>(args_.bounds.highest));
     for (std::ptrdiff_t i = 0; i < kOutputs; ++i) {
       if (i == count) break;
       const auto bytes = PackBytes(d, halves[0][i], halves[1][i]);
       hn::StoreU(hn::Min(hn::Max(bytes, lowest), highest), d,
-                 out + i * static_cast<std::ptrdiff_t>(args_.sliding.channels));
+                 out + i * args_.channels);
     }
   }
 
@@ -420,7 +435,7 @@ class RowLoop {
     NeighbourQuarter<Sums, k>(from, group_bytes, table, low);
     NeighbourQuarter<Sums, k + 1>(from, group_bytes, table, high);
     const auto zero_point =
-        hn::Set(d16, static_cast<std::int16_t>(args_.zero_point));
+        hn::Set(d16, static_cast<std::int16_t>(args_.bounds.zero_point));
     for (int i = 0; i < Sums::kOutputs; ++i) {
       result[i] = hn::SaturatedAdd(hn::ReorderDemote2To(d16, low[i], high[i]),
                                    zero_point);
@@ -449,17 +464,16 @@ class RowLoop {
             const Output<D, Out, kForm>& shared_output) {
     // A copy, which stores cannot change.
     const Output<D, Out, kForm> output = shared_output;
-    const SlidingArgs& s = args_.sliding;
-    const auto channels = static_cast<std::ptrdiff_t>(s.channels);
-    const std::ptrdiff_t step = s.window.stride_width * kColumn;
+    const std::ptrdiff_t channels = args_.channels;
+    const std::ptrdiff_t step = args_.window.stride_width * kColumn;
     for (std::ptrdiff_t row = first; row < last; ++row) {
       SetRows(row);
-      for (std::ptrdiff_t x = 0; x < s.output_width; x += tile_) {
-        const std::ptrdiff_t count = std::min(tile_, s.output_width - x);
-        MakeColumns(x * s.window.stride_width - s.window.padding.left,
+      for (std::ptrdiff_t x = 0; x < args_.output_width; x += tile_) {
+        const std::ptrdiff_t count = std::min(tile_, args_.output_width - x);
+        MakeColumns(x * args_.window.stride_width - args_.window.padding.left,
                     ColumnsOf(count));
-        Out* out = static_cast<Out*>(s.output) +
-                   (row * s.output_width + x) * channels + channel_;
+        Out* out = static_cast<Out*>(args_.output) +
+                   (row * args_.output_width + x) * channels + channel_;
         const std::uint8_t* from = columns_;
         for (std::ptrdiff_t i = 0; i < count; ++i) {
           V32<D> acc[4];
@@ -486,19 +500,16 @@ class RowLoop {
 template <class Step, class D, typename Out>
 HWY_NOINLINE void RowsOfBlock(const DepthwiseArgs& args, std::ptrdiff_t channel,
                               std::ptrdiff_t first, std::ptrdiff_t last) {
-  if (args.table.form == RequantizeForm::kRight) {
-    RowLoop<Step, D, Out, RequantizeForm::kRight>(args, channel)
+  WithForm<RequantizeForm::kMixed>(args.table.form, [&](auto form) HWY_ATTR {
+    RowLoop<Step, D, Out, decltype(form)::value>(args, channel)
         .Run(first, last);
-  } else {
-    RowLoop<Step, D, Out, RequantizeForm::kMixed>(args, channel)
-        .Run(first, last);
-  }
+  });
 }
 
 template <class Step, typename Out>
 void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
                    std::ptrdiff_t last) {
-  const auto channels = static_cast<std::ptrdiff_t>(args.sliding.channels);
+  const std::ptrdiff_t channels = args.channels;
   std::ptrdiff_t c = 0;
   // The last block of a size may reach back, so that none is partial.
   const auto cover = [&](auto tag, std::ptrdiff_t least) HWY_ATTR {
@@ -552,9 +563,9 @@ constexpr std::ptrdiff_t kLeastStepRows = 2;
 
 bool FitsDepthwiseKernels(const DepthwiseArgs& args) {
   DepthwiseSteps steps = {};
-  return args.weight_bytes != nullptr && args.sliding.channels >= 16 &&
-         MakeSteps(args.sliding.window, kLeastStepRows, &steps) &&
-         RowTile(steps, args.sliding.window) > 0;
+  return args.weight_bytes != nullptr && args.channels >= 16 &&
+         MakeSteps(args.window, kLeastStepRows, &steps) &&
+         RowTile(steps, args.window) > 0;
 }
 
 const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context) {

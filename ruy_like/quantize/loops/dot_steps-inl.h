@@ -126,6 +126,19 @@ struct Quads {
 
 #endif  // HWY_TARGET == HWY_AVX3
 
+#if HWY_TARGET == HWY_AVX2
+
+// v, in a register: gcc would load it again for each use, or add sums up in
+// trees and spill them.
+template <class V>
+HWY_INLINE V InRegister(V v) {
+  auto raw = v.raw;
+  asm("" : "+x"(raw));
+  return V{raw};
+}
+
+#endif  // HWY_TARGET == HWY_AVX2
+
 // Packs a's block of 128 bits and then b's into each block of the result.
 template <class D, class V16 = hn::Vec<D16<D>>>
 HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {

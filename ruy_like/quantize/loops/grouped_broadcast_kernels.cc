@@ -110,28 +110,19 @@ void StageRow(const GroupedArgs& args, std::ptrdiff_t image,
               std::ptrdiff_t vector, std::ptrdiff_t staged_row,
               std::uint8_t* to) {
   const std::ptrdiff_t pixel_bytes = args.PixelBytes();
-  const Padding& padding = args.window.padding;
   const auto fill = [&](std::ptrdiff_t first, std::ptrdiff_t end) {
     std::memset(to + first * pixel_bytes, 0,
                 static_cast<std::size_t>((end - first) * pixel_bytes));
   };
-  const std::ptrdiff_t y = staged_row - padding.top;
-  const bool is_inside = y >= 0 && y < args.input_height;
-  // Columns [0, left) and [right, staged_width) are on padding.
-  const std::ptrdiff_t left =
-      is_inside ? std::min(padding.left, args.staged_width) : 0;
-  const std::ptrdiff_t right =
-      is_inside ? std::min(left + args.input_width, args.staged_width) : 0;
-  fill(0, left);
-  if (right > left) {
+  const auto source = args.SourceOf(image, staged_row);
+  fill(0, source.left);
+  if (source.right > source.left) {
     const auto stage = args.input_is_signed ? StagePixels<std::int8_t>
                                             : StagePixels<std::uint8_t>;
-    stage(args,
-          args.input + (image * args.input_height + y) * args.input_width *
-                           args.input_channels,
-          vector, right - left, to + left * pixel_bytes);
+    stage(args, source.input, vector, source.right - source.left,
+          to + source.left * pixel_bytes);
   }
-  fill(right, args.staged_width);
+  fill(source.right, args.staged_width);
 }
 
 // ## Output rows
@@ -214,53 +205,23 @@ class BroadcastLoop {
     }
   }
 
-  enum Constant {
-    kBias,
-    kFixedpoint,
-    kRight,
-    kRound,
-    kLeft,
-    kLowest,
-    kHighest,
-    kLowRound,
-    kNumConstants
-  };
-
   // Those of a vector of sums, `count` channels from `channel` on, or so many
   // of either group.
   void SetConstants(int k, std::ptrdiff_t channel, std::ptrdiff_t count) {
-    const RequantizeTable& table = args_.table;
-    const std::int32_t* const from[kNumConstants] = {
-        args_.bias, table.fixedpoint, table.right,   table.round,
-        table.left, table.lowest,     table.highest, table.low_round};
-    for (int i = 0; i < kNumConstants; ++i) {
-      std::int32_t* const to = constants_[k][i];
-      std::fill_n(to, kLanes32, 0);
-      if (from[i] == nullptr) continue;
-      if (kLanes == 1) {
-        std::copy_n(from[i] + channel, count, to);
-        continue;
-      }
-      for (std::ptrdiff_t g = 0; g < groups_; ++g) {
-        for (std::ptrdiff_t j = 0; j < count; ++j) {
-          to[2 * j + g] = from[i][channel + g * count + j];
-        }
+    const RequantizeTable table = TableOf(k);
+    for (std::ptrdiff_t g = 0; g < groups_; ++g) {
+      for (std::ptrdiff_t j = 0; j < count; ++j) {
+        const std::ptrdiff_t c = channel + g * count + j;
+        const std::ptrdiff_t lane = kLanes * j + g;
+        table.Copy(args_.table, c, lane);
+        if (args_.bias != nullptr) bias_[k][lane] = args_.bias[c];
       }
     }
   }
 
-  RequantizeVectors<D32<Tag>> ConstantsOf(int k) const {
-    // Only read.
-    auto* const c = const_cast<std::int32_t(*)[kLanes32]>(constants_[k]);
-    RequantizeTable table;
-    table.fixedpoint = c[kFixedpoint];
-    table.right = c[kRight];
-    table.round = c[kRound];
-    table.left = c[kLeft];
-    table.lowest = c[kLowest];
-    table.highest = c[kHighest];
-    table.low_round = c[kLowRound];
-    return RequantizeVectors<D32<Tag>>(D32<Tag>(), table, 0);
+  RequantizeTable TableOf(int k) const {
+    // The loops only read.
+    return {const_cast<std::int32_t*>(constants_[k]), kLanes32};
   }
 
   template <std::ptrdiff_t kRun, int kPixels>
@@ -289,8 +250,8 @@ class BroadcastLoop {
     const hn::Rebind<Out, Tag> d;
     const std::ptrdiff_t channels =
         args_.layout.groups * args_.layout.out_channels;
-    const RequantizeVectors<D32<Tag>> constants = ConstantsOf(k);
-    const V bias = hn::Load(d32, constants_[k][kBias]);
+    const RequantizeVectors<D32<Tag>> constants(d32, TableOf(k), 0);
+    const V bias = hn::Load(d32, bias_[k]);
     const auto zero_point =
         hn::Set(d16, static_cast<std::int16_t>(args_.bounds.zero_point));
     const auto lowest = hn::Set(d, static_cast<Out>(args_.bounds.lowest));
@@ -340,14 +301,9 @@ class BroadcastLoop {
         }
         weights += kVectorBytes;
         x += kStepBytes;
-        // Unrolled, gcc would add products up in trees and spill the sums.
         if constexpr (kRun > 0) {
           for (auto& of_pixels : acc) {
-            for (V& sum : of_pixels) {
-              auto raw = sum.raw;
-              asm("" : "+x"(raw));
-              sum = V{raw};
-            }
+            for (V& sum : of_pixels) sum = InRegister(sum);
           }
         }
       }
@@ -441,8 +397,10 @@ class BroadcastLoop {
   std::ptrdiff_t channel_, count_, groups_ = 1;
   // No vector has less outputs than lanes.
   bool is_whole_;
+  // Zeros where a lane has no output.
+  alignas(kVectorBytes) std::int32_t bias_[kOutputs][kLanes32] = {};
   alignas(kVectorBytes) std::int32_t
-      constants_[kOutputs][kNumConstants][kLanes32];
+      constants_[kOutputs][RequantizeConstants::kCount * kLanes32] = {};
 };
 
 // Output rows [first, end) of an image, counted through all images, whose
@@ -525,11 +483,9 @@ HWY_NOINLINE void RowsOfForm(const GroupedArgs& args, std::ptrdiff_t first,
 template <typename Out>
 void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
                  std::ptrdiff_t last) {
-  if (args.table.form == RequantizeForm::kRight) {
-    RowsOfForm<Out, RequantizeForm::kRight>(args, first, last);
-  } else {
-    RowsOfForm<Out, RequantizeForm::kMixed>(args, first, last);
-  }
+  WithForm<RequantizeForm::kMixed>(args.table.form, [&](auto form) HWY_ATTR {
+    RowsOfForm<Out, decltype(form)::value>(args, first, last);
+  });
 }
 
 const GroupedKernels* GetGroupedBroadcastKernels() {

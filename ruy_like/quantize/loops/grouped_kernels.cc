@@ -27,16 +27,10 @@ constexpr std::ptrdiff_t kVectorBytes = hn::MaxLanes(Tag());
 
 // ## Staging
 
-// What flips the sign bits of signed inputs, which makes them unsigned.
-inline std::uint8_t Flip(const GroupedArgs& args) {
-  return args.input_is_signed ? 0x80 : 0;
-}
-
 // What inputs are too large by.
 template <class Step>
 std::int32_t OffsetOf(const GroupedArgs& args) {
-  if (Step::kRows == 2) return 0;
-  return static_cast<std::uint8_t>(args.input_zero_point) ^ Flip(args);
+  return Step::kRows == 2 ? 0 : args.UnsignedZeroPoint();
 }
 
 // A vector of staged channels from the first ones at `from`.
@@ -44,7 +38,7 @@ template <class Step, class D>
 HWY_INLINE void StageVector(D d, const GroupedArgs& args,
                             const std::uint8_t* from, std::uint8_t* to) {
   if constexpr (Step::kRows == 4) {
-    hn::StoreU(hn::Xor(hn::LoadU(d, from), hn::Set(d, Flip(args))), d, to);
+    hn::StoreU(hn::Xor(hn::LoadU(d, from), hn::Set(d, args.Flip())), d, to);
   } else {
     const D16<D> d16;
     const hn::Half<D> half;
@@ -88,19 +82,18 @@ void StageBlock(const GroupedArgs& args, const std::uint8_t* pixel,
   StageVector<Step>(d, args, channels, to);
 }
 
-// Pixels [first, end) of an input row that begins at `row`: `vector` of them.
+// `count` pixels of an input row: `vector` of them.
 template <class Step>
-void StagePixels(const GroupedArgs& args, const std::uint8_t* row,
-                 std::ptrdiff_t vector, std::ptrdiff_t first,
-                 std::ptrdiff_t end, std::uint8_t* to) {
+void StagePixels(const GroupedArgs& args, const std::uint8_t* pixel,
+                 std::ptrdiff_t vector, std::ptrdiff_t count,
+                 std::uint8_t* to) {
   const GroupedLayout& layout = args.layout;
-  const std::uint8_t* pixel = row + first * args.input_channels;
   const std::ptrdiff_t group = vector * layout.groups_of_vector;
   const bool is_whole =
       layout.steps == 1 &&
       layout.in_channels == layout.lanes * layout.form.per_lane &&
       group + layout.groups_of_vector <= layout.groups;
-  for (std::ptrdiff_t x = first; x < end; ++x, pixel += args.input_channels) {
+  for (; count > 0; --count, pixel += args.input_channels) {
     if (is_whole) {
       StageVector<Step>(Tag(), args, pixel + group * layout.in_channels, to);
       to += kVectorBytes;
@@ -123,7 +116,6 @@ template <class Step>
 void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
                std::ptrdiff_t last) {
   const std::ptrdiff_t pixel_bytes = args.PixelBytes();
-  const Padding& padding = args.window.padding;
   const auto fill = [&](std::uint8_t* to, std::ptrdiff_t pixels) {
     std::memset(to, OffsetOf<Step>(args),
                 static_cast<std::size_t>(pixels * pixel_bytes));
@@ -131,24 +123,13 @@ void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
   for (std::ptrdiff_t row = first; row < last; ++row) {
     const std::ptrdiff_t image = row / args.staged_height;
     const std::ptrdiff_t staged_row = row % args.staged_height;
-    const std::ptrdiff_t y = staged_row - padding.top;
-    const bool is_inside = y >= 0 && y < args.input_height;
-    // Columns [0, left) and [right, staged_width) are on padding.
-    const std::ptrdiff_t left =
-        is_inside ? std::min(padding.left, args.staged_width) : 0;
-    const std::ptrdiff_t right =
-        is_inside ? std::min(left + args.input_width, args.staged_width) : 0;
+    const auto source = args.SourceOf(image, staged_row);
     for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
       std::uint8_t* const to = args.StagedRow(image, v, staged_row);
-      fill(to, left);
-      if (right > left) {
-        StagePixels<Step>(args,
-                          args.input + (image * args.input_height + y) *
-                                           args.input_width *
-                                           args.input_channels,
-                          v, 0, right - left, to + left * pixel_bytes);
-      }
-      fill(to + right * pixel_bytes, args.staged_width - right);
+      fill(to, source.left);
+      StagePixels<Step>(args, source.input, v, source.right - source.left,
+                        to + source.left * pixel_bytes);
+      fill(to + source.right * pixel_bytes, args.staged_width - source.right);
     }
   }
 }
@@ -210,9 +191,9 @@ class GroupedLoop {
   }
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
-    std::int32_t memory[RequantizeTable::Elements(kVectorBytes)];
-    RequantizeTable table(memory, kVectorBytes);
-    FillConstants(&table);
+    std::int32_t memory[RequantizeConstants::kCount * kVectorBytes] = {};
+    const RequantizeTable table = {memory, kVectorBytes};
+    FillConstants(table);
     const hn::Repartition<std::int32_t, Tag> d32;
     using R = RequantizeVectors<D32<Tag>>;
     constexpr std::size_t kStep = kVectorBytes / 4;
@@ -233,9 +214,8 @@ class GroupedLoop {
       std::max(1, kAccumulators / (kLanes * kResults));
 
   // Those of the channels in the order of results.
-  void FillConstants(RequantizeTable* table) {
+  void FillConstants(const RequantizeTable& table) {
     const GroupedLayout& layout = args_.layout;
-    const RequantizeTable& from = args_.table;
     const std::int32_t offset = OffsetOf<Step>(args_);
     std::fill_n(bias_, kVectorBytes, 0);
     ForEachPiece([&](std::ptrdiff_t byte, std::ptrdiff_t channel,
@@ -251,13 +231,7 @@ class GroupedLoop {
                                                              : args_.bias[c]) -
             static_cast<std::uint32_t>(offset) *
                 static_cast<std::uint32_t>(args_.weight_sums[c]));
-        table->fixedpoint[to] = from.fixedpoint[c];
-        table->right[to] = from.right[c];
-        table->round[to] = from.round[c];
-        table->left[to] = from.left[c];
-        table->lowest[to] = from.lowest[c];
-        table->highest[to] = from.highest[c];
-        table->low_round[to] = from.low_round[c];
+        table.Copy(args_.table, c, to);
       }
     });
     is_whole_ = layout.chunk == layout.out_channels &&
@@ -400,13 +374,11 @@ HWY_NOINLINE void RowsOfLanes(const GroupedArgs& args, std::ptrdiff_t first,
                               std::ptrdiff_t last) {
   for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
     for (std::ptrdiff_t c = 0; c < args.layout.chunks; ++c) {
-      if (args.table.form == RequantizeForm::kRight) {
-        GroupedLoop<Step, Out, RequantizeForm::kRight, kLanes>(args, v, c)
-            .Run(first, last);
-      } else {
-        GroupedLoop<Step, Out, RequantizeForm::kMixed, kLanes>(args, v, c)
-            .Run(first, last);
-      }
+      WithForm<RequantizeForm::kMixed>(
+          args.table.form, [&](auto form) HWY_ATTR {
+            GroupedLoop<Step, Out, decltype(form)::value, kLanes>(args, v, c)
+                .Run(first, last);
+          });
     }
   }
 }

@@ -11,28 +11,24 @@
 #ifndef RUY_LIKE_QUANTIZE_LOOPS_GROUPED_KERNELS_H_
 #define RUY_LIKE_QUANTIZE_LOOPS_GROUPED_KERNELS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/context.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/grouped_layout.h"
+#include "ruy_like/quantize/loops/layer_kernels.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
-#include "ruy_like/quantize/window.h"
 
 namespace ruy_like::quantize_internal {
 
 // The most steps (taps, where the form broadcasts) that the kernels take.
 constexpr std::ptrdiff_t kMaxGroupedSteps = 64;
 
-struct GroupedArgs {
+struct GroupedArgs : SlidingArgs {
   GroupedLayout layout;
-  Window window;
-  // NHWC, without gaps.
-  const std::uint8_t* input;
-  std::ptrdiff_t input_height, input_width, input_channels, input_bytes;
-  bool input_is_signed;
-  std::int32_t input_zero_point;
+  std::ptrdiff_t input_channels, input_bytes;
   // Pixels of images (image, vector, row, column), padding included, each of
   // PixelBytes(); RowSlotBytes() for each output row where the form broadcasts.
   std::uint8_t* staged;
@@ -43,10 +39,6 @@ struct GroupedArgs {
   const std::int32_t* weight_sums;
   const std::int32_t* bias;  // null for none
   RequantizeTable table;
-  QuantizedOutput bounds;
-  // NHWC, without gaps.
-  void* output;
-  std::ptrdiff_t output_height, output_width;
 
   std::ptrdiff_t PixelBytes() const { return layout.pixel_bytes; }
   // Staged rows that an output row sees.
@@ -62,6 +54,20 @@ struct GroupedArgs {
                           std::ptrdiff_t row) const {
     return staged + ((image * layout.vectors + vector) * staged_height + row) *
                         staged_width * PixelBytes();
+  }
+
+  // Columns [left, right) of a staged row are those of an input row that begins
+  // at `input`; the others are on padding.
+  struct RowSource {
+    const std::uint8_t* input;
+    std::ptrdiff_t left, right;
+  };
+  RowSource SourceOf(std::ptrdiff_t image, std::ptrdiff_t staged_row) const {
+    const std::ptrdiff_t y = staged_row - window.padding.top;
+    if (y < 0 || y >= input_height) return {nullptr, 0, 0};
+    const std::ptrdiff_t left = std::min(window.padding.left, staged_width);
+    return {input + (image * input_height + y) * input_width * input_channels,
+            left, std::min(left + input_width, staged_width)};
   }
 };
 

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "ruy_like/quantize/loops/dispatch.h"
-#include "ruy_like/quantize/loops/transpose_tiles.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ruy_like/quantize/loops/layer_kernels.cc"
@@ -25,7 +24,8 @@ namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 // n is the number of d's lanes, or fewer where there are fewer channels in all.
 // Blocks may overlap, so that the last one is a whole one.
 template <typename T, std::size_t kSmallLanes, class Body>
-HWY_INLINE void ForChannels(std::size_t channels, const Body& body) {
+HWY_INLINE void ForChannels(std::ptrdiff_t count, const Body& body) {
+  const auto channels = static_cast<std::size_t>(count);
   const hn::ScalableTag<T> d;
   const hn::CappedTag<T, kSmallLanes> small;
   const auto all = [&](auto tag) HWY_ATTR {
@@ -83,7 +83,7 @@ template <class Body>
 HWY_INLINE void ForOutputs(const SlidingArgs& args, std::ptrdiff_t first,
                            std::ptrdiff_t last, const Body& body) {
   const Window& window = args.window;
-  const auto channels = static_cast<std::ptrdiff_t>(args.channels);
+  const std::ptrdiff_t channels = args.channels;
   for (std::ptrdiff_t row = first; row < last; ++row) {
     const std::ptrdiff_t image = row / args.output_height;
     const std::ptrdiff_t y = row % args.output_height;
@@ -110,11 +110,11 @@ template <typename T, class Body>
 HWY_INLINE void ForTaps(const SlidingArgs& args, const WindowView& view,
                         const Body& body) {
   const Window& window = args.window;
-  const auto channels = static_cast<std::ptrdiff_t>(args.channels);
+  const std::ptrdiff_t channels = args.channels;
   const std::ptrdiff_t row_step =
       window.dilation_height * args.input_width * channels;
   const std::ptrdiff_t col_step = window.dilation_width * channels;
-  const T* const input = static_cast<const T*>(args.input);
+  const T* const input = reinterpret_cast<const T*>(args.input);
   for (std::ptrdiff_t i = view.rows.first; i < view.rows.end; ++i) {
     std::ptrdiff_t offset = view.offset + (i - view.rows.first) * row_step;
     for (std::ptrdiff_t j = view.cols.first; j < view.cols.end; ++j) {
@@ -140,11 +140,9 @@ HWY_INLINE void Finish(D d, hn::Vec<D> acc, const DepthwiseArgs& args,
     StoreFew(hn::Add(scaled, hn::LoadU(df, args.float_bias + c)), df, out, n);
   } else {
     const hn::Rebind<Out, D> db;
-    const QuantizedOutput output = {args.zero_point, args.sliding.lowest,
-                                    args.sliding.highest};
     const auto q =
         RequantizeToOutput(d, acc, RequantizeVectors<D>(d, args.table, c),
-                           args.table.form, output);
+                           args.table.form, args.bounds);
     StoreFew(hn::DemoteTo(db, q), db, out, n);
   }
 }
@@ -152,18 +150,17 @@ HWY_INLINE void Finish(D d, hn::Vec<D> acc, const DepthwiseArgs& args,
 template <typename In, typename Out>
 void Depthwise(const DepthwiseArgs& args, std::ptrdiff_t first,
                std::ptrdiff_t last) {
-  const SlidingArgs& sliding = args.sliding;
   ForOutputs(
-      sliding, first, last,
+      args, first, last,
       [&](const WindowView& view, std::ptrdiff_t offset) HWY_ATTR {
-        Out* const out = static_cast<Out*>(sliding.output) + offset;
+        Out* const out = static_cast<Out*>(args.output) + offset;
         const auto block = [&](auto d, std::size_t c, std::size_t n) HWY_ATTR {
           using D = decltype(d);
           const hn::Rebind<In, D> db;
-          const auto zero = hn::Set(d, sliding.input_zero_point);
+          const auto zero = hn::Set(d, args.input_zero_point);
           auto acc = hn::LoadU(d, args.bias + c);
           ForTaps<In>(
-              sliding, view, [&](const In* in, std::ptrdiff_t tap) HWY_ATTR {
+              args, view, [&](const In* in, std::ptrdiff_t tap) HWY_ATTR {
                 const auto x =
                     hn::Sub(hn::PromoteTo(d, LoadFew(db, in + c, n)), zero);
                 const auto w =
@@ -172,7 +169,7 @@ void Depthwise(const DepthwiseArgs& args, std::ptrdiff_t first,
               });
           Finish(d, acc, args, c, out + c, n);
         };
-        ForChannels<std::int32_t, 4>(sliding.channels, block);
+        ForChannels<std::int32_t, 4>(args.channels, block);
       });
 }
 
@@ -180,20 +177,19 @@ void Depthwise(const DepthwiseArgs& args, std::ptrdiff_t first,
 
 template <typename T>
 void MaxPool(const PoolArgs& args, std::ptrdiff_t first, std::ptrdiff_t last) {
-  const SlidingArgs& sliding = args.sliding;
   ForOutputs(
-      sliding, first, last,
+      args, first, last,
       [&](const WindowView& view, std::ptrdiff_t offset) HWY_ATTR {
-        T* const out = static_cast<T*>(sliding.output) + offset;
+        T* const out = static_cast<T*>(args.output) + offset;
         const auto block = [&](auto d, std::size_t c, std::size_t n) HWY_ATTR {
-          auto max = hn::Set(d, static_cast<T>(sliding.lowest));
-          ForTaps<T>(sliding, view, [&](const T* in, std::ptrdiff_t) HWY_ATTR {
+          auto max = hn::Set(d, static_cast<T>(args.bounds.lowest));
+          ForTaps<T>(args, view, [&](const T* in, std::ptrdiff_t) HWY_ATTR {
             max = hn::Max(max, LoadFew(d, in + c, n));
           });
-          max = hn::Min(max, hn::Set(d, static_cast<T>(sliding.highest)));
+          max = hn::Min(max, hn::Set(d, static_cast<T>(args.bounds.highest)));
           StoreFew(max, d, out + c, n);
         };
-        ForChannels<T, 16>(sliding.channels, block);
+        ForChannels<T, 16>(args.channels, block);
       });
 }
 
@@ -228,44 +224,43 @@ inline std::ptrdiff_t TapsOnPadded(std::ptrdiff_t start, std::ptrdiff_t step,
 template <typename T>
 void AveragePool(const PoolArgs& args, std::ptrdiff_t first,
                  std::ptrdiff_t last) {
-  const SlidingArgs& sliding = args.sliding;
-  const Window& window = sliding.window;
+  const Window& window = args.window;
   const Padding& padding = window.padding;
   ForOutputs(
-      sliding, first, last,
+      args, first, last,
       [&](const WindowView& view, std::ptrdiff_t offset) HWY_ATTR {
-        T* const out = static_cast<T*>(sliding.output) + offset;
+        T* const out = static_cast<T*>(args.output) + offset;
         std::ptrdiff_t count = view.Count();
         std::ptrdiff_t padded = 0;
         if (args.include_padding) {
           const std::ptrdiff_t all =
               TapsOnPadded(view.top, window.dilation_height,
-                           window.kernel_height, sliding.input_height,
-                           padding.top, padding.bottom) *
+                           window.kernel_height, args.input_height, padding.top,
+                           padding.bottom) *
               TapsOnPadded(view.left, window.dilation_width,
-                           window.kernel_width, sliding.input_width,
-                           padding.left, padding.right);
+                           window.kernel_width, args.input_width, padding.left,
+                           padding.right);
           padded = all - count;
           count = all;
         }
         // On padding alone there is nothing to average but zero.
         if (count == 0) count = padded = 1;
         const auto of_padding =
-            static_cast<std::int32_t>(padded * sliding.input_zero_point);
+            static_cast<std::int32_t>(padded * args.input_zero_point);
         const auto block = [&](auto d, std::size_t c, std::size_t n) HWY_ATTR {
           const hn::Rebind<T, decltype(d)> db;
           auto sum = hn::Set(d, of_padding);
-          ForTaps<T>(sliding, view, [&](const T* in, std::ptrdiff_t) HWY_ATTR {
+          ForTaps<T>(args, view, [&](const T* in, std::ptrdiff_t) HWY_ATTR {
             sum = hn::Add(sum, hn::PromoteTo(d, LoadFew(db, in + c, n)));
           });
           const auto average =
               DivideRounded(d, sum, static_cast<std::int32_t>(count));
           const auto clamped =
-              hn::Min(hn::Max(average, hn::Set(d, sliding.lowest)),
-                      hn::Set(d, sliding.highest));
+              hn::Min(hn::Max(average, hn::Set(d, args.bounds.lowest)),
+                      hn::Set(d, args.bounds.highest));
           StoreFew(hn::DemoteTo(db, clamped), db, out + c, n);
         };
-        ForChannels<std::int32_t, 4>(sliding.channels, block);
+        ForChannels<std::int32_t, 4>(args.channels, block);
       });
 }
 

@@ -38,14 +38,22 @@ inline Inside PointsInside(std::ptrdiff_t start, std::ptrdiff_t step,
 // A window over NHWC images without gaps: a tensor's own or copies of them.
 // Output rows are counted through all images.
 struct SlidingArgs {
-  const void* input;
+  const std::uint8_t* input;
+  bool input_is_signed;
   std::ptrdiff_t input_height, input_width;
   std::ptrdiff_t output_height, output_width;
-  std::size_t channels;
+  std::ptrdiff_t channels;  // of the output
   Window window;
   void* output;
-  // What padding counts as, and the bounds of 8-bit results.
-  std::int32_t input_zero_point, lowest, highest;
+  std::int32_t input_zero_point;  // what padding counts as
+  QuantizedOutput bounds;         // 8-bit results
+
+  // What flips the sign bits of signed inputs, which makes them unsigned, and
+  // the zero point that they have then.
+  std::uint8_t Flip() const { return input_is_signed ? 0x80 : 0; }
+  std::uint8_t UnsignedZeroPoint() const {
+    return static_cast<std::uint8_t>(input_zero_point) ^ Flip();
+  }
 };
 
 // The cost of `outputs` output elements, as the number of bytes whose move
@@ -53,9 +61,7 @@ struct SlidingArgs {
 std::ptrdiff_t SlidingCost(const Window& window, std::ptrdiff_t outputs);
 
 // Arrays hold values for all channels and kChannelSlack more.
-struct DepthwiseArgs {
-  SlidingArgs sliding;
-  bool input_is_signed;
+struct DepthwiseArgs : SlidingArgs {
   // Less their zero point: those of tap t begin at t * weight_stride.
   const std::int32_t* weights;
   std::ptrdiff_t weight_stride;
@@ -64,15 +70,13 @@ struct DepthwiseArgs {
   const std::int32_t* bias;
   // 8-bit results.
   RequantizeTable table;
-  std::int32_t zero_point;
   // float results: acc * weight_scale * input_scale + float_bias.
   const float* weight_scale;
   float input_scale;
   const float* float_bias;
 };
 
-struct PoolArgs {
-  SlidingArgs sliding;
+struct PoolArgs : SlidingArgs {
   // Averages: whether padding counts, as input zero points.
   bool include_padding;
 };
@@ -82,6 +86,25 @@ using DepthwiseFunction = void(const DepthwiseArgs& args, std::ptrdiff_t first,
                                std::ptrdiff_t last);
 using PoolFunction = void(const PoolArgs& args, std::ptrdiff_t first,
                           std::ptrdiff_t last);
+
+// to[c][r] = from[r][c], tile by tile: each cache line of either is used whole
+// while it is there.
+template <typename T>
+inline void TransposeTiles(const T* from, std::ptrdiff_t rows,
+                           std::ptrdiff_t cols, T* to) {
+  constexpr std::ptrdiff_t kTile = 64 / sizeof(T);
+  for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kTile) {
+    const std::ptrdiff_t r1 = std::min(rows, r0 + kTile);
+    for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kTile) {
+      const std::ptrdiff_t c1 = std::min(cols, c0 + kTile);
+      for (std::ptrdiff_t c = c0; c < c1; ++c) {
+        for (std::ptrdiff_t r = r0; r < r1; ++r) {
+          to[c * rows + r] = from[r * cols + c];
+        }
+      }
+    }
+  }
+}
 
 // to[c][r] = from[r][c]: row-major matrices without gaps.
 using TransposeFunction = void(const std::uint8_t* from, std::ptrdiff_t rows,

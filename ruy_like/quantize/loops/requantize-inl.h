@@ -41,25 +41,26 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D>
 struct RequantizeVectors {
   using V = hn::Vec<D>;
+  using C = RequantizeConstants;
   V fixedpoint, right, round, left, lowest, highest, low_round;
 
   HWY_INLINE RequantizeVectors(D d, const RequantizeTable& table,
                                std::size_t channel)
-      : fixedpoint(hn::LoadU(d, table.fixedpoint + channel)),
-        right(hn::LoadU(d, table.right + channel)),
-        round(hn::LoadU(d, table.round + channel)),
-        left(hn::LoadU(d, table.left + channel)),
-        lowest(hn::LoadU(d, table.lowest + channel)),
-        highest(hn::LoadU(d, table.highest + channel)),
-        low_round(hn::LoadU(d, table.low_round + channel)) {}
+      : fixedpoint(hn::LoadU(d, table[C::kFixedpoint] + channel)),
+        right(hn::LoadU(d, table[C::kRight] + channel)),
+        round(hn::LoadU(d, table[C::kRound] + channel)),
+        left(hn::LoadU(d, table[C::kLeft] + channel)),
+        lowest(hn::LoadU(d, table[C::kLowest] + channel)),
+        highest(hn::LoadU(d, table[C::kHighest] + channel)),
+        low_round(hn::LoadU(d, table[C::kLowRound] + channel)) {}
   HWY_INLINE RequantizeVectors(D d, const RequantizeConstants& constants)
-      : fixedpoint(hn::Set(d, constants.fixedpoint)),
-        right(hn::Set(d, constants.right)),
-        round(hn::Set(d, constants.round)),
-        left(hn::Set(d, constants.left)),
-        lowest(hn::Set(d, constants.lowest)),
-        highest(hn::Set(d, constants.highest)),
-        low_round(hn::Set(d, constants.low_round)) {}
+      : fixedpoint(hn::Set(d, constants.values[C::kFixedpoint])),
+        right(hn::Set(d, constants.values[C::kRight])),
+        round(hn::Set(d, constants.values[C::kRound])),
+        left(hn::Set(d, constants.values[C::kLeft])),
+        lowest(hn::Set(d, constants.values[C::kLowest])),
+        highest(hn::Set(d, constants.values[C::kHighest])),
+        low_round(hn::Set(d, constants.values[C::kLowRound])) {}
 };
 
 // At most 2^30 in magnitude.
@@ -114,13 +115,14 @@ HWY_INLINE V RequantizeToOutput(D d, V x, const RequantizeVectors<D>& r,
                  hn::Set(d, output.highest));
 }
 
-// body(form) for one multiplier's form, as a type: for loops that test nothing.
-template <class Body>
+// body(form) for a form that is kRight or kOther, as a type: for loops that
+// test nothing.
+template <RequantizeForm kOther = RequantizeForm::kLeft, class Body>
 HWY_INLINE void WithForm(RequantizeForm form, const Body& body) {
   if (form == RequantizeForm::kRight) {
     body(std::integral_constant<RequantizeForm, RequantizeForm::kRight>());
   } else {
-    body(std::integral_constant<RequantizeForm, RequantizeForm::kLeft>());
+    body(std::integral_constant<RequantizeForm, kOther>());
   }
 }
 

@@ -25,70 +25,71 @@ enum class RequantizeForm : std::uint8_t {
 
 // One multiplier.
 struct RequantizeConstants {
+  enum Name {
+    kFixedpoint,
+    kRight,
+    kRound,
+    kLeft,
+    kLowest,
+    kHighest,
+    kLowRound,
+    kCount
+  };
+
   RequantizeConstants() = default;
   explicit RequantizeConstants(QuantizedMultiplier m) {
     // A left shift that saturates needs a fixed point of 2^30 or more.
     for (; m.exponent >= 0 && m.fixedpoint < 1 << 30; --m.exponent) {
       m.fixedpoint *= 2;
     }
-    fixedpoint = m.fixedpoint;
-    right = std::max(-1 - m.exponent, 0);
-    round = right > 0 ? 1 << (right - 1) : 0;
+    const int right = std::max(-1 - m.exponent, 0);
     // Up to 30: one more would leave no positive number to saturate at.
-    left = std::clamp(m.exponent + 1, 0, 30);
-    lowest = std::numeric_limits<std::int32_t>::min() >> left;
-    highest = std::numeric_limits<std::int32_t>::max() >> left;
-    low_round = right > 0 ? 0 : std::numeric_limits<std::int32_t>::min();
+    const int left = std::clamp(m.exponent + 1, 0, 30);
+    using Limits = std::numeric_limits<std::int32_t>;
+    values[kFixedpoint] = m.fixedpoint;
+    values[kRight] = right;
+    values[kRound] = right > 0 ? 1 << (right - 1) : 0;
+    values[kLeft] = left;
+    values[kLowest] = Limits::min() >> left;
+    values[kHighest] = Limits::max() >> left;
+    values[kLowRound] = right > 0 ? 0 : Limits::min();
   }
   RequantizeForm form() const {
-    return right > 0 ? RequantizeForm::kRight : RequantizeForm::kLeft;
+    return values[kRight] > 0 ? RequantizeForm::kRight : RequantizeForm::kLeft;
   }
 
-  std::int32_t fixedpoint = 0, right = 0, round = 0, left = 0, lowest = 0,
-               highest = 0, low_round = 0;
+  std::int32_t values[kCount] = {};
 };
 
-// One element per channel.
+// A view of such constants, one element per channel.
 struct RequantizeTable {
-  static constexpr std::size_t kArrays = 7;
-
-  // Elements of the memory that the constructor takes.
-  static std::size_t Elements(std::size_t channels) {
-    return kArrays * (channels + kChannelSlack);
+  // Elements of the memory for a table whose vectors are loaded whole.
+  static constexpr std::size_t Elements(std::size_t channels) {
+    return RequantizeConstants::kCount * (channels + kChannelSlack);
   }
 
-  RequantizeTable() = default;
-  RequantizeTable(std::int32_t* memory, std::size_t channels) {
-    const std::size_t count = channels + kChannelSlack;
-    for (std::int32_t** array :
-         {&fixedpoint, &right, &round, &left, &lowest, &highest, &low_round}) {
-      *array = memory;
-      memory += count;
-    }
-    std::fill(fixedpoint, fixedpoint + kArrays * count, 0);
+  // Each constant of channel c at [c].
+  std::int32_t* operator[](int constant) const {
+    return memory + static_cast<std::size_t>(constant) * stride;
   }
-
   void Set(std::size_t channel, QuantizedMultiplier multiplier) {
     const RequantizeConstants constants(multiplier);
-    fixedpoint[channel] = constants.fixedpoint;
-    right[channel] = constants.right;
-    round[channel] = constants.round;
-    left[channel] = constants.left;
-    lowest[channel] = constants.lowest;
-    highest[channel] = constants.highest;
-    low_round[channel] = constants.low_round;
+    for (int i = 0; i < RequantizeConstants::kCount; ++i) {
+      (*this)[i][channel] = constants.values[i];
+    }
     if (constants.form() != RequantizeForm::kRight) {
       form = RequantizeForm::kMixed;
     }
   }
+  void Copy(const RequantizeTable& from, std::ptrdiff_t from_channel,
+            std::ptrdiff_t channel) const {
+    for (int i = 0; i < RequantizeConstants::kCount; ++i) {
+      (*this)[i][channel] = from[i][from_channel];
+    }
+  }
 
-  std::int32_t* fixedpoint = nullptr;
-  std::int32_t* right = nullptr;
-  std::int32_t* round = nullptr;
-  std::int32_t* left = nullptr;
-  std::int32_t* lowest = nullptr;
-  std::int32_t* highest = nullptr;
-  std::int32_t* low_round = nullptr;
+  std::int32_t* memory = nullptr;
+  std::size_t stride = 0;
   RequantizeForm form = RequantizeForm::kRight;
 };
 
