@@ -25,6 +25,14 @@
 #include "ruy_like/scalar.h"
 #include "ruy_like/simd/loops.h"
 
+// Members that are one intrinsic, of one argument and of two.
+#define RUY_LIKE_UNARY(Result, Name, Argument, intrinsic) \
+  static RUY_LIKE_ALWAYS_INLINE Result Name(Argument x) { return intrinsic(x); }
+#define RUY_LIKE_BINARY(Result, Name, intrinsic)                  \
+  static RUY_LIKE_ALWAYS_INLINE Result Name(Result a, Result b) { \
+    return intrinsic(a, b);                                       \
+  }
+
 namespace ruy_like::kernels {
 namespace {
 

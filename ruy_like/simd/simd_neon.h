@@ -28,10 +28,8 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
 
   // ## 32-bit integers
   static RUY_LIKE_ALWAYS_INLINE Int Zero() { return vdupq_n_s32(0); }
-  static RUY_LIKE_ALWAYS_INLINE Int Set(int32_t x) { return vdupq_n_s32(x); }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadAligned(const int32_t* p) {
-    return vld1q_s32(p);
-  }
+  RUY_LIKE_UNARY(Int, Set, int32_t, vdupq_n_s32)
+  RUY_LIKE_UNARY(Int, LoadAligned, const int32_t*, vld1q_s32)
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
     vst1q_s32(p, x);
   }
@@ -59,21 +57,11 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     }
     return vcombine_s32(low, high);
   }
-  static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
-    return vaddq_s32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Sub(Int a, Int b) {
-    return vsubq_s32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Mul(Int a, Int b) {
-    return vmulq_s32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min(Int a, Int b) {
-    return vminq_s32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max(Int a, Int b) {
-    return vmaxq_s32(a, b);
-  }
+  RUY_LIKE_BINARY(Int, Add, vaddq_s32)
+  RUY_LIKE_BINARY(Int, Sub, vsubq_s32)
+  RUY_LIKE_BINARY(Int, Mul, vmulq_s32)
+  RUY_LIKE_BINARY(Int, Min, vminq_s32)
+  RUY_LIKE_BINARY(Int, Max, vmaxq_s32)
 
   // ## Four vectors of 32-bit values to one of bytes
   static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
@@ -109,9 +97,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     return vreinterpretq_s32_s8(
         vmaxq_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)));
   }
-  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
-    return veorq_s32(a, b);
-  }
+  RUY_LIKE_BINARY(Int, Xor, veorq_s32)
   static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, Int bytes) {
     vst1q_u8(static_cast<uint8_t*>(dst), vreinterpretq_u8_s32(bytes));
   }
@@ -170,21 +156,13 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   }
 
   // ## Floats
-  static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
-    return vdupq_n_f32(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadAligned(const float* p) {
-    return vld1q_f32(p);
-  }
+  RUY_LIKE_UNARY(Float, SetFloat, float, vdupq_n_f32)
+  RUY_LIKE_UNARY(Float, LoadAligned, const float*, vld1q_f32)
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(float* p, Float x) {
     vst1q_f32(p, x);
   }
-  static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
-    return vaddq_f32(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float MulFloat(Float a, Float b) {
-    return vmulq_f32(a, b);
-  }
+  RUY_LIKE_BINARY(Float, AddFloat, vaddq_f32)
+  RUY_LIKE_BINARY(Float, MulFloat, vmulq_f32)
   static RUY_LIKE_ALWAYS_INLINE Float MulAddFloat(Float a, Float b, Float c) {
 #if RUY_LIKE_NEON_64
     return vfmaq_f32(c, a, b);
@@ -210,15 +188,9 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
     return vbslq_f32(IsGreater(x, bound), bound, x);
   }
   // The values, rounded.
-  static RUY_LIKE_ALWAYS_INLINE Float ToFloat(Int x) {
-    return vcvtq_f32_s32(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int BitsOf(Float x) {
-    return vreinterpretq_s32_f32(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float AsFloat(Int x) {
-    return vreinterpretq_f32_s32(x);
-  }
+  RUY_LIKE_UNARY(Float, ToFloat, Int, vcvtq_f32_s32)
+  RUY_LIKE_UNARY(Int, BitsOf, Float, vreinterpretq_s32_f32)
+  RUY_LIKE_UNARY(Float, AsFloat, Int, vreinterpretq_f32_s32)
 
   // ## 16-bit floats (float16.h has the formats)
   template <Scalar kFrom>

@@ -29,12 +29,8 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
 
   // ## 32-bit integers
   static RUY_LIKE_ALWAYS_INLINE Int Zero() { return wasm_i32x4_const_splat(0); }
-  static RUY_LIKE_ALWAYS_INLINE Int Set(int32_t x) {
-    return wasm_i32x4_splat(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadAligned(const int32_t* p) {
-    return wasm_v128_load(p);
-  }
+  RUY_LIKE_UNARY(Int, Set, int32_t, wasm_i32x4_splat)
+  RUY_LIKE_UNARY(Int, LoadAligned, const int32_t*, wasm_v128_load)
   static RUY_LIKE_ALWAYS_INLINE void StoreAligned(int32_t* p, Int x) {
     wasm_v128_store(p, x);
   }
@@ -53,48 +49,26 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
         return Zero();
     }
   }
-  static RUY_LIKE_ALWAYS_INLINE Int Add(Int a, Int b) {
-    return wasm_i32x4_add(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Sub(Int a, Int b) {
-    return wasm_i32x4_sub(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Mul(Int a, Int b) {
-    return wasm_i32x4_mul(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min(Int a, Int b) {
-    return wasm_i32x4_min(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max(Int a, Int b) {
-    return wasm_i32x4_max(a, b);
-  }
+  RUY_LIKE_BINARY(Int, Add, wasm_i32x4_add)
+  RUY_LIKE_BINARY(Int, Sub, wasm_i32x4_sub)
+  RUY_LIKE_BINARY(Int, Mul, wasm_i32x4_mul)
+  RUY_LIKE_BINARY(Int, Min, wasm_i32x4_min)
+  RUY_LIKE_BINARY(Int, Max, wasm_i32x4_max)
   // Sums of two products of words.
-  static RUY_LIKE_ALWAYS_INLINE Int MultiplyWords(Int a, Int b) {
-    return wasm_i32x4_dot_i16x8(a, b);
-  }
+  RUY_LIKE_BINARY(Int, MultiplyWords, wasm_i32x4_dot_i16x8)
   // Moves the odd lanes to the even ones.
   static RUY_LIKE_ALWAYS_INLINE Int OddToEven(Int x) {
     return wasm_i32x4_shuffle(x, x, 1, 1, 3, 3);
   }
 
   // ## Elements at any alignment as 16-bit ones
-  static RUY_LIKE_ALWAYS_INLINE Int LoadTo16(const int8_t* p) {
-    return wasm_i16x8_load8x8(p);
-  }
+  RUY_LIKE_UNARY(Int, LoadTo16, const int8_t*, wasm_i16x8_load8x8)
 
   // ## Four vectors of 32-bit values to one of bytes
-  static RUY_LIKE_ALWAYS_INLINE Int Set16(int16_t x) {
-    return wasm_i16x8_splat(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Set8(int8_t x) {
-    return wasm_i8x16_splat(x);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt16(Int a, Int b) {
-    return wasm_i16x8_narrow_i32x4(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int AddSaturated16(Int a, Int b) {
-    return wasm_i16x8_add_sat(a, b);
-  }
+  RUY_LIKE_UNARY(Int, Set16, int16_t, wasm_i16x8_splat)
+  RUY_LIKE_UNARY(Int, Set8, int8_t, wasm_i8x16_splat)
+  RUY_LIKE_BINARY(Int, SaturateToInt16, wasm_i16x8_narrow_i32x4)
+  RUY_LIKE_BINARY(Int, AddSaturated16, wasm_i16x8_add_sat)
   static RUY_LIKE_ALWAYS_INLINE Int Halve16(Int x) {
     return wasm_i16x8_shr(x, 1);
   }
@@ -105,18 +79,10 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
         wasm_u8x16_max(wasm_u8x16_narrow_i16x8(a, b), wasm_u8x16_splat(low)),
         wasm_u8x16_splat(high));
   }
-  static RUY_LIKE_ALWAYS_INLINE Int SaturateToInt8(Int a, Int b) {
-    return wasm_i8x16_narrow_i16x8(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Min8(Int a, Int b) {
-    return wasm_i8x16_min(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Max8(Int a, Int b) {
-    return wasm_i8x16_max(a, b);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int Xor(Int a, Int b) {
-    return wasm_v128_xor(a, b);
-  }
+  RUY_LIKE_BINARY(Int, SaturateToInt8, wasm_i8x16_narrow_i16x8)
+  RUY_LIKE_BINARY(Int, Min8, wasm_i8x16_min)
+  RUY_LIKE_BINARY(Int, Max8, wasm_i8x16_max)
+  RUY_LIKE_BINARY(Int, Xor, wasm_v128_xor)
   static RUY_LIKE_ALWAYS_INLINE void StoreBytes(void* dst, Int bytes) {
     wasm_v128_store(dst, bytes);
   }
@@ -144,9 +110,7 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
     return Quarter<0>(wasm_i8x16_shuffle(x, x, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4,
                                          8, 12, 0, 4, 8, 12));
   }
-  static RUY_LIKE_ALWAYS_INLINE Int LoadBytes(const int8_t* p) {
-    return wasm_v128_load(p);
-  }
+  RUY_LIKE_UNARY(Int, LoadBytes, const int8_t*, wasm_v128_load)
   static RUY_LIKE_ALWAYS_INLINE void Zip8(Int& a, Int& b) {
     const Int low = wasm_i8x16_shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
                                        5, 21, 6, 22, 7, 23);
@@ -169,9 +133,7 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
   static RUY_LIKE_ALWAYS_INLINE Float SetFloat(float x) {
     return AsFloat(wasm_f32x4_splat(x));
   }
-  static RUY_LIKE_ALWAYS_INLINE Float LoadAligned(const float* p) {
-    return LoadFloats(p);
-  }
+  RUY_LIKE_UNARY(Float, LoadAligned, const float*, LoadFloats)
   // At any alignment.
   static RUY_LIKE_ALWAYS_INLINE Float LoadFloats(const float* p) {
     return AsFloat(wasm_v128_load(p));
