@@ -135,6 +135,7 @@ struct ByteTile {
   int8_t* dst;
   ptrdiff_t dst_col_stride;
 
+  bool IsEmpty() const { return rows == 0; }
   // Two vectors of rows, of which the first n rows count, by two columns: `col`
   // and, unless it is the last one, the next.
   RUY_LIKE_ALWAYS_INLINE void StoreTwoByTwo(const ByteScaler<V>& low,

@@ -145,16 +145,8 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
 
  public:
   typedef ByteTile<V> Finish;
-
-  // The deferred tile: two vectors of rows, column-major without gaps.
-  class DeferredTile {
-   public:
-    bool IsEmpty() const { return tile_.rows == 0; }
-
-   private:
-    friend class IntPanelEpilogue;
-    ByteTile<V> tile_;
-  };
+  // Two vectors of rows, column-major without gaps.
+  typedef ByteTile<V> DeferredTile;
 
   // The steps of its epilogue. Multipliers of rows stay in registers, since
   // loads bound the product that it is interleaved with.
@@ -165,16 +157,14 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     static constexpr bool kOneStart = true;
 
     explicit RUY_LIKE_ALWAYS_INLINE EpilogueSteps(const DeferredTile& deferred)
-        : tile_(deferred.tile_),
-          low_(deferred.tile_.scale[0]),
-          high_(deferred.tile_.scale[1]) {}
+        : tile_(deferred), low_(deferred.scale[0]), high_(deferred.scale[1]) {}
     RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
       tile_.StoreTwoByTwo(low_, high_, 0, tile_.rows, 2 * epilogue_step,
                           /*last=*/false);
     }
 
    private:
-    const ByteTile<V>& tile_;
+    const DeferredTile& tile_;
     const ByteScaler<V> low_, high_;
   };
 
@@ -221,16 +211,12 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
 
   // To be called before Defer().
   RUY_LIKE_ALWAYS_INLINE DeferredTile NoDeferredTile() const {
-    DeferredTile result;
-    result.tile_ = Tile(nullptr, 0, /*rows=*/0, row0_, 0);
-    return result;
+    return Tile(nullptr, 0, /*rows=*/0, row0_, 0);
   }
   RUY_LIKE_ALWAYS_INLINE DeferredTile Defer(const int32_t* acc, int rows,
                                             ptrdiff_t row,
                                             ptrdiff_t col) const {
-    DeferredTile result;
-    result.tile_ = Tile(acc, 2 * V::kLanes, rows, row, col);
-    return result;
+    return Tile(acc, 2 * V::kLanes, rows, row, col);
   }
 
  private:
@@ -257,18 +243,15 @@ class FloatPanelEpilogue {
   typedef FloatTile Finish;
   static constexpr bool kHasColumnStart = false;
 
-  class DeferredTile {
-   public:
-    bool IsEmpty() const { return rows_ == 0; }
+  struct DeferredTile {
+    int rows;  // 0: there is no tile
+    const float* acc;
+    const float* addends;
+    const FloatOutput<V>* output;
+    float* dst;
+    ptrdiff_t dst_col_stride;
 
-   private:
-    friend class FloatPanelEpilogue;
-    int rows_;  // 0: there is no tile
-    const float* acc_;
-    const float* addends_;
-    const FloatOutput<V>* output_;
-    float* dst_;
-    ptrdiff_t dst_col_stride_;
+    bool IsEmpty() const { return rows == 0; }
   };
 
   class EpilogueSteps {
@@ -278,18 +261,18 @@ class FloatPanelEpilogue {
 
     explicit RUY_LIKE_ALWAYS_INLINE EpilogueSteps(const DeferredTile& deferred)
         : tile_(deferred),
-          low_addends_(V::LoadAligned(deferred.addends_)),
-          high_addends_(V::LoadAligned(deferred.addends_ + V::kLanes)),
-          output_(*deferred.output_) {}
+          low_addends_(V::LoadAligned(deferred.addends)),
+          high_addends_(V::LoadAligned(deferred.addends + V::kLanes)),
+          output_(*deferred.output) {}
     RUY_LIKE_ALWAYS_INLINE void Run(int epilogue_step) const {
-      const float* acc = tile_.acc_ + epilogue_step * 4 * V::kLanes;
-      float* dst = tile_.dst_ + epilogue_step * 2 * tile_.dst_col_stride_;
+      const float* acc = tile_.acc + epilogue_step * 4 * V::kLanes;
+      float* dst = tile_.dst + epilogue_step * 2 * tile_.dst_col_stride;
       for (int i = 0; i < 2; ++i) {
         V::Store(dst, Result(acc, low_addends_), V::kLanes);
         V::Store(dst + V::kLanes, Result(acc + V::kLanes, high_addends_),
-                 tile_.rows_ - V::kLanes);
+                 tile_.rows - V::kLanes);
         acc += 2 * V::kLanes;
-        dst += tile_.dst_col_stride_;
+        dst += tile_.dst_col_stride;
       }
     }
 
@@ -340,14 +323,12 @@ class FloatPanelEpilogue {
   RUY_LIKE_ALWAYS_INLINE DeferredTile Defer(const float* acc, int rows,
                                             ptrdiff_t row,
                                             ptrdiff_t col) const {
-    DeferredTile result;
-    result.rows_ = rows;
-    result.acc_ = acc;
-    result.addends_ = addends_ + (row - row0_);
-    result.output_ = &output_;
-    result.dst_ = static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride;
-    result.dst_col_stride_ = e_.dst_col_stride;
-    return result;
+    return {rows,
+            acc,
+            addends_ + (row - row0_),
+            &output_,
+            static_cast<float*>(e_.dst) + row + col * e_.dst_col_stride,
+            e_.dst_col_stride};
   }
 
  private:
