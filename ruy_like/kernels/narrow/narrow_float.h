@@ -95,50 +95,15 @@ struct RowsArgs {
 
 typedef void RowsFn(const RowsArgs& args);
 
-// The same as RunRows() below for one 512-bit vector of rows, and for a lhs
-// that comes from memory: each line is read by one load, so it need not stay in
-// L1, whose 8 ways can not hold lines of 16 rows that are a multiple of 4096
-// bytes apart. For the same reason it prefetches to L2. With the lhs in a cache
-// it is slower, since more of its shuffles cross 128 bits.
-template <class V, class Words, int kRhsWidth, int kCols>
-void RunWholeLines(const RowsArgs& args) {
-  typedef typename V::Float Float;
-  constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
-  Float acc[kCols][1];
-  RUY_LIKE_UNROLL
-  for (int c = 0; c < kCols; ++c) {
-    acc[c][0] = V::LoadAligned(args.accum + c * V::kLanes);
-  }
-  const ptrdiff_t stride = args.lhs_stride;
-  const char* lhs = args.lhs;
-  const char* prefetch = args.prefetch;
-  const float* rhs = args.rhs;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
-    Float x[kLineWords];
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kLineWords; ++i) {
-      x[i] = V::InRegister(V::AsFloat(V::Load(lhs + i * stride)));
-      __builtin_prefetch(prefetch + i * stride, /*rw=*/0, /*locality=*/2);
-    }
-    V::TransposeLines(x);
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kLineWords; ++i) {
-      Words::template MultiplyAdd<kRhsWidth>(x[i], rhs + i * kRhsStep, 0, acc);
-    }
-    RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][0]);
-    lhs += kLineWords * sizeof(float);
-    prefetch += kLineWords * sizeof(float);
-    rhs += kLineWords * kRhsStep;
-  }
-  RUY_LIKE_UNROLL
-  for (int c = 0; c < kCols; ++c) {
-    V::StoreAligned(args.accum + c * V::kLanes, acc[c][0]);
-  }
-}
-
 // Multiplies kGroups vectors of rows and kCols columns of a rhs panel.
-template <class V, class Words, int kRhsWidth, int kCols, int kGroups>
+//
+// kWholeLines: for one 512-bit vector of rows, and for a lhs that comes from
+// memory: each line is read by one load, so it need not stay in L1, whose 8
+// ways can not hold lines of 16 rows that are a multiple of 4096 bytes apart.
+// For the same reason it prefetches to L2. With the lhs in a cache it is
+// slower, since more of its shuffles cross 128 bits.
+template <class V, class Words, int kRhsWidth, int kCols, int kGroups,
+          bool kWholeLines>
 void RunRows(const RowsArgs& args) {
   typedef typename V::Float Float;
   constexpr int kLanes = V::kLanes;
@@ -151,8 +116,30 @@ void RunRows(const RowsArgs& args) {
   }
   const ptrdiff_t stride = args.lhs_stride;
   const char* lhs = args.lhs;
+  const char* same_levels_ahead = args.prefetch;
   const float* rhs = args.rhs;
   for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
+    if constexpr (kWholeLines) {
+      Float x[kLineWords];
+      RUY_LIKE_UNROLL
+      for (int i = 0; i < kLineWords; ++i) {
+        x[i] = V::InRegister(V::AsFloat(V::Load(lhs + i * stride)));
+        __builtin_prefetch(same_levels_ahead + i * stride, /*rw=*/0,
+                           /*locality=*/2);
+      }
+      V::TransposeLines(x);
+      RUY_LIKE_UNROLL
+      for (int i = 0; i < kLineWords; ++i) {
+        Words::template MultiplyAdd<kRhsWidth>(x[i], rhs + i * kRhsStep, 0,
+                                               acc);
+      }
+      RUY_LIKE_UNROLL
+      for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][0]);
+      lhs += kLineWords * sizeof(float);
+      same_levels_ahead += kLineWords * sizeof(float);
+      rhs += kLineWords * kRhsStep;
+      continue;
+    }
     // Prefetches as many lines as are read here, row after row.
     const ptrdiff_t line = level / kLineLevels<Words> * (kGroups * kLanes);
     const char* const prefetch =
@@ -229,21 +216,15 @@ struct NarrowFloatKernel {
   static_assert(kMinSideBySideCols > kRhsWidth);
 
   // RunRows() for 1, 2 ... columns.
-  template <int kGroups, class ColumnIndices>
+  template <int kGroups, class ColumnIndices, bool kWholeLines = false>
   struct Table;
-  template <int kGroups, int... kI>
-  struct Table<kGroups, Indices<kI...>> {
+  template <int kGroups, int... kI, bool kWholeLines>
+  struct Table<kGroups, Indices<kI...>, kWholeLines> {
     static constexpr RowsFn* kRows[] = {
-        RunRows<V, Words, kRhsWidth, kI + 1, kGroups>...};
+        RunRows<V, Words, kRhsWidth, kI + 1, kGroups, kWholeLines>...};
   };
-  template <class ColumnIndices>
-  struct WholeLinesTable;
-  template <int... kI>
-  struct WholeLinesTable<Indices<kI...>> {
-    static constexpr RowsFn* kRows[] = {
-        RunWholeLines<V, Words, kRhsWidth, kI + 1>...};
-  };
-  typedef Table<1, typename MakeIndices<kRhsWidth>::Type> OneGroup;
+  typedef typename MakeIndices<kRhsWidth>::Type Columns;
+  typedef Table<1, Columns> OneGroup;
   typedef Table<kMaxGroups, typename MakeIndices<kMaxGroupsCols>::Type>
       MaxGroups;
 
@@ -349,8 +330,8 @@ struct NarrowFloatKernel {
   }
 
   // A stretch of a tile of whole vectors, from level `k` on; `end` is the last
-  // stretch's end, `has_next` whether a whole tile follows. RunWholeLines()
-  // prefetches the same levels of that one: 4096x4096x1 about 1.3 times as fast
+  // stretch's end, `has_next` whether a whole tile follows. Whole lines
+  // prefetch the same levels of that one: 4096x4096x1 about 1.3 times as fast
   // as with the next stretch of these rows (doc/tuning.md).
   static RUY_LIKE_ALWAYS_INLINE void MultiplyStretch(const KernelArgs& args,
                                                      const char* lhs,
@@ -389,7 +370,7 @@ struct NarrowFloatKernel {
     return k / Words::kLevels * Words::kRhsWords;
   }
 
-  // RunWholeLines() is for one rhs panel and a lhs larger than L2.
+  // Whole lines are for one rhs panel and a lhs larger than L2.
   static RUY_LIKE_ALWAYS_INLINE bool UsesWholeLines(const KernelArgs& args) {
     constexpr ptrdiff_t kCached = 8 << 20;
     return V::kRowWords == kLineWords && args.cols <= kRhsWidth &&
@@ -400,8 +381,7 @@ struct NarrowFloatKernel {
                                                int cols) {
     if constexpr (V::kRowWords == kLineWords) {
       if (whole_lines) {
-        return WholeLinesTable<
-            typename MakeIndices<kRhsWidth>::Type>::kRows[cols - 1];
+        return Table<1, Columns, /*kWholeLines=*/true>::kRows[cols - 1];
       }
     }
     return (groups == 1 ? OneGroup::kRows : MaxGroups::kRows)[cols - 1];
