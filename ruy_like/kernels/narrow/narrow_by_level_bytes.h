@@ -188,7 +188,9 @@ struct NarrowByLevelBytesKernel {
       groups.sums_stride = strip;
       AddStrip<O>(args, row, all_cols, groups);
       if (wants_sums) {
-        SubtractSums(args.epilogue->rhs_zero_point, cols, rows, strip, sums);
+        // The lhs's sums lie behind those of the last column.
+        SubtractRowSums<V>(args.epilogue->rhs_zero_point, sums + cols * strip,
+                           rows, cols, strip, sums);
       }
       if (kFlipsRhs<O>) SubtractExcess(excess, cols, rows, strip, sums);
       StoreTile<typename V::Base>({sums, strip, rows, cols, row, 0},
@@ -333,20 +335,6 @@ struct NarrowByLevelBytesKernel {
     }
   }
 
-  // Subtracts the rhs_zero_point * lhs_sums term; the lhs's sums lie behind
-  // those of the last column.
-  static void SubtractSums(int32_t rhs_zero_point, int cols, int rows,
-                           int strip, int32_t* sums) {
-    const typename V::Int zero_point = V::Set(rhs_zero_point);
-    for (int r = 0; r < rows; r += V::kLanes) {
-      const typename V::Int term =
-          V::Mul(V::LoadAligned(sums + cols * strip + r), zero_point);
-      for (int c = 0; c < cols; ++c) {
-        int32_t* const to = sums + c * strip + r;
-        V::StoreAligned(to, V::Sub(V::LoadAligned(to), term));
-      }
-    }
-  }
   // What flipping has added to each column.
   static void SubtractExcess(const int32_t* excess, int cols, int rows,
                              int strip, int32_t* sums) {

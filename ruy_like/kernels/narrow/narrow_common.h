@@ -3,9 +3,12 @@
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COMMON_H_
 
+#include <stdint.h>
+
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/pack/pack.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
 namespace {
@@ -50,6 +53,24 @@ constexpr Kernel NarrowFloatEntry(const char* name, int rhs_width,
       tile_rows, pack_rhs, run);
   kernel.macs_per_ns /= static_cast<int>(sizeof(float));
   return kernel;
+}
+
+// Subtracts rhs_zero_point * row_sums from columns of accumulators, for kernels
+// that make the sums themselves: these exist for the rows at hand alone, and
+// the epilogue gets none.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void SubtractRowSums(int32_t rhs_zero_point,
+                                            const int32_t* row_sums, int rows,
+                                            int cols, int col_stride,
+                                            int32_t* acc) {
+  for (int r = 0; r < rows; r += V::kLanes) {
+    const typename V::Int term =
+        V::Mul(V::LoadAligned(row_sums + r), V::Set(rhs_zero_point));
+    for (int c = 0; c < cols; ++c) {
+      int32_t* const p = acc + c * col_stride + r;
+      V::StoreAligned(p, V::Sub(V::LoadAligned(p), term));
+    }
+  }
 }
 
 }  // namespace

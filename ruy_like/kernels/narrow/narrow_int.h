@@ -292,7 +292,8 @@ struct NarrowIntKernel {
         RunRows(*args, row + r, collected + r, sums + r);
       }
       if (epilogue.rhs_zero_point != 0) {
-        SubtractSums(epilogue.rhs_zero_point, sums, cols, collected);
+        SubtractRowSums<V>(epilogue.rhs_zero_point, sums, kCollectedRows, cols,
+                           kCollectedRows, collected);
       }
       StoreTile<typename V::Base>(
           {collected, kCollectedRows, rows, cols, row, 0}, epilogue);
@@ -359,21 +360,6 @@ struct NarrowIntKernel {
     return tile_bytes >= kBytes
                ? tile_bytes
                : (kBytes + tile_bytes - 1) / tile_bytes * tile_bytes;
-  }
-
-  // Subtracts the rhs_zero_point * lhs_sums term here: the sums exist for these
-  // rows alone, and the epilogue gets none.
-  static RUY_LIKE_ALWAYS_INLINE void SubtractSums(int32_t rhs_zero_point,
-                                                  const int32_t* sums, int cols,
-                                                  int32_t* collected) {
-    for (int r = 0; r < kCollectedRows; r += V::kLanes) {
-      const typename V::Int term =
-          V::Mul(V::LoadAligned(sums + r), V::Set(rhs_zero_point));
-      for (int c = 0; c < cols; ++c) {
-        int32_t* const p = collected + c * kCollectedRows + r;
-        V::StoreAligned(p, V::Sub(V::LoadAligned(p), term));
-      }
-    }
   }
 };
 
