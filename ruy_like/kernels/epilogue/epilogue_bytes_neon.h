@@ -37,6 +37,7 @@ class ByteScaler<SimdNeon> {
  public:
   static constexpr bool kDoubles = false;
 
+  ByteScaler() = default;
   explicit RUY_LIKE_ALWAYS_INLINE ByteScaler(const ByteScale<SimdNeon>& scale)
       : fixedpoint_(SimdNeon::InRegister(vld1q_s32(scale.fixedpoint))),
         exponent_(SimdNeon::InRegister(vld1q_s32(scale.exponent))) {}
@@ -127,20 +128,20 @@ class NeonRowScalers {
  public:
   // `scale` is that of the first vector.
   explicit RUY_LIKE_ALWAYS_INLINE NeonRowScalers(
-      const ByteScale<SimdNeon>* scale)
-      : first_(scale[0]),
-        second_(scale[kVectors > 1 ? 1 : 0]),
-        third_(scale[kVectors > 2 ? 2 : 0]) {}
-
+      const ByteScale<SimdNeon>* scale) {
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      scalers_[v] = ByteScaler<SimdNeon>(scale[v]);
+    }
+  }
   RUY_LIKE_ALWAYS_INLINE void Apply(const int32x4_t (&acc)[kVectors],
                                     int32x4_t (&scaled)[kVectors]) const {
-    scaled[0] = first_.Apply(acc[0]);
-    if constexpr (kVectors > 1) scaled[1] = second_.Apply(acc[1]);
-    if constexpr (kVectors > 2) scaled[2] = third_.Apply(acc[2]);
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVectors; ++v) scaled[v] = scalers_[v].Apply(acc[v]);
   }
 
  private:
-  const ByteScaler<SimdNeon> first_, second_, third_;
+  ByteScaler<SimdNeon> scalers_[kVectors];
 };
 
 // A tile of whole vectors that never left the registers.
@@ -178,51 +179,65 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(const int32x4_t (&acc)[kCols][kVectors],
   }
 }
 
-// The same from memory: kVectors vectors of rows from `row` on.
-template <int kVectors>
-RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const ByteTile<SimdNeon>& tile,
-                                             int row, int cols) {
-  const NeonRowScalers<kVectors> scalers(tile.scale + row / 4);
-  const NeonByteColumns<kVectors> columns(*tile.bounds);
-  const ptrdiff_t stride = tile.acc_col_stride;
-  const int32_t* a = tile.acc + row;
-  int8_t* to = tile.dst + row;
-  for (; cols > 0; cols -= 2) {
+// Columns of kVectors vectors of rows from memory. scale(c, column) scales
+// column c's accumulators.
+template <int kVectors, class Scale>
+RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const int32_t* acc,
+                                             ptrdiff_t acc_col_stride, int cols,
+                                             const ByteBounds<SimdNeon>& bounds,
+                                             int8_t* to, ptrdiff_t to_stride,
+                                             Scale scale) {
+  const NeonByteColumns<kVectors> columns(bounds);
+  for (int c = 0; c < cols; c += 2) {
     // An odd last column is stored twice.
-    const int32_t* const b = cols == 1 ? a : a + stride;
-    int8_t* const to_b = cols == 1 ? to : to + tile.dst_col_stride;
-    int32x4_t first[kVectors], second[kVectors];
+    const int next = c + 1 == cols ? 0 : 1;
+    int32x4_t two[2][kVectors];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      first[v] = vld1q_s32(a + 4 * v);
-      second[v] = vld1q_s32(b + 4 * v);
+      two[0][v] = vld1q_s32(acc + 4 * v);
+      two[1][v] = vld1q_s32(acc + next * acc_col_stride + 4 * v);
     }
-    scalers.Apply(first, first);
-    scalers.Apply(second, second);
-    columns.StoreTwo(first, second, to, to_b);
-    a += 2 * stride;
-    to += 2 * tile.dst_col_stride;
+    scale(c, two[0]);
+    scale(c + next, two[1]);
+    columns.StoreTwo(two[0], two[1], to, to + next * to_stride);
+    acc += 2 * acc_col_stride;
+    to += 2 * to_stride;
   }
+}
+
+// Calls store(vectors, row) for whole vectors of rows, three at once or what is
+// left; vectors() is their number. Returns the number of rows done.
+template <int kCount>
+struct VectorCount {
+  constexpr int operator()() const { return kCount; }
+};
+template <class Store>
+RUY_LIKE_ALWAYS_INLINE int ForWholeVectors(int rows, Store store) {
+  int row = 0;
+  for (; row + 12 <= rows; row += 12) store(VectorCount<3>(), row);
+  if (row + 8 <= rows) {
+    store(VectorCount<2>(), row);
+  } else if (row + 4 <= rows) {
+    store(VectorCount<1>(), row);
+  }
+  return rows & -4;
 }
 
 template <>
 __attribute__((noinline)) void StoreByteTile<SimdNeon>(
     const ByteTile<SimdNeon>& tile, int cols) {
-  int row = 0;
-  for (; row + 12 <= tile.rows; row += 12) StoreByteColumns<3>(tile, row, cols);
-  if (row + 8 <= tile.rows) {
-    StoreByteColumns<2>(tile, row, cols);
-    row += 8;
-  } else if (row + 4 <= tile.rows) {
-    StoreByteColumns<1>(tile, row, cols);
-    row += 4;
-  }
+  int row = ForWholeVectors(tile.rows, [&](auto vectors, int first) {
+    const NeonRowScalers<vectors()> scalers(tile.scale + first / 4);
+    StoreByteColumns<vectors()>(
+        tile.acc + first, tile.acc_col_stride, cols, *tile.bounds,
+        tile.dst + first, tile.dst_col_stride,
+        [&](int, auto& column) { scalers.Apply(column, column); });
+  });
   // Rows that fill no vector.
   for (; row < tile.rows; row += 4) {
     const ByteScaler<SimdNeon> scaler(tile.scale[row / 4]);
-    const int n = tile.rows - row < 4 ? tile.rows - row : 4;
     for (int col = 0; col < cols; col += 4) {
-      tile.StoreOneByFour(scaler, row, n, col, cols - col);
+      tile.StoreOneByFour(scaler, row, tile.rows - row, col, cols - col);
     }
   }
 }

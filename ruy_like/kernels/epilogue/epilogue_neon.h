@@ -132,55 +132,34 @@ struct KeepingDenormals<SimdNeon> {
 // no bounds: 4 to 8 instructions for a vector of results; the general routine
 // takes 17.
 
-template <int kVectors, bool kClamps>
-RUY_LIKE_ALWAYS_INLINE void StoreFloatVectors(
-    const float* from, ptrdiff_t acc_col_stride, int cols,
-    const float32x4_t* addends, const FloatOutput<SimdNeon>& output, float* to,
-    ptrdiff_t dst_stride) {
-  for (int c = 0; c < cols; ++c) {
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      float32x4_t x = vaddq_f32(vld1q_f32(from + 4 * v), addends[v]);
-      if (kClamps) x = output.Apply(x);
-      vst1q_f32(to + 4 * v, x);
-    }
-    from += acc_col_stride;
-    to += dst_stride;
-  }
-}
-
-// Whole vectors of rows, 3, 2 or 1; a bias runs along rows.
+// Whole vectors of rows; a bias runs along rows. Returns the number of rows.
 template <bool kClamps>
-__attribute__((noinline)) void StoreWholeFloatRows(
-    const float* acc, ptrdiff_t acc_col_stride, int vectors, int cols,
-    const float* row_bias, const EpilogueArgs& e, float* to,
+__attribute__((noinline)) int StoreWholeFloatRows(
+    const float* acc, ptrdiff_t acc_col_stride, int rows, int cols,
+    const float* row_bias, const EpilogueArgs& e, float* dst,
     ptrdiff_t dst_stride) {
   const FloatOutput<SimdNeon> output(FloatBounds::Of(e));
-  while (vectors > 0) {
-    const int count = vectors < 3 ? vectors : 3;
+  return ForWholeVectors(rows, [&](auto vectors, int row) {
     // Adding -0 changes nothing, not even -0.
-    float32x4_t addends[3];
+    float32x4_t addends[vectors()];
     RUY_LIKE_UNROLL
-    for (int v = 0; v < 3; ++v) {
-      addends[v] = row_bias == nullptr || v >= count
-                       ? vdupq_n_f32(-0.0f)
-                       : vld1q_f32(row_bias + 4 * v);
+    for (int v = 0; v < vectors(); ++v) {
+      addends[v] = row_bias == nullptr ? vdupq_n_f32(-0.0f)
+                                       : vld1q_f32(row_bias + row + 4 * v);
     }
-    if (count == 3) {
-      StoreFloatVectors<3, kClamps>(acc, acc_col_stride, cols, addends, output,
-                                    to, dst_stride);
-    } else if (count == 2) {
-      StoreFloatVectors<2, kClamps>(acc, acc_col_stride, cols, addends, output,
-                                    to, dst_stride);
-    } else {
-      StoreFloatVectors<1, kClamps>(acc, acc_col_stride, cols, addends, output,
-                                    to, dst_stride);
+    const float* from = acc + row;
+    float* to = dst + row;
+    for (int c = 0; c < cols; ++c) {
+      RUY_LIKE_UNROLL
+      for (int v = 0; v < vectors(); ++v) {
+        float32x4_t x = vaddq_f32(vld1q_f32(from + 4 * v), addends[v]);
+        if (kClamps) x = output.Apply(x);
+        vst1q_f32(to + 4 * v, x);
+      }
+      from += acc_col_stride;
+      to += dst_stride;
     }
-    vectors -= count;
-    acc += 4 * count;
-    to += 4 * count;
-    if (row_bias != nullptr) row_bias += 4 * count;
-  }
+  });
 }
 
 // A tile of whole vectors of rows that never left the registers.
@@ -214,22 +193,20 @@ RUY_LIKE_ALWAYS_INLINE void FinishTile(
 }
 
 template <>
-inline void StoreFloatColumns<SimdNeon>(const SpilledTile<float>& tile,
-                                        const EpilogueArgs& e, void* dst,
-                                        ptrdiff_t dst_stride) {
+__attribute__((noinline)) inline void StoreFloatColumns<SimdNeon>(
+    const SpilledTile<float>& tile, const EpilogueArgs& e, void* dst,
+    ptrdiff_t dst_stride) {
   const float* const bias = static_cast<const float*>(e.bias);
   float* const to = static_cast<float*>(dst);
   int done = 0;
   if (bias == nullptr || e.channels_are_rows) {
-    const float* const row_bias = bias == nullptr ? nullptr : bias + tile.row0;
-    if (FloatBounds::AreNone(e)) {
-      StoreWholeFloatRows<false>(tile.acc, tile.col_stride, tile.rows / 4,
-                                 tile.cols, row_bias, e, to, dst_stride);
-    } else {
-      StoreWholeFloatRows<true>(tile.acc, tile.col_stride, tile.rows / 4,
-                                tile.cols, row_bias, e, to, dst_stride);
-    }
-    done = tile.rows / 4 * 4;
+    done = (FloatBounds::AreNone(e)
+                ? StoreWholeFloatRows<false>
+                : StoreWholeFloatRows<true>)(tile.acc, tile.col_stride,
+                                             tile.rows, tile.cols,
+                                             bias == nullptr ? nullptr
+                                                             : bias + tile.row0,
+                                             e, to, dst_stride);
   }
   if (done < tile.rows) {
     StoreFloatRows<SimdNeon, Scalar::kF32>(

@@ -65,63 +65,16 @@ struct NeonIntTile {
   const ByteScale<SimdNeon>* scale;
 };
 
-// The accumulators of one column, scaled.
+// Scales the accumulators of one column.
 template <int kVectors>
 RUY_LIKE_ALWAYS_INLINE void ScaleColumn(const int32_t* fixedpoint,
                                         const int32_t* exponent,
-                                        const int32x4_t (&acc)[kVectors],
-                                        int32x4_t (&scaled)[kVectors]) {
+                                        int32x4_t (&column)[kVectors]) {
   const int32x4_t multiplier = vld1q_dup_s32(fixedpoint);
   const int32x4_t shift = vld1q_dup_s32(exponent);
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    scaled[v] = vrshlq_s32(vqdmulhq_s32(acc[v], multiplier), shift);
-  }
-}
-
-// kBytesByColumn: kVectors whole vectors of rows, from memory.
-template <int kVectors>
-RUY_LIKE_ALWAYS_INLINE void StoreByColumn(const int32_t* acc,
-                                          ptrdiff_t acc_col_stride, int cols,
-                                          const NeonIntTile& tile, int8_t* to) {
-  const NeonByteColumns<kVectors> columns(tile.finish->bounds);
-  const ptrdiff_t stride = tile.finish->dst_col_stride;
-  const int32_t* fixedpoint = tile.finish->fixedpoint + tile.col;
-  const int32_t* exponent = tile.finish->exponent + tile.col;
-  for (; cols > 0; cols -= 2) {
-    // An odd last column is stored twice.
-    const int next = cols == 1 ? 0 : 1;
-    int32x4_t two[2][kVectors];
-    RUY_LIKE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
-      two[0][v] = vld1q_s32(acc + 4 * v);
-      two[1][v] = vld1q_s32(acc + next * acc_col_stride + 4 * v);
-    }
-    ScaleColumn(fixedpoint, exponent, two[0], two[0]);
-    ScaleColumn(fixedpoint + next, exponent + next, two[1], two[1]);
-    columns.StoreTwo(two[0], two[1], to, to + next * stride);
-    acc += 2 * acc_col_stride;
-    to += 2 * stride;
-    fixedpoint += 2;
-    exponent += 2;
-  }
-}
-
-// kBytesByColumn: fewer than four rows.
-RUY_LIKE_ALWAYS_INLINE void StoreLastRowsByColumn(const int32_t* acc,
-                                                  ptrdiff_t acc_col_stride,
-                                                  int rows, int cols,
-                                                  const NeonIntTile& tile,
-                                                  int8_t* to) {
-  for (int c = 0; c < cols; ++c) {
-    int32x4_t column[1] = {vld1q_s32(acc + c * acc_col_stride)};
-    ScaleColumn(tile.finish->fixedpoint + tile.col + c,
-                tile.finish->exponent + tile.col + c, column, column);
-    int8_t bytes[4];
-    NeonByteColumns<1>(tile.finish->bounds)
-        .StoreTwo(column, column, bytes, bytes);
-    for (int r = 0; r < rows; ++r)
-      to[c * tile.finish->dst_col_stride + r] = bytes[r];
+    column[v] = vrshlq_s32(vqdmulhq_s32(column[v], multiplier), shift);
   }
 }
 
@@ -130,25 +83,26 @@ RUY_LIKE_ALWAYS_INLINE void StoreLastRowsByColumn(const int32_t* acc,
 __attribute__((noinline)) inline void StoreBytesByColumn(
     const int32_t* acc, ptrdiff_t acc_col_stride, int rows, int cols,
     const NeonIntTile& tile) {
-  int8_t* to = reinterpret_cast<int8_t*>(tile.dst);
-  for (; rows >= 12; rows -= 12) {
-    StoreByColumn<3>(acc, acc_col_stride, cols, tile, to);
-    acc += 12;
-    to += 12;
-  }
-  if (rows >= 8) {
-    StoreByColumn<2>(acc, acc_col_stride, cols, tile, to);
-    rows -= 8;
-    acc += 8;
-    to += 8;
-  } else if (rows >= 4) {
-    StoreByColumn<1>(acc, acc_col_stride, cols, tile, to);
-    rows -= 4;
-    acc += 4;
-    to += 4;
-  }
-  if (rows > 0) {
-    StoreLastRowsByColumn(acc, acc_col_stride, rows, cols, tile, to);
+  const NeonIntFinish& finish = *tile.finish;
+  const int32_t* const fixedpoint = finish.fixedpoint + tile.col;
+  const int32_t* const exponent = finish.exponent + tile.col;
+  int8_t* const to = reinterpret_cast<int8_t*>(tile.dst);
+  const int done = ForWholeVectors(rows, [&](auto vectors, int row) {
+    StoreByteColumns<vectors()>(
+        acc + row, acc_col_stride, cols, finish.bounds, to + row,
+        finish.dst_col_stride, [&](int c, auto& column) {
+          ScaleColumn(fixedpoint + c, exponent + c, column);
+        });
+  });
+  // Rows that fill no vector.
+  for (int c = 0; done < rows && c < cols; ++c) {
+    int32x4_t column[1] = {vld1q_s32(acc + c * acc_col_stride + done)};
+    ScaleColumn(fixedpoint + c, exponent + c, column);
+    int8_t bytes[4];
+    NeonByteColumns<1>(finish.bounds).StoreTwo(column, column, bytes, bytes);
+    for (int r = done; r < rows; ++r) {
+      to[c * finish.dst_col_stride + r] = bytes[r - done];
+    }
   }
 }
 
