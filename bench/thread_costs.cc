@@ -27,6 +27,7 @@
 #include "ruy_like/base/wait.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/os/wait.h"
 #include "ruy_like/packed/packed_side.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/ruy_like.h"
@@ -61,7 +62,7 @@ Wake MeasureWake() {
   std::thread sleeper([&] {
     for (std::uint32_t i = 0; i < kRounds; ++i) {
       while (bell.value.load(std::memory_order_acquire) == i) {
-        SleepWhileEquals(&bell.value, i);
+        os::SleepWhileEquals(&bell.value, i);
       }
       done.at_ns = NowNs();
       done.value.store(i + 1, std::memory_order_release);
@@ -72,7 +73,7 @@ Wake MeasureWake() {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     const double start = NowNs();
     bell.value.store(i + 1, std::memory_order_release);
-    WakeOne(&bell.value);
+    os::WakeOne(&bell.value);
     calls.push_back(NowNs() - start);
     while (done.value.load(std::memory_order_acquire) != i + 1) sched_yield();
     delays.push_back(done.at_ns - start);

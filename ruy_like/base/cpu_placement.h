@@ -12,10 +12,9 @@
 #include <atomic>
 #include <cstdint>
 
-namespace ruy_like {
+#include "ruy_like/os/processors.h"
 
-// The number of the processor that this thread runs on; -1 if not known.
-int CurrentCpu();
+namespace ruy_like {
 
 // Processors that threads of one group run on. Safe to use from any thread; of
 // threads that come at the same time or are moved by the kernel it may be
@@ -23,9 +22,8 @@ int CurrentCpu();
 class CpuPlacement final {
  public:
   // Sets the thread whose processor the others avoid first of all.
-  void SetLeader() { leader_.store(CurrentCpu(), std::memory_order_relaxed); }
-  bool IsLeader(int cpu) const {
-    return cpu >= 0 && cpu == leader_.load(std::memory_order_relaxed);
+  void SetLeader() {
+    leader_.store(os::CurrentCpu(), std::memory_order_relaxed);
   }
 
   // Registers this thread; if another one is on the same processor, moves it to

@@ -154,7 +154,7 @@ SpinPacer NewPacer(const SpinTime& spin_time) {
 ThreadPool::State::~State() {
   for (auto& worker : workers) {
     if (worker->slot.exchange(kQuit, std::memory_order_release) == kAsleep) {
-      WakeOne(&worker->slot);
+      os::WakeOne(&worker->slot);
     }
   }
   for (auto& worker : workers) worker->thread.join();
@@ -219,7 +219,7 @@ void ThreadPool::State::WorkerLoop(int number, Worker* worker,
       }
       placement.Leave(cpu);
       while (worker->slot.load(std::memory_order_relaxed) == kAsleep) {
-        SleepWhileEquals(&worker->slot, kAsleep);
+        os::SleepWhileEquals(&worker->slot, kAsleep);
       }
       cpu = placement.Enter();
       // Woken: even if the caller was faster and took the tasks back, more work
@@ -256,7 +256,7 @@ void ThreadPool::State::HandOver(int number, int end_number,
   }
   // Only now, a wake-up being a system call that the spinning workers need not
   // wait for.
-  for (int i = 0; i < sleepers; ++i) WakeOne(&At(asleep[i]).slot);
+  for (int i = 0; i < sleepers; ++i) os::WakeOne(&At(asleep[i]).slot);
 }
 
 // Counts the end of a worker's own tasks. Its last effect: after that the
@@ -275,7 +275,7 @@ void ThreadPool::State::Finish(int number) {
     }
   }
   if (pending.fetch_sub(1, std::memory_order_acq_rel) == (kCallerAsleep | 1u)) {
-    WakeOne(&pending);
+    os::WakeOne(&pending);
   }
 }
 
@@ -330,7 +330,7 @@ void ThreadPool::State::WaitForOthers(const Tasks& tasks,
     const std::uint32_t seen = pending.load(std::memory_order_acquire);
     if ((seen & ~kCallerAsleep) == 0) break;
     if ((seen & kCallerAsleep) != 0) {
-      SleepWhileEquals(&pending, seen);
+      os::SleepWhileEquals(&pending, seen);
     } else if (!pacer.Pause()) {
       pending.fetch_or(kCallerAsleep, std::memory_order_relaxed);
     } else if (pauses % kPausesPerLook == 0) {

@@ -22,13 +22,6 @@ void PauseCore() {
 
 }  // namespace
 
-void SleepWhileEquals(const std::atomic<std::uint32_t>* word,
-                      std::uint32_t value) {
-  os::SleepWhileEquals(word, value);
-}
-
-void WakeOne(const std::atomic<std::uint32_t>* word) { os::WakeOne(word); }
-
 bool SpinPacer::Pause() {
   // Pauses of about 10 to 40 ns each. Reading the clock costs as much as one of
   // them, a yield a few times that.

@@ -1,22 +1,12 @@
-// Base: waiting for a word of memory to change, first spinning, then
-// asleep. The thread pool is built on it.
+// Base: waiting for a word of memory to change by spinning. os/wait.h has what
+// comes after that: sleeping.
 #ifndef RUY_LIKE_BASE_WAIT_H_
 #define RUY_LIKE_BASE_WAIT_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
 namespace ruy_like {
-
-// Sleeps until `word` no longer holds `value` and somebody has called WakeOne
-// on it; returns at once if it holds another value already. May also return
-// without cause: call it in a loop.
-void SleepWhileEquals(const std::atomic<std::uint32_t>* word,
-                      std::uint32_t value);
-
-// Wakes one thread asleep on `word`. Change the word first.
-void WakeOne(const std::atomic<std::uint32_t>* word);
 
 // Paces a spin loop of bounded length:
 //

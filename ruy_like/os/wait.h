@@ -1,5 +1,5 @@
-// OS: putting threads to sleep and waking them. base/wait.h paces what spins
-// before that.
+// OS: putting threads to sleep and waking them. The thread pool is built on it;
+// base/wait.h paces what spins before that.
 #ifndef RUY_LIKE_OS_WAIT_H_
 #define RUY_LIKE_OS_WAIT_H_
 

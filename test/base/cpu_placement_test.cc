@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ruy_like/os/processors.h"
 #include "test/support/permitted_cpus.h"
 
 namespace {
@@ -61,7 +62,7 @@ class CpuPlacementTest : public testing::Test {
       Permit({cpu});
       Permit(permitted_);
       // It has no reason to leave: that one is free but for this thread.
-      if (CurrentCpu() == cpu) {
+      if (os::CurrentCpu() == cpu) {
         f();
       } else {
         GTEST_LOG_(INFO) << "moved by the kernel, nothing to test";

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "ruy_like/os/wait.h"
 
 namespace ruy_like {
 namespace {
@@ -18,7 +19,7 @@ using std::chrono::steady_clock;
 
 TEST(WaitTest, ReturnsAtOnceWhenTheValueDiffers) {
   std::atomic<std::uint32_t> word{1};
-  SleepWhileEquals(&word, 0);
+  os::SleepWhileEquals(&word, 0);
 }
 
 TEST(WaitTest, PingPongNeverLosesAWakeUp) {
@@ -30,9 +31,9 @@ TEST(WaitTest, PingPongNeverLosesAWakeUp) {
       if (seen >= kTurns) return;
       if (seen % 2 == parity) {
         word.store(seen + 1);
-        WakeOne(&word);
+        os::WakeOne(&word);
       } else {
-        SleepWhileEquals(&word, seen);
+        os::SleepWhileEquals(&word, seen);
       }
     }
   };
