@@ -4,57 +4,36 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "ruy_like/mul.h"
-#include "ruy_like/reference_mul.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-constexpr ChannelDimension kDimensions[] = {ChannelDimension::kRow,
-                                            ChannelDimension::kCol};
-
-constexpr std::ptrdiff_t kShapes[][3] = {{1, 1, 1},   {5, 17, 3},  {21, 10, 19},
-                                         {33, 11, 1}, {1, 10, 33}, {16, 64, 16},
-                                         {65, 5, 97}, {97, 70, 65}};
-
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() &&
-         std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-std::vector<float> RandomFloats(std::ptrdiff_t count, Rng* rng) {
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(rng->Signed());
-  return values;
-}
+const std::vector<Shape> kShapes = {{1, 1, 1},   {5, 17, 3},  {21, 10, 19},
+                                    {33, 11, 1}, {1, 10, 33}, {16, 64, 16},
+                                    {65, 5, 97}, {97, 70, 65}};
 
 class AccumulateTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(AccumulateTest);
 
 // A product of floats and what belongs to it; dst has gaps.
-struct FloatProduct {
-  FloatProduct(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
-               int orders, std::uint64_t seed)
-      : rng(seed), rows(rows), depth(depth), cols(cols) {
-    const auto order = [orders](int bit) {
-      return (orders >> bit) & 1 ? Order::kRowMajor : Order::kColMajor;
-    };
-    lhs_values = RandomFloats(rows * depth, &rng);
-    rhs_values = RandomFloats(depth * cols, &rng);
-    bias = RandomFloats(std::max(rows, cols), &rng);
-    lhs = MakeMatrix(lhs_values.data(), rows, depth, order(0));
-    rhs = MakeMatrix(rhs_values.data(), depth, cols, order(1));
-    dst = MakeMatrix(static_cast<float*>(nullptr), rows, cols, order(2), 3);
+struct GappedProduct {
+  GappedProduct(const Shape& shape, int orders, std::uint64_t seed)
+      : rng(seed), rows(shape.rows), cols(shape.cols) {
+    lhs_values = RandomReals<float>(rows * shape.depth, &rng);
+    rhs_values = RandomReals<float>(shape.depth * cols, &rng);
+    bias = RandomReals<float>(std::max(rows, cols), &rng);
+    lhs = MakeMatrix(lhs_values.data(), rows, shape.depth, OrderOf(orders, 0));
+    rhs = MakeMatrix(rhs_values.data(), shape.depth, cols, OrderOf(orders, 1));
+    dst = MakeMatrix(static_cast<float*>(nullptr), rows, cols,
+                     OrderOf(orders, 2), 3);
   }
 
   // All of dst's span, after a product onto `old`.
@@ -92,7 +71,7 @@ struct FloatProduct {
   }
 
   Rng rng;
-  std::ptrdiff_t rows, depth, cols;
+  std::ptrdiff_t rows, cols;
   std::vector<float> lhs_values, rhs_values, bias;
   Matrix<float> lhs, rhs, dst;
 };
@@ -103,7 +82,7 @@ TEST_P(AccumulateTest, FloatsInTheDocumentedOrder) {
     for (int orders = 0; orders < 8; ++orders) {
       for (const ChannelDimension dimension : kDimensions) {
         for (const float beta : {1.0f, -0.3f, 1e-3f, 1e6f}) {
-          FloatProduct p(shape[0], shape[1], shape[2], orders, ++count);
+          GappedProduct p(shape, orders, ++count);
           MulParams<float, float> params;
           params.set_beta(beta);
           params.set_channel_dimension(dimension);
@@ -113,11 +92,10 @@ TEST_P(AccumulateTest, FloatsInTheDocumentedOrder) {
             params.set_clamp_max(0.75f);
           }
           const std::vector<float> old =
-              RandomFloats(SpanOf(p.dst.layout()), &p.rng);
+              RandomReals<float>(SpanOf(p.dst.layout()), &p.rng);
           ASSERT_TRUE(SameBits(p.Run(params, old, &context_),
                                p.Expected(params, old, &context_)))
-              << shape[0] << "x" << shape[1] << "x" << shape[2] << " orders "
-              << orders << " beta " << beta << "; "
+              << shape << " orders " << orders << " beta " << beta << "; "
               << context_.last_used_kernel();
         }
       }
@@ -128,23 +106,22 @@ TEST_P(AccumulateTest, FloatsInTheDocumentedOrder) {
 // dst is read in the last pass over depth alone, and by one thread.
 TEST_P(AccumulateTest, GreatDepthAndThreads) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  constexpr std::ptrdiff_t kLarge[][3] = {
+  constexpr Shape kLarge[] = {
       {40, 5000, 24}, {230, 40, 210}, {300, 900, 1}, {70, 12000, 50}};
   for (const auto& shape : kLarge) {
     for (const int orders : {1, 5}) {
-      FloatProduct p(shape[0], shape[1], shape[2], orders, 1);
+      GappedProduct p(shape, orders, 1);
       MulParams<float, float> params;
       params.set_beta(0.7f);
       params.set_bias(p.bias.data());
       const std::vector<float> old =
-          RandomFloats(SpanOf(p.dst.layout()), &p.rng);
+          RandomReals<float>(SpanOf(p.dst.layout()), &p.rng);
       context_.set_max_num_threads(1);
       const std::vector<float> expected = p.Expected(params, old, &context_);
       for (int threads = 1; threads <= 4; ++threads) {
         context_.set_max_num_threads(threads);
         ASSERT_TRUE(SameBits(p.Run(params, old, &context_), expected))
-            << shape[0] << "x" << shape[1] << "x" << shape[2] << " orders "
-            << orders << " threads " << threads;
+            << shape << " orders " << orders << " threads " << threads;
       }
     }
   }
@@ -153,67 +130,56 @@ TEST_P(AccumulateTest, GreatDepthAndThreads) {
 TEST_P(AccumulateTest, IntegersWrap) {
   constexpr std::int32_t kBetas[] = {1, -1, 7, 65537,
                                      std::numeric_limits<std::int32_t>::min()};
-  int count = 0;
+  std::vector<Types> raw;
   for (const Types& types : IntegerTypes()) {
-    if (types.dst != Scalar::kI32) continue;
-    for (const auto& shape : kShapes) {
-      for (int orders = 0; orders < 8; ++orders) {
-        MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-        SetOrders(orders, &p);
-        p.beta = kBetas[++count % 5];
-        p.dst.gap = count % 3;
-        p.channel_dimension = kDimensions[count / 2 % 2];
-        p.bias = count % 2 == 0 ? BiasKind::kExtreme : BiasKind::kNone;
-        if (Is8Bit(types.lhs) && Is8Bit(types.rhs)) {
-          p.lhs.zero_point = count % 4;
-          p.rhs.zero_point = count % 7;
-        }
-        p.clamp = count % 11 == 0;
-        p.clamp_min = -1e9;
-        p.clamp_max = 1e9;
-        p.data_seed = count;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
-    }
-    MulProblem p = MakeProblem(types, 230, 900, 210);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-    p.beta = 3;
-    p.num_threads = 4;
-    ASSERT_TRUE(CheckProblem(p, &context_));
+    if (types.dst == Scalar::kI32) raw.push_back(types);
   }
+  CheckEach(raw, kAllOrders, kShapes, &context_, [&](MulProblem* p, int count) {
+    p->beta = kBetas[count % 5];
+    p->dst.gap = count % 3;
+    p->channel_dimension = kDimensions[count / 2 % 2];
+    p->bias = count % 2 == 0 ? BiasKind::kExtreme : BiasKind::kNone;
+    if (Is8Bit(p->lhs.scalar) && Is8Bit(p->rhs.scalar)) {
+      p->lhs.zero_point = count % 4;
+      p->rhs.zero_point = count % 7;
+    }
+    p->clamp = count % 11 == 0;
+    p->clamp_min = -1e9;
+    p->clamp_max = 1e9;
+    p->data_seed = count;
+  });
+  UseThreads(4, &context_);
+  CheckEach(raw, kPlainOrders, {{230, 900, 210}}, &context_,
+            [](MulProblem* p, int) {
+              p->beta = 3;
+              p->num_threads = 4;
+            });
 }
 
 TEST_P(AccumulateTest, EveryFloatType) {
-  int count = 0;
-  for (const Types& types : FloatTypes()) {
-    for (const auto& shape : kShapes) {
-      MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-      SetOrders(++count % 8, &p);
-      p.bias = BiasKind::kModerate;
-      p.beta = -1.75;
-      p.dst.gap = count % 3;
-      p.lhs.cache_policy = CachePolicy::kAlwaysCache;
-      ASSERT_TRUE(CheckProblem(p, &context_));
-    }
-  }
+  CheckEach(FloatTypes(), kPlainOrders, kShapes, &context_,
+            [](MulProblem* p, int count) {
+              SetOrders(count % 8, p);
+              p->bias = BiasKind::kModerate;
+              p->beta = -1.75;
+              p->dst.gap = count % 3;
+              p->lhs.cache_policy = CachePolicy::kAlwaysCache;
+            });
 }
 
 // Halves of the depth, one after the other, are the whole.
 TEST_P(AccumulateTest, ProductsInParts) {
   constexpr std::ptrdiff_t kRows = 37, kDepth = 200, kCols = 21;
-  Rng rng(1);
-  std::vector<std::int8_t> a(kRows * kDepth), b(kDepth * kCols);
-  for (std::int8_t& x : a) x = static_cast<std::int8_t>(rng.Next());
-  for (std::int8_t& x : b) x = static_cast<std::int8_t>(rng.Next());
-  std::vector<std::int32_t> whole(kRows * kCols), parts(kRows * kCols);
+  const auto a = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
+  const auto b = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
+  std::vector<std::int32_t> parts(kRows * kCols);
   MulParams<std::int32_t, std::int32_t> params;
   auto lhs = MakeMatrix(a.data(), kRows, kDepth, Order::kRowMajor);
   auto rhs = MakeMatrix(b.data(), kDepth, kCols, Order::kColMajor);
-  auto dst = MakeMatrix(whole.data(), kRows, kCols, Order::kColMajor);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  auto dst = MakeMatrix(parts.data(), kRows, kCols, Order::kColMajor);
+  const auto whole = MulTo<std::int32_t>(lhs, rhs, &context_);
   lhs.mutable_layout()->set_cols(kDepth / 2);
   rhs.mutable_layout()->set_rows(kDepth / 2);
-  dst.set_data(parts.data());
   ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
   lhs.set_data(a.data() + kDepth / 2);
   rhs.set_data(b.data() + kDepth / 2);
@@ -225,7 +191,7 @@ TEST_P(AccumulateTest, ProductsInParts) {
 TEST_P(AccumulateTest, WithoutBetaTheOldValuesDoNotMatter) {
   for (const auto& shape : kShapes) {
     for (int orders = 0; orders < 8; ++orders) {
-      FloatProduct p(shape[0], shape[1], shape[2], orders, 1);
+      GappedProduct p(shape, orders, 1);
       const std::ptrdiff_t span = SpanOf(p.dst.layout());
       for (const float beta : {0.0f, -0.0f}) {
         MulParams<float, float> params;
@@ -250,7 +216,7 @@ TEST_P(AccumulateTest, WithoutBetaTheOldValuesDoNotMatter) {
 TEST_P(AccumulateTest, NanAndInfinityStayWhereTheyAre) {
   for (const auto& shape : kShapes) {
     for (const int orders : {1, 5}) {
-      FloatProduct p(shape[0], shape[1], shape[2], orders, 1);
+      GappedProduct p(shape, orders, 1);
       std::vector<float> old(SpanOf(p.dst.layout()), 0.0f);
       const std::ptrdiff_t nan_at =
           ElementOffset(p.dst.layout(), p.rows - 1, p.cols / 2);

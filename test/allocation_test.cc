@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/mul_batch.h"
@@ -97,16 +96,22 @@ TEST(AllocationCountTest, CountsWhatIsNotFreed) {
   EXPECT_EQ(LiveBytes(), before);
 }
 
-void ExpectNoAllocations(Context* context) {
-  Mix mix;
-  ASSERT_TRUE(mix.Run(context));
+// Of calls after the first one.
+template <typename Run>
+void ExpectNoAllocationsOf(const Run& run) {
+  ASSERT_TRUE(run());
   for (int round = 0; round < 5; ++round) {
     const long before = AllocationCount();
-    const bool ok = mix.Run(context);
+    const bool ok = run();
     const long after = AllocationCount();
     ASSERT_TRUE(ok);
     EXPECT_EQ(after - before, 0) << "round " << round;
   }
+}
+
+void ExpectNoAllocations(Context* context) {
+  Mix mix;
+  ExpectNoAllocationsOf([&] { return mix.Run(context); });
 }
 
 TEST_P(AllocationTest, OneThread) { ExpectNoAllocations(&context_); }
@@ -118,14 +123,14 @@ TEST_P(AllocationTest, SeveralThreads) {
   if (!kThreadsCount) GTEST_SKIP() << "threads take memory themselves here";
   context_.set_max_num_threads(4);
   ExpectNoAllocations(&context_);
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(4, &context_);
   ExpectNoAllocations(&context_);
 }
 
 // Batches whose threads take whole products or blocks of them, and groups.
 void ExpectNoAllocationsOfBatches(Context* context) {
   FloatProduct tiny(4, 9, 400), large(200, 100, 160);
-  const auto run = [&] {
+  ExpectNoAllocationsOf([&] {
     for (FloatProduct* product : {&tiny, &large}) {
       for (const std::ptrdiff_t count : {3, 40}) {
         const std::ptrdiff_t cols = product->rhs.layout().cols() / count;
@@ -147,15 +152,7 @@ void ExpectNoAllocationsOfBatches(Context* context) {
         {{tiny.lhs, tiny.rhs, tiny.params, tiny.dst},
          {large.lhs, large.rhs, large.params, large.dst}};
     return MulGroup(products, context).ok();
-  };
-  ASSERT_TRUE(run());
-  for (int round = 0; round < 5; ++round) {
-    const long before = AllocationCount();
-    const bool ok = run();
-    const long after = AllocationCount();
-    ASSERT_TRUE(ok);
-    EXPECT_EQ(after - before, 0) << "round " << round;
-  }
+  });
 }
 
 TEST_P(AllocationTest, Batches) {
@@ -163,7 +160,7 @@ TEST_P(AllocationTest, Batches) {
   if (!kThreadsCount) return;
   context_.set_max_num_threads(4);
   ExpectNoAllocationsOfBatches(&context_);
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(4, &context_);
   ExpectNoAllocationsOfBatches(&context_);
 }
 

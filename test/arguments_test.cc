@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
-#include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -27,22 +27,15 @@ struct Memory {
 };
 
 template <typename Dst>
-struct Call {
-  explicit Call(Memory* memory)
-      : values(kSize * kSize, 3),
-        lhs(MakeMatrix(values.data(), kSize, kSize, Order::kRowMajor)),
-        rhs(MakeMatrix(values.data(), kSize, kSize, Order::kColMajor)),
-        // Columns of kSize elements, gaps of kSize.
-        dst(MakeMatrix(memory->At<Dst>(4096), kSize, kSize, Order::kColMajor,
-                       kSize)) {}
-  absl::StatusCode Run() {
-    return Mul(lhs, rhs, params, &context, &dst).code();
+struct Call : Product<std::int8_t, std::int8_t, std::int32_t, Dst> {
+  using Base = Product<std::int8_t, std::int8_t, std::int32_t, Dst>;
+  explicit Call(Memory* memory) : Base(kSize, kSize, kSize) {
+    // Columns of kSize elements, gaps of kSize.
+    this->dst = MakeMatrix(memory->At<Dst>(4096), kSize, kSize,
+                           Order::kColMajor, kSize);
   }
+  absl::StatusCode Run() { return Base::Run(&context).code(); }
 
-  std::vector<std::int8_t> values;
-  Matrix<std::int8_t> lhs, rhs;
-  Matrix<Dst> dst;
-  MulParams<std::int32_t, Dst> params;
   Context context;
 };
 
@@ -64,8 +57,7 @@ const Place kPlaces[] = {{4096 - 80, kOk},
                          {4096 + 19 * 160 + 80, kOk}};
 
 TEST(SharedArraysTest, Bias) {
-  for (const auto dimension :
-       {ChannelDimension::kRow, ChannelDimension::kCol}) {
+  for (const auto dimension : kDimensions) {
     for (const Place& place : kPlaces) {
       Memory memory;
       Call<std::int32_t> call(&memory);
@@ -104,10 +96,6 @@ TEST(SharedArraysTest, Multipliers) {
         memory.At<std::int32_t>(offset));
     call.params.set_multiplier_exponent_perchannel(exponent.data());
     EXPECT_EQ(call.Run(), offset == 0 ? kOk : kInvalid);
-  }
-  for (const std::ptrdiff_t offset : {0, 4096}) {
-    Memory memory;
-    Call<std::int8_t> call(&memory);
     std::memcpy(memory.At<char>(offset), exponent.data(), 4 * kSize);
     call.params.set_multiplier_fixedpoint_perchannel(fixedpoint.data());
     call.params.set_multiplier_exponent_perchannel(memory.At<int>(offset));
@@ -117,21 +105,13 @@ TEST(SharedArraysTest, Multipliers) {
 
 TEST(UnknownEnumeratorsTest, AreRefused) {
   Memory memory;
-  {
-    Call<std::int32_t> call(&memory);
-    call.lhs.set_cache_policy(static_cast<CachePolicy>(4));
-    EXPECT_EQ(call.Run(), kInvalid);
-  }
-  {
-    Call<std::int32_t> call(&memory);
-    call.rhs.set_cache_policy(static_cast<CachePolicy>(200));
-    EXPECT_EQ(call.Run(), kInvalid);
-  }
-  {
-    Call<std::int32_t> call(&memory);
-    call.params.set_channel_dimension(static_cast<ChannelDimension>(2));
-    EXPECT_EQ(call.Run(), kInvalid);
-  }
+  Call<std::int32_t> lhs(&memory), rhs(&memory), params(&memory);
+  lhs.lhs.set_cache_policy(static_cast<CachePolicy>(4));
+  EXPECT_EQ(lhs.Run(), kInvalid);
+  rhs.rhs.set_cache_policy(static_cast<CachePolicy>(200));
+  EXPECT_EQ(rhs.Run(), kInvalid);
+  params.params.set_channel_dimension(static_cast<ChannelDimension>(2));
+  EXPECT_EQ(params.Run(), kInvalid);
 }
 
 TEST(PackIntoTest, NotOverItsOwnSource) {

@@ -2,7 +2,6 @@
 // said to be, what is evicted; and that results are right all the while.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,9 +9,9 @@
 
 #include "ruy_like/mul.h"
 #include "ruy_like/packed/prepacked_cache.h"
-#include "ruy_like/reference_mul.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -24,15 +23,9 @@ constexpr std::ptrdiff_t kRows = 50, kDepth = 70, kCols = 30;
 template <typename Lhs, typename Rhs>
 void ExpectRight(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                  Context* context, Order dst_order = Order::kColMajor) {
-  const std::ptrdiff_t rows = lhs.layout().rows(), cols = rhs.layout().cols();
-  std::vector<std::int32_t> actual(rows * cols, -1), expected(rows * cols);
-  const MulParams<std::int32_t, std::int32_t> params;
-  auto dst = MakeMatrix(expected.data(), rows, cols, dst_order);
-  ReferenceMul(lhs, rhs, params, &dst);
-  dst.set_data(actual.data());
-  const absl::Status status = Mul(lhs, rhs, params, context, &dst);
-  ASSERT_TRUE(status.ok()) << status;
-  ASSERT_EQ(actual, expected) << context->last_used_kernel();
+  ASSERT_EQ(MulTo<std::int32_t>(lhs, rhs, context, dst_order),
+            ReferenceMulTo<std::int32_t>(lhs, rhs, dst_order))
+      << context->last_used_kernel();
 }
 
 std::vector<std::int8_t> RandomInt8(std::size_t size, std::uint64_t seed) {
@@ -111,12 +104,12 @@ TEST_P(CachePolicyTest, PackedWeightsTakeHardlyMoreMemory) {
   constexpr std::ptrdiff_t kShapes[][2] = {{64, 64},   {64, 1024}, {128, 64},
                                            {192, 320}, {320, 192}, {1024, 128}};
   std::vector<Types> all = IntegerTypes();
-  all.push_back({Scalar::kF32, Scalar::kF32, Scalar::kF32, Scalar::kF32});
+  all.push_back(kFloat);
   for (const Types& types : all) {
     for (const auto& shape : kShapes) {
       for (const std::ptrdiff_t cols : {1, 16, 40}) {
-        for (const Order dst_order : {Order::kColMajor, Order::kRowMajor}) {
-          MulProblem p = MakeProblem(types, shape[0], shape[1], cols);
+        for (const Order dst_order : kOrders) {
+          MulProblem p = MakeProblem(types, {shape[0], shape[1], cols});
           p.lhs.cache_policy = CachePolicy::kAlwaysCache;
           p.dst.order = dst_order;
           ASSERT_TRUE(MulRunner(p).Check(&context_));
@@ -152,15 +145,10 @@ TEST_P(CachePolicyTest, ASecondProductTakesWhatTheFirstKept) {
 
   // It really is the kept form that is read: by the contract, a change of the
   // data goes unseen until the cache is cleared.
-  const MulParams<std::int32_t, std::int32_t> params;
-  std::vector<std::int32_t> before(kRows * kCols), after(kRows * kCols);
-  auto dst = MakeMatrix(before.data(), kRows, kCols, Order::kColMajor);
-  ASSERT_TRUE(Mul(lhs_, rhs_, params, &context_, &dst).ok());
+  const auto before = MulTo<std::int32_t>(lhs_, rhs_, &context_);
   for (std::int8_t& weight : weights_)
     weight = static_cast<std::int8_t>(~weight);
-  dst.set_data(after.data());
-  ASSERT_TRUE(Mul(lhs_, rhs_, params, &context_, &dst).ok());
-  EXPECT_EQ(after, before);
+  EXPECT_EQ(MulTo<std::int32_t>(lhs_, rhs_, &context_), before);
   context_.ClearPrepackedCache();
   EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
   ExpectRight(lhs_, rhs_, &context_);
@@ -236,15 +224,10 @@ TEST_P(CachePolicyTest, TheLeastRecentlyUsedIsEvicted) {
   for (const int i : {0, 1, 0, 2}) ExpectRight(weights[i], rhs_, &context_);
   // Now 1 is gone, 0 is not: seen by changing their data.
   const auto is_kept = [&](int i) {
-    const MulParams<std::int32_t, std::int32_t> params;
-    std::vector<std::int32_t> actual(kRows * kCols), fresh(kRows * kCols);
     for (std::int8_t& value : values[i])
       value = static_cast<std::int8_t>(~value);
-    auto dst = MakeMatrix(fresh.data(), kRows, kCols, Order::kColMajor);
-    ReferenceMul(weights[i], rhs_, params, &dst);
-    dst.set_data(actual.data());
-    EXPECT_TRUE(Mul(weights[i], rhs_, params, &context_, &dst).ok());
-    return actual != fresh;
+    return MulTo<std::int32_t>(weights[i], rhs_, &context_) !=
+           ReferenceMulTo<std::int32_t>(weights[i], rhs_);
   };
   EXPECT_TRUE(is_kept(0));
   EXPECT_TRUE(is_kept(2));
@@ -324,7 +307,7 @@ TEST_P(CachePolicyTest, TheOtherOperandsWidthChanges) {
   const auto inputs = RandomInt8(kDepth * 200, 9);
   for (int pass = 0; pass < 2; ++pass) {
     for (const std::ptrdiff_t cols : {1, 2, 3, 8, 50, 200}) {
-      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+      for (const Order order : kOrders) {
         ExpectRight(lhs_, MakeMatrix(inputs.data(), kDepth, cols, order),
                     &context_);
       }
@@ -342,7 +325,7 @@ TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
   const auto weights_rhs =
       MakeMatrix(weights_.data(), kDepth, kRows, Order::kColMajor);
   for (const Side side : {Side::kLhs, Side::kRhs}) {
-    for (const Order dst_order : {Order::kColMajor, Order::kRowMajor}) {
+    for (const Order dst_order : kOrders) {
       Context context;
       Restrict(&context);
       std::size_t bytes = 0;
@@ -376,11 +359,11 @@ TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
 TEST_P(CachePolicyTest, OnAmxBothOrdersOfDstTakeTheSamePackedForm) {
   if (GetParam() != Path::kAmx) GTEST_SKIP() << "of the amx path";
   const auto inputs = RandomInt8(kDepth * 200, 10);
-  for (const Order rhs_order : {Order::kColMajor, Order::kRowMajor}) {
+  for (const Order rhs_order : kOrders) {
     Context context;
     Restrict(&context);
     std::size_t bytes = 0;
-    for (const Order dst_order : {Order::kColMajor, Order::kRowMajor}) {
+    for (const Order dst_order : kOrders) {
       for (const std::ptrdiff_t width : {200, 3, 8, 40}) {
         const auto rhs = MakeMatrix(inputs.data(), kDepth, width, rhs_order);
         ExpectRight(lhs_, rhs, &context, dst_order);
@@ -394,16 +377,13 @@ TEST_P(CachePolicyTest, OnAmxBothOrdersOfDstTakeTheSamePackedForm) {
 }
 
 TEST_P(CachePolicyTest, EveryTypeAndOrderWithBothOperandsCached) {
-  for (const Types& types : AllTypes()) {
-    for (int orders = 0; orders < 8; ++orders) {
-      MulProblem p = MakeProblem(types, 21, 33, 19);
-      SetOrders(orders, &p);
-      p.lhs.cache_policy = p.rhs.cache_policy = CachePolicy::kAlwaysCache;
-      if (Is8Bit(types.lhs)) p.lhs.zero_point = 7;
-      if (Is8Bit(types.rhs)) p.rhs.zero_point = 9;
-      ASSERT_TRUE(CheckProblem(p, &context_));
-    }
-  }
+  CheckEach(AllTypes(), kAllOrders, {{21, 33, 19}}, &context_,
+            [](MulProblem* p, int) {
+              p->lhs.cache_policy = CachePolicy::kAlwaysCache;
+              p->rhs.cache_policy = CachePolicy::kAlwaysCache;
+              if (Is8Bit(p->lhs.scalar)) p->lhs.zero_point = 7;
+              if (Is8Bit(p->rhs.scalar)) p->rhs.zero_point = 9;
+            });
 }
 
 // One Context may be told to take another path: packed forms differ.

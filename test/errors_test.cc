@@ -1,6 +1,5 @@
 // Everything that Mul must refuse: the code, a message that names the operand
 // and the values, and dst as it was. Overlaps are overlap_test.cc's subject.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
+#include "test/support/product.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
@@ -19,52 +19,38 @@ namespace ruy_like {
 namespace {
 
 using absl::StatusCode;
-using testing::HasSubstr;
 
 constexpr std::ptrdiff_t kHuge = std::numeric_limits<std::ptrdiff_t>::max();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// A good product of 3x4 by 4x5, for a test to spoil.
+// A good product of 3x4 by 4x5, all ones, for a test to spoil.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-struct GoodCall {
-  GoodCall()
-      : lhs_values(3 * 4, Lhs{1}),
-        rhs_values(4 * 5, Rhs{1}),
-        dst_values(3 * 5, Dst{42}),
-        lhs(MakeMatrix(lhs_values.data(), 3, 4, Order::kRowMajor)),
-        rhs(MakeMatrix(rhs_values.data(), 4, 5, Order::kColMajor)),
-        dst(MakeMatrix(dst_values.data(), 3, 5, Order::kColMajor)) {}
-  GoodCall(const GoodCall&) = delete;
-  GoodCall& operator=(const GoodCall&) = delete;
-
-  absl::Status Run() { return Mul(lhs, rhs, params, &context, &dst); }
-
-  void ExpectOk() {
-    const absl::Status status = Run();
-    EXPECT_TRUE(status.ok()) << status;
+struct GoodCall : Product<Lhs, Rhs, Accum, Dst> {
+  GoodCall() : Product<Lhs, Rhs, Accum, Dst>(3, 4, 5, Order::kColMajor, 1, 1) {
+    this->dst_values.assign(3 * 5, Dst{42});
   }
+
+  absl::Status Run() { return Product<Lhs, Rhs, Accum, Dst>::Run(&context); }
+  // That of lhs, rhs or dst: 0 to 2.
+  Layout* MutableLayout(int matrix) {
+    return matrix == 0   ? this->lhs.mutable_layout()
+           : matrix == 1 ? this->rhs.mutable_layout()
+                         : this->dst.mutable_layout();
+  }
+
+  void ExpectOk() { EXPECT_EQ(Run(), absl::OkStatus()); }
   void ExpectError(StatusCode code, const std::vector<std::string>& parts) {
-    const std::vector<Dst> before = dst_values;
-    const absl::Status status = Run();
-    EXPECT_EQ(status.code(), code) << status;
-    for (const std::string& part : parts) {
-      EXPECT_THAT(std::string(status.message()), HasSubstr(part));
-    }
-    EXPECT_EQ(dst_values, before) << "dst was written to";
+    const std::vector<Dst> before = this->dst_values;
+    ExpectStatus(Run(), code, parts);
+    EXPECT_EQ(this->dst_values, before) << "dst was written to";
   }
   void ExpectInvalid(const std::vector<std::string>& parts) {
     ExpectError(StatusCode::kInvalidArgument, parts);
   }
 
-  std::vector<Lhs> lhs_values;
-  std::vector<Rhs> rhs_values;
-  std::vector<Dst> dst_values;
-  Matrix<Lhs> lhs;
-  Matrix<Rhs> rhs;
-  Matrix<Dst> dst;
-  MulParams<Accum, Dst> params;
   Context context;
 };
+constexpr const char* kNames[] = {"lhs", "rhs", "dst"};
 
 using Int8Call = GoodCall<std::int8_t, std::int8_t, std::int32_t, std::int8_t>;
 using FloatCall = GoodCall<float, float, float, float>;
@@ -95,13 +81,11 @@ TEST(ErrorsTest, TheGoodCallsAreGood) {
 TEST(ErrorsTest, NullArguments) {
   Int8Call c;
   const std::vector<std::int8_t> before = c.dst_values;
-  absl::Status status = Mul(c.lhs, c.rhs, c.params, nullptr, &c.dst);
-  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("context"));
-  status = Mul(c.lhs, c.rhs, c.params, &c.context,
-               static_cast<Matrix<std::int8_t>*>(nullptr));
-  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("dst"));
+  ExpectStatus(Mul(c.lhs, c.rhs, c.params, nullptr, &c.dst),
+               StatusCode::kInvalidArgument, {"context"});
+  ExpectStatus(Mul(c.lhs, c.rhs, c.params, &c.context,
+                   static_cast<Matrix<std::int8_t>*>(nullptr)),
+               StatusCode::kInvalidArgument, {"dst"});
   EXPECT_EQ(c.dst_values, before);
 }
 
@@ -142,21 +126,12 @@ TEST(ErrorsTest, NegativeDimensions) {
                                     std::numeric_limits<std::ptrdiff_t>::min()};
   for (const std::ptrdiff_t value : kValues) {
     const std::string text = std::to_string(value);
-    for (const bool rows : {true, false}) {
-      const auto spoil = [rows, value](Layout* layout) {
-        if (rows) {
-          layout->set_rows(value);
-        } else {
-          layout->set_cols(value);
-        }
-      };
-      Int8Call lhs_call, rhs_call, dst_call;
-      spoil(lhs_call.lhs.mutable_layout());
-      lhs_call.ExpectInvalid({"lhs", "negative", text});
-      spoil(rhs_call.rhs.mutable_layout());
-      rhs_call.ExpectInvalid({"rhs", "negative", text});
-      spoil(dst_call.dst.mutable_layout());
-      dst_call.ExpectInvalid({"dst", "negative", text});
+    for (int matrix = 0; matrix < 3; ++matrix) {
+      Int8Call rows, cols;
+      rows.MutableLayout(matrix)->set_rows(value);
+      rows.ExpectInvalid({kNames[matrix], "negative", text});
+      cols.MutableLayout(matrix)->set_cols(value);
+      cols.ExpectInvalid({kNames[matrix], "negative", text});
     }
   }
 }
@@ -179,8 +154,7 @@ TEST(ErrorsTest, EmptyPackedMatrices) {
   const PackedMatrix<std::int8_t> empty;
   const auto expect_invalid = [](const absl::Status& status,
                                  const std::string& text) {
-    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    ExpectStatus(status, StatusCode::kInvalidArgument, {text});
   };
   const std::string lhs_is_empty = "lhs is an empty PackedMatrix";
   const std::string rhs_is_empty = "rhs is an empty PackedMatrix";
@@ -198,13 +172,14 @@ TEST(ErrorsTest, StridesBelowTheInnerDimension) {
        {std::ptrdiff_t{2}, std::ptrdiff_t{0}, std::ptrdiff_t{-4},
         std::numeric_limits<std::ptrdiff_t>::min()}) {
     const std::string text = "stride " + std::to_string(stride);
-    Int8Call lhs_call, rhs_call, dst_call;
-    lhs_call.lhs.mutable_layout()->set_stride(stride);
-    lhs_call.ExpectInvalid({"lhs", text, "columns", "4"});
-    rhs_call.rhs.mutable_layout()->set_stride(stride);
-    rhs_call.ExpectInvalid({"rhs", text, "rows", "4"});
-    dst_call.dst.mutable_layout()->set_stride(stride);
-    dst_call.ExpectInvalid({"dst", text, "rows", "3"});
+    const char* const inner[][2] = {
+        {"columns", "4"}, {"rows", "4"}, {"rows", "3"}};
+    for (int matrix = 0; matrix < 3; ++matrix) {
+      Int8Call c;
+      c.MutableLayout(matrix)->set_stride(stride);
+      c.ExpectInvalid(
+          {kNames[matrix], text, inner[matrix][0], inner[matrix][1]});
+    }
   }
 }
 
@@ -241,24 +216,18 @@ TEST(ErrorsTest, OneByteTooMany) {
   constexpr std::ptrdiff_t kRows = 1 << 15;
   constexpr std::ptrdiff_t kCols = kHuge / (4 * kRows) + 1;  // 4-byte elements
   constexpr StatusCode kOutOfRange = StatusCode::kOutOfRange;
-  const auto make_large = [](Layout* layout) {
-    MakeSimpleLayout(kRows, kCols, Order::kRowMajor, layout);
-  };
-  FloatCall c;
-  make_large(c.lhs.mutable_layout());
-  c.ExpectError(kOutOfRange, {"lhs", std::to_string(kCols), "overflow"});
-  Context context;
-  for (const Side side : {Side::kLhs, Side::kRhs}) {
-    EXPECT_EQ(PackedMatrixBytes(c.lhs, side, {}, &context).status().code(),
-              kOutOfRange);
-    EXPECT_EQ(Pack(c.lhs, side, {}, &context).status().code(), kOutOfRange);
+  for (int matrix = 0; matrix < 3; ++matrix) {
+    FloatCall c;
+    MakeSimpleLayout(kRows, kCols, Order::kRowMajor, c.MutableLayout(matrix));
+    c.ExpectError(kOutOfRange,
+                  {kNames[matrix], std::to_string(kCols), "overflow"});
+    for (const Side side : {Side::kLhs, Side::kRhs}) {
+      if (matrix != 0) continue;
+      EXPECT_EQ(PackedMatrixBytes(c.lhs, side, {}, &c.context).status().code(),
+                kOutOfRange);
+      EXPECT_EQ(Pack(c.lhs, side, {}, &c.context).status().code(), kOutOfRange);
+    }
   }
-  FloatCall d;
-  make_large(d.rhs.mutable_layout());
-  d.ExpectError(kOutOfRange, {"rhs", std::to_string(kCols), "overflow"});
-  FloatCall e;
-  make_large(e.dst.mutable_layout());
-  e.ExpectError(kOutOfRange, {"dst", std::to_string(kCols), "overflow"});
 }
 
 // The room that is kept for padding leaves long vectors what they need.
@@ -267,13 +236,8 @@ TEST(ErrorsTest, LongVectorsAreNotTooLarge) {
   const std::vector<float> ones(kDepth, 1);
   const auto lhs = MakeMatrix(ones.data(), 1, kDepth, Order::kRowMajor);
   const auto rhs = MakeMatrix(ones.data(), kDepth, 1, Order::kColMajor);
-  float sum = 0;
-  auto dst = MakeMatrix(&sum, 1, 1, Order::kColMajor);
   Context context;
-  const absl::Status status =
-      Mul(lhs, rhs, MulParams<float, float>(), &context, &dst);
-  EXPECT_TRUE(status.ok()) << status;
-  EXPECT_EQ(sum, kDepth);
+  EXPECT_EQ(MulTo<float>(lhs, rhs, &context)[0], kDepth);
   EXPECT_TRUE(PackedMatrixBytes(lhs, Side::kLhs, {}, &context).ok());
 }
 
@@ -290,9 +254,9 @@ TEST(ErrorsTest, MemoryThatCanNotBeHad) {
     GTEST_SKIP() << "this system promises memory that it does not have";
   }
   FloatCall c;
-  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.lhs.mutable_layout());
-  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.rhs.mutable_layout());
-  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.dst.mutable_layout());
+  for (int matrix = 0; matrix < 3; ++matrix) {
+    MakeSimpleLayout(kSize, kSize, Order::kRowMajor, c.MutableLayout(matrix));
+  }
   // Far from each other, so that they do not overlap.
   c.lhs.set_data(reinterpret_cast<float*>((UINTPTR_MAX >> 8) + 1));
   c.rhs.set_data(reinterpret_cast<float*>(((UINTPTR_MAX >> 8) + 1) * 2));
@@ -365,8 +329,7 @@ TEST(ErrorsTest, ExponentsOutOfRange) {
     c.params.set_multiplier_exponent(exponent);
     c.ExpectInvalid({"exponent", text, "[-31, 30]"});
 
-    for (const ChannelDimension dimension :
-         {ChannelDimension::kRow, ChannelDimension::kCol}) {
+    for (const ChannelDimension dimension : kDimensions) {
       const int channels = dimension == ChannelDimension::kRow ? 3 : 5;
       for (int bad = 0; bad < channels; ++bad) {
         const std::vector<std::int32_t> fixedpoints(channels, 1 << 30);

@@ -21,28 +21,22 @@ function(expect_exit code pattern)
   endif()
 endfunction()
 
-execute_process(COMMAND ${EXAMPLE} RESULT_VARIABLE result OUTPUT_VARIABLE out)
+# expect_output(<what> <all of stdout> <command>...)
+function(expect_output what expected)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out)
+  expect_equal("the ${what}'s exit code" "${result}" 0)
+  expect_equal("the ${what}'s output" "${out}" "${expected}")
+endfunction()
+
 file(READ ${SOURCE_DIR}/test/example_output.txt expected)
-expect_equal("the example's exit code" "${result}" 0)
-expect_equal("the example's output" "${out}" "${expected}")
-
+expect_output(example "${expected}" ${EXAMPLE})
 set(weights ${CMAKE_CURRENT_BINARY_DIR}/packed_matrix_sample.bin)
-execute_process(COMMAND ${PACKED_SAMPLE} ${weights}
-  RESULT_VARIABLE result OUTPUT_VARIABLE out)
+expect_output("packed matrix sample" "-2 \n-2 \n" ${PACKED_SAMPLE} ${weights})
 file(REMOVE ${weights})
-expect_equal("the packed matrix sample's exit code" "${result}" 0)
-expect_equal("the packed matrix sample's output" "${out}" "-2 \n-2 \n")
-execute_process(COMMAND ${EXECUTOR_SAMPLE}
-  RESULT_VARIABLE result OUTPUT_VARIABLE out)
-expect_equal("the executor sample's exit code" "${result}" 0)
-expect_equal("the executor sample's output" "${out}"
-  "OK 300\nOK 300\nOK 300\n")
-
-execute_process(COMMAND ${DYNAMIC_QUANTIZATION_SAMPLE}
-  RESULT_VARIABLE result OUTPUT_VARIABLE out)
-expect_equal("the dynamic quantization sample's exit code" "${result}" 0)
-expect_equal("the dynamic quantization sample's output" "${out}"
-  "-0.374969 100.912 \n-4.99975 697.419 \n9.62503 130.912 \n15.0002 737.419 \n")
+expect_output("executor sample" "OK 300\nOK 300\nOK 300\n" ${EXECUTOR_SAMPLE})
+expect_output("dynamic quantization sample"
+  "-0.374969 100.912 \n-4.99975 697.419 \n9.62503 130.912 \n15.0002 737.419 \n"
+  ${DYNAMIC_QUANTIZATION_SAMPLE})
 
 expect_exit(0 "check +within" --rows=33 --depth=17 --cols=9)
 expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst i8 --rows 33 --depth 17

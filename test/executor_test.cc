@@ -3,19 +3,16 @@
 // ThreadSanitizer too (label "concurrency").
 #include "ruy_like/executor.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -78,14 +75,10 @@ TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
   TestExecutor executor(6, RunInOrder);
   context_.set_executor(&executor);
-  const std::vector<float> values(64, 1.0f);
-  std::vector<float> result(64);
-  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
-  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
-  ASSERT_TRUE(
-      Mul(operand, operand, MulParams<float, float>(), &context_, &dst).ok());
+  FloatProduct small(8, 8, 8);
+  EXPECT_EQ(small.Run(&context_), absl::OkStatus());
   EXPECT_EQ(executor.calls, 0);
-  EXPECT_EQ(result, std::vector<float>(64, 8.0f));
+  small.ExpectIs(small.Expected());
 }
 
 TEST_F(ExecutorTest, PacksOnIt) {
@@ -148,17 +141,11 @@ TEST_F(ExecutorTest, AnExecutorThatThrows) {
 // The caller, who then does what was not begun, does not use what a call that
 // is running uses.
 TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
-  constexpr std::ptrdiff_t kSize = 500;  // some 10 ms by the slowest path
   context_.set_runtime_enabled_paths(Path::kPortable);
-  const auto lhs_data = RandomVector<std::int8_t>(kSize * kSize, -128, 127, 3);
-  const auto rhs_data = RandomVector<std::int8_t>(kSize * kSize, -128, 127, 4);
-  const auto lhs = MakeMatrix(lhs_data.data(), kSize, kSize, Order::kColMajor);
-  const auto rhs = MakeMatrix(rhs_data.data(), kSize, kSize, Order::kRowMajor);
-  const MulParams<std::int32_t, std::int32_t> params;
-  std::vector<std::int32_t> result(kSize * kSize), expected(kSize * kSize);
-  auto dst = MakeMatrix(expected.data(), kSize, kSize, Order::kColMajor);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-  dst.set_data(result.data());
+  // Some 10 ms by the slowest path.
+  RawProduct product(500, 500, 500, Order::kColMajor, -128, 127);
+  EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+  const std::vector<std::int32_t> expected = product.dst_values;
   BegunCalls begun;
   TestExecutor executor(3, [&](int count, Function function, void* argument) {
     ASSERT_EQ(count, 3);
@@ -167,10 +154,9 @@ TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
   });
   context_.set_executor(&executor);
   for (int repeat = 0; repeat < 5; ++repeat) {
-    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    EXPECT_EQ(product.Run(&context_), absl::OkStatus());
     begun.Join();
-    ASSERT_EQ(result, expected);
-    result.assign(result.size(), 0);
+    product.ExpectIs(expected);
   }
 }
 
@@ -216,7 +202,7 @@ TEST_F(ExecutorTest, AThreadWhoseExecutorThrewWaitsForItsTurn) {
     RunInOrder(count, function, argument);
   });
   context_.set_executor(&slow);
-  Int8Product other;
+  ThreadedProduct other;
   std::thread holder([&] { other.MulOn(&context_); });
   while (!is_held) std::this_thread::yield();
   product_.MulOn(&context_);
@@ -227,19 +213,15 @@ TEST_F(ExecutorTest, AThreadWhoseExecutorThrewWaitsForItsTurn) {
 // Where the threads that can be had are fewer than asked for.
 TEST_F(ExecutorTest, ThreadsThatWereUsed) {
   context_.set_max_num_threads(ThreadPool::kMaxWorkers + 1000);
-  MulOptions options;
-  options.max_num_threads = 3;
-  product_.MulOn(&context_, options);
+  product_.MulOn(&context_, {3});
   EXPECT_EQ(context_.last_used_num_threads(), 3);
   // Inline, as all that a task executes.
   FunctionTask tasks[2];
-  Int8Product products[2];
+  ThreadedProduct products[2];
   Context contexts[2];
   for (int i = 0; i < 2; ++i) {
     tasks[i].function = [&, i] {
-      contexts[i].set_max_num_threads(4);
-      contexts[i].set_num_threads_strategy(
-          NumThreadsStrategy::kForceMaxNumThreads);
+      UseThreads(4, &contexts[i]);
       products[i].MulOn(&contexts[i]);
     };
   }
@@ -253,17 +235,11 @@ TEST_F(ExecutorTest, ThreadsThatWereUsed) {
 TEST_F(ExecutorTest, ACallsOwnLimit) {
   context_.set_max_num_threads(4);
   for (const int limit : {0, 1, 2, 9}) {
-    MulOptions options;
-    options.max_num_threads = limit;
-    product_.MulOn(&context_, options);
+    product_.MulOn(&context_, {limit});
     ExpectThreads(context_.last_used_num_threads(),
                   limit == 0 ? 4 : std::min(limit, 4));
   }
-  MulOptions options;
-  options.max_num_threads = -1;
-  EXPECT_EQ(Mul(product_.lhs, product_.rhs, product_.params, &context_,
-                &product_.dst, options)
-                .code(),
+  EXPECT_EQ(product_.Run(&context_, {-1}).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -275,7 +251,7 @@ TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
   std::vector<std::thread> callers;
   for (int i = 0; i < 4; ++i) {
     callers.emplace_back([&packed] {
-      Int8Product product;
+      ThreadedProduct product;
       Context context;
       context.set_max_num_threads(2);
       for (int repeat = 0; repeat < 5; ++repeat) {
@@ -300,10 +276,8 @@ TEST_F(ExecutorTest, ContextsShareAPool) {
   std::vector<std::thread> callers;
   for (Context* context : {&first, &second, &first, &second}) {
     callers.emplace_back([context] {
-      Int8Product product;
-      context->set_max_num_threads(3);
-      context->set_num_threads_strategy(
-          NumThreadsStrategy::kForceMaxNumThreads);
+      ThreadedProduct product;
+      UseThreads(3, context);
       for (int i = 0; i < 10; ++i) product.MulOn(context);
     });
   }
@@ -313,8 +287,7 @@ TEST_F(ExecutorTest, ContextsShareAPool) {
 TEST_F(ExecutorTest, APoolOutlivesItsContexts) {
   auto pool = std::make_shared<ThreadPool>();
   auto context = std::make_unique<Context>(pool);
-  context->set_max_num_threads(3);
-  context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(3, context.get());
   product_.MulOn(context.get());
   context.reset();
   EXPECT_EQ(pool.use_count(), 1);
@@ -397,9 +370,7 @@ TEST_F(ExecutorTest, AFunctionThatThrowsGivesAnError) {
     const absl::Status one = run([](int i) {
       if (i == 3) throw std::runtime_error("no luck today");
     });
-    EXPECT_EQ(one.code(), absl::StatusCode::kInternal);
-    EXPECT_THAT(std::string(one.message()),
-                testing::HasSubstr("no luck today"));
+    ExpectStatus(one, absl::StatusCode::kInternal, {"no luck today"});
     EXPECT_EQ(run([](int) { throw std::bad_alloc(); }).code(),
               absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(run([](int i) {
@@ -474,12 +445,10 @@ TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
   // the Context's pool call Mul.
   TestExecutor executor(2, [&](int count, Function function, void* argument) {
     FunctionTask tasks[2];
-    Int8Product products[2];
+    ThreadedProduct products[2];
     for (int i = 0; i < 2; ++i) {
       tasks[i].function = [&, i] {
-        EXPECT_EQ(Mul(products[i].lhs, products[i].rhs, products[i].params,
-                      &context_, &products[i].dst)
-                      .code(),
+        EXPECT_EQ(products[i].Run(&context_).code(),
                   absl::StatusCode::kFailedPrecondition);
       };
     }
@@ -493,11 +462,10 @@ TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
 
 // A work-stealing pool may run anything on a thread that waits in ParallelFor.
 TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
-  Int8Product inner;
+  ThreadedProduct inner;
   TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    EXPECT_EQ(
-        Mul(inner.lhs, inner.rhs, inner.params, &context_, &inner.dst).code(),
-        absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(inner.Run(&context_).code(),
+              absl::StatusCode::kFailedPrecondition);
     Context own;
     inner.MulOn(&own);
     RunInOrder(count, function, argument);
@@ -539,7 +507,7 @@ TEST_F(ExecutorTest, GettersNeverWait) {
 
 TEST_F(ExecutorTest, ATaskMayUseAContextThatIsFree) {
   FunctionTask tasks[2];
-  Int8Product products[2];
+  ThreadedProduct products[2];
   Context contexts[2];
   for (int i = 0; i < 2; ++i) {
     tasks[i].function = [&, i] { products[i].MulOn(&contexts[i]); };

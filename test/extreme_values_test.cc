@@ -30,7 +30,7 @@ RUY_LIKE_INSTANTIATE_PER_PATH(ExtremeValuesTest);
 
 TEST_P(ExtremeValuesTest, FillsAndZeroPoints) {
   // Depth odd and beyond any group; a second shape for kernels that are narrow.
-  constexpr std::ptrdiff_t kShapes[][3] = {{17, 67, 9}, {9, 66, 1}, {1, 67, 9}};
+  constexpr Shape kShapes[] = {{17, 67, 9}, {9, 66, 1}, {1, 67, 9}};
   for (const Types& types : IntegerTypes()) {
     if (types.dst != Scalar::kI32) continue;
     for (const Fill lhs_fill : kFills) {
@@ -38,14 +38,14 @@ TEST_P(ExtremeValuesTest, FillsAndZeroPoints) {
         for (const std::int32_t lhs_zero_point : ZeroPoints(types.lhs)) {
           for (const std::int32_t rhs_zero_point : ZeroPoints(types.rhs)) {
             for (const auto& shape : kShapes) {
-              MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
+              MulProblem p = MakeProblem(types, shape);
               p.lhs.fill = lhs_fill;
               p.rhs.fill = rhs_fill;
               p.lhs.zero_point = lhs_zero_point;
               p.rhs.zero_point = rhs_zero_point;
               // Depth is contiguous or not: the alternation runs along it or
               // across.
-              SetOrders(static_cast<int>(lhs_fill) + shape[2], &p);
+              SetOrders(static_cast<int>(lhs_fill) + shape.cols, &p);
               ASSERT_TRUE(CheckProblem(p, &context_));
             }
           }
@@ -60,7 +60,7 @@ TEST_P(ExtremeValuesTest, ZeroPointsOfDst) {
     for (const std::int64_t zero_point :
          {LowestOf(types.dst), HighestOf(types.dst)}) {
       for (const std::ptrdiff_t cols : {1, 9}) {
-        MulProblem p = MakeProblem(types, 17, 20, cols);
+        MulProblem p = MakeProblem(types, {17, 20, cols});
         p.dst.zero_point = static_cast<std::int32_t>(zero_point);
         ASSERT_TRUE(CheckProblem(p, &context_));
         // Sums all over int32 push value + zero point beyond it.
@@ -81,7 +81,7 @@ TEST_P(ExtremeValuesTest, AllPairsOf8BitElements) {
     }
     // Depth 1: dst is the table of products, for a zero point of each kind.
     for (const std::int32_t zero_point : ZeroPoints(types.lhs)) {
-      MulProblem p = MakeProblem(types, 256, 1, 256);
+      MulProblem p = MakeProblem(types, {256, 1, 256});
       p.lhs.fill = p.rhs.fill = Fill::kAllValues;
       p.lhs.zero_point = zero_point;
       ASSERT_TRUE(CheckProblem(p, &context_));

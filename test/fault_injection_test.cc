@@ -11,18 +11,18 @@
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
-#include "ruy_like/executor.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/packed_matrix.h"
-#include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
 #include "test/support/call_of.h"
+#include "test/support/executors.h"
 #include "test/support/fail_each.h"
 #include "test/support/heap.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 #include "test/support/unix.h"
 
@@ -37,95 +37,60 @@ namespace {
 // Starting 70 of them hundreds of times, under Wine or Node.
 const bool kThreadsAreSlow = os::CanStartThreads() && !RUY_LIKE_TEST_UNIX;
 
-// The operands of a product and what comes out. Of small values, so that floats
-// are exact too.
+// A product and what comes out, of small values, so that floats are exact too.
 template <typename Src_, typename Dst_>
-struct Operands {
+struct Operands : Product<Src_, Src_, Dst_, Dst_> {
   using Src = Src_;
   using Dst = Dst_;
-  using Params = MulParams<Dst, Dst>;
 
   Operands(std::ptrdiff_t rows_, std::ptrdiff_t depth_, std::ptrdiff_t cols_)
-      : rows(rows_),
+      : Product<Src, Src, Dst, Dst>(rows_, depth_, cols_, Order::kColMajor,
+                                    -128, 127),
+        rows(rows_),
         depth(depth_),
-        cols(cols_),
-        lhs_data(RandomVector<Src>(rows * depth, -128, 127, 1)),
-        rhs_data(RandomVector<Src>(depth * cols, -128, 127, 2)),
-        expected(rows * cols) {
-    auto dst = MakeMatrix(expected.data(), rows, cols, Order::kColMajor);
-    ReferenceMul(Lhs(), Rhs(), Params(), &dst);
-  }
-  Matrix<Src> Lhs() const {
-    auto lhs = MakeMatrix(lhs_data.data(), rows, depth, Order::kRowMajor);
-    if constexpr (std::is_integral<Src>::value) lhs.set_zero_point(5);
-    return lhs;
-  }
-  Matrix<Src> Rhs() const {
-    auto rhs = MakeMatrix(rhs_data.data(), depth, cols, Order::kColMajor);
-    if constexpr (std::is_integral<Src>::value) rhs.set_zero_point(-3);
-    return rhs;
+        cols(cols_) {
+    if constexpr (std::is_integral<Src>::value) {
+      this->lhs.set_zero_point(5);
+      this->rhs.set_zero_point(-3);
+    }
+    expected = this->Expected();
   }
 
   std::ptrdiff_t rows, depth, cols;
-  std::vector<Src> lhs_data, rhs_data;
   std::vector<Dst> expected;
 };
 
-// A call's arguments. dst holds kPaint before it.
-template <typename Operands>
-struct Arguments {
-  static constexpr typename Operands::Dst kPaint = 0x5a5a5a;
-
-  explicit Arguments(const Operands& operands)
-      : result(operands.rows * operands.cols, kPaint),
-        lhs(operands.Lhs()),
-        rhs(operands.Rhs()),
-        dst(MakeMatrix(result.data(), operands.rows, operands.cols,
-                       Order::kColMajor)) {}
-
-  std::vector<typename Operands::Dst> result;
-  Matrix<typename Operands::Src> lhs, rhs;
-  Matrix<typename Operands::Dst> dst;
-  typename Operands::Params params;
-};
-
-struct ThreadlessExecutor final : Executor {
-  int max_concurrency() const override { return 4; }
-  void ParallelFor(int count, void (*function)(void*, int),
-                   void* argument) override {
-    for (int i = 0; i < count; ++i) function(argument, i);
-  }
-};
-
-// What a call has to work with. Made, and taken away, without faults.
+// What a call has to work with. Made, and taken away, without faults. dst holds
+// kPaint before the call.
 template <typename Operands>
 struct World {
   using Src = typename Operands::Src;
+  using Dst = typename Operands::Dst;
+  static constexpr Dst kPaint = 0x5a5a5a;
 
   World(const Operands& operands_, Path path)
-      : operands(operands_), product(operands_) {
+      : operands(operands_),
+        result(operands.expected.size(), kPaint),
+        lhs(operands.lhs),
+        rhs(operands.rhs),
+        dst(operands.dst) {
+    dst.set_data(result.data());
     context.set_runtime_enabled_paths(path | Path::kPortable);
     const auto bytes =
-        PackedMatrixBytes(product.lhs, Side::kLhs, PackOptions(), &context);
+        PackedMatrixBytes(lhs, Side::kLhs, PackOptions(), &context);
     EXPECT_TRUE(bytes.ok() && AlignedBuffer::Allocate(*bytes, &buffer) &&
                 AlignedBuffer::Allocate(*bytes, &image));
-    const auto packed = PackInto(image.data(), image.bytes(), product.lhs,
-                                 Side::kLhs, PackOptions(), &context);
+    const auto packed = PackInto(image.data(), image.bytes(), lhs, Side::kLhs,
+                                 PackOptions(), &context);
     EXPECT_TRUE(packed.ok()) << packed.status();
     if (packed.ok()) packed_lhs = *packed;
   }
-  void UseThreads(int count) {
-    context.set_max_num_threads(count);
-    context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  }
-  absl::Status Run() {
-    return Mul(product.lhs, product.rhs, product.params, &context,
-               &product.dst);
-  }
+  void UseThreads(int count) { ruy_like::UseThreads(count, &context); }
+  absl::Status Run() { return Mul(lhs, rhs, params, &context, &dst); }
   absl::Status RunPlan(int threads) {
     MulPlan plan;
-    absl::Status status = plan.Prepare(product.lhs, product.rhs, product.params,
-                                       threads, &context, &product.dst);
+    absl::Status status =
+        plan.Prepare(lhs, rhs, params, threads, &context, &dst);
     if (status.ok()) status = plan.Run(0);
     if (status.ok()) status = plan.Finish();
     return status;
@@ -136,20 +101,20 @@ struct World {
   absl::Status RunBatch(int plan_runs = 0) {
     const std::ptrdiff_t count = operands.cols % 2 == 0 ? 2 : 3;
     const std::ptrdiff_t cols = operands.cols / count;
-    auto rhs = product.rhs;
-    auto dst = product.dst;
-    rhs.mutable_layout()->set_cols(cols);
-    dst.mutable_layout()->set_cols(cols);
+    auto part_rhs = rhs;
+    auto part_dst = dst;
+    part_rhs.mutable_layout()->set_cols(cols);
+    part_dst.mutable_layout()->set_cols(cols);
     Batch batch;
     batch.count = count;
     batch.rhs_stride = cols * operands.depth;
     batch.dst_stride = cols * operands.rows;
     if (plan_runs == 0) {
-      return MulBatch(product.lhs, rhs, product.params, batch, &context, &dst);
+      return MulBatch(lhs, part_rhs, params, batch, &context, &part_dst);
     }
     MulPlan plan;
-    absl::Status status = plan.PrepareBatch(product.lhs, rhs, product.params,
-                                            batch, 3, &context, &dst);
+    absl::Status status =
+        plan.PrepareBatch(lhs, part_rhs, params, batch, 3, &context, &part_dst);
     if (!status.ok()) return status;
     for (int i = 0; i < plan_runs; ++i) {
       // From here on nothing can fail.
@@ -161,25 +126,27 @@ struct World {
   }
   // The product as two, of `first` columns and the others.
   absl::Status RunGroup(std::ptrdiff_t first) {
-    using Dst = typename Operands::Dst;
     GroupProduct<Matrix<Src>, Matrix<Src>, Dst, Dst> products[2];
     for (int i = 0; i < 2; ++i) {
       const std::ptrdiff_t start = i * first;
       const std::ptrdiff_t cols = i == 0 ? first : operands.cols - first;
       auto& one = products[i];
-      one = {product.lhs, product.rhs, product.params, product.dst};
+      one = {lhs, rhs, params, dst};
       one.rhs.mutable_layout()->set_cols(cols);
       one.dst.mutable_layout()->set_cols(cols);
-      one.rhs.set_data(product.rhs.data() + start * operands.depth);
-      one.dst.set_data(product.dst.data() + start * operands.rows);
+      one.rhs.set_data(rhs.data() + start * operands.depth);
+      one.dst.set_data(dst.data() + start * operands.rows);
     }
     return MulGroup(products, &context);
   }
 
   const Operands& operands;
-  Arguments<Operands> product;
+  std::vector<Dst> result;
+  Matrix<Src> lhs, rhs;
+  Matrix<Dst> dst;
+  MulParams<Dst, Dst> params;
   Context context;
-  ThreadlessExecutor executor;
+  TestExecutor executor{4, RunInOrder};
   AlignedBuffer buffer, image;
   PackedMatrix<Src> packed_lhs;
 };
@@ -206,13 +173,13 @@ const Kind<World> kProductsAndPacking[] = {
     {"Threads", kOk, true, [](World* w) { w->UseThreads(3); }, kRunMul},
     {"Cached", kOk, true,
      [](World* w) {
-       w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-       w->product.rhs.set_cache_policy(CachePolicy::kAlwaysCache);
+       w->lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+       w->rhs.set_cache_policy(CachePolicy::kAlwaysCache);
      },
      kRunMul},
     {"CachedOnThreads", kOk, true,
      [](World* w) {
-       w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
+       w->lhs.set_cache_policy(CachePolicy::kAlwaysCache);
        w->UseThreads(4);
      },
      kRunMul},
@@ -223,9 +190,7 @@ const Kind<World> kProductsAndPacking[] = {
      },
      kRunMul},
     {"Plan", kOk, true,
-     [](World* w) {
-       w->product.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-     },
+     [](World* w) { w->lhs.set_cache_policy(CachePolicy::kAlwaysCache); },
      [](World* w) { return w->RunPlan(3); }},
     {"Batch", kOk, true, Nothing, [](World* w) { return w->RunBatch(); }},
     {"BatchOnThreads", kOk, true, [](World* w) { w->UseThreads(3); },
@@ -238,22 +203,20 @@ const Kind<World> kProductsAndPacking[] = {
      [](World* w) { return w->RunGroup(30); }},
     {"PackedLhs", kOk, true, Nothing,
      [](World* w) {
-       return Mul(w->packed_lhs, w->product.rhs, w->product.params, &w->context,
-                  &w->product.dst);
+       return Mul(w->packed_lhs, w->rhs, w->params, &w->context, &w->dst);
      }},
     {"Pack", kOk, false, [](World* w) { w->UseThreads(3); },
      [](World* w) {
-       return Pack(w->product.lhs, Side::kLhs, PackOptions(), &w->context);
+       return Pack(w->lhs, Side::kLhs, PackOptions(), &w->context);
      }},
     {"PackInto", kOk, false, Nothing,
      [](World* w) {
-       return PackInto(w->buffer.data(), w->buffer.bytes(), w->product.lhs,
-                       Side::kLhs, PackOptions(), &w->context);
+       return PackInto(w->buffer.data(), w->buffer.bytes(), w->lhs, Side::kLhs,
+                       PackOptions(), &w->context);
      }},
     {"PackedMatrixBytes", kOk, false, Nothing,
      [](World* w) {
-       return PackedMatrixBytes(w->product.lhs, Side::kLhs, PackOptions(),
-                                &w->context);
+       return PackedMatrixBytes(w->lhs, Side::kLhs, PackOptions(), &w->context);
      }},
     {"FromBytes", kOk, false, Nothing,
      [](World* w) {
@@ -287,56 +250,46 @@ const Kind<Int8World> kParallelFor = {
 // Which unpacks what it has packed: the rhs is not int7.
 const Kind<Int8World> kPackedForInt7 = {
     "PackedForInt7", kOk, true, Nothing, [](Int8World* w) {
-      PackOptions options;
-      options.pack_for = PackFor::kInt7Operand;
-      const auto packed =
-          Pack(w->product.lhs, Side::kLhs, options, &w->context);
+      PackOptions options = {Order::kColMajor, PackFor::kInt7Operand};
+      const auto packed = Pack(w->lhs, Side::kLhs, options, &w->context);
       if (!packed.ok()) return packed.status();
-      return Mul(*packed, w->product.rhs, w->product.params, &w->context,
-                 &w->product.dst);
+      return Mul(*packed, w->rhs, w->params, &w->context, &w->dst);
     }};
 
 // Whose messages take memory.
 const Kind<Int8World> kErrors[] = {
     {"BadStride", kInvalid, false,
-     [](Int8World* w) { w->product.lhs.mutable_layout()->set_stride(1); },
-     kRunMul},
+     [](Int8World* w) { w->lhs.mutable_layout()->set_stride(1); }, kRunMul},
     {"BadShape", kInvalid, false,
-     [](Int8World* w) { w->product.rhs.mutable_layout()->set_rows(1); },
-     kRunMul},
+     [](Int8World* w) { w->rhs.mutable_layout()->set_rows(1); }, kRunMul},
     {"NullData", kInvalid, false,
-     [](Int8World* w) {
-       w->product.lhs.set_data(static_cast<std::int8_t*>(nullptr));
-     },
+     [](Int8World* w) { w->lhs.set_data(static_cast<std::int8_t*>(nullptr)); },
      kRunMul},
     {"BadClamp", kInvalid, false,
      [](Int8World* w) {
-       w->product.params.set_clamp_min(INT32_MAX);
-       w->product.params.set_clamp_max(0);
+       w->params.set_clamp_min(INT32_MAX);
+       w->params.set_clamp_max(0);
      },
      kRunMul},
     {"Overlap", kInvalid, false, Nothing,
      [](Int8World* w) {
-       auto dst = w->product.dst;
-       dst.set_data(reinterpret_cast<std::int32_t*>(w->product.lhs.data()));
-       return Mul(w->product.lhs, w->product.rhs, w->product.params,
-                  &w->context, &dst);
+       auto dst = w->dst;
+       dst.set_data(reinterpret_cast<std::int32_t*>(w->lhs.data()));
+       return Mul(w->lhs, w->rhs, w->params, &w->context, &dst);
      }},
     {"BatchOverlap", kInvalid, false, Nothing,
      [](Int8World* w) {
        Batch batch;
        batch.count = 2;
-       return MulBatch(w->product.lhs, w->product.rhs, w->product.params, batch,
-                       &w->context, &w->product.dst);
+       return MulBatch(w->lhs, w->rhs, w->params, batch, &w->context, &w->dst);
      }},
     {"BatchPlanOverlap", kInvalid, false, Nothing,
      [](Int8World* w) {
        MulPlan plan;
        Batch batch;
        batch.count = 2;
-       return plan.PrepareBatch(w->product.lhs, w->product.rhs,
-                                w->product.params, batch, 2, &w->context,
-                                &w->product.dst);
+       return plan.PrepareBatch(w->lhs, w->rhs, w->params, batch, 2,
+                                &w->context, &w->dst);
      }},
     {"RepeatOfNothing", absl::StatusCode::kFailedPrecondition, false, Nothing,
      [](Int8World*) { return MulPlan().Repeat(); }},
@@ -344,33 +297,29 @@ const Kind<Int8World> kErrors[] = {
      [](Int8World* w) { return w->RunGroup(-1); }},
     {"NullContext", kInvalid, false, Nothing,
      [](Int8World* w) {
-       return Mul(w->product.lhs, w->product.rhs, w->product.params,
-                  static_cast<Context*>(nullptr), &w->product.dst);
+       return Mul(w->lhs, w->rhs, w->params, static_cast<Context*>(nullptr),
+                  &w->dst);
      }},
     {"NullFunction", kInvalid, false, Nothing,
      [](Int8World* w) { return w->context.ParallelFor(2, nullptr, nullptr); }},
     {"PackedForTheOtherSide", kInvalid, false, Nothing,
      [](Int8World* w) {
-       return Mul(w->product.lhs, w->packed_lhs, w->product.params, &w->context,
-                  &w->product.dst);
+       return Mul(w->lhs, w->packed_lhs, w->params, &w->context, &w->dst);
      }},
     {"PackForOtherTypes", kInvalid, false, Nothing,
      [](Int8World* w) {
-       PackOptions options;
-       options.pack_for = PackFor::kDoubleProduct;
-       return Pack(w->product.lhs, Side::kLhs, options, &w->context);
+       PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
+       return Pack(w->lhs, Side::kLhs, options, &w->context);
      }},
     {"BytesForOtherTypes", kInvalid, false, Nothing,
      [](Int8World* w) {
-       PackOptions options;
-       options.pack_for = PackFor::kDoubleProduct;
-       return PackedMatrixBytes(w->product.lhs, Side::kLhs, options,
-                                &w->context);
+       const PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
+       return PackedMatrixBytes(w->lhs, Side::kLhs, options, &w->context);
      }},
     {"PackIntoTooLittle", kInvalid, false, Nothing,
      [](Int8World* w) {
-       return PackInto(w->buffer.data(), 64, w->product.lhs, Side::kLhs,
-                       PackOptions(), &w->context);
+       return PackInto(w->buffer.data(), 64, w->lhs, Side::kLhs, PackOptions(),
+                       &w->context);
      }},
     {"MisalignedImage", kInvalid, false, Nothing,
      [](Int8World* w) {
@@ -391,8 +340,7 @@ const Kind<Int8World> kErrors[] = {
      [](Int8World* w) {
        MulPlan plan;
        const absl::Status status =
-           plan.Prepare(w->product.lhs, w->product.rhs, w->product.params, 2,
-                        &w->context, &w->product.dst);
+           plan.Prepare(w->lhs, w->rhs, w->params, 2, &w->context, &w->dst);
        return status.ok() ? plan.Run(2) : status;
      }},
     {"PlanThatIsNotPrepared", absl::StatusCode::kFailedPrecondition, false,
@@ -414,15 +362,15 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
     kind.prepare(&world);
     long failed = 0;
     absl::Status status = CallWithFailures(kind, failures, &world, &failed);
-    const std::vector<typename Operands::Dst> paint(
-        world.product.result.size(), Arguments<Operands>::kPaint);
-    EXPECT_TRUE(world.product.result ==
+    const std::vector<typename Operands::Dst> paint(world.result.size(),
+                                                    World<Operands>::kPaint);
+    EXPECT_TRUE(world.result ==
                 (status.ok() && kind.writes_dst ? operands.expected : paint));
-    world.product.result = paint;
+    world.result = paint;
     status = kind.call(&world);
     EXPECT_EQ(status.code(), kind.code) << "afterwards: " << status;
     if (kind.code == kOk && kind.writes_dst) {
-      EXPECT_TRUE(world.product.result == operands.expected);
+      EXPECT_TRUE(world.result == operands.expected);
     }
     return failed > 0;
   }

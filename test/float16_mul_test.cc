@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "ruy_like/reference_mul.h"
 #include "test/support/bfloat16_sums.h"
 #include "test/support/flushing_multiply_add.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -56,11 +56,7 @@ struct Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   void Fill(Rng* rng) {
-    for (std::ptrdiff_t row = 0; row < matrix.layout().rows(); ++row) {
-      for (std::ptrdiff_t col = 0; col < matrix.layout().cols(); ++col) {
-        *ElementPtr(&matrix, row, col) = RandomValue<T>(rng);
-      }
-    }
+    FillElements(&matrix, [rng] { return RandomValue<T>(rng); });
   }
   template <typename From>
   void Widen(const Buffer<From>& from) {
@@ -71,10 +67,6 @@ struct Buffer {
 
   Matrix<T> matrix;
   std::vector<T> values;
-};
-
-struct Shape {
-  std::ptrdiff_t rows, depth, cols;
 };
 
 enum class Way { kPlain, kCachedLhs, kCachedRhs, kPackedLhs, kPackedRhs };
@@ -115,10 +107,8 @@ template <typename Lhs, typename Rhs, typename Params, typename Dst>
 absl::Status Multiply(const Options& o, Matrix<Lhs> lhs, Matrix<Rhs> rhs,
                       const Params& params, Context* context,
                       Matrix<Dst>* dst) {
-  context->set_max_num_threads(o.threads);
-  context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  PackOptions options;
-  options.dst_order = o.dst_order;
+  UseThreads(o.threads, context);
+  PackOptions options = {o.dst_order};
   const Scalar to_pack = o.way == Way::kPackedLhs ? internal::ScalarOf<Lhs>()
                                                   : internal::ScalarOf<Rhs>();
   if (o.packs_for_bf16 && to_pack == Scalar::kBF16) {
@@ -153,14 +143,6 @@ MulParams<float, Dst> ParamsOf(const Options& o,
   }
   if (o.beta) params.set_beta(static_cast<Dst>(-1.25f));
   return params;
-}
-
-// The same value, with the sign of a zero; any NaN is like another.
-template <typename T>
-bool SameBits(T a, T b) {
-  const float x = Widen(a), y = Widen(b);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-  return x == y && std::signbit(x) == std::signbit(y);
 }
 
 template <typename T>
@@ -243,10 +225,9 @@ testing::AssertionResult CheckProduct(const Options& o, Rng* rng,
   }
   for (std::size_t i = 0; i < dst.values.size(); ++i) {
     const Dst expected = expected_dst.values[i];
-    if (SameBits(dst.values[i], expected)) continue;
+    if (SameFloat(dst.values[i], expected)) continue;
     return testing::AssertionFailure()
-           << s.rows << "x" << s.depth << "x" << s.cols << ": "
-           << ScalarName(internal::ScalarOf<Lhs>()) << " x "
+           << s << ": " << ScalarName(internal::ScalarOf<Lhs>()) << " x "
            << ScalarName(internal::ScalarOf<Rhs>()) << " -> "
            << ScalarName(internal::ScalarOf<Dst>()) << ": element " << i
            << " is " << Widen(dst.values[i]) << ", not " << Widen(expected)
@@ -339,19 +320,11 @@ void CheckSumsOfMinusZero(Context* context) {
   for (const std::ptrdiff_t cols : {1, 3, 13}) {
     Buffer<float> activations(kDepth, cols, Order::kColMajor, 0);
     for (float& value : activations.values) value = 0x1p-120f;
-    Buffer<float> dst(kRows, cols, Order::kColMajor, 0);
-    Buffer<float> expected(kRows, cols, Order::kColMajor, 0);
-    const MulParams<float, float> params;
-    ASSERT_TRUE(Mul(wide_weights.matrix, activations.matrix, params, context,
-                    &expected.matrix)
-                    .ok());
-    ASSERT_TRUE(
-        Mul(weights.matrix, activations.matrix, params, context, &dst.matrix)
-            .ok());
-    for (std::size_t i = 0; i < dst.values.size(); ++i) {
-      ASSERT_TRUE(SameBits(dst.values[i], expected.values[i]))
-          << i << ", kernel " << context->last_used_kernel();
-    }
+    const auto expected =
+        MulTo<float>(wide_weights.matrix, activations.matrix, context);
+    EXPECT_TRUE(SameBits(
+        MulTo<float>(weights.matrix, activations.matrix, context), expected))
+        << "kernel " << context->last_used_kernel();
   }
   context->ClearPrepackedCache();
 }
@@ -368,10 +341,7 @@ TEST_P(Float16MulTest, DoNotDependOnTheBatch) {
   Buffer<BFloat16> rhs(kDepth, kCols, Order::kColMajor, 0);
   lhs.Fill(&rng);
   rhs.Fill(&rng);
-  Buffer<float> all(kRows, kCols, Order::kColMajor, 0);
-  ASSERT_TRUE(Mul(lhs.matrix, rhs.matrix, MulParams<float, float>(), &context_,
-                  &all.matrix)
-                  .ok());
+  const auto all = MulTo<float>(lhs.matrix, rhs.matrix, &context_);
   for (const CachePolicy policy :
        {CachePolicy::kNeverCache, CachePolicy::kAlwaysCache}) {
     lhs.matrix.set_cache_policy(policy);
@@ -379,14 +349,8 @@ TEST_P(Float16MulTest, DoNotDependOnTheBatch) {
       const auto some_rhs =
           MakeMatrix(rhs.values.data() + (kCols - cols) * kDepth, kDepth, cols,
                      Order::kColMajor);
-      Buffer<float> some(kRows, cols, Order::kColMajor, 0);
-      ASSERT_TRUE(Mul(lhs.matrix, some_rhs, MulParams<float, float>(),
-                      &context_, &some.matrix)
-                      .ok());
-      ASSERT_EQ(std::memcmp(some.values.data(),
-                            all.values.data() + (kCols - cols) * kRows,
-                            some.values.size() * sizeof(float)),
-                0)
+      ASSERT_TRUE(SameBits(MulTo<float>(lhs.matrix, some_rhs, &context_),
+                           {all.end() - cols * kRows, all.end()}))
           << cols << " columns, kernel " << context_.last_used_kernel();
     }
   }
@@ -443,10 +407,9 @@ void CheckSums(BFloat16SumFn* expected, int most_depth, Context* context,
         const float sum = expected(lhs_row, ColumnOf(rhs.matrix, col));
         *negative_zeros += sum == 0 && std::signbit(sum);
         const float actual = Element(dst.matrix, row, col);
-        ASSERT_TRUE(SameBits(actual, sum))
-            << s.rows << "x" << s.depth << "x" << s.cols << ": element " << row
-            << ", " << col << " is " << actual << ", not " << sum << "; kernel "
-            << context->last_used_kernel();
+        ASSERT_TRUE(SameFloat(actual, sum))
+            << s << ": element " << row << ", " << col << " is " << actual
+            << ", not " << sum << "; kernel " << context->last_used_kernel();
       }
     }
   }
@@ -544,7 +507,7 @@ void CheckRounding(Context* context) {
     floats.push_back(float16_internal::FloatOfBits(bits));
   }
   const auto count = static_cast<std::ptrdiff_t>(floats.size());
-  for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+  for (const Order order : kOrders) {
     // Two columns, so that the order matters.
     Buffer<T> lhs(count, 0, Order::kRowMajor, 0);
     Buffer<T> rhs(0, 2, Order::kColMajor, 0);
@@ -558,7 +521,7 @@ void CheckRounding(Context* context) {
       const T expected(floats[i]);
       for (std::ptrdiff_t col = 0; col < 2; ++col) {
         const T actual = Element(dst.matrix, i, col);
-        ASSERT_TRUE(SameBits(actual, expected))
+        ASSERT_TRUE(SameFloat(actual, expected))
             << floats[i] << " becomes " << std::hex << actual.bits << ", not "
             << expected.bits << " by " << context->last_used_kernel();
         // Quiet, as the bit of quiet_NaN().
@@ -576,49 +539,41 @@ TEST_P(Float16MulTest, ResultsAreRoundedToNearestEven) {
   CheckRounding<Float16>(&context_);
 }
 
-// Float16's denormals are floats like others, in operands, old values and dst.
-TEST_P(Float16MulTest, DenormalsOfFloat16Count) {
+// Each element of `rhs` times and old values of dst that are `tiny`, which a
+// bound that is one does not bring back.
+template <typename T>
+void CheckDenormals(T tiny, float rhs_value, T beta, int expected_bits,
+                    Context* context) {
   for (const std::ptrdiff_t cols : {1, 20}) {
-    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
-      const Float16 tiny = Float16::FromBits(3);
-      const std::vector<Float16> lhs_values(20, tiny);
-      const std::vector<Float16> rhs_values(cols, Float16(5));
-      std::vector<Float16> result(20 * cols, tiny);
-      const auto lhs = MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor);
-      const auto rhs = MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor);
+    for (const Order order : kOrders) {
+      const std::vector<T> lhs_values(20, tiny);
+      const std::vector<T> rhs_values(cols, T(rhs_value));
+      std::vector<T> result(20 * cols, tiny);
       auto dst = MakeMatrix(result.data(), 20, cols, order);
-      MulParams<float, Float16> params;
-      params.set_beta(Float16(2));
-      ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-      for (const Float16 value : result) {
-        ASSERT_EQ(value.bits, 3 * 5 + 2 * 3) << context_.last_used_kernel();
+      MulParams<float, T> params;
+      params.set_beta(beta);
+      params.set_clamp_min(tiny);
+      ASSERT_TRUE(Mul(MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor),
+                      MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor),
+                      params, context, &dst)
+                      .ok());
+      for (const T value : result) {
+        ASSERT_EQ(value.bits, expected_bits) << context->last_used_kernel();
       }
     }
   }
 }
 
+// Float16's denormals are floats like others, in operands, old values and dst.
+TEST_P(Float16MulTest, DenormalsOfFloat16Count) {
+  CheckDenormals(Float16::FromBits(3), 5, Float16(2), 3 * 5 + 2 * 3, &context_);
+}
+
 // Denormals of BFloat16 are denormal floats, which products flush.
 TEST_P(Float16MulTest, DenormalsOfBFloat16CountAsZero) {
   if (!kFlushes) GTEST_SKIP() << "this processor keeps denormals";
-  for (const std::ptrdiff_t cols : {1, 20}) {
-    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
-      const BFloat16 tiny = BFloat16::FromBits(0x7f);
-      const std::vector<BFloat16> lhs_values(20, tiny);
-      const std::vector<BFloat16> rhs_values(cols, BFloat16(0x1p100f));
-      std::vector<BFloat16> result(20 * cols, tiny);
-      const auto lhs = MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor);
-      const auto rhs = MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor);
-      auto dst = MakeMatrix(result.data(), 20, cols, order);
-      MulParams<float, BFloat16> params;
-      params.set_beta(BFloat16(0x1p100f));
-      // A bound that is one does not bring it back.
-      params.set_clamp_min(tiny);
-      ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-      for (const BFloat16 value : result) {
-        ASSERT_EQ(value.bits, 0) << context_.last_used_kernel();
-      }
-    }
-  }
+  CheckDenormals(BFloat16::FromBits(0x7f), 0x1p100f, BFloat16(0x1p100f), 0,
+                 &context_);
 }
 
 // Sums that are exact in any order: ReferenceMul has the same bits.
@@ -650,14 +605,11 @@ TEST_P(Float16MulTest, NoKernelReadsThemInPlaceAsFloats) {
   const std::vector<BFloat16> values(64 * 64, BFloat16(1));
   const std::vector<float> floats(64 * 64, 1);
   for (const std::ptrdiff_t cols : {1, 2, 16, 64}) {
-    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+    for (const Order order : kOrders) {
       const auto lhs = MakeMatrix(values.data(), 64, 64, order);
       const auto rhs = MakeMatrix(floats.data(), 64, cols, order);
-      std::vector<float> result(64 * cols);
-      auto dst = MakeMatrix(result.data(), 64, cols, Order::kColMajor);
-      ASSERT_TRUE(
-          Mul(lhs, rhs, MulParams<float, float>(), &context_, &dst).ok());
-      EXPECT_EQ(result, std::vector<float>(64 * cols, 64.0f))
+      EXPECT_EQ(MulTo<float>(lhs, rhs, &context_),
+                std::vector<float>(64 * cols, 64.0f))
           << context_.last_used_kernel();
     }
   }

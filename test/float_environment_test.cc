@@ -14,11 +14,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/executors.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -53,58 +54,42 @@ struct EnvironmentGuard {
   ~EnvironmentGuard() { std::fesetenv(FE_DFL_ENV); }
 };
 
-// A product with all its memory.
+// A product of such values.
 template <typename Src, typename Accum, typename Dst>
-class Product {
- public:
-  Product(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
-          const std::function<Src(Rng*)>& value)
-      : result_(rows * cols) {
+struct ProductOf : Product<Src, Src, Accum, Dst> {
+  ProductOf(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
+            const std::function<Src(Rng*)>& value)
+      : Product<Src, Src, Accum, Dst>(rows, depth, cols) {
     Rng rng(7);
-    for (std::ptrdiff_t i = 0; i < rows * depth; ++i) {
-      lhs_data_.push_back(value(&rng));
-    }
-    for (std::ptrdiff_t i = 0; i < depth * cols; ++i) {
-      rhs_data_.push_back(value(&rng));
-    }
-    lhs = MakeMatrix(lhs_data_.data(), rows, depth, Order::kRowMajor);
-    rhs = MakeMatrix(rhs_data_.data(), depth, cols, Order::kColMajor);
-    dst = MakeMatrix(result_.data(), rows, cols, Order::kColMajor);
+    for (Src& element : this->lhs_values) element = value(&rng);
+    for (Src& element : this->rhs_values) element = value(&rng);
   }
 
-  std::string MulOn(Context* context) {
-    return Result(Mul(lhs, rhs, params, context, &dst));
-  }
+  std::string MulOn(Context* context) { return Result(this->Run(context)); }
   std::string PlanOn(Context* context) {
     MulPlan plan;
-    absl::Status status = plan.Prepare(lhs, rhs, params, 2, context, &dst);
+    absl::Status status = this->Prepare(2, context, &plan);
     if (status.ok()) status = plan.Run(1);
     if (status.ok()) status = plan.Run(0);
     if (status.ok()) status = plan.Finish();
     return Result(status);
   }
   std::string PackedOn(Context* context, const PackOptions& options) {
-    auto packed = Pack(lhs, Side::kLhs, options, context);
+    auto packed = Pack(this->lhs, Side::kLhs, options, context);
     if (!packed.ok()) return packed.status().ToString();
-    return Result(Mul(*packed, rhs, params, context, &dst));
+    return Result(Mul(*packed, this->rhs, this->params, context, &this->dst));
   }
-
-  Matrix<Src> lhs, rhs;
-  Matrix<Dst> dst;
-  MulParams<Accum, Dst> params;
 
  private:
   // The bytes of dst, or the error.
   std::string Result(const absl::Status& status) {
     if (!status.ok()) return status.ToString();
-    std::string bytes(reinterpret_cast<const char*>(result_.data()),
-                      result_.size() * sizeof(Dst));
-    std::memset(result_.data(), 0, bytes.size());
+    std::vector<Dst>& values = this->dst_values;
+    const std::string bytes(reinterpret_cast<const char*>(values.data()),
+                            values.size() * sizeof(Dst));
+    values.assign(values.size(), Dst{});
     return bytes;
   }
-
-  std::vector<Src> lhs_data_, rhs_data_;
-  std::vector<Dst> result_;
 };
 
 float AnyFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
@@ -142,14 +127,14 @@ struct AllKinds {
     return results;
   }
 
-  Product<float, float, float> floats{kRows, kDepth, kCols, AnyFloat};
-  Product<double, double, double> doubles{kRows, kDepth, kCols, AnyDouble};
-  Product<std::int8_t, std::int32_t, float> scaled{kRows, kDepth, kCols,
-                                                   AnyInt8};
-  Product<std::int8_t, std::int32_t, std::int8_t> quantized{kRows, kDepth,
-                                                            kCols, AnyInt8};
-  Product<float, float, float> small{5, 6, 7, AnyFloat};
-  Product<float, float, float> column{300, 200, 1, AnyFloat};
+  ProductOf<float, float, float> floats{kRows, kDepth, kCols, AnyFloat};
+  ProductOf<double, double, double> doubles{kRows, kDepth, kCols, AnyDouble};
+  ProductOf<std::int8_t, std::int32_t, float> scaled{kRows, kDepth, kCols,
+                                                     AnyInt8};
+  ProductOf<std::int8_t, std::int32_t, std::int8_t> quantized{kRows, kDepth,
+                                                              kCols, AnyInt8};
+  ProductOf<float, float, float> small{5, 6, 7, AnyFloat};
+  ProductOf<float, float, float> column{300, 200, 1, AnyFloat};
 };
 
 class FloatEnvironmentTest : public PathTest {
@@ -160,8 +145,7 @@ class FloatEnvironmentTest : public PathTest {
   }
   void UseThreads(Context* context) {
     Restrict(context);
-    context->set_max_num_threads(3);
-    context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    ruy_like::UseThreads(3, context);
   }
   const EnvironmentGuard guard_;
   // Runs small products in one block, which is a way of its own.
@@ -220,7 +204,7 @@ TEST_P(FloatEnvironmentTest, WorkersDoNotInheritTraps) {
   kinds.Run(&context_);
   TrapNone();
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  Product<float, float, float> hostile(200, 100, 200, [](Rng* rng) {
+  ProductOf<float, float, float> hostile(200, 100, 200, [](Rng* rng) {
     return rng->OneIn(2) ? kInf : rng->OneIn(2) ? -kInf : 0.0f;
   });
   Context one_thread;
@@ -244,22 +228,21 @@ template <typename Product>
 void ExpectCode(absl::StatusCode code, Product* product, Context* context) {
   std::feclearexcept(FE_ALL_EXCEPT);
   TrapAll();
-  const absl::Status status =
-      Mul(product->lhs, product->rhs, product->params, context, &product->dst);
+  const absl::Status status = product->Run(context);
   TrapNone();
   EXPECT_EQ(status.code(), code);
   EXPECT_EQ(std::fetestexcept(kStandardExceptions), 0);
 }
 
 TEST_P(FloatEnvironmentTest, ANanClampIsToldNotTrapped) {
-  Product<float, float, float> product(5, 6, 7, AnyFloat);
+  ProductOf<float, float, float> product(5, 6, 7, AnyFloat);
   product.params.set_clamp_min(std::numeric_limits<float>::quiet_NaN());
   ExpectCode(absl::StatusCode::kInvalidArgument, &product, &context_);
 }
 
 // Numbers in a message are computed: inexactly.
 TEST_P(FloatEnvironmentTest, BadClampsAreToldNotTrapped) {
-  Product<float, float, float> product(5, 6, 7, AnyFloat);
+  ProductOf<float, float, float> product(5, 6, 7, AnyFloat);
   const struct {
     float min, max;
   } clamps[] = {{1.1f, 0.7f}, {3.3e-5f, -2.9e33f}, {1e-45f, -1e-45f}};
@@ -284,7 +267,7 @@ void ExpectSignallingNansAreTold(Context* context) {
   bits |= mantissa;
   std::memcpy(&signalling, &bits, sizeof(T));
 
-  using P = Product<T, T, T>;
+  using P = ProductOf<T, T, T>;
   const std::function<void(P*)> settings[] = {
       [=](P* product) { product->params.set_clamp_min(signalling); },
       [=](P* product) { product->params.set_clamp_max(signalling); },
@@ -313,43 +296,37 @@ TEST_P(FloatEnvironmentTest, SignallingNansAreToldNotTrapped) {
 TEST_P(FloatEnvironmentTest, PackingTreatsDenormalsAsMulDoes) {
   constexpr std::ptrdiff_t kRows = 40, kDepth = 30, kCols = 20;
   std::ptrdiff_t denormals_left = kRows * kDepth;
-  Product<float, double, double> product(kRows, kDepth, kCols, [&](Rng* rng) {
+  ProductOf<float, double, double> product(kRows, kDepth, kCols, [&](Rng* rng) {
     if (denormals_left-- <= 0) return AnyFloat(rng);
     return std::numeric_limits<float>::denorm_min() *
            static_cast<float>(rng->Between(1, 1000));
   });
-  PackOptions options;
-  options.pack_for = PackFor::kDoubleProduct;
+  const PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
   const std::string expected = product.MulOn(&context_);
   EXPECT_TRUE(product.PackedOn(&context_, options) == expected);
 }
 
 // A host's threads may be in any state, and keep it.
 TEST_P(FloatEnvironmentTest, ExecutorsThreads) {
-  struct RoundingThreads final : Executor {
-    int max_concurrency() const override { return 3; }
-    void ParallelFor(int count, void (*function)(void*, int),
-                     void* argument) override {
-      std::vector<std::thread> threads;
-      for (int i = 0; i < count; ++i) {
-        threads.emplace_back([=] {
-          const int mode = kRoundingModes[i % 4];
-          std::fesetround(mode);
-          std::feclearexcept(FE_ALL_EXCEPT);
-          TrapAll();
-          function(argument, i);
-          EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
-          TrapNone();
-          EXPECT_EQ(std::fegetround(), mode);
-          EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
-        });
-      }
-      for (std::thread& thread : threads) thread.join();
+  TestExecutor executor(3, [](int count, Function function, void* argument) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i) {
+      threads.emplace_back([=] {
+        const int mode = kRoundingModes[i % 4];
+        std::fesetround(mode);
+        std::feclearexcept(FE_ALL_EXCEPT);
+        TrapAll();
+        function(argument, i);
+        EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
+        TrapNone();
+        EXPECT_EQ(std::fegetround(), mode);
+        EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+      });
     }
-  };
+    for (std::thread& thread : threads) thread.join();
+  });
   AllKinds kinds;
   const std::vector<std::string> expected = kinds.Run(&context_);
-  RoundingThreads executor;
   context_.set_executor(&executor);
   EXPECT_TRUE(kinds.Run(&context_) == expected);
 }

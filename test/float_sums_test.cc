@@ -25,20 +25,6 @@ namespace {
 
 constexpr std::ptrdiff_t kMostCols = 64;
 
-template <typename T>
-std::vector<T> RandomReals(std::size_t size, std::uint64_t seed) {
-  Rng rng(seed);
-  std::vector<T> values(size);
-  for (T& value : values) {
-    if constexpr (sizeof(T) == 2) {
-      value = static_cast<T>(static_cast<float>(rng.Signed()));
-    } else {
-      value = static_cast<T>(rng.Signed());
-    }
-  }
-  return values;
-}
-
 // How the matrix of weights comes into a product.
 enum class Weights { kPlain, kCached, kPacked };
 

@@ -13,6 +13,7 @@
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/guarded_buffer.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -24,38 +25,35 @@ class HostileMemoryTest : public PathTest {
   template <typename Src, typename Accum, typename Dst>
   std::string ResultAt(std::ptrdiff_t shift, std::ptrdiff_t rows,
                        std::ptrdiff_t depth, std::ptrdiff_t cols, Order order) {
-    const auto lhs_values = RandomVector<Src>(rows * depth, -50, 50, 1);
-    const auto rhs_values = RandomVector<Src>(depth * cols, -50, 50, 2);
+    const Product<Src, Src, Accum, Dst> product(rows, depth, cols);
     // Each ends at its guard page, from which `shift` bytes are left.
-    const auto place = [shift](GuardedBuffer* buffer, const void* data,
-                               std::size_t bytes) {
+    const auto place = [shift](const auto& values, GuardedBuffer* buffer) {
+      const std::size_t bytes = values.size() * sizeof(values[0]);
       char* const at = buffer->data() + buffer->bytes() - shift - bytes;
-      if (data != nullptr) std::memcpy(at, data, bytes);
+      std::memcpy(at, values.data(), bytes);
       return at;
     };
     const std::size_t dst_bytes = rows * cols * sizeof(Dst);
-    GuardedBuffer lhs_buffer(lhs_values.size() * sizeof(Src) + 8, Flush::kEnd);
-    GuardedBuffer rhs_buffer(rhs_values.size() * sizeof(Src) + 8, Flush::kEnd);
+    GuardedBuffer lhs_buffer(rows * depth * sizeof(Src) + 8, Flush::kEnd);
+    GuardedBuffer rhs_buffer(depth * cols * sizeof(Src) + 8, Flush::kEnd);
     GuardedBuffer dst_buffer(dst_bytes + 8, Flush::kEnd);
-    const auto lhs = MakeMatrix(
-        reinterpret_cast<Src*>(place(&lhs_buffer, lhs_values.data(),
-                                     lhs_values.size() * sizeof(Src))),
-        rows, depth, Order::kRowMajor);
-    const auto rhs = MakeMatrix(
-        reinterpret_cast<Src*>(place(&rhs_buffer, rhs_values.data(),
-                                     rhs_values.size() * sizeof(Src))),
-        depth, cols, Order::kColMajor);
-    char* const result = place(&dst_buffer, nullptr, dst_bytes);
-    auto dst = MakeMatrix(reinterpret_cast<Dst*>(result), rows, cols, order);
-    const absl::Status status =
-        Mul(lhs, rhs, MulParams<Accum, Dst>(), &context_, &dst);
+    auto lhs = product.lhs;
+    auto rhs = product.rhs;
+    auto dst = MakeMatrix(static_cast<Dst*>(nullptr), rows, cols, order);
+    lhs.set_data(
+        reinterpret_cast<Src*>(place(product.lhs_values, &lhs_buffer)));
+    rhs.set_data(
+        reinterpret_cast<Src*>(place(product.rhs_values, &rhs_buffer)));
+    char* const result = place(product.dst_values, &dst_buffer);
+    dst.set_data(reinterpret_cast<Dst*>(result));
+    const absl::Status status = Mul(lhs, rhs, product.params, &context_, &dst);
     return status.ok() ? std::string(result, dst_bytes) : status.ToString();
   }
 
   template <typename Src, typename Accum, typename Dst>
   void ExpectTheSameAnywhere() {
     for (const std::ptrdiff_t cols : {1, 5, 37}) {
-      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+      for (const Order order : kOrders) {
         const std::string expected =
             ResultAt<Src, Accum, Dst>(0, 53, 67, cols, order);
         EXPECT_EQ(expected.size(), 53 * cols * sizeof(Dst)) << expected;

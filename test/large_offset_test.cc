@@ -60,32 +60,18 @@ Matrix<T> FarMatrix(T* data, std::ptrdiff_t rows, std::ptrdiff_t cols,
   return matrix;
 }
 
-template <typename T>
-void FillRandomly(std::uint64_t seed, Matrix<T>* matrix) {
-  Rng rng(seed);
-  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
-      // Small enough for sums of floats to be exact.
-      *ElementPtr(matrix, row, col) = static_cast<T>(rng.Between(0, 100));
-    }
-  }
-}
-
 class LargeOffsetTest : public PathTest {
  protected:
   LargeOffsetTest() {
     // Threads make for more blocks.
-    context_.set_max_num_threads(4);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(4, &context_);
   }
 
   // A product whose lhs, rhs and dst are far matrices or not.
   template <typename Lhs, typename Rhs, typename Accum, typename Dst>
   void Check(const Far& far, bool far_lhs, bool far_rhs, bool far_dst,
              int orders) {
-    const auto order = [orders](int bit) {
-      return (orders >> bit) & 1 ? Order::kRowMajor : Order::kColMajor;
-    };
+    const auto order = [orders](int bit) { return OrderOf(orders, bit); };
     // As many as a far matrix has, elsewhere 20.
     std::ptrdiff_t rows = 20, depth = 20, cols = 20;
     if (far_lhs) (order(0) == Order::kRowMajor ? rows : depth) = far.count;
@@ -112,8 +98,11 @@ class LargeOffsetTest : public PathTest {
     auto dst = far_dst ? FarMatrix(dst_space.data(), rows, cols, order(2), far)
                        : MakeMatrix(near_dst.data(), rows, cols, order(2));
     auto expected = MakeMatrix(expected_values.data(), rows, cols, order(2));
-    FillRandomly(1, &lhs);
-    FillRandomly(2, &rhs);
+    // Small enough for sums of floats to be exact.
+    Rng rng(1);
+    const auto draw = [&rng] { return rng.Between(0, 100); };
+    FillElements(&lhs, draw);
+    FillElements(&rhs, draw);
     MulParams<Accum, Dst> params;
     if constexpr (MulParams<Accum, Dst>::kQuantized) {
       params.set_multiplier_fixedpoint(1 << 30);

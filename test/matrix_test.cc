@@ -113,8 +113,7 @@ TEST(ConstMatrixTest, IsAnOperand) {
   };
   expect_right(Mul(lhs, rhs, mul_params, &context, &dst));
   EXPECT_GT(context.prepacked_cache_bytes(), 0u);
-  PackOptions options;
-  options.dst_order = Order::kRowMajor;
+  const PackOptions options = {Order::kRowMajor};
   const absl::StatusOr<PackedMatrix<std::int8_t>> packed =
       Pack(lhs, Side::kLhs, options, &context);
   ASSERT_TRUE(packed.ok()) << packed.status();

@@ -10,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/batch_problem.h"
+#include "test/support/executors.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
@@ -43,6 +43,18 @@ class MulBatchTest : public PathTest {
   static bool HasOtherOrder() {
     return GetParam() != Path::kPortable && GetParam() != Path::kWasm128;
   }
+  // Products run on so many threads; on two by the default strategy.
+  void SetThreads(int threads) {
+    UseThreads(threads, &context_);
+    if (threads == 2) {
+      context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
+    }
+  }
+  // What single calls make of the problem on this path.
+  template <typename Problem>
+  static auto Expected(Problem* problem) {
+    return problem->Expected(GetParam() | Path::kPortable);
+  }
   template <typename Types>
   void TestTypes() {
     int large_ones = 0;
@@ -60,13 +72,10 @@ class MulBatchTest : public PathTest {
   }
   template <typename Problem>
   void TestProblem(Problem* problem, const Variant& variant) {
-    const auto expected = problem->Expected(GetParam() | Path::kPortable);
+    const auto expected = Expected(problem);
     for (const int threads : {1, 2, 5, 8}) {
       if (kSanitized && threads == 5) continue;
-      context_.set_max_num_threads(threads);
-      context_.set_num_threads_strategy(
-          threads == 2 ? NumThreadsStrategy::kDefault
-                       : NumThreadsStrategy::kForceMaxNumThreads);
+      SetThreads(threads);
       problem->Wipe();
       ASSERT_EQ(problem->Run(&context_), absl::OkStatus());
       ASSERT_TRUE(problem->Holds(expected))
@@ -139,48 +148,38 @@ TEST_P(MulBatchTest, SumsInAnyOrderHaveTheBitsOfSingleCalls) {
 }
 
 TEST_P(MulBatchTest, EveryCountUpTo17) {
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   for (ptrdiff_t count = 0; count <= 17; ++count) {
     for (int threads = 1; threads <= 8; ++threads) {
       BatchProblem<Float> problem({40, 33, 70}, count, {1});
-      context_.set_max_num_threads(threads);
+      UseThreads(threads, &context_);
       ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
-      ASSERT_TRUE(problem.Holds(problem.Expected(GetParam() | Path::kPortable)))
+      ASSERT_TRUE(problem.Holds(Expected(&problem)))
           << count << " on " << threads;
     }
   }
 }
 
-// Takes calls up to `taken` and drops the others; or runs them twice.
-class OddExecutor final : public Executor {
- public:
-  OddExecutor(int taken, int repeats) : taken_(taken), repeats_(repeats) {}
-  int max_concurrency() const override { return 4; }
-  void ParallelFor(int count, void (*function)(void*, int),
-                   void* argument) override {
-    ++calls;
-    for (int repeat = 0; repeat < repeats_; ++repeat) {
-      for (int i = count - 1; i >= count - taken_ && i >= 0; --i) {
+// Takes the last `taken` calls, so many times, and drops the others.
+TestExecutor::ParallelForFn TakeLast(int taken, int repeats) {
+  return [=](int count, Function function, void* argument) {
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+      for (int i = count - 1; i >= count - taken && i >= 0; --i) {
         function(argument, i);
       }
     }
-  }
-  int calls = 0;
-
- private:
-  int taken_, repeats_;
-};
+  };
+}
 
 TEST_P(MulBatchTest, AnyExecutorGivesACompleteResult) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   for (const int taken : {0, 1, 3, 4}) {
     for (const ptrdiff_t count : {2, 3, 8, 100}) {
-      OddExecutor executor(taken, /*repeats=*/taken == 4 ? 2 : 1);
+      TestExecutor executor(4, TakeLast(taken, /*repeats=*/taken == 4 ? 2 : 1));
       context_.set_executor(&executor);
       BatchProblem<Int8> problem({70, 33, 70}, count, {1, 0, true});
       ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
       EXPECT_EQ(executor.calls, 1) << "one parallel region";
-      ASSERT_TRUE(problem.Holds(problem.Expected(GetParam() | Path::kPortable)))
+      ASSERT_TRUE(problem.Holds(Expected(&problem)))
           << count << " with " << taken;
       context_.set_executor(nullptr);
     }
@@ -194,7 +193,7 @@ TEST_P(MulBatchTest, PlansOnTheCallersThreads) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   for (const Shape& shape : {Shape{24, 20, 16}, Shape{150, 64, 130}}) {
     BatchProblem<Int8> problem(shape, 9, {1, 0, true});
-    const auto expected = problem.Expected(GetParam() | Path::kPortable);
+    const auto expected = Expected(&problem);
     MulPlan plan;
     ASSERT_EQ(problem.Prepare(4, &context_, &plan), absl::OkStatus());
     EXPECT_EQ(plan.num_threads(), 4);
@@ -211,13 +210,9 @@ TEST_P(MulBatchTest, PlansOnTheCallersThreads) {
       EXPECT_EQ(plan.Repeat(), absl::OkStatus());
     }
     problem.Wipe();
-    OddExecutor executor(4, /*repeats=*/2);
-    executor.ParallelFor(
-        4,
-        [](void* p, int i) {
-          EXPECT_EQ(static_cast<MulPlan*>(p)->Run(i), absl::OkStatus());
-        },
-        &plan);
+    for (int i = 7; i >= 0; --i) {
+      EXPECT_EQ(plan.Run(i % 4), absl::OkStatus());
+    }
     EXPECT_EQ(plan.Finish(), absl::OkStatus());
     EXPECT_TRUE(problem.Holds(expected));
   }
@@ -236,7 +231,7 @@ TEST_P(MulBatchTest, APlanIsRepeatedWithOtherElements) {
     for (std::int8_t& value : problem.rhs_values) value = -127;
     for (std::int32_t& value : problem.bias_values) value += 3;
     problem.rhs.set_value_range(ValueRange::kFull);
-    const auto expected = problem.Expected(GetParam() | Path::kPortable);
+    const auto expected = Expected(&problem);
     ASSERT_EQ(plan.Repeat(), absl::OkStatus());
     for (int i = 0; i < threads; ++i) {
       ASSERT_EQ(plan.Run(i), absl::OkStatus());
@@ -246,35 +241,10 @@ TEST_P(MulBatchTest, APlanIsRepeatedWithOtherElements) {
   }
 }
 
-// An operand packed ahead that this product's kernel does not read is unpacked
-// once for all repetitions.
-TEST_P(MulBatchTest, APlanOfAnOperandPackedForInt7) {
-  BatchProblem<Raw> problem({70, 64, 70}, 5, {1, 0, true});
-  const auto expected = problem.Expected(GetParam() | Path::kPortable);
-  PackOptions options;
-  options.pack_for = PackFor::kInt7Operand;
-  const auto lhs = Pack(problem.lhs, Side::kLhs, options, &context_);
-  ASSERT_TRUE(lhs.ok());
-  MulPlan plan;
-  ASSERT_EQ(plan.PrepareBatch(*lhs, problem.rhs, problem.params, problem.batch,
-                              2, &context_, &problem.dst),
-            absl::OkStatus());
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    problem.Wipe();
-    EXPECT_EQ(plan.Run(1), absl::OkStatus());
-    EXPECT_EQ(plan.Finish(), absl::OkStatus());
-    EXPECT_TRUE(problem.Holds(expected)) << repeat;
-    EXPECT_EQ(plan.Repeat(), absl::OkStatus());
-  }
-}
-
 TEST_P(MulBatchTest, TheCallsOwnLimitOfThreadsCounts) {
-  context_.set_max_num_threads(4);
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(4, &context_);
   BatchProblem<Float> problem({20, 20, 20}, 8, {1});
-  MulOptions options;
-  options.max_num_threads = 2;
-  ASSERT_EQ(problem.Run(&context_, options), absl::OkStatus());
+  ASSERT_EQ(problem.Run(&context_, {2}), absl::OkStatus());
   EXPECT_LE(context_.last_used_num_threads(), 2);
   EXPECT_NE(context_.last_used_path(), Path::kNone);
 }
@@ -289,28 +259,23 @@ TEST_P(MulBatchTest, TinyProductsStayOnOneThread) {
 // An operand packed ahead serves all products.
 TEST_P(MulBatchTest, PackedOperands) {
   for (const int threads : {1, 4}) {
-    context_.set_max_num_threads(threads);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(threads, &context_);
     for (const ptrdiff_t count : {1, 3, 8}) {
       BatchProblem<Int8> problem({70, 33, 70}, count, {1, 0, true, true, true});
-      const auto expected = problem.Expected(GetParam() | Path::kPortable);
+      const auto expected = Expected(&problem);
       const auto lhs = Pack(problem.lhs, Side::kLhs, PackOptions(), &context_);
       const auto rhs = Pack(problem.rhs, Side::kRhs, PackOptions(), &context_);
       ASSERT_TRUE(lhs.ok() && rhs.ok());
-      ASSERT_EQ(MulBatch(*lhs, problem.rhs, problem.params, problem.batch,
-                         &context_, &problem.dst),
-                absl::OkStatus());
-      EXPECT_TRUE(problem.Holds(expected));
-      problem.Wipe();
-      ASSERT_EQ(MulBatch(problem.lhs, *rhs, problem.params, problem.batch,
-                         &context_, &problem.dst),
-                absl::OkStatus());
-      EXPECT_TRUE(problem.Holds(expected));
-      problem.Wipe();
-      ASSERT_EQ(MulBatch(*lhs, *rhs, problem.params, problem.batch, &context_,
-                         &problem.dst),
-                absl::OkStatus());
-      EXPECT_TRUE(problem.Holds(expected));
+      const auto check = [&](const auto& one_lhs, const auto& one_rhs) {
+        problem.Wipe();
+        EXPECT_EQ(MulBatch(one_lhs, one_rhs, problem.params, problem.batch,
+                           &context_, &problem.dst),
+                  absl::OkStatus());
+        EXPECT_TRUE(problem.Holds(expected));
+      };
+      check(*lhs, problem.rhs);
+      check(problem.lhs, *rhs);
+      check(*lhs, *rhs);
     }
   }
 }
@@ -332,31 +297,40 @@ TEST_P(MulBatchTest, OneProductMayBreakThePromiseOfInt7) {
         BatchProblem<Raw> full({40, 64, 30}, 5, {orders});
         full.lhs_values = problem.lhs_values;
         full.rhs_values = problem.rhs_values;
-        context_.set_max_num_threads(threads);
-        context_.set_num_threads_strategy(
-            NumThreadsStrategy::kForceMaxNumThreads);
+        UseThreads(threads, &context_);
         ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
-        EXPECT_TRUE(problem.Holds(full.Expected(GetParam() | Path::kPortable)))
+        EXPECT_TRUE(problem.Holds(Expected(&full)))
             << breaks << " on " << threads;
       }
     }
   }
 }
 
-// Such an operand is unpacked where the other one is not int7.
+// An operand packed for an int7 one is unpacked where the other one is not; by
+// a plan once for all repetitions.
 TEST_P(MulBatchTest, AnOperandPackedForInt7) {
   for (const int threads : {1, 2, 8}) {
-    context_.set_max_num_threads(threads);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(threads, &context_);
     BatchProblem<Raw> problem({70, 64, 70}, 5, {1, 0, true});
-    PackOptions options;
-    options.pack_for = PackFor::kInt7Operand;
+    const auto expected = Expected(&problem);
+    const PackOptions options = {Order::kColMajor, PackFor::kInt7Operand};
     const auto lhs = Pack(problem.lhs, Side::kLhs, options, &context_);
     ASSERT_TRUE(lhs.ok());
     ASSERT_EQ(MulBatch(*lhs, problem.rhs, problem.params, problem.batch,
                        &context_, &problem.dst),
               absl::OkStatus());
-    EXPECT_TRUE(problem.Holds(problem.Expected(GetParam() | Path::kPortable)));
+    EXPECT_TRUE(problem.Holds(expected));
+    MulPlan plan;
+    ASSERT_EQ(plan.PrepareBatch(*lhs, problem.rhs, problem.params,
+                                problem.batch, 2, &context_, &problem.dst),
+              absl::OkStatus());
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      problem.Wipe();
+      EXPECT_EQ(plan.Run(1), absl::OkStatus());
+      EXPECT_EQ(plan.Finish(), absl::OkStatus());
+      EXPECT_TRUE(problem.Holds(expected)) << repeat;
+      EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+    }
   }
 }
 
@@ -366,10 +340,9 @@ TEST_P(MulBatchTest, HeadsLieSideBySide) {
   const auto values = Values<float>(kTokens * kRow, 1);
   const auto weights = Values<float>(kHeads * kTokens * kTokens, 2);
   for (const int threads : {1, 4}) {
-    context_.set_max_num_threads(threads);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(threads, &context_);
     std::vector<float> result(kTokens * kRow), expected(kTokens * kRow);
-    MulParams<float, float> params;
+    const MulParams<float, float> params;
     Batch batch;
     batch.count = kHeads;
     batch.lhs_stride = kTokens * kTokens;
@@ -403,10 +376,7 @@ TEST_P(MulBatchTest, GroupsHaveTheBitsOfSingleCalls) {
     for (const int threads : {1, 2, 3, 8}) {
       GroupProblem group(count);
       const auto expected = group.Expected(&context_);
-      context_.set_max_num_threads(threads);
-      context_.set_num_threads_strategy(
-          threads == 2 ? NumThreadsStrategy::kDefault
-                       : NumThreadsStrategy::kForceMaxNumThreads);
+      SetThreads(threads);
       ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
       ASSERT_EQ(group.result, expected) << count << " on " << threads;
     }
@@ -423,8 +393,7 @@ TEST_P(MulBatchTest, GroupsOfBothOrdersOfSums) {
   const auto expected = group.Expected(&context_);
   EXPECT_EQ(expected != in_order, HasOtherOrder());
   for (const int threads : {1, 3}) {
-    context_.set_max_num_threads(threads);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(threads, &context_);
     ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
     ASSERT_EQ(group.result, expected) << threads << " threads";
   }
@@ -432,7 +401,7 @@ TEST_P(MulBatchTest, GroupsOfBothOrdersOfSums) {
 
 TEST_P(MulBatchTest, GroupsOnAnyExecutor) {
   for (const int taken : {0, 1, 4}) {
-    OddExecutor executor(taken, 1);
+    TestExecutor executor(4, TakeLast(taken, 1));
     GroupProblem group(9);
     const auto expected = group.Expected(&context_);
     context_.set_executor(&executor);
@@ -444,7 +413,7 @@ TEST_P(MulBatchTest, GroupsOnAnyExecutor) {
 
 TEST_P(MulBatchTest, GroupsOfPackedWeights) {
   BatchProblem<Int8> problem({33, 40, 50}, 4, {1, 0, false, false, true});
-  const auto expected = problem.Expected(GetParam() | Path::kPortable);
+  const auto expected = Expected(&problem);
   std::vector<GroupProduct<PackedMatrix<std::int8_t>, Matrix<std::int8_t>,
                            std::int32_t, std::int8_t>>
       products;

@@ -1,6 +1,7 @@
 // From accumulators to dst, on every path: bias, multipliers, clamp, channels.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "ruy_like/reference_mul.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -20,11 +22,14 @@ constexpr int kMinExponent = -31;
 constexpr int kMaxExponent = 30;
 
 // Rows and columns that are not multiples of any tile, and narrow ones.
-constexpr std::ptrdiff_t kShapes[][3] = {
-    {21, 10, 19}, {33, 11, 1}, {1, 10, 33}};
+const std::vector<Shape> kShapes = {{21, 10, 19}, {33, 11, 1}, {1, 10, 33}};
 
-bool IsQuantized(const Types& types) {
-  return types.accum == Scalar::kI32 && types.dst != Scalar::kI32;
+std::vector<Types> QuantizedTypes() {
+  std::vector<Types> result;
+  for (const Types& types : IntegerTypes()) {
+    if (types.dst != Scalar::kI32) result.push_back(types);
+  }
+  return result;
 }
 
 class MulEpilogueTest : public PathTest {};
@@ -33,19 +38,15 @@ RUY_LIKE_INSTANTIATE_PER_PATH(MulEpilogueTest);
 // The bias spreads the sums over all of int32, so that large exponents saturate
 // and small ones round to nothing.
 TEST_P(MulEpilogueTest, EveryExponent) {
-  for (const Types& types : IntegerTypes()) {
-    if (!IsQuantized(types)) continue;
-    for (int exponent = kMinExponent; exponent <= kMaxExponent; ++exponent) {
-      for (const auto& shape : kShapes) {
-        MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-        p.dst.order = exponent % 2 == 0 ? Order::kRowMajor : Order::kColMajor;
-        p.dst.zero_point = static_cast<std::int32_t>(LowestOf(types.dst) + 100);
-        p.min_exponent = p.max_exponent = exponent;
-        p.min_fixedpoint = 0;
-        p.bias = BiasKind::kExtreme;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
-    }
+  for (int exponent = kMinExponent; exponent <= kMaxExponent; ++exponent) {
+    CheckEach(QuantizedTypes(), {exponent % 2 == 0 ? 5 : 1}, kShapes, &context_,
+              [exponent](MulProblem* p, int) {
+                p->dst.zero_point =
+                    static_cast<std::int32_t>(LowestOf(p->dst.scalar) + 100);
+                p->min_exponent = p->max_exponent = exponent;
+                p->min_fixedpoint = 0;
+                p->bias = BiasKind::kExtreme;
+              });
   }
 }
 
@@ -117,105 +118,72 @@ TEST_P(MulEpilogueTest, RoundsOnceHalfUp) {
   for (const Case& c : kCases) {
     // One as the product, the rest as the bias; in 1 and in 40 columns.
     for (const std::ptrdiff_t cols : {1, 40}) {
-      std::vector<std::int8_t> ones(cols, 1), result(cols);
+      const std::vector<std::int8_t> ones(cols, 1);
       const auto rhs = MakeMatrix(ones.data(), 1, cols, Order::kColMajor);
-      auto dst = MakeMatrix(result.data(), 1, cols, Order::kColMajor);
       const std::int32_t bias = c.sum - 1;
       MulParams<std::int32_t, std::int8_t> params;
       params.set_bias(&bias);
       params.set_multiplier_fixedpoint(c.fixedpoint);
       params.set_multiplier_exponent(c.exponent);
-      ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-      EXPECT_EQ(result, std::vector<std::int8_t>(cols, c.expected))
+      EXPECT_EQ(MulTo<std::int8_t>(lhs, rhs, params, &context_),
+                std::vector<std::int8_t>(cols, c.expected))
           << c.sum << " * " << c.fixedpoint << " * 2^" << c.exponent;
     }
   }
 }
 
 TEST_P(MulEpilogueTest, TheDefaultMultiplierIsOne) {
-  for (const Types& types : IntegerTypes()) {
-    for (const auto& shape : kShapes) {
-      MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-      p.multiplier = MultiplierKind::kDefault;
-      ASSERT_TRUE(CheckProblem(p, &context_));
-    }
-  }
+  CheckEach(
+      IntegerTypes(), kPlainOrders, kShapes, &context_,
+      [](MulProblem* p, int) { p->multiplier = MultiplierKind::kDefault; });
   // Not only as the reference has it: 3 * 5 + 7 is 22, 100 * 100 saturates.
   std::int8_t a[] = {3, 100}, b[] = {5, 100};
-  std::int8_t result[4];
   const std::int32_t bias[] = {7, 0};
   const auto lhs = MakeMatrix(a, 2, 1, Order::kRowMajor);
   const auto rhs = MakeMatrix(b, 1, 2, Order::kColMajor);
-  auto dst = MakeMatrix(result, 2, 2, Order::kRowMajor);
   MulParams<std::int32_t, std::int8_t> params;
   params.set_bias(bias);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-  EXPECT_EQ(result[0], 22);
-  EXPECT_EQ(result[1], 127);
-  EXPECT_EQ(result[2], 127);
-  EXPECT_EQ(result[3], 127);
+  EXPECT_EQ(MulTo<std::int8_t>(lhs, rhs, params, &context_, Order::kRowMajor),
+            (std::vector<std::int8_t>{22, 127, 127, 127}));
 }
 
 TEST_P(MulEpilogueTest, ChannelsAlongRowsAndColumns) {
-  constexpr std::ptrdiff_t kWider[][3] = {
-      {1, 5, 1}, {2, 5, 50}, {50, 5, 2}, {65, 5, 97}, {97, 5, 65}};
-  for (const Types& types : AllTypes()) {
-    for (const ChannelDimension dimension :
-         {ChannelDimension::kRow, ChannelDimension::kCol}) {
-      for (int orders = 0; orders < 8; ++orders) {
-        for (const auto& shape : kWider) {
-          MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-          SetOrders(orders, &p);
-          p.channel_dimension = dimension;
-          p.bias = BiasKind::kModerate;
-          p.multiplier = MultiplierKind::kPerChannel;
-          p.min_exponent -= 3;
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
-    }
-  }
-}
-
-// Each block of a larger product finds its own channels.
-TEST_P(MulEpilogueTest, ChannelsOfSeveralBlocks) {
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  for (const Types& types : AllTypes()) {
-    for (const ChannelDimension dimension :
-         {ChannelDimension::kRow, ChannelDimension::kCol}) {
-      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
-        MulProblem p = MakeProblem(types, 230, 9, 210);
-        p.dst.order = order;
-        p.channel_dimension = dimension;
-        p.bias = BiasKind::kModerate;
-        p.multiplier = MultiplierKind::kPerChannel;
-        p.min_exponent -= 3;
-        p.num_threads = 4;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
-    }
+  for (const ChannelDimension dimension : kDimensions) {
+    const auto set_channels = [dimension](MulProblem* p, int) {
+      p->channel_dimension = dimension;
+      p->bias = BiasKind::kModerate;
+      p->multiplier = MultiplierKind::kPerChannel;
+      p->min_exponent -= 3;
+    };
+    CheckEach(AllTypes(), kAllOrders,
+              {{1, 5, 1}, {2, 5, 50}, {50, 5, 2}, {65, 5, 97}, {97, 5, 65}},
+              &context_, set_channels);
+    // Each block of a larger product finds its own channels.
+    UseThreads(4, &context_);
+    CheckEach(AllTypes(), kOrdersOfDst, {{230, 9, 210}}, &context_,
+              [&](MulProblem* p, int) {
+                set_channels(p, 0);
+                p->num_threads = 4;
+              });
   }
 }
 
 // Some channels scale up and may saturate, others down: per-channel exponents
 // of both signs.
 TEST_P(MulEpilogueTest, ExponentsOfBothSignsAmongChannels) {
-  for (const Types& types : IntegerTypes()) {
-    if (!IsQuantized(types)) continue;
-    for (const ChannelDimension dimension :
-         {ChannelDimension::kRow, ChannelDimension::kCol}) {
-      for (int seed = 0; seed < 8; ++seed) {
-        MulProblem p = MakeProblem(types, 53, 20, 51);
-        p.dst.order = seed % 2 == 0 ? Order::kRowMajor : Order::kColMajor;
-        p.channel_dimension = dimension;
-        p.multiplier = MultiplierKind::kPerChannel;
-        p.min_exponent = kMinExponent;
-        p.max_exponent = kMaxExponent;
-        p.min_fixedpoint = 0;
-        p.bias = seed % 3 == 0 ? BiasKind::kExtreme : BiasKind::kModerate;
-        p.data_seed = seed;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
+  for (const ChannelDimension dimension : kDimensions) {
+    for (int seed = 0; seed < 8; ++seed) {
+      CheckEach(QuantizedTypes(), {seed % 2 == 0 ? 5 : 1}, {{53, 20, 51}},
+                &context_, [=](MulProblem* p, int) {
+                  p->channel_dimension = dimension;
+                  p->multiplier = MultiplierKind::kPerChannel;
+                  p->min_exponent = kMinExponent;
+                  p->max_exponent = kMaxExponent;
+                  p->min_fixedpoint = 0;
+                  p->bias =
+                      seed % 3 == 0 ? BiasKind::kExtreme : BiasKind::kModerate;
+                  p->data_seed = seed;
+                });
     }
   }
 }
@@ -228,24 +196,16 @@ TEST_P(MulEpilogueTest, Clamps) {
     const double bounds[][2] = {
         {low, high}, {low, low}, {high, high}, {middle, high}, {low, middle}};
     for (const auto& bound : bounds) {
-      for (const auto& shape : kShapes) {
-        MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-        p.bias = BiasKind::kModerate;
-        p.clamp = true;
-        p.clamp_min = bound[0];
-        p.clamp_max = bound[1];
-        if (!IsFloat(types.dst)) {
-          p.clamp_min =
-              static_cast<double>(static_cast<std::int64_t>(bound[0]));
-          p.clamp_max =
-              static_cast<double>(static_cast<std::int64_t>(bound[1]));
-        }
-        p.dst.zero_point =
-            IsFloat(types.dst)
-                ? 0
-                : static_cast<std::int32_t>(LowestOf(types.dst) + 50);
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
+      CheckEach({types}, kPlainOrders, kShapes, &context_,
+                [&](MulProblem* p, int) {
+                  const bool is_float = IsFloat(types.dst);
+                  p->bias = BiasKind::kModerate;
+                  p->clamp = true;
+                  p->clamp_min = is_float ? bound[0] : std::trunc(bound[0]);
+                  p->clamp_max = is_float ? bound[1] : std::trunc(bound[1]);
+                  p->dst.zero_point =
+                      is_float ? 0 : static_cast<std::int32_t>(low) + 50;
+                });
     }
   }
 }

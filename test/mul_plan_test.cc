@@ -10,9 +10,7 @@
 
 #include "absl/status/status.h"
 #include "ruy_like/packed_matrix.h"
-#include "ruy_like/thread_pool.h"
 #include "test/support/executors.h"
-#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -23,9 +21,7 @@ TEST_F(MulPlanTest, APlanOnTheCallersThreads) {
   for (int threads = 1; threads <= 5; ++threads) {
     MulPlan plan;
     for (int repeat = 0; repeat < 3; ++repeat) {
-      ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params,
-                               threads, &context_, &product_.dst)
-                      .ok());
+      ASSERT_TRUE(product_.Prepare(threads, &context_, &plan).ok());
       ExpectThreads(plan.num_threads(), threads);
       std::vector<std::thread> callers;
       for (int i = 0; i < threads; ++i) {
@@ -43,9 +39,7 @@ TEST_F(MulPlanTest, APlanOnTheCallersThreads) {
 TEST_F(MulPlanTest, APlanWhateverTheContextHas) {
   OnAllSortsOfThreads(&context_, [&] {
     MulPlan plan;
-    ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 3,
-                             &context_, &product_.dst)
-                    .ok());
+    ASSERT_TRUE(product_.Prepare(3, &context_, &plan).ok());
     std::thread other([&plan] {
       EXPECT_TRUE(plan.Run(2).ok());
       EXPECT_TRUE(plan.Run(2).ok());
@@ -62,9 +56,7 @@ TEST_F(MulPlanTest, APlanWhateverTheContextHas) {
 TEST_F(MulPlanTest, APlanWhoseThreadsDoNotCome) {
   MulPlan plan;
   for (const int comes : {-1, 0, 3}) {
-    ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 4,
-                             &context_, &product_.dst)
-                    .ok());
+    ASSERT_TRUE(product_.Prepare(4, &context_, &plan).ok());
     if (comes >= 0) {
       EXPECT_TRUE(plan.Run(comes).ok());
     }
@@ -77,10 +69,8 @@ TEST_F(MulPlanTest, APlanWhoseThreadsDoNotCome) {
 TEST_F(MulPlanTest, APlanLeavesTheContextToOthers) {
   product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
-  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 2,
-                           &context_, &product_.dst)
-                  .ok());
-  Int8Product other;
+  ASSERT_TRUE(product_.Prepare(2, &context_, &plan).ok());
+  ThreadedProduct other;
   other.MulOn(&context_);
   EXPECT_TRUE(plan.Run(1).ok());
   other.MulOn(&context_);
@@ -93,12 +83,10 @@ TEST_F(MulPlanTest, APlanLeavesTheContextToOthers) {
 // Where Mul would be refused as well; dst is right already, and Finish can be
 // called again.
 TEST_F(MulPlanTest, APlanThatWouldDeadlockIsFinishedLater) {
-  Int8Product planned;
+  ThreadedProduct planned;
   planned.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
-  ASSERT_TRUE(plan.Prepare(planned.lhs, planned.rhs, planned.params, 2,
-                           &context_, &planned.dst)
-                  .ok());
+  ASSERT_TRUE(planned.Prepare(2, &context_, &plan).ok());
   TestExecutor executor(2, [&](int count, Function function, void* argument) {
     EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
     RunInOrder(count, function, argument);
@@ -117,9 +105,7 @@ TEST_F(MulPlanTest, APlanHoldsWhatItFoundInTheCache) {
   product_.MulOn(&context_);
   const std::size_t bytes = context_.prepacked_cache_bytes();
   MulPlan plan;
-  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 1,
-                           &context_, &product_.dst)
-                  .ok());
+  ASSERT_TRUE(product_.Prepare(1, &context_, &plan).ok());
   context_.ClearPrepackedCache();
   // Would get the memory, were it free.
   std::vector<std::vector<char>> others;
@@ -136,9 +122,7 @@ TEST_F(MulPlanTest, APlanIsRepeated) {
   product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
   EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(plan.Prepare(product_.lhs, product_.rhs, product_.params, 2,
-                           &context_, &product_.dst)
-                  .ok());
+  ASSERT_TRUE(product_.Prepare(2, &context_, &plan).ok());
   EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
   for (int repeat = 0; repeat < 3; ++repeat) {
     EXPECT_TRUE(plan.Run(1).ok());
@@ -167,8 +151,7 @@ TEST_F(MulPlanTest, APlansErrors) {
   EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
   const auto prepare = [&](int threads) {
-    return plan.Prepare(product_.lhs, product_.rhs, product_.params, threads,
-                        &context_, &product_.dst);
+    return product_.Prepare(threads, &context_, &plan);
   };
   EXPECT_EQ(prepare(0).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
@@ -193,43 +176,31 @@ TEST_F(MulPlanTest, APlansErrors) {
 // A product too small to share is one thread's; the others return at once.
 TEST_F(MulPlanTest, APlanForMoreThreadsThanPayOff) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
-  const std::vector<float> values(64, 1.0f);
-  std::vector<float> result(64);
-  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
-  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
+  FloatProduct small(8, 8, 8);
   MulPlan plan;
-  ASSERT_TRUE(plan.Prepare(operand, operand, MulParams<float, float>(), 64,
-                           &context_, &dst)
-                  .ok());
+  ASSERT_TRUE(small.Prepare(64, &context_, &plan).ok());
   EXPECT_EQ(plan.num_threads(), 1);
   for (int i = 63; i >= 0; --i) EXPECT_TRUE(plan.Run(i).ok());
   ASSERT_TRUE(plan.Finish().ok());
-  EXPECT_EQ(result, std::vector<float>(64, 8.0f));
+  small.ExpectIs(small.Expected());
 }
 
 // A small product, which is one block, is run once, whoever comes and how
 // often; and by Finish if nobody does.
 TEST_F(MulPlanTest, APlanRunsASmallProductOnce) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
-  const std::vector<float> values(64, 1.0f);
-  std::vector<float> result(64, 1.0f);
-  const auto operand = MakeMatrix(values.data(), 8, 8, Order::kColMajor);
-  auto dst = MakeMatrix(result.data(), 8, 8, Order::kColMajor);
-  MulParams<float, float> params;
-  params.set_beta(1);
+  FloatProduct small(8, 8, 8);
+  small.params.set_beta(1);
   MulPlan plan;
-  float expected = 1;
   for (int runs = 0; runs < 3; ++runs) {
     // Nothing is left of a product that is abandoned.
     for (int i = 0; i < 2; ++i) {
-      ASSERT_TRUE(
-          plan.Prepare(operand, operand, params, 2, &context_, &dst).ok());
+      ASSERT_TRUE(small.Prepare(2, &context_, &plan).ok());
     }
     for (int i = 0; i < runs; ++i) EXPECT_TRUE(plan.Run(0).ok());
     EXPECT_TRUE(plan.Run(1).ok());
     ASSERT_TRUE(plan.Finish().ok());
-    expected += 8;
-    EXPECT_EQ(result, std::vector<float>(64, expected));
+    small.ExpectIs(small.Expected());
   }
 }
 

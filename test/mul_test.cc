@@ -29,12 +29,12 @@ constexpr std::ptrdiff_t kEdges[] = {1,  2,  3,  5,  7,  8,  9,  15,
 // One line of each family of kernels, with different signs.
 const std::vector<Types>& TypesOfEachFamily() {
   static const auto* const types = new std::vector<Types>{
-      {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8},
+      kInt8,
       {Scalar::kU8, Scalar::kI8, Scalar::kI32, Scalar::kI32},
       {Scalar::kU8, Scalar::kU8, Scalar::kI32, Scalar::kU8},
       {Scalar::kI8, Scalar::kI16, Scalar::kI32, Scalar::kI16},
       {Scalar::kI16, Scalar::kI8, Scalar::kI32, Scalar::kI32},
-      {Scalar::kF32, Scalar::kF32, Scalar::kF32, Scalar::kF32},
+      kFloat,
       {Scalar::kF32, Scalar::kF64, Scalar::kF64, Scalar::kF64}};
   return *types;
 }
@@ -56,21 +56,20 @@ class MulTest : public PathTest {};
 RUY_LIKE_INSTANTIATE_PER_PATH(MulTest);
 
 TEST_P(MulTest, AllTypesInAllOrders) {
-  constexpr std::ptrdiff_t kShapes[][3] = {
-      {1, 1, 1},   {2, 3, 5},   {5, 17, 1}, {1, 17, 5},   {16, 32, 16},
-      {17, 33, 9}, {49, 65, 7}, {3, 9, 65}, {50, 130, 25}};
-  int count = 0;
-  for (const Types& types : AllTypes()) {
-    for (int orders = 0; orders < 8; ++orders) {
-      for (const auto& shape : kShapes) {
-        MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-        SetOrders(orders, &p);
-        if (++count % 2 == 0) SetZeroPoints(&p);
-        p.data_seed = count;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
-    }
-  }
+  CheckEach(AllTypes(), kAllOrders,
+            {{1, 1, 1},
+             {2, 3, 5},
+             {5, 17, 1},
+             {1, 17, 5},
+             {16, 32, 16},
+             {17, 33, 9},
+             {49, 65, 7},
+             {3, 9, 65},
+             {50, 130, 25}},
+            &context_, [](MulProblem* p, int count) {
+              if (count % 2 == 0) SetZeroPoints(p);
+              p->data_seed = count;
+            });
 }
 
 TEST_P(MulTest, SizesAroundTileEdges) {
@@ -82,7 +81,7 @@ TEST_P(MulTest, SizesAroundTileEdges) {
         // of the others before long.
         const std::ptrdiff_t depth = kEdges[(7 * ++count) % std::size(kEdges)];
         if (count % kThinning != 0) continue;
-        MulProblem p = MakeProblem(types, rows, depth, cols);
+        MulProblem p = MakeProblem(types, {rows, depth, cols});
         if (count % 2 == 0) p.dst.order = Order::kRowMajor;
         if (count % 3 == 0) SetZeroPoints(&p);
         p.data_seed = count;
@@ -93,159 +92,117 @@ TEST_P(MulTest, SizesAroundTileEdges) {
 }
 
 TEST_P(MulTest, EveryDepth) {
-  constexpr std::ptrdiff_t kShapes[][2] = {{1, 1}, {17, 9}, {50, 2}, {2, 50}};
-  for (const Types& types : TypesOfEachFamily()) {
-    for (std::ptrdiff_t depth = 0; depth <= 130; depth += kThinning) {
-      for (const auto& shape : kShapes) {
-        MulProblem p = MakeProblem(types, shape[0], depth, shape[1]);
-        SetOrders(static_cast<int>(depth % 8), &p);
-        if (depth % 3 == 0) SetZeroPoints(&p);
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
-    }
+  for (int depth = 0; depth <= 130; depth += kThinning) {
+    CheckEach(TypesOfEachFamily(), {depth % 8},
+              {{1, depth, 1}, {17, depth, 9}, {50, depth, 2}, {2, depth, 50}},
+              &context_, [depth](MulProblem* p, int) {
+                if (depth % 3 == 0) SetZeroPoints(p);
+              });
   }
 }
 
 // Shapes for which packing does not pay: kernels that read in place.
 TEST_P(MulTest, NarrowProducts) {
-  for (const Types& types : AllTypes()) {
+  for (const std::ptrdiff_t narrow : {1, 2, 5}) {
     for (int orders = 0; orders < 8; orders += kThinning) {
-      for (const std::ptrdiff_t narrow : {1, 2, 5}) {
-        for (const std::ptrdiff_t depth : {63, 300}) {
-          for (const bool narrow_rows : {false, true}) {
-            const std::ptrdiff_t wide = depth == 63 ? 200 : 7;
-            MulProblem p = MakeProblem(types, narrow_rows ? narrow : wide,
-                                       depth, narrow_rows ? wide : narrow);
-            SetOrders(orders, &p);
-            if (narrow % 2 == 0) SetZeroPoints(&p);
-            p.lhs.gap = narrow % 3;
-            ASSERT_TRUE(CheckProblem(p, &context_));
-          }
-        }
-      }
+      CheckEach(AllTypes(), {orders},
+                {{200, 63, narrow},
+                 {narrow, 63, 200},
+                 {7, 300, narrow},
+                 {narrow, 300, 7}},
+                &context_, [narrow](MulProblem* p, int) {
+                  if (narrow % 2 == 0) SetZeroPoints(p);
+                  p->lhs.gap = narrow % 3;
+                });
     }
   }
 }
 
 // To beyond the width up to which narrow kernels serve.
 TEST_P(MulTest, EveryNarrowWidth) {
+  std::vector<Types> some;
   for (const Types& types : AllTypes()) {
-    if (types.dst != Scalar::kI32 && FamilyOf(types) != Family::kF32) continue;
-    for (std::ptrdiff_t narrow = 1; narrow <= 18; narrow += kThinning) {
-      for (const std::ptrdiff_t depth : {1, 15, 16, 33, 130}) {
-        for (int orders = 0; orders < 8; ++orders) {
-          const bool narrow_rows = (narrow + depth) % 2 == 0;
-          const std::ptrdiff_t wide = 19 + depth % 16;
-          MulProblem p = MakeProblem(types, narrow_rows ? narrow : wide, depth,
-                                     narrow_rows ? wide : narrow);
-          SetOrders(orders, &p);
-          if (narrow % 3 == 0) SetZeroPoints(&p);
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
+    if (types.dst == Scalar::kI32 || FamilyOf(types) == Family::kF32) {
+      some.push_back(types);
+    }
+  }
+  for (std::ptrdiff_t narrow = 1; narrow <= 18; narrow += kThinning) {
+    for (const std::ptrdiff_t depth : {1, 15, 16, 33, 130}) {
+      const std::ptrdiff_t wide = 19 + depth % 16;
+      CheckEach(some, kAllOrders,
+                {(narrow + depth) % 2 == 0 ? Shape{narrow, depth, wide}
+                                           : Shape{wide, depth, narrow}},
+                &context_, [narrow](MulProblem* p, int) {
+                  if (narrow % 3 == 0) SetZeroPoints(p);
+                });
     }
   }
 }
 
 TEST_P(MulTest, StridesWithGaps) {
   constexpr std::ptrdiff_t kGaps[] = {0, 1, 3, 64};
-  for (const Types& types : AllTypes()) {
-    for (int i = 0; i < 64; i += kThinning) {
-      MulProblem p = MakeProblem(types, 19, 37, 21);
-      SetOrders(i % 8, &p);
-      p.lhs.gap = kGaps[i % 4];
-      p.rhs.gap = kGaps[i / 4 % 4];
-      p.dst.gap = kGaps[i / 16];
-      p.lhs.flush = p.rhs.flush = p.dst.flush =
-          i % 3 == 0 ? Flush::kStart : Flush::kEnd;
-      p.data_seed = i;
-      ASSERT_TRUE(CheckProblem(p, &context_));
-    }
+  for (int i = 0; i < 64; i += kThinning) {
+    CheckEach(AllTypes(), {i % 8}, {{19, 37, 21}}, &context_,
+              [&](MulProblem* p, int) {
+                p->lhs.gap = kGaps[i % 4];
+                p->rhs.gap = kGaps[i / 4 % 4];
+                p->dst.gap = kGaps[i / 16];
+                p->lhs.flush = p->rhs.flush = p->dst.flush =
+                    i % 3 == 0 ? Flush::kStart : Flush::kEnd;
+                p->data_seed = i;
+              });
   }
 }
 
 // In a vector the stride plays no part; it may be anything from the inner
 // dimension on.
 TEST_P(MulTest, VectorsWithAnyStride) {
-  constexpr std::ptrdiff_t kShapes[][3] = {{1, 40, 40}, {40, 1, 40},
-                                           {40, 40, 1}, {1, 1, 40},
-                                           {40, 1, 1},  {1, 40, 1}};
-  for (const Types& types : TypesOfEachFamily()) {
-    for (const auto& shape : kShapes) {
-      for (int orders = 0; orders < 8; ++orders) {
-        for (const std::ptrdiff_t gap : {0, 5}) {
-          MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-          SetOrders(orders, &p);
-          p.lhs.gap = p.rhs.gap = p.dst.gap = gap;
-          SetZeroPoints(&p);
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
-    }
+  const std::vector<Shape> shapes = {{1, 40, 40}, {40, 1, 40}, {40, 40, 1},
+                                     {1, 1, 40},  {40, 1, 1},  {1, 40, 1}};
+  for (const std::ptrdiff_t gap : {0, 5}) {
+    CheckEach(TypesOfEachFamily(), kAllOrders, shapes, &context_,
+              [gap](MulProblem* p, int) {
+                p->lhs.gap = p->rhs.gap = p->dst.gap = gap;
+                SetZeroPoints(p);
+              });
   }
 }
 
 // Large enough for several blocks, also along depth.
 TEST_P(MulTest, SeveralBlocks) {
-  constexpr std::ptrdiff_t kShapes[][3] = {
-      {300, 70, 290}, {97, 6000, 50}, {700, 33, 20}, {20, 33, 700}};
-  for (const Types& types : TypesOfEachFamily()) {
-    for (const auto& shape : kShapes) {
-      MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-      SetZeroPoints(&p);
-      p.bias = BiasKind::kModerate;
-      ASSERT_TRUE(CheckProblem(p, &context_));
-    }
-  }
+  CheckEach(TypesOfEachFamily(), kPlainOrders,
+            {{300, 70, 290}, {97, 6000, 50}, {700, 33, 20}, {20, 33, 700}},
+            &context_, [](MulProblem* p, int) {
+              SetZeroPoints(p);
+              p->bias = BiasKind::kModerate;
+            });
 }
 
 TEST_P(MulTest, DepthZeroGivesTheEpilogueOfZero) {
-  for (const Types& types : AllTypes()) {
-    for (const bool bias : {false, true}) {
-      for (int orders = 0; orders < 8; ++orders) {
-        MulProblem p = MakeProblem(types, 9, 0, 19);
-        SetOrders(orders, &p);
-        SetZeroPoints(&p);
-        if (bias) p.bias = BiasKind::kModerate;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-      }
-    }
+  for (const BiasKind bias : {BiasKind::kNone, BiasKind::kModerate}) {
+    CheckEach(AllTypes(), kAllOrders, {{9, 0, 19}}, &context_,
+              [bias](MulProblem* p, int) {
+                SetZeroPoints(p);
+                p->bias = bias;
+              });
   }
 }
 
 TEST_P(MulTest, EmptyDstIsANoOp) {
-  constexpr std::ptrdiff_t kShapes[][3] = {
-      {0, 5, 7}, {7, 5, 0}, {0, 5, 0}, {0, 0, 7}, {0, 0, 0}};
-  for (const Types& types : AllTypes()) {
-    for (const auto& shape : kShapes) {
-      MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-      p.lhs.gap = p.rhs.gap = p.dst.gap = 1;
-      ASSERT_TRUE(CheckProblem(p, &context_));
-    }
-  }
-}
-
-TEST_P(MulTest, OperandsOfDepthZeroMayBeNull) {
-  const auto lhs =
-      MakeMatrix(static_cast<std::int8_t*>(nullptr), 2, 0, Order::kRowMajor);
-  const auto rhs =
-      MakeMatrix(static_cast<std::int8_t*>(nullptr), 0, 3, Order::kColMajor);
-  std::vector<std::int32_t> values(6, -1);
-  auto dst = MakeMatrix(values.data(), 2, 3, Order::kColMajor);
-  MulParams<std::int32_t, std::int32_t> params;
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-  EXPECT_EQ(values, std::vector<std::int32_t>(6, 0));
+  CheckEach(
+      AllTypes(), kPlainOrders,
+      {{0, 5, 7}, {7, 5, 0}, {0, 5, 0}, {0, 0, 7}, {0, 0, 0}}, &context_,
+      [](MulProblem* p, int) { p->lhs.gap = p->rhs.gap = p->dst.gap = 1; });
 }
 
 // Sums of products beyond 32 bits wrap; the zero points make the terms 9 bits
 // wide.
 TEST_P(MulTest, DeepSumsWrap) {
-  constexpr std::ptrdiff_t kShapes[][3] = {
-      {1, 140000, 1}, {3, 140000, 2}, {20, 100003, 7}};
   for (const Types& types : IntegerTypes()) {
     if (types.dst != Scalar::kI32) continue;
-    for (const auto& shape : kShapes) {
-      MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
+    for (const Shape& shape :
+         {Shape{1, 140000, 1}, Shape{3, 140000, 2}, Shape{20, 100003, 7}}) {
+      MulProblem p = MakeProblem(types, shape);
       p.lhs.fill = p.rhs.fill = Fill::kLowest;
       ASSERT_TRUE(CheckProblem(p, &context_));
       if (Is8Bit(types.lhs)) p.lhs.zero_point = HighestOf(types.lhs);
@@ -259,7 +216,7 @@ TEST_P(MulTest, DeepSumsWrap) {
 // a size that is not too small for AMX.)
 TEST_P(MulTest, RunsThePathsOwnKernels) {
   for (const Types& types : AllTypes()) {
-    MulProblem p = MakeProblem(types, 64, 64, 64);
+    MulProblem p = MakeProblem(types, {64, 64, 64});
     ASSERT_TRUE(CheckProblem(p, &context_));
     const Family family = FamilyOf(types);
     // Doubles are for the portable path alone.
@@ -287,31 +244,33 @@ TEST_P(MulTest, RunsThePathsOwnKernels) {
 // No kernel hides behind others: each one is reached through Mul.
 TEST_P(MulTest, ReachesEveryKernel) {
   std::set<std::string> reached;
+  const auto check = [&](const MulProblem& problem) {
+    ASSERT_TRUE(CheckProblem(problem, &context_));
+    reached.insert(context_.last_used_kernel());
+  };
   constexpr std::ptrdiff_t kSizes[] = {1, 3, 8, 16, 50};
   int count = 0;
   for (const Types& types : AllTypes()) {
     for (int orders = 0; orders < 8; ++orders) {
       for (const std::ptrdiff_t rows : kSizes) {
         for (const std::ptrdiff_t cols : kSizes) {
-          MulProblem p = MakeProblem(types, rows, 70, cols);
+          if (HasFatalFailure()) return;
+          MulProblem p = MakeProblem(types, {rows, 70, cols});
           SetOrders(orders, &p);
           ++count;
           if (count % 2 == 0) SetZeroPoints(&p);
           if (count % 3 == 0) p.lhs.cache_policy = CachePolicy::kAlwaysCache;
-          ASSERT_TRUE(CheckProblem(p, &context_));
-          reached.insert(context_.last_used_kernel());
+          check(p);
           // Kernels for float sums in any order.
           if (!p.IsInteger()) {
             p.float_sums = FloatSums::kAnyOrder;
-            ASSERT_TRUE(CheckProblem(p, &context_));
-            reached.insert(context_.last_used_kernel());
+            check(p);
           }
           // Kernels for int7 on one side, on both.
           if (!Is8Bit(types.lhs) || !Is8Bit(types.rhs)) continue;
           p.lhs.int7 = Int7::kKept;
           if (count % 3 == 0) p.rhs.int7 = Int7::kKept;
-          ASSERT_TRUE(CheckProblem(p, &context_));
-          reached.insert(context_.last_used_kernel());
+          check(p);
         }
       }
     }
@@ -328,10 +287,9 @@ TEST_P(MulTest, ReachesEveryKernel) {
       constexpr std::ptrdiff_t kRows = 1024;
       for (const std::ptrdiff_t cols : {1, 8}) {
         MulProblem p =
-            MakeProblem(types, kRows, large.min_lhs_elements / kRows, cols);
+            MakeProblem(types, {kRows, large.min_lhs_elements / kRows, cols});
         p.lhs.cache_policy = CachePolicy::kAlwaysCache;
-        ASSERT_TRUE(CheckProblem(p, &context_));
-        reached.insert(context_.last_used_kernel());
+        check(p);
       }
     }
   }

@@ -150,7 +150,7 @@ TEST_F(OverlapTest, Floats) {
 }
 
 TEST_F(OverlapTest, DstInsideAGapOfTheOperand) {
-  for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+  for (const Order order : kOrders) {
     for (std::ptrdiff_t offset = 0; offset < 60; ++offset) {
       LhsAndDst(order, 40, Order::kRowMajor, 0, offset);
     }

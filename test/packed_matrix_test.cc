@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -20,22 +19,19 @@
 #include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/packed/packed_side.h"
 #include "ruy_like/plan/context_impl.h"
-#include "ruy_like/reference_mul.h"
 #include "ruy_like/registry/registry.h"
 #include "test/packed/packed_product.h"
 #include "test/support/guarded_buffer.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr EntryPoint kPackedEntryPoints[] = {
     EntryPoint::kPackedLhs, EntryPoint::kPackedRhs, EntryPoint::kPackedBoth};
-constexpr Order kOrders[] = {Order::kColMajor, Order::kRowMajor};
 
 using PackedMatrixTest = PackedProductTest;
 RUY_LIKE_INSTANTIATE_PER_PATH(PackedMatrixTest);
@@ -43,35 +39,30 @@ RUY_LIKE_INSTANTIATE_PER_PATH(PackedMatrixTest);
 // ## Results
 
 TEST_P(PackedMatrixTest, EveryTypeOrderAndSide) {
-  for (const Types& types : AllTypes()) {
-    for (int orders = 0; orders < 8; ++orders) {
-      for (const EntryPoint entry_point : kPackedEntryPoints) {
-        for (const Order packed_for : kOrders) {
-          MulProblem p = MakeProblem(types, 21, 33, 19);
-          SetOrders(orders, &p);
-          p.entry_point = entry_point;
-          p.packed_for = packed_for;
-          p.bias = BiasKind::kModerate;
-          if (Is8Bit(types.lhs)) p.lhs.zero_point = 7;
-          if (Is8Bit(types.rhs)) p.rhs.zero_point = 9;
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
+  for (const EntryPoint entry_point : kPackedEntryPoints) {
+    for (const Order packed_for : kOrders) {
+      CheckEach(AllTypes(), kAllOrders, {{21, 33, 19}}, &context_,
+                [=](MulProblem* p, int) {
+                  p->entry_point = entry_point;
+                  p->packed_for = packed_for;
+                  p->bias = BiasKind::kModerate;
+                  if (Is8Bit(p->lhs.scalar)) p->lhs.zero_point = 7;
+                  if (Is8Bit(p->rhs.scalar)) p->rhs.zero_point = 9;
+                });
     }
   }
 }
 
 TEST_P(PackedMatrixTest, SizesAroundTheTiles) {
-  constexpr Types kInt8 = {Scalar::kU8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
-  constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
-                            Scalar::kF32};
+  constexpr Types kMixed = {Scalar::kU8, Scalar::kI8, Scalar::kI32,
+                            Scalar::kI8};
   constexpr std::ptrdiff_t kSizes[] = {0, 1, 2, 15, 16, 17, 47, 48, 49, 65};
-  for (const Types& types : {kInt8, kFloat}) {
+  for (const Types& types : {kMixed, kFloat}) {
     for (const std::ptrdiff_t rows : kSizes) {
       for (const std::ptrdiff_t cols : kSizes) {
         for (const std::ptrdiff_t depth : {0, 1, 4, 63, 65}) {
           for (const EntryPoint entry_point : kPackedEntryPoints) {
-            MulProblem p = MakeProblem(types, rows, depth, cols);
+            MulProblem p = MakeProblem(types, {rows, depth, cols});
             p.entry_point = entry_point;
             p.packed_for = kOrders[(rows + cols + depth) % 2];
             SetOrders(static_cast<int>(rows + 3 * cols) % 8, &p);
@@ -86,14 +77,13 @@ TEST_P(PackedMatrixTest, SizesAroundTheTiles) {
 
 // With blocks, several threads and depth that is split.
 TEST_P(PackedMatrixTest, LargeProductsOnThreads) {
-  constexpr Types kInt8 = {Scalar::kI8, Scalar::kU8, Scalar::kI32, Scalar::kI8};
-  constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
-                            Scalar::kF32};
+  constexpr Types kMixed = {Scalar::kI8, Scalar::kU8, Scalar::kI32,
+                            Scalar::kI8};
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  for (const Types& types : {kInt8, kFloat}) {
+  for (const Types& types : {kMixed, kFloat}) {
     for (const EntryPoint entry_point : kPackedEntryPoints) {
       for (const Order packed_for : kOrders) {
-        MulProblem p = MakeProblem(types, 150, 6000, 40);
+        MulProblem p = MakeProblem(types, {150, 6000, 40});
         p.entry_point = entry_point;
         p.packed_for = packed_for;
         p.num_threads = 3;
@@ -106,29 +96,18 @@ TEST_P(PackedMatrixTest, LargeProductsOnThreads) {
 
 // The kernel is the one that a cached operand gets, and so are a float's bits.
 TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
-  const auto draw = [](std::size_t size, std::uint64_t seed) {
-    Rng rng(seed);
-    std::vector<float> values(size);
-    for (float& value : values) value = static_cast<float>(rng.Signed());
-    return values;
-  };
-  const std::vector<float> weights = draw(100 * 300, 1);
-  const std::vector<float> inputs = draw(300 * 20, 2);
+  const std::vector<float> weights = RandomReals<float>(100 * 300, 1);
+  const std::vector<float> inputs = RandomReals<float>(300 * 20, 2);
   auto lhs = MakeMatrix(weights.data(), 100, 300, Order::kRowMajor);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_TRUE(packed_lhs.ok()) << packed_lhs.status();
-  const MulParams<float, float> params;
   for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
     const auto rhs = MakeMatrix(inputs.data(), 300, cols, Order::kColMajor);
-    std::vector<float> cached(100 * cols), packed(100 * cols);
-    auto dst = MakeMatrix(cached.data(), 100, cols, Order::kColMajor);
-    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    const auto cached = MulTo<float>(lhs, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
-    dst.set_data(packed.data());
-    ASSERT_TRUE(Mul(*packed_lhs, rhs, params, &context_, &dst).ok());
+    EXPECT_TRUE(SameBits(MulTo<float>(*packed_lhs, rhs, &context_), cached));
     EXPECT_EQ(context_.last_used_kernel(), kernel);
-    EXPECT_EQ(std::memcmp(cached.data(), packed.data(), 4 * cached.size()), 0);
   }
 }
 
@@ -139,20 +118,16 @@ TEST_P(PackedMatrixTest, EveryWidthTakesTheCachedOperandsKernel) {
   const auto inputs = RandomVector<std::uint8_t>(kDepth * 200, 0, 255, 3);
   auto cached = lhs_;
   cached.set_cache_policy(CachePolicy::kAlwaysCache);
-  const MulParams<std::int32_t, std::int32_t> params;
   std::size_t bytes = 0;
   for (const std::ptrdiff_t cols : {200, 1, 2, 3, 4, 5, 8, 16, 17, 60}) {
     const auto rhs = MakeMatrix(inputs.data(), kDepth, cols, Order::kColMajor);
-    std::vector<std::int32_t> expected(kRows * cols), actual(kRows * cols);
-    auto dst = MakeMatrix(expected.data(), kRows, cols, Order::kColMajor);
-    ASSERT_TRUE(Mul(cached, rhs, params, &context_, &dst).ok());
+    const auto expected = MulTo<std::int32_t>(cached, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
     if (bytes == 0) bytes = context_.prepacked_cache_bytes();
     EXPECT_EQ(context_.prepacked_cache_bytes(), bytes) << cols << " columns";
-    dst.set_data(actual.data());
-    ASSERT_TRUE(Mul(packed, rhs, params, &context_, &dst).ok());
+    EXPECT_EQ(MulTo<std::int32_t>(packed, rhs, &context_), expected)
+        << cols << " columns";
     EXPECT_EQ(context_.last_used_kernel(), kernel) << cols << " columns";
-    EXPECT_EQ(actual, expected) << cols << " columns";
   }
 }
 
@@ -165,19 +140,16 @@ TEST_P(PackedMatrixTest, OutlivesItsSourceAndItsContext) {
     packed = PackLhs(&other);
   }
   std::fill(weights_.begin(), weights_.end(), std::int8_t{99});
-  std::vector<std::int32_t> result;
   const PackedMatrix<std::int8_t> copy = packed;
   packed = PackedMatrix<std::int8_t>();
-  ASSERT_TRUE(MulWith(copy, &context_, &result).ok());
-  EXPECT_EQ(result, expected);
+  EXPECT_EQ(ResultOf(copy), expected);
 }
 
 // ## Description
 
 TEST_P(PackedMatrixTest, TellsWhatItIs) {
   for (const Order order : kOrders) {
-    PackOptions options;
-    options.dst_order = order;
+    const PackOptions options = {order};
     const PackedMatrix<std::int8_t> packed = PackLhs(&context_, options);
     EXPECT_EQ(packed.rows(), kRows);
     EXPECT_EQ(packed.cols(), kDepth);
@@ -223,8 +195,7 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
     Context context;
     context.set_runtime_enabled_paths(c.path);
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
-    PackOptions options;
-    options.dst_order = c.dst_order;
+    const PackOptions options = {c.dst_order};
     auto packed = Pack(lhs, Side::kLhs, options, &context);
     ASSERT_TRUE(packed.ok()) << packed.status();
     EXPECT_EQ(packed->path(), c.path);
@@ -239,8 +210,7 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
   const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
   std::vector<float> result(20 * 20);
   auto dst = MakeMatrix(result.data(), 20, 20, Order::kColMajor);
-  PackOptions options;
-  options.pack_for = PackFor::kBFloat16Operand;
+  PackOptions options = {Order::kColMajor, PackFor::kBFloat16Operand};
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
   auto packed = Pack(lhs, Side::kLhs, options, &context);
@@ -278,8 +248,8 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
     context.set_runtime_enabled_paths(c.other);
     const absl::Status status =
         Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(PathName(c.path)));
+    ExpectStatus(status, absl::StatusCode::kFailedPrecondition,
+                 {PathName(c.path)});
   }
 }
 
@@ -303,9 +273,7 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
   EXPECT_TRUE(buffer.SlackIsIntact());
   EXPECT_EQ(packed->Serialize().data(), buffer.data());
   EXPECT_EQ(packed->Serialize(), PackLhs(&context_).Serialize());
-  std::vector<std::int32_t> result;
-  ASSERT_TRUE(MulWith(*packed, &context_, &result).ok());
-  EXPECT_EQ(result, Expected());
+  EXPECT_EQ(ResultOf(*packed), Expected());
 
   const auto error = [&](std::size_t offset, std::size_t size) {
     return PackInto(buffer.data() + offset, size, lhs_, Side::kLhs,
@@ -313,8 +281,8 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
         .status();
   };
   EXPECT_EQ(error(0, *bytes - 1).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(error(8, *bytes).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(error(8, *bytes).message()), HasSubstr("aligned"));
+  ExpectStatus(error(8, *bytes), absl::StatusCode::kInvalidArgument,
+               {"aligned"});
   EXPECT_FALSE(
       PackInto(nullptr, *bytes, lhs_, Side::kLhs, PackOptions(), &context_)
           .ok());
@@ -338,9 +306,7 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
     auto expected = Pack(row_major, Side::kLhs, PackOptions(), &context_);
     ASSERT_TRUE(expected.ok());
     for (const int threads : {1, 4}) {
-      context_.set_max_num_threads(threads);
-      context_.set_num_threads_strategy(
-          NumThreadsStrategy::kForceMaxNumThreads);
+      UseThreads(threads, &context_);
       for (const auto* matrix : {&col_major, &row_major}) {
         auto packed = Pack(*matrix, Side::kLhs, PackOptions(), &context_);
         ASSERT_TRUE(packed.ok());
@@ -356,8 +322,7 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
 
 TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   const auto bad = [&](const absl::Status& status, const char* what) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(what));
+    ExpectStatus(status, absl::StatusCode::kInvalidArgument, {what});
   };
   const auto pack_error = [&](const auto& matrix, Side side,
                               const PackOptions& options) {
@@ -382,8 +347,7 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
               absl::StatusCode::kResourceExhausted);
   }
   bad(pack_error(lhs_, static_cast<Side>(7), {}), "side");
-  PackOptions options;
-  options.pack_for = PackFor::kDoubleProduct;
+  PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
   bad(pack_error(lhs_, Side::kLhs, options), "pack_for");
   const float value = 1;
   auto floats = MakeMatrix(&value, 1, 1, Order::kColMajor);
@@ -442,14 +406,15 @@ TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
   for (const Path path : PathsBestFirst(DetectedPaths())) {
     Context other;
     other.set_runtime_enabled_paths(path);
-    std::vector<std::int32_t> result;
-    const absl::Status status = MulWith(packed, &other, &result);
+    std::vector<std::int32_t> result(kRows * kCols);
+    auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+    const absl::Status status = Mul(
+        packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &other, &dst);
     if (path == packed.path() || packed.path() == Path::kPortable) {
       EXPECT_TRUE(status.ok()) << status;
     } else if (path < packed.path()) {
-      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-      EXPECT_THAT(std::string(status.message()),
-                  HasSubstr(PathName(packed.path())));
+      ExpectStatus(status, absl::StatusCode::kFailedPrecondition,
+                   {PathName(packed.path())});
       EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols));
     }
     // A better path may inherit its kernels or not.
@@ -470,8 +435,7 @@ TEST_P(PackedMatrixTest, DepthZeroTakesNothing) {
   for (const Scalar scalar : {Scalar::kI8, Scalar::kF32}) {
     for (const std::ptrdiff_t width : kWidths) {
       for (const Order order : kOrders) {
-        PackOptions options;
-        options.dst_order = order;
+        const PackOptions options = {order};
         const auto check = [&](auto matrix, auto other) {
           using T = std::remove_const_t<
               std::remove_pointer_t<decltype(matrix.data())>>;
@@ -491,12 +455,9 @@ TEST_P(PackedMatrixTest, DepthZeroTakesNothing) {
           EXPECT_EQ(read->cols(), 0);
           if (width > 100) return;
           using Dst = std::conditional_t<std::is_same<T, float>::value, T, int>;
-          std::vector<Dst> result(width * 3, Dst{7});
           MakeSimpleLayout(0, 3, Order::kColMajor, other.mutable_layout());
-          auto dst = MakeMatrix(result.data(), width, 3, order);
-          const MulParams<Dst, Dst> params;
-          ASSERT_TRUE(Mul(*read, other, params, &context_, &dst).ok());
-          EXPECT_EQ(result, std::vector<Dst>(width * 3));
+          EXPECT_EQ(MulTo<Dst>(*read, other, &context_, order),
+                    std::vector<Dst>(width * 3));
         };
         if (scalar == Scalar::kF32) {
           check(Matrix<float>(), Matrix<float>());
@@ -542,15 +503,10 @@ TEST_P(PackedMatrixTest, ProductsOfDepthZeroPackNothing) {
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MakeSimpleLayout(kMany, 0, Order::kColMajor, lhs.mutable_layout());
   MakeSimpleLayout(0, 2, Order::kColMajor, rhs.mutable_layout());
-  std::vector<std::int32_t> result(kMany * 2, 7);
-  auto dst = MakeMatrix(result.data(), kMany, 2, Order::kColMajor);
-  const MulParams<std::int32_t, std::int32_t> params;
   for (const int threads : {1, 3}) {
-    context_.set_max_num_threads(threads);
-    context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-    result.assign(result.size(), 7);
-    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
-    EXPECT_EQ(result, std::vector<std::int32_t>(kMany * 2));
+    UseThreads(threads, &context_);
+    EXPECT_EQ(MulTo<std::int32_t>(lhs, rhs, &context_),
+              std::vector<std::int32_t>(kMany * 2));
     EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
     // Statuses of blocks, perhaps.
     EXPECT_LT(context_.impl()->arena.capacity_bytes(), 8192u);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -71,20 +72,16 @@ TEST(RequantizeTest, RoundsHalfUp) {
 TEST(ReferenceMulTest, Float) {
   const float lhs_values[] = {1, 2, 3, 4, 5, 6};   // 2x3, row-major
   const float rhs_values[] = {1, 0, -1, 2, 2, 2};  // 3x2, column-major
-  float result[4];
   const auto lhs = MakeMatrix(lhs_values, 2, 3, Order::kRowMajor);
   const auto rhs = MakeMatrix(rhs_values, 3, 2, Order::kColMajor);
-  auto dst = MakeMatrix(result, 2, 2, Order::kRowMajor);
   MulParams<float, float> params;
   const float bias[] = {100, 200};
   params.set_bias(bias);
   params.set_clamp_max(229);
-  ReferenceMul(lhs, rhs, params, &dst);
-  EXPECT_EQ(std::vector<float>(result, result + 4),
+  EXPECT_EQ(ReferenceMulTo<float>(lhs, rhs, params, Order::kRowMajor),
             (std::vector<float>{98, 112, 198, 229}));
   params.set_channel_dimension(ChannelDimension::kCol);
-  ReferenceMul(lhs, rhs, params, &dst);
-  EXPECT_EQ(std::vector<float>(result, result + 4),
+  EXPECT_EQ(ReferenceMulTo<float>(lhs, rhs, params, Order::kRowMajor),
             (std::vector<float>{98, 212, 98, 229}));
 }
 
@@ -106,23 +103,19 @@ TEST(ReferenceMulTest, ZeroPoints) {
 TEST(ReferenceMulTest, PerChannelMultipliersReplaceThePerTensorOne) {
   const std::int8_t lhs_values[] = {8, 8};
   const std::int8_t rhs_values[] = {8};
-  std::int16_t result[2];
   const auto lhs = MakeMatrix(lhs_values, 2, 1, Order::kRowMajor);
   const auto rhs = MakeMatrix(rhs_values, 1, 1, Order::kColMajor);
-  auto dst = MakeMatrix(result, 2, 1, Order::kColMajor);
   MulParams<std::int32_t, std::int16_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(0);
-  ReferenceMul(lhs, rhs, params, &dst);
-  EXPECT_EQ(result[0], 32);
-  EXPECT_EQ(result[1], 32);
+  EXPECT_EQ(ReferenceMulTo<std::int16_t>(lhs, rhs, params),
+            (std::vector<std::int16_t>{32, 32}));
   const std::int32_t fixedpoints[] = {1 << 30, 3 << 29};
   const int exponents[] = {1, 3};
   params.set_multiplier_fixedpoint_perchannel(fixedpoints);
   params.set_multiplier_exponent_perchannel(exponents);
-  ReferenceMul(lhs, rhs, params, &dst);
-  EXPECT_EQ(result[0], 64);
-  EXPECT_EQ(result[1], 384);
+  EXPECT_EQ(ReferenceMulTo<std::int16_t>(lhs, rhs, params),
+            (std::vector<std::int16_t>{64, 384}));
 }
 
 TEST(ReferenceMulTest, SumsWrap) {
@@ -130,12 +123,9 @@ TEST(ReferenceMulTest, SumsWrap) {
   constexpr std::ptrdiff_t kDepth = 3 * 256;  // each term is 2^22
   const std::vector<std::int16_t> lhs_values(kDepth, -32768);
   const std::vector<std::int8_t> rhs_values(kDepth, -128);
-  std::int32_t result;
   const auto lhs = MakeMatrix(lhs_values.data(), 1, kDepth, Order::kRowMajor);
   const auto rhs = MakeMatrix(rhs_values.data(), kDepth, 1, Order::kColMajor);
-  auto dst = MakeMatrix(&result, 1, 1, Order::kRowMajor);
-  ReferenceMul(lhs, rhs, MulParams<std::int32_t, std::int32_t>(), &dst);
-  EXPECT_EQ(result, -(1 << 30));
+  EXPECT_EQ(ReferenceMulTo<std::int32_t>(lhs, rhs)[0], -(1 << 30));
 }
 
 }  // namespace

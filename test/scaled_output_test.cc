@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "ruy_like/mul.h"
-#include "ruy_like/reference_mul.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 #if defined(__SSE2__)
@@ -28,18 +28,13 @@ using Params = MulParams<std::int32_t, float>;
 static_assert(Params::kScaled && !Params::kQuantized);
 static_assert(std::is_same<Params::BiasScalar, float>::value);
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 constexpr ScaleKind kScaleKinds[] = {ScaleKind::kDefault, ScaleKind::kPerTensor,
                                      ScaleKind::kPerChannel};
-constexpr ChannelDimension kDimensions[] = {ChannelDimension::kRow,
-                                            ChannelDimension::kCol};
 
 // Around the edges of tiles; narrow ones, which have kernels of their own.
-constexpr std::ptrdiff_t kShapes[][3] = {
-    {1, 1, 1},   {5, 17, 3},   {21, 10, 19}, {33, 11, 1},
-    {1, 10, 33}, {16, 64, 16}, {65, 5, 97},  {97, 130, 65}};
+const std::vector<Shape> kShapes = {{1, 1, 1},   {5, 17, 3},   {21, 10, 19},
+                                    {33, 11, 1}, {1, 10, 33},  {16, 64, 16},
+                                    {65, 5, 97}, {97, 130, 65}};
 
 std::uint32_t BitsOf(float value) {
   std::uint32_t bits;
@@ -54,19 +49,15 @@ class ScaledOutputTest : public PathTest {
                             std::ptrdiff_t cols, Order dst_order,
                             const Params& params) {
     const std::vector<std::int8_t> lhs_values(rows, a), rhs_values(cols, b);
-    std::vector<float> result(rows * cols, 42);
-    auto dst = MakeMatrix(result.data(), rows, cols, dst_order);
-    const absl::Status status =
-        Mul(MakeMatrix(lhs_values.data(), rows, 1, Order::kRowMajor),
-            MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor), params,
-            &context_, &dst);
-    EXPECT_TRUE(status.ok()) << status;
-    return result;
+    return MulTo<float>(
+        MakeMatrix(lhs_values.data(), rows, 1, Order::kRowMajor),
+        MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor), params,
+        &context_, dst_order);
   }
 
   void ExpectEverywhere(std::int8_t a, std::int8_t b, const Params& params,
                         float expected) {
-    for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+    for (const Order order : kOrders) {
       for (const auto& shape :
            {std::pair<int, int>{1, 1}, {40, 1}, {1, 40}, {19, 21}, {40, 40}}) {
         for (const float value :
@@ -86,45 +77,33 @@ class ScaledOutputTest : public PathTest {
 RUY_LIKE_INSTANTIATE_PER_PATH(ScaledOutputTest);
 
 TEST_P(ScaledOutputTest, AllOrdersAndChannels) {
-  int count = 0;
-  for (const Types& types : ScaledTypes()) {
-    for (int orders = 0; orders < 8; ++orders) {
-      for (const ChannelDimension dimension : kDimensions) {
-        for (const auto& shape : kShapes) {
-          MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
-          SetOrders(orders, &p);
-          p.channel_dimension = dimension;
-          ++count;
-          p.bias = count % 3 == 0 ? BiasKind::kNone : BiasKind::kModerate;
-          p.lhs_scale = kScaleKinds[count / 3 % 3];
-          p.rhs_scale = kScaleKinds[count / 9 % 3];
-          if (count % 2 == 0) p.lhs.zero_point = 7;
-          if (count % 4 < 2) p.rhs.zero_point = 100;
-          p.dst.gap = count % 5;
-          p.clamp = count % 7 == 0;
-          p.clamp_min = -1.5;
-          p.clamp_max = 0.75;
-          p.data_seed = count;
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
-    }
+  for (const ChannelDimension dimension : kDimensions) {
+    CheckEach(ScaledTypes(), kAllOrders, kShapes, &context_,
+              [dimension](MulProblem* p, int count) {
+                p->channel_dimension = dimension;
+                p->bias =
+                    count % 3 == 0 ? BiasKind::kNone : BiasKind::kModerate;
+                p->lhs_scale = kScaleKinds[count / 3 % 3];
+                p->rhs_scale = kScaleKinds[count / 9 % 3];
+                if (count % 2 == 0) p->lhs.zero_point = 7;
+                if (count % 4 < 2) p->rhs.zero_point = 100;
+                p->dst.gap = count % 5;
+                p->clamp = count % 7 == 0;
+                p->clamp_min = -1.5;
+                p->clamp_max = 0.75;
+                p->data_seed = count;
+              });
   }
 }
 
 TEST_P(ScaledOutputTest, EveryMixOfScales) {
   for (const ScaleKind lhs_scale : kScaleKinds) {
     for (const ScaleKind rhs_scale : kScaleKinds) {
-      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
-        for (const auto& shape : kShapes) {
-          MulProblem p =
-              MakeProblem(ScaledTypes()[0], shape[0], shape[1], shape[2]);
-          p.dst.order = order;
-          p.lhs_scale = lhs_scale;
-          p.rhs_scale = rhs_scale;
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
+      CheckEach({ScaledTypes()[0]}, kOrdersOfDst, kShapes, &context_,
+                [=](MulProblem* p, int) {
+                  p->lhs_scale = lhs_scale;
+                  p->rhs_scale = rhs_scale;
+                });
     }
   }
 }
@@ -132,19 +111,16 @@ TEST_P(ScaledOutputTest, EveryMixOfScales) {
 // Several blocks, each of which has its own channels, on any number of threads.
 TEST_P(ScaledOutputTest, ThreadsGiveTheSameBits) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  for (const Types& types : ScaledTypes()) {
-    for (const ChannelDimension dimension : kDimensions) {
-      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
-        MulProblem p = MakeProblem(types, 230, 90, 210);
-        p.dst.order = order;
-        p.channel_dimension = dimension;
-        p.bias = BiasKind::kModerate;
-        p.lhs.zero_point = 9;
-        p.rhs.zero_point = 3;
-        for (p.num_threads = 1; p.num_threads <= 5; ++p.num_threads) {
-          ASSERT_TRUE(CheckProblem(p, &context_));
-        }
-      }
+  for (const ChannelDimension dimension : kDimensions) {
+    for (int threads = 1; threads <= 5; ++threads) {
+      CheckEach(ScaledTypes(), kOrdersOfDst, {{230, 90, 210}}, &context_,
+                [=](MulProblem* p, int) {
+                  p->channel_dimension = dimension;
+                  p->bias = BiasKind::kModerate;
+                  p->lhs.zero_point = 9;
+                  p->rhs.zero_point = 3;
+                  p->num_threads = threads;
+                });
     }
   }
 }
@@ -152,11 +128,11 @@ TEST_P(ScaledOutputTest, ThreadsGiveTheSameBits) {
 // Depth in several passes; sums that wrap before they are converted.
 TEST_P(ScaledOutputTest, GreatDepth) {
   for (const Types& types : ScaledTypes()) {
-    MulProblem p = MakeProblem(types, 40, 9000, 70);
+    MulProblem p = MakeProblem(types, {40, 9000, 70});
     p.bias = BiasKind::kModerate;
     p.rhs.zero_point = 1;
     ASSERT_TRUE(CheckProblem(p, &context_));
-    p = MakeProblem(types, 3, 140000, 5);
+    p = MakeProblem(types, {3, 140000, 5});
     p.lhs.fill = p.rhs.fill = Fill::kHighest;
     p.lhs.zero_point = static_cast<std::int32_t>(LowestOf(types.lhs));
     p.rhs.zero_point = static_cast<std::int32_t>(LowestOf(types.rhs));
@@ -166,7 +142,7 @@ TEST_P(ScaledOutputTest, GreatDepth) {
 
 TEST_P(ScaledOutputTest, DepthZeroGivesTheBias) {
   for (const ChannelDimension dimension : kDimensions) {
-    MulProblem p = MakeProblem(ScaledTypes()[0], 19, 0, 21);
+    MulProblem p = MakeProblem(ScaledTypes()[0], {19, 0, 21});
     p.channel_dimension = dimension;
     p.bias = BiasKind::kModerate;
     ASSERT_TRUE(CheckProblem(p, &context_));
@@ -174,7 +150,7 @@ TEST_P(ScaledOutputTest, DepthZeroGivesTheBias) {
 }
 
 TEST_P(ScaledOutputTest, CachedOperandsAndOtherScales) {
-  MulProblem p = MakeProblem(ScaledTypes()[1], 50, 40, 12);
+  MulProblem p = MakeProblem(ScaledTypes()[1], {50, 40, 12});
   p.lhs.cache_policy = CachePolicy::kAlwaysCache;
   p.rhs.cache_policy = CachePolicy::kAlwaysCache;
   for (p.data_seed = 1; p.data_seed < 4; ++p.data_seed) {
@@ -228,13 +204,11 @@ TEST_P(ScaledOutputTest, SumsAreConvertedToNearestEven) {
         b.push_back(3);
         b.push_back(static_cast<std::uint8_t>(extra));
       }
-      std::vector<float> result(cols);
-      auto dst = MakeMatrix(result.data(), 1, cols, Order::kColMajor);
-      ASSERT_TRUE(Mul(MakeMatrix(a.data(), 1, 260, Order::kRowMajor),
-                      MakeMatrix(b.data(), 260, cols, Order::kColMajor),
-                      Params(), &context_, &dst)
-                      .ok());
-      EXPECT_EQ(result, std::vector<float>(cols, expected)) << extra;
+      EXPECT_EQ(MulTo<float>(MakeMatrix(a.data(), 1, 260, Order::kRowMajor),
+                             MakeMatrix(b.data(), 260, cols, Order::kColMajor),
+                             Params(), &context_),
+                std::vector<float>(cols, expected))
+          << extra;
     }
   }
 }

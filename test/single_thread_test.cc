@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/os/process.h"
-#include "ruy_like/ruy_like.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/product.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -21,25 +20,11 @@ struct CountingTask final : Task {
 };
 
 TEST(SingleThreadTest, ManyThreadsAreAPermissionOnly) {
-  constexpr int kSize = 64;
-  std::vector<std::int8_t> lhs_data(kSize * kSize, 3);
-  std::vector<std::int8_t> rhs_data(kSize * kSize, -5);
-  std::vector<std::int32_t> dst_data(kSize * kSize);
-  Matrix<std::int8_t> lhs, rhs;
-  Matrix<std::int32_t> dst;
-  MakeSimpleLayout(kSize, kSize, Order::kRowMajor, lhs.mutable_layout());
-  MakeSimpleLayout(kSize, kSize, Order::kColMajor, rhs.mutable_layout());
-  MakeSimpleLayout(kSize, kSize, Order::kColMajor, dst.mutable_layout());
-  lhs.set_data(lhs_data.data());
-  rhs.set_data(rhs_data.data());
-  dst.set_data(dst_data.data());
+  RawProduct product(64, 64, 64);
   Context context;
-  context.set_max_num_threads(4);
-  context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
-  const absl::Status status =
-      Mul(lhs, rhs, MulParams<std::int32_t, std::int32_t>(), &context, &dst);
-  ASSERT_TRUE(status.ok()) << status;
-  for (const std::int32_t value : dst_data) ASSERT_EQ(value, -15 * kSize);
+  UseThreads(4, &context);
+  ASSERT_EQ(product.Run(&context), absl::OkStatus());
+  product.ExpectIs(product.Expected());
   if (!os::CanStartThreads()) {
     EXPECT_EQ(context.last_used_num_threads(), 1);
   }

@@ -4,13 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
-#include "test/support/mul_problem.h"
-#include "test/support/mul_runner.h"
 #include "test/support/product.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
@@ -25,21 +22,18 @@ bool RunAllWays(P* p, Context* context) {
   auto packed = Pack(p->lhs, Side::kLhs, PackOptions(), context);
   return p->Run(context).ok() && packed.ok() &&
          Mul(*packed, p->rhs, p->params, context, &p->dst).ok() &&
-         plan.Prepare(p->lhs, p->rhs, p->params, 1, context, &p->dst).ok() &&
-         plan.Run(0).ok() && plan.Finish().ok();
+         p->Prepare(1, context, &plan).ok() && plan.Run(0).ok() &&
+         plan.Finish().ok();
 }
 
 struct Products {
-  struct Shape {
-    std::ptrdiff_t rows, depth, cols;
-  };
   bool Run(Context* context) {
     // Tiny, narrow, ragged, deep enough for pieces, swapped.
     for (const Shape& shape :
          {Shape{3, 5, 2}, Shape{300, 200, 1}, Shape{300, 200, 7},
           Shape{7, 300, 200}, Shape{67, 129, 61}, Shape{40, 9000, 40},
           Shape{200, 1500, 60}}) {
-      for (const Order order : {Order::kColMajor, Order::kRowMajor}) {
+      for (const Order order : kOrders) {
         if (!RunAll(shape, order, context)) return false;
       }
     }

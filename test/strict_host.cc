@@ -16,24 +16,15 @@ using ruy_like::Side;
 
 constexpr int kSize = 2;
 
-template <typename T>
-Matrix<T> View(T* data) {
-  Matrix<T> matrix;
-  ruy_like::MakeSimpleLayout(kSize, kSize, Order::kRowMajor,
-                             matrix.mutable_layout());
-  matrix.set_data(data);
-  return matrix;
-}
-
 // Each way to multiply; true if all results are right.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 bool Multiplies() {
   Lhs lhs_data[] = {1, 2, 3, 4};
   Rhs rhs_data[] = {5, 6, 7, 8};
   Dst dst_data[kSize * kSize] = {};
-  const Matrix<Lhs> lhs = View(lhs_data);
-  const Matrix<Rhs> rhs = View(rhs_data);
-  Matrix<Dst> dst = View(dst_data);
+  const Matrix<Lhs> lhs = ruy_like::RowMajor(lhs_data, kSize, kSize);
+  const Matrix<Rhs> rhs = ruy_like::RowMajor(rhs_data, kSize, kSize);
+  Matrix<Dst> dst = ruy_like::RowMajor(dst_data, kSize, kSize);
   const ruy_like::MulParams<Accum, Dst> mul_params;
   std::ostringstream expected;
   ruy_like::ReferenceMul(lhs, rhs, mul_params, &dst);

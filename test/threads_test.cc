@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "ruy_like/base/cpu_limits.h"
-#include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
-#include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/executors.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
 #include "test/support/test_util.h"
@@ -22,22 +21,19 @@
 namespace ruy_like {
 namespace {
 
-constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
 constexpr Types kUint8 = {Scalar::kU8, Scalar::kU8, Scalar::kI32, Scalar::kU8};
 constexpr Types kInt16 = {Scalar::kI8, Scalar::kI16, Scalar::kI32,
                           Scalar::kI16};
-constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
-                          Scalar::kF32};
 constexpr Types kDouble = {Scalar::kF64, Scalar::kF64, Scalar::kF64,
                            Scalar::kF64};
 constexpr Types kTypes[] = {kInt8, kUint8, kInt16, kFloat, kDouble};
 
-constexpr std::ptrdiff_t kShapes[][3] = {
-    {200, 60, 150}, {301, 64, 17},  {17, 64, 301}, {3, 300, 500},
-    {500, 300, 1},  {40, 5000, 24}, {5, 5, 5}};
+constexpr Shape kShapes[] = {{200, 60, 150}, {301, 64, 17}, {17, 64, 301},
+                             {3, 300, 500},  {500, 300, 1}, {40, 5000, 24},
+                             {5, 5, 5}};
 
-MulProblem ThreadedProblem(const Types& types, const std::ptrdiff_t shape[3]) {
-  MulProblem p = MakeProblem(types, shape[0], shape[1], shape[2]);
+MulProblem ThreadedProblem(const Types& types, const Shape& shape) {
+  MulProblem p = MakeProblem(types, shape);
   p.bias = BiasKind::kModerate;
   if (Is8Bit(types.lhs)) p.lhs.zero_point = 3;
   if (Is8Bit(types.rhs)) p.rhs.zero_point = 5;
@@ -72,8 +68,8 @@ TEST_P(ThreadsTest, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 TEST_P(ThreadsTest, TheStrategyDecidesHowManyRun) {
-  constexpr std::ptrdiff_t kSmall[] = {4, 4, 4};
-  constexpr std::ptrdiff_t kLarge[] = {512, 256, 512};
+  constexpr Shape kSmall = {4, 4, 4};
+  constexpr Shape kLarge = {512, 256, 512};
   context_.set_max_num_threads(4);
   MulRunner small(ThreadedProblem(kInt8, kSmall));
   ASSERT_TRUE(small.Check(&context_));
@@ -94,7 +90,7 @@ struct CountedCalls {
 // More threads than processors would only take turns; the strategy for
 // measurements takes what it is told.
 TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
-  constexpr std::ptrdiff_t kLarge[] = {600, 100, 600};
+  constexpr Shape kLarge = {600, 100, 600};
   const int processors = PermittedCpus();
   MulRunner large(ThreadedProblem(kInt8, kLarge));
   context_.set_max_num_threads(std::numeric_limits<int>::max());
@@ -108,8 +104,7 @@ TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
   ASSERT_TRUE(context_.ParallelFor(500, CountedCalls::Run, &calls).ok());
   EXPECT_EQ(calls.count, 500);
   EXPECT_LE(context_.mutable_thread_pool()->EnsureWorkers(0), processors - 1);
-  context_.set_max_num_threads(processors + 2);
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(processors + 2, &context_);
   ASSERT_TRUE(large.Check(&context_));
   // There are blocks for a few threads on any path.
   EXPECT_GT(context_.last_used_num_threads(), std::min(processors, 3));
@@ -117,29 +112,20 @@ TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
 
 // How many threads an Executor has is the host's word.
 TEST_P(ThreadsTest, AnExecutorMayHaveMoreThanProcessors) {
-  struct InOrder final : Executor {
-    int max_concurrency() const override { return 1000; }
-    void ParallelFor(int count, void (*function)(void*, int),
-                     void* argument) override {
-      most = std::max(most, count);
-      for (int i = 0; i < count; ++i) function(argument, i);
-    }
-    int most = 0;
-  };
-  InOrder executor;
+  TestExecutor executor(1000, RunInOrder);
   context_.set_executor(&executor);
   CountedCalls calls;
   ASSERT_TRUE(context_.ParallelFor(1000, CountedCalls::Run, &calls).ok());
   EXPECT_EQ(calls.count, 1000);
-  EXPECT_EQ(executor.most, 1000);
+  EXPECT_EQ(executor.last_count, 1000);
 }
 
 TEST_P(ThreadsTest, CountsBelowOneAreOne) {
   for (const int count : {0, -1, -1000}) {
     context_.set_max_num_threads(count);
     EXPECT_EQ(context_.max_num_threads(), 1);
-    constexpr std::ptrdiff_t kShape[] = {20, 20, 20};
-    EXPECT_TRUE(MulRunner(ThreadedProblem(kFloat, kShape)).Check(&context_));
+    EXPECT_TRUE(
+        MulRunner(ThreadedProblem(kFloat, {20, 20, 20})).Check(&context_));
   }
 }
 
@@ -151,9 +137,6 @@ void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
   const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
   auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  std::vector<std::vector<std::int32_t>> actual(contexts.size());
-  std::vector<std::vector<std::int32_t>> expected(contexts.size());
-  const MulParams<std::int32_t, std::int32_t> params;
   std::vector<std::thread> callers;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     callers.emplace_back([&, i] {
@@ -161,16 +144,9 @@ void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
           RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
       auto rhs = MakeMatrix(values.data(), kDepth, kCols, Order::kColMajor);
       rhs.set_zero_point(static_cast<std::int8_t>(i));
-      expected[i].resize(kRows * kCols);
-      auto dst = MakeMatrix(expected[i].data(), kRows, kCols, Order::kColMajor);
-      ReferenceMul(lhs, rhs, params, &dst);
-      actual[i].resize(kRows * kCols);
-      dst.set_data(actual[i].data());
+      const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);
       for (int repeat = 0; repeat < kRepeats; ++repeat) {
-        actual[i].assign(kRows * kCols, 0);
-        const absl::Status status = Mul(lhs, rhs, params, contexts[i], &dst);
-        EXPECT_TRUE(status.ok()) << status;
-        EXPECT_EQ(actual[i], expected[i]);
+        EXPECT_EQ(MulTo<std::int32_t>(lhs, rhs, contexts[i]), expected);
       }
     });
   }
@@ -178,8 +154,7 @@ void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
 }
 
 TEST_P(ThreadsTest, ManyThreadsShareAContext) {
-  context_.set_max_num_threads(3);
-  context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(3, &context_);
   MultiplyFromManyThreads(std::vector<Context*>(6, &context_));
 }
 
@@ -188,8 +163,7 @@ TEST_P(ThreadsTest, ManyContextsAtOnce) {
   std::vector<Context*> contexts;
   for (Context& context : owned) {
     Restrict(&context);
-    context.set_max_num_threads(2);
-    context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(2, &context);
     contexts.push_back(&context);
   }
   MultiplyFromManyThreads(contexts);
@@ -197,8 +171,7 @@ TEST_P(ThreadsTest, ManyContextsAtOnce) {
 
 // Setters and readers while another thread multiplies.
 TEST_P(ThreadsTest, AContextsSettingsMayChangeDuringMul) {
-  constexpr std::ptrdiff_t kShape[] = {150, 50, 60};
-  MulProblem p = ThreadedProblem(kInt8, kShape);
+  MulProblem p = ThreadedProblem(kInt8, {150, 50, 60});
   p.lhs.cache_policy = CachePolicy::kAlwaysCache;
   std::thread caller([&] {
     MulRunner runner(p);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "test/amx_emulation/tile_instruction.h"
 #include "test/amx_emulation/tile_unit.h"
@@ -35,73 +36,71 @@ GeneralRegisters NumberedRegisters() {
 
 struct Decoded {
   const char* what;  // as an assembler writes it
-  std::vector<std::uint8_t> code;
+  const char* code;  // in hexadecimal
   TileInstruction expected;
 };
 
 // The bytes are those of the GNU assembler.
 const Decoded kDecoded[] = {
     {"ldtilecfg (%rax)",
-     {0xc4, 0xe2, 0x78, 0x49, 0x00},
+     "c4e2784900",
      {TileOp::kLoadConfig, 5, 0, 0, 0, 0x1000, 0}},
     {"ldtilecfg (%rdx,%rax,1)",
-     {0xc4, 0xe2, 0x78, 0x49, 0x04, 0x02},
+     "c4e278490402",
      {TileOp::kLoadConfig, 6, 0, 0, 0, 0x4000, 0}},
     {"ldtilecfg 0x11223344(%rip)",
-     {0xc4, 0xe2, 0x78, 0x49, 0x05, 0x44, 0x33, 0x22, 0x11},
+     "c4e278490544332211",
      {TileOp::kLoadConfig, 9, 0, 0, 0, 0x11223344 + 0x400000 + 9, 0}},
     {"sttilecfg -0x40(%rsp)",
-     {0xc4, 0xe2, 0x79, 0x49, 0x44, 0x24, 0xc0},
+     "c4e279494424c0",
      {TileOp::kStoreConfig, 7, 0, 0, 0, 0x5000 - 0x40, 0}},
     {"sttilecfg 0x100(%r13)",
-     {0xc4, 0xc2, 0x79, 0x49, 0x85, 0x00, 0x01, 0x00, 0x00},
+     "c4c279498500010000",
      {TileOp::kStoreConfig, 9, 0, 0, 0, 0xe000 + 0x100, 0}},
-    {"tilerelease",
-     {0xc4, 0xe2, 0x78, 0x49, 0xc0},
-     {TileOp::kRelease, 5, 0, 0, 0, 0, 0}},
-    {"tilezero %tmm5",
-     {0xc4, 0xe2, 0x7b, 0x49, 0xe8},
-     {TileOp::kZero, 5, 5, 0, 0, 0, 0}},
+    {"tilerelease", "c4e27849c0", {TileOp::kRelease, 5, 0, 0, 0, 0, 0}},
+    {"tilezero %tmm5", "c4e27b49e8", {TileOp::kZero, 5, 5, 0, 0, 0, 0}},
     {"tileloadd (%rax,%rbx,1),%tmm3",
-     {0xc4, 0xe2, 0x7b, 0x4b, 0x1c, 0x18},
+     "c4e27b4b1c18",
      {TileOp::kLoad, 6, 3, 0, 0, 0x1000, 0x4000}},
     {"tileloadd 0x8(%r9,%r12,4),%tmm7",
-     {0xc4, 0x82, 0x7b, 0x4b, 0x7c, 0xa1, 0x08},
+     "c4827b4b7ca108",
      {TileOp::kLoad, 7, 7, 0, 0, 0xa000 + 8, 4 * 0xd000}},
     {"tileloadd (%rax),%tmm2",
-     {0xc4, 0xe2, 0x7b, 0x4b, 0x14, 0x20},
+     "c4e27b4b1420",
      {TileOp::kLoad, 6, 2, 0, 0, 0x1000, 0}},
     {"tileloadd 0x400(,%rcx,2),%tmm0",
-     {0xc4, 0xe2, 0x7b, 0x4b, 0x04, 0x4d, 0x00, 0x04, 0x00, 0x00},
+     "c4e27b4b044d00040000",
      {TileOp::kLoad, 10, 0, 0, 0, 0x400, 2 * 0x2000}},
     {"tileloaddt1 (%rsi,%rdi,1),%tmm6",
-     {0xc4, 0xe2, 0x79, 0x4b, 0x34, 0x3e},
+     "c4e2794b343e",
      {TileOp::kLoadStreaming, 6, 6, 0, 0, 0x7000, 0x8000}},
     {"tilestored %tmm1,-0x400(%rbp,%r8,8)",
-     {0xc4, 0xa2, 0x7a, 0x4b, 0x8c, 0xc5, 0x00, 0xfc, 0xff, 0xff},
+     "c4a27a4b8cc500fcffff",
      {TileOp::kStore, 10, 1, 0, 0, 0x6000 - 0x400, 8 * 0x9000}},
     {"tdpbssd %tmm6,%tmm4,%tmm1",
-     {0xc4, 0xe2, 0x4b, 0x5e, 0xcc},
+     "c4e24b5ecc",
      {TileOp::kMulS8S8, 5, 1, 4, 6, 0, 0}},
     {"tdpbsud %tmm7,%tmm5,%tmm2",
-     {0xc4, 0xe2, 0x42, 0x5e, 0xd5},
+     "c4e2425ed5",
      {TileOp::kMulS8U8, 5, 2, 5, 7, 0, 0}},
     {"tdpbusd %tmm0,%tmm1,%tmm2",
-     {0xc4, 0xe2, 0x79, 0x5e, 0xd1},
+     "c4e2795ed1",
      {TileOp::kMulU8S8, 5, 2, 1, 0, 0, 0}},
     {"tdpbuud %tmm3,%tmm2,%tmm7",
-     {0xc4, 0xe2, 0x60, 0x5e, 0xfa},
+     "c4e2605efa",
      {TileOp::kMulU8U8, 5, 7, 2, 3, 0, 0}},
     {"tdpbf16ps %tmm3,%tmm2,%tmm7",
-     {0xc4, 0xe2, 0x62, 0x5c, 0xfa},
+     "c4e2625cfa",
      {TileOp::kMulBF16BF16, 5, 7, 2, 3, 0, 0}},
 };
 
-bool Decode(std::vector<std::uint8_t> code, TileInstruction* instruction,
+bool Decode(const char* code, TileInstruction* instruction,
             const char** why_not) {
-  code.resize(15);
-  return DecodeTileInstruction(code.data(), NumberedRegisters(), instruction,
-                               why_not);
+  std::string bytes = absl::HexStringToBytes(code);
+  bytes.resize(15);
+  return DecodeTileInstruction(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()), NumberedRegisters(),
+      instruction, why_not);
 }
 
 TEST(TileInstructionTest, Decodes) {
@@ -112,7 +111,7 @@ TEST(TileInstructionTest, Decodes) {
     ASSERT_TRUE(Decode(d.code, &actual, &why_not)) << why_not;
     EXPECT_EQ(actual.op, d.expected.op);
     EXPECT_EQ(actual.bytes, d.expected.bytes);
-    EXPECT_EQ(actual.bytes, static_cast<int>(d.code.size()));
+    EXPECT_EQ(actual.bytes, static_cast<int>(std::strlen(d.code) / 2));
     EXPECT_EQ(actual.c, d.expected.c);
     EXPECT_EQ(actual.a, d.expected.a);
     EXPECT_EQ(actual.b, d.expected.b);
@@ -124,27 +123,25 @@ TEST(TileInstructionTest, Decodes) {
 TEST(TileInstructionTest, RefusesWhatIsUndefined) {
   const struct {
     const char* why_not;
-    std::vector<std::uint8_t> code;
+    const char* code;
   } kCases[] = {
-      {"no tile instruction", {0x0f, 0x0b}},        // ud2
-      {"no tile instruction", {0xc5, 0xf8, 0x77}},  // vzeroupper
-      {"no tile instruction", {0xc4, 0xe2, 0x7b, 0x5c, 0xcc}},
-      {"no tile instruction", {0xc4, 0xe2, 0x78, 0x49, 0xc8}},
-      {"no tile instruction", {0xc4, 0xe2, 0x7b, 0x49, 0xe9}},
-      {"no tile instruction", {0xc4, 0xe2, 0x78, 0x49, 0x08}},
-      {"no tile instruction", {0xc4, 0xe2, 0x78, 0x4b, 0x1c, 0x18}},
-      {"no tile instruction", {0xc4, 0xe2, 0x7b, 0x4b, 0xdc}},
-      {"no tile instruction", {0xc4, 0xe2, 0x4b, 0x5e, 0x0c, 0x24}},
-      {"#UD: VEX.W is set", {0xc4, 0xe2, 0xcb, 0x5e, 0xcc}},
-      {"#UD: VEX.L is set", {0xc4, 0xe2, 0x4f, 0x5e, 0xcc}},
-      {"#UD: there are eight tiles", {0xc4, 0x62, 0x4b, 0x5e, 0xcc}},
-      {"#UD: there are eight tiles", {0xc4, 0xc2, 0x4b, 0x5e, 0xcc}},
-      {"#UD: there are eight tiles", {0xc4, 0xe2, 0x0b, 0x5e, 0xcc}},
-      {"#UD: there are eight tiles", {0xc4, 0x62, 0x7b, 0x49, 0xe8}},
-      {"#UD: VEX.vvvv names an operand that there is not",
-       {0xc4, 0xe2, 0x73, 0x49, 0xe8}},
-      {"#UD: a tile load or store without SIB byte",
-       {0xc4, 0xe2, 0x7b, 0x4b, 0x18}},
+      {"no tile instruction", "0f0b"},    // ud2
+      {"no tile instruction", "c5f877"},  // vzeroupper
+      {"no tile instruction", "c4e27b5ccc"},
+      {"no tile instruction", "c4e27849c8"},
+      {"no tile instruction", "c4e27b49e9"},
+      {"no tile instruction", "c4e2784908"},
+      {"no tile instruction", "c4e2784b1c18"},
+      {"no tile instruction", "c4e27b4bdc"},
+      {"no tile instruction", "c4e24b5e0c24"},
+      {"#UD: VEX.W is set", "c4e2cb5ecc"},
+      {"#UD: VEX.L is set", "c4e24f5ecc"},
+      {"#UD: there are eight tiles", "c4624b5ecc"},
+      {"#UD: there are eight tiles", "c4c24b5ecc"},
+      {"#UD: there are eight tiles", "c4e20b5ecc"},
+      {"#UD: there are eight tiles", "c4627b49e8"},
+      {"#UD: VEX.vvvv names an operand that there is not", "c4e27349e8"},
+      {"#UD: a tile load or store without SIB byte", "c4e27b4b18"},
   };
   for (const auto& c : kCases) {
     TileInstruction instruction;

@@ -77,63 +77,38 @@ void DecodeMemory(const std::uint8_t* code, const Vex& vex,
   result->stride = is_strided ? index : 0;
 }
 
-// LDTILECFG, STTILECFG, TILERELEASE, TILEZERO.
-bool Decode49(const Vex& vex, TileInstruction* result) {
-  if (vex.mod != 3) {
-    if (vex.reg != 0) return false;
-    if (vex.prefix != kNone && vex.prefix != k66) return false;
-    result->op =
-        vex.prefix == kNone ? TileOp::kLoadConfig : TileOp::kStoreConfig;
-    return true;
-  }
-  if (vex.rm != 0) return false;
-  result->op = vex.prefix == kF2 ? TileOp::kZero : TileOp::kRelease;
-  return vex.prefix == kF2 || (vex.prefix == kNone && vex.reg == 0);
-}
-
-bool Decode4B(const Vex& vex, TileInstruction* result) {
-  if (vex.mod == 3) return false;
-  switch (vex.prefix) {
-    case kF2:
-      result->op = TileOp::kLoad;
-      return true;
-    case k66:
-      result->op = TileOp::kLoadStreaming;
-      return true;
-    case kF3:
-      result->op = TileOp::kStore;
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Decode5E(const Vex& vex, TileInstruction* result) {
-  constexpr TileOp kByPrefix[] = {TileOp::kMulU8U8, TileOp::kMulU8S8,
-                                  TileOp::kMulS8U8, TileOp::kMulS8S8};
-  if (vex.mod != 3) return false;
-  result->op = kByPrefix[vex.prefix];
-  return true;
-}
-
-bool Decode5C(const Vex& vex, TileInstruction* result) {
-  result->op = TileOp::kMulBF16BF16;
-  return vex.mod == 3 && vex.prefix == kF3;
-}
+// What tells an instruction: opcode, prefix, whether ModRM names registers
+// alone, and the fields of ModRM that are fixed to 0.
+struct Encoding {
+  TileOp op;
+  int opcode;
+  Prefix prefix;
+  bool of_registers, reg_is_0, rm_is_0;
+};
+constexpr Encoding kEncodings[] = {
+    {TileOp::kLoadConfig, 0x49, kNone, false, true, false},
+    {TileOp::kStoreConfig, 0x49, k66, false, true, false},
+    {TileOp::kRelease, 0x49, kNone, true, true, true},
+    {TileOp::kZero, 0x49, kF2, true, false, true},
+    {TileOp::kLoad, 0x4b, kF2, false, false, false},
+    {TileOp::kLoadStreaming, 0x4b, k66, false, false, false},
+    {TileOp::kStore, 0x4b, kF3, false, false, false},
+    {TileOp::kMulS8S8, 0x5e, kF2, true, false, false},
+    {TileOp::kMulS8U8, 0x5e, kF3, true, false, false},
+    {TileOp::kMulU8S8, 0x5e, k66, true, false, false},
+    {TileOp::kMulU8U8, 0x5e, kNone, true, false, false},
+    {TileOp::kMulBF16BF16, 0x5c, kF3, true, false, false}};
 
 bool DecodeOpcode(const Vex& vex, TileInstruction* result) {
-  switch (vex.opcode) {
-    case 0x49:
-      return Decode49(vex, result);
-    case 0x4b:
-      return Decode4B(vex, result);
-    case 0x5c:
-      return Decode5C(vex, result);
-    case 0x5e:
-      return Decode5E(vex, result);
-    default:
-      return false;
+  for (const Encoding& e : kEncodings) {
+    if (vex.opcode == e.opcode && vex.prefix == e.prefix &&
+        (vex.mod == 3) == e.of_registers && (!e.reg_is_0 || vex.reg == 0) &&
+        (!e.rm_is_0 || vex.rm == 0)) {
+      result->op = e.op;
+      return true;
+    }
   }
+  return false;
 }
 
 bool IsProduct(TileOp op) { return op >= TileOp::kMulS8S8; }

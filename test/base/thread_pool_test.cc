@@ -121,15 +121,20 @@ struct MeetingTask : Task {
   bool met = false;
 };
 
-TEST_P(ThreadPoolTest, TasksRunSideBySide) {
+// Four of them, as they are afterwards.
+std::vector<MeetingTask> Meet(ThreadPool* pool) {
   std::atomic<int> begun{0};
   std::vector<MeetingTask> tasks(4);
   for (MeetingTask& task : tasks) {
     task.begun = &begun;
     task.expected = 4;
   }
-  pool_.Execute(4, tasks.data());
-  for (const MeetingTask& task : tasks) EXPECT_TRUE(task.met);
+  pool->Execute(4, tasks.data());
+  return tasks;
+}
+
+TEST_P(ThreadPoolTest, TasksRunSideBySide) {
+  for (const MeetingTask& task : Meet(&pool_)) EXPECT_TRUE(task.met);
 }
 
 struct SlowTask : Task {
@@ -289,7 +294,14 @@ TEST(ThreadPoolLimitsTest, StartsMoreOnceThatWorksAgain) {
 // ThreadSanitizer does not support threads started after a fork.
 #if !RUY_LIKE_TEST_TSAN
 
-int ExitStatusOf(pid_t child) {
+// Returns what `run` does, in a child process; or -1.
+template <typename Run>
+int ResultInAChild(const Run& run) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(run());
+  }
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -297,15 +309,7 @@ int ExitStatusOf(pid_t child) {
 
 // Sees to it that the workers are not just starting: a fork at such a moment
 // may leave locks of the C library or of a sanitizer held in the child.
-void WarmUp(ThreadPool* pool) {
-  std::atomic<int> begun{0};
-  std::vector<MeetingTask> tasks(4);
-  for (MeetingTask& task : tasks) {
-    task.begun = &begun;
-    task.expected = 4;
-  }
-  pool->Execute(4, tasks.data());
-}
+void WarmUp(ThreadPool* pool) { Meet(pool); }
 
 // What a child does with an inherited pool; its exit code.
 int UsePool(ThreadPool* pool) {
@@ -320,27 +324,23 @@ int UsePool(ThreadPool* pool) {
 TEST(ThreadPoolForkTest, AChildStartsItsOwnWorkers) {
   auto pool = std::make_unique<ThreadPool>();
   WarmUp(pool.get());
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    const int result = UsePool(pool.get());
-    pool.reset();
-    _exit(result);
-  }
-  EXPECT_EQ(ExitStatusOf(child), 0);
+  EXPECT_EQ(ResultInAChild([&] {
+              const int result = UsePool(pool.get());
+              pool.reset();
+              return result;
+            }),
+            0);
   EXPECT_EQ(UsePool(pool.get()), 0);
 }
 
 TEST(ThreadPoolForkTest, AChildMayEndAnUnusedPool) {
   auto pool = std::make_unique<ThreadPool>();
   WarmUp(pool.get());
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    pool.reset();
-    _exit(0);
-  }
-  EXPECT_EQ(ExitStatusOf(child), 0);
+  EXPECT_EQ(ResultInAChild([&] {
+              pool.reset();
+              return 0;
+            }),
+            0);
 }
 
 TEST(ThreadPoolForkTest, ForkWhileAnotherThreadExecutes) {
@@ -352,12 +352,7 @@ TEST(ThreadPoolForkTest, ForkWhileAnotherThreadExecutes) {
     while (!stop.load()) pool.Execute(4, tasks.data());
   });
   for (int i = 0; i < 20; i++) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
-      _exit(UsePool(&pool));
-    }
-    EXPECT_EQ(ExitStatusOf(child), 0);
+    EXPECT_EQ(ResultInAChild([&] { return UsePool(&pool); }), 0);
   }
   stop.store(true);
   busy.join();

@@ -201,9 +201,14 @@ class TraceFileTest : public testing::Test {
     return RunProgram("{ " + before + " RUY_LIKE_TRACE=" + file +
                       " timeout 10 " OBSERVED_PROGRAM " " + arguments + "; }");
   }
-  static std::string CannotWrite(const std::string& file, int error) {
-    return "ruy_like: RUY_LIKE_TRACE: cannot write '" + file +
-           "': " + std::strerror(error) + "\n";
+  // The same, which is told once that the file cannot be written.
+  void ExpectCannotWrite(const std::string& file, int error,
+                         const std::string& arguments = "",
+                         const std::string& before = "") {
+    const ProgramResult result = Run(file, arguments, before);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.err, "ruy_like: RUY_LIKE_TRACE: cannot write '" + file +
+                              "': " + std::strerror(error) + "\n");
   }
 
  private:
@@ -258,42 +263,32 @@ TEST_F(TraceFileTest, ProcessesDoNotShareAFile) {
 }
 
 TEST_F(TraceFileTest, AFileThatCannotBeWrittenIsToldOf) {
-  const ProgramResult result = Run("/nowhere/trace.json");
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, CannotWrite("/nowhere/trace.json", ENOENT));
+  ExpectCannotWrite("/nowhere/trace.json", ENOENT);
 }
 
 // Once, however much is lost.
 TEST_F(TraceFileTest, AFullDiskIsToldOf) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
-  const ProgramResult result = Run("/dev/full", "--many");
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, CannotWrite("/dev/full", ENOSPC));
+  ExpectCannotWrite("/dev/full", ENOSPC, "--many");
 }
 
 TEST_F(TraceFileTest, LinksAreNotFollowed) {
   std::ofstream(Path("precious")) << "precious";
   ASSERT_EQ(symlink(Path("precious").c_str(), Path("link").c_str()), 0);
-  const ProgramResult result = Run(Path("link"));
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, CannotWrite(Path("link"), ELOOP));
+  ExpectCannotWrite(Path("link"), ELOOP);
   EXPECT_EQ(ReadFile(Path("precious")), "precious");
 }
 
 TEST_F(TraceFileTest, APipeNobodyReadsDoesNotBlock) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
-  const ProgramResult result = Run(Path("pipe"));
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, CannotWrite(Path("pipe"), ENXIO));
+  ExpectCannotWrite(Path("pipe"), ENXIO);
 }
 
 // Its reader might stop to read, or close it, which would end the program.
 TEST_F(TraceFileTest, APipeIsRefused) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
-  const ProgramResult result =
-      Run(Path("pipe"), "--many", "exec 3<>" + Path("pipe") + ";");
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, CannotWrite(Path("pipe"), ENOTSUP));
+  ExpectCannotWrite(Path("pipe"), ENOTSUP, "--many",
+                    "exec 3<>" + Path("pipe") + ";");
 }
 
 TEST_F(TraceFileTest, ProgramsThatAreExecutedDoNotGetIt) {

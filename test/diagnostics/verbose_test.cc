@@ -90,48 +90,50 @@ struct Example {
     plan.side.rhs.source = SideSource::kCached;
   }
 
+  // Its line after 12 us, and that line's fields.
+  std::string Line() const {
+    return CallLine(params, plan, std::chrono::microseconds(12));
+  }
+  Row CallRow() const {
+    return ReadRow(Lines(kVerboseHeader)[0], Lines(Line())[0]);
+  }
+
   TrMulParams params = {};
   Plan plan = {};
 };
 
 TEST(CallLineTest, Fields) {
   const Example example;
-  const std::string line =
-      CallLine(example.params, example.plan, std::chrono::nanoseconds(12000));
-  ExpectFields(ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
-               {{"ruy_like_mul", "ruy_like_mul"},
-                {"path", "portable"},
-                {"kernel", "Portable_F32F32_4x4x1"},
-                {"lhs", "float"},
-                {"rhs", "float"},
-                {"dst", "float"},
-                {"lhs_order", "row"},
-                {"rhs_order", "row"},
-                {"dst_order", "col"},
-                {"rows", "20"},
-                {"depth", "40"},
-                {"cols", "30"},
-                {"bias", "none"},
-                {"multiplier", "none"},
-                {"beta", "0"},
-                {"threads", "3"},
-                {"row_blocks", "4"},
-                {"col_blocks", "5"},
-                {"depth_blocks", "6"},
-                {"lhs_source", "packed"},
-                {"rhs_source", "cached"},
-                {"microseconds", "12.000"},
-                {"gops", "4.000"}});
+  ExpectFields(example.CallRow(), {{"ruy_like_mul", "ruy_like_mul"},
+                                   {"path", "portable"},
+                                   {"kernel", "Portable_F32F32_4x4x1"},
+                                   {"lhs", "float"},
+                                   {"rhs", "float"},
+                                   {"dst", "float"},
+                                   {"lhs_order", "row"},
+                                   {"rhs_order", "row"},
+                                   {"dst_order", "col"},
+                                   {"rows", "20"},
+                                   {"depth", "40"},
+                                   {"cols", "30"},
+                                   {"bias", "none"},
+                                   {"multiplier", "none"},
+                                   {"beta", "0"},
+                                   {"threads", "3"},
+                                   {"row_blocks", "4"},
+                                   {"col_blocks", "5"},
+                                   {"depth_blocks", "6"},
+                                   {"lhs_source", "packed"},
+                                   {"rhs_source", "cached"},
+                                   {"microseconds", "12.000"},
+                                   {"gops", "4.000"}});
 }
 
 TEST(CallLineTest, APromiseThatIsNotKept) {
   Example example;
   example.params.side.rhs.scalar = Scalar::kI8;
   example.params.side.rhs.broke_promise = true;
-  const std::string line =
-      CallLine(example.params, example.plan, std::chrono::nanoseconds(12000));
-  ExpectFields(ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
-               {{"lhs", "float"}, {"rhs", "int8:not_int7"}});
+  ExpectFields(example.CallRow(), {{"lhs", "float"}, {"rhs", "int8:not_int7"}});
 }
 
 TEST(CallLineTest, ScalesAndBeta) {
@@ -148,26 +150,22 @@ TEST(CallLineTest, ScalesAndBeta) {
   epilogue.channels_are_rows = true;
   epilogue.accumulates = true;
   epilogue.beta = 0.5;
-  const auto time = std::chrono::nanoseconds(1000);
-  const std::string line = CallLine(example.params, example.plan, time);
   ExpectFields(
-      ReadRow(Lines(kVerboseHeader)[0], Lines(line)[0]),
+      example.CallRow(),
       {{"bias", "per_row"}, {"multiplier", "scales_per_col"}, {"beta", "0.5"}});
   scales.lhs_per_row = true;
-  EXPECT_THAT(CallLine(example.params, example.plan, time),
-              HasSubstr(",scales_per_row_and_col,"));
+  EXPECT_THAT(example.Line(), HasSubstr(",scales_per_row_and_col,"));
 }
 
 // The line speaks of the caller's sides, whichever the kernel's are.
 TEST(CallLineTest, SwappedSidesReadTheSame) {
   Example example;
-  const auto time = std::chrono::nanoseconds(1000);
-  const std::string line = CallLine(example.params, example.plan, time);
+  const std::string line = example.Line();
   SwapSides(&example.params);
   example.plan.choice.swap_sides = true;
   std::swap(example.plan.map.row_blocks, example.plan.map.col_blocks);
   std::swap(example.plan.side.lhs.source, example.plan.side.rhs.source);
-  EXPECT_EQ(CallLine(example.params, example.plan, time), line);
+  EXPECT_EQ(example.Line(), line);
 }
 
 using std::chrono::microseconds;
@@ -244,6 +242,15 @@ TEST(CallSummaryTest, FromManyThreads) {
   }
 }
 
+// Runs observed_program with this value of RUY_LIKE_VERBOSE.
+ProgramResult Observe(const std::string& verbose,
+                      const std::string& arguments = "") {
+  ProgramResult result = RunProgram(absl::StrCat(
+      "RUY_LIKE_VERBOSE=", verbose, " " OBSERVED_PROGRAM " ", arguments));
+  EXPECT_EQ(result.exit_code, 0);
+  return result;
+}
+
 TEST(VerboseTest, OffByDefault) {
   const ProgramResult result = RunProgram(OBSERVED_PROGRAM);
   EXPECT_EQ(result.exit_code, 0);
@@ -251,9 +258,7 @@ TEST(VerboseTest, OffByDefault) {
 }
 
 TEST(VerboseTest, ALineForEachProduct) {
-  const ProgramResult result =
-      RunProgram("RUY_LIKE_VERBOSE=1 " OBSERVED_PROGRAM);
-  EXPECT_EQ(result.exit_code, 0);
+  const ProgramResult result = Observe("1");
   const std::vector<std::string> told = Lines(result.out);
   const std::vector<std::string> lines = Lines(result.err);
   ASSERT_EQ(told.size(), 5u);
@@ -320,9 +325,7 @@ TEST(VerboseTest, ALineForEachProduct) {
 
 // Each product of a MulBatch or MulGroup that is not empty.
 TEST(VerboseTest, ALineForEachProductOfABatch) {
-  const ProgramResult result =
-      RunProgram("RUY_LIKE_VERBOSE=1 " OBSERVED_PROGRAM " --batches");
-  EXPECT_EQ(result.exit_code, 0);
+  const ProgramResult result = Observe("1", "--batches");
   const std::vector<std::string> calls = Lines(result.out);
   const std::vector<std::string> lines = Lines(result.err);
   ASSERT_EQ(calls.size(), 5u + 4);
@@ -358,9 +361,7 @@ TEST(VerboseTest, ALineForEachProductOfABatch) {
 }
 
 TEST(VerboseTest, ASummaryOfBatches) {
-  const ProgramResult result =
-      RunProgram("RUY_LIKE_VERBOSE=summary " OBSERVED_PROGRAM " --batches");
-  EXPECT_EQ(result.exit_code, 0);
+  const ProgramResult result = Observe("summary", "--batches");
   const std::vector<std::string> lines = Lines(result.err);
   std::map<std::string, std::string> calls;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -376,9 +377,7 @@ TEST(VerboseTest, ASummaryOfBatches) {
 }
 
 TEST(VerboseTest, DispatchTellsOfBetterPaths) {
-  const ProgramResult result = RunProgram(
-      "RUY_LIKE_PATHS=portable RUY_LIKE_VERBOSE=dispatch " OBSERVED_PROGRAM);
-  EXPECT_EQ(result.exit_code, 0);
+  const ProgramResult result = Observe("dispatch RUY_LIKE_PATHS=portable");
   const std::vector<std::string> lines = Lines(result.err);
   // For each product a line for each path of this architecture but the portable
   // one.
@@ -430,9 +429,7 @@ TEST(DispatchLinesTest, TellsOfKernels) {
 
 // --fork: the child says nothing, of its own products or the parent's.
 TEST(VerboseTest, ASummaryAtTheEnd) {
-  const ProgramResult result =
-      RunProgram("RUY_LIKE_VERBOSE=summary " OBSERVED_PROGRAM " --many --fork");
-  EXPECT_EQ(result.exit_code, 0);
+  const ProgramResult result = Observe("summary", "--many --fork");
   const std::vector<std::string> lines = Lines(result.err);
   // 48x64x5 twice, 60x50x40 twice, one of 200x150x300, 1500 of 5x6x7.
   ASSERT_EQ(lines.size(), 5u) << result.err;
@@ -457,9 +454,7 @@ TEST(VerboseTest, ASummaryAtTheEnd) {
 }
 
 TEST(VerboseTest, AValueThatIsNoneWarns) {
-  const ProgramResult result =
-      RunProgram("RUY_LIKE_VERBOSE=loud " OBSERVED_PROGRAM);
-  EXPECT_EQ(result.exit_code, 0);
+  const ProgramResult result = Observe("loud");
   EXPECT_EQ(result.err,
             "ruy_like: RUY_LIKE_VERBOSE: 'loud' is none of 0, 1, dispatch, "
             "summary\n");

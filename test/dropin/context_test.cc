@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "random_values.h"
+#include "matrices.h"
 #include "ruy/context_get_ctx.h"
 #include "ruy/cpuinfo.h"
 #include "ruy/ctx.h"
@@ -22,22 +22,12 @@
 
 namespace {
 
+using dropin_test::RandomValues;
+using dropin_test::View;
+
 // An int8 product for trying a Context; its results are in `dst_data`.
 struct Product {
   static constexpr int kSize = 160;
-  Product() {
-    for (auto* matrix : {&lhs, &rhs}) {
-      ruy::MakeSimpleLayout(
-          kSize, kSize,
-          matrix == &lhs ? ruy::Order::kRowMajor : ruy::Order::kColMajor,
-          matrix->mutable_layout());
-    }
-    ruy::MakeSimpleLayout(kSize, kSize, ruy::Order::kColMajor,
-                          dst.mutable_layout());
-    lhs.set_data(lhs_data.data());
-    rhs.set_data(rhs_data.data());
-    dst.set_data(dst_data.data());
-  }
   void Run(ruy::Context* context) {
     ruy::Mul(lhs, rhs, mul_params, context, &dst);
   }
@@ -47,12 +37,16 @@ struct Product {
   }
 
   std::vector<std::int8_t> lhs_data =
-      dropin_test::RandomValues<std::int8_t>(kSize * kSize, 1);
+      RandomValues<std::int8_t>(kSize * kSize, 1);
   std::vector<std::int8_t> rhs_data =
-      dropin_test::RandomValues<std::int8_t>(kSize * kSize, 2);
+      RandomValues<std::int8_t>(kSize * kSize, 2);
   std::vector<std::int32_t> dst_data = std::vector<std::int32_t>(kSize * kSize);
-  ruy::Matrix<std::int8_t> lhs, rhs;
-  ruy::Matrix<std::int32_t> dst;
+  ruy::Matrix<std::int8_t> lhs =
+      View(lhs_data.data(), kSize, kSize, ruy::Order::kRowMajor);
+  ruy::Matrix<std::int8_t> rhs =
+      View(rhs_data.data(), kSize, kSize, ruy::Order::kColMajor);
+  ruy::Matrix<std::int32_t> dst =
+      View(dst_data.data(), kSize, kSize, ruy::Order::kColMajor);
   ruy::MulParams<std::int32_t, std::int32_t> mul_params;
 };
 
@@ -205,16 +199,10 @@ TEST(PathTest, EachPathIsTakenAndGivesTheSame) {
 TEST(PathTest, LastUsedPathDoesNotDependOnTypes) {
   const double data[] = {2};
   double result = 0;
-  ruy::Matrix<double> lhs, rhs, dst;
-  for (auto* matrix : {&lhs, &rhs, &dst}) {
-    ruy::MakeSimpleLayout(1, 1, ruy::Order::kColMajor,
-                          matrix->mutable_layout());
-  }
-  lhs.set_data(data);
-  rhs.set_data(data);
-  dst.set_data(&result);
+  const auto operand = View(data, 1, 1, ruy::Order::kColMajor);
+  auto dst = View(&result, 1, 1, ruy::Order::kColMajor);
   ruy::Context context;
-  ruy::Mul(lhs, rhs, ruy::MulParams<double, double>(), &context, &dst);
+  ruy::Mul(operand, operand, ruy::MulParams<double, double>(), &context, &dst);
   EXPECT_EQ(result, 4);
   EXPECT_EQ(context.last_used_path(),
             BestPath(context.get_runtime_enabled_paths()));

@@ -4,27 +4,24 @@
 
 #include <cstdint>
 
+#include "matrices.h"
 #include "ruy/ruy.h"
 
 namespace {
 
+using dropin_test::View;
+
 class MulDeathTest : public testing::Test {
  protected:
-  void SetUp() override {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    ruy::MakeSimpleLayout(2, 3, ruy::Order::kRowMajor, lhs_.mutable_layout());
-    ruy::MakeSimpleLayout(3, 4, ruy::Order::kColMajor, rhs_.mutable_layout());
-    ruy::MakeSimpleLayout(2, 4, ruy::Order::kColMajor, dst_.mutable_layout());
-    lhs_.set_data(lhs_data_);
-    rhs_.set_data(rhs_data_);
-    dst_.set_data(dst_data_);
-  }
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   void Mul() { ruy::Mul(lhs_, rhs_, mul_params_, &context_, &dst_); }
 
   const std::int8_t lhs_data_[6] = {1, 2, 3, 4, 5, 6};
   const std::int8_t rhs_data_[12] = {};
   std::int8_t dst_data_[8] = {};
-  ruy::Matrix<std::int8_t> lhs_, rhs_, dst_;
+  ruy::Matrix<std::int8_t> lhs_ = View(lhs_data_, 2, 3, ruy::Order::kRowMajor);
+  ruy::Matrix<std::int8_t> rhs_ = View(rhs_data_, 3, 4, ruy::Order::kColMajor);
+  ruy::Matrix<std::int8_t> dst_ = View(dst_data_, 2, 4, ruy::Order::kColMajor);
   ruy::MulParams<std::int32_t, std::int8_t> mul_params_;
   ruy::Context context_;
 };

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "random_values.h"
+#include "matrices.h"
 #include "ruy/reference_mul.h"
 #include "ruy/ruy.h"
 
@@ -16,21 +16,11 @@ namespace {
 
 using dropin_test::RandomValues;
 
+// The same with this stride.
 template <typename T>
-ruy::Matrix<T> View(int rows, int cols, ruy::Order order, int stride,
-                    const T* data) {
-  ruy::Matrix<T> matrix;
-  ruy::MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+auto View(T* data, int rows, int cols, ruy::Order order, int stride) {
+  auto matrix = dropin_test::View(data, rows, cols, order);
   matrix.mutable_layout()->set_stride(stride);
-  matrix.set_data(data);
-  return matrix;
-}
-
-template <typename T>
-ruy::Matrix<T> MutableView(int rows, int cols, ruy::Order order, int stride,
-                           T* data) {
-  ruy::Matrix<T> matrix = View<T>(rows, cols, order, stride, data);
-  matrix.set_data(data);
   return matrix;
 }
 
@@ -41,8 +31,8 @@ std::vector<T> Reference(const ruy::Matrix<T>& lhs, const ruy::Matrix<T>& rhs) {
   std::vector<T> result(static_cast<std::size_t>(lhs.layout().rows()) *
                         static_cast<std::size_t>(rhs.layout().cols()));
   ruy::Matrix<T> dst =
-      MutableView(lhs.layout().rows(), rhs.layout().cols(),
-                  ruy::Order::kRowMajor, rhs.layout().cols(), result.data());
+      View(result.data(), lhs.layout().rows(), rhs.layout().cols(),
+           ruy::Order::kRowMajor, rhs.layout().cols());
   ruy::ReferenceMul(lhs, rhs, ruy::MulParams<T, T>(), &dst);
   return result;
 }
@@ -58,11 +48,11 @@ TEST(LenientMulTest, StrideOfASingleRowOrColumnDoesNotMatter) {
   ruy::Context context;
   for (int stride : {0, 1, kDepth - 1, -3}) {
     // A row, a column, and a dst of one row and one column.
-    const auto lhs = View(1, kDepth, ruy::Order::kRowMajor, stride, a.data());
-    const auto rhs = View(kDepth, 1, ruy::Order::kColMajor, stride, b.data());
+    const auto lhs = View(a.data(), 1, kDepth, ruy::Order::kRowMajor, stride);
+    const auto rhs = View(b.data(), kDepth, 1, ruy::Order::kColMajor, stride);
     float result = -1;
-    auto dst = MutableView(1, 1, ruy::Order::kRowMajor, stride < 1 ? stride : 0,
-                           &result);
+    auto dst =
+        View(&result, 1, 1, ruy::Order::kRowMajor, stride < 1 ? stride : 0);
     ruy::Mul(lhs, rhs, ruy::MulParams<float, float>(), &context, &dst);
     EXPECT_EQ(result, Reference(lhs, rhs)[0]) << stride;
   }
@@ -72,9 +62,9 @@ TEST(LenientMulTest, RowOfDstWithAnUnusedStride) {
   const float a[] = {1, 2};
   const float b[] = {1, 2, 3, 4, 5, 6};
   float result[3] = {};
-  const auto lhs = View(1, 2, ruy::Order::kRowMajor, 2, a);
-  const auto rhs = View(2, 3, ruy::Order::kRowMajor, 3, b);
-  auto dst = MutableView(1, 3, ruy::Order::kRowMajor, 1, result);
+  const auto lhs = View(a, 1, 2, ruy::Order::kRowMajor, 2);
+  const auto rhs = View(b, 2, 3, ruy::Order::kRowMajor, 3);
+  auto dst = View(result, 1, 3, ruy::Order::kRowMajor, 1);
   ruy::Context context;
   ruy::Mul(lhs, rhs, ruy::MulParams<float, float>(), &context, &dst);
   EXPECT_EQ(std::vector<float>(result, result + 3), Reference(lhs, rhs));
@@ -90,13 +80,13 @@ TEST(LenientMulTest, OperandsWhoseRunsOverlap) {
   for (ruy::CachePolicy policy :
        {ruy::CachePolicy::kNeverCache, ruy::CachePolicy::kAlwaysCache}) {
     for (int stride : {0, 1, kDepth - 1}) {
-      auto lhs = View(kRows, kDepth, ruy::Order::kRowMajor, stride, a.data());
-      auto rhs = View(kDepth, kCols, ruy::Order::kColMajor, stride, b.data());
+      auto lhs = View(a.data(), kRows, kDepth, ruy::Order::kRowMajor, stride);
+      auto rhs = View(b.data(), kDepth, kCols, ruy::Order::kColMajor, stride);
       lhs.set_cache_policy(policy);
       rhs.set_cache_policy(policy);
       std::vector<std::int32_t> actual(kRows * kCols), expected(kRows * kCols);
-      auto dst = MutableView(kRows, kCols, ruy::Order::kColMajor, kRows,
-                             actual.data());
+      auto dst =
+          View(actual.data(), kRows, kCols, ruy::Order::kColMajor, kRows);
       const ruy::MulParams<std::int32_t, std::int32_t> mul_params;
       ruy::Context context;
       ruy::Mul(lhs, rhs, mul_params, &context, &dst);
@@ -119,10 +109,10 @@ TEST(LenientMulTest, DstInTheMemoryOfAnOperand) {
       other[i] = static_cast<float>(i % 5) - 2;
     }
     const std::vector<float> before = memory;
-    auto dst = MutableView(kSize, kSize, ruy::Order::kRowMajor, kStride,
-                           memory.data());
+    auto dst =
+        View(memory.data(), kSize, kSize, ruy::Order::kRowMajor, kStride);
     const auto operand =
-        View(kSize, kSize, ruy::Order::kRowMajor, kStride, other.data());
+        View(other.data(), kSize, kSize, ruy::Order::kRowMajor, kStride);
     const std::vector<float> expected =
         in_lhs ? Reference(dst, operand) : Reference(operand, dst);
     ruy::Context context;
@@ -143,9 +133,9 @@ TEST(LenientMulTest, DstInTheMemoryOfAnOperand) {
 class LowExponentTest : public testing::Test {
  protected:
   LowExponentTest()
-      : lhs_(View(3, 2, ruy::Order::kRowMajor, 2, lhs_data_)),
-        rhs_(View(2, 1, ruy::Order::kColMajor, 2, rhs_data_)),
-        dst_(MutableView(3, 1, ruy::Order::kColMajor, 3, result_)) {
+      : lhs_(View(lhs_data_, 3, 2, ruy::Order::kRowMajor, 2)),
+        rhs_(View(rhs_data_, 2, 1, ruy::Order::kColMajor, 2)),
+        dst_(View(result_, 3, 1, ruy::Order::kColMajor, 3)) {
     dst_.set_zero_point(9);
     mul_params_.set_bias(bias_);
   }

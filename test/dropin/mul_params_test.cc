@@ -8,9 +8,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "matrices.h"
 #include "ruy/ruy.h"
 
 namespace {
+
+using dropin_test::View;
 
 using Params = ruy::MulParams<std::int32_t, std::int8_t>;
 
@@ -30,15 +33,11 @@ Results Multiply(const Params& mul_params) {
   const std::int8_t lhs_data[] = {100, 50};
   const std::int8_t rhs_data[] = {1};
   std::int8_t dst_data[2];
-  ruy::Matrix<std::int8_t> lhs, rhs, dst;
-  ruy::MakeSimpleLayout(2, 1, ruy::Order::kRowMajor, lhs.mutable_layout());
-  ruy::MakeSimpleLayout(1, 1, ruy::Order::kColMajor, rhs.mutable_layout());
-  ruy::MakeSimpleLayout(2, 1, ruy::Order::kColMajor, dst.mutable_layout());
-  lhs.set_data(lhs_data);
-  rhs.set_data(rhs_data);
-  dst.set_data(dst_data);
+  auto dst = View(dst_data, 2, 1, ruy::Order::kColMajor);
   ruy::Context context;
-  ruy::Mul(lhs, rhs, mul_params, &context, &dst);
+  ruy::Mul(View(lhs_data, 2, 1, ruy::Order::kRowMajor),
+           View(rhs_data, 1, 1, ruy::Order::kColMajor), mul_params, &context,
+           &dst);
   return {dst_data[0], dst_data[1]};
 }
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "random_values.h"
+#include "matrices.h"
 #include "ruy/context.h"
 #include "ruy/denormal.h"
 #include "ruy/matrix.h"

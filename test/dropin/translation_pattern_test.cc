@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "random_values.h"
+#include "matrices.h"
 #include "ruy/context.h"
 #include "ruy/context_get_ctx.h"
 #include "ruy/ctx.h"

@@ -7,13 +7,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "random_values.h"
+#include "matrices.h"
 #include "ruy/reference_mul.h"
 #include "ruy/ruy.h"
 
 namespace {
 
 using dropin_test::RandomValues;
+using dropin_test::View;
 
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 struct Types {
@@ -60,14 +61,10 @@ void CheckProduct(ruy::Order lhs_order, ruy::Order rhs_order,
   const std::vector<Lhs> lhs_data = RandomValues<Lhs>(kRows * kDepth, 1);
   const std::vector<Rhs> rhs_data = RandomValues<Rhs>(kDepth * kCols, 2);
   const std::vector<Accum> bias = RandomValues<Accum>(kRows, 3);
-  ruy::Matrix<Lhs> lhs;
-  ruy::MakeSimpleLayout(kRows, kDepth, lhs_order, lhs.mutable_layout());
-  lhs.set_data(lhs_data.data());
-  ruy::Matrix<Rhs> rhs;
-  ruy::MakeSimpleLayout(kDepth, kCols, rhs_order, rhs.mutable_layout());
-  rhs.set_data(rhs_data.data());
-  ruy::Matrix<Dst> dst;
-  ruy::MakeSimpleLayout(kRows, kCols, dst_order, dst.mutable_layout());
+  std::vector<Dst> actual(kRows * kCols), expected(kRows * kCols);
+  auto lhs = View(lhs_data.data(), kRows, kDepth, lhs_order);
+  auto rhs = View(rhs_data.data(), kDepth, kCols, rhs_order);
+  auto dst = View(actual.data(), kRows, kCols, dst_order);
   if (sizeof(Lhs) == 1 && sizeof(Rhs) == 1) {
     lhs.set_zero_point(3);
     rhs.set_zero_point(17);
@@ -82,8 +79,6 @@ void CheckProduct(ruy::Order lhs_order, ruy::Order rhs_order,
                                                                       : -16);
   }
 
-  std::vector<Dst> actual(kRows * kCols), expected(kRows * kCols);
-  dst.set_data(actual.data());
   ruy::Mul(lhs, rhs, mul_params, context, &dst);
   dst.set_data(expected.data());
   ruy::ReferenceMul(lhs, rhs, mul_params, &dst);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -165,6 +166,22 @@ TEST(ModelFileTest, NamesFilesThatCannotBeRead) {
 
 // ## The decoder
 
+// A decoder with these weights, and what it refers to.
+struct Loaded {
+  explicit Loaded(absl::StatusOr<Model> loaded,
+                  const WeightFormat& format = AllFormats()[0])
+      : model(std::move(loaded)) {
+    EXPECT_TRUE(model.ok()) << model.status();
+    auto created = Decoder::Create(*model, format, &context);
+    EXPECT_TRUE(created.ok()) << created.status();
+    if (created.ok()) decoder = *std::move(created);
+  }
+
+  absl::StatusOr<Model> model;
+  ruy_like::Context context;
+  std::unique_ptr<Decoder> decoder;
+};
+
 std::vector<float> Logits(const std::vector<int>& tokens, Decoder* decoder) {
   std::vector<float> logits;
   decoder->Reset();
@@ -177,22 +194,20 @@ std::vector<float> Logits(const std::vector<int>& tokens, Decoder* decoder) {
 }
 
 TEST(DecoderTest, RefusesTokensAndAFullContext) {
-  const absl::StatusOr<Model> model = Parse(TinyFile());
-  ASSERT_TRUE(model.ok());
-  ruy_like::Context context;
-  const auto decoder = Decoder::Create(*model, AllFormats()[0], &context);
-  ASSERT_TRUE(decoder.ok()) << decoder.status();
-  EXPECT_EQ((*decoder)->Step(-1).status().code(),
+  const Loaded loaded(Parse(TinyFile()));
+  Decoder* const decoder = loaded.decoder.get();
+  ASSERT_NE(decoder, nullptr);
+  EXPECT_EQ(decoder->Step(-1).status().code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ((*decoder)->Step(8).status().code(),
+  EXPECT_EQ(decoder->Step(8).status().code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ((*decoder)->position(), 0);
-  const std::vector<float> first = Logits({1, 2, 3, 7}, decoder->get());
-  EXPECT_EQ((*decoder)->Step(0).status().code(),
+  EXPECT_EQ(decoder->position(), 0);
+  const std::vector<float> first = Logits({1, 2, 3, 7}, decoder);
+  EXPECT_EQ(decoder->Step(0).status().code(),
             absl::StatusCode::kResourceExhausted);
   // Nothing is left of the tokens before; and each of them matters.
-  EXPECT_NE(Logits({4, 2, 3, 7}, decoder->get()), first);
-  EXPECT_EQ(Logits({1, 2, 3, 7}, decoder->get()), first);
+  EXPECT_NE(Logits({4, 2, 3, 7}, decoder), first);
+  EXPECT_EQ(Logits({1, 2, 3, 7}, decoder), first);
 }
 
 // Weights of numbers from -1 to 1 as bf16, of which row 1 is zeros.
@@ -246,12 +261,9 @@ TEST(WeightFormatTest, ProductsAreNearTheExactOnes) {
 }
 
 TEST(DecoderTest, CountsBytes) {
-  const absl::StatusOr<Model> model = Parse(TinyFile());
-  ASSERT_TRUE(model.ok());
-  ruy_like::Context context;
-  const auto bytes = [&](const char* format) {
-    const auto decoder = Decoder::Create(*model, *FindFormat(format), &context);
-    return decoder.ok() ? (*decoder)->weight_bytes_per_token() : 0;
+  const auto bytes = [](const char* format) {
+    const Loaded loaded(Parse(TinyFile()), *FindFormat(format));
+    return loaded.decoder->weight_bytes_per_token();
   };
   // All but the embedding, of which a row of 12.
   constexpr int kRead = kTinyWeights - 8 * 12, kRow = 12 * 2;
@@ -277,23 +289,21 @@ TEST(DecoderTest, HasTheLogitsOfPyTorch) {
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_THAT(*table, SizeIs(5));
   EXPECT_EQ(table->back().first, model->shape.context - 1);
-  ruy_like::Context context;
   for (const char* const format : {"float", "bf16"}) {
-    const auto decoder = Decoder::Create(*model, *FindFormat(format), &context);
-    ASSERT_TRUE(decoder.ok()) << decoder.status();
-    const auto error = LargestDifference(*text, *table, decoder->get());
+    const Loaded loaded(model, *FindFormat(format));
+    const auto error = LargestDifference(*text, *table, loaded.decoder.get());
     ASSERT_TRUE(error.ok()) << error.status();
     EXPECT_LE(*error, 1e-4f) << format;
   }
   // A table that is wrong in one place is found out.
-  const auto decoder = Decoder::Create(*model, AllFormats()[0], &context);
-  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const Loaded loaded(model);
+  Decoder* const decoder = loaded.decoder.get();
   table->back().second.back() += 0.25f;
-  EXPECT_NEAR(*LargestDifference(*text, *table, decoder->get()), 0.25, 1e-3);
+  EXPECT_NEAR(*LargestDifference(*text, *table, decoder), 0.25, 1e-3);
   table->back().second.pop_back();
-  EXPECT_EQ(LargestDifference(*text, *table, decoder->get()).status().code(),
+  EXPECT_EQ(LargestDifference(*text, *table, decoder).status().code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(LargestDifference("short", *table, decoder->get()).status().code(),
+  EXPECT_EQ(LargestDifference("short", *table, decoder).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -317,41 +327,31 @@ TEST(LogitsTableTest, ReadsLinesAndNamesBadOnes) {
 TEST(EvaluateTest, AUniformModelTakesTheVocabularysBits) {
   std::string file = TinyFile();
   file.replace(kHeaderBytes, std::string::npos, 2 * kTinyWeights, '\0');
-  const absl::StatusOr<Model> model = Parse(file);
-  ASSERT_TRUE(model.ok()) << model.status();
+  const Loaded small(Parse(file));
   // A vocabulary of 8 does not have the newline before the text: parsed again
   // with one that has.
   std::vector<std::uint32_t> shape = kTinyShape;
   shape[0] = 16;
   file = Header(shape);
   file.append(2 * (kTinyWeights + 2 * 8 * 12), '\0');
-  const absl::StatusOr<Model> larger = Parse(file);
-  ASSERT_TRUE(larger.ok()) << larger.status();
-  ruy_like::Context context;
-  const auto decoder = Decoder::Create(*larger, AllFormats()[0], &context);
-  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const Loaded larger(Parse(file));
+  Decoder* const decoder = larger.decoder.get();
   // Two windows and a half.
-  const auto bits = BitsPerCharacter("\1\2\3\4\5\6\7\n\t\1", 4, decoder->get());
+  const auto bits = BitsPerCharacter("\1\2\3\4\5\6\7\n\t\1", 4, decoder);
   ASSERT_TRUE(bits.ok()) << bits.status();
   EXPECT_NEAR(*bits, 4, 1e-6);
-  EXPECT_EQ(*BitsPerCharacter("", 4, decoder->get()), 0);
-  EXPECT_EQ(BitsPerCharacter("\1\x7f", 4, decoder->get()).status().code(),
+  EXPECT_EQ(*BitsPerCharacter("", 4, decoder), 0);
+  EXPECT_EQ(BitsPerCharacter("\1\x7f", 4, decoder).status().code(),
             absl::StatusCode::kInvalidArgument);
-  const auto small = Decoder::Create(*model, AllFormats()[0], &context);
-  ASSERT_TRUE(small.ok()) << small.status();
-  EXPECT_EQ(BitsPerCharacter("\1", 4, small->get()).status().code(),
+  EXPECT_EQ(BitsPerCharacter("\1", 4, small.decoder.get()).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
 TEST(EvaluateTest, SamplesGoOnBeyondTheContext) {
-  const auto model = ReadModel(DECODER_FOLDER "/model.bf16");
-  ASSERT_TRUE(model.ok()) << model.status();
-  ruy_like::Context context;
-  const auto decoder = Decoder::Create(*model, AllFormats()[0], &context);
-  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const Loaded loaded(ReadModel(DECODER_FOLDER "/model.bf16"));
   const auto sample = [&](float temperature, std::uint32_t seed) {
-    const auto text = Sample("The ", model->shape.context,
-                             {300, temperature, seed}, decoder->get());
+    const auto text = Sample("The ", loaded.model->shape.context,
+                             {300, temperature, seed}, loaded.decoder.get());
     EXPECT_TRUE(text.ok()) << text.status();
     return text.value_or("");
   };

@@ -34,6 +34,12 @@ absl::StatusOr<Tensor> Parse(const std::string& bytes) {
   return ParseNpy(absl::string_view(copy.get(), bytes.size()));
 }
 
+// The same of what must be right.
+Tensor Parsed(const absl::StatusOr<Tensor>& tensor) {
+  EXPECT_TRUE(tensor.ok()) << tensor.status();
+  return tensor.value_or(Tensor());
+}
+
 template <typename T>
 std::string Bytes(const std::vector<T>& values, bool swap = false) {
   std::string bytes;
@@ -70,39 +76,35 @@ const char kSixFloats[] = "(2, 3)";
 
 TEST(ParseNpy, AllVersions) {
   for (const int version : {1, 2, 3}) {
-    const auto tensor = Parse(Npy(version, Header("<f4", false, kSixFloats),
-                                  Bytes<float>({1, 2, 3, 4, 5, -6.5f})));
-    ASSERT_TRUE(tensor.ok()) << version << ": " << tensor.status();
-    EXPECT_THAT(tensor->shape, ElementsAre(2, 3));
-    EXPECT_THAT(tensor->values, ElementsAre(1, 2, 3, 4, 5, -6.5f));
+    const Tensor tensor =
+        Parsed(Parse(Npy(version, Header("<f4", false, kSixFloats),
+                         Bytes<float>({1, 2, 3, 4, 5, -6.5f}))));
+    EXPECT_THAT(tensor.shape, ElementsAre(2, 3));
+    EXPECT_THAT(tensor.values, ElementsAre(1, 2, 3, 4, 5, -6.5f));
   }
 }
 
 TEST(ParseNpy, Doubles) {
-  const auto tensor = Parse(Npy(1, Header("<f8", false, "(3,)"),
-                                Bytes<double>({0.1, 1e300, -1e-300})));
-  ASSERT_TRUE(tensor.ok()) << tensor.status();
-  EXPECT_THAT(tensor->values,
+  const Tensor tensor = Parsed(Parse(Npy(
+      1, Header("<f8", false, "(3,)"), Bytes<double>({0.1, 1e300, -1e-300}))));
+  EXPECT_THAT(tensor.values,
               ElementsAre(0.1f, std::numeric_limits<float>::infinity(), 0));
 }
 
 TEST(ParseNpy, OtherByteOrder) {
-  const auto floats = Parse(
-      Npy(1, Header(">f4", false, "(2,)"), Bytes<float>({1.25f, -3}, true)));
-  ASSERT_TRUE(floats.ok()) << floats.status();
-  EXPECT_THAT(floats->values, ElementsAre(1.25f, -3));
-  const auto doubles = Parse(
-      Npy(2, Header(">f8", false, "(2,)"), Bytes<double>({1.25, -3}, true)));
-  ASSERT_TRUE(doubles.ok()) << doubles.status();
-  EXPECT_THAT(doubles->values, ElementsAre(1.25f, -3));
+  const Tensor floats = Parsed(Parse(
+      Npy(1, Header(">f4", false, "(2,)"), Bytes<float>({1.25f, -3}, true))));
+  EXPECT_THAT(floats.values, ElementsAre(1.25f, -3));
+  const Tensor doubles = Parsed(Parse(
+      Npy(2, Header(">f8", false, "(2,)"), Bytes<double>({1.25, -3}, true))));
+  EXPECT_THAT(doubles.values, ElementsAre(1.25f, -3));
 }
 
 TEST(ParseNpy, FortranOrder) {
   // The same matrix, column by column.
-  const auto matrix = Parse(Npy(1, Header("<f4", true, kSixFloats),
-                                Bytes<float>({1, 4, 2, 5, 3, 6})));
-  ASSERT_TRUE(matrix.ok()) << matrix.status();
-  EXPECT_THAT(matrix->values, ElementsAre(1, 2, 3, 4, 5, 6));
+  const Tensor matrix = Parsed(Parse(Npy(1, Header("<f4", true, kSixFloats),
+                                         Bytes<float>({1, 4, 2, 5, 3, 6}))));
+  EXPECT_THAT(matrix.values, ElementsAre(1, 2, 3, 4, 5, 6));
   // Element (i, j, k) of a 2x2x3 tensor is 100 i + 10 j + k.
   std::vector<float> stored, expected;
   for (int k = 0; k < 3; ++k) {
@@ -112,27 +114,24 @@ TEST(ParseNpy, FortranOrder) {
   }
   expected = stored;
   std::sort(expected.begin(), expected.end());
-  const auto tensor =
-      Parse(Npy(1, Header("<f4", true, "(2, 2, 3)"), Bytes(stored)));
-  ASSERT_TRUE(tensor.ok()) << tensor.status();
-  EXPECT_EQ(tensor->values, expected);
+  const Tensor tensor =
+      Parsed(Parse(Npy(1, Header("<f4", true, "(2, 2, 3)"), Bytes(stored))));
+  EXPECT_EQ(tensor.values, expected);
 }
 
 TEST(ParseNpy, OddShapes) {
-  const auto scalar =
-      Parse(Npy(1, Header("<f4", false, "()"), Bytes<float>({7})));
-  ASSERT_TRUE(scalar.ok()) << scalar.status();
-  EXPECT_THAT(scalar->shape, IsEmpty());
-  EXPECT_THAT(scalar->values, ElementsAre(7));
+  const Tensor scalar =
+      Parsed(Parse(Npy(1, Header("<f4", false, "()"), Bytes<float>({7}))));
+  EXPECT_THAT(scalar.shape, IsEmpty());
+  EXPECT_THAT(scalar.values, ElementsAre(7));
   // Sizes that overflow matter to nobody beside a 0.
   for (const bool fortran_order : {false, true}) {
-    const auto empty =
+    const Tensor empty = Parsed(
         Parse(Npy(1,
                   Header("<f8", fortran_order,
                          "(4611686018427387904, 0, 4611686018427387904)"),
-                  ""));
-    ASSERT_TRUE(empty.ok()) << empty.status();
-    EXPECT_THAT(empty->values, IsEmpty());
+                  "")));
+    EXPECT_THAT(empty.values, IsEmpty());
   }
 }
 
@@ -237,13 +236,11 @@ TEST(ParseCsv, Numbers) {
   ASSERT_TRUE(tensor.ok()) << tensor.status();
   EXPECT_THAT(tensor->shape, ElementsAre(2, 3));
   EXPECT_THAT(tensor->values, ElementsAre(1, 2.5f, -300, 4, 5, 6));
-  const auto special = ParseCsv("nan,inf,-inf,1e99\n");
-  ASSERT_TRUE(special.ok()) << special.status();
-  EXPECT_TRUE(std::isnan(special->values[0]));
-  EXPECT_EQ(special->values[3], std::numeric_limits<float>::infinity());
-  const auto empty = ParseCsv("");
-  ASSERT_TRUE(empty.ok()) << empty.status();
-  EXPECT_THAT(empty->shape, ElementsAre(0, 0));
+  const Tensor special = Parsed(ParseCsv("nan,inf,-inf,1e99\n"));
+  EXPECT_TRUE(std::isnan(special.values[0]));
+  EXPECT_EQ(special.values[3], std::numeric_limits<float>::infinity());
+  const Tensor empty = Parsed(ParseCsv(""));
+  EXPECT_THAT(empty.shape, ElementsAre(0, 0));
 }
 
 TEST(ParseCsv, Errors) {
@@ -273,15 +270,11 @@ TEST(ReadTensor, Files) {
   const std::string name = testing::TempDir() + "ruy_like_tensor_file_test";
   std::ofstream(name, std::ios::binary)
       << Npy(1, Header("<f4", false, "(2,)"), Bytes<float>({1, 2}));
-  auto tensor = ReadTensor(name);
-  ASSERT_TRUE(tensor.ok()) << tensor.status();
-  EXPECT_THAT(tensor->values, ElementsAre(1, 2));
+  EXPECT_THAT(Parsed(ReadTensor(name)).values, ElementsAre(1, 2));
   std::ofstream(name, std::ios::binary) << "1,2,3\n";
-  tensor = ReadTensor(name);
-  ASSERT_TRUE(tensor.ok()) << tensor.status();
-  EXPECT_THAT(tensor->shape, ElementsAre(1, 3));
+  EXPECT_THAT(Parsed(ReadTensor(name)).shape, ElementsAre(1, 3));
   std::remove(name.c_str());
-  tensor = ReadTensor(name);
+  const auto tensor = ReadTensor(name);
   EXPECT_EQ(tensor.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(tensor.status().message()), HasSubstr(name));
   EXPECT_EQ(ReadTensor(testing::TempDir()).status().code(),

@@ -45,13 +45,9 @@ struct Buffers {
 };
 
 MulCall ValidCall(Buffers* buffers) {
-  Matrix<std::int8_t> lhs, rhs, dst;
-  MakeSimpleLayout(kRows, kDepth, Order::kRowMajor, lhs.mutable_layout());
-  MakeSimpleLayout(kDepth, kCols, Order::kColMajor, rhs.mutable_layout());
-  MakeSimpleLayout(kRows, kCols, Order::kColMajor, dst.mutable_layout());
-  lhs.set_data(buffers->lhs());
-  rhs.set_data(buffers->rhs());
-  dst.set_data(buffers->dst());
+  const auto lhs = MakeMatrix(buffers->lhs(), kRows, kDepth, Order::kRowMajor);
+  const auto rhs = MakeMatrix(buffers->rhs(), kDepth, kCols, Order::kColMajor);
+  const auto dst = MakeMatrix(buffers->dst(), kRows, kCols, Order::kColMajor);
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(-3);

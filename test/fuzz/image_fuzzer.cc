@@ -47,14 +47,11 @@ void Multiply(const PackedMatrix<T>& packed, Context* context) {
   if (!IsSmall(depth, kOther) || !IsSmall(rows, cols)) return;
   GuardedArray<T> other_data(static_cast<std::size_t>(depth * kOther));
   GuardedArray<Accum> dst_data(static_cast<std::size_t>(rows * cols));
-  Matrix<T> other;
-  Matrix<Accum> dst;
-  MakeSimpleLayout(is_lhs ? depth : rows, is_lhs ? cols : depth,
-                   is_lhs ? Order::kColMajor : Order::kRowMajor,
-                   other.mutable_layout());
-  MakeSimpleLayout(rows, cols, packed.dst_order(), dst.mutable_layout());
-  other.set_data(other_data.data());
-  dst.set_data(dst_data.data());
+  const auto other = is_lhs ? ColMajor(other_data.data(), depth, cols)
+                            : RowMajor(other_data.data(), rows, depth);
+  auto dst = packed.dst_order() == Order::kColMajor
+                 ? ColMajor(dst_data.data(), rows, cols)
+                 : RowMajor(dst_data.data(), rows, cols);
   const MulParams<Accum, Accum> params;
   const absl::Status status = is_lhs
                                   ? Mul(packed, other, params, context, &dst)
@@ -91,13 +88,8 @@ void TryGroups(const AlignedBuffer& image, std::size_t bytes,
         static_cast<std::size_t>(packed->depth() * cols));
     GuardedArray<float> dst_data(
         static_cast<std::size_t>(packed->rows() * cols));
-    Matrix<float> rhs, dst;
-    MakeSimpleLayout(packed->depth(), cols, Order::kColMajor,
-                     rhs.mutable_layout());
-    MakeSimpleLayout(packed->rows(), cols, Order::kColMajor,
-                     dst.mutable_layout());
-    rhs.set_data(rhs_data.data());
-    dst.set_data(dst_data.data());
+    const auto rhs = ColMajor(rhs_data.data(), packed->depth(), cols);
+    auto dst = ColMajor(dst_data.data(), packed->rows(), cols);
     if (!Mul(*packed, rhs, GroupMulParams(), context, &dst).ok()) std::abort();
   }
 }

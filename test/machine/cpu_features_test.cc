@@ -157,10 +157,13 @@ class RecordedCpuid : public CpuidSource {
   const Recording recording_;
 };
 
+CpuFeatures FeaturesOf(const Recording& recording) {
+  return X86CpuFeatures(RecordedCpuid(recording));
+}
+
 TEST(X86CpuFeaturesTest, RecordedProcessors) {
   for (const Recording* recording : kRecordings) {
-    EXPECT_EQ(X86CpuFeatures(RecordedCpuid(*recording)), recording->features)
-        << recording->name;
+    EXPECT_EQ(FeaturesOf(*recording), recording->features) << recording->name;
   }
 }
 
@@ -169,8 +172,7 @@ TEST(X86CpuFeaturesTest, OperatingSystemThatEnablesNoAmx) {
   // Linux before 5.16; then one half of the state only.
   for (uint64_t xcr0 : {0x2e7, 0x202e7, 0x402e7}) {
     recording.xcr0 = xcr0;
-    EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
-              kSapphireRapids & ~kCpuAmx)
+    EXPECT_EQ(FeaturesOf(recording), kSapphireRapids & ~kCpuAmx)
         << std::hex << xcr0;
   }
 }
@@ -178,53 +180,50 @@ TEST(X86CpuFeaturesTest, OperatingSystemThatEnablesNoAmx) {
 TEST(X86CpuFeaturesTest, VirtualMachineThatMasksXcr0) {
   Recording recording = kXeonW7_2475X;
   recording.xcr0 = kXcr0Avx;
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), kHaswell | kCpuAvxVnni);
+  EXPECT_EQ(FeaturesOf(recording), kHaswell | kCpuAvxVnni);
   // Opmask state alone, or all but the upper registers, is not enough.
   for (uint64_t xcr0 : {0x27, 0x67, 0xa7}) {
     recording.xcr0 = xcr0;
-    EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), kHaswell | kCpuAvxVnni)
+    EXPECT_EQ(FeaturesOf(recording), kHaswell | kCpuAvxVnni)
         << std::hex << xcr0;
   }
   recording.xcr0 = kXcr0None;
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), 0u);
+  EXPECT_EQ(FeaturesOf(recording), 0u);
 }
 
 TEST(X86CpuFeaturesTest, VirtualMachineThatHidesBitsOfCpuid) {
   Recording recording = kXeonW7_2475X;
   recording.leaf7_0.edx &= ~(1u << 25);  // AMX-INT8, but not AMX-TILE
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
-            kSapphireRapids & ~kCpuAmx);
+  EXPECT_EQ(FeaturesOf(recording), kSapphireRapids & ~kCpuAmx);
   recording = kXeonW7_2475X;
   recording.leaf7_0.ebx &= ~(1u << 31);  // AVX512VL
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
-            kSapphireRapids & ~kCpuAvx512);
+  EXPECT_EQ(FeaturesOf(recording), kSapphireRapids & ~kCpuAvx512);
   recording = kXeonW7_2475X;
   recording.leaf7_0.eax = 0;  // no subleaf 1, where AVX-VNNI is
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)),
-            kSapphireRapids & ~kCpuAvxVnni);
+  EXPECT_EQ(FeaturesOf(recording), kSapphireRapids & ~kCpuAvxVnni);
 }
 
 // Sapphire Rapids has AVX512-BF16, too, as slow as on all of Intel's.
 TEST(X86CpuFeaturesTest, Bf16CountsWhereItIsFast) {
   Recording recording = kZen4;
   recording.leaf7_1_eax &= ~0x20u;
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), kCascadeLake);
+  EXPECT_EQ(FeaturesOf(recording), kCascadeLake);
   recording = kZen4;
   recording.xcr0 = kXcr0Avx;
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), kHaswell);
+  EXPECT_EQ(FeaturesOf(recording), kHaswell);
   EXPECT_NE(kXeonW7_2475X.leaf7_1_eax & 0x20, 0u);
 }
 
 TEST(X86CpuFeaturesTest, NoOsxsaveMeansNothingAndNoXgetbv) {
   Recording recording = kXeonW7_2475X;
   recording.leaf1.ecx &= ~(1u << 27);
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), 0u);
+  EXPECT_EQ(FeaturesOf(recording), 0u);
 }
 
 TEST(X86CpuFeaturesTest, LeavesBeyondTheLastAreNotAsked) {
   Recording recording = kXeonW7_2475X;
   recording.max_leaf = 6;
-  EXPECT_EQ(X86CpuFeatures(RecordedCpuid(recording)), 0u);
+  EXPECT_EQ(FeaturesOf(recording), 0u);
 }
 
 // ## Arm
@@ -360,8 +359,7 @@ TEST(PathsWithFeaturesTest, FollowsFromTheRecordedProcessors) {
       {&kZen5, avx512vnni | Path::kAvx512Bf16 | Path::kAvxVnni},
   };
   for (const auto& e : expectations) {
-    EXPECT_EQ(PathNames(PathsWithFeatures(
-                  X86CpuFeatures(RecordedCpuid(*e.recording)))),
+    EXPECT_EQ(PathNames(PathsWithFeatures(FeaturesOf(*e.recording))),
               PathNames(e.paths))
         << e.recording->name;
   }

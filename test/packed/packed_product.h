@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/packed_matrix.h"
-#include "ruy_like/reference_mul.h"
+#include "test/support/product.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -38,19 +38,11 @@ class PackedProductTest : public PathTest {
     return packed.ok() ? *packed : PackedMatrix<std::int8_t>();
   }
 
-  absl::Status MulWith(const PackedMatrix<std::int8_t>& packed,
-                       Context* context, std::vector<std::int32_t>* result) {
-    result->assign(kRows * kCols, 0);
-    auto dst = MakeMatrix(result->data(), kRows, kCols, Order::kColMajor);
-    return Mul(packed, rhs_, MulParams<std::int32_t, std::int32_t>(), context,
-               &dst);
+  std::vector<std::int32_t> ResultOf(const PackedMatrix<std::int8_t>& packed) {
+    return MulTo<std::int32_t>(packed, rhs_, &context_);
   }
-
   std::vector<std::int32_t> Expected() {
-    std::vector<std::int32_t> result(kRows * kCols);
-    auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
-    ReferenceMul(lhs_, rhs_, MulParams<std::int32_t, std::int32_t>(), &dst);
-    return result;
+    return ReferenceMulTo<std::int32_t>(lhs_, rhs_);
   }
 
   std::vector<std::int8_t> weights_;

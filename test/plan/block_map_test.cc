@@ -1,14 +1,15 @@
 #include "ruy_like/plan/block_map.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <ostream>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -28,10 +29,6 @@ const KernelShape kKernels[] = {
     {"S16S8_8x6", 2, 1, 8, 6, 8, 6, 2, 40},
     {"InPlace_4x1", 1, 1, 4, 1, 1, 1, 0, 50},
     {"Scalar_1x1", 4, 4, 1, 1, 1, 1, 1, 1},
-};
-
-struct Shape {
-  ptrdiff_t rows, depth, cols;
 };
 
 const Shape kShapes[] = {
@@ -83,8 +80,7 @@ void ForAll(Check check) {
       if (1.0 * shape.rows * shape.cols > PTRDIFF_MAX) continue;
       for (const int threads : {1, 2, 3, 8, 16, 64, 192}) {
         SCOPED_TRACE(testing::Message()
-                     << kernel.name << " " << shape.rows << "x" << shape.depth
-                     << "x" << shape.cols << " threads " << threads);
+                     << kernel.name << " " << shape << " threads " << threads);
         const BlockMapParams params = MakeParams(kernel, shape, threads);
         check(params, MakeBlockMap(params));
         if (testing::Test::HasFatalFailure()) return;
@@ -361,8 +357,7 @@ TEST(BlockMapTest, ThreadsGetEvenShares) {
       load[load[0] <= load[1] ? 0 : 1] +=
           static_cast<double>(panels * (extent.end_col - extent.start_col));
     }
-    EXPECT_GE((load[0] + load[1]) / std::max(load[0], load[1]), 1.94)
-        << shape.rows << "x" << shape.depth << "x" << shape.cols;
+    EXPECT_GE((load[0] + load[1]) / std::max(load[0], load[1]), 1.94) << shape;
   }
 }
 
@@ -373,36 +368,30 @@ TEST(BlockMapTest, PinnedExamples) {
     int kernel;
     Shape shape;
     int threads;
-    ptrdiff_t row_blocks, col_blocks, block_rows, block_cols, depth_block,
-        group_cols, piece_rows, piece_cols;
+    // Blocks, block, depth_block, group_cols, piece.
+    std::array<ptrdiff_t, 8> expected;
   };
   const Example kExamples[] = {
-      {0, {16, 16, 16}, 1, 1, 1, 48, 16, 16, 1, 48, 16},
-      {0, {256, 256, 256}, 2, 2, 1, 144, 256, 256, 1, 144, 256},
-      {0, {1024, 1024, 1024}, 1, 1, 2, 1056, 512, 1024, 2, 96, 64},
-      {0, {4096, 4096, 4096}, 1, 3, 12, 1392, 344, 1408, 1, 48, 40},
-      {1, {1024, 1024, 1024}, 1, 1, 1, 1056, 1024, 1024, 1, 384, 256},
-      {1, {64, 32, 12544}, 2, 1, 6, 64, 2096, 32, 6, 64, 2096},
-      {2, {768, 768, 128}, 1, 1, 1, 768, 128, 768, 1, 384, 128},
-      {2, {1024, 1024, 1024}, 2, 1, 2, 1024, 512, 1024, 2, 512, 256},
-      {2, {64, 16384, 64}, 1, 1, 1, 64, 64, 8192, 1, 64, 32},
-      {2, {512, 16384, 512}, 2, 1, 2, 512, 256, 8192, 2, 64, 32},
+      {0, {16, 16, 16}, 1, {1, 1, 48, 16, 16, 1, 48, 16}},
+      {0, {256, 256, 256}, 2, {2, 1, 144, 256, 256, 1, 144, 256}},
+      {0, {1024, 1024, 1024}, 1, {1, 2, 1056, 512, 1024, 2, 96, 64}},
+      {0, {4096, 4096, 4096}, 1, {3, 12, 1392, 344, 1408, 1, 48, 40}},
+      {1, {1024, 1024, 1024}, 1, {1, 1, 1056, 1024, 1024, 1, 384, 256}},
+      {1, {64, 32, 12544}, 2, {1, 6, 64, 2096, 32, 6, 64, 2096}},
+      {2, {768, 768, 128}, 1, {1, 1, 768, 128, 768, 1, 384, 128}},
+      {2, {1024, 1024, 1024}, 2, {1, 2, 1024, 512, 1024, 2, 512, 256}},
+      {2, {64, 16384, 64}, 1, {1, 1, 64, 64, 8192, 1, 64, 32}},
+      {2, {512, 16384, 512}, 2, {1, 2, 512, 256, 8192, 2, 64, 32}},
   };
   for (const Example& example : kExamples) {
     const KernelShape& kernel = kKernels[example.kernel];
-    SCOPED_TRACE(testing::Message()
-                 << kernel.name << " " << example.shape.rows << "x"
-                 << example.shape.depth << "x" << example.shape.cols);
+    SCOPED_TRACE(testing::Message() << kernel.name << " " << example.shape);
     const BlockMap map =
         MakeBlockMap(MakeParams(kernel, example.shape, example.threads));
-    EXPECT_EQ(map.row_blocks, example.row_blocks);
-    EXPECT_EQ(map.col_blocks, example.col_blocks);
-    EXPECT_EQ(map.block_rows, example.block_rows);
-    EXPECT_EQ(map.block_cols, example.block_cols);
-    EXPECT_EQ(map.depth_block, example.depth_block);
-    EXPECT_EQ(map.group_cols, example.group_cols);
-    EXPECT_EQ(map.piece_rows, example.piece_rows);
-    EXPECT_EQ(map.piece_cols, example.piece_cols);
+    const std::array<ptrdiff_t, 8> actual = {
+        map.row_blocks,  map.col_blocks, map.block_rows, map.block_cols,
+        map.depth_block, map.group_cols, map.piece_rows, map.piece_cols};
+    EXPECT_EQ(actual, example.expected);
   }
 }
 
@@ -425,8 +414,7 @@ TEST(BlockMapTest, ManyThreadsMeetInOneRound) {
   for (const Example& example : kExamples) {
     for (const bool is_cached : {true, false}) {
       SCOPED_TRACE(testing::Message()
-                   << kKernels[example.kernel].name << " " << example.shape.rows
-                   << "x" << example.shape.depth << "x" << example.shape.cols
+                   << kKernels[example.kernel].name << " " << example.shape
                    << " threads " << example.threads);
       BlockMapParams params =
           MakeParams(kKernels[example.kernel], example.shape, example.threads);

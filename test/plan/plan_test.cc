@@ -16,17 +16,14 @@
 #include "ruy_like/plan/kept_plans.h"
 #include "ruy_like/registry/registry.h"
 #include "test/registry/kernel_pins.h"
+#include "test/support/product.h"
 #include "test/support/sanitizers.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
 constexpr CacheSizes kCaches = {32 << 10, 1 << 20, 16 << 20, 8};
-
-KernelQuery Int8Query(std::ptrdiff_t rows, std::ptrdiff_t depth,
-                      std::ptrdiff_t cols) {
-  return Query(kI8, kI8, rows, depth, cols);
-}
 
 // By the portable kernels, panels of 4 on both sides, unless told otherwise.
 Plan PlanOf(const KernelQuery& query, ThreadLimit limit = {1, false},
@@ -37,7 +34,7 @@ Plan PlanOf(const KernelQuery& query, ThreadLimit limit = {1, false},
 }
 
 TEST(PlanTest, ASmallProductIsOneBlock) {
-  const Plan plan = PlanOf(Int8Query(15, 16, 17), {4, false});
+  const Plan plan = PlanOf(Bytes(15, 16, 17), {4, false});
   EXPECT_TRUE(plan.is_small);
   EXPECT_EQ(plan.threads, 1);
   EXPECT_EQ(BlockCount(plan.map), 1);
@@ -52,14 +49,14 @@ TEST(PlanTest, ASmallProductIsOneBlock) {
 }
 
 TEST(PlanTest, ForcedThreadsCutASmallProduct) {
-  const Plan plan = PlanOf(Int8Query(64, 16, 64), {4, true});
+  const Plan plan = PlanOf(Bytes(64, 16, 64), {4, true});
   EXPECT_FALSE(plan.is_small);
   EXPECT_EQ(plan.threads, 4);
   EXPECT_GE(BlockCount(plan.map), 4);
 }
 
 TEST(PlanTest, BlocksPackForThemselvesOnSeveralThreads) {
-  const Plan plan = PlanOf(Int8Query(512, 512, 512), {2, false});
+  const Plan plan = PlanOf(Bytes(512, 512, 512), {2, false});
   EXPECT_FALSE(plan.is_small);
   EXPECT_EQ(plan.threads, 2);
   EXPECT_TRUE(plan.map.in_pieces);
@@ -72,7 +69,7 @@ TEST(PlanTest, BlocksPackForThemselvesOnSeveralThreads) {
 }
 
 TEST(PlanTest, AFewColumnsArePackedOnceForAllThreads) {
-  const Plan plan = PlanOf(Int8Query(4096, 512, 4), {2, false});
+  const Plan plan = PlanOf(Bytes(4096, 512, 4), {2, false});
   EXPECT_EQ(plan.threads, 2);
   EXPECT_FALSE(plan.map.in_pieces);
   EXPECT_EQ(plan.side.lhs.source, SideSource::kPackedOnce);
@@ -87,8 +84,7 @@ TEST(PlanTest, ASplitDepthSavesAccumulators) {
 }
 
 TEST(PlanTest, WhereOperandsComeFrom) {
-  KernelQuery query = Int8Query(100, 100, 100);
-  query.cached.lhs = true;
+  KernelQuery query = WithCachedLhs(Bytes(100, 100, 100));
   Plan plan = PlanOf(query);
   EXPECT_EQ(plan.side.lhs.source, SideSource::kCached);
   EXPECT_NE(plan.side.rhs.source, SideSource::kCached);
@@ -98,7 +94,7 @@ TEST(PlanTest, WhereOperandsComeFrom) {
   plan = PlanOf(query);
   EXPECT_EQ(plan.side.rhs.source, SideSource::kPrepacked);
   // An operand of depth 0 is neither packed nor kept.
-  query = Int8Query(100, 0, 100);
+  query = Bytes(100, 0, 100);
   query.cached.lhs = true;
   plan = PlanOf(query);
   EXPECT_EQ(plan.side.lhs.source, SideSource::kInPlace);
@@ -106,7 +102,7 @@ TEST(PlanTest, WhereOperandsComeFrom) {
 }
 
 TEST(PlanTest, SidesAreTheKernels) {
-  KernelQuery query = Int8Query(8, 64, 40);
+  KernelQuery query = Bytes(8, 64, 40);
   query.dst_col_major = false;
   query.cached.lhs = true;
   const Plan plan = PlanOf(query);
@@ -145,7 +141,7 @@ TEST(PlanTest, AFewColumnsOfFloatsAreReadInPlace) {
   query.cols = 5;
   EXPECT_NE(rhs_source(query), SideSource::kInPlace);
   // Bytes are packed for their sums.
-  KernelQuery bytes = Int8Query(1000, 500, 1);
+  KernelQuery bytes = Bytes(1000, 500, 1);
   bytes.depth_contiguous.lhs = false;
   EXPECT_NE(rhs_source(bytes), SideSource::kInPlace);
 }
@@ -164,7 +160,7 @@ TEST(PlanTest, AWideSideReadInPlaceIsNotCut) {
 
 // A field that the key lacks would give a product another one's plan.
 TEST(QueryKeyTest, EveryFieldOfAQueryChangesIt) {
-  const KernelQuery query = Int8Query(64, 16, 32);
+  const KernelQuery query = Bytes(64, 16, 32);
   const kernels::PanelFormat format = {};
   void (*const changes[])(KernelQuery*, const kernels::PanelFormat*) = {
       [](KernelQuery* q, auto) { q->family = Family::kF32; },
@@ -198,7 +194,7 @@ TEST(QueryKeyTest, EveryFieldOfAQueryChangesIt) {
 
 TEST(KeptPlansTest, APlanIsMadeOnceForALimit) {
   KeptPlans plans;
-  const KernelQuery query = Int8Query(512, 512, 512);
+  const KernelQuery query = Bytes(512, 512, 512);
   KeptPlan* const kept = plans.For(KeyOf(query));
   EXPECT_EQ(kept->permitted, Path::kNone);
   kept->Begin(query, Path::kPortable);
@@ -215,7 +211,7 @@ TEST(KeptPlansTest, APlanIsMadeOnceForALimit) {
 
 TEST(KeptPlansTest, ASmallPlanServesEveryLimit) {
   KeptPlan kept;
-  kept.Begin(Int8Query(64, 16, 64), Path::kPortable);
+  kept.Begin(Bytes(64, 16, 64), Path::kPortable);
   kept.plan.choice = SelectKernel(kept.query, Path::kPortable);
   kept.MakeFor({1, false});
   EXPECT_TRUE(kept.plan.is_small);
@@ -261,26 +257,15 @@ class KeptPlansOfContextTest : public testing::Test {
     const auto order = [this] {
       return Draw(2) == 0 ? Order::kColMajor : Order::kRowMajor;
     };
-    Matrix<T> lhs, rhs;
-    MakeSimpleLayout(rows, depth, order(), lhs.mutable_layout());
-    MakeSimpleLayout(depth, cols, Order::kColMajor, rhs.mutable_layout());
-    lhs.set_data(elements.data());
-    rhs.set_data(elements.data());
+    auto lhs = MakeMatrix(elements.data(), rows, depth, order());
+    const auto rhs = MakeMatrix(elements.data(), depth, cols, Order::kColMajor);
     lhs.set_cache_policy(Draw(2) == 0 ? CachePolicy::kAlwaysCache
                                       : CachePolicy::kNeverCache);
     const Order dst_order = order();
-    const auto multiply = [&](Context* context) {
-      std::vector<Dst> result(rows * cols, Dst(77));
-      Matrix<Dst> dst;
-      MakeSimpleLayout(rows, cols, dst_order, dst.mutable_layout());
-      dst.set_data(result.data());
-      EXPECT_TRUE(Mul(lhs, rhs, MulParams<Dst, Dst>(), context, &dst).ok());
-      return result;
-    };
     Context fresh;
     Set(&fresh);
-    const std::vector<Dst> expected = multiply(&fresh);
-    EXPECT_EQ(multiply(&context_), expected);
+    const std::vector<Dst> expected = MulTo<Dst>(lhs, rhs, &fresh, dst_order);
+    EXPECT_EQ(MulTo<Dst>(lhs, rhs, &context_, dst_order), expected);
     EXPECT_EQ(context_.last_used_path(), fresh.last_used_path());
     EXPECT_STREQ(context_.last_used_kernel(), fresh.last_used_kernel());
     EXPECT_EQ(context_.last_used_num_threads(), fresh.last_used_num_threads());

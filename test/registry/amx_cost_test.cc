@@ -15,20 +15,19 @@ namespace {
 
 // AMX reads an rhs in place that is contiguous along depth, of either sign.
 TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
-  KernelQuery cached = Query(kI8, kI8, 100, 100, 100);
-  cached.cached.rhs = true;
+  const KernelQuery cached = WithCachedRhs(Bytes(100, 100, 100));
   KernelQuery cached_row_major = cached;
   cached_row_major.dst_col_major = false;
-  KernelQuery cached_lhs = Query(kI8, kI8, 100, 100, 100, kRow, kCol, kRow);
-  cached_lhs.cached.lhs = true;
-  KernelQuery cached_by_rows = Query(kI8, kI8, 100, 100, 100, kCol);
-  cached_by_rows.cached.rhs = true;
+  const KernelQuery cached_lhs =
+      WithCachedLhs(Query(kI8, kI8, 100, 100, 100, kRow, kCol, kRow));
+  const KernelQuery cached_by_rows =
+      WithCachedRhs(Query(kI8, kI8, 100, 100, 100, kCol));
   ExpectPins({
-      {"amx", Query(kI8, kI8, 100, 100, 100), "Amx_S8S8InPlace_32x32x64"},
+      {"amx", Bytes(100, 100, 100), "Amx_S8S8InPlace_32x32x64"},
       {"amx", Query(kI8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64"},
       {"amx", Query(kU8, kU8, 100, 100, 100), "Amx_S8U8InPlace_32x32x64"},
       {"amx", Query(kI8, kI8, 100, 100, 100, kRow, kRow), "Amx_S8S8_32x32x64"},
-      {"amx", Query(kI8, kI8, 100, 0, 100), "Amx_S8S8_32x32x64"},
+      {"amx", Bytes(100, 0, 100), "Amx_S8S8_32x32x64"},
       // What is kept is the lhs, for either order of dst.
       {"amx", cached, "Amx_S8S8InPlace_32x32x64", true},
       {"amx", cached_row_major, "Amx_S8S8InPlace_32x32x64", true},
@@ -47,8 +46,7 @@ TEST(SelectKernelTest, AmxReadsTheRhsInPlaceIfItCan) {
 TEST(SelectKernelTest, AmxTakesAllOfBFloat16) {
   constexpr Scalar kBF16 = Scalar::kBF16;
   constexpr char kTiles[] = "Amx_BF16BF16_32x32x32";
-  KernelQuery cached = Query(kBF16, kBF16, 1000, 500, 1);
-  cached.cached.lhs = true;
+  const KernelQuery cached = WithCachedLhs(Query(kBF16, kBF16, 1000, 500, 1));
   ExpectPins({
       {"amx", Query(kBF16, kBF16, 100, 100, 100), kTiles},
       {"amx", Query(kBF16, kBF16, 8, 8, 8, kRow, kCol, kRow), kTiles, true},
@@ -69,30 +67,26 @@ TEST(SelectKernelTest, AmxIsNotForSmallProducts) {
   }
   constexpr char kVnni[] = "Avx512Vnni_S8U8_48x8x4";
   constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
-  const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
-                          std::ptrdiff_t cols) {
-    return Query(kI8, kI8, rows, depth, cols);
-  };
   ExpectPins({
-      {kAll, product(16, 16, 16), kVnni},
-      {kAll, product(20, 40, 20), kVnni},
-      {kAll, product(16, 64, 16), kVnni},
-      {kAll, product(32, 24, 32), kVnni},
-      {kAll, product(32, 32, 32), kTiles},
-      {kAll, product(33, 32, 33), kVnni},
-      {kAll, product(48, 48, 48), kVnni},
-      {kAll, product(48, 96, 48), kTiles},
-      {kAll, product(64, 16, 64), kVnni},
-      {kAll, product(64, 32, 64), kTiles},
-      {kAll, product(64, 64, 64), kTiles},
-      {kAll, product(96, 96, 96), kTiles},
-      {kAll, product(128, 128, 128), kTiles},
-      {kAll, product(32, 256, 32), kTiles},
-      {kAll, product(512, 32, 512), kTiles},
-      {kAll, product(512, 64, 512), kTiles},
-      {kAll, product(32, 8, 512), kVnni},
+      {kAll, Bytes(16, 16, 16), kVnni},
+      {kAll, Bytes(20, 40, 20), kVnni},
+      {kAll, Bytes(16, 64, 16), kVnni},
+      {kAll, Bytes(32, 24, 32), kVnni},
+      {kAll, Bytes(32, 32, 32), kTiles},
+      {kAll, Bytes(33, 32, 33), kVnni},
+      {kAll, Bytes(48, 48, 48), kVnni},
+      {kAll, Bytes(48, 96, 48), kTiles},
+      {kAll, Bytes(64, 16, 64), kVnni},
+      {kAll, Bytes(64, 32, 64), kTiles},
+      {kAll, Bytes(64, 64, 64), kTiles},
+      {kAll, Bytes(96, 96, 96), kTiles},
+      {kAll, Bytes(128, 128, 128), kTiles},
+      {kAll, Bytes(32, 256, 32), kTiles},
+      {kAll, Bytes(512, 32, 512), kTiles},
+      {kAll, Bytes(512, 64, 512), kTiles},
+      {kAll, Bytes(32, 8, 512), kVnni},
   });
-  EXPECT_EQ(SelectKernel(product(16, 16, 16), ParsePaths(kAll).value()).path,
+  EXPECT_EQ(SelectKernel(Bytes(16, 16, 16), ParsePaths(kAll).value()).path,
             Path::kAmx);
 }
 
@@ -141,82 +135,68 @@ TEST(AmxCostTest, KnowsWhenARowMajorDstPaid) {
 TEST(SelectKernelTest, AmxTakesNarrowProductsButForAFewColumns) {
   constexpr char kNarrow[] = "Avx512Vnni_S8InPlaceU8_16x16x16";
   constexpr char kTiles[] = "Amx_S8S8InPlace_32x32x64";
-  const auto product = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
-                          std::ptrdiff_t cols, MemoryOrder dst = kCol) {
-    return Query(kI8, kI8, rows, depth, cols, kRow, kCol, dst);
-  };
   ExpectPins({
-      {kAll, product(1024, 1024, 1), kNarrow},
-      {kAll, product(1024, 1024, 8), kNarrow},
-      {kAll, product(1024, 1024, 9), kTiles, true},
-      {kAll, product(1024, 1024, 12), kTiles, true},
-      {kAll, product(1024, 1024, 16), kTiles, true},
-      {kAll, product(256, 256, 16), kTiles, true},
-      {kAll, product(4, 1024, 1024), kNarrow, true},
-      {kAll, product(5, 1024, 1024), kTiles},
-      {kAll, product(8, 1024, 1024), kTiles},
-      {kAll, product(12, 1024, 1024), kTiles},
-      {kAll, product(16, 1024, 1024), kTiles},
-      {kAll, product(16, 256, 256), kTiles},
+      {kAll, Bytes(1024, 1024, 1), kNarrow},
+      {kAll, Bytes(1024, 1024, 8), kNarrow},
+      {kAll, Bytes(1024, 1024, 9), kTiles, true},
+      {kAll, Bytes(1024, 1024, 12), kTiles, true},
+      {kAll, Bytes(1024, 1024, 16), kTiles, true},
+      {kAll, Bytes(256, 256, 16), kTiles, true},
+      {kAll, Bytes(4, 1024, 1024), kNarrow, true},
+      {kAll, Bytes(5, 1024, 1024), kTiles},
+      {kAll, Bytes(8, 1024, 1024), kTiles},
+      {kAll, Bytes(12, 1024, 1024), kTiles},
+      {kAll, Bytes(16, 1024, 1024), kTiles},
+      {kAll, Bytes(16, 256, 256), kTiles},
       // The transposes.
-      {kAll, product(8, 1024, 1024, kRow), kNarrow, true},
-      {kAll, product(9, 1024, 1024, kRow), kTiles},
-      {kAll, product(1024, 1024, 4, kRow), kNarrow},
-      {kAll, product(1024, 1024, 5, kRow), kTiles, true},
+      {kAll, Bytes(8, 1024, 1024, kCol, kRow), kNarrow, true},
+      {kAll, Bytes(9, 1024, 1024, kCol, kRow), kTiles},
+      {kAll, Bytes(1024, 1024, 4, kCol, kRow), kNarrow},
+      {kAll, Bytes(1024, 1024, 5, kCol, kRow), kTiles, true},
       // Too shallow for transposed stores; the wide side would be packed.
-      {kAll, product(1024, 128, 16), kNarrow},
+      {kAll, Bytes(1024, 128, 16), kNarrow},
       // Without AMX all of them are narrow.
-      {"avx512vnni", product(1024, 1024, 16), kNarrow},
-      {"avx512vnni", product(16, 256, 256), kNarrow, true},
+      {"avx512vnni", Bytes(1024, 1024, 16), kNarrow},
+      {"avx512vnni", Bytes(16, 256, 256), kNarrow, true},
   });
 }
 
 // The panels of a lhs that is kept are AMX's even where the product is too
 // small for tiles, and so are those of a rhs.
 TEST(SelectKernelTest, SmallProductsOfAKeptOperandTakeItsPanels) {
-  KernelQuery lhs = Query(kI8, kI8, 50, 40, 3);
-  lhs.cached.lhs = true;
-  KernelQuery wider = Query(kI8, kI8, 50, 40, 8);
-  wider.cached.lhs = true;
-  KernelQuery rhs = Query(kI8, kI8, 8, 40, 50, kRow, kCol, kRow);
-  rhs.cached.rhs = true;
-  KernelQuery other_rhs = Query(kI8, kI8, 8, 40, 8);
-  other_rhs.cached.rhs = true;
+  const KernelQuery lhs = WithCachedLhs(Bytes(50, 40, 3));
+  const KernelQuery wider = WithCachedLhs(Bytes(50, 40, 8));
+  const KernelQuery rhs =
+      WithCachedRhs(Query(kI8, kI8, 8, 40, 50, kRow, kCol, kRow));
+  const KernelQuery other_rhs = WithCachedRhs(Bytes(8, 40, 8));
   ExpectPins({
       {"amx", lhs, "Amx_S8U8_64x4x4"},
       {"amx", wider, "Amx_S8U8_48x8x4"},
       {"amx", rhs, "Amx_S8U8_48x8x4", true},
       {"amx", other_rhs, "Amx_S8U8_48x8x4", true},
-      {"amx", Query(kI8, kI8, 50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16"},
+      {"amx", Bytes(50, 40, 8), "Avx512Vnni_S8InPlaceU8_16x16x16"},
   });
 }
 
 // The wide lhs in place and dst's transpose, where that saves packing much.
 TEST(SelectKernelTest, AmxReadsAWideLhsInPlaceIfDeep) {
   constexpr char kInPlace[] = "Amx_S8S8InPlace_32x32x64";
-  const auto bytes = [](std::ptrdiff_t rows, std::ptrdiff_t depth,
-                        std::ptrdiff_t cols, MemoryOrder rhs = kCol,
-                        MemoryOrder dst = kCol) {
-    return Query(kI8, kI8, rows, depth, cols, kRow, rhs, dst);
-  };
-  KernelQuery cached_lhs = bytes(768, 768, 128);
-  cached_lhs.cached.lhs = true;
-  KernelQuery cached_rhs = bytes(768, 768, 128);
-  cached_rhs.cached.rhs = true;
+  const KernelQuery cached_lhs = WithCachedLhs(Bytes(768, 768, 128));
+  const KernelQuery cached_rhs = WithCachedRhs(Bytes(768, 768, 128));
   ExpectPins({
-      {"amx", bytes(768, 768, 128), kInPlace, true},
+      {"amx", Bytes(768, 768, 128), kInPlace, true},
       // Whatever the narrow side's order and padding.
-      {"amx", bytes(768, 768, 128, kRow), kInPlace, true},
-      {"amx", bytes(512, 4608, 49), kInPlace, true},
-      {"amx", bytes(256, 256, 128), kInPlace, true},
+      {"amx", Bytes(768, 768, 128, kRow), kInPlace, true},
+      {"amx", Bytes(512, 4608, 49), kInPlace, true},
+      {"amx", Bytes(256, 256, 128), kInPlace, true},
       {"amx", Query(kU8, kU8, 768, 768, 128), "Amx_S8U8InPlace_32x32x64", true},
       // For a row-major dst that is a wide rhs.
-      {"amx", bytes(128, 768, 768, kCol, kRow), kInPlace},
-      {"amx", bytes(768, 768, 128, kCol, kRow), kInPlace, true},
+      {"amx", Bytes(128, 768, 768, kCol, kRow), kInPlace},
+      {"amx", Bytes(768, 768, 128, kCol, kRow), kInPlace, true},
       // Not if it is shallow, not much wider, or either side is cached.
-      {"amx", bytes(768, 255, 128), kInPlace},
-      {"amx", bytes(255, 768, 128), kInPlace},
-      {"amx", bytes(128, 768, 768), kInPlace},
+      {"amx", Bytes(768, 255, 128), kInPlace},
+      {"amx", Bytes(255, 768, 128), kInPlace},
+      {"amx", Bytes(128, 768, 768), kInPlace},
       {"amx", cached_lhs, kInPlace},
       {"amx", cached_rhs, kInPlace, true},
   });

@@ -48,6 +48,16 @@ inline KernelQuery WithCachedLhs(KernelQuery query) {
   query.cached.lhs = true;
   return query;
 }
+inline KernelQuery WithCachedRhs(KernelQuery query) {
+  query.cached.rhs = true;
+  return query;
+}
+// A product of int8.
+inline KernelQuery Bytes(std::ptrdiff_t rows, std::ptrdiff_t depth,
+                         std::ptrdiff_t cols, MemoryOrder rhs_order = kCol,
+                         MemoryOrder dst_order = kCol) {
+  return Query(kI8, kI8, rows, depth, cols, kRow, rhs_order, dst_order);
+}
 
 struct Pin {
   const char* paths;  // permitted, next to portable

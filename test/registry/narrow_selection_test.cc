@@ -14,19 +14,16 @@ namespace {
 // Up to 16 columns (rows) the other side is read in place if it can be, and is
 // on the left; the pack routine gives the narrow side the other signedness.
 TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
-  KernelQuery cached = Query(kI8, kI8, 1000, 500, 4);
-  cached.cached.lhs = true;
+  const KernelQuery cached = WithCachedLhs(Bytes(1000, 500, 4));
   ExpectPins({
-      {"avx512vnni", Query(kI8, kI8, 1000, 500, 1),
-       "Avx512Vnni_S8InPlaceU8_16x16x16"},
+      {"avx512vnni", Bytes(1000, 500, 1), "Avx512Vnni_S8InPlaceU8_16x16x16"},
       {"avx512vnni", Query(kU8, kI8, 1000, 500, 1),
        "Avx512Vnni_U8InPlaceS8_16x16x16"},
-      {"avx512vnni", Query(kI8, kI8, 1000, 500, 16),
-       "Avx512Vnni_S8InPlaceU8_16x16x16"},
-      {"avx512vnni", Query(kI8, kI8, 1000, 500, 17), "Avx512Vnni_S8U8_48x8x4"},
+      {"avx512vnni", Bytes(1000, 500, 16), "Avx512Vnni_S8InPlaceU8_16x16x16"},
+      {"avx512vnni", Bytes(1000, 500, 17), "Avx512Vnni_S8U8_48x8x4"},
       // Narrow on the left: swapped, for either order of dst.
-      {"avx512vnni", Query(kI8, kI8, 4, 500, 1000),
-       "Avx512Vnni_S8InPlaceU8_16x16x16", true},
+      {"avx512vnni", Bytes(4, 500, 1000), "Avx512Vnni_S8InPlaceU8_16x16x16",
+       true},
       {"avx512vnni", Query(kI8, kU8, 4, 500, 1000, kRow, kCol, kRow),
        "Avx512Vnni_U8InPlaceS8_16x16x16", true},
       // Not contiguous along depth, or packed already.
@@ -39,12 +36,11 @@ TEST(SelectKernelTest, NarrowProductsReadTheWideSideInPlace) {
        "Avx512Vnni_S16InPlaceW16_16x16x16"},
       {"avx512vnni", Query(kF32, kF32, 1000, 500, 1),
        "Avx512_F32InPlaceF32_16x16x1"},
-      {"avx2", Query(kI8, kI8, 1000, 500, 1), "Avx2_S8InPlaceW16_16x1x16"},
+      {"avx2", Bytes(1000, 500, 1), "Avx2_S8InPlaceW16_16x1x16"},
       {"avx2", Query(kF32, kF32, 1, 500, 1000), "Avx2_F32InPlaceF32_16x18x1",
        true},
-      {"avxvnni", Query(kI8, kI8, 1000, 500, 1),
-       "AvxVnni_S8InPlaceU8_16x16x16"},
-      {"portable", Query(kI8, kI8, 1000, 500, 1), "Portable_S8S8_4x4x1"},
+      {"avxvnni", Bytes(1000, 500, 1), "AvxVnni_S8InPlaceU8_16x16x16"},
+      {"portable", Bytes(1000, 500, 1), "Portable_S8S8_4x4x1"},
   });
 }
 
@@ -54,8 +50,7 @@ TEST(SelectKernelTest, NarrowProductsInAnyOrder) {
   const auto cols = [](std::ptrdiff_t cols, MemoryOrder rhs = kCol) {
     return InAnyOrder(Query(kF32, kF32, 1000, 500, cols, kRow, rhs));
   };
-  KernelQuery cached = cols(1);
-  cached.cached.lhs = true;
+  const KernelQuery cached = WithCachedLhs(cols(1));
   ExpectPins({
       {"avx512", cols(1), "Avx512_F32InPlaceF32InPlace_4x1x16"},
       {"avx512", cols(2), "Avx512_F32InPlaceF32_4x4x16"},
@@ -87,8 +82,7 @@ TEST(SelectKernelTest, SmallProductsReadBothSidesInPlace) {
                          MemoryOrder lhs, MemoryOrder rhs, MemoryOrder dst) {
     return Query(kF32, kF32, rows, 100, cols, lhs, rhs, dst);
   };
-  KernelQuery cached = floats(16, 16, kCol, kCol, kCol);
-  cached.cached.lhs = true;
+  const KernelQuery cached = WithCachedLhs(floats(16, 16, kCol, kCol, kCol));
   ExpectPins({
       {"avx512", floats(16, 16, kCol, kCol, kCol), kColumns},
       {"avx512", floats(64, 64, kCol, kCol, kCol), kColumns},
@@ -120,10 +114,10 @@ TEST(SelectKernelTest, FloatsReadTheRhsInPlaceIfItCan) {
   const auto of = [](Scalar lhs, Scalar rhs) {
     return Query(lhs, rhs, 1000, 500, 96);
   };
-  KernelQuery cached_lhs = floats(1000, 500, 48, kRow, kCol, kCol);
-  cached_lhs.cached.lhs = true;
-  KernelQuery cached_rhs = floats(100, 500, 100, kRow, kCol, kCol);
-  cached_rhs.cached.rhs = true;
+  const KernelQuery cached_lhs =
+      WithCachedLhs(floats(1000, 500, 48, kRow, kCol, kCol));
+  const KernelQuery cached_rhs =
+      WithCachedRhs(floats(100, 500, 100, kRow, kCol, kCol));
   ExpectPins({
       {"avx512", floats(100, 500, 100, kCol, kCol, kCol), kInPlace},
       {"avx512", floats(100, 500, 100, kRow, kRow, kCol), kPacked},
@@ -191,7 +185,7 @@ TEST(SelectKernelTest, BFloat16ByBFloat16) {
       {"avx512bf16", product(Scalar::kF16, Scalar::kF16, 100),
        "Avx512_F32F32_48x8x1"},
       {"avx512vnni", product(kBF16, kBF16, 100), "Avx512_F32F32_48x8x1"},
-      {"avx512bf16", Query(kI8, kI8, 100, 100, 100), "Avx512Vnni_S8U8_48x8x4"},
+      {"avx512bf16", Bytes(100, 100, 100), "Avx512Vnni_S8U8_48x8x4"},
   });
 }
 
@@ -232,8 +226,7 @@ TEST(SelectKernelTest, NarrowProductsOfAPackedSide) {
   const auto cached = [](Scalar lhs, Scalar rhs, std::ptrdiff_t cols) {
     return WithCachedLhs(Query(lhs, rhs, 1000, 500, cols));
   };
-  KernelQuery swapped = Query(kI8, kI8, 1, 500, 1000);
-  swapped.cached.rhs = true;
+  const KernelQuery swapped = WithCachedRhs(Bytes(1, 500, 1000));
   ExpectPins({
       {"avx512vnni", cached(kI8, kI8, 1), "Avx512Vnni_S8U8_64x4x4"},
       {"avx512vnni", cached(kU8, kU8, 4), "Avx512Vnni_S8U8_64x4x4"},

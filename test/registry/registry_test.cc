@@ -7,7 +7,6 @@
 
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -133,7 +132,7 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
 // ## Selection
 
 TEST(SelectKernelTest, BestPathOfEachMachine) {
-  const KernelQuery int8 = Query(kI8, kI8, 100, 100, 100);
+  const KernelQuery int8 = Bytes(100, 100, 100);
   const KernelQuery floats = Query(kF32, kF32, 100, 100, 100);
   ExpectPins({
       {"portable", int8, "Portable_S8S8_4x4x1"},
@@ -206,7 +205,7 @@ TEST(SelectKernelTest, ArmPaths) {
   constexpr char kAllArm[] = "neon,neondot,neoni8mm";
   constexpr char kBf16[] = "NeonBf16_BF16BF16_12x8x4";
   constexpr Scalar kBF16 = Scalar::kBF16;
-  const KernelQuery int8 = Query(kI8, kI8, 100, 100, 100);
+  const KernelQuery int8 = Bytes(100, 100, 100);
   const KernelQuery uint8 = Query(kU8, kI8, 100, 100, 100);
   const KernelQuery floats = Query(kF32, kF32, 100, 100, 100);
   const auto column = [](Scalar lhs, Scalar rhs) {
@@ -223,12 +222,12 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, Query(kI8, kI8, 100, 100, 100, kRow, kCol, kRow),
        "NeonI8mm_S8S8_12x8x8", true},
       // A rhs that few rows read is not packed.
-      {kDot, Query(kI8, kI8, 32, 32, 32), "NeonDot_S8S8InPlace_8x8x4"},
+      {kDot, Bytes(32, 32, 32), "NeonDot_S8S8InPlace_8x8x4"},
       {kDot, Query(kU8, kI8, 32, 32, 32), "NeonDot_S8S8InPlace_8x8x4"},
       {kDot, Query(kI8, kU8, 32, 32, 32), "NeonDot_S8S8_12x8x4"},
-      {kDot, Query(kI8, kI8, 33, 32, 32), "NeonDot_S8S8_12x8x4"},
-      {kAllArm, Query(kI8, kI8, 16, 32, 16), "NeonI8mm_S8S8InPlace_8x8x8"},
-      {kAllArm, Query(kI8, kI8, 17, 32, 17), "NeonI8mm_S8S8_12x8x8"},
+      {kDot, Bytes(33, 32, 32), "NeonDot_S8S8_12x8x4"},
+      {kAllArm, Bytes(16, 32, 16), "NeonI8mm_S8S8InPlace_8x8x8"},
+      {kAllArm, Bytes(17, 32, 17), "NeonI8mm_S8S8_12x8x8"},
       {"neon", floats, "Neon_F32F32_12x8x1"},
       {"neoni8mm", floats, "Neon_F32F32_12x8x1"},
       {"neonbf16", floats, "Neon_F32F32_12x8x1"},
@@ -271,17 +270,17 @@ TEST(SelectKernelTest, ArmPaths) {
       {kAllArm, by_level(kF32, kF32, 1), "Neon_F32ByLevelF32_64x4x1"},
       {kAllArm, by_level(kF32, kF32, 5), "Neon_F32F32_12x8x1"},
       // A few columns, up to where packing takes fewer instructions.
-      {"neon", Query(kI8, kI8, 256, 256, 3), "Neon_S8InPlaceS8_16x3x16"},
-      {"neon", Query(kI8, kI8, 256, 256, 4), "Neon_S8S8_4x4x16"},
+      {"neon", Bytes(256, 256, 3), "Neon_S8InPlaceS8_16x3x16"},
+      {"neon", Bytes(256, 256, 4), "Neon_S8S8_4x4x16"},
       {"neon", Query(kU8, kU8, 256, 256, 3), "Neon_U8InPlaceU8_16x3x16"},
       {"neon", Query(kU8, kU8, 256, 256, 4), "Neon_S8S8_4x4x16"},
-      {kDot, Query(kI8, kI8, 256, 256, 4), "NeonDot_S8InPlaceS8_16x4x16"},
-      {kDot, Query(kI8, kI8, 256, 256, 5), "NeonDot_S8S8_12x8x4"},
+      {kDot, Bytes(256, 256, 4), "NeonDot_S8InPlaceS8_16x4x16"},
+      {kDot, Bytes(256, 256, 5), "NeonDot_S8S8_12x8x4"},
       {kDot, Query(kU8, kU8, 256, 256, 4), "NeonDot_U8InPlaceU8_16x4x16"},
       {kDot, Query(kU8, kU8, 256, 256, 5), "NeonDot_S8S8_12x8x4"},
       // Nor is a deep product turned round for the sake of its rhs in place.
-      {kDot, Query(kI8, kI8, 256, 256, 32), "NeonDot_S8S8_12x8x4"},
-      {kAllArm, Query(kI8, kI8, 256, 256, 16), "NeonI8mm_S8S8_12x8x8"},
+      {kDot, Bytes(256, 256, 32), "NeonDot_S8S8_12x8x4"},
+      {kAllArm, Bytes(256, 256, 16), "NeonI8mm_S8S8_12x8x8"},
       // Packed before: with the wide kernels' panels.
       {"neon", WithCachedLhs(column(kI8, kI8)), "Neon_S8S8_4x2x16"},
       {kDot, WithCachedLhs(column(kI8, kI8)), "NeonDot_S8S8_16x4x4"},
@@ -299,13 +298,12 @@ TEST(SelectKernelTest, Arm32Path) {
   }
   constexpr char kPath[] = "neon32";
   ExpectPins({
-      {kPath, Query(kI8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16"},
+      {kPath, Bytes(100, 100, 100), "Neon32_S8S8_4x4x16"},
       {kPath, Query(kU8, kI8, 100, 100, 100), "Neon32_S8S8_4x4x16"},
       {kPath, Query(kI8, kI16, 100, 100, 100), "Neon32_W16S16_12x4x1"},
       {kPath, Query(kI16, kI8, 100, 100, 100), "Neon32_S16W16_12x4x1"},
       {kPath, Query(kF32, kF32, 100, 100, 100), "Neon32_F32F32_12x4x1"},
-      {kPath, Query(kI8, kI8, 1000, 500, 1),
-       "Neon32_S8InPlaceS8InPlace_4x1x16"},
+      {kPath, Bytes(1000, 500, 1), "Neon32_S8InPlaceS8InPlace_4x1x16"},
       {kPath, Query(kU8, kU8, 1000, 500, 1),
        "Neon32_U8InPlaceU8InPlace_4x1x16"},
       {kPath, Query(kI8, kU8, 1000, 500, 1), "Neon32_S8InPlaceS8_16x2x16"},
@@ -378,7 +376,7 @@ TEST(WhyNotTest, TellsWhy) {
   const KernelChoice choice =
       SelectKernel(Query(kF32, kF32, 50, 50, 50), Path::kPortable);
   ASSERT_NE(choice.kernel, nullptr);
-  EXPECT_NE(WhyNot(*choice.kernel, Query(kI8, kI8, 50, 50, 50), false), "");
+  EXPECT_NE(WhyNot(*choice.kernel, Bytes(50, 50, 50), false), "");
   EXPECT_EQ(WhyNot(*choice.kernel, Query(kF32, kF32, 9, 9, 9), false), "");
   EXPECT_NE(WhyNot(*choice.kernel, Query(kF32, kF32, 9, 9, 9, kRow, kCol, kRow),
                    false),

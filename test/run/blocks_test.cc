@@ -3,7 +3,6 @@
 // from the cache or the caller, on any number of threads: the same bits.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <vector>
 
 #include "ruy_like/plan/context_impl.h"
@@ -14,10 +13,6 @@
 
 namespace ruy_like {
 namespace {
-
-struct Shape {
-  std::ptrdiff_t rows, depth, cols;
-};
 
 // With 48 KiB of L1d, kernels of 8 columns split depths above 1536 (float) to
 // 6144 (bytes): each of these has several pieces both ways with some kernel.
@@ -30,9 +25,6 @@ constexpr Shape kShallow[] = {
     kSanitized ? Shape{200, 1500, 75} : Shape{400, 1500, 150},
     kSanitized ? Shape{190, 1600, 50} : Shape{190, 3000, 100}};
 
-constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
-constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
-                          Scalar::kF32};
 constexpr Types kTypes[] = {
     kInt8,
     kFloat,
@@ -44,7 +36,7 @@ constexpr Types kTypes[] = {
 
 // With all that an epilogue may need of the rows and columns of a piece.
 MulProblem WithEpilogue(const Types& types, const Shape& shape) {
-  MulProblem p = MakeProblem(types, shape.rows, shape.depth, shape.cols);
+  MulProblem p = MakeProblem(types, shape);
   p.bias = BiasKind::kModerate;
   if (Is8Bit(types.lhs) && Is8Bit(types.rhs)) {
     p.lhs.zero_point = 3;
@@ -131,8 +123,7 @@ TEST_P(BlocksTest, WithoutScratchMemory) {
     Context context;
     context.set_runtime_enabled_paths(GetParam());
     // Several threads have pieces whatever the size.
-    context.set_max_num_threads(3);
-    context.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+    UseThreads(3, &context);
     MulRunner runner(problem);
     ASSERT_TRUE(runner.Check(&context));
     EXPECT_GT(context.last_used_num_threads(), 1);

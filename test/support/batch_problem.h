@@ -44,19 +44,12 @@ using HalfByFloat = TypeSet<Float16, float, float, float>;
 template <typename T>
 std::vector<T> Values(std::ptrdiff_t size, std::uint64_t seed) {
   if constexpr (!std::is_integral_v<T>) {
-    Rng rng(seed);
-    std::vector<T> values(size);
-    for (T& value : values) value = static_cast<T>(rng.Signed());
-    return values;
+    return RandomReals<T>(size, seed);
   } else {
     return RandomVector<T>(size, std::numeric_limits<T>::min(),
                            std::numeric_limits<T>::max(), seed);
   }
 }
-
-struct Shape {
-  std::ptrdiff_t rows, depth, cols;
-};
 
 // How the products of a batch differ from the plainest ones.
 struct Variant {
@@ -66,11 +59,6 @@ struct Variant {
   bool own_bias = false;
   CachePolicy cache_policy = CachePolicy::kNeverCache;
 };
-
-inline Order OrderOf(const Variant& variant, int matrix) {
-  return (variant.orders >> matrix & 1) != 0 ? Order::kRowMajor
-                                             : Order::kColMajor;
-}
 
 // A batch with its memory, and what single calls make of it.
 template <typename Types>
@@ -115,7 +103,7 @@ struct BatchProblem {
   static Matrix<T> View(std::ptrdiff_t rows, std::ptrdiff_t cols,
                         const Variant& variant, int matrix) {
     return MakeMatrix(static_cast<T*>(nullptr), rows, cols,
-                      OrderOf(variant, matrix), variant.gap);
+                      OrderOf(variant.orders, matrix), variant.gap);
   }
   void SetNumbers(const Variant& variant) {
     if constexpr (sizeof(Lhs) == 1) lhs.set_zero_point(3);

@@ -18,51 +18,30 @@
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
-#include "ruy_like/reference_mul.h"
 #include "ruy_like/thread_pool.h"
-#include "test/support/test_util.h"
+#include "test/support/product.h"
 
 namespace ruy_like {
 
-// A product with its memory, large enough for several threads.
-class Int8Product {
- public:
-  static constexpr std::ptrdiff_t kRows = 190, kDepth = 130, kCols = 120;
-
-  Int8Product()
-      : lhs_data_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
-        rhs_data_(RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2)),
-        expected_(kRows * kCols),
-        result_(kRows * kCols) {
-    lhs = MakeMatrix(lhs_data_.data(), kRows, kDepth, Order::kRowMajor);
-    rhs = MakeMatrix(rhs_data_.data(), kDepth, kCols, Order::kColMajor);
+// A product large enough for several threads.
+struct ThreadedProduct : RawProduct {
+  ThreadedProduct() : RawProduct(190, 130, 120, Order::kColMajor, -128, 127) {
     lhs.set_zero_point(5);
-    dst = MakeMatrix(expected_.data(), kRows, kCols, Order::kColMajor);
-    ReferenceMul(lhs, rhs, params, &dst);
-    dst.set_data(result_.data());
+    expected_ = Expected();
   }
 
-  void ExpectRight() {
-    EXPECT_TRUE(result_ == expected_);
-    result_.assign(result_.size(), 0);
-  }
+  void ExpectRight() { ExpectIs(expected_); }
   // Since the last ExpectRight.
   void ExpectUntouched() {
-    EXPECT_EQ(result_, std::vector<std::int32_t>(result_.size(), 0));
+    EXPECT_EQ(dst_values, std::vector<std::int32_t>(dst_values.size(), 0));
   }
-  void MulOn(Context* context, const MulOptions& options = MulOptions()) {
-    const absl::Status status = Mul(lhs, rhs, params, context, &dst, options);
-    EXPECT_TRUE(status.ok()) << status;
+  void MulOn(Context* context, const MulOptions& options = {}) {
+    EXPECT_EQ(Run(context, options), absl::OkStatus());
     ExpectRight();
   }
 
-  Matrix<std::int8_t> lhs, rhs;
-  Matrix<std::int32_t> dst;
-  const MulParams<std::int32_t, std::int32_t> params;
-
  private:
-  std::vector<std::int8_t> lhs_data_, rhs_data_;
-  std::vector<std::int32_t> expected_, result_;
+  std::vector<std::int32_t> expected_;
 };
 
 using Function = void (*)(void* argument, int i);
@@ -157,7 +136,7 @@ class ThreadedProductTest : public testing::Test {
   ThreadedProductTest() {
     context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   }
-  Int8Product product_;
+  ThreadedProduct product_;
   Context context_;
 };
 

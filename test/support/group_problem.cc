@@ -58,13 +58,10 @@ RandomGroupWeights::RandomGroupWeights(std::ptrdiff_t rows,
 }
 
 void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float /*unit*/) {
-  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
-      *ElementPtr(matrix, row, col) =
-          static_cast<std::int8_t>(rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
-                                                 : rng->Between(-128, 127));
-    }
-  }
+  FillElements(matrix, [rng] {
+    return rng->OneIn(3) ? (rng->OneIn(2) ? -128 : 127)
+                         : rng->Between(-128, 127);
+  });
 }
 
 namespace {
@@ -80,14 +77,6 @@ Matrix<T> Transposed(const Matrix<T>& matrix) {
                         ? Order::kRowMajor
                         : Order::kColMajor);
   return result;
-}
-
-template <typename T>
-bool SameBits(T a, T b) {
-  const float x = static_cast<float>(a);
-  const float y = static_cast<float>(b);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
 std::ptrdiff_t RandomGroupSize(std::ptrdiff_t depth, Rng* rng) {
@@ -114,7 +103,7 @@ Order RandomOrder(Rng* rng) {
 }
 
 template <typename Activation, typename Dst>
-void CheckProduct(const GroupShape& shape, Rng* rng, Context* context,
+void CheckProduct(const Shape& shape, Rng* rng, Context* context,
                   std::string* weights_name) {
   constexpr Scalar kScaleTypes[] = {Scalar::kF32, Scalar::kBF16, Scalar::kF16};
   // The greatest and least scales overflow floats, and make denormals.
@@ -199,7 +188,7 @@ void CheckProduct(const GroupShape& shape, Rng* rng, Context* context,
       is_lhs ? activations.matrix : Transposed(activations.matrix),
       reference_params, &reference);
   for (std::ptrdiff_t i = 0; i < SpanOf(dst.matrix.layout()); ++i) {
-    ASSERT_TRUE(SameBits(dst.matrix.data()[i], expected.matrix.data()[i]))
+    ASSERT_TRUE(SameFloat(dst.matrix.data()[i], expected.matrix.data()[i]))
         << "element " << i << " of " << dst.matrix.layout().rows() << "x"
         << dst.matrix.layout().cols() << ", depth " << shape.depth << ", bits "
         << weights.description.bits << ", group size "
@@ -217,7 +206,7 @@ void CheckProduct(const GroupShape& shape, Rng* rng, Context* context,
 // A product of these types, and what they are called.
 struct GroupTypes {
   const char* name;
-  void (*check)(const GroupShape& shape, Rng* rng, Context* context,
+  void (*check)(const Shape& shape, Rng* rng, Context* context,
                 std::string* weights_name);
 };
 constexpr GroupTypes kGroupTypes[] = {
@@ -231,7 +220,7 @@ constexpr GroupTypes kGroupTypes[] = {
 
 }  // namespace
 
-GroupShape RandomGroupShape(std::uint64_t seed) {
+Shape RandomGroupShape(std::uint64_t seed) {
   Rng rng(seed + 1000000);
   const auto up_to = [&rng](int most) {
     return static_cast<std::ptrdiff_t>(rng.Between(1, most));
@@ -240,8 +229,8 @@ GroupShape RandomGroupShape(std::uint64_t seed) {
           up_to(rng.OneIn(4) ? 45 : 15)};
 }
 
-void CheckGroupProduct(const GroupShape& shape, std::uint64_t seed,
-                       Context* context, std::string* types) {
+void CheckGroupProduct(const Shape& shape, std::uint64_t seed, Context* context,
+                       std::string* types) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Rng rng(seed);
   const GroupTypes& drawn = kGroupTypes[rng.Between(0, 5)];

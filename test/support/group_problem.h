@@ -22,9 +22,6 @@
 
 namespace ruy_like {
 
-// In [-1, 1).
-inline float RandomFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
-
 // A description of weights, and the random arrays that it points to. `gap`:
 // elements between rows; `magnitude`: the greatest scale.
 struct RandomGroupWeights {
@@ -75,27 +72,19 @@ struct GuardedMatrix {
 void FillActivations(Matrix<std::int8_t>* matrix, Rng* rng, float unit);
 template <typename T>
 void FillActivations(Matrix<T>* matrix, Rng* rng, float unit) {
-  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
-      *ElementPtr(matrix, row, col) = static_cast<T>(RandomFloat(rng) * unit);
-    }
-  }
+  FillElements(matrix, [=] { return RandomFloat(rng) * unit; });
 }
 
-// `rows` of weights by `cols` columns of activations.
-struct GroupShape {
-  std::ptrdiff_t rows, depth, cols;
-};
-
-// Sizes of one panel or tile to several of them.
-GroupShape RandomGroupShape(std::uint64_t seed);
+// `rows` of weights by `cols` columns of activations: sizes of one panel or
+// tile to several of them.
+Shape RandomGroupShape(std::uint64_t seed);
 
 // Draws types, layouts, weights, activations and parameters from the seed,
 // multiplies, and fails fatally where an element's bits are not the oracle's or
 // one outside of dst was written. Returns the types, "4 bits by float16 x bf16
 // -> float": the first one is that of the scales.
-void CheckGroupProduct(const GroupShape& shape, std::uint64_t seed,
-                       Context* context, std::string* types = nullptr);
+void CheckGroupProduct(const Shape& shape, std::uint64_t seed, Context* context,
+                       std::string* types = nullptr);
 
 }  // namespace ruy_like
 

@@ -27,7 +27,6 @@ namespace {
 
 using ruy_like::Context;
 using ruy_like::Matrix;
-using ruy_like::Order;
 
 // A product of ones.
 struct Product {
@@ -35,13 +34,10 @@ struct Product {
       : depth_(depth),
         lhs_data_(rows * depth, 1),
         rhs_data_(depth * cols, 1),
-        result_(rows * cols, kPaint) {
-    MakeSimpleLayout(rows, depth, Order::kRowMajor, lhs.mutable_layout());
-    MakeSimpleLayout(depth, cols, Order::kColMajor, rhs.mutable_layout());
-    MakeSimpleLayout(rows, cols, Order::kColMajor, dst.mutable_layout());
-    lhs.set_data(lhs_data_.data());
-    rhs.set_data(rhs_data_.data());
-    dst.set_data(result_.data());
+        result_(rows * cols, kPaint),
+        lhs(ruy_like::RowMajor(lhs_data_, rows, depth)),
+        rhs(ruy_like::ColMajor(rhs_data_, depth, cols)),
+        dst(ruy_like::ColMajor(result_, rows, cols)) {
     lhs.set_cache_policy(ruy_like::CachePolicy::kAlwaysCache);
   }
   absl::Status Run(Context* context) {
@@ -57,13 +53,18 @@ struct Product {
     return true;
   }
 
-  Matrix<float> lhs, rhs, dst;
-
  private:
   static constexpr float kPaint = -7;
   int depth_;
   std::vector<float> lhs_data_, rhs_data_, result_;
+  Matrix<float> lhs, rhs, dst;
 };
+
+void UseThreads(int count, Context* context) {
+  context->set_max_num_threads(count);
+  context->set_num_threads_strategy(
+      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+}
 
 int FailAllocation(long n) {
   Product product(70, 60, 50);
@@ -77,9 +78,7 @@ int FailAllocation(long n) {
     try {
       Context context;
       constructed = true;
-      context.set_max_num_threads(2);
-      context.set_num_threads_strategy(
-          ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+      UseThreads(2, &context);
       status = product.Run(&context);
     } catch (const std::bad_alloc&) {
       if (constructed) return 1;  // nothing but constructors throws
@@ -111,9 +110,7 @@ int LimitMemory() {
     return 77;
   }
   Context context;
-  context.set_max_num_threads(8);
-  context.set_num_threads_strategy(
-      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(8, &context);
   // 36 MB to be packed.
   const absl::Status status = large.Run(&context);
   if (status.code() != absl::StatusCode::kResourceExhausted) return 1;
@@ -128,9 +125,7 @@ int LimitThreads() {
   const rlimit limits = {0, 0};
   if (setrlimit(RLIMIT_NPROC, &limits) != 0) return 77;
   Context context;
-  context.set_max_num_threads(4);
-  context.set_num_threads_strategy(
-      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+  UseThreads(4, &context);
   for (int i = 0; i < 3; ++i) {
     if (!product.Run(&context).ok() || !product.Is(true)) return 1;
   }

@@ -5,7 +5,6 @@
 #include <limits>
 #include <sstream>
 
-#include "test/support/test_util.h"
 #include "test/support/visit_scalar.h"
 
 namespace ruy_like {
@@ -34,10 +33,6 @@ std::string MatrixName(const char* name, const MatrixSpec& spec,
   return s.str();
 }
 
-struct Sizes {
-  std::ptrdiff_t rows, depth, cols;
-};
-
 // What one problem may cost, in multiplications.
 constexpr std::ptrdiff_t kMaxOps = std::ptrdiff_t{1} << 21;
 
@@ -58,8 +53,8 @@ std::ptrdiff_t RandomSize(Rng* rng) {
   }
 }
 
-Sizes RandomSizes(Rng* rng) {
-  Sizes s = {RandomSize(rng), RandomSize(rng), RandomSize(rng)};
+Shape RandomShape(Rng* rng) {
+  Shape s = {RandomSize(rng), RandomSize(rng), RandomSize(rng)};
   if (rng->OneIn(64)) s.depth = rng->Between(1000, 20000);
   if (rng->OneIn(64)) s.depth = 0;
   if (rng->OneIn(200)) s.rows = 0;
@@ -140,12 +135,11 @@ std::int64_t HighestOf(Scalar scalar) {
   });
 }
 
-MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
-                       std::ptrdiff_t depth, std::ptrdiff_t cols) {
+MulProblem MakeProblem(const Types& types, const Shape& shape) {
   MulProblem p;
-  p.rows = rows;
-  p.depth = depth;
-  p.cols = cols;
+  p.rows = shape.rows;
+  p.depth = shape.depth;
+  p.cols = shape.cols;
   const MatrixSpec spec = {Scalar::kI8,       Order::kColMajor,
                            /*gap=*/0,
                            /*zero_point=*/0,  CachePolicy::kNeverCache,
@@ -162,8 +156,8 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
   p.multiplier = MultiplierKind::kPerTensor;
   // Random 8-bit products have a deviation near 2^12.4, their sum 2^(lg/2) more
   // of it; 16-bit ones 2^8 more.
-  const int log2_depth =
-      static_cast<int>(std::lround(std::log2(static_cast<double>(depth) + 1)));
+  const int log2_depth = static_cast<int>(
+      std::lround(std::log2(static_cast<double>(shape.depth) + 1)));
   const auto is_16bit = [](Scalar scalar) { return InfoOf(scalar).bits == 16; };
   const int sum_bits =
       13 + log2_depth / 2 + 8 * is_16bit(types.lhs) + 8 * is_16bit(types.rhs);
@@ -184,12 +178,9 @@ MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
 }
 
 void SetOrders(int bits, MulProblem* problem) {
-  const auto order = [bits](int bit) {
-    return (bits >> bit) & 1 ? Order::kRowMajor : Order::kColMajor;
-  };
-  problem->lhs.order = order(0);
-  problem->rhs.order = order(1);
-  problem->dst.order = order(2);
+  problem->lhs.order = OrderOf(bits, 0);
+  problem->rhs.order = OrderOf(bits, 1);
+  problem->dst.order = OrderOf(bits, 2);
 }
 
 std::string TypesName(const MulProblem& problem) {
@@ -241,8 +232,7 @@ MulProblem RandomProblem(std::uint64_t seed) {
   Types chosen = types[rng.Between(0, types.size() - 1)];
   if (rng.OneIn(4)) chosen = FloatTypes()[0];
   if (rng.OneIn(3)) chosen = IntegerTypes()[rng.Between(0, 15)];
-  const Sizes sizes = RandomSizes(&rng);
-  MulProblem p = MakeProblem(chosen, sizes.rows, sizes.depth, sizes.cols);
+  MulProblem p = MakeProblem(chosen, RandomShape(&rng));
   SetOrders(static_cast<int>(rng.Between(0, 7)), &p);
   for (MatrixSpec* spec : {&p.lhs, &p.rhs, &p.dst}) {
     RandomizeMatrix(spec, spec == &p.dst, &rng);

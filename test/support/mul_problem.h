@@ -15,6 +15,7 @@
 #include "ruy_like/mul_params.h"
 #include "ruy_like/scalar.h"
 #include "test/support/guarded_buffer.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 
@@ -29,6 +30,11 @@ const std::vector<Types>& AllTypes();
 const std::vector<Types>& IntegerTypes();
 const std::vector<Types>& ScaledTypes();
 const std::vector<Types>& FloatTypes();
+
+// Of one scalar.
+constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
+constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
+                          Scalar::kF32};
 
 // What an operand's elements are. For floats lowest and highest are -1 and 1.
 // kAllValues counts up from the lowest, again and again.
@@ -92,8 +98,7 @@ struct MulProblem {
 // The plainest product of these types and sizes: row-major lhs, column-major
 // rhs and dst, no gaps, no zero points, no bias, random values, per-tensor
 // multipliers that spread the results over dst's range.
-MulProblem MakeProblem(const Types& types, std::ptrdiff_t rows,
-                       std::ptrdiff_t depth, std::ptrdiff_t cols);
+MulProblem MakeProblem(const Types& types, const Shape& shape);
 
 // The orders of lhs, rhs and dst from the three low bits.
 void SetOrders(int bits, MulProblem* problem);

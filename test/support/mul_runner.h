@@ -42,6 +42,31 @@ class MulRunner final {
 testing::AssertionResult CheckProblem(const MulProblem& problem,
                                       Context* context);
 
+// Sets of orders, as SetOrders has them: MakeProblem's, this one and that of a
+// row-major dst, all.
+inline const std::vector<int> kPlainOrders = {1}, kOrdersOfDst = {1, 5},
+                              kAllOrders = {0, 1, 2, 3, 4, 5, 6, 7};
+
+// CheckProblem for each of the types, in each of the orders and of each shape,
+// after change(&problem, count), which counts from 1 on. Ends at the first that
+// is wrong, with a fatal failure.
+template <typename Change>
+void CheckEach(const std::vector<Types>& types, const std::vector<int>& orders,
+               const std::vector<Shape>& shapes, Context* context,
+               const Change& change) {
+  int count = 0;
+  for (const Types& one : types) {
+    for (const int bits : orders) {
+      for (const Shape& shape : shapes) {
+        MulProblem problem = MakeProblem(one, shape);
+        SetOrders(bits, &problem);
+        change(&problem, ++count);
+        ASSERT_TRUE(CheckProblem(problem, context));
+      }
+    }
+  }
+}
+
 }  // namespace ruy_like
 
 #endif  // RUY_LIKE_TEST_SUPPORT_MUL_RUNNER_H_

@@ -24,9 +24,10 @@
 
 namespace {
 
+using ruy_like::ColMajor;
 using ruy_like::Context;
 using ruy_like::Matrix;
-using ruy_like::Order;
+using ruy_like::RowMajor;
 
 void Check(const absl::Status& status, const Context& context) {
   if (!status.ok()) {
@@ -37,6 +38,12 @@ void Check(const absl::Status& status, const Context& context) {
               context.last_used_kernel(), context.last_used_num_threads());
 }
 
+void UseTwoThreads(Context* context) {
+  context->set_max_num_threads(2);
+  context->set_num_threads_strategy(
+      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+}
+
 // Quantized, everything set that can be, by two threads.
 void MulQuantized() {
   constexpr int kRows = 200, kDepth = 150, kCols = 300;
@@ -45,16 +52,11 @@ void MulQuantized() {
   const std::vector<std::int32_t> bias(kCols, 5), fixedpoint(kCols, 1 << 30),
       exponent(kCols, -3);
   std::vector<std::int8_t> dst_data(kRows * kCols);
-  Matrix<std::int8_t> lhs, dst;
-  Matrix<std::uint8_t> rhs;
-  MakeSimpleLayout(kRows, kDepth, Order::kRowMajor, lhs.mutable_layout());
-  MakeSimpleLayout(kDepth, kCols, Order::kRowMajor, rhs.mutable_layout());
-  MakeSimpleLayout(kRows, kCols, Order::kColMajor, dst.mutable_layout());
-  lhs.set_data(lhs_data.data());
+  auto lhs = RowMajor(lhs_data, kRows, kDepth);
+  auto rhs = RowMajor(rhs_data, kDepth, kCols);
+  auto dst = ColMajor(dst_data, kRows, kCols);
   lhs.set_zero_point(1);
-  rhs.set_data(rhs_data.data());
   rhs.set_zero_point(128);
-  dst.set_data(dst_data.data());
   dst.set_zero_point(-4);
   ruy_like::MulParams<std::int32_t, std::int8_t> mul_params;
   mul_params.set_channel_dimension(ruy_like::ChannelDimension::kCol);
@@ -62,9 +64,7 @@ void MulQuantized() {
   mul_params.set_multiplier_fixedpoint_perchannel(fixedpoint.data());
   mul_params.set_multiplier_exponent_perchannel(exponent.data());
   Context context;
-  context.set_max_num_threads(2);
-  context.set_num_threads_strategy(
-      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+  UseTwoThreads(&context);
   Check(Mul(lhs, rhs, mul_params, &context, &dst), context);
 }
 
@@ -73,14 +73,10 @@ void MulFloat(int rows, int depth, int cols, int times) {
   const std::vector<float> lhs_data(rows * depth, 1.5f);
   const std::vector<float> rhs_data(depth * cols, 2.5f);
   std::vector<float> dst_data(rows * cols);
-  Matrix<float> lhs, rhs, dst;
-  MakeSimpleLayout(rows, depth, Order::kRowMajor, lhs.mutable_layout());
-  MakeSimpleLayout(depth, cols, Order::kRowMajor, rhs.mutable_layout());
-  MakeSimpleLayout(rows, cols, Order::kRowMajor, dst.mutable_layout());
-  lhs.set_data(lhs_data.data());
+  auto lhs = RowMajor(lhs_data, rows, depth);
+  const auto rhs = RowMajor(rhs_data, depth, cols);
+  auto dst = RowMajor(dst_data, rows, cols);
   lhs.set_cache_policy(ruy_like::CachePolicy::kAlwaysCache);
-  rhs.set_data(rhs_data.data());
-  dst.set_data(dst_data.data());
   Context context;
   for (int i = 0; i < times; ++i) {
     Check(Mul(lhs, rhs, ruy_like::MulParams<float, float>(), &context, &dst),
@@ -94,14 +90,9 @@ void MulPacked() {
   const std::vector<std::int8_t> lhs_data(kRows * kDepth, 3);
   const std::vector<std::int8_t> rhs_data(kDepth * kCols, -7);
   std::vector<std::int32_t> dst_data(kRows * kCols);
-  Matrix<std::int8_t> lhs, rhs;
-  Matrix<std::int32_t> dst;
-  MakeSimpleLayout(kRows, kDepth, Order::kRowMajor, lhs.mutable_layout());
-  MakeSimpleLayout(kDepth, kCols, Order::kColMajor, rhs.mutable_layout());
-  MakeSimpleLayout(kRows, kCols, Order::kColMajor, dst.mutable_layout());
-  lhs.set_data(lhs_data.data());
-  rhs.set_data(rhs_data.data());
-  dst.set_data(dst_data.data());
+  const auto lhs = RowMajor(lhs_data, kRows, kDepth);
+  const auto rhs = ColMajor(rhs_data, kDepth, kCols);
+  auto dst = ColMajor(dst_data, kRows, kCols);
   const ruy_like::MulParams<std::int32_t, std::int32_t> mul_params;
   Context context;
   const auto packed = Pack(lhs, ruy_like::Side::kLhs, {}, &context);
@@ -123,32 +114,29 @@ void MulBatches() {
   const ruy_like::MulParams<float, float> mul_params;
   Context context;
   const auto mul_batch = [&](int count, int size) {
-    auto dst = ruy_like::ColMajor(dst_data.data(), size, size);
+    auto dst = ColMajor(dst_data.data(), size, size);
     const ruy_like::Batch batch = {count, size * size, 0, size * size};
-    Check(MulBatch(ruy_like::RowMajor(values.data(), size, size),
-                   ruy_like::ColMajor(values.data(), size, size), mul_params,
-                   batch, &context, &dst),
+    Check(MulBatch(RowMajor(values.data(), size, size),
+                   ColMajor(values.data(), size, size), mul_params, batch,
+                   &context, &dst),
           context);
   };
   mul_batch(5, 24);
-  context.set_max_num_threads(2);
-  context.set_num_threads_strategy(
-      ruy_like::NumThreadsStrategy::kForceMaxNumThreads);
+  UseTwoThreads(&context);
   mul_batch(3, kSize);
   std::vector<
       ruy_like::GroupProduct<Matrix<float>, Matrix<float>, float, float>>
       products;
   for (const int rows : {10, 0, 60}) {
-    products.push_back(
-        {ruy_like::RowMajor(values.data(), rows, kSize),
-         ruy_like::ColMajor(values.data(), kSize, 30), mul_params,
-         ruy_like::ColMajor(dst_data.data() + 100 * rows, rows, 30)});
+    products.push_back({RowMajor(values.data(), rows, kSize),
+                        ColMajor(values.data(), kSize, 30), mul_params,
+                        ColMajor(dst_data.data() + 100 * rows, rows, 30)});
   }
   Check(MulGroup(products, &context), context);
-  auto dst = ruy_like::ColMajor(dst_data.data(), 24, 24);
+  auto dst = ColMajor(dst_data.data(), 24, 24);
   ruy_like::MulPlan plan;
-  if (!plan.PrepareBatch(ruy_like::RowMajor(values.data(), 24, 24),
-                         ruy_like::ColMajor(values.data(), 24, 24), mul_params,
+  if (!plan.PrepareBatch(RowMajor(values.data(), 24, 24),
+                         ColMajor(values.data(), 24, 24), mul_params,
                          {2, 24 * 24, 0, 24 * 24}, 2, &context, &dst)
            .ok() ||
       !plan.Run(0).ok()) {

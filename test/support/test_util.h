@@ -7,15 +7,22 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <ostream>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "ruy_like/context.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/matrix.h"
+#include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -46,6 +53,12 @@ class PathTest : public testing::TestWithParam<Path> {
   Context context_;
 };
 
+// Has products run on so many threads, however small they are.
+inline void UseThreads(int count, Context* context) {
+  context->set_max_num_threads(count);
+  context->set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
+}
+
 // ## Random numbers
 
 // SplitMix64: the standard library's distributions differ between
@@ -74,7 +87,54 @@ class Rng final {
   std::uint64_t state_;
 };
 
+// ## Results
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// That it has this code, and a message with all of these parts.
+inline void ExpectStatus(const absl::Status& status, absl::StatusCode code,
+                         const std::vector<std::string>& parts = {}) {
+  EXPECT_EQ(status.code(), code) << status;
+  for (const std::string& part : parts) {
+    EXPECT_NE(status.message().find(part), absl::string_view::npos)
+        << "no '" << part << "' in " << status;
+  }
+}
+
+// The same value, with the sign of a zero; any NaN is like another.
+template <typename T>
+bool SameFloat(T a, T b) {
+  const auto x = static_cast<float>(a), y = static_cast<float>(b);
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  return x == y && std::signbit(x) == std::signbit(y);
+}
+
+template <typename T>
+bool SameBits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
 // ## Matrices
+
+// dst has `rows` rows and `cols` columns.
+struct Shape {
+  std::ptrdiff_t rows, depth, cols;
+};
+
+inline std::ostream& operator<<(std::ostream& os, const Shape& shape) {
+  return os << shape.rows << "x" << shape.depth << "x" << shape.cols;
+}
+
+constexpr Order kOrders[] = {Order::kColMajor, Order::kRowMajor};
+constexpr ChannelDimension kDimensions[] = {ChannelDimension::kRow,
+                                            ChannelDimension::kCol};
+
+// The order of lhs, rhs and dst (0 to 2) from these bits.
+inline Order OrderOf(int bits, int matrix) {
+  return (bits >> matrix & 1) != 0 ? Order::kRowMajor : Order::kColMajor;
+}
 
 // From data that may be const, like Matrix::set_data.
 template <typename T>
@@ -86,6 +146,16 @@ Matrix<std::remove_const_t<T>> MakeMatrix(T* data, std::ptrdiff_t rows,
   matrix.mutable_layout()->set_stride(matrix.layout().stride() + gap);
   matrix.set_data(data);
   return matrix;
+}
+
+// Sets each element, row by row, to what draw() returns.
+template <typename T, typename Draw>
+void FillElements(Matrix<T>* matrix, const Draw& draw) {
+  for (std::ptrdiff_t row = 0; row < matrix->layout().rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < matrix->layout().cols(); ++col) {
+      *ElementPtr(matrix, row, col) = static_cast<T>(draw());
+    }
+  }
 }
 
 // Elements from the first to one past the last, without the gap behind it.
@@ -101,6 +171,22 @@ std::vector<T> RandomVector(std::size_t size, std::int64_t low,
   std::vector<T> values(size);
   for (T& value : values) value = static_cast<T>(rng.Between(low, high));
   return values;
+}
+
+// In [-1, 1).
+inline float RandomFloat(Rng* rng) { return static_cast<float>(rng->Signed()); }
+
+// So many of these, as any floating type.
+template <typename T>
+std::vector<T> RandomReals(std::size_t size, Rng* rng) {
+  std::vector<T> values(size);
+  for (T& value : values) value = static_cast<T>(rng->Signed());
+  return values;
+}
+template <typename T>
+std::vector<T> RandomReals(std::size_t size, std::uint64_t seed) {
+  Rng rng(seed);
+  return RandomReals<T>(size, &rng);
 }
 
 }  // namespace ruy_like

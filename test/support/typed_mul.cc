@@ -41,9 +41,7 @@ struct Mapped {
   // The first error on the way, or OK.
   absl::Status Make(const Matrix<T>& source, Side side, PackFor pack_for,
                     Order dst_order, Context* context) {
-    PackOptions options;
-    options.dst_order = dst_order;
-    options.pack_for = pack_for;
+    const PackOptions options = {dst_order, pack_for};
     absl::StatusOr<PackedMatrix<T>> packed =
         Pack(source, side, options, context);
     if (!packed.ok()) return packed.status();
@@ -234,13 +232,10 @@ const std::vector<TypedProduct>& Table() {
   return *table;
 }
 
-std::vector<Types> TypesWhere(bool integer_operands, bool float_dst) {
-  std::vector<Types> result;
+std::vector<Types>* NewTypes(bool (*wanted)(const Types& types)) {
+  auto* const result = new std::vector<Types>;
   for (const TypedProduct& line : Table()) {
-    if (IsFloat(line.types.lhs) != integer_operands &&
-        IsFloat(line.types.dst) == float_dst) {
-      result.push_back(line.types);
-    }
+    if (wanted(line.types)) result->push_back(line.types);
   }
   return result;
 }
@@ -248,30 +243,26 @@ std::vector<Types> TypesWhere(bool integer_operands, bool float_dst) {
 }  // namespace
 
 const std::vector<Types>& AllTypes() {
-  static const auto* const types = [] {
-    auto* all = new std::vector<Types>;
-    for (const TypedProduct& line : Table()) all->push_back(line.types);
-    return all;
-  }();
-  return *types;
+  static const auto& types = *NewTypes([](const Types&) { return true; });
+  return types;
 }
 
 const std::vector<Types>& IntegerTypes() {
-  static const auto* const types = new std::vector<Types>(
-      TypesWhere(/*integer_operands=*/true, /*float_dst=*/false));
-  return *types;
+  static const auto& types =
+      *NewTypes([](const Types& t) { return !IsFloat(t.dst); });
+  return types;
 }
 
 const std::vector<Types>& ScaledTypes() {
-  static const auto* const types = new std::vector<Types>(
-      TypesWhere(/*integer_operands=*/true, /*float_dst=*/true));
-  return *types;
+  static const auto& types = *NewTypes(
+      [](const Types& t) { return !IsFloat(t.lhs) && IsFloat(t.dst); });
+  return types;
 }
 
 const std::vector<Types>& FloatTypes() {
-  static const auto* const types = new std::vector<Types>(
-      TypesWhere(/*integer_operands=*/false, /*float_dst=*/true));
-  return *types;
+  static const auto& types =
+      *NewTypes([](const Types& t) { return IsFloat(t.lhs); });
+  return types;
 }
 
 const TypedProduct& FindTypedProduct(const MulProblem& problem) {

@@ -2,7 +2,7 @@
 # test/<room>/<name>_test.cc and does not say, in a line "// Tested in
 # test/<file>.", where it is tested.
 #
-#   cmake -DSOURCE_DIR=<repository> -P sources_test.cmake
+#   cmake -DSOURCE_DIR=<repository> -P sources_have_tests_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}/ruy_like ${SOURCE_DIR}/ruy_like/*.cc)

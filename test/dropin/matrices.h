@@ -1,12 +1,14 @@
-// Random matrices' contents for the tests of the drop-in.
-#ifndef RUY_LIKE_TEST_DROPIN_RANDOM_VALUES_H_
-#define RUY_LIKE_TEST_DROPIN_RANDOM_VALUES_H_
+// Matrices and their random contents, for the tests of the drop-in.
+#ifndef RUY_LIKE_TEST_DROPIN_MATRICES_H_
+#define RUY_LIKE_TEST_DROPIN_MATRICES_H_
 
 #include <cstddef>
 #include <limits>
 #include <random>
 #include <type_traits>
 #include <vector>
+
+#include "ruy/matrix.h"
 
 namespace dropin_test {
 
@@ -29,6 +31,16 @@ std::vector<T> RandomValues(std::size_t count, unsigned seed) {
   return values;
 }
 
+// A matrix without gaps over data that may be const.
+template <typename T>
+ruy::Matrix<std::remove_const_t<T>> View(T* data, int rows, int cols,
+                                         ruy::Order order) {
+  ruy::Matrix<std::remove_const_t<T>> matrix;
+  ruy::MakeSimpleLayout(rows, cols, order, matrix.mutable_layout());
+  matrix.set_data(data);
+  return matrix;
+}
+
 }  // namespace dropin_test
 
-#endif  // RUY_LIKE_TEST_DROPIN_RANDOM_VALUES_H_
+#endif  // RUY_LIKE_TEST_DROPIN_MATRICES_H_
