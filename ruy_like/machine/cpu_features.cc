@@ -134,9 +134,7 @@ const CpuidSource* HostCpuidSource() {
 CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
   if (source == nullptr) return kModuleFeatures | HostArmCpuFeatures();
-  const LibraryFeatures by_library = FeaturesByLibrary();
-  return (by_library.found & by_library.known) |
-         (X86CpuFeatures(*source) & ~by_library.known) | emulated_features;
+  return X86CpuFeatures(*source) | emulated_features;
 }
 
 void SetEmulatedCpuFeatures(CpuFeatures features, bool (*amx_permitted)()) {
