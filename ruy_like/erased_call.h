@@ -12,36 +12,16 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <type_traits>
 
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul_params.h"
-#include "ruy_like/path.h"
 #include "ruy_like/scalar.h"
-#include "ruy_like/side.h"
 
 namespace ruy_like {
 
-// What a packed operand was made for, and where it lies: all that validation
-// reads. PackedOperand (packed_operand.h) adds the panels.
-struct PackedFacts {
-  // The operand that it can be, as the caller of Mul sees it.
-  Side side;
-  // The side of the kernels that read it: the same for a column-major dst, the
-  // other one for a row-major dst.
-  Side kernel_side;
-  // Family of the products that it is for; sides as the caller of Mul sees
-  // them.
-  Family family;
-  // The path whose kernels read it.
-  Path path;
-  // PackedMatrix::layout_name().
-  std::string layout_name;
-  // All of its bytes, header included.
-  const void* image;
-  std::size_t image_bytes;
-};
+struct PackedOperand;  // packed/packed_operand.h
+
 
 // A Matrix<T> without T. If it is packed, its layout has only a shape.
 struct ErasedMatrix {
@@ -56,7 +36,7 @@ struct ErasedMatrix {
   bool zero_point_is_integer;
   Layout layout;
   // Null for a Matrix; for a PackedMatrix, used in place of data.
-  const PackedFacts* packed = nullptr;
+  const PackedOperand* packed = nullptr;
 };
 
 // Mul's arguments without their types.

@@ -94,8 +94,7 @@ Operand MakeOperand(const ErasedMatrix& matrix, Side side) {
   operand.depth = side == Side::kLhs ? layout.cols() : layout.rows();
   operand.width = side == Side::kLhs ? layout.rows() : layout.cols();
   operand.stride = layout.stride();
-  // A PackedFacts never goes alone.
-  operand.packed = static_cast<const PackedOperand*>(matrix.packed);
+  operand.packed = matrix.packed;
   operand.depth_contiguous =
       layout.order() ==
       (side == Side::kLhs ? Order::kRowMajor : Order::kColMajor);

@@ -23,9 +23,7 @@ RUY_LIKE_HOT absl::Status ValidateAndMul(const MulCall& call,
   absl::Status status;
   if (!call.is_valid) status = Validate(call, &max_exponent);
   if (!status.ok()) return status;
-  if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
-    return status;
-  }
+  if (IsEmpty(call.dst.layout)) return status;
   Product product;
   MakeTrMulParams(call, max_exponent, product.params());
   ContextImpl* impl = context->impl();
@@ -43,11 +41,8 @@ RUY_LIKE_HOT absl::Status MulErased(const MulCall& call, Context* context) {
 }
 
 absl::Status NullArgument(const char* name) {
-  return CatchNoMemory(
-      [name] {
-        return absl::InvalidArgumentError(absl::StrCat(name, " is null"));
-      },
-      absl::StatusCode::kInvalidArgument);
+  return CatchNoMemory([name] { return InvalidArgument(name, " is null"); },
+                       absl::StatusCode::kInvalidArgument);
 }
 
 absl::Status NoMemory() {

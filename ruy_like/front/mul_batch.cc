@@ -24,8 +24,7 @@ RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
                                               Context* context) {
   std::int8_t max_exponent;
   absl::Status status = ValidateBatch(call, batch, &max_exponent);
-  if (!status.ok() || batch.count == 0 || call.dst.layout.rows() == 0 ||
-      call.dst.layout.cols() == 0) {
+  if (!status.ok() || batch.count == 0 || IsEmpty(call.dst.layout)) {
     return status;
   }
   TrMulParams first;

@@ -95,21 +95,20 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
                          const PackOptions& options, Path permitted,
                          Packing* packing) {
   if (side != Side::kLhs && side != Side::kRhs) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown side ", static_cast<int>(side)));
+    return InvalidArgument("unknown side ", static_cast<int>(side));
   }
   if (options.dst_order != Order::kColMajor &&
       options.dst_order != Order::kRowMajor) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unknown dst_order ", static_cast<int>(options.dst_order)));
+    return InvalidArgument("unknown dst_order ",
+                           static_cast<int>(options.dst_order));
   }
   absl::Status status = ValidateOperand("matrix", matrix, /*needs_data=*/false);
   if (!status.ok()) return status;
   Family family;
   if (!FamilyFor(matrix.scalar, side, options.pack_for, &family)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "pack_for = ", static_cast<int>(options.pack_for),
-        " does not go with elements of type ", ScalarName(matrix.scalar)));
+    return InvalidArgument("pack_for = ", static_cast<int>(options.pack_for),
+                           " does not go with elements of type ",
+                           ScalarName(matrix.scalar));
   }
   const bool swaps = options.dst_order == Order::kRowMajor;
   const Side kernel_side =
@@ -130,10 +129,6 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
 // All of it but the image and the data.
 void SetFacts(const Packing& packing, Side side, PackedOperand* result) {
   result->side = side;
-  result->kernel_side = packing.layout.kernel_side;
-  result->family = packing.layout.family;
-  result->path = packing.layout.path;
-  result->layout_name = LayoutName(packing.layout);
   result->layout = packing.layout;
   result->scalar = packing.operand.scalar;
   result->zero_point = packing.operand.zero_point;
@@ -213,17 +208,17 @@ bool IsAligned(const void* data) {
 }
 
 absl::Status MisalignedError(const void* data) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the buffer at 0x", absl::Hex(reinterpret_cast<std::uintptr_t>(data)),
-      " is not aligned to ", kBufferAlignment, " bytes"));
+  return InvalidArgument("the buffer at 0x",
+                         absl::Hex(reinterpret_cast<std::uintptr_t>(data)),
+                         " is not aligned to ", kBufferAlignment, " bytes");
 }
 
 absl::Status CheckBuffer(const void* buffer, std::size_t bytes,
                          std::size_t needed) {
   if (!IsAligned(buffer)) return MisalignedError(buffer);
   if (bytes < needed) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the buffer has ", bytes, " bytes, the packed matrix ", needed));
+    return InvalidArgument("the buffer has ", bytes,
+                           " bytes, the packed matrix ", needed);
   }
   return absl::OkStatus();
 }
@@ -355,9 +350,8 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   absl::Status status = ReadImageHeader(data, bytes, &header);
   if (!status.ok()) return status;
   if (header.scalar != scalar) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a packed matrix of ", ScalarName(header.scalar), ", not ",
-                     ScalarName(scalar)));
+    return InvalidArgument("a packed matrix of ", ScalarName(header.scalar),
+                           ", not ", ScalarName(scalar));
   }
   Layout layout;
   status = CheckContents(header, &layout);
@@ -452,15 +446,15 @@ Side PackedMatrixBase::side() const {
 }
 
 Path PackedMatrixBase::path() const {
-  return operand_ == nullptr ? Path::kNone : operand_->path;
+  return operand_ == nullptr ? Path::kNone : operand_->layout.path;
 }
 
 std::string PackedMatrixBase::layout_name() const {
-  return operand_ == nullptr ? "" : operand_->layout_name;
+  return operand_ == nullptr ? "" : LayoutName(operand_->layout);
 }
 
 Order PackedMatrixBase::dst_order() const {
-  return operand_ == nullptr || operand_->side == operand_->kernel_side
+  return operand_ == nullptr || operand_->side == operand_->layout.kernel_side
              ? Order::kColMajor
              : Order::kRowMajor;
 }

@@ -8,31 +8,17 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
+#include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
 namespace {
 
-const PackedFacts kNothingPacked = {};
-
-bool IsColMajor(const Layout& layout) {
-  return layout.order() == Order::kColMajor;
-}
-
-std::ptrdiff_t InnerSize(const Layout& layout) {
-  return IsColMajor(layout) ? layout.rows() : layout.cols();
-}
-
-std::ptrdiff_t OuterSize(const Layout& layout) {
-  return IsColMajor(layout) ? layout.cols() : layout.rows();
-}
-
-bool IsEmpty(const Layout& layout) {
-  return layout.rows() == 0 || layout.cols() == 0;
-}
+const PackedOperand kNothingPacked = {};
 
 // "3x4"
 std::string Shape(const Layout& layout) {
@@ -45,8 +31,8 @@ std::string Describe(const char* name, const ErasedMatrix& matrix) {
   if (matrix.packed != nullptr) {
     return absl::StrCat(name, " (packed ", ScalarName(matrix.scalar), ", ",
                         Shape(matrix.layout), ", path ",
-                        PathName(matrix.packed->path), ", layout ",
-                        matrix.packed->layout_name, ")");
+                        PathName(matrix.packed->layout.path), ", layout ",
+                        LayoutName(matrix.packed->layout), ")");
   }
   return absl::StrCat(
       name, " (", ScalarName(matrix.scalar), ", ", Shape(matrix.layout),
@@ -148,8 +134,8 @@ Problem PackedProblem(const ErasedMatrix& matrix, Side side, Family family) {
   if (matrix.packed == nullptr) return Problem::kNone;
   if (matrix.packed == &kNothingPacked) return Problem::kNothingPacked;
   if (matrix.packed->side != side) return Problem::kOtherSide;
-  return matrix.packed->family != family ? Problem::kOtherFamily
-                                         : Problem::kNone;
+  return matrix.packed->layout.family != family ? Problem::kOtherFamily
+                                                : Problem::kNone;
 }
 
 absl::Status MatrixError(const char* name, const ErasedMatrix& matrix,
@@ -159,57 +145,55 @@ absl::Status MatrixError(const char* name, const ErasedMatrix& matrix,
     case Problem::kNone:
       break;
     case Problem::kNegativeDimension:
-      return absl::InvalidArgumentError(
-          absl::StrCat(Describe(name, matrix), " has a negative dimension"));
+      return InvalidArgument(Describe(name, matrix),
+                             " has a negative dimension");
     case Problem::kUnknownOrder:
-      return absl::InvalidArgumentError(absl::StrCat(
-          name, " has an unknown order ", static_cast<int>(layout.order())));
+      return InvalidArgument(name, " has an unknown order ",
+                             static_cast<int>(layout.order()));
     case Problem::kStrideTooSmall:
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgument(
           Describe(name, matrix), " has a stride below its ",
           layout.order() == Order::kColMajor ? "rows, " : "columns, ",
-          InnerSize(layout)));
+          InnerSize(layout));
     case Problem::kByteCountOverflows:
       return absl::OutOfRangeError(absl::StrCat(
           Describe(name, matrix), " is too large: its byte count overflows"));
     case Problem::kNullData:
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgument(
           Describe(name, matrix),
           " has null data; RowMajor and ColMajor set it where there "
-          "are too few elements"));
+          "are too few elements");
     case Problem::kZeroPoint:
-      return absl::InvalidArgumentError(absl::StrCat(
-          Describe(name, matrix), " must have zero point 0",
-          matrix.zero_point != 0 ? absl::StrCat(", not ", matrix.zero_point)
-                                 : ""));
+      return InvalidArgument(Describe(name, matrix), " must have zero point 0",
+                             matrix.zero_point != 0
+                                 ? absl::StrCat(", not ", matrix.zero_point)
+                                 : "");
     case Problem::kUnknownCachePolicy:
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " has an unknown cache policy ",
-                       static_cast<int>(matrix.cache_policy)));
+      return InvalidArgument(name, " has an unknown cache policy ",
+                             static_cast<int>(matrix.cache_policy));
     case Problem::kUnknownValueRange:
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " has an unknown value range ",
-                       static_cast<int>(matrix.value_range)));
+      return InvalidArgument(name, " has an unknown value range ",
+                             static_cast<int>(matrix.value_range));
     case Problem::kValueRangeOfType:
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgument(
           Describe(name, matrix), " of type ", ScalarName(matrix.scalar),
-          " can't have the value range int7: 8-bit operands can"));
+          " can't have the value range int7: 8-bit operands can");
     case Problem::kNothingPacked:
-      return absl::InvalidArgumentError(
-          absl::StrCat(name,
-                       " is an empty PackedMatrix: default-constructed, not "
-                       "made by Pack or FromBytes"));
+      return InvalidArgument(
+          name,
+          " is an empty PackedMatrix: default-constructed, not "
+          "made by Pack or FromBytes");
     case Problem::kOtherSide:
-      return absl::InvalidArgumentError(absl::StrCat(
-          Describe(name, matrix), " was packed as the other side"));
+      return InvalidArgument(Describe(name, matrix),
+                             " was packed as the other side");
     case Problem::kOtherFamily:
-      return absl::InvalidArgumentError(absl::StrCat(
+      return InvalidArgument(
           Describe(name, matrix),
           " was packed for other types of the other operand or of the product "
-          "(PackOptions::pack_for)"));
+          "(PackOptions::pack_for)");
     case Problem::kConstData:
-      return absl::InvalidArgumentError(absl::StrCat(
-          Describe(name, matrix), " was given a pointer to const data"));
+      return InvalidArgument(Describe(name, matrix),
+                             " was given a pointer to const data");
   }
   return absl::OkStatus();
 }
@@ -234,15 +218,16 @@ struct Fault {
 
 // Both operands are packed.
 absl::Status ValidatePackedPair(const MulCall& call) {
-  if (call.lhs.packed->path != call.rhs.packed->path) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe("lhs", call.lhs), " and ",
-                     Describe("rhs", call.rhs), " are packed for two paths"));
+  if (call.lhs.packed->layout.path != call.rhs.packed->layout.path) {
+    return InvalidArgument(Describe("lhs", call.lhs), " and ",
+                           Describe("rhs", call.rhs),
+                           " are packed for two paths");
   }
-  if (call.lhs.packed->kernel_side == call.rhs.packed->kernel_side) {
-    return absl::InvalidArgumentError(absl::StrCat(
+  if (call.lhs.packed->layout.kernel_side ==
+      call.rhs.packed->layout.kernel_side) {
+    return InvalidArgument(
         Describe("lhs", call.lhs), " and ", Describe("rhs", call.rhs),
-        " are packed for two orders of dst (PackOptions::dst_order)"));
+        " are packed for two orders of dst (PackOptions::dst_order)");
   }
   return absl::OkStatus();
 }
@@ -256,10 +241,10 @@ absl::Status MismatchError(const MulCall& call, const char* what_a,
   if (call.rhs.packed == &kNothingPacked) {
     return MatrixError("rhs", call.rhs, Problem::kNothingPacked);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "dimensions do not match: ", what_a, " = ", a, ", ", what_b, " = ", b,
-      "; lhs is ", Shape(call.lhs.layout), ", rhs is ", Shape(call.rhs.layout),
-      ", dst is ", Shape(call.dst.layout)));
+  return InvalidArgument("dimensions do not match: ", what_a, " = ", a, ", ",
+                         what_b, " = ", b, "; lhs is ", Shape(call.lhs.layout),
+                         ", rhs is ", Shape(call.rhs.layout), ", dst is ",
+                         Shape(call.dst.layout));
 }
 
 absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
@@ -270,12 +255,11 @@ absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
   const std::string where =
       channel < 0 ? "" : absl::StrCat(" of channel ", channel);
   if (fixedpoint < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "multiplier_fixedpoint", where, " is negative: ", fixedpoint));
+    return InvalidArgument("multiplier_fixedpoint", where,
+                           " is negative: ", fixedpoint);
   }
-  return absl::InvalidArgumentError(absl::StrCat("multiplier_exponent", where,
-                                                 " is ", exponent,
-                                                 ", outside of [-31, 30]"));
+  return InvalidArgument("multiplier_exponent", where, " is ", exponent,
+                         ", outside of [-31, 30]");
 }
 
 std::ptrdiff_t ChannelsOf(const MulCall& call) {
@@ -285,11 +269,11 @@ std::ptrdiff_t ChannelsOf(const MulCall& call) {
 }
 
 absl::Status HalfSetError(const MulCall& call) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "per-channel multipliers are half set: ",
-      call.fixedpoint_perchannel == nullptr ? "multiplier_fixedpoint_perchannel"
-                                            : "multiplier_exponent_perchannel",
-      " is null"));
+  return InvalidArgument("per-channel multipliers are half set: ",
+                         call.fixedpoint_perchannel == nullptr
+                             ? "multiplier_fixedpoint_perchannel"
+                             : "multiplier_exponent_perchannel",
+                         " is null");
 }
 
 // One by one: some exponent is above kOrdinaryExponent, or something is wrong.
@@ -339,31 +323,18 @@ absl::Status ValidateMultipliers(const MulCall& call,
 absl::Status ClampError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);
   if (std::isnan(call.clamp_min) || std::isnan(call.clamp_max)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "clamp bounds must not be NaN: clamp_min = ", call.clamp_min,
-        ", clamp_max = ", call.clamp_max));
+    return InvalidArgument("clamp bounds must not be NaN: clamp_min = ",
+                           call.clamp_min, ", clamp_max = ", call.clamp_max);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("clamp_min = ", call.clamp_min,
-                   " is above clamp_max = ", call.clamp_max));
+  return InvalidArgument("clamp_min = ", call.clamp_min,
+                         " is above clamp_max = ", call.clamp_max);
 }
 
 absl::Status BetaError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);
-  return absl::InvalidArgumentError(absl::StrCat(
-      Describe("dst", call.dst), " has zero point ", call.dst.zero_point,
-      ", and must have 0 with beta = ", call.beta));
-}
-
-// A value of an enumeration, or a number, that is not one of those permitted.
-absl::Status ValueError(const char* what, std::ptrdiff_t value) {
-  return absl::InvalidArgumentError(absl::StrCat(what, value));
-}
-
-absl::Status OverlapError(const char* name, const ErasedMatrix& operand,
-                          const ErasedMatrix& dst) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      Describe("dst", dst), " shares elements with ", Describe(name, operand)));
+  return InvalidArgument(Describe("dst", call.dst), " has zero point ",
+                         call.dst.zero_point,
+                         ", and must have 0 with beta = ", call.beta);
 }
 
 // A matrix as `count` runs of `run` bytes, `step` bytes apart.
@@ -389,7 +360,7 @@ Runs RunsOf(const ErasedMatrix& matrix) {
 
 }  // namespace
 
-const PackedFacts* NothingPacked() { return &kNothingPacked; }
+const PackedOperand* NothingPacked() { return &kNothingPacked; }
 
 absl::Status ValidateOperand(const char* name, const ErasedMatrix& matrix,
                              bool needs_data) {
@@ -496,14 +467,13 @@ bool ChannelArraysMeet(const MulCall& call, const ByteSpan& dst) {
 // Where some spans meet: whether elements are shared. Kernels write some of dst
 // before they have read all of an array.
 absl::Status ValidateElements(const MulCall& call) {
-  const ErasedMatrix& dst = call.dst;
-  if (SharesElements(call.lhs, dst)) return OverlapError("lhs", call.lhs, dst);
-  if (SharesElements(call.rhs, dst)) return OverlapError("rhs", call.rhs, dst);
-  const char* const array = SharedInput(call, dst);
-  return array == nullptr
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(
-                   Describe("dst", dst), " shares elements with ", array));
+  const char* const array = SharedInput(call, call.dst);
+  if (array == nullptr) return absl::OkStatus();
+  const absl::string_view name = array;
+  return InvalidArgument(Describe("dst", call.dst), " shares elements with ",
+                         name == "lhs"   ? Describe(array, call.lhs)
+                         : name == "rhs" ? Describe(array, call.rhs)
+                                         : array);
 }
 
 // Once all else is known to be right. Where nothing's span meets dst's, as in
@@ -574,7 +544,8 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     if (!status.ok()) return status;
   }
   if (call.max_num_threads < 0) {
-    return ValueError("max_num_threads is negative: ", call.max_num_threads);
+    return InvalidArgument("max_num_threads is negative: ",
+                           call.max_num_threads);
   }
   if (fault.Is("lhs", lhs, ZeroPointProblem(lhs, /*is_operand=*/true)) ||
       fault.Is("rhs", rhs, ZeroPointProblem(rhs, /*is_operand=*/true)) ||
@@ -584,12 +555,12 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return fault.Error();
   }
   if (call.channel_dimension > ChannelDimension::kCol) {
-    return ValueError("unknown channel dimension ",
-                      static_cast<int>(call.channel_dimension));
+    return InvalidArgument("unknown channel dimension ",
+                           static_cast<int>(call.channel_dimension));
   }
   if (call.float_sums > FloatSums::kAnyOrder) {
-    return ValueError("unknown order of float sums ",
-                      static_cast<int>(call.float_sums));
+    return InvalidArgument("unknown order of float sums ",
+                           static_cast<int>(call.float_sums));
   }
   // False for NaN too; unlike the operator, without raising an exception.
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {

@@ -9,13 +9,34 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "ruy_like/erased_call.h"
 
 namespace ruy_like {
 
+// The error, with the parts of its message put together.
+template <typename... Parts>
+absl::Status InvalidArgument(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+inline bool IsColMajor(const Layout& layout) {
+  return layout.order() == Order::kColMajor;
+}
+// Of a row or column whose elements are adjacent, and how many there are.
+inline std::ptrdiff_t InnerSize(const Layout& layout) {
+  return IsColMajor(layout) ? layout.rows() : layout.cols();
+}
+inline std::ptrdiff_t OuterSize(const Layout& layout) {
+  return IsColMajor(layout) ? layout.cols() : layout.rows();
+}
+inline bool IsEmpty(const Layout& layout) {
+  return layout.rows() == 0 || layout.cols() == 0;
+}
+
 // ErasedMatrix::packed of an empty PackedMatrix: only its address is used, so
 // that messages do not call it a Matrix.
-const PackedFacts* NothingPacked();
+const PackedOperand* NothingPacked();
 
 // OK, or InvalidArgument (OutOfRange for sizes whose byte count overflows) with
 // a message that names the operand and the values; std::bad_alloc where there

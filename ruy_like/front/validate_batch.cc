@@ -19,31 +19,19 @@ absl::Status OfProduct(ptrdiff_t product, const absl::Status& status) {
 }
 
 absl::Status SharedDstError(ptrdiff_t product, ptrdiff_t other) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("product ", product,
-                   ": dst shares elements with the dst of product ", other));
+  return InvalidArgument("product ", product,
+                         ": dst shares elements with the dst of product ",
+                         other);
 }
 
 // OK unless `reader` reads what `writer` writes.
 absl::Status ValidatePair(const MulCall& reader, ptrdiff_t reading,
                           const MulCall& writer, ptrdiff_t writing) {
   const char* const shared = SharedInput(reader, writer.dst);
-  return shared == nullptr
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(
-                   "product ", writing, ": dst shares elements with ", shared,
-                   " of product ", reading));
-}
-
-inline bool IsEmpty(const Layout& layout) {
-  return layout.rows() == 0 || layout.cols() == 0;
-}
-
-inline ptrdiff_t InnerSize(const Layout& layout) {
-  return layout.order() == Order::kColMajor ? layout.rows() : layout.cols();
-}
-inline ptrdiff_t OuterSize(const Layout& layout) {
-  return layout.order() == Order::kColMajor ? layout.cols() : layout.rows();
+  return shared == nullptr ? absl::OkStatus()
+                           : InvalidArgument("product ", writing,
+                                             ": dst shares elements with ",
+                                             shared, " of product ", reading);
 }
 
 // Layouts are valid here, so their own sizes do not overflow.
@@ -72,14 +60,13 @@ absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
                  {"bias", batch.bias_stride, nullptr}};
   for (const auto& of : strides) {
     if (of.stride < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(of.name, "_stride is negative: ", of.stride));
+      return InvalidArgument(of.name, "_stride is negative: ", of.stride);
     }
     if (of.matrix != nullptr && of.matrix->packed != nullptr &&
         of.stride != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(of.name, "_stride is ", of.stride,
-                       "; all products share a PackedMatrix, with stride 0"));
+      return InvalidArgument(
+          of.name, "_stride is ", of.stride,
+          "; all products share a PackedMatrix, with stride 0");
     }
     absl::Status status = ValidateStride(
         of.name, of.stride,
@@ -147,8 +134,7 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
                            std::int8_t* max_exponent) {
   *max_exponent = 0;
   if (batch.count < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("count is negative: ", batch.count));
+    return InvalidArgument("count is negative: ", batch.count);
   }
   if (batch.count == 0) return absl::OkStatus();
   absl::Status status = Validate(call, max_exponent);

@@ -29,9 +29,14 @@ struct PackedData {
   const std::int32_t* sums = nullptr;  // one per column; or null
 };
 
-struct PackedOperand : PackedFacts {
-  PackedData data;
+struct PackedOperand {
+  // The operand that it can be, as the caller of Mul sees it.
+  Side side;
   PackedLayout layout;
+  // All of its bytes, header included.
+  const void* image;
+  std::size_t image_bytes;
+  PackedData data;
   Scalar scalar;
   std::int32_t zero_point;
   std::ptrdiff_t depth, width;

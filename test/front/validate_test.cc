@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "ruy_like/mul.h"
+#include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/side.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -29,15 +31,15 @@ struct Buffers {
   std::int8_t* rhs() { return &bytes[64]; }
   std::int8_t* dst() { return &bytes[128]; }
   // Packed forms of them, elsewhere in the buffer.
-  PackedFacts packed_lhs = Packed(Side::kLhs, &bytes[512]);
-  PackedFacts packed_rhs = Packed(Side::kRhs, &bytes[1024]);
+  PackedOperand packed_lhs = Packed(Side::kLhs, &bytes[512]);
+  PackedOperand packed_rhs = Packed(Side::kRhs, &bytes[1024]);
 
-  static PackedFacts Packed(Side side, const void* image) {
-    PackedFacts packed;
+  static PackedOperand Packed(Side side, const void* image) {
+    PackedOperand packed;
     packed.side = side;
-    packed.kernel_side = side;
-    packed.family = Family::k8x8;
-    packed.path = Path::kPortable;
+    packed.layout.kernel_side = side;
+    packed.layout.family = Family::k8x8;
+    packed.layout.path = Path::kPortable;
     packed.image = image;
     packed.image_bytes = 64;
     return packed;
@@ -65,7 +67,7 @@ T OneOf(Rng& random, std::initializer_list<T> values) {
 }
 
 // As ErasePacked does.
-void Erase(const PackedFacts& packed, ErasedMatrix* erased) {
+void Erase(const PackedOperand& packed, ErasedMatrix* erased) {
   erased->data = packed.image;
   erased->packed = &packed;
   Layout& layout = erased->layout;
@@ -151,20 +153,20 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
                    static_cast<FloatSums>(2), static_cast<FloatSums>(255)});
       break;
     case 14: {
-      PackedFacts* const packed =
+      PackedOperand* const packed =
           OneOf(random, {&buffers->packed_lhs, &buffers->packed_rhs});
       switch (random.Next() % 5) {
         case 0:
           packed->side = OneOf(random, {Side::kLhs, Side::kRhs});
           break;
         case 1:
-          packed->family = OneOf(random, {Family::k8x8, Family::k8x16});
+          packed->layout.family = OneOf(random, {Family::k8x8, Family::k8x16});
           break;
         case 2:
-          packed->path = Path::kNone;
+          packed->layout.path = Path::kNone;
           break;
         case 3:
-          packed->kernel_side = Side::kRhs;
+          packed->layout.kernel_side = Side::kRhs;
           break;
         case 4:
           packed->image = buffers->dst() + OneOf(random, {-64, -63, 14, 15});
@@ -237,18 +239,19 @@ bool IsValid(const MulCall& call) {
       call.rhs.layout.cols() != call.dst.layout.cols()) {
     return false;
   }
-  const PackedFacts* const lhs = call.lhs.packed;
-  const PackedFacts* const rhs = call.rhs.packed;
+  const PackedOperand* const lhs = call.lhs.packed;
+  const PackedOperand* const rhs = call.rhs.packed;
   if (lhs != nullptr &&
-      (lhs->side != Side::kLhs || lhs->family != call.family)) {
+      (lhs->side != Side::kLhs || lhs->layout.family != call.family)) {
     return false;
   }
   if (rhs != nullptr &&
-      (rhs->side != Side::kRhs || rhs->family != call.family)) {
+      (rhs->side != Side::kRhs || rhs->layout.family != call.family)) {
     return false;
   }
   if (lhs != nullptr && rhs != nullptr &&
-      (lhs->path != rhs->path || lhs->kernel_side == rhs->kernel_side)) {
+      (lhs->layout.path != rhs->layout.path ||
+       lhs->layout.kernel_side == rhs->layout.kernel_side)) {
     return false;
   }
   if (call.max_num_threads < 0 || !(call.clamp_min <= call.clamp_max) ||
