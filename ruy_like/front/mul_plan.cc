@@ -2,6 +2,7 @@
 #include "ruy_like/mul_plan.h"
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -16,6 +17,7 @@
 #include "ruy_like/run/batch.h"
 #include "ruy_like/run/parallel.h"
 #include "ruy_like/run/product.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
 namespace {
@@ -37,21 +39,21 @@ struct MulPlan::Impl {
   absl::Status PrepareProduct();
   absl::Status PrepareBatch(const Batch& wanted);
   int WorkingThreads() const {
-    return is_batch ? batch.num_threads() : product.num_threads();
+    return batch != nullptr ? batch->threads() : product.num_threads();
   }
   void Work(int thread) {
-    if (is_batch) {
-      batch.Work(thread);
+    if (batch != nullptr) {
+      batch->Work(thread);
     } else {
       product.Work(thread);
     }
   }
   bool HasReport() const {
-    return is_batch ? PlannedBatch::HasReport() : product.HasReport();
+    return batch != nullptr ? BatchRun::HasReport() : product.HasReport();
   }
   void Report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-    if (is_batch) {
-      batch.Report(*context);
+    if (batch != nullptr) {
+      batch->Print(*context);
     } else {
       product.Report(context);
     }
@@ -61,13 +63,13 @@ struct MulPlan::Impl {
   // Kept here because the product refers to it.
   MulCall call;
   std::int8_t max_exponent = 0;
-  bool is_batch = false, is_empty = false;
+  bool is_empty = false;
   ContextImpl* context = nullptr;
   int num_threads = 0;
   KeptPlans plans;
-  ScratchArena arena;
+  ScratchArena arena, items;
   Product product;
-  PlannedBatch batch;
+  std::unique_ptr<BatchRun> batch;  // or null; refers to the others
 };
 
 MulPlan::MulPlan() = default;
@@ -95,22 +97,22 @@ absl::Status MulPlan::PrepareCall(const Batch* batch, int num_threads,
 absl::Status MulPlan::Impl::Prepare(const Batch* wanted, int threads,
                                     ContextImpl* context_impl) {
   if (threads < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_threads must be at least 1, not ", threads));
+    return InvalidArgument("num_threads must be at least 1, not ", threads);
   }
-  is_batch = wanted != nullptr;
-  absl::Status status = is_batch ? ValidateBatch(call, *wanted, &max_exponent)
-                                 : Validate(call, &max_exponent);
+  batch = nullptr;
+  absl::Status status = wanted == nullptr
+                            ? Validate(call, &max_exponent)
+                            : ValidateBatch(call, *wanted, &max_exponent);
   if (!status.ok()) return status;
   context = context_impl;
   num_threads = threads;
-  is_empty = call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0 ||
-             (is_batch && wanted->count == 0);
+  is_empty =
+      IsEmpty(call.dst.layout) || (wanted != nullptr && wanted->count == 0);
   if (is_empty) {
     state = State::kEmpty;
     return status;
   }
-  return is_batch ? PrepareBatch(*wanted) : PrepareProduct();
+  return wanted == nullptr ? PrepareProduct() : PrepareBatch(*wanted);
 }
 
 absl::Status MulPlan::Impl::PrepareProduct() {
@@ -126,11 +128,19 @@ absl::Status MulPlan::Impl::PrepareProduct() {
 absl::Status MulPlan::Impl::PrepareBatch(const Batch& wanted) {
   TrMulParams first;
   MakeTrMulParams(call, max_exponent, &first);
+  // Nobody would look whether a promise is still kept when it is run again.
+  for (const Side side : kSides) {
+    first.side[side].value_range = ValueRange::kFull;
+  }
   if (!LockForCall(context)) return DeadlockError();
   MutexLock lock(&context->mutex, std::adopt_lock);
-  absl::Status status = batch.Prepare(first, StepsOf(call, wanted),
-                                      wanted.count, num_threads, context);
-  if (status.ok()) state = State::kPrepared;
+  batch = std::make_unique<BatchRun>();
+  absl::Status status =
+      batch->Prepare(first, StepsOf(call, wanted), wanted.count, num_threads,
+                     {&plans, &items, &arena}, context);
+  if (!status.ok()) return status;
+  batch->Remember(context);
+  state = State::kPrepared;
   return status;
 }
 
@@ -146,8 +156,8 @@ absl::Status MulPlan::Repeat() {
     impl_->state = Impl::State::kEmpty;
     return absl::OkStatus();
   }
-  if (impl_->is_batch) {
-    impl_->batch.Restart();
+  if (impl_->batch != nullptr) {
+    impl_->batch->Restart();
     impl_->state = Impl::State::kPrepared;
     return absl::OkStatus();
   }
@@ -168,8 +178,8 @@ absl::Status MulPlan::Run(int thread_id) {
   if (thread_id < 0 || thread_id >= impl_->num_threads) {
     return CatchNoMemory(
         [&] {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "thread_id ", thread_id, " of ", impl_->num_threads, " threads"));
+          return InvalidArgument("thread_id ", thread_id, " of ",
+                                 impl_->num_threads, " threads");
         },
         absl::StatusCode::kInvalidArgument);
   }

@@ -18,6 +18,7 @@
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/path.h"
 #include "ruy_like/plan/kept_plans.h"
+#include "ruy_like/registry/registry.h"
 #include "ruy_like/thread_pool.h"
 
 namespace ruy_like {
@@ -41,6 +42,13 @@ class Readable final {
 struct ContextImpl {
   explicit ContextImpl(std::shared_ptr<ThreadPool> pool)
       : thread_pool(std::move(pool)) {}
+
+  // For Context's last_used functions.
+  void SetLastUsed(const KernelChoice& choice, int num_threads) {
+    last_path = choice.path;
+    last_kernel = choice.kernel->name;
+    last_num_threads = num_threads;
+  }
 
   // Held for the length of a Mul: calls with one Context take turns.
   Mutex mutex;

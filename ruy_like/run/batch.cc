@@ -76,16 +76,6 @@ Product::Addresses AddressesOf(const TrMulParams& first,
 
 // --- One plan for all ---
 
-struct UniformBatch {
-  // As the caller sees them: product 0, steps; then as the kernel does.
-  TrMulParams first;
-  BatchSteps steps, kernel_steps;
-  const Plan* plan;
-  char* scratch;  // plan->scratch_bytes for each thread
-  ptrdiff_t count, at_a_time;
-  std::atomic<ptrdiff_t> next{0};
-};
-
 void MoveParams(const BatchSteps& steps, ptrdiff_t product,
                 TrMulParams* params) {
   const Product::Addresses to = AddressesOf(*params, steps, product);
@@ -207,53 +197,8 @@ void PrintBatch(const UniformBatch& batch, int threads,
 
 // --- A plan for each ---
 
-// A unit of work is a block of a product that is cut for several threads, or
-// another product as a whole.
-struct GroupItem {
-  Product product;
-  Plan plan;
-  double ns;
-  std::size_t shared_at;     // of one that is cut
-  ptrdiff_t first_unit = 0;  // units before this product's
-  ptrdiff_t units = 0;       // 0: empty
-
-  bool IsCut() const { return plan.threads > 1; }
-};
-
-// The items in the Context's memory.
-class Group final {
- public:
-  Group() = default;
-  ~Group() {
-    for (ptrdiff_t i = 0; i < count_; ++i) items_[i].~GroupItem();
-  }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
-
-  bool Make(ptrdiff_t count, ScratchArena* arena) {
-    const std::size_t bytes =
-        SaturatingMul(static_cast<std::size_t>(count), sizeof(GroupItem));
-    if (!arena->Reserve(ScratchArena::Footprint(bytes))) return false;
-    items_ = static_cast<GroupItem*>(arena->Take(bytes));
-    for (; count_ < count; ++count_) new (&items_[count_]) GroupItem;
-    return true;
-  }
-  GroupItem* begin() { return items_; }
-  GroupItem* end() { return items_ + count_; }
-
-  char* shared;   // of the products that are cut
-  char* scratch;  // thread_bytes for each thread
-  std::size_t thread_bytes = 0;
-  ptrdiff_t units = 0;
-  std::atomic<ptrdiff_t> next{0};
-
- private:
-  GroupItem* items_ = nullptr;
-  ptrdiff_t count_ = 0;
-};
-
 void RunUnits(void* argument, int thread) {
-  auto* const group = static_cast<Group*>(argument);
+  auto* const group = static_cast<ProductGroup*>(argument);
   char* const scratch =
       group->scratch + static_cast<std::size_t>(thread) * group->thread_bytes;
   std::optional<ScopedFloatState> float_state;
@@ -272,7 +217,7 @@ void RunUnits(void* argument, int thread) {
 }
 
 // A plan for one thread of each product; *ns is what all of them take.
-absl::Status PlanEach(KeptPlans* plans, Group* group, double* ns,
+absl::Status PlanEach(KeptPlans* plans, ProductGroup* group, double* ns,
                       ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   *ns = 0;
@@ -294,7 +239,7 @@ absl::Status PlanEach(KeptPlans* plans, Group* group, double* ns,
 }
 
 // Cuts products that would keep a thread waiting at the end, and finds memory.
-bool TakeMemory(int threads, double all_ns, bool force, Group* group,
+bool TakeMemory(int threads, double all_ns, bool force, ProductGroup* group,
                 ScratchArena* arena) {
   std::size_t shared_bytes = 0;
   for (GroupItem& item : *group) {
@@ -327,7 +272,7 @@ bool TakeMemory(int threads, double all_ns, bool force, Group* group,
 }
 
 // Before the blocks are dealt out, for the first time or again.
-void StartGroup(Group* group) {
+void StartGroup(ProductGroup* group) {
   for (GroupItem& item : *group) {
     if (item.units != 0 && item.IsCut()) {
       item.product.UseScratch(group->shared + item.shared_at);
@@ -336,66 +281,30 @@ void StartGroup(Group* group) {
   group->next.store(0, std::memory_order_relaxed);
 }
 
-void RememberGroup(Group* group, int threads, ContextImpl* context)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  for (const GroupItem& item : *group) {
-    if (item.units == 0) continue;
-    context->last_path = item.plan.choice.path;
-    context->last_kernel = item.plan.choice.kernel->name;
-    context->last_num_threads = threads;
-  }
+}  // namespace
+
+ProductGroup::~ProductGroup() {
+  for (ptrdiff_t i = 0; i < count_; ++i) items_[i].~GroupItem();
 }
 
-}  // namespace
+bool ProductGroup::Make(ptrdiff_t count, ScratchArena* arena) {
+  const std::size_t bytes =
+      SaturatingMul(static_cast<std::size_t>(count), sizeof(GroupItem));
+  if (!arena->Reserve(ScratchArena::Footprint(bytes))) return false;
+  items_ = static_cast<GroupItem*>(arena->Take(bytes));
+  for (; count_ < count; ++count_) new (&items_[count_]) GroupItem;
+  return true;
+}
 
 // --- Both ---
 
-// Where the products of one call and their memory are.
-struct BatchMemory {
-  KeptPlans* plans;
-  ScratchArena *items, *scratch;
-};
-
-// The products of one call, planned; then what threads do.
-class BatchRun final {
- public:
-  // For at most `most` threads. Errors as of RunBatch.
-  absl::Status Prepare(const TrMulParams& first, const BatchSteps& steps,
-                       ptrdiff_t count, int most, const BatchMemory& memory,
-                       ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  absl::Status PrepareGroup(FillProductFn* fill, const void* source,
-                            ptrdiff_t count, int most,
-                            const BatchMemory& memory, ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  int threads() const { return threads_; }
-  // For each number below threads(), or some of them.
-  void Work(int thread) {
-    if (is_group_) {
-      RunUnits(&group_, thread);
-    } else {
-      RunProducts(&batch_, thread);
-    }
+void BatchRun::Work(int thread) {
+  if (is_group_) {
+    RunUnits(&group_, thread);
+  } else {
+    RunProducts(&batch_, thread);
   }
-  // Everything is to be done once more; nobody works.
-  void Restart();
-  // On the Context's own threads, to the end.
-  absl::Status RunOn(ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  // Afterwards: last_used, and what is to be printed.
-  void Remember(ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  void Print(const ContextImpl& context);
-
- private:
-  Product head_;
-  UniformBatch batch_;
-  Group group_;
-  bool is_group_ = false;
-  int threads_ = 0;
-  double ns_ = 0;  // of a group
-  VerboseCall verbose_;
-};
+}
 
 RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
                                             const BatchSteps& steps,
@@ -481,18 +390,15 @@ RUY_LIKE_HOT absl::Status BatchRun::RunOn(ContextImpl* context) {
     if (!status.ok()) return status;
   }
   Remember(context);
-  if (VerboseCall::IsOn()) Print(*context);
+  if (HasReport()) Print(*context);
   return absl::OkStatus();
 }
 
 RUY_LIKE_HOT void BatchRun::Remember(ContextImpl* context) {
-  if (is_group_) {
-    RememberGroup(&group_, threads_, context);
-    return;
+  if (!is_group_) return context->SetLastUsed(batch_.plan->choice, threads_);
+  for (const GroupItem& item : group_) {
+    if (item.units != 0) context->SetLastUsed(item.plan.choice, threads_);
   }
-  context->last_path = batch_.plan->choice.path;
-  context->last_kernel = batch_.plan->choice.kernel->name;
-  context->last_num_threads = threads_;
 }
 
 void BatchRun::Print(const ContextImpl& context) {
@@ -553,30 +459,5 @@ absl::Status RunGroup(FillProductFn* fill, const void* source, ptrdiff_t count,
       context);
   return status.ok() ? run.RunOn(context) : status;
 }
-
-PlannedBatch::PlannedBatch() = default;
-PlannedBatch::~PlannedBatch() = default;
-
-absl::Status PlannedBatch::Prepare(const TrMulParams& first,
-                                   const BatchSteps& steps, ptrdiff_t count,
-                                   int thread_limit, ContextImpl* context) {
-  TrMulParams params = first;
-  // Nobody would look whether a promise is still kept when it is run again.
-  for (const Side side : kSides) {
-    params.side[side].value_range = ValueRange::kFull;
-  }
-  run_ = nullptr;  // its products are in items_
-  run_ = std::make_unique<BatchRun>();
-  absl::Status status = run_->Prepare(params, steps, count, thread_limit,
-                                      {&plans_, &items_, &scratch_}, context);
-  if (status.ok()) run_->Remember(context);
-  return status;
-}
-
-int PlannedBatch::num_threads() const { return run_->threads(); }
-void PlannedBatch::Work(int thread) { run_->Work(thread); }
-void PlannedBatch::Restart() { run_->Restart(); }
-bool PlannedBatch::HasReport() { return VerboseCall::IsOn(); }
-void PlannedBatch::Report(const ContextImpl& context) { run_->Print(context); }
 
 }  // namespace ruy_like

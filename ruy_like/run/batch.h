@@ -8,7 +8,7 @@
 //              from address to address
 //   RunGroup   a Product and a plan for each, in the Context's memory; also for
 //              a batch of few products, whose blocks share one counter
-//   PlannedBatch   a batch for the caller's threads, again and again
+//   BatchRun   either of them in parts
 //
 // A thread draws the next product or, if products are cut for several threads,
 // the next block from one counter until none is left. Nothing is written before
@@ -16,14 +16,16 @@
 #ifndef RUY_LIKE_RUN_BATCH_H_
 #define RUY_LIKE_RUN_BATCH_H_
 
+#include <atomic>
 #include <cstddef>
-#include <memory>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/diagnostics/verbose.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/plan/kept_plans.h"
+#include "ruy_like/plan/plan.h"
 #include "ruy_like/plan/tr_mul_params.h"
 #include "ruy_like/run/product.h"
 
@@ -46,36 +48,97 @@ absl::Status RunGroup(FillProductFn* fill, const void* source,
                       ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-class BatchRun;
+// Products of one plan.
+struct UniformBatch {
+  // As the caller sees them: product 0, steps; then as the kernel does.
+  TrMulParams first;
+  BatchSteps steps, kernel_steps;
+  const Plan* plan;
+  char* scratch;  // plan->scratch_bytes for each thread
+  std::ptrdiff_t count, at_a_time;
+  std::atomic<std::ptrdiff_t> next{0};
+};
 
-// A batch with plans and memory of its own, on the caller's threads, while the
-// Context is not locked. Promised value ranges are ignored.
-class PlannedBatch final {
+// A product with a plan of its own. A unit of work is a block of one that is
+// cut for several threads, or another product as a whole.
+struct GroupItem {
+  Product product;
+  Plan plan;
+  double ns;
+  std::size_t shared_at;          // of one that is cut
+  std::ptrdiff_t first_unit = 0;  // units before this product's
+  std::ptrdiff_t units = 0;       // 0: empty
+
+  bool IsCut() const { return plan.threads > 1; }
+};
+
+// The items, in an arena's memory.
+class ProductGroup final {
  public:
-  PlannedBatch();
-  ~PlannedBatch();
+  ProductGroup() = default;
+  ~ProductGroup();
+  ProductGroup(const ProductGroup&) = delete;
+  ProductGroup& operator=(const ProductGroup&) = delete;
 
-  // As RunBatch, for at most `thread_limit` threads; sets the Context's
-  // last_used. Throws std::bad_alloc. What the parameters point to must outlive
-  // the work.
-  absl::Status Prepare(const TrMulParams& first, const BatchSteps& steps,
-                       std::ptrdiff_t count, int thread_limit,
-                       ContextImpl* context)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  // The other members may be called after a Prepare that was OK.
-  int num_threads() const;
-  // Works until no product is left. Threads as in Product::Work.
-  void Work(int thread);
-  // Starts the same batch again, after all Works have returned.
-  void Restart();
-  // Afterwards, if HasReport(): prints the diagnostics.
-  static bool HasReport();
-  void Report(const ContextImpl& context);
+  // False without memory.
+  bool Make(std::ptrdiff_t count, ScratchArena* arena);
+  GroupItem* begin() { return items_; }
+  GroupItem* end() { return items_ + count_; }
+
+  char* shared;   // of the products that are cut
+  char* scratch;  // thread_bytes for each thread
+  std::size_t thread_bytes = 0;
+  std::ptrdiff_t units = 0;
+  std::atomic<std::ptrdiff_t> next{0};
 
  private:
-  KeptPlans plans_;
-  ScratchArena items_, scratch_;
-  std::unique_ptr<BatchRun> run_;  // refers to the others
+  GroupItem* items_ = nullptr;
+  std::ptrdiff_t count_ = 0;
+};
+
+// Where the products of one call and their memory are.
+struct BatchMemory {
+  KeptPlans* plans;
+  ScratchArena *items, *scratch;
+};
+
+// The products of one call, planned; then what threads do. mul_plan.cc's are on
+// the caller's threads, while the Context is not locked, again and again.
+class BatchRun final {
+ public:
+  // For at most `most` threads. Errors as of RunBatch. What `memory` and the
+  // parameters point to must outlive this.
+  absl::Status Prepare(const TrMulParams& first, const BatchSteps& steps,
+                       std::ptrdiff_t count, int most,
+                       const BatchMemory& memory, ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  absl::Status PrepareGroup(FillProductFn* fill, const void* source,
+                            std::ptrdiff_t count, int most,
+                            const BatchMemory& memory, ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  int threads() const { return threads_; }
+  // Works until no product is left. For each number below threads(), or some of
+  // them, as Product::Work.
+  void Work(int thread);
+  // Everything is to be done once more; nobody works.
+  void Restart();
+  // On the Context's own threads, to the end.
+  absl::Status RunOn(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  // Afterwards: last_used, and, if HasReport(), what is to be printed.
+  void Remember(ContextImpl* context)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
+  static bool HasReport() { return VerboseCall::IsOn(); }
+  void Print(const ContextImpl& context);
+
+ private:
+  Product head_;
+  UniformBatch batch_;
+  ProductGroup group_;
+  bool is_group_ = false;
+  int threads_ = 0;
+  double ns_ = 0;  // of a group
+  VerboseCall verbose_;
 };
 
 }  // namespace ruy_like

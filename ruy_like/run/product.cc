@@ -230,7 +230,9 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
                      ? 0
                      : threads_;
   next_block_.store(first_dealt_, std::memory_order_relaxed);
-  if (workers == Workers::kCallers) Remember(context);
+  if (workers == Workers::kCallers) {
+    context->SetLastUsed(plan_->choice, threads_);
+  }
   return status;
 }
 
@@ -246,16 +248,9 @@ RUY_LIKE_HOT absl::Status Product::Run(int call_limit, ContextImpl* context) {
     status = RunParallel(threads_, &CallWork, this, context, &threads_);
     if (!status.ok()) return status;
   }
-  Remember(context);
+  context->SetLastUsed(plan_->choice, threads_);
   if (HasReport()) Report(context);
   return status;
-}
-
-// For the Context's last_used functions.
-RUY_LIKE_HOT void Product::Remember(ContextImpl* context) const {
-  context->last_path = plan_->choice.path;
-  context->last_kernel = plan_->choice.kernel->name;
-  context->last_num_threads = threads_;
 }
 
 void Product::Report(ContextImpl* context) {

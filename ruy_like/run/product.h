@@ -156,7 +156,6 @@ class Product final {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
   bool TakeMemory(Workers workers, ScratchArena* arena, ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
-  void Remember(ContextImpl* context) const;
 
   // In blocks.cc.
   std::ptrdiff_t NextBlock();
