@@ -22,7 +22,6 @@ namespace ruy_like {
 
 struct PackedOperand;  // packed/packed_operand.h
 
-
 // A Matrix<T> without T. If it is packed, its layout has only a shape.
 struct ErasedMatrix {
   const void* data;
