@@ -134,7 +134,9 @@ const CpuidSource* HostCpuidSource() {
 CpuFeatures DetectCpuFeatures() {
   const CpuidSource* source = HostCpuidSource();
   if (source == nullptr) return kModuleFeatures | HostArmCpuFeatures();
-  return X86CpuFeatures(*source) | emulated_features;
+  const LibraryFeatures by_library = FeaturesByLibrary();
+  return (by_library.found & by_library.known) |
+         (X86CpuFeatures(*source) & ~by_library.known) | emulated_features;
 }
 
 void SetEmulatedCpuFeatures(CpuFeatures features, bool (*amx_permitted)()) {

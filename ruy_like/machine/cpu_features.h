@@ -88,8 +88,10 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source);
 // The processor that this runs on; null if it is not an x86.
 const CpuidSource* HostCpuidSource();
 
-// This machine's features: on x86 X86CpuFeatures() of it, on Arm what the
-// operating system says (cpu_features_arm.h).
+// This machine's features. On x86 cpuinfo reports those that every supported
+// version of it knows, X86CpuFeatures() the others (AVX-VNNI and AMX), and all
+// of them if cpuinfo can not be initialized or is not in this build
+// (processor.h). On Arm the operating system does (cpu_features_arm.h).
 RUY_LIKE_EXPORT CpuFeatures DetectCpuFeatures();
 
 // Adds `features` to those of the machine, for this process. If AMX is one of

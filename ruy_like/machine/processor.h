@@ -1,4 +1,4 @@
-// Machine: its processor's caches and kinds of cores.
+// Machine: its processor's caches and kinds of cores, and features by cpuinfo.
 //
 // Asked by cpu_features.cc and pipeline.cc. The library cpuinfo
 // answers (processor_cpuinfo.cc), or where a build has none, CPUID alone
@@ -13,6 +13,13 @@
 #include "ruy_like/machine/cpu_features.h"
 
 namespace ruy_like {
+
+// The features that cpuinfo is asked for, and which of them it found.
+struct LibraryFeatures {
+  CpuFeatures known = 0;  // 0: cpuinfo reports nothing
+  CpuFeatures found = 0;
+};
+LibraryFeatures FeaturesByLibrary();
 
 // As reported: what is not known is 0 (PlausibleCacheSizes).
 CacheSizes ReportedCacheSizes();

@@ -7,6 +7,8 @@
 
 namespace ruy_like {
 
+LibraryFeatures FeaturesByLibrary() { return {}; }
+
 CacheSizes ReportedCacheSizes() {
   const CpuidSource* const source = HostCpuidSource();
   if (source == nullptr) return {};

@@ -8,6 +8,10 @@
 namespace ruy_like {
 namespace {
 
+// What cpuinfo's oldest supported version (Debian 12's, of 2022) knows.
+constexpr CpuFeatures kFeaturesCpuinfoKnows =
+    kCpuAvx2 | kCpuFma | kCpuF16c | kCpuAvx512 | kCpuAvx512Vnni;
+
 static_assert(kCortexA35 == cpuinfo_uarch_cortex_a35 &&
                   kCortexA53 == cpuinfo_uarch_cortex_a53 &&
                   kCortexA55R0 == cpuinfo_uarch_cortex_a55r0 &&
@@ -38,6 +42,21 @@ constexpr bool kCpuinfoKnowsProcessor = false;
 #endif
 
 }  // namespace
+
+LibraryFeatures FeaturesByLibrary() {
+  LibraryFeatures features;
+  if (!cpuinfo_initialize()) return features;
+  features.known = kFeaturesCpuinfoKnows;
+  if (cpuinfo_has_x86_avx2()) features.found |= kCpuAvx2;
+  if (cpuinfo_has_x86_fma3()) features.found |= kCpuFma;
+  if (cpuinfo_has_x86_f16c()) features.found |= kCpuF16c;
+  if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() &&
+      cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl()) {
+    features.found |= kCpuAvx512;
+  }
+  if (cpuinfo_has_x86_avx512vnni()) features.found |= kCpuAvx512Vnni;
+  return features;
+}
 
 CacheSizes ReportedCacheSizes() {
   if (!kCpuinfoKnowsProcessor) return {};
