@@ -26,7 +26,6 @@ namespace ruy_like {
 class Observer;
 
 namespace quantize_internal {
-struct ChunkStats;
 struct ObserveKernels;
 
 // All that an Observer knows. For calibration files, not for callers.
@@ -171,7 +170,9 @@ class RUY_LIKE_EXPORT Observer final {
   bool StepChunk(const float* values,
                  const quantize_internal::ObserveKernels& kernels,
                  Pipeline* pipeline);
-  void AddStats(const quantize_internal::ChunkStats& stats, std::size_t n);
+  // What was found in n finite values: a chunk's or another observer's.
+  template <typename Stats>
+  void AddStats(const Stats& stats, std::uint64_t n);
   void Count(const std::uint16_t* index, std::size_t n);
   void Drain(Pipeline* pipeline);
   // Whether the histogram covers a magnitude.

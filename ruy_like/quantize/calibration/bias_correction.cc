@@ -1,8 +1,6 @@
 #include "ruy_like/quantize/bias_correction.h"
 
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/base/no_memory.h"
@@ -24,7 +22,7 @@ absl::Status CheckBias(absl::Span<const float> bias, std::ptrdiff_t channels) {
 absl::Status Subtract(const std::vector<double>& error,
                       absl::Span<float> bias) {
   for (std::size_t c = 0; c < error.size(); ++c) {
-    if (!(std::abs(bias[c] - error[c]) <= std::numeric_limits<float>::max())) {
+    if (!qi::IsFloat(bias[c] - error[c])) {
       return qi::Invalid("channel ", c, " has a bias of ", bias[c],
                          " and a mean error of ", error[c],
                          ", of values that are not finite or too large");

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/calibration/json.h"
@@ -70,15 +71,21 @@ absl::Status CheckTensors(const Calibration& calibration) {
 
 // ## Writing JSON
 
+// append(item, text) for all items.
+template <typename Items, typename Append>
+void AppendList(const Items& items, const char* separator, const Append& append,
+                std::string* text) {
+  const char* comma = "";
+  for (const auto& item : items) {
+    *text += std::exchange(comma, separator);
+    append(item, text);
+  }
+}
+
 template <typename Numbers>
 void AppendArray(const char* name, const Numbers& numbers, std::string* text) {
-  absl::StrAppend(text, ", \"", name, "\": [");
-  const char* comma = "";
-  for (const auto number : numbers) {
-    absl::StrAppend(text, comma, number);
-    comma = ",";
-  }
-  text->push_back(']');
+  absl::StrAppend(text, ", \"", name, "\": [", absl::StrJoin(numbers, ","),
+                  "]");
 }
 
 void AppendParams(const QuantParams& params, std::string* text) {
@@ -330,24 +337,13 @@ absl::StatusOr<std::string> CalibrationToJson(const Calibration& calibration) {
                       " {\"name\": ", JsonString(tensor.name),
                       ",\n  \"params\": [");
       tensor_comma = ",\n";
-      const char* comma = "";
-      for (const QuantParams& params : tensor.params) {
-        text += std::exchange(comma, ",\n   ");
-        AppendParams(params, &text);
-      }
+      AppendList(tensor.params, ",\n   ", AppendParams, &text);
       text += "],\n  \"observers\": [";
-      comma = "";
-      for (const Observer& observer : tensor.observers) {
-        text += std::exchange(comma, ",\n  ");
-        AppendObserver(observer, &text);
-      }
+      AppendList(tensor.observers, ",\n  ", AppendObserver, &text);
       if (!tensor.moving_averages.empty()) {
         text += "],\n  \"moving_averages\": [";
-        comma = "";
-        for (const MovingAverageObserver& observer : tensor.moving_averages) {
-          text += std::exchange(comma, ",\n   ");
-          AppendMovingAverage(observer, &text);
-        }
+        AppendList(tensor.moving_averages, ",\n   ", AppendMovingAverage,
+                   &text);
       }
       text += "]}";
     }

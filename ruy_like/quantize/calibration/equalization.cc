@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -19,10 +18,6 @@ using qi::InputChannels;
 
 constexpr double kConverged = 1e-4;
 
-bool IsFloat(double value) {
-  return std::abs(value) <= std::numeric_limits<float>::max();
-}
-
 std::string NameOf(const char* what, std::size_t layer) {
   return absl::StrCat(what, " of layer ", layer);
 }
@@ -32,13 +27,8 @@ absl::Status CheckOptions(const EqualizeOptions& options) {
     return qi::Invalid("max_rounds is ", options.max_rounds,
                        ", must be positive");
   }
-  switch (options.scale_rounding) {
-    case ScaleRounding::kExact:
-    case ScaleRounding::kPowerOfTwo:
-      return absl::OkStatus();
-  }
-  return qi::UnknownError("scale rounding",
-                          static_cast<int>(options.scale_rounding));
+  return qi::CheckEnum("scale rounding", options.scale_rounding,
+                       ScaleRounding::kPowerOfTwo);
 }
 
 absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
@@ -191,14 +181,14 @@ class Equalizer final {
     bool fit = true;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       ForEachWeight(l, [&](std::ptrdiff_t row, std::ptrdiff_t col) {
-        fit &= IsFloat(Weight(l, row, col));
+        fit &= qi::IsFloat(Weight(l, row, col));
       });
       for (std::size_t row = 0; row < layers_[l].bias.size(); ++row) {
-        fit &= IsFloat(Bias(l, row));
+        fit &= qi::IsFloat(Bias(l, row));
       }
     }
     for (const std::vector<double>& factors : factors_) {
-      for (const double factor : factors) fit &= IsFloat(factor);
+      for (const double factor : factors) fit &= qi::IsFloat(factor);
     }
     if (fit) return absl::OkStatus();
     return qi::Invalid(

@@ -39,13 +39,7 @@ float FactorOf(int exponent) { return std::ldexp(1.0f, kLog2Bins - exponent); }
 
 absl::Status ValidateOptions(const CalibrationOptions& options) {
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", options.bits, 2, 16));
-  switch (options.scheme) {
-    case QuantScheme::kSymmetric:
-    case QuantScheme::kAffineSigned:
-    case QuantScheme::kAffineUnsigned:
-      return absl::OkStatus();
-  }
-  return qi::UnknownError("scheme", static_cast<int>(options.scheme));
+  return qi::CheckEnum("scheme", options.scheme, QuantScheme::kAffineUnsigned);
 }
 
 }  // namespace
@@ -276,7 +270,9 @@ void Observer::ObserveChunk(const float* values, std::size_t n,
   Count(index, n);
 }
 
-void Observer::AddStats(const qi::ChunkStats& stats, std::size_t n) {
+template <typename Stats>
+void Observer::AddStats(const Stats& stats, std::uint64_t n) {
+  if (n == 0) return;
   // Adding 0 makes 0 of -0.
   state_.min =
       (state_.finite == 0 ? stats.min : std::min(state_.min, stats.min)) + 0.0f;
@@ -339,18 +335,9 @@ absl::Status Observer::Merge(const Observer& other) {
     if (&other == this) {
       return Merge(Observer(other));  // for *this changes meanwhile
     }
-    if (other.state_.finite > 0) {
-      state_.min = state_.finite == 0 ? other.state_.min
-                                      : std::min(state_.min, other.state_.min);
-      state_.max = state_.finite == 0 ? other.state_.max
-                                      : std::max(state_.max, other.state_.max);
-    }
-    state_.finite += other.state_.finite;
+    AddStats(other.state_, other.state_.finite);
     state_.zeros += other.state_.zeros;
     state_.nonfinite += other.state_.nonfinite;
-    state_.sum.Add(other.state_.sum);
-    state_.sum_of_squares.Add(other.state_.sum_of_squares);
-    state_.sum_of_magnitudes.Add(other.state_.sum_of_magnitudes);
     if (!other.state_.has_range) return absl::OkStatus();
     int shift = 0;
     if (state_.streaming()) {

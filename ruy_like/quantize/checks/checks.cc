@@ -89,6 +89,10 @@ absl::Status UnknownError(const char* what, int number) {
   return Invalid("unknown ", what, " ", number);
 }
 
+bool IsFloat(double number) {
+  return std::abs(number) <= std::numeric_limits<float>::max();
+}
+
 absl::Status CheckRange(const char* name, int value, int lowest, int highest) {
   if (value >= lowest && value <= highest) return absl::OkStatus();
   return Invalid(name, " is ", value, ", must be in [", lowest, ", ", highest,
@@ -106,11 +110,7 @@ absl::Status CheckParams(const char* name, Scalar scalar,
 }
 
 absl::Status CheckDimension(ChannelDimension channels) {
-  if (channels == ChannelDimension::kRow ||
-      channels == ChannelDimension::kCol) {
-    return absl::OkStatus();
-  }
-  return UnknownError("channel dimension", static_cast<int>(channels));
+  return CheckEnum("channel dimension", channels, ChannelDimension::kCol);
 }
 
 absl::Status CheckPerChannel(const char* what, std::size_t count,

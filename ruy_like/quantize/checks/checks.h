@@ -47,6 +47,12 @@ absl::Status Invalid(const Parts&... parts) {
 }
 // "unknown <what> <number>".
 absl::Status UnknownError(const char* what, int number);
+// An enumerator, of which `last` is the last one.
+template <typename Enum>
+absl::Status CheckEnum(const char* what, Enum value, Enum last) {
+  if (value <= last) return absl::OkStatus();
+  return UnknownError(what, static_cast<int>(value));
+}
 
 // ## Numbers
 
@@ -54,6 +60,8 @@ absl::Status UnknownError(const char* what, int number);
 std::int32_t LowestOf(Scalar scalar);
 std::int32_t HighestOf(Scalar scalar);
 
+// Whether a float holds the number, rounded; NaN is none.
+bool IsFloat(double number);
 // An argument in [lowest, highest].
 absl::Status CheckRange(const char* name, int value, int lowest, int highest);
 // A scale that is positive and finite.

@@ -44,9 +44,7 @@ absl::Status CheckInput(const Erased& input, const Erased& output,
 
 absl::Status Check(const ErasedList& inputs, TensorAxis axis,
                    const Erased& output) {
-  if (axis > TensorAxis::kChannels) {
-    return UnknownError("axis", static_cast<int>(axis));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckEnum("axis", axis, TensorAxis::kChannels));
   if (inputs.count == 0 || inputs.tensors == nullptr) {
     return Invalid("no inputs");
   }

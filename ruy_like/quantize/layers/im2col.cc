@@ -39,6 +39,12 @@ inline void Copy(const std::uint8_t* from, std::ptrdiff_t bytes,
   }
 }
 
+inline void Fill(const Im2Col& conv, std::ptrdiff_t count, std::uint8_t* to) {
+  if (count > 0) {
+    std::memset(to, conv.padding_value, static_cast<std::size_t>(count));
+  }
+}
+
 // One kernel row of a patch: from the input row `row` (null: padding), where
 // the window's first tap is on column `start`.
 void GatherRow(const Im2Col& conv, const std::uint8_t* row,
@@ -50,15 +56,8 @@ void GatherRow(const Im2Col& conv, const std::uint8_t* row,
                             ? Inside{0, 0}
                             : PointsInside(start, window.dilation_width, taps,
                                            conv.input_shape.width);
-  if (inside.first >= inside.end) {
-    std::memset(to, conv.padding_value,
-                static_cast<std::size_t>(taps * channels));
-    return;
-  }
-  if (inside.first > 0) {
-    std::memset(to, conv.padding_value,
-                static_cast<std::size_t>(inside.first * channels));
-  }
+  if (inside.first >= inside.end) return Fill(conv, taps * channels, to);
+  Fill(conv, inside.first * channels, to);
   const std::ptrdiff_t pixel = conv.input_shape.channels;
   const std::uint8_t* from =
       row + (start + inside.first * window.dilation_width) * pixel +
@@ -72,10 +71,7 @@ void GatherRow(const Im2Col& conv, const std::uint8_t* row,
       from += window.dilation_width * pixel;
     }
   }
-  if (inside.end < taps) {
-    std::memset(to + inside.end * channels, conv.padding_value,
-                static_cast<std::size_t>((taps - inside.end) * channels));
-  }
+  Fill(conv, (taps - inside.end) * channels, to + inside.end * channels);
 }
 
 // Every step-th byte.
@@ -88,12 +84,6 @@ inline void CopyStrided(const std::uint8_t* from, std::ptrdiff_t step,
     for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[2 * i];
   } else {
     for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = from[step * i];
-  }
-}
-
-inline void Fill(const Im2Col& conv, std::ptrdiff_t count, std::uint8_t* to) {
-  if (count > 0) {
-    std::memset(to, conv.padding_value, static_cast<std::size_t>(count));
   }
 }
 

@@ -39,11 +39,8 @@ absl::Status Pool(const Erased& input, const Window& window, Pooling pooling,
                   Context* context, const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
     RUY_LIKE_RETURN_IF_ERROR(CheckPooling(input, output, window));
-    if (average_padding != AveragePadding::kExclude &&
-        average_padding != AveragePadding::kInclude) {
-      return UnknownError("padding of averages",
-                          static_cast<int>(average_padding));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(CheckEnum("padding of averages", average_padding,
+                                       AveragePadding::kInclude));
     NhwcTensors tensors(input, output);
     Workspace spare;
     RUY_LIKE_RETURN_IF_ERROR(Carver::Carve(

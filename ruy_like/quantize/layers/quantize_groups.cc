@@ -100,43 +100,6 @@ float ChooseScale(const std::vector<float>& weights, int bits,
   return best;
 }
 
-Result QuantizeAll(const Matrix<float>& weights, int bits,
-                   std::ptrdiff_t group_size, GroupScaleSearch search) {
-  const std::ptrdiff_t rows = weights.layout().rows();
-  const std::ptrdiff_t depth = weights.layout().cols();
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, group_size, /*may_be_whole=*/true));
-  if (bits != 4 && bits != 8) {
-    return qi::Invalid("bits = ", bits);
-  }
-  if (weights.data() == nullptr) {
-    return qi::Invalid("weights is null");
-  }
-  QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
-  const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
-  std::vector<float> group;
-  for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    for (std::ptrdiff_t first = 0; first < depth; first += size) {
-      group.clear();
-      for (std::ptrdiff_t k = first; k < std::min(depth, first + size); ++k) {
-        group.push_back(Element(weights, row, k));
-        if (!std::isfinite(group.back())) {
-          return qi::Invalid("the weight at (", row, ", ", k, ") is ",
-                             group.back());
-        }
-      }
-      const float scale = ChooseScale(group, bits, search);
-      groups.float_scales.push_back(scale);
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        SetLevel(row, first + static_cast<std::ptrdiff_t>(i),
-                 NearestLevel(group[i], scale, bits) + groups.zero_point,
-                 &groups);
-      }
-    }
-  }
-  return groups;
-}
-
 Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
                   std::ptrdiff_t depth, int bits) {
   constexpr std::ptrdiff_t kBlock = 32;
@@ -171,66 +134,8 @@ Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
   return groups;
 }
 
-Result ImportNBits(const std::uint8_t* b, const float* scales,
-                   const std::uint8_t* zero_points, std::ptrdiff_t rows,
-                   std::ptrdiff_t depth, std::ptrdiff_t block_size) {
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
-  if (b == nullptr || scales == nullptr) {
-    return qi::Invalid(b == nullptr ? "b is null" : "scales is null");
-  }
-  const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
-  QuantizedGroups groups = MakeGroups(rows, depth, block_size, 4);
-  groups.float_scales.assign(scales, scales + rows * blocks);
-  for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    const std::uint8_t* const from = b + row * blocks * (block_size / 2);
-    for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      SetLevel(row, k, k % 2 == 0 ? from[k / 2] & 15 : from[k / 2] >> 4,
-               &groups);
-    }
-    if (zero_points == nullptr) continue;
-    for (std::ptrdiff_t block = 0; block < blocks; ++block) {
-      const std::uint8_t pair =
-          zero_points[row * ((blocks + 1) / 2) + block / 2];
-      groups.zero_points.push_back(block % 2 == 0 ? pair & 15 : pair >> 4);
-    }
-  }
-  return groups;
-}
-
 int NibbleOf(std::int32_t word, std::ptrdiff_t index) {
   return static_cast<int>(static_cast<std::uint32_t>(word) >> (4 * index) & 15);
-}
-
-Result ImportGptqArrays(const std::int32_t* qweight, const Float16* scales,
-                        const std::int32_t* qzeros, std::ptrdiff_t rows,
-                        std::ptrdiff_t depth, std::ptrdiff_t group_size) {
-  RUY_LIKE_RETURN_IF_ERROR(
-      CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
-  if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
-    return qi::Invalid("qweight, scales or qzeros is null");
-  }
-  if (rows % 8 != 0 || depth % 8 != 0 || depth % group_size != 0) {
-    return qi::Invalid(rows, " rows of depth ", depth, " in groups of ",
-                       group_size, " are not whole words and groups");
-  }
-  QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
-  for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    for (std::ptrdiff_t k = 0; k < depth; ++k) {
-      SetLevel(row, k, NibbleOf(qweight[k / 8 * rows + row], k % 8), &groups);
-    }
-    for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
-      groups.half_scales.push_back(scales[group * rows + row]);
-      const int zero_point =
-          NibbleOf(qzeros[(group * rows + row) / 8], row % 8) + 1;
-      if (zero_point > 15) {
-        return qi::Invalid("the zero point of row ", row, ", group ", group,
-                           " is 16");
-      }
-      groups.zero_points.push_back(static_cast<std::uint8_t>(zero_point));
-    }
-  }
-  return groups;
 }
 
 }  // namespace
@@ -255,9 +160,43 @@ GroupWeights QuantizedGroups::description() const {
 Result QuantizeGroups(const Matrix<float>& weights, int bits,
                       std::ptrdiff_t group_size, GroupScaleSearch search) {
   const ScopedFloatState float_state(FloatState::kDefault);
-  return CatchNoMemory(
-      [&] { return QuantizeAll(weights, bits, group_size, search); });
+  return CatchNoMemory([&]() -> Result {
+    const std::ptrdiff_t rows = weights.layout().rows();
+    const std::ptrdiff_t depth = weights.layout().cols();
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckSizes(rows, depth, group_size, /*may_be_whole=*/true));
+    if (bits != 4 && bits != 8) {
+      return qi::Invalid("bits = ", bits);
+    }
+    if (weights.data() == nullptr) {
+      return qi::Invalid("weights is null");
+    }
+    QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
+    const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
+    std::vector<float> group;
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      for (std::ptrdiff_t first = 0; first < depth; first += size) {
+        group.clear();
+        for (std::ptrdiff_t k = first; k < std::min(depth, first + size); ++k) {
+          group.push_back(Element(weights, row, k));
+          if (!std::isfinite(group.back())) {
+            return qi::Invalid("the weight at (", row, ", ", k, ") is ",
+                               group.back());
+          }
+        }
+        const float scale = ChooseScale(group, bits, search);
+        groups.float_scales.push_back(scale);
+        for (std::size_t i = 0; i < group.size(); ++i) {
+          SetLevel(row, first + static_cast<std::ptrdiff_t>(i),
+                   NearestLevel(group[i], scale, bits) + groups.zero_point,
+                   &groups);
+        }
+      }
+    }
+    return groups;
+  });
 }
+
 Result ImportGgmlQ4_0(const void* blocks, std::size_t bytes,
                       std::ptrdiff_t rows, std::ptrdiff_t depth) {
   return CatchNoMemory(
@@ -268,18 +207,66 @@ Result ImportGgmlQ8_0(const void* blocks, std::size_t bytes,
   return CatchNoMemory(
       [&] { return ImportGgml(blocks, bytes, rows, depth, 8); });
 }
+
 Result ImportMatMulNBits(const std::uint8_t* b, const float* scales,
                          const std::uint8_t* zero_points, std::ptrdiff_t rows,
                          std::ptrdiff_t depth, std::ptrdiff_t block_size) {
-  return CatchNoMemory([&] {
-    return ImportNBits(b, scales, zero_points, rows, depth, block_size);
+  return CatchNoMemory([&]() -> Result {
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
+    if (b == nullptr || scales == nullptr) {
+      return qi::Invalid(b == nullptr ? "b is null" : "scales is null");
+    }
+    const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
+    QuantizedGroups groups = MakeGroups(rows, depth, block_size, 4);
+    groups.float_scales.assign(scales, scales + rows * blocks);
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      const std::uint8_t* const from = b + row * blocks * (block_size / 2);
+      for (std::ptrdiff_t k = 0; k < depth; ++k) {
+        SetLevel(row, k, k % 2 == 0 ? from[k / 2] & 15 : from[k / 2] >> 4,
+                 &groups);
+      }
+      if (zero_points == nullptr) continue;
+      for (std::ptrdiff_t block = 0; block < blocks; ++block) {
+        const std::uint8_t pair =
+            zero_points[row * ((blocks + 1) / 2) + block / 2];
+        groups.zero_points.push_back(block % 2 == 0 ? pair & 15 : pair >> 4);
+      }
+    }
+    return groups;
   });
 }
+
 Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
                   const std::int32_t* qzeros, std::ptrdiff_t rows,
                   std::ptrdiff_t depth, std::ptrdiff_t group_size) {
-  return CatchNoMemory([&] {
-    return ImportGptqArrays(qweight, scales, qzeros, rows, depth, group_size);
+  return CatchNoMemory([&]() -> Result {
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
+    if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
+      return qi::Invalid("qweight, scales or qzeros is null");
+    }
+    if (rows % 8 != 0 || depth % 8 != 0 || depth % group_size != 0) {
+      return qi::Invalid(rows, " rows of depth ", depth, " in groups of ",
+                         group_size, " are not whole words and groups");
+    }
+    QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
+    for (std::ptrdiff_t row = 0; row < rows; ++row) {
+      for (std::ptrdiff_t k = 0; k < depth; ++k) {
+        SetLevel(row, k, NibbleOf(qweight[k / 8 * rows + row], k % 8), &groups);
+      }
+      for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
+        groups.half_scales.push_back(scales[group * rows + row]);
+        const int zero_point =
+            NibbleOf(qzeros[(group * rows + row) / 8], row % 8) + 1;
+        if (zero_point > 15) {
+          return qi::Invalid("the zero point of row ", row, ", group ", group,
+                             " is 16");
+        }
+        groups.zero_points.push_back(static_cast<std::uint8_t>(zero_point));
+      }
+    }
+    return groups;
   });
 }
 

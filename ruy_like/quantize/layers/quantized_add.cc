@@ -154,8 +154,8 @@ Term TermOnGrid(const FloatRange& range, double step) {
   return {own / step, minus_zero_code * own / step};
 }
 
-Term ExactTerm(const FloatRange& range, double step) {
-  return {StepOf(range) / step, range.min / step};
+std::int32_t RoundedTo32(double value) {
+  return static_cast<std::int32_t>(std::round(value));
 }
 
 // The terms of codes in `range`, at the best precision that int32 has; none
@@ -163,21 +163,17 @@ Term ExactTerm(const FloatRange& range, double step) {
 std::optional<qi::AddTerms> TermsTo8(const FloatRange& a, const FloatRange& b,
                                      const FloatRange& range) {
   const double step = StepOf(range);
-  const Term a_term = ExactTerm(a, step);
-  const Term b_term = ExactTerm(b, step);
+  const double a_steps = StepOf(a) / step;
+  const double b_steps = StepOf(b) / step;
   const double offset = (static_cast<double>(a.min) + b.min - range.min) / step;
   for (int bits = kMaxBitsTo8; bits >= kMinBitsTo8; --bits) {
     const double one = std::exp2(bits);
-    const double a_factor = std::round(a_term.factor * one);
-    const double b_factor = std::round(b_term.factor * one);
+    const double a_factor = std::round(a_steps * one);
+    const double b_factor = std::round(b_steps * one);
     const double at_zero = std::round(offset * one);
     if (255 * (a_factor + b_factor) + std::abs(at_zero) > kLargestSum) continue;
-    qi::AddTerms terms;
-    terms.a_factor = static_cast<std::int32_t>(a_factor);
-    terms.b_factor = static_cast<std::int32_t>(b_factor);
-    terms.offset = static_cast<std::int32_t>(at_zero);
-    terms.shift = bits;
-    return terms;
+    return qi::AddTerms{RoundedTo32(a_factor), RoundedTo32(b_factor),
+                        RoundedTo32(at_zero), bits};
   }
   return std::nullopt;
 }
@@ -270,8 +266,8 @@ absl::StatusOr<FloatRange> FindRange(const Operands& operands,
   const double unit = 255 * (a_step + b_step) / (kLargestSum - 256);
   qi::AddTerms terms;
   if (unit > 0) {
-    terms.a_factor = static_cast<std::int32_t>(std::round(a_step / unit));
-    terms.b_factor = static_cast<std::int32_t>(std::round(b_step / unit));
+    terms.a_factor = RoundedTo32(a_step / unit);
+    terms.b_factor = RoundedTo32(b_step / unit);
   }
   qi::SharedRange sums(kNoSums);
   RUY_LIKE_RETURN_IF_ERROR(operands.ForEachRun(
@@ -341,14 +337,9 @@ absl::StatusOr<FloatRange> QuantizedAdd8p8To32(const RangedCodes& a,
     const Term a_term = TermOnGrid(a.range, step);
     const Term b_term = TermOnGrid(b.range, step);
     constexpr double kOne = 1 << kBitsTo32;
-    qi::AddTerms terms;
-    terms.a_factor =
-        static_cast<std::int32_t>(std::round(a_term.factor * kOne));
-    terms.b_factor =
-        static_cast<std::int32_t>(std::round(b_term.factor * kOne));
-    terms.offset = static_cast<std::int32_t>(
-        std::round((a_term.at_zero + b_term.at_zero) * kOne));
-    terms.shift = kBitsTo32;
+    const qi::AddTerms terms = {
+        RoundedTo32(a_term.factor * kOne), RoundedTo32(b_term.factor * kOne),
+        RoundedTo32((a_term.at_zero + b_term.at_zero) * kOne), kBitsTo32};
     const Operands operands(a, b, context);
     const bool streaming =
         qi::BypassesCaches(static_cast<std::ptrdiff_t>(6 * c.size()));

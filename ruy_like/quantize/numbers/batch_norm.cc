@@ -82,19 +82,16 @@ double FoldedBias(const BatchNorm& norm, std::size_t channel, float bias) {
                     (static_cast<double>(bias) - norm.mean[channel]);
 }
 
-bool IsFloat(double value) {
-  return std::abs(value) <= std::numeric_limits<float>::max();
-}
-
 // That all results are numbers that a float holds. Gains beyond that may give
 // such results, but are not to be reported.
 absl::Status ValidateResults(const BatchNorm& norm, Matrix<float>* weights,
                              absl::Span<float> bias) {
   for (std::size_t c = 0; c < bias.size(); ++c) {
     const double gain = GainOf(norm, c);
-    bool all_fit = IsFloat(gain) && IsFloat(FoldedBias(norm, c, bias[c]));
+    bool all_fit =
+        qi::IsFloat(gain) && qi::IsFloat(FoldedBias(norm, c, bias[c]));
     for (std::ptrdiff_t col = 0; col < weights->layout().cols(); ++col) {
-      all_fit &= IsFloat(
+      all_fit &= qi::IsFloat(
           gain * *ElementPtr(weights, static_cast<std::ptrdiff_t>(c), col));
     }
     if (!all_fit) {

@@ -17,11 +17,6 @@ constexpr int kMaxExponent = 30;
 constexpr std::int32_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
 
-std::int32_t SaturateToInt32(std::int64_t value) {
-  return static_cast<std::int32_t>(std::min<std::int64_t>(
-      std::max<std::int64_t>(value, kMinInt32), kMaxInt32));
-}
-
 absl::Status ValidateClamp(const QuantParams& dst, std::int32_t lowest,
                            std::int32_t highest) {
   if (dst.qmin > dst.qmax) {
@@ -98,8 +93,8 @@ std::int32_t MultiplyByQuantizedMultiplierLegacy(
     std::int32_t x, QuantizedMultiplier multiplier) {
   const int left = std::max(multiplier.exponent, 0);
   const int right = std::max(-multiplier.exponent, 0);
-  const std::int32_t shifted =
-      SaturateToInt32(static_cast<std::int64_t>(x) * (std::int64_t{1} << left));
+  const auto shifted = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+      x * (std::int64_t{1} << left), kMinInt32, kMaxInt32));
   return RoundingDivideByPowerOfTwo(
       SaturatingRoundingDoublingHighMul(shifted, multiplier.fixedpoint), right);
 }

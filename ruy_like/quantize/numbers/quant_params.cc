@@ -33,10 +33,8 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
                          ", must be finite and at least 0");
     }
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 2, 16));
-    if (rounding != ScaleRounding::kExact &&
-        rounding != ScaleRounding::kPowerOfTwo) {
-      return qi::UnknownError("rounding of scales", static_cast<int>(rounding));
-    }
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckEnum("rounding of scales", rounding,
+                                           ScaleRounding::kPowerOfTwo));
     QuantParams params;
     params.qmax = (1 << (bits - 1)) - 1;
     params.qmin = -params.qmax;
