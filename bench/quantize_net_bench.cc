@@ -285,7 +285,7 @@ constexpr LayerCase kConvs[] = {
     {"7x7s2_224x224x3_64", 224, 3, 64, 7, 2},
     {"3x3_8x8x16_32", 8, 16, 32, 3, 1},
 };
-// Of ResNeXt-50 (32x4d), of RegNets and of ShuffleNet.
+// Layers of ResNeXt-50 (32x4d), RegNets and ShuffleNet.
 constexpr LayerCase kGroupedConvs[] = {
     {"3x3_56x56x128_g32", 56, 128, 128, 3, 1, 32},
     {"3x3s2_56x56x256_g32", 56, 256, 256, 3, 2, 32},

@@ -94,7 +94,7 @@ inline std::vector<std::vector<double>> TakeTurns(const std::vector<Way>& ways,
   return seconds;
 }
 
-// Of quotients within a round.
+// The median of the ratios within a round.
 inline double MedianRatio(const std::vector<double>& seconds,
                           const std::vector<double>& others) {
   std::vector<double> ratios;

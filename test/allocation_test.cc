@@ -96,7 +96,7 @@ TEST(AllocationCountTest, CountsWhatIsNotFreed) {
   EXPECT_EQ(LiveBytes(), before);
 }
 
-// Of calls after the first one.
+// The first call may allocate, later ones may not.
 template <typename Run>
 void ExpectNoAllocationsOf(const Run& run) {
   ASSERT_TRUE(run());

@@ -197,7 +197,7 @@ void AddFloatBias(const PeerProblem& problem, const memory::desc& bias,
   arguments->insert({DNNL_ARG_BIAS, Wrap(bias, problem.bias_f32)});
 }
 
-// Of a batch: all products in one call, floats alone.
+// A batch of float products in one call.
 std::unique_ptr<OneDnnRunner> MakeMatmul(const PeerProblem& problem) {
   using tag = memory::format_tag;
   using type = memory::data_type;

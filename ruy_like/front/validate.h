@@ -23,7 +23,8 @@ absl::Status InvalidArgument(const Parts&... parts) {
 inline bool IsColMajor(const Layout& layout) {
   return layout.order() == Order::kColMajor;
 }
-// Of a row or column whose elements are adjacent, and how many there are.
+// InnerSize: elements of a row or column that lie side by side. OuterSize: how
+// many such rows or columns there are.
 inline std::ptrdiff_t InnerSize(const Layout& layout) {
   return IsColMajor(layout) ? layout.rows() : layout.cols();
 }

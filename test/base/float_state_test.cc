@@ -59,7 +59,7 @@ TEST(ScopedFloatStateTest, OtherThreadsAreNotTouched) {
 #if defined(__SSE2__)
 TEST(ScopedFloatStateTest, IsTheStateInsideTheScopeOnly) {
   const unsigned original = _mm_getcsr();
-  // Of the control bits outside of the scope these are kept and these set.
+  // Control bits that the scope keeps, and those that it sets.
   const struct {
     FloatState state;
     unsigned kept, set;

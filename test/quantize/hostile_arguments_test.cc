@@ -73,7 +73,7 @@ struct World {
     return {data, shape, QuantParams()};
   }
 
-  // Of two channels.
+  // Two channels.
   PackedWeights Packed(std::ptrdiff_t depth) {
     return PackedWeights::Pack(MatrixOf(m.q, 2, depth), {QuantParams()},
                                &context)

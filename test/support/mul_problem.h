@@ -31,7 +31,7 @@ const std::vector<Types>& IntegerTypes();
 const std::vector<Types>& ScaledTypes();
 const std::vector<Types>& FloatTypes();
 
-// Of one scalar.
+// Products whose types are all the same, apart from the accumulator.
 constexpr Types kInt8 = {Scalar::kI8, Scalar::kI8, Scalar::kI32, Scalar::kI8};
 constexpr Types kFloat = {Scalar::kF32, Scalar::kF32, Scalar::kF32,
                           Scalar::kF32};

@@ -23,7 +23,7 @@ namespace ruy_like {
 
 namespace product_internal {
 
-// Of a Matrix, and of what is packed.
+// For a Matrix and for packed operands.
 template <typename M>
 auto Rows(const M& matrix) -> decltype(matrix.layout().rows()) {
   return matrix.layout().rows();

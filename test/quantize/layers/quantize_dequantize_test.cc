@@ -67,7 +67,7 @@ float AnyFloat(Rng* rng) {
   }
 }
 
-// Of any range and zero point, often that of most networks.
+// Any range and zero point, often those of most networks.
 template <typename Q>
 QuantParams SomeParams(Rng* rng) {
   QuantParams params = AnyParams<Q>(rng);
