@@ -102,6 +102,8 @@ typedef void RowsFn(const RowsArgs& args);
 // ways can not hold lines of 16 rows that are a multiple of 4096 bytes apart.
 // For the same reason it prefetches to L2. With the lhs in a cache it is
 // slower, since more of its shuffles cross 128 bits.
+//
+// Loops of their own: gcc keeps less in registers with both bodies in one.
 template <class V, class Words, int kRhsWidth, int kCols, int kGroups,
           bool kWholeLines>
 void RunRows(const RowsArgs& args) {
@@ -118,8 +120,9 @@ void RunRows(const RowsArgs& args) {
   const char* lhs = args.lhs;
   const char* same_levels_ahead = args.prefetch;
   const float* rhs = args.rhs;
-  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
-    if constexpr (kWholeLines) {
+  if constexpr (kWholeLines) {
+    for (ptrdiff_t level = 0; level < args.levels;
+         level += kLineLevels<Words>) {
       Float x[kLineWords];
       RUY_LIKE_UNROLL
       for (int i = 0; i < kLineWords; ++i) {
@@ -138,44 +141,47 @@ void RunRows(const RowsArgs& args) {
       lhs += kLineWords * sizeof(float);
       same_levels_ahead += kLineWords * sizeof(float);
       rhs += kLineWords * kRhsStep;
-      continue;
     }
-    // Prefetches as many lines as are read here, row after row.
-    const ptrdiff_t line = level / kLineLevels<Words> * (kGroups * kLanes);
-    const char* const prefetch =
-        args.prefetch + line / 16 * stride + line % 16 * 64;
-    RUY_LIKE_UNROLL
-    for (int i = 0; i < kGroups * kLanes; ++i) {
-      __builtin_prefetch(prefetch + 64 * i);
-    }
-    for (int part = 0; part < kLineWords; part += V::kRowWords) {
+  } else {
+    for (ptrdiff_t level = 0; level < args.levels;
+         level += kLineLevels<Words>) {
+      // Prefetches as many lines as are read here, row after row.
+      const ptrdiff_t line = level / kLineLevels<Words> * (kGroups * kLanes);
+      const char* const prefetch =
+          args.prefetch + line / 16 * stride + line % 16 * 64;
       RUY_LIKE_UNROLL
-      for (int g = 0; g < kGroups; ++g) {
-        const char* const rows = lhs + g * kLanes * stride;
-        Float x[kFours][4];
+      for (int i = 0; i < kGroups * kLanes; ++i) {
+        __builtin_prefetch(prefetch + 64 * i);
+      }
+      for (int part = 0; part < kLineWords; part += V::kRowWords) {
         RUY_LIKE_UNROLL
-        for (int i = 0; i < 4; ++i) {
-          RUY_LIKE_UNROLL
-          for (int f = 0; f < kFours; ++f) {
-            x[f][i] = V::LoadFourWords(rows + i * stride + 16 * f, stride);
-            V::HoldInRegister(x[f][i]);
-          }
-        }
-        RUY_LIKE_UNROLL
-        for (int f = 0; f < kFours; ++f) {
-          // Four words of rows i, i + 4, ... become word i of all rows.
-          V::TransposeParts(x[f]);
+        for (int g = 0; g < kGroups; ++g) {
+          const char* const rows = lhs + g * kLanes * stride;
+          Float x[kFours][4];
           RUY_LIKE_UNROLL
           for (int i = 0; i < 4; ++i) {
-            Words::template MultiplyAdd<kRhsWidth>(
-                x[f][i], rhs + (4 * f + i) * kRhsStep, g, acc);
+            RUY_LIKE_UNROLL
+            for (int f = 0; f < kFours; ++f) {
+              x[f][i] = V::LoadFourWords(rows + i * stride + 16 * f, stride);
+              V::HoldInRegister(x[f][i]);
+            }
           }
+          RUY_LIKE_UNROLL
+          for (int f = 0; f < kFours; ++f) {
+            // Four words of rows i, i + 4, ... become word i of all rows.
+            V::TransposeParts(x[f]);
+            RUY_LIKE_UNROLL
+            for (int i = 0; i < 4; ++i) {
+              Words::template MultiplyAdd<kRhsWidth>(
+                  x[f][i], rhs + (4 * f + i) * kRhsStep, g, acc);
+            }
+          }
+          RUY_LIKE_UNROLL
+          for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
         }
-        RUY_LIKE_UNROLL
-        for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
+        lhs += V::kRowWords * sizeof(float);
+        rhs += V::kRowWords * kRhsStep;
       }
-      lhs += V::kRowWords * sizeof(float);
-      rhs += V::kRowWords * kRhsStep;
     }
   }
   RUY_LIKE_UNROLL
