@@ -335,8 +335,8 @@ TEST_P(ExactArithmeticTest, Add8p8To8) {
           << b_range.max << "] in [" << range.min << ", " << range.max << "]";
     }
     if (kind == 1) {
-      // The range is that of the sums; floats below the smallest normal one are
-      // rough.
+      // The range must be that of the sums, up to rounding. Denormal
+      // floats have fewer digits.
       const long double slack =
           1e-6L * (std::abs(a_range.min) + 255 * StepOf(a_range) +
                    std::abs(b_range.min) + 255 * StepOf(b_range)) +
