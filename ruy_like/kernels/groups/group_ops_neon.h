@@ -129,7 +129,8 @@ struct NeonGroupOps {
   static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
   static constexpr ptrdiff_t kMaxStreamCols8 = 4;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
-  static RUY_LIKE_ALWAYS_INLINE int32_t Sum(const int8_t* levels, ptrdiff_t n) {
+  static RUY_LIKE_ALWAYS_INLINE uint32_t Sum(const int8_t* levels,
+                                             ptrdiff_t n) {
     return SumLevels(levels, n);
   }
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {

@@ -173,8 +173,8 @@ struct MaddNibbles : X86Dot<S> {
 };
 
 // VPSADBW adds up bytes, here with their top bits flipped: 128 more each.
-RUY_LIKE_ALWAYS_INLINE int32_t SumLevelsBySad(const int8_t* levels,
-                                              ptrdiff_t n) {
+RUY_LIKE_ALWAYS_INLINE uint32_t SumLevelsBySad(const int8_t* levels,
+                                               ptrdiff_t n) {
   const __m128i flip = _mm_set1_epi8(INT8_MIN);
   __m128i sums = _mm_setzero_si128();
   ptrdiff_t i = 0;
@@ -184,10 +184,11 @@ RUY_LIKE_ALWAYS_INLINE int32_t SumLevelsBySad(const int8_t* levels,
     sums = _mm_add_epi32(
         sums, _mm_sad_epu8(_mm_xor_si128(x, flip), _mm_setzero_si128()));
   }
-  const int32_t sum =
+  const int32_t flipped =
       _mm_cvtsi128_si32(_mm_add_epi32(sums, _mm_unpackhi_epi64(sums, sums)));
-  const int32_t flipped = static_cast<int32_t>(128 * i);
-  return i == n ? sum - flipped : sum - flipped + SumLevels(levels + i, n - i);
+  const uint32_t sum =
+      static_cast<uint32_t>(flipped) - 128 * static_cast<uint32_t>(i);
+  return i == n ? sum : sum + SumLevels(levels + i, n - i);
 }
 
 // 512-bit tiles hold their float sums in registers, 256-bit ones can not.
@@ -219,7 +220,8 @@ struct X86GroupOps {
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }
-  static RUY_LIKE_ALWAYS_INLINE int32_t Sum(const int8_t* levels, ptrdiff_t n) {
+  static RUY_LIKE_ALWAYS_INLINE uint32_t Sum(const int8_t* levels,
+                                             ptrdiff_t n) {
     return SumLevelsBySad(levels, n);
   }
   static RUY_LIKE_ALWAYS_INLINE typename S::Int LoadBytes(const uint8_t* p) {

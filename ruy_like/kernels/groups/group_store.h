@@ -141,9 +141,10 @@ static float QuantizeActivations(const float* values, ptrdiff_t n,
   return magnitude / 127.0f;
 }
 
-RUY_LIKE_ALWAYS_INLINE int32_t SumLevels(const int8_t* levels, ptrdiff_t n) {
-  int32_t sum = 0;
-  for (ptrdiff_t i = 0; i < n; ++i) sum += levels[i];
+// Modulo 2^32, as the sums of products.
+RUY_LIKE_ALWAYS_INLINE uint32_t SumLevels(const int8_t* levels, ptrdiff_t n) {
+  uint32_t sum = 0;
+  for (ptrdiff_t i = 0; i < n; ++i) sum += static_cast<uint32_t>(levels[i]);
   return sum;
 }
 
@@ -192,9 +193,9 @@ static void PackGroupColumns(const GroupColumnArgs& args) {
       const ptrdiff_t left = args.depth - k;
       const ptrdiff_t levels =
           left < args.group_levels ? left : args.group_levels;
-      const int32_t sum = Ops::Sum(values + k, levels);
-      *start = static_cast<int32_t>(0 - static_cast<uint32_t>(args.factor) *
-                                            static_cast<uint32_t>(sum));
+      const uint32_t sum = Ops::Sum(values + k, levels);
+      *start =
+          static_cast<int32_t>(0 - static_cast<uint32_t>(args.factor) * sum);
       start += args.start_stride;
     }
   }

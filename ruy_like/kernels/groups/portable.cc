@@ -166,7 +166,7 @@ struct Ops {
   static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
-  static int32_t Sum(const int8_t* levels, ptrdiff_t n) {
+  static uint32_t Sum(const int8_t* levels, ptrdiff_t n) {
     return SumLevels(levels, n);
   }
   static PortableSimd::Int LoadBytes(const uint8_t* p) {
