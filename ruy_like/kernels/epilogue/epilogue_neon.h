@@ -140,10 +140,11 @@ __attribute__((noinline)) int StoreWholeFloatRows(
     ptrdiff_t dst_stride) {
   const FloatOutput<SimdNeon> output(FloatBounds::Of(e));
   return ForWholeVectors(rows, [&](auto vectors, int row) {
+    constexpr int kVectors = vectors();
     // Adding -0 changes nothing, not even -0.
-    float32x4_t addends[vectors()];
+    float32x4_t addends[kVectors];
     RUY_LIKE_UNROLL
-    for (int v = 0; v < vectors(); ++v) {
+    for (int v = 0; v < kVectors; ++v) {
       addends[v] = row_bias == nullptr ? vdupq_n_f32(-0.0f)
                                        : vld1q_f32(row_bias + row + 4 * v);
     }
@@ -151,7 +152,7 @@ __attribute__((noinline)) int StoreWholeFloatRows(
     float* to = dst + row;
     for (int c = 0; c < cols; ++c) {
       RUY_LIKE_UNROLL
-      for (int v = 0; v < vectors(); ++v) {
+      for (int v = 0; v < kVectors; ++v) {
         float32x4_t x = vaddq_f32(vld1q_f32(from + 4 * v), addends[v]);
         if (kClamps) x = output.Apply(x);
         vst1q_f32(to + 4 * v, x);
