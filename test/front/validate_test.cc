@@ -35,7 +35,7 @@ struct Buffers {
   PackedOperand packed_rhs = Packed(Side::kRhs, &bytes[1024]);
 
   static PackedOperand Packed(Side side, const void* image) {
-    PackedOperand packed;
+    PackedOperand packed = {};  // errors name its layout
     packed.side = side;
     packed.layout.kernel_side = side;
     packed.layout.family = Family::k8x8;
