@@ -200,7 +200,9 @@ inline Window Square(std::ptrdiff_t kernel, std::ptrdiff_t stride,
 
 inline Window RandomWindow(Rng* rng) {
   Window window;
-  const auto draw = [&](int low, int high) { return rng->Between(low, high); };
+  const auto draw = [&](int low, int high) -> std::ptrdiff_t {
+    return rng->Between(low, high);
+  };
   if (rng->OneIn(5)) return window;  // 1x1
   window.kernel_height = draw(1, 4);
   window.kernel_width = draw(1, 5);
