@@ -9,6 +9,7 @@
 #   third_party/install.sh npm_peers  and ONNX Runtime and ggml, from npm packages,
 #                                     in build/npm_peers, for bench/npm_peers.sh
 #   third_party/install.sh clang      and clang with its tools, for CI
+#   third_party/install.sh ccache     and a compiler cache, for CI
 #   third_party/install.sh docs       and Doxygen, for the reference pages
 #   third_party/install.sh detect     and what example/detect fetches its networks
 #                                     and its photographs with
@@ -55,6 +56,7 @@ for word in "$@"; do
       npm_peers=(onnxruntime-node@1.30.0 @node-llama-cpp/linux-x64@3.22.1)
       ;;
     clang) packages+=(clang clang-format clang-tidy libomp-dev) ;;
+    ccache) packages+=(ccache) ;;
     docs) packages+=(doxygen) ;;
     detect)
       packages+=(python3-pil)
