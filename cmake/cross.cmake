@@ -38,6 +38,8 @@ set(ENV{PKG_CONFIG_LIBDIR}
   ${RUY_LIKE_SYSROOT}/usr/lib/${RUY_LIKE_TRIPLET}/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${RUY_LIKE_SYSROOT})
 
+# The C library beside the loader: else i386's finds the host's own 32-bit one,
+# where there is one, of another version, and the first thread hangs.
 set(CMAKE_CROSSCOMPILING_EMULATOR
   qemu-${RUY_LIKE_QEMU}-static -L /usr/${RUY_LIKE_COMPILER}
-  -E LD_LIBRARY_PATH=${RUY_LIKE_SYSROOT}/usr/lib/${RUY_LIKE_TRIPLET})
+  -E LD_LIBRARY_PATH=${RUY_LIKE_SYSROOT}/usr/lib/${RUY_LIKE_TRIPLET}:/usr/${RUY_LIKE_COMPILER}/lib)
