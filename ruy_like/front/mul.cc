@@ -41,7 +41,7 @@ RUY_LIKE_HOT absl::Status MulErased(const MulCall& call, Context* context) {
 }
 
 absl::Status NullArgument(const char* name) {
-  return CatchNoMemory([name] { return InvalidArgument(name, " is null"); },
+  return CatchNoMemory([name] { return Invalid(name, " is null"); },
                        absl::StatusCode::kInvalidArgument);
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
@@ -61,8 +62,7 @@ absl::Status ValidateAndMulGroup(const void* products, std::ptrdiff_t count,
     erase(products, i, &(new (&calls[i]) GroupCall)->call);
     calls[i].call.max_num_threads = max_num_threads;
   }
-  absl::Status status = ValidateGroup(calls, count, spans);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ValidateGroup(calls, count, spans));
   return RunGroup(&FillFromCalls, calls, count, max_num_threads, context);
 }
 

@@ -97,7 +97,7 @@ absl::Status MulPlan::PrepareCall(const Batch* batch, int num_threads,
 absl::Status MulPlan::Impl::Prepare(const Batch* wanted, int threads,
                                     ContextImpl* context_impl) {
   if (threads < 1) {
-    return InvalidArgument("num_threads must be at least 1, not ", threads);
+    return Invalid("num_threads must be at least 1, not ", threads);
   }
   batch = nullptr;
   absl::Status status = wanted == nullptr
@@ -178,8 +178,8 @@ absl::Status MulPlan::Run(int thread_id) {
   if (thread_id < 0 || thread_id >= impl_->num_threads) {
     return CatchNoMemory(
         [&] {
-          return InvalidArgument("thread_id ", thread_id, " of ",
-                                 impl_->num_threads, " threads");
+          return Invalid("thread_id ", thread_id, " of ", impl_->num_threads,
+                         " threads");
         },
         absl::StatusCode::kInvalidArgument);
   }

@@ -8,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/make_call.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/image_header.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/packed/packed_side.h"
@@ -95,20 +97,19 @@ absl::Status PlanPacking(const ErasedMatrix& matrix, Side side,
                          const PackOptions& options, Path permitted,
                          Packing* packing) {
   if (side != Side::kLhs && side != Side::kRhs) {
-    return InvalidArgument("unknown side ", static_cast<int>(side));
+    return Invalid("unknown side ", static_cast<int>(side));
   }
   if (options.dst_order != Order::kColMajor &&
       options.dst_order != Order::kRowMajor) {
-    return InvalidArgument("unknown dst_order ",
-                           static_cast<int>(options.dst_order));
+    return Invalid("unknown dst_order ", static_cast<int>(options.dst_order));
   }
-  absl::Status status = ValidateOperand("matrix", matrix, /*needs_data=*/false);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      ValidateOperand("matrix", matrix, /*needs_data=*/false));
   Family family;
   if (!FamilyFor(matrix.scalar, side, options.pack_for, &family)) {
-    return InvalidArgument("pack_for = ", static_cast<int>(options.pack_for),
-                           " does not go with elements of type ",
-                           ScalarName(matrix.scalar));
+    return Invalid("pack_for = ", static_cast<int>(options.pack_for),
+                   " does not go with elements of type ",
+                   ScalarName(matrix.scalar));
   }
   const bool swaps = options.dst_order == Order::kRowMajor;
   const Side kernel_side =
@@ -203,22 +204,12 @@ absl::Status PackPieces(const PackedSide& side, ContextImpl* context,
   return result;
 }
 
-bool IsAligned(const void* data) {
-  return reinterpret_cast<std::uintptr_t>(data) % kBufferAlignment == 0;
-}
-
-absl::Status MisalignedError(const void* data) {
-  return InvalidArgument("the buffer at 0x",
-                         absl::Hex(reinterpret_cast<std::uintptr_t>(data)),
-                         " is not aligned to ", kBufferAlignment, " bytes");
-}
-
 absl::Status CheckBuffer(const void* buffer, std::size_t bytes,
                          std::size_t needed) {
-  if (!IsAligned(buffer)) return MisalignedError(buffer);
+  RUY_LIKE_RETURN_IF_ERROR(CheckImageAlignment(buffer));
   if (bytes < needed) {
-    return InvalidArgument("the buffer has ", bytes,
-                           " bytes, the packed matrix ", needed);
+    return Invalid("the buffer has ", bytes, " bytes, the packed matrix ",
+                   needed);
   }
   return absl::OkStatus();
 }
@@ -228,11 +219,10 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
                            void* buffer, std::size_t buffer_bytes)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   Packing packing;
-  absl::Status status =
-      PlanPacking(matrix, side, options, context->permitted_paths, &packing);
-  if (!status.ok()) return status;
-  status = ValidateOperand("matrix", matrix, /*needs_data=*/true);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      PlanPacking(matrix, side, options, context->permitted_paths, &packing));
+  RUY_LIKE_RETURN_IF_ERROR(
+      ValidateOperand("matrix", matrix, /*needs_data=*/true));
   if (packing.layout.format.range == ValueRange::kInt7 &&
       !HoldsInt7(packing.operand)) {
     ErasedMatrix full = matrix;
@@ -242,11 +232,10 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   auto result = std::make_shared<PackedOperand>();
   result->image_bytes = packing.ImageBytes();
   if (buffer != nullptr) {
-    status = CheckBuffer(buffer, buffer_bytes, result->image_bytes);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckBuffer(buffer, buffer_bytes, result->image_bytes));
     if (SharesBytes(matrix, buffer, result->image_bytes)) {
-      return absl::InvalidArgumentError(
-          "the buffer shares memory with the matrix to be packed");
+      return Invalid("the buffer shares memory with the matrix to be packed");
     }
   } else {
     if (!AlignedBuffer::Allocate(result->image_bytes, &result->data.storage)) {
@@ -260,8 +249,7 @@ PackedOperandOr PackLocked(const ErasedMatrix& matrix, Side side,
   PackedSide packed = packing.MakeSide();
   packed.PackTo(static_cast<char*>(buffer) + kImageHeaderBytes, &result->data);
   std::uint64_t checksum;
-  status = PackPieces(packed, context, &checksum);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(PackPieces(packed, context, &checksum));
   WriteImageHeader(
       {result->layout, side, result->scalar, result->zero_point, result->depth,
        result->width, result->image_bytes, checksum},
@@ -345,20 +333,17 @@ absl::Status CheckData(const PackedSide& side, std::uint64_t expected) {
 PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
                           VerifyChecksum verify) {
   if (data == nullptr) return NullArgument("data");
-  if (!IsAligned(data)) return MisalignedError(data);
+  RUY_LIKE_RETURN_IF_ERROR(CheckImageAlignment(data));
   ImageHeader header;
-  absl::Status status = ReadImageHeader(data, bytes, &header);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ReadImageHeader(data, bytes, &header));
   if (header.scalar != scalar) {
-    return InvalidArgument("a packed matrix of ", ScalarName(header.scalar),
-                           ", not ", ScalarName(scalar));
+    return Invalid("a packed matrix of ", ScalarName(header.scalar), ", not ",
+                   ScalarName(scalar));
   }
   Layout layout;
-  status = CheckContents(header, &layout);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckContents(header, &layout));
   Packing packing;
-  status = FindPacking(header, &packing);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(FindPacking(header, &packing));
   if (header.image_bytes != packing.ImageBytes() ||
       header.image_bytes > bytes) {
     return absl::DataLossError(absl::StrCat(
@@ -374,8 +359,7 @@ PackedOperandOr ReadImage(const void* data, std::size_t bytes, Scalar scalar,
   }
   side.Use(result->data);
   if (verify == VerifyChecksum::kYes) {
-    status = CheckData(side, header.data_checksum);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckData(side, header.data_checksum));
   }
   SetFacts(packing, header.side, result.get());
   result->image = data;
@@ -407,9 +391,8 @@ absl::StatusOr<std::size_t> PackedBytesErased(const ErasedMatrix& matrix,
   if (context == nullptr) return NullArgument("context");
   return CatchNoMemory([&]() -> absl::StatusOr<std::size_t> {
     Packing packing;
-    absl::Status status = PlanPacking(
-        matrix, side, options, context->runtime_enabled_paths(), &packing);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(PlanPacking(
+        matrix, side, options, context->runtime_enabled_paths(), &packing));
     return packing.ImageBytes();
   });
 }

@@ -145,13 +145,12 @@ absl::Status MatrixError(const char* name, const ErasedMatrix& matrix,
     case Problem::kNone:
       break;
     case Problem::kNegativeDimension:
-      return InvalidArgument(Describe(name, matrix),
-                             " has a negative dimension");
+      return Invalid(Describe(name, matrix), " has a negative dimension");
     case Problem::kUnknownOrder:
-      return InvalidArgument(name, " has an unknown order ",
-                             static_cast<int>(layout.order()));
+      return Invalid(name, " has an unknown order ",
+                     static_cast<int>(layout.order()));
     case Problem::kStrideTooSmall:
-      return InvalidArgument(
+      return Invalid(
           Describe(name, matrix), " has a stride below its ",
           layout.order() == Order::kColMajor ? "rows, " : "columns, ",
           InnerSize(layout));
@@ -159,41 +158,38 @@ absl::Status MatrixError(const char* name, const ErasedMatrix& matrix,
       return absl::OutOfRangeError(absl::StrCat(
           Describe(name, matrix), " is too large: its byte count overflows"));
     case Problem::kNullData:
-      return InvalidArgument(
-          Describe(name, matrix),
-          " has null data; RowMajor and ColMajor set it where there "
-          "are too few elements");
+      return Invalid(Describe(name, matrix),
+                     " has null data; RowMajor and ColMajor set it where there "
+                     "are too few elements");
     case Problem::kZeroPoint:
-      return InvalidArgument(Describe(name, matrix), " must have zero point 0",
-                             matrix.zero_point != 0
-                                 ? absl::StrCat(", not ", matrix.zero_point)
-                                 : "");
+      return Invalid(Describe(name, matrix), " must have zero point 0",
+                     matrix.zero_point != 0
+                         ? absl::StrCat(", not ", matrix.zero_point)
+                         : "");
     case Problem::kUnknownCachePolicy:
-      return InvalidArgument(name, " has an unknown cache policy ",
-                             static_cast<int>(matrix.cache_policy));
+      return Invalid(name, " has an unknown cache policy ",
+                     static_cast<int>(matrix.cache_policy));
     case Problem::kUnknownValueRange:
-      return InvalidArgument(name, " has an unknown value range ",
-                             static_cast<int>(matrix.value_range));
+      return Invalid(name, " has an unknown value range ",
+                     static_cast<int>(matrix.value_range));
     case Problem::kValueRangeOfType:
-      return InvalidArgument(
-          Describe(name, matrix), " of type ", ScalarName(matrix.scalar),
-          " can't have the value range int7: 8-bit operands can");
+      return Invalid(Describe(name, matrix), " of type ",
+                     ScalarName(matrix.scalar),
+                     " can't have the value range int7: 8-bit operands can");
     case Problem::kNothingPacked:
-      return InvalidArgument(
-          name,
-          " is an empty PackedMatrix: default-constructed, not "
-          "made by Pack or FromBytes");
+      return Invalid(name,
+                     " is an empty PackedMatrix: default-constructed, not "
+                     "made by Pack or FromBytes");
     case Problem::kOtherSide:
-      return InvalidArgument(Describe(name, matrix),
-                             " was packed as the other side");
+      return Invalid(Describe(name, matrix), " was packed as the other side");
     case Problem::kOtherFamily:
-      return InvalidArgument(
+      return Invalid(
           Describe(name, matrix),
           " was packed for other types of the other operand or of the product "
           "(PackOptions::pack_for)");
     case Problem::kConstData:
-      return InvalidArgument(Describe(name, matrix),
-                             " was given a pointer to const data");
+      return Invalid(Describe(name, matrix),
+                     " was given a pointer to const data");
   }
   return absl::OkStatus();
 }
@@ -219,13 +215,12 @@ struct Fault {
 // Both operands are packed.
 absl::Status ValidatePackedPair(const MulCall& call) {
   if (call.lhs.packed->layout.path != call.rhs.packed->layout.path) {
-    return InvalidArgument(Describe("lhs", call.lhs), " and ",
-                           Describe("rhs", call.rhs),
-                           " are packed for two paths");
+    return Invalid(Describe("lhs", call.lhs), " and ",
+                   Describe("rhs", call.rhs), " are packed for two paths");
   }
   if (call.lhs.packed->layout.kernel_side ==
       call.rhs.packed->layout.kernel_side) {
-    return InvalidArgument(
+    return Invalid(
         Describe("lhs", call.lhs), " and ", Describe("rhs", call.rhs),
         " are packed for two orders of dst (PackOptions::dst_order)");
   }
@@ -241,10 +236,9 @@ absl::Status MismatchError(const MulCall& call, const char* what_a,
   if (call.rhs.packed == &kNothingPacked) {
     return MatrixError("rhs", call.rhs, Problem::kNothingPacked);
   }
-  return InvalidArgument("dimensions do not match: ", what_a, " = ", a, ", ",
-                         what_b, " = ", b, "; lhs is ", Shape(call.lhs.layout),
-                         ", rhs is ", Shape(call.rhs.layout), ", dst is ",
-                         Shape(call.dst.layout));
+  return Invalid("dimensions do not match: ", what_a, " = ", a, ", ", what_b,
+                 " = ", b, "; lhs is ", Shape(call.lhs.layout), ", rhs is ",
+                 Shape(call.rhs.layout), ", dst is ", Shape(call.dst.layout));
 }
 
 absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
@@ -255,11 +249,11 @@ absl::Status ValidateMultiplier(std::int32_t fixedpoint, std::int32_t exponent,
   const std::string where =
       channel < 0 ? "" : absl::StrCat(" of channel ", channel);
   if (fixedpoint < 0) {
-    return InvalidArgument("multiplier_fixedpoint", where,
-                           " is negative: ", fixedpoint);
+    return Invalid("multiplier_fixedpoint", where,
+                   " is negative: ", fixedpoint);
   }
-  return InvalidArgument("multiplier_exponent", where, " is ", exponent,
-                         ", outside of [-31, 30]");
+  return Invalid("multiplier_exponent", where, " is ", exponent,
+                 ", outside of [-31, 30]");
 }
 
 std::ptrdiff_t ChannelsOf(const MulCall& call) {
@@ -269,11 +263,11 @@ std::ptrdiff_t ChannelsOf(const MulCall& call) {
 }
 
 absl::Status HalfSetError(const MulCall& call) {
-  return InvalidArgument("per-channel multipliers are half set: ",
-                         call.fixedpoint_perchannel == nullptr
-                             ? "multiplier_fixedpoint_perchannel"
-                             : "multiplier_exponent_perchannel",
-                         " is null");
+  return Invalid("per-channel multipliers are half set: ",
+                 call.fixedpoint_perchannel == nullptr
+                     ? "multiplier_fixedpoint_perchannel"
+                     : "multiplier_exponent_perchannel",
+                 " is null");
 }
 
 // One by one: some exponent is above kOrdinaryExponent, or something is wrong.
@@ -323,18 +317,18 @@ absl::Status ValidateMultipliers(const MulCall& call,
 absl::Status ClampError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);
   if (std::isnan(call.clamp_min) || std::isnan(call.clamp_max)) {
-    return InvalidArgument("clamp bounds must not be NaN: clamp_min = ",
-                           call.clamp_min, ", clamp_max = ", call.clamp_max);
+    return Invalid("clamp bounds must not be NaN: clamp_min = ", call.clamp_min,
+                   ", clamp_max = ", call.clamp_max);
   }
-  return InvalidArgument("clamp_min = ", call.clamp_min,
-                         " is above clamp_max = ", call.clamp_max);
+  return Invalid("clamp_min = ", call.clamp_min,
+                 " is above clamp_max = ", call.clamp_max);
 }
 
 absl::Status BetaError(const MulCall& call) {
   const ScopedFloatState float_state(FloatState::kDefault);
-  return InvalidArgument(Describe("dst", call.dst), " has zero point ",
-                         call.dst.zero_point,
-                         ", and must have 0 with beta = ", call.beta);
+  return Invalid(Describe("dst", call.dst), " has zero point ",
+                 call.dst.zero_point,
+                 ", and must have 0 with beta = ", call.beta);
 }
 
 // A matrix as `count` runs of `run` bytes, `step` bytes apart.
@@ -470,10 +464,10 @@ absl::Status ValidateElements(const MulCall& call) {
   const char* const array = SharedInput(call, call.dst);
   if (array == nullptr) return absl::OkStatus();
   const absl::string_view name = array;
-  return InvalidArgument(Describe("dst", call.dst), " shares elements with ",
-                         name == "lhs"   ? Describe(array, call.lhs)
-                         : name == "rhs" ? Describe(array, call.rhs)
-                                         : array);
+  return Invalid(Describe("dst", call.dst), " shares elements with ",
+                 name == "lhs"   ? Describe(array, call.lhs)
+                 : name == "rhs" ? Describe(array, call.rhs)
+                                 : array);
 }
 
 // Once all else is known to be right. Where nothing's span meets dst's, as in
@@ -544,8 +538,7 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     if (!status.ok()) return status;
   }
   if (call.max_num_threads < 0) {
-    return InvalidArgument("max_num_threads is negative: ",
-                           call.max_num_threads);
+    return Invalid("max_num_threads is negative: ", call.max_num_threads);
   }
   if (fault.Is("lhs", lhs, ZeroPointProblem(lhs, /*is_operand=*/true)) ||
       fault.Is("rhs", rhs, ZeroPointProblem(rhs, /*is_operand=*/true)) ||
@@ -555,12 +548,12 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return fault.Error();
   }
   if (call.channel_dimension > ChannelDimension::kCol) {
-    return InvalidArgument("unknown channel dimension ",
-                           static_cast<int>(call.channel_dimension));
+    return Invalid("unknown channel dimension ",
+                   static_cast<int>(call.channel_dimension));
   }
   if (call.float_sums > FloatSums::kAnyOrder) {
-    return InvalidArgument("unknown order of float sums ",
-                           static_cast<int>(call.float_sums));
+    return Invalid("unknown order of float sums ",
+                   static_cast<int>(call.float_sums));
   }
   // False for NaN too; unlike the operator, without raising an exception.
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {

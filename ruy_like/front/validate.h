@@ -9,16 +9,10 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/erased_call.h"
 
 namespace ruy_like {
-
-// The error, with the parts of its message put together.
-template <typename... Parts>
-absl::Status InvalidArgument(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 inline bool IsColMajor(const Layout& layout) {
   return layout.order() == Order::kColMajor;

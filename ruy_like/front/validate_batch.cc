@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -19,19 +20,18 @@ absl::Status OfProduct(ptrdiff_t product, const absl::Status& status) {
 }
 
 absl::Status SharedDstError(ptrdiff_t product, ptrdiff_t other) {
-  return InvalidArgument("product ", product,
-                         ": dst shares elements with the dst of product ",
-                         other);
+  return Invalid("product ", product,
+                 ": dst shares elements with the dst of product ", other);
 }
 
 // OK unless `reader` reads what `writer` writes.
 absl::Status ValidatePair(const MulCall& reader, ptrdiff_t reading,
                           const MulCall& writer, ptrdiff_t writing) {
   const char* const shared = SharedInput(reader, writer.dst);
-  return shared == nullptr ? absl::OkStatus()
-                           : InvalidArgument("product ", writing,
-                                             ": dst shares elements with ",
-                                             shared, " of product ", reading);
+  return shared == nullptr
+             ? absl::OkStatus()
+             : Invalid("product ", writing, ": dst shares elements with ",
+                       shared, " of product ", reading);
 }
 
 // Layouts are valid here, so their own sizes do not overflow.
@@ -60,19 +60,17 @@ absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
                  {"bias", batch.bias_stride, nullptr}};
   for (const auto& of : strides) {
     if (of.stride < 0) {
-      return InvalidArgument(of.name, "_stride is negative: ", of.stride);
+      return Invalid(of.name, "_stride is negative: ", of.stride);
     }
     if (of.matrix != nullptr && of.matrix->packed != nullptr &&
         of.stride != 0) {
-      return InvalidArgument(
-          of.name, "_stride is ", of.stride,
-          "; all products share a PackedMatrix, with stride 0");
+      return Invalid(of.name, "_stride is ", of.stride,
+                     "; all products share a PackedMatrix, with stride 0");
     }
-    absl::Status status = ValidateStride(
+    RUY_LIKE_RETURN_IF_ERROR(ValidateStride(
         of.name, of.stride,
         of.matrix != nullptr ? of.matrix->layout : call.dst.layout,
-        batch.count);
-    if (!status.ok()) return status;
+        batch.count));
   }
   return absl::OkStatus();
 }
@@ -108,8 +106,7 @@ absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
     MoveCall(call, batch, writing, &writer);
     for (ptrdiff_t reading = 0; reading < batch.count; ++reading) {
       MoveCall(call, batch, reading, &reader);
-      absl::Status status = ValidatePair(reader, reading, writer, writing);
-      if (!status.ok()) return status;
+      RUY_LIKE_RETURN_IF_ERROR(ValidatePair(reader, reading, writer, writing));
     }
   }
   return absl::OkStatus();
@@ -134,7 +131,7 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
                            std::int8_t* max_exponent) {
   *max_exponent = 0;
   if (batch.count < 0) {
-    return InvalidArgument("count is negative: ", batch.count);
+    return Invalid("count is negative: ", batch.count);
   }
   if (batch.count == 0) return absl::OkStatus();
   absl::Status status = Validate(call, max_exponent);
@@ -190,9 +187,8 @@ absl::Status ValidateGroup(GroupCall* calls, ptrdiff_t count,
       }
       for (; writing < end && writing->span.begin < input.end; ++writing) {
         if (writing->product == reader) continue;
-        absl::Status status = ValidatePair(
-            call, reader, calls[writing->product].call, writing->product);
-        if (!status.ok()) return status;
+        RUY_LIKE_RETURN_IF_ERROR(ValidatePair(
+            call, reader, calls[writing->product].call, writing->product));
       }
     }
     if (are_apart) continue;

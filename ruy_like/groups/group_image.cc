@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/packed/image_header.h"
 
@@ -56,23 +57,20 @@ static_assert(static_cast<int>(Scalar::kF32) == 4 &&
 
 absl::Status ComputeSizes(GroupShape* shape) {
   if (shape->rows < 0 || shape->depth < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("weights of ", shape->rows, "x", shape->depth));
+    return Invalid("weights of ", shape->rows, "x", shape->depth);
   }
   if (shape->bits != 4 && shape->bits != 8) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights of ", shape->bits, " bits; 4 and 8 are possible"));
+    return Invalid("weights of ", shape->bits, " bits; 4 and 8 are possible");
   }
   if (shape->group_size < 0 || shape->group_size % 16 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return Invalid(
         "group_size = ", shape->group_size,
-        " is neither a positive multiple of 16 nor 0, the whole row"));
+        " is neither a positive multiple of 16 nor 0, the whole row");
   }
   if (shape->scale_type != Scalar::kF32 && shape->scale_type != Scalar::kBF16 &&
       shape->scale_type != Scalar::kF16) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("scale_type = ", static_cast<int>(shape->scale_type),
-                     "; scales are float, BFloat16 or Float16"));
+    return Invalid("scale_type = ", static_cast<int>(shape->scale_type),
+                   "; scales are float, BFloat16 or Float16");
   }
   const std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
   if (shape->group_size == 0 || shape->group_size >= shape->depth) {
@@ -136,8 +134,7 @@ void WriteGroupHeader(const GroupShape& shape, void* image) {
 absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
                              GroupShape* shape, std::uint64_t* data_checksum) {
   RawHeader raw;
-  absl::Status status = ReadImageHeader(kKind, data, bytes, &raw);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ReadImageHeader(kKind, data, bytes, &raw));
   shape->rows = static_cast<std::ptrdiff_t>(raw.rows);
   shape->depth = static_cast<std::ptrdiff_t>(raw.depth);
   shape->group_size = static_cast<std::ptrdiff_t>(raw.group_size);
@@ -151,7 +148,7 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   shape->scale_type = static_cast<Scalar>(raw.scale_type);
   shape->has_zero_points = raw.has_zero_points != 0;
   shape->zero_point = raw.zero_point;
-  status = ComputeSizes(shape);
+  const absl::Status status = ComputeSizes(shape);
   if (status.code() == absl::StatusCode::kInvalidArgument) {
     return absl::DataLossError(
         absl::StrCat("the header is wrong: ", status.message()));

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/front/validate.h"
 #include "ruy_like/group_weights.h"
@@ -22,17 +23,16 @@ absl::Status ValidateShapes(const GroupMulCall& call) {
   const std::ptrdiff_t depth = is_lhs ? activations.rows() : activations.cols();
   const std::ptrdiff_t cols = is_lhs ? activations.cols() : activations.rows();
   if (depth != call.weights->depth) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the weights have depth ", call.weights->depth,
-                     ", the activations ", depth));
+    return Invalid("the weights have depth ", call.weights->depth,
+                   ", the activations ", depth);
   }
   const std::ptrdiff_t rows = is_lhs ? dst.rows() : dst.cols();
   const std::ptrdiff_t dst_cols = is_lhs ? dst.cols() : dst.rows();
   if (rows != call.weights->rows || cols != dst_cols) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dst is ", dst.rows(), "x", dst.cols(), "; the weights have ",
-        call.weights->rows, " rows, the activations are ", activations.rows(),
-        "x", activations.cols()));
+    return Invalid("dst is ", dst.rows(), "x", dst.cols(),
+                   "; the weights have ", call.weights->rows,
+                   " rows, the activations are ", activations.rows(), "x",
+                   activations.cols());
   }
   return absl::OkStatus();
 }
@@ -41,31 +41,27 @@ absl::Status ValidateParams(const GroupMulCall& call) {
   const GroupMulParams& params = call.params;
   if (params.channel_dimension != ChannelDimension::kRow &&
       params.channel_dimension != ChannelDimension::kCol) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown channel_dimension ",
-                     static_cast<int>(params.channel_dimension)));
+    return Invalid("unknown channel_dimension ",
+                   static_cast<int>(params.channel_dimension));
   }
   if (params.quantize != ActivationScales::kPerColumn &&
       params.quantize != ActivationScales::kPerGroup) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown quantize ", static_cast<int>(params.quantize)));
+    return Invalid("unknown quantize ", static_cast<int>(params.quantize));
   }
   if (std::isnan(params.clamp_min) || std::isnan(params.clamp_max) ||
       params.clamp_min > params.clamp_max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("clamp_min = ", params.clamp_min,
-                     " and clamp_max = ", params.clamp_max, " are no bounds"));
+    return Invalid("clamp_min = ", params.clamp_min,
+                   " and clamp_max = ", params.clamp_max, " are no bounds");
   }
   if (call.activations.scalar != Scalar::kI8 &&
       (params.activation_scales != nullptr ||
        params.activation_zero_points != nullptr)) {
-    return absl::InvalidArgumentError(
+    return Invalid(
         "activation_scales and activation_zero_points are for int8 "
         "activations");
   }
   if (call.max_num_threads < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_num_threads is negative: ", call.max_num_threads));
+    return Invalid("max_num_threads is negative: ", call.max_num_threads);
   }
   return absl::OkStatus();
 }
@@ -92,39 +88,31 @@ absl::Status ValidateOverlap(const GroupMulCall& call) {
   for (const auto& array : arrays) {
     if (array.data != nullptr &&
         SharesBytes(call.dst, array.data, array.bytes)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dst shares memory with ", array.name));
+      return Invalid("dst shares memory with ", array.name);
     }
   }
   if (call.weights->depth != 0 && SharesElements(call.dst, call.activations)) {
-    return absl::InvalidArgumentError("dst shares memory with the activations");
+    return Invalid("dst shares memory with the activations");
   }
   return absl::OkStatus();
 }
 
 absl::Status ValidateGroupMul(const GroupMulCall& call) {
   const char* const name = call.weights_are_lhs ? "rhs" : "lhs";
-  absl::Status status =
-      ValidateOperand(name, call.activations, /*needs_data=*/true);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      ValidateOperand(name, call.activations, /*needs_data=*/true));
   if (call.activations.zero_point != 0 ||
       !call.activations.zero_point_is_integer) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " has a zero point: use activation_zero_points"));
+    return Invalid(name, " has a zero point: use activation_zero_points");
   }
-  status = ValidateOperand("dst", call.dst, /*needs_data=*/true);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      ValidateOperand("dst", call.dst, /*needs_data=*/true));
   if (call.dst.data_is_const) {
-    return absl::InvalidArgumentError("dst was given a pointer to const data");
+    return Invalid("dst was given a pointer to const data");
   }
-  status = ValidateShapes(call);
-  if (!status.ok()) return status;
-  status = ValidateParams(call);
-  if (!status.ok()) return status;
-  if (call.dst.layout.rows() == 0 || call.dst.layout.cols() == 0) {
-    return status;
-  }
-  return ValidateOverlap(call);
+  RUY_LIKE_RETURN_IF_ERROR(ValidateShapes(call));
+  RUY_LIKE_RETURN_IF_ERROR(ValidateParams(call));
+  return IsEmpty(call.dst.layout) ? absl::OkStatus() : ValidateOverlap(call);
 }
 
 struct Work {
@@ -157,8 +145,8 @@ absl::Status RunLocked(const GroupMulCall& call, ContextImpl* context)
   for (const auto part :
        {&GroupProduct::PackActivations, &GroupProduct::Multiply}) {
     Work work = {&product, part};
-    absl::Status status = RunParallel(threads, &DoWork, &work, context, &used);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(
+        RunParallel(threads, &DoWork, &work, context, &used));
   }
   context->last_path = choice.path;
   context->last_kernel = choice.kernel->name;
@@ -170,10 +158,7 @@ absl::Status ValidateAndRun(GroupMulCall call, ContextImpl* context) {
   static const GroupImage* const kEmpty = new GroupImage;
   if (call.weights == nullptr) call.weights = kEmpty;
   absl::Status status = ValidateGroupMul(call);
-  if (!status.ok() || call.dst.layout.rows() == 0 ||
-      call.dst.layout.cols() == 0) {
-    return status;
-  }
+  if (!status.ok() || IsEmpty(call.dst.layout)) return status;
   if (!LockForCall(context)) return DeadlockError();
   MutexLock lock(&context->mutex, std::adopt_lock);
   return RunLocked(call, context);

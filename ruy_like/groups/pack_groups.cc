@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checked_math.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/group_weights.h"
 #include "ruy_like/groups/group_image.h"
@@ -66,15 +67,14 @@ absl::Status CheckStrides(Source* source) {
       weights.bits == 8 ? weights.depth : weights.depth / 2 + weights.depth % 2;
   if (weights.row_stride_bytes == 0) weights.row_stride_bytes = row_bytes;
   if (weights.row_stride_bytes < row_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("row_stride_bytes = ", weights.row_stride_bytes,
-                     " is less than the ", row_bytes, " bytes of a row"));
+    return Invalid("row_stride_bytes = ", weights.row_stride_bytes,
+                   " is less than the ", row_bytes, " bytes of a row");
   }
   if (weights.scale_stride == 0) weights.scale_stride = source->shape.groups;
   if (weights.scale_stride < source->shape.groups) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "scale_stride = ", weights.scale_stride, " is less than the ",
-        source->shape.groups, " groups of a row"));
+    return Invalid("scale_stride = ", weights.scale_stride,
+                   " is less than the ", source->shape.groups,
+                   " groups of a row");
   }
   std::ptrdiff_t bytes;
   if (!CheckedMul(weights.rows, weights.row_stride_bytes, &bytes) ||
@@ -91,33 +91,30 @@ absl::Status CheckZeroPoint(int bits, int zero_point) {
   const int low = bits == 4 ? 0 : -128;
   const int high = bits == 4 ? 15 : 127;
   if (zero_point >= low && zero_point <= high) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("zero_point = ", zero_point, " of ", bits,
-                   "-bit weights is not in [", low, ", ", high, "]"));
+  return Invalid("zero_point = ", zero_point, " of ", bits,
+                 "-bit weights is not in [", low, ", ", high, "]");
 }
 
 absl::Status CheckValues(const Source& source) {
   const GroupWeights& weights = source.weights;
   if (weights.rows == 0 || weights.depth == 0) return absl::OkStatus();
   if (weights.levels == nullptr) {
-    return absl::InvalidArgumentError("levels is null");
+    return Invalid("levels is null");
   }
   if (weights.scales == nullptr) {
-    return absl::InvalidArgumentError("scales is null");
+    return Invalid("scales is null");
   }
   for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
     for (std::ptrdiff_t group = 0; group < source.shape.groups; ++group) {
       const float scale = source.ScaleAt(row, group);
       if (!std::isfinite(scale) || scale < 0) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the scale of row ", row, ", group ", group, " is ",
-                         scale, ": negative or not finite"));
+        return Invalid("the scale of row ", row, ", group ", group, " is ",
+                       scale, ": negative or not finite");
       }
       if (weights.zero_points != nullptr && weights.bits == 4 &&
           source.ZeroAt(row, group) > 15) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the zero point of row ", row, ", group ", group, " is ",
-            source.ZeroAt(row, group), ", not in [0, 15]"));
+        return Invalid("the zero point of row ", row, ", group ", group, " is ",
+                       source.ZeroAt(row, group), ", not in [0, 15]");
       }
     }
   }
@@ -134,16 +131,14 @@ absl::Status CheckWeights(Source* source) {
   shape.scale_type = weights.scale_type;
   shape.has_zero_points = weights.zero_points != nullptr;
   shape.zero_point = 0;
-  absl::Status status = ComputeSizes(&shape);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ComputeSizes(&shape));
   if (!shape.has_zero_points) {
     const int zero_point = weights.CommonZeroPoint();
-    status = CheckZeroPoint(weights.bits, zero_point);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckZeroPoint(weights.bits, zero_point));
     shape.zero_point = weights.bits == 4 ? zero_point : zero_point + 128;
   }
-  status = CheckStrides(source);
-  return status.ok() ? CheckValues(*source) : status;
+  RUY_LIKE_RETURN_IF_ERROR(CheckStrides(source));
+  return CheckValues(*source);
 }
 
 // One panel, into zeroed memory.
@@ -220,9 +215,8 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
     if (!LockForCall(context)) return DeadlockError();
     MutexLock lock(&context->mutex, std::adopt_lock);
     int threads;
-    absl::Status status = RunParallel(static_cast<int>(calls), &PackPanels,
-                                      &task, context, &threads);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(RunParallel(static_cast<int>(calls), &PackPanels,
+                                         &task, context, &threads));
   } else {
     for (std::ptrdiff_t panel = 0; panel < source.shape.panels; ++panel) {
       PackPanel(source, panel, image);
@@ -237,15 +231,11 @@ absl::StatusOr<PackedGroupWeights> ReadImage(const void* data,
                                              std::size_t bytes,
                                              VerifyChecksum verify) {
   if (data == nullptr) return internal::NullArgument("data");
-  if (reinterpret_cast<std::uintptr_t>(data) % kBufferAlignment != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the buffer at 0x", absl::Hex(reinterpret_cast<std::uintptr_t>(data)),
-        " is not aligned to ", kBufferAlignment, " bytes"));
-  }
+  RUY_LIKE_RETURN_IF_ERROR(CheckImageAlignment(data));
   auto result = std::make_shared<GroupImage>();
   std::uint64_t checksum;
-  absl::Status status = ReadGroupHeader(data, bytes, result.get(), &checksum);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(
+      ReadGroupHeader(data, bytes, result.get(), &checksum));
   if (verify == VerifyChecksum::kYes &&
       GroupDataChecksum(*result, data) != checksum) {
     return absl::DataLossError("the packed weights' data is damaged");
@@ -262,8 +252,7 @@ absl::StatusOr<PackedGroupWeights> PackGroupWeights(const GroupWeights& weights,
   return CatchNoMemory([&]() -> absl::StatusOr<PackedGroupWeights> {
     Source source;
     source.weights = weights;
-    absl::Status status = CheckWeights(&source);
-    if (!status.ok()) return status;
+    RUY_LIKE_RETURN_IF_ERROR(CheckWeights(&source));
     return PackChecked(source, context->impl());
   });
 }

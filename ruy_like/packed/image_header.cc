@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/base/errors.h"
 
 namespace ruy_like {
 namespace {
@@ -33,6 +35,13 @@ void CompleteImageHeader(const ImageKind& kind, std::uint64_t image_bytes,
               sizeof(checksum));
 }
 
+absl::Status CheckImageAlignment(const void* image) {
+  const auto address = reinterpret_cast<std::uintptr_t>(image);
+  if (address % kBufferAlignment == 0) return absl::OkStatus();
+  return Invalid("the buffer at 0x", absl::Hex(address), " is not aligned to ",
+                 kBufferAlignment, " bytes");
+}
+
 absl::Status ReadImageHeader(const ImageKind& kind, const void* image,
                              std::size_t bytes, void* header) {
   if (bytes < kImageHeaderBytes) {
@@ -43,7 +52,7 @@ absl::Status ReadImageHeader(const ImageKind& kind, const void* image,
   ImageStart start;
   std::memcpy(&start, header, sizeof(start));
   if (std::memcmp(start.magic, kind.magic, sizeof(start.magic)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("not ", kind.one));
+    return Invalid("not ", kind.one);
   }
   if (start.byte_order_mark == kSwappedByteOrderMark) {
     return absl::FailedPreconditionError(

@@ -36,6 +36,9 @@ struct ImageKind {
 void CompleteImageHeader(const ImageKind& kind, std::uint64_t image_bytes,
                          void* header);
 
+// InvalidArgument unless `image` is aligned as images are.
+absl::Status CheckImageAlignment(const void* image);
+
 // Copies the header of an image of `bytes` bytes and checks it. DataLoss if
 // there are fewer bytes than a header has, or it is damaged; InvalidArgument
 // for what is no image of the kind; FailedPrecondition for another version or

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
+#include "ruy_like/base/errors.h"
 
 namespace ruy_like {
 namespace {
@@ -110,8 +111,7 @@ void WriteImageHeader(const ImageHeader& header, void* image) {
 absl::Status ReadImageHeader(const void* image, std::size_t bytes,
                              ImageHeader* header) {
   RawHeader raw;
-  const absl::Status status = ReadImageHeader(kKind, image, bytes, &raw);
-  if (!status.ok()) return status;
+  RUY_LIKE_RETURN_IF_ERROR(ReadImageHeader(kKind, image, bytes, &raw));
   // From here on it is what some library wrote; numbers may still be unknown.
   header->layout.path = PathNamed(raw.path);
   if (header->layout.path == Path::kNone) {

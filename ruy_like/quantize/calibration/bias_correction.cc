@@ -23,9 +23,9 @@ absl::Status Subtract(const std::vector<double>& error,
                       absl::Span<float> bias) {
   for (std::size_t c = 0; c < error.size(); ++c) {
     if (!qi::IsFloat(bias[c] - error[c])) {
-      return qi::Invalid("channel ", c, " has a bias of ", bias[c],
-                         " and a mean error of ", error[c],
-                         ", of values that are not finite or too large");
+      return Invalid("channel ", c, " has a bias of ", bias[c],
+                     " and a mean error of ", error[c],
+                     ", of values that are not finite or too large");
     }
   }
   for (std::size_t c = 0; c < error.size(); ++c) {
@@ -86,8 +86,8 @@ absl::Status CorrectMeasuredBias(const Matrix<float>& reference,
     const std::ptrdiff_t cols = reference.layout().cols();
     if (quantized.layout().rows() != rows ||
         quantized.layout().cols() != cols) {
-      return qi::Invalid("reference is ", qi::Describe(a), ", quantized ",
-                         qi::Describe(b));
+      return Invalid("reference is ", qi::Describe(a), ", quantized ",
+                     qi::Describe(b));
     }
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckDimension(channels));
     const bool by_row = channels == ChannelDimension::kRow;

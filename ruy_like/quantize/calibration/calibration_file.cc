@@ -36,7 +36,7 @@ constexpr absl::string_view kNcnnWeights = "_param_";
 // ## Checks
 
 absl::Status TensorError(absl::string_view name, absl::string_view message) {
-  return qi::Invalid("tensor ", JsonString(name), ": ", message);
+  return Invalid("tensor ", JsonString(name), ": ", message);
 }
 
 // Names and parameters, wherever they are from.
@@ -46,9 +46,9 @@ absl::Status CheckTensors(const Calibration& calibration) {
     const std::string& name = tensor.name;
     if (name.empty() || name.size() > CalibratedTensor::kMaxNameBytes ||
         !qi::IsUtf8(name)) {
-      return qi::Invalid("a tensor's name has ", name.size(),
-                         " bytes, must be UTF-8 of 1 to ",
-                         CalibratedTensor::kMaxNameBytes);
+      return Invalid("a tensor's name has ", name.size(),
+                     " bytes, must be UTF-8 of 1 to ",
+                     CalibratedTensor::kMaxNameBytes);
     }
     if (!names.insert(name).second) {
       return TensorError(name, "is there twice");
@@ -227,8 +227,7 @@ void ReadCalibration(JsonReader* json, Calibration* calibration) {
 
 absl::Status CheckSize(std::size_t bytes) {
   if (bytes <= kMaxCalibrationBytes) return absl::OkStatus();
-  return qi::Invalid("a calibration of more than ", kMaxCalibrationBytes,
-                     " bytes");
+  return Invalid("a calibration of more than ", kMaxCalibrationBytes, " bytes");
 }
 
 // ## ncnn's table
@@ -411,12 +410,12 @@ absl::StatusOr<Calibration> CalibrationFromNcnnTable(absl::string_view table) {
         }
         tensor.params.emplace_back();
         if (!ReadNcnnFactor(word, &tensor.params.back())) {
-          return qi::Invalid("line ", number, ": no factor of a scale");
+          return Invalid("line ", number, ": no factor of a scale");
         }
       }
       if (tensor.name.empty()) continue;
       if (tensor.params.empty()) {
-        return qi::Invalid("line ", number, ": a name without factors");
+        return Invalid("line ", number, ": a name without factors");
       }
       calibration.tensors.push_back(std::move(tensor));
     }

@@ -87,8 +87,7 @@ absl::Status ChannelObserver::Observe(const Matrix<float>& values,
         dimension == ChannelDimension::kRow ? values : Transposed(values);
     const auto count = static_cast<std::size_t>(rows.layout().rows());
     if (!channels_.empty() && count != channels_.size()) {
-      return qi::Invalid(count, " channels, before there were ",
-                         channels_.size());
+      return Invalid(count, " channels, before there were ", channels_.size());
     }
     // In a copy: an error in the last channel leaves the first as they were.
     std::vector<Observer> channels = channels_;

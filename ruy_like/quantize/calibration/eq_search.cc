@@ -64,15 +64,15 @@ absl::Status CheckOptions(const EqOptions& options) {
   if (!(options.alpha > 0) || !(options.beta >= options.alpha) ||
       !std::isfinite(options.beta) || options.steps < 1 ||
       options.max_rounds < 0 || options.bits < 2 || options.bits > 8) {
-    return qi::Invalid("alpha ", options.alpha, ", beta ", options.beta,
-                       ", steps ", options.steps, ", max_rounds ",
-                       options.max_rounds, ", bits ", options.bits,
-                       ": must have 0 < alpha <= beta, steps >= 1, "
-                       "max_rounds >= 0, bits in [2, 8]");
+    return Invalid("alpha ", options.alpha, ", beta ", options.beta, ", steps ",
+                   options.steps, ", max_rounds ", options.max_rounds,
+                   ", bits ", options.bits,
+                   ": must have 0 < alpha <= beta, steps >= 1, "
+                   "max_rounds >= 0, bits in [2, 8]");
   }
   if (options.activation_scale != 0 && !IsUsable(options.activation_scale)) {
-    return qi::Invalid("activation_scale is ", options.activation_scale,
-                       ", must be 0 or positive, finite and normal");
+    return Invalid("activation_scale is ", options.activation_scale,
+                   ", must be 0 or positive, finite and normal");
   }
   return absl::OkStatus();
 }
@@ -80,7 +80,7 @@ absl::Status CheckOptions(const EqOptions& options) {
 absl::StatusOr<QuantParams> StartOf(const Observer& observer, const char* name,
                                     const EqOptions& options) {
   if (observer.nonfinite_count() > 0) {
-    return qi::Invalid(name, " have values that are not finite");
+    return Invalid(name, " have values that are not finite");
   }
   CalibrationOptions calibration;
   calibration.method = options.start;
@@ -148,13 +148,13 @@ class EqSearcher final {
   absl::Status Check() const {
     RUY_LIKE_RETURN_IF_ERROR(CheckOptions(options_));
     if (rows_ < 1 || depth_ < 1 || activations_.empty()) {
-      return qi::Invalid("weights are ", rows_, "x", depth_, ", with ",
-                         activations_.size(), " activations");
+      return Invalid("weights are ", rows_, "x", depth_, ", with ",
+                     activations_.size(), " activations");
     }
     const std::int64_t qmax = (std::int64_t{1} << (options_.bits - 1)) - 1;
     if (depth_ > std::numeric_limits<std::int32_t>::max() / (qmax * qmax)) {
-      return qi::Invalid("sums of ", depth_, " products of ", options_.bits,
-                         "-bit values may overflow int32");
+      return Invalid("sums of ", depth_, " products of ", options_.bits,
+                     "-bit values may overflow int32");
     }
     if (!bias_.empty()) {
       RUY_LIKE_RETURN_IF_ERROR(
@@ -163,17 +163,17 @@ class EqSearcher final {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias_));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("activations", activations_));
     for (const float b : bias_) {
-      if (!std::isfinite(b)) return qi::Invalid("a bias is not finite");
+      if (!std::isfinite(b)) return Invalid("a bias is not finite");
     }
     bool all_empty = true;
     for (const Matrix<float>& a : activations_) {
       all_empty &= a.layout().cols() == 0;
       if (a.layout().rows() != depth_ || a.layout().cols() < 0) {
-        return qi::Invalid("activations are ", a.layout().rows(), "x",
-                           a.layout().cols(), " for weights of depth ", depth_);
+        return Invalid("activations are ", a.layout().rows(), "x",
+                       a.layout().cols(), " for weights of depth ", depth_);
       }
     }
-    if (all_empty) return qi::Invalid("all activations are empty");
+    if (all_empty) return Invalid("all activations are empty");
     return absl::OkStatus();
   }
 
@@ -224,7 +224,7 @@ class EqSearcher final {
     y_square_all_ = 0;
     for (const double square : y_square_) y_square_all_ += square;
     if (!std::isfinite(y_square_all_)) {
-      return qi::Invalid("the float outputs are not finite");
+      return Invalid("the float outputs are not finite");
     }
     return absl::OkStatus();
   }
@@ -397,7 +397,7 @@ class EqSearcher final {
     SetBias(start_weights_, start_activations_);
     if (std::find(bias_fits_.begin(), bias_fits_.end(), 0) !=
         bias_fits_.end()) {
-      return qi::Invalid(
+      return Invalid(
           "a bias is too large for int32 in the scale of the outputs");
     }
     RUY_LIKE_RETURN_IF_ERROR(ComputeSums());

@@ -72,7 +72,7 @@ absl::Status GatherPatches(const TensorView<const float>& images,
         absl::StrCat("the patches of ", qi::Describe(shape), " overflow"));
   }
   if (images.data == nullptr && elements > 0) {
-    return qi::Invalid("images has null data");
+    return Invalid("images has null data");
   }
   patches->assign(static_cast<std::size_t>(elements), 0);
   const Strides strides(shape, taps);

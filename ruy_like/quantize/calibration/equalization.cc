@@ -24,8 +24,7 @@ std::string NameOf(const char* what, std::size_t layer) {
 
 absl::Status CheckOptions(const EqualizeOptions& options) {
   if (options.max_rounds < 1) {
-    return qi::Invalid("max_rounds is ", options.max_rounds,
-                       ", must be positive");
+    return Invalid("max_rounds is ", options.max_rounds, ", must be positive");
   }
   return qi::CheckEnum("scale rounding", options.scale_rounding,
                        ScaleRounding::kPowerOfTwo);
@@ -50,7 +49,7 @@ absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
     }
   }
   if (finite) return absl::OkStatus();
-  return qi::Invalid(name, ", or their bias, are not finite");
+  return Invalid(name, ", or their bias, are not finite");
 }
 
 // All memory is written: none of it may belong to two operands.
@@ -118,7 +117,7 @@ class Equalizer final {
     RUY_LIKE_RETURN_IF_ERROR(CheckOptions(options_));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("layers", layers_));
     if (layers_.size() < 2) {
-      return qi::Invalid("a chain of ", layers_.size(), " layers");
+      return Invalid("a chain of ", layers_.size(), " layers");
     }
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       RUY_LIKE_RETURN_IF_ERROR(CheckLayer(layers_[l], l));
@@ -191,7 +190,7 @@ class Equalizer final {
       for (const double factor : factors) fit &= qi::IsFloat(factor);
     }
     if (fit) return absl::OkStatus();
-    return qi::Invalid(
+    return Invalid(
         "no float holds some of the equalized weights, biases or factors");
   }
 

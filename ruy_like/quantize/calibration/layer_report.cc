@@ -24,7 +24,7 @@ absl::Status CheckLayer(absl::string_view name,
                         absl::Span<const float> quantized,
                         const QuantParams& params) {
   if (!qi::IsUtf8(name)) {
-    return qi::Invalid("a layer's name is not UTF-8");
+    return Invalid("a layer's name is not UTF-8");
   }
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("reference", reference));
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("quantized", quantized));
@@ -32,12 +32,12 @@ absl::Status CheckLayer(absl::string_view name,
       ValidateQuantParams(params, qi::LowestOf(Scalar::kI32),
                           qi::HighestOf(Scalar::kI32), "params"));
   if (!quantized.empty() && quantized.size() != reference.size()) {
-    return qi::Invalid(quantized.size(), " quantized values for ",
-                       reference.size(), " of the reference");
+    return Invalid(quantized.size(), " quantized values for ", reference.size(),
+                   " of the reference");
   }
   for (const float value : quantized) {
     if (!std::isfinite(value)) {
-      return qi::Invalid("a quantized value is not finite");
+      return Invalid("a quantized value is not finite");
     }
   }
   return absl::OkStatus();
@@ -136,7 +136,7 @@ absl::StatusOr<std::string> LayerReportJson(
     const char* comma = "\n";
     for (const LayerReport& layer : layers) {
       if (!qi::IsUtf8(layer.name)) {
-        return qi::Invalid("a layer's name is not UTF-8");
+        return Invalid("a layer's name is not UTF-8");
       }
       const QuantParams& params = layer.params;
       absl::StrAppend(

@@ -12,8 +12,7 @@ namespace qi = quantize_internal;
 
 absl::Status CheckConstant(float constant) {
   if (constant > 0 && constant <= 1) return absl::OkStatus();
-  return qi::Invalid("the averaging constant is ", constant,
-                     ", must be in (0, 1]");
+  return Invalid("the averaging constant is ", constant, ", must be in (0, 1]");
 }
 
 }  // namespace
@@ -23,8 +22,8 @@ absl::StatusOr<MovingAverageObserver> MovingAverageObserver::Resume(
   RUY_LIKE_RETURN_IF_ERROR(CheckConstant(constant));
   if (!std::isfinite(min) || !std::isfinite(max) ||
       (batches == 0 && (min != 0 || max != 0))) {
-    return qi::Invalid("the averages are ", min, " and ", max, " after ",
-                       batches, " batches");
+    return Invalid("the averages are ", min, " and ", max, " after ", batches,
+                   " batches");
   }
   MovingAverageObserver observer(constant);
   observer.batches_ = batches;

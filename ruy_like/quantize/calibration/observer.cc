@@ -142,7 +142,7 @@ Observer::Observer() { state_.bins.resize(kBins); }
 absl::Status Observer::SetRange(float absmax) {
   return CatchNoMemory([&]() -> absl::Status {
     if (!(absmax > 0) || !std::isfinite(absmax)) {
-      return qi::Invalid("absmax is ", absmax, ", must be positive and finite");
+      return Invalid("absmax is ", absmax, ", must be positive and finite");
     }
     if (state_.finite + state_.nonfinite != 0) {
       return absl::FailedPreconditionError(

@@ -38,12 +38,12 @@ struct Occupied {
 
 absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
   if (!(histogram.bin_width > 0) || !std::isfinite(histogram.bin_width)) {
-    return qi::Invalid("the bins' width is ", histogram.bin_width,
-                       ", must be positive and finite");
+    return Invalid("the bins' width is ", histogram.bin_width,
+                   ", must be positive and finite");
   }
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bins", histogram.bins));
   if (histogram.bins.size() > (std::size_t{1} << 30)) {
-    return qi::Invalid(histogram.bins.size(), " bins are too many");
+    return Invalid(histogram.bins.size(), " bins are too many");
   }
   Occupied occupied;
   for (std::size_t i = 0; i < histogram.bins.size(); ++i) {
@@ -52,21 +52,21 @@ absl::StatusOr<Occupied> Inspect(const MagnitudeHistogram& histogram) {
     ++occupied.occupied_bins;
     if (__builtin_add_overflow(occupied.count, histogram.bins[i],
                                &occupied.count)) {
-      return qi::Invalid("the counts' sum overflows");
+      return Invalid("the counts' sum overflows");
     }
   }
   if (occupied.count == 0) {
-    return qi::Invalid("the histogram is empty");
+    return Invalid("the histogram is empty");
   }
   const double end = histogram.bin_width * histogram.bins.size();
   if (!(histogram.absmax >= 0) || histogram.absmax > end * (1 + 1e-6)) {
-    return qi::Invalid("absmax is ", histogram.absmax, ", must be in [0, ", end,
-                       "], what the bins cover");
+    return Invalid("absmax is ", histogram.absmax, ", must be in [0, ", end,
+                   "], what the bins cover");
   }
   occupied.absmax = histogram.absmax == 0 ? end : histogram.absmax;
   if (occupied.absmax > std::numeric_limits<float>::max()) {
-    return qi::Invalid("magnitudes up to ", occupied.absmax,
-                       " are more than a threshold can be");
+    return Invalid("magnitudes up to ", occupied.absmax,
+                   " are more than a threshold can be");
   }
   return occupied;
 }
@@ -268,8 +268,8 @@ absl::StatusOr<EntropyThreshold> ChooseNcnnEntropyThreshold(
     RUY_LIKE_ASSIGN_OR_RETURN(const auto occupied, Inspect(histogram));
     const auto bins = static_cast<int>(histogram.bins.size());
     if (bins > kMaxNcnnBins) {
-      return qi::Invalid(bins, " bins are more than ", kMaxNcnnBins,
-                         ", too many to search");
+      return Invalid(bins, " bins are more than ", kMaxNcnnBins,
+                     ", too many to search");
     }
     EntropyThreshold best;
     if (bins <= levels) {
@@ -298,7 +298,7 @@ absl::StatusOr<float> ChoosePercentileThreshold(
     const MagnitudeHistogram& histogram, double percentile) {
   return CatchNoMemory([&]() -> absl::StatusOr<float> {
     if (!(percentile > 0) || percentile > 100) {
-      return qi::Invalid("percentile is ", percentile, ", must be in (0, 100]");
+      return Invalid("percentile is ", percentile, ", must be in (0, 100]");
     }
     RUY_LIKE_ASSIGN_OR_RETURN(const auto occupied, Inspect(histogram));
     const double needed =

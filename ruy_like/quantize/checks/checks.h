@@ -16,35 +16,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ruy_like/base/errors.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/quantize/checks/erased.h"
 
-// Ends the function with the error of `expression`, an absl::Status, if it is
-// one.
-#define RUY_LIKE_RETURN_IF_ERROR(expression)           \
-  do {                                                 \
-    absl::Status status_of_macro = (expression);       \
-    if (!status_of_macro.ok()) return status_of_macro; \
-  } while (false)
-
-// Gives `variable`, which may be a declaration, the value of an expression, an
-// absl::StatusOr, or ends the function with its error.
-#define RUY_LIKE_ASSIGN_OR_RETURN(variable, ...) \
-  RUY_LIKE_ASSIGN_OR_RETURN_AT(__LINE__, variable, __VA_ARGS__)
-#define RUY_LIKE_ASSIGN_OR_RETURN_AT(line, variable, ...) \
-  RUY_LIKE_ASSIGN_OR_RETURN_BY(line, variable, __VA_ARGS__)
-#define RUY_LIKE_ASSIGN_OR_RETURN_BY(line, variable, ...)                  \
-  auto status_or_##line = (__VA_ARGS__);                                   \
-  if (!status_or_##line.ok()) return std::move(status_or_##line).status(); \
-  variable = *std::move(status_or_##line)
-
 namespace ruy_like::quantize_internal {
 
-// InvalidArgument, with all parts in a row as its message.
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 // "unknown <what> <number>".
 absl::Status UnknownError(const char* what, int number);
 // An enumerator, of which `last` is the last one.

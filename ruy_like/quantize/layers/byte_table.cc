@@ -48,8 +48,8 @@ absl::StatusOr<ByteTable> ByteTable::MakeErased(Scalar in,
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("input", in, input));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckParams("output", out, output));
     if (results != nullptr && !std::isfinite(1 / output.scale)) {
-      return qi::Invalid("output: scale is ", output.scale,
-                         ", whose inverse no float holds");
+      return Invalid("output: scale is ", output.scale,
+                     ", whose inverse no float holds");
     }
     RUY_LIKE_ASSIGN_OR_RETURN(
         const auto multiplier,

@@ -22,7 +22,7 @@ absl::Status ValidateParams(absl::Span<const QuantParams> params,
     QuantParams rescaled = p;
     rescaled.scale = params[0].scale;
     if (rescaled != params[0]) {
-      return qi::Invalid(
+      return Invalid(
           "the channels of weights must have one zero point, qmin and qmax");
     }
   }
@@ -39,9 +39,8 @@ absl::Status ValidateRange(const Matrix<std::int8_t>& weights,
     for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
       const std::int8_t value = Element(weights, row, col);
       if (value < params.qmin || value > params.qmax) {
-        return qi::Invalid("weight ", value, " of channel ", row,
-                           " is outside of [", params.qmin, ", ", params.qmax,
-                           "]");
+        return Invalid("weight ", value, " of channel ", row,
+                       " is outside of [", params.qmin, ", ", params.qmax, "]");
       }
     }
   }
@@ -54,7 +53,7 @@ absl::Status CheckWeights(const Matrix<std::int8_t>& weights,
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
   const std::ptrdiff_t channels = weights.layout().rows();
   if (channels < 1) {
-    return qi::Invalid("weights have no channels");
+    return Invalid("weights have no channels");
   }
   RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels));
   return ValidateRange(weights, params[0]);
@@ -89,17 +88,17 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckNotNull("context", context));
     const std::ptrdiff_t channels = weights.layout().rows();
     if (options.groups < 1 || channels < 1 || channels % options.groups != 0) {
-      return qi::Invalid("weights of ", channels, " channels in ",
-                         options.groups, " groups");
+      return Invalid("weights of ", channels, " channels in ", options.groups,
+                     " groups");
     }
     if (options.order != TensorOrder::kNhwc &&
         options.order != TensorOrder::kNchw) {
-      return qi::Invalid("weights for an unknown order ",
-                         static_cast<int>(options.order));
+      return Invalid("weights for an unknown order ",
+                     static_cast<int>(options.order));
     }
     RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params));
     if (options.groups > 1 && weights.layout().cols() == 0) {
-      return qi::Invalid("weights of depth 0 in ", options.groups, " groups");
+      return Invalid("weights of depth 0 in ", options.groups, " groups");
     }
     // For activations of either order. With kNchw ones, packing for a row-major
     // dst makes 1x1 convolutions take 1.04 to 1.3 times as long with
@@ -134,7 +133,7 @@ absl::StatusOr<DepthwiseWeights> DepthwiseWeights::Pack(
   return CatchNoMemory([&]() -> absl::StatusOr<DepthwiseWeights> {
     RUY_LIKE_RETURN_IF_ERROR(CheckWeights(weights, params));
     if (weights.layout().cols() == 0) {
-      return qi::Invalid("weights have no taps");
+      return Invalid("weights have no taps");
     }
     return Expand(weights, params);
   });

@@ -22,10 +22,10 @@ absl::Status CheckSizes(std::ptrdiff_t rows, std::ptrdiff_t depth,
   std::ptrdiff_t elements;
   if (rows <= 0 || depth <= 0 || !CheckedMul(rows, depth, &elements) ||
       elements > std::numeric_limits<std::ptrdiff_t>::max() / 8) {
-    return qi::Invalid("weights of ", rows, "x", depth);
+    return Invalid("weights of ", rows, "x", depth);
   }
   if (group_size < (may_be_whole ? 0 : 16) || group_size % 16 != 0) {
-    return qi::Invalid("group_size = ", group_size, " is no multiple of 16");
+    return Invalid("group_size = ", group_size, " is no multiple of 16");
   }
   return absl::OkStatus();
 }
@@ -107,13 +107,13 @@ Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
       CheckSizes(rows, depth, kBlock, /*may_be_whole=*/false));
   const std::ptrdiff_t block_bytes = 2 + kBlock * bits / 8;
   if (depth % kBlock != 0) {
-    return qi::Invalid("depth = ", depth, " is no multiple of ", kBlock);
+    return Invalid("depth = ", depth, " is no multiple of ", kBlock);
   }
   const std::ptrdiff_t count = rows * (depth / kBlock);
   if (blocks == nullptr ||
       bytes / block_bytes < static_cast<std::size_t>(count)) {
-    return qi::Invalid(bytes, " bytes of blocks, or null; ", rows, "x", depth,
-                       " weights take ", count * block_bytes);
+    return Invalid(bytes, " bytes of blocks, or null; ", rows, "x", depth,
+                   " weights take ", count * block_bytes);
   }
   QuantizedGroups groups = MakeGroups(rows, depth, kBlock, bits);
   const std::uint8_t* block = static_cast<const std::uint8_t*>(blocks);
@@ -166,10 +166,10 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckSizes(rows, depth, group_size, /*may_be_whole=*/true));
     if (bits != 4 && bits != 8) {
-      return qi::Invalid("bits = ", bits);
+      return Invalid("bits = ", bits);
     }
     if (weights.data() == nullptr) {
-      return qi::Invalid("weights is null");
+      return Invalid("weights is null");
     }
     QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
     const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
@@ -180,8 +180,8 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
         for (std::ptrdiff_t k = first; k < std::min(depth, first + size); ++k) {
           group.push_back(Element(weights, row, k));
           if (!std::isfinite(group.back())) {
-            return qi::Invalid("the weight at (", row, ", ", k, ") is ",
-                               group.back());
+            return Invalid("the weight at (", row, ", ", k, ") is ",
+                           group.back());
           }
         }
         const float scale = ChooseScale(group, bits, search);
@@ -215,7 +215,7 @@ Result ImportMatMulNBits(const std::uint8_t* b, const float* scales,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckSizes(rows, depth, block_size, /*may_be_whole=*/false));
     if (b == nullptr || scales == nullptr) {
-      return qi::Invalid(b == nullptr ? "b is null" : "scales is null");
+      return Invalid(b == nullptr ? "b is null" : "scales is null");
     }
     const std::ptrdiff_t blocks = CeilDiv(depth, block_size);
     QuantizedGroups groups = MakeGroups(rows, depth, block_size, 4);
@@ -244,11 +244,11 @@ Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
     RUY_LIKE_RETURN_IF_ERROR(
         CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
     if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
-      return qi::Invalid("qweight, scales or qzeros is null");
+      return Invalid("qweight, scales or qzeros is null");
     }
     if (rows % 8 != 0 || depth % 8 != 0 || depth % group_size != 0) {
-      return qi::Invalid(rows, " rows of depth ", depth, " in groups of ",
-                         group_size, " are not whole words and groups");
+      return Invalid(rows, " rows of depth ", depth, " in groups of ",
+                     group_size, " are not whole words and groups");
     }
     QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
     for (std::ptrdiff_t row = 0; row < rows; ++row) {
@@ -260,8 +260,8 @@ Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
         const int zero_point =
             NibbleOf(qzeros[(group * rows + row) / 8], row % 8) + 1;
         if (zero_point > 15) {
-          return qi::Invalid("the zero point of row ", row, ", group ", group,
-                             " is 16");
+          return Invalid("the zero point of row ", row, ", group ", group,
+                         " is 16");
         }
         groups.zero_points.push_back(static_cast<std::uint8_t>(zero_point));
       }

@@ -39,8 +39,8 @@ absl::Status ValidateRange(const char* name, const FloatRange& range) {
       range.min <= range.max) {
     return absl::OkStatus();
   }
-  return qi::Invalid(name, " has the range [", range.min, ", ", range.max,
-                     "], must be finite and in order");
+  return Invalid(name, " has the range [", range.min, ", ", range.max,
+                 "], must be finite and in order");
 }
 
 // Both operands' spans and ranges, and dst, of elements T.
@@ -56,11 +56,11 @@ absl::Status Validate(const RangedCodes& a, const RangedCodes& b,
   const std::size_t longer = std::max(a.codes.size(), b.codes.size());
   const std::size_t shorter = std::min(a.codes.size(), b.codes.size());
   if (longer != shorter && (shorter == 0 || longer % shorter != 0)) {
-    return qi::Invalid("a has ", a.codes.size(), " elements, b ",
-                       b.codes.size(), ": one must divide the other");
+    return Invalid("a has ", a.codes.size(), " elements, b ", b.codes.size(),
+                   ": one must divide the other");
   }
   if (c.size() != longer) {
-    return qi::Invalid("c has ", c.size(), " elements, the operands ", longer);
+    return Invalid("c has ", c.size(), " elements, the operands ", longer);
   }
   return qi::CheckSpan("c", c);
 }
@@ -326,8 +326,8 @@ absl::StatusOr<FloatRange> QuantizedAdd8p8To32(const RangedCodes& a,
         std::max({a.range.max, -a.range.min, b.range.max, -b.range.min});
     const auto c_max = static_cast<float>(largest * (1 << 17));
     if (!std::isfinite(c_max)) {
-      return qi::Invalid("the sum of numbers up to ", largest,
-                         " has no finite range");
+      return Invalid("the sum of numbers up to ", largest,
+                     " has no finite range");
     }
     if (c_max == 0) {
       if (!c.empty()) std::memset(c.data(), 0, c.size() * sizeof(c[0]));
@@ -361,8 +361,8 @@ absl::StatusOr<Add8p8To8Result> QuantizedAdd8p8To8(
     const FloatRange full = {a.range.min + b.range.min,
                              a.range.max + b.range.max};
     if (!std::isfinite(full.min) || !std::isfinite(full.max)) {
-      return qi::Invalid("the sums' range [", full.min, ", ", full.max,
-                         "] is not finite");
+      return Invalid("the sums' range [", full.min, ", ", full.max,
+                     "] is not finite");
     }
     if (options.guess.has_value()) {
       RUY_LIKE_RETURN_IF_ERROR(ValidateRange("guess", *options.guess));

@@ -52,10 +52,10 @@ absl::Status Validate(const Axis& axis) {
       in_range(axis.pad_before, 0) && in_range(axis.pad_after, 0)) {
     return absl::OkStatus();
   }
-  return qi::Invalid("a size is out of range: ", axis.name, " ", axis.size,
-                     ", kernel ", axis.kernel, ", stride ", axis.stride,
-                     ", dilation ", axis.dilation, ", padding ",
-                     axis.pad_before, " and ", axis.pad_after);
+  return Invalid("a size is out of range: ", axis.name, " ", axis.size,
+                 ", kernel ", axis.kernel, ", stride ", axis.stride,
+                 ", dilation ", axis.dilation, ", padding ", axis.pad_before,
+                 " and ", axis.pad_after);
 }
 
 absl::StatusOr<std::ptrdiff_t> OutputSize(const Axis& axis, bool round_up) {
@@ -63,8 +63,8 @@ absl::StatusOr<std::ptrdiff_t> OutputSize(const Axis& axis, bool round_up) {
   const std::ptrdiff_t padded = axis.pad_before + axis.size + axis.pad_after;
   const std::ptrdiff_t steps_over = padded - axis.Extent();
   if (steps_over < 0) {
-    return qi::Invalid("the window covers ", axis.Extent(), " elements of ",
-                       axis.name, ", but the padded image has ", padded);
+    return Invalid("the window covers ", axis.Extent(), " elements of ",
+                   axis.name, ", but the padded image has ", padded);
   }
   if (!round_up) return steps_over / axis.stride + 1;
   const std::ptrdiff_t within = steps_over / axis.stride + 1;
@@ -80,8 +80,8 @@ absl::StatusOr<TensorShape> OutputShape(const TensorShape& input,
                                         std::ptrdiff_t channels) {
   return CatchNoMemory([&]() -> absl::StatusOr<TensorShape> {
     if (input.batch < 0 || channels < 0) {
-      return qi::Invalid("negative size: a batch of ", input.batch, ", ",
-                         channels, " output channels");
+      return Invalid("negative size: a batch of ", input.batch, ", ", channels,
+                     " output channels");
     }
     RUY_LIKE_ASSIGN_OR_RETURN(
         const auto height,
@@ -110,8 +110,8 @@ absl::StatusOr<Padding> SamePadding(const TensorShape& input,
     RUY_LIKE_RETURN_IF_ERROR(Validate(horizontal));
     const std::ptrdiff_t rows = total(vertical), cols = total(horizontal);
     if (rows > kMaxSize || cols > kMaxSize) {
-      return qi::Invalid("padding of ", rows, " rows and ", cols,
-                         " columns is too large");
+      return Invalid("padding of ", rows, " rows and ", cols,
+                     " columns is too large");
     }
     return Padding{rows / 2, rows - rows / 2, cols / 2, cols - cols / 2};
   });

@@ -44,26 +44,25 @@ absl::Status ValidateNorm(const BatchNorm& norm, std::size_t channels) {
   if (!fits(norm.mean) || !fits(norm.variance) ||
       !(norm.gamma.empty() || fits(norm.gamma)) ||
       !(norm.beta.empty() || fits(norm.beta))) {
-    return qi::Invalid(norm.gamma.size(), " gammas, ", norm.beta.size(),
-                       " betas, ", norm.mean.size(), " means and ",
-                       norm.variance.size(), " variances for ", channels,
-                       " channels");
+    return Invalid(norm.gamma.size(), " gammas, ", norm.beta.size(), " betas, ",
+                   norm.mean.size(), " means and ", norm.variance.size(),
+                   " variances for ", channels, " channels");
   }
   if (!(norm.epsilon >= 0) || !std::isfinite(norm.epsilon)) {
-    return qi::Invalid("epsilon is ", norm.epsilon);
+    return Invalid("epsilon is ", norm.epsilon);
   }
   for (std::size_t c = 0; c < channels; ++c) {
     const float variance = norm.variance[c];
     if (!std::isfinite(variance) || variance < 0 ||
         !(static_cast<double>(variance) + norm.epsilon > 0)) {
-      return qi::Invalid("channel ", c, " has variance ", variance,
-                         " with epsilon ", norm.epsilon);
+      return Invalid("channel ", c, " has variance ", variance,
+                     " with epsilon ", norm.epsilon);
     }
     if (!std::isfinite(norm.mean[c]) ||
         !(norm.gamma.empty() || std::isfinite(norm.gamma[c])) ||
         !(norm.beta.empty() || std::isfinite(norm.beta[c]))) {
-      return qi::Invalid("channel ", c,
-                         " has a gamma, beta or mean that is not finite");
+      return Invalid("channel ", c,
+                     " has a gamma, beta or mean that is not finite");
     }
   }
   return absl::OkStatus();
@@ -95,7 +94,7 @@ absl::Status ValidateResults(const BatchNorm& norm, Matrix<float>* weights,
           gain * *ElementPtr(weights, static_cast<std::ptrdiff_t>(c), col));
     }
     if (!all_fit) {
-      return qi::Invalid(
+      return Invalid(
           "channel ", c, " with gain ", gain,
           " has weights or a bias that are not finite, or would not be");
     }

@@ -19,9 +19,9 @@ absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
                       absl::Span<std::int32_t> quantized) {
   if (quantized.size() != bias.size() ||
       (weights.size() != 1 && weights.size() != bias.size())) {
-    return qi::Invalid(bias.size(), " biases, but ", weights.size(),
-                       " weight scales and ", quantized.size(),
-                       " quantized biases to write");
+    return Invalid(bias.size(), " biases, but ", weights.size(),
+                   " weight scales and ", quantized.size(),
+                   " quantized biases to write");
   }
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("bias", bias));
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("weights", weights));
@@ -34,7 +34,7 @@ absl::Status Validate(absl::Span<const float> bias, const QuantParams& input,
   }
   for (std::size_t c = 0; c < bias.size(); ++c) {
     if (std::isnan(bias[c])) {
-      return qi::Invalid("the bias of channel ", c, " is NaN");
+      return Invalid("the bias of channel ", c, " is NaN");
     }
   }
   return absl::OkStatus();

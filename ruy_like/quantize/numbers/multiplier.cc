@@ -20,12 +20,12 @@ constexpr std::int32_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
 absl::Status ValidateClamp(const QuantParams& dst, std::int32_t lowest,
                            std::int32_t highest) {
   if (dst.qmin > dst.qmax) {
-    return qi::Invalid("dst has qmin ", dst.qmin, " above qmax ", dst.qmax);
+    return Invalid("dst has qmin ", dst.qmin, " above qmax ", dst.qmax);
   }
   if (dst.qmin < lowest || dst.qmax > highest) {
-    return qi::Invalid("dst has the range ", dst.qmin, "..", dst.qmax,
-                       ", which its elements, ", lowest, "..", highest,
-                       ", do not hold");
+    return Invalid("dst has the range ", dst.qmin, "..", dst.qmax,
+                   ", which its elements, ", lowest, "..", highest,
+                   ", do not hold");
   }
   return absl::OkStatus();
 }
@@ -41,8 +41,8 @@ double RealMultiplier(float lhs, float rhs, float dst) {
 absl::StatusOr<QuantizedMultiplier> QuantizeMultiplier(double multiplier) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedMultiplier> {
     if (!std::isfinite(multiplier) || multiplier < 0) {
-      return qi::Invalid("a multiplier must be finite and not negative: ",
-                         multiplier);
+      return Invalid("a multiplier must be finite and not negative: ",
+                     multiplier);
     }
     // A double is 1.fraction * 2^(exponent - kBias), with the fraction's 52
     // bits below. By these bits and not by frexp, ldexp and llround, for layers
@@ -136,9 +136,9 @@ absl::Status ProductMultipliers(absl::Span<const QuantParams> channels,
     }
     if (fixedpoint.size() != channels.size() ||
         exponent.size() != channels.size()) {
-      return qi::Invalid(channels.size(), " channels, but ", fixedpoint.size(),
-                         " fixed points and ", exponent.size(),
-                         " exponents to write");
+      return Invalid(channels.size(), " channels, but ", fixedpoint.size(),
+                     " fixed points and ", exponent.size(),
+                     " exponents to write");
     }
     for (std::size_t c = 0; c < channels.size(); ++c) {
       // Never an error: products and quotients of positive floats are finite

@@ -29,8 +29,7 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
                                             ScaleRounding rounding) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     if (!(absmax >= 0) || !std::isfinite(absmax)) {
-      return qi::Invalid("absmax is ", absmax,
-                         ", must be finite and at least 0");
+      return Invalid("absmax is ", absmax, ", must be finite and at least 0");
     }
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", bits, 2, 16));
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckEnum("rounding of scales", rounding,
@@ -42,8 +41,8 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
     if (scale < kSmallestScale) return params;
     if (rounding == ScaleRounding::kPowerOfTwo) scale = NextPowerOfTwo(scale);
     if (scale > kLargestScale) {
-      return qi::Invalid("absmax is ", absmax, ", with ", bits,
-                         " bits no power of two that a float holds covers it");
+      return Invalid("absmax is ", absmax, ", with ", bits,
+                     " bits no power of two that a float holds covers it");
     }
     params.scale = static_cast<float>(scale);
     return params;
@@ -54,12 +53,12 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
                                          int qmax) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
-      return qi::Invalid("range is [", lo, ", ", hi,
-                         "], must be finite and in order");
+      return Invalid("range is [", lo, ", ", hi,
+                     "], must be finite and in order");
     }
     if (qmin >= qmax || qmin < -kLargestBound || qmax > kLargestBound) {
-      return qi::Invalid("qmin is ", qmin, ", qmax is ", qmax,
-                         ", must be in order and within 2^23 of 0");
+      return Invalid("qmin is ", qmin, ", qmax is ", qmax,
+                     ", must be in order and within 2^23 of 0");
     }
     QuantParams params;
     params.qmin = qmin;
@@ -68,8 +67,8 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
     const double max = std::max(static_cast<double>(hi), 0.0);
     const double scale = (max - min) / (qmax - qmin);
     if (scale > kLargestScale) {
-      return qi::Invalid("range is [", lo, ", ", hi, "]: no float holds a ",
-                         qmax - qmin, "th part of it");
+      return Invalid("range is [", lo, ", ", hi, "]: no float holds a ",
+                     qmax - qmin, "th part of it");
     }
     double zero_point = 0;
     if (scale >= kSmallestScale) {
@@ -92,17 +91,17 @@ absl::Status ValidateQuantParams(const QuantParams& params, std::int32_t lowest,
   return CatchNoMemory([&]() -> absl::Status {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckScale(what, params.scale));
     if (params.qmin > params.qmax) {
-      return qi::Invalid(what, ": qmin ", params.qmin, " is above qmax ",
-                         params.qmax);
+      return Invalid(what, ": qmin ", params.qmin, " is above qmax ",
+                     params.qmax);
     }
     if (params.qmin < lowest || params.qmax > highest) {
-      return qi::Invalid(what, ": [qmin, qmax] is [", params.qmin, ", ",
-                         params.qmax, "], the type holds [", lowest, ", ",
-                         highest, "]");
+      return Invalid(what, ": [qmin, qmax] is [", params.qmin, ", ",
+                     params.qmax, "], the type holds [", lowest, ", ", highest,
+                     "]");
     }
     if (params.zero_point < lowest || params.zero_point > highest) {
-      return qi::Invalid(what, ": zero point is ", params.zero_point,
-                         ", the type holds [", lowest, ", ", highest, "]");
+      return Invalid(what, ": zero point is ", params.zero_point,
+                     ", the type holds [", lowest, ", ", highest, "]");
     }
     return absl::OkStatus();
   });
