@@ -54,6 +54,12 @@ constexpr RUY_LIKE_ALWAYS_INLINE int AtMost(Count left, int whole) {
   return left < whole ? static_cast<int>(left) : whole;
 }
 
+// A constant as an argument: a call of it is a constant expression.
+template <int kValue>
+struct Constant {
+  constexpr RUY_LIKE_ALWAYS_INLINE int operator()() const { return kValue; }
+};
+
 }  // namespace
 }  // namespace ruy_like::kernels
 

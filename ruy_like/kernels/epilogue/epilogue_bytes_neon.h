@@ -207,18 +207,14 @@ RUY_LIKE_ALWAYS_INLINE void StoreByteColumns(const int32_t* acc,
 
 // Calls store(vectors, row) for whole vectors of rows, three at once or what is
 // left; vectors() is their number. Returns the number of rows done.
-template <int kCount>
-struct VectorCount {
-  constexpr int operator()() const { return kCount; }
-};
 template <class Store>
 RUY_LIKE_ALWAYS_INLINE int ForWholeVectors(int rows, Store store) {
   int row = 0;
-  for (; row + 12 <= rows; row += 12) store(VectorCount<3>(), row);
+  for (; row + 12 <= rows; row += 12) store(Constant<3>(), row);
   if (row + 8 <= rows) {
-    store(VectorCount<2>(), row);
+    store(Constant<2>(), row);
   } else if (row + 4 <= rows) {
-    store(VectorCount<1>(), row);
+    store(Constant<1>(), row);
   }
   return rows & -4;
 }

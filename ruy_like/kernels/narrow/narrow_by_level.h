@@ -179,17 +179,10 @@ void AddAllLevels(const LevelsArgs& args_in) {
   if (args.levels == 1) add(AddLevels<V, kCols, 1>, 1);
 }
 
-// MultiplyShortRows() for kCols columns.
-template <class V, int kCols,
-          class VectorIndices =
-              typename MakeIndices<kShortVectors<V, kCols>>::Type>
-struct ColumnsByLevel;
-template <class V, int kCols, int... kI>
-struct ColumnsByLevel<V, kCols, Indices<kI...>> {
-  // Indexed by the number of vectors of rows, less 1.
-  static constexpr LevelsFn* kShortRows[] = {
-      MultiplyShortRows<V, kCols, kI + 1>...};
-};
+// MultiplyShortRows() for kCols columns and 1, 2 ... vectors of rows.
+template <class V, int kCols>
+constexpr auto kShortRows = TableOf<LevelsFn, kShortVectors<V, kCols>>(
+    [](auto vectors) { return MultiplyShortRows<V, kCols, vectors()>; });
 
 // The routines for a number of columns.
 struct ByLevelFns {
@@ -198,9 +191,8 @@ struct ByLevelFns {
   int most_short_vectors;
 };
 template <class V, int kCols>
-constexpr ByLevelFns kByLevelFnsOf = {AddAllLevels<V, kCols>,
-                                      ColumnsByLevel<V, kCols>::kShortRows,
-                                      kShortVectors<V, kCols>};
+constexpr ByLevelFns kByLevelFnsOf = {
+    AddAllLevels<V, kCols>, kShortRows<V, kCols>.fns, kShortVectors<V, kCols>};
 template <class V>
 constexpr ByLevelFns kByLevelFns[] = {kByLevelFnsOf<V, 1>, kByLevelFnsOf<V, 2>,
                                       kByLevelFnsOf<V, 3>, kByLevelFnsOf<V, 4>};

@@ -190,15 +190,19 @@ void RunRows(const RowsArgs& args) {
   }
 }
 
+// RunRows() for 1, 2 ... kMaxCols columns.
+template <class V, class Words, int kRhsWidth, int kMaxCols, int kGroups,
+          bool kWholeLines = false>
+constexpr auto kRunRows = TableOf<RowsFn, kMaxCols>([](auto cols) {
+  return RunRows<V, Words, kRhsWidth, cols(), kGroups, kWholeLines>;
+});
+
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
 // packs that one's lhs.
 template <class V, int kMaxVectors, int kRhsWidth, PackFn* kPackRows,
           class Words>
 struct NarrowFloatKernel {
   typedef typename Words::Op Op;
-  typedef TileTable<Op, PackedRhs<Op, kRhsWidth>, kRhsWidth,
-                    typename MakeIndices<kMaxVectors>::Type>
-      PanelTiles;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kMaxPanels =
       (kMaxNarrowCols + kRhsWidth - 1) / kRhsWidth;
@@ -220,19 +224,6 @@ struct NarrowFloatKernel {
                            kStretchLevels<WidenedWords<V, Scalar::kF32>>>
       SideBySide;
   static_assert(kMinSideBySideCols > kRhsWidth);
-
-  // RunRows() for 1, 2 ... columns.
-  template <int kGroups, class ColumnIndices, bool kWholeLines = false>
-  struct Table;
-  template <int kGroups, int... kI, bool kWholeLines>
-  struct Table<kGroups, Indices<kI...>, kWholeLines> {
-    static constexpr RowsFn* kRows[] = {
-        RunRows<V, Words, kRhsWidth, kI + 1, kGroups, kWholeLines>...};
-  };
-  typedef typename MakeIndices<kRhsWidth>::Type Columns;
-  typedef Table<1, Columns> OneGroup;
-  typedef Table<kMaxGroups, typename MakeIndices<kMaxGroupsCols>::Type>
-      MaxGroups;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
@@ -387,10 +378,14 @@ struct NarrowFloatKernel {
                                                int cols) {
     if constexpr (V::kRowWords == kLineWords) {
       if (whole_lines) {
-        return Table<1, Columns, /*kWholeLines=*/true>::kRows[cols - 1];
+        return kRunRows<V, Words, kRhsWidth, kRhsWidth, 1,
+                        /*kWholeLines=*/true>.fns[cols - 1];
       }
     }
-    return (groups == 1 ? OneGroup::kRows : MaxGroups::kRows)[cols - 1];
+    return (groups == 1
+                ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1>.fns
+                : kRunRows<V, Words, kRhsWidth, kMaxGroupsCols, kMaxGroups>.fns)
+        [cols - 1];
   }
 
   // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
@@ -398,6 +393,8 @@ struct NarrowFloatKernel {
   static RUY_LIKE_ALWAYS_INLINE void MultiplyPiece(const KernelArgs& args,
                                                    const char* lhs, int rows,
                                                    ptrdiff_t k, float* accum) {
+    constexpr const auto& tiles =
+        kTileTable<Op, PackedRhs<Op, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
     alignas(64) float piece[kGroups * kLanes * kPieceLevels];
     const ptrdiff_t levels = AtMost(args.depth - k, kPieceLevels);
     const ptrdiff_t padded =
@@ -425,7 +422,7 @@ struct NarrowFloatKernel {
       tile.start = panel.accum;
       tile.start_col_stride = Vectors(rows) * kLanes;
       tile.result = panel.accum;
-      PanelTiles::kTiles[Vectors(rows) - 1][panel.cols - 1](tile);
+      tiles[Vectors(rows) - 1][panel.cols - 1](tile);
     }
   }
 

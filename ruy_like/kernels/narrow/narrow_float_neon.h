@@ -125,14 +125,10 @@ struct NarrowFloatTile {
 typedef void NarrowFloatTileFn(const KernelArgs& args, ptrdiff_t row,
                                float* sums);
 
-// kRun[i] is for i + 1 columns.
-template <class ColumnIndices>
-struct NarrowFloatTiles;
-template <int... kI>
-struct NarrowFloatTiles<Indices<kI...>> {
-  static constexpr NarrowFloatTileFn* kRun[] = {
-      NarrowFloatTile<kI + 1>::Run...};
-};
+// For 1, 2 ... kMaxCols columns.
+template <int kMaxCols>
+constexpr auto kNarrowFloatTiles = TableOf<NarrowFloatTileFn, kMaxCols>(
+    [](auto cols) { return NarrowFloatTile<cols()>::Run; });
 
 struct NarrowFloatNeon {
   // As many as there are registers for.
@@ -147,14 +143,14 @@ struct NarrowFloatNeon {
   }
 
   static void Run(const KernelArgs* args) {
-    typedef NarrowFloatTiles<MakeIndices<kMaxCols>::Type> Tiles;
     alignas(64) float sums[kMaxCols * kCollectedFloatRows];
     for (ptrdiff_t row = 0; row < args->rows; row += kCollectedFloatRows) {
       const ptrdiff_t left = args->rows - row;
       const int rows = left < kCollectedFloatRows ? static_cast<int>(left)
                                                   : kCollectedFloatRows;
       for (int r = 0; r < rows; r += kFloatTileRows) {
-        Tiles::kRun[args->cols - 1](*args, row + r, sums + r);
+        kNarrowFloatTiles<kMaxCols>.fns[args->cols - 1](*args, row + r,
+                                                        sums + r);
       }
       StoreTile<SimdNeon>({sums, kCollectedFloatRows, rows,
                            static_cast<int>(args->cols), row, 0},

@@ -245,14 +245,11 @@ void RunDots(const DotArgs& args) {
   tile.Store(args);
 }
 
-// RunDots() for 1 .. kMaxVectors columns.
-template <class Op, bool kSums, int kPrefetched, class ColumnIndices>
-struct DotTable;
-template <class Op, bool kSums, int kPrefetched, int... kI>
-struct DotTable<Op, kSums, kPrefetched, Indices<kI...>> {
-  static constexpr DotFn* kDots[] = {
-      RunDots<Op, kI + 1, kSums, kPrefetched>...};
-};
+// RunDots() for 1 .. kMaxCols columns.
+template <class Op, bool kSums, int kPrefetched, int kMaxCols>
+constexpr auto kDots = TableOf<DotFn, kMaxCols>([](auto cols) {
+  return RunDots<Op, cols(), kSums, kPrefetched>;
+});
 
 // ## Blocks
 
@@ -260,8 +257,6 @@ template <class Op>
 struct NarrowIntKernel {
   typedef typename Op::Simd V;
   static constexpr int kMaxVectors = V::kDotVectors / kDotRows;
-  typedef typename MakeIndices<kMaxVectors>::Type Columns;
-  typedef typename MakeIndices<kMaxVectors - 1>::Type ColumnsNextToSums;
 
   // The kernel's line in its path's table.
   static constexpr Kernel Entry(const char* name, Family family,
@@ -324,12 +319,11 @@ struct NarrowIntKernel {
     dots.result = result;
     dots.sums = sums;
     if (wants_sums) {
-      (one_tile
-           ? DotTable<Op, true, kDotRows, ColumnsNextToSums>::kDots
-           : DotTable<Op, true, 1, ColumnsNextToSums>::kDots)[first - 1](dots);
+      (one_tile ? kDots<Op, true, kDotRows, kMaxVectors - 1>.fns
+                : kDots<Op, true, 1, kMaxVectors - 1>.fns)[first - 1](dots);
     } else {
-      (one_tile ? DotTable<Op, false, kDotRows, Columns>::kDots
-                : DotTable<Op, false, 1, Columns>::kDots)[first - 1](dots);
+      (one_tile ? kDots<Op, false, kDotRows, kMaxVectors>.fns
+                : kDots<Op, false, 1, kMaxVectors>.fns)[first - 1](dots);
     }
     int tile = 1;
     for (int col = first; col < cols; ++tile) {
@@ -339,7 +333,7 @@ struct NarrowIntKernel {
       dots.rhs =
           static_cast<const char*>(args.rhs) + col * args.rhs_stride_bytes;
       dots.result = result + col * kCollectedRows;
-      DotTable<Op, false, 1, Columns>::kDots[next - 1](dots);
+      kDots<Op, false, 1, kMaxVectors>.fns[next - 1](dots);
       col += next;
     }
   }

@@ -110,13 +110,10 @@ void RunSideBySide(const TileArgs& args, const RowsAhead& ahead) {
 }
 
 // RunSideBySide() for 1, 2 ... columns.
-template <class V, int kRhsWidth, class ColumnIndices>
-struct SideBySideTable;
-template <class V, int kRhsWidth, int... kI>
-struct SideBySideTable<V, kRhsWidth, Indices<kI...>> {
-  static constexpr SideBySideFn* kRun[] = {
-      RunSideBySide<V, kRhsWidth, kI + 1>...};
-};
+template <class V, int kRhsWidth>
+constexpr auto kRunSideBySide = TableOf<SideBySideFn, kRhsWidth>([](auto cols) {
+  return RunSideBySide<V, kRhsWidth, cols()>;
+});
 
 // Products of whole tiles of rows, in the order of rows. kAheadLevels: how many
 // levels ahead of the transposition lines are prefetched.
@@ -167,15 +164,12 @@ class SideBySideRunner {
         if (ahead_rows != nullptr && i < 2) {
           ahead = Ahead(ahead_rows, is_last ? 0 : k + kBlockLevels, i);
         }
-        Table::kRun[panel.cols - 1](tile, ahead);
+        kRunSideBySide<V, kRhsWidth>.fns[panel.cols - 1](tile, ahead);
       }
     }
   }
 
  private:
-  typedef SideBySideTable<V, kRhsWidth, typename MakeIndices<kRhsWidth>::Type>
-      Table;
-
   // One of a tile's two vectors of rows, from level k on.
   RUY_LIKE_ALWAYS_INLINE RowsAhead Ahead(const char* lhs, ptrdiff_t k,
                                          int group) {

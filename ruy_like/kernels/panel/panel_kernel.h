@@ -243,9 +243,8 @@ struct PanelKernel {
                                                     ptrdiff_t first_vector,
                                                     ptrdiff_t vectors,
                                                     Epilogue& epilogue) {
-    typedef TileTable<Op, RhsSource, kMostCols,
-                      typename MakeIndices<kMostVectors>::Type>
-        Table;
+    constexpr const auto& tiles =
+        kTileTable<Op, RhsSource, kMostVectors, kMostCols>.fns;
     const ptrdiff_t first_row = first_vector * kLanes;
     TileArgs tile = FirstTile(args, first_vector);
     const void* const lhs = tile.lhs;
@@ -263,7 +262,7 @@ struct PanelKernel {
       tile.start = start;
       for (ptrdiff_t left = vectors; left > 0;) {
         const int n = VectorsOfNextTile<kMostVectors>(left);
-        Table::kTiles[n - 1][cols - 1](tile);
+        tiles[n - 1][cols - 1](tile);
         Epilogue::MoveDown(n, &finish);
         tile.start = Epilogue::StartBelow(tile.start, n);
         tile.lhs = static_cast<const char*>(tile.lhs) + n * lhs_stride;
@@ -278,9 +277,8 @@ struct PanelKernel {
                                              ptrdiff_t first_vector,
                                              ptrdiff_t vectors, ptrdiff_t col,
                                              Epilogue* epilogue) {
-    typedef TileTable<Op, RhsSource, kMostCols,
-                      typename MakeIndices<kMostVectors>::Type>
-        Table;
+    constexpr const auto& tiles =
+        kTileTable<Op, RhsSource, kMostVectors, kMostCols>.fns;
     const ptrdiff_t padded_cols =
         (args.cols + kRhsWidth - 1) / kRhsWidth * kRhsWidth;
     Accum* saved = static_cast<Accum*>(args.accum);
@@ -314,13 +312,11 @@ struct PanelKernel {
         tile.result = args.last_pass ? spilled : saved;
         const ptrdiff_t rows_left = args.rows - row;
         const int tile_rows = tile_vectors * kLanes;
-        TileFn* run = Table::kTiles[tile_vectors - 1][cols - 1];
+        TileFn* run = tiles[tile_vectors - 1][cols - 1];
         if constexpr (Op::kMultipliesHalves) {
-          typedef HalfTileTable<Op, RhsSource, kMostCols,
-                                typename MakeIndices<kMostVectors>::Type>
-              HalfTable;
           if (EndsInHalf<Op>(tile_vectors, rows_left) && cols == kMostCols) {
-            run = HalfTable::kTiles[tile_vectors - 1];
+            run = kHalfTiles<Op, RhsSource, kMostVectors, kMostCols>.fns
+                      [tile_vectors - 1];
           }
         }
         const bool finishes_tile = finishes && tile_rows <= rows_left;

@@ -4,7 +4,7 @@
 // tiles in another order (panel_widen.h, narrow_float.h). Takes a tile's
 // accumulators from where they start to a buffer. Does not know blocks, passes
 // or edges of rows; a tile for every number of panels and columns is an
-// instance of its own, found in TileTable.
+// instance of its own, found in kTileTable.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_
 
@@ -291,23 +291,17 @@ void RunTile(const TileArgs& args) {
 
 // RunTile() for kVectors lhs panels and every number of columns from 1 to
 // kMaxCols.
-template <class Op, class RhsSource, int kVectors, class ColumnIndices>
-struct TilesOfHeight;
-template <class Op, class RhsSource, int kVectors, int... kI>
-struct TilesOfHeight<Op, RhsSource, kVectors, Indices<kI...>> {
-  static constexpr TileFn* kTiles[] = {
-      RunTile<Op, RhsSource, kVectors, kI + 1>...};
-};
+template <class Op, class RhsSource, int kVectors, int kMaxCols>
+constexpr auto kTilesOfHeight = TableOf<TileFn, kMaxCols>([](auto cols) {
+  return RunTile<Op, RhsSource, kVectors, cols()>;
+});
 
 // The same for every height up to kMaxVectors.
-template <class Op, class RhsSource, int kMaxCols, class HeightIndices>
-struct TileTable;
-template <class Op, class RhsSource, int kMaxCols, int... kI>
-struct TileTable<Op, RhsSource, kMaxCols, Indices<kI...>> {
-  static constexpr TileFn* const* kTiles[] = {
-      TilesOfHeight<Op, RhsSource, kI + 1,
-                    typename MakeIndices<kMaxCols>::Type>::kTiles...};
-};
+template <class Op, class RhsSource, int kMaxVectors, int kMaxCols>
+constexpr auto kTileTable =
+    TableOf<TileFn* const, kMaxVectors>([](auto vectors) {
+      return kTilesOfHeight<Op, RhsSource, vectors(), kMaxCols>.fns;
+    });
 
 // Whether the lower half of a tile's last vector holds all of its rows.
 template <class Op>
@@ -319,14 +313,11 @@ RUY_LIKE_ALWAYS_INLINE bool EndsInHalf(int tile_vectors, ptrdiff_t rows_left) {
 
 // RunTile() for such a tile of every height, with kCols columns; tiles with
 // fewer are rare.
-template <class Op, class RhsSource, int kCols, class HeightIndices>
-struct HalfTileTable;
-template <class Op, class RhsSource, int kCols, int... kI>
-struct HalfTileTable<Op, RhsSource, kCols, Indices<kI...>> {
-  static constexpr TileFn* kTiles[] = {
-      RunTile<Op, RhsSource, kI + 1, kCols, /*kKeepsLhs=*/false,
-              /*kEndsInHalf=*/true>...};
-};
+template <class Op, class RhsSource, int kMaxVectors, int kCols>
+constexpr auto kHalfTiles = TableOf<TileFn, kMaxVectors>([](auto vectors) {
+  return RunTile<Op, RhsSource, vectors(), kCols, /*kKeepsLhs=*/false,
+                 /*kEndsInHalf=*/true>;
+});
 
 }  // namespace
 }  // namespace ruy_like::kernels

@@ -244,7 +244,6 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
   typedef PanelKernel<NeonBytesOp<false>, 1, 4> Base;
   typedef NeonBytesOp<true> Op;
   typedef PackedRhs<Op, 4> RhsSource;
-  typedef TilesOfHeight<Op, RhsSource, 1, typename MakeIndices<4>::Type> Tiles;
 
   static constexpr Kernel Entry(const char* name, Family family,
                                 PackFn* pack_lhs, PackFn* pack_rhs) {
@@ -336,7 +335,7 @@ struct NeonBytesKernel : PanelKernel<NeonBytesOp<false>, 1, 4> {
           if (cols == 4) {
             BytesTile<true, RhsSource, 4>::RunInline(tile);
           } else {
-            Tiles::kTiles[cols - 1](tile);
+            kTilesOfHeight<Op, RhsSource, 1, 4>.fns[cols - 1](tile);
           }
           if (saved != nullptr) saved += 4 * cols;
           tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;

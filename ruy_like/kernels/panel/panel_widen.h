@@ -45,14 +45,11 @@ namespace {
 
 // RunTile() for 1 to kMaxVectors lhs panels by a whole rhs panel, keeping the
 // lhs as it is in the registers.
-template <class Op, int kRhsWidth, class HeightIndices>
-struct KeepingTiles;
-template <class Op, int kRhsWidth, int... kI>
-struct KeepingTiles<Op, kRhsWidth, Indices<kI...>> {
-  static constexpr TileFn* kTiles[] = {
-      RunTile<Op, PackedRhs<Op, kRhsWidth>, kI + 1, kRhsWidth,
-              /*kKeepsLhs=*/true>...};
-};
+template <class Op, int kMaxVectors, int kRhsWidth>
+constexpr auto kKeepingTiles = TableOf<TileFn, kMaxVectors>([](auto vectors) {
+  return RunTile<Op, PackedRhs<Op, kRhsWidth>, vectors(), kRhsWidth,
+                 /*kKeepsLhs=*/true>;
+});
 
 template <class V, class Dot, int kMaxVectors, int kRhsWidth>
 struct WideningPanelKernel
@@ -91,7 +88,6 @@ struct WideningPanelKernel
   }
 
  private:
-  typedef typename MakeIndices<kMaxVectors>::Type Heights;
   static constexpr int kLanes = V::kLanes;
   static constexpr int kVectorBytes = kLanes * sizeof(int32_t);
   // Up to this depth interleaving the epilogue with the product
@@ -172,8 +168,8 @@ struct WideningPanelKernel
   static void RunChunk(const KernelArgs& args, const Strip& strip,
                        ptrdiff_t step, ptrdiff_t steps, Buffers* buffers,
                        StripEpilogue* epilogue) {
-    typedef TileTable<WideOp, PackedRhs<WideOp, kRhsWidth>, kRhsWidth, Heights>
-        Table;
+    constexpr const auto& tiles =
+        kTileTable<WideOp, PackedRhs<WideOp, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
     const bool starts = args.first_pass && step == 0;
     const bool finishes =
         args.last_pass && (step + steps) * Op::kGroup == args.depth;
@@ -200,11 +196,11 @@ struct WideningPanelKernel
       tile.column_start = starts ? epilogue->ColumnStart(col, cols) : nullptr;
       tile.result = finishes ? buffers->spilled : accums;
       if (i == 0) {  // whole: a group has two panels or more
-        KeepingTiles<Op, kRhsWidth, Heights>::kTiles[strip.vectors - 1](tile);
+        kKeepingTiles<Op, kMaxVectors, kRhsWidth>.fns[strip.vectors - 1](tile);
         tile.lhs = buffers->kept;
         tile.lhs_stride_bytes = kKeptStride;
       } else {
-        Table::kTiles[strip.vectors - 1][cols - 1](tile);
+        tiles[strip.vectors - 1][cols - 1](tile);
       }
       if (finishes) {
         epilogue->Store(buffers->spilled, tile_rows, rows, cols, strip.row,
