@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/loops/blocks.h"
 
 namespace ruy_like {
 namespace {
@@ -14,17 +15,6 @@ namespace qi = quantize_internal;
 // So many channels, and values of each, are brought together at a time where a
 // channel's values do not lie side by side: a block that stays in the L1 cache.
 constexpr std::ptrdiff_t kBlockChannels = 16, kBlockValues = 256;
-
-// Rows [first, first + rows), columns [col, col + cols).
-Matrix<float> Part(const Matrix<float>& matrix, std::ptrdiff_t row,
-                   std::ptrdiff_t rows, std::ptrdiff_t col,
-                   std::ptrdiff_t cols) {
-  Matrix<float> part = matrix;
-  part.set_data(matrix.data() + ElementOffset(matrix.layout(), row, col));
-  part.mutable_layout()->set_rows(rows);
-  part.mutable_layout()->set_cols(cols);
-  return part;
-}
 
 // The same memory, with rows for columns.
 Matrix<float> Transposed(const Matrix<float>& matrix) {
@@ -43,7 +33,7 @@ absl::Status ObserveRows(const Matrix<float>& values, Context* context,
   const Layout& layout = values.layout();
   for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
     RUY_LIKE_RETURN_IF_ERROR((*channels)[static_cast<std::size_t>(row)].Observe(
-        Part(values, row, 1, 0, layout.cols()), context));
+        qi::PartOf(values, row, 1, 0, layout.cols()), context));
   }
   return absl::OkStatus();
 }

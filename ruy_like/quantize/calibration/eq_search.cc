@@ -30,16 +30,6 @@ constexpr std::ptrdiff_t kBlockBytes = 256 * 1024;
 constexpr std::ptrdiff_t kOneBlockBytes = 512 * 1024;
 constexpr std::ptrdiff_t kMinBlockCols = 64;
 
-// Columns [first, first + cols).
-template <typename T>
-Matrix<T> Columns(const Matrix<T>& matrix, std::ptrdiff_t first,
-                  std::ptrdiff_t cols) {
-  Matrix<T> result = matrix;
-  result.set_data(matrix.data() + ElementOffset(matrix.layout(), 0, first));
-  result.mutable_layout()->set_cols(cols);
-  return result;
-}
-
 // A quantized operand of Mul, with its value range.
 Matrix<std::int8_t> Operand(std::int8_t* data, const Layout& like, int bits) {
   Matrix<std::int8_t> operand = like.order() == Order::kColMajor
@@ -180,11 +170,9 @@ class EqSearcher final {
   absl::Status ChooseStart() {
     RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights_)));
     for (std::ptrdiff_t row = 0; row < rows_; ++row) {
-      Matrix<float> one = weights_;
-      one.set_data(weights_.data() + ElementOffset(weights_.layout(), row, 0));
-      one.mutable_layout()->set_rows(1);
       Observer observer;
-      RUY_LIKE_RETURN_IF_ERROR(observer.Observe(one));
+      RUY_LIKE_RETURN_IF_ERROR(
+          observer.Observe(qi::PartOf(weights_, row, 1, 0, depth_)));
       RUY_LIKE_ASSIGN_OR_RETURN(const auto params,
                                 StartOf(observer, "weights", options_));
       start_weights_.push_back(params);
@@ -295,9 +283,9 @@ class EqSearcher final {
       const std::ptrdiff_t cols = rhs.layout().cols();
       for (std::ptrdiff_t first = 0; first < cols; first += block_cols_) {
         RUY_LIKE_ASSIGN_OR_RETURN(
-            auto packed,
-            Pack(Columns(rhs, first, std::min(block_cols_, cols - first)),
-                 Side::kRhs, PackingOptions(), context_));
+            auto packed, Pack(qi::PartOf(rhs, 0, depth_, first,
+                                         std::min(block_cols_, cols - first)),
+                              Side::kRhs, PackingOptions(), context_));
         packed_activations_.push_back(std::move(packed));
       }
     }
@@ -353,8 +341,8 @@ class EqSearcher final {
     Matrix<std::int32_t> acc = ColMajor(accumulators_.data(), rows_, count);
     if (packed_activations_.empty()) {
       return Mul(packed_weights_,
-                 Columns(QuantizedActivations(i), first, count), params,
-                 context_, &acc);
+                 qi::PartOf(QuantizedActivations(i), 0, depth_, first, count),
+                 params, context_, &acc);
     }
     const PackedMatrix<std::int8_t>& rhs = packed_activations_[block];
     return WeightsAreUsedOnce()

@@ -7,6 +7,7 @@
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/layers/grouped_weights.h"
+#include "ruy_like/quantize/loops/blocks.h"
 #include "ruy_like/quantize/loops/requantize_table.h"
 
 namespace ruy_like {
@@ -65,12 +66,8 @@ Matrix<std::int8_t> GroupOperand(const Matrix<std::int8_t>& weights,
                                  absl::Span<const QuantParams> params,
                                  std::ptrdiff_t first_row,
                                  std::ptrdiff_t rows) {
-  Matrix<std::int8_t> operand = weights;
-  operand.mutable_layout()->set_rows(rows);
-  const std::int8_t* const data = weights.data();
-  operand.set_data(data == nullptr
-                       ? data
-                       : data + ElementOffset(weights.layout(), first_row, 0));
+  Matrix<std::int8_t> operand =
+      qi::PartOf(weights, first_row, rows, 0, weights.layout().cols());
   operand.set_zero_point(static_cast<std::int8_t>(params[0].zero_point));
   const bool all_int7 = std::all_of(
       params.begin(), params.end(),

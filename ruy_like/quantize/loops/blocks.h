@@ -79,6 +79,19 @@ absl::Status ForEachPiece(const Lines& lines, std::ptrdiff_t bytes_per_element,
                       });
 }
 
+// Rows [row, row + rows), columns [col, col + cols) of a matrix.
+template <typename T>
+Matrix<T> PartOf(const Matrix<T>& matrix, std::ptrdiff_t row,
+                 std::ptrdiff_t rows, std::ptrdiff_t col, std::ptrdiff_t cols) {
+  Matrix<T> part = matrix;
+  if (matrix.data() != nullptr) {
+    part.set_data(matrix.data() + ElementOffset(matrix.layout(), row, col));
+  }
+  part.mutable_layout()->set_rows(rows);
+  part.mutable_layout()->set_cols(cols);
+  return part;
+}
+
 // ## Two matrices of one shape, line by line
 
 // Elements from line to line, and from element to element within a line.
