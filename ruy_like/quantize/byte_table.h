@@ -44,9 +44,7 @@ class RUY_LIKE_EXPORT ByteTable final {
   static absl::StatusOr<ByteTable> Make(const QuantParams& input,
                                         const QuantParams& output,
                                         const Function& function) {
-    static_assert(
-        quantize_internal::IsByte<In>() && quantize_internal::IsByte<Out>(),
-        "elements are int8 or uint8");
+    quantize_internal::CheckBytes<In, Out>();
     float results[256];
     for (int bits = 0; bits < 256; ++bits) {
       const std::int64_t q = static_cast<In>(bits);
@@ -67,9 +65,7 @@ class RUY_LIKE_EXPORT ByteTable final {
   template <typename In, typename Out>
   static absl::StatusOr<ByteTable> MakeRequantize(const QuantParams& input,
                                                   const QuantParams& output) {
-    static_assert(
-        quantize_internal::IsByte<In>() && quantize_internal::IsByte<Out>(),
-        "elements are int8 or uint8");
+    quantize_internal::CheckBytes<In, Out>();
     return MakeErased(internal::ScalarOf<In>(), input,
                       internal::ScalarOf<Out>(), output, nullptr);
   }
@@ -81,14 +77,16 @@ class RUY_LIKE_EXPORT ByteTable final {
   const QuantParams& input() const { return input_; }
   const QuantParams& output() const { return output_; }
 
- private:
-  ByteTable() = default;
-  // Made from 256 results, by the bits of q; null: from the identity.
+  // For the templates above: made from 256 results, by the bits of q; null:
+  // from the identity. Both types are of 8 bits.
   static absl::StatusOr<ByteTable> MakeErased(Scalar in,
                                               const QuantParams& input,
                                               Scalar out,
                                               const QuantParams& output,
                                               const float* results);
+
+ private:
+  ByteTable() = default;
 
   std::array<std::uint8_t, 256> bytes_ = {};
   Scalar in_ = Scalar::kI8, out_ = Scalar::kI8;
@@ -115,8 +113,7 @@ template <typename In, typename Out>
 absl::Status ApplyTable(const TensorView<In>& input, const ByteTable& table,
                         Context* context, TensorView<Out>* output) {
   namespace qi = quantize_internal;
-  static_assert(qi::IsByte<In>() && qi::IsByte<Out>(),
-                "elements are int8 or uint8");
+  qi::CheckBytes<In, Out>();
   return qi::ApplyTable(qi::Erase(input), table, context, qi::Erase(output));
 }
 
@@ -125,8 +122,7 @@ template <typename In, typename Out>
 absl::Status Requantize(const TensorView<In>& input, Context* context,
                         TensorView<Out>* output) {
   namespace qi = quantize_internal;
-  static_assert(qi::IsByte<In>() && qi::IsByte<Out>(),
-                "elements are int8 or uint8");
+  qi::CheckBytes<In, Out>();
   return qi::RequantizeTensor(qi::Erase(input), context, qi::Erase(output));
 }
 

@@ -8,6 +8,7 @@
 #ifndef RUY_LIKE_QUANTIZE_MULTIPLIER_H_
 #define RUY_LIKE_QUANTIZE_MULTIPLIER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -52,14 +53,9 @@ inline std::int32_t MultiplyByQuantizedMultiplier(
   const std::int64_t product =
       static_cast<std::int64_t>(x) * multiplier.fixedpoint +
       (std::int64_t{1} << (30 - multiplier.exponent));
-  const std::int64_t rounded = product >> (31 - multiplier.exponent);
-  if (rounded > std::numeric_limits<std::int32_t>::max()) {
-    return std::numeric_limits<std::int32_t>::max();
-  }
-  if (rounded < std::numeric_limits<std::int32_t>::min()) {
-    return std::numeric_limits<std::int32_t>::min();
-  }
-  return static_cast<std::int32_t>(rounded);
+  using Limits = std::numeric_limits<std::int32_t>;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(
+      product >> (31 - multiplier.exponent), Limits::min(), Limits::max()));
 }
 
 // ## The arithmetic of gemmlowp and of TensorFlow Lite's reference kernels

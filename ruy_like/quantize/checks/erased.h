@@ -78,6 +78,10 @@ template <typename T>
 constexpr bool IsByte() {
   return Is8Bit(internal::ScalarOf<std::remove_const_t<T>>());
 }
+template <typename... T>
+constexpr void CheckBytes() {
+  static_assert((IsByte<T>() && ...), "elements are int8 or uint8");
+}
 // What layers compute with.
 template <typename In, typename Out>
 constexpr void CheckLayerTypes() {

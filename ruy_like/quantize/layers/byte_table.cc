@@ -121,18 +121,10 @@ absl::Status RequantizeTensor(const Erased& input, Context* context,
                               const Erased& output) {
   return CatchNoMemory([&]() -> absl::Status {
     RUY_LIKE_RETURN_IF_ERROR(CheckTableTensors(input, output));
-    const auto make = [&](auto in, auto out) {
-      return ByteTable::MakeRequantize<decltype(in), decltype(out)>(
-          input.params, output.params);
-    };
-    const auto make_from = [&](auto in) {
-      return output.scalar == Scalar::kI8 ? make(in, std::int8_t{})
-                                          : make(in, std::uint8_t{});
-    };
-    RUY_LIKE_ASSIGN_OR_RETURN(const auto table,
-                              input.scalar == Scalar::kI8
-                                  ? make_from(std::int8_t{})
-                                  : make_from(std::uint8_t{}));
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto table,
+        ByteTable::MakeErased(input.scalar, input.params, output.scalar,
+                              output.params, /*results=*/nullptr));
     return LookUp(input, table, context, output);
   });
 }

@@ -94,11 +94,8 @@ absl::Status Write(const Erased& input, const Strip& strip, Context* context,
   const bool copied = IsCopied(input.params, output.params);
   RUY_LIKE_ASSIGN_OR_RETURN(
       const auto table,
-      input.scalar == Scalar::kI8
-          ? ByteTable::MakeRequantize<std::int8_t, std::int8_t>(input.params,
-                                                                output.params)
-          : ByteTable::MakeRequantize<std::uint8_t, std::uint8_t>(
-                input.params, output.params));
+      ByteTable::MakeErased(input.scalar, input.params, output.scalar,
+                            output.params, /*results=*/nullptr));
   return ForEachPiece(
       {strip.runs, strip.run}, 2, context, [&](const Piece& piece) {
         const std::uint8_t* const source =
