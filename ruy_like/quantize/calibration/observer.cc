@@ -34,8 +34,10 @@ int ExponentAbove(float magnitude) {
   return std::max(exponent, kLowestExponent);
 }
 
-// From a magnitude to its bin, where the range is 2^exponent.
-float FactorOf(int exponent) { return std::ldexp(1.0f, kLog2Bins - exponent); }
+// Where there is no range set, the bins reach to 2^exponent.
+qi::ObserveScale ScaleOf(const qi::ObserverState& state) {
+  return {state.range, std::ldexp(1.0f, kLog2Bins - state.exponent)};
+}
 
 absl::Status ValidateOptions(const CalibrationOptions& options) {
   RUY_LIKE_RETURN_IF_ERROR(qi::CheckRange("bits", options.bits, 2, 16));
@@ -185,17 +187,14 @@ absl::Status Observer::Observe(const Matrix<float>& values, Context* context) {
         units, by_line ? 1 : std::ptrdiff_t{qi::kObserveChunk}, bytes, context,
         [&](std::ptrdiff_t first, std::ptrdiff_t last) {
           Shards::Shard* const shard = shards.Take();
-          if (by_line) {
-            for (std::ptrdiff_t line = first; line < last; ++line) {
-              shard->observer->ObserveRange(
-                  values.data() + line * walk.src.line,
-                  static_cast<std::size_t>(unit), kernels,
-                  shard->pipeline.get());
-            }
-          } else {
-            shard->observer->ObserveRange(
-                values.data() + first, static_cast<std::size_t>(last - first),
-                kernels, shard->pipeline.get());
+          const auto observe = [&](std::ptrdiff_t at, std::ptrdiff_t n) {
+            shard->observer->ObserveRange(values.data() + at,
+                                          static_cast<std::size_t>(n), kernels,
+                                          shard->pipeline.get());
+          };
+          if (!by_line) observe(first, last - first);
+          for (std::ptrdiff_t line = first; by_line && line < last; ++line) {
+            observe(line * walk.src.line, unit);
           }
           shards.Return(shard);
         }));
@@ -222,12 +221,8 @@ bool Observer::StepChunk(const float* values, const ObserveKernels& kernels,
   if (!state_.has_range) return false;
   if (pipeline->elements + kChunk > Pipeline::kMaxElements) Drain(pipeline);
   const qi::ChunkStats stats =
-      state_.streaming()
-          ? kernels.step_by_factor(values, FactorOf(state_.exponent),
-                                   pipeline->free, pipeline->waiting,
-                                   &pipeline->counts)
-          : kernels.step_by_range(values, state_.range, pipeline->free,
-                                  pipeline->waiting, &pipeline->counts);
+      kernels.step(values, ScaleOf(state_), pipeline->free, pipeline->waiting,
+                   &pipeline->counts);
   if (!stats.all_finite || !Covers(stats.absmax)) {
     std::fill_n(pipeline->waiting, kChunk, qi::kObserveNothing);
     return false;
@@ -262,11 +257,7 @@ void Observer::ObserveChunk(const float* values, std::size_t n,
     CoverExponent(ExponentAbove(stats.absmax));
   }
   alignas(64) std::uint16_t index[kChunk];
-  if (state_.streaming()) {
-    kernels.index_by_factor(values, n, FactorOf(state_.exponent), index);
-  } else {
-    kernels.index_by_range(values, n, state_.range, index);
-  }
+  kernels.index(values, n, ScaleOf(state_), index);
   Count(index, n);
 }
 

@@ -187,15 +187,14 @@ struct IndexByRangeOp {
   double bins_per_unit;
 };
 
-void IndexByFactor(const float* x, std::size_t n, float factor,
-                   std::uint16_t* index) {
-  MapLanes(n, index, IndexByFactorOp::LanesPerCall(), IndexByFactorOp{factor},
-           x);
-}
-
-void IndexByRange(const float* x, std::size_t n, float range,
-                  std::uint16_t* index) {
-  MapLanes(n, index, IndexByRangeOp::LanesPerCall(), IndexByRangeOp(range), x);
+void Index(const float* x, std::size_t n, const ObserveScale& scale,
+           std::uint16_t* index) {
+  if (scale.range == 0) {
+    const IndexByFactorOp op = {scale.factor};
+    return MapLanes(n, index, op.LanesPerCall(), op, x);
+  }
+  const IndexByRangeOp op(scale.range);
+  MapLanes(n, index, op.LanesPerCall(), op, x);
 }
 
 // A page ahead, for the hardware's own prefetch stops at the end of each: a
@@ -203,10 +202,10 @@ void IndexByRange(const float* x, std::size_t n, float range,
 constexpr std::size_t kPrefetchElements = 1024;
 
 template <class IndexOp>
-ChunkStats Step(const float* HWY_RESTRICT x, const IndexOp& op,
-                std::uint16_t* HWY_RESTRICT index,
-                const std::uint16_t* HWY_RESTRICT counted,
-                ObserveCounts* HWY_RESTRICT counts) {
+ChunkStats StepBy(const float* HWY_RESTRICT x, const IndexOp& op,
+                  std::uint16_t* HWY_RESTRICT index,
+                  const std::uint16_t* HWY_RESTRICT counted,
+                  ObserveCounts* HWY_RESTRICT counts) {
   constexpr std::size_t kBlock = Scanner::kBlock;
   static_assert(kObserveChunk % kBlock == 0, "");
   Scanner scanner(x[0]);
@@ -232,19 +231,15 @@ ChunkStats Step(const float* HWY_RESTRICT x, const IndexOp& op,
   return scanner.Finish(nullptr, 0);
 }
 
-ChunkStats StepByFactor(const float* x, float factor, std::uint16_t* index,
-                        const std::uint16_t* counted, ObserveCounts* counts) {
-  return Step(x, IndexByFactorOp{factor}, index, counted, counts);
-}
-
-ChunkStats StepByRange(const float* x, float range, std::uint16_t* index,
-                       const std::uint16_t* counted, ObserveCounts* counts) {
-  return Step(x, IndexByRangeOp(range), index, counted, counts);
+ChunkStats Step(const float* x, const ObserveScale& scale, std::uint16_t* index,
+                const std::uint16_t* counted, ObserveCounts* counts) {
+  return scale.range == 0
+             ? StepBy(x, IndexByFactorOp{scale.factor}, index, counted, counts)
+             : StepBy(x, IndexByRangeOp(scale.range), index, counted, counts);
 }
 
 const ObserveKernels* GetObserveKernels() {
-  static constexpr ObserveKernels kKernels = {StepByFactor, StepByRange, Scan,
-                                              IndexByFactor, IndexByRange};
+  static constexpr ObserveKernels kKernels = {Step, Scan, Index};
   return &kKernels;
 }
 

@@ -44,9 +44,15 @@ struct ChunkStats {
   double sum_of_magnitudes;
 };
 
+// How magnitudes become bins.
+struct ObserveScale {
+  float range;   // bin floor(|x| / range * kObserveBins), in double precision
+  float factor;  // where range is 0: bin floor(|x| * factor)
+};
+
 struct ObserveKernels {
-  // scan and index_by_factor (or index_by_range) of kObserveChunk elements,
-  // while the indices of another chunk are counted.
+  // scan and index of kObserveChunk elements, while the indices of another
+  // chunk are counted.
   //
   // Counting is scalar, one store an element, and a core that stores once a
   // cycle can not do better than an element a cycle. The vector work hides
@@ -55,23 +61,15 @@ struct ObserveKernels {
   //
   // The indices are of no use unless the stats say that the elements are finite
   // and below 2^31 / factor.
-  ChunkStats (*step_by_factor)(const float* x, float factor,
-                               std::uint16_t* index,
-                               const std::uint16_t* counted,
-                               ObserveCounts* counts);
-  ChunkStats (*step_by_range)(const float* x, float range, std::uint16_t* index,
-                              const std::uint16_t* counted,
-                              ObserveCounts* counts);
+  ChunkStats (*step)(const float* x, const ObserveScale& scale,
+                     std::uint16_t* index, const std::uint16_t* counted,
+                     ObserveCounts* counts);
   // n in [1, kObserveChunk].
   ChunkStats (*scan)(const float* x, std::size_t n);
-  // index[i] = min(floor(|x[i]| * factor), kObserveBins - 1), or kObserveBins
-  // for 0. All x finite, |x| * factor < 2^31. index has room for a multiple of
-  // 64 elements.
-  void (*index_by_factor)(const float* x, std::size_t n, float factor,
-                          std::uint16_t* index);
-  // The same with floor(|x[i]| / range * kObserveBins) in double precision.
-  void (*index_by_range)(const float* x, std::size_t n, float range,
-                         std::uint16_t* index);
+  // index[i] is x[i]'s bin, at most the last one, or kObserveBins for 0. All x
+  // finite, |x| * factor < 2^31. index has room for a multiple of 64 elements.
+  void (*index)(const float* x, std::size_t n, const ObserveScale& scale,
+                std::uint16_t* index);
 };
 
 // Those of the best of Highway's `targets` (dispatch.h).

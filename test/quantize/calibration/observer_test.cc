@@ -471,8 +471,8 @@ TEST_P(ObserverPathTest, KernelsEqualThePortableOnes) {
       EXPECT_EQ(a.sum_of_squares, b.sum_of_squares);
       EXPECT_EQ(a.sum_of_magnitudes, b.sum_of_magnitudes);
       std::vector<std::uint16_t> index(192), by_range(192);
-      kernels.index_by_factor(data, n, 2048, index.data());
-      kernels.index_by_range(data, n, 0.7f, by_range.data());
+      kernels.index(data, n, {0, 2048}, index.data());
+      kernels.index(data, n, {0.7f, 0}, by_range.data());
       for (std::size_t i = 0; i < n; ++i) {
         ASSERT_EQ(index[i], BinOf(data[i], 1)) << data[i];
         ASSERT_EQ(by_range[i], BinOf(data[i], 0.7f)) << data[i];
@@ -512,7 +512,7 @@ TEST_P(ObserverPathTest, IndexByRangeIsThatOfTheQuotient) {
       }
       ASSERT_EQ(x.size(), kChunk);
       std::vector<std::uint16_t> index(kChunk);
-      kernels.index_by_range(x.data(), kChunk, range, index.data());
+      kernels.index(x.data(), kChunk, {range, 0}, index.data());
       for (std::size_t i = 0; i < kChunk; ++i) {
         ASSERT_EQ(index[i], BinOf(x[i], range)) << x[i] << " in " << range;
       }
@@ -538,20 +538,14 @@ TEST_P(ObserverPathTest, StepEqualsItsParts) {
     std::vector<std::uint32_t> expected(qi::kObserveBins + 2);
     for (std::size_t i = 0; i < kChunk; ++i) ++expected[counted[i]];
     std::vector<std::uint16_t> expected_index(kChunk);
-    const bool by_range = round % 2 == 1;
-    if (by_range) {
-      kernels.index_by_range(x.data(), kChunk, 0.7f, expected_index.data());
-    } else {
-      kernels.index_by_factor(x.data(), kChunk, 2048, expected_index.data());
-    }
+    const qi::ObserveScale scale =
+        round % 2 == 1 ? qi::ObserveScale{0.7f, 0} : qi::ObserveScale{0, 2048};
+    kernels.index(x.data(), kChunk, scale, expected_index.data());
     const bool bad = rng.OneIn(4);
     if (bad) x[rng.Between(0, kChunk - 1)] = rng.OneIn(2) ? kNan : -kInf;
     qi::ObserveCounts counts = {};
     const qi::ChunkStats stats =
-        by_range ? kernels.step_by_range(x.data(), 0.7f, index.data(),
-                                         counted.data(), &counts)
-                 : kernels.step_by_factor(x.data(), 2048, index.data(),
-                                          counted.data(), &counts);
+        kernels.step(x.data(), scale, index.data(), counted.data(), &counts);
     for (int bin = 0; bin < qi::kObserveBins + 2; ++bin) {
       std::uint32_t sum = 0;
       for (const auto& part : counts.parts) sum += part[bin];
