@@ -139,12 +139,8 @@ void Multiply(const void* a, const void* b, std::size_t n, const MulArgs& args,
 
 const PairKernels* GetPairKernels() {
   static constexpr PairKernels kKernels = {
-      ByScalar<PairFunction<AddArgs>>()
-          .With<std::int8_t>(Add<std::int8_t>)
-          .With<std::uint8_t>(Add<std::uint8_t>),
-      ByScalar<PairFunction<MulArgs>>()
-          .With<std::int8_t>(Multiply<std::int8_t>)
-          .With<std::uint8_t>(Multiply<std::uint8_t>)};
+      {Add<std::int8_t>, Add<std::uint8_t>},
+      {Multiply<std::int8_t>, Multiply<std::uint8_t>}};
   return &kKernels;
 }
 

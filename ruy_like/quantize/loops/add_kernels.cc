@@ -49,74 +49,64 @@ void AddTo32(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
   Map(n, c, hn::Lanes(DI()), AddTo32Op{terms}, streaming, a, b);
 }
 
-// Ends of ranges in vector lanes.
-struct RangeLanes {
-  explicit RangeLanes(const IntRange& range)
-      : min(hn::Set(DI(), range.min)), max(hn::Set(DI(), range.max)) {}
-  HWY_INLINE void Extend(VI value) {
-    min = hn::Min(min, value);
-    max = hn::Max(max, value);
+// Extends *range by n values: vector(i) has those from i on, one(i) the i-th.
+template <class Vector, class One>
+HWY_INLINE void ExtendRange(std::size_t n, const Vector& vector, const One& one,
+                            IntRange* range) {
+  const DI di;
+  const std::size_t lanes = hn::Lanes(di);
+  VI min = hn::Set(di, range->min), max = hn::Set(di, range->max);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const VI values = vector(i);
+    min = hn::Min(min, values);
+    max = hn::Max(max, values);
   }
-  void Store(IntRange* range) const {
-    std::int32_t min_lanes[kMaxLanes], max_lanes[kMaxLanes];
-    hn::StoreU(min, DI(), min_lanes);
-    hn::StoreU(max, DI(), max_lanes);
-    for (std::size_t lane = 0; lane < hn::Lanes(DI()); ++lane) {
-      range->Extend({min_lanes[lane], max_lanes[lane]});
-    }
+  std::int32_t min_lanes[kMaxLanes], max_lanes[kMaxLanes];
+  hn::StoreU(min, di, min_lanes);
+  hn::StoreU(max, di, max_lanes);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    range->Extend({min_lanes[lane], max_lanes[lane]});
   }
-  VI min, max;
-};
+  for (; i < n; ++i) {
+    const std::int32_t value = one(i);
+    range->Extend({value, value});
+  }
+}
 
 void AddTo8Range(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
                  const AddTerms& terms, std::uint8_t* c, IntRange* sums) {
-  const DI di;
-  const hn::Rebind<std::uint8_t, DI> du;
-  const std::size_t lanes = hn::Lanes(di);
-  RangeLanes range(*sums);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
+  const auto vector = [&](std::size_t i) HWY_ATTR {
+    const hn::Rebind<std::uint8_t, DI> du;
     const VI sum = SumOf(a + i, b + i, terms);
-    range.Extend(sum);
     // DemoteTo saturates what fits in 16 bits only.
-    const VI code = hn::Min(Rounded(sum, terms), hn::Set(di, 255));
+    const VI code = hn::Min(Rounded(sum, terms), hn::Set(DI(), 255));
     hn::StoreU(hn::DemoteTo(du, code), du, c + i);
-  }
-  range.Store(sums);
-  for (; i < n; ++i) {
+    return sum;
+  };
+  const auto one = [&](std::size_t i) {
     const std::int32_t sum = AddOne(a[i], b[i], terms);
-    sums->Extend({sum, sum});
     c[i] = static_cast<std::uint8_t>(
         HWY_MIN(HWY_MAX(RoundedShift(sum, terms.shift), 0), 255));
-  }
+    return sum;
+  };
+  ExtendRange(n, vector, one, sums);
 }
 
 void AddTo8(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
             const AddTerms& terms, bool streaming, std::uint8_t* c,
             IntRange* sums) {
-  if (!streaming) {
-    AddTo8Range(a, b, n, terms, c, sums);
-    return;
-  }
-  for (StreamedOutput<std::uint8_t> s(c, n); !s.done(); s.Next()) {
-    AddTo8Range(a + s.first(), b + s.first(), s.count(), terms, s.staged(),
-                sums);
-  }
+  ForChunks(n, c, streaming,
+            [&](std::size_t first, std::size_t count, std::uint8_t* to) {
+              AddTo8Range(a + first, b + first, count, terms, to, sums);
+            });
 }
 
 void AddRange(const std::uint8_t* a, const std::uint8_t* b, std::size_t n,
               const AddTerms& terms, IntRange* sums) {
-  const std::size_t lanes = hn::Lanes(DI());
-  RangeLanes range(*sums);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    range.Extend(SumOf(a + i, b + i, terms));
-  }
-  range.Store(sums);
-  for (; i < n; ++i) {
-    const std::int32_t sum = AddOne(a[i], b[i], terms);
-    sums->Extend({sum, sum});
-  }
+  ExtendRange(
+      n, [&](std::size_t i) HWY_ATTR { return SumOf(a + i, b + i, terms); },
+      [&](std::size_t i) { return AddOne(a[i], b[i], terms); }, sums);
 }
 
 template <typename Q, class Form>
@@ -143,23 +133,18 @@ void Requantize(const std::int32_t* x, std::size_t n,
 }
 
 void Range32(const std::int32_t* x, std::size_t n, IntRange* range) {
-  const std::size_t lanes = hn::Lanes(DI());
-  RangeLanes in_lanes(*range);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    in_lanes.Extend(hn::LoadU(DI(), x + i));
-  }
-  in_lanes.Store(range);
-  for (; i < n; ++i) range->Extend({x[i], x[i]});
+  ExtendRange(
+      n, [x](std::size_t i) HWY_ATTR { return hn::LoadU(DI(), x + i); },
+      [x](std::size_t i) { return x[i]; }, range);
 }
 
 const AddKernels* GetAddKernels() {
   static constexpr AddKernels kKernels = {
-      AddTo32, AddTo8, AddRange,
-      ByScalar<RequantizeFunction>()
-          .With<std::int8_t>(Requantize<std::int8_t>)
-          .With<std::uint8_t>(Requantize<std::uint8_t>)
-          .With<std::int16_t>(Requantize<std::int16_t>),
+      AddTo32,
+      AddTo8,
+      AddRange,
+      {Requantize<std::int8_t>, Requantize<std::uint8_t>,
+       Requantize<std::int16_t>},
       Range32};
   return &kKernels;
 }

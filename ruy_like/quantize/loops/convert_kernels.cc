@@ -1,6 +1,8 @@
 // Tested in test/quantize/layers/quantize_dequantize_test.cc.
 #include "ruy_like/quantize/loops/convert_kernels.h"
 
+#include <type_traits>
+
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/rounding.h"
 
@@ -96,46 +98,36 @@ struct QuantizeOp<std::int32_t> {
   double lowest, highest, zero_point;
 };
 
+template <class D, class DW>
+HWY_INLINE hn::Vec<D> FloatsOf(D df, hn::Vec<DW> wide, DW) {
+  if constexpr (sizeof(hn::TFromD<DW>) == sizeof(double)) {
+    return hn::DemoteTo(df, wide);
+  } else {
+    return hn::ConvertTo(df, wide);
+  }
+}
+
 template <typename Q>
 struct DequantizeOp {
+  // What holds q less the zero point.
+  using Wide = std::conditional_t<sizeof(Q) == 4, double, std::int32_t>;
   explicit DequantizeOp(const QuantParams& params)
       : scale(params.scale), zero_point(params.zero_point) {}
   static std::size_t LanesPerCall() {
-    return hn::Lanes(hn::ScalableTag<float>());
+    return hn::Lanes(hn::ScalableTag<Wide>());
   }
   HWY_INLINE void operator()(const Q* HWY_RESTRICT in,
                              float* HWY_RESTRICT out) const {
-    const hn::ScalableTag<float> df;
-    const hn::RebindToSigned<decltype(df)> di;
-    const hn::Rebind<Q, decltype(df)> dq;
+    const hn::ScalableTag<Wide> dw;
+    const hn::Rebind<float, decltype(dw)> df;
+    const hn::Rebind<Q, decltype(dw)> dq;
     const auto difference =
-        hn::Sub(hn::PromoteTo(di, hn::LoadU(dq, in)), hn::Set(di, zero_point));
-    hn::StoreU(hn::Mul(hn::ConvertTo(df, difference), hn::Set(df, scale)), df,
+        hn::Sub(hn::PromoteTo(dw, hn::LoadU(dq, in)), hn::Set(dw, zero_point));
+    hn::StoreU(hn::Mul(FloatsOf(df, difference, dw), hn::Set(df, scale)), df,
                out);
   }
   float scale;
-  std::int32_t zero_point;
-};
-
-template <>
-struct DequantizeOp<std::int32_t> {
-  explicit DequantizeOp(const QuantParams& params)
-      : scale(params.scale), zero_point(params.zero_point) {}
-  static std::size_t LanesPerCall() {
-    return hn::Lanes(hn::ScalableTag<double>());
-  }
-  HWY_INLINE void operator()(const std::int32_t* HWY_RESTRICT in,
-                             float* HWY_RESTRICT out) const {
-    const hn::ScalableTag<double> dd;
-    const hn::Rebind<float, decltype(dd)> df;
-    const hn::Rebind<std::int32_t, decltype(dd)> di;
-    const auto difference =
-        hn::Sub(hn::PromoteTo(dd, hn::LoadU(di, in)), hn::Set(dd, zero_point));
-    hn::StoreU(hn::Mul(hn::DemoteTo(df, difference), hn::Set(df, scale)), df,
-               out);
-  }
-  float scale;
-  double zero_point;
+  Wide zero_point;
 };
 
 #if HWY_TARGET != HWY_SCALAR
@@ -320,29 +312,20 @@ void DequantizeAcc(const std::int32_t* acc, std::size_t n,
                                   : DequantizeAccRange<true, false>)
           : (bias.each != nullptr ? DequantizeAccRange<false, true>
                                   : DequantizeAccRange<false, false>);
-  if (!streaming) {
-    range(acc, n, scale, bias, x);
-    return;
-  }
-  for (StreamedOutput<float> s(x, n); !s.done(); s.Next()) {
-    range(acc + s.first(), s.count(), Advanced(scale, s.first()),
-          Advanced(bias, s.first()), s.staged());
-  }
+  ForChunks(n, x, streaming,
+            [&](std::size_t first, std::size_t count, float* to) {
+              range(acc + first, count, Advanced(scale, first),
+                    Advanced(bias, first), to);
+            });
 }
 
 const ConvertKernels* GetConvertKernels() {
   static const ConvertKernels kKernels = {
       hwy::TargetName(HWY_TARGET),
-      ByScalar<ConvertFunction>()
-          .With<std::int8_t>(Quantize<std::int8_t>)
-          .With<std::uint8_t>(Quantize<std::uint8_t>)
-          .With<std::int16_t>(Quantize<std::int16_t>)
-          .With<std::int32_t>(Quantize<std::int32_t>),
-      ByScalar<ConvertFunction>()
-          .With<std::int8_t>(Dequantize<std::int8_t>)
-          .With<std::uint8_t>(Dequantize<std::uint8_t>)
-          .With<std::int16_t>(Dequantize<std::int16_t>)
-          .With<std::int32_t>(Dequantize<std::int32_t>),
+      {Quantize<std::int8_t>, Quantize<std::uint8_t>, Quantize<std::int16_t>,
+       Quantize<std::int32_t>},
+      {Dequantize<std::int8_t>, Dequantize<std::uint8_t>,
+       Dequantize<std::int16_t>, Dequantize<std::int32_t>},
       DequantizeAcc};
   return &kKernels;
 }

@@ -239,7 +239,7 @@ class RowLoop {
       if (is(5, 1)) return NeighbourRows<5, 1>(first, last, table);
     }
 #endif
-    const Output<D, Out, kForm> output = MakeOutput(table);
+    const Output<D, Out, kForm> output(args_.bounds, table);
     switch (steps_.steps) {
       case 3:
         return Rows<3>(first, last, output);
@@ -263,13 +263,6 @@ class RowLoop {
                     4 * sizeof(*to));
       }
     }
-  }
-
-  Output<D, Out, kForm> MakeOutput(const RequantizeTable& to) const {
-    const D32<D> d32;
-    using R = RequantizeVectors<D32<D>>;
-    return {args_.bounds, R(d32, to, 0), R(d32, to, kLanes / 4),
-            R(d32, to, kLanes / 2), R(d32, to, kLanes / 4 * 3)};
   }
 
   void LoadWeights() {
@@ -529,23 +522,16 @@ void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
   cover(hn::CappedTag<std::uint8_t, 16>(), 1);
 }
 
-using Kernels = ByScalar<DepthwiseFunction>;
-
 template <class Step>
-constexpr Kernels KernelsOf() {
-  return Kernels()
-      .template With<std::int8_t>(DepthwiseRows<Step, std::int8_t>)
-      .template With<std::uint8_t>(DepthwiseRows<Step, std::uint8_t>);
-}
+constexpr ByScalar<DepthwiseFunction> kDepthwiseKernels = {
+    DepthwiseRows<Step, std::int8_t>, DepthwiseRows<Step, std::uint8_t>};
 
-const Kernels* GetDepthwiseKernels(bool has_vnni) {
+const ByScalar<DepthwiseFunction>* GetDepthwiseKernels(
+    [[maybe_unused]] bool has_vnni) {
 #if HWY_TARGET == HWY_AVX3
-  static constexpr Kernels kOfQuads = KernelsOf<Quads>();
-  if (has_vnni) return &kOfQuads;
+  if (has_vnni) return &kDepthwiseKernels<Quads>;
 #endif
-  (void)has_vnni;
-  static constexpr Kernels kOfPairs = KernelsOf<Pairs>();
-  return &kOfPairs;
+  return &kDepthwiseKernels<Pairs>;
 }
 
 #endif  // HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE

@@ -51,20 +51,23 @@ inline std::size_t TargetIndex(std::int64_t targets) {
 // kernel, which the operations do not permit.
 template <typename Function>
 struct ByScalar {
+  constexpr ByScalar(Function* i8 = nullptr, Function* u8 = nullptr,
+                     Function* i16 = nullptr, Function* i32 = nullptr,
+                     Function* f32 = nullptr)
+      : functions{i8, u8, i16, i32, f32} {}
   constexpr Function* operator[](Scalar scalar) const {
     return functions[static_cast<std::size_t>(scalar)];
   }
-  // The same table with T's function.
-  template <typename T>
-  constexpr ByScalar With(Function* function) const {
-    ByScalar result = *this;
-    result.functions[static_cast<std::size_t>(internal::ScalarOf<T>())] =
-        function;
-    return result;
-  }
 
-  Function* functions[kNumScalars] = {};
+  // In the order of Scalar.
+  Function* functions[kNumScalars];
 };
+static_assert(static_cast<int>(Scalar::kI8) == 0 &&
+                  static_cast<int>(Scalar::kU8) == 1 &&
+                  static_cast<int>(Scalar::kI16) == 2 &&
+                  static_cast<int>(Scalar::kI32) == 3 &&
+                  static_cast<int>(Scalar::kF32) == 4,
+              "see ByScalar");
 
 }  // namespace ruy_like::quantize_internal
 

@@ -168,9 +168,10 @@ struct Output {
   using Do = hn::Rebind<Out, D>;
   using R = RequantizeVectors<D32<D>>;
 
-  HWY_INLINE Output(const QuantizedOutput& output, const R& r0, const R& r1,
-                    const R& r2, const R& r3)
-      : r{r0, r1, r2, r3},
+  // The table has the channels in the order of the four vectors.
+  HWY_INLINE Output(const QuantizedOutput& output, const RequantizeTable& table)
+      : r{R(D32<D>(), table, 0), R(D32<D>(), table, kLanes),
+          R(D32<D>(), table, 2 * kLanes), R(D32<D>(), table, 3 * kLanes)},
         zero_point(
             hn::Set(D16<D>(), static_cast<std::int16_t>(output.zero_point))),
         lowest(hn::Set(Do(), static_cast<Out>(output.lowest))),
@@ -210,6 +211,7 @@ struct Output {
     return Requantize(D32<D>(), acc[k], r[k], kForm);
   }
 
+  static constexpr std::size_t kLanes = hn::MaxLanes(D32<D>());
   const R r[4];
   const hn::Vec<D16<D>> zero_point;
   const hn::Vec<Do> lowest, highest;

@@ -492,9 +492,7 @@ const GroupedKernels* GetGroupedBroadcastKernels() {
   static constexpr GroupedKernels kKernels = {
       {Pairs::kRows, kVectorBytes / 16, /*broadcasts=*/true},
       /*stage=*/nullptr,
-      ByScalar<GroupedFunction>()
-          .With<std::int8_t>(GroupedRows<std::int8_t>)
-          .With<std::uint8_t>(GroupedRows<std::uint8_t>)};
+      {GroupedRows<std::int8_t>, GroupedRows<std::uint8_t>}};
   return &kKernels;
 }
 

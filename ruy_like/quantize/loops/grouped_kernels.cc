@@ -194,12 +194,7 @@ class GroupedLoop {
     std::int32_t memory[RequantizeConstants::kCount * kVectorBytes] = {};
     const RequantizeTable table = {memory, kVectorBytes};
     FillConstants(table);
-    const hn::Repartition<std::int32_t, Tag> d32;
-    using R = RequantizeVectors<D32<Tag>>;
-    constexpr std::size_t kStep = kVectorBytes / 4;
-    const Output<Tag, Out, kForm> output(
-        args_.bounds, R(d32, table, 0), R(d32, table, kStep),
-        R(d32, table, 2 * kStep), R(d32, table, 3 * kStep));
+    const Output<Tag, Out, kForm> output(args_.bounds, table);
     for (std::ptrdiff_t row = first; row < last; ++row) Row(row, output);
   }
 
@@ -397,22 +392,16 @@ void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
 }
 
 template <class Step>
-constexpr GroupedKernels KernelsOf() {
-  return {{Step::kRows, kVectorBytes / 16, /*broadcasts=*/false},
-          StageRows<Step>,
-          ByScalar<GroupedFunction>()
-              .template With<std::int8_t>(GroupedRows<Step, std::int8_t>)
-              .template With<std::uint8_t>(GroupedRows<Step, std::uint8_t>)};
-}
+constexpr GroupedKernels kGroupedKernels = {
+    {Step::kRows, kVectorBytes / 16, /*broadcasts=*/false},
+    StageRows<Step>,
+    {GroupedRows<Step, std::int8_t>, GroupedRows<Step, std::uint8_t>}};
 
-const GroupedKernels* GetGroupedKernels(bool has_vnni) {
+const GroupedKernels* GetGroupedKernels([[maybe_unused]] bool has_vnni) {
 #if HWY_TARGET == HWY_AVX3
-  static constexpr GroupedKernels kOfQuads = KernelsOf<Quads>();
-  if (has_vnni) return &kOfQuads;
+  if (has_vnni) return &kGroupedKernels<Quads>;
 #endif
-  (void)has_vnni;
-  static constexpr GroupedKernels kOfPairs = KernelsOf<Pairs>();
-  return &kOfPairs;
+  return &kGroupedKernels<Pairs>;
 }
 
 #endif  // HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE

@@ -291,68 +291,45 @@ HWY_INLINE void TransposeTile(const std::uint8_t* from, std::ptrdiff_t cols,
 void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
                std::ptrdiff_t cols, std::uint8_t* to) {
   constexpr std::ptrdiff_t kTile = 16;
-  const std::ptrdiff_t whole_rows = rows - rows % kTile;
-  const std::ptrdiff_t whole_cols = cols - cols % kTile;
-  // Lines of both are used whole within four tiles by four.
-  constexpr std::ptrdiff_t kBlock = 64;
-  for (std::ptrdiff_t r0 = 0; r0 < whole_rows; r0 += kBlock) {
-    const std::ptrdiff_t r1 = std::min(whole_rows, r0 + kBlock);
-    for (std::ptrdiff_t c0 = 0; c0 < whole_cols; c0 += kBlock) {
-      const std::ptrdiff_t c1 = std::min(whole_cols, c0 + kBlock);
-      for (std::ptrdiff_t c = c0; c < c1; c += kTile) {
-        for (std::ptrdiff_t r = r0; r < r1; r += kTile) {
-          TransposeTile(from + r * cols + c, cols, rows, to + c * rows + r);
-        }
-      }
-    }
-  }
-  // What is left over, with tiles that reach back where there are any.
-  const auto tile_at = [&](std::ptrdiff_t r, std::ptrdiff_t c) HWY_ATTR {
-    TransposeTile(from + r * cols + c, cols, rows, to + c * rows + r);
-  };
   if (rows < kTile || cols < kTile) {
     return TransposeTiles(from, rows, cols, to);
   }
-  if (whole_cols < cols) {
-    for (std::ptrdiff_t r = 0; r < whole_rows; r += kTile) {
-      tile_at(r, cols - kTile);
+  // Lines of both are used whole within four tiles by four.
+  constexpr std::ptrdiff_t kBlock = 64;
+  for (std::ptrdiff_t r0 = 0; r0 < rows; r0 += kBlock) {
+    const std::ptrdiff_t r1 = std::min(rows, r0 + kBlock);
+    for (std::ptrdiff_t c0 = 0; c0 < cols; c0 += kBlock) {
+      const std::ptrdiff_t c1 = std::min(cols, c0 + kBlock);
+      // The last tiles reach back.
+      for (std::ptrdiff_t c = c0; c < c1; c += kTile) {
+        const std::ptrdiff_t col = std::min(c, cols - kTile);
+        for (std::ptrdiff_t r = r0; r < r1; r += kTile) {
+          const std::ptrdiff_t row = std::min(r, rows - kTile);
+          TransposeTile(from + row * cols + col, cols, rows,
+                        to + col * rows + row);
+        }
+      }
     }
-  }
-  if (whole_rows < rows) {
-    for (std::ptrdiff_t c = 0; c < whole_cols; c += kTile) {
-      tile_at(rows - kTile, c);
-    }
-    if (whole_cols < cols) tile_at(rows - kTile, cols - kTile);
   }
 }
 
 #else
 
-void Transpose(const std::uint8_t* from, std::ptrdiff_t rows,
-               std::ptrdiff_t cols, std::uint8_t* to) {
-  TransposeTiles(from, rows, cols, to);
-}
+constexpr TransposeFunction* Transpose = TransposeTiles<std::uint8_t>;
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
 template <typename In>
-constexpr ByScalar<DepthwiseFunction> DepthwiseOf() {
-  return ByScalar<DepthwiseFunction>()
-      .template With<std::int8_t>(Depthwise<In, std::int8_t>)
-      .template With<std::uint8_t>(Depthwise<In, std::uint8_t>)
-      .template With<std::int32_t>(Depthwise<In, std::int32_t>)
-      .template With<float>(Depthwise<In, float>);
-}
+constexpr ByScalar<DepthwiseFunction> kDepthwiseOf = {
+    Depthwise<In, std::int8_t>, Depthwise<In, std::uint8_t>, /*i16=*/nullptr,
+    Depthwise<In, std::int32_t>, Depthwise<In, float>};
 
 const LayerKernels* GetLayerKernels() {
   static constexpr LayerKernels kKernels = {
-      DepthwiseOf<std::int8_t>(), DepthwiseOf<std::uint8_t>(),
-      ByScalar<PoolFunction>()
-          .With<std::int8_t>(MaxPool<std::int8_t>)
-          .With<std::uint8_t>(MaxPool<std::uint8_t>),
-      ByScalar<PoolFunction>()
-          .With<std::int8_t>(AveragePool<std::int8_t>)
-          .With<std::uint8_t>(AveragePool<std::uint8_t>),
+      kDepthwiseOf<std::int8_t>,
+      kDepthwiseOf<std::uint8_t>,
+      {MaxPool<std::int8_t>, MaxPool<std::uint8_t>},
+      {AveragePool<std::int8_t>, AveragePool<std::uint8_t>},
       Transpose};
   return &kKernels;
 }

@@ -66,54 +66,34 @@ inline void StreamBytes(const std::uint8_t* from, std::size_t bytes,
   std::memcpy(to + i, from + i, bytes - i);
 }
 
-// Results on their way past the caches, chunk by chunk, through a buffer that
-// stays in the first-level cache:
-//
-//   for (StreamedOutput<Out> s(out, n); !s.done(); s.Next()) {
-//     ... elements [s.first(), s.first() + s.count()) to s.staged() ...
-//   }
-template <typename Out>
-class StreamedOutput {
- public:
-  StreamedOutput(Out* out, std::size_t n) : out_(out), n_(n) {
-    // So that every cache line but the first and the last is written at once.
-    const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(out) % 64;
-    count_ = HWY_MIN((kBytes - misaligned) / sizeof(Out), n);
+// body(first, count, to): elements [first, first + count) to `to`. All of them
+// to `out` at once, or if `streaming` past the caches, chunk by chunk, through
+// a buffer that stays in the first-level cache.
+template <typename Out, class Body>
+void ForChunks(std::size_t n, Out* out, bool streaming, const Body& body) {
+  if (!streaming) return body(std::size_t{0}, n, out);
+  constexpr std::size_t kBytes = 4096;
+  alignas(64) Out staged[kBytes / sizeof(Out)];
+  // So that every cache line but the first and the last is written at once.
+  std::size_t bytes = kBytes - reinterpret_cast<std::uintptr_t>(out) % 64;
+  for (std::size_t first = 0; first < n; bytes = kBytes) {
+    const std::size_t count = HWY_MIN(bytes / sizeof(Out), n - first);
+    body(first, count, staged);
+    StreamBytes(reinterpret_cast<const std::uint8_t*>(staged),
+                count * sizeof(Out),
+                reinterpret_cast<std::uint8_t*>(out + first));
+    first += count;
   }
-  ~StreamedOutput() { hwy::FlushStream(); }
-  StreamedOutput(const StreamedOutput&) = delete;
-  StreamedOutput& operator=(const StreamedOutput&) = delete;
-
-  bool done() const { return first_ == n_; }
-  std::size_t first() const { return first_; }
-  std::size_t count() const { return count_; }
-  Out* staged() { return staged_; }
-  void Next() {
-    StreamBytes(reinterpret_cast<const std::uint8_t*>(staged_),
-                count_ * sizeof(Out),
-                reinterpret_cast<std::uint8_t*>(out_ + first_));
-    first_ += count_;
-    count_ = HWY_MIN(kBytes / sizeof(Out), n_ - first_);
-  }
-
- private:
-  static constexpr std::size_t kBytes = 4096;
-
-  Out* out_;
-  std::size_t n_;
-  std::size_t first_ = 0;
-  std::size_t count_;
-  alignas(64) Out staged_[kBytes / sizeof(Out)];
-};
+  hwy::FlushStream();
+}
 
 // MapLanes, past the caches if `streaming`.
 template <class Op, typename Out, typename... In>
 void Map(std::size_t n, Out* out, std::size_t lanes, const Op& op,
          bool streaming, const In*... in) {
-  if (!streaming) return MapLanes(n, out, lanes, op, in...);
-  for (StreamedOutput<Out> s(out, n); !s.done(); s.Next()) {
-    MapLanes(s.count(), s.staged(), lanes, op, in + s.first()...);
-  }
+  ForChunks(n, out, streaming,
+            [&](std::size_t first, std::size_t count, Out* to)
+                HWY_ATTR { MapLanes(count, to, lanes, op, in + first...); });
 }
 
 }  // namespace ruy_like::quantize_internal::HWY_NAMESPACE
