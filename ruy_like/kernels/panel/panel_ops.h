@@ -93,6 +93,16 @@ struct WidenedLhsOp : Base {
           reinterpret_cast<const uint16_t*>(p));
     }
   }
+  // Both sub-steps of bfloat16 by one load.
+  static RUY_LIKE_ALWAYS_INLINE void LoadSubSteps(
+      const int16_t* p, typename Base::Vector (&levels)[kSubSteps]) {
+    typename Base::Vector halves[kSubSteps];
+    Simd::template WidenPairs<kLhs>(
+        Simd::InRegister(Simd::LoadAligned(reinterpret_cast<const float*>(p))),
+        halves);
+    levels[0] = halves[1];
+    levels[1] = halves[0];
+  }
 };
 
 // What the integer operations have in common: 32 bits of a rhs column against

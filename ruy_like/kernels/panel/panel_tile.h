@@ -173,25 +173,35 @@ RUY_LIKE_ALWAYS_INLINE typename Op::RhsVector LoadRhs(
   }
 }
 
-// One sub-step of a tile of few columns: these are held in registers, and each
-// vector of the lhs is loaded right before its multiplications.
-template <class Op, int kVectors, int kCols, class Panels, class Cursor>
+// kSubSteps sub-steps, from `sub_step` on, of a tile of few columns: these are
+// held in registers, and each vector of the lhs is loaded right before its
+// multiplications.
+template <class Op, int kSubSteps, int kVectors, int kCols, class Panels,
+          class Cursor>
 RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
     const Panels& lhs, const Cursor& rhs, int sub_step,
     typename Op::Vector (&acc)[kCols][kVectors]) {
-  typename Op::RhsVector rhs_vectors[kCols];
+  typename Op::RhsVector rhs_vectors[kSubSteps][kCols];
   RUY_LIKE_UNROLL
-  for (int c = 0; c < kCols; ++c) {
-    rhs_vectors[c] =
-        LoadRhs<Op>(rhs.Column(c), sub_step * rhs.kGroupBytes, rhs.kGroupBytes);
+  for (int i = 0; i < kSubSteps * kCols; ++i) {
+    rhs_vectors[i / kCols][i % kCols] =
+        LoadRhs<Op>(rhs.Column(i % kCols),
+                    (sub_step + i / kCols) * rhs.kGroupBytes, rhs.kGroupBytes);
   }
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    const typename Op::LhsVector lhs_vector = LoadLhs<Op>(
-        static_cast<const typename Op::Lhs*>(lhs.Panel(v)), sub_step);
+    const auto panel = static_cast<const typename Op::Lhs*>(lhs.Panel(v));
+    typename Op::LhsVector lhs_vectors[kSubSteps];
+    if constexpr (kSubSteps == 1) {
+      lhs_vectors[0] = LoadLhs<Op>(panel, sub_step);
+    } else {
+      Op::LoadSubSteps(panel, lhs_vectors);
+    }
     RUY_LIKE_UNROLL
-    for (int c = 0; c < kCols; ++c) {
-      acc[c][v] = Op::MultiplyAdd(acc[c][v], lhs_vector, rhs_vectors[c]);
+    for (int i = 0; i < kSubSteps * kCols; ++i) {
+      typename Op::Vector& sum = acc[i % kCols][v];
+      sum = Op::MultiplyAdd(sum, lhs_vectors[i / kCols],
+                            rhs_vectors[i / kCols][i % kCols]);
     }
   }
 }
@@ -209,6 +219,9 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
   constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
+  // Of one column both levels of a word of memory are multiplied at once; with
+  // more columns that takes too many registers (doc/tuning.md).
+  constexpr int kSubSteps = kCols == 1 && kVectors > 1 ? Op::kSubSteps : 1;
   Vector acc[kCols][kVectors];
   StartTile<Op, EpilogueSteps::kOneStart>(args, acc);
   LhsPanels<Op::kPointsToLhsPanels, kVectors> lhs(args);
@@ -224,11 +237,12 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
     RUY_LIKE_UNROLL_STEPS
     for (ptrdiff_t step = steps; step > 0; --step) {
       RUY_LIKE_UNROLL
-      for (int sub_step = 0; sub_step < Op::kSubSteps; ++sub_step) {
+      for (int sub_step = 0; sub_step < Op::kSubSteps; sub_step += kSubSteps) {
         // Else compilers load and widen all sub-steps' lhs first, and spill it.
         if constexpr (Op::kSubSteps > 1) asm volatile("" ::: "memory");
         if constexpr (Op::kSubSteps > 1 && kVectors > kCols) {
-          MultiplyAddByRows<Op, kVectors, kCols>(lhs, rhs, sub_step, acc);
+          MultiplyAddByRows<Op, kSubSteps, kVectors, kCols>(lhs, rhs, sub_step,
+                                                            acc);
           continue;
         }
         typename Op::LhsVector lhs_vectors[kVectors];
