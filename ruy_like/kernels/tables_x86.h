@@ -19,6 +19,7 @@
 #include "ruy_like/kernels/narrow/narrow_panels.h"
 #include "ruy_like/kernels/narrow/small_in_place.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
+#include "ruy_like/kernels/panel/panel_widen.h"
 #include "ruy_like/pack/pack_routines.h"
 
 namespace ruy_like::kernels {
@@ -36,7 +37,7 @@ template <class Tiles>
 struct MaddKernels {
   typedef typename Tiles::Simd V;
   typedef MaddDot<V> Dot;
-  typedef typename Tiles::template WidenedPanels<Dot> S8S16;
+  typedef WideningPanelKernel<V, Dot, Tiles::kVectors, Tiles::kCols> S8S16;
   typedef NarrowPanelsOf<Tiles, PairsOp<V, Dot, int8_t>> S8S16Narrow;
   typedef PanelsOf<Tiles, Int7TwoQuadsOp<V, Dot>> S7U7;
   typedef PanelsOf<Tiles, Int7QuadsOp<V, Dot>> S7U8;

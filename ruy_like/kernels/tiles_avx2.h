@@ -4,7 +4,6 @@
 #define RUY_LIKE_KERNELS_TILES_AVX2_H_
 
 #include "ruy_like/kernels/panel/panel_ops.h"
-#include "ruy_like/kernels/panel/panel_widen.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/simd_avx2.h"
 
@@ -26,10 +25,6 @@ struct Tiles256 {
   // Operations whose half vectors have instructions of their own.
   template <class Op>
   using ByHalves = Op;
-  // int8 by int16 without VNNI: each tile widening its lhs anew takes up to 9%
-  // more time here (doc/tuning.md).
-  template <class Dot>
-  using WidenedPanels = WideningPanelKernel<Simd, Dot, kVectors, kCols>;
 
   static constexpr PackFn* kLhsQuads = PackAvx2_8_S8_8x4;
   static constexpr PackFn* kLhsPairs8 = PackAvx2_8_S8_8x2;

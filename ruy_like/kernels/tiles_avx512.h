@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_ops.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/simd_avx512.h"
@@ -39,10 +38,6 @@ struct Tiles512 {
   // Operations whose half vectors have instructions of their own.
   template <class Op>
   using ByHalves = WithHalves<Op>;
-  // int8 by int16 without VNNI: widening the lhs in every tile is the fastest.
-  template <class Dot>
-  using WidenedPanels =
-      PanelKernel<PairsOp<Simd, Dot, int8_t>, kVectors, kCols>;
 
   static constexpr PackFn* kLhsQuads = PackAvx512_8_S8_16x4;
   static constexpr PackFn* kLhsPairs8 = PackAvx512_8_S8_16x2;

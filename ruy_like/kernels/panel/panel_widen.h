@@ -1,9 +1,9 @@
 // Back-end: the panel kernel of an int8 lhs where it must be widened to int16
 // and the multiply-add is two instructions: paths without VNNI.
 //
-// Included by tiles_avx2.h, for whose tables it takes the place of
-// PanelKernel<>; formats, tiles and results are the same. It only runs
-// panel_tile.h's tiles in another order, and makes none of its own.
+// Included by tables_x86.h, where it takes the place of PanelKernel<>; formats,
+// tiles and results are the same. It only runs panel_tile.h's tiles in another
+// order, and makes none of its own.
 //
 // ## Order
 //
