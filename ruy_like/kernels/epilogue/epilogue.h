@@ -222,21 +222,34 @@ RUY_LIKE_NOINLINE void AddOldFloat16(const SpilledTile<float>& tile,
   }
 }
 
-// Cuts a tile into parts of at most `max_cols` columns. Elements of a square
-// have 32 bits, whatever dst's are: `store_columns` is for dst's own columns,
-// `store_square` for those of a square.
-template <class V, typename Accum>
-RUY_LIKE_ALWAYS_INLINE void StoreParts(const SpilledTile<Accum>& tile,
+// Cuts a tile of integers into parts of at most `max_cols` columns. Elements of
+// a square have 32 bits, whatever dst's are: `store_columns` is for dst's own
+// columns, `store_square` for those of a square.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void StoreParts(const SpilledTile<int32_t>& tile,
                                        const EpilogueArgs& e, int max_cols,
-                                       StoreColumnsFn<Accum>* store_columns,
-                                       StoreColumnsFn<Accum>* store_square) {
+                                       StoreColumnsFn<int32_t>* store_columns,
+                                       StoreColumnsFn<int32_t>* store_square) {
   if (e.dst_row_stride != 1) {
     return StoreRowMajor<V>(tile, e, max_cols, store_square);
   }
   for (int col = 0; col < tile.cols; col += max_cols) {
-    const SpilledTile<Accum> part = tile.Part(0, col, tile.rows, max_cols);
+    const SpilledTile<int32_t> part = tile.Part(0, col, tile.rows, max_cols);
     store_columns(part, e, DstOf(part, e), e.dst_col_stride);
   }
+}
+
+// The same of floats, whose columns are one part: a call for each 8 or 16 of
+// them would take as long as storing them.
+template <class V>
+RUY_LIKE_ALWAYS_INLINE void StoreWhole(const SpilledTile<float>& tile,
+                                       const EpilogueArgs& e,
+                                       StoreColumnsFn<float>* store_columns,
+                                       StoreColumnsFn<float>* store_square) {
+  if (e.dst_row_stride != 1) {
+    return StoreRowMajor<V>(tile, e, V::kLanes, store_square);
+  }
+  store_columns(tile, e, DstOf(tile, e), e.dst_col_stride);
 }
 
 // Writes a tile of dst from its raw accumulators, which it may overwrite.
@@ -266,7 +279,7 @@ template <class V, Scalar kDst>
 RUY_LIKE_NOINLINE void StoreFloat16Tile(const SpilledTile<float>& tile,
                                         const EpilogueArgs& e) {
   if (e.accumulates) AddOldFloat16<V, kDst>(tile, e);
-  StoreParts<V>(tile, e, V::kLanes, StoreFloat16Columns<V, kDst, int16_t>,
+  StoreWhole<V>(tile, e, StoreFloat16Columns<V, kDst, int16_t>,
                 StoreFloat16Columns<V, kDst, int32_t>);
 }
 template <class V>
@@ -282,7 +295,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreTile(const SpilledTile<float>& tile,
       break;
   }
   if (e.accumulates) AddOld<V>(tile, e);
-  StoreParts<V>(tile, e, V::kLanes, StoreFloatColumns<V>, StoreFloatColumns<V>);
+  StoreWhole<V>(tile, e, StoreFloatColumns<V>, StoreFloatColumns<V>);
 }
 
 }  // namespace

@@ -39,10 +39,10 @@ struct SpilledTile {
   }
 };
 
-// Finishes a tile of at most V::kLanes columns into columns of `dst`, which are
-// `dst_stride` elements apart. Not by value: copying a struct right after its
-// fields were stored stalls on store forwarding. Routines copy it before they
-// store: compilers must assume that stores change its fields.
+// Finishes a tile, of integers with at most V::kLanes columns, into columns of
+// `dst`, which are `dst_stride` elements apart. Not by value: copying a struct
+// right after its fields were stored stalls on store forwarding. Routines copy
+// it before they store: compilers must assume that stores change its fields.
 template <typename Accum>
 using StoreColumnsFn = void(const SpilledTile<Accum>& spilled,
                             const EpilogueArgs& e, void* dst,
