@@ -22,6 +22,8 @@
 //               read, right before or after
 //   read_share  GB/s as a part of that
 //
+// What was not measured is 0.
+//
 // The machine may be disturbed for a moment or for long (on virtual machines
 // somebody else's load on the same core halves everything). Hence medians; and
 // the peak is probed every few milliseconds in between the calls, so that a
@@ -169,14 +171,14 @@ void SetCounters(const Setup& setup, const Samples& samples, double read_rate,
   counters["threads"] = setup.context.last_used_num_threads();
   counters["GOP/s"] = ShapeOps(problem.shape) / seconds / 1e9;
   counters["GB/s"] = problem.Bytes() / seconds / 1e9;
-  if (!samples.share.empty()) {
-    counters["peak_GOP/s"] = Median(samples.peak) / 1e9;
-    counters["share"] = Median(samples.share);
-  }
-  if (read_rate > 0) {
-    counters["read_GB/s"] = read_rate / 1e9;
-    counters["read_share"] = problem.Bytes() / seconds / read_rate;
-  }
+  // Each row has the same counters: --benchmark_format=csv ends the program
+  // otherwise.
+  const bool probed = !samples.share.empty();
+  counters["peak_GOP/s"] = probed ? Median(samples.peak) / 1e9 : 0;
+  counters["share"] = probed ? Median(samples.share) : 0;
+  counters["read_GB/s"] = read_rate / 1e9;
+  counters["read_share"] =
+      read_rate > 0 ? problem.Bytes() / seconds / read_rate : 0;
 }
 
 void Run(Setup* setup, benchmark::State* state) {

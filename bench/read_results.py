@@ -58,8 +58,8 @@ def _mul_bench_cases(data):
     types, path, threads, cached, _, shape = entry["run_name"].split("/")[:6]
     case = Case(types, path, int(threads.replace("threads", "")),
                 cached == "cached", shape, entry["GOP/s"], entry["GB/s"],
-                entry.get("peak_GOP/s"), entry.get("share"),
-                entry.get("read_GB/s"), entry.get("read_share"),
+                entry.get("peak_GOP/s") or None, entry.get("share") or None,
+                entry.get("read_GB/s") or None, entry.get("read_share") or None,
                 entry.get("label", ""))
     key = case[:5]
     if aggregate == "median" or key not in cases:
