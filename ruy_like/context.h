@@ -19,9 +19,9 @@ class ThreadPool;
 struct ContextImpl;
 
 enum class NumThreadsStrategy {
-  kDefault,             // as many threads, up to the maximum and to the
-                        // number of processors (an Executor's: up to what it
-                        // has), as pay off
+  kDefault,             // as many threads as pay off, up to the maximum and
+                        // the number of processors (with an Executor: up to
+                        // its max_concurrency())
   kForceMaxNumThreads,  // always the maximum; for tests and measurements
 };
 
@@ -41,11 +41,11 @@ class RUY_LIKE_EXPORT Context final {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Threads that one Mul may use, the caller included. By default 1, or with an
-  // Executor as many as that one has, which is also an upper bound. Values
-  // below 1 count as 1. Fewer are used where more do not pay off, where there
-  // are fewer processors that they may run on (both by the default strategy
-  // alone), or when threads cannot be started.
+  // Threads that one Mul may use, the caller included. The default is 1, or
+  // with an Executor its max_concurrency(), which is also an upper bound.
+  // Values below 1 count as 1. Fewer are used if threads cannot be started and,
+  // with the default strategy, if more do not pay off or there are fewer
+  // processors that they may run on.
   int max_num_threads() const;
   void set_max_num_threads(int value);
 
@@ -70,13 +70,13 @@ class RUY_LIKE_EXPORT Context final {
   // first product that was not empty. A MulPlan's counts from its Prepare on.
   Path last_used_path() const;
   const char* last_used_kernel() const;
-  // Threads that it had: no more than could be started.
+  // Threads of the last successful Mul: no more than could be started.
   int last_used_num_threads() const;
 
   // The prepacked cache: packed forms of operands whose CachePolicy asks for
   // it. It recognises an operand by address, shape and types, not by value:
-  // clear the cache before changing or freeing a cached operand's data. Its
-  // bytes are the packed buffers' and, for each, what its bookkeeping takes.
+  // clear the cache before changing or freeing a cached operand's data. The
+  // bytes are those of the packed buffers and of the bookkeeping for each.
   std::size_t prepacked_cache_bytes() const;
   // Least recently used entries are evicted to stay within the limit;
   // unlimited by default.
@@ -90,11 +90,11 @@ class RUY_LIKE_EXPORT Context final {
   ThreadPool* mutable_thread_pool();
 
   // Calls function(argument, i) for i = 0, ..., count - 1, exactly once each,
-  // on the threads that Mul would use at most, the Executor's or else the
-  // pool's, and returns when all have returned; what they wrote is then visible
-  // to the caller. Takes its turn among the Context's calls of Mul. Calls may
-  // run one after the other, so none may wait for another. They must not use
-  // this Context.
+  // on as many threads as one Mul may use (the Executor's, else the pool's),
+  // and returns when all have returned; what they wrote is then visible to the
+  // caller. Takes its turn among the Context's calls of Mul. Calls may run one
+  // after the other, so none may wait for another. They must not use this
+  // Context.
   //
   // OK means that every call was made and none threw. A call that throws does
   // not keep the others from being made; its exception (the first one, if there
@@ -102,9 +102,9 @@ class RUY_LIKE_EXPORT Context final {
   // std::bad_alloc, else Internal with what() as its message. This holds
   // whatever an Executor does (executor.h).
   //
-  // With nothing called: FailedPrecondition where Mul would return it,
-  // InvalidArgument for a null function, ResourceExhausted without memory for
-  // more than 64 threads.
+  // Errors before any call is made: FailedPrecondition where Mul would return
+  // it, InvalidArgument for a null function, ResourceExhausted without memory
+  // for more than 64 threads.
   absl::Status ParallelFor(int count, void (*function)(void* argument, int i),
                            void* argument);
 

@@ -1,10 +1,10 @@
-// Internal, but installed: one call of Mul without its types, and how it is
-// written down.
+// Internal, but installed: the arguments of one call of Mul without their
+// types, and the functions that fill them in.
 //
-// Used by the templates of mul.h, mul_plan.h and packed_matrix.h in the
-// caller's program; read by the front-end. It has rows, columns and orders as
-// the caller gave them, for validation and error messages. Products that are
-// not in scalar.h's list do not compile here.
+// Used by the public headers' templates in the caller's program; read by the
+// front-end. It has rows, columns and orders as the caller gave them, for
+// validation and error messages. Products that are not in scalar.h's list do
+// not compile here.
 #ifndef RUY_LIKE_ERASED_CALL_H_
 #define RUY_LIKE_ERASED_CALL_H_
 
@@ -91,7 +91,7 @@ double ExactDouble(T value) {
   return static_cast<double>(value);
 }
 
-// Writes to where the call is put together: copying a struct right after its
+// Writes in place instead of returning: copying a struct right after its
 // fields were stored stalls on store forwarding, which took a quarter of the
 // time of a 16x16x16 product (Zen 5).
 template <typename T>
@@ -116,8 +116,8 @@ void Erase(const Matrix<T>& matrix, ErasedMatrix* erased) {
   erased->packed = nullptr;
 }
 
-// Completes a call that has its operands, of elements Lhs and Rhs. Products
-// that are not in the list do not compile: CheckTypes() in mul.h says why.
+// Fills in all but the operands, of element types Lhs and Rhs. Products that
+// are not in the list do not compile: CheckTypes() in mul.h says why.
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
 void CompleteCall(const MulParams<Accum, Dst>& mul_params,
                   const Matrix<Dst>& dst, int max_num_threads, MulCall* call) {

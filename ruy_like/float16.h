@@ -35,8 +35,8 @@ namespace ruy_like {
 struct BFloat16;
 struct Float16;
 
-// What the two have in common, in a namespace of its own: argument-dependent
-// lookup finds functions next to a base class.
+// The common base and its helpers, in a namespace of their own:
+// argument-dependent lookup also searches the namespace of a base class.
 namespace float16_internal {
 
 RUY_LIKE_FLOAT16_INLINE inline uint32_t BitsOfFloat(float value) {
@@ -68,7 +68,7 @@ RUY_LIKE_FLOAT16_INLINE constexpr uint16_t RoundToFloat16(uint32_t bits) {
   if (magnitude > 0x7f800000) {
     return static_cast<uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x1ff));
   }
-  // 65520 is half-way to 2^16, whose mantissa is the even one.
+  // 65520 is half-way between 65504 and 2^16: the tie rounds up, to infinity.
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);
   // From 2^-14 on the exponent's bias goes from 127 to 15; a carry out of the
   // mantissa correctly raises the exponent.
@@ -124,7 +124,7 @@ struct Float16Base {
   friend constexpr Type operator-(Type value) {
     return FromBits(value.bits ^ 0x8000);
   }
-  // As with narrow integers, `+` gives the type that one computes in.
+  // Unary + promotes to float, as it promotes narrow integers to int.
   friend float operator+(Type value) { return static_cast<float>(value); }
 
   // As for floats: 0 is equal to -0, a NaN to nothing.

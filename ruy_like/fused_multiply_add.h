@@ -27,7 +27,7 @@ __attribute__((always_inline)) inline float FusedMultiplyAdd(float x, float y,
   const double error = (product - (sum - part)) + (addend - part);
   uint64_t bits;
   memcpy(&bits, &sum, sizeof(bits));
-  // The error of infinities is NaN, which is neither.
+  // With an infinite or NaN sum the error is NaN, and neither comparison holds.
   if ((bits & 1) == 0 && (error > 0 || error < 0)) {
     if ((error > 0) == (sum > 0)) {
       ++bits;

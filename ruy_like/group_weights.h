@@ -50,14 +50,14 @@ struct GroupWeights {
   // row. If depth is odd, a row's last high nibble is ignored.
   const void* levels = nullptr;
   std::ptrdiff_t row_stride_bytes = 0;
-  // Finite and not negative, one per (row, group): that of group g of row r is
-  // element r * scale_stride + g. 0 stands for the number of groups.
+  // Finite and not negative, one per (row, group): group g of row r has element
+  // r * scale_stride + g. A scale_stride of 0 stands for the number of groups.
   const void* scales = nullptr;
   Scalar scale_type = Scalar::kF32;  // or kBF16, kF16
   std::ptrdiff_t scale_stride = 0;
-  // One per (row, group), in scale_stride too, if not null: uint8 of 0 to 15
-  // for 4 bits, int8 for 8 bits. Else all are zero_point, in the same range;
-  // by default the middle of the levels, 8 for 4 bits and 0 for 8 bits.
+  // If not null, one per (row, group), indexed like the scales: uint8 of 0 to
+  // 15 for 4 bits, int8 for 8 bits. If null, all are zero_point, in the same
+  // range; by default the middle of the levels: 8 for 4 bits, 0 for 8 bits.
   const void* zero_points = nullptr;
   std::optional<int> zero_point;
 
@@ -136,8 +136,8 @@ enum class ActivationScales : std::uint8_t {
 };
 
 // What Mul does apart from the product itself. Pointers are borrowed and must
-// stay valid during Mul. In what follows "column" is a column of a rhs, or a
-// row of a lhs, of activations.
+// stay valid during Mul. Below, a "column" is a column of the activations, or a
+// row where they are the lhs.
 struct GroupMulParams {
   // The scale of each column of int8 activations, or null for 1. Any value is
   // valid.

@@ -98,8 +98,8 @@ class Matrix final {
   const Layout& layout() const { return layout_; }
   Layout* mutable_layout() { return &layout_; }
 
-  // The stored value that stands for 0. Must be 0 for float, double and int16
-  // operands.
+  // The stored value that stands for 0. Must be 0 for all floating-point
+  // matrices and for int16 operands.
   T zero_point() const { return zero_point_; }
   void set_zero_point(T value) { zero_point_ = value; }
 
@@ -124,8 +124,8 @@ class Matrix final {
   Layout layout_;
 };
 
-// The same members, without those that write. Converts to the const Matrix<T>&
-// that a function which reads a matrix asks for.
+// The same members, without those that write. Converts to const Matrix<T>&, for
+// functions that read a matrix.
 template <typename T>
 class Matrix<const T> final {
  public:

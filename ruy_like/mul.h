@@ -1,5 +1,5 @@
-// Public: Mul. With erased_call.h, which writes a call down without its element
-// types, the only layer that is templated on them.
+// Public: Mul. Its templates store a call without its element types
+// (erased_call.h); the layers below are not templated on them.
 #ifndef RUY_LIKE_MUL_H_
 #define RUY_LIKE_MUL_H_
 
@@ -31,7 +31,7 @@ struct ElementOf<M<T>> {
   using Type = T;
 };
 
-// True; where the types of a call do not go together, one error that says why.
+// True; if there is no product of these types, one compile error that says so.
 template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
           typename Dst>
 constexpr bool CheckTypes() {
@@ -52,11 +52,11 @@ constexpr bool CheckTypes() {
 // Validates and runs a call.
 RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 
-// Errors; these take no memory where there is none.
+// Errors; without a message if there is no memory for it.
 RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
 RUY_LIKE_EXPORT absl::Status NoMemory();
 
-// Returns run(erase), where erase(&call) writes the call down; an error for a
+// Returns run(erase), where erase(&call) fills in a MulCall; an error for a
 // null argument. Either operand is a Matrix or a PackedMatrix.
 template <typename LhsMatrix, typename RhsMatrix, typename Accum,
           typename ParamsDst, typename Dst, typename Run>
@@ -66,7 +66,7 @@ absl::Status WithCall(const LhsMatrix& lhs, const RhsMatrix& rhs,
                       const Run& run) {
   using Lhs = typename ElementOf<LhsMatrix>::Type;
   using Rhs = typename ElementOf<RhsMatrix>::Type;
-  // Without the right types nothing else compiles, with errors of its own.
+  // With wrong types the rest is left out: its errors would hide that one.
   if constexpr (CheckTypes<Lhs, Rhs, Accum, ParamsDst, Dst>()) {
     if (context == nullptr) return NullArgument("context");
     if (dst == nullptr) return NullArgument("dst");
@@ -108,7 +108,7 @@ absl::Status MulOperands(const LhsMatrix& lhs, const RhsMatrix& rhs,
 // throws. An empty dst is OK and a no-op; K = 0 gives the epilogue of zero
 // accumulators.
 //
-// The caller's floating-point environment does not count and is left as it was:
+// The caller's floating-point environment has no effect and is left as it was:
 // all threads round to nearest and nothing traps, whatever is unmasked; no
 // exception flag is raised (doc/numerics.md).
 //

@@ -1,9 +1,9 @@
 // Public: MulBatch and MulGroup, many products in one call.
 //
-// For products of activations: the heads of an attention, the experts of a
-// mixture. All products of a call are validated once, share scratch memory and
-// run in one parallel region: whole products are dealt out to threads, and
-// blocks of the large ones. Bits are those of one Mul for each product.
+// For products of activations: attention heads, mixtures of experts. All
+// products of a call are validated once, share scratch memory and run in one
+// parallel region: threads take whole products, or blocks of large ones.
+// Results have the bits of one Mul for each product.
 #ifndef RUY_LIKE_MUL_BATCH_H_
 #define RUY_LIKE_MUL_BATCH_H_
 
@@ -39,8 +39,8 @@ struct Batch {
   std::ptrdiff_t bias_stride = 0;
 };
 
-// One product of a MulGroup: a value; what it refers to must be there during
-// the call. LhsMatrix and RhsMatrix are a Matrix or a PackedMatrix.
+// One product of a MulGroup. What it points to must stay valid during the call.
+// LhsMatrix and RhsMatrix are a Matrix or a PackedMatrix.
 template <typename LhsMatrix, typename RhsMatrix, typename Accum, typename Dst>
 struct GroupProduct {
   LhsMatrix lhs;
@@ -51,7 +51,7 @@ struct GroupProduct {
 
 namespace internal {
 
-// Writes down product `index` of the caller's array.
+// Fills in *call for product `index` of the caller's array.
 using EraseProductFn = void(const void* products, std::ptrdiff_t index,
                             MulCall* call);
 
@@ -86,12 +86,12 @@ struct GroupTypes<GroupProduct<Lhs, Rhs, Accum, Dst>> {
 
 }  // namespace internal
 
-// Multiplies batch.count products, of which lhs, rhs and dst are the first
-// one's. Either operand may be a Matrix or a PackedMatrix. Each result has the
-// bits that Mul would give (without caching, where FloatSums::kAnyOrder lets
-// the kernel decide); last_used functions of the Context are those of the
-// batch. Cache policies are ignored: an operand that all products share is
-// packed once by each thread that needs it; pack weights ahead (Pack).
+// Computes batch.count products; lhs, rhs and dst are those of the first one.
+// Either operand may be a Matrix or a PackedMatrix. Each result has the bits
+// that Mul would give (with FloatSums::kAnyOrder: Mul without caching); the
+// Context's last_used functions report the batch. Cache policies are ignored:
+// an operand that all products share is packed once by each thread that needs
+// it; pack weights ahead (Pack).
 //
 // Errors are those of Mul, with nothing written; the message begins with the
 // product that is wrong, "product 3: ". Also InvalidArgument for a negative
@@ -100,10 +100,10 @@ struct GroupTypes<GroupProduct<Lhs, Rhs, Accum, Dst>> {
 // product's operands, bias, multipliers or scales; OutOfRange where count *
 // stride overflows. A count of 0 is OK and a no-op. The overlap check takes
 // constant time where the memory of all dst, seen as one range, is apart from
-// that of each operand; else it compares each product with each.
+// that of each operand; else it compares all pairs of products.
 //
-// Threads, Executor and MulOptions count as for Mul. Where a product is too
-// short to be shared, threads take whole ones, several at a time if they are
+// Threads, Executor and MulOptions are used as in Mul. Products that are too
+// short to be split among threads are run whole, several at a time if they are
 // tiny.
 template <typename LhsMatrix, typename RhsMatrix, typename Accum,
           typename ParamsDst, typename Dst>
@@ -123,7 +123,7 @@ absl::Status MulBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
 // Multiplies products of any shapes and of one set of types. `products` is a
 // std::vector, an array or an absl::Span of GroupProduct; its dst are written
 // to. Bits, cache policies, errors and threads are those of MulBatch; the
-// overlap check sorts the dst by address, and compares each product with each
+// overlap check sorts the dst by address, and compares all pairs of products
 // only where the ranges of two dst meet. An empty group is OK.
 template <typename Products>
 absl::Status MulGroup(const Products& products, Context* context,

@@ -26,7 +26,7 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 // the kernel is chosen by (path, shape, orders, cache policies), but still not
 // on threads, nor on anything else that can differ between two equal calls.
 //
-// Either way, of depth products p of an element the computed sum differs from
+// Either way, the computed sum of an element's `depth` products p differs from
 // the exact one by at most depth * u * sum |p| / (1 - depth * u), where u is
 // half of the type's epsilon (Higham, Accuracy and Stability of Numerical
 // Algorithms, sections 3.1 and 4.2); sums side by side stay far below that.
@@ -41,8 +41,8 @@ enum class FloatSums : std::uint8_t { kInOrder, kAnyOrder };
 //
 // Sums and products are taken from left to right, in the accumulators' type:
 // modulo 2^32, or rounded one by one to float or double. The dst zero point,
-// quantized or raw, is added exactly, as if in int64: it never wraps, and the
-// clamp takes what does not fit.
+// quantized or raw, is added exactly, as if in int64: that sum never wraps, and
+// is then clamped.
 //
 //   Requantize(x) = (int64(x) * fixedpoint + (1 << (30 - exponent)))
 //                       >> (31 - exponent)

@@ -36,8 +36,8 @@ namespace ruy_like {
 // other threads may use the Context in between. A plan has scratch memory of
 // its own, which it keeps: reuse it.
 //
-// Every thread's Run returns when there is no more work to begin; threads may
-// come late or not at all, the others (at last Finish) do it all.
+// Every thread's Run returns when there is no more work to begin. Threads may
+// be late or missing: the others, and finally Finish, do their work.
 class RUY_LIKE_EXPORT MulPlan final {
  public:
   MulPlan();
@@ -49,7 +49,7 @@ class RUY_LIKE_EXPORT MulPlan final {
   // and InvalidArgument for num_threads < 1; Run and Finish then do nothing and
   // return FailedPrecondition. Operands, dst, what mul_params points to and the
   // Context must stay valid until Finish. Abandons a product that was not
-  // finished: its dst is in part written.
+  // finished: its dst is partly written.
   template <typename LhsMatrix, typename RhsMatrix, typename Accum,
             typename ParamsDst, typename Dst>
   absl::Status Prepare(const LhsMatrix& lhs, const RhsMatrix& rhs,
@@ -70,16 +70,16 @@ class RUY_LIKE_EXPORT MulPlan final {
                          dst);
   }
 
-  // After Finish: prepares what was prepared last once more, with the operands,
-  // parameters and dst where they were then, and multipliers as they were.
-  // Elements of the operands and the bias may have changed. For a batch it does
-  // not lock the Context and allocates nothing; for a single product it may
-  // fail as Prepare, but for the validation. FailedPrecondition unless the last
-  // call but for Run was a Finish that was OK.
+  // After Finish: prepares the last product or batch again. Operands, arrays of
+  // parameters and dst must be at the same addresses; elements of the operands
+  // and the bias may have changed, multipliers may not. For a batch it does not
+  // lock the Context and allocates nothing; for a single product it may fail as
+  // Prepare does, except in validation. FailedPrecondition unless the last call
+  // other than Run was a successful Finish.
   absl::Status Repeat();
 
-  // Threads that the prepared product gives work to; those with a higher
-  // thread_id return from Run at once. 0 when nothing is to be done.
+  // Threads that the prepared product has work for: Run returns at once for a
+  // thread_id that is not below this. 0 when nothing is to be done.
   int num_threads() const;
 
   // From any threads, at once, each with a thread_id of its own below the
@@ -87,16 +87,16 @@ class RUY_LIKE_EXPORT MulPlan final {
   absl::Status Run(int thread_id);
 
   // After all Runs have returned. dst is complete only now. FailedPrecondition
-  // where Mul would be refused for fear of a deadlock (mul.h), if something is
-  // to be cached or reported; dst is complete then too, and Finish can be
-  // called again from elsewhere.
+  // if something is to be cached or reported and waiting for the Context could
+  // deadlock (mul.h); dst is complete then too, and Finish can be called again
+  // from elsewhere.
   absl::Status Finish();
 
  private:
   struct Impl;
 
-  // Abandons the last product. The new one's call is to be put together where
-  // it is kept, rather than copied there. Null where there is no memory.
+  // Abandons the last product. Returns where the new one's call is to be
+  // written, which saves a copy. Null where there is no memory.
   MulCall* NewCall();
   // `batch` is null for a single product.
   absl::Status PrepareCall(const Batch* batch, int num_threads,

@@ -1,8 +1,7 @@
 // Public: PackedMatrix, an operand packed once, as a value; and Mul with it.
 //
-// For weights that outlive a Context, are used by several, or come from a file:
-// where a CachePolicy recognises a buffer by its address, this is the packed
-// form itself.
+// For weights that outlive a Context, are used by several, or come from a file.
+// (The prepacked cache, by contrast, recognises an operand by its address.)
 #ifndef RUY_LIKE_PACKED_MATRIX_H_
 #define RUY_LIKE_PACKED_MATRIX_H_
 
@@ -31,10 +30,10 @@ namespace ruy_like {
 // Internal: packed_operand.h.
 struct PackedOperand;
 
-// What else is in the products that a matrix is packed for.
+// The other types in the products that a matrix is packed for.
 enum class PackFor : std::uint8_t {
-  // 8-bit: another 8-bit operand. int16: an 8-bit one. float: all is float.
-  // double: anything.
+  // 8-bit: another 8-bit operand. int16: an int8 one. float and 16-bit floats:
+  // float accumulators. double: anything.
   kDefault,
   kInt16Operand,     // of an 8-bit matrix: the other operand is int16
   kDoubleProduct,    // of a float matrix: the other operand, the accumulator or
@@ -172,8 +171,8 @@ absl::StatusOr<PackedMatrix<std::remove_const_t<T>>> Pack(
   return PackedMatrix<std::remove_const_t<T>>(*std::move(operand));
 }
 
-// Bytes that Pack needs for `matrix`, whose data need not be there yet: the
-// size of its Serialize().
+// Bytes that Pack needs for `matrix`, whose data may still be null: the size of
+// its Serialize().
 template <typename T>
 absl::StatusOr<std::size_t> PackedMatrixBytes(const Matrix<T>& matrix,
                                               Side side,
@@ -217,11 +216,11 @@ void Erase(const PackedMatrix<T>& matrix, ErasedMatrix* erased) {
 // operand; FailedPrecondition when the Context's paths do not have the kernels
 // that it is packed for. dst must not share memory with the packed form.
 //
-// Value ranges never change a result, only speed. On a path with int7 kernels,
-// a matrix that is packed for an int7 operand (kInt7Operand) with one that is
-// not, and two packed matrices of which one is int7 and the other was not
-// packed for that, are multiplied by unpacking one in each product, which takes
-// a byte of memory for each of its elements.
+// Value ranges never change a result, only speed. On a path with int7 kernels
+// two kinds of products unpack one operand each time, which takes a byte of
+// memory per element: a matrix that is packed for an int7 operand
+// (kInt7Operand) by one that is not int7; and two packed matrices, one of them
+// int7 and the other not packed for that.
 template <typename Lhs, typename Rhs, typename Accum, typename ParamsDst,
           typename Dst>
 absl::Status Mul(const PackedMatrix<Lhs>& lhs, const Matrix<Rhs>& rhs,

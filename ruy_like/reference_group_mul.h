@@ -1,5 +1,5 @@
 // Public: what Mul with group-scaled weights computes, in the plainest way: for
-// tests, and to read the arithmetic off. doc/numerics.md has it in words. Slow.
+// tests, and as a definition (in words: doc/numerics.md). Slow.
 #ifndef RUY_LIKE_REFERENCE_GROUP_MUL_H_
 #define RUY_LIKE_REFERENCE_GROUP_MUL_H_
 
@@ -18,7 +18,7 @@
 
 namespace ruy_like {
 
-// One of the weights without its scale.
+// The level of a weight, with neither zero point nor scale.
 inline int GroupLevel(const GroupWeights& weights, std::ptrdiff_t row,
                       std::ptrdiff_t k) {
   const std::ptrdiff_t stride = weights.row_stride_bytes != 0

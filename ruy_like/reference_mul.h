@@ -47,7 +47,7 @@ inline float RoundedSum(float a, float b) {
 inline double RoundedProduct(double a, double b) { return a * b; }
 inline double RoundedSum(double a, double b) { return a + b; }
 
-// What products of 16-bit floats are made in.
+// 16-bit floats as float, in which their products are computed.
 template <typename T>
 auto Widened(T value) {
   if constexpr (Is16BitFloat(ScalarOf<T>())) {

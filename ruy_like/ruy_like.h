@@ -13,7 +13,7 @@
 //   ThreadPool: one that Contexts may share                thread_pool.h
 //   MulPlan: products on the caller's own threads          mul_plan.h
 //   ReferenceMul                                           reference_mul.h
-//   ReferenceGroupMul reference_group_mul.h
+//   ReferenceGroupMul                                     reference_group_mul.h
 #ifndef RUY_LIKE_RUY_LIKE_H_
 #define RUY_LIKE_RUY_LIKE_H_
 

@@ -73,7 +73,7 @@ class RUY_LIKE_EXPORT ThreadPool final {
   // waits for this pool waits for that task.
   bool RunsThisThread() const;
 
-  // Has at least `count` workers started, as far as possible (never more than
+  // Starts workers until there are `count`, as far as possible (never more than
   // kMaxWorkers), and returns how many there are.
   int EnsureWorkers(int count);
 
@@ -91,13 +91,13 @@ class RUY_LIKE_EXPORT ThreadPool final {
   struct State;
 
   int ExecuteImpl(int task_count, std::size_t stride, Task* tasks) noexcept;
-  // Null: a child of a fork has no memory for one. It works without workers.
+  // Null in a forked child without memory for one: it works without workers.
   State* CurrentState();
 
   std::atomic<State*> state_;
   std::atomic<float> spin_milliseconds_{kDefaultSpinMilliseconds};
-  // The same, which is what is used: no arithmetic in a float environment that
-  // is the host's.
+  // The same as an integer, which is what is used: no float arithmetic in the
+  // host's float environment.
   std::atomic<std::int64_t> spin_nanoseconds_{
       static_cast<std::int64_t>(1e6f * kDefaultSpinMilliseconds)};
 };

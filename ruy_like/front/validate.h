@@ -1,7 +1,7 @@
 // Front-end: everything that Mul refuses, in one place.
 //
-// Called by Mul before anything is read or written. Its cost does not depend on
-// the matrices' data: it looks at shapes, and at the channels' multipliers.
+// Called by the front-end, groups/ and quantize/ before anything is read or
+// written. It looks at shapes and at per-channel multipliers, not at elements.
 #ifndef RUY_LIKE_FRONT_VALIDATE_H_
 #define RUY_LIKE_FRONT_VALIDATE_H_
 
@@ -69,7 +69,7 @@ ByteSpan SpanOf(const ErasedMatrix& matrix);
 constexpr int kInputs = 7;
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
 
-// The same as SharesElements with the `bytes` bytes from `data` on.
+// Whether a matrix shares at least one byte with the `bytes` bytes at `data`.
 bool SharesBytes(const ErasedMatrix& matrix, const void* data,
                  std::ptrdiff_t bytes);
 

@@ -1,7 +1,7 @@
 // Front-end: what MulBatch and MulGroup refuse: validate.h for each product,
-// and memory that products share with each other.
+// and memory that products share. Errors begin with the product that is wrong.
 //
-// Called by mul_batch.cc. Errors begin with the product that is wrong.
+// Called by mul_batch.cc and mul_plan.cc.
 #ifndef RUY_LIKE_FRONT_VALIDATE_BATCH_H_
 #define RUY_LIKE_FRONT_VALIDATE_BATCH_H_
 
