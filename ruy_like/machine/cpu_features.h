@@ -25,8 +25,8 @@ enum CpuFeature : uint32_t {
   kCpuAvxVnni = 1 << 2,     // VEX-encoded, 256 bits
   kCpuAvx512 = 1 << 3,      // F, BW, DQ and VL together
   kCpuAvx512Vnni = 1 << 4,  // 512 bits; VL comes with kCpuAvx512
-  // AMX-TILE, AMX-INT8 and AMX-BF16 together. Linux wants to be asked before
-  // the first use of them; DetectedPaths does that.
+  // AMX-TILE, AMX-INT8 and AMX-BF16 together. Linux must be asked for
+  // permission before their first use; DetectedPaths and MayRun do that.
   kCpuAmx = 1 << 5,
   kCpuNeon = 1 << 6,      // 64-bit Arm's, with its fused multiply-add
   kCpuNeonDot = 1 << 7,   // SDOT and UDOT
@@ -90,7 +90,7 @@ const CpuidSource* HostCpuidSource();
 
 // This machine's features. On x86 cpuinfo reports those that every supported
 // version of it knows, X86CpuFeatures() the others (AVX-VNNI and AMX), and all
-// of them if cpuinfo can not be initialized or is not in this build
+// of them if cpuinfo cannot be initialized or is not in this build
 // (processor.h). On Arm the operating system does (cpu_features_arm.h).
 RUY_LIKE_EXPORT CpuFeatures DetectCpuFeatures();
 

@@ -49,7 +49,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
 // threads and in any order: the checksum is the sum of those of the pieces.
 class ImagePieces final {
  public:
-  // `side` knows where its data is.
+  // `side` must outlive this, and its panels' place must be set for checksums.
   explicit ImagePieces(const PackedSide& side);
 
   std::ptrdiff_t count() const { return count_; }

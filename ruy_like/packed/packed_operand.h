@@ -1,8 +1,9 @@
 // Packed: an operand in its packed form, as the prepacked cache and a
 // PackedMatrix hold it.
 //
-// Made by product.cc (for the cache) and packed_matrix.cc, read by products
-// through packed_side.h. Plain values, immutable once made.
+// PackedData is made by product.cc for the cache, PackedOperand by
+// packed_matrix.cc; products read them through packed_side.h. Plain values,
+// immutable once made.
 //
 // Panels and sums lie in one buffer:
 //
@@ -24,7 +25,7 @@
 namespace ruy_like {
 
 struct PackedData {
-  AlignedBuffer storage;  // holds the two below, unless somebody else does
+  AlignedBuffer storage;  // of panels and sums, unless they lie elsewhere
   const void* panels = nullptr;
   const std::int32_t* sums = nullptr;  // one per column; or null
 };

@@ -1,8 +1,8 @@
 // Packed: packed forms of constant operands, kept between calls of Mul.
 //
 // Held by the Context, asked by product.cc when an operand's CachePolicy says
-// so. It does not pack, and does not look at data: an operand whose values
-// change under an unchanged address is found as it was.
+// so. It does not pack, and does not look at data: after a change of values at
+// the same address it still finds the old packed form.
 #ifndef RUY_LIKE_PACKED_PREPACKED_CACHE_H_
 #define RUY_LIKE_PACKED_PREPACKED_CACHE_H_
 
@@ -83,7 +83,7 @@ class PrepackedCache final {
   // is none. The reference is valid until something is inserted or evicted;
   // copying the value takes two atomic operations. Allocates nothing.
   const Value& Find(const PrepackedKey& key) {
-    // A model with one product in its loop finds its weights in front.
+    // A loop over a single product finds its weights here.
     if (newest_ != nullptr && *newest_->key == key) return newest_->value;
     return FindInMap(key);
   }
@@ -99,9 +99,9 @@ class PrepackedCache final {
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   std::size_t size() const { return map_.size(); }
 
-  // Unlimited by default: evicting pays only where a caller multiplies by more
-  // constants than it can hold twice, and a limit below the working set of one
-  // model would repack every operand in every pass.
+  // Unlimited by default: a limit helps only if the constant operands do not
+  // fit into memory twice, plain and packed; below the working set of one model
+  // it would repack every operand in every pass.
   std::size_t limit_bytes() const {
     return limit_bytes_.load(std::memory_order_relaxed);
   }

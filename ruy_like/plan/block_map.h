@@ -24,7 +24,7 @@
 // So the lhs panels of a block fill at most half of L2 and its rhs panels a
 // quarter. Blocks run in the order of BlockAt(), which stays in one row of
 // blocks (its lhs stays in L2) while it walks to and fro over as many columns
-// of blocks as have their rhs panels in L3.
+// of blocks as have rhs panels that fit half of L3.
 //
 // ## Pieces
 //
@@ -33,15 +33,15 @@
 // piece, piece_rows x piece_cols, and a block has many pieces, whose
 // accumulators are saved between passes:
 //
-//   for each pass over depth:        Operands are read from memory once a
+//   for each pass over depth:        Operands are read from memory once per
 //     for each row of pieces:        block. For all rows but the first the rhs
-//       for each piece of the row    is in L3; so are, maybe, accumulators.
+//       for each piece of the row    is in L3, and perhaps the accumulators.
 //
 // With passes inside small blocks instead, every block would read the whole
 // depth of both sides, which no cache holds, and the next block again
 // (measured: doc/tuning.md).
 //
-// A block in pieces packs what it reads itself (blocks.cc has the gain). Blocks
+// A block in pieces packs what it reads itself (blocks.cc says why). Blocks
 // are in pieces, too, if there are several threads, or several pieces for one
 // thread; then in one pass, if the depth is not split. Packing a side once for
 // all threads is less work, but threads then wait for each other's panels and
@@ -129,7 +129,7 @@ struct BlockMap {
   // pass may have fewer.
   std::ptrdiff_t depth_block;
   // Columns of blocks that are walked before the next such group is begun;
-  // col_blocks where all of the rhs fits L3.
+  // col_blocks if all rhs panels fit half of L3 or there is one row of blocks.
   std::ptrdiff_t group_cols;
 };
 
@@ -175,7 +175,7 @@ BlockExtent BlockRange(const BlockMap& map, BlockPosition position);
 // prologue); this bounds its share. 100,000 multiply-adds at middling speed.
 constexpr int kMinBlockNs = 500;
 constexpr int kMinBlocksPerThread = 2;
-// With more threads each has one block, without spare ones.
+// With more threads there are no spare blocks: they fill one to three rounds.
 constexpr int kFewThreads = 16;
 // Handing work to a spinning worker and back takes 0.2 to 0.5 microseconds;
 // with less work than this on each side the gain is not reliable: float 64^3,

@@ -1,8 +1,8 @@
-// Plan: the plan of a product: the query to the registry, and the plans that
-// are kept for repeated products.
+// Plan: asks the registry for a product's kernel, and keeps the plans of
+// repeated products.
 //
-// Used by product.cc and batch.cc. Turns a product's operands and cache
-// policies into a query; the registry chooses the kernel, plan.h does the rest.
+// Used by run/ and verbose.cc. Turns a product's operands and cache policies
+// into a query; the registry chooses the kernel, plan.h does the rest.
 #ifndef RUY_LIKE_PLAN_CHOOSE_PLAN_H_
 #define RUY_LIKE_PLAN_CHOOSE_PLAN_H_
 
@@ -33,8 +33,8 @@ KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
                        ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
 
-// The kernel for a new query: where `may_run` denies a chosen kernel's path,
-// that path leaves *permitted, and the next one is taken.
+// The kernel for a new query. If `may_run` refuses a chosen kernel's own path,
+// that path is removed from *permitted, and the search is repeated.
 KernelChoice SelectThatMayRun(const KernelQuery& query,
                               const TrMulParams& params, bool (*may_run)(Path),
                               Path* permitted);

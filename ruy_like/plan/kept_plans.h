@@ -3,7 +3,7 @@
 // Held by a Context for its own threads and by a MulPlan, filled by
 // choose_plan.h. Searching the kernel tables takes a tenth of the time of a
 // small product, making the block map more: a loop over the layers of a network
-// finds both done.
+// repeats neither.
 #ifndef RUY_LIKE_PLAN_KEPT_PLANS_H_
 #define RUY_LIKE_PLAN_KEPT_PLANS_H_
 
@@ -41,8 +41,8 @@ struct KeptPlan {
   Plan plan;
 };
 
-// A hash table. For a query it returns its plan, or a free place near its hash,
-// or the place of another query, which loses it.
+// A hash table. For a query it returns its plan, else a free place near its
+// hash, else the place of another query, whose plan is then replaced.
 class KeptPlans final {
  public:
   // 2^bits places. Throws std::bad_alloc.
@@ -53,8 +53,8 @@ class KeptPlans final {
   KeptPlans(const KeptPlans&) = delete;
   KeptPlans& operator=(const KeptPlans&) = delete;
 
-  // What For() returned last. Callers try it first: it does not wait for the
-  // hash, some 3% of the time of a small repeated product (Zen 4).
+  // What For() returned last. Callers try it first, which saves waiting for the
+  // hash: some 3% of the time of a small repeated product (Zen 4).
   KeptPlan* last() { return last_; }
   KeptPlan* For(const QueryKey& key) {
     const std::uint64_t sizes = static_cast<std::uint64_t>(key.rows) * 5 +

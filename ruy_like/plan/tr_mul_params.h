@@ -18,9 +18,8 @@
 namespace ruy_like {
 
 // dst is described by the epilogue, whose pointers are those of the whole dst.
-// The epilogue's zero points and sums of operands,
-// and its pointer to `scales`, depend on the kernel: product.cc sets them once
-// that is chosen.
+// The epilogue's zero points, its sums of operands and its pointer to `scales`
+// depend on the kernel: product.cc sets them once that is chosen.
 struct TrMulParams {
   SidePair<Operand> side;
   Family family;

@@ -11,10 +11,10 @@
 
 namespace ruy_like {
 
-// Nanoseconds of a product on tiles, without checks and packing, which are the
-// same on both. A call takes 300: configuration 202 cycles, release 16, one
+// Nanoseconds of a product on tiles, without checks and packing, which both
+// paths have alike. A call takes 300: configuration 202 cycles, release 16, one
 // epilogue and its stores that overlap with nothing. A block of 1024 results
-// takes at least 200, for its epilogue and waiting; from 512 levels on its
+// takes at least 200, for its epilogue and waiting; above 384 levels its
 // products take longer, a cycle a level (64 per step of 64) at 2.15 GHz. A last
 // group of at most 16 columns takes 400 more. That was measured once, at 48^3,
 // with slower code than the kernel's, which is not measured yet.
@@ -38,10 +38,10 @@ inline bool IsTooSmallForAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,
 }
 
 // Whether reading the wider side in place, as the rhs of a row-major dst, saves
-// more than the dst's order costs. Packing takes a ns for 31 bytes of a side
-// within L2, for 10 of one beyond (768x768; 3072 wide). `block_ns`: additional
-// time of a block of 32 x 32 results in row-major order. 20: 32 shuffles and 32
-// stores, counted, not measured. The kernel of commit facd3ba took some 200
+// more than the dst's order costs. Packing runs at 31 bytes per ns for a side
+// within L2, at 10 beyond (768x768; 3072 wide). `block_ns`: additional time of
+// a block of 32 x 32 results in row-major order. 20: 32 shuffles and 32 stores,
+// counted, not measured. The kernel of commit facd3ba took some 200
 // (768x768x128, not cached: 1942 GOP/s swapped, 2025 not).
 constexpr double kRowMajorBlockNs = 20;
 bool RowMajorPaysOnAmx(std::ptrdiff_t rows, std::ptrdiff_t depth,

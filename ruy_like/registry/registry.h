@@ -1,4 +1,4 @@
-// Registry: which kernel multiplies; alone reads the paths' kernel tables.
+// Registry: chooses kernels; the only reader of the paths' kernel tables.
 //
 // Called by choose_plan.cc for each new product, by packed_matrix.cc for
 // packing ahead, by tests and tools to enumerate. Selection is a pure function
@@ -23,8 +23,8 @@
 
 namespace ruy_like {
 
-// The kernels of one path itself, without inherited ones, as compiled into this
-// build; empty for a path that is not compiled in. `path` must be a single bit.
+// A path's own kernels, without inherited ones, as compiled into this build;
+// empty for a path that is not compiled in. `path` must be a single bit.
 kernels::KernelTable KernelsOf(Path path);
 
 // What selection depends on. Rows, columns and sides are as the caller of Mul
@@ -94,11 +94,11 @@ struct KernelChoice {
 
 // The best permitted path that has a kernel for the query, of its own or of a
 // lower path whose instructions it includes (whether that one is permitted or
-// not), and of its kernels the first one that applies: those first that read
-// the large side in place. Portable kernels apply to everything.
+// not), and of its kernels the first one that applies; those that read the
+// large side in place (kNarrowInPlace) come first. Portable kernels apply to
+// everything.
 //
-// Rejected kernels are appended to *rejections, unless that is null, in the
-// order of the search.
+// Appends rejected kernels to *rejections, if not null, in order of the search.
 struct Rejection {
   Path path;                      // that the kernel belongs to
   const kernels::Kernel* kernel;  // null: all of them
@@ -113,11 +113,11 @@ Path OwnerOf(const kernels::Kernel& kernel);
 // Whether one of the paths is `owner` or inherits its kernels.
 bool HasKernelsOf(Path permitted, Path owner);
 
-// The kernel for whose panels an operand is packed ahead of products: one of
-// the best permitted path that has one, of its own or inherited, that packs
-// both sides and has no limit of columns. The choice's path is the kernel's
-// own. `family` and `side` are in the kernel's orientation; `own` describes the
-// operand's elements, `other` those of the other operand.
+// The kernel into whose panels an operand is packed ahead of products: of kind
+// kPanels, of the best permitted path that has one, of its own or inherited.
+// The choice's path is the kernel's own. `family` and `side` are in the
+// kernel's orientation; `own` describes the operand's elements, `other` those
+// of the other operand.
 struct Elements {
   Scalar scalar;
   ValueRange range;

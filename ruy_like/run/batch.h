@@ -50,7 +50,7 @@ absl::Status RunGroup(FillProductFn* fill, const void* source,
 
 // Products of one plan.
 struct UniformBatch {
-  // As the caller sees them: product 0, steps; then as the kernel does.
+  // Product 0 and steps as the caller sees them; kernel_steps as the kernel.
   TrMulParams first;
   BatchSteps steps, kernel_steps;
   const Plan* plan;
@@ -65,7 +65,7 @@ struct GroupItem {
   Product product;
   Plan plan;
   double ns;
-  std::size_t shared_at;          // of one that is cut
+  std::size_t shared_at;          // if cut: offset in ProductGroup::shared
   std::ptrdiff_t first_unit = 0;  // units before this product's
   std::ptrdiff_t units = 0;       // 0: empty
 
@@ -96,7 +96,7 @@ class ProductGroup final {
   std::ptrdiff_t count_ = 0;
 };
 
-// Where the products of one call and their memory are.
+// The plans, the items and the scratch memory of one call.
 struct BatchMemory {
   KeptPlans* plans;
   ScratchArena *items, *scratch;
@@ -120,7 +120,7 @@ class BatchRun final {
   // Works until no product is left. For each number below threads(), or some of
   // them, as Product::Work.
   void Work(int thread);
-  // Everything is to be done once more; nobody works.
+  // Makes Work() run all products once more. No thread may be in Work().
   void Restart();
   // On the Context's own threads, to the end.
   absl::Status RunOn(ContextImpl* context)

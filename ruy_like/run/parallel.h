@@ -27,7 +27,7 @@ int MaxThreads(const ContextImpl& context, int call_limit);
 //
 // A call that throws does not keep the others from running; the first exception
 // is then the result, ResourceExhausted for std::bad_alloc, else Internal.
-// Throws std::bad_alloc, before any call, for more than 64 threads only.
+// Throws std::bad_alloc only for more than 64 threads, and before any call.
 absl::Status RunParallel(int count, void (*function)(void* argument, int i),
                          void* argument, ContextImpl* context, int* threads)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);

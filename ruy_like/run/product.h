@@ -31,9 +31,9 @@
 
 namespace ruy_like {
 
-// The floating-point state in which blocks of such a product run. Scaled
-// products keep denormals: they are equal to ReferenceMul bit for bit. Integer
-// products skip it, since it takes some of the 100 ns of a tiny product.
+// The floating-point state in which blocks of the product run. Scaled products
+// keep denormals: they are equal to ReferenceMul bit for bit. Integer products
+// skip it, since it takes some of the 100 ns of a tiny product.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
     const TrMulParams& params, std::optional<ScopedFloatState>* state) {
   const bool is_float = IsFloat(params.side.lhs.scalar);

@@ -1,11 +1,11 @@
 // Run: unpacks an operand to a plain matrix, if it was packed for a kernel that
-// can not serve the product.
+// cannot serve the product.
 //
 // Used by product.cc where no kernel reads the operands as they are packed: one
-// was packed for an int7 or a bfloat16 operand, which the other one is not; or
-// a bfloat16 matrix was packed widened, and is multiplied by another one, which
-// rounds in its own way (Kernel::rounds_otherwise). Such a product is correct,
-// but as slow as if nothing had been packed, or slower.
+// was packed for an int7 or a bfloat16 operand, which the other is not; or a
+// bfloat16 matrix was packed widened to float, but products of two bfloat16
+// matrices need a kernel that rounds otherwise (Kernel::rounds_otherwise). Such
+// a product is correct, but as slow as if nothing had been packed, or slower.
 #ifndef RUY_LIKE_RUN_UNPACK_H_
 #define RUY_LIKE_RUN_UNPACK_H_
 
