@@ -171,9 +171,9 @@ static const int kNotRowMajor = 0x7fffffff;
 // One line of a path's kernel table. Each kernel sets by name what has no
 // default here, and what is different for it.
 struct Kernel {
-  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side S8, U8, S16, W16 (8
-  // bits, widened), F32 or F64 as the kernel reads it, followed by InPlace
-  // where it is read in place: doc/kernels.md has the grammar. Unique.
+  // `<Path>_<lhs><rhs>_<rows>x<cols>x<group>`, each side as the kernel reads
+  // it: a type (S8, U7, BF16, ...; W16: 8 bits, widened), with InPlace or
+  // ByLevel if it is read in place. doc/kernels.md has the grammar. Unique.
   const char* name;
   Family family;
   KernelKind kind;
@@ -184,10 +184,10 @@ struct Kernel {
   // Where threads have few tiles each, blocks may be multiples of this many
   // rows instead: whole panels.
   int row_granularity;
-  // Applies only to problems of at most this many columns; or kNoLimit. The
-  // first applicable kernel of a path's table for a family is used.
+  // Applies only to products of at most this many columns; or kNoLimit. A path
+  // uses its first applicable kernel, those of kind kNarrowInPlace first.
   int max_cols = kNoLimit;
-  // Applies only to problems of at most this many rows: with more, a rhs in
+  // Applies only to products of at most this many rows: with more, a rhs in
   // place would be read too often.
   int max_rows = kNoLimit;
   // Up to this many columns the kernel is bound by reading the lhs from memory
@@ -220,7 +220,7 @@ struct Kernel {
   // one applies (registry/amx_cost.h).
   bool multiplies_tiles = false;
   // Rough speed on one core, multiply-adds per nanosecond, within a factor of 2
-  // or 3: what threads and block sizes are weighed against.
+  // or 3; threads and block sizes are chosen by it.
   int macs_per_ns;
   // Each packs its side from any source element type of the family and from
   // both orders. Null for a side that is read in place.

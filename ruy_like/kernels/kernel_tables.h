@@ -1,8 +1,8 @@
 // Back-end: the kernel tables, one function per line of paths.inc, and the
 // kernels that several tables list.
 //
-// Defined by kernels/<name>.cc; called by the registry, only for paths that
-// were built and that this processor can run.
+// Defined by kernels/<name>.cc; called by the registry for all paths that were
+// built, also those whose kernels this processor cannot run.
 #ifndef RUY_LIKE_KERNELS_KERNEL_TABLES_H_
 #define RUY_LIKE_KERNELS_KERNEL_TABLES_H_
 

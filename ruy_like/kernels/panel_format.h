@@ -6,9 +6,9 @@
 //
 // ## Packed panels
 //
-// A packed operand is a sequence of panels of `width` columns of that matrix,
-// each one holding the whole (padded) depth. Inside a panel `group` consecutive
-// depth levels of one column lie together:
+// A packed operand, a depth x columns matrix (kernel.h, Sides), is a sequence
+// of panels of `width` columns, each one holding the whole (padded) depth.
+// Inside a panel `group` consecutive depth levels of one column lie together:
 //
 //    offset(k, w) = (k / group) * width * group + w * group + k % group
 //

@@ -1,9 +1,9 @@
 // Back-end: the kernels of x86's vector paths, written once for 256 and for 512
 // bits.
 //
-// Included by the x86 paths' files but amx.cc, which choose from the lists
-// here. Tiles is Tiles256 or Tiles512 (tiles_avx2.h), Dot has the
-// multiply-adds: MaddDot (panel_ops.h) or a path's own instructions.
+// Included by the x86 paths' files except amx.cc, which choose from the lists
+// here. Tiles is Tiles256 (tiles_avx2.h) or Tiles512 (tiles_avx512.h), Dot has
+// the multiply-adds: MaddDot (panel_ops.h) or a path's own instructions.
 // kernel_names.h puts the path before each name and the tile behind it.
 #ifndef RUY_LIKE_KERNELS_TABLES_X86_H_
 #define RUY_LIKE_KERNELS_TABLES_X86_H_
@@ -130,7 +130,7 @@ struct KeptFloat16Kernels {
   static constexpr const char* kName =
       kLhs == Scalar::kBF16 ? "BF16F32" : "F16F32";
 
-  // The templates take the elements for int16_t.
+  // In the templates the elements are int16_t.
   static constexpr Kernel OfFloat16(Kernel kernel) {
     kernel.lhs.scalar = kLhs;
     kernel.for_kept_lhs = true;

@@ -28,7 +28,7 @@ struct PackArgs {
   ptrdiff_t width;  // > 0; whole panels, except at the end of a matrix
   // First panel of the range; the routine writes whole panels over the whole
   // padded depth, zeros where there is no source element (for rhs panels that
-  // meet pairs of BF16, -0: panel_format.h).
+  // are multiplied by pairs of BF16, -0: panel_format.h).
   void* dst;
   ptrdiff_t padded_depth;  // multiple of the format's depth_multiple
   // Sum over depth of each column's elements as packed (after the shift),

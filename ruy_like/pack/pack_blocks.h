@@ -103,8 +103,8 @@ RUY_LIKE_ALWAYS_INLINE void LoadRowBlock(const char* src, ptrdiff_t stride,
   }
 }
 
-// Sums of the elements of a quad and of several, not yet reduced to one per
-// column (bytes: two 16-bit halves, which the sums of 16 blocks still fit).
+// Sums of the elements of one quad and of several, not yet one sum per column:
+// of bytes there are two 16-bit halves, in which the sums of 16 blocks fit.
 template <typename F>
 RUY_LIKE_ALWAYS_INLINE typename F::V::Reg SumQuads(typename F::V::Reg quads) {
   if constexpr (F::kSrcBytes == 2) {

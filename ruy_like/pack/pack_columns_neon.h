@@ -1,11 +1,11 @@
 // Back-end: packing of depth-contiguous sources on Arm.
 //
 // Used by pack_rows_neon.h in place of the general routine (pack_panels.h),
-// which is left with words that need sums or have edges. Edges cost little
-// here, since small products spend as long in packing as in multiplying:
-// missing columns of a last panel repeat its last one, cleared; the levels
-// after the last whole block are two overlapping loads, put in order by TBL,
-// which makes missing ones 0.
+// which is left with 16-bit and widened elements that need sums or have edges.
+// Edges must cost little, since small products spend as long in packing as in
+// multiplying: missing columns of a last panel are loads of its last one,
+// masked to 0; the levels after the last whole block are two overlapping loads,
+// put in order by TBL, which makes missing ones 0.
 #ifndef RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 #define RUY_LIKE_PACK_PACK_COLUMNS_NEON_H_
 
@@ -126,7 +126,7 @@ class PanelPacker {
   typedef typename F::V V;
   static constexpr int kWidth = F::kWidth;
   static constexpr bool kSums = F::kSrcBytes == 1;
-  // Blocks whose bytes are summed in 16-bit lanes, two of each block in a lane.
+  // Blocks whose bytes are summed in 16-bit lanes: a lane adds two of each.
   static constexpr ptrdiff_t kStretch = 64;
 
  public:

@@ -9,7 +9,7 @@
 //   Pack<Path>_<source>_<packed>_<width>x<group>
 //
 //   Path    file pack/<path>.cc, built with that path's flags. Later paths
-//           share the routines of the ones below them (AVX-VNNI uses Avx2's,
+//           share the routines of earlier ones (AVX-VNNI uses Avx2's,
 //           AVX-512-VNNI and AMX use Avx512's, all of 64-bit Arm Neon's).
 //   source  8 = int8 or uint8, told apart by src_scalar; 16 = int16;
 //           F32 = float, bfloat16 or float16, F64 = float or double, told

@@ -141,7 +141,7 @@ struct Simd128 {
     }
     return V::AsFloat(V::LoadAligned(bits));
   }
-  // The nearest ones, ties to even, in the lanes' lower halves.
+  // x rounded to kTo, ties to even, in the lanes' lower halves.
   template <Scalar kTo>
   static RUY_LIKE_ALWAYS_INLINE Int RoundInScalars(Float x) {
     alignas(16) int32_t lanes[kLanes];

@@ -2,9 +2,9 @@
 //
 // Included by the per-ISA files built with AVX-512 F/BW/DQ/VL. It names the
 // operations that those templates need and nothing else: no policy, no loops.
-// simd_avx2.h has the same members for 256 bits; those that are the same word
-// for word are in simd_x86_members.inc. Everything is internal to the including
-// translation unit.
+// simd_avx2.h has the same members for 256 bits, except halves and
+// TransposeLines(); simd_x86_members.inc has those that are the same word for
+// word. Everything is internal to the including translation unit.
 #ifndef RUY_LIKE_SIMD_SIMD_AVX512_H_
 #define RUY_LIKE_SIMD_SIMD_AVX512_H_
 
@@ -84,9 +84,9 @@ struct Simd512 {
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int&) {}
 
   // ## 32-bit words of kLanes rows, `stride` bytes apart, to one row per lane
-  // Words that are loaded together: a cache line of each row, so that a line
-  // is done with before others need its place in the L1 cache, where rows a
-  // multiple of 4096 bytes apart all want the same one.
+  // Words that are loaded together: a cache line of each row. Lines of rows a
+  // multiple of 4096 bytes apart share one set of L1, so each must be used up
+  // before others evict it.
   static constexpr int kRowWords = 16;
   // Four words of rows 0, 4, 8 and 12. Insertions from memory need no shuffle
   // and leave 8 shuffles of the 16 that four whole vectors would take.

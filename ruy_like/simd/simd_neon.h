@@ -1,8 +1,8 @@
 // Back-end: the SIMD trait of Arm that kernels and epilogue are templates of.
 //
 // Included by the Arm per-ISA files. It has the members of Simd512
-// (simd_avx512.h) that the templates need here, with the same meaning, those of
-// all 128-bit vectors by simd_128.h. Requantization is not made of these
+// (simd_avx512.h) that the templates need here, with the same meaning; those of
+// all 128-bit vectors are in simd_128.h. Requantization is not made of these
 // operations but has instructions of its own (epilogue/epilogue_neon.h).
 //
 // 32-bit Arm's float instructions treat denormals as zero, and not all of its
@@ -212,7 +212,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
   static RUY_LIKE_ALWAYS_INLINE Float LoadWidened(const uint16_t* p) {
     return Widen<kFrom>(vld1_u16(p));
   }
-  // The nearest ones, ties to even, in the lanes' lower halves. x is no
+  // x rounded to kTo, ties to even, in the lanes' lower halves. x is no
   // denormal and no signalling NaN.
   template <Scalar kTo>
   static RUY_LIKE_ALWAYS_INLINE Int Round(Float x) {
@@ -240,7 +240,7 @@ struct SimdNeon : Simd128<SimdNeon, int32x4_t, float32x4_t> {
 #if RUY_LIKE_NEON_64
     return vcgtq_f32(a, b);
 #else
-    // gcc 12 makes scalar comparisons of the intrinsic there.
+    // gcc 12 compiles the intrinsic to scalar comparisons.
     uint32x4_t result;
     __asm__("vcgt.f32 %q0, %q1, %q2" : "=w"(result) : "w"(a), "w"(b));
     return result;

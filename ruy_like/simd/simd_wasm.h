@@ -2,10 +2,10 @@
 // templates of.
 //
 // Included by kernels/wasm128.cc and its headers. It has the members of Simd512
-// (simd_avx512.h) that the templates need here, with the same meaning, those of
-// all 128-bit vectors by simd_128.h. Shifts take one count for all lanes, so
-// that requantization has routines of its own (epilogue/epilogue_wasm.h). There
-// is no fused multiply-add: a product is rounded, then the sum.
+// (simd_avx512.h) that the templates need here, with the same meaning; those of
+// all 128-bit vectors are in simd_128.h. Shifts take one count for all lanes,
+// so that requantization has routines of its own (epilogue/epilogue_wasm.h).
+// There is no fused multiply-add: a product is rounded, then the sum.
 #ifndef RUY_LIKE_SIMD_SIMD_WASM_H_
 #define RUY_LIKE_SIMD_SIMD_WASM_H_
 
@@ -178,7 +178,7 @@ struct SimdWasm : Simd128<SimdWasm, v128_t, WasmFloats> {
       return WidenFloat16s(p);
     }
   }
-  // The nearest ones, ties to even, in the lanes' lower halves.
+  // x rounded to kTo, ties to even, in the lanes' lower halves.
   template <Scalar kTo>
   static RUY_LIKE_ALWAYS_INLINE Int Round(Float x) {
     return RoundInScalars<kTo>(x);

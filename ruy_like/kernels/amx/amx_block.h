@@ -1,11 +1,11 @@
 // Back-end: the tile products of the AMX kernel, one block of tiles at a time,
 // with the epilogue of an earlier block between them.
 //
-// Included by amx_kernel.h, which says what to start from, where to store the
-// accumulators of the block before, and which block's epilogue is due. Knows
+// Included by amx_kernel.h, which passes start values, where to store the
+// accumulators of the block before, and the block whose epilogue is due. Knows
 // only tile numbers and addresses.
 //
-// The unit multiplies C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)].
+// The tile unit does C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)].
 // Rows of dst are contiguous in the common case, so they take the contiguous
 // direction of C: B tiles are lhs panels, A tiles are columns of the rhs.
 //
@@ -60,7 +60,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Which side's tile loads bypass L1: the one that will have left it when it is
+// Which side's tile loads bypass L1: that which will have left L1 before it is
 // read again. kBoth is only for deep blocks, of more than eight steps.
 enum class Stream { kNone, kLhs, kRhs, kBoth };
 

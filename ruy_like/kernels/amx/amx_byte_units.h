@@ -180,7 +180,7 @@ class ByteUnits {
  public:
   typedef Simd512 V;
   static constexpr bool kHasUnits = true;
-  // Multipliers of vectors are rare: not worth code for each way to stream.
+  // Multipliers per vector are rare: not worth code for each kind of Stream.
   static constexpr bool kAnyStream = !kPerVector;
 
   explicit RUY_LIKE_ALWAYS_INLINE ByteUnits(const UnitArgs& args)

@@ -320,7 +320,7 @@ void RunAmx(const KernelArgs* args) {
   int configured_cols = 0;
   for (ptrdiff_t row0 = 0; row0 < args->rows; row0 += kRangeRows) {
     const int rows = AtMost(args->rows - row0, kRangeRows);
-    Flush(s);  // the multipliers of the rows before are needed no more
+    Flush(s);  // needs the multipliers of the rows before
     SetRowTerms(*args, row0, rows, &s->terms);
     if (s->route == EpilogueRoute::kBytesByRow) {
       SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);

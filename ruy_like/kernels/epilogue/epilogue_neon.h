@@ -12,7 +12,7 @@
 //
 //   e <= -1   SQDMULH, SRSHL: the first one is h = floor(x * q / 2^31). The
 //             rounding term is a multiple of 2^31 then, so that what h dropped
-//             can not carry, and SRSHL by e is (h + 2^(-e-1)) >> -e.
+//             cannot carry, and SRSHL by e is (h + 2^(-e-1)) >> -e.
 //   e = 0     SQRDMULH: (x * q + 2^30) >> 31.
 //   any e     SMULL to 64 bits, SRSHL by e - 31 there, SQXTN saturates.
 //

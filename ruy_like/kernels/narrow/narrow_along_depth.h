@@ -1,9 +1,9 @@
 // Back-end: float products of up to four columns whose sums may be taken in any
 // order; the lhs is contiguous along depth and read in place.
 //
-// Included by the per-ISA files, which instantiate NarrowAlongDepthKernel<> and
-// list it in front of NarrowFloatKernel<>; called by run/blocks.cc through the
-// table for products that permit any order (FloatSums::kAnyOrder). Depth is not
+// Included by tables_x86.h and neon.cc, which list NarrowAlongDepthKernel<> in
+// front of other kernels for floats; called by run/blocks.cc through the table
+// for products that permit any order (FloatSums::kAnyOrder). Depth is not
 // split.
 //
 // Lanes run along depth, as both operands lie, so nothing is transposed. Each

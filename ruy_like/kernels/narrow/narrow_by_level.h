@@ -1,11 +1,11 @@
 // Back-end: float products of few columns whose lhs is contiguous along its
 // rows instead of depth, read in place.
 //
-// Included by the per-ISA files, which instantiate NarrowByLevelKernel<> and
-// list it in front of their panel kernel; called by run/blocks.cc through the
-// table for products of at most kMaxNarrowCols columns: a column-major lhs and
-// a vector, or, with sides swapped, one row and a row-major matrix, as the keys
-// and values of attention lie in a cache. Depth is not split.
+// Included by tables_x86.h and neon.cc, which list NarrowByLevelKernel<> in
+// front of their panel kernels; called by run/blocks.cc through the table for
+// products of at most kMaxNarrowCols columns: a column-major lhs and a vector,
+// or, with sides swapped, one row and a row-major matrix, as the keys and
+// values of attention lie in a cache. Depth is not split.
 //
 // Rows are in the lanes of a vector as they lie, so nothing is transposed or
 // packed, and sums run in order of depth: results are the panel kernel's, bit

@@ -12,8 +12,8 @@
 //      level k+3  |r0 r1 r2 ... r63|        |r12 x 4| ...
 //
 // Interleaving works in each 128 bits, so that vector i of four (or two) has
-// rows 4i to 4i + 3 of every 16 (or 8); sums are put in order once a strip. The
-// lhs's row sums, if needed, are its products with a column of ones.
+// rows 4i to 4i + 3 of every 16 (or 8); sums are put in order once per strip.
+// The lhs's row sums, if needed, are its products with a column of ones.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_BY_LEVEL_BYTES_H_
 
@@ -100,8 +100,8 @@ void AddGroups(const GroupsArgs& args) {
 constexpr int kColsAtOnce = 2;
 
 // Groups of levels at once, whose rhs stays in registers next to the sums, the
-// levels and their interleaved form. At most 16 levels: cores follow no more
-// streams.
+// levels and their interleaved form. At most 16 levels: prefetchers follow no
+// more streams.
 template <class Op>
 constexpr int MostGroups(int cols) {
   constexpr int kLevels = kGroupLevels<Op>;

@@ -7,9 +7,9 @@
 // The column is packed, padded with zeros to whole steps, or in place too
 // (narrow_column_in_place_neon.h).
 //
-// Every instruction per line of memory costs time, although the core could run
-// far more of them meanwhile: perhaps its window limits the lines in flight.
-// Hence steps of two lines, and no software prefetch.
+// Every instruction per cache line costs time, although the core could run far
+// more of them meanwhile: perhaps its reorder window limits the lines in
+// flight. Hence two vectors of a row at once, and no software prefetch.
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_H_
 #define RUY_LIKE_KERNELS_NARROW_NARROW_COLUMN_H_
 
@@ -52,7 +52,7 @@ template <class Op, bool kSums>
 struct ColumnLoop : ColumnSteps<Op, kSums> {
   typedef typename Op::Lhs Lhs;
   typedef typename Op::Rhs Rhs;
-  static constexpr int kLines = 2;  // of a row at once
+  static constexpr int kLines = 2;  // vectors of a row at once
 
   // Adds whole steps from level 0 on; returns the number of levels.
   RUY_LIKE_ALWAYS_INLINE ptrdiff_t AddLevels(const char* const* rows,

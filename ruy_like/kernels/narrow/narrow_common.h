@@ -16,8 +16,8 @@ namespace {
 // Columns of the widest product that counts as narrow.
 constexpr int kMaxNarrowCols = 16;
 
-// Kernel::macs_per_ns for an operand of bytes: reading them at 50 GB/s bounds
-// the single column.
+// Kernel::macs_per_ns for an 8-bit lhs: a single column is bound by reading it
+// at 50 GB/s.
 constexpr int kNarrowMacsPerNs = 50;
 
 // The table line of a kernel of bytes that reads its lhs in place, tile_rows

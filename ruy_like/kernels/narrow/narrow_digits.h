@@ -28,7 +28,7 @@
 // that is, 4.5 instructions a vector in addition to its loads, 2.5 of which
 // multiply; widening takes 6 and, for sums, 2.
 //
-// The digits of kMaxLevels levels are in a buffer, in L1:
+// The digits of kMaxLevels levels are in a buffer, in L1 (n = kStep):
 //
 //    | d[0], levels 0 .. n-1 | d[1], levels 0 .. n-1 | d[0], levels n .. 2n-1 |
 #ifndef RUY_LIKE_KERNELS_NARROW_NARROW_DIGITS_H_

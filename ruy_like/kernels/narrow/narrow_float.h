@@ -1,6 +1,6 @@
 // Back-end: the float kernel for narrow products, the lhs read in place.
 //
-// Included by tables_x86.h and avx512bf16.cc, which list NarrowFloatKernel<> in
+// Used by tables_x86.h and avx512bf16.cc, which list NarrowFloatKernel<> in
 // front of their panel kernel; called by run/blocks.cc through the table for
 // products of at most kMaxNarrowCols columns. It handles depth-contiguous lhs
 // only, and depth that is not split into passes.
@@ -103,7 +103,7 @@ typedef void RowsFn(const RowsArgs& args);
 // For the same reason it prefetches to L2. With the lhs in a cache it is
 // slower, since more of its shuffles cross 128 bits.
 //
-// Loops of their own: gcc keeps less in registers with both bodies in one.
+// Two loops: gcc keeps less in registers with both bodies in one.
 template <class V, class Words, int kRhsWidth, int kCols, int kGroups,
           bool kWholeLines>
 void RunRows(const RowsArgs& args) {

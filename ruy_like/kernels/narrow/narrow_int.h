@@ -1,12 +1,12 @@
 // Back-end: integer kernels for narrow products, the lhs read in place.
 //
-// Included by the per-ISA files, which instantiate NarrowIntKernel<> for
-// their SIMD width and multiply instructions and list the result in front of
-// the packed kernels of its family; called by run/blocks.cc through that table
-// for products of at most kMaxNarrowCols columns. For so few columns packing
-// the lhs would cost more than the product: here each of its elements comes
-// from memory once, where it lies. It handles depth-contiguous lhs only, and
-// depth that is not split into passes.
+// Used by tables_x86.h and the Arm per-ISA files, which list NarrowIntKernel<>
+// for their SIMD width and multiply instructions in front of the packed kernels
+// of its family; called by run/blocks.cc through that table for products of at
+// most kMaxNarrowCols columns. For so few columns packing the lhs would cost
+// more than the product: here each of its elements comes from memory once,
+// where it lies. It handles depth-contiguous lhs only, and depth that is not
+// split into passes.
 //
 // ## Dot products
 //

@@ -1,14 +1,14 @@
 // Back-end: narrow products of a lhs that is packed.
 //
-// Included by the per-ISA files, which instantiate NarrowPanelKernel<> and list
-// it in front of their PanelKernel<>; called by run/blocks.cc through the table
+// Used by tables_x86.h, neon.cc and neondot.cc, which list NarrowPanelKernel<>
+// in front of their PanelKernel<>; called by run/blocks.cc through the table
 // for products of a few columns whose lhs is in the prepacked cache, was packed
 // by the caller, or can't be read in place. The lhs's panels are the ones of
 // that PanelKernel: a cached operand serves both.
 //
-// Reading the lhs is the bound here, and the wide kernel misses it for two
+// Reading the lhs is the bound here, which the wide kernel misses for two
 // reasons. With one column a tile of 2 or 3 panels has too few accumulators to
-// hide the latency of the multiplications; this one has kMaxVectors. And most
+// hide the latency of the multiplications; this one has kVectorsOfOne. And most
 // of a rhs panel of 6 or 8 columns is padding, whose lines leave L1 as the lhs
 // streams through it; here rhs panels are one column wide:
 //

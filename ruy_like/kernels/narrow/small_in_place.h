@@ -10,7 +10,7 @@
 // rhs are broadcast from wherever they lie, so packing would only make memory
 // contiguous, which a product of this size does not need: 1.2 times as fast at
 // 16x16x16 (doc/tuning.md). A tile is the panel kernel's (panel_kernel.h), and
-// so are results, bit for bit: one accumulator an element, in order of depth.
+// so are results, bit for bit: one accumulator per element, in order of depth.
 //
 //    rhs, in place                       r0   r1  ...  r7     broadcast
 //    lhs, level k  |l0 l1 l2|   ->  l0  a00  a01  ...  a07

@@ -187,7 +187,7 @@ class IntPanelEpilogue : public IntPanelTerms<V, kMostVectors> {
     Terms::PrepareRows(rows, /*scales_rows=*/true);
   }
 
-  // Finishes a tile, with its first row and column in the block.
+  // Finishes a tile whose first row and column in the block are given.
   RUY_LIKE_ALWAYS_INLINE void Store(int32_t* acc, ptrdiff_t acc_col_stride,
                                     int rows, int cols, ptrdiff_t row,
                                     ptrdiff_t col) const {

@@ -37,7 +37,7 @@ class NeonIntEpilogue : public IntPanelTerms<SimdNeon, kMaxEpilogueVectors> {
                             ? FinishOf(*args.epilogue)
                             : TileFinish::kGeneral) {}
 
-  // Finishes a tile, with its first row and column in the block.
+  // Finishes a tile whose first row and column in the block are given.
   void Store(int32_t* acc, ptrdiff_t acc_col_stride, int rows, int cols,
              ptrdiff_t row, ptrdiff_t col) const {
     if (is_general_) {

@@ -2,7 +2,7 @@
 //
 // Included by the per-ISA files, which instantiate PanelKernel<> for their SIMD
 // width and multiply instructions and list the result in their table; called by
-// run/blocks.cc through that table with whole blocks (kernels/kernel.h). The
+// run/blocks.cc through that table with pieces of dst (kernels/kernel.h). The
 // lhs is packed, the rhs packed or in place (panel_rhs.h); narrow kernels,
 // which read the lhs in place, are elsewhere.
 //
@@ -114,7 +114,7 @@ struct PanelKernel {
 
  protected:
   // 1 if the last of `vectors` lhs panels is a tile by itself, else 0: an odd
-  // number can be 3 + 2 + 2 + ..., but not 2 + 2 + ....
+  // number is cut into 3 + 2 + 2 + ... unless tiles have at most two panels.
   static RUY_LIKE_ALWAYS_INLINE int SinglePanels(ptrdiff_t vectors) {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
   }

@@ -32,9 +32,9 @@ struct BroadcastOp {
   static constexpr bool kFinishesTiles = false;
   static constexpr bool kMultipliesHalves = false;  // WithHalves
   static constexpr int kMaxRows = kNoLimit;
-  // Steps in which a step's lhs is multiplied, each by kGroup levels of the
-  // rhs: LoadLhs(p, sub_step) then loads what belongs to one of them, and the
-  // lhs's groups are that many times as deep as the rhs's.
+  // Sub-steps of a step, each by kGroup levels of the rhs. If there are
+  // several, LoadLhs(p, sub_step) loads the lhs of one of them, and the lhs's
+  // groups are that many times as deep as the rhs's.
   static constexpr int kSubSteps = 1;
   // Whether tiles hold a pointer to each lhs panel: for instruction sets whose
   // loads take no offset, but advance the pointer.
@@ -129,7 +129,7 @@ struct IntOp : BroadcastOp {
 template <class V>
 struct MaddDot {
   typedef typename V::Int Vector;
-  // The one sum that leaves int32, 2 * (-2^15 * -2^15), wraps as the contract
+  // The one sum that exceeds int32, 2 * (-2^15 * -2^15), wraps as the contract
   // wants.
   static RUY_LIKE_ALWAYS_INLINE Vector Pairs(Vector acc, Vector a, Vector b) {
     return V::Add(acc, V::MultiplyWords(a, b));

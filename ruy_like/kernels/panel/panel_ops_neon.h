@@ -2,8 +2,8 @@
 //
 // Template arguments of PanelKernel<> (panel_kernel.h), chosen by the Arm
 // per-ISA files; panel_ops.h says what an operation is. Those here multiply by
-// a lane of the rhs (panel_lanes.h). Those with tiles of their own are in
-// panel_tile_bytes_neon.h and panel_tile_squares_neon.h.
+// a lane of the rhs (panel_lanes.h). Those with tiles of their own are in the
+// panel_tile_*_neon.h headers.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_OPS_NEON_H_
 
@@ -77,7 +77,7 @@ struct NeonWordsOp : NeonIntOp<int16_t, 1> {
   }
 };
 
-// int8 times int8, four levels a step: NeonDot::MultiplyAddLane<>() is SDOT.
+// int8 times int8, four levels a step: Dot::QuadsByLane<>() is SDOT.
 template <class Dot>
 struct NeonQuadsOp : QuadsOp<SimdNeon, Dot, int8_t> {
   typedef NeonIntEpilogue Epilogue;

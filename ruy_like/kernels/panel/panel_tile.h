@@ -1,10 +1,10 @@
 // Back-end: the inner loop of the panel kernel: one tile over depth.
 //
 // Included by panel_kernel.h, which draws the tile, and by what runs the same
-// tiles in another order (panel_widen.h, narrow_float.h). Takes a tile's
-// accumulators from where they start to a buffer. Does not know blocks, passes
-// or edges of rows; a tile for every number of panels and columns is an
-// instance of its own, found in kTileTable.
+// tiles in another order (panel_widen.h, narrow_float.h). Computes a tile's
+// accumulators from their start values. Does not know blocks, passes or edges
+// of rows; a tile for every number of panels and columns is an instance of its
+// own, found in kTileTable.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_TILE_H_
 
@@ -219,7 +219,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   typedef typename Op::Accum Accum;
   typedef typename Op::Simd V;
   constexpr int kEpilogueSteps = EpilogueSteps::Count(kCols);
-  // Of one column both levels of a word of memory are multiplied at once; with
+  // With one column both levels of a 32-bit word are multiplied at once; with
   // more columns that takes too many registers (doc/tuning.md).
   constexpr int kSubSteps = kCols == 1 && kVectors > 1 ? Op::kSubSteps : 1;
   Vector acc[kCols][kVectors];
