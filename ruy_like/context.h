@@ -27,7 +27,7 @@ enum class NumThreadsStrategy {
 
 // A Context may be used from several threads at once: calls of Mul take turns,
 // and the setters wait for a running Mul (so a task that this Mul may wait for
-// must not call them); the getters wait for nobody. Use one Context per thread
+// must not call them); the getters never wait. Use one Context per thread
 // to run products side by side. Creating one is cheap: threads start and memory
 // is taken when a product first needs them.
 class RUY_LIKE_EXPORT Context final {

@@ -2,8 +2,8 @@
 //
 // A host that has a thread pool implements this over it (example/executors/
 // does so for four pools) and gives it to Context::set_executor. Called by the
-// library (parallel.cc). It is not a scheduler: one call per product or
-// packing, tasks of which each works until nothing is left to do.
+// library (parallel.cc). It is not a scheduler: there is one call per product
+// or packing, and each of its tasks works until nothing is left to do.
 #ifndef RUY_LIKE_EXECUTOR_H_
 #define RUY_LIKE_EXECUTOR_H_
 
@@ -32,12 +32,12 @@ class Executor {
   // that are left out, also because ParallelFor throws, are made by the
   // caller's thread; those that are still running are waited for; those that
   // come twice, or begin after ParallelFor has returned or thrown, do no harm
-  // while the Context exists. An exception from here ends here.
+  // while the Context exists. An exception of ParallelFor is not passed on.
   //
   // Two things that deadlock: a task of the host's pool that calls Mul with a
   // Context which has this Executor, while a Mul of another thread waits for
   // that task's thread; and a ParallelFor that waits, on a thread of the pool,
-  // for other threads of it that are all doing the same. MulPlan has neither.
+  // for other threads of it that are all doing the same. MulPlan avoids both.
   virtual void ParallelFor(int count, void (*function)(void* argument, int i),
                            void* argument) = 0;
 };

@@ -3,8 +3,8 @@
 // Used by every public header on public functions and classes; everything else
 // is hidden (the library is built with -fvisibility=hidden). It is empty in a
 // static build, so that a shared object which links us does not export our
-// symbols as its own, and empty for callers, who need no import mark: nothing
-// but functions is exported, which Windows' linkers find without.
+// symbols as its own, and empty for callers, who need no import mark: only
+// functions are exported, which Windows' linkers find without it.
 #ifndef RUY_LIKE_EXPORT_H_
 #define RUY_LIKE_EXPORT_H_
 

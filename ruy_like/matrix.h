@@ -218,8 +218,8 @@ auto MakeMatrixOf(C&& elements, std::ptrdiff_t rows, std::ptrdiff_t cols,
 }  // namespace internal
 
 // A matrix of the elements of `data`: a pointer or an array of T, or what has
-// data() and size(), such as a std::vector or absl::Span. A Matrix<T>; of const
-// elements a Matrix<const T>. `stride` is as in Layout.
+// data() and size(), such as a std::vector or absl::Span. Returns a Matrix<T>,
+// for const elements a Matrix<const T>. `stride` is as in Layout.
 //
 //   const float x[] = {1, 2, 3, 4, 5, 6};
 //   Mul(RowMajor(x, 2, 3), ...)

@@ -29,7 +29,7 @@ static_assert(kNumPaths <= 32, "Path has run out of bits");
 }  // namespace path_internal
 
 // A path, or a set of them: one bit each, a higher bit for a path that is
-// preferred. kPortable is in every set that is of use, for it serves all types.
+// preferred. kPortable is in every usable set, since it serves all types.
 enum class Path : uint32_t {
   kNone = 0,
 #define RUY_LIKE_PATH(Enum, name, arch, features, flags) \

@@ -1,9 +1,9 @@
 // Machine: its instruction sets, the paths they permit, cache sizes.
 //
 // Asked by Context (paths) and by plans (cache sizes). The decisions are pure
-// functions over recorded data, so that tests cover CPUs that the test machine
-// is not; the Detect functions apply them to this one. Nothing here knows what
-// a kernel is.
+// functions over recorded data, so that tests cover other CPUs than the test
+// machine's; the Detect functions apply them to this one. Nothing here knows
+// what a kernel is.
 #ifndef RUY_LIKE_MACHINE_CPU_FEATURES_H_
 #define RUY_LIKE_MACHINE_CPU_FEATURES_H_
 
@@ -89,9 +89,9 @@ CpuFeatures X86CpuFeatures(const CpuidSource& source);
 const CpuidSource* HostCpuidSource();
 
 // This machine's features. On x86 cpuinfo reports those that every supported
-// version of it knows, X86CpuFeatures() the others (AVX-VNNI and AMX), and all
-// of them if cpuinfo cannot be initialized or is not in this build
-// (processor.h). On Arm the operating system does (cpu_features_arm.h).
+// version of it knows, X86CpuFeatures() the others (AVX-VNNI, AVX512-BF16 and
+// AMX), and all of them if cpuinfo cannot be initialized or is not in this
+// build (processor.h). On Arm the operating system does (cpu_features_arm.h).
 RUY_LIKE_EXPORT CpuFeatures DetectCpuFeatures();
 
 // Adds `features` to those of the machine, for this process. If AMX is one of

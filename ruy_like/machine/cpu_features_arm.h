@@ -1,8 +1,8 @@
 // Machine: which CpuFeature bits an Arm processor has, asked of the operating
 // system: user programs cannot read the identification registers everywhere.
 //
-// Called by cpu_features.cc. The decisions are pure functions of what
-// the system says, so that tests cover machines that the test machine is not.
+// Called by cpu_features.cc. The decisions are pure functions of what the
+// system reports, so that tests cover other machines than the one they run on.
 // cpuinfo is not asked: the version of 2022 that Debian 12 has does not know
 // the 8-bit matrix multiplication.
 #ifndef RUY_LIKE_MACHINE_CPU_FEATURES_ARM_H_

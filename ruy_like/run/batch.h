@@ -59,8 +59,8 @@ struct UniformBatch {
   std::atomic<std::ptrdiff_t> next{0};
 };
 
-// A product with a plan of its own. A unit of work is a block of one that is
-// cut for several threads, or another product as a whole.
+// A product with a plan of its own. A unit of work is one of its blocks, if it
+// is cut for several threads, else the whole product.
 struct GroupItem {
   Product product;
   Plan plan;

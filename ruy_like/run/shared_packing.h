@@ -28,7 +28,7 @@ class SharedPacking final {
             bool is_shared);
 
   // Packs the part, columns [start, end), where `start` is the first of a
-  // panel, unless another thread has begun it. Whether it packed.
+  // panel, unless another thread has begun it. Returns whether it packed.
   bool TryPack(std::ptrdiff_t part, std::ptrdiff_t start, std::ptrdiff_t end);
   // Returns once the part is packed.
   void EnsurePacked(std::ptrdiff_t part, std::ptrdiff_t start,

@@ -14,8 +14,8 @@
 #define RUY_LIKE_ALWAYS_INLINE inline __attribute__((always_inline))
 #define RUY_LIKE_NOINLINE __attribute__((noinline))
 
-// Marks what every product of panels runs around its tiles. Compiler and linker
-// place marked functions next to each other (base/hot.h says why). Without the
+// Marks the functions that panel kernels run around their tiles. Compiler and
+// linker place them next to each other (base/hot.h says why). Without the
 // mark they were up to 200 KB apart, and a small product could evict its own
 // code from the instruction cache, depending on addresses (doc/tuning.md).
 #define RUY_LIKE_HOT_KERNEL __attribute__((hot))

@@ -1,5 +1,5 @@
 // Back-end: <arm_neon.h>, for every Arm kernel and pack file, and on 32-bit Arm
-// those intrinsics of 64-bit Arm that these files use, made of several.
+// those intrinsics of 64-bit Arm that these files use, made of 32-bit Arm's.
 //
 // They have the same names and results, so that one source serves both. Where
 // 32-bit Arm needs another algorithm, because it has 16 registers of 128 bits
