@@ -5,7 +5,9 @@
 //   [--path=avx2]
 //
 // Prints GOP/s (2 * rows * depth * cols operations), the median of rounds in
-// which all kinds of weights take turns.
+// which all kinds of weights take turns. s4g32fr: weights of 4 bits in groups
+// of 32 by activations that are floats (f) in row-major order (r); g: scales of
+// activations per group; z: activations with zero points.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -48,6 +50,7 @@ struct Activations {
   bool are_floats;     // else int8
   ActivationScales scales = ActivationScales::kPerColumn;  // of floats
   bool have_zero_points = false;                           // of int8
+  Order order = Order::kColMajor;
 };
 constexpr Activations kInt8 = {"", false};
 constexpr Activations kInt8ZeroPoint = {"z", false,
@@ -55,6 +58,12 @@ constexpr Activations kInt8ZeroPoint = {"z", false,
 constexpr Activations kFloat = {"f", true};
 constexpr Activations kFloatPerGroup = {"fg", true,
                                         ActivationScales::kPerGroup};
+constexpr Activations kInt8RowMajor = {"r", false, ActivationScales::kPerColumn,
+                                       false, Order::kRowMajor};
+constexpr Activations kFloatRowMajor = {
+    "fr", true, ActivationScales::kPerColumn, false, Order::kRowMajor};
+constexpr Activations kFloatPerGroupRowMajor = {
+    "fgr", true, ActivationScales::kPerGroup, false, Order::kRowMajor};
 
 // What one shape's products are made of.
 struct Problem {
@@ -116,9 +125,19 @@ struct Problem {
              params.activation_zero_points = activation_zero_points.data();
            }
            CheckOk(kind.are_floats
-                       ? Mul(packed_weights, rhs, params, context, &dst)
-                       : Mul(packed_weights, rhs8, params, context, &dst));
+                       ? Mul(packed_weights, InOrder(rhs, kind.order), params,
+                             context, &dst)
+                       : Mul(packed_weights, InOrder(rhs8, kind.order), params,
+                             context, &dst));
          }});
+  }
+  // The same array as a matrix of this order.
+  template <typename T>
+  static Matrix<const T> InOrder(const Matrix<const T>& matrix, Order order) {
+    const Layout& layout = matrix.layout();
+    return order == Order::kColMajor
+               ? matrix
+               : RowMajor(matrix.data(), layout.rows(), layout.cols());
   }
   void Measure(int rounds, double turn_seconds) {
     std::vector<Way> ways;
@@ -153,6 +172,10 @@ void Run(const Shape& shape, Context* context, bool* has_header) {
   }
   problem.AddGroups(4, 32, kFloat);
   problem.AddGroups(4, 32, kFloatPerGroup);
+  for (const Activations& kind :
+       {kInt8RowMajor, kFloatRowMajor, kFloatPerGroupRowMajor}) {
+    problem.AddGroups(4, 32, kind);
+  }
   problem.AddGroups(4, 32, kInt8ZeroPoint);
   problem.AddGroups(8, 32, kInt8ZeroPoint);
   problem.Measure(absl::GetFlag(FLAGS_rounds), absl::GetFlag(FLAGS_seconds));
