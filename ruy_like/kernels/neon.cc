@@ -35,10 +35,6 @@ using F32ByLevel = NarrowByLevelKernel<NarrowSimdNeon>;
 using F32AlongDepth = NarrowAlongDepthKernel<NarrowSimdNeon>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>;
-using S8S8InPlace = NarrowIntKernel<S8S8Op>;
-using U8U8InPlace = NarrowIntKernel<U8U8Op>;
-using S8S8ByLevel = NarrowByLevelBytesKernel<S8S8Op>;
-using U8U8ByLevel = NarrowByLevelBytesKernel<U8U8Op>;
 using S8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
 using S16S16InPlace =
@@ -52,12 +48,14 @@ constexpr Kernel kKernels[] = {
     // The limits of columns are where packing the lhs begins to take fewer
     // instructions at 256 x 256 and 1000 x 1024. Those of a later path must be
     // at least as large, since it inherits these kernels.
-    S8S8InPlace::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
-                       PackNeon_8_S8_1x1, /*max_cols=*/3),
-    U8U8InPlace::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
-                       PackNeon_8_U8_1x1, /*max_cols=*/3),
-    S8S8ByLevel::Entry("Neon_S8ByLevelS8_16x2x1", PackNeon_8_S8_1x1),
-    U8U8ByLevel::Entry("Neon_U8ByLevelU8_16x2x1", PackNeon_8_U8_1x1),
+    NarrowIntKernel<S8S8Op>::Entry("Neon_S8InPlaceS8_16x3x16", Family::k8x8,
+                                   PackNeon_8_S8_1x1, /*max_cols=*/3),
+    NarrowIntKernel<U8U8Op>::Entry("Neon_U8InPlaceU8_16x3x16", Family::k8x8,
+                                   PackNeon_8_U8_1x1, /*max_cols=*/3),
+    NarrowByLevelBytesKernel<S8S8Op>::Entry("Neon_S8ByLevelS8_16x2x1",
+                                            PackNeon_8_S8_1x1),
+    NarrowByLevelBytesKernel<U8U8Op>::Entry("Neon_U8ByLevelU8_16x2x1",
+                                            PackNeon_8_U8_1x1),
     NeonInt7Kernel<true>::Entry("Neon_S7S7_4x4x16", Family::k8x8,
                                 PackNeon_8_S8_4x16, PackNeon_8_S8_4x16),
     NeonInt7Kernel<false>::Entry("Neon_S7S8_4x4x16", Family::k8x8,

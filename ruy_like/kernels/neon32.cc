@@ -23,8 +23,6 @@ using S16S16 = PanelKernel<NeonWordsOp, 3, 4>;
 using F32F32 = PanelKernel<NeonFloatOp, 3, 4>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeon, NeonDots, uint8_t>;
-using S8S8InPlace = NarrowIntKernel<S8S8Op>;
-using U8U8InPlace = NarrowIntKernel<U8U8Op>;
 using S8S16InPlace =
     NarrowIntKernel<NarrowPairsOp<NarrowSimdNeon, NeonDots, int8_t>>;
 using S16S16InPlace =
@@ -35,10 +33,10 @@ constexpr Kernel kKernels[] = {
                                  Family::k8x8),
     ColumnInPlace<U8U8Op>::Entry("Neon32_U8InPlaceU8InPlace_4x1x16",
                                  Family::k8x8),
-    S8S8InPlace::Entry("Neon32_S8InPlaceS8_16x2x16", Family::k8x8,
-                       PackNeon32_8_S8_1x1, /*max_cols=*/2),
-    U8U8InPlace::Entry("Neon32_U8InPlaceU8_16x2x16", Family::k8x8,
-                       PackNeon32_8_U8_1x1, /*max_cols=*/2),
+    NarrowIntKernel<S8S8Op>::Entry("Neon32_S8InPlaceS8_16x2x16", Family::k8x8,
+                                   PackNeon32_8_S8_1x1, /*max_cols=*/2),
+    NarrowIntKernel<U8U8Op>::Entry("Neon32_U8InPlaceU8_16x2x16", Family::k8x8,
+                                   PackNeon32_8_U8_1x1, /*max_cols=*/2),
     NeonBytesKernel::Entry("Neon32_S8S8_4x4x16", Family::k8x8,
                            PackNeon32_8_S8_4x16, PackNeon32_8_S8_4x16),
     S8S16InPlace::Entry("Neon32_S8InPlaceS16_16x16x8", Family::k8x16,

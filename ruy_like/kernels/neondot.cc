@@ -51,10 +51,6 @@ using S8S8RhsInPlace = PanelKernel<ColumnsOp, 2, 8, InPlaceRhs<ColumnsOp>>;
 using S8S8Narrow = NarrowPanelKernel<QuadsOp<SimdNeon, Dot, int8_t>, 6, 4, 4>;
 using S8S8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, int8_t>;
 using U8U8Op = NarrowBytesOp<NarrowSimdNeonDot, Dot, uint8_t>;
-using S8S8InPlace = NarrowIntKernel<S8S8Op>;
-using U8U8InPlace = NarrowIntKernel<U8U8Op>;
-using S8S8ByLevel = NarrowByLevelBytesKernel<S8S8Op>;
-using U8U8ByLevel = NarrowByLevelBytesKernel<U8U8Op>;
 
 constexpr Kernel kKernels[] = {
     ColumnInPlace<S8S8Op>::Entry("NeonDot_S8InPlaceS8InPlace_4x1x16",
@@ -62,12 +58,14 @@ constexpr Kernel kKernels[] = {
     ColumnInPlace<U8U8Op>::Entry("NeonDot_U8InPlaceU8InPlace_4x1x16",
                                  Family::k8x8),
     // The limits of columns are derived as in neon.cc.
-    S8S8InPlace::Entry("NeonDot_S8InPlaceS8_16x4x16", Family::k8x8,
-                       PackNeon_8_S8_1x1, /*max_cols=*/4),
-    U8U8InPlace::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
-                       PackNeon_8_U8_1x1, /*max_cols=*/4),
-    S8S8ByLevel::Entry("NeonDot_S8ByLevelS8_16x2x1", PackNeon_8_S8_1x1),
-    U8U8ByLevel::Entry("NeonDot_U8ByLevelU8_16x2x1", PackNeon_8_U8_1x1),
+    NarrowIntKernel<S8S8Op>::Entry("NeonDot_S8InPlaceS8_16x4x16", Family::k8x8,
+                                   PackNeon_8_S8_1x1, /*max_cols=*/4),
+    NarrowIntKernel<U8U8Op>::Entry("NeonDot_U8InPlaceU8_16x4x16", Family::k8x8,
+                                   PackNeon_8_U8_1x1, /*max_cols=*/4),
+    NarrowByLevelBytesKernel<S8S8Op>::Entry("NeonDot_S8ByLevelS8_16x2x1",
+                                            PackNeon_8_S8_1x1),
+    NarrowByLevelBytesKernel<U8U8Op>::Entry("NeonDot_U8ByLevelU8_16x2x1",
+                                            PackNeon_8_U8_1x1),
     S8S8Narrow::Entry("NeonDot_S8S8_16x4x4", Family::k8x8, PackNeon_8_S8_4x4,
                       PackNeon_8_S8_1x1),
     StoringColumns(S8S8RhsInPlace::Entry(
