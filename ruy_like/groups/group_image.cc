@@ -148,7 +148,7 @@ absl::Status ReadGroupHeader(const void* data, std::size_t bytes,
   shape->scale_type = static_cast<Scalar>(raw.scale_type);
   shape->has_zero_points = raw.has_zero_points != 0;
   shape->zero_point = raw.zero_point;
-  const absl::Status status = ComputeSizes(shape);
+  absl::Status status = ComputeSizes(shape);
   if (status.code() == absl::StatusCode::kInvalidArgument) {
     return absl::DataLossError(
         absl::StrCat("the header is wrong: ", status.message()));

@@ -8,8 +8,6 @@
 namespace ruy_like {
 namespace {
 
-namespace qi = quantize_internal;
-
 absl::Status CheckConstant(float constant) {
   if (constant > 0 && constant <= 1) return absl::OkStatus();
   return Invalid("the averaging constant is ", constant, ", must be in (0, 1]");

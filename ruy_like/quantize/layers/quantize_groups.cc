@@ -13,8 +13,6 @@
 namespace ruy_like {
 namespace {
 
-namespace qi = quantize_internal;
-
 using Result = absl::StatusOr<QuantizedGroups>;
 
 absl::Status CheckSizes(std::ptrdiff_t rows, std::ptrdiff_t depth,

@@ -10,8 +10,6 @@
 namespace ruy_like {
 namespace {
 
-namespace qi = quantize_internal;
-
 // Sizes up to here have sums and products of two that fit in ptrdiff_t.
 constexpr std::ptrdiff_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 

@@ -51,7 +51,7 @@ inline std::size_t TargetIndex(std::int64_t targets) {
 // kernel, which the operations do not permit.
 template <typename Function>
 struct ByScalar {
-  constexpr ByScalar(Function* i8 = nullptr, Function* u8 = nullptr,
+  constexpr ByScalar(Function* i8 = nullptr, Function* u8 = nullptr,  // NOLINT
                      Function* i16 = nullptr, Function* i32 = nullptr,
                      Function* f32 = nullptr)
       : functions{i8, u8, i16, i32, f32} {}

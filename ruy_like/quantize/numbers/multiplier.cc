@@ -10,8 +10,6 @@
 namespace ruy_like {
 namespace {
 
-namespace qi = quantize_internal;
-
 constexpr int kMinExponent = -31;
 constexpr int kMaxExponent = 30;
 constexpr std::int32_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
