@@ -292,10 +292,13 @@ void DequantizeAccRange(const std::int32_t* acc, std::size_t n,
                                 LoadPerElement<kEachScale>(scale, i));
     hn::StoreU(hn::Add(scaled, LoadPerElement<kEachBias>(bias, i)), df, x + i);
   }
+  // The flags say that there is an array.
+  // NOLINTBEGIN(clang-analyzer-core.NullDereference)
   for (; i < n; ++i) {
     x[i] = DequantizeAccOne(acc[i], kEachScale ? scale.each[i] : scale.value,
                             kEachBias ? bias.each[i] : bias.value);
   }
+  // NOLINTEND(clang-analyzer-core.NullDereference)
 }
 
 inline PerElement Advanced(PerElement operand, std::size_t count) {
