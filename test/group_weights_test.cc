@@ -50,6 +50,21 @@ TEST_P(GroupMulTest, Edges) {
   }
 }
 
+// Sizes around those of blocks in which activations are copied that are not
+// contiguous.
+TEST_P(GroupMulTest, EdgesOfCopiedActivations) {
+  UseThreads(3, &context_);
+  std::uint64_t seed = 1000;
+  for (const std::ptrdiff_t cols : {3, 4, 8, 16, 17, 63, 64, 65, 130}) {
+    for (const std::ptrdiff_t depth : {1, 15, 16, 17, 255, 256, 257, 530}) {
+      for (int types = 0; types < 8; ++types) {
+        CheckGroupProduct({17, depth, cols}, ++seed, &context_);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // The greatest levels by the greatest activations, in the longest groups: no
 // partial sum may saturate, and what wraps does so as the oracle's.
 TEST_P(GroupMulTest, GreatestSums) {

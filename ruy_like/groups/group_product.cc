@@ -7,6 +7,7 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/pack/pack.h"
 
 namespace ruy_like {
 namespace {
@@ -20,6 +21,11 @@ constexpr std::ptrdiff_t kMaxStreamedGroup = 1 << 16;
 // What 4-bit levels have added after their zero points were subtracted, so that
 // they are at least 1.
 constexpr int kShiftedZero = 16;
+
+// Columns that are copied at once: such that rows of floats are 64 bytes long,
+// those of bytes up to 64.
+constexpr std::ptrdiff_t kCopiedCols = 16;
+constexpr std::ptrdiff_t kMaxCopiedCols = 64;
 
 // dst's or the activations' strides. `along_rows`: what runs along the kernels'
 // depth (or rows of dst) runs along the matrix's rows.
@@ -36,6 +42,24 @@ void SetStrides(const Layout& layout, bool along_rows, std::ptrdiff_t* across,
 std::size_t Product(std::ptrdiff_t a, std::ptrdiff_t b,
                     std::size_t c = sizeof(float)) {
   return SaturatingMul(SaturatingMul(a, b), c);
+}
+
+// Copies `cols` columns, of which element k of column c lies at from[k * along
+// + c * across], to contiguous ones, `to_stride` elements apart and padded with
+// zeros.
+template <typename From, typename To>
+void Gather(const void* from, std::ptrdiff_t across, std::ptrdiff_t along,
+            std::ptrdiff_t depth, std::ptrdiff_t cols, std::ptrdiff_t to_stride,
+            To* to) {
+  for (std::ptrdiff_t k = 0; k < depth; ++k) {
+    const From* const row = static_cast<const From*>(from) + k * along;
+    for (std::ptrdiff_t c = 0; c < cols; ++c) {
+      to[c * to_stride + k] = static_cast<To>(row[c * across]);
+    }
+  }
+  for (std::ptrdiff_t c = 0; c < cols; ++c, to += to_stride) {
+    std::fill(to + depth, to + to_stride, To{0});
+  }
 }
 
 template <typename T>
@@ -155,12 +179,13 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   col_panels_ = CeilDiv(cols_, streams_ ? stream_cols : kernel.tile_cols);
   panel_cols_ = cols_ / col_panels_;
   wider_panels_ = cols_ % col_panels_;
-  in_place_ = is_int8 && !kernel.interleaves_columns &&
-              activation_bytes_ == 1 && ones_ == 0 &&
-              activation_strides_.along == 1 &&
+  copies_ = activation_strides_.along != 1 ||
+            call.activations.scalar == Scalar::kBF16;
+  const bool packs_plain_columns =
+      !kernel.interleaves_columns && activation_bytes_ == 1 && ones_ == 0;
+  in_place_ = packs_plain_columns && is_int8 && !copies_ &&
               weights_.depth % kGroupStepLevels == 0;
-  quantizes_in_place_ =
-      !is_int8 && !kernel.interleaves_columns && activation_bytes_ == 1;
+  makes_packed_ = packs_plain_columns && (!is_int8 || copies_);
 }
 
 int GroupProduct::WorthThreads(int max) const {
@@ -212,11 +237,27 @@ std::size_t GroupProduct::Cut(int threads) {
   if (!kernel_.interleaves_columns && column_bytes_ % 4096 == 0) {
     column_bytes_ = SaturatingAdd(column_bytes_, 64);
   }
-  float_column_bytes_ =
-      is_int8 ? 0 : ScratchArena::Footprint(Product(weights_.depth, 1));
+  copied_cols_ = kCopiedCols;
+  if (is_int8) {
+    // Enough for all threads.
+    copied_cols_ *= CeilDiv(cols_, kCopiedCols * threads);
+    copied_cols_ = std::min(copied_cols_, kMaxCopiedCols);
+  }
+  // Columns of copies should not share sets of L1, either.
+  copy_stride_ = static_cast<std::ptrdiff_t>(
+      is_int8 && makes_packed_ ? column_bytes_
+                               : SaturatingAdd(weights_.depth, 16));
+  copy_bytes_ =
+      copies_ && !(is_int8 && makes_packed_)
+          ? ScratchArena::Footprint(Product(copy_stride_, copied_cols_,
+                                            is_int8 ? 1 : sizeof(float)))
+          : 0;
+  const std::size_t quantized_bytes =
+      is_int8
+          ? Product(ones_, weights_.depth, 1)
+          : (makes_packed_ ? 0 : Product(weights_.depth, panel_cols_ + 1, 1));
   const std::size_t packing_scratch =
-      SaturatingAdd(float_column_bytes_,
-                    ScratchArena::Footprint(Product(weights_.depth, 1, 1)));
+      SaturatingAdd(copy_bytes_, ScratchArena::Footprint(quantized_bytes));
   std::size_t multiply_scratch = 0;
   if (!streams_) {
     const std::size_t values =
@@ -253,94 +294,122 @@ void GroupProduct::Take(ScratchArena* arena) {
   activation_zeros_ = TakeArray<std::int32_t>(arena, Product(cols_, 1));
 }
 
-const std::int8_t* GroupProduct::Int8Column(std::ptrdiff_t col,
-                                            std::int8_t* scratch) const {
-  const std::int8_t* const first =
-      static_cast<const std::int8_t*>(call_.activations.data) +
-      col * activation_strides_.across;
-  if (activation_strides_.along == 1) return first;
-  for (std::ptrdiff_t k = 0; k < weights_.depth; ++k) {
-    scratch[k] = first[k * activation_strides_.along];
-  }
-  return scratch;
-}
-
-const float* GroupProduct::FloatColumn(std::ptrdiff_t col,
-                                       float* scratch) const {
-  const std::ptrdiff_t step = activation_strides_.along;
-  const std::ptrdiff_t start = col * activation_strides_.across;
-  if (call_.activations.scalar == Scalar::kBF16) {
-    const BFloat16* const first =
-        static_cast<const BFloat16*>(call_.activations.data) + start;
-    for (std::ptrdiff_t k = 0; k < weights_.depth; ++k) {
-      scratch[k] = static_cast<float>(first[k * step]);
-    }
-    return scratch;
-  }
-  const float* const first =
-      static_cast<const float*>(call_.activations.data) + start;
-  if (step == 1) return first;
-  for (std::ptrdiff_t k = 0; k < weights_.depth; ++k) {
-    scratch[k] = first[k * step];
-  }
-  return scratch;
-}
-
 char* GroupProduct::PackedColumn(std::ptrdiff_t panel, int c) const {
   return activations_ + PackedColsBefore(panel) * column_bytes_ +
          c * packed_col_stride();
 }
 
-const std::int8_t* GroupProduct::QuantizedColumn(std::ptrdiff_t panel, int c,
-                                                 char* scratch) const {
-  const std::ptrdiff_t col = FirstCol(panel) + c;
-  const int cols = ColsIn(panel);
-  std::int8_t* const quantized = reinterpret_cast<std::int8_t*>(
-      quantizes_in_place_ ? PackedColumn(panel, c)
-                          : scratch + float_column_bytes_);
-  float* const group_scales =
-      column_group_scales_ + FirstCol(panel) * weights_.groups;
-  if (call_.activations.scalar == Scalar::kI8) {
-    column_scales_[col] = call_.params.activation_scales == nullptr
-                              ? 1.0f
-                              : call_.params.activation_scales[col];
+void GroupProduct::CopyColumns(const char* from, std::ptrdiff_t cols,
+                               void* to) const {
+  const Scalar scalar = call_.activations.scalar;
+  const std::ptrdiff_t along = activation_strides_.along;
+  const std::ptrdiff_t across = activation_strides_.across;
+  const bool is_int8 = scalar == Scalar::kI8;
+  kernels::PackFn* const copy =
+      is_int8 ? kernel_.copy_int8 : kernel_.copy_floats;
+  // The routines transpose squares of 16 bytes: half of one must be there.
+  const int least_cols = along == 1 ? 1 : is_int8 ? 8 : 4;
+  if (copy != nullptr && cols >= least_cols) {
+    kernels::PackArgs args = {};
+    args.src = from;
+    args.src_scalar = scalar;
+    args.depth_contiguous = along == 1;
+    args.src_stride = along == 1 ? across : along;
+    args.depth = weights_.depth;
+    args.width = cols;
+    args.dst = to;
+    args.padded_depth = copy_stride_;
+    copy(&args);
+  } else if (is_int8) {
+    Gather<std::int8_t>(from, across, along, weights_.depth, cols, copy_stride_,
+                        static_cast<std::int8_t*>(to));
+  } else if (scalar == Scalar::kBF16) {
+    Gather<BFloat16>(from, across, along, weights_.depth, cols, copy_stride_,
+                     static_cast<float*>(to));
   } else {
-    const float* const values =
-        FloatColumn(col, reinterpret_cast<float*>(scratch));
-    if (scales_per_group_) {
-      column_scales_[col] = 1;
-      std::ptrdiff_t k = 0;
-      for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-        const std::ptrdiff_t levels = weights_.LevelsIn(group);
-        group_scales[group * cols + c] =
-            kernel_.quantize(values + k, levels, quantized + k);
-        k += levels;
-      }
-      return quantized;
-    }
-    column_scales_[col] = kernel_.quantize(values, weights_.depth, quantized);
+    Gather<float>(from, across, along, weights_.depth, cols, copy_stride_,
+                  static_cast<float*>(to));
   }
-  if (kind_ == kernels::kGroupTileGeneral && !streams_) {
-    for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-      group_scales[group * cols + c] = 1;
-    }
-  }
-  return call_.activations.scalar == Scalar::kI8 ? Int8Column(col, quantized)
-                                                 : quantized;
 }
 
-void GroupProduct::PackColumns(const std::int8_t* values, int cols,
+void GroupProduct::QuantizeColumn(const float* values, std::ptrdiff_t panel,
+                                  int c, std::int8_t* quantized) const {
+  float* const scale = column_scales_ + FirstCol(panel) + c;
+  if (!scales_per_group_) {
+    *scale = kernel_.quantize(values, weights_.depth, quantized);
+    return;
+  }
+  *scale = 1;
+  const int cols = ColsIn(panel);
+  float* group_scale =
+      column_group_scales_ + FirstCol(panel) * weights_.groups + c;
+  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+    const std::ptrdiff_t levels = weights_.LevelsIn(group);
+    *group_scale = kernel_.quantize(values, levels, quantized);
+    values += levels;
+    quantized += levels;
+    group_scale += cols;
+  }
+}
+
+void GroupProduct::SetZerosAndScales(std::ptrdiff_t panel, int c,
+                                     int cols) const {
+  const GroupMulParams& params = call_.params;
+  const std::ptrdiff_t first = FirstCol(panel);
+  for (std::ptrdiff_t col = first + c; col < first + c + cols; ++col) {
+    activation_zeros_[col] =
+        has_activation_zeros_ ? params.activation_zero_points[col] : 0;
+    column_scales_[col] = params.activation_scales == nullptr
+                              ? 1.0f
+                              : params.activation_scales[col];
+  }
+  if (kind_ != kernels::kGroupTileGeneral || streams_) return;
+  const int panel_cols = ColsIn(panel);
+  float* scales = column_group_scales_ + first * weights_.groups + c;
+  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+    std::fill(scales, scales + cols, 1.0f);
+    scales += panel_cols;
+  }
+}
+
+void GroupProduct::PackFloats(const float* values, std::ptrdiff_t col_stride,
+                              int cols, std::ptrdiff_t panel, int c,
+                              std::int8_t* scratch) const {
+  std::ptrdiff_t quantized_stride = weights_.depth;
+  if (makes_packed_) {
+    scratch = reinterpret_cast<std::int8_t*>(PackedColumn(panel, c));
+    quantized_stride = static_cast<std::ptrdiff_t>(column_bytes_);
+  }
+  for (int i = 0; i < cols; ++i) {
+    std::int8_t* const quantized = scratch + i * quantized_stride;
+    QuantizeColumn(values + i * col_stride, panel, c + i, quantized);
+    std::fill(quantized + weights_.depth, quantized + quantized_stride,
+              std::int8_t{0});
+  }
+  PackColumns(scratch, quantized_stride, cols, panel, c);
+}
+
+void GroupProduct::PackInt8(const std::int8_t* values,
+                            std::ptrdiff_t col_stride, int cols,
+                            std::ptrdiff_t panel, int c,
+                            std::int8_t* scratch) const {
+  PackColumns(values, col_stride, cols, panel, c);
+  if (ones_ == 0 || c + cols < ColsIn(panel)) return;
+  std::fill(scratch, scratch + weights_.depth, std::int8_t{1});
+  PackColumns(scratch, weights_.depth, 1, panel, ColsIn(panel));
+}
+
+void GroupProduct::PackColumns(const std::int8_t* values,
+                               std::ptrdiff_t col_stride, int cols,
                                std::ptrdiff_t panel, int c) const {
   const int panel_cols = ColsIn(panel) + ones_;
-  const bool is_packed = in_place_ || quantizes_in_place_;
   kernels::GroupColumnArgs args;
   args.values = values;
-  args.col_stride = in_place_ ? activation_strides_.across
-                              : static_cast<std::ptrdiff_t>(column_bytes_);
+  args.col_stride = col_stride;
   args.cols = cols;
   args.depth = weights_.depth;
   args.group_levels = weights_.LevelsIn(0);
-  args.packed = is_packed ? nullptr : PackedColumn(panel, c);
+  args.packed = in_place_ || makes_packed_ ? nullptr : PackedColumn(panel, c);
   args.packed_col_stride = packed_col_stride();
   args.step_stride = (kernel_.interleaves_columns ? panel_cols : 1) *
                      std::ptrdiff_t{kGroupStepLevels} * activation_bytes_;
@@ -352,39 +421,55 @@ void GroupProduct::PackColumns(const std::int8_t* values, int cols,
   (weights_.bits == 4 ? kernel_.pack_columns4 : kernel_.pack_columns8)(args);
 }
 
-void GroupProduct::PackPanel(std::ptrdiff_t panel, char* scratch) {
-  const int cols = ColsIn(panel);
-  const std::int8_t* first = nullptr;
-  for (int c = 0; c < cols; ++c) {
-    const std::int8_t* const values = QuantizedColumn(panel, c, scratch);
-    if (c == 0) first = values;
-    if (quantizes_in_place_) {
-      char* const column = PackedColumn(panel, c);
-      std::fill(column + weights_.depth, column + column_bytes_, '\0');
-    } else if (!in_place_) {
-      PackColumns(values, 1, panel, c);
-    }
-    const std::ptrdiff_t col = FirstCol(panel) + c;
-    activation_zeros_[col] =
-        has_activation_zeros_ ? call_.params.activation_zero_points[col] : 0;
+void GroupProduct::PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
+                             char* scratch) const {
+  const bool is_int8 = call_.activations.scalar == Scalar::kI8;
+  const char* values =
+      static_cast<const char*>(call_.activations.data) +
+      BytesOf(call_.activations.scalar, first * activation_strides_.across);
+  std::ptrdiff_t col_stride = activation_strides_.across;
+  if (copies_) {
+    char* const copies = is_int8 && makes_packed_
+                             ? activations_ + first * column_bytes_
+                             : scratch;
+    CopyColumns(values, last - first, copies);
+    values = copies;
+    col_stride = copy_stride_;
   }
-  if (in_place_ || quantizes_in_place_) PackColumns(first, cols, panel, 0);
-  if (ones_ != 0) {
-    // int8 activations: the scratch has room for a column of them.
-    std::int8_t* const ones = reinterpret_cast<std::int8_t*>(scratch);
-    std::fill(ones, ones + weights_.depth, std::int8_t{1});
-    PackColumns(ones, 1, panel, cols);
+  auto* const quantized = reinterpret_cast<std::int8_t*>(scratch + copy_bytes_);
+  for (std::ptrdiff_t panel = PanelOf(first); first < last; ++panel) {
+    const int c = static_cast<int>(first - FirstCol(panel));
+    const int cols =
+        static_cast<int>(std::min(last, FirstCol(panel + 1)) - first);
+    SetZerosAndScales(panel, c, cols);
+    if (is_int8) {
+      PackInt8(reinterpret_cast<const std::int8_t*>(values), col_stride, cols,
+               panel, c, quantized);
+      values += cols * col_stride;
+    } else {
+      const auto* const floats = reinterpret_cast<const float*>(values);
+      PackFloats(floats, col_stride, cols, panel, c, quantized);
+      values = reinterpret_cast<const char*>(floats + cols * col_stride);
+    }
+    first += cols;
   }
 }
 
 void GroupProduct::PackActivations(int thread) {
   const ScopedFloatState float_state(FloatState::kDefault);
   char* const scratch = scratch_ + thread * scratch_bytes_;
+  const std::ptrdiff_t ranges =
+      copies_ ? CeilDiv(cols_, copied_cols_) : col_panels_;
   for (;;) {
-    const std::ptrdiff_t panel =
-        next_panel_.fetch_add(1, std::memory_order_relaxed);
-    if (panel >= col_panels_) return;
-    PackPanel(panel, scratch);
+    const std::ptrdiff_t range =
+        next_range_.fetch_add(1, std::memory_order_relaxed);
+    if (range >= ranges) return;
+    if (copies_) {
+      PackRange(range * copied_cols_,
+                std::min((range + 1) * copied_cols_, cols_), scratch);
+    } else {
+      PackRange(FirstCol(range), FirstCol(range + 1), scratch);
+    }
   }
 }
 

@@ -48,17 +48,26 @@ class GroupProduct final {
     std::ptrdiff_t across, along;  // columns; depth, or rows of dst
   };
 
-  void PackPanel(std::ptrdiff_t panel, char* scratch);
-  // One column's values at contiguous addresses, in `scratch` if they are not.
-  const std::int8_t* Int8Column(std::ptrdiff_t col, std::int8_t* scratch) const;
-  const float* FloatColumn(std::ptrdiff_t col, float* scratch) const;
-  // A column as int8: quantized, or its own values where they are int8. In
-  // `scratch`, or already where it is to be packed.
-  const std::int8_t* QuantizedColumn(std::ptrdiff_t panel, int c,
-                                     char* scratch) const;
-  // Packs `cols` columns, from column c of a panel on, and sets their starts.
-  void PackColumns(const std::int8_t* values, int cols, std::ptrdiff_t panel,
-                   int c) const;
+  // Columns `first` to `last` - 1: of one panel or, if they are copied, of any.
+  void PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
+                 char* scratch) const;
+  // Copies columns to contiguous ones, copy_stride_ elements of `to` apart;
+  // floats of 16 bits are widened.
+  void CopyColumns(const char* from, std::ptrdiff_t cols, void* to) const;
+  // For `cols` columns, from column c of a panel on: their zero points, and
+  // scales as the caller gives them.
+  void SetZerosAndScales(std::ptrdiff_t panel, int c, int cols) const;
+  // Quantizes column c of a panel and sets its scales.
+  void QuantizeColumn(const float* values, std::ptrdiff_t panel, int c,
+                      std::int8_t* quantized) const;
+  // Pack `cols` columns, from column c of a panel on, and set what kernels need
+  // to know of them. `scratch`: columns that are not packed at once.
+  void PackFloats(const float* values, std::ptrdiff_t col_stride, int cols,
+                  std::ptrdiff_t panel, int c, std::int8_t* scratch) const;
+  void PackInt8(const std::int8_t* values, std::ptrdiff_t col_stride, int cols,
+                std::ptrdiff_t panel, int c, std::int8_t* scratch) const;
+  void PackColumns(const std::int8_t* values, std::ptrdiff_t col_stride,
+                   int cols, std::ptrdiff_t panel, int c) const;
 
   void MultiplyBlock(std::ptrdiff_t row_block, std::ptrdiff_t col_block,
                      char* scratch) const;
@@ -73,6 +82,11 @@ class GroupProduct final {
   }
   int ColsIn(std::ptrdiff_t panel) const {
     return static_cast<int>(FirstCol(panel + 1) - FirstCol(panel));
+  }
+  std::ptrdiff_t PanelOf(std::ptrdiff_t col) const {
+    const std::ptrdiff_t in_wider = wider_panels_ * (panel_cols_ + 1);
+    return col < in_wider ? col / (panel_cols_ + 1)
+                          : wider_panels_ + (col - in_wider) / panel_cols_;
   }
   // Packed columns, those of ones included: all, and of the panels before one.
   std::ptrdiff_t PackedCols() const { return cols_ + ones_ * col_panels_; }
@@ -114,8 +128,12 @@ class GroupProduct final {
   std::ptrdiff_t wider_panels_;
   // Kernels read the caller's int8 activations where they lie.
   bool in_place_;
-  // Float activations are quantized into their places.
-  bool quantizes_in_place_;
+  // What is quantized or copied becomes a packed column at once: each column
+  // lies by itself, in bytes.
+  bool makes_packed_;
+  // Columns are copied first, since their values are apart or floats of 16
+  // bits.
+  bool copies_;
 
   // Set by Cut.
   std::ptrdiff_t block_panels_ = 0;  // of weights
@@ -128,8 +146,11 @@ class GroupProduct final {
   std::size_t scales_at_ = 0;
   std::size_t zeros_at_ = 0;
   std::size_t sums_at_ = 0;
-  std::size_t column_bytes_ = 0;  // of activations, packed
-  std::size_t float_column_bytes_ = 0;
+  std::size_t column_bytes_ = 0;    // of activations, packed
+  std::ptrdiff_t copied_cols_ = 0;  // that a thread copies at once
+  // A thread's scratch in PackActivations: copies, then what is quantized.
+  std::size_t copy_bytes_ = 0;
+  std::ptrdiff_t copy_stride_ = 0;  // elements
 
   // Set by Take.
   char* activations_ = nullptr;
@@ -139,7 +160,7 @@ class GroupProduct final {
   std::int32_t* activation_zeros_ = nullptr;
   char* scratch_ = nullptr;
 
-  std::atomic<std::ptrdiff_t> next_panel_{0};
+  std::atomic<std::ptrdiff_t> next_range_{0};
   std::atomic<std::ptrdiff_t> next_block_{0};
 };
 

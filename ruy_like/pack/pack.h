@@ -1,8 +1,9 @@
 // Back-end contract: what a pack routine is given and what it must do.
 //
-// Called by packed/packed_side.cc for whole panels, and by narrow_float.h for
-// pieces; implemented in pack/<path>.cc, one routine per packed layout
-// (panel_format.h draws it) and vector width. Plain data only, like kernel.h.
+// Called by packed/packed_side.cc for whole panels, by narrow_float.h for
+// pieces, and by groups/group_product.cc; implemented in pack/<path>.cc, one
+// routine per packed layout (panel_format.h draws it) and vector width. Plain
+// data only, like kernel.h.
 #ifndef RUY_LIKE_PACK_PACK_H_
 #define RUY_LIKE_PACK_PACK_H_
 

@@ -2,9 +2,10 @@
 //
 // Included by pack/avx2.cc and pack_neon.h (anonymous namespace), which give it
 // the operations on units: pack_unit_x86.h, pack_unit_neon.h. All paths of an
-// architecture use these routines: at most 16 columns are packed by them, for a
-// product that reads the whole other matrix, so wider registers would gain
-// nothing, and short columns gain from small units.
+// architecture use these routines: a narrow kernel has at most 16 columns
+// packed, for a product that reads the whole other matrix, so wider registers
+// would gain nothing, and short columns gain from small units. Products with
+// group scales have activations copied that are not contiguous.
 //
 // A column becomes consecutive elements, flipped or widened, padded with zeros.
 // It is made in units of 16 source bytes:
@@ -77,23 +78,51 @@ struct NarrowColumns {
     }
   }
 
+  // By blocks of levels, whose lines stay in L1 while all of their columns are
+  // packed.
   void PackWidthContiguous() const {
-    for (ptrdiff_t w = 0; w < args->width; w += kUnit) {
-      const int columns = AtMost(args->width - w, kUnit);
-      Reg sums[kUnit];
-      for (int c = 0; c < kUnit; ++c) sums[c] = U::Zero();
-      for (ptrdiff_t k = 0; k < args->depth; k += kUnit) {
-        const int levels = AtMost(args->depth - k, kUnit);
-        Reg square[kUnit];
-        LoadSquare(k, levels, w, columns, square);
-        Transpose(square);
-        for (int c = 0; c < columns; ++c) {
-          StoreUnit(square[c], levels, args->padded_depth - k, &sums[c],
-                    Dst(w + c, k));
-        }
+    constexpr ptrdiff_t kBlock = 256;
+    const bool has_sums = kHasSums && args->sums != nullptr;
+    if (has_sums)
+      __builtin_memset(args->sums, 0, args->width * sizeof(int32_t));
+    for (ptrdiff_t k = 0; k < args->depth; k += kBlock) {
+      const ptrdiff_t left = args->depth - k;
+      const ptrdiff_t end = k + (left < kBlock ? left : kBlock);
+      for (ptrdiff_t w = 0; w < args->width; w += kUnit) {
+        PackSquares(k, end, w, AtMost(args->width - w, kUnit), has_sums);
       }
-      if (!kHasSums || args->sums == nullptr) continue;
-      for (int c = 0; c < columns; ++c) args->sums[w + c] = U::LaneSum(sums[c]);
+    }
+  }
+
+  // Levels `k` to `end` - 1 of `columns` columns, `w` the first.
+  void PackSquares(ptrdiff_t k, ptrdiff_t end, ptrdiff_t w, int columns,
+                   bool has_sums) const {
+    Reg sums[kUnit];
+    for (int c = 0; c < kUnit; ++c) sums[c] = U::Zero();
+    for (; k < end; k += kUnit) {
+      const int levels = AtMost(end - k, kUnit);
+      Reg square[kUnit];
+      LoadSquare(k, levels, w, columns, square);
+      Transpose(square);
+      if (columns == kUnit && levels == kUnit) {
+        char* dst = Dst(w, k);
+        RUY_LIKE_UNROLL
+        for (int c = 0; c < kUnit; ++c) {
+          StoreUnit(square[c], kUnit, kUnit, &sums[c], dst);
+          dst += args->padded_depth * kPackedBytes;
+        }
+        continue;
+      }
+      for (int c = 0; c < columns; ++c) {
+        StoreUnit(square[c], levels, args->padded_depth - k, &sums[c],
+                  Dst(w + c, k));
+      }
+    }
+    if (!has_sums) return;
+    for (int c = 0; c < columns; ++c) {
+      args->sums[w + c] =
+          static_cast<int32_t>(static_cast<uint32_t>(args->sums[w + c]) +
+                               static_cast<uint32_t>(U::LaneSum(sums[c])));
     }
   }
 
@@ -102,6 +131,13 @@ struct NarrowColumns {
                   Reg square[kUnit]) const {
     const char* src = static_cast<const char*>(args->src) +
                       (level * args->src_stride + column) * kBytes;
+    if (columns == kUnit && levels == kUnit) {
+      RUY_LIKE_UNROLL
+      for (int k = 0; k < kUnit; ++k, src += args->src_stride * kBytes) {
+        square[k] = U::Load(src);
+      }
+      return;
+    }
     for (int k = 0; k < kUnit; ++k, src += args->src_stride * kBytes) {
       square[k] = U::Zero();
       if (k < levels) {

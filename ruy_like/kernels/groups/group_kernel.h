@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/kernel.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like::kernels {
@@ -146,6 +147,10 @@ struct GroupKernel {
   float (*quantize)(const float* values, ptrdiff_t n, int8_t* quantized);
   // n is a multiple of kGroupPanelRows; `floats` is 64-byte aligned.
   void (*widen_scales)(const uint16_t* float16s, ptrdiff_t n, float* floats);
+  // Packing into panels of one column: int8, and floats of 16 and 32 bits, as
+  // floats. Null: the path has none.
+  PackFn* copy_int8;
+  PackFn* copy_floats;
   // Pack activations for widened or streamed panels, by the weights' bits.
   GroupColumnFn* pack_columns4;
   GroupColumnFn* pack_columns8;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/groups/group_stream.h"
+#include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
@@ -111,7 +112,7 @@ struct NeonFlippedBytes : Dot {
 
 // Float sums stay in L1: the integer ones and the weights fill the registers.
 template <class DotT, class StreamDotT, class NibblesT, int kCols>
-struct NeonGroupOps {
+struct NeonGroupOps : PlainGroupStarts {
   typedef SimdNeon Simd;
   typedef DotT Dot4;
   typedef DotT Dot8;
@@ -123,16 +124,14 @@ struct NeonGroupOps {
   static constexpr bool kFloatsInRegisters = false;
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = true;
+  static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
+  static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
   static constexpr int kStreamCols = 2;
   // By counts of instructions: with SDOT, widening pays from 5 columns on;
   // without it, streaming 4-bit levels always takes fewer.
   static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
   static constexpr ptrdiff_t kMaxStreamCols8 = 4;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
-  static RUY_LIKE_ALWAYS_INLINE uint32_t Sum(const int8_t* levels,
-                                             ptrdiff_t n) {
-    return SumLevels(levels, n);
-  }
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
     uint32_t bytes;
     __builtin_memcpy(&bytes, p, sizeof(bytes));

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/groups/group_stream.h"
+#include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
 
@@ -173,22 +174,70 @@ struct MaddNibbles : X86Dot<S> {
 };
 
 // VPSADBW adds up bytes, here with their top bits flipped: 128 more each.
-RUY_LIKE_ALWAYS_INLINE uint32_t SumLevelsBySad(const int8_t* levels,
-                                               ptrdiff_t n) {
-  const __m128i flip = _mm_set1_epi8(INT8_MIN);
-  __m128i sums = _mm_setzero_si128();
+RUY_LIKE_ALWAYS_INLINE __m256i SumFlipped(const __m256i& levels) {
+  return _mm256_sad_epu8(_mm256_xor_si256(levels, _mm256_set1_epi8(INT8_MIN)),
+                         _mm256_setzero_si256());
+}
+
+// The sums of n levels of each of four columns.
+RUY_LIKE_ALWAYS_INLINE __m128i SumFourColumns(const int8_t* const columns[4],
+                                              ptrdiff_t n) {
+  __m256i sums[4];  // of each 8 bytes
+  RUY_LIKE_UNROLL
+  for (int c = 0; c < 4; ++c) sums[c] = _mm256_setzero_si256();
   ptrdiff_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    const __m128i x =
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(levels + i));
-    sums = _mm_add_epi32(
-        sums, _mm_sad_epu8(_mm_xor_si128(x, flip), _mm_setzero_si128()));
+  for (; i + 32 <= n; i += 32) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < 4; ++c) {
+      sums[c] = _mm256_add_epi32(
+          sums[c], SumFlipped(_mm256_loadu_si256(
+                       reinterpret_cast<const __m256i*>(columns[c] + i))));
+    }
   }
-  const int32_t flipped =
-      _mm_cvtsi128_si32(_mm_add_epi32(sums, _mm_unpackhi_epi64(sums, sums)));
-  const uint32_t sum =
-      static_cast<uint32_t>(flipped) - 128 * static_cast<uint32_t>(i);
-  return i == n ? sum : sum + SumLevels(levels + i, n - i);
+  if (i < n) {
+    RUY_LIKE_UNROLL
+    for (int c = 0; c < 4; ++c) {
+      alignas(32) int8_t rest[32] = {};
+      if (n - i == 16) {
+        __builtin_memcpy(rest, columns[c] + i, 16);
+      } else {
+        __builtin_memcpy(rest, columns[c] + i, n - i);
+      }
+      sums[c] = _mm256_add_epi32(
+          sums[c],
+          SumFlipped(_mm256_load_si256(reinterpret_cast<__m256i*>(rest))));
+    }
+    i += 32;
+  }
+  // Columns 0 1 0 1 of each 128-bit lane, and 2 3 2 3.
+  const __m256i low = _mm256_or_si256(sums[0], _mm256_slli_epi64(sums[1], 32));
+  const __m256i high = _mm256_or_si256(sums[2], _mm256_slli_epi64(sums[3], 32));
+  const __m256i lanes = _mm256_add_epi32(_mm256_unpacklo_epi64(low, high),
+                                         _mm256_unpackhi_epi64(low, high));
+  return _mm_sub_epi32(_mm_add_epi32(_mm256_castsi256_si128(lanes),
+                                     _mm256_extracti128_si256(lanes, 1)),
+                       _mm_set1_epi32(static_cast<int32_t>(128 * i)));
+}
+
+RUY_LIKE_ALWAYS_INLINE void SetStartsOfFour(const int8_t* values,
+                                            ptrdiff_t col_stride, int cols,
+                                            ptrdiff_t n, int32_t factor,
+                                            int32_t* starts) {
+  // Fewer columns than four: the last one again.
+  const int8_t* columns[4];
+  for (int c = 0; c < 4; ++c) {
+    columns[c] = values + (c < cols ? c : cols - 1) * col_stride;
+  }
+  const __m128i four = _mm_sub_epi32(
+      _mm_setzero_si128(),
+      _mm_mullo_epi32(SumFourColumns(columns, n), _mm_set1_epi32(factor)));
+  if (cols >= 4) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(starts), four);
+  } else {
+    alignas(16) int32_t values4[4];
+    _mm_store_si128(reinterpret_cast<__m128i*>(values4), four);
+    for (int c = 0; c < cols; ++c) starts[c] = values4[c];
+  }
 }
 
 // 512-bit tiles hold their float sums in registers, 256-bit ones can not.
@@ -206,6 +255,8 @@ struct X86GroupOps {
   static constexpr bool kFloatsInRegisters = S::kLanes == 16;
   static constexpr bool kInterleavesColumns = false;
   static constexpr bool kSignedLevels = false;
+  static constexpr PackFn* kCopyInt8 = PackAvx2_8_S8_1x1;
+  static constexpr PackFn* kCopyFloats = PackAvx2_F32_F32_1x1;
   // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
   static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
   static constexpr bool kHasVnni = Dot8T::kActivationBytes == 1;
@@ -220,9 +271,16 @@ struct X86GroupOps {
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }
-  static RUY_LIKE_ALWAYS_INLINE uint32_t Sum(const int8_t* levels,
-                                             ptrdiff_t n) {
-    return SumLevelsBySad(levels, n);
+  static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
+                                               ptrdiff_t col_stride, int cols,
+                                               ptrdiff_t n, int32_t factor,
+                                               int32_t* starts) {
+    for (int c = 0; c < cols; c += 4) {
+      // The last four may overlap those before.
+      const int first = c + 4 <= cols || cols < 4 ? c : cols - 4;
+      SetStartsOfFour(values + first * col_stride, col_stride, cols - first, n,
+                      factor, starts + first);
+    }
   }
   static RUY_LIKE_ALWAYS_INLINE typename S::Int LoadBytes(const uint8_t* p) {
     typename S::Int widened;

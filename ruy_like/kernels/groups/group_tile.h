@@ -9,7 +9,8 @@
 //   kFloatsInRegisters       whether registers hold a tile's float sums as well
 //                            as its integer ones; else floats stay in L1
 //   kInterleavesColumns      see group_kernel.h
-//   Sum            the sum of int8 levels
+//   kCopyInt8, kCopyFloats   see GroupKernel
+//   SetStarts      see PlainGroupStarts (group_store.h)
 //   and what group_stream.h lists
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
@@ -253,6 +254,8 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.widen8 = MakeLevelsSigned;
   kernel.quantize = QuantizeActivations;
   kernel.widen_scales = WidenScales<typename Ops::Simd>;
+  kernel.copy_int8 = Ops::kCopyInt8;
+  kernel.copy_floats = Ops::kCopyFloats;
   kernel.pack_columns4 = PackGroupColumns<Ops, Ops::Dot4::kActivationBytes>;
   kernel.pack_columns8 = PackGroupColumns<Ops, Ops::Dot8::kActivationBytes>;
   return kernel;

@@ -152,7 +152,7 @@ struct PortableNibbles : PortableDot {
   }
 };
 
-struct Ops {
+struct Ops : PlainGroupStarts {
   typedef PortableSimd Simd;
   typedef PortableDot Dot4;
   typedef PortableDot Dot8;
@@ -163,12 +163,11 @@ struct Ops {
   static constexpr bool kFloatsInRegisters = false;
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = false;
+  static constexpr PackFn* kCopyInt8 = nullptr;
+  static constexpr PackFn* kCopyFloats = nullptr;
   static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
-  static uint32_t Sum(const int8_t* levels, ptrdiff_t n) {
-    return SumLevels(levels, n);
-  }
   static PortableSimd::Int LoadBytes(const uint8_t* p) {
     return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });
   }
