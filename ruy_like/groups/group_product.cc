@@ -211,11 +211,13 @@ std::size_t GroupProduct::Cut(int threads) {
       widens_ ? Product(weights_.steps(), 8 * kGroupPanelRows, 1) : 0;
   const std::size_t panel_bytes = std::max<std::size_t>(
       weights_.panel_bytes + group_values, widened + group_values);
-  // Half of L2 for a block's weights; the least that keeps all threads at work,
-  // in whole tiles.
+  // Half of L2 for a block's weights, if they are read more than once; the
+  // least that keeps all threads at work, in whole tiles.
   const std::ptrdiff_t fit =
-      static_cast<std::ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2 /
-                                  std::max<std::size_t>(panel_bytes, 1));
+      streams_ && col_panels_ == 1
+          ? weights_.panels
+          : static_cast<std::ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2 /
+                                        std::max<std::size_t>(panel_bytes, 1));
   const std::ptrdiff_t share =
       threads == 1 ? weights_.panels : CeilDiv(weights_.panels, 4 * threads);
   block_panels_ = std::max(std::min(fit, share), tile_panels);

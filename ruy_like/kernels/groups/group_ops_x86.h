@@ -271,6 +271,7 @@ struct X86GroupOps {
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }
+  static constexpr int kOneColumnPanels8 = 2;
   static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
                                                ptrdiff_t col_stride, int cols,
                                                ptrdiff_t n, int32_t factor,

@@ -11,6 +11,7 @@
 //   kStreamCols    the most columns of an activation panel
 //   kMaxStreamCols4, kMaxStreamCols8  see GroupKernel
 //   StreamPanels(cols)  panels that are read at once
+//   kOneColumnPanels8   the same for one column and levels of 8 bits
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_
 
@@ -43,17 +44,18 @@ struct StreamedBytes : Dot {
   }
 };
 
-// Where a tile's panels lie. Beyond the last panel it is repeated; those
-// results are not stored.
+// Where a tile's panels lie, `apart` panels from each other. Beyond the last
+// panel it is repeated; those results are not stored.
 template <int kPanels>
 struct GroupPanels {
   const uint8_t* levels[kPanels];
   ptrdiff_t group_values[kPanels];  // index of a group's first scale
 
-  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row) {
+  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row,
+                                     ptrdiff_t apart) {
     const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
     for (int p = 0; p < kPanels; ++p) {
-      const ptrdiff_t next = row / kGroupPanelRows + p;
+      const ptrdiff_t next = row / kGroupPanelRows + p * apart;
       const ptrdiff_t panel = next < last ? next : last;
       levels[p] = args.levels + panel * args.panel_bytes;
       group_values[p] = panel * args.groups * kGroupPanelRows;
@@ -140,7 +142,10 @@ struct StreamTile {
   static constexpr bool kRowZeros =
       kKind == kStreamRowZeros || kActivationZeros;
   static constexpr int kDstCols = kActivationZeros ? kCols - 1 : kCols;
-  static constexpr int kPanels = Ops::StreamPanels(kCols);
+  static constexpr bool kHasOneResult = kDstCols == 1;
+  static constexpr int kPanels = kHasOneResult && Levels::kStepBytes == 128
+                                     ? Ops::kOneColumnPanels8
+                                     : Ops::StreamPanels(kCols);
   static constexpr int kRows = kPanels * kGroupPanelRows;
   static constexpr int kPanelVecs = kGroupPanelRows / Simd::kLanes;
   static constexpr int kVecs = kPanels * kPanelVecs;
@@ -148,9 +153,11 @@ struct StreamTile {
   // 128 is subtracted again from 8-bit levels and from their zero points.
   static constexpr bool kSigned =
       Ops::kSignedLevels && Levels::kStepBytes == 128;
-  // Prefetches kPrefetchBytes ahead. AVX-512 reads 8-bit levels faster without.
+  // Prefetches kPrefetchBytes ahead. AVX-512 reads one column, or levels of 8
+  // bits, faster without (doc/tuning.md).
   static constexpr bool kPrefetches =
-      Levels::kStepBytes == 64 || Simd::kLanes == 8;
+      Simd::kLanes == 16 ? Levels::kStepBytes == 64 && !kHasOneResult
+                         : Levels::kStepBytes == 64 || Simd::kLanes == 8;
   static constexpr int kPrefetchBytes = 2048;
 
   static RUY_LIKE_ALWAYS_INLINE void Dots(ptrdiff_t steps,
@@ -214,8 +221,23 @@ struct StreamTile {
     return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
   }
 
-  static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
-    GroupPanels<kPanels> panels(args, row);
+  // One column reads the weights once: its panels lie far apart, so that memory
+  // is read as few long streams. More columns have them read again, out of L2.
+  static void RunAll(const GroupTileArgs& args) {
+    if constexpr (!kHasOneResult) {
+      for (ptrdiff_t row = 0; row < args.rows; row += kRows) Run(args, row, 1);
+    } else {
+      const ptrdiff_t apart = (args.rows + kRows - 1) / kRows;
+      for (ptrdiff_t i = 0; i < apart; ++i) {
+        Run(args, i * kGroupPanelRows, apart);
+      }
+    }
+  }
+
+ private:
+  static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row,
+                                    ptrdiff_t apart) {
+    GroupPanels<kPanels> panels(args, row, apart);
     const uint8_t* const end = panels.levels[0] + args.panel_bytes;
     Activations activations(args);
     Float f[kVecs][kDstCols];
@@ -234,11 +256,11 @@ struct StreamTile {
               HasRowZeros(args) ? 0 : args.starts[group * kCols + c]);
         }
       }
-      // The next tile's panels begin where these end.
+      // The next tile's panels begin where these end, or the last of these.
       const ptrdiff_t left = end - panels.levels[0];
       Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
            panels.levels, &activations,
-           left > kPrefetchBytes
+           kHasOneResult || left > kPrefetchBytes
                ? kPrefetchBytes
                : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
            acc);
@@ -281,31 +303,30 @@ struct StreamTile {
         Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
       }
     }
-    StoreGroupTile<Simd, kRows>(args, row, out);
+    if constexpr (!kHasOneResult) {
+      StoreGroupTile<Simd, kRows>(args, row, out);
+    } else {
+      for (int p = 0; p < kPanels && row < args.rows; ++p) {
+        StoreGroupTile<Simd, kGroupPanelRows>(args, row,
+                                              out + p * kGroupPanelRows);
+        row += apart * kGroupPanelRows;
+      }
+    }
   }
 };
-
-template <class Tile>
-RUY_LIKE_ALWAYS_INLINE void RunGroupTiles(const GroupTileArgs& args) {
-  for (ptrdiff_t row = 0; row < args.rows; row += Tile::kRows) {
-    Tile::Run(args, row);
-  }
-}
 
 template <class Ops, class Levels, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunStreamTiles(const GroupTileArgs& args) {
   if (args.kind == kGroupTileGeneral) {
     if constexpr (kCols > 1) {
-      RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamActivationZeros>>(
-          args);
+      StreamTile<Ops, Levels, kCols, kStreamActivationZeros>::RunAll(args);
     }
   } else if (args.zeros != nullptr) {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamRowZeros>>(args);
+    StreamTile<Ops, Levels, kCols, kStreamRowZeros>::RunAll(args);
   } else if (args.column_group_scales != nullptr) {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamColumnGroupScales>>(
-        args);
+    StreamTile<Ops, Levels, kCols, kStreamColumnGroupScales>::RunAll(args);
   } else {
-    RunGroupTiles<StreamTile<Ops, Levels, kCols, kStreamPlain>>(args);
+    StreamTile<Ops, Levels, kCols, kStreamPlain>::RunAll(args);
   }
 }
 

@@ -140,8 +140,13 @@ struct WidenedTile {
     return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
   }
 
+  static void RunAll(const GroupTileArgs& args) {
+    for (ptrdiff_t row = 0; row < args.rows; row += kRows) Run(args, row);
+  }
+
+ private:
   static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
-    GroupPanels<kPanels> panels(args, row);
+    GroupPanels<kPanels> panels(args, row, /*apart=*/1);
     ActivationPanel<Ops, Dot, kCols> activations(args);
     // Vectors of the tile; MakeColumns() reorders them to columns.
     alignas(64) float out[kColVecs * kVecs * Simd::kLanes];
@@ -206,7 +211,7 @@ struct WidenedTile {
 template <class Ops, class Dot, int kKind, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunWidenedCols(const GroupTileArgs& args) {
   if (args.cols == kCols) {
-    RunGroupTiles<WidenedTile<Ops, Dot, kKind, kCols>>(args);
+    WidenedTile<Ops, Dot, kKind, kCols>::RunAll(args);
   } else if constexpr (kCols > 1) {
     RunWidenedCols<Ops, Dot, kKind, kCols - 1>(args);
   }

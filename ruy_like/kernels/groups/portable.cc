@@ -168,6 +168,7 @@ struct Ops : PlainGroupStarts {
   static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
+  static constexpr int kOneColumnPanels8 = 1;
   static PortableSimd::Int LoadBytes(const uint8_t* p) {
     return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });
   }
