@@ -198,6 +198,8 @@ RUY_LIKE_ALWAYS_INLINE __m128i SumFourColumns(const int8_t* const columns[4],
     RUY_LIKE_UNROLL
     for (int c = 0; c < 4; ++c) {
       alignas(32) int8_t rest[32] = {};
+      // Groups are multiples of 16: but for a short last one, 16 bytes remain,
+      // a size that the compiler copies without a call.
       if (n - i == 16) {
         __builtin_memcpy(rest, columns[c] + i, 16);
       } else {
