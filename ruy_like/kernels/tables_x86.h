@@ -27,9 +27,10 @@ namespace {
 
 template <class Tiles, class Op>
 using PanelsOf = PanelKernel<Op, Tiles::kVectors, Tiles::kCols>;
-template <class Tiles, class Op, int kVectorsOfOne = Tiles::kVectorsOfOne>
+template <class Tiles, class Op,
+          int kOneColumnVectors = Tiles::kOneColumnVectors>
 using NarrowPanelsOf =
-    NarrowPanelKernel<Op, kVectorsOfOne, Tiles::kNarrowVectors,
+    NarrowPanelKernel<Op, kOneColumnVectors, Tiles::kNarrowVectors,
                       Tiles::kNarrowCols>;
 
 // Bytes by bytes without VNNI: int7 exactly by bytes, others widened to int16.
@@ -139,8 +140,8 @@ struct KeptFloat16Kernels {
   }
   static constexpr Kernel kList[] = {
       OfFloat16(
-          NarrowPanelsOf<Tiles, NarrowOp, Tiles::kFloat16VectorsOfOne>::Entry(
-              kName, Family::kF32, kPackLhs, PackAvx2_F32_F32_1x1)),
+          NarrowPanelsOf<Tiles, NarrowOp, Tiles::kFloat16OneColumnVectors>::
+              Entry(kName, Family::kF32, kPackLhs, PackAvx2_F32_F32_1x1)),
       OfFloat16(PanelsOf<Tiles, Op>::Entry(kName, Family::kF32, kPackLhs,
                                            Tiles::kRhsFloat)),
   };
@@ -156,7 +157,7 @@ struct FloatKernels {
                                     Tiles::kLhsFloat, WidenedWords<V, kLhs>>;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
       InPlaceRhsKernel;
-  typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kVectorsOfOne=*/4> Narrow;
+  typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kOneColumnVectors=*/4> Narrow;
 
   static constexpr Kernel kList[] = {
       AlongDepth::ColumnEntry("F32InPlaceF32InPlace"),

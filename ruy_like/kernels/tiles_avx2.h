@@ -16,9 +16,9 @@ struct Tiles256 {
   static constexpr int kVectors = 2, kCols = 6;
   // That of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 2;
-  static constexpr int kVectorsOfOne = 6;
+  static constexpr int kOneColumnVectors = 6;
   // The same of 16-bit floats, which take half of the loads.
-  static constexpr int kFloat16VectorsOfOne = 8;
+  static constexpr int kFloat16OneColumnVectors = 8;
   // Kernel::packs_small_pieces of the kernel for bytes.
   static constexpr bool kPacksSmallPieces = false;
   typedef FloatOp<Simd256> PanelFloatOp;

@@ -29,9 +29,9 @@ struct Tiles512 {
   static constexpr int kVectors = 3, kCols = 8;
   // That of narrow kernels, and its vectors of integers for a single column.
   static constexpr int kNarrowVectors = 4, kNarrowCols = 4;
-  static constexpr int kVectorsOfOne = 4;
+  static constexpr int kOneColumnVectors = 4;
   // The same of 16-bit floats, which take half of the loads.
-  static constexpr int kFloat16VectorsOfOne = 8;
+  static constexpr int kFloat16OneColumnVectors = 8;
   // Kernel::packs_small_pieces of the kernel for bytes.
   static constexpr bool kPacksSmallPieces = true;
   typedef Broadcast512FloatOp PanelFloatOp;

@@ -52,18 +52,18 @@ template <class Op, bool kSums>
 struct ColumnLoop : ColumnSteps<Op, kSums> {
   typedef typename Op::Lhs Lhs;
   typedef typename Op::Rhs Rhs;
-  static constexpr int kLines = 2;  // vectors of a row at once
+  static constexpr int kRowVectors = 2;  // vectors of a row at once
 
   // Adds whole steps from level 0 on; returns the number of levels.
   RUY_LIKE_ALWAYS_INLINE ptrdiff_t AddLevels(const char* const* rows,
                                              const Rhs* rhs, ptrdiff_t depth) {
     ptrdiff_t k = 0;
-    for (; k + kLines * Op::kStep <= depth; k += kLines * Op::kStep) {
+    for (; k + kRowVectors * Op::kStep <= depth; k += kRowVectors * Op::kStep) {
       RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
         RUY_LIKE_UNROLL
-        for (int line = 0; line < kLines; ++line) {
-          const ptrdiff_t level = k + line * Op::kStep;
+        for (int v = 0; v < kRowVectors; ++v) {
+          const ptrdiff_t level = k + v * Op::kStep;
           this->Step(r,
                      Op::LoadLhs(reinterpret_cast<const Lhs*>(rows[r]) + level),
                      Op::Simd::Load(rhs + level));

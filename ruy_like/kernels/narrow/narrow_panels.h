@@ -8,9 +8,9 @@
 //
 // Reading the lhs is the bound here, which the wide kernel misses for two
 // reasons. With one column a tile of 2 or 3 panels has too few accumulators to
-// hide the latency of the multiplications; this one has kVectorsOfOne. And most
-// of a rhs panel of 6 or 8 columns is padding, whose lines leave L1 as the lhs
-// streams through it; here rhs panels are one column wide:
+// hide the latency of the multiplications; here a tile has kOneColumnVectors
+// panels. And most of a rhs panel of 6 or 8 columns is padding, which L1 can't
+// hold while the lhs streams through it; here rhs panels are one column wide:
 //
 //                      rhs columns:  c0   c1
 //                                    |    |
@@ -34,8 +34,8 @@
 namespace ruy_like::kernels {
 namespace {
 
-// kVectorsOfOne: panels at once where there is only one column.
-template <class Op, int kVectorsOfOne, int kMaxVectors, int kMaxCols>
+// kOneColumnVectors: lhs panels of a tile where there is only one column.
+template <class Op, int kOneColumnVectors, int kMaxVectors, int kMaxCols>
 struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   typedef PanelKernel<Op, kMaxVectors, 1> Base;
   static constexpr int kLanes = Op::Simd::kLanes;
@@ -61,8 +61,8 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
       const ptrdiff_t in_streams =
           args->first_pass && args->last_pass ? RunStreams(*args, vectors) : 0;
       if (in_streams < vectors) {
-        Base::template RunPanels<kVectorsOfOne, 1>(*args, in_streams,
-                                                   vectors - in_streams);
+        Base::template RunPanels<kOneColumnVectors, 1>(*args, in_streams,
+                                                       vectors - in_streams);
       }
     } else {
       Base::template RunPanels<kMaxVectors, kMaxCols>(*args, 0, vectors);
@@ -75,14 +75,14 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
   static constexpr int kGroup = 16;
   static constexpr int kGroupRows = kGroup * kLanes;
 
-  // One column, kVectorsOfOne panels at once that lie far apart, so that memory
-  // is read as few long streams. Returns the number of panels done: all but the
-  // last few, or none if streams were short.
+  // One column. The kOneColumnVectors panels of a tile lie far apart, so that
+  // memory is read as few long streams. Returns the number of panels done: all
+  // but the last few, or none if streams were short.
   static ptrdiff_t RunStreams(const KernelArgs& args, ptrdiff_t vectors) {
-    const ptrdiff_t apart = vectors / kVectorsOfOne / kGroup * kGroup;
-    alignas(64) Accum sums[kVectorsOfOne][kGroupRows];
-    alignas(64) Accum tile_sums[kVectorsOfOne * kLanes];
-    alignas(64) static constexpr Accum kZeros[kVectorsOfOne * kLanes] = {};
+    const ptrdiff_t apart = vectors / kOneColumnVectors / kGroup * kGroup;
+    alignas(64) Accum sums[kOneColumnVectors][kGroupRows];
+    alignas(64) Accum tile_sums[kOneColumnVectors * kLanes];
+    alignas(64) static constexpr Accum kZeros[kOneColumnVectors * kLanes] = {};
     TileArgs tile = Base::FirstTile(args, 0);
     tile.rhs = PackedRhs<Op, 1>::Columns(args, 0);
     tile.lhs_stride_bytes = apart * args.lhs_stride_bytes;
@@ -90,14 +90,14 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     tile.result = tile_sums;
     for (ptrdiff_t group = 0; group < apart; group += kGroup) {
       for (int i = 0; i < kGroup; ++i) {
-        RunTile<Op, PackedRhs<Op, 1>, kVectorsOfOne, 1>(tile);
+        RunTile<Op, PackedRhs<Op, 1>, kOneColumnVectors, 1>(tile);
         tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;
-        for (int v = 0; v < kVectorsOfOne; ++v) {
+        for (int v = 0; v < kOneColumnVectors; ++v) {
           Op::Simd::StoreAligned(sums[v] + i * kLanes,
                                  Op::Simd::LoadAligned(tile_sums + v * kLanes));
         }
       }
-      for (int v = 0; v < kVectorsOfOne; ++v) {
+      for (int v = 0; v < kOneColumnVectors; ++v) {
         const ptrdiff_t row = (v * apart + group) * kLanes;
         StoreTile<typename Op::Simd>(
             {sums[v], kGroupRows, AtMost(args.rows - row, kGroupRows),
@@ -105,7 +105,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
             *args.epilogue);
       }
     }
-    return apart * kVectorsOfOne;
+    return apart * kOneColumnVectors;
   }
 };
 

@@ -65,8 +65,8 @@ struct RowsAhead {
   RUY_LIKE_ALWAYS_INLINE bool IsEmpty() const { return dst == nullptr; }
 };
 
-// Transposes them in steps of four levels, which MultiplyTile() runs between
-// its products.
+// Transposes them in steps of four levels. MultiplyTile() runs these between
+// its products, in place of the steps of a deferred epilogue.
 template <class V>
 struct TransposeSteps {
   static constexpr bool kOneStart = false;
@@ -74,8 +74,8 @@ struct TransposeSteps {
 
   const RowsAhead& ahead;
 
-  explicit RUY_LIKE_ALWAYS_INLINE TransposeSteps(const RowsAhead& deferred)
-      : ahead(deferred) {}
+  explicit RUY_LIKE_ALWAYS_INLINE TransposeSteps(const RowsAhead& rows_ahead)
+      : ahead(rows_ahead) {}
 
   RUY_LIKE_ALWAYS_INLINE void Run(int step) const {
     // Prefetches one row after the other, 16 lines of each.
@@ -133,8 +133,8 @@ class SideBySideRunner {
   // Transposes the first block of the first tile, whose rows begin at `lhs`.
   RUY_LIKE_ALWAYS_INLINE void Begin(const char* lhs) {
     if (levels_ == 0) return;
-    for (int group = 0; group < 2; ++group) {
-      const RowsAhead ahead = Ahead(lhs, 0, group);
+    for (int vector = 0; vector < 2; ++vector) {
+      const RowsAhead ahead = Ahead(lhs, 0, vector);
       const TransposeSteps<V> steps(ahead);
       for (int i = 0; i < kBlockLevels / 4; ++i) steps.Run(i);
     }
@@ -172,18 +172,18 @@ class SideBySideRunner {
  private:
   // One of a tile's two vectors of rows, from level k on.
   RUY_LIKE_ALWAYS_INLINE RowsAhead Ahead(const char* lhs, ptrdiff_t k,
-                                         int group) {
+                                         int vector) {
     const ptrdiff_t stride = args_.lhs_stride_bytes;
     // The next kAheadLevels are prefetched while as many are transposed: each
-    // block and group prefetches its share of the rows.
+    // block and vector prefetches its share of the rows.
     const ptrdiff_t stretch = k / kAheadLevels * kAheadLevels;
     const ptrdiff_t next = stretch + kAheadLevels;
-    const ptrdiff_t share = (k - stretch) / kBlockLevels * 2 + group;
+    const ptrdiff_t share = (k - stretch) / kBlockLevels * 2 + vector;
     const char* const prefetch =
         next < levels_ ? lhs + next * sizeof(float) : lhs + kTileRows * stride;
-    return {lhs + group * V::kLanes * stride + k * sizeof(float), stride,
+    return {lhs + vector * V::kLanes * stride + k * sizeof(float), stride,
             prefetch + share * (V::kLanes / 4) * stride,
-            blocks_[current_] + group * V::kLanes * kBlockLevels};
+            blocks_[current_] + vector * V::kLanes * kBlockLevels};
   }
 
   alignas(64) float blocks_[2][kTileRows * kBlockLevels];
