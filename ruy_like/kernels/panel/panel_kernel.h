@@ -22,8 +22,8 @@
 //    256 bits: 2 x 6 = 12 accumulators + 2 lhs + 1 rhs + 1 product = 16 of 16
 //
 // A rhs panel stays in the L1 cache while the lhs panels of the block stream by
-// from L2. A lhs panel that is left alone takes two rhs panels at once: with
-// one it would have too few accumulators to hide the latency of the
+// from L2. A tile of a single lhs panel is kSinglePanelWidth rhs panels wide,
+// two on x86: one has too few accumulators to hide the latency of the
 // multiplication, and too many loads. Each element of dst is summed in order of
 // depth in one accumulator, so that a float result depends on nothing but its
 // own row and column.
@@ -70,7 +70,7 @@ struct PanelKernel {
   static constexpr int kLanes = Op::Simd::kLanes;
   static constexpr int kTileRows = kMaxVectors * kLanes;
   static constexpr int kTileCols = kRhsWidth;
-  static constexpr int kLoneCols = Op::kLonePanels * kRhsWidth;
+  static constexpr int kSinglePanelCols = Op::kSinglePanelWidth * kRhsWidth;
   // Storing floats transposed takes as long as the product of some 20 levels.
   static constexpr int kMinRowMajorDepth = 256;
 
@@ -109,11 +109,11 @@ struct PanelKernel {
     const ptrdiff_t vectors = (args->rows + kLanes - 1) / kLanes;
     const ptrdiff_t others = vectors - SinglePanels(vectors);
     if (others != 0) RunPanels<kMaxVectors, kRhsWidth>(*args, 0, others);
-    if (others != vectors) RunPanels<1, kLoneCols>(*args, others, 1);
+    if (others != vectors) RunPanels<1, kSinglePanelCols>(*args, others, 1);
   }
 
  protected:
-  // 1 if the last of `vectors` lhs panels is a tile by itself, else 0: an odd
+  // 1 if the last of `vectors` lhs panels is a tile of its own, else 0: an odd
   // number is cut into 3 + 2 + 2 + ... unless tiles have at most two panels.
   static RUY_LIKE_ALWAYS_INLINE int SinglePanels(ptrdiff_t vectors) {
     return vectors == 1 || (kMaxVectors == 2 && vectors % 2 == 1);
@@ -136,7 +136,7 @@ struct PanelKernel {
 
   // The lhs panels from first_vector on, in tiles of up to kMostVectors x
   // kMostCols: as many panels at once as an epilogue object serves, but never
-  // one alone in the end.
+  // a single one in the end.
   template <int kMostVectors, int kMostCols>
   RUY_LIKE_HOT_KERNEL static void RunPanels(const KernelArgs& args,
                                             ptrdiff_t first_vector,
@@ -172,7 +172,7 @@ struct PanelKernel {
     // panels at once. Tiles with sub-steps have no register left.
     if constexpr (kMostVectors > 1 && kRhsWidth > 1 && Op::kSubSteps == 1 &&
                   Op::Simd::kInterleavesEpilogue) {
-      // An odd number of panels ends in a tile of three, not in a lone one.
+      // An odd number of panels ends in a tile of three, not of one.
       const ptrdiff_t pairs = vectors % 2 == 0 ? vectors : vectors - 3;
       if (pairs != 0 && RunsPairs(args)) {
         const ptrdiff_t cols = args.cols / kMostCols * kMostCols;

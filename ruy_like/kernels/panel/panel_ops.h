@@ -25,8 +25,8 @@ enum class TileKind {
 };
 struct BroadcastOp {
   static constexpr TileKind kTileKind = TileKind::kBroadcast;
-  // The rhs panels that a tile of a single lhs panel takes.
-  static constexpr int kLonePanels = 2;
+  // Columns of a tile of a single lhs panel, in rhs panels.
+  static constexpr int kSinglePanelWidth = 2;
   // Whether the instruction set has FinishTile(acc, Epilogue::Finish), which
   // finishes tiles in registers.
   static constexpr bool kFinishesTiles = false;

@@ -235,7 +235,7 @@ struct BytesTile {
 template <bool kComplemented>
 struct NeonBytesOp : NeonIntOp<int8_t, 16> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
-  static constexpr int kLonePanels = 1;
+  static constexpr int kSinglePanelWidth = 1;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = BytesTile<kComplemented, RhsSource, kCols>;
 };

@@ -206,7 +206,7 @@ template <class PackedOp>
 struct InPlaceColumnsOp : PackedOp {
   static constexpr TileKind kTileKind = TileKind::kOwn;
   static constexpr int kStepLevels = 1;
-  static constexpr int kLonePanels = 1;
+  static constexpr int kSinglePanelWidth = 1;
   // Four tiles. With more, packing pays, since each tile of rows reads the
   // columns again; and columns a power of two apart compete for the same sets
   // of L1.

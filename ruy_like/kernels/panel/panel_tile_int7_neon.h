@@ -150,7 +150,7 @@ struct Int7BytesTile {
 template <bool kBoth>
 struct NeonInt7Op : NeonIntOp<int8_t, 16> {
   static constexpr TileKind kTileKind = TileKind::kOwn;
-  static constexpr int kLonePanels = 1;
+  static constexpr int kSinglePanelWidth = 1;
   static constexpr ValueRange kLhsRange = ValueRange::kInt7;
   static constexpr ValueRange kRhsRange =
       kBoth ? ValueRange::kInt7 : ValueRange::kFull;

@@ -84,7 +84,7 @@ struct WideningPanelKernel
       const ptrdiff_t first = panels * group / groups;
       RunGroup(*args, others, first, panels * (group + 1) / groups - first);
     }
-    if (others != vectors) RunLonePanel(*args, others);
+    if (others != vectors) RunSinglePanel(*args, others);
   }
 
  private:
@@ -122,9 +122,9 @@ struct WideningPanelKernel
     Base::Run(args);
   }
 
-  static RUY_LIKE_NOINLINE void RunLonePanel(const KernelArgs& args,
-                                             ptrdiff_t vector) {
-    Base::template RunPanels<1, Base::kLoneCols>(args, vector, 1);
+  static RUY_LIKE_NOINLINE void RunSinglePanel(const KernelArgs& args,
+                                               ptrdiff_t vector) {
+    Base::template RunPanels<1, Base::kSinglePanelCols>(args, vector, 1);
   }
 
   static RUY_LIKE_NOINLINE void RunGroup(const KernelArgs& args,
