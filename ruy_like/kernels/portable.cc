@@ -243,8 +243,8 @@ void Run(const KernelArgs* args) {
               args->first_pass ? nullptr : saved,
               args->last_pass ? spilled : saved);
       if (args->last_pass) {
-        StoreTile(spilled, AtMost(args->rows - row, kTile),
-                  AtMost(args->cols - col, kTile), row, col, *args->epilogue);
+        StoreTile(spilled, Min(args->rows - row, kTile),
+                  Min(args->cols - col, kTile), row, col, *args->epilogue);
       }
     }
   }

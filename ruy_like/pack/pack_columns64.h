@@ -121,7 +121,7 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
   int32_t* all_sums = args->sums;
   const ptrdiff_t stride = args->src_stride;
   for (ptrdiff_t width = args->width; width > 0; width -= kTileColumns) {
-    const int count = AtMost(width, kTileColumns);
+    const int count = Min(width, kTileColumns);
     __m512i sums = _mm512_setzero_si512();
     for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
       const __mmask64 present = FirstBytes(args->depth - k);

@@ -271,7 +271,7 @@ RUY_LIKE_ALWAYS_INLINE bool PackColumnPanels(const PackArgs* args) {
   const char* src = static_cast<const char*>(args->src);
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
-    const int columns = AtMost(args->width - first, F::kWidth);
+    const int columns = Min(args->width - first, F::kWidth);
     if (plain && columns == F::kWidth) {
       PackPlainPanel<F>(*args, src, dst);
     } else if constexpr (kPacksAllColumns<F>) {

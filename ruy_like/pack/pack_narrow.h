@@ -89,7 +89,7 @@ struct NarrowColumns {
       const ptrdiff_t left = args->depth - k;
       const ptrdiff_t end = k + (left < kBlock ? left : kBlock);
       for (ptrdiff_t w = 0; w < args->width; w += kUnit) {
-        PackSquares(k, end, w, AtMost(args->width - w, kUnit), has_sums);
+        PackSquares(k, end, w, Min(args->width - w, kUnit), has_sums);
       }
     }
   }
@@ -100,7 +100,7 @@ struct NarrowColumns {
     Reg sums[kUnit];
     for (int c = 0; c < kUnit; ++c) sums[c] = U::Zero();
     for (; k < end; k += kUnit) {
-      const int levels = AtMost(end - k, kUnit);
+      const int levels = Min(end - k, kUnit);
       Reg square[kUnit];
       LoadSquare(k, levels, w, columns, square);
       Transpose(square);

@@ -52,7 +52,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeColumns(
   alignas(64) char tile[F::V::kColumns * 16] = {};
   const Columns<F::kWidth> tile_columns(tile, 16);
   for (; bytes > 0; bytes -= 16) {
-    const int count = AtMost(bytes, 16);
+    const int count = Min(bytes, 16);
     for (int w = 0; w < columns; ++w) {
       F::V::template CopyPadded<16>(tile + 16 * w, src + w * stride, count);
     }
@@ -79,7 +79,7 @@ void PackDepthContiguous(const PackArgs* args, const Transform<F>& transform) {
   char* dst = static_cast<char*>(args->dst);
   for (ptrdiff_t first = 0; first < args->width; first += F::kWidth) {
     const ptrdiff_t rest = args->width - first;
-    const int count = AtMost(rest, F::kWidth);
+    const int count = Min(rest, F::kWidth);
     const ptrdiff_t whole = count == F::kWidth ? depth_bytes / 16 : 0;
     ptrdiff_t written = whole * F::kBlockBytes;
     typename V::Reg sums =
@@ -121,7 +121,7 @@ RUY_LIKE_NOINLINE typename F::V::Reg PackEdgeRows(const char* src,
                                                   char* dst, ptrdiff_t room) {
   constexpr int kRowBytes = F::V::kColumns * F::kSrcBytes;
   for (; levels > 0; levels -= F::kBlockLevels) {
-    const int count = AtMost(levels, F::kBlockLevels);
+    const int count = Min(levels, F::kBlockLevels);
     alignas(64) char tile[F::kBlockLevels * kRowBytes] = {};
     for (int k = 0; k < count; ++k) {
       F::V::template CopyPadded<kRowBytes>(
@@ -165,7 +165,7 @@ void PackWidthContiguous(const PackArgs* args,
     char* panel = dst + k * level_bytes;
     for (ptrdiff_t first = 0; first < width; first += F::kWidth) {
       const ptrdiff_t rest = width - first;
-      const int count = AtMost(rest, F::kWidth);
+      const int count = Min(rest, F::kWidth);
       typename V::Reg sums =
           transform.sums ? V::LoadSums(all_sums + first, count) : V::Zero();
       // Whole registers may be read if their columns exist, in the next panel

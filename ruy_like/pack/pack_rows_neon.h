@@ -77,7 +77,7 @@ RUY_LIKE_ALWAYS_INLINE void AddColumnSums(const uint32x4_t (&quads)[4][4],
     for (int i = 1; i < 4; ++i) {
       halves = vpadalq_s8(halves, vreinterpretq_s8_u32(quads[i][c]));
     }
-    const int n = AtMost(columns - 4 * c, 4);
+    const int n = Min(columns - 4 * c, 4);
     if (n <= 0) return;
     alignas(16) int32_t total[4] = {};
     __builtin_memcpy(total, sums + 4 * c, sizeof(int32_t) * n);
@@ -153,14 +153,14 @@ RUY_LIKE_ALWAYS_INLINE ptrdiff_t PackRowPanels(const PackArgs* args) {
     }
     ptrdiff_t written = 0;
     for (ptrdiff_t k = 0; k < args->depth; k += kLevels) {
-      block.levels = AtMost(args->depth - k, kLevels);
+      block.levels = Min(args->depth - k, kLevels);
       const bool plain =
           block.levels == kLevels && !shifts && args->sums == nullptr;
       char* dst = static_cast<char*>(args->dst) + written;
       for (ptrdiff_t first = 0; first < width; first += 16) {
         block.src =
             static_cast<const char*>(args->src) + k * block.stride + first;
-        block.columns = AtMost(width - first, 16);
+        block.columns = Min(width - first, 16);
         block.tail = block.columns < 16 ? &tail : nullptr;
         if (args->sums != nullptr) block.sums = args->sums + first;
         if (plain && block.columns == 16) {

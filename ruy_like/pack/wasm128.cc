@@ -212,7 +212,7 @@ void PackAs(const PackArgs* args_in) {
                    args.depth_contiguous ? stride : kSourceBytes};
   const auto for_each_panel = [&](auto pack_panel) {
     for (ptrdiff_t first = 0; first < args.width; first += kColumns) {
-      pack_panel(first, AtMost(args.width - first, kColumns));
+      pack_panel(first, Min(args.width - first, kColumns));
       source.data += kColumns * source.column_step;
     }
   };

@@ -198,7 +198,7 @@ ptrdiff_t EvenPiece(ptrdiff_t units, ptrdiff_t largest) {
 // A number of even blocks, at least `blocks` (in [1, units]), for which the
 // largest is as small as that number allows: 7 units in 5 blocks would be
 // 2 2 1 1 1, no faster than 2 2 2 1; so it makes them 7.
-ptrdiff_t AtLeast(ptrdiff_t units, ptrdiff_t blocks) {
+ptrdiff_t EvenBlocksAtLeast(ptrdiff_t units, ptrdiff_t blocks) {
   const ptrdiff_t tight = CeilDiv(units, CeilDiv(units, blocks));
   return tight == blocks ? blocks : CeilDiv(units, units / blocks);
 }
@@ -276,7 +276,7 @@ class CostModel {
 
 // The most even blocks, at most `blocks`, that are as large as that asks for: 7
 // units in 5 blocks become 2 2 2 1.
-ptrdiff_t AtMost(ptrdiff_t units, ptrdiff_t blocks) {
+ptrdiff_t EvenBlocksAtMost(ptrdiff_t units, ptrdiff_t blocks) {
   return CeilDiv(units, CeilDiv(units, blocks));
 }
 
@@ -301,7 +301,7 @@ void SplitForManyThreads(const BlockMapParams& params, const Grid& grid,
       const ptrdiff_t wanted =
           std::clamp(rounds * threads / row_blocks, min_col_blocks,
                      std::max(min_col_blocks, grid.col_units));
-      const ptrdiff_t col_blocks = AtMost(grid.col_units, wanted);
+      const ptrdiff_t col_blocks = EvenBlocksAtMost(grid.col_units, wanted);
       if (col_blocks < min_col_blocks || row_blocks * col_blocks > most) {
         continue;
       }
@@ -363,7 +363,7 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
       const ptrdiff_t wanted =
           std::max(min_col_blocks, CeilDiv(target, row_blocks));
       const ptrdiff_t col_blocks =
-          AtLeast(grid.col_units, std::min(wanted, grid.col_units));
+          EvenBlocksAtLeast(grid.col_units, std::min(wanted, grid.col_units));
       const ptrdiff_t blocks = row_blocks * col_blocks;
       if (col_blocks == tried || blocks > most) continue;
       tried = col_blocks;
@@ -381,7 +381,8 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
     if (row_blocks == grid.row_units || row_blocks >= many || next > most) {
       return;
     }
-    row_blocks = AtLeast(grid.row_units, std::min(next, grid.row_units));
+    row_blocks =
+        EvenBlocksAtLeast(grid.row_units, std::min(next, grid.row_units));
   }
 }
 

@@ -48,10 +48,10 @@
 namespace ruy_like::kernels {
 namespace {
 
-// min(left, whole), as int.
+// The smaller one, as int. std::min could leave a symbol behind.
 template <typename Count>
-constexpr RUY_LIKE_ALWAYS_INLINE int AtMost(Count left, int whole) {
-  return left < whole ? static_cast<int>(left) : whole;
+constexpr RUY_LIKE_ALWAYS_INLINE int Min(Count a, int b) {
+  return a < b ? static_cast<int>(a) : b;
 }
 
 // A constant as an argument: a call of it is a constant expression.

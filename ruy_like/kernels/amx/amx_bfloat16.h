@@ -83,11 +83,11 @@ inline void RunAmxBFloat16(const KernelArgs* args) {
   // In `accum`, blocks lie in the order in which they are visited.
   float* saved = static_cast<float*>(args->accum);
   for (ptrdiff_t col = 0; col < args->cols; col += kBFloat16Block) {
-    const int cols = AtMost(args->cols - col, kBFloat16Block);
+    const int cols = Min(args->cols - col, kBFloat16Block);
     const char* const rhs =
         static_cast<const char*>(args->rhs) + col / 16 * args->rhs_stride_bytes;
     for (ptrdiff_t row = 0; row < args->rows; row += kBFloat16Block) {
-      const int rows = AtMost(args->rows - row, kBFloat16Block);
+      const int rows = Min(args->rows - row, kBFloat16Block);
       const char* const lhs = static_cast<const char*>(args->lhs) +
                               row / 16 * args->lhs_stride_bytes;
       float* const acc = saved == nullptr ? finished : saved;

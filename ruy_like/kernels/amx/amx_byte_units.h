@@ -119,7 +119,7 @@ inline bool AreCoarse(const int32_t* fixedpoint, const int32_t* exponent,
   typedef Simd512 V;
   V::Int bits = V::Zero();
   for (ptrdiff_t i = 0; i < count; i += V::kLanes) {
-    const V::Mask mask = V::FirstLanes(AtMost(count - i, V::kLanes));
+    const V::Mask mask = V::FirstLanes(Min(count - i, V::kLanes));
     const V::Int above = V::Max(
         V::Add(V::LoadMasked(exponent + i, mask), V::Set(16)), V::Zero());
     bits = _mm512_or_si512(

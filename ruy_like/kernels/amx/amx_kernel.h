@@ -93,7 +93,7 @@ inline void SetScales(const EpilogueArgs& e, ptrdiff_t first, int count,
   typedef Simd512 V;
   for (int i = 0; i < padded; i += V::kLanes) {
     const V::Mask mask =
-        V::FirstLanes(i < count ? AtMost(count - i, V::kLanes) : 0);
+        V::FirstLanes(i < count ? Min(count - i, V::kLanes) : 0);
     _mm512_storeu_ps(
         scales + i,
         e.per_channel
@@ -266,7 +266,7 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
   tiles.prefetch_end = 0;
   for (int row = 0; row < rows; row += block_rows) {
     Block block = {shape,
-                   AtMost(rows - row, block_rows),
+                   Min(rows - row, block_rows),
                    group.cols,
                    row0 + row,
                    col0,
@@ -319,7 +319,7 @@ void RunAmx(const KernelArgs* args) {
   const int levels = TileLevels(*args, kKind);
   int configured_cols = 0;
   for (ptrdiff_t row0 = 0; row0 < args->rows; row0 += kRangeRows) {
-    const int rows = AtMost(args->rows - row0, kRangeRows);
+    const int rows = Min(args->rows - row0, kRangeRows);
     Flush(s);  // needs the multipliers of the rows before
     SetRowTerms(*args, row0, rows, &s->terms);
     if (s->route == EpilogueRoute::kBytesByRow) {

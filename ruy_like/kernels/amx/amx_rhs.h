@@ -65,7 +65,7 @@ inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
                              ptrdiff_t col0) {
   RhsGroup g = {};
   if (col0 >= args.cols) return g;
-  g.cols = AtMost(args.cols - col0, kGroupCols);
+  g.cols = Min(args.cols - col0, kGroupCols);
   g.steps = args.depth / TileLevels(args, kind);
   const char* rhs = static_cast<const char*>(args.rhs);
   if (kind == RhsKind::kPackedS8) {

@@ -65,7 +65,7 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
     const V::Int terms =
         t->by_row && left > 0
             ? Addends<V>(e.zero_point_product, bias, e.rhs_zero_point,
-                         e.lhs_sums, row0 + row, AtMost(left, V::kLanes))
+                         e.lhs_sums, row0 + row, Min(left, V::kLanes))
             : V::Zero();
     V::StoreAligned(t->rows + row, terms);
   }
@@ -96,7 +96,7 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
   if (!t->by_col) return;
   for (int c = 0; c < group.cols; c += V::kLanes) {
     V::StoreAligned(t->cols + c, Addends<V>(0, bias, e.lhs_zero_point, sums, c,
-                                            AtMost(group.cols - c, V::kLanes)));
+                                            Min(group.cols - c, V::kLanes)));
   }
   if (t->by_row) return;
   for (int c = 0; c < group.cols; ++c) {

@@ -21,7 +21,7 @@ inline void StoreUnitsColMajor(const char* bytes, BlockShape shape, int rows,
                                int cols, int8_t* dst, ptrdiff_t dst_stride) {
   const int units = shape == BlockShape::k64x16 ? 8 : 16;  // of 32 rows
   for (int row = 0; row < rows; row += 32) {
-    const int n = AtMost(rows - row, 32);
+    const int n = Min(rows - row, 32);
     int8_t* to = dst + row;
     for (int col = 0; col < cols; col += 2) {
       const Simd512::Int two =
@@ -91,7 +91,7 @@ inline void StoreUnitsRowMajor(const char* bytes, BlockShape shape, int rows,
     for (int square = 0; square < squares_across; ++square) {
       const int left = cols - 16 * square;
       if (left > 0) {
-        StoreByteSquare(bytes + square * 256, rows - row, AtMost(left, 16),
+        StoreByteSquare(bytes + square * 256, rows - row, Min(left, 16),
                         dst + row * dst_stride + 16 * square, dst_stride);
       }
     }

@@ -176,7 +176,7 @@ RUY_LIKE_HOT_KERNEL __attribute__((noinline)) void StoreByteTile(
   const ByteTile<V> t = tile;
   int row = 0;
   for (; row + V::kLanes < t.rows; row += 2 * V::kLanes) {
-    const int n = AtMost(t.rows - row, 2 * V::kLanes);
+    const int n = Min(t.rows - row, 2 * V::kLanes);
     const ByteScaler<V> low(t.scale[row / V::kLanes]);
     const ByteScaler<V> high(t.scale[row / V::kLanes + 1]);
     for (int col = 0; col < cols; col += 2) {

@@ -30,12 +30,9 @@ struct SpilledTile {
   // From (row, col) on, at most so many rows and columns.
   RUY_LIKE_ALWAYS_INLINE SpilledTile Part(int row, int col, int most_rows,
                                           int most_cols) const {
-    return {acc + row + col * col_stride,
-            col_stride,
-            AtMost(rows - row, most_rows),
-            AtMost(cols - col, most_cols),
-            row0 + row,
-            col0 + col};
+    return {
+        acc + row + col * col_stride, col_stride, Min(rows - row, most_rows),
+        Min(cols - col, most_cols),   row0 + row, col0 + col};
   }
 };
 
@@ -166,7 +163,7 @@ void StoreIntColumns(const SpilledTile<int32_t>& spilled, const EpilogueArgs& e,
     }
   }
   for (; row < tile.rows; row += V::kLanes) {
-    const int n = AtMost(tile.rows - row, V::kLanes);
+    const int n = Min(tile.rows - row, V::kLanes);
     const RowTerms<V, kScaling> terms =
         LoadRowTerms<V, kScaling>(e, tile.row0 + row, n, tile.col0);
     const int32_t* const from = tile.acc + row;
@@ -242,7 +239,7 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
                        column_biases);
   const FloatOutput<V> output(FloatBounds::Of(e));
   for (int row = 0; row < tile.rows; row += V::kLanes) {
-    const int n = AtMost(tile.rows - row, V::kLanes);
+    const int n = Min(tile.rows - row, V::kLanes);
     const typename V::Mask mask = V::FirstLanes(n);
     const ptrdiff_t offset = tile.row0 + row;
     const typename V::Int row_addends =
@@ -305,7 +302,7 @@ RUY_LIKE_ALWAYS_INLINE void StoreFloatRows(const SpilledTile<float>& spilled,
   const float* bias = static_cast<const float*>(e.bias);
   const FloatOutput<V> output(FloatBounds::Of(e));
   for (int row = 0; row < tile.rows; row += V::kLanes) {
-    const int n = AtMost(tile.rows - row, V::kLanes);
+    const int n = Min(tile.rows - row, V::kLanes);
     // Adding -0 changes nothing, not even -0.
     Float addend = V::SetFloat(-0.0f);
     if (bias != nullptr && e.channels_are_rows) {

@@ -34,7 +34,7 @@ template <class Simd, int kRows>
 static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
                                              ptrdiff_t row, float* out) {
   typedef typename Simd::Float Float;
-  const int rows = AtMost(args.rows - row, kRows);
+  const int rows = Min(args.rows - row, kRows);
   alignas(64) float row_bias[kRows] = {};
   if (args.row_bias != nullptr) {
     __builtin_memcpy(row_bias, args.row_bias + row, rows * sizeof(float));

@@ -183,10 +183,10 @@ struct NarrowAlongDepthKernel {
     along.ahead = sizes.rows * stride;
     along.sums_stride = kSumsStride;
     for (ptrdiff_t first = 0; first < args->rows; first += kStripRows) {
-      const int rows = AtMost(args->rows - first, kStripRows);
+      const int rows = Min(args->rows - first, kStripRows);
       for (int row = 0; row < rows; row += sizes.rows) {
         along.sums = sums + row;
-        const int count = AtMost(rows - row, sizes.rows);
+        const int count = Min(rows - row, sizes.rows);
         const bool next_is_whole =
             args->rows - first - row >= 2 * ptrdiff_t{sizes.rows};
         (is_far && next_is_whole ? sizes.sum_far : sizes.sum[count - 1])(along);

@@ -217,7 +217,7 @@ struct NarrowByLevelKernel {
     // Whole vectors of rows.
     const int strip = kMaxSums / cols / kLanes * kLanes;
     for (ptrdiff_t row = 0; row < args->rows; row += strip) {
-      const int rows = AtMost(args->rows - row, strip);
+      const int rows = Min(args->rows - row, strip);
       RunStrip(*args, row, rows, strip, sums);
       StoreTile<V>({sums, strip, rows, cols, row, 0}, *args->epilogue);
     }
@@ -235,7 +235,7 @@ struct NarrowByLevelKernel {
                        int strip, float* sums) {
     const int cols = static_cast<int>(args.cols);
     const int vectors = (rows + kLanes - 1) / kLanes;
-    const ByLevelFns& most = kByLevelFns<V>[AtMost(cols, kColsAtOnce) - 1];
+    const ByLevelFns& most = kByLevelFns<V>[Min(cols, kColsAtOnce) - 1];
     const bool is_short = vectors <= most.most_short_vectors;
     if (!is_short) {
       for (int i = 0; i < cols * strip; i += kLanes) {
@@ -257,7 +257,7 @@ struct NarrowByLevelKernel {
           static_cast<const float*>(args.lhs) + row + k * levels.lhs_stride;
       for (int col = 0; col < cols; col += kColsAtOnce) {
         const ByLevelFns& fns =
-            kByLevelFns<V>[AtMost(cols - col, kColsAtOnce) - 1];
+            kByLevelFns<V>[Min(cols - col, kColsAtOnce) - 1];
         levels.rhs =
             static_cast<const float*>(args.rhs) + col * levels.rhs_stride + k;
         levels.sums = sums + col * strip;

@@ -181,7 +181,7 @@ struct NarrowByLevelBytesKernel {
       }
     }
     for (ptrdiff_t row = 0; row < args.rows; row += strip) {
-      const int rows = AtMost(args.rows - row, strip);
+      const int rows = Min(args.rows - row, strip);
       GroupsArgs groups = {};
       groups.rows = rows;
       groups.sums = sums;
@@ -225,7 +225,7 @@ struct NarrowByLevelBytesKernel {
         LoadRhs<O>(args, k + kLevels * q, all_cols, rhs + q * all_cols);
       }
       for (int col = 0; col < all_cols; col += kColsAtOnce) {
-        const int cols = AtMost(all_cols - col, kColsAtOnce);
+        const int cols = Min(all_cols - col, kColsAtOnce);
         groups.rhs = rhs + col;
         groups.sums = sums + col * groups.sums_stride;
         (count == 1 ? fns.add_one : fns.add_most)[cols - 1](groups);
@@ -286,7 +286,7 @@ struct NarrowByLevelBytesKernel {
       // The last rows may be multiplied twice.
       if (row + kRows > rows && rows >= kRows) row = rows - kRows;
       args.lhs = lhs + row;
-      args.rows = AtMost(rows - row, kRows);
+      args.rows = Min(rows - row, kRows);
       fn_of(tiles)(args);
       for (int i = 0; i < kCols * tiles; ++i) {
         int32_t* const tile = sums + i * kRows;
@@ -310,9 +310,9 @@ struct NarrowByLevelBytesKernel {
             static_cast<const char*>(args.rhs) + c * args.rhs_stride_bytes +
                 k * static_cast<ptrdiff_t>(sizeof(typename Op::Rhs)),
             sizeof(int32_t));
-        to[c] = RhsGroup<O>(to[c], AtMost(left, kLevels));
+        to[c] = RhsGroup<O>(to[c], Min(left, kLevels));
       } else {
-        to[c] = GroupOfOnes<Op>(AtMost(left, kLevels));
+        to[c] = GroupOfOnes<Op>(Min(left, kLevels));
       }
     }
   }

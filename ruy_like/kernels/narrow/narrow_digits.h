@@ -127,7 +127,7 @@ struct NarrowDigitsKernel {
 
    private:
     RUY_LIKE_ALWAYS_INLINE ptrdiff_t LevelsFrom(ptrdiff_t level) const {
-      return AtMost(args_.depth - level, kMaxLevels);
+      return Min(args_.depth - level, kMaxLevels);
     }
 
     RUY_LIKE_NOINLINE void MakeDigits(ptrdiff_t level) {

@@ -261,7 +261,7 @@ struct NarrowFloatKernel {
     const char* lhs = static_cast<const char*>(args.lhs);
     alignas(64) float accum[kMaxPanels * kRhsWidth * kMaxGroups * kLanes];
     for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
-      const int rows = AtMost(args.rows - row, tile_rows);
+      const int rows = Min(args.rows - row, tile_rows);
       Clear(args.cols * kMaxGroups, accum);
       const ptrdiff_t whole =
           rows < tile_rows
@@ -286,7 +286,7 @@ struct NarrowFloatKernel {
     if (args.rows >= kTileRows) runner.Begin(lhs);
     for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
       const ptrdiff_t left = args.rows - row;
-      const int rows = AtMost(left, kTileRows);
+      const int rows = Min(left, kTileRows);
       Clear(args.cols * 2, accum);
       ptrdiff_t whole = 0;
       if (rows == kTileRows) {
@@ -342,7 +342,7 @@ struct NarrowFloatKernel {
     RowsArgs rows;
     rows.lhs = lhs + k * kElementBytes<Words>;
     rows.lhs_stride = stride;
-    rows.levels = AtMost(left, kStretchLevels<Words>);
+    rows.levels = Min(left, kStretchLevels<Words>);
     const ptrdiff_t tile_bytes = groups * kLanes * stride;
     if (whole_lines && has_next) {
       rows.prefetch = rows.lhs + tile_bytes;
@@ -396,7 +396,7 @@ struct NarrowFloatKernel {
     constexpr const auto& tiles =
         kTileTable<Op, PackedRhs<Op, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
     alignas(64) float piece[kGroups * kLanes * kPieceLevels];
-    const ptrdiff_t levels = AtMost(args.depth - k, kPieceLevels);
+    const ptrdiff_t levels = Min(args.depth - k, kPieceLevels);
     const ptrdiff_t padded =
         (levels + Op::kGroup - 1) / Op::kGroup * Op::kGroup;
     PackArgs pack;

@@ -282,7 +282,7 @@ struct NarrowIntKernel {
     const EpilogueArgs& epilogue = *args->epilogue;
     const int cols = static_cast<int>(args->cols);
     for (ptrdiff_t row = 0; row < args->rows; row += kCollectedRows) {
-      const int rows = AtMost(args->rows - row, kCollectedRows);
+      const int rows = Min(args->rows - row, kCollectedRows);
       for (int r = 0; r < rows; r += kDotRows) {
         RunRows(*args, row + r, collected + r, sums + r);
       }

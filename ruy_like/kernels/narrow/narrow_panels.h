@@ -100,7 +100,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
       for (int v = 0; v < kOneColumnVectors; ++v) {
         const ptrdiff_t row = (v * apart + group) * kLanes;
         StoreTile<typename Op::Simd>(
-            {sums[v], kGroupRows, AtMost(args.rows - row, kGroupRows),
+            {sums[v], kGroupRows, Min(args.rows - row, kGroupRows),
              /*cols=*/1, row, 0},
             *args.epilogue);
       }

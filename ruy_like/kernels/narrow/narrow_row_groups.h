@@ -95,7 +95,7 @@ class RowGroupRunner {
     // Tiles whose rows are all in the block.
     const ptrdiff_t left =
         args_.rows - groups.first - (kStreams - 1) * groups.apart;
-    const int whole = left > 0 ? AtMost(left, groups.rows) : 0;
+    const int whole = left > 0 ? Min(left, groups.rows) : 0;
     if (whole > 0) tiles_->Run({&groups, 0, whole}, sums_);
     for (int i = whole; i < groups.rows; ++i) {
       tiles_->Run({&groups, i, i + 1}, sums_ + i);
@@ -106,7 +106,7 @@ class RowGroupRunner {
     for (int group = 0; group < count; ++group) {
       const ptrdiff_t row = groups.first + group * groups.apart;
       StoreTile<typename V::Base>(
-          {sums_ + group * rows, kMaxSums, AtMost(args_.rows - row, rows),
+          {sums_ + group * rows, kMaxSums, Min(args_.rows - row, rows),
            /*cols=*/1, row, 0},
           *args_.epilogue);
     }

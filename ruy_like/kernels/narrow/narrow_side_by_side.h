@@ -50,7 +50,7 @@ RUY_LIKE_ALWAYS_INLINE NarrowRhsPanel GetRhsPanel(const KernelArgs& args, int i,
   return {reinterpret_cast<const float*>(static_cast<const char*>(args.rhs) +
                                          i * args.rhs_stride_bytes) +
               k * kRhsWidth,
-          accum + col * accum_stride, col, AtMost(args.cols - col, kRhsWidth)};
+          accum + col * accum_stride, col, Min(args.cols - col, kRhsWidth)};
 }
 
 constexpr int kBlockLevels = 64;

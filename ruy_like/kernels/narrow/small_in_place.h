@@ -211,7 +211,7 @@ struct SmallInPlaceKernel {
     for (ptrdiff_t row = 0; row < args->rows; row += tile.rows) {
       const ptrdiff_t left = args->rows - row;
       const int vectors = VectorsOfNextTile(left);
-      tile.rows = AtMost(left, vectors * kLanes);
+      tile.rows = Min(left, vectors * kLanes);
       tile.rhs.data = args->rhs;
       int log_cols = kMostLogCols[vectors - 1];
       for (ptrdiff_t col = 0; col < args->cols;) {
@@ -260,7 +260,7 @@ struct SmallInPlaceKernel {
   // kMaxVectors, unless that would leave a single one.
   static RUY_LIKE_ALWAYS_INLINE int VectorsOfNextTile(ptrdiff_t rows) {
     const ptrdiff_t vectors = (rows + kLanes - 1) / kLanes;
-    return vectors == kMaxVectors + 1 ? 2 : AtMost(vectors, kMaxVectors);
+    return vectors == kMaxVectors + 1 ? 2 : Min(vectors, kMaxVectors);
   }
 };
 

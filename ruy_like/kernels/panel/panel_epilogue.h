@@ -71,7 +71,7 @@ class IntPanelTerms {
       return PrepareEqualRows(rows, scales_rows);
     }
     for (ptrdiff_t row = 0; row < rows; row += V::kLanes) {
-      const int n = AtMost(rows - row, V::kLanes);
+      const int n = Min(rows - row, V::kLanes);
       const ptrdiff_t from = row0_ + row;
       V::StoreAligned(addends_ + row,
                       Addends<V>(e_.zero_point_product, row_bias,
@@ -117,7 +117,7 @@ class IntPanelTerms {
   __attribute__((noinline)) const int32_t* PrepareColumns(ptrdiff_t col,
                                                           int cols) {
     for (int i = 0; i < cols; i += V::kLanes) {
-      const int n = AtMost(cols - i, V::kLanes);
+      const int n = Min(cols - i, V::kLanes);
       V::StoreAligned(column_addends_ + i,
                       Addends<V>(0, column_bias_, e_.lhs_zero_point,
                                  e_.rhs_sums, col + i, n));
@@ -336,7 +336,7 @@ class FloatPanelEpilogue {
     output_ = FloatOutput<V>(FloatBounds::Of(e_));
     const float* bias = static_cast<const float*>(e_.bias);
     for (ptrdiff_t row = 0; row < rows_; row += V::kLanes) {
-      const int n = AtMost(rows_ - row, V::kLanes);
+      const int n = Min(rows_ - row, V::kLanes);
       // Adding -0 changes nothing, not even -0.
       V::StoreAligned(addends_ + row, bias == nullptr
                                           ? V::SetFloat(-0.0f)

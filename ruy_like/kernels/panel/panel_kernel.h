@@ -212,7 +212,7 @@ struct PanelKernel {
         tile.start = epilogue->Start(row);
         MultiplyPair(tile, rows_left, deferred);
         deferred =
-            epilogue->Defer(spilled, AtMost(rows_left, 2 * kLanes), row, col);
+            epilogue->Defer(spilled, Min(rows_left, 2 * kLanes), row, col);
         tile.lhs =
             static_cast<const char*>(tile.lhs) + 2 * args.lhs_stride_bytes;
       }
@@ -251,7 +251,7 @@ struct PanelKernel {
     const ptrdiff_t lhs_stride = tile.lhs_stride_bytes;
     const void* const start = epilogue.Start(first_row);
     for (ptrdiff_t col = 0; col < args.cols; col += kMostCols) {
-      const int cols = AtMost(args.cols - col, kMostCols);
+      const int cols = Min(args.cols - col, kMostCols);
       if constexpr (Epilogue::kHasColumnStart) {
         tile.column_start = epilogue.ColumnStart(col, cols);
       }
@@ -291,7 +291,7 @@ struct PanelKernel {
       finishes = args.last_pass && epilogue->FinishesTiles();
     }
     for (; col < args.cols; col += kMostCols) {
-      const int cols = AtMost(args.cols - col, kMostCols);
+      const int cols = Min(args.cols - col, kMostCols);
       if constexpr (Epilogue::kHasColumnStart) {
         if (args.first_pass || Epilogue::kColumnStartInEveryPass) {
           tile.column_start = epilogue->ColumnStart(col, cols);
@@ -329,8 +329,8 @@ struct PanelKernel {
           run(tile);
         }
         if (args.last_pass && !finishes_tile) {
-          epilogue->Store(spilled, tile_rows, AtMost(rows_left, tile_rows),
-                          cols, row, col);
+          epilogue->Store(spilled, tile_rows, Min(rows_left, tile_rows), cols,
+                          row, col);
         }
         if (saved != nullptr) saved += tile_vectors * kLanes * cols;
         tile.lhs = static_cast<const char*>(tile.lhs) +

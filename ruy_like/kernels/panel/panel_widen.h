@@ -150,7 +150,7 @@ struct WideningPanelKernel
       strip.row = vector * kLanes;
       const ptrdiff_t rows_left = args.rows - strip.row;
       StripEpilogue epilogue(args, strip.row,
-                             AtMost(rows_left, strip.vectors * kLanes));
+                             Min(rows_left, strip.vectors * kLanes));
       strip.accums =
           args.accum == nullptr
               ? buffers.partial
@@ -174,7 +174,7 @@ struct WideningPanelKernel
     const bool finishes =
         args.last_pass && (step + steps) * Op::kGroup == args.depth;
     const int tile_rows = strip.vectors * kLanes;
-    const int rows = AtMost(args.rows - strip.row, tile_rows);
+    const int rows = Min(args.rows - strip.row, tile_rows);
     int32_t* accums = strip.accums;
     TileArgs tile;
     tile.steps = steps;
@@ -188,7 +188,7 @@ struct WideningPanelKernel
     for (ptrdiff_t i = 0; i < strip.panels; ++i) {
       const ptrdiff_t panel = strip.panel + i;
       const ptrdiff_t col = panel * kRhsWidth;
-      const int cols = AtMost(args.cols - col, kRhsWidth);
+      const int cols = Min(args.cols - col, kRhsWidth);
       tile.rhs.data = static_cast<const char*>(args.rhs) +
                       panel * args.rhs_stride_bytes + step * step_bytes;
       tile.start = starts ? epilogue->Start(strip.row) : accums;
