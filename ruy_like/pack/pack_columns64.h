@@ -154,17 +154,17 @@ void PackTilesDepthContiguous(const PackArgs* args, __m512i flip) {
   }
 }
 
-// A block of a width-contiguous source on its way to four tiles, side by side:
-// lane t of column[w][m] has levels 16 * m .. 16 * m + 15 of column w of tile
-// t.
-struct TileBlock {
+// Four tiles side by side, from a block of a width-contiguous source: lane t of
+// column[w][m] has levels 16 * m .. 16 * m + 15 of column w of tile t.
+struct TransposedBlock {
   __m512i column[kTileColumns][4];
 };
 
 // Loads a block: `levels` rows, of which the bytes in `present` exist.
-RUY_LIKE_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
-                                     ptrdiff_t levels, __mmask64 present,
-                                     __m512i flip, TileBlock* block) {
+RUY_LIKE_NOINLINE void LoadTransposedBlock(const char* src, ptrdiff_t stride,
+                                           ptrdiff_t levels, __mmask64 present,
+                                           __m512i flip,
+                                           TransposedBlock* block) {
   const __m512i flip_present = _mm512_maskz_mov_epi8(present, flip);
   for (int m = 0; m < 4; ++m) {
     __m512i rows[16];
@@ -189,8 +189,9 @@ RUY_LIKE_NOINLINE void LoadTileBlock(const char* src, ptrdiff_t stride,
 }
 
 // Writes the leading `tiles` of a block's tiles, tile_stride bytes apart.
-RUY_LIKE_NOINLINE void StoreTileBlock(const TileBlock& block, ptrdiff_t tiles,
-                                      ptrdiff_t tile_stride, char* dst) {
+RUY_LIKE_NOINLINE void StoreTransposedBlock(const TransposedBlock& block,
+                                            ptrdiff_t tiles,
+                                            ptrdiff_t tile_stride, char* dst) {
   for (int w = 0; w < kTileColumns; ++w, dst += kTileLevels) {
     __m512i v[kBlockTiles];
     for (int m = 0; m < 4; ++m) v[m] = block.column[w][m];
@@ -204,8 +205,8 @@ RUY_LIKE_NOINLINE void StoreTileBlock(const TileBlock& block, ptrdiff_t tiles,
 
 // Adds the sums of a block's columns to the first `count` sums in memory.
 template <Scalar kPacked>
-RUY_LIKE_NOINLINE void SumTileBlock(const TileBlock& block, ptrdiff_t count,
-                                    int32_t* sums) {
+RUY_LIKE_NOINLINE void SumTransposedBlock(const TransposedBlock& block,
+                                          ptrdiff_t count, int32_t* sums) {
   __m512i fours[4];  // in lane t, those of columns 4 * i .. 4 * i + 3 of tile t
   for (int i = 0; i < 4; ++i) {
     __m512i halves[4];
@@ -229,19 +230,19 @@ RUY_LIKE_NOINLINE void SumTileBlock(const TileBlock& block, ptrdiff_t count,
 template <Scalar kPacked>
 void PackTilesWidthContiguous(const PackArgs* args, __m512i flip) {
   const ptrdiff_t tile_stride = kTileColumns * args->padded_depth;
-  TileBlock block;
+  TransposedBlock block;
   for (ptrdiff_t k = 0; k < args->depth; k += kTileLevels) {
     for (ptrdiff_t w = 0; w < args->width; w += kBlockColumns) {
       const ptrdiff_t columns = args->width - w;
-      LoadTileBlock(
+      LoadTransposedBlock(
           static_cast<const char*>(args->src) + k * args->src_stride + w,
           args->src_stride, args->depth - k, FirstBytes(columns), flip, &block);
-      StoreTileBlock(block, (columns + kTileColumns - 1) / kTileColumns,
-                     tile_stride,
-                     static_cast<char*>(args->dst) +
-                         w / kTileColumns * tile_stride + kTileColumns * k);
+      StoreTransposedBlock(
+          block, (columns + kTileColumns - 1) / kTileColumns, tile_stride,
+          static_cast<char*>(args->dst) + w / kTileColumns * tile_stride +
+              kTileColumns * k);
       if (args->sums != nullptr) {
-        SumTileBlock<kPacked>(block, columns, args->sums + w);
+        SumTransposedBlock<kPacked>(block, columns, args->sums + w);
       }
     }
   }

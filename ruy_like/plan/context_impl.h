@@ -27,9 +27,9 @@ namespace ruy_like {
 // any time, also by tasks of a product that holds the lock. Reads of two of
 // them are not atomic together.
 template <typename T>
-class Readable final {
+class RelaxedAtomic final {
  public:
-  explicit Readable(T value) : value_(value) {}
+  explicit RelaxedAtomic(T value) : value_(value) {}
   // Reads as the value that it holds.
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator T() const { return value_.load(std::memory_order_relaxed); }
@@ -54,15 +54,15 @@ struct ContextImpl {
   Mutex mutex;
 
   // As set by the caller; 0 if not set. See MaxThreads().
-  Readable<int> max_num_threads{0};
+  RelaxedAtomic<int> max_num_threads{0};
   // Where work runs instead of in the pool; null: in the pool.
-  Readable<Executor*> executor{nullptr};
+  RelaxedAtomic<Executor*> executor{nullptr};
   ExecutorGate executor_gate;
-  Readable<NumThreadsStrategy> num_threads_strategy{
+  RelaxedAtomic<NumThreadsStrategy> num_threads_strategy{
       NumThreadsStrategy::kDefault};
   // Already intersected with what the machine has. Loses a path when the
   // operating system refuses it to the first product that needs it.
-  Readable<Path> permitted_paths{MachinePaths()};
+  RelaxedAtomic<Path> permitted_paths{MachinePaths()};
   // Guarded by the mutex but for its bytes() and limit_bytes().
   PrepackedCache prepacked_cache;
   // Scratch of one product; reused, so that the steady state allocates nothing.
@@ -78,9 +78,9 @@ struct ContextImpl {
   // one.
   std::unique_ptr<KeptPlans> group_plans ABSL_GUARDED_BY(mutex);
 
-  Readable<Path> last_path{Path::kNone};
-  Readable<const char*> last_kernel{""};
-  Readable<int> last_num_threads{0};
+  RelaxedAtomic<Path> last_path{Path::kNone};
+  RelaxedAtomic<const char*> last_kernel{""};
+  RelaxedAtomic<int> last_num_threads{0};
 
   // Serialises its callers. May be shared with other Contexts. Never null.
   const std::shared_ptr<ThreadPool> thread_pool;

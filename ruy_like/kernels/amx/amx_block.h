@@ -65,7 +65,7 @@ namespace {
 enum class Stream { kNone, kLhs, kRhs, kBoth };
 
 // A block's operands at this pass's first level. Steps advance a copy.
-struct TileBlock {
+struct BlockOperands {
   RhsGroup rhs;
   const char* lhs[4];  // panels
   // Columns of the next group to prefetch into L2, and the first one's address
@@ -126,7 +126,7 @@ struct TileSteps {
   // The i-th product of a step (kFirst: of the block's first step), then its
   // share of the step's kUnitsOfStep units, the first of which is kUnit.
   template <bool kFirst, int kUnitsOfStep, int kUnit, int i, class Units>
-  static RUY_LIKE_ALWAYS_INLINE void Product(const TileBlock& at,
+  static RUY_LIKE_ALWAYS_INLINE void Product(const BlockOperands& at,
                                              Units* units) {
     if constexpr (B(i) == 0) {
       Tiles::Load<4 + A(i), kStreamsRhs>(at.rhs.data + A(i) * at.rhs.tile_bytes,
@@ -146,7 +146,7 @@ struct TileSteps {
 
   // One step: four products of 64 levels.
   template <bool kFirst, int kUnitsOfStep, int kUnit, class Units>
-  static RUY_LIKE_ALWAYS_INLINE void Step(TileBlock* at, Units* units) {
+  static RUY_LIKE_ALWAYS_INLINE void Step(BlockOperands* at, Units* units) {
     if (at->rhs.steps == 0) {
       at->rhs.data = at->rhs.tail;
       at->rhs.tile_bytes = 16 * kStepLevels;
@@ -169,7 +169,7 @@ struct TileSteps {
   // first step, which the caller has run, was one of them; else units begin in
   // the second. Returns the number of steps run.
   template <int kUnitsOfStep, class Units>
-  static RUY_LIKE_ALWAYS_INLINE int UnitSteps(TileBlock* at, Units* units) {
+  static RUY_LIKE_ALWAYS_INLINE int UnitSteps(BlockOperands* at, Units* units) {
     constexpr int kSteps = kUnits / kUnitsOfStep;
     if constexpr (kUnitsOfStep >= kUnitsOfARound) {
       for (int step = 1; step < kSteps; ++step) {
@@ -187,11 +187,11 @@ struct TileSteps {
 
   // Not inlined: several copies in one caller would spill registers.
   template <class Units, class UnitsArg>
-  RUY_LIKE_NOINLINE static void Run(const TileBlock& block,
+  RUY_LIKE_NOINLINE static void Run(const BlockOperands& block,
                                     const UnitsArg& units_arg) {
     // To the compiler tile loads read and write all of memory: a local copy can
     // stay in registers.
-    TileBlock at = block;
+    BlockOperands at = block;
     const ptrdiff_t steps = at.rhs.steps + (at.rhs.tail != nullptr);
     Units units(units_arg);
     ptrdiff_t done = 1;
@@ -216,7 +216,7 @@ struct TileSteps {
 };
 
 template <bool kUnsignedRhs, class Units, class UnitsArg>
-void RunTileBlock(BlockShape shape, Stream stream, const TileBlock& block,
+void RunTileSteps(BlockShape shape, Stream stream, const BlockOperands& block,
                   const UnitsArg& units) {
   constexpr bool kU = kUnsignedRhs;
   constexpr BlockShape kSquare = BlockShape::k32x32;

@@ -214,21 +214,21 @@ RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
 
 // Multiplies the next block of the stream.
 template <bool kUnsignedRhs>
-void RunBlock(const TileBlock& tiles, const Block& block, CallState* s) {
+void RunBlock(const BlockOperands& operands, const Block& block, CallState* s) {
   const Block due = s->stored;
   if (due.cols == 0 || s->route == EpilogueRoute::kSquares) {
     Squares squares = SquaresOf(due, *s);
-    RunTileBlock<kUnsignedRhs, NoUnits>(block.shape, s->stream, tiles,
+    RunTileSteps<kUnsignedRhs, NoUnits>(block.shape, s->stream, operands,
                                         &squares);
     FinishSquares(&squares);
   } else {
     const UnitArgs units = UnitsOf(due, s);
     if (s->route == EpilogueRoute::kBytesByRow) {
-      RunTileBlock<kUnsignedRhs, ByteUnits<false>>(block.shape, s->stream,
-                                                   tiles, units);
+      RunTileSteps<kUnsignedRhs, ByteUnits<false>>(block.shape, s->stream,
+                                                   operands, units);
     } else {
-      RunTileBlock<kUnsignedRhs, ByteUnits<true>>(block.shape, s->stream, tiles,
-                                                  units);
+      RunTileSteps<kUnsignedRhs, ByteUnits<true>>(block.shape, s->stream,
+                                                  operands, units);
     }
     StoreBytes(due, *s);
   }
@@ -261,9 +261,9 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
   // prefetch.
   const int to_prefetch = s->stream == Stream::kBoth ? 0 : next.cols;
   const int share = (to_prefetch + blocks - 1) / blocks;
-  TileBlock tiles;
-  tiles.rhs = group;
-  tiles.prefetch_end = 0;
+  BlockOperands operands;
+  operands.rhs = group;
+  operands.prefetch_end = 0;
   for (int row = 0; row < rows; row += block_rows) {
     Block block = {shape,
                    Min(rows - row, block_rows),
@@ -276,15 +276,16 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
     for (int panel = 0; panel < 4; ++panel) {
       const ptrdiff_t first_row =
           row + 16 * panel < rows ? row + 16 * panel : (rows - 1) / 16 * 16;
-      tiles.lhs[panel] = static_cast<const char*>(args.lhs) +
-                         (row0 + first_row) / 16 * args.lhs_stride_bytes;
+      operands.lhs[panel] = static_cast<const char*>(args.lhs) +
+                            (row0 + first_row) / 16 * args.lhs_stride_bytes;
     }
-    tiles.prefetch_begin = tiles.prefetch_end;
-    tiles.prefetch_end += share;
-    if (tiles.prefetch_end > to_prefetch) tiles.prefetch_end = to_prefetch;
-    tiles.prefetch = tiles.prefetch_begin < tiles.prefetch_end
-                         ? ColumnAddress(next, tiles.prefetch_begin, 0)
-                         : group.data;
+    operands.prefetch_begin = operands.prefetch_end;
+    operands.prefetch_end += share;
+    if (operands.prefetch_end > to_prefetch)
+      operands.prefetch_end = to_prefetch;
+    operands.prefetch = operands.prefetch_begin < operands.prefetch_end
+                            ? ColumnAddress(next, operands.prefetch_begin, 0)
+                            : group.data;
     // In `accum`, blocks lie in the order in which they are visited.
     int32_t* const saved =
         args.first_pass && args.last_pass
@@ -292,16 +293,16 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
             : static_cast<int32_t*>(args.accum) +
                   static_cast<ptrdiff_t>(s->blocks) * kBlockElements;
     if (args.first_pass) {
-      tiles.start = MakeStart(shape, row, group.cols, &s->terms);
+      operands.start = MakeStart(shape, row, group.cols, &s->terms);
     } else {
       AddTerms(s->terms, shape, row, group.cols, /*accumulate=*/true, saved);
-      tiles.start = {saved, block_rows, 16 * block_rows, 16};
+      operands.start = {saved, block_rows, 16 * block_rows, 16};
     }
     if (!args.last_pass) block.accumulators = saved;
-    tiles.previous_accumulators = s->in_tiles.cols != 0
-                                      ? s->in_tiles.accumulators
-                                      : s->accumulators[s->blocks % 2];
-    RunBlock<kUnsignedRhs>(tiles, block, s);
+    operands.previous_accumulators = s->in_tiles.cols != 0
+                                         ? s->in_tiles.accumulators
+                                         : s->accumulators[s->blocks % 2];
+    RunBlock<kUnsignedRhs>(operands, block, s);
     ++s->blocks;
   }
 }
