@@ -166,7 +166,7 @@ struct BFloat16 final
                                            float16_internal::RoundToBFloat16,
                                            float16_internal::WidenBFloat16> {
   BFloat16() = default;
-  // The nearest value, ties to even. Denormals are kept, what is too large
+  // The nearest value, ties to even. Denormals stay, what is too large
   // becomes infinite, a NaN stays one. Other types are first rounded to float.
   template <typename T, std::enable_if_t<std::is_arithmetic<T>::value, int> = 0>
   RUY_LIKE_FLOAT16_INLINE explicit BFloat16(T value)

@@ -155,7 +155,7 @@ inline float ReferenceGroupSum(const GroupWeights& weights, std::ptrdiff_t row,
 }  // namespace internal
 
 // As Mul with the packed weights on the left, of valid arguments; *dst may have
-// any layout. With rounding to nearest and denormals kept, its results are
+// any layout. If it rounds to nearest and flushes no denormals, its results are
 // Mul's bit for bit, but for the bits of NaNs.
 template <typename Activation, typename Dst>
 void ReferenceGroupMul(const GroupWeights& weights,

@@ -6,8 +6,8 @@
 
 namespace ruy_like {
 
-// Which operand of a product. Things that both have are often kept in a
-// SidePair and walked over with kSides.
+// Which operand of a product. Things that both have are often members
+// of a SidePair; loops over both use kSides.
 enum class Side : std::uint8_t { kLhs, kRhs };
 
 constexpr Side kSides[] = {Side::kLhs, Side::kRhs};

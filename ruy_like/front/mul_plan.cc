@@ -60,7 +60,7 @@ struct MulPlan::Impl {
   }
 
   State state = State::kNone;
-  // Kept here because the product refers to it.
+  // Stored here because the product refers to it.
   MulCall call;
   std::int8_t max_exponent = 0;
   bool is_empty = false;
@@ -128,7 +128,7 @@ absl::Status MulPlan::Impl::PrepareProduct() {
 absl::Status MulPlan::Impl::PrepareBatch(const Batch& wanted) {
   TrMulParams first;
   MakeTrMulParams(call, max_exponent, &first);
-  // Nobody would look whether a promise is still kept when it is run again.
+  // Nothing checks promises about elements when the plan is run again.
   for (const Side side : kSides) {
     first.side[side].value_range = ValueRange::kFull;
   }

@@ -54,9 +54,9 @@ void FreeAligned(void* data) { std::free(data); }
 // hence the huge ones.
 void* MapLarge(std::size_t bytes) {
   if (bytes > PTRDIFF_MAX - 2 * kHugePageBytes) return nullptr;
-  const std::size_t kept = MappedBytes(bytes);
+  const std::size_t mapping_bytes = MappedBytes(bytes);
   void* const mapped =
-      mmap(nullptr, kept + kHugePageBytes, PROT_READ | PROT_WRITE,
+      mmap(nullptr, mapping_bytes + kHugePageBytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   // Cut off what lies before the boundary and after the end.
@@ -65,9 +65,9 @@ void* MapLarge(std::size_t bytes) {
       -reinterpret_cast<std::uintptr_t>(mapped) & (kHugePageBytes - 1);
   char* const data = base + before;
   if (before != 0) munmap(base, before);
-  munmap(data + kept, kHugePageBytes - before);
+  munmap(data + mapping_bytes, kHugePageBytes - before);
 #ifdef MADV_HUGEPAGE
-  madvise(data, kept, MADV_HUGEPAGE);  // Advice: failing is harmless.
+  madvise(data, mapping_bytes, MADV_HUGEPAGE);  // Advice: failing is harmless.
 #endif
   return data;
 }

@@ -17,7 +17,7 @@
 namespace ruy_like {
 
 // How an operand of these sizes lies for one side of a kernel. No address of
-// the operand, so that it can be kept for other operands of the same sizes.
+// the operand, so that it also serves other operands of the same sizes.
 struct SideShape {
   SideShape() = default;
   SideShape(const kernels::Kernel& kernel, Side kernel_side, Scalar scalar,

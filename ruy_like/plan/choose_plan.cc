@@ -46,8 +46,8 @@ KernelChoice Select(const KernelQuery& query, const TrMulParams& params,
 // Whether the kernel may count on what the caller promised of an operand, where
 // it does. What is packed, or in the cache, for a range was looked at before it
 // was packed.
-bool KeepsItsPromise(const KernelChoice& choice, Side side,
-                     const TrMulParams& params, ContextImpl* context)
+bool PromiseHolds(const KernelChoice& choice, Side side,
+                  const TrMulParams& params, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   const kernels::PanelFormat& format =
       FormatOf(*choice.kernel, choice.swap_sides ? Other(side) : side);
@@ -130,12 +130,12 @@ RUY_LIKE_HOT KeptPlan* ChooseKernel(TrMulParams* params, KeptPlans* plans,
     const KernelChoice& choice = kept->plan.choice;
     if (choice.kernel == nullptr) return nullptr;
     if (!ReliesOnRanges(*choice.kernel)) return kept;
-    const auto is_kept = [&](Side side) {
-      return KeepsItsPromise(choice, side, *params, context);
+    const auto promise_holds = [&](Side side) {
+      return PromiseHolds(choice, side, *params, context);
     };
-    const bool lhs_is_kept = is_kept(Side::kLhs);
-    if (lhs_is_kept && is_kept(Side::kRhs)) return kept;
-    Operand& broken = params->side[lhs_is_kept ? Side::kRhs : Side::kLhs];
+    const bool lhs_holds = promise_holds(Side::kLhs);
+    if (lhs_holds && promise_holds(Side::kRhs)) return kept;
+    Operand& broken = params->side[lhs_holds ? Side::kRhs : Side::kLhs];
     broken.value_range = ValueRange::kFull;
     broken.broke_promise = true;
   }

@@ -40,7 +40,7 @@ struct PackWeightsOptions {
 // Immutable: any number of threads and Contexts may use one at once. Copies
 // share the packed memory.
 //
-// Those of several groups are kept unpacked, too: Conv2D's first call for a
+// Those of several groups are stored unpacked, too: Conv2D's first call for a
 // kernel's size packs them for the loops of grouped convolutions.
 class RUY_LIKE_EXPORT PackedWeights final {
  public:

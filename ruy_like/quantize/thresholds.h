@@ -52,7 +52,7 @@ struct EntropyThreshold {
 // Inference with TensorRT" (2017).
 //
 // A group of bins only approximates a rounding quantizer, whose first and last
-// cells are half as wide; it is kept so for comparability.
+// cells are half as wide; it is left so for comparability.
 //
 // With fewer occupied bins than levels, or fewer than 128 samples a level, the
 // divergence is mostly noise: threshold = absmax, bins up to the last occupied

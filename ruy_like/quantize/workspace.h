@@ -31,7 +31,7 @@ class RUY_LIKE_EXPORT Workspace final {
   std::size_t capacity_bytes() const { return capacity_bytes_; }
 
   // For the operations: uninitialised memory, aligned to 64 bytes, valid until
-  // the next call. Null, with the old memory kept, if there is none.
+  // the next call. Null, and the old memory stays, if there is none.
   void* Reserve(std::size_t bytes);
 
  private:

@@ -129,8 +129,8 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
 
 // Whether all products keep a promise that the kernel relies on; ChooseKernel
 // has looked at the first one.
-bool OthersKeepPromise(const UniformBatch& batch, const KernelChoice& choice,
-                       Side side) {
+bool PromiseHoldsForOthers(const UniformBatch& batch,
+                           const KernelChoice& choice, Side side) {
   const ptrdiff_t step = batch.steps.side[side];
   Operand operand = batch.first.side[side];
   if (step == 0 || operand.packed != nullptr ||
@@ -155,15 +155,15 @@ absl::Status ChooseForAll(Product* head, UniformBatch* batch, KeptPlans* plans,
     absl::Status status = head->Choose(plans, context, &kept);
     if (!status.ok()) return status;
     batch->first = *head->params();
-    bool is_kept = true;
+    bool promises_hold = true;
     for (const Side side : kSides) {
-      if (OthersKeepPromise(*batch, kept->plan.choice, side)) continue;
+      if (PromiseHoldsForOthers(*batch, kept->plan.choice, side)) continue;
       Operand& operand = head->params()->side[side];
       operand.value_range = ValueRange::kFull;
       operand.broke_promise = true;
-      is_kept = false;
+      promises_hold = false;
     }
-    if (!is_kept) continue;
+    if (!promises_hold) continue;
     kept->MakeFor({1, false});
     batch->plan = &kept->plan;
     return status;

@@ -7,10 +7,9 @@
 
 // The one spelling of "inline this, at -O0 too". Inner loops keep registers in
 // arrays, which compilers hold in registers only once everything around is one
-// function; edges are kept out of it by RUY_LIKE_NOINLINE. A function so marked
-// leaves no symbol behind, whatever the optimisation level, so that no
-// translation unit can pick up a copy that was built for another instruction
-// set.
+// function; edges stay outside, by RUY_LIKE_NOINLINE. A function that is always
+// inlined leaves no symbol behind, so that no translation unit can pick up a
+// copy that was built for another instruction set.
 #define RUY_LIKE_ALWAYS_INLINE inline __attribute__((always_inline))
 #define RUY_LIKE_NOINLINE __attribute__((noinline))
 

@@ -241,7 +241,7 @@ class ByteUnits {
   }
 
   // The high word of each estimate is a result: words are saturated to bytes,
-  // and every second byte is kept.
+  // and every second byte is taken.
   RUY_LIKE_ALWAYS_INLINE void Finish(V::Int a, V::Int b, V::Int c, V::Int d) {
     V::Mask sure = _mm512_test_epi32_mask(a, certain_bits_);
     sure = _mm512_mask_test_epi32_mask(sure, b, certain_bits_);

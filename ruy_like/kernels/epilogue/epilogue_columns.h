@@ -264,17 +264,17 @@ void StoreScaledColumns(const SpilledTile<int32_t>& spilled,
   }
 }
 
-// The trait for floats made from integers, which must keep denormals: V, unless
-// its instructions flush them.
+// The trait for floats made from integers, whose denormals must not be flushed:
+// V, unless its instructions flush them.
 template <class V>
-struct KeepingDenormals {
+struct DenormalTrait {
   typedef V Trait;
 };
 
 template <class V>
 RUY_LIKE_ALWAYS_INLINE StoreColumnsFn<int32_t>* ChooseStoreScaledColumns(
     const EpilogueArgs& e) {
-  typedef typename KeepingDenormals<V>::Trait Trait;
+  typedef typename DenormalTrait<V>::Trait Trait;
   return e.scales->rhs_first ? StoreScaledColumns<Trait, true>
                              : StoreScaledColumns<Trait, false>;
 }

@@ -89,8 +89,7 @@ struct Scaler<SimdNeon, Scaling::kIdentity> {
 };
 
 #if !RUY_LIKE_NEON_64
-// ## Integers to floats, whose denormals are kept: lane by lane, outside of
-// NEON
+// ## Integers to floats, lane by lane: NEON flushes denormals
 
 struct NeonLanes : SimdNeon {
   static RUY_LIKE_ALWAYS_INLINE Float AddFloat(Float a, Float b) {
@@ -121,7 +120,7 @@ struct NeonLanes : SimdNeon {
 };
 
 template <>
-struct KeepingDenormals<SimdNeon> {
+struct DenormalTrait<SimdNeon> {
   typedef NeonLanes Trait;
 };
 #endif

@@ -106,7 +106,7 @@ template <class V, int kRhsWidth, int kCols>
 void RunSideBySide(const TileArgs& args, const RowsAhead& ahead) {
   typedef FloatOp<typename V::Base> Op;
   MultiplyTile<Op, PackedRhs<Op, kRhsWidth>, 2, kCols, TransposeSteps<V>,
-               /*kKeepsLhs=*/false>(args, ahead);
+               /*kCopiesLhs=*/false>(args, ahead);
 }
 
 // RunSideBySide() for 1, 2 ... columns.

@@ -228,12 +228,12 @@ struct PanelKernel {
     if constexpr (Op::kMultipliesHalves) {
       if (EndsInHalf<Op>(2, rows_left)) {
         return MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
-                            /*kKeepsLhs=*/false, /*kEndsInHalf=*/true>(
+                            /*kCopiesLhs=*/false, /*kEndsInHalf=*/true>(
             tile, deferred);
       }
     }
     MultiplyTile<Op, RhsSource, 2, kRhsWidth, EpilogueSteps,
-                 /*kKeepsLhs=*/false>(tile, deferred);
+                 /*kCopiesLhs=*/false>(tile, deferred);
   }
 
   // Whole vectors of rows whose tiles are finished in registers; separate from
@@ -353,8 +353,8 @@ struct PanelKernel {
     tile.start_col_stride = 0;
     tile.column_start = nullptr;
     tile.result = nullptr;
-    tile.kept = nullptr;
-    tile.kept_stride_bytes = 0;
+    tile.lhs_copy = nullptr;
+    tile.lhs_copy_stride_bytes = 0;
     return tile;
   }
 };

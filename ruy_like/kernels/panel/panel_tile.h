@@ -27,9 +27,9 @@ struct TileArgs {
   ptrdiff_t start_col_stride;  // elements to the next column's; 0: the same
   const int32_t* column_start;  // added to all of a column, or null
   void* result;                 // column-major, columns one below the other
-  // Where a tile that keeps its lhs stores the vectors that it loads.
-  void* kept;
-  ptrdiff_t kept_stride_bytes;  // from one lhs panel to the next
+  // Where a tile that copies its lhs stores the vectors that it loads.
+  void* lhs_copy;
+  ptrdiff_t lhs_copy_stride_bytes;  // from one lhs panel to the next
   // Where a tile that is finished in registers goes, an Epilogue::Finish, or
   // null: to `result`.
   const void* finish = nullptr;
@@ -210,7 +210,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
 // before, if any (or other steps: TransposeSteps). kEndsInHalf: only the lower
 // half of the last vector is multiplied; its upper rows are undefined.
 template <class Op, class RhsSource, int kVectors, int kCols,
-          class EpilogueSteps, bool kKeepsLhs, bool kEndsInHalf = false,
+          class EpilogueSteps, bool kCopiesLhs, bool kEndsInHalf = false,
           class DeferredTile>
 RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
                                          const DeferredTile& deferred) {
@@ -226,7 +226,7 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
   StartTile<Op, EpilogueSteps::kOneStart>(args, acc);
   LhsPanels<Op::kPointsToLhsPanels, kVectors> lhs(args);
   typename RhsSource::template Cursor<kCols> rhs(args.rhs);
-  char* kept = kKeepsLhs ? static_cast<char*>(args.kept) : nullptr;
+  char* lhs_copy = kCopiesLhs ? static_cast<char*>(args.lhs_copy) : nullptr;
   // Steps of the product and of the epilogue alternate.
   const EpilogueSteps epilogue_steps(deferred);
   const ptrdiff_t steps_between =
@@ -250,13 +250,13 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
         for (int v = 0; v < kVectors; ++v) {
           lhs_vectors[v] =
               LoadLhs<Op>(static_cast<const Lhs*>(lhs.Panel(v)), sub_step);
-          if constexpr (kKeepsLhs) {
-            V::StoreAligned(
-                reinterpret_cast<Accum*>(kept + v * args.kept_stride_bytes),
-                lhs_vectors[v]);
+          if constexpr (kCopiesLhs) {
+            V::StoreAligned(reinterpret_cast<Accum*>(
+                                lhs_copy + v * args.lhs_copy_stride_bytes),
+                            lhs_vectors[v]);
           }
         }
-        if constexpr (kKeepsLhs) kept += sizeof(Vector);
+        if constexpr (kCopiesLhs) lhs_copy += sizeof(Vector);
         if constexpr (Op::kTileKind == TileKind::kByLane) {
           MultiplyAddByLanes<Op, kCols, kVectors>(rhs, lhs_vectors, acc);
         } else {
@@ -293,12 +293,12 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
 }
 
 template <class Op, class RhsSource, int kVectors, int kCols,
-          bool kKeepsLhs = false, bool kEndsInHalf = false>
+          bool kCopiesLhs = false, bool kEndsInHalf = false>
 void RunTile(const TileArgs& args) {
   if constexpr (Op::kTileKind == TileKind::kOwn) {
     Op::template Tile<RhsSource, kVectors, kCols>::Run(args);
   } else {
-    MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kKeepsLhs,
+    MultiplyTile<Op, RhsSource, kVectors, kCols, NoEpilogueSteps, kCopiesLhs,
                  kEndsInHalf>(args, NothingDeferred());
   }
 }
@@ -329,7 +329,7 @@ RUY_LIKE_ALWAYS_INLINE bool EndsInHalf(int tile_vectors, ptrdiff_t rows_left) {
 // fewer are rare.
 template <class Op, class RhsSource, int kMaxVectors, int kCols>
 constexpr auto kHalfTiles = TableOf<TileFn, kMaxVectors>([](auto vectors) {
-  return RunTile<Op, RhsSource, vectors(), kCols, /*kKeepsLhs=*/false,
+  return RunTile<Op, RhsSource, vectors(), kCols, /*kCopiesLhs=*/false,
                  /*kEndsInHalf=*/true>;
 });
 

@@ -223,7 +223,7 @@ struct NeonQuadsColumnsOp : InPlaceColumnsOp<NeonQuadsOp<Dot>> {
   typedef ColumnSumsEpilogue Epilogue;
   template <class RhsSource, int kVectors, int kCols>
   using Tile = ColumnsTile<NeonQuadsColumnsOp, kVectors, kCols>;
-  // Kept in order: otherwise gcc 12 copies accumulators in each iteration.
+  // In this order: otherwise gcc 12 copies accumulators in each iteration.
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadLhs(const int8_t* p) {
     int32x4_t lhs = NeonQuadsOp<Dot>::LoadLhs(p);
     SimdNeon::KeepInOrder(lhs);

@@ -8,19 +8,19 @@
 // ## Order
 //
 // Widening in every tile takes ports from the multiplications. Here only the
-// first rhs panel's tile widens, and keeps what it widened for the others:
+// first rhs panel's tile widens, and stores what it widened for the others:
 //
 //      rhs panels of a group:    p     p+1   p+2   ...
 //                             +-----+-----+-----+--
 //     chunk of depth, 8 KiB   |     |     |     |     for each tile of rows:
 //     of int16 for each       +-----+-----+-----+--     for each chunk:
-//     lhs panel               |     |     |     |         p: widens, keeps
+//     lhs panel               |     |     |     |         p: widens, stores
 //                             +-----+-----+-----+--       p+1, ...: read that
 //     lhs, packed  int8
 //       |  vpmovsxbw
-//       +--> registers --> kept: int16, on the stack, stays in L1
+//       +--> registers --> widened: int16, on the stack, stays in L1
 //
-//     kept     | panel l0, one chunk | l1 ... | l2 ... |   up to 24 KiB
+//     widened  | panel l0, one chunk | l1 ... | l2 ... |   up to 24 KiB
 //     partial  | tile at p | at p+1 | at p+2 | ...     |   up to 12 KiB
 //
 // Between chunks a tile's accumulators lie in `partial`, or in
@@ -43,12 +43,12 @@
 namespace ruy_like::kernels {
 namespace {
 
-// RunTile() for 1 to kMaxVectors lhs panels by a whole rhs panel, keeping the
-// lhs as it is in the registers.
+// RunTile() for 1 to kMaxVectors lhs panels by a whole rhs panel, which store
+// the lhs as it is in the registers.
 template <class Op, int kMaxVectors, int kRhsWidth>
-constexpr auto kKeepingTiles = TableOf<TileFn, kMaxVectors>([](auto vectors) {
+constexpr auto kWideningTiles = TableOf<TileFn, kMaxVectors>([](auto vectors) {
   return RunTile<Op, PackedRhs<Op, kRhsWidth>, vectors(), kRhsWidth,
-                 /*kKeepsLhs=*/true>;
+                 /*kCopiesLhs=*/true>;
 });
 
 template <class V, class Dot, int kMaxVectors, int kRhsWidth>
@@ -95,13 +95,13 @@ struct WideningPanelKernel
   static constexpr ptrdiff_t kShallow = 64;
   static constexpr int kChunkSteps = (8 << 10) / kVectorBytes;
   // One vector more, so that the panels do not share sets of L1.
-  static constexpr int kKeptStride = (kChunkSteps + 1) * kVectorBytes;
+  static constexpr int kWidenedStride = (kChunkSteps + 1) * kVectorBytes;
   static constexpr int kTileAccums = kMaxVectors * kLanes * kRhsWidth;
   static constexpr int kGroupPanels =
       (12 << 10) / (kTileAccums * static_cast<int>(sizeof(int32_t)));
 
   struct Buffers {
-    alignas(64) char kept[kMaxVectors * kKeptStride];
+    alignas(64) char widened[kMaxVectors * kWidenedStride];
     alignas(64) int32_t partial[kTileAccums * kGroupPanels];
     alignas(64) int32_t spilled[kTileAccums];
   };
@@ -180,8 +180,8 @@ struct WideningPanelKernel
     tile.steps = steps;
     tile.lhs = strip.lhs + step * kLanes * Op::kGroup;
     tile.lhs_stride_bytes = args.lhs_stride_bytes;
-    tile.kept = buffers->kept;
-    tile.kept_stride_bytes = kKeptStride;
+    tile.lhs_copy = buffers->widened;
+    tile.lhs_copy_stride_bytes = kWidenedStride;
     tile.rhs.stride_bytes = args.rhs_stride_bytes;
     const ptrdiff_t step_bytes =
         kRhsWidth * Op::kGroup * sizeof(typename Op::Rhs);
@@ -196,9 +196,9 @@ struct WideningPanelKernel
       tile.column_start = starts ? epilogue->ColumnStart(col, cols) : nullptr;
       tile.result = finishes ? buffers->spilled : accums;
       if (i == 0) {  // whole: a group has two panels or more
-        kKeepingTiles<Op, kMaxVectors, kRhsWidth>.fns[strip.vectors - 1](tile);
-        tile.lhs = buffers->kept;
-        tile.lhs_stride_bytes = kKeptStride;
+        kWideningTiles<Op, kMaxVectors, kRhsWidth>.fns[strip.vectors - 1](tile);
+        tile.lhs = buffers->widened;
+        tile.lhs_stride_bytes = kWidenedStride;
       } else {
         tiles[strip.vectors - 1][cols - 1](tile);
       }

@@ -58,7 +58,7 @@ absl::Status MovingAverageObserver::Observe(const Matrix<float>& values,
 absl::StatusOr<QuantParams> MovingAverageObserver::ChooseParams(
     const CalibrationOptions& options) const {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
-    // Where all of the range is kept, its two ends are as good as all values.
+    // Where nothing is clipped, the range's ends are as good as all values.
     Observer ends;
     const float range[] = {min_, max_};
     if (batches_ > 0) {

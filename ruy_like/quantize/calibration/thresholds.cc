@@ -80,7 +80,7 @@ float Threshold(double edge, const Occupied& occupied) {
 // x ln x, as it tends to at 0.
 double XLogX(double x) { return x == 0 ? 0 : x * std::log(x); }
 
-// Divergences for any number of bins that are kept, from sums over the first j
+// Divergences for clipping after any number of bins, from sums over the first j
 // bins.
 class DivergenceSearch final {
  public:
@@ -96,31 +96,31 @@ class DivergenceSearch final {
     }
   }
 
-  // With bins [0, kept) of all. Infinite where P has mass and Q none.
-  double Divergence(std::int64_t kept) const {
+  // Clipped after bins [0, clip). Infinite where P has mass and Q none.
+  double Divergence(std::int64_t clip) const {
     const std::uint64_t total = count_.back();
-    const std::uint64_t tail = total - count_[kept];
-    const std::uint64_t last = count_[kept] - count_[kept - 1];
+    const std::uint64_t tail = total - count_[clip];
+    const std::uint64_t last = count_[clip] - count_[clip - 1];
     if (last == 0 && tail != 0) return std::numeric_limits<double>::infinity();
     double cross = 0;  // sum of P ln Q, not normalised
     std::int64_t begin = 0;
     for (std::int64_t group = 0; group < levels_; ++group) {
-      // The bins j with floor(j * levels / kept) == group.
-      const std::int64_t end = ((group + 1) * kept + levels_ - 1) / levels_;
+      // The bins j with floor(j * levels / clip) == group.
+      const std::int64_t end = ((group + 1) * clip + levels_ - 1) / levels_;
       const std::uint64_t count = count_[end] - count_[begin];
       if (count != 0) {
         const auto q = static_cast<double>(count) /
                        static_cast<double>(occupied_[end] - occupied_[begin]);
-        const std::uint64_t mass = count + (end == kept ? tail : 0);
+        const std::uint64_t mass = count + (end == clip ? tail : 0);
         cross += static_cast<double>(mass) * std::log(q);
       }
       begin = end;
     }
     const auto n = static_cast<double>(total);
     const double own =
-        x_log_x_[kept - 1] + XLogX(static_cast<double>(last + tail));
+        x_log_x_[clip - 1] + XLogX(static_cast<double>(last + tail));
     return (own - cross) / n - std::log(n) +
-           std::log(static_cast<double>(count_[kept]));
+           std::log(static_cast<double>(count_[clip]));
   }
 
  private:
@@ -144,18 +144,18 @@ class NcnnSearch final {
     }
   }
 
-  // With bins [0, kept) of all.
-  float Divergence(int kept) {
-    const auto n = static_cast<std::size_t>(kept);
+  // Clipped after bins [0, clip).
+  float Divergence(int clip) {
+    const auto n = static_cast<std::size_t>(clip);
     clipped_.assign(n, kEpsilon);
     expanded_.assign(n, kEpsilon);
     for (std::size_t i = 0; i < n; ++i) clipped_[i] += share_[i];
     for (std::size_t i = n; i < share_.size(); ++i)
       clipped_[n - 1] += share_[i];
-    const float width = static_cast<float>(kept) / static_cast<float>(levels_);
+    const float width = static_cast<float>(clip) / static_cast<float>(levels_);
     for (int level = 0; level < levels_; ++level) {
       const bool is_last = level == levels_ - 1;
-      const auto end_of_all = static_cast<float>(kept);
+      const auto end_of_all = static_cast<float>(clip);
       SpreadGroup(
           is_last ? end_of_all - width : static_cast<float>(level) * width,
           is_last ? end_of_all : static_cast<float>(level + 1) * width);
@@ -248,9 +248,9 @@ absl::StatusOr<EntropyThreshold> ChooseEntropyThreshold(
                                   levels);
     std::vector<double> divergence(occupied.bins + 1);
     double least = std::numeric_limits<double>::infinity();
-    for (int kept = levels; kept <= occupied.bins; ++kept) {
-      divergence[kept] = search.Divergence(kept);
-      least = std::min(least, divergence[kept]);
+    for (int clip = levels; clip <= occupied.bins; ++clip) {
+      divergence[clip] = search.Divergence(clip);
+      least = std::min(least, divergence[clip]);
     }
     // All bins is always a candidate, so there is a finite one.
     while (divergence[best.bins] > least + kDivergenceTolerance) --best.bins;
@@ -280,11 +280,11 @@ absl::StatusOr<EntropyThreshold> ChooseNcnnEntropyThreshold(
     NcnnSearch search(histogram.bins, occupied.count, levels);
     best.bins = levels;
     float least = std::numeric_limits<float>::max();
-    for (int kept = levels; kept < bins; ++kept) {
-      const float divergence = search.Divergence(kept);
+    for (int clip = levels; clip < bins; ++clip) {
+      const float divergence = search.Divergence(clip);
       if (divergence < least) {
         least = divergence;
-        best.bins = kept;
+        best.bins = clip;
       }
     }
     best.divergence = least;

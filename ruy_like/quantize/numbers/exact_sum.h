@@ -1,7 +1,7 @@
 // Quantization toolkit, part of the public headers: a sum of doubles without
 // rounding. Not for callers' use.
 //
-// Observer's moments are kept in it: the result of merging observers then does
+// Observer adds up its moments in it: the result of merging observers then does
 // not depend on the order in which they are merged.
 #ifndef RUY_LIKE_QUANTIZE_NUMBERS_EXACT_SUM_H_
 #define RUY_LIKE_QUANTIZE_NUMBERS_EXACT_SUM_H_
