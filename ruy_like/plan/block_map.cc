@@ -386,10 +386,10 @@ void SplitForThreads(const BlockMapParams& params, const Grid& grid,
   }
 }
 
-// Columns of blocks whose rhs panels, over the whole depth, fill half of the L3
-// that the threads have together; evenly cut.
-ptrdiff_t GroupCols(const BlockMapParams& params, const Caches& caches,
-                    const BlockMap& map) {
+// Columns of blocks of a slice, whose rhs panels, over the whole depth, fill
+// half of the L3 that the threads have together; evenly cut.
+ptrdiff_t SliceColBlocks(const BlockMapParams& params, const Caches& caches,
+                         const BlockMap& map) {
   if (map.row_blocks == 1) return map.col_blocks;  // nothing is reused
   const double bytes_per_block = static_cast<double>(map.block_cols) *
                                  static_cast<double>(params.depth) *
@@ -463,7 +463,7 @@ BlockMap MakeBlockMap(const BlockMapParams& params) {
     map.piece_rows = EvenPiece(row_units, within_l2.row_units) * map.row_unit;
     map.piece_cols = EvenPiece(col_units, within_l2.col_units) * map.col_unit;
   }
-  map.group_cols = GroupCols(params, caches, map);
+  map.slice_col_blocks = SliceColBlocks(params, caches, map);
   map.row_cuts = EvenCuts(map.rows, map.row_unit, map.row_blocks);
   map.col_cuts = EvenCuts(map.cols, map.col_unit, map.col_blocks);
   return map;
@@ -475,27 +475,28 @@ BlockMap OneBlock(ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t depth) {
   map.col_cuts = {cols, cols, 1, 0};
   map.rows = map.row_unit = map.block_rows = map.piece_rows = rows;
   map.cols = map.col_unit = map.block_cols = map.piece_cols = cols;
-  map.row_blocks = map.col_blocks = map.group_cols = 1;
+  map.row_blocks = map.col_blocks = map.slice_col_blocks = 1;
   map.in_pieces = false;
   map.depth_block = depth;
   return map;
 }
 
 BlockPosition BlockAt(const BlockMap& map, ptrdiff_t index) {
-  //   row_blocks = 3, col_blocks = 5, group_cols = 3:
+  //   row_blocks = 3, col_blocks = 5, slice_col_blocks = 3:
   //
   //      0  1  2 | 13 14
   //      5  4  3 | 12 11
   //      6  7  8 |  9 10
-  const ptrdiff_t group_size = map.group_cols * map.row_blocks;
-  const ptrdiff_t group = index / group_size;
-  const ptrdiff_t first_col = group * map.group_cols;
-  const ptrdiff_t width = std::min(map.group_cols, map.col_blocks - first_col);
-  const ptrdiff_t within = index - group * group_size;
+  const ptrdiff_t slice_blocks = map.slice_col_blocks * map.row_blocks;
+  const ptrdiff_t slice = index / slice_blocks;
+  const ptrdiff_t first_col = slice * map.slice_col_blocks;
+  const ptrdiff_t width =
+      std::min(map.slice_col_blocks, map.col_blocks - first_col);
+  const ptrdiff_t within = index - slice * slice_blocks;
   const ptrdiff_t row = within / width;
   const ptrdiff_t col = within - row * width;
   BlockPosition position;
-  position.row_block = group % 2 == 0 ? row : map.row_blocks - 1 - row;
+  position.row_block = slice % 2 == 0 ? row : map.row_blocks - 1 - row;
   position.col_block = first_col + (row % 2 == 0 ? col : width - 1 - col);
   return position;
 }

@@ -128,9 +128,9 @@ struct BlockMap {
   // Levels per pass: the whole depth, or a multiple of depth_multiple. The last
   // pass may have fewer.
   std::ptrdiff_t depth_block;
-  // Columns of blocks that are walked before the next such group is begun;
+  // Columns of blocks in a slice, all of which is walked before the next one;
   // col_blocks if all rhs panels fit half of L3 or there is one row of blocks.
-  std::ptrdiff_t group_cols;
+  std::ptrdiff_t slice_col_blocks;
 };
 
 struct BlockPosition {

@@ -8,17 +8,17 @@ namespace ruy_like {
 
 double AmxNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols) {
   // As the kernel cuts them: 32 x 32, and 64 x 16 where that is all there is.
-  const std::ptrdiff_t whole_groups = cols / 32;
-  const double groups = static_cast<double>(whole_groups);
+  const std::ptrdiff_t whole_slices = cols / 32;
+  const double slices = static_cast<double>(whole_slices);
   const std::ptrdiff_t rest = cols % 32;
   const double short_blocks = static_cast<double>(CeilDiv(rows, 32));
   const double tall_blocks = static_cast<double>(CeilDiv(rows, 64));
-  const double blocks = groups * short_blocks + (rest == 0   ? 0
+  const double blocks = slices * short_blocks + (rest == 0   ? 0
                                                  : rest > 16 ? short_blocks
                                                              : tall_blocks);
   const double levels = static_cast<double>(CeilDiv(depth, 64)) * 64;
-  const double last_group = rest == 0 || rest > 16 ? 0 : 400;
-  return 300 + last_group + blocks * std::max(200.0, levels / 2.15);
+  const double last_slice = rest == 0 || rest > 16 ? 0 : 400;
+  return 300 + last_slice + blocks * std::max(200.0, levels / 2.15);
 }
 
 double VnniNs(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols) {

@@ -16,7 +16,7 @@ namespace ruy_like {
 // epilogue and its stores that overlap with nothing. A block of 1024 results
 // takes at least 200, for its epilogue and waiting; above 384 levels its
 // products take longer, a cycle a level (64 per step of 64) at 2.15 GHz. A last
-// group of at most 16 columns takes 400 more. That was measured once, at 48^3,
+// slice of at most 16 columns takes 400 more. That was measured once, at 48^3,
 // with slower code than the kernel's, which is not measured yet.
 //
 //            32^3  48^3   64x32x64  64^3  96^3  128^3

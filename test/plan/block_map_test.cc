@@ -155,15 +155,15 @@ TEST(BlockMapTest, TheOrderIsABijection) {
   BlockMap map = {};
   for (map.row_blocks = 1; map.row_blocks < 7; map.row_blocks++) {
     for (map.col_blocks = 1; map.col_blocks < 9; map.col_blocks++) {
-      for (map.group_cols = 1; map.group_cols <= map.col_blocks;
-           map.group_cols++) {
+      for (map.slice_col_blocks = 1; map.slice_col_blocks <= map.col_blocks;
+           map.slice_col_blocks++) {
         check(map);
       }
     }
   }
   ForAll([&check](const BlockMapParams&, const BlockMap& map) {
-    ASSERT_GE(map.group_cols, 1);
-    ASSERT_LE(map.group_cols, map.col_blocks);
+    ASSERT_GE(map.slice_col_blocks, 1);
+    ASSERT_LE(map.slice_col_blocks, map.col_blocks);
     if (BlockCount(map) < 10000) check(map);
   });
 }
@@ -172,18 +172,18 @@ TEST(BlockMapTest, TheOrderKeepsToRowsAndWalksToAndFro) {
   BlockMap map = {};
   map.row_blocks = 3;
   map.col_blocks = 5;
-  map.group_cols = 3;
+  map.slice_col_blocks = 3;
   const int rows[] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 0, 0};
   const int cols[] = {0, 1, 2, 2, 1, 0, 0, 1, 2, 3, 4, 4, 3, 3, 4};
   for (int i = 0; i < 15; i++) {
     EXPECT_EQ(BlockAt(map, i).row_block, rows[i]) << i;
     EXPECT_EQ(BlockAt(map, i).col_block, cols[i]) << i;
   }
-  // Neighbours in the order share their lhs or their rhs, but where a group
+  // Neighbours in the order share their lhs or their rhs, but where a slice
   // ends.
   ForAll([](const BlockMapParams&, const BlockMap& map) {
     for (const ptrdiff_t i : SomeIndices(BlockCount(map))) {
-      if (i == 0 || i % (map.group_cols * map.row_blocks) == 0) continue;
+      if (i == 0 || i % (map.slice_col_blocks * map.row_blocks) == 0) continue;
       const BlockPosition a = BlockAt(map, i - 1), b = BlockAt(map, i);
       ASSERT_EQ(std::abs(a.row_block - b.row_block) +
                     std::abs(a.col_block - b.col_block),
@@ -259,8 +259,8 @@ TEST(BlockMapTest, BlocksFitTheCaches) {
     EXPECT_TRUE(!map.in_pieces || map.block_cols == map.col_unit ||
                 std::min(map.block_cols, map.cols) * rhs <=
                     std::max(params.l2_bytes, params.l3_bytes / 2));
-    EXPECT_TRUE(map.row_blocks == 1 || map.group_cols == 1 ||
-                map.group_cols * map.block_cols * params.depth *
+    EXPECT_TRUE(map.row_blocks == 1 || map.slice_col_blocks == 1 ||
+                map.slice_col_blocks * map.block_cols * params.depth *
                         params.rhs_element_bytes <=
                     params.l3_bytes / 2 * params.thread_count);
   });
@@ -368,7 +368,7 @@ TEST(BlockMapTest, PinnedExamples) {
     int kernel;
     Shape shape;
     int threads;
-    // Blocks, block, depth_block, group_cols, piece.
+    // Blocks, block, depth_block, slice_col_blocks, piece.
     std::array<ptrdiff_t, 8> expected;
   };
   const Example kExamples[] = {
@@ -389,8 +389,8 @@ TEST(BlockMapTest, PinnedExamples) {
     const BlockMap map =
         MakeBlockMap(MakeParams(kernel, example.shape, example.threads));
     const std::array<ptrdiff_t, 8> actual = {
-        map.row_blocks,  map.col_blocks, map.block_rows, map.block_cols,
-        map.depth_block, map.group_cols, map.piece_rows, map.piece_cols};
+        map.row_blocks,  map.col_blocks,       map.block_rows, map.block_cols,
+        map.depth_block, map.slice_col_blocks, map.piece_rows, map.piece_cols};
     EXPECT_EQ(actual, example.expected);
   }
 }

@@ -66,9 +66,9 @@ enum class Stream { kNone, kLhs, kRhs, kBoth };
 
 // A block's operands at this pass's first level. Steps advance a copy.
 struct BlockOperands {
-  RhsGroup rhs;
+  RhsSlice rhs;
   const char* lhs[4];  // panels
-  // Columns of the next group to prefetch into L2, and the first one's address
+  // Columns of the next slice to prefetch into L2, and the first one's address
   // (not used if there are none).
   int prefetch_begin, prefetch_end;
   const char* prefetch;

@@ -6,12 +6,12 @@
 // its epilogue (amx_byte_units.h; amx_squares.h for rarer dst). It does not
 // pack. doc/amx.md explains the choices.
 //
-// Up to kRangeRows rows at a time, columns of dst go in groups of 32; inside a
-// group the rows stream by:
+// Up to kRangeRows rows at a time, columns of dst go in slices of 32; inside a
+// slice the rows stream by:
 //
-//        group 0    group 1
+//        slice 0    slice 1
 //      +----------+----------+--
-//      | 1st      | 4th      |      A group's columns of the rhs stay in L1
+//      | 1st      | 4th      |      A slice's columns of the rhs stay in L1
 //      +----------+----------+--    while the lhs panels come from L2.
 //      | 2nd      | 5th      |
 //      +----------+----------+--
@@ -47,7 +47,7 @@ struct Block {
   int rows, cols;
   ptrdiff_t row0, col0;  // in the call
   int range_row;         // row0 in the range of rows
-  int group;             // kBytesByVector: index into vector_scales
+  int slice;             // kBytesByVector: index into vector_scales
   int32_t* accumulators;
 };
 
@@ -59,7 +59,7 @@ struct CallState {
   bool row_major;
   UnitConstants constants;
   // Multipliers of the range's rows (kBytesByRow); those of the 64 vectors of a
-  // block, in the order of units, for the last three groups (kBytesByVector).
+  // block, in the order of units, for the last three slices (kBytesByVector).
   float row_scales[kRangeRows];
   float vector_scales[3][64];
   StartTerms terms;
@@ -70,17 +70,17 @@ struct CallState {
   alignas(64) int32_t accumulators[2][kBlockElements];
   alignas(64) char bytes[kUnits * 64];
   alignas(32) uint16_t sure[kUnits];
-  alignas(64) char tail[kGroupCols * kStepLevels];
+  alignas(64) char tail[kSliceCols * kStepLevels];
 };
 
-// A column group is read once per block of rows, an lhs panel once per column
-// group; the one that has left L1 by then is streamed. 40 of L1's 48 KiB are
+// A column slice is read once per block of rows, an lhs panel once per column
+// slice; the one that has left L1 by then is streamed. 40 of L1's 48 KiB are
 // counted on; the rest holds CallState, dst and constants. From 3072 levels on
 // neither stays in L1, and streaming both is faster (doc/amx.md).
 inline Stream ChooseStream(ptrdiff_t rows, ptrdiff_t depth) {
   if (depth >= 3072) return Stream::kBoth;
   if (rows <= 32) return Stream::kRhs;
-  return (rows + kGroupCols) * depth <= 40 * 1024 ? Stream::kNone
+  return (rows + kSliceCols) * depth <= 40 * 1024 ? Stream::kNone
                                                   : Stream::kLhs;
 }
 
@@ -106,10 +106,10 @@ inline void SetScales(const EpilogueArgs& e, ptrdiff_t first, int count,
 inline void SetVectorMultipliers(BlockShape shape, ptrdiff_t col0, int cols,
                                  CallState* s) {
   if (s->route != EpilogueRoute::kBytesByVector) return;
-  float by_column[kGroupCols];
-  SetScales(s->epilogue, col0, cols, kGroupCols, by_column);
+  float by_column[kSliceCols];
+  SetScales(s->epilogue, col0, cols, kSliceCols, by_column);
   const UnitWalk& walk = kUnitWalks[static_cast<int>(shape)][s->row_major];
-  float* const to = s->vector_scales[col0 / kGroupCols % 3];
+  float* const to = s->vector_scales[col0 / kSliceCols % 3];
   for (int i = 0; i < 64; ++i) {
     const int col = VectorAt(walk, i) / RowsOf(shape);
     to[i] = by_column[col < cols ? col : 0];
@@ -140,7 +140,7 @@ inline UnitArgs UnitsOf(const Block& block, CallState* s) {
           &s->constants,
           s->route == EpilogueRoute::kBytesByRow
               ? s->row_scales + block.range_row
-              : s->vector_scales[block.group],
+              : s->vector_scales[block.slice],
           s->bytes,
           s->sure};
 }
@@ -248,30 +248,30 @@ inline void Flush(CallState* s) {
   s->in_tiles.cols = 0;
 }
 
-// The range's rows of one column group.
+// The range's rows of one column slice.
 template <bool kUnsignedRhs>
-void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
+void RunSlice(const RhsSlice& slice, const RhsSlice& next, ptrdiff_t row0,
               int rows, ptrdiff_t col0, CallState* s) {
   const KernelArgs& args = *s->args;
-  const BlockShape shape = ShapeFor(group.cols);
+  const BlockShape shape = ShapeFor(slice.cols);
   const int block_rows = RowsOf(shape);
   const int blocks = (rows + block_rows - 1) / block_rows;
-  // Each block prefetches its share of the next group's columns, so that the
-  // group is in L2 when its turn comes. Deep groups are left to the hardware's
+  // Each block prefetches its share of the next slice's columns, so that the
+  // slice is in L2 when its turn comes. Deep slices are left to the hardware's
   // prefetch.
   const int to_prefetch = s->stream == Stream::kBoth ? 0 : next.cols;
   const int share = (to_prefetch + blocks - 1) / blocks;
   BlockOperands operands;
-  operands.rhs = group;
+  operands.rhs = slice;
   operands.prefetch_end = 0;
   for (int row = 0; row < rows; row += block_rows) {
     Block block = {shape,
                    Min(rows - row, block_rows),
-                   group.cols,
+                   slice.cols,
                    row0 + row,
                    col0,
                    row,
-                   static_cast<int>(col0 / kGroupCols % 3),
+                   static_cast<int>(col0 / kSliceCols % 3),
                    s->accumulators[s->blocks % 2]};
     for (int panel = 0; panel < 4; ++panel) {
       const ptrdiff_t first_row =
@@ -285,7 +285,7 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
       operands.prefetch_end = to_prefetch;
     operands.prefetch = operands.prefetch_begin < operands.prefetch_end
                             ? ColumnAddress(next, operands.prefetch_begin, 0)
-                            : group.data;
+                            : slice.data;
     // In `accum`, blocks lie in the order in which they are visited.
     int32_t* const saved =
         args.first_pass && args.last_pass
@@ -293,9 +293,9 @@ void RunGroup(const RhsGroup& group, const RhsGroup& next, ptrdiff_t row0,
             : static_cast<int32_t*>(args.accum) +
                   static_cast<ptrdiff_t>(s->blocks) * kBlockElements;
     if (args.first_pass) {
-      operands.start = MakeStart(shape, row, group.cols, &s->terms);
+      operands.start = MakeStart(shape, row, slice.cols, &s->terms);
     } else {
-      AddTerms(s->terms, shape, row, group.cols, /*accumulate=*/true, saved);
+      AddTerms(s->terms, shape, row, slice.cols, /*accumulate=*/true, saved);
       operands.start = {saved, block_rows, 16 * block_rows, 16};
     }
     if (!args.last_pass) block.accumulators = saved;
@@ -327,23 +327,23 @@ void RunAmx(const KernelArgs* args) {
       SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
     }
     s->stream = ChooseStream(rows, args->depth);
-    RhsGroup group = MakeRhsGroup(*args, kKind, 0);
-    for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kGroupCols) {
-      const RhsGroup next = MakeRhsGroup(*args, kKind, col0 + kGroupCols);
-      if (group.cols != configured_cols) {
+    RhsSlice slice = MakeRhsSlice(*args, kKind, 0);
+    for (ptrdiff_t col0 = 0; col0 < args->cols; col0 += kSliceCols) {
+      const RhsSlice next = MakeRhsSlice(*args, kKind, col0 + kSliceCols);
+      if (slice.cols != configured_cols) {
         Flush(s);
         if (levels == kStepLevels) {
-          Tiles::Configure(kTileConfigs.of[group.cols]);
+          Tiles::Configure(kTileConfigs.of[slice.cols]);
         } else {
-          Tiles::Configure(MakeTileConfig(group.cols, levels));
+          Tiles::Configure(MakeTileConfig(slice.cols, levels));
         }
-        configured_cols = group.cols;
+        configured_cols = slice.cols;
       }
-      if (args->depth % levels != 0) CopyTail(args->depth, s->tail, &group);
-      SetColumnTerms<kKind>(*args, group, col0, &s->terms);
-      SetVectorMultipliers(ShapeFor(group.cols), col0, group.cols, s);
-      RunGroup<kKind == RhsKind::kInPlaceU8>(group, next, row0, rows, col0, s);
-      group = next;
+      if (args->depth % levels != 0) CopyTail(args->depth, s->tail, &slice);
+      SetColumnTerms<kKind>(*args, slice, col0, &s->terms);
+      SetVectorMultipliers(ShapeFor(slice.cols), col0, slice.cols, s);
+      RunSlice<kKind == RhsKind::kInPlaceU8>(slice, next, row0, rows, col0, s);
+      slice = next;
     }
   }
   Flush(s);

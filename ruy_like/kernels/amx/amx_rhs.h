@@ -1,6 +1,6 @@
 // Back-end: where the AMX kernel finds the rhs, packed or in place.
 //
-// Included by amx_kernel.h. Describes groups of at most 32 columns as A tiles.
+// Included by amx_kernel.h. Describes slices of at most 32 columns as A tiles.
 // For an in-place rhs it copies the depth's last, incomplete step and sums the
 // columns. Does not multiply.
 #ifndef RUY_LIKE_KERNELS_AMX_AMX_RHS_H_
@@ -17,14 +17,14 @@
 namespace ruy_like::kernels {
 namespace {
 
-inline constexpr int kGroupCols = 32;
+inline constexpr int kSliceCols = 32;
 
 enum class RhsKind { kInPlaceS8, kInPlaceU8, kPackedS8 };
 
 // Up to 32 columns of dst. Column c, level k lies at
 //   data + c / 16 * tile_bytes + c % 16 * col_bytes + k / 64 * step_bytes
 //        + k % 64
-struct RhsGroup {
+struct RhsSlice {
   const char* data;
   ptrdiff_t tile_bytes, col_bytes, step_bytes;
   ptrdiff_t steps;   // whole steps of 64 levels
@@ -33,10 +33,10 @@ struct RhsGroup {
   int cols;
 };
 
-RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsGroup& g, int c,
+RUY_LIKE_ALWAYS_INLINE const char* ColumnAddress(const RhsSlice& s, int c,
                                                  ptrdiff_t step) {
-  return g.data + c / 16 * g.tile_bytes + c % 16 * g.col_bytes +
-         step * g.step_bytes;
+  return s.data + c / 16 * s.tile_bytes + c % 16 * s.col_bytes +
+         step * s.step_bytes;
 }
 
 // Pulls one step of columns begin..end-1 into L2; `address` is that of the
@@ -59,27 +59,27 @@ inline int TileLevels(const KernelArgs& args, RhsKind kind) {
   return fits ? static_cast<int>(args.depth) : kStepLevels;
 }
 
-// The group that starts at column `col0`, a multiple of 32; empty beyond the
+// The slice that starts at column `col0`, a multiple of 32; empty beyond the
 // last one. CopyTail() makes its tail.
-inline RhsGroup MakeRhsGroup(const KernelArgs& args, RhsKind kind,
+inline RhsSlice MakeRhsSlice(const KernelArgs& args, RhsKind kind,
                              ptrdiff_t col0) {
-  RhsGroup g = {};
-  if (col0 >= args.cols) return g;
-  g.cols = Min(args.cols - col0, kGroupCols);
-  g.steps = args.depth / TileLevels(args, kind);
+  RhsSlice s = {};
+  if (col0 >= args.cols) return s;
+  s.cols = Min(args.cols - col0, kSliceCols);
+  s.steps = args.depth / TileLevels(args, kind);
   const char* rhs = static_cast<const char*>(args.rhs);
   if (kind == RhsKind::kPackedS8) {
-    g.data = rhs + col0 / 16 * args.rhs_stride_bytes;
-    g.tile_bytes = args.rhs_stride_bytes;
-    g.col_bytes = kStepLevels;
-    g.step_bytes = 16 * kStepLevels;
+    s.data = rhs + col0 / 16 * args.rhs_stride_bytes;
+    s.tile_bytes = args.rhs_stride_bytes;
+    s.col_bytes = kStepLevels;
+    s.step_bytes = 16 * kStepLevels;
   } else {
-    g.data = rhs + col0 * args.rhs_stride_bytes;
-    g.tile_bytes = 16 * args.rhs_stride_bytes;
-    g.col_bytes = args.rhs_stride_bytes;
-    g.step_bytes = kStepLevels;
+    s.data = rhs + col0 * args.rhs_stride_bytes;
+    s.tile_bytes = 16 * args.rhs_stride_bytes;
+    s.col_bytes = args.rhs_stride_bytes;
+    s.step_bytes = kStepLevels;
   }
-  return g;
+  return s;
 }
 
 RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
@@ -88,14 +88,14 @@ RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
 
 // Copies the levels after the last whole step, at least one, to `tail` (32 x 64
 // bytes).
-inline void CopyTail(ptrdiff_t depth, char* tail, RhsGroup* g) {
+inline void CopyTail(ptrdiff_t depth, char* tail, RhsSlice* s) {
   const __mmask64 mask = TailMask(depth);
-  for (int c = 0; c < g->cols; ++c) {
+  for (int c = 0; c < s->cols; ++c) {
     _mm512_store_si512(
         tail + c * kStepLevels,
-        _mm512_maskz_loadu_epi8(mask, ColumnAddress(*g, c, g->steps)));
+        _mm512_maskz_loadu_epi8(mask, ColumnAddress(*s, c, s->steps)));
   }
-  g->tail = tail;
+  s->tail = tail;
 }
 
 // Sum of one in-place column, modulo 2^32.

@@ -8,7 +8,7 @@
 //
 //   only terms of rows     one vector per B tile, loaded with stride 0: all
 //                          columns of the tile get the same
-//   only terms of columns  one tile per A tile, made once per column group
+//   only terms of columns  one tile per A tile, made once per column slice
 //   both                   their sums, made for each block
 //
 // In a later depth pass the terms are added to the accumulators in memory.
@@ -38,7 +38,7 @@ inline constexpr int kRangeRows = 512;
 
 struct StartTerms {
   bool by_row, by_col;
-  alignas(64) int32_t cols[kGroupCols];
+  alignas(64) int32_t cols[kSliceCols];
   alignas(64) int32_t rows[kRangeRows];  // 0 behind the range's last row
   alignas(64) int32_t values[kBlockElements];
 };
@@ -71,9 +71,9 @@ inline void SetRowTerms(const KernelArgs& args, ptrdiff_t row0, int rows,
   }
 }
 
-// The terms of the column group at `col0`.
+// The terms of the column slice at `col0`.
 template <RhsKind kKind>
-void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
+void SetColumnTerms(const KernelArgs& args, const RhsSlice& slice,
                     ptrdiff_t col0, StartTerms* t) {
   typedef Simd512 V;
   const EpilogueArgs& e = *args.epilogue;
@@ -84,22 +84,22 @@ void SetColumnTerms(const KernelArgs& args, const RhsGroup& group,
     if (bias != nullptr) bias += col0;
     if (e.rhs_sums != nullptr) sums = e.rhs_sums + col0;
   }
-  int32_t made_sums[kGroupCols];
+  int32_t made_sums[kSliceCols];
   if (kKind != RhsKind::kPackedS8 && e.lhs_zero_point != 0) {
-    for (int c = 0; c < group.cols; ++c) {
+    for (int c = 0; c < slice.cols; ++c) {
       made_sums[c] = ColumnSum<kKind == RhsKind::kInPlaceU8>(
-          ColumnAddress(group, c, 0), args.depth);
+          ColumnAddress(slice, c, 0), args.depth);
     }
     sums = made_sums;
   }
   t->by_col = bias != nullptr || sums != nullptr;
   if (!t->by_col) return;
-  for (int c = 0; c < group.cols; c += V::kLanes) {
+  for (int c = 0; c < slice.cols; c += V::kLanes) {
     V::StoreAligned(t->cols + c, Addends<V>(0, bias, e.lhs_zero_point, sums, c,
-                                            Min(group.cols - c, V::kLanes)));
+                                            Min(slice.cols - c, V::kLanes)));
   }
   if (t->by_row) return;
-  for (int c = 0; c < group.cols; ++c) {
+  for (int c = 0; c < slice.cols; ++c) {
     V::StoreAligned(t->values + c * V::kLanes, V::Set(t->cols[c]));
   }
 }

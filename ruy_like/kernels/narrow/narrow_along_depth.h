@@ -217,7 +217,7 @@ struct NarrowAlongDepthKernel {
 
   struct Sizes {
     int rows;
-    AlongDepthFn* sum_far;         // of whole groups
+    AlongDepthFn* sum_far;         // of a whole tile
     AlongDepthFn* sum[kTileRows];  // by the number of rows, less 1
   };
   template <int kCols>

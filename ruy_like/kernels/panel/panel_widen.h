@@ -10,7 +10,7 @@
 // Widening in every tile takes ports from the multiplications. Here only the
 // first rhs panel's tile widens, and stores what it widened for the others:
 //
-//      rhs panels of a group:    p     p+1   p+2   ...
+//      rhs panels of a slice:    p     p+1   p+2   ...
 //                             +-----+-----+-----+--
 //     chunk of depth, 8 KiB   |     |     |     |     for each tile of rows:
 //     of int16 for each       +-----+-----+-----+--     for each chunk:
@@ -25,7 +25,7 @@
 //
 // Between chunks a tile's accumulators lie in `partial`, or in
 // KernelArgs::accum where there is one. A block's columns are divided into
-// groups that `partial` can hold. Sizes and alternatives: doc/tuning.md, Panel
+// slices that `partial` can hold. Sizes and alternatives: doc/tuning.md, Panel
 // kernels.
 #ifndef RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
 #define RUY_LIKE_KERNELS_PANEL_PANEL_WIDEN_H_
@@ -79,10 +79,10 @@ struct WideningPanelKernel
       RunBase(args);
       return;
     }
-    const ptrdiff_t groups = (panels + kGroupPanels - 1) / kGroupPanels;
-    for (ptrdiff_t group = 0; group < groups; ++group) {
-      const ptrdiff_t first = panels * group / groups;
-      RunGroup(*args, others, first, panels * (group + 1) / groups - first);
+    const ptrdiff_t slices = (panels + kSlicePanels - 1) / kSlicePanels;
+    for (ptrdiff_t slice = 0; slice < slices; ++slice) {
+      const ptrdiff_t first = panels * slice / slices;
+      RunSlice(*args, others, first, panels * (slice + 1) / slices - first);
     }
     if (others != vectors) RunSinglePanel(*args, others);
   }
@@ -97,21 +97,21 @@ struct WideningPanelKernel
   // One vector more, so that the panels do not share sets of L1.
   static constexpr int kWidenedStride = (kChunkSteps + 1) * kVectorBytes;
   static constexpr int kTileAccums = kMaxVectors * kLanes * kRhsWidth;
-  static constexpr int kGroupPanels =
+  static constexpr int kSlicePanels =
       (12 << 10) / (kTileAccums * static_cast<int>(sizeof(int32_t)));
 
   struct Buffers {
     alignas(64) char widened[kMaxVectors * kWidenedStride];
-    alignas(64) int32_t partial[kTileAccums * kGroupPanels];
+    alignas(64) int32_t partial[kTileAccums * kSlicePanels];
     alignas(64) int32_t spilled[kTileAccums];
   };
 
-  // A tile of rows by a group of rhs panels.
+  // A tile of rows by a slice of rhs panels.
   struct Strip {
     const char* lhs;   // the first of the tile's lhs panels
     int vectors;       // how many
     ptrdiff_t row;     // the first row, in the block
-    ptrdiff_t panel;   // the first rhs panel of the group, in the block
+    ptrdiff_t panel;   // the first rhs panel of the slice, in the block
     ptrdiff_t panels;  // how many
     int32_t* accums;   // its sums between chunks and passes
   };
@@ -127,7 +127,7 @@ struct WideningPanelKernel
     Base::template RunPanels<1, Base::kSinglePanelCols>(args, vector, 1);
   }
 
-  static RUY_LIKE_NOINLINE void RunGroup(const KernelArgs& args,
+  static RUY_LIKE_NOINLINE void RunSlice(const KernelArgs& args,
                                          ptrdiff_t vectors,
                                          ptrdiff_t first_panel,
                                          ptrdiff_t panels) {
@@ -137,7 +137,7 @@ struct WideningPanelKernel
     const ptrdiff_t chunk_steps = (steps + chunks - 1) / chunks;
     const ptrdiff_t first_col = first_panel * kRhsWidth;
     const ptrdiff_t cols_left = args.cols - first_col;
-    const ptrdiff_t group_cols =
+    const ptrdiff_t slice_cols =
         cols_left < panels * kRhsWidth ? cols_left : panels * kRhsWidth;
     Strip strip;
     strip.panel = first_panel;
@@ -155,7 +155,7 @@ struct WideningPanelKernel
           args.accum == nullptr
               ? buffers.partial
               : static_cast<int32_t*>(args.accum) +
-                    (first_col * vectors + vector * group_cols) * kLanes;
+                    (first_col * vectors + vector * slice_cols) * kLanes;
       for (ptrdiff_t step = 0; step < steps; step += chunk_steps) {
         const ptrdiff_t left = steps - step;
         RunChunk(args, strip, step, left < chunk_steps ? left : chunk_steps,
@@ -195,7 +195,7 @@ struct WideningPanelKernel
       tile.start_col_stride = starts ? 0 : tile_rows;
       tile.column_start = starts ? epilogue->ColumnStart(col, cols) : nullptr;
       tile.result = finishes ? buffers->spilled : accums;
-      if (i == 0) {  // whole: a group has two panels or more
+      if (i == 0) {  // whole: a slice has two panels or more
         kWideningTiles<Op, kMaxVectors, kRhsWidth>.fns[strip.vectors - 1](tile);
         tile.lhs = buffers->widened;
         tile.lhs_stride_bytes = kWidenedStride;
