@@ -41,7 +41,7 @@ TEST_P(NarrowKernelTest, EveryRowCount) {
   }
 }
 
-// Rows that are far apart from each other in a tile (narrow_row_groups.h), and
+// Rows that are far apart from each other in a tile (narrow_row_streams.h), and
 // what remains below them.
 TEST_P(NarrowKernelTest, ManyRows) {
   for (const ptrdiff_t rows : {127, 192, 193, 511, 512, 515, 1100, 2049}) {

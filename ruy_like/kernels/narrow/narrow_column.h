@@ -2,7 +2,7 @@
 //
 // Used by NarrowIntKernel<> (narrow_int.h), with its operations, for a single
 // column, where reading the lhs bounds the time. A tile is a row of each of
-// narrow_row_groups.h's streams. It does not know the epilogue.
+// narrow_row_streams.h's streams. It does not know the epilogue.
 //
 // The column is packed, padded with zeros to whole steps, or in place too
 // (narrow_column_in_place_neon.h).
@@ -18,7 +18,7 @@
 
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
-#include "ruy_like/kernels/narrow/narrow_row_groups.h"
+#include "ruy_like/kernels/narrow/narrow_row_streams.h"
 #include "ruy_like/simd/loops.h"
 namespace ruy_like::kernels {
 namespace {
@@ -46,8 +46,7 @@ struct ColumnSteps {
   }
 };
 
-// The main loop over them; an operation may specialise it
-// (narrow_column_neon.h).
+// The main loop over them; narrow_column_neon.h specialises it.
 template <class Op, bool kSums>
 struct ColumnLoop : ColumnSteps<Op, kSums> {
   typedef typename Op::Lhs Lhs;
@@ -74,7 +73,7 @@ struct ColumnLoop : ColumnSteps<Op, kSums> {
   }
 };
 
-// Tiles for RowGroupRunner<>. kSums: there is an rhs zero point, and the sums
+// Tiles for RowStreamRunner<>. kSums: there is an rhs zero point, and the sums
 // of the rows are needed.
 template <class Op, bool kSums>
 struct ColumnTiles {
@@ -91,7 +90,7 @@ struct ColumnTiles {
     RUY_LIKE_UNROLL
     for (int r = 0; r < kStreams; ++r) rows[r] = range.Row(args, r);
     // Copied: compilers would read them again after each store.
-    const ptrdiff_t group = range.groups->rows;
+    const ptrdiff_t segment_rows = range.segments->rows;
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const ptrdiff_t depth = args.depth;
     const Rhs* const rhs = static_cast<const Rhs*>(args.rhs);
@@ -101,7 +100,7 @@ struct ColumnTiles {
       RunTile(rows, rhs, depth, results);
       RUY_LIKE_UNROLL
       for (int r = 0; r < kStreams; ++r) {
-        sums[r * group] = results[r];
+        sums[r * segment_rows] = results[r];
         rows[r] += stride;
       }
     }
@@ -144,10 +143,10 @@ void RunColumn(const KernelArgs& args, const typename Op::Rhs* rest) {
   typedef typename Op::Simd V;
   if (args.epilogue->rhs_zero_point != 0) {
     ColumnTiles<Op, true> tiles = {args, rest};
-    RowGroupRunner<V, ColumnTiles<Op, true>>(args, &tiles).Run();
+    RowStreamRunner<V, ColumnTiles<Op, true>>(args, &tiles).Run();
   } else {
     ColumnTiles<Op, false> tiles = {args, rest};
-    RowGroupRunner<V, ColumnTiles<Op, false>>(args, &tiles).Run();
+    RowStreamRunner<V, ColumnTiles<Op, false>>(args, &tiles).Run();
   }
 }
 

@@ -13,7 +13,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_column.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
-#include "ruy_like/kernels/narrow/narrow_row_groups.h"
+#include "ruy_like/kernels/narrow/narrow_row_streams.h"
 
 namespace ruy_like::kernels {
 namespace {

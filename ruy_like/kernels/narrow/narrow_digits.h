@@ -40,7 +40,7 @@
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/kernels/narrow/narrow_common.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
-#include "ruy_like/kernels/narrow/narrow_row_groups.h"
+#include "ruy_like/kernels/narrow/narrow_row_streams.h"
 #include "ruy_like/simd/loops.h"
 namespace ruy_like::kernels {
 namespace {
@@ -109,11 +109,11 @@ struct NarrowDigitsKernel {
       return;
     }
     Tiles tiles(*args);
-    RowGroupRunner<V, Tiles>(*args, &tiles).Run();
+    RowStreamRunner<V, Tiles>(*args, &tiles).Run();
   }
 
  private:
-  // For RowGroupRunner<>.
+  // For RowStreamRunner<>.
   class Tiles {
    public:
     explicit Tiles(const KernelArgs& args) : args_(args), first_level_(-1) {}
@@ -156,7 +156,7 @@ struct NarrowDigitsKernel {
         alignas(16) int32_t products[kStreams];
         MultiplyTile(rows, levels, products);
         for (int r = 0; r < kStreams; ++r) {
-          int32_t* const sum = sums + r * range.groups->rows;
+          int32_t* const sum = sums + r * range.segments->rows;
           const uint32_t before = level == 0 ? 0 : static_cast<uint32_t>(*sum);
           *sum =
               static_cast<int32_t>(before + static_cast<uint32_t>(products[r]));

@@ -71,16 +71,17 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
 
  private:
   typedef typename Op::Accum Accum;
-  // Panels of a stream whose sums are collected for one call of the epilogue.
-  static constexpr int kGroup = 16;
-  static constexpr int kGroupRows = kGroup * kLanes;
+  // Of a stream: its sums are collected for one call of the epilogue.
+  static constexpr int kSegmentPanels = 16;
+  static constexpr int kSegmentRows = kSegmentPanels * kLanes;
 
   // One column. The kOneColumnVectors panels of a tile lie far apart, so that
   // memory is read as few long streams. Returns the number of panels done: all
   // but the last few, or none if streams were short.
   static ptrdiff_t RunStreams(const KernelArgs& args, ptrdiff_t vectors) {
-    const ptrdiff_t apart = vectors / kOneColumnVectors / kGroup * kGroup;
-    alignas(64) Accum sums[kOneColumnVectors][kGroupRows];
+    const ptrdiff_t apart =
+        vectors / kOneColumnVectors / kSegmentPanels * kSegmentPanels;
+    alignas(64) Accum sums[kOneColumnVectors][kSegmentRows];
     alignas(64) Accum tile_sums[kOneColumnVectors * kLanes];
     alignas(64) static constexpr Accum kZeros[kOneColumnVectors * kLanes] = {};
     TileArgs tile = Base::FirstTile(args, 0);
@@ -88,8 +89,8 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
     tile.lhs_stride_bytes = apart * args.lhs_stride_bytes;
     tile.start = kZeros;
     tile.result = tile_sums;
-    for (ptrdiff_t group = 0; group < apart; group += kGroup) {
-      for (int i = 0; i < kGroup; ++i) {
+    for (ptrdiff_t segment = 0; segment < apart; segment += kSegmentPanels) {
+      for (int i = 0; i < kSegmentPanels; ++i) {
         RunTile<Op, PackedRhs<Op, 1>, kOneColumnVectors, 1>(tile);
         tile.lhs = static_cast<const char*>(tile.lhs) + args.lhs_stride_bytes;
         for (int v = 0; v < kOneColumnVectors; ++v) {
@@ -98,9 +99,9 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
         }
       }
       for (int v = 0; v < kOneColumnVectors; ++v) {
-        const ptrdiff_t row = (v * apart + group) * kLanes;
+        const ptrdiff_t row = (v * apart + segment) * kLanes;
         StoreTile<typename Op::Simd>(
-            {sums[v], kGroupRows, Min(args.rows - row, kGroupRows),
+            {sums[v], kSegmentRows, Min(args.rows - row, kSegmentRows),
              /*cols=*/1, row, 0},
             *args.epilogue);
       }
