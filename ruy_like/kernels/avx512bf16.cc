@@ -56,15 +56,15 @@ struct BFloat16PairWords {
   static constexpr int kLevels = 2;
   static constexpr int kRhsWords = 1;
 
-  template <int kRhsWidth, int kCols, int kGroups>
+  template <int kRhsWidth, int kCols, int kVectors>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(
-      __m512 words, const float* rhs, int g, __m512 (&acc)[kCols][kGroups]) {
+      __m512 words, const float* rhs, int v, __m512 (&acc)[kCols][kVectors]) {
     const __m512i pairs = Simd512::SwapWords(Simd512::BitsOf(words));
     const auto* const rhs_pairs = reinterpret_cast<const int16_t*>(rhs);
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      acc[c][g] =
-          Op::MultiplyAdd(acc[c][g], pairs, Op::LoadRhs(rhs_pairs + 2 * c, 0));
+      acc[c][v] =
+          Op::MultiplyAdd(acc[c][v], pairs, Op::LoadRhs(rhs_pairs + 2 * c, 0));
     }
   }
 };

@@ -52,11 +52,11 @@ struct WidenedWords {
   static constexpr int kLevels = kLhs == Scalar::kF32 ? 1 : 2;
   static constexpr int kRhsWords = kLevels;
 
-  // acc[c][g] for all columns; rhs: the words of column 0, kRhsWidth apart.
-  template <int kRhsWidth, int kCols, int kGroups>
+  // acc[c][v] for all columns; rhs: the words of column 0, kRhsWidth apart.
+  template <int kRhsWidth, int kCols, int kVectors>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyAdd(
-      typename V::Float words, const float* rhs, int g,
-      typename V::Float (&acc)[kCols][kGroups]) {
+      typename V::Float words, const float* rhs, int v,
+      typename V::Float (&acc)[kCols][kVectors]) {
     typename V::Float levels[kLevels];
     if constexpr (kLhs == Scalar::kF32) {
       levels[0] = words;
@@ -67,8 +67,8 @@ struct WidenedWords {
     for (int j = 0; j < kLevels; ++j) {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
-        acc[c][g] = V::MulAddFloat(
-            levels[j], V::SetFloat(rhs[j * kRhsWidth + c]), acc[c][g]);
+        acc[c][v] = V::MulAddFloat(
+            levels[j], V::SetFloat(rhs[j * kRhsWidth + c]), acc[c][v]);
       }
     }
   }
@@ -90,12 +90,12 @@ struct RowsArgs {
   const float* rhs;      // panel
   ptrdiff_t levels;      // whole lines, <= kStretchLevels
   const char* prefetch;  // as many rows and levels, likewise strided
-  float* accum;          // column-major, of kGroups vectors
+  float* accum;          // column-major, of kVectors vectors
 };
 
 typedef void RowsFn(const RowsArgs& args);
 
-// Multiplies kGroups vectors of rows and kCols columns of a rhs panel.
+// Multiplies kVectors vectors of rows and kCols columns of a rhs panel.
 //
 // kWholeLines: for one 512-bit vector of rows, and for a lhs that comes from
 // memory: each line is read by one load, so it need not stay in L1, whose 8
@@ -104,17 +104,17 @@ typedef void RowsFn(const RowsArgs& args);
 // slower, since more of its shuffles cross 128 bits.
 //
 // Two loops: gcc keeps less in registers with both bodies in one.
-template <class V, class Words, int kRhsWidth, int kCols, int kGroups,
+template <class V, class Words, int kRhsWidth, int kCols, int kVectors,
           bool kWholeLines>
 void RunRows(const RowsArgs& args) {
   typedef typename V::Float Float;
   constexpr int kLanes = V::kLanes;
   constexpr int kFours = V::kRowWords / 4;
   constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
-  Float acc[kCols][kGroups];
+  Float acc[kCols][kVectors];
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kGroups; ++i) {
-    acc[i / kGroups][i % kGroups] = V::LoadAligned(args.accum + i * kLanes);
+  for (int i = 0; i < kCols * kVectors; ++i) {
+    acc[i / kVectors][i % kVectors] = V::LoadAligned(args.accum + i * kLanes);
   }
   const ptrdiff_t stride = args.lhs_stride;
   const char* lhs = args.lhs;
@@ -146,17 +146,17 @@ void RunRows(const RowsArgs& args) {
     for (ptrdiff_t level = 0; level < args.levels;
          level += kLineLevels<Words>) {
       // Prefetches as many lines as are read here, row after row.
-      const ptrdiff_t line = level / kLineLevels<Words> * (kGroups * kLanes);
+      const ptrdiff_t line = level / kLineLevels<Words> * (kVectors * kLanes);
       const char* const prefetch =
           args.prefetch + line / 16 * stride + line % 16 * 64;
       RUY_LIKE_UNROLL
-      for (int i = 0; i < kGroups * kLanes; ++i) {
+      for (int i = 0; i < kVectors * kLanes; ++i) {
         __builtin_prefetch(prefetch + 64 * i);
       }
       for (int part = 0; part < kLineWords; part += V::kRowWords) {
         RUY_LIKE_UNROLL
-        for (int g = 0; g < kGroups; ++g) {
-          const char* const rows = lhs + g * kLanes * stride;
+        for (int v = 0; v < kVectors; ++v) {
+          const char* const rows = lhs + v * kLanes * stride;
           Float x[kFours][4];
           RUY_LIKE_UNROLL
           for (int i = 0; i < 4; ++i) {
@@ -173,11 +173,11 @@ void RunRows(const RowsArgs& args) {
             RUY_LIKE_UNROLL
             for (int i = 0; i < 4; ++i) {
               Words::template MultiplyAdd<kRhsWidth>(
-                  x[f][i], rhs + (4 * f + i) * kRhsStep, g, acc);
+                  x[f][i], rhs + (4 * f + i) * kRhsStep, v, acc);
             }
           }
           RUY_LIKE_UNROLL
-          for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
+          for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][v]);
         }
         lhs += V::kRowWords * sizeof(float);
         rhs += V::kRowWords * kRhsStep;
@@ -185,16 +185,16 @@ void RunRows(const RowsArgs& args) {
     }
   }
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kGroups; ++i) {
-    V::StoreAligned(args.accum + i * kLanes, acc[i / kGroups][i % kGroups]);
+  for (int i = 0; i < kCols * kVectors; ++i) {
+    V::StoreAligned(args.accum + i * kLanes, acc[i / kVectors][i % kVectors]);
   }
 }
 
 // RunRows() for 1, 2 ... kMaxCols columns.
-template <class V, class Words, int kRhsWidth, int kMaxCols, int kGroups,
+template <class V, class Words, int kRhsWidth, int kMaxCols, int kVectors,
           bool kWholeLines = false>
 constexpr auto kRunRows = TableOf<RowsFn, kMaxCols>([](auto cols) {
-  return RunRows<V, Words, kRhsWidth, cols(), kGroups, kWholeLines>;
+  return RunRows<V, Words, kRhsWidth, cols(), kVectors, kWholeLines>;
 });
 
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
@@ -212,10 +212,10 @@ struct NarrowFloatKernel {
   // 256-bit vector reads 32 bytes of lhs in 4 cycles: too slow while there are
   // few columns. Two vectors of 512 bits would be 32 rows, more than the
   // prefetchers follow.
-  static constexpr int kMaxGroups = kLanes == 8 ? 2 : 1;
-  static constexpr int kMaxGroupsCols = kMaxGroups == 2 ? 3 : kRhsWidth;
-  static RUY_LIKE_ALWAYS_INLINE int Groups(const KernelArgs& args) {
-    return args.cols <= kMaxGroupsCols ? kMaxGroups : 1;
+  static constexpr int kMostVectors = kLanes == 8 ? 2 : 1;
+  static constexpr int kMostVectorsCols = kMostVectors == 2 ? 3 : kRhsWidth;
+  static RUY_LIKE_ALWAYS_INLINE int Vectors(const KernelArgs& args) {
+    return args.cols <= kMostVectorsCols ? kMostVectors : 1;
   }
 
   // From this many columns on narrow_side_by_side.h's tiles are used.
@@ -256,13 +256,13 @@ struct NarrowFloatKernel {
  private:
   // Tiles of rows that are transposed in registers.
   static RUY_LIKE_ALWAYS_INLINE void RunTiles(const KernelArgs& args) {
-    const int groups = Groups(args);
-    const int tile_rows = groups * kLanes;
+    const int vectors = Vectors(args);
+    const int tile_rows = vectors * kLanes;
     const char* lhs = static_cast<const char*>(args.lhs);
-    alignas(64) float accum[kMaxPanels * kRhsWidth * kMaxGroups * kLanes];
+    alignas(64) float accum[kMaxPanels * kRhsWidth * kMostVectors * kLanes];
     for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
       const int rows = Min(args.rows - row, tile_rows);
-      Clear(args.cols * kMaxGroups, accum);
+      Clear(args.cols * kMostVectors, accum);
       const ptrdiff_t whole =
           rows < tile_rows
               ? 0
@@ -271,7 +271,7 @@ struct NarrowFloatKernel {
         MultiplyStretch(args, lhs, k, whole, row + 2 * tile_rows <= args.rows,
                         accum);
       }
-      Finish<kMaxGroups>(args, lhs, row, rows, whole, accum);
+      Finish<kMostVectors>(args, lhs, row, rows, whole, accum);
       lhs += tile_rows * args.lhs_stride_bytes;
     }
   }
@@ -299,19 +299,19 @@ struct NarrowFloatKernel {
     }
   }
 
-  // Levels from `level` on, and the epilogue. Accumulators are kGroups vectors
+  // Levels from `level` on, and the epilogue. Accumulators are kVectors vectors
   // a column.
-  template <int kGroups>
+  template <int kVectors>
   static RUY_LIKE_ALWAYS_INLINE void Finish(const KernelArgs& args,
                                             const char* lhs, ptrdiff_t row,
                                             int rows, ptrdiff_t level,
                                             float* accum) {
     for (; level < args.depth; level += kPieceLevels) {
-      MultiplyPiece<kGroups>(args, lhs, rows, level, accum);
+      MultiplyPiece<kVectors>(args, lhs, rows, level, accum);
     }
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, 0, accum, kGroups * kLanes);
+          GetRhsPanel<kRhsWidth>(args, i, 0, accum, kVectors * kLanes);
       StoreTile<typename Op::Simd>({panel.accum, Vectors(rows) * kLanes, rows,
                                     panel.cols, row, panel.col},
                                    *args.epilogue);
@@ -337,13 +337,13 @@ struct NarrowFloatKernel {
                                                      float* accum) {
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const ptrdiff_t left = end - k;
-    const int groups = Groups(args);
+    const int vectors = Vectors(args);
     const bool whole_lines = UsesWholeLines(args);
     RowsArgs rows;
     rows.lhs = lhs + k * kElementBytes<Words>;
     rows.lhs_stride = stride;
     rows.levels = Min(left, kStretchLevels<Words>);
-    const ptrdiff_t tile_bytes = groups * kLanes * stride;
+    const ptrdiff_t tile_bytes = vectors * kLanes * stride;
     if (whole_lines && has_next) {
       rows.prefetch = rows.lhs + tile_bytes;
     } else {
@@ -354,10 +354,10 @@ struct NarrowFloatKernel {
     }
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel = GetRhsPanel<kRhsWidth>(
-          args, i, RhsWord(k), accum, kMaxGroups * kLanes);
+          args, i, RhsWord(k), accum, kMostVectors * kLanes);
       rows.rhs = panel.rhs;
       rows.accum = panel.accum;
-      RowsOf(whole_lines, groups, panel.cols)(rows);
+      RowsOf(whole_lines, vectors, panel.cols)(rows);
       rows.prefetch = rows.lhs;
     }
   }
@@ -374,7 +374,7 @@ struct NarrowFloatKernel {
            args.rows * args.lhs_stride_bytes > kCached;
   }
 
-  static RUY_LIKE_ALWAYS_INLINE RowsFn* RowsOf(bool whole_lines, int groups,
+  static RUY_LIKE_ALWAYS_INLINE RowsFn* RowsOf(bool whole_lines, int vectors,
                                                int cols) {
     if constexpr (V::kRowWords == kLineWords) {
       if (whole_lines) {
@@ -382,20 +382,21 @@ struct NarrowFloatKernel {
                         /*kWholeLines=*/true>.fns[cols - 1];
       }
     }
-    return (groups == 1
-                ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1>.fns
-                : kRunRows<V, Words, kRhsWidth, kMaxGroupsCols, kMaxGroups>.fns)
+    return (
+        vectors == 1
+            ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1>.fns
+            : kRunRows<V, Words, kRhsWidth, kMostVectorsCols, kMostVectors>.fns)
         [cols - 1];
   }
 
   // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
-  template <int kGroups>
+  template <int kVectors>
   static RUY_LIKE_ALWAYS_INLINE void MultiplyPiece(const KernelArgs& args,
                                                    const char* lhs, int rows,
                                                    ptrdiff_t k, float* accum) {
     constexpr const auto& tiles =
         kTileTable<Op, PackedRhs<Op, kRhsWidth>, kMaxVectors, kRhsWidth>.fns;
-    alignas(64) float piece[kGroups * kLanes * kPieceLevels];
+    alignas(64) float piece[kVectors * kLanes * kPieceLevels];
     const ptrdiff_t levels = Min(args.depth - k, kPieceLevels);
     const ptrdiff_t padded =
         (levels + Op::kGroup - 1) / Op::kGroup * Op::kGroup;
@@ -417,7 +418,7 @@ struct NarrowFloatKernel {
     tile.column_start = nullptr;
     for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
       const NarrowRhsPanel panel =
-          GetRhsPanel<kRhsWidth>(args, i, RhsWord(k), accum, kGroups * kLanes);
+          GetRhsPanel<kRhsWidth>(args, i, RhsWord(k), accum, kVectors * kLanes);
       tile.rhs = {panel.rhs, args.rhs_stride_bytes};
       tile.start = panel.accum;
       tile.start_col_stride = Vectors(rows) * kLanes;
