@@ -16,9 +16,8 @@
 
 namespace ruy_like {
 
-// Processors that threads of one group run on. Safe to use from any thread; of
-// threads that come at the same time or are moved by the kernel it may be
-// wrong, which costs speed only.
+// Processors of threads that work together. Safe to use from any thread; wrong
+// for threads that come at once or are moved by the kernel, which costs speed.
 class CpuPlacement final {
  public:
   // Sets the thread whose processor the others avoid first of all.

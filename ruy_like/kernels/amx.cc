@@ -13,8 +13,8 @@ namespace ruy_like::kernels {
 namespace {
 
 // The lhs always becomes int8 (a kernel with an unsigned lhs would only save
-// the flip while packing, which is free). Width, group and depth_multiple mean
-// nothing for a side in place.
+// the flip while packing, which is free). Width, depth_group and depth_multiple
+// mean nothing for a side in place.
 constexpr PanelFormat kLhs = {Scalar::kI8, false, 16, 4, 64};
 constexpr PanelFormat kInPlaceS8 = {Scalar::kI8, true, 0, 0, 0};
 constexpr PanelFormat kInPlaceU8 = {Scalar::kU8, true, 0, 0, 0};

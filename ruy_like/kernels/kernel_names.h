@@ -1,5 +1,5 @@
 // Back-end: joins lists of kernels into one table, and completes their names by
-// path, tile and group.
+// path, tile and depth group.
 //
 // Included by tables_x86.h, whose kernels exist for two widths. All of it runs
 // at compile time.
@@ -45,7 +45,7 @@ constexpr char* AppendNumber(char* end, int number) {
   return end;
 }
 
-// "<path>_<name>_<tile_rows>x<tile_cols>x<group>" of each kernel.
+// "<path>_<name>_<tile_rows>x<tile_cols>x<depth group>" of each kernel.
 template <int kCount>
 constexpr KernelNames<kCount> FullNames(const char* path,
                                         const Kernel (&kernels)[kCount]) {
@@ -56,8 +56,8 @@ constexpr KernelNames<kCount> FullNames(const char* path,
     end = AppendText(AppendText(AppendText(end, "_"), kernel.name), "_");
     end = AppendText(AppendNumber(end, kernel.tile_rows), "x");
     end = AppendText(AppendNumber(end, kernel.tile_cols), "x");
-    AppendNumber(end, kernel.lhs.group > kernel.rhs.group ? kernel.lhs.group
-                                                          : kernel.rhs.group);
+    const int lhs = kernel.lhs.depth_group, rhs = kernel.rhs.depth_group;
+    AppendNumber(end, lhs > rhs ? lhs : rhs);
   }
   return names;
 }

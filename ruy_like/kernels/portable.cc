@@ -251,7 +251,7 @@ void Run(const KernelArgs* args) {
 }
 
 constexpr PanelFormat Panel(Scalar scalar) {
-  return {scalar, /*in_place=*/false, kTile, /*group=*/1,
+  return {scalar, /*in_place=*/false, kTile, /*depth_group=*/1,
           /*depth_multiple=*/1};
 }
 

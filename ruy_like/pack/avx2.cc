@@ -8,13 +8,13 @@
 namespace ruy_like::kernels {
 namespace {
 
-template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
     PackNarrow<X86Unit, kSourceBytes, Packed>(args);
     if constexpr (Packed::kScalar == Scalar::kBF16) PadRhsPairs<kWidth>(args);
   } else {
-    Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
+    Pack<Format<Ymm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
   }
   if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);
 }

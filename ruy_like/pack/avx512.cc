@@ -9,17 +9,17 @@
 namespace ruy_like::kernels {
 namespace {
 
-template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args) {
-  if constexpr (kGroup == 64) {
+  if constexpr (kDepthGroup == 64) {
     Pack16x64<Packed::kScalar>(args);
-  } else if constexpr (kGroup == 32) {
+  } else if constexpr (kDepthGroup == 32) {
     Pack16x32(args);
   } else if constexpr (kWidth == 16) {
-    Pack<Format<Zmm, kWidth, Packed, kGroup, kSourceBytes>>(args);
+    Pack<Format<Zmm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
   } else {
     // Transposing 8 columns needs no shuffle across halves in 256 bits.
-    Pack<Format<Ymm, kWidth, Packed, kGroup, kSourceBytes>>(args);
+    Pack<Format<Ymm, kWidth, Packed, kDepthGroup, kSourceBytes>>(args);
     if constexpr (Packed::kScalar == Scalar::kBF16) PadRhsPairs<kWidth>(args);
   }
   if constexpr (Packed::kScalar == Scalar::kF32) PadFloats<kWidth>(args);

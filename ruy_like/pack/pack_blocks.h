@@ -1,5 +1,5 @@
 // Back-end: blocks, the pieces in which layouts with short depth groups are
-// packed. (Groups of 64: pack_columns64.h.)
+// packed. (Those of 64 levels: pack_columns64.h.)
 //
 // Included by pack_panels.h, which walks over matrices; anonymous namespace.
 // Does not know where a block lies in its matrix, nor the PackArgs.
@@ -22,13 +22,13 @@ namespace ruy_like::kernels {
 namespace {
 
 // A packed layout, and the element size of the sources it is made from.
-template <typename V_, int kWidth_, typename Packed_, int kGroup_,
+template <typename V_, int kWidth_, typename Packed_, int kDepthGroup_,
           int kSrcBytes_>
 struct Format {
   typedef V_ V;
   typedef Packed_ Packed;
   static constexpr int kWidth = kWidth_;
-  static constexpr int kGroup = kGroup_;
+  static constexpr int kDepthGroup = kDepthGroup_;
   static constexpr Scalar kPacked = Packed::kScalar;
   static constexpr int kSrcBytes = kSrcBytes_;
   static constexpr int kPackedBytes = Packed::kBytes;

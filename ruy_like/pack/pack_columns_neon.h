@@ -31,12 +31,12 @@ template <typename F>
 RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
   typedef typename F::V V;
   constexpr int kRegs = F::kWidth / 4;
-  constexpr int kGroupBytes = F::kGroup * F::kSrcBytes;
-  if constexpr (kGroupBytes == 16) {
+  constexpr int kDepthGroupBytes = F::kDepthGroup * F::kSrcBytes;
+  if constexpr (kDepthGroupBytes == 16) {
     for (int r = 0; r < kRegs; ++r) {
       for (int c = 0; c < 4; ++c) StoreVector(dst + 64 * r + 16 * c, v[c].v[r]);
     }
-  } else if constexpr (kGroupBytes == 8) {
+  } else if constexpr (kDepthGroupBytes == 8) {
     for (int r = 0; r < kRegs; ++r) {
       for (int pair = 0; pair < 2; ++pair) {
         const uint64x2_t a = vreinterpretq_u64_u32(v[2 * pair].v[r]);
@@ -46,7 +46,7 @@ RUY_LIKE_ALWAYS_INLINE void WriteBlock(typename F::V::Reg (&v)[4], char* dst) {
         StoreVector(to + 32 * kRegs, vreinterpretq_u32_u64(vzip2q_u64(a, b)));
       }
     }
-  } else if constexpr (kGroupBytes == 4 && kRegs == 1) {
+  } else if constexpr (kDepthGroupBytes == 4 && kRegs == 1) {
     const uint32x4x4_t four = {{v[0].v[0], v[1].v[0], v[2].v[0], v[3].v[0]}};
     vst4q_u32(reinterpret_cast<uint32_t*>(dst), four);
   } else {

@@ -46,25 +46,25 @@ template <Scalar kSource>
 using PackedF32Of = PackedAs<Scalar::kF32, ValueRange::kFull, kSource>;
 
 // Packs elements of kSourceBytes bytes.
-template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args);
 
 // The same for all source types that the routine serves.
-template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 RUY_LIKE_ALWAYS_INLINE void PackAny(const PackArgs* args) {
   if constexpr (Packed::kScalar == Scalar::kF32) {
     switch (args->src_scalar) {
-#define RUY_LIKE_FLOAT16(Enum, type)                                          \
-  case Scalar::Enum:                                                          \
-    return PackAs<kSourceBytes16, PackedF32Of<Scalar::Enum>, kWidth, kGroup>( \
-        args);
+#define RUY_LIKE_FLOAT16(Enum, type)                                 \
+  case Scalar::Enum:                                                 \
+    return PackAs<kSourceBytes16, PackedF32Of<Scalar::Enum>, kWidth, \
+                  kDepthGroup>(args);
       RUY_LIKE_FLOAT16S(RUY_LIKE_FLOAT16)
 #undef RUY_LIKE_FLOAT16
       default:
         break;
     }
   }
-  PackAs<kSourceBytes, Packed, kWidth, kGroup>(args);
+  PackAs<kSourceBytes, Packed, kWidth, kDepthGroup>(args);
 }
 
 // Pads rhs panels of pairs of BFloat16 elements at the end of an odd depth with
@@ -107,10 +107,10 @@ RUY_LIKE_ALWAYS_INLINE void ZeroFrom(char* dst, ptrdiff_t written,
 }  // namespace
 }  // namespace ruy_like::kernels
 
-#define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, group) \
-  void Pack##Path##_##source##_##packed##_##width##x##group(             \
-      const PackArgs* args) {                                            \
-    PackAny<kSourceBytes##source, Packed##packed, width, group>(args);   \
+#define RUY_LIKE_DEFINE_PACK_ROUTINE(Path, source, packed, width, depth_group) \
+  void Pack##Path##_##source##_##packed##_##width##x##depth_group(             \
+      const PackArgs* args) {                                                  \
+    PackAny<kSourceBytes##source, Packed##packed, width, depth_group>(args);   \
   }
 
 #endif  // RUY_LIKE_PACK_PACK_COMMON_H_

@@ -13,14 +13,13 @@
 namespace ruy_like::kernels {
 namespace {
 
-template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args) {
   if constexpr (kWidth == 1) {
     PackNarrow<NeonUnit, kSourceBytes, Packed>(args);
   } else {
-    PackNeon<
-        Format<NeonQuads<kWidth / 4>, kWidth, Packed, kGroup, kSourceBytes>>(
-        args);
+    PackNeon<Format<NeonQuads<kWidth / 4>, kWidth, Packed, kDepthGroup,
+                    kSourceBytes>>(args);
   }
 }
 

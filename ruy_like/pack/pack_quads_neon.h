@@ -127,9 +127,9 @@ struct NeonQuads {
   template <typename F>
   RUY_LIKE_ALWAYS_INLINE static void StoreBlock(char* dst, const Reg quads[4]) {
     static_assert(F::kWidth == kColumns, "");
-    constexpr int kGroupBytes = F::kGroup * F::kSrcBytes;
+    constexpr int kDepthGroupBytes = F::kDepthGroup * F::kSrcBytes;
     if constexpr (F::Packed::kWidensFloats) {
-      static_assert(F::kGroup == 1, "");
+      static_assert(F::kDepthGroup == 1, "");
       for (int q = 0; q < 4; ++q) {
         for (int r = 0; r < kRegs; ++r) {
           char* const to = dst + 16 * (2 * q * kRegs + r);
@@ -138,7 +138,7 @@ struct NeonQuads {
         }
       }
     } else if constexpr (F::kPacked == Scalar::kI16) {
-      static_assert(F::kGroup == 1, "");
+      static_assert(F::kDepthGroup == 1, "");
       for (int q = 0; q < 4; ++q) {
         if constexpr (F::kSrcBytes == 1) {
           StoreLevelsOfBytes(dst + 32 * kRegs * q, quads[q]);
@@ -146,13 +146,13 @@ struct NeonQuads {
           StoreLevelsOfWords(dst + 16 * kRegs * q, quads[q]);
         }
       }
-    } else if constexpr (kGroupBytes == 4) {
+    } else if constexpr (kDepthGroupBytes == 4) {
       for (int q = 0; q < 4; ++q) {
         for (int r = 0; r < kRegs; ++r) {
           Store(dst + 16 * (q * kRegs + r), quads[q].v[r]);
         }
       }
-    } else if constexpr (kGroupBytes == 8) {
+    } else if constexpr (kDepthGroupBytes == 8) {
       for (int half = 0; half < 2; ++half) {
         for (int r = 0; r < kRegs; ++r) {
           const uint32x4_t even = quads[2 * half].v[r];
@@ -163,7 +163,7 @@ struct NeonQuads {
         }
       }
     } else {
-      static_assert(kGroupBytes == 16, "");
+      static_assert(kDepthGroupBytes == 16, "");
       for (int r = 0; r < kRegs; ++r) {
         uint32x4_t m[4] = {quads[0].v[r], quads[1].v[r], quads[2].v[r],
                            quads[3].v[r]};

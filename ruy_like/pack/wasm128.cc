@@ -202,7 +202,7 @@ void PackFloatPanel(const PackArgs& args, const Source& source, int columns,
                static_cast<ptrdiff_t>(sizeof(float)));
 }
 
-template <int kSourceBytes, class Packed, int kWidth, int kGroup>
+template <int kSourceBytes, class Packed, int kWidth, int kDepthGroup>
 void PackAs(const PackArgs* args_in) {
   static_assert(kWidth == kColumns);
   const PackArgs args = *args_in;
@@ -217,14 +217,14 @@ void PackAs(const PackArgs* args_in) {
     }
   };
   if constexpr (Packed::kScalar == Scalar::kF32) {
-    static_assert(kGroup == 1);
+    static_assert(kDepthGroup == 1);
     float* const dst = static_cast<float*>(args.dst);
     for_each_panel([&](ptrdiff_t first, int columns) {
       PackFloatPanel<Packed::kSource>(args, source, columns,
                                       dst + first * args.padded_depth);
     });
   } else {
-    static_assert(kGroup == 2);
+    static_assert(kDepthGroup == 2);
     PairsPacker<kSourceBytes, Packed> packer(args);
     for_each_panel([&](ptrdiff_t first, int columns) {
       packer.PackPanel(args, source, columns);

@@ -14,8 +14,8 @@ std::string LayoutName(const PackedLayout& layout) {
   const kernels::PanelFormat& format = layout.format;
   std::string name = InfoOf(format.scalar).kernel_name;
   if (format.range == ValueRange::kInt7) name.back() = '7';
-  absl::StrAppend(&name, " ", format.width, "x", format.group);
-  if (format.depth_multiple != format.group) {
+  absl::StrAppend(&name, " ", format.width, "x", format.depth_group);
+  if (format.depth_multiple != format.depth_group) {
     absl::StrAppend(&name, ", depth by ", format.depth_multiple);
   }
   return name;

@@ -24,7 +24,7 @@ struct SideShape {
             std::ptrdiff_t depth, std::ptrdiff_t width);
 
   // Where to find columns from `start` (the first of a panel) on at depth
-  // `level`, a multiple of the panel's group: an offset in bytes. `stride` is
+  // `level`, a multiple of depth_group: an offset in bytes. `stride` is
   // that of a PackedSide, or of panels of fewer levels.
   std::ptrdiff_t Offset(std::ptrdiff_t start, std::ptrdiff_t level,
                         std::ptrdiff_t stride) const;

@@ -74,8 +74,7 @@ struct ContextImpl {
 
   // For products on the Context's own threads.
   KeptPlans plans ABSL_GUARDED_BY(mutex);
-  // For groups of more products than `plans` has places; null until the first
-  // one.
+  // For calls of MulGroup with more products than `plans` has places; or null.
   std::unique_ptr<KeptPlans> group_plans ABSL_GUARDED_BY(mutex);
 
   RelaxedAtomic<Path> last_path{Path::kNone};

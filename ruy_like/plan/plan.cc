@@ -38,9 +38,9 @@ bool IsSmall(const Plan& plan) {
 bool HasFormAlready(const KernelQuery& query, const Kernel& kernel, Side side) {
   constexpr std::ptrdiff_t kMaxColumns = 4;
   const PanelFormat& format = FormatOf(kernel, side);
-  return format.width == 1 && format.group == 1 && DepthMultiple(kernel) == 1 &&
-         format.scalar == query.scalar[side] && query.depth_contiguous[side] &&
-         IsFloat(format.scalar) &&
+  return format.width == 1 && format.depth_group == 1 &&
+         DepthMultiple(kernel) == 1 && format.scalar == query.scalar[side] &&
+         query.depth_contiguous[side] && IsFloat(format.scalar) &&
          (side == Side::kLhs ? query.rows : query.cols) <= kMaxColumns;
 }
 

@@ -66,7 +66,7 @@ struct Simd128 {
                    V::Set8(high));
   }
   // Nothing to do: a vector has only one 128-bit part.
-  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) { return bytes; }
+  static RUY_LIKE_ALWAYS_INLINE Int JoinColumns(Int bytes) { return bytes; }
   // The first n bytes of each half (quarter).
   static RUY_LIKE_ALWAYS_INLINE void StoreHalves(int8_t* a, int8_t* b, Int x,
                                                  int n) {

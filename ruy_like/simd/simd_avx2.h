@@ -130,7 +130,7 @@ struct Simd256 {
 
   // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
   // Reorders dwords from (row half, vector) to (vector, row half).
-  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
+  static RUY_LIKE_ALWAYS_INLINE Int JoinColumns(Int bytes) {
     return _mm256_permutevar8x32_epi32(
         bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }

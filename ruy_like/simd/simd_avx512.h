@@ -143,7 +143,7 @@ struct Simd512 {
 
   // ## Four vectors of 32-bit values to one of bytes, in 128-bit parts
   // Reorders dwords from (row quarter, vector) to (vector, row quarter).
-  static RUY_LIKE_ALWAYS_INLINE Int GroupColumns(Int bytes) {
+  static RUY_LIKE_ALWAYS_INLINE Int JoinColumns(Int bytes) {
     return _mm512_permutexvar_epi32(
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
         bytes);

@@ -141,7 +141,7 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
               absl::StatusCode::kOutOfRange);
   }
   for (int kernels::PanelFormat::*const number :
-       {&kernels::PanelFormat::width, &kernels::PanelFormat::group,
+       {&kernels::PanelFormat::width, &kernels::PanelFormat::depth_group,
         &kernels::PanelFormat::depth_multiple}) {
     for (const int value : {-1, 0, 1, 5, 1 << 30}) {
       if (value == good.layout.format.*number) continue;

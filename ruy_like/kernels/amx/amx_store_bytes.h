@@ -25,7 +25,7 @@ inline void StoreUnitsColMajor(const char* bytes, BlockShape shape, int rows,
     int8_t* to = dst + row;
     for (int col = 0; col < cols; col += 2) {
       const Simd512::Int two =
-          Simd512::GroupColumns(_mm512_load_si512(bytes + col * 32));
+          Simd512::JoinColumns(_mm512_load_si512(bytes + col * 32));
       if (col + 1 < cols) {
         Simd512::StoreHalves(to, to + dst_stride, two, n);
       } else {

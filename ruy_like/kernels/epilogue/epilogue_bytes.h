@@ -106,7 +106,7 @@ struct ByteBounds {
                                                typename V::Int d) const {
     const typename V::Int bytes =
         V::SaturateToInt8(ToWords(a, b), ToWords(c, d));
-    return V::GroupColumns(V::Xor(
+    return V::JoinColumns(V::Xor(
         V::Min8(V::Max8(bytes, V::LoadAligned(low)), V::LoadAligned(high)),
         V::LoadAligned(flip)));
   }

@@ -156,7 +156,7 @@ struct NarrowAlongDepthKernel {
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel =
         NarrowFloatEntry(name, /*rhs_width=*/1, kTileRows, pack_rhs, Run);
-    kernel.lhs.group = V::kLanes;  // of levels; only for the name
+    kernel.lhs.depth_group = V::kLanes;  // of levels; only for the name
     kernel.any_order = true;
     kernel.tile_cols = kernel.max_cols = kernel.stream_cols = kMaxCols;
     return kernel;

@@ -2,7 +2,7 @@
 // rows instead of depth, read in place.
 //
 // narrow_by_level.h says for which products, and why strips of rows have their
-// sums in memory. Here a group of levels is interleaved in registers, so that
+// sums in memory. Here a depth group is interleaved in registers, so that
 // each lane has as many levels of a row as an instruction multiplies: four of
 // bytes, as drawn, or two that loads have widened to 16 bits.
 //
@@ -29,8 +29,8 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Some groups of levels of a strip of rows.
-struct GroupsArgs {
+// Some depth groups of a strip of rows.
+struct DepthGroupsArgs {
   const char* level[4];   // of the first group: its levels
   ptrdiff_t group_bytes;  // from one group to the next
   const int32_t* rhs;     // a group of each column, then the next group
@@ -40,22 +40,22 @@ struct GroupsArgs {
   ptrdiff_t sums_stride;  // elements from one column to the next
 };
 
-typedef void GroupsFn(const GroupsArgs& args);
+typedef void DepthGroupsFn(const DepthGroupsArgs& args);
 
-// Adds kGroups groups of levels to the sums of kCols columns.
-template <class Op, int kCols, int kGroups>
-void AddGroups(const GroupsArgs& args) {
+// Adds kDepthGroups depth groups to the sums of kCols columns.
+template <class Op, int kCols, int kDepthGroups>
+void AddDepthGroups(const DepthGroupsArgs& args) {
   typedef typename Op::Simd V;
   typedef typename V::Int Int;
   typedef typename Op::Lhs Lhs;
-  constexpr int kLevels = kGroupLevels<Op>;
-  Int rhs[kCols][kGroups];
+  constexpr int kLevels = kDepthGroup<Op>;
+  Int rhs[kCols][kDepthGroups];
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kGroups; ++i) {
+  for (int i = 0; i < kCols * kDepthGroups; ++i) {
     rhs[i % kCols][i / kCols] = V::InRegister(
         V::SetLevels(args.rhs[i / kCols * args.rhs_stride + i % kCols]));
   }
-  const GroupsArgs a = args;
+  const DepthGroupsArgs a = args;
   const auto add = [&](ptrdiff_t row, const auto& load) {
     Int acc[kCols][kLevels];
     int32_t* const sums = a.sums + row;
@@ -65,7 +65,7 @@ void AddGroups(const GroupsArgs& args) {
           sums + i / kLevels * a.sums_stride + i % kLevels * V::kLanes);
     }
     RUY_LIKE_UNROLL
-    for (int q = 0; q < kGroups; ++q) {
+    for (int q = 0; q < kDepthGroups; ++q) {
       Int x[kLevels];
       RUY_LIKE_UNROLL
       for (int i = 0; i < kLevels; ++i) {
@@ -99,41 +99,42 @@ void AddGroups(const GroupsArgs& args) {
 // Columns at once; one may be the column of ones.
 constexpr int kColsAtOnce = 2;
 
-// Groups of levels at once, whose rhs stays in registers next to the sums, the
+// Depth groups at once, whose rhs stays in registers next to the sums, the
 // levels and their interleaved form. At most 16 levels: prefetchers follow no
 // more streams.
 template <class Op>
-constexpr int MostGroups(int cols) {
-  constexpr int kLevels = kGroupLevels<Op>;
+constexpr int MostDepthGroups(int cols) {
+  constexpr int kLevels = kDepthGroup<Op>;
   constexpr int kRegisters = Op::Simd::kLanes == 8 ? 16 : 32;
   const int groups = (kRegisters - 2 - kLevels * (cols + 2)) / cols;
   const int most = 16 / kLevels / cols;
   return groups < 1 ? 1 : groups > most ? most : groups;
 }
 
-// AddGroups() by columns less 1, for `most` groups and for one.
-struct GroupsFns {
+// AddDepthGroups() by columns less 1, for `most` groups and for one.
+struct DepthGroupsFns {
   int most;
-  GroupsFn* add_most[kColsAtOnce];
-  GroupsFn* add_one[kColsAtOnce];
+  DepthGroupsFn* add_most[kColsAtOnce];
+  DepthGroupsFn* add_one[kColsAtOnce];
 };
-template <class Op, int kMostGroups>
-constexpr GroupsFns kGroupsFnsOf = {
-    kMostGroups,
-    {AddGroups<Op, 1, kMostGroups>, AddGroups<Op, 2, kMostGroups>},
-    {AddGroups<Op, 1, 1>, AddGroups<Op, 2, 1>}};
+template <class Op, int kMostDepthGroups>
+constexpr DepthGroupsFns kDepthGroupsFnsOf = {
+    kMostDepthGroups,
+    {AddDepthGroups<Op, 1, kMostDepthGroups>,
+     AddDepthGroups<Op, 2, kMostDepthGroups>},
+    {AddDepthGroups<Op, 1, 1>, AddDepthGroups<Op, 2, 1>}};
 template <class Op>
-constexpr GroupsFns kOneColumnFns = {
-    MostGroups<Op>(1),
-    {AddGroups<Op, 1, MostGroups<Op>(1)>, nullptr},
-    {AddGroups<Op, 1, 1>, nullptr}};
+constexpr DepthGroupsFns kOneColumnFns = {
+    MostDepthGroups<Op>(1),
+    {AddDepthGroups<Op, 1, MostDepthGroups<Op>(1)>, nullptr},
+    {AddDepthGroups<Op, 1, 1>, nullptr}};
 
 // Op: NarrowQuadsOp or NarrowPairsOp (narrow_int.h), or Arm's NarrowBytesOp.
 // FlippedOp: FlippedQuadsOp (narrow_flipped.h) where it saves the lhs's sums.
 template <class Op, class FlippedOp = void>
 struct NarrowByLevelBytesKernel {
   typedef typename Op::Simd V;
-  static constexpr int kLevels = kGroupLevels<Op>;
+  static constexpr int kLevels = kDepthGroup<Op>;
   // Rows of a vector, whose sums are kLevels vectors.
   static constexpr int kRows = Op::kStep;
   // With more columns packing is faster: 4 in place took 1.4 times as long.
@@ -143,7 +144,7 @@ struct NarrowByLevelBytesKernel {
   static constexpr Kernel Entry(const char* name, PackFn* pack_rhs) {
     Kernel kernel = NarrowInPlaceEntry(
         name, Family::k8x8, Op::kLhsScalar,
-        {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*group=*/1,
+        {Op::kRhsScalar, /*in_place=*/false, /*width=*/1, /*depth_group=*/1,
          /*depth_multiple=*/kLevels},
         kRows, pack_rhs, Run);
     kernel.lhs.by_level = true;
@@ -182,7 +183,7 @@ struct NarrowByLevelBytesKernel {
     }
     for (ptrdiff_t row = 0; row < args.rows; row += strip) {
       const int rows = Min(args.rows - row, strip);
-      GroupsArgs groups = {};
+      DepthGroupsArgs groups = {};
       groups.rows = rows;
       groups.sums = sums;
       groups.sums_stride = strip;
@@ -201,16 +202,17 @@ struct NarrowByLevelBytesKernel {
   // All levels of a strip of rows.
   template <class O>
   static void AddStrip(const KernelArgs& args, ptrdiff_t row, int all_cols,
-                       GroupsArgs groups) {
-    const GroupsFns& fns =
-        all_cols == 1 ? kOneColumnFns<O> : kGroupsFnsOf<O, MostGroups<O>(2)>;
+                       DepthGroupsArgs groups) {
+    const DepthGroupsFns& fns =
+        all_cols == 1 ? kOneColumnFns<O>
+                      : kDepthGroupsFnsOf<O, MostDepthGroups<O>(2)>;
     const ptrdiff_t stride = args.lhs_stride_bytes;
     const char* const lhs = static_cast<const char*>(args.lhs) + row;
     if (groups.rows <= kRows || stride <= kMostTiledStride) {
       return MultiplyInTiles<O>(args, lhs, all_cols, groups);
     }
     Clear(all_cols, groups);
-    int32_t rhs[(kMaxCols + 1) * MostGroups<Op>(1)];
+    int32_t rhs[(kMaxCols + 1) * MostDepthGroups<Op>(1)];
     int32_t* const sums = groups.sums;
     groups.group_bytes = kLevels * stride;
     groups.rhs_stride = all_cols;
@@ -238,7 +240,7 @@ struct NarrowByLevelBytesKernel {
   }
 
   // Clears whole vectors of rows, since sums are in interleaved order.
-  static void Clear(int all_cols, const GroupsArgs& groups) {
+  static void Clear(int all_cols, const DepthGroupsArgs& groups) {
     const ptrdiff_t end = (groups.rows + kRows - 1) / kRows * kRows;
     for (int c = 0; c < all_cols; ++c) {
       for (ptrdiff_t r = 0; r < end; r += V::kLanes) {
@@ -250,7 +252,7 @@ struct NarrowByLevelBytesKernel {
   // All levels of a few rows at a time.
   template <class O>
   static void MultiplyInTiles(const KernelArgs& args, const char* lhs,
-                              int all_cols, const GroupsArgs& groups) {
+                              int all_cols, const DepthGroupsArgs& groups) {
     for (int col = 0; col < all_cols; col += kColsAtOnce) {
       const bool is_last = all_cols - col <= kColsAtOnce;
       const bool sums = all_cols > args.cols && is_last;
@@ -297,7 +299,7 @@ struct NarrowByLevelBytesKernel {
     }
   }
 
-  // Copies each column's group of levels from k on; beyond the depth it is
+  // Copies each column's depth group from k on; beyond the depth it is
   // zero.
   template <class O>
   static void LoadRhs(const KernelArgs& args, ptrdiff_t k, int all_cols,
@@ -310,9 +312,9 @@ struct NarrowByLevelBytesKernel {
             static_cast<const char*>(args.rhs) + c * args.rhs_stride_bytes +
                 k * static_cast<ptrdiff_t>(sizeof(typename Op::Rhs)),
             sizeof(int32_t));
-        to[c] = RhsGroup<O>(to[c], Min(left, kLevels));
+        to[c] = RhsDepthGroup<O>(to[c], Min(left, kLevels));
       } else {
-        to[c] = GroupOfOnes<Op>(Min(left, kLevels));
+        to[c] = DepthGroupOfOnes<Op>(Min(left, kLevels));
       }
     }
   }

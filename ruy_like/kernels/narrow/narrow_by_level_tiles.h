@@ -14,29 +14,29 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Levels of a group; also the vectors of sums for one vector of rows. A group
-// of a rhs column has 32 bits.
+// Levels of a depth group; also the vectors of sums for one vector of rows. A
+// depth group of a rhs column has 32 bits.
 template <class Op>
-constexpr int kGroupLevels = Op::kStep / Op::Simd::kLanes;
+constexpr int kDepthGroup = Op::kStep / Op::Simd::kLanes;
 
-// A group whose first `levels` elements are 1, the others 0.
+// A depth group whose first `levels` elements are 1, the others 0.
 template <class Op>
-constexpr int32_t GroupOfOnes(int levels) {
-  constexpr int kBits = 32 / kGroupLevels<Op>;
+constexpr int32_t DepthGroupOfOnes(int levels) {
+  constexpr int kBits = 32 / kDepthGroup<Op>;
   return (kBits == 8 ? 0x01010101 : 0x00010001) >>
-         kBits * (kGroupLevels<Op> - levels);
+         kBits * (kDepthGroup<Op> - levels);
 }
 
 // Whether the operation takes the packed rhs with its top bits flipped.
 template <class Op>
 constexpr bool kFlipsRhs = false;
 
-// A group of the packed rhs in the form that the operation multiplies; levels
-// from `levels` on are 0.
+// A depth group of the packed rhs in the form that the operation multiplies;
+// levels from `levels` on are 0.
 template <class Op>
-RUY_LIKE_ALWAYS_INLINE int32_t RhsGroup(int32_t packed, int levels) {
+RUY_LIKE_ALWAYS_INLINE int32_t RhsDepthGroup(int32_t packed, int levels) {
   if constexpr (!kFlipsRhs<Op>) return packed;
-  return packed ^ (GroupOfOnes<Op>(levels) << 7);
+  return packed ^ (DepthGroupOfOnes<Op>(levels) << 7);
 }
 
 // kTiles tiles of rows over all of depth; their sums stay in registers.
@@ -59,7 +59,7 @@ struct TileSums {
   typedef typename Op::Simd V;
   typedef typename V::Int Int;
   typedef typename Op::Lhs Lhs;
-  static constexpr int kLevels = kGroupLevels<Op>;
+  static constexpr int kLevels = kDepthGroup<Op>;
 
   Int acc[kCols][kTiles][kLevels];
 
@@ -70,8 +70,8 @@ struct TileSums {
     }
   }
 
-  // Adds a group of `levels` levels; missing ones repeat the first one, times
-  // 0. kAllRows: whole tiles; else the first `rows` rows of a single one.
+  // Adds a depth group of `levels` levels; missing ones repeat the first one,
+  // times 0. kAllRows: whole tiles; else the first `rows` rows of a single one.
   template <bool kAllRows>
   RUY_LIKE_ALWAYS_INLINE void Add(const char* lhs, ptrdiff_t stride, int rows,
                                   const char* rhs, ptrdiff_t rhs_stride,
@@ -79,10 +79,10 @@ struct TileSums {
     Int b[kCols];
     RUY_LIKE_UNROLL
     for (int c = 0; c < kCols; ++c) {
-      int32_t elements = GroupOfOnes<Op>(levels);
+      int32_t elements = DepthGroupOfOnes<Op>(levels);
       if (!kSums || c < kCols - 1) {
         __builtin_memcpy(&elements, rhs + c * rhs_stride, sizeof(elements));
-        elements = RhsGroup<Op>(elements, levels);
+        elements = RhsDepthGroup<Op>(elements, levels);
       }
       b[c] = V::InRegister(V::SetLevels(elements));
     }
@@ -149,7 +149,7 @@ void MultiplyTiles(const TilesArgs& args) {
 // The most tiles whose sums fit the registers.
 template <class Op, int kCols>
 constexpr int kMostTiles =
-    (Op::Simd::kLanes == 8 ? 8 : 16) / kGroupLevels<Op> / kCols;
+    (Op::Simd::kLanes == 8 ? 8 : 16) / kDepthGroup<Op> / kCols;
 // The tiles of kCols columns: as many as possible, half as many, ... one.
 template <class Op, int kCols, bool kSums>
 constexpr TilesFn* TilesOf(int tiles) {

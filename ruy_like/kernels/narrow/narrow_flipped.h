@@ -20,7 +20,7 @@
 namespace ruy_like::kernels {
 namespace {
 
-// The top bits of a group's four bytes.
+// The top bits of a depth group's four bytes.
 constexpr int32_t kTopBits = INT32_MIN | 0x808080;
 
 template <class V, class Dot>

@@ -213,9 +213,9 @@ struct NarrowFloatKernel {
   // few columns. Two vectors of 512 bits would be 32 rows, more than the
   // prefetchers follow.
   static constexpr int kMostVectors = kLanes == 8 ? 2 : 1;
-  static constexpr int kMostVectorsCols = kMostVectors == 2 ? 3 : kRhsWidth;
+  static constexpr int kFewCols = kMostVectors == 2 ? 3 : kRhsWidth;
   static RUY_LIKE_ALWAYS_INLINE int Vectors(const KernelArgs& args) {
-    return args.cols <= kMostVectorsCols ? kMostVectors : 1;
+    return args.cols <= kFewCols ? kMostVectors : 1;
   }
 
   // From this many columns on narrow_side_by_side.h's tiles are used.
@@ -232,7 +232,7 @@ struct NarrowFloatKernel {
     kernel.tile_cols = kMaxPanels * kRhsWidth;
     kernel.stream_cols = kRhsWidth;  // more read the lhs several times
     kernel.rhs.scalar = Words::kRhsScalar;
-    kernel.rhs.group = Op::kGroup;
+    kernel.rhs.depth_group = Op::kDepthGroup;
     kernel.rhs.depth_multiple = Op::kDepthMultiple;
     if constexpr (Words::kScalar != Scalar::kF32) {
       // With more columns the lhs is packed, which widens it once for all of
@@ -385,8 +385,8 @@ struct NarrowFloatKernel {
     return (
         vectors == 1
             ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1>.fns
-            : kRunRows<V, Words, kRhsWidth, kMostVectorsCols, kMostVectors>.fns)
-        [cols - 1];
+            : kRunRows<V, Words, kRhsWidth, kFewCols, kMostVectors>.fns)[cols -
+                                                                         1];
   }
 
   // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
@@ -399,7 +399,7 @@ struct NarrowFloatKernel {
     alignas(64) float piece[kVectors * kLanes * kPieceLevels];
     const ptrdiff_t levels = Min(args.depth - k, kPieceLevels);
     const ptrdiff_t padded =
-        (levels + Op::kGroup - 1) / Op::kGroup * Op::kGroup;
+        (levels + Op::kDepthGroup - 1) / Op::kDepthGroup * Op::kDepthGroup;
     PackArgs pack;
     pack.src = lhs + k * kElementBytes<Words>;
     pack.src_scalar = Words::kScalar;

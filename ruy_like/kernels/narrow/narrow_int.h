@@ -265,7 +265,7 @@ struct NarrowIntKernel {
     Kernel kernel =
         NarrowInPlaceEntry(name, family, Op::kLhsScalar,
                            {Op::kRhsScalar, /*in_place=*/false, /*width=*/1,
-                            /*group=*/Op::kStep < 16 ? Op::kStep : 16,
+                            /*depth_group=*/Op::kStep < 16 ? Op::kStep : 16,
                             /*depth_multiple=*/Op::kStep},
                            kCollectedRows, pack_rhs, Run);
     kernel.tile_cols = kernel.max_cols = max_cols;

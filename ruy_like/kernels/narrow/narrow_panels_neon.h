@@ -4,9 +4,9 @@
 // kernels/neon.cc. The lhs panels are NeonBytesKernel's
 // (panel_tile_bytes_neon.h), whose complemented rhs needs the sums of the lhs's
 // upper-half levels: a pass over the lhs, too costly for few columns. Here
-// every second group of 16 levels of the rhs is complemented instead, so that
-// the sums of a row's products with it, and of its levels, come from the same
-// registers:
+// every second depth group (16 levels) of the rhs is complemented instead, so
+// that the sums of a row's products with it, and of its levels, come from the
+// same registers:
 //
 //    SMULL   p,      lhs[k],        rhs[k]
 //    SMLSL   p,      lhs[k + 16],  ~rhs[k + 16]     + l * r + l
@@ -57,8 +57,8 @@ struct NarrowBytesTile {
   }
 
  private:
-  // Pairs of groups whose elements are summed in 16-bit lanes, two elements of
-  // a pair in each.
+  // Pairs of depth groups whose elements are summed in 16-bit lanes, two
+  // elements of a pair in each.
   static constexpr ptrdiff_t kStretch = 64;
 
   // Advances lhs and columns.

@@ -10,10 +10,10 @@
 //
 // A lhs panel is as wide as a vector has 32-bit lanes: one row of dst per lane.
 // A tile is up to kMaxVectors lhs panels by up to kRhsWidth columns, each of
-// its accumulators one register. Per step of kGroup depth levels:
+// its accumulators one register. Per step of kDepthGroup depth levels:
 //
-//                  rhs panel:  r0   r1   ...  r7     one 32-bit group of a
-//                              |    |         |      column, broadcast
+//                  rhs panel:  r0   r1   ...  r7     depth group of a column,
+//                              |    |         |      broadcast
 //     lhs panel p:     l0  ->  a00  a01  ...  a07
 //     lhs panel p + 1: l1  ->  a10  a11  ...  a17
 //     lhs panel p + 2: l2  ->  a20  a21  ...  a27
@@ -23,7 +23,7 @@
 //
 // A rhs panel stays in the L1 cache while the lhs panels of the block stream by
 // from L2. A tile of a single lhs panel is kSinglePanelWidth rhs panels wide,
-// two on x86: one has too few accumulators to hide the latency of the
+// two on x86, as it else has too few accumulators to hide the latency of the
 // multiplication, and too many loads. Each element of dst is summed in order of
 // depth in one accumulator, so that a float result depends on nothing but its
 // own row and column.
@@ -85,7 +85,7 @@ struct PanelKernel {
     kernel.lhs = {internal::ScalarOf<typename Op::Lhs>(),
                   /*in_place=*/false,
                   kLanes,
-                  Op::kGroup * Op::kSubSteps,
+                  Op::kDepthGroup * Op::kSubSteps,
                   Op::kDepthMultiple,
                   Op::kLhsRange};
     kernel.rhs = RhsSource::kFormat;
@@ -98,7 +98,7 @@ struct PanelKernel {
             ? kMinRowMajorDepth
             : kNotRowMajor;
     kernel.macs_per_ns =
-        5 * kLanes * Op::kGroup;  // two instructions a cycle at 2.5 GHz
+        5 * kLanes * Op::kDepthGroup;  // two instructions a cycle at 2.5 GHz
     kernel.pack_lhs = pack_lhs;
     kernel.pack_rhs = pack_rhs;
     kernel.run = Run;

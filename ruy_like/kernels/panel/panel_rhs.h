@@ -27,8 +27,9 @@ struct RhsColumns {
 template <class Op, int kRhsWidth>
 struct PanelCursor {
   typedef typename Op::Rhs Rhs;
-  // From a column's group of levels to its next one.
-  static constexpr ptrdiff_t kGroupBytes = kRhsWidth * Op::kGroup * sizeof(Rhs);
+  // From a column's depth group to its next one.
+  static constexpr ptrdiff_t kDepthGroupBytes =
+      kRhsWidth * Op::kDepthGroup * sizeof(Rhs);
   const char* panel;
   ptrdiff_t stride_bytes;
 
@@ -37,7 +38,7 @@ struct PanelCursor {
         stride_bytes(columns.stride_bytes) {}
   RUY_LIKE_ALWAYS_INLINE const Rhs* Column(int c) const {
     return reinterpret_cast<const Rhs*>(panel + c / kRhsWidth * stride_bytes) +
-           c % kRhsWidth * Op::kGroup;
+           c % kRhsWidth * Op::kDepthGroup;
   }
   RUY_LIKE_ALWAYS_INLINE void Advance() {
     panel += kRhsWidth * Op::kStepLevels * sizeof(Rhs);
@@ -50,7 +51,7 @@ struct PackedRhs {
       internal::ScalarOf<typename Op::Rhs>(),
       /*in_place=*/false,
       kRhsWidth,
-      Op::kGroup,
+      Op::kDepthGroup,
       Op::kDepthMultiple,
       Op::kRhsRange};
   template <int kCols>
@@ -77,7 +78,7 @@ struct PackedRhs {
 template <class Op, int kCols>
 struct ColumnCursor {
   typedef typename Op::Rhs Rhs;
-  static constexpr ptrdiff_t kGroupBytes = sizeof(Rhs);
+  static constexpr ptrdiff_t kDepthGroupBytes = sizeof(Rhs);
   static constexpr int kPointers = (kCols + 2) / 3;
   const char* pointers[kPointers];
   ptrdiff_t stride_bytes;

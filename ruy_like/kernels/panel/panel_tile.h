@@ -158,7 +158,7 @@ RUY_LIKE_ALWAYS_INLINE typename Op::LhsVector LoadLhs(const typename Op::Lhs* p,
     return Op::LoadLhs(p, sub_step);
   }
 }
-// `offset_bytes` beyond the column's first group.
+// `offset_bytes` beyond the column's first depth group.
 template <class Op>
 RUY_LIKE_ALWAYS_INLINE typename Op::RhsVector LoadRhs(
     const typename Op::Rhs* column, ptrdiff_t offset_bytes,
@@ -184,9 +184,9 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyAddByRows(
   typename Op::RhsVector rhs_vectors[kSubSteps][kCols];
   RUY_LIKE_UNROLL
   for (int i = 0; i < kSubSteps * kCols; ++i) {
-    rhs_vectors[i / kCols][i % kCols] =
-        LoadRhs<Op>(rhs.Column(i % kCols),
-                    (sub_step + i / kCols) * rhs.kGroupBytes, rhs.kGroupBytes);
+    rhs_vectors[i / kCols][i % kCols] = LoadRhs<Op>(
+        rhs.Column(i % kCols), (sub_step + i / kCols) * rhs.kDepthGroupBytes,
+        rhs.kDepthGroupBytes);
   }
   RUY_LIKE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
@@ -262,8 +262,9 @@ RUY_LIKE_ALWAYS_INLINE void MultiplyTile(const TileArgs& args,
         } else {
           RUY_LIKE_UNROLL
           for (int c = 0; c < kCols; ++c) {
-            const typename Op::RhsVector rhs_vector = LoadRhs<Op>(
-                rhs.Column(c), sub_step * rhs.kGroupBytes, rhs.kGroupBytes);
+            const typename Op::RhsVector rhs_vector =
+                LoadRhs<Op>(rhs.Column(c), sub_step * rhs.kDepthGroupBytes,
+                            rhs.kDepthGroupBytes);
             RUY_LIKE_UNROLL
             for (int v = 0; v < kVectors; ++v) {
               if constexpr (kEndsInHalf) {

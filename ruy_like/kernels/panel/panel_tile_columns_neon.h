@@ -2,7 +2,7 @@
 //
 // Template arguments of PanelKernel<> (panel_kernel.h), with InPlaceRhs; chosen
 // by the Arm per-ISA files. A column of the rhs is contiguous along depth, so
-// that a vector of it has four groups of levels (of one level for floats, of
+// that a vector of it has four depth groups (of one level for floats, of
 // four for SDOT), of which the multiply-add takes one lane after the other:
 //
 //      rhs vector of column c:      | group g | g+1 | g+2 | g+3 |
@@ -29,13 +29,13 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Bytes of a column's group of levels.
-constexpr ptrdiff_t kGroupBytes = 4;
+// Bytes of a column's depth group.
+constexpr ptrdiff_t kDepthGroupBytes = 4;
 
 // The group of bytes at `p`. Reads at most `bytes` of them, at least one; the
 // others are 0.
 RUY_LIKE_ALWAYS_INLINE uint32_t FirstOfGroup(const char* p, ptrdiff_t bytes) {
-  if (bytes >= kGroupBytes) {
+  if (bytes >= kDepthGroupBytes) {
     uint32_t group;
     __builtin_memcpy(&group, p, sizeof(group));
     return group;
@@ -58,7 +58,7 @@ RUY_LIKE_ALWAYS_INLINE void LoadGroup(const int8_t* p, ptrdiff_t bytes,
       vdupq_n_u32(FirstOfGroup(reinterpret_cast<const char*>(p), bytes)));
 }
 
-// The last group of levels may be incomplete: the lhs's panels are padded with
+// The last depth group may be incomplete: the lhs's panels are padded with
 // zeros.
 template <class Op, int kVectors, int kCols>
 struct ColumnsTile {
@@ -79,7 +79,7 @@ struct ColumnsTile {
     const ptrdiff_t lhs_stride = args.lhs_stride_bytes;
     const ptrdiff_t end = args.steps * static_cast<ptrdiff_t>(sizeof(Rhs));
     ptrdiff_t k = 0;
-    for (; k <= end - 4 * kGroupBytes; k += 4 * kGroupBytes) {
+    for (; k <= end - 4 * kDepthGroupBytes; k += 4 * kDepthGroupBytes) {
       typename Op::RhsVector rhs[kCols];
       RUY_LIKE_UNROLL
       for (int c = 0; c < kCols; ++c) {
@@ -89,7 +89,7 @@ struct ColumnsTile {
       MultiplyAddTwoGroups<2>(lhs + 32, lhs_stride, rhs, acc);
       lhs += 64;
     }
-    for (; k < end; k += kGroupBytes) {
+    for (; k < end; k += kDepthGroupBytes) {
       typename Op::LhsVector lhs_vectors[kVectors];
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
