@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"

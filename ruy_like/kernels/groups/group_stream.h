@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/groups/group_common.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_store.h"
 #include "ruy_like/simd/loops.h"
@@ -41,25 +42,6 @@ struct StreamedBytes : Dot {
       const typename Dot::Activations& high) {
     Dot::Step(acc, weights.low, low);
     Dot::Step(acc, weights.high, high);
-  }
-};
-
-// Where a tile's panels lie, `apart` panels from each other. Beyond the last
-// panel it is repeated; those results are not stored.
-template <int kPanels>
-struct GroupPanels {
-  const uint8_t* levels[kPanels];
-  ptrdiff_t group_values[kPanels];  // index of a group's first scale
-
-  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row,
-                                     ptrdiff_t apart) {
-    const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
-    for (int p = 0; p < kPanels; ++p) {
-      const ptrdiff_t next = row / kGroupPanelRows + p * apart;
-      const ptrdiff_t panel = next < last ? next : last;
-      levels[p] = args.levels + panel * args.panel_bytes;
-      group_values[p] = panel * args.groups * kGroupPanelRows;
-    }
   }
 };
 

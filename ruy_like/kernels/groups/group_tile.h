@@ -10,7 +10,7 @@
 //                            as its integer ones; else floats stay in L1
 //   kInterleavesColumns      see group_kernel.h
 //   kCopyInt8, kCopyFloats   see GroupKernel
-//   SetStarts      see PlainGroupStarts (group_store.h)
+//   SetStarts      see PlainGroupStarts (group_pack.h)
 //   and what group_stream.h lists
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
@@ -22,7 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/groups/group_common.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_store.h"
 #include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/simd/loops.h"
@@ -33,7 +35,7 @@ namespace {
 // A tile's integer sums of one group: kVecs vectors, of kRowsOfVec rows each,
 // by kColVecs. Specialised for a Dot whose accumulators span several columns.
 template <class Ops, class Dot, int kCols>
-struct GroupSums {
+struct GroupSums : RowLanes<typename Ops::Simd> {
   typedef typename Ops::Simd Simd;
   typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
@@ -88,19 +90,6 @@ struct GroupSums {
     return Dot::Finish(acc[v][c]);
   }
 
-  // The lanes of a vector with a value for each row, or for its columns.
-  static RUY_LIKE_ALWAYS_INLINE Float OfRows(const float* rows) {
-    return Simd::LoadAligned(rows);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int OfRows(const int32_t* rows) {
-    return Simd::LoadAligned(rows);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Float OfColumns(const float* columns, int c) {
-    return Simd::SetFloat(columns[c]);
-  }
-  static RUY_LIKE_ALWAYS_INLINE Int OfColumns(const int32_t* columns, int c) {
-    return Simd::Set(columns[c]);
-  }
   // Reorders a tile's vectors to columns, which they are here.
   static RUY_LIKE_ALWAYS_INLINE void MakeColumns(float* /*out*/) {}
 };
@@ -109,7 +98,6 @@ struct GroupSums {
 template <class Ops, class Dot, int kKind, int kCols>
 struct WidenedTile {
   typedef typename Ops::Simd Simd;
-  typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
   typedef GroupSums<Ops, Dot, kCols> Sums;
   static constexpr int kPanels = Ops::kTilePanels;
@@ -117,28 +105,6 @@ struct WidenedTile {
   static constexpr int kPanelVecs = Sums::kPanelVecs;
   static constexpr int kVecs = Sums::kVecs;
   static constexpr int kColVecs = Sums::kColVecs;
-
-  // float(sum) * scale + f.
-  static RUY_LIKE_ALWAYS_INLINE Float AddGroup(const GroupTileArgs& args,
-                                               ptrdiff_t at, ptrdiff_t group,
-                                               int c, Float scale, Int sum,
-                                               Float f) {
-    const ptrdiff_t columns = group * kCols;
-    if constexpr (kKind == kGroupTileGeneral) {
-      const Int zero =
-          Sums::OfRows(static_cast<const int32_t*>(args.zeros) + at);
-      sum = Simd::Add(
-          sum, Simd::Mul(zero, Sums::OfColumns(args.starts + columns, c)));
-      sum =
-          Simd::Sub(sum, Simd::Mul(Sums::OfRows(args.sums + at),
-                                   Sums::OfColumns(args.activation_zeros, c)));
-    }
-    if constexpr (kKind != kGroupTilePlain) {
-      scale = Simd::MulFloat(
-          scale, Sums::OfColumns(args.column_group_scales + columns, c));
-    }
-    return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
-  }
 
   static void RunAll(const GroupTileArgs& args) {
     for (ptrdiff_t row = 0; row < args.rows; row += kRows) Run(args, row);
@@ -182,13 +148,14 @@ struct WidenedTile {
         RUY_LIKE_UNROLL
         for (int c = 0; c < kColVecs; ++c) {
           if constexpr (Ops::kFloatsInRegisters) {
-            f[v][c] =
-                AddGroup(args, at, group, c, scale, sums.Get(v, c), f[v][c]);
+            f[v][c] = AddGroup<Simd, Sums, kKind>(
+                args, at, group * kCols, c, scale, sums.Get(v, c), f[v][c]);
           } else {
             float* const sum = place(v, c);
             Simd::StoreAligned(
-                sum, AddGroup(args, at, group, c, scale, sums.Get(v, c),
-                              Simd::LoadAligned(sum)));
+                sum, AddGroup<Simd, Sums, kKind>(args, at, group * kCols, c,
+                                                 scale, sums.Get(v, c),
+                                                 Simd::LoadAligned(sum)));
           }
         }
       }

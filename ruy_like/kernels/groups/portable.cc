@@ -7,6 +7,7 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
 
