@@ -7,8 +7,11 @@
 // tile instruction is ever run.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "ruy_like/group_weights.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
@@ -27,6 +30,24 @@ template <typename P>
 void ExpectRight(P* product, Context* context) {
   EXPECT_EQ(product->Run(context), absl::OkStatus());
   product->ExpectIs(product->Expected());
+}
+
+// A product with group-scaled weights by so many columns: nothing but ones.
+void ExpectRightWithGroups(int cols, Context* context) {
+  const std::vector<std::uint8_t> levels(20 * 32, 0x99);  // 9 - 8
+  const std::vector<float> scales(20, 1.0f);
+  GroupWeights weights;
+  weights.rows = 20;
+  weights.depth = 64;
+  weights.levels = levels.data();
+  weights.set_scales(scales.data());
+  const auto packed = PackGroupWeights(weights, context);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  const std::vector<std::int8_t> values(64 * cols, 1);
+  EXPECT_EQ(MulTo<float>(*packed,
+                         MakeMatrix(values.data(), 64, cols, Order::kColMajor),
+                         GroupMulParams(), context),
+            std::vector<float>(20 * cols, 64));
 }
 
 bool Permits(const Context& context, Path path) {
@@ -57,9 +78,12 @@ TEST_F(AmxLeaveTest, IsNotAskedForWhereNothingWantsAmx) {
   // Too small for AMX.
   RawProduct small(3, 3, 3), large(256, 256, 256);
   ExpectRight(&small, &context);
+  ExpectRightWithGroups(15, &context);
+  EXPECT_EQ(context.last_used_path(), Path::kAmx);
   // Not permitted.
   context.set_runtime_enabled_paths(~Path::kAmx);
   ExpectRight(&large, &context);
+  ExpectRightWithGroups(100, &context);
   EXPECT_EQ(times_asked, 0);
 }
 
@@ -72,6 +96,17 @@ TEST_F(AmxLeaveTest, IsAskedForByTheProductThatWantsAmx) {
   EXPECT_FALSE(Permits(context, Path::kAmx));
   EXPECT_TRUE(Permits(context, Path::kAvx512Vnni));
   ExpectRight(&product, &context);
+  EXPECT_EQ(times_asked, 1);
+}
+
+TEST_F(AmxLeaveTest, IsAskedForByManyColumnsOfGroups) {
+  Context context;
+  ExpectRightWithGroups(16, &context);
+  EXPECT_EQ(times_asked, 1);
+  EXPECT_EQ(context.last_used_path(), BestPath(DetectedPaths(~Path::kAmx)));
+  EXPECT_FALSE(Permits(context, Path::kAmx));
+  EXPECT_TRUE(Permits(context, Path::kAvx512Vnni));
+  ExpectRightWithGroups(16, &context);
   EXPECT_EQ(times_asked, 1);
 }
 

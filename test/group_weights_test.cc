@@ -41,7 +41,7 @@ TEST_P(GroupMulTest, Edges) {
   std::uint64_t seed = 0;
   for (const std::ptrdiff_t rows : {1, 15, 16, 17, 31, 32, 33, 63, 64, 65}) {
     for (const std::ptrdiff_t cols :
-         {1, 2, 3, 4, 5, 6, 7, 12, 13, 31, 32, 33}) {
+         {1, 2, 3, 4, 5, 6, 7, 12, 13, 16, 17, 31, 32, 33}) {
       for (const std::ptrdiff_t depth : {1, 7, 8, 9, 16, 31, 33, 128}) {
         CheckGroupProduct({rows, depth, cols}, ++seed, &context_);
         if (HasFatalFailure()) return;
@@ -135,11 +135,16 @@ TEST_P(GroupMulTest, DoesNotDependOnTheBatch) {
 // A path must not run the portable kernel, but for wasm128, which has none.
 TEST_P(GroupMulTest, EachPathHasItsKernel) {
   if (GetParam() == Path::kWasm128) GTEST_SKIP() << "takes the portable one";
-  const GroupKernelChoice choice =
-      ChooseGroupKernel(GetParam() | Path::kPortable);
-  EXPECT_EQ(choice.path, GetParam());
-  EXPECT_EQ(std::string(choice.kernel->name).rfind("Portable", 0) == 0,
-            GetParam() == Path::kPortable);
+  for (const int bits : {4, 8}) {
+    for (const std::ptrdiff_t cols : {1, 1000}) {
+      const GroupKernelChoice choice =
+          ChooseGroupKernel(GetParam() | Path::kPortable, bits, cols);
+      EXPECT_EQ(choice.path, GetParam());
+      EXPECT_EQ(std::string(choice.kernel->name).rfind("Portable", 0) == 0,
+                GetParam() == Path::kPortable);
+      EXPECT_EQ(choice.owner == Path::kPortable, GetParam() == Path::kPortable);
+    }
+  }
 }
 
 // An element before the activations' scale, by sums in double. 4 bits, scales

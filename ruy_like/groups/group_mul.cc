@@ -10,6 +10,8 @@
 #include "ruy_like/groups/choose_group_kernel.h"
 #include "ruy_like/groups/group_image.h"
 #include "ruy_like/groups/group_product.h"
+#include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/path.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/parallel.h"
 
@@ -127,7 +129,12 @@ void DoWork(void* work, int thread) {
 
 absl::Status RunLocked(const GroupMulCall& call, ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
-  const GroupKernelChoice choice = ChooseGroupKernel(context->permitted_paths);
+  const Layout& dst = call.dst.layout;
+  Path permitted = context->permitted_paths;
+  const GroupKernelChoice choice = ChooseGroupKernelThatMayRun(
+      call.weights->bits, call.weights_are_lhs ? dst.cols() : dst.rows(),
+      &MayRun, &permitted);
+  context->permitted_paths = permitted;
   GroupProduct product(call, *choice.kernel);
   int threads = MaxThreads(*context, call.max_num_threads);
   if (threads > 1 && context->num_threads_strategy !=

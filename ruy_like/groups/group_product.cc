@@ -158,7 +158,8 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   if (has_activation_zeros_) {
     // Each panel multiplies a column of ones again. With more than two panels
     // it is faster to add up the levels once (doc/tuning.md).
-    const bool can_stream = bits == 4 || kernel.stream8 != nullptr;
+    const bool can_stream =
+        (bits == 4 ? kernel.stream4 : kernel.stream8) != nullptr;
     max_stream_cols = can_stream ? 2 * stream_cols : 0;
   }
   streams_ = cols_ <= max_stream_cols &&

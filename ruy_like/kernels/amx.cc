@@ -4,6 +4,7 @@
 //
 // Tested in test/kernels/amx_kernel_test.cc.
 #include "ruy_like/kernels/amx/amx_bfloat16.h"
+#include "ruy_like/kernels/amx/amx_groups.h"
 #include "ruy_like/kernels/amx/amx_kernel.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
@@ -107,7 +108,23 @@ constexpr Kernel kKernels[] = {
 
 KernelTable AmxKernels() { return TableOf(kKernels); }
 
-// Group-scaled weights are multiplied by AVX-512-VNNI's kernel.
-const GroupKernel* AmxGroupKernel() { return nullptr; }
+// What surrounds the tiles is AVX-512-VNNI's, which also multiplies few
+// columns.
+const GroupKernel* AmxGroupKernel() {
+  static const GroupKernel kKernel = [] {
+    GroupKernel kernel = *Avx512VnniGroupKernel();
+    kernel.name = "Amx_Groups_32x32";
+    kernel.tile_rows = kGroupMaxRows;
+    kernel.tile_cols = kGroupMaxCols;
+    kernel.min_cols4 = kMinGroupCols4;
+    kernel.min_cols8 = kMinGroupCols8;
+    kernel.stream_cols = 0;
+    kernel.max_stream_cols4 = kernel.max_stream_cols8 = 0;
+    kernel.tile4 = kernel.tile8 = RunAmxGroups;
+    kernel.stream4 = kernel.stream8 = nullptr;
+    return kernel;
+  }();
+  return &kKernel;
+}
 
 }  // namespace ruy_like::kernels

@@ -1,7 +1,7 @@
 // Back-end: AMX's tiles: the instructions, the unit's configuration record, and
 // the configurations that the kernel uses.
 //
-// Included by the headers of both AMX kernels. Does not choose tiles, shapes or
+// Included by the headers of all AMX kernels. Does not choose tiles, shapes or
 // strides, and does not ask the OS for permission to use AMX state: the CPU
 // detection has done that before a kernel of this path can be picked.
 //
@@ -134,6 +134,14 @@ struct Tiles {
                    :
                    : "i"(kC), "i"(kA), "i"(kB));
     }
+  }
+
+  // The same of a signed A and an unsigned B.
+  template <int kC, int kA, int kB>
+  static RUY_LIKE_ALWAYS_INLINE void MultiplyUnsignedB() {
+    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                 :
+                 : "i"(kC), "i"(kA), "i"(kB));
   }
 
   // The same of pairs of bfloat16, with float sums.

@@ -17,11 +17,11 @@
 //                 64 + 4 * row + i has level 4 + i
 //
 // Scales are in an array of their own, 16 for each panel and group; so are zero
-// points, unless all are the same. A kernel has two forms. The streaming one,
-// for few columns, reads panels as they are packed. The other one, for many,
-// reads "widened" panels: in the layout of 8 bits or, for SMMLA, with a row's
-// eight levels together. Panels packed otherwise are widened once for all
-// columns.
+// points, unless all are the same. A kernel has two forms, that of AMX the
+// second one alone. The streaming one, for few columns, reads panels as they
+// are packed. The other one, for many, reads "widened" panels: in the layout of
+// 8 bits or, for SMMLA, with a row's eight levels together. Panels packed
+// otherwise are widened once for all columns.
 //
 // ## Packed activations
 //
@@ -121,6 +121,9 @@ struct GroupKernel {
   int tile_rows;    // a multiple of kGroupPanelRows
   int tile_cols;    // of an activation panel
   int stream_cols;  // the most of an activation panel of the streaming form
+  // With fewer columns, by weights of 4 and of 8 bits, products take the kernel
+  // of the next lower path.
+  ptrdiff_t min_cols4, min_cols8;
   // The most columns for which the streaming form is the fastest, with weights
   // of 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
@@ -136,8 +139,9 @@ struct GroupKernel {
   GroupTileFn* tile4;
   GroupTileFn* tile8;
   // Multiply packed panels by activation panels of at most stream_cols columns.
+  // Null if max_stream_cols4 (8) is 0.
   GroupTileFn* stream4;
-  GroupTileFn* stream8;  // null if max_stream_cols8 is 0
+  GroupTileFn* stream8;
   // One panel's steps from nibbles to bytes, or (8 bits) to signed ones.
   // `shifts`: null or, per row, what is added to each level.
   void (*widen4)(const uint8_t* levels, ptrdiff_t steps, const uint8_t* shifts,
