@@ -67,69 +67,6 @@ T* TakeArray(ScratchArena* arena, std::size_t bytes) {
   return bytes == 0 ? nullptr : static_cast<T*>(arena->Take(bytes));
 }
 
-// Adds each row's levels to its sum. `levels` holds `runs` blocks of
-// kGroupPanelRows * kRun bytes; bytes r * kRun to r * kRun + kRun - 1 of a
-// block are levels of row r. Two neighbouring levels share a 16-bit lane, so
-// that compilers vectorize the loop over lanes.
-template <int kRun, bool kSigned>
-void SumRuns(const std::uint8_t* levels, std::ptrdiff_t runs,
-             std::uint32_t* sums) {
-  constexpr int kPairs = kGroupPanelRows * kRun / 2;
-  // The most runs for which the sum of a lane's two levels fits 16 bits.
-  constexpr std::ptrdiff_t kMaxRuns = 0xffff / (2 * 0xff);
-  for (; runs > 0; runs -= kMaxRuns) {
-    // upper: sums of the upper bytes. both: sums of whole lanes, modulo 2^16.
-    std::uint16_t upper[kPairs] = {};
-    std::uint16_t both[kPairs] = {};
-    for (std::ptrdiff_t run = 0; run < std::min(runs, kMaxRuns); ++run) {
-      for (int i = 0; i < kPairs; ++i) {
-        std::uint16_t pair;
-        std::memcpy(&pair, levels + 2 * i, sizeof(pair));
-        // Flipping the top bit adds 128 and makes the byte unsigned.
-        if (kSigned) pair ^= 0x8080;
-        upper[i] += pair >> 8;
-        both[i] += pair;
-      }
-      levels += 2 * kPairs;
-    }
-    // The sum of the lower bytes is both - 256 * upper; add upper to it.
-    for (int i = 0; i < kPairs; ++i) both[i] -= 255 * upper[i];
-    for (int i = 0; i < kPairs / 2; ++i) {
-      std::uint32_t two;
-      std::memcpy(&two, both + 2 * i, sizeof(two));
-      sums[i / (kRun / 4)] += (two & 0xffff) + (two >> 16);
-    }
-  }
-}
-
-template <int kRun, bool kSigned>
-void SumLevels(const std::uint8_t* levels, std::ptrdiff_t count,
-               std::uint32_t* sums) {
-  constexpr std::uint8_t kFlip = kSigned ? 0x80 : 0;
-  const std::ptrdiff_t whole = count / kRun * kRun;
-  for (int row = 0; row < kGroupPanelRows; ++row) {
-    sums[row] = kSigned ? -128 * static_cast<std::uint32_t>(count) : 0;
-  }
-  SumRuns<kRun, kSigned>(levels, whole / kRun, sums);
-  levels += whole * kGroupPanelRows;
-  for (std::ptrdiff_t k = 0; k < count - whole; ++k) {
-    for (int row = 0; row < kGroupPanelRows; ++row) {
-      sums[row] += static_cast<std::uint8_t>(levels[row * kRun + k] ^ kFlip);
-    }
-  }
-}
-
-// Writes the sum of `count` levels for each of a panel's rows. `run` (4 or 8)
-// levels of a row are contiguous, followed by those of the next row.
-void SumLevels(const std::uint8_t* levels, std::ptrdiff_t count, int run,
-               bool is_signed, std::uint32_t* sums) {
-  if (run == 4) {
-    (is_signed ? SumLevels<4, true> : SumLevels<4, false>)(levels, count, sums);
-  } else {
-    (is_signed ? SumLevels<8, true> : SumLevels<8, false>)(levels, count, sums);
-  }
-}
-
 }  // namespace
 
 GroupProduct::GroupProduct(const internal::GroupMulCall& call,
@@ -165,11 +102,10 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   streams_ = cols_ <= max_stream_cols &&
              (bits == 8 ||
               kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup);
-  const bool general =
-      has_activation_zeros_ || (!streams_ && bits == 8 && has_zeros);
-  kind_ = general             ? kernels::kGroupTileGeneral
-          : scales_per_group_ ? kernels::kGroupTileColumnGroupScales
-                              : kernels::kGroupTilePlain;
+  kind_ = !streams_ && bits == 8 && has_zeros ? kernels::kGroupTileGeneral
+          : has_activation_zeros_ ? kernels::kGroupTileActivationZeros
+          : scales_per_group_     ? kernels::kGroupTileColumnGroupScales
+                                  : kernels::kGroupTilePlain;
   widens_ = !streams_ && (bits == 4 || kernel.signed_levels);
   activation_bytes_ =
       bits == 4 ? kernel.activation_bytes4 : kernel.activation_bytes8;
@@ -177,6 +113,8 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   if (!streams_ && bits == 4 && has_zeros) zero_point_ = kShiftedZero;
   if (bits == 8 && kernel.signed_levels) zero_point_ -= 128;
   ones_ = streams_ ? ones : 0;
+  sums_levels_ = !streams_ && (kind_ == kernels::kGroupTileActivationZeros ||
+                               kind_ == kernels::kGroupTileGeneral);
   col_panels_ = CeilDiv(cols_, streams_ ? stream_cols : kernel.tile_cols);
   panel_cols_ = cols_ / col_panels_;
   wider_panels_ = cols_ % col_panels_;
@@ -255,10 +193,11 @@ std::size_t GroupProduct::Cut(int threads) {
           ? ScratchArena::Footprint(Product(copy_stride_, copied_cols_,
                                             is_int8 ? 1 : sizeof(float)))
           : 0;
-  const std::size_t quantized_bytes =
-      is_int8
-          ? Product(ones_, weights_.depth, 1)
-          : (makes_packed_ ? 0 : Product(weights_.depth, panel_cols_ + 1, 1));
+  // Quantized columns that are not packed at once, or a column of ones.
+  const std::ptrdiff_t unpacked_cols = is_int8 || makes_packed_
+                                           ? ones_ + (sums_levels_ ? 1 : 0)
+                                           : panel_cols_ + 1;
+  const std::size_t quantized_bytes = Product(weights_.depth, unpacked_cols, 1);
   const std::size_t packing_scratch =
       SaturatingAdd(copy_bytes_, ScratchArena::Footprint(quantized_bytes));
   std::size_t multiply_scratch = 0;
@@ -268,9 +207,8 @@ std::size_t GroupProduct::Cut(int threads) {
     scales_at_ = ScratchArena::Footprint(SaturatingMul(block_panels_, widened));
     zeros_at_ = SaturatingAdd(scales_at_, values);
     sums_at_ = SaturatingAdd(zeros_at_, values);
-    multiply_scratch = kind_ == kernels::kGroupTileGeneral
-                           ? SaturatingAdd(sums_at_, values)
-                           : zeros_at_;
+    multiply_scratch =
+        sums_levels_ ? SaturatingAdd(sums_at_, values) : zeros_at_;
   }
   scratch_bytes_ =
       ScratchArena::Footprint(std::max(packing_scratch, multiply_scratch));
@@ -279,6 +217,11 @@ std::size_t GroupProduct::Cut(int threads) {
       ScratchArena::Footprint(Product(weights_.groups, PackedCols()));
   total = SaturatingAdd(total, ScratchArena::Footprint(PackedBytes()));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
+  if (sums_levels_) {
+    total = SaturatingAdd(total, ScratchArena::Footprint(column_bytes_));
+    total = SaturatingAdd(total,
+                          ScratchArena::Footprint(Product(weights_.groups, 1)));
+  }
   return SaturatingAdd(
       total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
 }
@@ -295,6 +238,10 @@ void GroupProduct::Take(ScratchArena* arena) {
   column_group_scales_ = TakeArray<float>(arena, per_group);
   column_scales_ = TakeArray<float>(arena, Product(cols_, 1));
   activation_zeros_ = TakeArray<std::int32_t>(arena, Product(cols_, 1));
+  if (sums_levels_) {
+    level_ones_ = TakeArray<char>(arena, column_bytes_);
+    level_starts_ = TakeArray<std::int32_t>(arena, Product(weights_.groups, 1));
+  }
 }
 
 char* GroupProduct::PackedColumn(std::ptrdiff_t panel, int c) const {
@@ -366,7 +313,7 @@ void GroupProduct::SetZerosAndScales(std::ptrdiff_t panel, int c,
                               ? 1.0f
                               : params.activation_scales[col];
   }
-  if (kind_ != kernels::kGroupTileGeneral || streams_) return;
+  if (kind_ != kernels::kGroupTileGeneral) return;
   const int panel_cols = ColsIn(panel);
   float* scales = column_group_scales_ + first * weights_.groups + c;
   for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
@@ -402,26 +349,46 @@ void GroupProduct::PackInt8(const std::int8_t* values,
   PackColumns(scratch, weights_.depth, 1, panel, ColsIn(panel));
 }
 
-void GroupProduct::PackColumns(const std::int8_t* values,
-                               std::ptrdiff_t col_stride, int cols,
-                               std::ptrdiff_t panel, int c) const {
-  const int panel_cols = ColsIn(panel) + ones_;
+kernels::GroupColumnArgs GroupProduct::ColumnArgs(const std::int8_t* values,
+                                                  std::ptrdiff_t col_stride,
+                                                  int cols,
+                                                  int panel_cols) const {
   kernels::GroupColumnArgs args;
   args.values = values;
   args.col_stride = col_stride;
   args.cols = cols;
   args.depth = weights_.depth;
   args.group_levels = weights_.LevelsIn(0);
-  args.packed = in_place_ || makes_packed_ ? nullptr : PackedColumn(panel, c);
   args.packed_col_stride = packed_col_stride();
   args.step_stride = (kernel_.interleaves_columns ? panel_cols : 1) *
                      std::ptrdiff_t{kGroupStepLevels} * activation_bytes_;
-  args.starts = starts_ + PackedColsBefore(panel) * weights_.groups + c;
   args.start_stride = panel_cols;
   const bool has_row_zeros =
       streams_ ? weights_.has_zero_points : kind_ == kernels::kGroupTileGeneral;
   args.factor = has_row_zeros ? 1 : zero_point_;
+  return args;
+}
+
+void GroupProduct::Pack(const kernels::GroupColumnArgs& args) const {
   (weights_.bits == 4 ? kernel_.pack_columns4 : kernel_.pack_columns8)(args);
+}
+
+void GroupProduct::PackColumns(const std::int8_t* values,
+                               std::ptrdiff_t col_stride, int cols,
+                               std::ptrdiff_t panel, int c) const {
+  kernels::GroupColumnArgs args =
+      ColumnArgs(values, col_stride, cols, ColsIn(panel) + ones_);
+  args.packed = in_place_ || makes_packed_ ? nullptr : PackedColumn(panel, c);
+  args.starts = starts_ + PackedColsBefore(panel) * weights_.groups + c;
+  Pack(args);
+}
+
+void GroupProduct::SetLevelOnes(std::int8_t* scratch) const {
+  std::fill(scratch, scratch + weights_.depth, std::int8_t{1});
+  kernels::GroupColumnArgs args = ColumnArgs(scratch, 0, 1, 1);
+  args.packed = level_ones_;
+  args.starts = level_starts_;
+  Pack(args);
 }
 
 void GroupProduct::PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
@@ -467,6 +434,9 @@ void GroupProduct::PackActivations(int thread) {
     const std::ptrdiff_t range =
         next_range_.fetch_add(1, std::memory_order_relaxed);
     if (range >= ranges) return;
+    if (range == 0 && sums_levels_) {
+      SetLevelOnes(reinterpret_cast<std::int8_t*>(scratch + copy_bytes_));
+    }
     if (copies_) {
       PackRange(range * copied_cols_,
                 std::min((range + 1) * copied_cols_, cols_), scratch);
@@ -525,42 +495,11 @@ void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
         scales);
   }
   if (kind_ == kernels::kGroupTileGeneral) {
-    PrepareGeneral(panel, index, scratch);
-  }
-}
-
-// Zero points, and sums of what remains of the levels without them.
-void GroupProduct::PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
-                                  char* scratch) const {
-  const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
-  std::int32_t* const zeros =
-      reinterpret_cast<std::int32_t*>(scratch + zeros_at_) + index * values;
-  std::int32_t* const sums =
-      reinterpret_cast<std::int32_t*>(scratch + sums_at_) + index * values;
-  const std::uint8_t* const levels =
-      widens_
-          ? reinterpret_cast<const std::uint8_t*>(scratch) +
-                index * weights_.steps() * kGroupStepLevels * kGroupPanelRows
-          : weights_.levels + panel * weights_.panel_bytes;
-  const bool is_signed = weights_.bits == 8 && kernel_.signed_levels;
-  const int run = widens_ ? kernel_.widened_levels : 4;
-  if (weights_.bits == 8 && weights_.zeros != nullptr) {
-    const auto* const from = weights_.zeros + panel * values;
-    const int shift = is_signed ? 128 : 0;
-    for (std::ptrdiff_t i = 0; i < values; ++i) zeros[i] = from[i] - shift;
-  } else {
-    std::fill(zeros, zeros + values, zero_point_);
-  }
-  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-    const std::ptrdiff_t count = weights_.LevelsIn(group);
-    const std::ptrdiff_t at = group * kGroupPanelRows;
-    std::uint32_t group_sums[kGroupPanelRows];
-    SumLevels(levels + at * kGroupStepLevels * weights_.group_steps, count, run,
-              is_signed, group_sums);
-    for (int row = 0; row < kGroupPanelRows; ++row) {
-      sums[at + row] = static_cast<std::int32_t>(
-          group_sums[row] - static_cast<std::uint32_t>(zeros[at + row]) *
-                                static_cast<std::uint32_t>(count));
+    const int shift = kernel_.signed_levels ? 128 : 0;
+    auto* const zeros =
+        reinterpret_cast<std::int32_t*>(scratch + zeros_at_) + index * values;
+    for (std::ptrdiff_t i = 0; i < values; ++i) {
+      zeros[i] = weights_.zeros[first + i] - shift;
     }
   }
 }
@@ -596,6 +535,10 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
   args.levels = weights_.levels + first * weights_.panel_bytes;
   args.panel_bytes = weights_.panel_bytes;
   if (streams_) {
+    args.reads_apart =
+        col_panels_ == 1 &&
+        panels * weights_.panel_bytes >
+            static_cast<std::ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2);
     args.scales = static_cast<const char*>(weights_.scales) +
                   first * values * (InfoOf(weights_.scale_type).bits / 8);
     if (weights_.zeros != nullptr) args.zeros = weights_.zeros + first * values;
@@ -609,7 +552,13 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
     }
     args.scales = scratch + scales_at_;
     args.zeros = scratch + zeros_at_;
-    args.sums = reinterpret_cast<const std::int32_t*>(scratch + sums_at_);
+    args.sums = reinterpret_cast<std::int32_t*>(scratch + sums_at_);
+    if (sums_levels_) {
+      GroupTileArgs sum_args = args;
+      sum_args.activations = level_ones_;
+      sum_args.starts = level_starts_;
+      (weights_.bits == 4 ? kernel_.sum4 : kernel_.sum8)(sum_args);
+    }
   }
   const float* const bias = call_.params.bias;
   const bool bias_along_rows =
@@ -628,7 +577,7 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
                   : static_cast<void*>(PackedColumn(panel, 0));
     args.starts = starts_ + PackedColsBefore(panel) * weights_.groups;
     args.column_group_scales =
-        scales_per_group_ || (kind_ == kernels::kGroupTileGeneral && !streams_)
+        scales_per_group_ || kind_ == kernels::kGroupTileGeneral
             ? column_group_scales_ + col * weights_.groups
             : nullptr;
     args.activation_zeros = activation_zeros_ + col;

@@ -68,13 +68,18 @@ class GroupProduct final {
                 std::ptrdiff_t panel, int c, std::int8_t* scratch) const;
   void PackColumns(const std::int8_t* values, std::ptrdiff_t col_stride,
                    int cols, std::ptrdiff_t panel, int c) const;
+  // Sets level_ones_ and level_starts_. `scratch`: depth values.
+  void SetLevelOnes(std::int8_t* scratch) const;
+  // For columns of a panel that holds panel_cols; without their places.
+  kernels::GroupColumnArgs ColumnArgs(const std::int8_t* values,
+                                      std::ptrdiff_t col_stride, int cols,
+                                      int panel_cols) const;
+  void Pack(const kernels::GroupColumnArgs& args) const;
 
   void MultiplyBlock(std::ptrdiff_t row_block, std::ptrdiff_t col_block,
                      char* scratch) const;
   void WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
                   char* scratch) const;
-  void PrepareGeneral(std::ptrdiff_t panel, std::ptrdiff_t index,
-                      char* scratch) const;
   kernels::GroupTileArgs CommonArgs() const;
 
   std::ptrdiff_t FirstCol(std::ptrdiff_t panel) const {
@@ -121,6 +126,8 @@ class GroupProduct final {
   // 1 if the last column of each activation panel is all ones (then its
   // products are the sums of levels), else 0.
   int ones_;
+  // Blocks of widened weights have the sums of their levels calculated.
+  bool sums_levels_;
   // Panels of columns are as equal as possible: the first wider_panels_ have
   // panel_cols_ + 1, the others panel_cols_. Columns of ones do not count.
   std::ptrdiff_t col_panels_;
@@ -158,6 +165,9 @@ class GroupProduct final {
   float* column_group_scales_ = nullptr;
   float* column_scales_ = nullptr;
   std::int32_t* activation_zeros_ = nullptr;
+  // A packed column of ones, with its starts, if sums_levels_.
+  char* level_ones_ = nullptr;
+  std::int32_t* level_starts_ = nullptr;
   char* scratch_ = nullptr;
 
   std::atomic<std::ptrdiff_t> next_range_{0};

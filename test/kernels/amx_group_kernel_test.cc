@@ -31,7 +31,8 @@ struct GroupSizes {
 };
 
 constexpr GroupTileKind kKinds[] = {
-    kGroupTilePlain, kGroupTileColumnGroupScales, kGroupTileGeneral};
+    kGroupTilePlain, kGroupTileColumnGroupScales, kGroupTileActivationZeros,
+    kGroupTileGeneral};
 
 // Arguments with random arrays, each of which ends at a guard page.
 struct KernelCall {
@@ -107,11 +108,11 @@ struct KernelCall {
     args.activations = activations.data();
     args.activation_col_stride = depth + gap;
     args.starts = starts.as<std::int32_t>();
-    if (kind != kGroupTilePlain) {
+    if (kind == kGroupTileColumnGroupScales || kind == kGroupTileGeneral) {
       args.column_group_scales = group_scales.as<float>();
     }
-    if (kind == kGroupTileGeneral) {
-      args.zeros = zeros.data();
+    if (kind == kGroupTileGeneral) args.zeros = zeros.data();
+    if (kind == kGroupTileActivationZeros || kind == kGroupTileGeneral) {
       args.sums = sums.as<std::int32_t>();
       args.activation_zeros = activation_zeros.as<std::int32_t>();
     }
@@ -144,13 +145,13 @@ struct KernelCall {
       const ptrdiff_t of_column = group * args.cols + col;
       const std::int64_t start = args.starts[of_column];
       float scale = scales.as<float>()[of_row];
-      if (args.kind == kGroupTileGeneral) {
-        acc += start * zeros.as<std::int32_t>()[of_row] -
-               std::int64_t{args.activation_zeros[col]} * args.sums[of_row];
-      } else {
-        acc += start;
+      acc += args.kind == kGroupTileGeneral
+                 ? start * zeros.as<std::int32_t>()[of_row]
+                 : start;
+      if (args.sums != nullptr) {
+        acc -= std::int64_t{args.activation_zeros[col]} * args.sums[of_row];
       }
-      if (args.kind != kGroupTilePlain) {
+      if (args.column_group_scales != nullptr) {
         scale *= args.column_group_scales[of_column];
       }
       f = std::fma(static_cast<float>(static_cast<std::int32_t>(acc)), scale,

@@ -166,6 +166,8 @@ struct GroupAdder {
       AddTo<kGroupTilePlain>(end);
     } else if (args->kind == kGroupTileColumnGroupScales) {
       AddTo<kGroupTileColumnGroupScales>(end);
+    } else if (args->kind == kGroupTileActivationZeros) {
+      AddTo<kGroupTileActivationZeros>(end);
     } else {
       AddTo<kGroupTileGeneral>(end);
     }

@@ -68,10 +68,15 @@ RUY_LIKE_ALWAYS_INLINE typename Simd::Float AddGroup(const GroupTileArgs& args,
         Lanes::OfRows(static_cast<const int32_t*>(args.zeros) + rows);
     sum = Simd::Add(
         sum, Simd::Mul(zeros, Lanes::OfColumns(args.starts + columns, c)));
-    sum = Simd::Sub(sum, Simd::Mul(Lanes::OfRows(args.sums + rows),
+  }
+  if constexpr (kKind == kGroupTileActivationZeros ||
+                kKind == kGroupTileGeneral) {
+    const int32_t* const level_sums = args.sums + rows;
+    sum = Simd::Sub(sum, Simd::Mul(Lanes::OfRows(level_sums),
                                    Lanes::OfColumns(args.activation_zeros, c)));
   }
-  if constexpr (kKind != kGroupTilePlain) {
+  if constexpr (kKind == kGroupTileColumnGroupScales ||
+                kKind == kGroupTileGeneral) {
     scale = Simd::MulFloat(
         scale, Lanes::OfColumns(args.column_group_scales + columns, c));
   }

@@ -48,8 +48,10 @@ enum GroupTileKind {
   kGroupTilePlain,
   // acc = dot + starts; one scale per column and group
   kGroupTileColumnGroupScales,
+  // acc = dot + starts - activation_zeros * sums[row]; one scale per column
+  kGroupTileActivationZeros,
   // acc = dot + starts * zeros[row] - activation_zeros * sums[row]; one scale
-  // per column and group
+  // per column and group. Only for levels of 8 bits.
   kGroupTileGeneral
 };
 
@@ -62,20 +64,23 @@ enum GroupTileKind {
 // with the column's, rounded. Arrays start at the block's first row and the
 // panel's first column.
 struct GroupTileArgs {
-  // GroupTileKind. The streaming form tests only for kGroupTileGeneral:
+  // GroupTileKind. The streaming form tests only for kGroupTileActivationZeros:
   // activation panels then end with a column of ones, not counted in `cols`,
   // and `sums` is not used.
   int kind;
   // ## Weights
   const uint8_t* levels;
   ptrdiff_t panel_bytes;  // of levels
+  // The streaming form: panels that are read together lie as far apart as the
+  // block allows, not side by side.
+  bool reads_apart;
   // The streaming form: scales of scale_type and, unless null, zero points, as
-  // they are packed. Else floats and, for kGroupTileGeneral, int32 zero points
-  // and sums over each group of level - zero point.
+  // they are packed. Else floats and, for the kinds that use them, int32 zero
+  // points and sums over each group of level - zero point.
   const void* scales;
   Scalar scale_type;
   const void* zeros;
-  const int32_t* sums;
+  int32_t* sums;
   ptrdiff_t groups, group_steps, last_group_steps;
   // ## Activations; starts and scales by [group][column]
   const void* activations;
@@ -129,15 +134,16 @@ struct GroupKernel {
   ptrdiff_t max_stream_cols4, max_stream_cols8;
   bool interleaves_columns;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
-  // Levels of a row that lie together in a widened panel: 4, as in the packed
-  // form of 8 bits, or 8, a row's whole step.
-  int widened_levels;
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. With 2
   // bytes: int16, levels 0 2 1 3 4 6 5 7 of each step.
   int activation_bytes4, activation_bytes8;
   // Multiply widened panels of weights of 4 and of 8 bits.
   GroupTileFn* tile4;
   GroupTileFn* tile8;
+  // Set `sums` of widened panels, from a column of ones as activations, with
+  // its starts, and `zeros` for kGroupTileGeneral.
+  GroupTileFn* sum4;
+  GroupTileFn* sum8;
   // Multiply packed panels by activation panels of at most stream_cols columns.
   // Null if max_stream_cols4 (8) is 0.
   GroupTileFn* stream4;

@@ -123,6 +123,7 @@ struct NeonGroupOps : PlainGroupStarts {
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = kCols;
   static constexpr bool kFloatsInRegisters = false;
+  static constexpr int kTilePrefetchBytes = 0;
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = true;
   static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;

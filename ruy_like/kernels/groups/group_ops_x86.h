@@ -262,14 +262,15 @@ struct X86GroupOps {
   // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
   static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
   static constexpr bool kHasVnni = Dot8T::kActivationBytes == 1;
+  // VNNI's many columns are no faster with it (doc/tuning.md).
+  static constexpr int kTilePrefetchBytes = kHasVnni ? 0 : 2048;
   // Without VNNI, nibbles as packed take three multiplications for a step,
   // widened levels four. With VNNI the widened form's larger tile is faster for
   // many columns (doc/tuning.md).
   static constexpr ptrdiff_t kMaxStreamCols4 = kHasVnni ? 128 : PTRDIFF_MAX;
-  // Without VNNI the widened form is as fast from two columns on, with 512 bits
-  // from one on.
-  static constexpr ptrdiff_t kMaxStreamCols8 =
-      kHasVnni ? 32 : (S::kLanes == 8 ? 1 : 0);
+  // Without VNNI the widened form is as fast from three columns on, and its
+  // tiles stay fast where weights come from memory (doc/tuning.md).
+  static constexpr ptrdiff_t kMaxStreamCols8 = kHasVnni ? 32 : 2;
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }

@@ -180,7 +180,6 @@ struct NeonSquaresGroupOps
 
 constexpr GroupKernel SquaresGroupKernel(const char* name) {
   GroupKernel kernel = GroupKernelOf<NeonSquaresGroupOps>(name);
-  kernel.widened_levels = kGroupStepLevels;
   kernel.widen4 = WidenNibblesOfRowPairs;
   kernel.widen8 = MakeRowPairsSigned;
   return kernel;

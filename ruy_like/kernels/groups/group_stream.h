@@ -203,10 +203,10 @@ struct StreamTile {
     return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
   }
 
-  // One column reads the weights once: its panels lie far apart, so that memory
-  // is read as few long streams. More columns have them read again, out of L2.
+  // Weights that come from memory and are read once: panels that lie far apart
+  // are read together, as few long streams.
   static void RunAll(const GroupTileArgs& args) {
-    if constexpr (!kHasOneResult) {
+    if (!args.reads_apart) {
       for (ptrdiff_t row = 0; row < args.rows; row += kRows) Run(args, row, 1);
     } else {
       const ptrdiff_t apart = (args.rows + kRows - 1) / kRows;
@@ -242,7 +242,7 @@ struct StreamTile {
       const ptrdiff_t left = end - panels.levels[0];
       Dots(group + 1 < args.groups ? args.group_steps : args.last_group_steps,
            panels.levels, &activations,
-           kHasOneResult || left > kPrefetchBytes
+           apart != 1 || left > kPrefetchBytes
                ? kPrefetchBytes
                : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
            acc);
@@ -277,20 +277,27 @@ struct StreamTile {
         panels.group_values[p] += kGroupPanelRows;
       }
     }
+    // By columns of the tile or, if panels are stored one by one, of each
+    // panel.
     alignas(64) float out[kDstCols * kRows];
+    const ptrdiff_t col_floats = apart == 1 ? kRows : kGroupPanelRows;
+    const ptrdiff_t panel_floats =
+        apart == 1 ? kGroupPanelRows : kDstCols * kGroupPanelRows;
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kDstCols; ++c) {
-        Simd::StoreAligned(out + c * kRows + v * Simd::kLanes, f[v][c]);
+        Simd::StoreAligned(out + v / kPanelVecs * panel_floats +
+                               c * col_floats + v % kPanelVecs * Simd::kLanes,
+                           f[v][c]);
       }
     }
-    if constexpr (!kHasOneResult) {
+    if (apart == 1) {
       StoreGroupTile<Simd, kRows>(args, row, out);
     } else {
       for (int p = 0; p < kPanels && row < args.rows; ++p) {
         StoreGroupTile<Simd, kGroupPanelRows>(args, row,
-                                              out + p * kGroupPanelRows);
+                                              out + p * panel_floats);
         row += apart * kGroupPanelRows;
       }
     }
@@ -299,7 +306,7 @@ struct StreamTile {
 
 template <class Ops, class Levels, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunStreamTiles(const GroupTileArgs& args) {
-  if (args.kind == kGroupTileGeneral) {
+  if (args.kind == kGroupTileActivationZeros) {
     if constexpr (kCols > 1) {
       StreamTile<Ops, Levels, kCols, kStreamActivationZeros>::RunAll(args);
     }
@@ -317,7 +324,8 @@ template <class Ops, class OneColumn, class Columns, int kCols>
 RUY_LIKE_ALWAYS_INLINE void RunStreamCols(const GroupTileArgs& args) {
   if constexpr (kCols == 1) {
     RunStreamTiles<Ops, OneColumn, 1>(args);
-  } else if (args.cols + (args.kind == kGroupTileGeneral ? 1 : 0) == kCols) {
+  } else if (args.cols + (args.kind == kGroupTileActivationZeros ? 1 : 0) ==
+             kCols) {
     RunStreamTiles<Ops, Columns, kCols>(args);
   } else {
     RunStreamCols<Ops, OneColumn, Columns, kCols - 1>(args);

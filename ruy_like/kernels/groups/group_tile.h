@@ -8,6 +8,7 @@
 //   kTilePanels x kTileCols  the tile of widened panels
 //   kFloatsInRegisters       whether registers hold a tile's float sums as well
 //                            as its integer ones; else floats stay in L1
+//   kTilePrefetchBytes       how far ahead widened panels are prefetched, or 0
 //   kInterleavesColumns      see group_kernel.h
 //   kCopyInt8, kCopyFloats   see GroupKernel
 //   SetStarts      see PlainGroupStarts (group_pack.h)
@@ -63,6 +64,12 @@ struct GroupSums : RowLanes<typename Ops::Simd> {
     for (ptrdiff_t step = 0; step < steps; ++step) {
       RUY_LIKE_UNROLL
       for (int quad = 0; quad < 2; ++quad) {
+        if (Ops::kTilePrefetchBytes != 0) {
+          RUY_LIKE_UNROLL
+          for (int p = 0; p < Ops::kTilePanels; ++p) {
+            __builtin_prefetch(levels[p] + quad * 64 + Ops::kTilePrefetchBytes);
+          }
+        }
         typename Dot::Weights weights[kVecs];
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVecs; ++v) {
@@ -184,14 +191,57 @@ RUY_LIKE_ALWAYS_INLINE void RunWidenedCols(const GroupTileArgs& args) {
   }
 }
 
-template <class Ops, class Dot>
+template <class Ops, class Dot, bool kRowZeros>
 static void RunWidened(const GroupTileArgs& args) {
   if (args.kind == kGroupTilePlain) {
     RunWidenedCols<Ops, Dot, kGroupTilePlain, Ops::kTileCols>(args);
   } else if (args.kind == kGroupTileColumnGroupScales) {
     RunWidenedCols<Ops, Dot, kGroupTileColumnGroupScales, Ops::kTileCols>(args);
-  } else {
+  } else if (args.kind == kGroupTileActivationZeros) {
+    RunWidenedCols<Ops, Dot, kGroupTileActivationZeros, Ops::kTileCols>(args);
+  } else if constexpr (kRowZeros) {
     RunWidenedCols<Ops, Dot, kGroupTileGeneral, Ops::kTileCols>(args);
+  }
+}
+
+// The dot products of a column of ones are the sums of levels.
+template <class Ops, class Dot>
+static void SumWidened(const GroupTileArgs& args) {
+  typedef typename Ops::Simd Simd;
+  typedef typename Simd::Int Int;
+  typedef GroupSums<Ops, Dot, 1> Sums;
+  constexpr int kRows = Ops::kTilePanels * kGroupPanelRows;
+  const bool has_row_zeros = args.kind == kGroupTileGeneral;
+  for (ptrdiff_t row = 0; row < args.rows; row += kRows) {
+    GroupPanels<Ops::kTilePanels> panels(args, row, /*apart=*/1);
+    ActivationPanel<Ops, Dot, 1> ones(args);
+    for (ptrdiff_t group = 0; group < args.groups; ++group) {
+      Sums sums;
+      sums.Start(has_row_zeros ? nullptr : args.starts + group);
+      sums.AddSteps(
+          group + 1 < args.groups ? args.group_steps : args.last_group_steps,
+          panels.levels, &ones);
+      // Integers, which MakeColumns() moves as they are.
+      alignas(64) float out[Sums::kVecs * Simd::kLanes];
+      for (int v = 0; v < Sums::kVecs; ++v) {
+        const ptrdiff_t at = panels.group_values[v / Sums::kPanelVecs] +
+                             group * kGroupPanelRows +
+                             v % Sums::kPanelVecs * Sums::kRowsOfVec;
+        Int sum = sums.Get(v, 0);
+        if (has_row_zeros) {
+          const Int zero =
+              Sums::OfRows(static_cast<const int32_t*>(args.zeros) + at);
+          sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[group])));
+        }
+        __builtin_memcpy(out + v * Simd::kLanes, &sum, sizeof(sum));
+      }
+      Sums::MakeColumns(out);
+      for (int p = 0; p < Ops::kTilePanels; ++p) {
+        __builtin_memcpy(
+            args.sums + panels.group_values[p] + group * kGroupPanelRows,
+            out + p * kGroupPanelRows, kGroupPanelRows * sizeof(float));
+      }
+    }
   }
 }
 
@@ -215,11 +265,12 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
   kernel.interleaves_columns = Ops::kInterleavesColumns;
   kernel.signed_levels = Ops::kSignedLevels;
-  kernel.widened_levels = 4;
   kernel.activation_bytes4 = Ops::Dot4::kActivationBytes;
   kernel.activation_bytes8 = Ops::Dot8::kActivationBytes;
-  kernel.tile4 = RunWidened<Ops, typename Ops::Dot4>;
-  kernel.tile8 = RunWidened<Ops, typename Ops::Dot8>;
+  kernel.tile4 = RunWidened<Ops, typename Ops::Dot4, /*kRowZeros=*/false>;
+  kernel.tile8 = RunWidened<Ops, typename Ops::Dot8, /*kRowZeros=*/true>;
+  kernel.sum4 = SumWidened<Ops, typename Ops::Dot4>;
+  kernel.sum8 = SumWidened<Ops, typename Ops::Dot8>;
   kernel.stream4 = RunStream4<Ops>;
   if constexpr (Ops::kMaxStreamCols8 != 0) kernel.stream8 = RunStream8<Ops>;
   kernel.widen4 = WidenNibbles;

@@ -162,6 +162,7 @@ struct Ops : PlainGroupStarts {
   static constexpr int kTilePanels = 1;
   static constexpr int kTileCols = 2;
   static constexpr bool kFloatsInRegisters = false;
+  static constexpr int kTilePrefetchBytes = 0;
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kSignedLevels = false;
   static constexpr PackFn* kCopyInt8 = nullptr;
