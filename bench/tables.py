@@ -161,11 +161,20 @@ def comparison_of(results, options):
 
 def means(results, options):
   comparison = comparison_of(results, options)
-  return table(
-      ["library", "shapes", "types", "weights", "geometric mean", "worst"],
-      [[peer_label(comparison, m.peer), m.list, TYPE_NAMES[m.types],
-        cached_text(m.cached), f"{m.ratio:.2f}", f"{m.worst:.2f} at {m.shape}"]
-       for m in sorted(means_of(comparison), key=lambda m: (m.list, m.peer))])
+  found = {(m.list, m.peer, m.types, m.cached): m
+           for m in means_of(comparison)}
+  columns = [c for c in (True, False) if any(k[3] == c for k in found)]
+
+  def cell(mean):
+    return "" if mean is None else (
+        f"{mean.ratio:.2f}; {mean.worst:.2f} at {mean.shape}")
+
+  return table(["library", "shapes", "types"] +
+               [f"{cached_text(c)}: mean; worst" for c in columns],
+               [[peer_label(comparison, p), l, TYPE_NAMES[t]] +
+                [cell(found.get((l, p, t, c))) for c in columns]
+                for l, p, t in sorted(in_order(k[:3] for k in found),
+                                      key=lambda k: k[:2])])
 
 
 def ratios(results, options):
