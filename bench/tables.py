@@ -17,8 +17,8 @@ that is there (plot.py notes in a picture what it was drawn from). Kinds:
   gops            GOP/s by shape, types and whether the lhs is cached
                   (threads=, shapes=a,b to choose; share=yes: with the share of the
                   peak, or of the read bandwidth where that is higher;
-                  scaling=N: with how many times as fast N threads are)
-  shares          percent of the peak by shape, types and path
+                  scaling=N: with how many times as fast N threads are;
+                  others=yes: then the other paths' percent of their peaks)
   peaks           of the inner steps, and read bandwidths
   means           geometric means of our speed / theirs (threads=, file=)
   ratios          our speed / theirs by shape (threads=, types=a,b, file=)
@@ -87,6 +87,9 @@ def gops(results, options):
   more_threads = {c[:5]: c for c in results.cases
                   if c.threads == int(options.get("scaling", 0))}
 
+  others = (shares_of_others(results.cases, {c[:2] for c in columns})
+            if options.get("others") == "yes" else [])
+
   def cell(case):
     if case is None:
       return ""
@@ -105,15 +108,14 @@ def gops(results, options):
       ["M x K x N"] + [
           f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}, {cached_text(c)}"
           for t, p, c in columns
-      ], [[s] + [cell(by_key.get((s, t, c))) for t, _, c in columns]
-          for s in shapes])
+      ] + [title for title, _ in others],
+      [[s] + [cell(by_key.get((s, t, c))) for t, _, c in columns] +
+       [share(s) for _, share in others] for s in shapes])
 
 
-def shares(results, _):
-  cases = [c for c in results.cases if c.threads == 1]
-  columns = [(t, p) for t in in_order(c.types for c in cases)
-             for p in reversed(PATHS)
-             if any((c.types, c.path) == (t, p) for c in cases)]
+def shares_of_others(cases, best):
+  """Columns of percents of the peak, cached/not cached, of paths not in `best`."""
+  cases = [c for c in cases if c.threads == 1 and (c.types, c.path) not in best]
   by_key = {(c.shape, c.types, c.path, c.cached): c for c in cases}
 
   def cell(shape, types, path):
@@ -122,10 +124,10 @@ def shares(results, _):
         "-" if c is None or c.share is None else f"{100 * c.share:.0f}"
         for c in pair)
 
-  return table(["M x K x N"] + [f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}"
-                                for t, p in columns],
-               [[s] + [cell(s, t, p) for t, p in columns]
-                for s in in_order(c.shape for c in cases)])
+  return [(f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}, %",
+           lambda shape, t=t, p=p: cell(shape, t, p))
+          for t in in_order(c.types for c in cases) for p in reversed(PATHS)
+          if any((c.types, c.path) == (t, p) for c in cases)]
 
 
 def peaks(results, _):
@@ -212,8 +214,7 @@ def types(results, options):
                 for s in in_order(r["shape"] for r in comparison["results"])])
 
 
-KINDS = {f.__name__: f for f in (about, gops, shares, peaks, means, ratios,
-                                 types)}
+KINDS = {f.__name__: f for f in (about, gops, peaks, means, ratios, types)}
 MARKED = re.compile(
     r"(<!-- table: (\w+) (\S+)((?: \w+=\S+)*) -->\n)(.*?)"
     r"(<!-- end of table -->\n)", re.DOTALL)
