@@ -16,12 +16,12 @@ that is there (plot.py notes in a picture what it was drawn from). Kinds:
   about           machine, compiler, commit and date
   gops            GOP/s by shape, types and whether the lhs is cached
                   (threads=, shapes=a,b to choose; share=yes: with the share of the
-                  peak, or of the read bandwidth where that is higher)
-  shares          percent of the peak by shape, types and path
-  scaling         how many times as fast as with one thread (threads=)
+                  peak, or of the read bandwidth where that is higher;
+                  scaling=N: with how many times as fast N threads are;
+                  others=yes: then the other paths' percent of their peaks)
   peaks           of the inner steps, and read bandwidths
   means           geometric means of our speed / theirs (threads=, file=)
-  ratios          our speed / theirs by shape (threads=, types=)
+  ratios          our speed / theirs by shape (threads=, types=a,b, file=)
   types           our GOP/s by shape and types in such a comparison, and the
                   ratio to the best of theirs (file=)
 """
@@ -84,30 +84,38 @@ def gops(results, options):
   columns = [(t, p, c) for t, p in in_order(m[:2] for m in measured)
              for c in (True, False) if (t, p, c) in measured]
   by_key = {(c.shape, c.types, c.cached): c for c in cases}
+  more_threads = {c[:5]: c for c in results.cases
+                  if c.threads == int(options.get("scaling", 0))}
+
+  others = (shares_of_others(results.cases, {c[:2] for c in columns})
+            if options.get("others") == "yes" else [])
 
   def cell(case):
     if case is None:
       return ""
-    text = number(case.gops)
-    if options.get("share") != "yes" or case.share is None:
-      return text
-    if (case.read_share or 0) > case.share:
-      return f"{text} ({100 * case.read_share:.0f}% of bandwidth)"
-    return f"{text} ({100 * case.share:.0f}%)"
+    notes = []
+    if options.get("share") == "yes" and case.share is not None:
+      notes.append(f"{100 * case.read_share:.0f}% of bandwidth"
+                   if (case.read_share or 0) > case.share else
+                   f"{100 * case.share:.0f}%")
+    faster = more_threads.get(
+        case._replace(threads=int(options.get("scaling", 0)))[:5])
+    if faster is not None:
+      notes.append(f"{faster.gops / case.gops:.2f}x")
+    return number(case.gops) + (f" ({'; '.join(notes)})" if notes else "")
 
   return table(
       ["M x K x N"] + [
           f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}, {cached_text(c)}"
           for t, p, c in columns
-      ], [[s] + [cell(by_key.get((s, t, c))) for t, _, c in columns]
-          for s in shapes])
+      ] + [title for title, _ in others],
+      [[s] + [cell(by_key.get((s, t, c))) for t, _, c in columns] +
+       [share(s) for _, share in others] for s in shapes])
 
 
-def shares(results, _):
-  cases = [c for c in results.cases if c.threads == 1]
-  columns = [(t, p) for t in in_order(c.types for c in cases)
-             for p in reversed(PATHS)
-             if any((c.types, c.path) == (t, p) for c in cases)]
+def shares_of_others(cases, best):
+  """Columns of percents of the peak, cached/not cached, of paths not in `best`."""
+  cases = [c for c in cases if c.threads == 1 and (c.types, c.path) not in best]
   by_key = {(c.shape, c.types, c.path, c.cached): c for c in cases}
 
   def cell(shape, types, path):
@@ -116,27 +124,10 @@ def shares(results, _):
         "-" if c is None or c.share is None else f"{100 * c.share:.0f}"
         for c in pair)
 
-  return table(["M x K x N"] + [f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}"
-                                for t, p in columns],
-               [[s] + [cell(s, t, p) for t, p in columns]
-                for s in in_order(c.shape for c in cases)])
-
-
-def scaling(results, options):
-  threads = int(options["threads"])
-  one = {(c.shape, c.types, c.path, c.cached): c.gops
-         for c in results.cases if c.threads == 1}
-  cases = best_cases(results, threads)
-  ratios = {(c.shape, c.types, c.cached):
-            c.gops / one[(c.shape, c.types, c.path, c.cached)] for c in cases
-            if (c.shape, c.types, c.path, c.cached) in one}
-  columns = [(t, c) for t in in_order(c.types for c in cases)
-             for c in (True, False) if any(k[1:] == (t, c) for k in ratios)]
-  return table(["M x K x N"] + [f"{TYPE_NAMES[t]}, {cached_text(c)}"
-                                for t, c in columns],
-               [[s] + [f"{ratios[(s, t, c)]:.2f}" if (s, t, c) in ratios else ""
-                       for t, c in columns]
-                for s in in_order(c.shape for c in cases)])
+  return [(f"{TYPE_NAMES[t]} {PATH_TITLES.get(p, p)}, %",
+           lambda shape, t=t, p=p: cell(shape, t, p))
+          for t in in_order(c.types for c in cases) for p in reversed(PATHS)
+          if any((c.types, c.path) == (t, p) for c in cases)]
 
 
 def peaks(results, _):
@@ -172,26 +163,38 @@ def comparison_of(results, options):
 
 def means(results, options):
   comparison = comparison_of(results, options)
-  return table(
-      ["library", "shapes", "types", "weights", "geometric mean", "worst"],
-      [[peer_label(comparison, m.peer), m.list, TYPE_NAMES[m.types],
-        cached_text(m.cached), f"{m.ratio:.2f}", f"{m.worst:.2f} at {m.shape}"]
-       for m in sorted(means_of(comparison), key=lambda m: (m.list, m.peer))])
+  found = {(m.list, m.peer, m.types, m.cached): m
+           for m in means_of(comparison)}
+  columns = [c for c in (True, False) if any(k[3] == c for k in found)]
+
+  def cell(mean):
+    return "" if mean is None else (
+        f"{mean.ratio:.2f}; {mean.worst:.2f} at {mean.shape}")
+
+  return table(["library", "shapes", "types"] +
+               [f"{cached_text(c)}: mean; worst" for c in columns],
+               [[peer_label(comparison, p), l, TYPE_NAMES[t]] +
+                [cell(found.get((l, p, t, c))) for c in columns]
+                for l, p, t in sorted(in_order(k[:3] for k in found),
+                                      key=lambda k: k[:2])])
 
 
 def ratios(results, options):
   comparison = comparison_of(results, options)
-  types = options["types"]
-  rows = results_by_shape(comparison, types)
-  found = {(r["shape"], r["cached"], b["peer"]): b["ratio"]
+  chosen = options["types"].split(",")
+  rows = [r for t in chosen for r in results_by_shape(comparison, t)]
+  found = {(r["shape"], r["types"], b["peer"], r["cached"]): b["ratio"]
            for r in rows for b in r["beside"]}
-  columns = [(p, c) for p in peers_of(comparison, types)
-             for c in (True, False)
-             if any(k[1:] == (c, p) for k in found)]
-  return table(["M x K x N"] + [f"{PEER_NAMES.get(p, p)}, {cached_text(c)}"
-                                for p, c in columns],
-               [[s] + [f"{found[(s, c, p)]:.2f}" if (s, c, p) in found else ""
-                       for p, c in columns]
+  columns = [(t, p, c) for t in chosen for p in peers_of(comparison, t)
+             for c in (True, False) if any(k[1:] == (t, p, c) for k in found)]
+
+  def title(types, peer, cached):
+    prefix = f"{TYPE_NAMES[types]}: " if len(chosen) > 1 else ""
+    return f"{prefix}{PEER_NAMES.get(peer, peer)}, {cached_text(cached)}"
+
+  return table(["M x K x N"] + [title(*c) for c in columns],
+               [[s] + [f"{found[(s, *c)]:.2f}" if (s, *c) in found else ""
+                       for c in columns]
                 for s in in_order(r["shape"] for r in rows)])
 
 
@@ -211,8 +214,7 @@ def types(results, options):
                 for s in in_order(r["shape"] for r in comparison["results"])])
 
 
-KINDS = {f.__name__: f for f in (about, gops, shares, scaling, peaks, means,
-                                 ratios, types)}
+KINDS = {f.__name__: f for f in (about, gops, peaks, means, ratios, types)}
 MARKED = re.compile(
     r"(<!-- table: (\w+) (\S+)((?: \w+=\S+)*) -->\n)(.*?)"
     r"(<!-- end of table -->\n)", re.DOTALL)
