@@ -40,8 +40,7 @@ struct GappedProduct {
   std::vector<float> Run(const MulParams<float, float>& params,
                          std::vector<float> old, Context* context) {
     dst.set_data(old.data());
-    const absl::Status status = Mul(lhs, rhs, params, context, &dst);
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_OK(Mul(lhs, rhs, params, context, &dst));
     return old;
   }
 
@@ -180,11 +179,11 @@ TEST_P(AccumulateTest, ProductsInParts) {
   const auto whole = MulTo<std::int32_t>(lhs, rhs, &context_);
   lhs.mutable_layout()->set_cols(kDepth / 2);
   rhs.mutable_layout()->set_rows(kDepth / 2);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
   lhs.set_data(a.data() + kDepth / 2);
   rhs.set_data(b.data() + kDepth / 2);
   params.set_beta(1);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
   EXPECT_EQ(parts, whole);
 }
 
@@ -246,11 +245,10 @@ TEST_P(AccumulateTest, DepthZeroScalesDst) {
   MulParams<float, float> params;
   params.set_beta(0.5f);
   params.set_bias(bias);
-  ASSERT_TRUE(
+  ASSERT_OK(
       Mul(MakeMatrix(static_cast<float*>(nullptr), 2, 0, Order::kRowMajor),
           MakeMatrix(static_cast<float*>(nullptr), 0, 3, Order::kColMajor),
-          params, &context_, &dst)
-          .ok());
+          params, &context_, &dst));
   EXPECT_EQ(values, (std::vector<float>{10.5, 11, 11.5, 22, 22.5, 23}));
 }
 

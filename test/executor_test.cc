@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -76,7 +75,7 @@ TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
   TestExecutor executor(6, RunInOrder);
   context_.set_executor(&executor);
   FloatProduct small(8, 8, 8);
-  EXPECT_EQ(small.Run(&context_), absl::OkStatus());
+  EXPECT_OK(small.Run(&context_));
   EXPECT_EQ(executor.calls, 0);
   small.ExpectIs(small.Expected());
 }
@@ -85,12 +84,12 @@ TEST_F(ExecutorTest, PacksOnIt) {
   const auto weights = RandomVector<std::int8_t>(2000 * 900, -128, 127, 3);
   const auto matrix = MakeMatrix(weights.data(), 2000, 900, Order::kRowMajor);
   auto alone = Pack(matrix, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(alone.ok());
+  ASSERT_OK(alone);
   for (const auto& parallel_for : kAllSorts) {
     TestExecutor executor(3, parallel_for);
     context_.set_executor(&executor);
     auto packed = Pack(matrix, Side::kLhs, PackOptions(), &context_);
-    ASSERT_TRUE(packed.ok());
+    ASSERT_OK(packed);
     EXPECT_EQ(executor.last_count, 3);
     EXPECT_TRUE(packed->Serialize() == alone->Serialize());
   }
@@ -144,7 +143,7 @@ TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
   context_.set_runtime_enabled_paths(Path::kPortable);
   // Some 10 ms by the slowest path.
   RawProduct product(500, 500, 500, Order::kColMajor, -128, 127);
-  EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+  EXPECT_OK(product.Run(&context_));
   const std::vector<std::int32_t> expected = product.dst_values;
   BegunCalls begun;
   TestExecutor executor(3, [&](int count, Function function, void* argument) {
@@ -154,7 +153,7 @@ TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
   });
   context_.set_executor(&executor);
   for (int repeat = 0; repeat < 5; ++repeat) {
-    EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+    EXPECT_OK(product.Run(&context_));
     begun.Join();
     product.ExpectIs(expected);
   }
@@ -180,8 +179,7 @@ TEST_F(ExecutorTest, CallsThatAnExecutorThatThrowsHasBegunAreWaitedFor) {
     throw std::runtime_error("no more threads today");
   });
   context_.set_executor(&executor);
-  const absl::Status status = context_.ParallelFor(2, &Calls::Run, &calls);
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_OK(context_.ParallelFor(2, &Calls::Run, &calls));
   EXPECT_TRUE(calls.is_finished);
   thread.join();
 }
@@ -239,15 +237,14 @@ TEST_F(ExecutorTest, ACallsOwnLimit) {
     ExpectThreads(context_.last_used_num_threads(),
                   limit == 0 ? 4 : std::min(limit, 4));
   }
-  EXPECT_EQ(product_.Run(&context_, {-1}).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_CODE(kInvalid, product_.Run(&context_, {-1}));
 }
 
 // ## PackedMatrix on many threads
 
 TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
   auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed.ok());
+  ASSERT_OK(packed);
   std::vector<std::thread> callers;
   for (int i = 0; i < 4; ++i) {
     callers.emplace_back([&packed] {
@@ -256,9 +253,8 @@ TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
       context.set_max_num_threads(2);
       for (int repeat = 0; repeat < 5; ++repeat) {
         const PackedMatrix<std::int8_t> copy = *packed;
-        EXPECT_TRUE(
-            Mul(copy, product.rhs, product.params, &context, &product.dst)
-                .ok());
+        EXPECT_OK(
+            Mul(copy, product.rhs, product.params, &context, &product.dst));
         product.ExpectRight();
       }
     });
@@ -311,19 +307,18 @@ struct MarkedNumbers {
 TEST_F(ExecutorTest, ParallelForRunsOnThePoolOrTheExecutor) {
   context_.set_max_num_threads(3);
   MarkedNumbers on_pool(1000);
-  ASSERT_TRUE(context_.ParallelFor(3, MarkedNumbers::Run, &on_pool).ok());
+  ASSERT_OK(context_.ParallelFor(3, MarkedNumbers::Run, &on_pool));
   EXPECT_EQ(on_pool.marks, std::vector<int>(1000, 1));
 
   TestExecutor executor(2, RunInOrder);
   context_.set_executor(&executor);
   MarkedNumbers on_executor(1000);
-  ASSERT_TRUE(context_.ParallelFor(2, MarkedNumbers::Run, &on_executor).ok());
+  ASSERT_OK(context_.ParallelFor(2, MarkedNumbers::Run, &on_executor));
   EXPECT_EQ(on_executor.marks, std::vector<int>(1000, 1));
   EXPECT_EQ(executor.calls, 1);
 
-  EXPECT_TRUE(context_.ParallelFor(0, MarkedNumbers::Run, nullptr).ok());
-  EXPECT_EQ(context_.ParallelFor(2, nullptr, nullptr).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_OK(context_.ParallelFor(0, MarkedNumbers::Run, nullptr));
+  EXPECT_CODE(kInvalid, context_.ParallelFor(2, nullptr, nullptr));
 }
 
 // Counts the calls with each i, of which some may throw.
@@ -347,9 +342,7 @@ TEST_F(ExecutorTest, ParallelForMakesEachCallOnce) {
   OnAllSortsOfThreads(&context_, [&] {
     for (const int count : {1, 2, 5, 100}) {
       CountedCalls calls(count);
-      const absl::Status status =
-          context_.ParallelFor(count, CountedCalls::Run, &calls);
-      EXPECT_TRUE(status.ok()) << status;
+      EXPECT_OK(context_.ParallelFor(count, CountedCalls::Run, &calls));
       calls.ExpectEachOnce();
     }
   });
@@ -371,13 +364,11 @@ TEST_F(ExecutorTest, AFunctionThatThrowsGivesAnError) {
       if (i == 3) throw std::runtime_error("no luck today");
     });
     ExpectStatus(one, absl::StatusCode::kInternal, {"no luck today"});
-    EXPECT_EQ(run([](int) { throw std::bad_alloc(); }).code(),
-              absl::StatusCode::kResourceExhausted);
-    EXPECT_EQ(run([](int i) {
-                if (i == 0) throw i;
-              }).code(),
-              absl::StatusCode::kInternal);
-    EXPECT_TRUE(run(nullptr).ok());
+    EXPECT_CODE(kExhausted, run([](int) { throw std::bad_alloc(); }));
+    EXPECT_CODE(absl::StatusCode::kInternal, run([](int i) {
+                  if (i == 0) throw i;
+                }));
+    EXPECT_OK(run(nullptr));
     product_.MulOn(&context_);
   });
 }
@@ -404,7 +395,7 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
   product_.ExpectUntouched();
   product_.MulOn(&context_);
   CountedCalls calls(10);
-  EXPECT_TRUE(context_.ParallelFor(10, CountedCalls::Run, &calls).ok());
+  EXPECT_OK(context_.ParallelFor(10, CountedCalls::Run, &calls));
   for (int i = 0; i < 4; ++i) function(argument, i);
   calls.ExpectEachOnce();
   // While the Context is busy and idle in turn.
@@ -415,7 +406,7 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
   for (int i = 0; i < 30; ++i) {
     product_.MulOn(&context_);
     CountedCalls more(10);
-    EXPECT_TRUE(context_.ParallelFor(10, CountedCalls::Run, &more).ok());
+    EXPECT_OK(context_.ParallelFor(10, CountedCalls::Run, &more));
     more.ExpectEachOnce();
   }
   ends = true;
@@ -425,8 +416,8 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
 TEST_F(ExecutorTest, ParallelForIsRefusedWhereMulIs) {
   TestExecutor executor(2, [&](int count, Function function, void* argument) {
     MarkedNumbers inner(1);
-    EXPECT_EQ(context_.ParallelFor(2, MarkedNumbers::Run, &inner).code(),
-              absl::StatusCode::kFailedPrecondition);
+    EXPECT_CODE(kPrecondition,
+                context_.ParallelFor(2, MarkedNumbers::Run, &inner));
     EXPECT_EQ(inner.marks[0], 0);
     RunInOrder(count, function, argument);
   });
@@ -448,8 +439,7 @@ TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
     ThreadedProduct products[2];
     for (int i = 0; i < 2; ++i) {
       tasks[i].function = [&, i] {
-        EXPECT_EQ(products[i].Run(&context_).code(),
-                  absl::StatusCode::kFailedPrecondition);
+        EXPECT_CODE(kPrecondition, products[i].Run(&context_));
       };
     }
     context_.mutable_thread_pool()->Execute(2, tasks);
@@ -464,8 +454,7 @@ TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
 TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
   ThreadedProduct inner;
   TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    EXPECT_EQ(inner.Run(&context_).code(),
-              absl::StatusCode::kFailedPrecondition);
+    EXPECT_CODE(kPrecondition, inner.Run(&context_));
     Context own;
     inner.MulOn(&own);
     RunInOrder(count, function, argument);

@@ -48,8 +48,7 @@ struct Buffer {
   Buffer(std::ptrdiff_t rows, std::ptrdiff_t cols, Order order,
          std::ptrdiff_t gap)
       : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
-        values(SpanOf(matrix.layout()),
-               static_cast<T>(std::numeric_limits<float>::quiet_NaN())) {
+        values(SpanOf(matrix.layout()), static_cast<T>(kNan)) {
     matrix.set_data(values.data());
   }
   Buffer(const Buffer&) = delete;
@@ -398,9 +397,8 @@ void CheckSums(BFloat16SumFn* expected, int most_depth, Context* context,
     for (Buffer<BFloat16>* operand : {&lhs, &rhs}) {
       for (BFloat16& value : operand->values) value = ExtremeValue(&rng);
     }
-    ASSERT_TRUE(Multiply(o, lhs.matrix, rhs.matrix, MulParams<float, float>(),
-                         context, &dst.matrix)
-                    .ok());
+    ASSERT_OK(Multiply(o, lhs.matrix, rhs.matrix, MulParams<float, float>(),
+                       context, &dst.matrix));
     for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
       const std::vector<BFloat16> lhs_row = RowOf(lhs.matrix, row);
       for (std::ptrdiff_t col = 0; col < s.cols; ++col) {
@@ -456,10 +454,8 @@ void CheckWidening(Context* context) {
     const auto operand = MakeMatrix(values.data(), dst.layout().rows(),
                                     dst.layout().cols(), order);
     const MulParams<float, float> params;
-    const absl::Status status = is_lhs
-                                    ? Mul(operand, ones, params, context, &dst)
-                                    : Mul(ones, operand, params, context, &dst);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_OK(is_lhs ? Mul(operand, ones, params, context, &dst)
+                     : Mul(ones, operand, params, context, &dst));
     for (std::ptrdiff_t i = 0; i < kCount; ++i) {
       float expected = Widen(values[i]);
       // The sum starts with 0, so that -0 becomes 0.
@@ -514,9 +510,7 @@ void CheckRounding(Context* context) {
     Buffer<T> dst(count, 2, order, 0);
     MulParams<float, T> params;
     params.set_bias(floats.data());
-    const absl::Status status =
-        Mul(lhs.matrix, rhs.matrix, params, context, &dst.matrix);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_OK(Mul(lhs.matrix, rhs.matrix, params, context, &dst.matrix));
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       const T expected(floats[i]);
       for (std::ptrdiff_t col = 0; col < 2; ++col) {
@@ -553,10 +547,9 @@ void CheckDenormals(T tiny, float rhs_value, T beta, int expected_bits,
       MulParams<float, T> params;
       params.set_beta(beta);
       params.set_clamp_min(tiny);
-      ASSERT_TRUE(Mul(MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor),
-                      MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor),
-                      params, context, &dst)
-                      .ok());
+      ASSERT_OK(Mul(MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor),
+                    MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor),
+                    params, context, &dst));
       for (const T value : result) {
         ASSERT_EQ(value.bits, expected_bits) << context->last_used_kernel();
       }
@@ -592,7 +585,7 @@ TEST_P(Float16MulTest, ReferenceMulIsTheSameWhereSumsAreExact) {
     params.set_bias(bias.data());
     params.set_beta(Float16(-3));
     params.set_clamp_max(Float16(3000));
-    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
     ReferenceMul(lhs, rhs, params, &reference);
     for (std::size_t i = 0; i < actual.size(); ++i) {
       ASSERT_EQ(actual[i].bits, expected[i].bits) << i;

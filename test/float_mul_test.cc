@@ -219,7 +219,7 @@ TEST_P(FloatMulTest, ElementsDoNotDependOnOtherRowsAndColumns) {
 TEST_P(FloatMulTest, ExactWhereTheSumIs) {
   for (const std::ptrdiff_t depth : {1, 100, 5000}) {
     FloatProduct product(33, depth, 9);
-    EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+    EXPECT_OK(product.Run(&context_));
     product.ExpectIs(product.Expected());
   }
 }

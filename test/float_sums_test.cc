@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -51,7 +50,7 @@ class Layer {
       const auto packed =
           Pack(WeightMatrix(transposed, CachePolicy::kNeverCache),
                transposed ? Side::kRhs : Side::kLhs, options, context_);
-      EXPECT_TRUE(packed.ok()) << packed.status();
+      EXPECT_OK(packed);
       if (packed.ok()) packed_[transposed] = *packed;
     }
   }
@@ -94,7 +93,7 @@ class Layer {
       status = weights == Weights::kPacked ? multiply(packed_[0], rhs, &dst)
                                            : multiply(plain, rhs, &dst);
     }
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_OK(status);
     return results;
   }
 

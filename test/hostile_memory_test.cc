@@ -91,7 +91,7 @@ TEST_P(HostileMemoryTest, ForgedHeaders) {
   const auto good =
       Pack(MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor),
            Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(good.ok());
+  ASSERT_OK(good);
   const auto bytes = good->Serialize();
   // A whole number of 64 bytes: it starts on such a boundary before the page.
   GuardedBuffer image(bytes.size(), Flush::kEnd);

@@ -77,7 +77,7 @@ TEST_P(MulEpilogueTest, ChosenSums) {
         std::vector<std::int16_t> actual(rows * cols), expected(rows * cols);
         auto dst = MakeMatrix(actual.data(), rows, cols, Order::kColMajor);
         dst.set_zero_point(-3);
-        ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+        ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
         dst.set_data(expected.data());
         ReferenceMul(lhs, rhs, params, &dst);
         ASSERT_EQ(actual, expected)

@@ -60,7 +60,7 @@ void ExpectByBytes(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
   const absl::Status status = Mul(lhs, rhs, params, &context, &dst);
   ASSERT_EQ(status.ok(), !with_lhs && !with_rhs) << status;
   if (!status.ok()) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, status);
     const std::string message(status.message());
     EXPECT_NE(message.find("dst"), std::string::npos) << message;
     EXPECT_NE(message.find(with_lhs ? "lhs" : "rhs"), std::string::npos)
@@ -124,7 +124,7 @@ TEST_F(OverlapTest, InterleavedSubMatricesMayShareNothing) {
   const auto rhs = MakeMatrix(other_.data(), 4, 5, Order::kColMajor);
   auto dst = MakeMatrix(buffer_.data() + 4, 3, 5, Order::kRowMajor, 5);
   const MulParams<std::int32_t, std::int8_t> params;
-  EXPECT_TRUE(Mul(lhs, rhs, params, &context, &dst).ok());
+  EXPECT_OK(Mul(lhs, rhs, params, &context, &dst));
   dst.set_data(buffer_.data() + 3);
   EXPECT_FALSE(Mul(lhs, rhs, params, &context, &dst).ok());
 }

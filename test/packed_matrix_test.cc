@@ -101,7 +101,7 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   auto lhs = MakeMatrix(weights.data(), 100, 300, Order::kRowMajor);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed_lhs.ok()) << packed_lhs.status();
+  ASSERT_OK(packed_lhs);
   for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
     const auto rhs = MakeMatrix(inputs.data(), 300, cols, Order::kColMajor);
     const auto cached = MulTo<float>(lhs, rhs, &context_);
@@ -197,7 +197,7 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
     const PackOptions options = {c.dst_order};
     auto packed = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_TRUE(packed.ok()) << packed.status();
+    ASSERT_OK(packed);
     EXPECT_EQ(packed->path(), c.path);
     EXPECT_EQ(packed->layout_name(), c.name) << PathName(c.path);
   }
@@ -214,7 +214,7 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
   auto packed = Pack(lhs, Side::kLhs, options, &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_OK(packed);
   EXPECT_EQ(packed->layout_name(), "F32 4x1");
   struct Case {
     Path path, other;
@@ -228,28 +228,26 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
     options.dst_order = Order::kColMajor;
     packed = Pack(lhs, Side::kLhs, PackOptions(), &context);
-    ASSERT_TRUE(packed.ok()) << packed.status();
+    ASSERT_OK(packed);
     EXPECT_EQ(packed->layout_name(), c.widened);
     packed = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_TRUE(packed.ok()) << packed.status();
+    ASSERT_OK(packed);
     EXPECT_EQ(packed->path(), c.path);
     EXPECT_EQ(packed->layout_name(), c.name);
     const auto image = PackedMatrix<BFloat16>::FromBytes(
         packed->Serialize().data(), packed->Serialize().size(),
         VerifyChecksum::kYes);
-    ASSERT_TRUE(image.ok()) << image.status();
-    EXPECT_TRUE(
-        Mul(*image, lhs, MulParams<float, float>(), &context, &dst).ok());
+    ASSERT_OK(image);
+    EXPECT_OK(Mul(*image, lhs, MulParams<float, float>(), &context, &dst));
     EXPECT_EQ(context.last_used_path(), c.path);
     options.dst_order = Order::kRowMajor;
     const auto row_major = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_TRUE(row_major.ok()) << row_major.status();
+    ASSERT_OK(row_major);
     EXPECT_EQ(row_major->layout_name(), c.row_major);
     context.set_runtime_enabled_paths(c.other);
     const absl::Status status =
         Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
-    ExpectStatus(status, absl::StatusCode::kFailedPrecondition,
-                 {PathName(c.path)});
+    ExpectStatus(status, kPrecondition, {PathName(c.path)});
   }
 }
 
@@ -257,7 +255,7 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
 
 TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
   auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  ASSERT_OK(bytes);
   Matrix<std::int8_t> shape_alone = lhs_;
   shape_alone.set_data(nullptr);
   EXPECT_EQ(
@@ -269,7 +267,7 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
   std::memset(buffer.data(), 0x77, *bytes);
   auto packed = PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, PackOptions(),
                          &context_);
-  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_OK(packed);
   EXPECT_TRUE(buffer.SlackIsIntact());
   EXPECT_EQ(packed->Serialize().data(), buffer.data());
   EXPECT_EQ(packed->Serialize(), PackLhs(&context_).Serialize());
@@ -280,12 +278,10 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
                     PackOptions(), &context_)
         .status();
   };
-  EXPECT_EQ(error(0, *bytes - 1).code(), absl::StatusCode::kInvalidArgument);
-  ExpectStatus(error(8, *bytes), absl::StatusCode::kInvalidArgument,
-               {"aligned"});
-  EXPECT_FALSE(
-      PackInto(nullptr, *bytes, lhs_, Side::kLhs, PackOptions(), &context_)
-          .ok());
+  EXPECT_CODE(kInvalid, error(0, *bytes - 1));
+  ExpectStatus(error(8, *bytes), kInvalid, {"aligned"});
+  EXPECT_CODE(kInvalid, PackInto(nullptr, *bytes, lhs_, Side::kLhs,
+                                 PackOptions(), &context_));
 }
 
 TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
@@ -304,12 +300,12 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
         MakeMatrix(transposed.data(), rows, depth, Order::kRowMajor);
     context_.set_max_num_threads(1);
     auto expected = Pack(row_major, Side::kLhs, PackOptions(), &context_);
-    ASSERT_TRUE(expected.ok());
+    ASSERT_OK(expected);
     for (const int threads : {1, 4}) {
       UseThreads(threads, &context_);
       for (const auto* matrix : {&col_major, &row_major}) {
         auto packed = Pack(*matrix, Side::kLhs, PackOptions(), &context_);
-        ASSERT_TRUE(packed.ok());
+        ASSERT_OK(packed);
         // Megabytes, which a failure should not print.
         EXPECT_TRUE(packed->Serialize() == expected->Serialize())
             << rows << 'x' << depth << ", " << threads << " threads";
@@ -322,7 +318,7 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
 
 TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   const auto bad = [&](const absl::Status& status, const char* what) {
-    ExpectStatus(status, absl::StatusCode::kInvalidArgument, {what});
+    ExpectStatus(status, kInvalid, {what});
   };
   const auto pack_error = [&](const auto& matrix, Side side,
                               const PackOptions& options) {
@@ -339,12 +335,10 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   bad(pack_error(broken, Side::kLhs, {}), "negative");
   broken = lhs_;
   broken.mutable_layout()->set_rows(PTRDIFF_MAX / 2 + 1);
-  EXPECT_EQ(pack_error(broken, Side::kLhs, {}).code(),
-            absl::StatusCode::kOutOfRange);
+  EXPECT_CODE(kOutOfRange, pack_error(broken, Side::kLhs, {}));
   if constexpr (sizeof(void*) == 8) {  // else that may well be had
     broken.mutable_layout()->set_rows(PTRDIFF_MAX >> 17);
-    EXPECT_EQ(Pack(broken, Side::kLhs, {}, &context_).status().code(),
-              absl::StatusCode::kResourceExhausted);
+    EXPECT_CODE(kExhausted, Pack(broken, Side::kLhs, {}, &context_));
   }
   bad(pack_error(lhs_, static_cast<Side>(7), {}), "side");
   PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
@@ -367,7 +361,7 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   auto square = MakeMatrix(weights_.data(), 11, 11, Order::kRowMajor);
   auto small = MakeMatrix(result.data(), 11, 11, Order::kRowMajor);
   auto square_lhs = Pack(square, Side::kLhs, {}, &context_);
-  ASSERT_TRUE(square_lhs.ok());
+  ASSERT_OK(square_lhs);
   bad(Mul(square, *square_lhs, params, &context_, &small), "other side");
   bad(Mul(PackedMatrix<std::int8_t>(), rhs_, params, &context_, &dst),
       "empty PackedMatrix");
@@ -378,26 +372,26 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   options = PackOptions();
   options.dst_order = Order::kRowMajor;
   auto row_major_rhs = Pack(rhs_, Side::kRhs, options, &context_);
-  ASSERT_TRUE(row_major_rhs.ok());
+  ASSERT_OK(row_major_rhs);
   bad(Mul(packed, *row_major_rhs, params, &context_, &dst), "orders of dst");
   EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols, 5));
 }
 
 TEST_P(PackedMatrixTest, RefusesADstInsideOfThePackedForm) {
   auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_);
-  ASSERT_TRUE(bytes.ok());
+  ASSERT_OK(bytes);
   AlignedBuffer buffer;
   ASSERT_TRUE(AlignedBuffer::Allocate(*bytes, &buffer));
   auto packed =
       PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, {}, &context_);
-  ASSERT_TRUE(packed.ok());
+  ASSERT_OK(packed);
   const std::string before(packed->Serialize());
   auto dst = MakeMatrix(reinterpret_cast<std::int32_t*>(
                             static_cast<char*>(buffer.data()) + *bytes - 4),
                         kRows, kCols, Order::kColMajor);
-  const absl::Status status = Mul(
-      *packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &context_, &dst);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_CODE(kInvalid,
+              Mul(*packed, rhs_, MulParams<std::int32_t, std::int32_t>(),
+                  &context_, &dst));
   EXPECT_EQ(before, packed->Serialize());
 }
 
@@ -411,10 +405,9 @@ TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
     const absl::Status status = Mul(
         packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &other, &dst);
     if (path == packed.path() || packed.path() == Path::kPortable) {
-      EXPECT_TRUE(status.ok()) << status;
+      EXPECT_OK(status);
     } else if (path < packed.path()) {
-      ExpectStatus(status, absl::StatusCode::kFailedPrecondition,
-                   {PathName(packed.path())});
+      ExpectStatus(status, kPrecondition, {PathName(packed.path())});
       EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols));
     }
     // A better path may inherit its kernels or not.
@@ -442,15 +435,15 @@ TEST_P(PackedMatrixTest, DepthZeroTakesNothing) {
           MakeSimpleLayout(width, 0, Order::kColMajor, matrix.mutable_layout());
           const auto bytes =
               PackedMatrixBytes(matrix, Side::kLhs, options, &context_);
-          ASSERT_TRUE(bytes.ok()) << bytes.status();
+          ASSERT_OK(bytes);
           ASSERT_EQ(*bytes, kImageHeaderBytes);
           const auto packed = Pack(matrix, Side::kLhs, options, &context_);
-          ASSERT_TRUE(packed.ok()) << packed.status();
+          ASSERT_OK(packed);
           Image image(packed->Serialize());
           EXPECT_EQ(image.size, kImageHeaderBytes);
           const auto read =
               PackedMatrix<T>::FromBytes(image.data(), image.size);
-          ASSERT_TRUE(read.ok()) << read.status();
+          ASSERT_OK(read);
           EXPECT_EQ(read->rows(), width);
           EXPECT_EQ(read->cols(), 0);
           if (width > 100) return;

@@ -143,7 +143,7 @@ TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
 
 TEST(RandomTest, RequiredPathsAreHere) {
   const auto required = ParsePaths(GetEnv(EnvVar::kRequirePaths));
-  ASSERT_TRUE(required.ok()) << required.status();
+  ASSERT_OK(required);
   EXPECT_EQ(PathNames(*required & ~DetectedPaths()), "");
 }
 

@@ -99,9 +99,9 @@ TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
   EXPECT_LE(context_.last_used_num_threads(), processors);
   const std::vector<std::int8_t> weights(4000 * 1000);
   const auto matrix = MakeMatrix(weights.data(), 4000, 1000, Order::kRowMajor);
-  ASSERT_TRUE(Pack(matrix, Side::kLhs, PackOptions(), &context_).ok());
+  ASSERT_OK(Pack(matrix, Side::kLhs, PackOptions(), &context_));
   CountedCalls calls;
-  ASSERT_TRUE(context_.ParallelFor(500, CountedCalls::Run, &calls).ok());
+  ASSERT_OK(context_.ParallelFor(500, CountedCalls::Run, &calls));
   EXPECT_EQ(calls.count, 500);
   EXPECT_LE(context_.mutable_thread_pool()->EnsureWorkers(0), processors - 1);
   UseThreads(processors + 2, &context_);
@@ -115,7 +115,7 @@ TEST_P(ThreadsTest, AnExecutorMayHaveMoreThanProcessors) {
   TestExecutor executor(1000, RunInOrder);
   context_.set_executor(&executor);
   CountedCalls calls;
-  ASSERT_TRUE(context_.ParallelFor(1000, CountedCalls::Run, &calls).ok());
+  ASSERT_OK(context_.ParallelFor(1000, CountedCalls::Run, &calls));
   EXPECT_EQ(calls.count, 1000);
   EXPECT_EQ(executor.last_count, 1000);
 }

@@ -292,12 +292,12 @@ TEST(ValidateTest, TheCommonCallIsValid) {
   std::int8_t max_exponent;
   Buffers buffers;
   MulCall call = ValidCall(&buffers);
-  EXPECT_TRUE(Validate(call, &max_exponent).ok());
+  EXPECT_OK(Validate(call, &max_exponent));
   Erase(buffers.packed_lhs, &call.lhs);
-  EXPECT_TRUE(Validate(call, &max_exponent).ok());
+  EXPECT_OK(Validate(call, &max_exponent));
   call = ValidCall(&buffers);
   Erase(buffers.packed_rhs, &call.rhs);
-  EXPECT_TRUE(Validate(call, &max_exponent).ok());
+  EXPECT_OK(Validate(call, &max_exponent));
 }
 
 TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {

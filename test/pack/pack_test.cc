@@ -301,7 +301,7 @@ class PackTest : public testing::TestWithParam<Routine> {
     if ((MachinePaths() & path) != Path::kNone) return;
     const absl::StatusOr<Path> required =
         ParsePaths(GetEnv(EnvVar::kRequirePaths));
-    ASSERT_TRUE(required.ok()) << required.status();
+    ASSERT_OK(required);
     ASSERT_EQ(*required & path, Path::kNone)
         << "this processor lacks the required path " << PathName(path);
     GTEST_SKIP() << "NOT TESTED: this processor lacks the path "

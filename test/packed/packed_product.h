@@ -34,7 +34,7 @@ class PackedProductTest : public PathTest {
   PackedMatrix<std::int8_t> PackLhs(Context* context,
                                     const PackOptions& options = {}) {
     auto packed = Pack(lhs_, Side::kLhs, options, context);
-    EXPECT_TRUE(packed.ok()) << packed.status();
+    EXPECT_OK(packed);
     return packed.ok() ? *packed : PackedMatrix<std::int8_t>();
   }
 

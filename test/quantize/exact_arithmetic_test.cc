@@ -51,7 +51,7 @@ void QuantizeIsExact(std::uint64_t seed, Context* context) {
           rng.OneIn(8) ? rng.Signed() * AnyMagnitude(&rng, -126, 127)
                        : rng.Signed() * 400 * params.scale);
     }
-    ASSERT_TRUE(Quantize<Q>(x, params, absl::MakeSpan(q), context).ok());
+    ASSERT_OK(Quantize<Q>(x, params, absl::MakeSpan(q), context));
     // 48 bits, so that only the conversion to float rounds.
     const float inverse = 1.0f / params.scale;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -92,7 +92,7 @@ void DequantizeIsExact(std::uint64_t seed, Context* context) {
     params.scale = rng.OneIn(8) ? std::numeric_limits<float>::denorm_min()
                                 : AnyMagnitude(&rng, -149, 127);
     for (Q& value : q) value = static_cast<Q>(rng.Next());
-    ASSERT_TRUE(Dequantize<Q>(q, params, absl::MakeSpan(x), context).ok());
+    ASSERT_OK(Dequantize<Q>(q, params, absl::MakeSpan(x), context));
     for (std::size_t i = 0; i < q.size(); ++i) {
       const auto difference =
           static_cast<float>(std::int64_t{q[i]} - params.zero_point);
@@ -148,8 +148,7 @@ void RequantizeIsExact(std::uint64_t seed, Context* context) {
       value = static_cast<std::int32_t>(rng.Next() >> 32) >> rng.Between(0, 31);
       if (rng.OneIn(16)) value = std::numeric_limits<std::int32_t>::min();
     }
-    ASSERT_TRUE(
-        Requantize<Q>(x, multiplier, params, absl::MakeSpan(q), context).ok());
+    ASSERT_OK(Requantize<Q>(x, multiplier, params, absl::MakeSpan(q), context));
     for (std::size_t i = 0; i < x.size(); ++i) {
       ASSERT_EQ(q[i], RequantizeOne(x[i], multiplier, params))
           << "x " << x[i] << " fixed point " << multiplier.fixedpoint
@@ -178,7 +177,7 @@ TEST_P(ExactArithmeticTest, RequantizeToUsedRange) {
     const double x_scale = AnyMagnitude(&rng, -200 + 60, 90);
     const auto params =
         RequantizeToUsedRange(x, x_scale, absl::MakeSpan(q), &context_);
-    ASSERT_TRUE(params.ok()) << params.status();
+    ASSERT_OK(params);
     const auto [min, max] = std::minmax_element(x.begin(), x.end());
     const double step =
         (std::max(*max, 0) - std::min<double>(*min, 0)) * x_scale / 255;
@@ -241,7 +240,7 @@ TEST_P(ExactArithmeticTest, Add8p8To32) {
         RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat + 1);
     const auto range = QuantizedAdd8p8To32({a, a_range}, {b, b_range},
                                            absl::MakeSpan(c), &context_);
-    ASSERT_TRUE(range.ok()) << range.status();
+    ASSERT_OK(range);
     const long double level = range->max / 0x1p31L;
     for (std::size_t i = 0; i < c.size(); ++i) {
       const long double sum =
@@ -266,9 +265,8 @@ TEST_P(ExactArithmeticTest, SymmetricRangesHaveOneZero) {
   for (int repeat = 0; repeat < kCases; ++repeat) {
     const float a = AnyMagnitude(&rng, -20, 20),
                 b = AnyMagnitude(&rng, -20, 20);
-    ASSERT_TRUE(QuantizedAdd8p8To32({zeros, {-a, a}}, {zeros, {-b, b}},
-                                    absl::MakeSpan(c), &context_)
-                    .ok());
+    ASSERT_OK(QuantizedAdd8p8To32({zeros, {-a, a}}, {zeros, {-b, b}},
+                                  absl::MakeSpan(c), &context_));
     ASSERT_EQ(c, std::vector<std::int32_t>(5, 0)) << a << " " << b;
   }
 }
@@ -306,7 +304,7 @@ TEST_P(ExactArithmeticTest, Add8p8To8) {
     }
     const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
                                            absl::MakeSpan(c), &context_);
-    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_OK(result);
     const FloatRange range = result->range;
     ASSERT_TRUE(std::isfinite(range.min) && std::isfinite(range.max));
     ASSERT_LE(range.min, range.max);
@@ -364,7 +362,7 @@ TEST_P(ExactArithmeticTest, Add8p8To8OfTheLargestNumbers) {
       Codes c(a.size());
       const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range},
                                              options, absl::MakeSpan(c));
-      ASSERT_TRUE(result.ok()) << result.status();
+      ASSERT_OK(result);
       EXPECT_LE(result->range.max, max);
       EXPECT_EQ(c[3], 255);
       EXPECT_LT(c[1], 255);

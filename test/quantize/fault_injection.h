@@ -204,8 +204,6 @@ struct World {
   absl::Span<float> bias;
 };
 
-constexpr auto kOk = absl::StatusCode::kOk;
-
 struct Kind {
   const char* name;
   absl::StatusCode code;  // without faults

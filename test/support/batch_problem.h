@@ -140,8 +140,7 @@ struct BatchProblem {
     one_dst.set_data(results->data() + i * batch.dst_stride);
     auto one_params = params;
     one_params.set_bias(bias_values.data() + i * batch.bias_stride);
-    ASSERT_EQ(Mul(one_lhs, one_rhs, one_params, context, &one_dst),
-              absl::OkStatus());
+    ASSERT_OK(Mul(one_lhs, one_rhs, one_params, context, &one_dst));
   }
   // All of dst's memory as single calls on one thread leave it.
   std::vector<Dst> Expected(Path paths) {
@@ -201,9 +200,8 @@ struct GroupProblem {
     for (std::size_t i = 0; i < products.size(); ++i) {
       Matrix<float> dst = products[i].dst;
       dst.set_data(expected[i].data());
-      EXPECT_EQ(Mul(products[i].lhs, products[i].rhs, products[i].mul_params,
-                    context, &dst),
-                absl::OkStatus());
+      EXPECT_OK(Mul(products[i].lhs, products[i].rhs, products[i].mul_params,
+                    context, &dst));
     }
     return expected;
   }

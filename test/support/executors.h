@@ -36,7 +36,7 @@ struct ThreadedProduct : RawProduct {
     EXPECT_EQ(dst_values, std::vector<std::int32_t>(dst_values.size(), 0));
   }
   void MulOn(Context* context, const MulOptions& options = {}) {
-    EXPECT_EQ(Run(context, options), absl::OkStatus());
+    EXPECT_OK(Run(context, options));
     ExpectRight();
   }
 

@@ -59,7 +59,7 @@ std::vector<Dst> MulTo(const Lhs& lhs, const Rhs& rhs, const Params& params,
                        Context* context, Order order = Order::kColMajor) {
   return product_internal::Elements<Dst>(
       lhs, rhs, order, [&](Matrix<Dst>* dst) {
-        EXPECT_EQ(Mul(lhs, rhs, params, context, dst), absl::OkStatus());
+        EXPECT_OK(Mul(lhs, rhs, params, context, dst));
       });
 }
 template <typename Dst, typename Lhs, typename Rhs>

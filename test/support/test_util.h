@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/context.h"
 #include "ruy_like/machine/cpu_features.h"
@@ -91,6 +92,34 @@ class Rng final {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+constexpr auto kOk = absl::StatusCode::kOk;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+constexpr auto kNotFound = absl::StatusCode::kNotFound;
+
+inline absl::Status StatusOf(absl::Status status) { return status; }
+template <typename T>
+absl::Status StatusOf(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
+// What the macros below expect; a failure shows the whole Status.
+template <typename Result>
+testing::AssertionResult HasCode(absl::StatusCode code, const Result& result) {
+  const absl::Status status = StatusOf(result);
+  if (status.code() == code) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << status;
+}
+
+// That a Status or a StatusOr is OK, or has this code.
+#define EXPECT_OK(...) EXPECT_CODE(::ruy_like::kOk, __VA_ARGS__)
+#define ASSERT_OK(...) ASSERT_CODE(::ruy_like::kOk, __VA_ARGS__)
+#define EXPECT_CODE(...) EXPECT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
+#define ASSERT_CODE(...) ASSERT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
 
 // That it has this code, and a message with all of these parts.
 inline void ExpectStatus(const absl::Status& status, absl::StatusCode code,

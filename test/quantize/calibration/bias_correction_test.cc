@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
@@ -75,9 +74,8 @@ TEST(CorrectBiasTest, RemovesTheMeanErrorOfTheWeights) {
   std::vector<float> bias(kRows, 1);
   const double before = product.MeanError(bias);
   EXPECT_GT(before, 0.1);
-  ASSERT_TRUE(CorrectBias(product.weights, product.params, product.means,
-                          absl::MakeSpan(bias))
-                  .ok());
+  ASSERT_OK(CorrectBias(product.weights, product.params, product.means,
+                        absl::MakeSpan(bias)));
   EXPECT_LT(product.MeanError(bias), 1e-4 * before);
 }
 
@@ -94,9 +92,8 @@ TEST(CorrectBiasTest, RemovesAMeasuredError) {
       return by_row ? MakeMatrix(values.data(), kRows, kCols, Order::kColMajor)
                     : MakeMatrix(values.data(), kCols, kRows, Order::kRowMajor);
     };
-    ASSERT_TRUE(
-        CorrectMeasuredBias(view(y), view(yq), channels, absl::MakeSpan(bias))
-            .ok());
+    ASSERT_OK(
+        CorrectMeasuredBias(view(y), view(yq), channels, absl::MakeSpan(bias)));
     EXPECT_LT(product.MeanError(bias), 1e-4 * before);
   }
 }
@@ -109,9 +106,8 @@ TEST(CorrectBiasTest, ColumnsFindTheirChannel) {
   const float means[] = {4, 40};
   const auto corrected = [&](ChannelColumns columns) {
     std::vector<float> bias = {0, 0};
-    const absl::Status status =
-        CorrectBias(weights, {one}, means, absl::MakeSpan(bias), columns);
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_OK(
+        CorrectBias(weights, {one}, means, absl::MakeSpan(bias), columns));
     return bias;
   };
   // Channels 0 1 0 1, 0 0 1 1, and by row.
@@ -124,22 +120,20 @@ TEST(CorrectBiasTest, ClippingCounts) {
   const float w[] = {10, 1};
   const float means[] = {2, 2};
   float bias[] = {0};
-  ASSERT_TRUE(CorrectBias(MakeMatrix(w, 1, 2, Order::kRowMajor),
-                          {QuantParams{1, 0, -7, 7}}, means, bias)
-                  .ok());
+  ASSERT_OK(CorrectBias(MakeMatrix(w, 1, 2, Order::kRowMajor),
+                        {QuantParams{1, 0, -7, 7}}, means, bias));
   EXPECT_EQ(bias[0], 6);
 }
 
 TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float w[] = {1, 2, 3, 4}, w_nan[] = {1, nan, 3, 4};
-  const float means[] = {1, 1}, means_nan[] = {1, nan};
+  const float w[] = {1, 2, 3, 4}, w_nan[] = {1, kNan, 3, 4};
+  const float means[] = {1, 1}, means_nan[] = {1, kNan};
   const auto weights = MakeMatrix(w, 2, 2, Order::kRowMajor);
   const QuantParams good = {1, 0, -127, 127}, bad = {0, 0, -127, 127};
   std::vector<float> bias = {5, 6};
   const auto refused = [&](const absl::Status& status) {
     EXPECT_THAT(bias, ElementsAre(5, 6));
-    return status.code() == absl::StatusCode::kInvalidArgument;
+    return status.code() == kInvalid;
   };
   const auto b = absl::MakeSpan(bias);
   EXPECT_TRUE(refused(CorrectBias(Matrix<float>(), {good}, means, b)));

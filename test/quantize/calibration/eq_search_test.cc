@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,6 @@ namespace ruy_like {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 struct Layer {
   std::ptrdiff_t rows, depth, cols;
@@ -116,7 +113,7 @@ TEST(EqSearchTest, Goldens) {
     EqOptions options;
     options.bits = golden.bits;
     const auto result = Search(layer, options, &context);
-    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_OK(result);
     EXPECT_NEAR(result->cos_init, golden.cos_init, 2e-5);
     EXPECT_NEAR(result->cos_final, golden.cos_final, 2e-5);
     EXPECT_EQ(result->weights[0].qmax, (1 << (golden.bits - 1)) - 1);
@@ -135,7 +132,7 @@ TEST(EqSearchTest, NeverWorseThanItsStart) {
       options.start = start;
       options.bits = 4 + static_cast<int>(seed % 5);
       const auto result = Search(layer, options, &context);
-      ASSERT_TRUE(result.ok()) << result.status();
+      ASSERT_OK(result);
       EXPECT_GE(result->cos_final, result->cos_init);
       EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-6);
       EXPECT_GE(result->rounds, 1);
@@ -162,10 +159,10 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
   Context context;
   EqOptions options;
   const auto free = Search(layer, options, &context);
-  ASSERT_TRUE(free.ok()) << free.status();
+  ASSERT_OK(free);
   options.activation_scale = 0.11f;  // 9 / 127 is where it would begin
   const auto held = Search(layer, options, &context);
-  ASSERT_TRUE(held.ok()) << held.status();
+  ASSERT_OK(held);
   EXPECT_NE(free->activations.scale, 0.11f);
   EXPECT_EQ(held->activations, (QuantParams{0.11f, 0, -127, 127}));
   EXPECT_GT(held->cos_final, held->cos_init);  // the weights' scales improve
@@ -173,8 +170,7 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
   EXPECT_NEAR(held->cos_final, CosineOf(layer, *held), 1e-6);
   for (const float wrong : {-1.0f, 1e-40f, INFINITY, NAN}) {
     options.activation_scale = wrong;
-    EXPECT_EQ(Search(layer, options, &context).status().code(), kInvalid)
-        << wrong;
+    EXPECT_CODE(kInvalid, Search(layer, options, &context)) << wrong;
   }
 }
 
@@ -216,8 +212,8 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
     options.steps = 6;
     const auto whole = Search(layer, options, &context);
     const auto cut = EqSearch(layer.Weights(), parts, options, &context);
-    ASSERT_TRUE(whole.ok()) << whole.status();
-    ASSERT_TRUE(cut.ok()) << cut.status();
+    ASSERT_OK(whole);
+    ASSERT_OK(cut);
     EXPECT_EQ(whole->cos_init, cut->cos_init);
     EXPECT_EQ(whole->cos_final, cut->cos_final);
     EXPECT_EQ(whole->weights, cut->weights);
@@ -225,7 +221,7 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
     const Matrix<float> one_block = parts[0];
     const auto small =
         EqSearch(layer.Weights(), {one_block}, options, &context);
-    ASSERT_TRUE(small.ok()) << small.status();
+    ASSERT_OK(small);
     Layer first = layer;
     first.cols = 100;
     first.a.clear();
@@ -249,7 +245,7 @@ TEST(EqSearchTest, WithBias) {
   options.bits = 5;
   options.steps = 20;
   const auto result = Search(layer, options, &context, bias);
-  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_OK(result);
   EXPECT_GE(result->cos_final, result->cos_init);
   EXPECT_NEAR(result->cos_final, CosineOf(layer, *result, bias), 1e-6);
 }
@@ -260,12 +256,12 @@ TEST(EqSearchTest, ZeroRowsAndZeroLayers) {
   options.steps = 5;
   Layer layer{2, 3, 2, {0, 0, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6}};
   auto result = Search(layer, options, &context);
-  ASSERT_TRUE(result.ok());
+  ASSERT_OK(result);
   EXPECT_EQ(result->weights[0].scale, 1);
   EXPECT_GT(result->cos_final, 0.999);
   layer.a.assign(6, 0);
   result = Search(layer, options, &context);
-  ASSERT_TRUE(result.ok());
+  ASSERT_OK(result);
   EXPECT_EQ(result->cos_init, 1);
   EXPECT_EQ(result->cos_final, 1);
 }
@@ -284,7 +280,7 @@ TEST_P(EqSearchPathTest, ThreadsDoNotMatter) {
   for (const int threads : {1, 3}) {
     context_.set_max_num_threads(threads);
     const auto result = Search(layer, options, &context_);
-    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_OK(result);
     cosines.push_back(result->cos_final);
     EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-7);
   }
@@ -338,19 +334,19 @@ TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
       const TensorShape shape = {2, 5, 7, 3, order};
       const std::vector<float> images = GaussVector(CountOf(shape), 5);
       const auto output = OutputShape(shape, window, 4);
-      ASSERT_TRUE(output.ok()) << output.status();
+      ASSERT_OK(output);
       const Layer layer = ConvLayer(images, shape, window, *output, 4);
       EqOptions options;
       options.bits = 6;
       options.steps = 20;
       Context context;
       const auto expected = Search(layer, options, &context);
-      ASSERT_TRUE(expected.ok()) << expected.status();
+      ASSERT_OK(expected);
       const TensorView<const float> view = {images.data(), shape, {}};
       const auto actual =
           EqSearchConv2D(layer.Weights(), absl::MakeConstSpan(&view, 1), window,
                          options, &context);
-      ASSERT_TRUE(actual.ok()) << actual.status();
+      ASSERT_OK(actual);
       EXPECT_EQ(actual->weights, expected->weights);
       EXPECT_EQ(actual->activations, expected->activations);
       EXPECT_EQ(actual->products, expected->products);
@@ -372,34 +368,29 @@ TEST(EqSearchConvTest, BadInput) {
                           &context)
         .status();
   };
-  ASSERT_TRUE(search(good, window).ok()) << search(good, window);
+  ASSERT_OK(search(good, window));
   TensorView<const float> bad = good;
   bad.data = nullptr;
   EXPECT_THAT(search(bad, window).message(), HasSubstr("null"));
   bad = good;
   bad.shape.channels = 2;  // the weights have one
-  EXPECT_EQ(search(bad, window).code(), kInvalid);
+  EXPECT_CODE(kInvalid, search(bad, window));
   bad = good;
   bad.shape.batch = -1;
-  EXPECT_EQ(search(bad, window).code(), kInvalid);
+  EXPECT_CODE(kInvalid, search(bad, window));
   Window large = window;
   large.kernel_width = 5;
-  EXPECT_EQ(search(good, large).code(), kInvalid);
+  EXPECT_CODE(kInvalid, search(good, large));
   bad = good;
   bad.shape = {std::ptrdiff_t{1} << 40, 1 << 12, 1 << 12, 1 << 10};
   EXPECT_FALSE(search(bad, window).ok());
-  EXPECT_EQ(EqSearchConv2D(weights, absl::MakeConstSpan(&good, 1), window, {},
-                           nullptr)
-                .status()
-                .code(),
-            kInvalid);
-  EXPECT_EQ(EqSearchConv2D(weights, {}, window, {}, &context).status().code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, EqSearchConv2D(weights, absl::MakeConstSpan(&good, 1),
+                                       window, {}, nullptr));
+  EXPECT_CODE(kInvalid, EqSearchConv2D(weights, {}, window, {}, &context));
 }
 
 TEST(EqSearchErrorTest, BadInput) {
   Context context;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
   const Layer good = GoldenLayer();
   const auto message = [&](const Layer& layer, const EqOptions& options,
                            const std::vector<float>& bias = {}) {
@@ -413,23 +404,23 @@ TEST(EqSearchErrorTest, BadInput) {
   options.steps = 0;
   EXPECT_THAT(message(good, options), HasSubstr("steps 0"));
   options = EqOptions();
-  options.alpha = nan;
+  options.alpha = kNan;
   EXPECT_THAT(message(good, options), HasSubstr("alpha nan"));
   options = EqOptions();
   options.beta = 0.1f;
   EXPECT_THAT(message(good, options), HasSubstr("beta 0.1"));
   options = EqOptions();
   Layer bad = good;
-  bad.w[5] = nan;
+  bad.w[5] = kNan;
   EXPECT_THAT(message(bad, options), HasSubstr("weights have values"));
   bad = good;
-  bad.a[5] = std::numeric_limits<float>::infinity();
+  bad.a[5] = kInf;
   EXPECT_THAT(message(bad, options), HasSubstr("activations have values"));
   bad = good;
   bad.w[0] = bad.a[0] = 3e38f;
   EXPECT_THAT(message(bad, options), HasSubstr("outputs are not finite"));
   EXPECT_THAT(message(good, options, {1, 2}), HasSubstr("2 biases"));
-  EXPECT_THAT(message(good, options, {1, 2, nan, 4}),
+  EXPECT_THAT(message(good, options, {1, 2, kNan, 4}),
               HasSubstr("bias is not finite"));
   EXPECT_THAT(message(good, options, {1, 2, 1e20f, 4}),
               HasSubstr("too large for int32"));

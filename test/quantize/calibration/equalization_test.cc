@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
@@ -110,7 +109,7 @@ TEST(EqualizeLayersTest, RangesMeetInTheMiddle) {
     ScaleBadly(&chain);
     ScaleBadly(&before);
     const auto report = EqualizeLayers(chain.Layers(columns));
-    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_OK(report);
     ASSERT_EQ(report->factors.size(), 1u);
     EXPECT_EQ(report->rounds, 2);  // the second finds nothing to do
     for (std::ptrdiff_t c = 0; c < 5; ++c) {
@@ -138,7 +137,7 @@ TEST(EqualizeLayersTest, KeepsTheFloatFunction) {
     ScaleBadly(&chain);
     const std::vector<float> x = GaussVector(7, 9);
     const std::vector<double> before = RunChain(chain, columns, x);
-    ASSERT_TRUE(EqualizeLayers(chain.Layers(columns)).ok());
+    ASSERT_OK(EqualizeLayers(chain.Layers(columns)));
     const std::vector<double> after = RunChain(chain, columns, x);
     for (std::size_t o = 0; o < before.size(); ++o) {
       EXPECT_NEAR(after[o], before[o], 1e-5 * (1 + std::abs(before[o])));
@@ -156,7 +155,7 @@ TEST(EqualizeLayersTest, PowersOfTwoKeepEachBit) {
   EqualizeOptions options;
   options.scale_rounding = ScaleRounding::kPowerOfTwo;
   const auto report = EqualizeLayers(chain.Layers(columns), options);
-  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_OK(report);
   EXPECT_EQ(report->rounds, 2);
   bool any = false;
   for (const float factor : report->factors[0]) {
@@ -172,7 +171,7 @@ TEST(EqualizeLayersTest, LiftsTheSnrOfOneScaleForAll) {
   Chain chain(64, 40, 32, 1, 4);
   ScaleBadly(&chain);
   const double before = SnrOfPerTensorWeights(chain.first);
-  ASSERT_TRUE(EqualizeLayers(chain.Layers(ChannelColumns::kInnermost)).ok());
+  ASSERT_OK(EqualizeLayers(chain.Layers(ChannelColumns::kInnermost)));
   const double after = SnrOfPerTensorWeights(chain.first);
   // The rows differ by a factor of 100, 40 dB, before; by its root afterwards.
   EXPECT_GT(after, before + 8) << before;
@@ -195,7 +194,7 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
   EqualizeOptions options;
   options.max_rounds = 100;
   const auto report = EqualizeLayers(layers, options);
-  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_OK(report);
   EXPECT_LT(report->rounds, 100);
   for (std::ptrdiff_t c = 0; c < 5; ++c) {
     // A path through a channel has the same product of weights as before.
@@ -220,7 +219,7 @@ TEST(EqualizeLayersTest, ChannelsWithoutWeightsStay) {
       {&m1, absl::MakeSpan(b1), ChannelColumns::kInnermost},
       {&m2, {}, ChannelColumns::kInnermost}};
   const auto report = EqualizeLayers(layers);
-  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_OK(report);
   EXPECT_THAT(report->factors[0], ElementsAre(1, 2));
   EXPECT_THAT(w1, ElementsAre(0, 0, 1.5f, 2));
   EXPECT_THAT(w2, ElementsAre(5, 2, 6, 0));
@@ -236,7 +235,7 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
     EXPECT_EQ(chain.w1, before.w1);
     EXPECT_EQ(chain.w2, before.w2);
     EXPECT_EQ(chain.b1, before.b1);
-    return code == absl::StatusCode::kInvalidArgument;
+    return code == kInvalid;
   };
   const auto good = chain.Layers(ChannelColumns::kInnermost);
   EXPECT_TRUE(refused({}));
@@ -266,7 +265,7 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
   options.scale_rounding = static_cast<ScaleRounding>(7);
   EXPECT_TRUE(refused(good, options));
   std::vector<float> nan = chain.w2;
-  nan[3] = std::numeric_limits<float>::quiet_NaN();
+  nan[3] = kNan;
   Matrix<float> bad = MakeMatrix(nan.data(), 2, 4, Order::kColMajor);
   EXPECT_TRUE(refused({good[0], {&bad, {}, good[1].input}}));
   // A bias that would become infinite.

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
+
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -29,13 +30,12 @@ TEST(ByteTableTest, FunctionsEqualTheirDefinition) {
   const auto expect = [&](auto function, auto exact) {
     const auto table =
         ByteTable::Make<std::int8_t, std::uint8_t>(in, out, function);
-    ASSERT_TRUE(table.ok()) << table.status();
+    ASSERT_OK(table);
     std::vector<std::int8_t> x = AllBytes();
     std::vector<std::uint8_t> y(256);
     TensorView<std::uint8_t> output{y.data(), {1, 4, 8, 8}, out};
-    ASSERT_TRUE(
-        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, *table, nullptr, &output)
-            .ok());
+    ASSERT_OK(
+        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, *table, nullptr, &output));
     for (int i = 0; i < 256; ++i) {
       // In double, so next to a tie another integer is as good.
       const double value = exact(0.05 * (x[i] - 7)) / 0.02 + 100;
@@ -54,17 +54,16 @@ TEST(ByteTableTest, TiesAndWhatIsNoNumber) {
   const QuantParams in = {1, 0, -128, 127}, out = {2, 5, -100, 100};
   const auto table =
       ByteTable::Make<std::int8_t, std::int8_t>(in, out, [](float x) {
-        if (x == 3) return std::numeric_limits<float>::quiet_NaN();
-        if (x == 4) return std::numeric_limits<float>::infinity();
-        if (x == 5) return -std::numeric_limits<float>::infinity();
+        if (x == 3) return kNan;
+        if (x == 4) return kInf;
+        if (x == 5) return -kInf;
         return x;
       });
-  ASSERT_TRUE(table.ok());
+  ASSERT_OK(table);
   std::vector<std::int8_t> x = {1, -1, 3, 4, 5, 127, -128};
   View in_place{x.data(), {1, 1, 1, 7}, out};
-  ASSERT_TRUE(
-      ApplyTable(View{x.data(), {1, 1, 1, 7}, in}, *table, nullptr, &in_place)
-          .ok());
+  ASSERT_OK(
+      ApplyTable(View{x.data(), {1, 1, 1, 7}, in}, *table, nullptr, &in_place));
   // 0.5 and -0.5 away from zero; 63.5 and -64.
   EXPECT_THAT(x, ElementsAre(6, 4, 5, 100, -100, 69, -59));
 }
@@ -78,8 +77,7 @@ TEST(RequantizeTensorTest, AllValues) {
     std::vector<std::int8_t> x = AllBytes();
     std::vector<std::uint8_t> y(256);
     TensorView<std::uint8_t> output{y.data(), {1, 1, 1, 256}, out};
-    ASSERT_TRUE(
-        Requantize(View{x.data(), {1, 1, 1, 256}, in}, nullptr, &output).ok());
+    ASSERT_OK(Requantize(View{x.data(), {1, 1, 1, 256}, in}, nullptr, &output));
     for (int i = 0; i < 256; ++i) {
       const double value = (x[i] - 7) * (static_cast<double>(0.05f) /
                                          static_cast<double>(scale)) +
@@ -90,17 +88,15 @@ TEST(RequantizeTensorTest, AllValues) {
   }
   std::vector<std::int8_t> x = {1, -1, 3, -3, 2};
   View in_place{x.data(), {1, 1, 1, 5}, {2, 0, -128, 127}};
-  ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
-                         nullptr, &in_place)
-                  .ok());
+  ASSERT_OK(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}}, nullptr,
+                       &in_place));
   // TensorFlow Lite's first rounding: half up.
   EXPECT_THAT(x, ElementsAre(1, 0, 2, -1, 1));
   // And its second one, half away from zero, of what the first has made.
   x = {1, -1, 2, -2, 3};
   in_place.params.scale = 4;
-  ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
-                         nullptr, &in_place)
-                  .ok());
+  ASSERT_OK(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}}, nullptr,
+                       &in_place));
   EXPECT_THAT(x, ElementsAre(1, 0, 1, -1, 1));
 }
 
@@ -116,15 +112,14 @@ TEST(ByteTableErrorTest, BadArguments) {
   EXPECT_FALSE(make(params, bad).ok());
   bad.scale = 1e-40f;
   EXPECT_FALSE(make(params, bad).ok());
-  EXPECT_FALSE(
-      (ByteTable::Make<std::int8_t, std::uint8_t>(params, params, identity)
-           .ok()));
+  EXPECT_CODE(kInvalid, ByteTable::Make<std::int8_t, std::uint8_t>(
+                            params, params, identity));
   const auto table = make(params, params);
-  ASSERT_TRUE(table.ok());
+  ASSERT_OK(table);
   std::vector<std::int8_t> memory(32, 77);
   const auto message = [&](const View& input, View output) {
     const absl::Status status = ApplyTable(input, *table, nullptr, &output);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, status);
     return std::string(status.message());
   };
   const View input{memory.data(), {1, 1, 1, 8}, params};

@@ -46,10 +46,8 @@ TEST_P(ConcatTest, EveryElementGoesToItsPlace) {
                                GetParam()};
     std::vector<std::int8_t> out(CountOf(shape) + 1, 77);
     View output{out.data(), shape, params};
-    const absl::Status status =
-        Concat(absl::MakeConstSpan(inputs), static_cast<TensorAxis>(axis),
-               nullptr, &output);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_OK(Concat(absl::MakeConstSpan(inputs), static_cast<TensorAxis>(axis),
+                     nullptr, &output));
     std::ptrdiff_t before = 0;
     for (int i = 0; i < 3; ++i) {
       const auto& s = sizes[i];
@@ -83,7 +81,7 @@ TEST(ConcatErrorTest, BadArguments) {
   const auto message = [&](TensorAxis axis = TensorAxis::kChannels) {
     const absl::Status status =
         Concat(absl::MakeConstSpan(inputs), axis, nullptr, &output);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, status);
     return std::string(status.message());
   };
   EXPECT_THAT(message(static_cast<TensorAxis>(7)), HasSubstr("unknown axis 7"));
@@ -106,9 +104,8 @@ TEST(ConcatErrorTest, BadArguments) {
   EXPECT_THAT(message(), HasSubstr("no inputs"));
   View* const null_output = nullptr;
   inputs = {{memory.data(), {1, 1, 2, 4}, params}};
-  EXPECT_FALSE(Concat(absl::MakeConstSpan(inputs), TensorAxis::kChannels,
-                      nullptr, null_output)
-                   .ok());
+  EXPECT_CODE(kInvalid, Concat(absl::MakeConstSpan(inputs),
+                               TensorAxis::kChannels, nullptr, null_output));
   EXPECT_THAT(memory, Each(77));
 }
 

@@ -156,7 +156,7 @@ TEST(GroupedConvTest, ThreadsShareWeights) {
   for (QuantParams& w : p.weight_params) w.zero_point = 0;
   Context packing;
   const auto weights = PackWeights(p, &packing);
-  ASSERT_TRUE(weights.ok()) << weights.status();
+  ASSERT_OK(weights);
   constexpr int kThreads = 4;
   std::vector<std::vector<std::int8_t>> out(
       kThreads, std::vector<std::int8_t>(CountOf(p.out_shape)));
@@ -165,9 +165,8 @@ TEST(GroupedConvTest, ThreadsShareWeights) {
     threads.emplace_back([&, i] {
       Context context;
       TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
-      EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                         p.window, nullptr, &context, &output)
-                      .ok());
+      EXPECT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+                       p.window, nullptr, &context, &output));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -186,12 +185,11 @@ TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
                    static_cast<std::int8_t>(p.in_params.zero_point));
     p.bias.clear();
     const auto weights = PackWeights(p, &context);
-    ASSERT_TRUE(weights.ok());
+    ASSERT_OK(weights);
     std::vector<std::int32_t> out(CountOf(p.out_shape), 5);
     TensorView<std::int32_t> output{out.data(), p.out_shape, {}};
-    ASSERT_TRUE(
-        Conv2D(p.Input(), *weights, {}, p.window, nullptr, &context, &output)
-            .ok());
+    ASSERT_OK(
+        Conv2D(p.Input(), *weights, {}, p.window, nullptr, &context, &output));
     EXPECT_THAT(out, Each(0));
   }
 }
@@ -207,21 +205,20 @@ TEST(ConvGoldenTest, DynamicQuantization) {
   Context context;
   const auto weights = PackedWeights::Pack(
       MakeMatrix(q_w.data(), 2, 2, Order::kRowMajor), {w0, w1}, &context);
-  ASSERT_TRUE(weights.ok()) << weights.status();
+  ASSERT_OK(weights);
   const TensorView<const std::int8_t> input{q_in.data(), shape, in_params};
 
   std::vector<std::int32_t> acc(8);
   TensorView<std::int32_t> raw{acc.data(), shape, {}};
-  ASSERT_TRUE(
-      Conv2D(input, *weights, {}, Window(), nullptr, &context, &raw).ok());
+  ASSERT_OK(Conv2D(input, *weights, {}, Window(), nullptr, &context, &raw));
   EXPECT_THAT(acc,
               ElementsAre(3064, -10192, 17153, 0, 4024, -7888, 1397, 16449));
 
   std::vector<float> out(8);
   TensorView<float> scaled{out.data(), shape, {}};
   const std::vector<float> bias = {0.1f, -0.2f};
-  ASSERT_TRUE(
-      Conv2D(input, *weights, bias, Window(), nullptr, &context, &scaled).ok());
+  ASSERT_OK(
+      Conv2D(input, *weights, bias, Window(), nullptr, &context, &scaled));
   const std::vector<float> expected = {.327962f, -.658286f, 1.376186f,
                                        .1f,      .398772f,  -1.373737f,
                                        .007874f, 2.247616f};
@@ -240,15 +237,14 @@ TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
     Context context;
     Workspace workspace;
     const auto weights = PackWeights(p, &context);
-    ASSERT_TRUE(weights.ok());
+    ASSERT_OK(weights);
     std::vector<std::int8_t> out(CountOf(p.out_shape));
     TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};
     long allocated = 0;
     for (int i = 0; i < 3; ++i) {
       const long before = allocation_count;
-      ASSERT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                         p.window, &workspace, &context, &output)
-                      .ok());
+      ASSERT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+                       p.window, &workspace, &context, &output));
       allocated = allocation_count - before;
     }
     EXPECT_EQ(allocated, 0);
@@ -337,19 +333,17 @@ TEST(ConvErrorTest, BadInputChangesNothing) {
     c.spoil(&call);
     expect_error(&call, c.message);
   }
-  for (const float bad : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
-                          std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float bad : {0.0f, -1.0f, kInf, kNan}) {
     Call bad_input = good, bad_output = good;
     bad_input.input.params.scale = bad_output.output.params.scale = bad;
     expect_error(&bad_input, "input");
     expect_error(&bad_output, "output");
   }
   TensorView<std::int8_t>* const none = nullptr;
-  EXPECT_FALSE(
-      Conv2D(good.input, good.weights, {}, good.window, nullptr, &context, none)
-          .ok());
+  EXPECT_CODE(kInvalid, Conv2D(good.input, good.weights, {}, good.window,
+                               nullptr, &context, none));
   Call call = good;
-  EXPECT_TRUE(call.Run().ok());
+  EXPECT_OK(call.Run());
   out.resize(CountOf(p.out_shape));
   EXPECT_THAT(out, ElementsAreArray(p.Reference()));
 }

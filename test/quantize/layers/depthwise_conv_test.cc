@@ -170,7 +170,7 @@ TEST(DepthwiseAllocationTest, SteadyStateAllocatesNothing) {
   const auto p = RandomDepthwise<std::int8_t, std::int8_t>(4);
   const auto weights =
       DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
-  ASSERT_TRUE(weights.ok());
+  ASSERT_OK(weights);
   Workspace workspace;
   Context context;
   std::vector<std::int8_t> out(CountOf(p.out_shape));
@@ -178,10 +178,9 @@ TEST(DepthwiseAllocationTest, SteadyStateAllocatesNothing) {
   long allocated = -1;
   for (int i = 0; i < 3; ++i) {
     const long before = allocation_count;
-    ASSERT_TRUE(DepthwiseConv2D(p.Input(), *weights,
-                                BiasSpan<std::int8_t>(p.bias), p.window,
-                                &workspace, &context, &output)
-                    .ok());
+    ASSERT_OK(DepthwiseConv2D(p.Input(), *weights,
+                              BiasSpan<std::int8_t>(p.bias), p.window,
+                              &workspace, &context, &output));
     allocated = allocation_count - before;
   }
   EXPECT_EQ(allocated, 0);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -117,10 +116,9 @@ std::vector<std::int8_t> ResultOf(const std::vector<std::int8_t>& a,
   const TensorShape shape = Flat(static_cast<std::ptrdiff_t>(a.size()));
   std::vector<std::int8_t> out(a.size());
   TensorView<std::int8_t> output{out.data(), shape, pc};
-  const absl::Status status = Op::Run(
-      TensorView<const std::int8_t>{a.data(), shape, pa},
-      TensorView<const std::int8_t>{b.data(), shape, pb}, context, &output);
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_OK(Op::Run(TensorView<const std::int8_t>{a.data(), shape, pa},
+                    TensorView<const std::int8_t>{b.data(), shape, pb}, context,
+                    &output));
   return out;
 }
 
@@ -164,10 +162,9 @@ class ElementwisePathTest : public PathTest {
         }
         const TensorShape shape = Flat(static_cast<std::ptrdiff_t>(n));
         TensorView<T> output{out.as<T>(), shape, pc};
-        ASSERT_TRUE(Op::Run(TensorView<T>{a.as<T>(), shape, pa},
-                            TensorView<T>{b.as<T>(), shape, pb}, &context_,
-                            &output)
-                        .ok());
+        ASSERT_OK(Op::Run(TensorView<T>{a.as<T>(), shape, pa},
+                          TensorView<T>{b.as<T>(), shape, pb}, &context_,
+                          &output));
         for (std::size_t i = 0; i < n; ++i) {
           ASSERT_EQ(out.as<T>()[i],
                     Op::Reference(a.as<T>()[i], b.as<T>()[i], pa, pb, pc))
@@ -188,10 +185,9 @@ class ElementwisePathTest : public PathTest {
       std::vector<std::int8_t> x = a, y = b;
       std::vector<std::int8_t>& result = into_b ? y : x;
       TensorView<std::int8_t> in_place{result.data(), Flat(n), pc_};
-      ASSERT_TRUE(Op::Run(TensorView<std::int8_t>{x.data(), Flat(n), pa_},
-                          TensorView<std::int8_t>{y.data(), Flat(n), pb_},
-                          &context_, &in_place)
-                      .ok());
+      ASSERT_OK(Op::Run(TensorView<std::int8_t>{x.data(), Flat(n), pa_},
+                        TensorView<std::int8_t>{y.data(), Flat(n), pb_},
+                        &context_, &in_place));
       for (std::ptrdiff_t i = 0; i < n; ++i) {
         ASSERT_EQ(result[i], Op::Reference(a[i], b[i], pa_, pb_, pc_)) << i;
       }
@@ -213,11 +209,10 @@ class ElementwisePathTest : public PathTest {
               RandomVector<std::int8_t>(b_batch * b_channels, -128, 127, 7);
           std::vector<std::int8_t> out(a.size());
           TensorView<std::int8_t> output{out.data(), shape, pc_};
-          ASSERT_TRUE(
+          ASSERT_OK(
               Op::Run(TensorView<const std::int8_t>{a.data(), shape, pa_},
                       TensorView<const std::int8_t>{b.data(), b_shape, pb_},
-                      &context_, &output)
-                  .ok());
+                      &context_, &output));
           for (std::ptrdiff_t i = 0; i < CountOf(shape); ++i) {
             const std::ptrdiff_t image = i / (1500 * shape.channels);
             const std::ptrdiff_t channel = order == TensorOrder::kNhwc
@@ -286,12 +281,11 @@ TYPED_TEST(ElementwiseErrorTest, BadInputChangesNothing) {
   const auto message = [&](const View& x, const View& y, View out) {
     const absl::Status status =
         TypeParam::Run(x, y, static_cast<Context*>(nullptr), &out);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, status);
     return std::string(status.message());
   };
-  EXPECT_FALSE(TypeParam::Run(a, b, static_cast<Context*>(nullptr),
-                              static_cast<View*>(nullptr))
-                   .ok());
+  EXPECT_CODE(kInvalid, TypeParam::Run(a, b, static_cast<Context*>(nullptr),
+                                       static_cast<View*>(nullptr)));
   View bad = output;
   bad.data = memory.data() + 1;
   EXPECT_THAT(message(a, b, bad), HasSubstr("a and output share memory"));
@@ -310,8 +304,7 @@ TYPED_TEST(ElementwiseErrorTest, BadInputChangesNothing) {
   bad = a;
   bad.params.zero_point = 128;
   EXPECT_THAT(message(bad, b, output), HasSubstr("zero point"));
-  for (const float scale :
-       {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float scale : {0.0f, -1.0f, kNan}) {
     const auto with_scale = [&](View view) {
       view.params.scale = scale;
       return view;
@@ -324,9 +317,8 @@ TYPED_TEST(ElementwiseErrorTest, BadInputChangesNothing) {
   View empty = output;
   empty.shape.channels = 0;
   View no_output = empty;
-  EXPECT_TRUE(
-      TypeParam::Run(empty, empty, static_cast<Context*>(nullptr), &no_output)
-          .ok());
+  EXPECT_OK(
+      TypeParam::Run(empty, empty, static_cast<Context*>(nullptr), &no_output));
 }
 
 TEST(QuantizedAddTest, OutputScaleTooSmall) {

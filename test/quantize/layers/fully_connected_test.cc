@@ -32,26 +32,23 @@ TEST(FullyConnectedTest, Golden) {
   const auto weights =
       PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
                           {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context);
-  ASSERT_TRUE(weights.ok());
+  ASSERT_OK(weights);
   const TensorView<const std::int8_t> input{x.data(), Features(2, 3),
                                             ParamsOf(0.05f, -1)};
   std::vector<std::int32_t> acc(4);
   TensorView<std::int32_t> raw{acc.data(), Features(2, 2), {}};
-  ASSERT_TRUE(
-      FullyConnected(input, *weights, bias, &workspace, &context, &raw).ok());
+  ASSERT_OK(FullyConnected(input, *weights, bias, &workspace, &context, &raw));
   EXPECT_THAT(acc, ElementsAre(260, -561, 3950, -32580));
 
   std::vector<std::int8_t> out(4);
   TensorView<std::int8_t> output{out.data(), Features(2, 2), ParamsOf(0.2f, 3)};
-  ASSERT_TRUE(
-      FullyConnected(input, *weights, bias, &workspace, &context, &output)
-          .ok());
+  ASSERT_OK(
+      FullyConnected(input, *weights, bias, &workspace, &context, &output));
   EXPECT_THAT(out, ElementsAre(4, 0, 13, -128));
 
   output.params.qmin = 3;  // a fused ReLU
-  ASSERT_TRUE(
-      FullyConnected(input, *weights, bias, &workspace, &context, &output)
-          .ok());
+  ASSERT_OK(
+      FullyConnected(input, *weights, bias, &workspace, &context, &output));
   EXPECT_THAT(out, ElementsAre(4, 3, 13, 3));
 }
 
@@ -68,7 +65,7 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
   FillConvProblem(&rng, &p);
   const auto weights =
       PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context);
-  ASSERT_TRUE(weights.ok());
+  ASSERT_OK(weights);
   std::vector<Out> out(CountOf(p.out_shape));
   TensorView<Out> output{out.data(), p.out_shape, p.out_params};
   // Not const, and an image that is to be flattened.
@@ -78,16 +75,15 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
     input.shape.width = 3;
     input.shape.channels = p.in_shape.channels / 6;
   }
-  ASSERT_TRUE(FullyConnected(input, *weights, BiasSpan<Out>(p.bias), workspace,
-                             context, &output)
-                  .ok());
+  ASSERT_OK(FullyConnected(input, *weights, BiasSpan<Out>(p.bias), workspace,
+                           context, &output));
   ASSERT_TRUE(out == p.Reference()) << p.Describe();
 
   const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
                                                    p.in_params, p.out_params);
-  ASSERT_TRUE(layer.ok()) << layer.status();
+  ASSERT_OK(layer);
   std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_TRUE(FullyConnected(input, *layer, context, &output).ok());
+  ASSERT_OK(FullyConnected(input, *layer, context, &output));
   ASSERT_TRUE(out == p.Reference()) << "of a layer made once, " << p.Describe();
 }
 
@@ -105,14 +101,13 @@ TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
     const QuantParams seven = {0.01f, 0, -63, 63};
     const auto weights = PackedWeights::Pack(
         MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
-    ASSERT_TRUE(weights.ok());
+    ASSERT_OK(weights);
     const TensorView<const std::int8_t> input{
         x.data(), Features(32, 96),
         input_is_int7 ? seven : ParamsOf(0.05f, -1)};
     std::vector<std::int32_t> acc(32 * 64);
     TensorView<std::int32_t> raw{acc.data(), Features(32, 64), {}};
-    ASSERT_TRUE(
-        FullyConnected(input, *weights, {}, nullptr, &context_, &raw).ok());
+    ASSERT_OK(FullyConnected(input, *weights, {}, nullptr, &context_, &raw));
     EXPECT_THAT(context_.last_used_kernel(),
                 HasSubstr(input_is_int7 ? "_S7U7" : "_S7U8"));
   }
@@ -140,7 +135,7 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     const auto weights =
         PackedWeights::Pack(MakeMatrix(w.data(), 1, depth, Order::kRowMajor),
                             {weight_params}, &context);
-    EXPECT_TRUE(weights.ok());
+    EXPECT_OK(weights);
     std::int32_t out = -5;
     TensorView<std::int32_t> output{&out, Features(1, 1), {}};
     const absl::Status status = FullyConnected(
@@ -150,7 +145,7 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     if (status.ok()) {
       EXPECT_EQ(out, depth * 255 * (127 - weight_params.zero_point));
     } else {
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_CODE(kInvalid, status);
       EXPECT_THAT(status.message(), HasSubstr("may overflow int32"));
       EXPECT_EQ(out, -5);
     }

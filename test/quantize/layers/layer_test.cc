@@ -26,8 +26,6 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class LayerTest : public testing::Test {
  protected:
   LayerTest()
@@ -73,16 +71,15 @@ class LayerTest : public testing::Test {
 
 TEST_F(LayerTest, OwnsWhatItComputesWith) {
   auto output = Output();
-  ASSERT_TRUE(
-      FullyConnected(Input(), weights_, bias_, nullptr, &context_, &output)
-          .ok());
+  ASSERT_OK(
+      FullyConnected(Input(), weights_, bias_, nullptr, &context_, &output));
   const std::vector<std::int8_t> expected = out_;
   const QuantizedLayer layer = Make().value();
   weights_ = PackedWeights();
   bias_.assign(bias_.size(), -5000);
   params_.clear();
   out_.assign(out_.size(), 77);
-  ASSERT_TRUE(FullyConnected(Input(), layer, &context_, &output).ok());
+  ASSERT_OK(FullyConnected(Input(), layer, &context_, &output));
   EXPECT_EQ(out_, expected);
 }
 
@@ -93,16 +90,15 @@ TEST_F(LayerTest, RunsWithoutAnAllocation) {
   long before = 0;
   for (int repeat = 0; repeat < 3; ++repeat) {
     before = allocation_count;
-    ASSERT_TRUE(FullyConnected(Input(), layer, &context_, &output).ok());
-    ASSERT_TRUE(
-        Conv2D(Input(), layer, Window(), nullptr, &context_, &output).ok());
+    ASSERT_OK(FullyConnected(Input(), layer, &context_, &output));
+    ASSERT_OK(Conv2D(Input(), layer, Window(), nullptr, &context_, &output));
   }
   EXPECT_EQ(allocation_count, before);
 }
 
 TEST_F(LayerTest, BadArgumentsMakeNone) {
   const auto message = [&](const auto& made) {
-    EXPECT_EQ(made.status().code(), kInvalid);
+    EXPECT_CODE(kInvalid, made);
     return std::string(made.status().message());
   };
   bias_[7] = std::numeric_limits<std::int32_t>::max();
@@ -110,16 +106,15 @@ TEST_F(LayerTest, BadArgumentsMakeNone) {
   bias_.pop_back();
   EXPECT_THAT(message(Make()), HasSubstr("19 biases for weights of 20"));
   bias_.clear();
-  EXPECT_TRUE(Make().ok());
+  EXPECT_OK(Make());
   in_.zero_point = 200;
   EXPECT_THAT(message(Make()), HasSubstr("input: zero point is 200"));
   in_.zero_point = 0;
   result_.scale = 0;
   EXPECT_THAT(message(Make()), HasSubstr("output: scale is 0"));
   // Parameters of int32 outputs are not looked at.
-  EXPECT_TRUE((QuantizedLayer::Make<std::int8_t, std::int32_t>(weights_, {},
-                                                               in_, result_))
-                  .ok());
+  EXPECT_OK((QuantizedLayer::Make<std::int8_t, std::int32_t>(weights_, {}, in_,
+                                                             result_)));
   EXPECT_THAT(message(QuantizedLayer::Make<std::int8_t, float>(
                   PackedWeights(), {}, in_, result_)),
               HasSubstr("weights are empty"));
@@ -134,10 +129,9 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
     output.params = output_params;
     const absl::Status status =
         FullyConnected(input, some_layer, &context_, &output);
-    EXPECT_EQ(status.code(), kInvalid);
-    EXPECT_EQ(
-        Conv2D(input, some_layer, Window(), nullptr, &context_, &output).code(),
-        kInvalid);
+    EXPECT_CODE(kInvalid, status);
+    EXPECT_CODE(kInvalid, Conv2D(input, some_layer, Window(), nullptr,
+                                 &context_, &output));
     return std::string(status.message());
   };
   auto rescaled = Input();
@@ -156,16 +150,13 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
               HasSubstr("weights"));
   const auto for_channels = QuantizedLayer::Make<std::int8_t, std::int8_t>(
       depthwise_, {}, in_, result_);
-  ASSERT_TRUE(for_channels.ok());
+  ASSERT_OK(for_channels);
   EXPECT_THAT(message(Input(), *for_channels, result_), HasSubstr("weights"));
   auto output = Output();
-  EXPECT_EQ(DepthwiseConv2D(Input(), layer, Window(), nullptr, nullptr, &output)
-                .code(),
-            kInvalid);
-  EXPECT_EQ(DepthwiseConv2D(Input(), QuantizedLayer(), Window(), nullptr,
-                            nullptr, &output)
-                .code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, DepthwiseConv2D(Input(), layer, Window(), nullptr,
+                                        nullptr, &output));
+  EXPECT_CODE(kInvalid, DepthwiseConv2D(Input(), QuantizedLayer(), Window(),
+                                        nullptr, nullptr, &output));
   // Another type.
   TensorView<float> floats;
   std::vector<float> float_out(out_.size());
@@ -220,10 +211,10 @@ TEST_F(MakeLayerTest, ComputesTheFloatLayer) {
       options.weight_bits = bits;
       const auto layer = MakeFullyConnected<std::int8_t, float>(
           Weights(), float_bias_, in_, result_, &context_, options);
-      ASSERT_TRUE(layer.ok()) << layer.status();
+      ASSERT_OK(layer);
       std::vector<float> y(out_.size());
       TensorView<float> output{y.data(), Output().shape, {}};
-      ASSERT_TRUE(FullyConnected(Input(), *layer, &context_, &output).ok());
+      ASSERT_OK(FullyConnected(Input(), *layer, &context_, &output));
       const double qmax = bits == 8 ? 127 : 63;
       for (std::size_t i = 0; i < y.size(); ++i) {
         const double largest =
@@ -247,26 +238,24 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   std::vector<std::int8_t> q(float_w_.size());
   Matrix<std::int8_t> matrix =
       MakeMatrix(q.data(), kChannels, kDepth, Order::kRowMajor);
-  ASSERT_TRUE(QuantizeRows(Weights(), params, &matrix).ok());
-  ASSERT_TRUE(
-      QuantizeBias(float_bias_, in_, params, absl::MakeSpan(bias_)).ok());
+  ASSERT_OK(QuantizeRows(Weights(), params, &matrix));
+  ASSERT_OK(QuantizeBias(float_bias_, in_, params, absl::MakeSpan(bias_)));
   const auto packed = PackedWeights::Pack(matrix, params, &context_).value();
   auto output = Output();
-  ASSERT_TRUE(
-      FullyConnected(Input(), packed, bias_, nullptr, &context_, &output).ok());
+  ASSERT_OK(
+      FullyConnected(Input(), packed, bias_, nullptr, &context_, &output));
   const std::vector<std::int8_t> expected = out_;
   const auto layer = MakeConv();
-  ASSERT_TRUE(layer.ok()) << layer.status();
+  ASSERT_OK(layer);
   out_.assign(out_.size(), 77);
-  ASSERT_TRUE(
-      Conv2D(Input(), *layer, Window(), nullptr, &context_, &output).ok());
+  ASSERT_OK(Conv2D(Input(), *layer, Window(), nullptr, &context_, &output));
   EXPECT_EQ(out_, expected);
 }
 
 TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
   const auto run = [&](const MakeLayerOptions& options) {
     const auto layer = MakeConv(options);
-    EXPECT_TRUE(layer.ok()) << layer.status();
+    EXPECT_OK(layer);
     out_.assign(out_.size(), 77);
     auto output = Output();
     EXPECT_TRUE(
@@ -309,12 +298,10 @@ TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
     long before = 0;
     for (int repeat = 0; repeat < 3; ++repeat) {
       before = allocation_count;
-      ASSERT_TRUE(
-          Conv2D(image, *conv, window, &workspace, &context_, &result).ok());
-      ASSERT_TRUE(DepthwiseConv2D(image, *depthwise, window, &workspace,
-                                  &context_, &result)
-                      .ok());
-      ASSERT_TRUE(FullyConnected(image, *connected, &context_, &few).ok());
+      ASSERT_OK(Conv2D(image, *conv, window, &workspace, &context_, &result));
+      ASSERT_OK(DepthwiseConv2D(image, *depthwise, window, &workspace,
+                                &context_, &result));
+      ASSERT_OK(FullyConnected(image, *connected, &context_, &few));
     }
     EXPECT_EQ(allocation_count, before);
   }
@@ -324,7 +311,7 @@ TEST_F(MakeLayerTest, BadArguments) {
   MakeLayerOptions options;
   const auto message = [&] {
     const auto layer = MakeConv(options);
-    EXPECT_EQ(layer.status().code(), kInvalid);
+    EXPECT_CODE(kInvalid, layer);
     return std::string(layer.status().message());
   };
   for (const int bits : {1, 9, 99}) {
@@ -350,18 +337,16 @@ TEST_F(MakeLayerTest, BadArguments) {
   float_bias_.pop_back();
   EXPECT_THAT(message(), HasSubstr("19 biases"));
   float_bias_.clear();
-  float_w_[7] = std::numeric_limits<float>::infinity();
+  float_w_[7] = kInf;
   EXPECT_THAT(message(), HasSubstr("finite"));
   float_w_[7] = 0;
   in_.scale = 0;
   EXPECT_THAT(message(), HasSubstr("scale is 0"));
   in_.scale = 1;
-  EXPECT_FALSE(
-      (MakeConv2D<std::int8_t, float>(Weights(), {}, in_, result_, nullptr)
-           .ok()));
-  EXPECT_FALSE((MakeDepthwiseConv2D<std::int8_t, float>(Matrix<float>(), {},
-                                                        in_, result_, &context_)
-                    .ok()));
+  EXPECT_CODE(kInvalid, MakeConv2D<std::int8_t, float>(Weights(), {}, in_,
+                                                       result_, nullptr));
+  EXPECT_CODE(kInvalid, MakeDepthwiseConv2D<std::int8_t, float>(
+                            Matrix<float>(), {}, in_, result_, &context_));
 }
 
 // A valid call takes a short way through the checks; these must not.
@@ -371,7 +356,6 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
                         TensorView<std::int8_t> output) {
     return FullyConnected(input, layer, &context_, &output).code();
   };
-  constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
   constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
   auto input = Input();
   // kDepth elements by two's complement alone.
@@ -399,10 +383,9 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
   output = Output();
   output.shape.channels = kChannels + 1;
   EXPECT_EQ(code(Input(), output), kInvalid);
-  EXPECT_EQ(FullyConnected(Input(), layer, nullptr, &output).code(), kInvalid);
+  EXPECT_CODE(kInvalid, FullyConnected(Input(), layer, nullptr, &output));
   TensorView<std::int8_t>* const null_output = nullptr;
-  EXPECT_EQ(FullyConnected(Input(), layer, &context_, null_output).code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, FullyConnected(Input(), layer, &context_, null_output));
   // Output beginning at input's last byte, and ending at its first.
   for (const std::ptrdiff_t offset :
        {kBatch * kDepth - 1, -(kBatch * kChannels - 1)}) {
@@ -414,14 +397,14 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
     EXPECT_EQ(code(input, output), kInvalid) << offset;
     EXPECT_THAT(memory, Each(77));
     output.data += offset > 0 ? 1 : -1;
-    EXPECT_EQ(code(input, output), absl::StatusCode::kOk) << offset;
+    EXPECT_EQ(code(input, output), kOk) << offset;
   }
   EXPECT_THAT(out_, Each(77));
   // No images: nothing is read or written, data or not.
   input.shape.batch = output.shape.batch = 0;
   input.data = nullptr;
   output.data = nullptr;
-  EXPECT_EQ(code(input, output), absl::StatusCode::kOk);
+  EXPECT_EQ(code(input, output), kOk);
 }
 
 }  // namespace

@@ -51,10 +51,9 @@ TEST_P(LayersSmallStackTest, IsEnoughForConvolutions) {
       const Problem p = MakeProblem(order, 3, groups);
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
         const auto weights = PackWeights(p, &context_);
-        ASSERT_TRUE(weights.ok()) << weights.status();
-        EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                           p.window, nullptr, &context_, output)
-                        .ok());
+        ASSERT_OK(weights);
+        EXPECT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+                         p.window, nullptr, &context_, output));
       });
     }
   }
@@ -68,18 +67,15 @@ TEST_P(LayersSmallStackTest, IsEnoughForDepthwiseConvolutionsAndPooling) {
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
         TensorView<std::int8_t> pooled = *output;
         pooled.params = p.in_params;
-        EXPECT_TRUE(
-            MaxPool2D(p.Input(), p.window, nullptr, &context_, &pooled).ok());
-        EXPECT_TRUE(
-            AveragePool2D(p.Input(), p.window, nullptr, &context_, &pooled)
-                .ok());
+        EXPECT_OK(MaxPool2D(p.Input(), p.window, nullptr, &context_, &pooled));
+        EXPECT_OK(
+            AveragePool2D(p.Input(), p.window, nullptr, &context_, &pooled));
         const auto weights =
             DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
-        ASSERT_TRUE(weights.ok()) << weights.status();
-        EXPECT_TRUE(DepthwiseConv2D(p.Input(), *weights,
-                                    BiasSpan<std::int8_t>(p.bias), p.window,
-                                    nullptr, &context_, output)
-                        .ok());
+        ASSERT_OK(weights);
+        EXPECT_OK(DepthwiseConv2D(p.Input(), *weights,
+                                  BiasSpan<std::int8_t>(p.bias), p.window,
+                                  nullptr, &context_, output));
       });
     }
   }

@@ -30,10 +30,6 @@ using testing::HasSubstr;
 
 using quantize_internal::ConvertKernels;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 // The bits decide: -0 is not 0, and NaN is NaN.
 std::uint32_t Bits(float x) {
   std::uint32_t bits;
@@ -237,7 +233,7 @@ TEST(Dispatch, PathsNarrowTheTarget) {
 template <typename Q>
 std::vector<int> Quantized(std::vector<float> x, const QuantParams& params) {
   std::vector<Q> q(x.size());
-  EXPECT_TRUE(Quantize<Q>(x, params, absl::MakeSpan(q)).ok());
+  EXPECT_OK(Quantize<Q>(x, params, absl::MakeSpan(q)));
   return std::vector<int>(q.begin(), q.end());
 }
 
@@ -276,7 +272,7 @@ TEST(Quantize, ErrorIsAtMostHalfAStep) {
     float hi = static_cast<float>(rng.Signed() * 10);
     if (lo > hi) std::swap(lo, hi);
     const auto params = ChooseAffine(lo, hi, -128, 127);
-    ASSERT_TRUE(params.ok());
+    ASSERT_OK(params);
     const double scale = params->scale;
     std::vector<float> x(200), back(x.size());
     for (float& value : x) {
@@ -286,10 +282,9 @@ TEST(Quantize, ErrorIsAtMostHalfAStep) {
     }
     std::sort(x.begin(), x.end());
     std::vector<std::int8_t> q(x.size()), again(x.size());
-    ASSERT_TRUE(Quantize<std::int8_t>(x, *params, absl::MakeSpan(q)).ok());
-    ASSERT_TRUE(Dequantize<std::int8_t>(q, *params, absl::MakeSpan(back)).ok());
-    ASSERT_TRUE(
-        Quantize<std::int8_t>(back, *params, absl::MakeSpan(again)).ok());
+    ASSERT_OK(Quantize<std::int8_t>(x, *params, absl::MakeSpan(q)));
+    ASSERT_OK(Dequantize<std::int8_t>(q, *params, absl::MakeSpan(back)));
+    ASSERT_OK(Quantize<std::int8_t>(back, *params, absl::MakeSpan(again)));
     EXPECT_TRUE(std::is_sorted(q.begin(), q.end()));
     EXPECT_EQ(q, again);  // idempotent on the grid
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -298,9 +293,8 @@ TEST(Quantize, ErrorIsAtMostHalfAStep) {
     }
     const std::int8_t zero = static_cast<std::int8_t>(params->zero_point);
     float real = 1;
-    ASSERT_TRUE(Dequantize<std::int8_t>(absl::MakeConstSpan(&zero, 1), *params,
-                                        absl::MakeSpan(&real, 1))
-                    .ok());
+    ASSERT_OK(Dequantize<std::int8_t>(absl::MakeConstSpan(&zero, 1), *params,
+                                      absl::MakeSpan(&real, 1)));
     EXPECT_EQ(real, 0);
   }
 }
@@ -346,11 +340,10 @@ TEST_P(MatrixTest, OrdersStridesAndChannels) {
         const auto x = MakeMatrix(data.data(), kRows, kCols, x_order, kGap);
         std::vector<std::uint8_t> stored((kRows + kGap) * (kCols + kGap), 77);
         auto q = MakeMatrix(stored.data(), kRows, kCols, q_order, kGap);
-        ASSERT_TRUE(QuantizeChannels(x, params, channels, &q, &context_).ok());
+        ASSERT_OK(QuantizeChannels(x, params, channels, &q, &context_));
         std::vector<float> real(data.size(), -7);
         auto back = MakeMatrix(real.data(), kRows, kCols, x_order, kGap);
-        ASSERT_TRUE(
-            DequantizeChannels(q, params, channels, &back, &context_).ok());
+        ASSERT_OK(DequantizeChannels(q, params, channels, &back, &context_));
         for (std::ptrdiff_t row = 0; row < kRows; ++row) {
           for (std::ptrdiff_t col = 0; col < kCols; ++col) {
             const QuantParams& p = params[kind == 0   ? 0
@@ -395,11 +388,10 @@ TEST_P(MatrixTest, DequantizeAccBroadcasts) {
                 MakeMatrix(acc_data.data(), kRows, kCols, acc_order);
             std::vector<float> x_data(kRows * kCols);
             auto x = MakeMatrix(x_data.data(), kRows, kCols, x_order);
-            ASSERT_TRUE(DequantizeAcc(
-                            acc, absl::MakeConstSpan(scale).subspan(0, n_scale),
-                            absl::MakeConstSpan(bias).subspan(0, n_bias),
-                            channels, &x, &context_)
-                            .ok());
+            ASSERT_OK(DequantizeAcc(
+                acc, absl::MakeConstSpan(scale).subspan(0, n_scale),
+                absl::MakeConstSpan(bias).subspan(0, n_bias), channels, &x,
+                &context_));
             for (std::ptrdiff_t row = 0; row < kRows; ++row) {
               for (std::ptrdiff_t col = 0; col < kCols; ++col) {
                 const std::size_t i =
@@ -426,15 +418,14 @@ TEST_P(MatrixTest, LargeTensorsOnThreads) {
   const QuantParams params = {0.0156862754f, -64, -128, 127};
   context_.set_max_num_threads(3);
   std::vector<std::int8_t> q(n);
-  ASSERT_TRUE(
-      Quantize<std::int8_t>(x, params, absl::MakeSpan(q), &context_).ok());
+  ASSERT_OK(Quantize<std::int8_t>(x, params, absl::MakeSpan(q), &context_));
   const float inverse = quantize_internal::InverseScale(params);
   for (std::size_t i = 0; i < n; ++i) {
     ASSERT_EQ(q[i], quantize_internal::QuantizeOne(x[i], inverse, params));
   }
   std::vector<float> back(n);
-  ASSERT_TRUE(
-      Dequantize<std::int8_t>(q, params, absl::MakeSpan(back), &context_).ok());
+  ASSERT_OK(
+      Dequantize<std::int8_t>(q, params, absl::MakeSpan(back), &context_));
   for (std::size_t i = 0; i < n; ++i) {
     ASSERT_EQ(Bits(back[i]),
               Bits(quantize_internal::DequantizeOne(q[i], params)));
@@ -448,13 +439,13 @@ TEST(Quantize, SetsTheZeroPointThatAllChannelsShare) {
   const auto x = MakeMatrix(data, 2, 2, Order::kRowMajor);
   std::int8_t stored[4];
   auto q = MakeMatrix(stored, 2, 2, Order::kRowMajor);
-  ASSERT_TRUE(Quantize(x, {1, -3, -128, 127}, &q).ok());
+  ASSERT_OK(Quantize(x, {1, -3, -128, 127}, &q));
   EXPECT_EQ(q.zero_point(), -3);
   const QuantParams rows[] = {{1, 5, -128, 127}, {2, 5, -128, 127}};
-  ASSERT_TRUE(QuantizeRows(x, rows, &q).ok());
+  ASSERT_OK(QuantizeRows(x, rows, &q));
   EXPECT_EQ(q.zero_point(), 5);
   const QuantParams differ[] = {{1, 5, -128, 127}, {2, 6, -128, 127}};
-  ASSERT_TRUE(QuantizeColumns(x, differ, &q).ok());
+  ASSERT_OK(QuantizeColumns(x, differ, &q));
   EXPECT_EQ(q.zero_point(), 5);
 }
 
@@ -465,26 +456,26 @@ TEST(Quantize, UnknownDimensionsOfChannels) {
   auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
   auto q = MakeMatrix(q_data, 2, 3, Order::kRowMajor);
   const std::vector<QuantParams> params(3);
-  EXPECT_EQ(QuantizeChannels(x, params, unknown, &q).code(), kInvalid);
-  EXPECT_EQ(DequantizeChannels(q, params, unknown, &x).code(), kInvalid);
-  EXPECT_EQ(ChooseSymmetricChannels(x, unknown, 8).status().code(), kInvalid);
+  EXPECT_CODE(kInvalid, QuantizeChannels(x, params, unknown, &q));
+  EXPECT_CODE(kInvalid, DequantizeChannels(q, params, unknown, &x));
+  EXPECT_CODE(kInvalid, ChooseSymmetricChannels(x, unknown, 8));
   EXPECT_THAT(q_data, Each(77));
 }
 
 TEST(ChooseSymmetricChannels, OptionsAreCheckedWithoutElementsToo) {
   Matrix<float> empty;
   EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 99).ok());
-  EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8,
-                                       static_cast<ScaleRounding>(5))
-                   .ok());
-  EXPECT_TRUE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8).ok());
+  EXPECT_CODE(kInvalid,
+              ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8,
+                                      static_cast<ScaleRounding>(5)));
+  EXPECT_OK(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8));
 }
 
 TEST(ChooseSymmetricChannels, LargestMagnitudes) {
   const float data[] = {1, -4, 3, 0, 0, 0};
   const auto x = MakeMatrix(data, 2, 3, Order::kRowMajor);
   const auto rows = ChooseSymmetricChannels(x, ChannelDimension::kRow, 8);
-  ASSERT_TRUE(rows.ok());
+  ASSERT_OK(rows);
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0], *ChooseSymmetric(4, 8));
   EXPECT_EQ((*rows)[1].scale, 1);
@@ -493,9 +484,9 @@ TEST(ChooseSymmetricChannels, LargestMagnitudes) {
   EXPECT_EQ((*cols)[2], *ChooseSymmetric(3, 7));
   EXPECT_FALSE(ChooseSymmetricChannels(x, ChannelDimension::kCol, 1).ok());
   const float bad[] = {1, kNan};
-  EXPECT_FALSE(ChooseSymmetricChannels(MakeMatrix(bad, 1, 2, Order::kRowMajor),
-                                       ChannelDimension::kCol, 8)
-                   .ok());
+  EXPECT_CODE(kInvalid,
+              ChooseSymmetricChannels(MakeMatrix(bad, 1, 2, Order::kRowMajor),
+                                      ChannelDimension::kCol, 8));
 }
 
 // ## Bad input
@@ -515,15 +506,15 @@ TEST(Quantize, BadInputLeavesTheOutputAlone) {
   EXPECT_TRUE(fails({1, 0, 5, 4}, 3));
   EXPECT_TRUE(fails({1, 0, 0, 255}, 3));
   EXPECT_TRUE(fails({1, 200, -128, 127}, 3));
-  EXPECT_FALSE(Quantize<std::int8_t>(absl::Span<const float>(nullptr, 3),
-                                     QuantParams(), absl::MakeSpan(q))
-                   .ok());
-  EXPECT_FALSE(Quantize<std::int8_t>(x, QuantParams(),
-                                     absl::Span<std::int8_t>(
-                                         static_cast<std::int8_t*>(nullptr), 3))
-                   .ok());
-  EXPECT_TRUE(
-      Quantize<std::int8_t>({}, QuantParams(), absl::Span<std::int8_t>()).ok());
+  EXPECT_CODE(kInvalid,
+              Quantize<std::int8_t>(absl::Span<const float>(nullptr, 3),
+                                    QuantParams(), absl::MakeSpan(q)));
+  EXPECT_CODE(kInvalid, Quantize<std::int8_t>(
+                            x, QuantParams(),
+                            absl::Span<std::int8_t>(
+                                static_cast<std::int8_t*>(nullptr), 3)));
+  EXPECT_OK(
+      Quantize<std::int8_t>({}, QuantParams(), absl::Span<std::int8_t>()));
 }
 
 TEST(Quantize, BadMatrices) {
@@ -532,7 +523,7 @@ TEST(Quantize, BadMatrices) {
   const auto x = MakeMatrix(data, 3, 4, Order::kRowMajor);
   auto q = MakeMatrix(stored, 3, 4, Order::kRowMajor);
   const QuantParams params;
-  EXPECT_TRUE(Quantize(x, params, &q).ok());
+  EXPECT_OK(Quantize(x, params, &q));
   EXPECT_FALSE(
       Quantize(x, params, static_cast<Matrix<std::int8_t>*>(nullptr)).ok());
   auto transposed = MakeMatrix(stored, 4, 3, Order::kRowMajor);
@@ -556,7 +547,7 @@ TEST(Quantize, BadMatrices) {
   EXPECT_FALSE(QuantizeRows(x, two, &q).ok());
   EXPECT_FALSE(QuantizeRows(x, {}, &q).ok());
   Matrix<std::int8_t> empty;
-  EXPECT_TRUE(Quantize(Matrix<float>(), params, &empty).ok());
+  EXPECT_OK(Quantize(Matrix<float>(), params, &empty));
 }
 
 TEST(DequantizeAcc, BadInput) {
@@ -565,11 +556,11 @@ TEST(DequantizeAcc, BadInput) {
   const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
   auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
   const std::vector<float> one = {1}, two = {1, 1}, three = {1, 1, 1};
-  EXPECT_TRUE(DequantizeAcc(acc, two, {}, ChannelDimension::kRow, &x).ok());
+  EXPECT_OK(DequantizeAcc(acc, two, {}, ChannelDimension::kRow, &x));
   EXPECT_FALSE(DequantizeAcc(acc, three, {}, ChannelDimension::kRow, &x).ok());
   EXPECT_FALSE(DequantizeAcc(acc, {}, {}, ChannelDimension::kRow, &x).ok());
   EXPECT_FALSE(DequantizeAcc(acc, one, three, ChannelDimension::kRow, &x).ok());
-  EXPECT_TRUE(DequantizeAcc(acc, one, three, ChannelDimension::kCol, &x).ok());
+  EXPECT_OK(DequantizeAcc(acc, one, three, ChannelDimension::kCol, &x));
   EXPECT_FALSE(
       DequantizeAcc(acc, one, {}, ChannelDimension::kRow, nullptr).ok());
   EXPECT_FALSE(
@@ -585,7 +576,7 @@ TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {
     const std::vector<float> scales = {1, bad};
     const absl::Status status =
         DequantizeAcc(acc, scales, {}, ChannelDimension::kRow, &x);
-    EXPECT_EQ(status.code(), kInvalid) << bad;
+    EXPECT_CODE(kInvalid, status) << bad;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("channel 1: scale is"));
   }

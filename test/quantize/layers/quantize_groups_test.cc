@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/reference_group_mul.h"
@@ -46,7 +45,7 @@ TEST(QuantizeGroupsTest, RoundsToNearest) {
   weights[18] = -0.6f;
   const auto groups = QuantizeGroups(
       MakeMatrix(weights.data(), 1, 19, Order::kRowMajor), 4, 16);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_OK(groups);
   EXPECT_THAT(groups->float_scales, ElementsAre(2, 0.25f));
   EXPECT_THAT(groups->levels, ElementsAre(0x1f, 0x69, 0x88, 0x88, 0x88, 0x88,
                                           0x88, 0x88, 0x9f, 0x06));
@@ -63,7 +62,7 @@ TEST(QuantizeGroupsTest, EightBits) {
   const std::vector<float> weights = {-127, 63.4f, 0.6f};
   const auto groups =
       QuantizeGroups(MakeMatrix(weights.data(), 1, 3, Order::kColMajor), 8, 0);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_OK(groups);
   EXPECT_THAT(groups->float_scales, ElementsAre(1));
   EXPECT_THAT(Values(*groups), ElementsAre(-127, 63, 1));
 }
@@ -72,7 +71,7 @@ TEST(QuantizeGroupsTest, ZerosHaveScaleZero) {
   const std::vector<float> weights(16, 0.0f);
   const auto groups = QuantizeGroups(
       MakeMatrix(weights.data(), 1, 16, Order::kRowMajor), 4, 16);
-  ASSERT_TRUE(groups.ok());
+  ASSERT_OK(groups);
   EXPECT_THAT(groups->float_scales, ElementsAre(0));
 }
 
@@ -86,7 +85,7 @@ TEST(QuantizeGroupsTest, TheSearchErrsLess) {
   for (const auto search : {GroupScaleSearch::kNone, GroupScaleSearch::kMse}) {
     const auto groups = QuantizeGroups(
         MakeMatrix(weights.data(), 8, 64, Order::kRowMajor), 4, 32, search);
-    ASSERT_TRUE(groups.ok());
+    ASSERT_OK(groups);
     const std::vector<float> values = Values(*groups);
     double sum = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -109,7 +108,7 @@ TEST(QuantizeGroupsTest, BadInput) {
   EXPECT_FALSE(works(weights.data(), 4, 17));
   EXPECT_FALSE(works(weights.data(), 4, -16));
   EXPECT_FALSE(works(nullptr, 4, 16));
-  weights[7] = std::numeric_limits<float>::infinity();
+  weights[7] = kInf;
   EXPECT_FALSE(works(weights.data(), 4, 16));
 }
 
@@ -121,7 +120,7 @@ TEST(ImportTest, GgmlQ4_0) {
     block[2 + i] = static_cast<std::uint8_t>((15 - i) << 4 | i);
   }
   const auto groups = ImportGgmlQ4_0(block.data(), block.size(), 1, 32);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_OK(groups);
   const std::vector<float> values = Values(*groups);
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(values[i], 0.5f * static_cast<float>(i - 8));
@@ -141,7 +140,7 @@ TEST(ImportTest, GgmlQ8_0) {
     }
   }
   const auto groups = ImportGgmlQ8_0(blocks.data(), blocks.size(), 2, 32);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_OK(groups);
   const std::vector<float> values = Values(*groups);
   for (int i = 0; i < 32; ++i) {
     EXPECT_EQ(values[i], static_cast<float>(i - 16));
@@ -159,7 +158,7 @@ TEST(ImportTest, MatMulNBits) {
   const std::uint8_t zero_points[] = {0x51};  // 1 and 5
   const auto groups =
       ImportMatMulNBits(b.data(), scales, zero_points, 1, 20, 16);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_OK(groups);
   std::vector<float> expected(20, 14);
   expected[0] = 0;
   expected[1] = 1;
@@ -170,7 +169,7 @@ TEST(ImportTest, MatMulNBits) {
   EXPECT_EQ(Values(*groups), expected);
   const auto symmetric =
       ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 16);
-  ASSERT_TRUE(symmetric.ok());
+  ASSERT_OK(symmetric);
   EXPECT_EQ(Values(*symmetric)[0], -7);
   EXPECT_FALSE(ImportMatMulNBits(nullptr, scales, nullptr, 1, 20, 16).ok());
   EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 8).ok());
@@ -187,7 +186,7 @@ TEST(ImportTest, Gptq) {
   const std::int32_t qzeros[] = {0x33337333};  // 4, but 8 for row 3
   const auto groups =
       ImportGptq(qweight.data(), scales.data(), qzeros, 8, 16, 16);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_OK(groups);
   const std::vector<float> values = Values(*groups);
   for (int row = 0; row < 8; ++row) {
     for (int k = 0; k < 16; ++k) {
@@ -211,15 +210,14 @@ TEST(ImportTest, Multiplies) {
   for (float& weight : weights) weight = static_cast<float>(rng.Signed());
   const auto groups = QuantizeGroups(
       MakeMatrix(weights.data(), 10, 40, Order::kRowMajor), 4, 16);
-  ASSERT_TRUE(groups.ok());
+  ASSERT_OK(groups);
   Context context;
   const auto packed = PackGroupWeights(groups->description(), &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_OK(packed);
   std::vector<float> column(40, 1.0f), result(10);
   Matrix<float> dst = MakeMatrix(result.data(), 10, 1, Order::kColMajor);
-  ASSERT_TRUE(Mul(*packed, MakeMatrix(column.data(), 40, 1, Order::kColMajor),
-                  GroupMulParams(), &context, &dst)
-                  .ok());
+  ASSERT_OK(Mul(*packed, MakeMatrix(column.data(), 40, 1, Order::kColMajor),
+                GroupMulParams(), &context, &dst));
   const std::vector<float> values = Values(*groups);
   for (int row = 0; row < 10; ++row) {
     double sum = 0;

@@ -26,7 +26,7 @@ std::vector<std::int32_t> AddTo32(const Codes& a, FloatRange a_range,
   std::vector<std::int32_t> c(std::max(a.size(), b.size()));
   const auto result =
       QuantizedAdd8p8To32({a, a_range}, {b, b_range}, absl::MakeSpan(c));
-  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_OK(result);
   if (range != nullptr && result.ok()) *range = *result;
   return c;
 }
@@ -43,7 +43,7 @@ AddedTo8 AddTo8(const Codes& a, FloatRange a_range, const Codes& b,
   added.c.resize(std::max(a.size(), b.size()));
   const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
                                          absl::MakeSpan(added.c), context);
-  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_OK(result);
   if (result.ok()) added.result = *result;
   return added;
 }
@@ -252,12 +252,10 @@ TEST_P(AddPathTest, LargeOperandsOnThreads) {
   one.set_runtime_enabled_paths(Path::kPortable);
   context_.set_max_num_threads(3);
   std::vector<std::int32_t> c(n), expected(n);
-  ASSERT_TRUE(QuantizedAdd8p8To32({a, a_range}, {b, b_range}, absl::MakeSpan(c),
-                                  &context_)
-                  .ok());
-  ASSERT_TRUE(QuantizedAdd8p8To32({a, a_range}, {b, b_range},
-                                  absl::MakeSpan(expected), &one)
-                  .ok());
+  ASSERT_OK(QuantizedAdd8p8To32({a, a_range}, {b, b_range}, absl::MakeSpan(c),
+                                &context_));
+  ASSERT_OK(QuantizedAdd8p8To32({a, a_range}, {b, b_range},
+                                absl::MakeSpan(expected), &one));
   EXPECT_TRUE(c == expected);
   for (const auto& options :
        {Add8p8To8Options(), Tight(), Tight(FloatRange{0, 1}),
@@ -275,8 +273,6 @@ RUY_LIKE_INSTANTIATE_PER_PATH(AddPathTest);
 // ## Bad input
 
 TEST(QuantizedAdd, BadInputLeavesTheOutputAlone) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float inf = std::numeric_limits<float>::infinity();
   const float max = std::numeric_limits<float>::max();
   const Codes a = {1, 2, 3, 4};
   std::vector<std::int32_t> c32(4, 77);
@@ -285,18 +281,18 @@ TEST(QuantizedAdd, BadInputLeavesTheOutputAlone) {
                          std::size_t n) {
     const bool both = QuantizedAdd8p8To32(x, y, absl::MakeSpan(c32.data(), n))
                               .status()
-                              .code() == absl::StatusCode::kInvalidArgument &&
+                              .code() == kInvalid &&
                       QuantizedAdd8p8To8(x, y, {}, absl::MakeSpan(c8.data(), n))
                               .status()
-                              .code() == absl::StatusCode::kInvalidArgument;
+                              .code() == kInvalid;
     EXPECT_EQ(c32, std::vector<std::int32_t>(4, 77));
     EXPECT_EQ(c8, Codes(4, 77));
     return both;
   };
   const RangedCodes good = {a, {-1, 1}};
   EXPECT_TRUE(fails(good, {a, {1, -1}}, 4));
-  EXPECT_TRUE(fails(good, {a, {nan, 1}}, 4));
-  EXPECT_TRUE(fails({a, {0, inf}}, good, 4));
+  EXPECT_TRUE(fails(good, {a, {kNan, 1}}, 4));
+  EXPECT_TRUE(fails({a, {0, kInf}}, good, 4));
   EXPECT_TRUE(fails({a, {0, max}}, {a, {0, max}}, 4));
   EXPECT_TRUE(fails(good, good, 3));
   EXPECT_TRUE(fails(good, {absl::MakeConstSpan(a).subspan(0, 3), {0, 1}}, 4));
@@ -305,20 +301,19 @@ TEST(QuantizedAdd, BadInputLeavesTheOutputAlone) {
       fails(good, {absl::Span<const std::uint8_t>(nullptr, 4), {0, 1}}, 4));
   EXPECT_FALSE(
       QuantizedAdd8p8To8(good, {c8, {0, 1}}, {}, absl::MakeSpan(c8)).ok());
-  EXPECT_FALSE(QuantizedAdd8p8To8(good, good, Tight(FloatRange{1, 0}),
-                                  absl::MakeSpan(c8))
-                   .ok());
-  EXPECT_FALSE(QuantizedAdd8p8To8(good, good, Tight(FloatRange{nan, 0}),
-                                  absl::MakeSpan(c8))
-                   .ok());
+  EXPECT_CODE(kInvalid, QuantizedAdd8p8To8(good, good, Tight(FloatRange{1, 0}),
+                                           absl::MakeSpan(c8)));
+  EXPECT_CODE(kInvalid,
+              QuantizedAdd8p8To8(good, good, Tight(FloatRange{kNan, 0}),
+                                 absl::MakeSpan(c8)));
   Add8p8To8Options unknown;
   unknown.range = static_cast<AddRange>(9);
   EXPECT_FALSE(
       QuantizedAdd8p8To8(good, good, unknown, absl::MakeSpan(c8)).ok());
   EXPECT_EQ(c8, Codes(4, 77));
   const RangedCodes empty = {{}, {0, 1}};
-  EXPECT_TRUE(QuantizedAdd8p8To32(empty, empty, {}).ok());
-  EXPECT_TRUE(QuantizedAdd8p8To8(empty, empty, Tight(), {}).ok());
+  EXPECT_OK(QuantizedAdd8p8To32(empty, empty, {}));
+  EXPECT_OK(QuantizedAdd8p8To8(empty, empty, Tight(), {}));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(RequantizeToUsedRange, Golden) {
   std::vector<std::uint8_t> q(4);
   const auto params =
       RequantizeToUsedRange(c, 2.44140625e-4, absl::MakeSpan(q));
-  ASSERT_TRUE(params.ok()) << params.status();
+  ASSERT_OK(params);
   EXPECT_EQ(*params, *ChooseAffine(-0.84716797f, 1.62353516f, 0, 255));
   EXPECT_EQ(params->zero_point, 87);
   // The multiplier that makes 256 codes of c's span.
@@ -38,12 +38,12 @@ TEST(RequantizeToUsedRange, Degenerate) {
   std::vector<std::uint8_t> q(3, 77);
   const std::vector<std::int32_t> zeros(3);
   const auto params = RequantizeToUsedRange(zeros, 0.5, absl::MakeSpan(q));
-  ASSERT_TRUE(params.ok());
+  ASSERT_OK(params);
   EXPECT_EQ(*params, (QuantParams{1, 0, 0, 255}));
   EXPECT_EQ(q, (std::vector<std::uint8_t>{0, 0, 0}));
-  EXPECT_TRUE(RequantizeToUsedRange({}, 1, {}).ok());
+  EXPECT_OK(RequantizeToUsedRange({}, 1, {}));
   const std::vector<std::int32_t> ends = {kMin, 0, kMax};
-  ASSERT_TRUE(RequantizeToUsedRange(ends, 1, absl::MakeSpan(q)).ok());
+  ASSERT_OK(RequantizeToUsedRange(ends, 1, absl::MakeSpan(q)));
   EXPECT_LE(q[0], 1);  // the zero point's rounding
   EXPECT_EQ(q[1], 128);
   EXPECT_EQ(q[2], 255);
@@ -123,7 +123,7 @@ TEST_P(RequantizeTest, LargeOnThreads) {
   std::vector<std::uint8_t> q(n);
   const auto params =
       RequantizeToUsedRange(x, 1e-3, absl::MakeSpan(q), &context_);
-  ASSERT_TRUE(params.ok());
+  ASSERT_OK(params);
   const auto [min, max] = std::minmax_element(x.begin(), x.end());
   const auto multiplier = QuantizeMultiplier(255.0 / (*max - *min));
   for (std::size_t i = 0; i < n; ++i) {
@@ -133,9 +133,8 @@ TEST_P(RequantizeTest, LargeOnThreads) {
     ASSERT_EQ(q[i], expected);
   }
   std::vector<std::int16_t> wide(n);
-  ASSERT_TRUE(Requantize(absl::MakeConstSpan(x), 1.0, {256, 5, -32768, 32767},
-                         absl::MakeSpan(wide), &context_)
-                  .ok());
+  ASSERT_OK(Requantize(absl::MakeConstSpan(x), 1.0, {256, 5, -32768, 32767},
+                       absl::MakeSpan(wide), &context_));
   for (std::size_t i = 0; i < n; ++i)
     ASSERT_EQ(wide[i], ((x[i] + 128) >> 8) + 5);
 }
@@ -151,7 +150,7 @@ TEST(Requantize, BadInputLeavesTheOutputAlone) {
     const auto status = Requantize(absl::MakeConstSpan(x), x_scale, params,
                                    absl::MakeSpan(q.data(), n));
     EXPECT_EQ(q, std::vector<std::int8_t>(3, 77));
-    return status.code() == absl::StatusCode::kInvalidArgument;
+    return status.code() == kInvalid;
   };
   EXPECT_TRUE(fails(1, good, 2));
   EXPECT_TRUE(fails(0, good, 3));
@@ -164,9 +163,8 @@ TEST(Requantize, BadInputLeavesTheOutputAlone) {
   for (const QuantizedMultiplier& bad :
        {QuantizedMultiplier{-1, 0}, QuantizedMultiplier{1, 31},
         QuantizedMultiplier{1, -32}}) {
-    EXPECT_EQ(
-        Requantize(absl::MakeConstSpan(x), bad, good, absl::MakeSpan(q)).code(),
-        absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, Requantize(absl::MakeConstSpan(x), bad, good,
+                                     absl::MakeSpan(q)));
   }
   std::vector<std::uint8_t> u8(3, 77);
   EXPECT_FALSE(RequantizeToUsedRange(x, -1, absl::MakeSpan(u8)).ok());

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "test/quantize/reference_conv.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -29,7 +30,7 @@ TEST(OutputShapeTest, Values) {
   };
   for (const auto& c : kCases) {
     const auto shape = OutputShape(Image(c.height, c.width), c.window, 7);
-    ASSERT_TRUE(shape.ok()) << shape.status();
+    ASSERT_OK(shape);
     EXPECT_EQ(*shape, (TensorShape{2, c.out_height, c.out_width, 7,
                                    TensorOrder::kNchw}));
   }
@@ -79,12 +80,12 @@ TEST(SamePaddingTest, ValuesAndShapes) {
         for (std::ptrdiff_t dilation = 1; dilation < 3; ++dilation) {
           Window window = Square(kernel, stride, dilation, 99);
           const auto padding = SamePadding(Image(size, size + 1), window);
-          ASSERT_TRUE(padding.ok());
+          ASSERT_OK(padding);
           EXPECT_GE(padding->bottom, padding->top);
           EXPECT_LE(padding->bottom, padding->top + 1);
           window.padding = *padding;
           const auto shape = OutputShape(Image(size, size + 1), window, 1);
-          ASSERT_TRUE(shape.ok());
+          ASSERT_OK(shape);
           EXPECT_EQ(shape->height, (size + stride - 1) / stride);
           EXPECT_EQ(shape->width, (size + stride) / stride);
         }
@@ -102,8 +103,7 @@ TEST(WindowTest, BadSizes) {
        {Square(0, 1, 1, 0), Square(1, 0, 1, 0), Square(1, 1, 0, 0),
         Square(1, 1, 1, -1), Square(huge, 1, 1, 0), Square(2, 1, huge, 0),
         Square(1, huge, 1, 0), Square(1, 1, 1, huge), Square(5, 1, 1, 0)}) {
-    EXPECT_EQ(OutputShape(Image(4, 4), window, 1).status().code(),
-              absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, OutputShape(Image(4, 4), window, 1));
   }
   EXPECT_FALSE(OutputShape(Image(-1, 4), Square(1, 1, 1, 0), 1).ok());
   EXPECT_FALSE(SamePadding(Image(4, 4), Square(0, 1, 1, 0)).ok());

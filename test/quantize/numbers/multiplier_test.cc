@@ -53,7 +53,7 @@ TEST(QuantizeMultiplierTest, Goldens) {
   for (const auto& golden : kGoldens) {
     SCOPED_TRACE(golden.multiplier);
     const auto result = QuantizeMultiplier(golden.multiplier);
-    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_OK(result);
     EXPECT_EQ(result->fixedpoint, golden.expected.fixedpoint);
     EXPECT_EQ(result->exponent, golden.expected.exponent);
   }
@@ -64,9 +64,7 @@ TEST(QuantizeMultiplierTest, BadMultipliers) {
        {-1.0, -1e-300, std::numeric_limits<double>::quiet_NaN(),
         std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity()}) {
-    EXPECT_EQ(QuantizeMultiplier(bad).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << bad;
+    EXPECT_CODE(kInvalid, QuantizeMultiplier(bad)) << bad;
   }
 }
 
@@ -109,7 +107,7 @@ TEST(QuantizeMultiplierTest, EqualsFrexpAndRound) {
       exponent = 30;
     }
     const auto quantized = QuantizeMultiplier(m);
-    ASSERT_TRUE(quantized.ok()) << m;
+    ASSERT_OK(quantized) << m;
     ASSERT_EQ(quantized->fixedpoint, fixedpoint) << m;
     ASSERT_EQ(quantized->exponent, exponent) << m;
     if (!in_range) continue;
@@ -164,7 +162,7 @@ std::int32_t ThroughMul(std::int32_t x, QuantizedMultiplier multiplier,
   params.set_bias(&x);
   params.set_multiplier_fixedpoint(multiplier.fixedpoint);
   params.set_multiplier_exponent(multiplier.exponent);
-  EXPECT_TRUE(Mul(lhs, rhs, params, context, &dst).ok());
+  EXPECT_OK(Mul(lhs, rhs, params, context, &dst));
   return dst_data;
 }
 
@@ -243,7 +241,7 @@ TEST(LegacyMultiplierTest, DiffersByAtMostOne) {
 TEST(SetMultipliersTest, PerTensor) {
   MulParams<std::int32_t, std::int8_t> params;
   const QuantParams dst = {1, 0, -100, 90};
-  ASSERT_TRUE(SetMultipliers(Scale(0.5f), Scale(0.25f), dst, &params).ok());
+  ASSERT_OK(SetMultipliers(Scale(0.5f), Scale(0.25f), dst, &params));
   EXPECT_EQ(params.multiplier_fixedpoint(), 1 << 30);
   EXPECT_EQ(params.multiplier_exponent(), -2);
   EXPECT_FALSE(params.perchannel());
@@ -258,10 +256,9 @@ TEST(SetMultipliersTest, PerChannel) {
   std::vector<int> exponent(3, -99);
   MulParams<std::int32_t, std::uint8_t> params;
   const QuantParams dst = {1, 0, 0, 255};
-  ASSERT_TRUE(SetMultipliers<std::uint8_t>(channels, Scale(0.25f), dst,
-                                           absl::MakeSpan(fixedpoint),
-                                           absl::MakeSpan(exponent), &params)
-                  .ok());
+  ASSERT_OK(SetMultipliers<std::uint8_t>(channels, Scale(0.25f), dst,
+                                         absl::MakeSpan(fixedpoint),
+                                         absl::MakeSpan(exponent), &params));
   EXPECT_THAT(fixedpoint, ElementsAre(1 << 30, 1 << 30, 0));
   EXPECT_THAT(exponent, ElementsAre(-2, 0, 0));
   EXPECT_EQ(params.multiplier_fixedpoint_perchannel(), fixedpoint.data());
@@ -272,9 +269,8 @@ TEST(SetMultipliersTest, PerChannel) {
 TEST(SetMultipliersTest, BadInputChangesNothing) {
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(7);
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (const float bad : {0.0f, -1.0f, nan, infinity}) {
+  const float infinity = kInf;
+  for (const float bad : {0.0f, -1.0f, kNan, infinity}) {
     SCOPED_TRACE(bad);
     EXPECT_FALSE(SetMultipliers(Scale(bad), Scale(1), Scale(1), &params).ok());
     EXPECT_FALSE(SetMultipliers(Scale(1), Scale(bad), Scale(1), &params).ok());
@@ -297,7 +293,7 @@ TEST(SetMultipliersTest, BadInputChangesNothing) {
                                        absl::MakeSpan(fixedpoint),
                                        absl::MakeSpan(exponent), &params);
   };
-  EXPECT_FALSE(per_channel({Scale(1), Scale(nan)}).ok());
+  EXPECT_FALSE(per_channel({Scale(1), Scale(kNan)}).ok());
   EXPECT_FALSE(per_channel({Scale(1)}).ok());
   EXPECT_THAT(fixedpoint, ElementsAre(11, 11));
   EXPECT_THAT(exponent, ElementsAre(12, 12));
