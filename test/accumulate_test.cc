@@ -173,9 +173,9 @@ TEST_P(AccumulateTest, ProductsInParts) {
   const auto b = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
   std::vector<std::int32_t> parts(kRows * kCols);
   MulParams<std::int32_t, std::int32_t> params;
-  auto lhs = MakeMatrix(a.data(), kRows, kDepth, Order::kRowMajor);
-  auto rhs = MakeMatrix(b.data(), kDepth, kCols, Order::kColMajor);
-  auto dst = MakeMatrix(parts.data(), kRows, kCols, Order::kColMajor);
+  auto lhs = RowMajorOf(a, kRows, kDepth);
+  auto rhs = ColMajorOf(b, kDepth, kCols);
+  auto dst = ColMajorOf(parts, kRows, kCols);
   const auto whole = MulTo<std::int32_t>(lhs, rhs, &context_);
   lhs.mutable_layout()->set_cols(kDepth / 2);
   rhs.mutable_layout()->set_rows(kDepth / 2);
@@ -241,14 +241,13 @@ TEST_P(AccumulateTest, NanAndInfinityStayWhereTheyAre) {
 TEST_P(AccumulateTest, DepthZeroScalesDst) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6};
   const float bias[] = {10, 20};
-  auto dst = MakeMatrix(values.data(), 2, 3, Order::kRowMajor);
+  auto dst = RowMajorOf(values, 2, 3);
   MulParams<float, float> params;
   params.set_beta(0.5f);
   params.set_bias(bias);
-  ASSERT_OK(
-      Mul(MakeMatrix(static_cast<float*>(nullptr), 2, 0, Order::kRowMajor),
-          MakeMatrix(static_cast<float*>(nullptr), 0, 3, Order::kColMajor),
-          params, &context_, &dst));
+  ASSERT_OK(Mul(RowMajorOf(static_cast<float*>(nullptr), 2, 0),
+                ColMajorOf(static_cast<float*>(nullptr), 0, 3), params,
+                &context_, &dst));
   EXPECT_EQ(values, (std::vector<float>{10.5, 11, 11.5, 22, 22.5, 23}));
 }
 

@@ -119,9 +119,8 @@ TEST(PackIntoTest, NotOverItsOwnSource) {
   std::memset(bytes, 1, buffer.bytes());
   Context context;
   const auto pack_at = [&](std::ptrdiff_t source, std::ptrdiff_t target) {
-    const auto matrix =
-        MakeMatrix(reinterpret_cast<const std::int8_t*>(bytes + source), kWidth,
-                   kDepth, Order::kRowMajor);
+    const auto matrix = RowMajorOf(
+        reinterpret_cast<const std::int8_t*>(bytes + source), kWidth, kDepth);
     return PackInto(bytes + target, buffer.bytes() - target, matrix, Side::kLhs,
                     PackOptions(), &context);
   };

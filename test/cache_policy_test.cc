@@ -37,8 +37,8 @@ class CachePolicyTest : public PathTest {
   CachePolicyTest()
       : weights_(RandomInt8(kRows * kDepth, 1)),
         inputs_(RandomInt8(kDepth * kCols, 2)),
-        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
-        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+        lhs_(RowMajorOf(weights_, kRows, kDepth)),
+        rhs_(ColMajorOf(inputs_, kDepth, kCols)) {
     lhs_.set_cache_policy(CachePolicy::kAlwaysCache);
   }
 
@@ -78,16 +78,15 @@ TEST_P(CachePolicyTest, PoliciesAndTheOtherOperandsWidth) {
   const std::vector<std::int8_t> values = RandomInt8(200 * kDepth, 3);
   for (const Case& c : kCases) {
     // As an lhs, by its product's columns.
-    auto lhs = MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor);
-    auto rhs =
-        MakeMatrix(values.data(), kDepth, c.other_width, Order::kColMajor);
+    auto lhs = RowMajorOf(weights_, kRows, kDepth);
+    auto rhs = ColMajorOf(values, kDepth, c.other_width);
     lhs.set_cache_policy(c.policy);
     EXPECT_EQ(BytesOf(lhs, rhs) > 0, c.kept)
         << "lhs, policy " << static_cast<int>(c.policy) << ", " << c.other_width
         << " columns";
     // As an rhs, by its product's rows.
-    lhs = MakeMatrix(values.data(), c.other_width, kDepth, Order::kRowMajor);
-    rhs = MakeMatrix(weights_.data(), kDepth, kRows, Order::kColMajor);
+    lhs = RowMajorOf(values, c.other_width, kDepth);
+    rhs = ColMajorOf(weights_, kDepth, kRows);
     rhs.set_cache_policy(c.policy);
     EXPECT_EQ(BytesOf(lhs, rhs) > 0, c.kept)
         << "rhs, policy " << static_cast<int>(c.policy) << ", " << c.other_width
@@ -249,8 +248,7 @@ TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
               continue;
             }
             lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-            const auto rhs =
-                MakeMatrix(inputs.data(), depth, kCols, Order::kColMajor);
+            const auto rhs = ColMajorOf(inputs, depth, kCols);
             ExpectRight(lhs, rhs, &context_);
             // The other type, and the other side.
             auto u8 = MakeMatrix(
@@ -260,9 +258,7 @@ TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
             ExpectRight(u8, rhs, &context_);
             auto right = MakeMatrix(weights_.data(), rows, depth, order, gap);
             right.set_cache_policy(CachePolicy::kAlwaysCache);
-            ExpectRight(
-                MakeMatrix(inputs.data(), kCols, rows, Order::kRowMajor), right,
-                &context_);
+            ExpectRight(RowMajorOf(inputs, kCols, rows), right, &context_);
           }
         }
       }
@@ -290,11 +286,9 @@ TEST_P(CachePolicyTest, ZeroPointsThatChangeBetweenProducts) {
 TEST_P(CachePolicyTest, OtherTypesOnTheOtherSide) {
   const auto wide =
       RandomVector<std::int16_t>(kDepth * kCols, -32768, 32767, 7);
-  const auto wide_rhs =
-      MakeMatrix(wide.data(), kDepth, kCols, Order::kColMajor);
+  const auto wide_rhs = ColMajorOf(wide, kDepth, kCols);
   const auto bytes = RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 8);
-  const auto byte_rhs =
-      MakeMatrix(bytes.data(), kDepth, kCols, Order::kColMajor);
+  const auto byte_rhs = ColMajorOf(bytes, kDepth, kCols);
   for (int pass = 0; pass < 2; ++pass) {
     ExpectRight(lhs_, rhs_, &context_);
     ExpectRight(lhs_, wide_rhs, &context_);
@@ -322,8 +316,7 @@ TEST_P(CachePolicyTest, TheOtherOperandsWidthChanges) {
 // panels of the wide ones.
 TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
   const auto inputs = RandomInt8(kDepth * 200, 10);
-  const auto weights_rhs =
-      MakeMatrix(weights_.data(), kDepth, kRows, Order::kColMajor);
+  const auto weights_rhs = ColMajorOf(weights_, kDepth, kRows);
   for (const Side side : {Side::kLhs, Side::kRhs}) {
     for (const Order dst_order : kOrders) {
       Context context;
@@ -331,9 +324,9 @@ TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
       std::size_t bytes = 0;
       for (const std::ptrdiff_t width : {200, 1, 2, 3, 4, 5, 8, 16, 17, 60}) {
         auto lhs = lhs_;
-        auto rhs = MakeMatrix(inputs.data(), kDepth, width, Order::kColMajor);
+        auto rhs = ColMajorOf(inputs, kDepth, width);
         if (side == Side::kRhs) {
-          lhs = MakeMatrix(inputs.data(), width, kDepth, Order::kRowMajor);
+          lhs = RowMajorOf(inputs, width, kDepth);
           rhs = weights_rhs;
           rhs.set_cache_policy(CachePolicy::kAlwaysCache);
         }
@@ -390,10 +383,10 @@ TEST_P(CachePolicyTest, EveryTypeAndOrderWithBothOperandsCached) {
 TEST(CachePolicyAcrossPathsTest, APathIsNotGivenWhatAnotherPacked) {
   const auto weights = RandomInt8(kRows * kDepth, 1);
   const auto inputs = RandomInt8(kDepth * kCols, 2);
-  auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
+  auto lhs = RowMajorOf(weights, kRows, kDepth);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   lhs.set_zero_point(3);
-  auto rhs = MakeMatrix(inputs.data(), kDepth, kCols, Order::kColMajor);
+  auto rhs = ColMajorOf(inputs, kDepth, kCols);
   rhs.set_cache_policy(CachePolicy::kAlwaysCache);
   rhs.set_zero_point(5);
   Context context;

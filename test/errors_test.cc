@@ -231,8 +231,8 @@ TEST(ErrorsTest, OneByteTooMany) {
 TEST(ErrorsTest, LongVectorsAreNotTooLarge) {
   constexpr std::ptrdiff_t kDepth = 1 << 20;
   const std::vector<float> ones(kDepth, 1);
-  const auto lhs = MakeMatrix(ones.data(), 1, kDepth, Order::kRowMajor);
-  const auto rhs = MakeMatrix(ones.data(), kDepth, 1, Order::kColMajor);
+  const auto lhs = RowMajorOf(ones, 1, kDepth);
+  const auto rhs = ColMajorOf(ones, kDepth, 1);
   Context context;
   EXPECT_EQ(MulTo<float>(lhs, rhs, &context)[0], kDepth);
   EXPECT_OK(PackedMatrixBytes(lhs, Side::kLhs, {}, &context));

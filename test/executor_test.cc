@@ -82,7 +82,7 @@ TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
 
 TEST_F(ExecutorTest, PacksOnIt) {
   const auto weights = RandomVector<std::int8_t>(2000 * 900, -128, 127, 3);
-  const auto matrix = MakeMatrix(weights.data(), 2000, 900, Order::kRowMajor);
+  const auto matrix = RowMajorOf(weights, 2000, 900);
   auto alone = Pack(matrix, Side::kLhs, PackOptions(), &context_);
   ASSERT_OK(alone);
   for (const auto& parallel_for : kAllSorts) {

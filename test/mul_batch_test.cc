@@ -344,8 +344,7 @@ TEST_P(MulBatchTest, HeadsLieSideBySide) {
     batch.lhs_stride = kTokens * kTokens;
     batch.rhs_stride = kDim;
     batch.dst_stride = kDim;
-    const auto lhs =
-        MakeMatrix(weights.data(), kTokens, kTokens, Order::kRowMajor);
+    const auto lhs = RowMajorOf(weights, kTokens, kTokens);
     const auto rhs =
         MakeMatrix(values.data(), kTokens, kDim, Order::kRowMajor, kRow - kDim);
     auto dst =

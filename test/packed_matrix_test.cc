@@ -98,12 +98,12 @@ TEST_P(PackedMatrixTest, LargeProductsOnThreads) {
 TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   const std::vector<float> weights = RandomReals<float>(100 * 300, 1);
   const std::vector<float> inputs = RandomReals<float>(300 * 20, 2);
-  auto lhs = MakeMatrix(weights.data(), 100, 300, Order::kRowMajor);
+  auto lhs = RowMajorOf(weights, 100, 300);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_OK(packed_lhs);
   for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
-    const auto rhs = MakeMatrix(inputs.data(), 300, cols, Order::kColMajor);
+    const auto rhs = ColMajorOf(inputs, 300, cols);
     const auto cached = MulTo<float>(lhs, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
     EXPECT_TRUE(SameBits(MulTo<float>(*packed_lhs, rhs, &context_), cached));
@@ -120,7 +120,7 @@ TEST_P(PackedMatrixTest, EveryWidthTakesTheCachedOperandsKernel) {
   cached.set_cache_policy(CachePolicy::kAlwaysCache);
   std::size_t bytes = 0;
   for (const std::ptrdiff_t cols : {200, 1, 2, 3, 4, 5, 8, 16, 17, 60}) {
-    const auto rhs = MakeMatrix(inputs.data(), kDepth, cols, Order::kColMajor);
+    const auto rhs = ColMajorOf(inputs, kDepth, cols);
     const auto expected = MulTo<std::int32_t>(cached, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
     if (bytes == 0) bytes = context_.prepacked_cache_bytes();
@@ -178,7 +178,7 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
     const char* name;
   };
   const std::vector<std::int8_t> weights(20 * 20);
-  const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
+  const auto lhs = RowMajorOf(weights, 20, 20);
   for (const Case& c : {
            Case{Path::kPortable, Order::kColMajor, "S8 4x1"},
            Case{Path::kAvx2, Order::kColMajor, "S8 8x2"},
@@ -207,9 +207,9 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
 // one, and refused where that is not permitted; on others it is as for floats.
 TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
   const std::vector<BFloat16> weights(20 * 20);
-  const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
+  const auto lhs = RowMajorOf(weights, 20, 20);
   std::vector<float> result(20 * 20);
-  auto dst = MakeMatrix(result.data(), 20, 20, Order::kColMajor);
+  auto dst = ColMajorOf(result, 20, 20);
   PackOptions options = {Order::kColMajor, PackFor::kBFloat16Operand};
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
@@ -294,10 +294,8 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
         transposed[r * depth + k] = weights[k * rows + r];
       }
     }
-    const auto col_major =
-        MakeMatrix(weights.data(), rows, depth, Order::kColMajor);
-    const auto row_major =
-        MakeMatrix(transposed.data(), rows, depth, Order::kRowMajor);
+    const auto col_major = ColMajorOf(weights, rows, depth);
+    const auto row_major = RowMajorOf(transposed, rows, depth);
     context_.set_max_num_threads(1);
     auto expected = Pack(row_major, Side::kLhs, PackOptions(), &context_);
     ASSERT_OK(expected);
@@ -344,7 +342,7 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
   bad(pack_error(lhs_, Side::kLhs, options), "pack_for");
   const float value = 1;
-  auto floats = MakeMatrix(&value, 1, 1, Order::kColMajor);
+  auto floats = ColMajorOf(&value, 1, 1);
   options.pack_for = PackFor::kInt16Operand;
   bad(pack_error(floats, Side::kLhs, options), "pack_for");
   options.pack_for = PackFor::kBFloat16Operand;
@@ -355,11 +353,11 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
 
   const MulParams<std::int32_t, std::int32_t> params;
   std::vector<std::int32_t> result(kRows * kCols, 5);
-  auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+  auto dst = ColMajorOf(result, kRows, kCols);
   const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
   bad(Mul(rhs_, packed, params, &context_, &dst), "dimensions");
-  auto square = MakeMatrix(weights_.data(), 11, 11, Order::kRowMajor);
-  auto small = MakeMatrix(result.data(), 11, 11, Order::kRowMajor);
+  auto square = RowMajorOf(weights_, 11, 11);
+  auto small = RowMajorOf(result, 11, 11);
   auto square_lhs = Pack(square, Side::kLhs, {}, &context_);
   ASSERT_OK(square_lhs);
   bad(Mul(square, *square_lhs, params, &context_, &small), "other side");
@@ -386,9 +384,9 @@ TEST_P(PackedMatrixTest, RefusesADstInsideOfThePackedForm) {
       PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, {}, &context_);
   ASSERT_OK(packed);
   const std::string before(packed->Serialize());
-  auto dst = MakeMatrix(reinterpret_cast<std::int32_t*>(
+  auto dst = ColMajorOf(reinterpret_cast<std::int32_t*>(
                             static_cast<char*>(buffer.data()) + *bytes - 4),
-                        kRows, kCols, Order::kColMajor);
+                        kRows, kCols);
   EXPECT_CODE(kInvalid,
               Mul(*packed, rhs_, MulParams<std::int32_t, std::int32_t>(),
                   &context_, &dst));
@@ -401,7 +399,7 @@ TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
     Context other;
     other.set_runtime_enabled_paths(path);
     std::vector<std::int32_t> result(kRows * kCols);
-    auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+    auto dst = ColMajorOf(result, kRows, kCols);
     const absl::Status status = Mul(
         packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &other, &dst);
     if (path == packed.path() || packed.path() == Path::kPortable) {

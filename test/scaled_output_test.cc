@@ -48,10 +48,9 @@ class ScaledOutputTest : public PathTest {
                             std::ptrdiff_t cols, Order dst_order,
                             const Params& params) {
     const std::vector<std::int8_t> lhs_values(rows, a), rhs_values(cols, b);
-    return MulTo<float>(
-        MakeMatrix(lhs_values.data(), rows, 1, Order::kRowMajor),
-        MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor), params,
-        &context_, dst_order);
+    return MulTo<float>(RowMajorOf(lhs_values, rows, 1),
+                        ColMajorOf(rhs_values, 1, cols), params, &context_,
+                        dst_order);
   }
 
   void ExpectEverywhere(std::int8_t a, std::int8_t b, const Params& params,
@@ -203,8 +202,7 @@ TEST_P(ScaledOutputTest, SumsAreConvertedToNearestEven) {
         b.push_back(3);
         b.push_back(static_cast<std::uint8_t>(extra));
       }
-      EXPECT_EQ(MulTo<float>(MakeMatrix(a.data(), 1, 260, Order::kRowMajor),
-                             MakeMatrix(b.data(), 260, cols, Order::kColMajor),
+      EXPECT_EQ(MulTo<float>(RowMajorOf(a, 1, 260), ColMajorOf(b, 260, cols),
                              Params(), &context_),
                 std::vector<float>(cols, expected))
           << extra;

@@ -98,7 +98,7 @@ TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
   ASSERT_TRUE(large.Check(&context_));
   EXPECT_LE(context_.last_used_num_threads(), processors);
   const std::vector<std::int8_t> weights(4000 * 1000);
-  const auto matrix = MakeMatrix(weights.data(), 4000, 1000, Order::kRowMajor);
+  const auto matrix = RowMajorOf(weights, 4000, 1000);
   ASSERT_OK(Pack(matrix, Side::kLhs, PackOptions(), &context_));
   CountedCalls calls;
   ASSERT_OK(context_.ParallelFor(500, CountedCalls::Run, &calls));
@@ -135,14 +135,14 @@ void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
   constexpr std::ptrdiff_t kRows = 70, kDepth = 90, kCols = 30;
   constexpr int kRepeats = 10;
   const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
-  auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
+  auto lhs = RowMajorOf(weights, kRows, kDepth);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   std::vector<std::thread> callers;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     callers.emplace_back([&, i] {
       const auto values =
           RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
-      auto rhs = MakeMatrix(values.data(), kDepth, kCols, Order::kColMajor);
+      auto rhs = ColMajorOf(values, kDepth, kCols);
       rhs.set_zero_point(static_cast<std::int8_t>(i));
       const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);
       for (int repeat = 0; repeat < kRepeats; ++repeat) {

@@ -47,9 +47,9 @@ struct Buffers {
 };
 
 MulCall ValidCall(Buffers* buffers) {
-  const auto lhs = MakeMatrix(buffers->lhs(), kRows, kDepth, Order::kRowMajor);
-  const auto rhs = MakeMatrix(buffers->rhs(), kDepth, kCols, Order::kColMajor);
-  const auto dst = MakeMatrix(buffers->dst(), kRows, kCols, Order::kColMajor);
+  const auto lhs = RowMajorOf(buffers->lhs(), kRows, kDepth);
+  const auto rhs = ColMajorOf(buffers->rhs(), kDepth, kCols);
+  const auto dst = ColMajorOf(buffers->dst(), kRows, kCols);
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(-3);

@@ -173,8 +173,8 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
 // the header's word.
 TEST_P(PackedImageTest, ElementsAreOfTheTypeThatWasPacked) {
   const std::vector<BFloat16> values(12 * 7, BFloat16(3));
-  const auto packed = Pack(MakeMatrix(values.data(), 12, 7, Order::kRowMajor),
-                           Side::kLhs, PackOptions(), &context_);
+  const auto packed =
+      Pack(RowMajorOf(values, 12, 7), Side::kLhs, PackOptions(), &context_);
   ASSERT_OK(packed);
   Image image(packed->Serialize());
   EXPECT_OK(PackedMatrix<BFloat16>::FromBytes(image.data(), image.size));
@@ -184,8 +184,8 @@ TEST_P(PackedImageTest, ElementsAreOfTheTypeThatWasPacked) {
   EXPECT_FALSE(PackedMatrix<float>::FromBytes(image.data(), image.size).ok());
   // No product with doubles takes it.
   const PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
-  EXPECT_CODE(kInvalid, Pack(MakeMatrix(values.data(), 12, 7, Order::kRowMajor),
-                             Side::kLhs, options, &context_));
+  EXPECT_CODE(kInvalid,
+              Pack(RowMajorOf(values, 12, 7), Side::kLhs, options, &context_));
 }
 
 TEST_P(PackedImageTest, OtherPointersAndTypes) {
@@ -248,7 +248,7 @@ TEST_P(PackedImageTest, SizesOfAWiderMachine) {
 // byte order, with pointers of 32 bits or 64, are the same.
 TEST(PackedImageBytesTest, AreTheSameOnEveryMachineOfAByteOrder) {
   const auto weights = RandomVector<std::int16_t>(37 * 70, -32768, 32767, 1);
-  const auto matrix = MakeMatrix(weights.data(), 37, 70, Order::kRowMajor);
+  const auto matrix = RowMajorOf(weights, 37, 70);
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
   auto packed = Pack(matrix, Side::kLhs, {}, &context);

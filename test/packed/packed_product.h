@@ -25,8 +25,8 @@ class PackedProductTest : public PathTest {
   PackedProductTest()
       : weights_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
         inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 2)),
-        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
-        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+        lhs_(RowMajorOf(weights_, kRows, kDepth)),
+        rhs_(ColMajorOf(inputs_, kDepth, kCols)) {
     lhs_.set_zero_point(3);
     rhs_.set_zero_point(128);
   }

@@ -84,17 +84,14 @@ struct Inputs {
     }
     for (std::size_t i = 0; i < bins.size(); ++i) bins[i] = 2048 - i;
     Context context;
-    const auto weights =
-        MakeMatrix(q.data(), kChannels, kChannels, Order::kRowMajor);
+    const auto weights = RowMajorOf(q, kChannels, kChannels);
     pointwise = PackedWeights::Pack(weights, channel_params, &context).value();
-    kernel3x3 = PackedWeights::Pack(MakeMatrix(q.data(), kChannels,
-                                               9 * kChannels, Order::kRowMajor),
+    kernel3x3 = PackedWeights::Pack(RowMajorOf(q, kChannels, 9 * kChannels),
                                     channel_params, &context)
                     .value();
-    depthwise = DepthwiseWeights::Pack(
-                    MakeMatrix(q.data(), kChannels, 9, Order::kRowMajor),
-                    channel_params)
-                    .value();
+    depthwise =
+        DepthwiseWeights::Pack(RowMajorOf(q, kChannels, 9), channel_params)
+            .value();
     calibration.tensors = {{"a", {kParams}, {Observer()}}};
     escapes.tensors = {{std::string(60, '\n'), {}, {}}};
     auto& seen = calibration.tensors[0].observers;
@@ -171,11 +168,11 @@ struct World {
     const auto other_observed =
         other.Observe(absl::MakeConstSpan(in.x).last(5000));
     EXPECT_TRUE(other_observed.ok());
-    weights = MakeMatrix(out->f.data(), kChannels, 9, Order::kRowMajor);
-    activations = MakeMatrix(in.x.data() + 64, 32, 40, Order::kColMajor);
+    weights = RowMajorOf(out->f, kChannels, 9);
+    activations = ColMajorOf(in.x.data() + 64, 32, 40);
     float* const small = out->f.data() + 9 * kChannels;
-    first = MakeMatrix(small, 4, 6, Order::kRowMajor);
-    second = MakeMatrix(small + 24, 5, 4, Order::kRowMajor);
+    first = RowMajorOf(small, 4, 6);
+    second = RowMajorOf(small + 24, 5, 4);
     bias = absl::MakeSpan(small + 44, 4);
   }
   TensorView<const std::int8_t> Input(const TensorShape& shape = kImage) const {

@@ -30,9 +30,8 @@ const Kind kErrors[] = {
      }},
     {"QuantizeOtherShape", kInvalid,
      [](World* w) {
-       auto q = MakeMatrix(w->out->q.data(), 3, 4, Order::kColMajor);
-       return Quantize(MakeMatrix(w->in.x.data(), 4, 3, Order::kColMajor),
-                       kParams, &q);
+       auto q = ColMajorOf(w->out->q, 3, 4);
+       return Quantize(ColMajorOf(w->in.x, 4, 3), kParams, &q);
      }},
     {"DequantizeOtherSize", kInvalid,
      [](World* w) {
@@ -41,17 +40,15 @@ const Kind kErrors[] = {
      }},
     {"ChooseSymmetricChannelsOfNoBits", kInvalid,
      [](World* w) {
-       return ChooseSymmetricChannels(
-           MakeMatrix(w->in.x.data(), 4, 100, Order::kRowMajor),
-           ChannelDimension::kRow, 0);
+       return ChooseSymmetricChannels(RowMajorOf(w->in.x, 4, 100),
+                                      ChannelDimension::kRow, 0);
      }},
     {"DequantizeAccWithTooFewScales", kInvalid,
      [](World* w) {
-       auto x = MakeMatrix(w->out->f.data(), 4, 4, Order::kColMajor);
-       return DequantizeAcc(
-           MakeMatrix(w->in.acc.data(), 4, 4, Order::kColMajor),
-           absl::MakeConstSpan(w->in.scales).first(2), {},
-           ChannelDimension::kRow, &x);
+       auto x = ColMajorOf(w->out->f, 4, 4);
+       return DequantizeAcc(ColMajorOf(w->in.acc, 4, 4),
+                            absl::MakeConstSpan(w->in.scales).first(2), {},
+                            ChannelDimension::kRow, &x);
      }},
     {"RequantizeByNan", kInvalid,
      [](World* w) {
@@ -220,14 +217,13 @@ const Kind kErrors[] = {
      [](World* w) {
        PackWeightsOptions options;
        options.groups = 3;
-       return PackedWeights::Pack(
-           MakeMatrix(w->in.q.data(), kChannels, 10, Order::kRowMajor),
-           w->in.channel_params, &w->context, options);
+       return PackedWeights::Pack(RowMajorOf(w->in.q, kChannels, 10),
+                                  w->in.channel_params, &w->context, options);
      }},
     {"DepthwiseWeightsOfTooFewParams", kInvalid,
      [](World* w) {
        return DepthwiseWeights::Pack(
-           MakeMatrix(w->in.q.data(), kChannels, 9, Order::kColMajor),
+           ColMajorOf(w->in.q, kChannels, 9),
            absl::MakeConstSpan(w->in.channel_params).first(5));
      }},
     {"QuantizedLayerOfNoWeights", kInvalid,

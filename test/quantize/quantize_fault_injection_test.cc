@@ -23,10 +23,9 @@ const Kind kElementwise[] = {
      }},
     {"QuantizeRows", kOk,
      [](World* w) {
-       auto q = MakeMatrix(w->out->q.data(), kChannels, 2048, Order::kColMajor);
-       return QuantizeRows(
-           MakeMatrix(w->in.x.data(), kChannels, 2048, Order::kRowMajor),
-           w->in.channel_params, &q, &w->context);
+       auto q = ColMajorOf(w->out->q, kChannels, 2048);
+       return QuantizeRows(RowMajorOf(w->in.x, kChannels, 2048),
+                           w->in.channel_params, &q, &w->context);
      }},
     {"Dequantize", kOk,
      [](World* w) {
@@ -35,18 +34,17 @@ const Kind kElementwise[] = {
      }},
     {"ChooseSymmetricChannels", kOk,
      [](World* w) {
-       const auto params = ChooseSymmetricChannels(
-           MakeMatrix(w->in.x.data(), 4, 100, Order::kRowMajor),
-           ChannelDimension::kRow, 8);
+       const auto params = ChooseSymmetricChannels(RowMajorOf(w->in.x, 4, 100),
+                                                   ChannelDimension::kRow, 8);
        if (params.ok()) Note(w, params->back());
        return params.status();
      }},
     {"DequantizeAcc", kOk,
      [](World* w) {
-       auto x = MakeMatrix(w->out->f.data(), kChannels, 2048, Order::kColMajor);
-       return DequantizeAcc(
-           MakeMatrix(w->in.acc.data(), kChannels, 2048, Order::kColMajor),
-           w->in.scales, w->in.bias, ChannelDimension::kRow, &x, &w->context);
+       auto x = ColMajorOf(w->out->f, kChannels, 2048);
+       return DequantizeAcc(ColMajorOf(w->in.acc, kChannels, 2048),
+                            w->in.scales, w->in.bias, ChannelDimension::kRow,
+                            &x, &w->context);
      }},
     {"Requantize", kOk,
      [](World* w) {
@@ -110,8 +108,7 @@ const Kind kElementwise[] = {
      [](World* w) {
        const float bias[] = {1, 1, 1, 1};
        return MakeConv2D<std::int8_t, std::int8_t>(
-           MakeMatrix(w->in.x.data(), 4, 100, Order::kRowMajor), bias, kParams,
-           kParams, &w->context);
+           RowMajorOf(w->in.x, 4, 100), bias, kParams, kParams, &w->context);
      }},
 };
 
@@ -197,7 +194,7 @@ const Kind kCalibration[] = {
      [](World* w) { return w->observer.Observe(w->in.x, &w->context); }},
     {"ObserveLines", kOk,
      [](World* w) {
-       auto x = MakeMatrix(w->in.x.data(), 2000, 128, Order::kColMajor);
+       auto x = ColMajorOf(w->in.x, 2000, 128);
        x.mutable_layout()->set_stride(2001);
        return w->observer.Observe(x, &w->context);
      }},
@@ -246,10 +243,9 @@ const Kind kCalibration[] = {
        EqOptions options;
        options.steps = 2;
        options.max_rounds = 2;
-       const auto found =
-           EqSearch(MakeMatrix(w->in.x.data(), 16, 32, Order::kRowMajor),
-                    absl::MakeConstSpan(&w->activations, 1), options,
-                    &w->context, absl::MakeConstSpan(w->in.bias).first(16));
+       const auto found = EqSearch(
+           RowMajorOf(w->in.x, 16, 32), absl::MakeConstSpan(&w->activations, 1),
+           options, &w->context, absl::MakeConstSpan(w->in.bias).first(16));
        if (found.ok()) {
          Note(w, found->cos_init, found->cos_final, found->rounds,
               found->weights.back().scale, found->activations.scale);
@@ -263,9 +259,9 @@ const Kind kCalibration[] = {
        options.max_rounds = 2;
        const Window window = Square(2, 1, 1, 0);
        const TensorView<const float> image = {w->in.x.data(), {1, 4, 4, 8}, {}};
-       const auto found = EqSearchConv2D(
-           MakeMatrix(w->in.x.data(), 16, 32, Order::kRowMajor),
-           absl::MakeConstSpan(&image, 1), window, options, &w->context);
+       const auto found = EqSearchConv2D(RowMajorOf(w->in.x, 16, 32),
+                                         absl::MakeConstSpan(&image, 1), window,
+                                         options, &w->context);
        if (found.ok()) Note(w, found->cos_final, found->activations.scale);
        return found.status();
      }},
@@ -354,17 +350,16 @@ const Kind kLayers[] = {
      [](World* w) {
        PackWeightsOptions options;
        options.groups = 4;
-       const auto weights = PackedWeights::Pack(
-           MakeMatrix(w->in.q.data(), kChannels, 1000, Order::kRowMajor),
-           w->in.channel_params, &w->context, options);
+       const auto weights =
+           PackedWeights::Pack(RowMajorOf(w->in.q, kChannels, 1000),
+                               w->in.channel_params, &w->context, options);
        if (weights.ok()) Note(w, weights->channels());
        return weights.status();
      }},
     {"DepthwiseWeights", kOk,
      [](World* w) {
        const auto weights = DepthwiseWeights::Pack(
-           MakeMatrix(w->in.q.data(), kChannels, 9, Order::kColMajor),
-           w->in.channel_params);
+           ColMajorOf(w->in.q, kChannels, 9), w->in.channel_params);
        if (weights.ok()) Note(w, weights->channels());
        return weights.status();
      }},

@@ -76,8 +76,7 @@ struct ConvProblem {
     return window.kernel_height * window.kernel_width * GroupChannels();
   }
   Matrix<std::int8_t> WeightMatrix() const {
-    return MakeMatrix(weights.data(), out_shape.channels, Depth(),
-                      Order::kRowMajor);
+    return RowMajorOf(weights, out_shape.channels, Depth());
   }
   TensorView<const In> Input() const {
     return {input.data(), in_shape, in_params};

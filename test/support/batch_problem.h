@@ -186,8 +186,7 @@ struct GroupProblem {
       result.emplace_back(shape.rows * shape.cols, 77.f);
       FloatGroupProduct product;
       const Order order = i % 3 == 0 ? Order::kRowMajor : Order::kColMajor;
-      product.lhs =
-          MakeMatrix(lhs[i].data(), shape.rows, shape.depth, Order::kRowMajor);
+      product.lhs = RowMajorOf(lhs[i].data(), shape.rows, shape.depth);
       product.rhs = MakeMatrix(rhs[i].data(), shape.depth, shape.cols, order);
       product.dst = MakeMatrix(result[i].data(), shape.rows, shape.cols, order);
       product.mul_params.set_bias(bias[i].data());

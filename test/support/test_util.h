@@ -177,6 +177,25 @@ Matrix<std::remove_const_t<T>> MakeMatrix(T* data, std::ptrdiff_t rows,
   return matrix;
 }
 
+// Without gaps, from a pointer or a container of as many elements.
+template <typename Data>
+auto MatrixWithoutGaps(Data& data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                       Order order) {
+  if constexpr (std::is_pointer_v<std::decay_t<Data>>) {
+    return MakeMatrix(data, rows, cols, order);
+  } else {
+    return MakeMatrix(data.data(), rows, cols, order);
+  }
+}
+template <typename Data>
+auto RowMajorOf(Data&& data, std::ptrdiff_t rows, std::ptrdiff_t cols) {
+  return MatrixWithoutGaps(data, rows, cols, Order::kRowMajor);
+}
+template <typename Data>
+auto ColMajorOf(Data&& data, std::ptrdiff_t rows, std::ptrdiff_t cols) {
+  return MatrixWithoutGaps(data, rows, cols, Order::kColMajor);
+}
+
 // Sets each element, row by row, to what draw() returns.
 template <typename T, typename Draw>
 void FillElements(Matrix<T>* matrix, const Draw& draw) {

@@ -23,8 +23,8 @@ struct Product {
   Product()
       : w(GaussVector(kRows * kDepth, 1)), x(GaussVector(kDepth * kCols, 2)) {
     for (float& value : x) value = std::max(value, 0.0f);
-    weights = MakeMatrix(w.data(), kRows, kDepth, Order::kRowMajor);
-    inputs = MakeMatrix(x.data(), kDepth, kCols, Order::kRowMajor);
+    weights = RowMajorOf(w, kRows, kDepth);
+    inputs = RowMajorOf(x, kDepth, kCols);
     params =
         ChooseSymmetricChannels(weights, ChannelDimension::kRow, 4).value();
     for (std::ptrdiff_t k = 0; k < kDepth; ++k) {
@@ -89,8 +89,8 @@ TEST(CorrectBiasTest, RemovesAMeasuredError) {
     const std::vector<float> yq = product.Outputs(true, bias);
     const bool by_row = channels == ChannelDimension::kRow;
     const auto view = [&](const std::vector<float>& values) {
-      return by_row ? MakeMatrix(values.data(), kRows, kCols, Order::kColMajor)
-                    : MakeMatrix(values.data(), kCols, kRows, Order::kRowMajor);
+      return by_row ? ColMajorOf(values, kRows, kCols)
+                    : RowMajorOf(values, kCols, kRows);
     };
     ASSERT_OK(
         CorrectMeasuredBias(view(y), view(yq), channels, absl::MakeSpan(bias)));
@@ -101,7 +101,7 @@ TEST(CorrectBiasTest, RemovesAMeasuredError) {
 // With steps of 1, 0.25 is rounded to 0 and 0.75 to 1: errors -+0.25.
 TEST(CorrectBiasTest, ColumnsFindTheirChannel) {
   const float w[] = {0.25f, 0.75f, 0.25f, 0.25f, 0, 0.75f, 0, 0};
-  const auto weights = MakeMatrix(w, 2, 4, Order::kRowMajor);
+  const auto weights = RowMajorOf(w, 2, 4);
   const QuantParams one = {1, 0, -127, 127};
   const float means[] = {4, 40};
   const auto corrected = [&](ChannelColumns columns) {
@@ -120,15 +120,15 @@ TEST(CorrectBiasTest, ClippingCounts) {
   const float w[] = {10, 1};
   const float means[] = {2, 2};
   float bias[] = {0};
-  ASSERT_OK(CorrectBias(MakeMatrix(w, 1, 2, Order::kRowMajor),
-                        {QuantParams{1, 0, -7, 7}}, means, bias));
+  ASSERT_OK(CorrectBias(RowMajorOf(w, 1, 2), {QuantParams{1, 0, -7, 7}}, means,
+                        bias));
   EXPECT_EQ(bias[0], 6);
 }
 
 TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
   const float w[] = {1, 2, 3, 4}, w_nan[] = {1, kNan, 3, 4};
   const float means[] = {1, 1}, means_nan[] = {1, kNan};
-  const auto weights = MakeMatrix(w, 2, 2, Order::kRowMajor);
+  const auto weights = RowMajorOf(w, 2, 2);
   const QuantParams good = {1, 0, -127, 127}, bad = {0, 0, -127, 127};
   std::vector<float> bias = {5, 6};
   const auto refused = [&](const absl::Status& status) {
@@ -143,21 +143,20 @@ TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, {}, b)));
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, means, b.first(1))));
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, means_nan, b)));
-  EXPECT_TRUE(refused(CorrectBias(MakeMatrix(w_nan, 2, 2, Order::kRowMajor),
-                                  {good}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(RowMajorOf(w_nan, 2, 2), {good}, means, b)));
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, bias, b)));
   EXPECT_TRUE(refused(
       CorrectBias(weights, {good}, means, b, static_cast<ChannelColumns>(5))));
-  const auto other = MakeMatrix(w, 1, 4, Order::kRowMajor);
+  const auto other = RowMajorOf(w, 1, 4);
   constexpr auto kRow = ChannelDimension::kRow;
   EXPECT_TRUE(refused(CorrectMeasuredBias(weights, other, kRow, b)));
   EXPECT_TRUE(refused(CorrectMeasuredBias(other, other, kRow, b)));
   EXPECT_TRUE(refused(CorrectMeasuredBias(
       weights, weights, static_cast<ChannelDimension>(3), b)));
-  EXPECT_TRUE(refused(CorrectMeasuredBias(
-      weights, MakeMatrix(w_nan, 2, 2, Order::kRowMajor), kRow, b)));
-  EXPECT_TRUE(refused(CorrectMeasuredBias(
-      weights, MakeMatrix(bias.data(), 2, 1, Order::kRowMajor), kRow, b)));
+  EXPECT_TRUE(
+      refused(CorrectMeasuredBias(weights, RowMajorOf(w_nan, 2, 2), kRow, b)));
+  EXPECT_TRUE(
+      refused(CorrectMeasuredBias(weights, RowMajorOf(bias, 2, 1), kRow, b)));
 }
 
 }  // namespace

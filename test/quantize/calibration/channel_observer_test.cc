@@ -63,8 +63,8 @@ TEST(ChannelObserverTest, ParamsAndMerge) {
   ChannelObserver first, second;
   const auto row = ChannelDimension::kRow;
   EXPECT_CODE(kPrecondition, first.ChooseParams({}));
-  ASSERT_OK(first.Observe(MakeMatrix(a, 2, 2, Order::kRowMajor), row));
-  ASSERT_OK(second.Observe(MakeMatrix(b, 2, 2, Order::kRowMajor), row));
+  ASSERT_OK(first.Observe(RowMajorOf(a, 2, 2), row));
+  ASSERT_OK(second.Observe(RowMajorOf(b, 2, 2), row));
   ASSERT_OK(first.Merge(second));
   ASSERT_OK(first.Merge(ChannelObserver()));
   CalibrationOptions options;
@@ -86,22 +86,20 @@ TEST(ChannelObserverTest, ErrorsObserveNothing) {
   const float a[] = {1, 2, 3, 4, 5, 6};
   const auto row = ChannelDimension::kRow;
   ChannelObserver observer;
-  ASSERT_OK(observer.Observe(MakeMatrix(a, 2, 3, Order::kRowMajor), row));
+  ASSERT_OK(observer.Observe(RowMajorOf(a, 2, 3), row));
   const auto unchanged = [&] {
     return observer.channels().size() == 2 &&
            observer.channels()[0].finite_count() == 3;
   };
-  EXPECT_CODE(kInvalid,
-              observer.Observe(MakeMatrix(a, 3, 2, Order::kRowMajor), row));
+  EXPECT_CODE(kInvalid, observer.Observe(RowMajorOf(a, 3, 2), row));
   EXPECT_TRUE(unchanged());
-  EXPECT_CODE(kInvalid, observer.Observe(MakeMatrix(a, 2, 3, Order::kRowMajor),
+  EXPECT_CODE(kInvalid, observer.Observe(RowMajorOf(a, 2, 3),
                                          static_cast<ChannelDimension>(7)));
   EXPECT_CODE(kInvalid,
-              observer.Observe(MakeMatrix(static_cast<const float*>(nullptr), 2,
-                                          3, Order::kRowMajor),
-                               row));
+              observer.Observe(
+                  RowMajorOf(static_cast<const float*>(nullptr), 2, 3), row));
   ChannelObserver three;
-  ASSERT_OK(three.Observe(MakeMatrix(a, 3, 2, Order::kRowMajor), row));
+  ASSERT_OK(three.Observe(RowMajorOf(a, 3, 2), row));
   EXPECT_CODE(kPrecondition, observer.Merge(three));
   // The second channel's observer has another range.
   std::vector<Observer> ranged(2);

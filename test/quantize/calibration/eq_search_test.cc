@@ -22,13 +22,9 @@ struct Layer {
   std::ptrdiff_t rows, depth, cols;
   std::vector<float> w, a;
 
-  Matrix<float> Weights() const {
-    return MakeMatrix(w.data(), rows, depth, Order::kRowMajor);
-  }
+  Matrix<float> Weights() const { return RowMajorOf(w, rows, depth); }
   // Row-major, as the golden's numbers are drawn.
-  Matrix<float> Activations() const {
-    return MakeMatrix(a.data(), depth, cols, Order::kRowMajor);
-  }
+  Matrix<float> Activations() const { return RowMajorOf(a, depth, cols); }
 };
 
 Layer GaussLayer(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
@@ -357,8 +353,7 @@ TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
 
 TEST(EqSearchConvTest, BadInput) {
   const std::vector<float> values(100, 1.0f);
-  const Matrix<float> weights =
-      MakeMatrix(values.data(), 2, 9, Order::kRowMajor);
+  const Matrix<float> weights = RowMajorOf(values, 2, 9);
   const Window window = Square(3, 1, 1, 0);
   const TensorView<const float> good = {values.data(), {1, 4, 4, 1}, {}};
   Context context;

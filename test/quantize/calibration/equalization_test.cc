@@ -24,8 +24,8 @@ struct Chain {
       : w1(GaussVector(hidden * in, seed)),
         w2(GaussVector(out * hidden * taps, seed + 1)),
         b1(GaussVector(hidden, seed + 2)),
-        first(MakeMatrix(w1.data(), hidden, in, Order::kRowMajor)),
-        second(MakeMatrix(w2.data(), out, hidden * taps, Order::kColMajor)) {}
+        first(RowMajorOf(w1, hidden, in)),
+        second(ColMajorOf(w2, out, hidden * taps)) {}
   Chain(const Chain&) = delete;  // the matrices refer to the vectors
   std::vector<EqualizedLayer> Layers(ChannelColumns columns) {
     return {{&first, absl::MakeSpan(b1), ChannelColumns::kInnermost},
@@ -184,9 +184,9 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
                      w3 = GaussVector(3 * 5, 7);
   for (std::size_t k = 0; k < 4; ++k) w1[k] *= 100;
   for (std::size_t k = 0; k < 9; ++k) w2[9 + k] *= 0.01f;
-  Matrix<float> m1 = MakeMatrix(w1.data(), 5, 4, Order::kRowMajor);
-  Matrix<float> m2 = MakeMatrix(w2.data(), 5, 9, Order::kRowMajor);
-  Matrix<float> m3 = MakeMatrix(w3.data(), 3, 5, Order::kRowMajor);
+  Matrix<float> m1 = RowMajorOf(w1, 5, 4);
+  Matrix<float> m2 = RowMajorOf(w2, 5, 9);
+  Matrix<float> m3 = RowMajorOf(w3, 3, 5);
   const std::vector<float> v1 = w1, v2 = w2, v3 = w3;
   const EqualizedLayer layers[] = {{&m1, {}, ChannelColumns::kInnermost},
                                    {&m2, {}, ChannelColumns::kDepthwise},
@@ -213,8 +213,8 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
 
 TEST(EqualizeLayersTest, ChannelsWithoutWeightsStay) {
   std::vector<float> w1 = {0, 0, 3, 4}, w2 = {5, 1, 6, 0}, b1 = {7, 8};
-  Matrix<float> m1 = MakeMatrix(w1.data(), 2, 2, Order::kRowMajor);
-  Matrix<float> m2 = MakeMatrix(w2.data(), 2, 2, Order::kRowMajor);
+  Matrix<float> m1 = RowMajorOf(w1, 2, 2);
+  Matrix<float> m2 = RowMajorOf(w2, 2, 2);
   const EqualizedLayer layers[] = {
       {&m1, absl::MakeSpan(b1), ChannelColumns::kInnermost},
       {&m2, {}, ChannelColumns::kInnermost}};
@@ -253,8 +253,8 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
   layers = good;
   layers[1].bias = absl::MakeSpan(chain.w1).first(2);
   EXPECT_TRUE(refused(layers));  // shared
-  Matrix<float> read_only = MakeMatrix(
-      static_cast<const float*>(chain.w1.data()), 4, 3, Order::kRowMajor);
+  Matrix<float> read_only =
+      RowMajorOf(static_cast<const float*>(chain.w1.data()), 4, 3);
   layers = good;
   layers[0].weights = &read_only;
   EXPECT_TRUE(refused(layers));
@@ -266,12 +266,12 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
   EXPECT_TRUE(refused(good, options));
   std::vector<float> nan = chain.w2;
   nan[3] = kNan;
-  Matrix<float> bad = MakeMatrix(nan.data(), 2, 4, Order::kColMajor);
+  Matrix<float> bad = ColMajorOf(nan, 2, 4);
   EXPECT_TRUE(refused({good[0], {&bad, {}, good[1].input}}));
   // A bias that would become infinite.
   std::vector<float> tiny(12, 1e-30f), large(8, 1e30f), bias(4, 1e30f);
-  Matrix<float> m1 = MakeMatrix(tiny.data(), 4, 3, Order::kRowMajor);
-  Matrix<float> m2 = MakeMatrix(large.data(), 2, 4, Order::kColMajor);
+  Matrix<float> m1 = RowMajorOf(tiny, 4, 3);
+  Matrix<float> m2 = ColMajorOf(large, 2, 4);
   EXPECT_TRUE(refused({{&m1, absl::MakeSpan(bias), ChannelColumns::kInnermost},
                        {&m2, {}, ChannelColumns::kInnermost}}));
   EXPECT_THAT(tiny, Each(1e-30f));

@@ -20,8 +20,7 @@ TEST(MovingAverageObserverTest, FollowsTheFormula) {
   EXPECT_EQ(observer.min(), -1.5f);  // 0.75 * -1 + 0.25 * -3
   EXPECT_EQ(observer.max(), 5);
   // The whole batch is above 0.
-  ASSERT_OK(
-      observer.Observe(MakeMatrix(batches[2].data(), 2, 1, Order::kRowMajor)));
+  ASSERT_OK(observer.Observe(RowMajorOf(batches[2].data(), 2, 1)));
   EXPECT_EQ(observer.min(), -0.625f);  // 0.75 * -1.5 + 0.25 * 2
   EXPECT_EQ(observer.max(), 4.375f);   // 0.75 * 5 + 0.25 * 2.5
   EXPECT_EQ(observer.batches(), 3u);

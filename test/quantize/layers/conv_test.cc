@@ -203,8 +203,8 @@ TEST(ConvGoldenTest, DynamicQuantization) {
                     w1 = {1.2f / 127};
   const TensorShape shape{1, 1, 4, 2, TensorOrder::kNchw};
   Context context;
-  const auto weights = PackedWeights::Pack(
-      MakeMatrix(q_w.data(), 2, 2, Order::kRowMajor), {w0, w1}, &context);
+  const auto weights =
+      PackedWeights::Pack(RowMajorOf(q_w, 2, 2), {w0, w1}, &context);
   ASSERT_OK(weights);
   const TensorView<const std::int8_t> input{q_in.data(), shape, in_params};
 
@@ -351,7 +351,7 @@ TEST(ConvErrorTest, BadInputChangesNothing) {
 TEST(PackedWeightsTest, BadInput) {
   Context context;
   const std::vector<std::int8_t> data = {1, 2, 3, 4, 5, 64};
-  Matrix<std::int8_t> matrix = MakeMatrix(data.data(), 3, 2, Order::kRowMajor);
+  Matrix<std::int8_t> matrix = RowMajorOf(data, 3, 2);
   const QuantParams params, seven_bits = {1, 0, -63, 63};
   const auto message = [&](const std::vector<QuantParams>& p, int groups) {
     PackWeightsOptions options;

@@ -29,9 +29,8 @@ TEST(FullyConnectedTest, Golden) {
   const std::vector<std::int8_t> x = {1, -2, 3, 127, -128, 0};
   const std::vector<std::int8_t> w = {10, -20, 30, -127, 127, 5};
   const std::vector<std::int32_t> bias = {100, -200};
-  const auto weights =
-      PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
-                          {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context);
+  const auto weights = PackedWeights::Pack(
+      RowMajorOf(w, 2, 3), {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context);
   ASSERT_OK(weights);
   const TensorView<const std::int8_t> input{x.data(), Features(2, 3),
                                             ParamsOf(0.05f, -1)};
@@ -99,8 +98,8 @@ TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
   for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (const bool input_is_int7 : {false, true}) {
     const QuantParams seven = {0.01f, 0, -63, 63};
-    const auto weights = PackedWeights::Pack(
-        MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
+    const auto weights =
+        PackedWeights::Pack(RowMajorOf(w, 64, 96), {seven}, &context_);
     ASSERT_OK(weights);
     const TensorView<const std::int8_t> input{
         x.data(), Features(32, 96),
@@ -133,8 +132,7 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     const std::vector<std::int8_t> w(depth, 127);
     const std::vector<std::int8_t> x(depth, 127);
     const auto weights =
-        PackedWeights::Pack(MakeMatrix(w.data(), 1, depth, Order::kRowMajor),
-                            {weight_params}, &context);
+        PackedWeights::Pack(RowMajorOf(w, 1, depth), {weight_params}, &context);
     EXPECT_OK(weights);
     std::int32_t out = -5;
     TensorView<std::int32_t> output{&out, Features(1, 1), {}};
@@ -161,13 +159,12 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
 TEST(FullyConnectedTest, BadInputChangesNothing) {
   Context context;
   const std::vector<std::int8_t> w(6, 1), x(6, 1);
-  const auto weights = PackedWeights::Pack(
-      MakeMatrix(w.data(), 2, 3, Order::kRowMajor), {QuantParams()}, &context);
+  const auto weights =
+      PackedWeights::Pack(RowMajorOf(w, 2, 3), {QuantParams()}, &context);
   PackWeightsOptions grouped;
   grouped.groups = 2;
-  const auto in_groups =
-      PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
-                          {QuantParams()}, &context, grouped);
+  const auto in_groups = PackedWeights::Pack(
+      RowMajorOf(w, 2, 3), {QuantParams()}, &context, grouped);
   ASSERT_TRUE(weights.ok() && in_groups.ok());
   std::vector<std::int8_t> out(4, 77);
   const auto message = [&](const TensorShape& in, const TensorShape& result,

@@ -37,14 +37,11 @@ class LayerTest : public testing::Test {
     for (std::size_t c = 0; c < params_.size(); ++c) {
       params_[c].scale *= 1 + static_cast<float>(c) / 10;
     }
-    weights_ = PackedWeights::Pack(
-                   MakeMatrix(w_.data(), kChannels, kDepth, Order::kRowMajor),
-                   params_, &context_)
+    weights_ = PackedWeights::Pack(RowMajorOf(w_, kChannels, kDepth), params_,
+                                   &context_)
                    .value();
     depthwise_ =
-        DepthwiseWeights::Pack(
-            MakeMatrix(w_.data(), kChannels, 1, Order::kRowMajor), params_)
-            .value();
+        DepthwiseWeights::Pack(RowMajorOf(w_, kChannels, 1), params_).value();
   }
   TensorView<const std::int8_t> Input() const {
     return {x_.data(), {kBatch, 1, 1, kDepth, TensorOrder::kNhwc}, in_};
@@ -180,9 +177,7 @@ class MakeLayerTest : public LayerTest {
       float_bias_[c] = static_cast<float>(c) - 7.5f;
     }
   }
-  Matrix<float> Weights() {
-    return MakeMatrix(float_w_.data(), kChannels, kDepth, Order::kRowMajor);
-  }
+  Matrix<float> Weights() { return RowMajorOf(float_w_, kChannels, kDepth); }
   absl::StatusOr<QuantizedLayer> MakeConv(
       const MakeLayerOptions& options = {}) {
     return MakeConv2D<std::int8_t, std::int8_t>(Weights(), float_bias_, in_,
@@ -236,8 +231,7 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   const auto params =
       ChooseSymmetricChannels(Weights(), ChannelDimension::kRow, 8).value();
   std::vector<std::int8_t> q(float_w_.size());
-  Matrix<std::int8_t> matrix =
-      MakeMatrix(q.data(), kChannels, kDepth, Order::kRowMajor);
+  Matrix<std::int8_t> matrix = RowMajorOf(q, kChannels, kDepth);
   ASSERT_OK(QuantizeRows(Weights(), params, &matrix));
   ASSERT_OK(QuantizeBias(float_bias_, in_, params, absl::MakeSpan(bias_)));
   const auto packed = PackedWeights::Pack(matrix, params, &context_).value();
@@ -280,14 +274,11 @@ TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
   if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
   const Window window = Square(3, 1, 1, 1);
   const auto conv = MakeConv2D<std::int8_t, std::int8_t>(
-      MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
-      &context_);
+      RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_);
   const auto depthwise = MakeDepthwiseConv2D<std::int8_t, std::int8_t>(
-      MakeMatrix(float_w_.data(), 4, 9, Order::kRowMajor), {}, in_, result_,
-      &context_);
+      RowMajorOf(float_w_, 4, 9), {}, in_, result_, &context_);
   const auto connected = MakeFullyConnected<std::int8_t, std::int8_t>(
-      MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
-      &context_);
+      RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_);
   ASSERT_TRUE(conv.ok() && depthwise.ok() && connected.ok());
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     const TensorView<const std::int8_t> image = {

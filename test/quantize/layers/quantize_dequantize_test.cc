@@ -436,9 +436,9 @@ RUY_LIKE_INSTANTIATE_PER_PATH(MatrixTest);
 
 TEST(Quantize, SetsTheZeroPointThatAllChannelsShare) {
   const float data[] = {1, 2, 3, 4};
-  const auto x = MakeMatrix(data, 2, 2, Order::kRowMajor);
+  const auto x = RowMajorOf(data, 2, 2);
   std::int8_t stored[4];
-  auto q = MakeMatrix(stored, 2, 2, Order::kRowMajor);
+  auto q = RowMajorOf(stored, 2, 2);
   ASSERT_OK(Quantize(x, {1, -3, -128, 127}, &q));
   EXPECT_EQ(q.zero_point(), -3);
   const QuantParams rows[] = {{1, 5, -128, 127}, {2, 5, -128, 127}};
@@ -453,8 +453,8 @@ TEST(Quantize, UnknownDimensionsOfChannels) {
   const auto unknown = static_cast<ChannelDimension>(2);
   float x_data[6] = {};
   std::int8_t q_data[6] = {77, 77, 77, 77, 77, 77};
-  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
-  auto q = MakeMatrix(q_data, 2, 3, Order::kRowMajor);
+  auto x = RowMajorOf(x_data, 2, 3);
+  auto q = RowMajorOf(q_data, 2, 3);
   const std::vector<QuantParams> params(3);
   EXPECT_CODE(kInvalid, QuantizeChannels(x, params, unknown, &q));
   EXPECT_CODE(kInvalid, DequantizeChannels(q, params, unknown, &x));
@@ -473,7 +473,7 @@ TEST(ChooseSymmetricChannels, OptionsAreCheckedWithoutElementsToo) {
 
 TEST(ChooseSymmetricChannels, LargestMagnitudes) {
   const float data[] = {1, -4, 3, 0, 0, 0};
-  const auto x = MakeMatrix(data, 2, 3, Order::kRowMajor);
+  const auto x = RowMajorOf(data, 2, 3);
   const auto rows = ChooseSymmetricChannels(x, ChannelDimension::kRow, 8);
   ASSERT_OK(rows);
   ASSERT_EQ(rows->size(), 2u);
@@ -484,9 +484,8 @@ TEST(ChooseSymmetricChannels, LargestMagnitudes) {
   EXPECT_EQ((*cols)[2], *ChooseSymmetric(3, 7));
   EXPECT_FALSE(ChooseSymmetricChannels(x, ChannelDimension::kCol, 1).ok());
   const float bad[] = {1, kNan};
-  EXPECT_CODE(kInvalid,
-              ChooseSymmetricChannels(MakeMatrix(bad, 1, 2, Order::kRowMajor),
-                                      ChannelDimension::kCol, 8));
+  EXPECT_CODE(kInvalid, ChooseSymmetricChannels(RowMajorOf(bad, 1, 2),
+                                                ChannelDimension::kCol, 8));
 }
 
 // ## Bad input
@@ -520,13 +519,13 @@ TEST(Quantize, BadInputLeavesTheOutputAlone) {
 TEST(Quantize, BadMatrices) {
   float data[12] = {};
   std::int8_t stored[12] = {};
-  const auto x = MakeMatrix(data, 3, 4, Order::kRowMajor);
-  auto q = MakeMatrix(stored, 3, 4, Order::kRowMajor);
+  const auto x = RowMajorOf(data, 3, 4);
+  auto q = RowMajorOf(stored, 3, 4);
   const QuantParams params;
   EXPECT_OK(Quantize(x, params, &q));
   EXPECT_FALSE(
       Quantize(x, params, static_cast<Matrix<std::int8_t>*>(nullptr)).ok());
-  auto transposed = MakeMatrix(stored, 4, 3, Order::kRowMajor);
+  auto transposed = RowMajorOf(stored, 4, 3);
   EXPECT_FALSE(Quantize(x, params, &transposed).ok());
   auto narrow = q;
   narrow.mutable_layout()->set_stride(3);
@@ -537,11 +536,10 @@ TEST(Quantize, BadMatrices) {
   auto constant = q;
   constant.set_data(static_cast<const std::int8_t*>(stored));
   EXPECT_FALSE(Quantize(x, params, &constant).ok());
-  auto huge = MakeMatrix(data, std::numeric_limits<std::ptrdiff_t>::max() / 2,
-                         4, Order::kRowMajor);
+  auto huge =
+      RowMajorOf(data, std::numeric_limits<std::ptrdiff_t>::max() / 2, 4);
   EXPECT_FALSE(Quantize(huge, params, &q).ok());
-  auto overlapping = MakeMatrix(reinterpret_cast<std::int8_t*>(data) + 5, 3, 4,
-                                Order::kRowMajor);
+  auto overlapping = RowMajorOf(reinterpret_cast<std::int8_t*>(data) + 5, 3, 4);
   EXPECT_FALSE(Quantize(x, params, &overlapping).ok());
   const QuantParams two[2] = {};
   EXPECT_FALSE(QuantizeRows(x, two, &q).ok());
@@ -553,8 +551,8 @@ TEST(Quantize, BadMatrices) {
 TEST(DequantizeAcc, BadInput) {
   const std::int32_t acc_data[6] = {};
   float x_data[6] = {};
-  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
-  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
+  const auto acc = RowMajorOf(acc_data, 2, 3);
+  auto x = RowMajorOf(x_data, 2, 3);
   const std::vector<float> one = {1}, two = {1, 1}, three = {1, 1, 1};
   EXPECT_OK(DequantizeAcc(acc, two, {}, ChannelDimension::kRow, &x));
   EXPECT_FALSE(DequantizeAcc(acc, three, {}, ChannelDimension::kRow, &x).ok());
@@ -570,8 +568,8 @@ TEST(DequantizeAcc, BadInput) {
 TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {
   const std::int32_t acc_data[6] = {};
   float x_data[6] = {7, 7, 7, 7, 7, 7};
-  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
-  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
+  const auto acc = RowMajorOf(acc_data, 2, 3);
+  auto x = RowMajorOf(x_data, 2, 3);
   for (const float bad : {kNan, kInf, -kInf, 0.0f, -1.0f}) {
     const std::vector<float> scales = {1, bad};
     const absl::Status status =
@@ -586,8 +584,8 @@ TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {
 TEST(DequantizeAcc, TheDestinationIsNoScaleAndNoBias) {
   const std::int32_t acc_data[6] = {};
   float x_data[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
-  auto x = MakeMatrix(x_data + 1, 2, 3, Order::kRowMajor);
+  const auto acc = RowMajorOf(acc_data, 2, 3);
+  auto x = RowMajorOf(x_data + 1, 2, 3);
   const std::vector<float> one = {1};
   for (const int offset : {0, 3, 6}) {
     const absl::Span<const float> inside(x_data + offset, 2);

@@ -43,8 +43,7 @@ TEST(QuantizeGroupsTest, RoundsToNearest) {
   weights[16] = 1.75f;
   weights[17] = 0.3f;
   weights[18] = -0.6f;
-  const auto groups = QuantizeGroups(
-      MakeMatrix(weights.data(), 1, 19, Order::kRowMajor), 4, 16);
+  const auto groups = QuantizeGroups(RowMajorOf(weights, 1, 19), 4, 16);
   ASSERT_OK(groups);
   EXPECT_THAT(groups->float_scales, ElementsAre(2, 0.25f));
   EXPECT_THAT(groups->levels, ElementsAre(0x1f, 0x69, 0x88, 0x88, 0x88, 0x88,
@@ -60,8 +59,7 @@ TEST(QuantizeGroupsTest, RoundsToNearest) {
 
 TEST(QuantizeGroupsTest, EightBits) {
   const std::vector<float> weights = {-127, 63.4f, 0.6f};
-  const auto groups =
-      QuantizeGroups(MakeMatrix(weights.data(), 1, 3, Order::kColMajor), 8, 0);
+  const auto groups = QuantizeGroups(ColMajorOf(weights, 1, 3), 8, 0);
   ASSERT_OK(groups);
   EXPECT_THAT(groups->float_scales, ElementsAre(1));
   EXPECT_THAT(Values(*groups), ElementsAre(-127, 63, 1));
@@ -69,8 +67,7 @@ TEST(QuantizeGroupsTest, EightBits) {
 
 TEST(QuantizeGroupsTest, ZerosHaveScaleZero) {
   const std::vector<float> weights(16, 0.0f);
-  const auto groups = QuantizeGroups(
-      MakeMatrix(weights.data(), 1, 16, Order::kRowMajor), 4, 16);
+  const auto groups = QuantizeGroups(RowMajorOf(weights, 1, 16), 4, 16);
   ASSERT_OK(groups);
   EXPECT_THAT(groups->float_scales, ElementsAre(0));
 }
@@ -83,8 +80,8 @@ TEST(QuantizeGroupsTest, TheSearchErrsLess) {
   }
   double error[2];
   for (const auto search : {GroupScaleSearch::kNone, GroupScaleSearch::kMse}) {
-    const auto groups = QuantizeGroups(
-        MakeMatrix(weights.data(), 8, 64, Order::kRowMajor), 4, 32, search);
+    const auto groups =
+        QuantizeGroups(RowMajorOf(weights, 8, 64), 4, 32, search);
     ASSERT_OK(groups);
     const std::vector<float> values = Values(*groups);
     double sum = 0;
@@ -99,9 +96,7 @@ TEST(QuantizeGroupsTest, TheSearchErrsLess) {
 TEST(QuantizeGroupsTest, BadInput) {
   std::vector<float> weights(32, 1.0f);
   const auto works = [](const float* data, int bits, std::ptrdiff_t group) {
-    return QuantizeGroups(MakeMatrix(data, 1, 32, Order::kRowMajor), bits,
-                          group)
-        .ok();
+    return QuantizeGroups(RowMajorOf(data, 1, 32), bits, group).ok();
   };
   EXPECT_TRUE(works(weights.data(), 4, 16));
   EXPECT_FALSE(works(weights.data(), 5, 16));
@@ -208,16 +203,15 @@ TEST(ImportTest, Multiplies) {
   Rng rng(2);
   std::vector<float> weights(10 * 40);
   for (float& weight : weights) weight = static_cast<float>(rng.Signed());
-  const auto groups = QuantizeGroups(
-      MakeMatrix(weights.data(), 10, 40, Order::kRowMajor), 4, 16);
+  const auto groups = QuantizeGroups(RowMajorOf(weights, 10, 40), 4, 16);
   ASSERT_OK(groups);
   Context context;
   const auto packed = PackGroupWeights(groups->description(), &context);
   ASSERT_OK(packed);
   std::vector<float> column(40, 1.0f), result(10);
-  Matrix<float> dst = MakeMatrix(result.data(), 10, 1, Order::kColMajor);
-  ASSERT_OK(Mul(*packed, MakeMatrix(column.data(), 40, 1, Order::kColMajor),
-                GroupMulParams(), &context, &dst));
+  Matrix<float> dst = ColMajorOf(result, 10, 1);
+  ASSERT_OK(Mul(*packed, ColMajorOf(column, 40, 1), GroupMulParams(), &context,
+                &dst));
   const std::vector<float> values = Values(*groups);
   for (int row = 0; row < 10; ++row) {
     double sum = 0;

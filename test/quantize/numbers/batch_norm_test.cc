@@ -27,7 +27,7 @@ BatchNorm GoldenNorm() { return {kGamma, kBeta, kMean, kVariance, 1e-3f}; }
 
 TEST(FoldBatchNormTest, Golden) {
   std::vector<float> data = {1, -2, 1, -2, 1, -2, 1, -2};
-  Matrix<float> weights = MakeMatrix(data.data(), 4, 2, Order::kRowMajor);
+  Matrix<float> weights = RowMajorOf(data, 4, 2);
   std::vector<float> bias(4, 0);
   const auto report =
       FoldBatchNorm(GoldenNorm(), &weights, absl::MakeSpan(bias));
@@ -91,7 +91,7 @@ TEST(FoldBatchNormTest, EqualsProductThenNorm) {
 
 TEST(FoldBatchNormTest, WithoutGammaAndBeta) {
   std::vector<float> data = {3}, bias = {1};
-  Matrix<float> weights = MakeMatrix(data.data(), 1, 1, Order::kRowMajor);
+  Matrix<float> weights = RowMajorOf(data, 1, 1);
   const std::vector<float> mean = {5}, variance = {4};
   const auto report = FoldBatchNorm({{}, {}, mean, variance, 0}, &weights,
                                     absl::MakeSpan(bias));
@@ -105,7 +105,7 @@ TEST(FoldBatchNormTest, WithoutGammaAndBeta) {
 TEST(FoldBatchNormTest, BadInputChangesNothing) {
   std::vector<float> data = {1, 2, 3, 4}, bias = {5, 6, 7, 8};
   const std::vector<float> old_data = data, old_bias = bias;
-  Matrix<float> weights = MakeMatrix(data.data(), 4, 1, Order::kRowMajor);
+  Matrix<float> weights = RowMajorOf(data, 4, 1);
   const auto refuses = [&](const auto& change) {
     BatchNorm norm = GoldenNorm();
     change(&norm);
@@ -135,7 +135,7 @@ TEST(FoldBatchNormTest, BadInputChangesNothing) {
   constant.set_data(static_cast<const float*>(data.data()));
   EXPECT_FALSE(
       FoldBatchNorm(GoldenNorm(), &constant, absl::MakeSpan(bias)).ok());
-  Matrix<float> too_few = MakeMatrix(data.data(), 3, 1, Order::kRowMajor);
+  Matrix<float> too_few = RowMajorOf(data, 3, 1);
   EXPECT_FALSE(
       FoldBatchNorm(GoldenNorm(), &too_few, absl::MakeSpan(bias)).ok());
   EXPECT_THAT(data, ElementsAreArray(old_data));

@@ -155,9 +155,9 @@ std::int32_t ThroughMul(std::int32_t x, QuantizedMultiplier multiplier,
                         Context* context) {
   const std::int8_t unused = 0;
   std::int16_t dst_data = 0;
-  const Matrix<std::int8_t> lhs = MakeMatrix(&unused, 1, 0, Order::kRowMajor);
-  const Matrix<std::int8_t> rhs = MakeMatrix(&unused, 0, 1, Order::kColMajor);
-  Matrix<std::int16_t> dst = MakeMatrix(&dst_data, 1, 1, Order::kColMajor);
+  const Matrix<std::int8_t> lhs = RowMajorOf(&unused, 1, 0);
+  const Matrix<std::int8_t> rhs = ColMajorOf(&unused, 0, 1);
+  Matrix<std::int16_t> dst = ColMajorOf(&dst_data, 1, 1);
   MulParams<std::int32_t, std::int16_t> params;
   params.set_bias(&x);
   params.set_multiplier_fixedpoint(multiplier.fixedpoint);
