@@ -19,6 +19,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/thread_pool.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -245,21 +246,16 @@ TEST_F(ExecutorTest, ACallsOwnLimit) {
 TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
   auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
   ASSERT_OK(packed);
-  std::vector<std::thread> callers;
-  for (int i = 0; i < 4; ++i) {
-    callers.emplace_back([&packed] {
-      ThreadedProduct product;
-      Context context;
-      context.set_max_num_threads(2);
-      for (int repeat = 0; repeat < 5; ++repeat) {
-        const PackedMatrix<std::int8_t> copy = *packed;
-        EXPECT_OK(
-            Mul(copy, product.rhs, product.params, &context, &product.dst));
-        product.ExpectRight();
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  OnThreads(4, [&packed](int) {
+    ThreadedProduct product;
+    Context context;
+    context.set_max_num_threads(2);
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const PackedMatrix<std::int8_t> copy = *packed;
+      EXPECT_OK(Mul(copy, product.rhs, product.params, &context, &product.dst));
+      product.ExpectRight();
+    }
+  });
 }
 
 // ## Shared pools
@@ -269,15 +265,12 @@ TEST_F(ExecutorTest, ContextsShareAPool) {
   Context first(pool), second(pool);
   EXPECT_EQ(first.mutable_thread_pool(), pool.get());
   EXPECT_EQ(second.mutable_thread_pool(), pool.get());
-  std::vector<std::thread> callers;
-  for (Context* context : {&first, &second, &first, &second}) {
-    callers.emplace_back([context] {
-      ThreadedProduct product;
-      UseThreads(3, context);
-      for (int i = 0; i < 10; ++i) product.MulOn(context);
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  OnThreads(4, [&](int caller) {
+    Context* const context = caller % 2 == 0 ? &first : &second;
+    ThreadedProduct product;
+    UseThreads(3, context);
+    for (int i = 0; i < 10; ++i) product.MulOn(context);
+  });
 }
 
 TEST_F(ExecutorTest, APoolOutlivesItsContexts) {

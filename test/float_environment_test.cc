@@ -19,6 +19,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/thread_pool.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
 
@@ -306,21 +307,17 @@ TEST_P(FloatEnvironmentTest, PackingTreatsDenormalsAsMulDoes) {
 // A host's threads may be in any state, and keep it.
 TEST_P(FloatEnvironmentTest, ExecutorsThreads) {
   TestExecutor executor(3, [](int count, Function function, void* argument) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i) {
-      threads.emplace_back([=] {
-        const int mode = kRoundingModes[i % 4];
-        std::fesetround(mode);
-        std::feclearexcept(FE_ALL_EXCEPT);
-        TrapAll();
-        function(argument, i);
-        EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
-        TrapNone();
-        EXPECT_EQ(std::fegetround(), mode);
-        EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    OnThreads(count, [=](int i) {
+      const int mode = kRoundingModes[i % 4];
+      std::fesetround(mode);
+      std::feclearexcept(FE_ALL_EXCEPT);
+      TrapAll();
+      function(argument, i);
+      EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
+      TrapNone();
+      EXPECT_EQ(std::fegetround(), mode);
+      EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+    });
   });
   AllKinds kinds;
   const std::vector<std::string> expected = kinds.Run(&context_);

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -16,6 +15,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "test/support/batch_problem.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
@@ -199,11 +199,7 @@ TEST_P(MulBatchTest, PlansOnTheCallersThreads) {
     EXPECT_EQ(plan.num_threads(), 4);
     for (const int missing : {0, 1, 3, 4}) {
       problem.Wipe();
-      std::vector<std::thread> threads;
-      for (int i = missing; i < 4; ++i) {
-        threads.emplace_back([&plan, i] { EXPECT_OK(plan.Run(i)); });
-      }
-      for (std::thread& thread : threads) thread.join();
+      OnThreads(4 - missing, [&](int i) { EXPECT_OK(plan.Run(missing + i)); });
       EXPECT_OK(plan.Finish());
       EXPECT_TRUE(problem.Holds(expected)) << missing << " missing";
       EXPECT_OK(plan.Repeat());

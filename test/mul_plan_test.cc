@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -24,11 +25,7 @@ TEST_F(MulPlanTest, APlanOnTheCallersThreads) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       ASSERT_OK(product_.Prepare(threads, &context_, &plan));
       ExpectThreads(plan.num_threads(), threads);
-      std::vector<std::thread> callers;
-      for (int i = 0; i < threads; ++i) {
-        callers.emplace_back([&plan, i] { EXPECT_OK(plan.Run(i)); });
-      }
-      for (std::thread& caller : callers) caller.join();
+      OnThreads(threads, [&plan](int i) { EXPECT_OK(plan.Run(i)); });
       ASSERT_OK(plan.Finish());
       product_.ExpectRight();
     }

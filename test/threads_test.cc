@@ -16,6 +16,7 @@
 #include "test/support/executors.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -137,20 +138,16 @@ void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
   const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
   auto lhs = RowMajorOf(weights, kRows, kDepth);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  std::vector<std::thread> callers;
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    callers.emplace_back([&, i] {
-      const auto values =
-          RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
-      auto rhs = ColMajorOf(values, kDepth, kCols);
-      rhs.set_zero_point(static_cast<std::int8_t>(i));
-      const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);
-      for (int repeat = 0; repeat < kRepeats; ++repeat) {
-        EXPECT_EQ(MulTo<std::int32_t>(lhs, rhs, contexts[i]), expected);
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  OnThreads(static_cast<int>(contexts.size()), [&](int i) {
+    const auto values =
+        RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
+    auto rhs = ColMajorOf(values, kDepth, kCols);
+    rhs.set_zero_point(static_cast<std::int8_t>(i));
+    const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      EXPECT_EQ(MulTo<std::int32_t>(lhs, rhs, contexts[i]), expected);
+    }
+  });
 }
 
 TEST_P(ThreadsTest, ManyThreadsShareAContext) {

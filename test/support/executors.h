@@ -19,6 +19,7 @@
 #include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/on_threads.h"
 #include "test/support/product.h"
 
 namespace ruy_like {
@@ -76,9 +77,7 @@ inline void RunBackwards(int count, Function function, void* argument) {
   for (int i = count - 1; i >= 0; --i) function(argument, i);
 }
 inline void RunOnThreads(int count, Function function, void* argument) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(function, argument, i);
-  for (std::thread& thread : threads) thread.join();
+  OnThreads(count, [=](int i) { function(argument, i); });
 }
 // Two threads, however many tasks.
 inline void RunOnFewerThreads(int count, Function function, void* argument) {

@@ -6,12 +6,12 @@
 #include <iterator>
 #include <limits>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -160,16 +160,12 @@ TEST(GroupedConvTest, ThreadsShareWeights) {
   constexpr int kThreads = 4;
   std::vector<std::vector<std::int8_t>> out(
       kThreads, std::vector<std::int8_t>(CountOf(p.out_shape)));
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&, i] {
-      Context context;
-      TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
-      EXPECT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                       p.window, nullptr, &context, &output));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  OnThreads(kThreads, [&](int i) {
+    Context context;
+    TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
+    EXPECT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+                     p.window, nullptr, &context, &output));
+  });
   EXPECT_THAT(out, Each(ElementsAreArray(p.Reference())));
 }
 

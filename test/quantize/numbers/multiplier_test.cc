@@ -269,8 +269,7 @@ TEST(SetMultipliersTest, PerChannel) {
 TEST(SetMultipliersTest, BadInputChangesNothing) {
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(7);
-  const float infinity = kInf;
-  for (const float bad : {0.0f, -1.0f, kNan, infinity}) {
+  for (const float bad : {0.0f, -1.0f, kNan, kInf}) {
     SCOPED_TRACE(bad);
     EXPECT_FALSE(SetMultipliers(Scale(bad), Scale(1), Scale(1), &params).ok());
     EXPECT_FALSE(SetMultipliers(Scale(1), Scale(bad), Scale(1), &params).ok());
