@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -127,8 +126,7 @@ TEST_P(AccumulateTest, GreatDepthAndThreads) {
 }
 
 TEST_P(AccumulateTest, IntegersWrap) {
-  constexpr std::int32_t kBetas[] = {1, -1, 7, 65537,
-                                     std::numeric_limits<std::int32_t>::min()};
+  constexpr std::int32_t kBetas[] = {1, -1, 7, 65537, INT32_MIN};
   std::vector<Types> raw;
   for (const Types& types : IntegerTypes()) {
     if (types.dst == Scalar::kI32) raw.push_back(types);

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -16,8 +15,6 @@
 namespace ruy_like {
 namespace {
 
-constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 constexpr int kMinExponent = -31;
 constexpr int kMaxExponent = 30;
 
@@ -53,16 +50,16 @@ TEST_P(MulEpilogueTest, EveryExponent) {
 // Sums that the test chooses itself: depth 0, and a bias for each row.
 TEST_P(MulEpilogueTest, ChosenSums) {
   constexpr std::int32_t kHalf = 1 << 30;
-  std::vector<std::int32_t> sums = {kInt32Min, kInt32Max, -3, -2, 2, 3};
+  std::vector<std::int32_t> sums = {INT32_MIN, INT32_MAX, -3, -2, 2, 3};
   for (const std::int32_t edge :
-       {kInt32Min, -kHalf - 1, -65537, -32769, -129, -1, 0, 127, 255, 32767,
-        65535, kHalf - 1, kInt32Max - 1}) {
+       {INT32_MIN, -kHalf - 1, -65537, -32769, -129, -1, 0, 127, 255, 32767,
+        65535, kHalf - 1, INT32_MAX - 1}) {
     sums.push_back(edge);
     sums.push_back(edge + 1);
   }
   const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(sums.size());
   const std::vector<std::int32_t> fixedpoints = {
-      0, 1, 2, kHalf - 1, kHalf, kHalf + 1, 3 << 29, kInt32Max};
+      0, 1, 2, kHalf - 1, kHalf, kHalf + 1, 3 << 29, INT32_MAX};
   const auto lhs = RowMajorOf(static_cast<std::int8_t*>(nullptr), rows, 0);
   for (const std::ptrdiff_t cols : {1, 3, 17}) {
     const auto rhs = ColMajorOf(static_cast<std::int8_t*>(nullptr), 0, cols);

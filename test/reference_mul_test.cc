@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "test/support/product.h"
@@ -13,9 +12,6 @@
 
 namespace ruy_like {
 namespace {
-
-constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 // The contract by a quotient and its remainder: the nearest integer to x * m,
 // halves up, saturated. No sum comes close to the limits of 64 bits.
@@ -31,16 +27,16 @@ std::int32_t RequantizeByDivision(std::int32_t x, std::int32_t fixedpoint,
   }
   const std::int64_t rounded =
       remainder >= divisor - remainder ? quotient + 1 : quotient;
-  if (rounded < kInt32Min) return kInt32Min;
-  if (rounded > kInt32Max) return kInt32Max;
+  if (rounded < INT32_MIN) return INT32_MIN;
+  if (rounded > INT32_MAX) return INT32_MAX;
   return static_cast<std::int32_t>(rounded);
 }
 
 TEST(RequantizeTest, MatchesDivision) {
   Rng rng(1);
-  const std::int32_t sums[] = {kInt32Min, kInt32Min + 1, -2,       -1, 0, 1,
-                               2,         kInt32Max - 1, kInt32Max};
-  const std::int32_t fixedpoints[] = {0, 1, 1 << 30, kInt32Max};
+  const std::int32_t sums[] = {INT32_MIN, INT32_MIN + 1, -2,       -1, 0, 1,
+                               2,         INT32_MAX - 1, INT32_MAX};
+  const std::int32_t fixedpoints[] = {0, 1, 1 << 30, INT32_MAX};
   for (int exponent = -31; exponent <= 30; ++exponent) {
     for (const std::int32_t sum : sums) {
       for (const std::int32_t fixedpoint : fixedpoints) {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <set>
 #include <vector>
 
@@ -80,10 +79,8 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
   Layout& layout = matrix->layout;
   const std::ptrdiff_t size = OneOf<std::ptrdiff_t>(
       random, {-1, 0, 1, 3, 4, 5, 7, std::ptrdiff_t{1} << 27,
-               (std::ptrdiff_t{1} << 27) + 1,
-               std::numeric_limits<std::ptrdiff_t>::max() >> 23,
-               std::numeric_limits<std::ptrdiff_t>::max(),
-               std::numeric_limits<std::ptrdiff_t>::min()});
+               (std::ptrdiff_t{1} << 27) + 1, PTRDIFF_MAX >> 23, PTRDIFF_MAX,
+               PTRDIFF_MIN});
   switch (random.Next() % 16) {
     case 0:
       layout.set_rows(size);
@@ -225,7 +222,7 @@ bool IsValid(const MulCall& call) {
     constexpr double kPad = sizeof(void*) < 8 ? 8 : 4096;
     if ((static_cast<double>(layout.stride()) + kPad) *
             (static_cast<double>(outer) + kPad) * 8 >
-        static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max())) {
+        static_cast<double>(PTRDIFF_MAX)) {
       return false;
     }
     if (!matrix->zero_point_is_integer) return false;

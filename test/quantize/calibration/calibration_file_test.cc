@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,8 +42,6 @@ Calibration Example() {
   for (const std::uint32_t seed : {1, 2, 3}) {
     EXPECT_OK(averages.Observe(GaussVector(100, seed)));
   }
-  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
-  constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
   Calibration calibration;
   calibration.tensors = {
       {"conv1/\"in\"\\\n\x01 \xc3\xa9 \xf0\x9f\x98\x80",
@@ -53,7 +50,7 @@ Calibration Example() {
       {"conv1_param_0",
        {{1.17549435e-38f, 0, -127, 127},
         {3.40282347e38f, 0, -63, 63},
-        {1.0f / 3, kLowest, kLowest, kHighest}},
+        {1.0f / 3, INT32_MIN, INT32_MIN, INT32_MAX}},
        {}},
       {"nothing", {}, {}, {averages, MovingAverageObserver()}},
       {"empty observers", {}, {Observer(), zeros}}};

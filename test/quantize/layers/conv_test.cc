@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <iterator>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -266,8 +266,7 @@ struct Call {
 };
 
 TEST(ConvErrorTest, BadInputChangesNothing) {
-  constexpr std::ptrdiff_t kHuge =
-      std::numeric_limits<std::ptrdiff_t>::max() / 64;
+  constexpr std::ptrdiff_t kHuge = PTRDIFF_MAX / 64;
   const struct {
     const char* message;
     void (*spoil)(Call* call);

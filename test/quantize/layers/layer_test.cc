@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -98,7 +97,7 @@ TEST_F(LayerTest, BadArgumentsMakeNone) {
     EXPECT_CODE(kInvalid, made);
     return std::string(made.status().message());
   };
-  bias_[7] = std::numeric_limits<std::int32_t>::max();
+  bias_[7] = INT32_MAX;
   EXPECT_THAT(message(Make()), HasSubstr("of channel 7"));
   bias_.pop_back();
   EXPECT_THAT(message(Make()), HasSubstr("19 biases for weights of 20"));
@@ -347,14 +346,13 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
                         TensorView<std::int8_t> output) {
     return FullyConnected(input, layer, &context_, &output).code();
   };
-  constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
   auto input = Input();
   // kDepth elements by two's complement alone.
   input.shape.height = -1;
   input.shape.channels = -kDepth;
   EXPECT_EQ(code(input, Output()), kInvalid);
   input = Input();
-  input.shape.height = kMost;
+  input.shape.height = PTRDIFF_MAX;
   EXPECT_EQ(code(input, Output()), kOutOfRange);
   input = Input();
   input.shape.order = static_cast<TensorOrder>(2);

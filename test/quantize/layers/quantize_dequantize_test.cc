@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -536,8 +535,7 @@ TEST(Quantize, BadMatrices) {
   auto constant = q;
   constant.set_data(static_cast<const std::int8_t*>(stored));
   EXPECT_FALSE(Quantize(x, params, &constant).ok());
-  auto huge =
-      RowMajorOf(data, std::numeric_limits<std::ptrdiff_t>::max() / 2, 4);
+  auto huge = RowMajorOf(data, PTRDIFF_MAX / 2, 4);
   EXPECT_FALSE(Quantize(huge, params, &q).ok());
   auto overlapping = RowMajorOf(reinterpret_cast<std::int8_t*>(data) + 5, 3, 4);
   EXPECT_FALSE(Quantize(x, params, &overlapping).ok());

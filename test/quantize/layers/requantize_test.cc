@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/quantize/loops/add_kernels.h"
@@ -16,9 +15,6 @@
 
 namespace ruy_like {
 namespace {
-
-constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
 
 TEST(RequantizeToUsedRange, Golden) {
   const std::vector<std::int32_t> c = {-3470, -771, 1928, 6650};
@@ -42,7 +38,7 @@ TEST(RequantizeToUsedRange, Degenerate) {
   EXPECT_EQ(*params, (QuantParams{1, 0, 0, 255}));
   EXPECT_EQ(q, (std::vector<std::uint8_t>{0, 0, 0}));
   EXPECT_OK(RequantizeToUsedRange({}, 1, {}));
-  const std::vector<std::int32_t> ends = {kMin, 0, kMax};
+  const std::vector<std::int32_t> ends = {INT32_MIN, 0, INT32_MAX};
   ASSERT_OK(RequantizeToUsedRange(ends, 1, absl::MakeSpan(q)));
   EXPECT_LE(q[0], 1);  // the zero point's rounding
   EXPECT_EQ(q[1], 128);
@@ -67,14 +63,15 @@ class RequantizeTest : public PathTest {
           GuardedArray<Q> q(n + offset);
           for (std::size_t i = 0; i < n; ++i) {
             x[offset + i] = rng.OneIn(10)
-                                ? (rng.OneIn(2) ? kMin : kMax)
+                                ? (rng.OneIn(2) ? INT32_MIN : INT32_MAX)
                                 : static_cast<std::int32_t>(rng.Next()) >>
                                       rng.Between(0, 31);
           }
           QuantizedMultiplier multiplier;
           multiplier.fixedpoint =
-              rng.OneIn(5) ? 1 << 30
-                           : static_cast<std::int32_t>(rng.Between(0, kMax));
+              rng.OneIn(5)
+                  ? 1 << 30
+                  : static_cast<std::int32_t>(rng.Between(0, INT32_MAX));
           multiplier.exponent = static_cast<int>(rng.Between(-31, 30));
           const QuantParams params = AnyParams<Q>(&rng);
           kernel(x.data() + offset, n,

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <cstdint>
 #include <vector>
 
 #include "test/support/test_util.h"
@@ -12,9 +12,6 @@ namespace ruy_like {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
 
 QuantParams Scale(float scale) { return {scale}; }
 
@@ -43,7 +40,8 @@ TEST(QuantizeBiasTest, SaturatesAndCounts) {
                    {Scale(1)}, absl::MakeSpan(quantized));
   ASSERT_OK(saturated);
   EXPECT_EQ(*saturated, 5);  // -2^31 fits
-  EXPECT_THAT(quantized, ElementsAre(kMax, kMin, kMax, kMin, kMin, kMax));
+  EXPECT_THAT(quantized, ElementsAre(INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN,
+                                     INT32_MIN, INT32_MAX));
 }
 
 TEST(QuantizeBiasTest, NothingIsOk) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -17,9 +18,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
 
 QuantParams Scale(float scale) { return {scale}; }
 
@@ -46,9 +44,9 @@ TEST(QuantizeMultiplierTest, Goldens) {
       // The largest one below the limits on both ends, and the next.
       {0x1.fffffffcp-33, {0, 0}},
       {0x1.ffffffffp-33, {1 << 30, -31}},  // rounds up to 2^-32
-      {0x1.fffffffcp29, {kMax, 30}},
-      {0x1p30, {kMax, 30}},
-      {1e300, {kMax, 30}},
+      {0x1.fffffffcp29, {INT32_MAX, 30}},
+      {0x1p30, {INT32_MAX, 30}},
+      {1e300, {INT32_MAX, 30}},
   };
   for (const auto& golden : kGoldens) {
     SCOPED_TRACE(golden.multiplier);
@@ -103,7 +101,7 @@ TEST(QuantizeMultiplierTest, EqualsFrexpAndRound) {
     const bool in_range = exponent >= -31 && exponent <= 30 && m != 0;
     if (exponent < -31 || m == 0) fixedpoint = exponent = 0;
     if (exponent > 30) {
-      fixedpoint = kMax;
+      fixedpoint = INT32_MAX;
       exponent = 30;
     }
     const auto quantized = QuantizeMultiplier(m);
@@ -134,13 +132,13 @@ TEST(MultiplyByQuantizedMultiplierTest, Goldens) {
       {100, {1649267442, -6}, 1},
       {-100, {1649267442, -6}, -1},
       // Saturation, and the ends of the exponents.
-      {kMax, {kMax, 30}, kMax},
-      {kMin, {kMax, 30}, kMin},
-      {kMax, {1 << 30, 1}, kMax},
-      {kMin, {1 << 30, 1}, kMin},
-      {kMin, {1 << 30, 2}, kMin},
-      {kMax, {kMax, -31}, 1},
-      {kMin, {1 << 30, -31}, 0},  // -0.5
+      {INT32_MAX, {INT32_MAX, 30}, INT32_MAX},
+      {INT32_MIN, {INT32_MAX, 30}, INT32_MIN},
+      {INT32_MAX, {1 << 30, 1}, INT32_MAX},
+      {INT32_MIN, {1 << 30, 1}, INT32_MIN},
+      {INT32_MIN, {1 << 30, 2}, INT32_MIN},
+      {INT32_MAX, {INT32_MAX, -31}, 1},
+      {INT32_MIN, {1 << 30, -31}, 0},  // -0.5
       {123, {0, 0}, 0},
   };
   for (const auto& golden : kGoldens) {
@@ -174,7 +172,7 @@ TEST(MultiplyByQuantizedMultiplierTest, IsMulsRequantization) {
     const int exponent = static_cast<int>(rng.Between(-31, 30));
     const std::int32_t fixedpoint = static_cast<std::int32_t>(
         rng.OneIn(4) ? std::int64_t{1} << rng.Between(20, 30)
-                     : rng.Between(0, kMax));
+                     : rng.Between(0, INT32_MAX));
     const int bits = static_cast<int>(
         std::min<std::int64_t>(31, 18 - std::min(exponent, 17)));
     const std::int64_t bound = std::int64_t{1} << bits;
@@ -188,14 +186,15 @@ TEST(MultiplyByQuantizedMultiplierTest, IsMulsRequantization) {
 }
 
 TEST(LegacyMultiplierTest, Goldens) {
-  EXPECT_EQ(SaturatingRoundingDoublingHighMul(kMin, kMin), kMax);
-  EXPECT_EQ(SaturatingRoundingDoublingHighMul(kMin, kMax), -kMax);
+  EXPECT_EQ(SaturatingRoundingDoublingHighMul(INT32_MIN, INT32_MIN), INT32_MAX);
+  EXPECT_EQ(SaturatingRoundingDoublingHighMul(INT32_MIN, INT32_MAX),
+            -INT32_MAX);
   EXPECT_EQ(SaturatingRoundingDoublingHighMul(1, 1 << 30), 1);
   EXPECT_EQ(RoundingDivideByPowerOfTwo(-7, 1), -4);
   EXPECT_EQ(RoundingDivideByPowerOfTwo(7, 1), 4);
-  EXPECT_EQ(RoundingDivideByPowerOfTwo(kMin, 31), -1);
-  EXPECT_EQ(RoundingDivideByPowerOfTwo(kMax, 31), 1);
-  EXPECT_EQ(RoundingDivideByPowerOfTwo(kMin, 0), kMin);
+  EXPECT_EQ(RoundingDivideByPowerOfTwo(INT32_MIN, 31), -1);
+  EXPECT_EQ(RoundingDivideByPowerOfTwo(INT32_MAX, 31), 1);
+  EXPECT_EQ(RoundingDivideByPowerOfTwo(INT32_MIN, 0), INT32_MIN);
   const struct {
     std::int32_t x;
     QuantizedMultiplier multiplier;
@@ -206,8 +205,8 @@ TEST(LegacyMultiplierTest, Goldens) {
       {4, {5 << 28, -1}, 1, 2},
       {-7, {1 << 30, 0}, -3, -3},
       // Where the left shift leaves int32.
-      {1 << 30, {1 << 30, 4}, kMax, 1 << 30},
-      {-(1 << 30), {1 << 30, 4}, kMin, -(1 << 30)},
+      {1 << 30, {1 << 30, 4}, INT32_MAX, 1 << 30},
+      {-(1 << 30), {1 << 30, 4}, INT32_MIN, -(1 << 30)},
   };
   for (const auto& golden : kGoldens) {
     SCOPED_TRACE(golden.x);
@@ -223,7 +222,7 @@ TEST(LegacyMultiplierTest, DiffersByAtMostOne) {
   int different = 0;
   for (int i = 0; i < 100000; ++i) {
     const QuantizedMultiplier multiplier{
-        static_cast<std::int32_t>(rng.Between(1 << 30, kMax)),
+        static_cast<std::int32_t>(rng.Between(1 << 30, INT32_MAX)),
         static_cast<int>(rng.Between(-31, 8))};
     const std::int64_t bound = std::int64_t{1}
                                << (31 - std::max(multiplier.exponent, 0));
