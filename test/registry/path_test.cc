@@ -13,8 +13,6 @@
 namespace ruy_like {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(PathTest, PathsAreDistinctBitsInOrderOfRank) {

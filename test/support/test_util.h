@@ -5,6 +5,7 @@
 #ifndef RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_
 #define RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,6 +28,12 @@
 #include "ruy_like/path.h"
 
 namespace ruy_like {
+
+// The matchers of most tests of texts and lists.
+using testing::Each;
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
 
 // ## Paths
 

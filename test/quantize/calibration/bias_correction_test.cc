@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/bias_correction.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,8 +11,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
 
 constexpr std::ptrdiff_t kRows = 6, kDepth = 40, kCols = 500;
 

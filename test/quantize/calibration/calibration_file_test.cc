@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/calibration_file.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,9 +16,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 Observer Seen(std::uint32_t seed, float scale, float range = 0) {
   Observer observer;

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/eq_search.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +14,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::HasSubstr;
 
 struct Layer {
   std::ptrdiff_t rows, depth, cols;

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/equalization.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +12,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
 
 // Two fully connected layers, or a convolution of taps and what follows.
 struct Chain {

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/layer_report.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +14,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr QuantParams kParams = {0.5f, 1, -4, 3};  // [-2.5, 1]
 

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/concat.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,9 +11,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::HasSubstr;
 
 using View = TensorView<std::int8_t>;
 

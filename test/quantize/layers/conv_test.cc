@@ -17,11 +17,7 @@
 namespace ruy_like {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
 using testing::FloatNear;
-using testing::HasSubstr;
 
 template <typename In, typename Out>
 ConvProblem<In, Out> RandomConv(std::uint64_t seed) {

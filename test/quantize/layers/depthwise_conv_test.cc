@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/depthwise_conv.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +13,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::HasSubstr;
 
 // With as many groups as channels.
 template <typename In, typename Out>

@@ -1,6 +1,5 @@
 // QuantizedAdd and QuantizedMul: each in the same tests, against an oracle of
 // its own.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,10 +17,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TensorShape Flat(std::ptrdiff_t count) { return {1, 1, 1, count}; }
 

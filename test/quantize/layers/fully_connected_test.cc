@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/fully_connected.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,10 +13,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TensorShape Features(std::ptrdiff_t batch, std::ptrdiff_t count) {
   return {batch, 1, 1, count};

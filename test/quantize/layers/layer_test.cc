@@ -2,7 +2,6 @@
 // depthwise_conv_test.cc and fully_connected_test.cc.
 #include "ruy_like/quantize/layer.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,9 +20,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::HasSubstr;
 
 class LayerTest : public testing::Test {
  protected:

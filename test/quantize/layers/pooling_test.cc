@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/pooling.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,10 +13,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 enum class Kind { kMax, kAverage, kAverageWithPadding };
 

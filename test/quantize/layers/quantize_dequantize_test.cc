@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/quantize_dequantize.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,9 +22,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::HasSubstr;
 
 using quantize_internal::ConvertKernels;
 

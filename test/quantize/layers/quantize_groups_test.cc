@@ -1,7 +1,6 @@
 // Weights with group scales, against values written down by hand.
 #include "ruy_like/quantize/quantize_groups.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -12,8 +11,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
 
 // What the weights stand for.
 std::vector<float> Values(const QuantizedGroups& groups) {

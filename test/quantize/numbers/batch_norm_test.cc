@@ -11,8 +11,6 @@
 namespace ruy_like {
 namespace {
 
-using testing::ElementsAre;
-using testing::ElementsAreArray;
 using testing::FloatNear;
 using testing::IsEmpty;
 

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/bias.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,8 +9,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
 
 QuantParams Scale(float scale) { return {scale}; }
 

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/multiplier.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,9 +14,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 QuantParams Scale(float scale) { return {scale}; }
 
