@@ -89,11 +89,11 @@ TEST_F(AmxLeaveTest, IsAskedForByAPlan) {
 TEST_F(AmxLeaveTest, IsAskedForByPacking) {
   Context context;
   RawProduct product(256, 256, 256);
-  const auto packed = Pack(product.lhs, Side::kLhs, PackOptions(), &context);
-  ASSERT_OK(packed);
+  ASSERT_VALUE(const auto packed,
+               Pack(product.lhs, Side::kLhs, PackOptions(), &context));
   EXPECT_GE(times_asked, 1);
-  EXPECT_EQ(packed->path(), Path::kAvx512Vnni);
-  EXPECT_EQ(MulTo<std::int32_t>(*packed, product.rhs, &context),
+  EXPECT_EQ(packed.path(), Path::kAvx512Vnni);
+  EXPECT_EQ(MulTo<std::int32_t>(packed, product.rhs, &context),
             product.Expected());
 }
 

@@ -84,15 +84,14 @@ TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
 TEST_F(ExecutorTest, PacksOnIt) {
   const auto weights = RandomVector<std::int8_t>(2000 * 900, -128, 127, 3);
   const auto matrix = RowMajorOf(weights, 2000, 900);
-  auto alone = Pack(matrix, Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(alone);
+  ASSERT_VALUE(auto alone, Pack(matrix, Side::kLhs, PackOptions(), &context_));
   for (const auto& parallel_for : kAllSorts) {
     TestExecutor executor(3, parallel_for);
     context_.set_executor(&executor);
-    auto packed = Pack(matrix, Side::kLhs, PackOptions(), &context_);
-    ASSERT_OK(packed);
+    ASSERT_VALUE(auto packed,
+                 Pack(matrix, Side::kLhs, PackOptions(), &context_));
     EXPECT_EQ(executor.last_count, 3);
-    EXPECT_TRUE(packed->Serialize() == alone->Serialize());
+    EXPECT_TRUE(packed.Serialize() == alone.Serialize());
   }
 }
 

@@ -88,10 +88,9 @@ TEST_P(HostileMemoryTest, ForgedHeaders) {
   constexpr std::size_t kCovered = kImageHeaderBytes - sizeof(std::uint64_t);
   const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
   const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
-  const auto good = Pack(RowMajorOf(weights, kRows, kDepth), Side::kLhs,
-                         PackOptions(), &context_);
-  ASSERT_OK(good);
-  const auto bytes = good->Serialize();
+  ASSERT_VALUE(const auto good, Pack(RowMajorOf(weights, kRows, kDepth),
+                                     Side::kLhs, PackOptions(), &context_));
+  const auto bytes = good.Serialize();
   // A whole number of 64 bytes: it starts on such a boundary before the page.
   GuardedBuffer image(bytes.size(), Flush::kEnd);
   ASSERT_EQ(reinterpret_cast<std::uintptr_t>(image.data()) % kBufferAlignment,

@@ -308,14 +308,14 @@ TEST_P(MulBatchTest, AnOperandPackedForInt7) {
     BatchProblem<Raw> problem({70, 64, 70}, 5, {1, 0, true});
     const auto expected = Expected(&problem);
     const PackOptions options = {Order::kColMajor, PackFor::kInt7Operand};
-    const auto lhs = Pack(problem.lhs, Side::kLhs, options, &context_);
-    ASSERT_OK(lhs);
-    ASSERT_OK(MulBatch(*lhs, problem.rhs, problem.params, problem.batch,
+    ASSERT_VALUE(const auto lhs,
+                 Pack(problem.lhs, Side::kLhs, options, &context_));
+    ASSERT_OK(MulBatch(lhs, problem.rhs, problem.params, problem.batch,
                        &context_, &problem.dst));
     EXPECT_TRUE(problem.Holds(expected));
     MulPlan plan;
-    ASSERT_OK(plan.PrepareBatch(*lhs, problem.rhs, problem.params,
-                                problem.batch, 2, &context_, &problem.dst));
+    ASSERT_OK(plan.PrepareBatch(lhs, problem.rhs, problem.params, problem.batch,
+                                2, &context_, &problem.dst));
     for (int repeat = 0; repeat < 3; ++repeat) {
       problem.Wipe();
       EXPECT_OK(plan.Run(1));
@@ -409,9 +409,9 @@ TEST_P(MulBatchTest, GroupsOfPackedWeights) {
   for (ptrdiff_t i = 0; i < problem.batch.count; ++i) {
     Matrix<std::int8_t> lhs = problem.lhs;
     lhs.set_data(problem.lhs_values.data() + i * problem.batch.lhs_stride);
-    const auto packed = Pack(lhs, Side::kLhs, PackOptions(), &context_);
-    ASSERT_OK(packed);
-    products.push_back({*packed, problem.rhs, problem.params, problem.dst});
+    ASSERT_VALUE(const auto packed,
+                 Pack(lhs, Side::kLhs, PackOptions(), &context_));
+    products.push_back({packed, problem.rhs, problem.params, problem.dst});
     products.back().rhs.set_data(problem.rhs_values.data() +
                                  i * problem.batch.rhs_stride);
     products.back().dst.set_data(problem.result.data() +

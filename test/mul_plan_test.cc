@@ -132,10 +132,10 @@ TEST_F(MulPlanTest, APlanIsRepeated) {
 }
 
 TEST_F(MulPlanTest, APlanOfAPackedMatrix) {
-  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(packed);
+  ASSERT_VALUE(auto packed,
+               Pack(product_.lhs, Side::kLhs, PackOptions(), &context_));
   MulPlan plan;
-  ASSERT_OK(plan.Prepare(*packed, product_.rhs, product_.params, 2, &context_,
+  ASSERT_OK(plan.Prepare(packed, product_.rhs, product_.params, 2, &context_,
                          &product_.dst));
   EXPECT_OK(plan.Run(0));
   ASSERT_OK(plan.Finish());

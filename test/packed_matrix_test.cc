@@ -100,13 +100,13 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   const std::vector<float> inputs = RandomReals<float>(300 * 20, 2);
   auto lhs = RowMajorOf(weights, 100, 300);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(packed_lhs);
+  ASSERT_VALUE(auto packed_lhs,
+               Pack(lhs, Side::kLhs, PackOptions(), &context_));
   for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
     const auto rhs = ColMajorOf(inputs, 300, cols);
     const auto cached = MulTo<float>(lhs, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
-    EXPECT_TRUE(SameBits(MulTo<float>(*packed_lhs, rhs, &context_), cached));
+    EXPECT_TRUE(SameBits(MulTo<float>(packed_lhs, rhs, &context_), cached));
     EXPECT_EQ(context_.last_used_kernel(), kernel);
   }
 }
@@ -196,10 +196,9 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
     context.set_runtime_enabled_paths(c.path);
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
     const PackOptions options = {c.dst_order};
-    auto packed = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_OK(packed);
-    EXPECT_EQ(packed->path(), c.path);
-    EXPECT_EQ(packed->layout_name(), c.name) << PathName(c.path);
+    ASSERT_VALUE(auto packed, Pack(lhs, Side::kLhs, options, &context));
+    EXPECT_EQ(packed.path(), c.path);
+    EXPECT_EQ(packed.layout_name(), c.name) << PathName(c.path);
   }
 }
 
@@ -234,16 +233,16 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
     ASSERT_OK(packed);
     EXPECT_EQ(packed->path(), c.path);
     EXPECT_EQ(packed->layout_name(), c.name);
-    const auto image = PackedMatrix<BFloat16>::FromBytes(
-        packed->Serialize().data(), packed->Serialize().size(),
-        VerifyChecksum::kYes);
-    ASSERT_OK(image);
-    EXPECT_OK(Mul(*image, lhs, MulParams<float, float>(), &context, &dst));
+    ASSERT_VALUE(const auto image,
+                 PackedMatrix<BFloat16>::FromBytes(packed->Serialize().data(),
+                                                   packed->Serialize().size(),
+                                                   VerifyChecksum::kYes));
+    EXPECT_OK(Mul(image, lhs, MulParams<float, float>(), &context, &dst));
     EXPECT_EQ(context.last_used_path(), c.path);
     options.dst_order = Order::kRowMajor;
-    const auto row_major = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_OK(row_major);
-    EXPECT_EQ(row_major->layout_name(), c.row_major);
+    ASSERT_VALUE(const auto row_major,
+                 Pack(lhs, Side::kLhs, options, &context));
+    EXPECT_EQ(row_major.layout_name(), c.row_major);
     context.set_runtime_enabled_paths(c.other);
     const absl::Status status =
         Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
@@ -254,33 +253,32 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
 // ## Buffers
 
 TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
-  auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(bytes);
+  ASSERT_VALUE(auto bytes,
+               PackedMatrixBytes(lhs_, Side::kLhs, PackOptions(), &context_));
   Matrix<std::int8_t> shape_alone = lhs_;
   shape_alone.set_data(nullptr);
   EXPECT_EQ(
       *PackedMatrixBytes(shape_alone, Side::kLhs, PackOptions(), &context_),
-      *bytes);
+      bytes);
   // A multiple of the alignment, so that the end can touch a guard page.
-  ASSERT_EQ(*bytes % kBufferAlignment, 0u);
-  GuardedBuffer buffer(*bytes, Flush::kEnd);
-  std::memset(buffer.data(), 0x77, *bytes);
-  auto packed = PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, PackOptions(),
-                         &context_);
-  ASSERT_OK(packed);
+  ASSERT_EQ(bytes % kBufferAlignment, 0u);
+  GuardedBuffer buffer(bytes, Flush::kEnd);
+  std::memset(buffer.data(), 0x77, bytes);
+  ASSERT_VALUE(auto packed, PackInto(buffer.data(), bytes, lhs_, Side::kLhs,
+                                     PackOptions(), &context_));
   EXPECT_TRUE(buffer.SlackIsIntact());
-  EXPECT_EQ(packed->Serialize().data(), buffer.data());
-  EXPECT_EQ(packed->Serialize(), PackLhs(&context_).Serialize());
-  EXPECT_EQ(ResultOf(*packed), Expected());
+  EXPECT_EQ(packed.Serialize().data(), buffer.data());
+  EXPECT_EQ(packed.Serialize(), PackLhs(&context_).Serialize());
+  EXPECT_EQ(ResultOf(packed), Expected());
 
   const auto error = [&](std::size_t offset, std::size_t size) {
     return PackInto(buffer.data() + offset, size, lhs_, Side::kLhs,
                     PackOptions(), &context_)
         .status();
   };
-  EXPECT_CODE(kInvalid, error(0, *bytes - 1));
-  ExpectStatus(error(8, *bytes), kInvalid, {"aligned"});
-  EXPECT_CODE(kInvalid, PackInto(nullptr, *bytes, lhs_, Side::kLhs,
+  EXPECT_CODE(kInvalid, error(0, bytes - 1));
+  ExpectStatus(error(8, bytes), kInvalid, {"aligned"});
+  EXPECT_CODE(kInvalid, PackInto(nullptr, bytes, lhs_, Side::kLhs,
                                  PackOptions(), &context_));
 }
 
@@ -297,15 +295,15 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
     const auto col_major = ColMajorOf(weights, rows, depth);
     const auto row_major = RowMajorOf(transposed, rows, depth);
     context_.set_max_num_threads(1);
-    auto expected = Pack(row_major, Side::kLhs, PackOptions(), &context_);
-    ASSERT_OK(expected);
+    ASSERT_VALUE(auto expected,
+                 Pack(row_major, Side::kLhs, PackOptions(), &context_));
     for (const int threads : {1, 4}) {
       UseThreads(threads, &context_);
       for (const auto* matrix : {&col_major, &row_major}) {
-        auto packed = Pack(*matrix, Side::kLhs, PackOptions(), &context_);
-        ASSERT_OK(packed);
+        ASSERT_VALUE(auto packed,
+                     Pack(*matrix, Side::kLhs, PackOptions(), &context_));
         // Megabytes, which a failure should not print.
-        EXPECT_TRUE(packed->Serialize() == expected->Serialize())
+        EXPECT_TRUE(packed.Serialize() == expected.Serialize())
             << rows << 'x' << depth << ", " << threads << " threads";
       }
     }
@@ -358,9 +356,8 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   bad(Mul(rhs_, packed, params, &context_, &dst), "dimensions");
   auto square = RowMajorOf(weights_, 11, 11);
   auto small = RowMajorOf(result, 11, 11);
-  auto square_lhs = Pack(square, Side::kLhs, {}, &context_);
-  ASSERT_OK(square_lhs);
-  bad(Mul(square, *square_lhs, params, &context_, &small), "other side");
+  ASSERT_VALUE(auto square_lhs, Pack(square, Side::kLhs, {}, &context_));
+  bad(Mul(square, square_lhs, params, &context_, &small), "other side");
   bad(Mul(PackedMatrix<std::int8_t>(), rhs_, params, &context_, &dst),
       "empty PackedMatrix");
   options = PackOptions();
@@ -369,28 +366,25 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
       "other types");
   options = PackOptions();
   options.dst_order = Order::kRowMajor;
-  auto row_major_rhs = Pack(rhs_, Side::kRhs, options, &context_);
-  ASSERT_OK(row_major_rhs);
-  bad(Mul(packed, *row_major_rhs, params, &context_, &dst), "orders of dst");
+  ASSERT_VALUE(auto row_major_rhs, Pack(rhs_, Side::kRhs, options, &context_));
+  bad(Mul(packed, row_major_rhs, params, &context_, &dst), "orders of dst");
   EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols, 5));
 }
 
 TEST_P(PackedMatrixTest, RefusesADstInsideOfThePackedForm) {
-  auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_);
-  ASSERT_OK(bytes);
+  ASSERT_VALUE(auto bytes, PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_));
   AlignedBuffer buffer;
-  ASSERT_TRUE(AlignedBuffer::Allocate(*bytes, &buffer));
-  auto packed =
-      PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, {}, &context_);
-  ASSERT_OK(packed);
-  const std::string before(packed->Serialize());
+  ASSERT_TRUE(AlignedBuffer::Allocate(bytes, &buffer));
+  ASSERT_VALUE(auto packed,
+               PackInto(buffer.data(), bytes, lhs_, Side::kLhs, {}, &context_));
+  const std::string before(packed.Serialize());
   auto dst = ColMajorOf(reinterpret_cast<std::int32_t*>(
-                            static_cast<char*>(buffer.data()) + *bytes - 4),
+                            static_cast<char*>(buffer.data()) + bytes - 4),
                         kRows, kCols);
   EXPECT_CODE(kInvalid,
-              Mul(*packed, rhs_, MulParams<std::int32_t, std::int32_t>(),
+              Mul(packed, rhs_, MulParams<std::int32_t, std::int32_t>(),
                   &context_, &dst));
-  EXPECT_EQ(before, packed->Serialize());
+  EXPECT_EQ(before, packed.Serialize());
 }
 
 TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
@@ -431,23 +425,21 @@ TEST_P(PackedMatrixTest, DepthZeroTakesNothing) {
           using T = std::remove_const_t<
               std::remove_pointer_t<decltype(matrix.data())>>;
           MakeSimpleLayout(width, 0, Order::kColMajor, matrix.mutable_layout());
-          const auto bytes =
-              PackedMatrixBytes(matrix, Side::kLhs, options, &context_);
-          ASSERT_OK(bytes);
-          ASSERT_EQ(*bytes, kImageHeaderBytes);
-          const auto packed = Pack(matrix, Side::kLhs, options, &context_);
-          ASSERT_OK(packed);
-          Image image(packed->Serialize());
+          ASSERT_VALUE(const auto bytes, PackedMatrixBytes(matrix, Side::kLhs,
+                                                           options, &context_));
+          ASSERT_EQ(bytes, kImageHeaderBytes);
+          ASSERT_VALUE(const auto packed,
+                       Pack(matrix, Side::kLhs, options, &context_));
+          Image image(packed.Serialize());
           EXPECT_EQ(image.size, kImageHeaderBytes);
-          const auto read =
-              PackedMatrix<T>::FromBytes(image.data(), image.size);
-          ASSERT_OK(read);
-          EXPECT_EQ(read->rows(), width);
-          EXPECT_EQ(read->cols(), 0);
+          ASSERT_VALUE(const auto read,
+                       PackedMatrix<T>::FromBytes(image.data(), image.size));
+          EXPECT_EQ(read.rows(), width);
+          EXPECT_EQ(read.cols(), 0);
           if (width > 100) return;
           using Dst = std::conditional_t<std::is_same<T, float>::value, T, int>;
           MakeSimpleLayout(0, 3, Order::kColMajor, other.mutable_layout());
-          EXPECT_EQ(MulTo<Dst>(*read, other, &context_, order),
+          EXPECT_EQ(MulTo<Dst>(read, other, &context_, order),
                     std::vector<Dst>(width * 3));
         };
         if (scalar == Scalar::kF32) {

@@ -37,16 +37,15 @@ TEST_P(PackedImageTest, SerializesAlike) {
   Image image(packed.Serialize());
   for (const VerifyChecksum verify :
        {VerifyChecksum::kNo, VerifyChecksum::kYes}) {
-    auto read =
-        PackedMatrix<std::int8_t>::FromBytes(image.data(), image.size, verify);
-    ASSERT_OK(read);
-    EXPECT_EQ(read->Serialize().data(), image.data()) << "not in place";
-    EXPECT_EQ(read->rows(), packed.rows());
-    EXPECT_EQ(read->cols(), packed.cols());
-    EXPECT_EQ(read->zero_point(), packed.zero_point());
-    EXPECT_EQ(read->path(), packed.path());
-    EXPECT_EQ(read->layout_name(), packed.layout_name());
-    EXPECT_EQ(ResultOf(*read), Expected());
+    ASSERT_VALUE(auto read, PackedMatrix<std::int8_t>::FromBytes(
+                                image.data(), image.size, verify));
+    EXPECT_EQ(read.Serialize().data(), image.data()) << "not in place";
+    EXPECT_EQ(read.rows(), packed.rows());
+    EXPECT_EQ(read.cols(), packed.cols());
+    EXPECT_EQ(read.zero_point(), packed.zero_point());
+    EXPECT_EQ(read.path(), packed.path());
+    EXPECT_EQ(read.layout_name(), packed.layout_name());
+    EXPECT_EQ(ResultOf(read), Expected());
   }
 }
 
@@ -66,9 +65,8 @@ TEST_P(PackedImageTest, MapsAFile) {
   ASSERT_NE(mapped, MAP_FAILED);
   close(file);
   unlink(name.c_str());
-  auto packed = PackedMatrix<std::int8_t>::FromBytes(mapped, size);
-  ASSERT_OK(packed);
-  EXPECT_EQ(ResultOf(*packed), Expected());
+  ASSERT_VALUE(auto packed, PackedMatrix<std::int8_t>::FromBytes(mapped, size));
+  EXPECT_EQ(ResultOf(packed), Expected());
   munmap(mapped, size);
 }
 #endif
@@ -173,10 +171,9 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
 // the header's word.
 TEST_P(PackedImageTest, ElementsAreOfTheTypeThatWasPacked) {
   const std::vector<BFloat16> values(12 * 7, BFloat16(3));
-  const auto packed =
-      Pack(RowMajorOf(values, 12, 7), Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(packed);
-  Image image(packed->Serialize());
+  ASSERT_VALUE(const auto packed, Pack(RowMajorOf(values, 12, 7), Side::kLhs,
+                                       PackOptions(), &context_));
+  Image image(packed.Serialize());
   EXPECT_OK(PackedMatrix<BFloat16>::FromBytes(image.data(), image.size));
   const absl::Status as_float16 =
       PackedMatrix<Float16>::FromBytes(image.data(), image.size).status();
@@ -251,9 +248,8 @@ TEST(PackedImageBytesTest, AreTheSameOnEveryMachineOfAByteOrder) {
   const auto matrix = RowMajorOf(weights, 37, 70);
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
-  auto packed = Pack(matrix, Side::kLhs, {}, &context);
-  ASSERT_OK(packed);
-  const absl::string_view bytes = packed->Serialize();
+  ASSERT_VALUE(auto packed, Pack(matrix, Side::kLhs, {}, &context));
+  const absl::string_view bytes = packed.Serialize();
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
   constexpr std::uint64_t kExpected = 0x42193bd11ffcf145;
 #else

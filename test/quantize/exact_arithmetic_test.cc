@@ -175,21 +175,21 @@ TEST_P(ExactArithmeticTest, RequantizeToUsedRange) {
       value = static_cast<std::int32_t>(rng.Next() >> 32) >> shift;
     }
     const double x_scale = AnyMagnitude(&rng, -200 + 60, 90);
-    const auto params =
-        RequantizeToUsedRange(x, x_scale, absl::MakeSpan(q), &context_);
-    ASSERT_OK(params);
+    ASSERT_VALUE(
+        const auto params,
+        RequantizeToUsedRange(x, x_scale, absl::MakeSpan(q), &context_));
     const auto [min, max] = std::minmax_element(x.begin(), x.end());
     const double step =
         (std::max(*max, 0) - std::min<double>(*min, 0)) * x_scale / 255;
     // Where no scale is small enough, everything is 0.
     const double tolerance =
-        params->scale == 1 && step < 0.5 ? 256 * step : 1.01 * step;
+        params.scale == 1 && step < 0.5 ? 256 * step : 1.01 * step;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double real =
-          static_cast<double>(params->scale) * (q[i] - params->zero_point);
+          static_cast<double>(params.scale) * (q[i] - params.zero_point);
       ASSERT_LE(std::abs(real - x[i] * x_scale), tolerance)
-          << "x " << x[i] << " x_scale " << x_scale << " scale "
-          << params->scale << " zero point " << params->zero_point;
+          << "x " << x[i] << " x_scale " << x_scale << " scale " << params.scale
+          << " zero point " << params.zero_point;
     }
   }
 }
@@ -238,10 +238,10 @@ TEST_P(ExactArithmeticTest, Add8p8To32) {
     const Codes a = RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat);
     const Codes b =
         RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat + 1);
-    const auto range = QuantizedAdd8p8To32({a, a_range}, {b, b_range},
-                                           absl::MakeSpan(c), &context_);
-    ASSERT_OK(range);
-    const long double level = range->max / 0x1p31L;
+    ASSERT_VALUE(const auto range,
+                 QuantizedAdd8p8To32({a, a_range}, {b, b_range},
+                                     absl::MakeSpan(c), &context_));
+    const long double level = range.max / 0x1p31L;
     for (std::size_t i = 0; i < c.size(); ++i) {
       const long double sum =
           RealOnGrid(a[i], a_range) + RealOnGrid(b[i], b_range);
@@ -302,14 +302,14 @@ TEST_P(ExactArithmeticTest, Add8p8To8) {
       options.guess = FloatRange{a_range.min + b_range.min - margin,
                                  a_range.max + b_range.max + margin};
     }
-    const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
-                                           absl::MakeSpan(c), &context_);
-    ASSERT_OK(result);
-    const FloatRange range = result->range;
+    ASSERT_VALUE(const auto result,
+                 QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
+                                    absl::MakeSpan(c), &context_));
+    const FloatRange range = result.range;
     ASSERT_TRUE(std::isfinite(range.min) && std::isfinite(range.max));
     ASSERT_LE(range.min, range.max);
     if (guess_covers) {
-      ASSERT_EQ(result->passes, 1);
+      ASSERT_EQ(result.passes, 1);
     }
     if (range.min == range.max) {
       ASSERT_EQ(c, Codes(c.size(), 0));
@@ -360,10 +360,10 @@ TEST_P(ExactArithmeticTest, Add8p8To8OfTheLargestNumbers) {
       options.range = AddRange::kTight;
       options.guess = guess;
       Codes c(a.size());
-      const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range},
-                                             options, absl::MakeSpan(c));
-      ASSERT_OK(result);
-      EXPECT_LE(result->range.max, max);
+      ASSERT_VALUE(const auto result,
+                   QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
+                                      absl::MakeSpan(c)));
+      EXPECT_LE(result.range.max, max);
       EXPECT_EQ(c[3], 255);
       EXPECT_LT(c[1], 255);
     }

@@ -69,12 +69,11 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p,
   expected.push_back(Out{99});
   ASSERT_TRUE(out == expected) << p.Describe();
 
-  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
-                                                   p.in_params, p.out_params);
-  ASSERT_OK(layer);
+  ASSERT_VALUE(const auto layer,
+               QuantizedLayer::Make<In, Out>(*weights, p.bias, p.in_params,
+                                             p.out_params));
   std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_OK(
-      operation(p.Input(), *layer, p.window, workspace, context, &output));
+  ASSERT_OK(operation(p.Input(), layer, p.window, workspace, context, &output));
   ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
 }
 

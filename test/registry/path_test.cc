@@ -71,13 +71,11 @@ TEST(PathTest, Names) {
 
 TEST(PathTest, ParseReadsBackEveryName) {
   for (Path path : PathsBestFirst(kAllPaths)) {
-    const auto parsed = ParsePaths(PathName(path));
-    ASSERT_OK(parsed);
-    EXPECT_EQ(*parsed, path | Path::kPortable);
+    ASSERT_VALUE(const auto parsed, ParsePaths(PathName(path)));
+    EXPECT_EQ(parsed, path | Path::kPortable);
   }
-  const auto all = ParsePaths(PathNames(kAllPaths));
-  ASSERT_OK(all);
-  EXPECT_EQ(*all, kAllPaths);
+  ASSERT_VALUE(const auto all, ParsePaths(PathNames(kAllPaths)));
+  EXPECT_EQ(all, kAllPaths);
 }
 
 TEST(PathTest, ParsePassesOverBlanksAndEmptyNames) {
@@ -87,9 +85,8 @@ TEST(PathTest, ParsePassesOverBlanksAndEmptyNames) {
     ASSERT_OK(parsed) << names;
     EXPECT_EQ(*parsed, Path::kPortable | Path::kAvx2 | Path::kAvx512Vnni);
   }
-  const auto none = ParsePaths("");
-  ASSERT_OK(none);
-  EXPECT_EQ(*none, Path::kPortable);
+  ASSERT_VALUE(const auto none, ParsePaths(""));
+  EXPECT_EQ(none, Path::kPortable);
 }
 
 TEST(PathTest, ParseRefusesWhatIsNoName) {

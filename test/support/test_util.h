@@ -16,6 +16,7 @@
 #include <ostream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -127,6 +128,17 @@ testing::AssertionResult HasCode(absl::StatusCode code, const Result& result) {
 #define ASSERT_OK(...) ASSERT_CODE(::ruy_like::kOk, __VA_ARGS__)
 #define EXPECT_CODE(...) EXPECT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
 #define ASSERT_CODE(...) ASSERT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
+
+// ASSERT_VALUE(const auto x, expression): asserts that the expression's
+// StatusOr is OK, and declares x as the value in it.
+#define ASSERT_VALUE(x, ...) \
+  ASSERT_VALUE_BY(RUY_LIKE_TEST_JOIN(value_or_, __LINE__), x, __VA_ARGS__)
+#define ASSERT_VALUE_BY(value_or, x, ...) \
+  auto value_or = __VA_ARGS__;            \
+  ASSERT_OK(value_or);                    \
+  x = *std::move(value_or)
+#define RUY_LIKE_TEST_JOIN(a, b) RUY_LIKE_TEST_JOIN_EXPANDED(a, b)
+#define RUY_LIKE_TEST_JOIN_EXPANDED(a, b) a##b
 
 // That it has this code, and a message with all of these parts.
 inline void ExpectStatus(const absl::Status& status, absl::StatusCode code,

@@ -63,14 +63,12 @@ void ExpectSameAverages(const MovingAverageObserver& a,
 
 TEST(CalibrationFileTest, JsonKeepsEachBit) {
   const Calibration calibration = Example();
-  const auto json = CalibrationToJson(calibration);
-  ASSERT_OK(json);
-  const auto again = CalibrationFromJson(*json);
-  ASSERT_OK(again);
-  ASSERT_EQ(again->tensors.size(), calibration.tensors.size());
+  ASSERT_VALUE(const auto json, CalibrationToJson(calibration));
+  ASSERT_VALUE(const auto again, CalibrationFromJson(json));
+  ASSERT_EQ(again.tensors.size(), calibration.tensors.size());
   for (std::size_t i = 0; i < calibration.tensors.size(); ++i) {
     const CalibratedTensor& a = calibration.tensors[i];
-    const CalibratedTensor& b = again->tensors[i];
+    const CalibratedTensor& b = again.tensors[i];
     EXPECT_EQ(a.name, b.name);
     EXPECT_EQ(a.params, b.params);
     ASSERT_EQ(a.observers.size(), b.observers.size());
@@ -84,9 +82,9 @@ TEST(CalibrationFileTest, JsonKeepsEachBit) {
     }
   }
   // Nothing is lost in the text, either.
-  EXPECT_EQ(*CalibrationToJson(*again), *json);
-  EXPECT_EQ(again->Find("nothing"), &again->tensors[2]);
-  EXPECT_EQ(again->Find("noth"), nullptr);
+  EXPECT_EQ(*CalibrationToJson(again), json);
+  EXPECT_EQ(again.Find("nothing"), &again.tensors[2]);
+  EXPECT_EQ(again.Find("noth"), nullptr);
 }
 
 // One that was loaded goes on as the one that was saved.
@@ -94,10 +92,10 @@ TEST(CalibrationFileTest, ALoadedObserverGoesOn) {
   for (const float range : {0.0f, 2.5f}) {
     Calibration calibration;
     calibration.tensors = {{"x", {}, {Seen(1, 1, range)}}};
-    auto loaded = CalibrationFromJson(CalibrationToJson(calibration).value());
-    ASSERT_OK(loaded);
+    ASSERT_VALUE(auto loaded,
+                 CalibrationFromJson(CalibrationToJson(calibration).value()));
     Observer& a = calibration.tensors[0].observers[0];
-    Observer& b = loaded->tensors[0].observers[0];
+    Observer& b = loaded.tensors[0].observers[0];
     const std::vector<float> more = GaussVector(500, 77);
     ASSERT_OK(a.Observe(more));
     ASSERT_OK(b.Observe(more));
@@ -114,9 +112,9 @@ TEST(CalibrationFileTest, LoadedAveragesGoOn) {
   calibration.tensors = {{"x", {}, {}, {MovingAverageObserver(0.25f)}}};
   MovingAverageObserver& a = calibration.tensors[0].moving_averages[0];
   ASSERT_OK(a.Observe(GaussVector(100, 1)));
-  auto loaded = CalibrationFromJson(CalibrationToJson(calibration).value());
-  ASSERT_OK(loaded);
-  MovingAverageObserver& b = loaded->tensors[0].moving_averages[0];
+  ASSERT_VALUE(auto loaded,
+               CalibrationFromJson(CalibrationToJson(calibration).value()));
+  MovingAverageObserver& b = loaded.tensors[0].moving_averages[0];
   ASSERT_OK(a.Observe(GaussVector(100, 2)));
   ASSERT_OK(b.Observe(GaussVector(100, 2)));
   ExpectSameAverages(a, b);
@@ -125,15 +123,16 @@ TEST(CalibrationFileTest, LoadedAveragesGoOn) {
 
 // What other writers of JSON may write.
 TEST(CalibrationFileTest, ReadsOtherBlanksOrdersAndEscapes) {
-  const auto read = CalibrationFromJson(
-      "\t{ \"tensors\":[{\"observers\":[ ],\"params\":[{\"qmax\":127,\r\n"
-      "\"qmin\":-127,\"scale\":5E-1,\"zero_point\":-0}],"
-      "\"name\":\"\\u0041\\u00e9\\ud83d\\ude00\\/\\t\"}],"
-      "\"version\":1 , \"format\":\"ruy_like-calibration\"} ");
-  ASSERT_OK(read);
-  ASSERT_EQ(read->tensors.size(), 1u);
-  EXPECT_EQ(read->tensors[0].name, "A\xc3\xa9\xf0\x9f\x98\x80/\t");
-  EXPECT_THAT(read->tensors[0].params,
+  ASSERT_VALUE(
+      const auto read,
+      CalibrationFromJson(
+          "\t{ \"tensors\":[{\"observers\":[ ],\"params\":[{\"qmax\":127,\r\n"
+          "\"qmin\":-127,\"scale\":5E-1,\"zero_point\":-0}],"
+          "\"name\":\"\\u0041\\u00e9\\ud83d\\ude00\\/\\t\"}],"
+          "\"version\":1 , \"format\":\"ruy_like-calibration\"} "));
+  ASSERT_EQ(read.tensors.size(), 1u);
+  EXPECT_EQ(read.tensors[0].name, "A\xc3\xa9\xf0\x9f\x98\x80/\t");
+  EXPECT_THAT(read.tensors[0].params,
               ElementsAre(QuantParams{0.5f, 0, -127, 127}));
 }
 
@@ -401,9 +400,8 @@ TEST(CalibrationFileTest, Files) {
   const std::string path = testing::TempDir() + "calibration_file_test.json";
   const Calibration calibration = Example();
   ASSERT_OK(SaveCalibration(calibration, path));
-  const auto loaded = LoadCalibration(path);
-  ASSERT_OK(loaded);
-  EXPECT_EQ(*CalibrationToJson(*loaded), *CalibrationToJson(calibration));
+  ASSERT_VALUE(const auto loaded, LoadCalibration(path));
+  EXPECT_EQ(*CalibrationToJson(loaded), *CalibrationToJson(calibration));
   Calibration table;
   table.tensors = {{"conv", {{0.5f, 0, -127, 127}}, {}}};
   ASSERT_OK(SaveNcnnTable(table, path));
@@ -423,19 +421,19 @@ TEST(CalibrationFileTest, Files) {
 
 // As ncnn2table writes it: "%f " for each factor.
 TEST(NcnnTableTest, ReadsWhatNcnnWrites) {
-  const auto read = CalibrationFromNcnnTable(
-      "conv1_param_0 156.640884 inf 31.000000 \r\n"
-      "fc_param_0 12.700000 \n"
-      "conv1 63.500000 \n\n"
-      "fc 127.000000 ");
-  ASSERT_OK(read);
-  ASSERT_EQ(read->tensors.size(), 4u);
-  EXPECT_EQ(read->tensors[0].name, "conv1_param_0");
-  EXPECT_THAT(read->tensors[0].params,
+  ASSERT_VALUE(
+      const auto read,
+      CalibrationFromNcnnTable("conv1_param_0 156.640884 inf 31.000000 \r\n"
+                               "fc_param_0 12.700000 \n"
+                               "conv1 63.500000 \n\n"
+                               "fc 127.000000 "));
+  ASSERT_EQ(read.tensors.size(), 4u);
+  EXPECT_EQ(read.tensors[0].name, "conv1_param_0");
+  EXPECT_THAT(read.tensors[0].params,
               ElementsAre(QuantParams{1 / 156.640884f, 0, -127, 127},
                           QuantParams{1, 0, -127, 127},
                           QuantParams{1 / 31.0f, 0, -127, 127}));
-  EXPECT_EQ(read->Find("fc")->params[0].scale, 1 / 127.0f);
+  EXPECT_EQ(read.Find("fc")->params[0].scale, 1 / 127.0f);
   EXPECT_EQ(CalibrationFromNcnnTable("")->tensors.size(), 0u);
 }
 
@@ -445,15 +443,13 @@ TEST(NcnnTableTest, WritesWhatItReads) {
       {"conv1", {{0.0123456791f, 0, -127, 127}}, {}},
       {"observed alone", {}, {Observer()}},
       {"conv1_param_0", {{0.25f, 0, -63, 63}, {1e-7f, 0, -127, 127}}, {}}};
-  const auto table = CalibrationToNcnnTable(calibration);
-  ASSERT_OK(table);
-  EXPECT_EQ(*table, "conv1_param_0 4 1e+07\nconv1 81\n");
-  const auto again = CalibrationFromNcnnTable(*table);
-  ASSERT_OK(again);
-  ASSERT_EQ(again->tensors.size(), 2u);
+  ASSERT_VALUE(const auto table, CalibrationToNcnnTable(calibration));
+  EXPECT_EQ(table, "conv1_param_0 4 1e+07\nconv1 81\n");
+  ASSERT_VALUE(const auto again, CalibrationFromNcnnTable(table));
+  ASSERT_EQ(again.tensors.size(), 2u);
   // An inverse and its inverse are each rounded once.
-  EXPECT_FLOAT_EQ(again->Find("conv1")->params[0].scale, 0.0123456791f);
-  EXPECT_FLOAT_EQ(again->Find("conv1_param_0")->params[1].scale, 1e-7f);
+  EXPECT_FLOAT_EQ(again.Find("conv1")->params[0].scale, 0.0123456791f);
+  EXPECT_FLOAT_EQ(again.Find("conv1_param_0")->params[1].scale, 1e-7f);
 }
 
 TEST(NcnnTableTest, Refuses) {

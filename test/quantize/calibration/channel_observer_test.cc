@@ -69,17 +69,16 @@ TEST(ChannelObserverTest, ParamsAndMerge) {
   ASSERT_OK(first.Merge(ChannelObserver()));
   CalibrationOptions options;
   options.method = CalibrationMethod::kMinMax;
-  const auto params = first.ChooseParams(options);
-  ASSERT_OK(params);
-  ASSERT_EQ(params->size(), 2u);
-  EXPECT_EQ((*params)[0], ChooseSymmetric(3, 8).value());
-  EXPECT_EQ((*params)[1], ChooseSymmetric(40, 8).value());
+  ASSERT_VALUE(const auto params, first.ChooseParams(options));
+  ASSERT_EQ(params.size(), 2u);
+  EXPECT_EQ(params[0], ChooseSymmetric(3, 8).value());
+  EXPECT_EQ(params[1], ChooseSymmetric(40, 8).value());
   ChannelObserver none;
   ASSERT_OK(none.Merge(first));
-  EXPECT_EQ(none.ChooseParams(options).value(), *params);
+  EXPECT_EQ(none.ChooseParams(options).value(), params);
   // As after loading.
   EXPECT_EQ(ChannelObserver(first.channels()).ChooseParams(options).value(),
-            *params);
+            params);
 }
 
 TEST(ChannelObserverTest, ErrorsObserveNothing) {

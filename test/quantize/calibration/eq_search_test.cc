@@ -105,12 +105,11 @@ TEST(EqSearchTest, Goldens) {
     Context context;
     EqOptions options;
     options.bits = golden.bits;
-    const auto result = Search(layer, options, &context);
-    ASSERT_OK(result);
-    EXPECT_NEAR(result->cos_init, golden.cos_init, 2e-5);
-    EXPECT_NEAR(result->cos_final, golden.cos_final, 2e-5);
-    EXPECT_EQ(result->weights[0].qmax, (1 << (golden.bits - 1)) - 1);
-    EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-7);
+    ASSERT_VALUE(const auto result, Search(layer, options, &context));
+    EXPECT_NEAR(result.cos_init, golden.cos_init, 2e-5);
+    EXPECT_NEAR(result.cos_final, golden.cos_final, 2e-5);
+    EXPECT_EQ(result.weights[0].qmax, (1 << (golden.bits - 1)) - 1);
+    EXPECT_NEAR(result.cos_final, CosineOf(layer, result), 1e-7);
   }
 }
 
@@ -124,11 +123,10 @@ TEST(EqSearchTest, NeverWorseThanItsStart) {
       options.steps = 17;
       options.start = start;
       options.bits = 4 + static_cast<int>(seed % 5);
-      const auto result = Search(layer, options, &context);
-      ASSERT_OK(result);
-      EXPECT_GE(result->cos_final, result->cos_init);
-      EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-6);
-      EXPECT_GE(result->rounds, 1);
+      ASSERT_VALUE(const auto result, Search(layer, options, &context));
+      EXPECT_GE(result.cos_final, result.cos_init);
+      EXPECT_NEAR(result.cos_final, CosineOf(layer, result), 1e-6);
+      EXPECT_GE(result.rounds, 1);
     }
   }
 }
@@ -151,16 +149,14 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
   const Layer layer = GoldenLayer();
   Context context;
   EqOptions options;
-  const auto free = Search(layer, options, &context);
-  ASSERT_OK(free);
+  ASSERT_VALUE(const auto free, Search(layer, options, &context));
   options.activation_scale = 0.11f;  // 9 / 127 is where it would begin
-  const auto held = Search(layer, options, &context);
-  ASSERT_OK(held);
-  EXPECT_NE(free->activations.scale, 0.11f);
-  EXPECT_EQ(held->activations, (QuantParams{0.11f, 0, -127, 127}));
-  EXPECT_GT(held->cos_final, held->cos_init);  // the weights' scales improve
-  EXPECT_LT(held->cos_final, free->cos_final);
-  EXPECT_NEAR(held->cos_final, CosineOf(layer, *held), 1e-6);
+  ASSERT_VALUE(const auto held, Search(layer, options, &context));
+  EXPECT_NE(free.activations.scale, 0.11f);
+  EXPECT_EQ(held.activations, (QuantParams{0.11f, 0, -127, 127}));
+  EXPECT_GT(held.cos_final, held.cos_init);  // the weights' scales improve
+  EXPECT_LT(held.cos_final, free.cos_final);
+  EXPECT_NEAR(held.cos_final, CosineOf(layer, held), 1e-6);
   for (const float wrong : {-1.0f, 1e-40f, INFINITY, NAN}) {
     options.activation_scale = wrong;
     EXPECT_CODE(kInvalid, Search(layer, options, &context)) << wrong;
@@ -212,9 +208,8 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
     EXPECT_EQ(whole->weights, cut->weights);
     EXPECT_EQ(whole->activations, cut->activations);
     const Matrix<float> one_block = parts[0];
-    const auto small =
-        EqSearch(layer.Weights(), {one_block}, options, &context);
-    ASSERT_OK(small);
+    ASSERT_VALUE(const auto small,
+                 EqSearch(layer.Weights(), {one_block}, options, &context));
     Layer first = layer;
     first.cols = 100;
     first.a.clear();
@@ -223,7 +218,7 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
         first.a.push_back(Element(one_block, row, col));
       }
     }
-    EXPECT_NEAR(small->cos_final, CosineOf(first, *small), 1e-6);
+    EXPECT_NEAR(small.cos_final, CosineOf(first, small), 1e-6);
   }
 }
 
@@ -237,10 +232,9 @@ TEST(EqSearchTest, WithBias) {
   EqOptions options;
   options.bits = 5;
   options.steps = 20;
-  const auto result = Search(layer, options, &context, bias);
-  ASSERT_OK(result);
-  EXPECT_GE(result->cos_final, result->cos_init);
-  EXPECT_NEAR(result->cos_final, CosineOf(layer, *result, bias), 1e-6);
+  ASSERT_VALUE(const auto result, Search(layer, options, &context, bias));
+  EXPECT_GE(result.cos_final, result.cos_init);
+  EXPECT_NEAR(result.cos_final, CosineOf(layer, result, bias), 1e-6);
 }
 
 TEST(EqSearchTest, ZeroRowsAndZeroLayers) {
@@ -272,10 +266,9 @@ TEST_P(EqSearchPathTest, ThreadsDoNotMatter) {
   std::vector<double> cosines;
   for (const int threads : {1, 3}) {
     context_.set_max_num_threads(threads);
-    const auto result = Search(layer, options, &context_);
-    ASSERT_OK(result);
-    cosines.push_back(result->cos_final);
-    EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-7);
+    ASSERT_VALUE(const auto result, Search(layer, options, &context_));
+    cosines.push_back(result.cos_final);
+    EXPECT_NEAR(result.cos_final, CosineOf(layer, result), 1e-7);
   }
   EXPECT_EQ(cosines[0], cosines[1]);
 }
@@ -326,24 +319,22 @@ TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
     for (const Window& window : windows) {
       const TensorShape shape = {2, 5, 7, 3, order};
       const std::vector<float> images = GaussVector(CountOf(shape), 5);
-      const auto output = OutputShape(shape, window, 4);
-      ASSERT_OK(output);
-      const Layer layer = ConvLayer(images, shape, window, *output, 4);
+      ASSERT_VALUE(const auto output, OutputShape(shape, window, 4));
+      const Layer layer = ConvLayer(images, shape, window, output, 4);
       EqOptions options;
       options.bits = 6;
       options.steps = 20;
       Context context;
-      const auto expected = Search(layer, options, &context);
-      ASSERT_OK(expected);
+      ASSERT_VALUE(const auto expected, Search(layer, options, &context));
       const TensorView<const float> view = {images.data(), shape, {}};
-      const auto actual =
+      ASSERT_VALUE(
+          const auto actual,
           EqSearchConv2D(layer.Weights(), absl::MakeConstSpan(&view, 1), window,
-                         options, &context);
-      ASSERT_OK(actual);
-      EXPECT_EQ(actual->weights, expected->weights);
-      EXPECT_EQ(actual->activations, expected->activations);
-      EXPECT_EQ(actual->products, expected->products);
-      EXPECT_GE(actual->cos_final, actual->cos_init);
+                         options, &context));
+      EXPECT_EQ(actual.weights, expected.weights);
+      EXPECT_EQ(actual.activations, expected.activations);
+      EXPECT_EQ(actual.products, expected.products);
+      EXPECT_GE(actual.cos_final, actual.cos_init);
     }
   }
 }

@@ -104,10 +104,9 @@ TEST(EqualizeLayersTest, RangesMeetInTheMiddle) {
     Chain chain(7, 5, 6, 3, 1), before(7, 5, 6, 3, 1);
     ScaleBadly(&chain);
     ScaleBadly(&before);
-    const auto report = EqualizeLayers(chain.Layers(columns));
-    ASSERT_OK(report);
-    ASSERT_EQ(report->factors.size(), 1u);
-    EXPECT_EQ(report->rounds, 2);  // the second finds nothing to do
+    ASSERT_VALUE(const auto report, EqualizeLayers(chain.Layers(columns)));
+    ASSERT_EQ(report.factors.size(), 1u);
+    EXPECT_EQ(report.rounds, 2);  // the second finds nothing to do
     for (std::ptrdiff_t c = 0; c < 5; ++c) {
       float in = 0, in_before = 0;
       for (std::ptrdiff_t tap = 0; tap < 3; ++tap) {
@@ -120,7 +119,7 @@ TEST(EqualizeLayersTest, RangesMeetInTheMiddle) {
       const float out_before = AbsMax(before.first, c, 0, 1, 7);
       EXPECT_NEAR(out, in, 1e-6 * in);
       EXPECT_NEAR(out, std::sqrt(out_before * in_before), 1e-5 * out);
-      EXPECT_NEAR(report->factors[0][c], out_before / out,
+      EXPECT_NEAR(report.factors[0][c], out_before / out,
                   1e-5 * out_before / out);
     }
   }
@@ -150,11 +149,11 @@ TEST(EqualizeLayersTest, PowersOfTwoKeepEachBit) {
   const std::vector<double> before = RunChain(chain, columns, x);
   EqualizeOptions options;
   options.scale_rounding = ScaleRounding::kPowerOfTwo;
-  const auto report = EqualizeLayers(chain.Layers(columns), options);
-  ASSERT_OK(report);
-  EXPECT_EQ(report->rounds, 2);
+  ASSERT_VALUE(const auto report,
+               EqualizeLayers(chain.Layers(columns), options));
+  EXPECT_EQ(report.rounds, 2);
   bool any = false;
-  for (const float factor : report->factors[0]) {
+  for (const float factor : report.factors[0]) {
     int exponent;
     EXPECT_EQ(std::frexp(factor, &exponent), 0.5f);
     any |= factor != 1;
@@ -189,9 +188,8 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
                                    {&m3, {}, ChannelColumns::kInnermost}};
   EqualizeOptions options;
   options.max_rounds = 100;
-  const auto report = EqualizeLayers(layers, options);
-  ASSERT_OK(report);
-  EXPECT_LT(report->rounds, 100);
+  ASSERT_VALUE(const auto report, EqualizeLayers(layers, options));
+  EXPECT_LT(report.rounds, 100);
   for (std::ptrdiff_t c = 0; c < 5; ++c) {
     // A path through a channel has the same product of weights as before.
     const auto at = [&](const std::vector<float>& a,
@@ -214,9 +212,8 @@ TEST(EqualizeLayersTest, ChannelsWithoutWeightsStay) {
   const EqualizedLayer layers[] = {
       {&m1, absl::MakeSpan(b1), ChannelColumns::kInnermost},
       {&m2, {}, ChannelColumns::kInnermost}};
-  const auto report = EqualizeLayers(layers);
-  ASSERT_OK(report);
-  EXPECT_THAT(report->factors[0], ElementsAre(1, 2));
+  ASSERT_VALUE(const auto report, EqualizeLayers(layers));
+  EXPECT_THAT(report.factors[0], ElementsAre(1, 2));
   EXPECT_THAT(w1, ElementsAre(0, 0, 1.5f, 2));
   EXPECT_THAT(w2, ElementsAre(5, 2, 6, 0));
   EXPECT_THAT(b1, ElementsAre(7, 4));

@@ -82,11 +82,11 @@ TEST(Observer, GaussianGoldens) {
   ASSERT_OK(observer.Observe(x));
   EXPECT_NEAR(observer.standard_deviation(), 1.00919179, 5e-9);
 
-  const auto kl8 = ChooseEntropyThreshold(observer.histogram(), 128);
-  ASSERT_OK(kl8);
-  EXPECT_EQ(kl8->bins, 1946);
-  EXPECT_NEAR(kl8->divergence, 0.0106913, 5e-8);
-  EXPECT_FLOAT_EQ(kl8->threshold, 3.67898507f);
+  ASSERT_VALUE(const auto kl8,
+               ChooseEntropyThreshold(observer.histogram(), 128));
+  EXPECT_EQ(kl8.bins, 1946);
+  EXPECT_NEAR(kl8.divergence, 0.0106913, 5e-8);
+  EXPECT_FLOAT_EQ(kl8.threshold, 3.67898507f);
   const auto kl7 = ChooseEntropyThreshold(observer.histogram(), 64);
   EXPECT_EQ(kl7->bins, 1946);
   EXPECT_NEAR(kl7->divergence, 0.0113087, 5e-8);
@@ -100,7 +100,7 @@ TEST(Observer, GaussianGoldens) {
   EXPECT_NEAR(ThresholdOf(observer, M::kAciqRange), 3.48449831, 5e-6);
 
   EXPECT_NEAR(SqnrDb(x, absmax, 8), 41.204, 0.01);
-  EXPECT_NEAR(SqnrDb(x, kl8->threshold, 8), 41.553, 0.01);
+  EXPECT_NEAR(SqnrDb(x, kl8.threshold, 8), 41.553, 0.01);
   EXPECT_NEAR(SqnrDb(x, absmax, 7), 35.115, 0.01);
   EXPECT_NEAR(SqnrDb(x, kl7->threshold, 7), 35.553, 0.01);
 }
@@ -295,13 +295,12 @@ TEST(Observer, OneSidedDataUsesAllLevels) {
   const Observer observer = ObserverOf(x);
   CalibrationOptions options;
   options.scheme = QuantScheme::kAffineUnsigned;
-  const auto params = observer.ChooseParams(options);
-  ASSERT_OK(params);
-  EXPECT_EQ(params->zero_point, 0);
-  EXPECT_EQ(params->qmax, 255);
+  ASSERT_VALUE(const auto params, observer.ChooseParams(options));
+  EXPECT_EQ(params.zero_point, 0);
+  EXPECT_EQ(params.qmax, 255);
   const auto kl = ChooseEntropyThreshold(observer.histogram(), 256);
   EXPECT_EQ(*observer.Threshold(options), kl->threshold);
-  EXPECT_FLOAT_EQ(params->scale, kl->threshold / 255);
+  EXPECT_FLOAT_EQ(params.scale, kl->threshold / 255);
   // Half of a Gaussian: its parent's deviation, one bit more.
   options.method = CalibrationMethod::kAciqGauss;
   options.bits = 4;

@@ -23,14 +23,13 @@ std::vector<std::int8_t> AllBytes() {
 TEST(ByteTableTest, FunctionsEqualTheirDefinition) {
   const QuantParams in = {0.05f, 7, -128, 127}, out = {0.02f, 100, 3, 250};
   const auto expect = [&](auto function, auto exact) {
-    const auto table =
-        ByteTable::Make<std::int8_t, std::uint8_t>(in, out, function);
-    ASSERT_OK(table);
+    ASSERT_VALUE(const auto table,
+                 ByteTable::Make<std::int8_t, std::uint8_t>(in, out, function));
     std::vector<std::int8_t> x = AllBytes();
     std::vector<std::uint8_t> y(256);
     TensorView<std::uint8_t> output{y.data(), {1, 4, 8, 8}, out};
     ASSERT_OK(
-        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, *table, nullptr, &output));
+        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, table, nullptr, &output));
     for (int i = 0; i < 256; ++i) {
       // In double, so next to a tie another integer is as good.
       const double value = exact(0.05 * (x[i] - 7)) / 0.02 + 100;
@@ -109,11 +108,10 @@ TEST(ByteTableErrorTest, BadArguments) {
   EXPECT_FALSE(make(params, bad).ok());
   EXPECT_CODE(kInvalid, ByteTable::Make<std::int8_t, std::uint8_t>(
                             params, params, identity));
-  const auto table = make(params, params);
-  ASSERT_OK(table);
+  ASSERT_VALUE(const auto table, make(params, params));
   std::vector<std::int8_t> memory(32, 77);
   const auto message = [&](const View& input, View output) {
-    const absl::Status status = ApplyTable(input, *table, nullptr, &output);
+    const absl::Status status = ApplyTable(input, table, nullptr, &output);
     EXPECT_CODE(kInvalid, status);
     return std::string(status.message());
   };
@@ -132,7 +130,7 @@ TEST(ByteTableErrorTest, BadArguments) {
   other.data = nullptr;
   EXPECT_THAT(message(input, other), HasSubstr("null data"));
   View* const null_output = nullptr;
-  EXPECT_FALSE(ApplyTable(input, *table, nullptr, null_output).ok());
+  EXPECT_FALSE(ApplyTable(input, table, nullptr, null_output).ok());
   EXPECT_FALSE(Requantize(input, nullptr, null_output).ok());
   EXPECT_THAT(memory, Each(77));
 }

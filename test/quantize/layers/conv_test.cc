@@ -151,15 +151,14 @@ TEST(GroupedConvTest, ThreadsShareWeights) {
       13, Square(3, 1, 1, 0), {1, 6, 7, 128, TensorOrder::kNhwc}, 128, 32);
   for (QuantParams& w : p.weight_params) w.zero_point = 0;
   Context packing;
-  const auto weights = PackWeights(p, &packing);
-  ASSERT_OK(weights);
+  ASSERT_VALUE(const auto weights, PackWeights(p, &packing));
   constexpr int kThreads = 4;
   std::vector<std::vector<std::int8_t>> out(
       kThreads, std::vector<std::int8_t>(CountOf(p.out_shape)));
   OnThreads(kThreads, [&](int i) {
     Context context;
     TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
-    EXPECT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+    EXPECT_OK(Conv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
                      p.window, nullptr, &context, &output));
   });
   EXPECT_THAT(out, Each(ElementsAreArray(p.Reference())));
@@ -176,12 +175,11 @@ TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
     p.input.assign(p.input.size(),
                    static_cast<std::int8_t>(p.in_params.zero_point));
     p.bias.clear();
-    const auto weights = PackWeights(p, &context);
-    ASSERT_OK(weights);
+    ASSERT_VALUE(const auto weights, PackWeights(p, &context));
     std::vector<std::int32_t> out(CountOf(p.out_shape), 5);
     TensorView<std::int32_t> output{out.data(), p.out_shape, {}};
     ASSERT_OK(
-        Conv2D(p.Input(), *weights, {}, p.window, nullptr, &context, &output));
+        Conv2D(p.Input(), weights, {}, p.window, nullptr, &context, &output));
     EXPECT_THAT(out, Each(0));
   }
 }
@@ -195,22 +193,20 @@ TEST(ConvGoldenTest, DynamicQuantization) {
                     w1 = {1.2f / 127};
   const TensorShape shape{1, 1, 4, 2, TensorOrder::kNchw};
   Context context;
-  const auto weights =
-      PackedWeights::Pack(RowMajorOf(q_w, 2, 2), {w0, w1}, &context);
-  ASSERT_OK(weights);
+  ASSERT_VALUE(const auto weights,
+               PackedWeights::Pack(RowMajorOf(q_w, 2, 2), {w0, w1}, &context));
   const TensorView<const std::int8_t> input{q_in.data(), shape, in_params};
 
   std::vector<std::int32_t> acc(8);
   TensorView<std::int32_t> raw{acc.data(), shape, {}};
-  ASSERT_OK(Conv2D(input, *weights, {}, Window(), nullptr, &context, &raw));
+  ASSERT_OK(Conv2D(input, weights, {}, Window(), nullptr, &context, &raw));
   EXPECT_THAT(acc,
               ElementsAre(3064, -10192, 17153, 0, 4024, -7888, 1397, 16449));
 
   std::vector<float> out(8);
   TensorView<float> scaled{out.data(), shape, {}};
   const std::vector<float> bias = {0.1f, -0.2f};
-  ASSERT_OK(
-      Conv2D(input, *weights, bias, Window(), nullptr, &context, &scaled));
+  ASSERT_OK(Conv2D(input, weights, bias, Window(), nullptr, &context, &scaled));
   const std::vector<float> expected = {.327962f, -.658286f, 1.376186f,
                                        .1f,      .398772f,  -1.373737f,
                                        .007874f, 2.247616f};
@@ -228,14 +224,13 @@ TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
     for (QuantParams& w : p.weight_params) w.zero_point = 0;
     Context context;
     Workspace workspace;
-    const auto weights = PackWeights(p, &context);
-    ASSERT_OK(weights);
+    ASSERT_VALUE(const auto weights, PackWeights(p, &context));
     std::vector<std::int8_t> out(CountOf(p.out_shape));
     TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};
     long allocated = 0;
     for (int i = 0; i < 3; ++i) {
       const long before = allocation_count;
-      ASSERT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+      ASSERT_OK(Conv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
                        p.window, &workspace, &context, &output));
       allocated = allocation_count - before;
     }

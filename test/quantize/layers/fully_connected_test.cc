@@ -24,25 +24,26 @@ TEST(FullyConnectedTest, Golden) {
   const std::vector<std::int8_t> x = {1, -2, 3, 127, -128, 0};
   const std::vector<std::int8_t> w = {10, -20, 30, -127, 127, 5};
   const std::vector<std::int32_t> bias = {100, -200};
-  const auto weights = PackedWeights::Pack(
-      RowMajorOf(w, 2, 3), {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context);
-  ASSERT_OK(weights);
+  ASSERT_VALUE(
+      const auto weights,
+      PackedWeights::Pack(RowMajorOf(w, 2, 3),
+                          {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context));
   const TensorView<const std::int8_t> input{x.data(), Features(2, 3),
                                             ParamsOf(0.05f, -1)};
   std::vector<std::int32_t> acc(4);
   TensorView<std::int32_t> raw{acc.data(), Features(2, 2), {}};
-  ASSERT_OK(FullyConnected(input, *weights, bias, &workspace, &context, &raw));
+  ASSERT_OK(FullyConnected(input, weights, bias, &workspace, &context, &raw));
   EXPECT_THAT(acc, ElementsAre(260, -561, 3950, -32580));
 
   std::vector<std::int8_t> out(4);
   TensorView<std::int8_t> output{out.data(), Features(2, 2), ParamsOf(0.2f, 3)};
   ASSERT_OK(
-      FullyConnected(input, *weights, bias, &workspace, &context, &output));
+      FullyConnected(input, weights, bias, &workspace, &context, &output));
   EXPECT_THAT(out, ElementsAre(4, 0, 13, -128));
 
   output.params.qmin = 3;  // a fused ReLU
   ASSERT_OK(
-      FullyConnected(input, *weights, bias, &workspace, &context, &output));
+      FullyConnected(input, weights, bias, &workspace, &context, &output));
   EXPECT_THAT(out, ElementsAre(4, 3, 13, 3));
 }
 
@@ -57,9 +58,8 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
   p.in_shape = Features(rng.Between(1, 20), rng.Between(1, 300));
   p.out_shape.channels = rng.Between(1, 70);
   FillConvProblem(&rng, &p);
-  const auto weights =
-      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context);
-  ASSERT_OK(weights);
+  ASSERT_VALUE(const auto weights,
+               PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context));
   std::vector<Out> out(CountOf(p.out_shape));
   TensorView<Out> output{out.data(), p.out_shape, p.out_params};
   // Not const, and an image that is to be flattened.
@@ -69,15 +69,15 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
     input.shape.width = 3;
     input.shape.channels = p.in_shape.channels / 6;
   }
-  ASSERT_OK(FullyConnected(input, *weights, BiasSpan<Out>(p.bias), workspace,
+  ASSERT_OK(FullyConnected(input, weights, BiasSpan<Out>(p.bias), workspace,
                            context, &output));
   ASSERT_TRUE(out == p.Reference()) << p.Describe();
 
-  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
-                                                   p.in_params, p.out_params);
-  ASSERT_OK(layer);
+  ASSERT_VALUE(const auto layer,
+               QuantizedLayer::Make<In, Out>(weights, p.bias, p.in_params,
+                                             p.out_params));
   std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_OK(FullyConnected(input, *layer, context, &output));
+  ASSERT_OK(FullyConnected(input, layer, context, &output));
   ASSERT_TRUE(out == p.Reference()) << "of a layer made once, " << p.Describe();
 }
 
@@ -93,15 +93,14 @@ TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
   for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (const bool input_is_int7 : {false, true}) {
     const QuantParams seven = {0.01f, 0, -63, 63};
-    const auto weights =
-        PackedWeights::Pack(RowMajorOf(w, 64, 96), {seven}, &context_);
-    ASSERT_OK(weights);
+    ASSERT_VALUE(const auto weights, PackedWeights::Pack(RowMajorOf(w, 64, 96),
+                                                         {seven}, &context_));
     const TensorView<const std::int8_t> input{
         x.data(), Features(32, 96),
         input_is_int7 ? seven : ParamsOf(0.05f, -1)};
     std::vector<std::int32_t> acc(32 * 64);
     TensorView<std::int32_t> raw{acc.data(), Features(32, 64), {}};
-    ASSERT_OK(FullyConnected(input, *weights, {}, nullptr, &context_, &raw));
+    ASSERT_OK(FullyConnected(input, weights, {}, nullptr, &context_, &raw));
     EXPECT_THAT(context_.last_used_kernel(),
                 HasSubstr(input_is_int7 ? "_S7U7" : "_S7U8"));
   }

@@ -140,10 +140,10 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
   EXPECT_THAT(message(Input(), layer, relu), HasSubstr("of its output"));
   EXPECT_THAT(message(Input(), QuantizedLayer(), result_),
               HasSubstr("weights"));
-  const auto for_channels = QuantizedLayer::Make<std::int8_t, std::int8_t>(
-      depthwise_, {}, in_, result_);
-  ASSERT_OK(for_channels);
-  EXPECT_THAT(message(Input(), *for_channels, result_), HasSubstr("weights"));
+  ASSERT_VALUE(const auto for_channels,
+               QuantizedLayer::Make<std::int8_t, std::int8_t>(depthwise_, {},
+                                                              in_, result_));
+  EXPECT_THAT(message(Input(), for_channels, result_), HasSubstr("weights"));
   auto output = Output();
   EXPECT_CODE(kInvalid, DepthwiseConv2D(Input(), layer, Window(), nullptr,
                                         nullptr, &output));
@@ -199,12 +199,12 @@ TEST_F(MakeLayerTest, ComputesTheFloatLayer) {
       MakeLayerOptions options;
       options.per_channel = per_channel;
       options.weight_bits = bits;
-      const auto layer = MakeFullyConnected<std::int8_t, float>(
-          Weights(), float_bias_, in_, result_, &context_, options);
-      ASSERT_OK(layer);
+      ASSERT_VALUE(const auto layer, MakeFullyConnected<std::int8_t, float>(
+                                         Weights(), float_bias_, in_, result_,
+                                         &context_, options));
       std::vector<float> y(out_.size());
       TensorView<float> output{y.data(), Output().shape, {}};
-      ASSERT_OK(FullyConnected(Input(), *layer, &context_, &output));
+      ASSERT_OK(FullyConnected(Input(), layer, &context_, &output));
       const double qmax = bits == 8 ? 127 : 63;
       for (std::size_t i = 0; i < y.size(); ++i) {
         const double largest =
@@ -234,10 +234,9 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   ASSERT_OK(
       FullyConnected(Input(), packed, bias_, nullptr, &context_, &output));
   const std::vector<std::int8_t> expected = out_;
-  const auto layer = MakeConv();
-  ASSERT_OK(layer);
+  ASSERT_VALUE(const auto layer, MakeConv());
   out_.assign(out_.size(), 77);
-  ASSERT_OK(Conv2D(Input(), *layer, Window(), nullptr, &context_, &output));
+  ASSERT_OK(Conv2D(Input(), layer, Window(), nullptr, &context_, &output));
   EXPECT_EQ(out_, expected);
 }
 

@@ -50,9 +50,8 @@ TEST_P(LayersSmallStackTest, IsEnoughForConvolutions) {
     for (const int groups : {1, 6, 24}) {
       const Problem p = MakeProblem(order, 3, groups);
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
-        const auto weights = PackWeights(p, &context_);
-        ASSERT_OK(weights);
-        EXPECT_OK(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
+        ASSERT_VALUE(const auto weights, PackWeights(p, &context_));
+        EXPECT_OK(Conv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
                          p.window, nullptr, &context_, output));
       });
     }
@@ -70,10 +69,9 @@ TEST_P(LayersSmallStackTest, IsEnoughForDepthwiseConvolutionsAndPooling) {
         EXPECT_OK(MaxPool2D(p.Input(), p.window, nullptr, &context_, &pooled));
         EXPECT_OK(
             AveragePool2D(p.Input(), p.window, nullptr, &context_, &pooled));
-        const auto weights =
-            DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
-        ASSERT_OK(weights);
-        EXPECT_OK(DepthwiseConv2D(p.Input(), *weights,
+        ASSERT_VALUE(const auto weights,
+                     DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params));
+        EXPECT_OK(DepthwiseConv2D(p.Input(), weights,
                                   BiasSpan<std::int8_t>(p.bias), p.window,
                                   nullptr, &context_, output));
       });

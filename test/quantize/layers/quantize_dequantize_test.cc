@@ -266,29 +266,28 @@ TEST(Quantize, ErrorIsAtMostHalfAStep) {
     float lo = static_cast<float>(rng.Signed() * 10);
     float hi = static_cast<float>(rng.Signed() * 10);
     if (lo > hi) std::swap(lo, hi);
-    const auto params = ChooseAffine(lo, hi, -128, 127);
-    ASSERT_OK(params);
-    const double scale = params->scale;
+    ASSERT_VALUE(const auto params, ChooseAffine(lo, hi, -128, 127));
+    const double scale = params.scale;
     std::vector<float> x(200), back(x.size());
     for (float& value : x) {
       // Inside what the parameters represent.
-      const double q = params->qmin + std::abs(rng.Signed()) * 255;
-      value = static_cast<float>((q - params->zero_point) * scale);
+      const double q = params.qmin + std::abs(rng.Signed()) * 255;
+      value = static_cast<float>((q - params.zero_point) * scale);
     }
     std::sort(x.begin(), x.end());
     std::vector<std::int8_t> q(x.size()), again(x.size());
-    ASSERT_OK(Quantize<std::int8_t>(x, *params, absl::MakeSpan(q)));
-    ASSERT_OK(Dequantize<std::int8_t>(q, *params, absl::MakeSpan(back)));
-    ASSERT_OK(Quantize<std::int8_t>(back, *params, absl::MakeSpan(again)));
+    ASSERT_OK(Quantize<std::int8_t>(x, params, absl::MakeSpan(q)));
+    ASSERT_OK(Dequantize<std::int8_t>(q, params, absl::MakeSpan(back)));
+    ASSERT_OK(Quantize<std::int8_t>(back, params, absl::MakeSpan(again)));
     EXPECT_TRUE(std::is_sorted(q.begin(), q.end()));
     EXPECT_EQ(q, again);  // idempotent on the grid
     for (std::size_t i = 0; i < x.size(); ++i) {
       EXPECT_LE(std::abs(static_cast<double>(back[i]) - x[i]),
                 scale / 2 * (1 + 0x1p-20) + 255 * scale * 0x1p-24);
     }
-    const std::int8_t zero = static_cast<std::int8_t>(params->zero_point);
+    const std::int8_t zero = static_cast<std::int8_t>(params.zero_point);
     float real = 1;
-    ASSERT_OK(Dequantize<std::int8_t>(absl::MakeConstSpan(&zero, 1), *params,
+    ASSERT_OK(Dequantize<std::int8_t>(absl::MakeConstSpan(&zero, 1), params,
                                       absl::MakeSpan(&real, 1)));
     EXPECT_EQ(real, 0);
   }
@@ -469,11 +468,11 @@ TEST(ChooseSymmetricChannels, OptionsAreCheckedWithoutElementsToo) {
 TEST(ChooseSymmetricChannels, LargestMagnitudes) {
   const float data[] = {1, -4, 3, 0, 0, 0};
   const auto x = RowMajorOf(data, 2, 3);
-  const auto rows = ChooseSymmetricChannels(x, ChannelDimension::kRow, 8);
-  ASSERT_OK(rows);
-  ASSERT_EQ(rows->size(), 2u);
-  EXPECT_EQ((*rows)[0], *ChooseSymmetric(4, 8));
-  EXPECT_EQ((*rows)[1].scale, 1);
+  ASSERT_VALUE(const auto rows,
+               ChooseSymmetricChannels(x, ChannelDimension::kRow, 8));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0], *ChooseSymmetric(4, 8));
+  EXPECT_EQ(rows[1].scale, 1);
   const auto cols = ChooseSymmetricChannels(x, ChannelDimension::kCol, 7);
   ASSERT_EQ(cols->size(), 3u);
   EXPECT_EQ((*cols)[2], *ChooseSymmetric(3, 7));

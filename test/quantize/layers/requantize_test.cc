@@ -19,11 +19,10 @@ namespace {
 TEST(RequantizeToUsedRange, Golden) {
   const std::vector<std::int32_t> c = {-3470, -771, 1928, 6650};
   std::vector<std::uint8_t> q(4);
-  const auto params =
-      RequantizeToUsedRange(c, 2.44140625e-4, absl::MakeSpan(q));
-  ASSERT_OK(params);
-  EXPECT_EQ(*params, *ChooseAffine(-0.84716797f, 1.62353516f, 0, 255));
-  EXPECT_EQ(params->zero_point, 87);
+  ASSERT_VALUE(const auto params,
+               RequantizeToUsedRange(c, 2.44140625e-4, absl::MakeSpan(q)));
+  EXPECT_EQ(params, *ChooseAffine(-0.84716797f, 1.62353516f, 0, 255));
+  EXPECT_EQ(params.zero_point, 87);
   // The multiplier that makes 256 codes of c's span.
   EXPECT_EQ(*QuantizeMultiplier(255.0 / (6650 + 3470)),
             (QuantizedMultiplier{1731567843, -5}));
@@ -33,9 +32,9 @@ TEST(RequantizeToUsedRange, Golden) {
 TEST(RequantizeToUsedRange, Degenerate) {
   std::vector<std::uint8_t> q(3, 77);
   const std::vector<std::int32_t> zeros(3);
-  const auto params = RequantizeToUsedRange(zeros, 0.5, absl::MakeSpan(q));
-  ASSERT_OK(params);
-  EXPECT_EQ(*params, (QuantParams{1, 0, 0, 255}));
+  ASSERT_VALUE(const auto params,
+               RequantizeToUsedRange(zeros, 0.5, absl::MakeSpan(q)));
+  EXPECT_EQ(params, (QuantParams{1, 0, 0, 255}));
   EXPECT_EQ(q, (std::vector<std::uint8_t>{0, 0, 0}));
   EXPECT_OK(RequantizeToUsedRange({}, 1, {}));
   const std::vector<std::int32_t> ends = {INT32_MIN, 0, INT32_MAX};
@@ -118,15 +117,14 @@ TEST_P(RequantizeTest, LargeOnThreads) {
   const auto x = RandomVector<std::int32_t>(n, -1000000, 3000000, 3);
   context_.set_max_num_threads(3);
   std::vector<std::uint8_t> q(n);
-  const auto params =
-      RequantizeToUsedRange(x, 1e-3, absl::MakeSpan(q), &context_);
-  ASSERT_OK(params);
+  ASSERT_VALUE(const auto params,
+               RequantizeToUsedRange(x, 1e-3, absl::MakeSpan(q), &context_));
   const auto [min, max] = std::minmax_element(x.begin(), x.end());
   const auto multiplier = QuantizeMultiplier(255.0 / (*max - *min));
   for (std::size_t i = 0; i < n; ++i) {
     const int expected = std::clamp(
-        MultiplyByQuantizedMultiplier(x[i], *multiplier) + params->zero_point,
-        0, 255);
+        MultiplyByQuantizedMultiplier(x[i], *multiplier) + params.zero_point, 0,
+        255);
     ASSERT_EQ(q[i], expected);
   }
   std::vector<std::int16_t> wide(n);

@@ -29,10 +29,10 @@ TEST(OutputShapeTest, Values) {
       {0, 4, Square(1, 1, 1, 1), 2, 6},
   };
   for (const auto& c : kCases) {
-    const auto shape = OutputShape(Image(c.height, c.width), c.window, 7);
-    ASSERT_OK(shape);
-    EXPECT_EQ(*shape, (TensorShape{2, c.out_height, c.out_width, 7,
-                                   TensorOrder::kNchw}));
+    ASSERT_VALUE(const auto shape,
+                 OutputShape(Image(c.height, c.width), c.window, 7));
+    EXPECT_EQ(shape, (TensorShape{2, c.out_height, c.out_width, 7,
+                                  TensorOrder::kNchw}));
   }
 }
 
@@ -79,15 +79,15 @@ TEST(SamePaddingTest, ValuesAndShapes) {
       for (std::ptrdiff_t stride = 1; stride < 4; ++stride) {
         for (std::ptrdiff_t dilation = 1; dilation < 3; ++dilation) {
           Window window = Square(kernel, stride, dilation, 99);
-          const auto padding = SamePadding(Image(size, size + 1), window);
-          ASSERT_OK(padding);
-          EXPECT_GE(padding->bottom, padding->top);
-          EXPECT_LE(padding->bottom, padding->top + 1);
-          window.padding = *padding;
-          const auto shape = OutputShape(Image(size, size + 1), window, 1);
-          ASSERT_OK(shape);
-          EXPECT_EQ(shape->height, (size + stride - 1) / stride);
-          EXPECT_EQ(shape->width, (size + stride) / stride);
+          ASSERT_VALUE(const auto padding,
+                       SamePadding(Image(size, size + 1), window));
+          EXPECT_GE(padding.bottom, padding.top);
+          EXPECT_LE(padding.bottom, padding.top + 1);
+          window.padding = padding;
+          ASSERT_VALUE(const auto shape,
+                       OutputShape(Image(size, size + 1), window, 1));
+          EXPECT_EQ(shape.height, (size + stride - 1) / stride);
+          EXPECT_EQ(shape.width, (size + stride) / stride);
         }
       }
     }

@@ -27,9 +27,8 @@ TEST(FoldBatchNormTest, Golden) {
   std::vector<float> data = {1, -2, 1, -2, 1, -2, 1, -2};
   Matrix<float> weights = RowMajorOf(data, 4, 2);
   std::vector<float> bias(4, 0);
-  const auto report =
-      FoldBatchNorm(GoldenNorm(), &weights, absl::MakeSpan(bias));
-  ASSERT_OK(report);
+  ASSERT_VALUE(const auto report,
+               FoldBatchNorm(GoldenNorm(), &weights, absl::MakeSpan(bias)));
   for (int c = 0; c < 4; ++c) {
     EXPECT_NEAR(Element(weights, c, 0), kGain[c], 2e-6 * kGain[c]);
     EXPECT_NEAR(Element(weights, c, 1), -2 * kGain[c], 4e-6 * kGain[c]);
@@ -37,12 +36,12 @@ TEST(FoldBatchNormTest, Golden) {
   EXPECT_THAT(bias, ElementsAre(FloatNear(-0.39975f, 1e-5f),
                                 FloatNear(3.992024f, 1e-5f), 0,
                                 FloatNear(-0.331466f, 1e-6f)));
-  EXPECT_THAT(report->dead_channels, ElementsAre(3));
-  EXPECT_NEAR(report->max_gain, kGain[3], 1e-4);
-  EXPECT_NEAR(report->median_gain, (kGain[0] + kGain[1]) / 2, 1e-5);
-  EXPECT_NEAR(report->max_over_median, 31.465839 / 2.495762, 1e-4);
+  EXPECT_THAT(report.dead_channels, ElementsAre(3));
+  EXPECT_NEAR(report.max_gain, kGain[3], 1e-4);
+  EXPECT_NEAR(report.median_gain, (kGain[0] + kGain[1]) / 2, 1e-5);
+  EXPECT_NEAR(report.max_over_median, 31.465839 / 2.495762, 1e-4);
   // The step of one scale for all: about the whole gain of channel 2.
-  EXPECT_NEAR(report->max_gain / 127, 0.24776, 1e-5);
+  EXPECT_NEAR(report.max_gain / 127, 0.24776, 1e-5);
 }
 
 // Folded weights give what the product and the normalisation gave.
@@ -91,13 +90,13 @@ TEST(FoldBatchNormTest, WithoutGammaAndBeta) {
   std::vector<float> data = {3}, bias = {1};
   Matrix<float> weights = RowMajorOf(data, 1, 1);
   const std::vector<float> mean = {5}, variance = {4};
-  const auto report = FoldBatchNorm({{}, {}, mean, variance, 0}, &weights,
-                                    absl::MakeSpan(bias));
-  ASSERT_OK(report);
+  ASSERT_VALUE(const auto report,
+               FoldBatchNorm({{}, {}, mean, variance, 0}, &weights,
+                             absl::MakeSpan(bias)));
   EXPECT_EQ(data[0], 1.5f);
   EXPECT_EQ(bias[0], -2);
-  EXPECT_THAT(report->dead_channels, IsEmpty());
-  EXPECT_EQ(report->max_over_median, 1);
+  EXPECT_THAT(report.dead_channels, IsEmpty());
+  EXPECT_EQ(report.max_over_median, 1);
 }
 
 TEST(FoldBatchNormTest, BadInputChangesNothing) {

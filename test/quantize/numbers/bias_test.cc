@@ -14,11 +14,10 @@ QuantParams Scale(float scale) { return {scale}; }
 
 TEST(QuantizeBiasTest, Goldens) {
   std::vector<std::int32_t> quantized(3);
-  const auto saturated =
-      QuantizeBias({0.05f, -0.1f, 1}, Scale(0.05f), {Scale(0.01f)},
-                   absl::MakeSpan(quantized));
-  ASSERT_OK(saturated);
-  EXPECT_EQ(*saturated, 0);
+  ASSERT_VALUE(const auto saturated,
+               QuantizeBias({0.05f, -0.1f, 1}, Scale(0.05f), {Scale(0.01f)},
+                            absl::MakeSpan(quantized)));
+  EXPECT_EQ(saturated, 0);
   EXPECT_THAT(quantized, ElementsAre(100, -200, 2000));
 }
 
@@ -32,11 +31,10 @@ TEST(QuantizeBiasTest, PerChannelHalvesGoAwayFromZero) {
 
 TEST(QuantizeBiasTest, SaturatesAndCounts) {
   std::vector<std::int32_t> quantized(6);
-  const auto saturated =
-      QuantizeBias({1e30f, -1e30f, kInf, -kInf, -0x1p31f, 0x1p31f}, Scale(1),
-                   {Scale(1)}, absl::MakeSpan(quantized));
-  ASSERT_OK(saturated);
-  EXPECT_EQ(*saturated, 5);  // -2^31 fits
+  ASSERT_VALUE(const auto saturated,
+               QuantizeBias({1e30f, -1e30f, kInf, -kInf, -0x1p31f, 0x1p31f},
+                            Scale(1), {Scale(1)}, absl::MakeSpan(quantized)));
+  EXPECT_EQ(saturated, 5);  // -2^31 fits
   EXPECT_THAT(quantized, ElementsAre(INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN,
                                      INT32_MIN, INT32_MAX));
 }

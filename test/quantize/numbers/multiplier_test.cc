@@ -46,10 +46,9 @@ TEST(QuantizeMultiplierTest, Goldens) {
   };
   for (const auto& golden : kGoldens) {
     SCOPED_TRACE(golden.multiplier);
-    const auto result = QuantizeMultiplier(golden.multiplier);
-    ASSERT_OK(result);
-    EXPECT_EQ(result->fixedpoint, golden.expected.fixedpoint);
-    EXPECT_EQ(result->exponent, golden.expected.exponent);
+    ASSERT_VALUE(const auto result, QuantizeMultiplier(golden.multiplier));
+    EXPECT_EQ(result.fixedpoint, golden.expected.fixedpoint);
+    EXPECT_EQ(result.exponent, golden.expected.exponent);
   }
 }
 

@@ -31,12 +31,11 @@ TEST(ChooseAffine, Goldens) {
       {0, 1e-40f, 0, 255, 1, 0},  // its scale would be subnormal
   };
   for (const auto& c : cases) {
-    const auto params = ChooseAffine(c.lo, c.hi, c.qmin, c.qmax);
-    ASSERT_OK(params);
-    EXPECT_EQ(params->scale, c.scale) << c.lo << " " << c.hi;
-    EXPECT_EQ(params->zero_point, c.zero_point) << c.lo << " " << c.hi;
-    EXPECT_EQ(params->qmin, c.qmin);
-    EXPECT_EQ(params->qmax, c.qmax);
+    ASSERT_VALUE(const auto params, ChooseAffine(c.lo, c.hi, c.qmin, c.qmax));
+    EXPECT_EQ(params.scale, c.scale) << c.lo << " " << c.hi;
+    EXPECT_EQ(params.zero_point, c.zero_point) << c.lo << " " << c.hi;
+    EXPECT_EQ(params.qmin, c.qmin);
+    EXPECT_EQ(params.qmax, c.qmax);
   }
 }
 
@@ -51,15 +50,14 @@ TEST(ChooseAffine, TheEndsAreRepresentable) {
     if (lo > hi) std::swap(lo, hi);
     const bool is_signed = rng.OneIn(2);
     const int qmin = is_signed ? -128 : 0;
-    const auto params = ChooseAffine(lo, hi, qmin, qmin + 255);
-    ASSERT_OK(params);
-    ASSERT_GE(params->zero_point, params->qmin);
-    ASSERT_LE(params->zero_point, params->qmax);
-    const double scale = params->scale;
+    ASSERT_VALUE(const auto params, ChooseAffine(lo, hi, qmin, qmin + 255));
+    ASSERT_GE(params.zero_point, params.qmin);
+    ASSERT_LE(params.zero_point, params.qmax);
+    const double scale = params.scale;
     const double tolerance = scale * (0.5 + 1e-4);
-    EXPECT_LE(scale * (params->qmin - params->zero_point),
+    EXPECT_LE(scale * (params.qmin - params.zero_point),
               std::min(0.0f, lo) + tolerance);
-    EXPECT_GE(scale * (params->qmax - params->zero_point),
+    EXPECT_GE(scale * (params.qmax - params.zero_point),
               std::max(0.0f, hi) - tolerance);
   }
 }
@@ -80,12 +78,11 @@ TEST(ChooseAffine, BadInput) {
 
 TEST(ChooseSymmetric, BitsSetTheRange) {
   for (int bits = 2; bits <= 16; ++bits) {
-    const auto params = ChooseSymmetric(3, bits);
-    ASSERT_OK(params);
-    EXPECT_EQ(params->qmax, (1 << (bits - 1)) - 1);
-    EXPECT_EQ(params->qmin, -params->qmax);
-    EXPECT_EQ(params->zero_point, 0);
-    EXPECT_EQ(params->scale, 3.0f / params->qmax);
+    ASSERT_VALUE(const auto params, ChooseSymmetric(3, bits));
+    EXPECT_EQ(params.qmax, (1 << (bits - 1)) - 1);
+    EXPECT_EQ(params.qmin, -params.qmax);
+    EXPECT_EQ(params.zero_point, 0);
+    EXPECT_EQ(params.scale, 3.0f / params.qmax);
   }
   EXPECT_EQ(ChooseSymmetric(127, 8)->scale, 1);
   EXPECT_EQ(ChooseSymmetric(63, 7)->scale, 1);
