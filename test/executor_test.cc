@@ -214,16 +214,13 @@ TEST_F(ExecutorTest, ThreadsThatWereUsed) {
   product_.MulOn(&context_, {3});
   EXPECT_EQ(context_.last_used_num_threads(), 3);
   // Inline, as all that a task executes.
-  FunctionTask tasks[2];
   ThreadedProduct products[2];
   Context contexts[2];
-  for (int i = 0; i < 2; ++i) {
-    tasks[i].function = [&, i] {
-      UseThreads(4, &contexts[i]);
-      products[i].MulOn(&contexts[i]);
-    };
-  }
-  ThreadPool().Execute(2, tasks);
+  ThreadPool pool;
+  ExecuteTwo(&pool, [&](int i) {
+    UseThreads(4, &contexts[i]);
+    products[i].MulOn(&contexts[i]);
+  });
   EXPECT_EQ(contexts[0].last_used_num_threads(), 1);
   EXPECT_EQ(contexts[1].last_used_num_threads(), 1);
 }
@@ -406,16 +403,12 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
 }
 
 TEST_F(ExecutorTest, ParallelForIsRefusedWhereMulIs) {
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+  MulAfter([&] {
     MarkedNumbers inner(1);
     EXPECT_CODE(kPrecondition,
                 context_.ParallelFor(2, MarkedNumbers::Run, &inner));
     EXPECT_EQ(inner.marks[0], 0);
-    RunInOrder(count, function, argument);
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
 }
 
 // ## Deadlocks that are not
@@ -426,33 +419,22 @@ TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
   context_.set_max_num_threads(2);
   // The Context is held by a Mul of this thread, whose Executor lets a task of
   // the Context's pool call Mul.
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    FunctionTask tasks[2];
+  MulAfter([&] {
     ThreadedProduct products[2];
-    for (int i = 0; i < 2; ++i) {
-      tasks[i].function = [&, i] {
-        EXPECT_CODE(kPrecondition, products[i].Run(&context_));
-      };
-    }
-    context_.mutable_thread_pool()->Execute(2, tasks);
-    RunInOrder(count, function, argument);
+    ExecuteTwo(context_.mutable_thread_pool(), [&](int i) {
+      EXPECT_CODE(kPrecondition, products[i].Run(&context_));
+    });
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
 }
 
 // A work-stealing pool may run anything on a thread that waits in ParallelFor.
 TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
   ThreadedProduct inner;
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+  MulAfter([&] {
     EXPECT_CODE(kPrecondition, inner.Run(&context_));
     Context own;
     inner.MulOn(&own);
-    RunInOrder(count, function, argument);
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
 }
 
 // What a task may ask a Context while another thread multiplies with it, which
@@ -472,28 +454,19 @@ TEST_F(ExecutorTest, GettersNeverWait) {
     EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
     EXPECT_GT(context_.prepacked_cache_limit_bytes(), 0u);
   };
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    FunctionTask tasks[2];
-    for (FunctionTask& task : tasks) task.function = ask;
+  MulAfter([&] {
     // On the pool, on the caller's thread and on one of nobody's.
-    context_.mutable_thread_pool()->Execute(2, tasks);
+    ExecuteTwo(context_.mutable_thread_pool(), [&](int) { ask(); });
     ask();
     std::thread(ask).join();
-    RunInOrder(count, function, argument);
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
 }
 
 TEST_F(ExecutorTest, ATaskMayUseAContextThatIsFree) {
-  FunctionTask tasks[2];
   ThreadedProduct products[2];
   Context contexts[2];
-  for (int i = 0; i < 2; ++i) {
-    tasks[i].function = [&, i] { products[i].MulOn(&contexts[i]); };
-  }
-  contexts[0].mutable_thread_pool()->Execute(2, tasks);
+  ExecuteTwo(contexts[0].mutable_thread_pool(),
+             [&](int i) { products[i].MulOn(&contexts[i]); });
 }
 
 }  // namespace

@@ -85,13 +85,7 @@ TEST_F(MulPlanTest, APlanThatWouldDeadlockIsFinishedLater) {
   planned.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
   ASSERT_OK(planned.Prepare(2, &context_, &plan));
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    EXPECT_CODE(kPrecondition, plan.Finish());
-    RunInOrder(count, function, argument);
-  });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
+  MulAfter([&] { EXPECT_CODE(kPrecondition, plan.Finish()); });
   planned.ExpectRight();
   EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
   EXPECT_OK(plan.Finish());

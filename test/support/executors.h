@@ -128,6 +128,12 @@ struct FunctionTask final : Task {
   std::function<void()> function;
   void Run() override { function(); }
 };
+// Executes run(0) and run(1), each as a task.
+inline void ExecuteTwo(ThreadPool* pool, const std::function<void(int)>& run) {
+  FunctionTask tasks[2];
+  for (int i = 0; i < 2; ++i) tasks[i].function = [&run, i] { run(i); };
+  pool->Execute(2, tasks);
+}
 
 // A suite whose Context uses as many threads as it may.
 class ThreadedProductTest : public testing::Test {
@@ -135,6 +141,19 @@ class ThreadedProductTest : public testing::Test {
   ThreadedProductTest() {
     context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   }
+
+  // A product on an Executor that does `first` and then the tasks.
+  void MulAfter(const std::function<void()>& first) {
+    TestExecutor executor(2, [&](int count, Function function, void* argument) {
+      first();
+      RunInOrder(count, function, argument);
+    });
+    context_.set_executor(&executor);
+    product_.MulOn(&context_);
+    EXPECT_EQ(executor.calls, 1);
+    context_.set_executor(nullptr);
+  }
+
   ThreadedProduct product_;
   Context context_;
 };

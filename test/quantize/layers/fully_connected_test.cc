@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "ruy_like/quantize/bias.h"
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/test_util.h"
