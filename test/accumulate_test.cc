@@ -167,8 +167,8 @@ TEST_P(AccumulateTest, EveryFloatType) {
 // Halves of the depth, one after the other, are the whole.
 TEST_P(AccumulateTest, ProductsInParts) {
   constexpr std::ptrdiff_t kRows = 37, kDepth = 200, kCols = 21;
-  const auto a = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
-  const auto b = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
+  const auto a = RandomVector<std::int8_t>(kRows * kDepth, 1);
+  const auto b = RandomVector<std::int8_t>(kDepth * kCols, 2);
   std::vector<std::int32_t> parts(kRows * kCols);
   MulParams<std::int32_t, std::int32_t> params;
   auto lhs = RowMajorOf(a, kRows, kDepth);

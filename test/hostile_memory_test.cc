@@ -86,8 +86,8 @@ TEST_P(HostileMemoryTest, ForgedHeaders) {
   constexpr std::ptrdiff_t kRows = 33, kDepth = 21, kCols = 6;
   constexpr std::uint64_t kHeaderSeed = 0x68656164;
   constexpr std::size_t kCovered = kImageHeaderBytes - sizeof(std::uint64_t);
-  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
-  const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
+  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, 1);
+  const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, 2);
   ASSERT_VALUE(const auto good, Pack(RowMajorOf(weights, kRows, kDepth),
                                      Side::kLhs, PackOptions(), &context_));
   const auto bytes = good.Serialize();

@@ -115,7 +115,7 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
 // cached operand of the same width gets.
 TEST_P(PackedMatrixTest, EveryWidthTakesTheCachedOperandsKernel) {
   const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
-  const auto inputs = RandomVector<std::uint8_t>(kDepth * 200, 0, 255, 3);
+  const auto inputs = RandomVector<std::uint8_t>(kDepth * 200, 3);
   auto cached = lhs_;
   cached.set_cache_policy(CachePolicy::kAlwaysCache);
   std::size_t bytes = 0;
@@ -285,7 +285,7 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
 TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
   // Many panels to a piece of the image; and many pieces, of a panel each.
   for (const auto& [rows, depth] : {std::pair(3000, 700), {300, 20000}}) {
-    const auto weights = RandomVector<std::int8_t>(rows * depth, -128, 127, 3);
+    const auto weights = RandomVector<std::int8_t>(rows * depth, 3);
     std::vector<std::int8_t> transposed(weights.size());
     for (int r = 0; r < rows; ++r) {
       for (int k = 0; k < depth; ++k) {

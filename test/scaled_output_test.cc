@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cfloat>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -35,12 +33,6 @@ const std::vector<Shape> kShapes = {{1, 1, 1},   {5, 17, 3},   {21, 10, 19},
                                     {33, 11, 1}, {1, 10, 33},  {16, 64, 16},
                                     {65, 5, 97}, {97, 130, 65}};
 
-std::uint32_t BitsOf(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
 class ScaledOutputTest : public PathTest {
  protected:
   // A sum of `acc` in every element of rows x cols, times the scales.
@@ -60,13 +52,9 @@ class ScaledOutputTest : public PathTest {
            {std::pair<int, int>{1, 1}, {40, 1}, {1, 40}, {19, 21}, {40, 40}}) {
         for (const float value :
              Scaled(a, b, shape.first, shape.second, order, params)) {
-          if (std::isnan(expected)) {
-            ASSERT_TRUE(std::isnan(value)) << value;
-          } else {
-            ASSERT_EQ(BitsOf(value), BitsOf(expected))
-                << value << ", not " << expected << "; "
-                << context_.last_used_kernel();
-          }
+          ASSERT_TRUE(SameFloat(value, expected))
+              << value << ", not " << expected << "; "
+              << context_.last_used_kernel();
         }
       }
     }

@@ -135,12 +135,11 @@ TEST_P(ThreadsTest, CountsBelowOneAreOne) {
 void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
   constexpr std::ptrdiff_t kRows = 70, kDepth = 90, kCols = 30;
   constexpr int kRepeats = 10;
-  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
+  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, 1);
   auto lhs = RowMajorOf(weights, kRows, kDepth);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   OnThreads(static_cast<int>(contexts.size()), [&](int i) {
-    const auto values =
-        RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
+    const auto values = RandomVector<std::int8_t>(kDepth * kCols, i + 2);
     auto rhs = ColMajorOf(values, kDepth, kCols);
     rhs.set_zero_point(static_cast<std::int8_t>(i));
     const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);

@@ -23,8 +23,8 @@ constexpr std::ptrdiff_t kRows = 37, kDepth = 70, kCols = 11;
 class PackedProductTest : public PathTest {
  protected:
   PackedProductTest()
-      : weights_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
-        inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 2)),
+      : weights_(RandomVector<std::int8_t>(kRows * kDepth, 1)),
+        inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 2)),
         lhs_(RowMajorOf(weights_, kRows, kDepth)),
         rhs_(ColMajorOf(inputs_, kDepth, kCols)) {
     lhs_.set_zero_point(3);

@@ -166,7 +166,7 @@ TEST_P(Int7MulTest, ABrokenPromiseCostsSpeedAlone) {
 // What is cached is looked at once, and not under another promise.
 TEST_P(Int7MulTest, CachedOperandsHaveAFormForEachTruth) {
   RawProduct p = MakeProduct(48, 64, 48);
-  p.rhs_values = RandomVector<std::int8_t>(64 * 48, -128, 127, 4);
+  p.rhs_values = RandomVector<std::int8_t>(64 * 48, 4);
   p.rhs.set_data(p.rhs_values.data());
   p.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   p.lhs.set_value_range(ValueRange::kInt7);

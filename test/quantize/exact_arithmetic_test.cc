@@ -235,9 +235,8 @@ TEST_P(ExactArithmeticTest, Add8p8To32) {
     const int spread = static_cast<int>(rng.Between(0, 20));
     const FloatRange a_range = AnyRange(&rng, middle, spread);
     const FloatRange b_range = AnyRange(&rng, middle, spread);
-    const Codes a = RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat);
-    const Codes b =
-        RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat + 1);
+    const Codes a = RandomVector<std::uint8_t>(c.size(), 2 * repeat);
+    const Codes b = RandomVector<std::uint8_t>(c.size(), 2 * repeat + 1);
     ASSERT_VALUE(const auto range,
                  QuantizedAdd8p8To32({a, a_range}, {b, b_range},
                                      absl::MakeSpan(c), &context_));

@@ -71,8 +71,8 @@ struct Inputs {
   Inputs()
       : x(GaussVector(kElements, 1)),
         acc(kElements),
-        q(RandomVector<std::int8_t>(kElements, -128, 127, 2)),
-        u(RandomVector<std::uint8_t>(kElements, 0, 255, 3)),
+        q(RandomVector<std::int8_t>(kElements, 2)),
+        u(RandomVector<std::uint8_t>(kElements, 3)),
         channel_params(kChannels, kParams),
         scales(kChannels, 0.25f),
         bias(kChannels, 0.5f),

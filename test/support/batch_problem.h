@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -46,8 +45,7 @@ std::vector<T> Values(std::ptrdiff_t size, std::uint64_t seed) {
   if constexpr (!std::is_integral_v<T>) {
     return RandomReals<T>(size, seed);
   } else {
-    return RandomVector<T>(size, std::numeric_limits<T>::min(),
-                           std::numeric_limits<T>::max(), seed);
+    return RandomVector<T>(size, seed);
   }
 }
 

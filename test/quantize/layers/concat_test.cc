@@ -35,7 +35,7 @@ TEST_P(ConcatTest, EveryElementGoesToItsPlace) {
       total[axis] += 2 * i + 1;
       const TensorShape shape = {sizes[i][0], sizes[i][1], sizes[i][2],
                                  sizes[i][3], GetParam()};
-      data[i] = RandomVector<std::int8_t>(CountOf(shape), -128, 127, i + 1);
+      data[i] = RandomVector<std::int8_t>(CountOf(shape), i + 1);
       inputs.push_back({data[i].data(), shape, i == 1 ? other : params});
     }
     const TensorShape shape = {total[0], total[1], total[2], total[3],

@@ -174,8 +174,8 @@ class ElementwisePathTest : public PathTest {
   void CompareInPlaceOnThreads() {
     context_.set_max_num_threads(3);
     const std::ptrdiff_t n = 1000003;
-    const auto a = RandomVector<std::int8_t>(n, -128, 127, 4);
-    const auto b = RandomVector<std::int8_t>(n, -128, 127, 5);
+    const auto a = RandomVector<std::int8_t>(n, 4);
+    const auto b = RandomVector<std::int8_t>(n, 5);
     for (const bool into_b : {false, true}) {
       std::vector<std::int8_t> x = a, y = b;
       std::vector<std::int8_t>& result = into_b ? y : x;
@@ -198,10 +198,8 @@ class ElementwisePathTest : public PathTest {
           const TensorShape shape = {
               2, 5, 300, b_channels == 1 && b_batch == 2 ? 1 : 70, order};
           const TensorShape b_shape = {b_batch, 1, 1, b_channels, order};
-          const auto a =
-              RandomVector<std::int8_t>(CountOf(shape), -128, 127, 6);
-          const auto b =
-              RandomVector<std::int8_t>(b_batch * b_channels, -128, 127, 7);
+          const auto a = RandomVector<std::int8_t>(CountOf(shape), 6);
+          const auto b = RandomVector<std::int8_t>(b_batch * b_channels, 7);
           std::vector<std::int8_t> out(a.size());
           TensorView<std::int8_t> output{out.data(), shape, pc_};
           ASSERT_OK(

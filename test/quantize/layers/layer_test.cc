@@ -24,7 +24,7 @@ namespace {
 class LayerTest : public testing::Test {
  protected:
   LayerTest()
-      : x_(RandomVector<std::int8_t>(kBatch * kDepth, -128, 127, 1)),
+      : x_(RandomVector<std::int8_t>(kBatch * kDepth, 1)),
         w_(RandomVector<std::int8_t>(kChannels * kDepth, -127, 127, 2)),
         bias_(kChannels, 1000),
         params_(kChannels, QuantParams{0.01f, 0, -127, 127}),

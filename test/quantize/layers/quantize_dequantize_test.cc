@@ -6,13 +6,13 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/quantize/loops/convert_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/rounding.h"
@@ -26,21 +26,14 @@ namespace {
 using quantize_internal::ConvertKernels;
 
 // The bits decide: -0 is not 0, and NaN is NaN.
-std::uint32_t Bits(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
+std::uint32_t Bits(float x) { return float16_internal::BitsOfFloat(x); }
 
 // Floats of all magnitudes, ties and their neighbours, and what is no number.
 float AnyFloat(Rng* rng) {
   switch (rng->Between(0, 5)) {
-    case 0: {
-      const std::uint32_t bits = static_cast<std::uint32_t>(rng->Next());
-      float x;
-      std::memcpy(&x, &bits, sizeof(x));
-      return x;
-    }
+    case 0:
+      return float16_internal::FloatOfBits(
+          static_cast<std::uint32_t>(rng->Next()));
     case 1: {
       const float special[] = {0.0f,  -0.0f,  kNan,        kInf,        -kInf,
                                1e30f, 1e-40f, 0.49999997f, -0.49999997f};

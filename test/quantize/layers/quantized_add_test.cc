@@ -147,7 +147,7 @@ TEST(QuantizedAdd8p8To8, RangesOfOneNumber) {
 // A found range that is a thousandth of an operand's: int32 has no room for it.
 TEST(QuantizedAdd8p8To8, NarrowTightRange) {
   const Codes a(100, 255);
-  const Codes b = RandomVector<std::uint8_t>(100, 0, 255, 3);
+  const Codes b = RandomVector<std::uint8_t>(100, 3);
   const AddedTo8 added = AddTo8(a, {-1000, 1000}, b, {0, 1}, Tight());
   const auto [least, most] = std::minmax_element(b.begin(), b.end());
   for (std::size_t i = 0; i < b.size(); ++i) {
@@ -162,9 +162,9 @@ TEST(QuantizedAdd, ShortOperandsAreRepeated) {
   for (std::size_t rows : {1, 3, 50}) {
     for (std::size_t cols : {1, 2, 7, 100, 5000}) {
       const std::size_t n = rows * cols;
-      const Codes longer = RandomVector<std::uint8_t>(n, 0, 255, n);
+      const Codes longer = RandomVector<std::uint8_t>(n, n);
       for (std::size_t size : {std::size_t{1}, cols}) {
-        const Codes shorter = RandomVector<std::uint8_t>(size, 0, 255, n + 1);
+        const Codes shorter = RandomVector<std::uint8_t>(size, n + 1);
         Codes repeated(n);
         for (std::size_t i = 0; i < n; ++i) repeated[i] = shorter[i % size];
         EXPECT_EQ(AddTo32(longer, a_range, shorter, b_range),
@@ -245,8 +245,8 @@ TEST_P(AddPathTest, KernelsEqualScalarArithmetic) {
 
 TEST_P(AddPathTest, LargeOperandsOnThreads) {
   const std::size_t n = 6000 * 1001;
-  const Codes a = RandomVector<std::uint8_t>(n, 0, 255, 5);
-  const Codes b = RandomVector<std::uint8_t>(1001, 0, 255, 6);
+  const Codes a = RandomVector<std::uint8_t>(n, 5);
+  const Codes b = RandomVector<std::uint8_t>(1001, 6);
   const FloatRange a_range = {-1, 1}, b_range = {-3, 2};
   Context one;
   one.set_runtime_enabled_paths(Path::kPortable);
