@@ -238,14 +238,11 @@ bool IsValid(const MulCall& call) {
   }
   const PackedOperand* const lhs = call.lhs.packed;
   const PackedOperand* const rhs = call.rhs.packed;
-  if (lhs != nullptr &&
-      (lhs->side != Side::kLhs || lhs->layout.family != call.family)) {
-    return false;
-  }
-  if (rhs != nullptr &&
-      (rhs->side != Side::kRhs || rhs->layout.family != call.family)) {
-    return false;
-  }
+  const auto fits = [&](const PackedOperand* packed, Side side) {
+    return packed == nullptr ||
+           (packed->side == side && packed->layout.family == call.family);
+  };
+  if (!fits(lhs, Side::kLhs) || !fits(rhs, Side::kRhs)) return false;
   if (lhs != nullptr && rhs != nullptr &&
       (lhs->layout.path != rhs->layout.path ||
        lhs->layout.kernel_side == rhs->layout.kernel_side)) {

@@ -174,7 +174,7 @@ TEST(CalibrationFileTest, RefusesWrongText) {
   const auto with = [&](const char* from, const char* to) {
     return Params(absl::StrReplaceAll(good, {{from, to}}));
   };
-  const std::string cases[] = {
+  std::vector<std::string> cases = {
       "",
       " ",
       "{",
@@ -197,20 +197,6 @@ TEST(CalibrationFileTest, RefusesWrongText) {
       Params(good + good),
       Params("1"),
       Params("{}"),
-      with("1,", "0,"),
-      with("1,", "-1,"),
-      with("1,", "1e39,"),
-      with("1,", "1e-60,"),
-      with("1,", "NaN,"),
-      with("1,", "Infinity,"),
-      with("1,", "+1,"),
-      with("1,", ".5,"),
-      with("1,", "1.,"),
-      with("1,", "1e,"),
-      with("1,", "0x1,"),
-      with("1,", "\"1\","),
-      with("1,", "1,,"),
-      with("1,", "1;"),
       with("point\":0", "point\":0.5"),
       with("point\":0", "point\":4294967296"),
       with("qmax\":1", "qmax\":-2"),
@@ -218,21 +204,22 @@ TEST(CalibrationFileTest, RefusesWrongText) {
       with("qmax", "more"),
       with("\"qmax\":1", ""),
       with(",\"qmax\":1", ""),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", "\"\""}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", "\"\x80\""}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", "\"\xc0\x80\""}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", "\"\xed\xa0\x80\""}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", "\"\n\""}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", R"("\x")"}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", R"("\u12")"}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", R"("\ud800")"}}),
-      absl::StrReplaceAll(Params(good), {{"\"x\"", R"("\udc00")"}}),
       absl::StrReplaceAll(Params(good), {{"\"x\"", "'x'"}}),
-      absl::StrReplaceAll(Params(good),
-                          {{"\"x\"", "\"" + std::string(5000, 'x') + "\""}}),
       Tensors(R"({"name":"x","params":[],"observers":[]},)"
               R"({"name":"x","params":[],"observers":[]})"),
   };
+  for (const char* const scale :
+       {"0,", "-1,", "1e39,", "1e-60,", "NaN,", "Infinity,", "+1,", ".5,",
+        "1.,", "1e,", "0x1,", "\"1\",", "1,,", "1;"}) {
+    cases.push_back(with("1,", scale));
+  }
+  const std::string names[] = {
+      "",      "\x80",    "\xc0\x80",  "\xed\xa0\x80", "\n",
+      R"(\x)", R"(\u12)", R"(\ud800)", R"(\udc00)",    std::string(5000, 'x')};
+  for (const std::string& name : names) {
+    cases.push_back(absl::StrReplaceAll(
+        Params(good), {{"\"x\"", absl::StrCat("\"", name, "\"")}}));
+  }
   for (const std::string& text : cases) {
     EXPECT_CODE(kInvalid, CalibrationFromJson(text)) << text;
   }
