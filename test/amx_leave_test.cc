@@ -89,8 +89,7 @@ TEST_F(AmxLeaveTest, IsAskedForByAPlan) {
 TEST_F(AmxLeaveTest, IsAskedForByPacking) {
   Context context;
   RawProduct product(256, 256, 256);
-  ASSERT_VALUE(const auto packed,
-               Pack(product.lhs, Side::kLhs, PackOptions(), &context));
+  ASSERT_VALUE(const auto packed, Pack(product.lhs, Side::kLhs, {}, &context));
   EXPECT_GE(times_asked, 1);
   EXPECT_EQ(packed.path(), Path::kAvx512Vnni);
   EXPECT_EQ(MulTo<std::int32_t>(packed, product.rhs, &context),

@@ -121,8 +121,7 @@ TEST_F(BadBatchTest, PlansOfNothing) {
 }
 
 TEST_F(BadBatchTest, AStrideOfAPackedMatrix) {
-  ASSERT_VALUE(const auto lhs,
-               Pack(problem_.lhs, Side::kLhs, PackOptions(), &context_));
+  ASSERT_VALUE(const auto lhs, Pack(problem_.lhs, Side::kLhs, {}, &context_));
   ExpectStatus(MulBatch(lhs, problem_.rhs, problem_.params, problem_.batch,
                         &context_, &problem_.dst),
                kInvalid, {"lhs_stride is 23"});

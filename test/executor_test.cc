@@ -84,12 +84,11 @@ TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
 TEST_F(ExecutorTest, PacksOnIt) {
   const auto weights = RandomVector<std::int8_t>(2000 * 900, 3);
   const auto matrix = RowMajorOf(weights, 2000, 900);
-  ASSERT_VALUE(auto alone, Pack(matrix, Side::kLhs, PackOptions(), &context_));
+  ASSERT_VALUE(auto alone, Pack(matrix, Side::kLhs, {}, &context_));
   for (const auto& parallel_for : kAllSorts) {
     TestExecutor executor(3, parallel_for);
     context_.set_executor(&executor);
-    ASSERT_VALUE(auto packed,
-                 Pack(matrix, Side::kLhs, PackOptions(), &context_));
+    ASSERT_VALUE(auto packed, Pack(matrix, Side::kLhs, {}, &context_));
     EXPECT_EQ(executor.last_count, 3);
     EXPECT_TRUE(packed.Serialize() == alone.Serialize());
   }
@@ -240,14 +239,14 @@ TEST_F(ExecutorTest, ACallsOwnLimit) {
 // ## PackedMatrix on many threads
 
 TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
-  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(packed);
+  ASSERT_VALUE(const auto packed,
+               Pack(product_.lhs, Side::kLhs, {}, &context_));
   OnThreads(4, [&packed](int) {
     ThreadedProduct product;
     Context context;
     context.set_max_num_threads(2);
     for (int repeat = 0; repeat < 5; ++repeat) {
-      const PackedMatrix<std::int8_t> copy = *packed;
+      const PackedMatrix<std::int8_t> copy = packed;
       EXPECT_OK(Mul(copy, product.rhs, product.params, &context, &product.dst));
       product.ExpectRight();
     }

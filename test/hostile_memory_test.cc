@@ -89,7 +89,7 @@ TEST_P(HostileMemoryTest, ForgedHeaders) {
   const auto weights = RandomVector<std::int8_t>(kRows * kDepth, 1);
   const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, 2);
   ASSERT_VALUE(const auto good, Pack(RowMajorOf(weights, kRows, kDepth),
-                                     Side::kLhs, PackOptions(), &context_));
+                                     Side::kLhs, {}, &context_));
   const auto bytes = good.Serialize();
   // A whole number of 64 bytes: it starts on such a boundary before the page.
   GuardedBuffer image(bytes.size(), Flush::kEnd);

@@ -258,18 +258,17 @@ TEST_P(MulBatchTest, PackedOperands) {
     for (const ptrdiff_t count : {1, 3, 8}) {
       BatchProblem<Int8> problem({70, 33, 70}, count, {1, 0, true, true, true});
       const auto expected = Expected(&problem);
-      const auto lhs = Pack(problem.lhs, Side::kLhs, PackOptions(), &context_);
-      const auto rhs = Pack(problem.rhs, Side::kRhs, PackOptions(), &context_);
-      ASSERT_TRUE(lhs.ok() && rhs.ok());
+      ASSERT_VALUE(auto lhs, Pack(problem.lhs, Side::kLhs, {}, &context_));
+      ASSERT_VALUE(auto rhs, Pack(problem.rhs, Side::kRhs, {}, &context_));
       const auto check = [&](const auto& one_lhs, const auto& one_rhs) {
         problem.Wipe();
         EXPECT_OK(MulBatch(one_lhs, one_rhs, problem.params, problem.batch,
                            &context_, &problem.dst));
         EXPECT_TRUE(problem.Holds(expected));
       };
-      check(*lhs, problem.rhs);
-      check(problem.lhs, *rhs);
-      check(*lhs, *rhs);
+      check(lhs, problem.rhs);
+      check(problem.lhs, rhs);
+      check(lhs, rhs);
     }
   }
 }
@@ -409,8 +408,7 @@ TEST_P(MulBatchTest, GroupsOfPackedWeights) {
   for (ptrdiff_t i = 0; i < problem.batch.count; ++i) {
     Matrix<std::int8_t> lhs = problem.lhs;
     lhs.set_data(problem.lhs_values.data() + i * problem.batch.lhs_stride);
-    ASSERT_VALUE(const auto packed,
-                 Pack(lhs, Side::kLhs, PackOptions(), &context_));
+    ASSERT_VALUE(const auto packed, Pack(lhs, Side::kLhs, {}, &context_));
     products.push_back({packed, problem.rhs, problem.params, problem.dst});
     products.back().rhs.set_data(problem.rhs_values.data() +
                                  i * problem.batch.rhs_stride);

@@ -126,8 +126,7 @@ TEST_F(MulPlanTest, APlanIsRepeated) {
 }
 
 TEST_F(MulPlanTest, APlanOfAPackedMatrix) {
-  ASSERT_VALUE(auto packed,
-               Pack(product_.lhs, Side::kLhs, PackOptions(), &context_));
+  ASSERT_VALUE(auto packed, Pack(product_.lhs, Side::kLhs, {}, &context_));
   MulPlan plan;
   ASSERT_OK(plan.Prepare(packed, product_.rhs, product_.params, 2, &context_,
                          &product_.dst));

@@ -100,8 +100,7 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   const std::vector<float> inputs = RandomReals<float>(300 * 20, 2);
   auto lhs = RowMajorOf(weights, 100, 300);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  ASSERT_VALUE(auto packed_lhs,
-               Pack(lhs, Side::kLhs, PackOptions(), &context_));
+  ASSERT_VALUE(auto packed_lhs, Pack(lhs, Side::kLhs, {}, &context_));
   for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
     const auto rhs = ColMajorOf(inputs, 300, cols);
     const auto cached = MulTo<float>(lhs, rhs, &context_);
@@ -212,9 +211,8 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
   PackOptions options = {Order::kColMajor, PackFor::kBFloat16Operand};
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
-  auto packed = Pack(lhs, Side::kLhs, options, &context);
-  ASSERT_OK(packed);
-  EXPECT_EQ(packed->layout_name(), "F32 4x1");
+  ASSERT_VALUE(auto packed, Pack(lhs, Side::kLhs, options, &context));
+  EXPECT_EQ(packed.layout_name(), "F32 4x1");
   struct Case {
     Path path, other;
     const char *widened, *name, *row_major;
@@ -226,16 +224,14 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
     context.set_runtime_enabled_paths(c.path);
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
     options.dst_order = Order::kColMajor;
-    packed = Pack(lhs, Side::kLhs, PackOptions(), &context);
-    ASSERT_OK(packed);
-    EXPECT_EQ(packed->layout_name(), c.widened);
-    packed = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_OK(packed);
-    EXPECT_EQ(packed->path(), c.path);
-    EXPECT_EQ(packed->layout_name(), c.name);
+    ASSERT_VALUE(packed, Pack(lhs, Side::kLhs, {}, &context));
+    EXPECT_EQ(packed.layout_name(), c.widened);
+    ASSERT_VALUE(packed, Pack(lhs, Side::kLhs, options, &context));
+    EXPECT_EQ(packed.path(), c.path);
+    EXPECT_EQ(packed.layout_name(), c.name);
     ASSERT_VALUE(const auto image,
-                 PackedMatrix<BFloat16>::FromBytes(packed->Serialize().data(),
-                                                   packed->Serialize().size(),
+                 PackedMatrix<BFloat16>::FromBytes(packed.Serialize().data(),
+                                                   packed.Serialize().size(),
                                                    VerifyChecksum::kYes));
     EXPECT_OK(Mul(image, lhs, MulParams<float, float>(), &context, &dst));
     EXPECT_EQ(context.last_used_path(), c.path);
@@ -245,7 +241,7 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
     EXPECT_EQ(row_major.layout_name(), c.row_major);
     context.set_runtime_enabled_paths(c.other);
     const absl::Status status =
-        Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
+        Mul(packed, lhs, MulParams<float, float>(), &context, &dst);
     ExpectStatus(status, kPrecondition, {PathName(c.path)});
   }
 }
@@ -253,8 +249,7 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
 // ## Buffers
 
 TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
-  ASSERT_VALUE(auto bytes,
-               PackedMatrixBytes(lhs_, Side::kLhs, PackOptions(), &context_));
+  ASSERT_VALUE(auto bytes, PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_));
   Matrix<std::int8_t> shape_alone = lhs_;
   shape_alone.set_data(nullptr);
   EXPECT_EQ(
@@ -264,8 +259,8 @@ TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
   ASSERT_EQ(bytes % kBufferAlignment, 0u);
   GuardedBuffer buffer(bytes, Flush::kEnd);
   std::memset(buffer.data(), 0x77, bytes);
-  ASSERT_VALUE(auto packed, PackInto(buffer.data(), bytes, lhs_, Side::kLhs,
-                                     PackOptions(), &context_));
+  ASSERT_VALUE(auto packed,
+               PackInto(buffer.data(), bytes, lhs_, Side::kLhs, {}, &context_));
   EXPECT_TRUE(buffer.SlackIsIntact());
   EXPECT_EQ(packed.Serialize().data(), buffer.data());
   EXPECT_EQ(packed.Serialize(), PackLhs(&context_).Serialize());
@@ -295,13 +290,11 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
     const auto col_major = ColMajorOf(weights, rows, depth);
     const auto row_major = RowMajorOf(transposed, rows, depth);
     context_.set_max_num_threads(1);
-    ASSERT_VALUE(auto expected,
-                 Pack(row_major, Side::kLhs, PackOptions(), &context_));
+    ASSERT_VALUE(auto expected, Pack(row_major, Side::kLhs, {}, &context_));
     for (const int threads : {1, 4}) {
       UseThreads(threads, &context_);
       for (const auto* matrix : {&col_major, &row_major}) {
-        ASSERT_VALUE(auto packed,
-                     Pack(*matrix, Side::kLhs, PackOptions(), &context_));
+        ASSERT_VALUE(auto packed, Pack(*matrix, Side::kLhs, {}, &context_));
         // Megabytes, which a failure should not print.
         EXPECT_TRUE(packed.Serialize() == expected.Serialize())
             << rows << 'x' << depth << ", " << threads << " threads";

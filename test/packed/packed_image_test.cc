@@ -171,8 +171,8 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
 // the header's word.
 TEST_P(PackedImageTest, ElementsAreOfTheTypeThatWasPacked) {
   const std::vector<BFloat16> values(12 * 7, BFloat16(3));
-  ASSERT_VALUE(const auto packed, Pack(RowMajorOf(values, 12, 7), Side::kLhs,
-                                       PackOptions(), &context_));
+  ASSERT_VALUE(const auto packed,
+               Pack(RowMajorOf(values, 12, 7), Side::kLhs, {}, &context_));
   Image image(packed.Serialize());
   EXPECT_OK(PackedMatrix<BFloat16>::FromBytes(image.data(), image.size));
   const absl::Status as_float16 =

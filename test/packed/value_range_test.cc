@@ -194,33 +194,30 @@ TEST_P(Int7MulTest, PackedAheadItSaysWhatItIs) {
   RawProduct p = MakeProduct(48, 61, 33);
   p.lhs.set_value_range(ValueRange::kInt7);
   const std::vector<std::int32_t> expected = p.Expected();
-  const auto bytes =
-      PackedMatrixBytes(p.lhs, Side::kLhs, PackOptions(), &context_);
-  auto packed = Pack(p.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed.ok() && bytes.ok());
-  EXPECT_EQ(packed->layout_name().substr(0, 2), "S7");
-  EXPECT_EQ(packed->Serialize().size(), *bytes);
+  ASSERT_VALUE(const auto bytes,
+               PackedMatrixBytes(p.lhs, Side::kLhs, {}, &context_));
+  ASSERT_VALUE(auto packed, Pack(p.lhs, Side::kLhs, {}, &context_));
+  EXPECT_EQ(packed.layout_name().substr(0, 2), "S7");
+  EXPECT_EQ(packed.Serialize().size(), bytes);
   for (const ValueRange range : {ValueRange::kFull, ValueRange::kInt7}) {
     p.rhs.set_value_range(range);
-    EXPECT_EQ(MulTo<std::int32_t>(*packed, p.rhs, &context_), expected);
+    EXPECT_EQ(MulTo<std::int32_t>(packed, p.rhs, &context_), expected);
     EXPECT_EQ(RanInt7OnBothSides(), range == ValueRange::kInt7);
 
     // Both packed: the rhs has to know, unless it is packed alike.
     PackOptions options;
-    const auto unaware = Pack(p.rhs, Side::kRhs, options, &context_);
+    ASSERT_VALUE(auto unaware, Pack(p.rhs, Side::kRhs, options, &context_));
     options.pack_for = PackFor::kInt7Operand;
-    const auto other = Pack(p.rhs, Side::kRhs, options, &context_);
-    ASSERT_TRUE(unaware.ok() && other.ok());
-    EXPECT_EQ(MulTo<std::int32_t>(*packed, *unaware, &context_), expected);
-    EXPECT_EQ(MulTo<std::int32_t>(*packed, *other, &context_), expected);
+    ASSERT_VALUE(auto other, Pack(p.rhs, Side::kRhs, options, &context_));
+    EXPECT_EQ(MulTo<std::int32_t>(packed, unaware, &context_), expected);
+    EXPECT_EQ(MulTo<std::int32_t>(packed, other, &context_), expected);
     EXPECT_EQ(RanInt7OnBothSides(), range == ValueRange::kInt7);
   }
 
   p.lhs_values[7] = 64;
-  packed = Pack(p.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_OK(packed);
-  EXPECT_EQ(packed->layout_name().substr(0, 2), "S8");
-  EXPECT_EQ(MulTo<std::int32_t>(*packed, p.rhs, &context_), p.Expected());
+  ASSERT_VALUE(packed, Pack(p.lhs, Side::kLhs, {}, &context_));
+  EXPECT_EQ(packed.layout_name().substr(0, 2), "S8");
+  EXPECT_EQ(MulTo<std::int32_t>(packed, p.rhs, &context_), p.Expected());
 }
 
 // Those who run a plan read operands when nobody looks at promises any more.

@@ -137,11 +137,10 @@ TEST(EqSearchTest, SevenBitsWithSearchComeCloseToEightWithout) {
     const Layer layer = RandomLayer(seed, /*outliers=*/false);
     EqOptions options;
     options.steps = 30;
-    const auto eight = Search(layer, options, &context);
+    ASSERT_VALUE(const auto eight, Search(layer, options, &context));
     options.bits = 7;
-    const auto seven = Search(layer, options, &context);
-    ASSERT_TRUE(eight.ok() && seven.ok());
-    EXPECT_GE(seven->cos_final, eight->cos_init - 1e-3);
+    ASSERT_VALUE(const auto seven, Search(layer, options, &context));
+    EXPECT_GE(seven.cos_final, eight.cos_init - 1e-3);
   }
 }
 
@@ -173,12 +172,11 @@ TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
   second.set_data(layer.a.data() + left);
   EqOptions options;
   options.steps = 10;
-  const auto whole = Search(layer, options, &context);
-  const auto parts =
-      EqSearch(layer.Weights(), {first, second}, options, &context);
-  ASSERT_TRUE(whole.ok() && parts.ok());
-  EXPECT_NEAR(whole->cos_final, parts->cos_final, 1e-6);
-  EXPECT_EQ(parts->products % 2, 0);
+  ASSERT_VALUE(const auto whole, Search(layer, options, &context));
+  ASSERT_VALUE(const auto parts,
+               EqSearch(layer.Weights(), {first, second}, options, &context));
+  EXPECT_NEAR(whole.cos_final, parts.cos_final, 1e-6);
+  EXPECT_EQ(parts.products % 2, 0);
 }
 
 // Blocks of columns are multiplied in other ways when there are several of
@@ -199,14 +197,13 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
     EqOptions options;
     options.bits = bits;
     options.steps = 6;
-    const auto whole = Search(layer, options, &context);
-    const auto cut = EqSearch(layer.Weights(), parts, options, &context);
-    ASSERT_OK(whole);
-    ASSERT_OK(cut);
-    EXPECT_EQ(whole->cos_init, cut->cos_init);
-    EXPECT_EQ(whole->cos_final, cut->cos_final);
-    EXPECT_EQ(whole->weights, cut->weights);
-    EXPECT_EQ(whole->activations, cut->activations);
+    ASSERT_VALUE(const auto whole, Search(layer, options, &context));
+    ASSERT_VALUE(const auto cut,
+                 EqSearch(layer.Weights(), parts, options, &context));
+    EXPECT_EQ(whole.cos_init, cut.cos_init);
+    EXPECT_EQ(whole.cos_final, cut.cos_final);
+    EXPECT_EQ(whole.weights, cut.weights);
+    EXPECT_EQ(whole.activations, cut.activations);
     const Matrix<float> one_block = parts[0];
     ASSERT_VALUE(const auto small,
                  EqSearch(layer.Weights(), {one_block}, options, &context));
@@ -242,15 +239,13 @@ TEST(EqSearchTest, ZeroRowsAndZeroLayers) {
   EqOptions options;
   options.steps = 5;
   Layer layer{2, 3, 2, {0, 0, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6}};
-  auto result = Search(layer, options, &context);
-  ASSERT_OK(result);
-  EXPECT_EQ(result->weights[0].scale, 1);
-  EXPECT_GT(result->cos_final, 0.999);
+  ASSERT_VALUE(auto result, Search(layer, options, &context));
+  EXPECT_EQ(result.weights[0].scale, 1);
+  EXPECT_GT(result.cos_final, 0.999);
   layer.a.assign(6, 0);
-  result = Search(layer, options, &context);
-  ASSERT_OK(result);
-  EXPECT_EQ(result->cos_init, 1);
-  EXPECT_EQ(result->cos_final, 1);
+  ASSERT_VALUE(result, Search(layer, options, &context));
+  EXPECT_EQ(result.cos_init, 1);
+  EXPECT_EQ(result.cos_final, 1);
 }
 
 class EqSearchPathTest : public PathTest {};

@@ -152,13 +152,14 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
 TEST(FullyConnectedTest, BadInputChangesNothing) {
   Context context;
   const std::vector<std::int8_t> w(6, 1), x(6, 1);
-  const auto weights =
-      PackedWeights::Pack(RowMajorOf(w, 2, 3), {QuantParams()}, &context);
+  ASSERT_VALUE(
+      const auto weights,
+      PackedWeights::Pack(RowMajorOf(w, 2, 3), {QuantParams()}, &context));
   PackWeightsOptions grouped;
   grouped.groups = 2;
-  const auto in_groups = PackedWeights::Pack(
-      RowMajorOf(w, 2, 3), {QuantParams()}, &context, grouped);
-  ASSERT_TRUE(weights.ok() && in_groups.ok());
+  ASSERT_VALUE(const auto in_groups,
+               PackedWeights::Pack(RowMajorOf(w, 2, 3), {QuantParams()},
+                                   &context, grouped));
   std::vector<std::int8_t> out(4, 77);
   const auto message = [&](const TensorShape& in, const TensorShape& result,
                            const PackedWeights& some_weights) {
@@ -168,19 +169,19 @@ TEST(FullyConnectedTest, BadInputChangesNothing) {
                        some_weights, {}, nullptr, &context, &output)
             .message());
   };
-  EXPECT_THAT(message(Features(2, 2), Features(2, 2), *weights),
+  EXPECT_THAT(message(Features(2, 2), Features(2, 2), weights),
               HasSubstr("depth 3 between input 2x1x1x2"));
-  EXPECT_THAT(message(Features(2, 3), Features(1, 2), *weights),
+  EXPECT_THAT(message(Features(2, 3), Features(1, 2), weights),
               HasSubstr("output 1x1x1x2"));
-  EXPECT_THAT(message(Features(2, 3), Features(2, 1), *weights),
+  EXPECT_THAT(message(Features(2, 3), Features(2, 1), weights),
               HasSubstr("output 2x1x1x1"));
-  EXPECT_THAT(message(Features(2, 3), Features(2, 2), *in_groups),
+  EXPECT_THAT(message(Features(2, 3), Features(2, 2), in_groups),
               HasSubstr("2 groups"));
   EXPECT_THAT(message(Features(2, 3), Features(2, 2), PackedWeights()),
               HasSubstr("0 groups"));
   EXPECT_THAT(out, Each(77));
-  EXPECT_EQ(message(Features(0, 3), Features(0, 2), *weights), "");
-  EXPECT_EQ(message(Features(2, 3), Features(2, 2), *weights), "");
+  EXPECT_EQ(message(Features(0, 3), Features(0, 2), weights), "");
+  EXPECT_EQ(message(Features(2, 3), Features(2, 2), weights), "");
 }
 
 }  // namespace

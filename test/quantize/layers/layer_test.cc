@@ -267,13 +267,15 @@ TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
 TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
   if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
   const Window window = Square(3, 1, 1, 1);
-  const auto conv = MakeConv2D<std::int8_t, std::int8_t>(
-      RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_);
-  const auto depthwise = MakeDepthwiseConv2D<std::int8_t, std::int8_t>(
-      RowMajorOf(float_w_, 4, 9), {}, in_, result_, &context_);
-  const auto connected = MakeFullyConnected<std::int8_t, std::int8_t>(
-      RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_);
-  ASSERT_TRUE(conv.ok() && depthwise.ok() && connected.ok());
+  ASSERT_VALUE(const auto conv,
+               MakeConv2D<std::int8_t, std::int8_t>(
+                   RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_));
+  ASSERT_VALUE(const auto depthwise,
+               MakeDepthwiseConv2D<std::int8_t, std::int8_t>(
+                   RowMajorOf(float_w_, 4, 9), {}, in_, result_, &context_));
+  ASSERT_VALUE(const auto connected,
+               MakeFullyConnected<std::int8_t, std::int8_t>(
+                   RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_));
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     const TensorView<const std::int8_t> image = {
         x_.data(), {1, 3, 3, 4, order}, in_};
@@ -283,10 +285,10 @@ TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
     long before = 0;
     for (int repeat = 0; repeat < 3; ++repeat) {
       before = allocation_count;
-      ASSERT_OK(Conv2D(image, *conv, window, &workspace, &context_, &result));
-      ASSERT_OK(DepthwiseConv2D(image, *depthwise, window, &workspace,
-                                &context_, &result));
-      ASSERT_OK(FullyConnected(image, *connected, &context_, &few));
+      ASSERT_OK(Conv2D(image, conv, window, &workspace, &context_, &result));
+      ASSERT_OK(DepthwiseConv2D(image, depthwise, window, &workspace, &context_,
+                                &result));
+      ASSERT_OK(FullyConnected(image, connected, &context_, &few));
     }
     EXPECT_EQ(allocation_count, before);
   }
