@@ -130,12 +130,12 @@ testing::AssertionResult HasCode(absl::StatusCode code, const Result& result) {
 #define ASSERT_CODE(...) ASSERT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
 
 // ASSERT_VALUE(const auto x, expression): asserts that the expression's
-// StatusOr is OK, and declares x as the value in it.
+// StatusOr is OK, and makes x the value in it. x may have been declared before.
 #define ASSERT_VALUE(x, ...) \
   ASSERT_VALUE_BY(RUY_LIKE_TEST_JOIN(value_or_, __LINE__), x, __VA_ARGS__)
 #define ASSERT_VALUE_BY(value_or, x, ...) \
   auto value_or = __VA_ARGS__;            \
-  ASSERT_OK(value_or);                    \
+  ASSERT_OK(value_or) << #__VA_ARGS__;    \
   x = *std::move(value_or)
 #define RUY_LIKE_TEST_JOIN(a, b) RUY_LIKE_TEST_JOIN_EXPANDED(a, b)
 #define RUY_LIKE_TEST_JOIN_EXPANDED(a, b) a##b
