@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -40,8 +39,7 @@ struct GappedProduct {
   std::vector<float> Run(const MulParams<float, float>& params,
                          std::vector<float> old, Context* context) {
     dst.set_data(old.data());
-    const absl::Status status = Mul(lhs, rhs, params, context, &dst);
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_OK(Mul(lhs, rhs, params, context, &dst));
     return old;
   }
 
@@ -128,8 +126,7 @@ TEST_P(AccumulateTest, GreatDepthAndThreads) {
 }
 
 TEST_P(AccumulateTest, IntegersWrap) {
-  constexpr std::int32_t kBetas[] = {1, -1, 7, 65537,
-                                     std::numeric_limits<std::int32_t>::min()};
+  constexpr std::int32_t kBetas[] = {1, -1, 7, 65537, INT32_MIN};
   std::vector<Types> raw;
   for (const Types& types : IntegerTypes()) {
     if (types.dst == Scalar::kI32) raw.push_back(types);
@@ -170,21 +167,21 @@ TEST_P(AccumulateTest, EveryFloatType) {
 // Halves of the depth, one after the other, are the whole.
 TEST_P(AccumulateTest, ProductsInParts) {
   constexpr std::ptrdiff_t kRows = 37, kDepth = 200, kCols = 21;
-  const auto a = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
-  const auto b = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
+  const auto a = RandomVector<std::int8_t>(kRows * kDepth, 1);
+  const auto b = RandomVector<std::int8_t>(kDepth * kCols, 2);
   std::vector<std::int32_t> parts(kRows * kCols);
   MulParams<std::int32_t, std::int32_t> params;
-  auto lhs = MakeMatrix(a.data(), kRows, kDepth, Order::kRowMajor);
-  auto rhs = MakeMatrix(b.data(), kDepth, kCols, Order::kColMajor);
-  auto dst = MakeMatrix(parts.data(), kRows, kCols, Order::kColMajor);
+  auto lhs = RowMajorOf(a, kRows, kDepth);
+  auto rhs = ColMajorOf(b, kDepth, kCols);
+  auto dst = ColMajorOf(parts, kRows, kCols);
   const auto whole = MulTo<std::int32_t>(lhs, rhs, &context_);
   lhs.mutable_layout()->set_cols(kDepth / 2);
   rhs.mutable_layout()->set_rows(kDepth / 2);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
   lhs.set_data(a.data() + kDepth / 2);
   rhs.set_data(b.data() + kDepth / 2);
   params.set_beta(1);
-  ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+  ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
   EXPECT_EQ(parts, whole);
 }
 
@@ -242,15 +239,13 @@ TEST_P(AccumulateTest, NanAndInfinityStayWhereTheyAre) {
 TEST_P(AccumulateTest, DepthZeroScalesDst) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6};
   const float bias[] = {10, 20};
-  auto dst = MakeMatrix(values.data(), 2, 3, Order::kRowMajor);
+  auto dst = RowMajorOf(values, 2, 3);
   MulParams<float, float> params;
   params.set_beta(0.5f);
   params.set_bias(bias);
-  ASSERT_TRUE(
-      Mul(MakeMatrix(static_cast<float*>(nullptr), 2, 0, Order::kRowMajor),
-          MakeMatrix(static_cast<float*>(nullptr), 0, 3, Order::kColMajor),
-          params, &context_, &dst)
-          .ok());
+  ASSERT_OK(Mul(RowMajorOf(static_cast<float*>(nullptr), 2, 0),
+                ColMajorOf(static_cast<float*>(nullptr), 0, 3), params,
+                &context_, &dst));
   EXPECT_EQ(values, (std::vector<float>{10.5, 11, 11.5, 22, 22.5, 23}));
 }
 

@@ -176,7 +176,7 @@ TEST_P(AllocationTest, AMillionMixedCallsDoNotGrow) {
   long expected = 0;
   for (int round = 0; round < kRounds; ++round) {
     context_.set_max_num_threads(1 + round % 2);
-    ASSERT_TRUE(large.Run(&context_).ok());
+    ASSERT_OK(large.Run(&context_));
     for (int i = 0; i < kTinyPerRound; ++i) {
       const bool tiny_only = i % 4000 != 0;
       ASSERT_TRUE(tiny_only ? mix.RunTiny(&context_) : mix.Run(&context_));

@@ -16,6 +16,7 @@
 #include "ruy_like/mul_plan.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/product.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -28,7 +29,7 @@ bool Refuse() {
 
 template <typename P>
 void ExpectRight(P* product, Context* context) {
-  EXPECT_EQ(product->Run(context), absl::OkStatus());
+  EXPECT_OK(product->Run(context));
   product->ExpectIs(product->Expected());
 }
 
@@ -73,8 +74,7 @@ TEST_F(AmxLeaveTest, IsNotAskedForWhereNothingWantsAmx) {
   FloatProduct floats(100, 100, 100);
   ExpectRight(&floats, &context);
   EXPECT_EQ(context.last_used_path(), Path::kAmx);  // by a kernel of AVX-512's
-  ASSERT_TRUE(
-      Pack(floats.lhs, Side::kLhs, PackOptions(), &context).status().ok());
+  ASSERT_OK(Pack(floats.lhs, Side::kLhs, PackOptions(), &context));
   // Too small for AMX.
   RawProduct small(3, 3, 3), large(256, 256, 256);
   ExpectRight(&small, &context);
@@ -114,7 +114,7 @@ TEST_F(AmxLeaveTest, IsAskedForByAPlan) {
   Context context;
   RawProduct product(256, 256, 256);
   MulPlan plan;
-  ASSERT_TRUE(product.Prepare(1, &context, &plan).ok());
+  ASSERT_OK(product.Prepare(1, &context, &plan));
   EXPECT_EQ(times_asked, 1);
   EXPECT_EQ(context.last_used_path(), BestPath(DetectedPaths(~Path::kAmx)));
   ASSERT_TRUE(plan.Run(0).ok() && plan.Finish().ok());
@@ -124,11 +124,10 @@ TEST_F(AmxLeaveTest, IsAskedForByAPlan) {
 TEST_F(AmxLeaveTest, IsAskedForByPacking) {
   Context context;
   RawProduct product(256, 256, 256);
-  const auto packed = Pack(product.lhs, Side::kLhs, PackOptions(), &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_VALUE(const auto packed, Pack(product.lhs, Side::kLhs, {}, &context));
   EXPECT_GE(times_asked, 1);
-  EXPECT_EQ(packed->path(), Path::kAvx512Vnni);
-  EXPECT_EQ(MulTo<std::int32_t>(*packed, product.rhs, &context),
+  EXPECT_EQ(packed.path(), Path::kAvx512Vnni);
+  EXPECT_EQ(MulTo<std::int32_t>(packed, product.rhs, &context),
             product.Expected());
 }
 

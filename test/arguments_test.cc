@@ -34,13 +34,10 @@ struct Call : Product<std::int8_t, std::int8_t, std::int32_t, Dst> {
     this->dst = MakeMatrix(memory->At<Dst>(4096), kSize, kSize,
                            Order::kColMajor, kSize);
   }
-  absl::StatusCode Run() { return Base::Run(&context).code(); }
+  absl::Status Run() { return Base::Run(&context); }
 
   Context context;
 };
-
-constexpr auto kOk = absl::StatusCode::kOk;
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 // Where an array of kSize 4-byte elements shares bytes with dst, of 4-byte
 // elements in columns of 80 bytes every 160, from 4096 on.
@@ -64,7 +61,7 @@ TEST(SharedArraysTest, Bias) {
       call.params.set_channel_dimension(dimension);
       call.params.set_bias(memory.At<std::int32_t>(place.offset));
       const std::vector<char> before = memory.bytes;
-      EXPECT_EQ(call.Run(), place.code) << place.offset;
+      EXPECT_CODE(place.code, call.Run()) << place.offset;
       if (place.code != kOk) {
         EXPECT_TRUE(memory.bytes == before);
       }
@@ -77,11 +74,11 @@ TEST(SharedArraysTest, Scales) {
     Memory memory;
     Call<float> rows(&memory), cols(&memory), bias(&memory);
     rows.params.set_lhs_scale_perrow(memory.At<float>(place.offset));
-    EXPECT_EQ(rows.Run(), place.code) << place.offset;
+    EXPECT_CODE(place.code, rows.Run()) << place.offset;
     cols.params.set_rhs_scale_percol(memory.At<float>(place.offset));
-    EXPECT_EQ(cols.Run(), place.code) << place.offset;
+    EXPECT_CODE(place.code, cols.Run()) << place.offset;
     bias.params.set_bias(memory.At<float>(place.offset));
-    EXPECT_EQ(bias.Run(), place.code) << place.offset;
+    EXPECT_CODE(place.code, bias.Run()) << place.offset;
   }
 }
 
@@ -95,11 +92,11 @@ TEST(SharedArraysTest, Multipliers) {
     call.params.set_multiplier_fixedpoint_perchannel(
         memory.At<std::int32_t>(offset));
     call.params.set_multiplier_exponent_perchannel(exponent.data());
-    EXPECT_EQ(call.Run(), offset == 0 ? kOk : kInvalid);
+    EXPECT_CODE(offset == 0 ? kOk : kInvalid, call.Run());
     std::memcpy(memory.At<char>(offset), exponent.data(), 4 * kSize);
     call.params.set_multiplier_fixedpoint_perchannel(fixedpoint.data());
     call.params.set_multiplier_exponent_perchannel(memory.At<int>(offset));
-    EXPECT_EQ(call.Run(), offset == 0 ? kOk : kInvalid);
+    EXPECT_CODE(offset == 0 ? kOk : kInvalid, call.Run());
   }
 }
 
@@ -107,11 +104,11 @@ TEST(UnknownEnumeratorsTest, AreRefused) {
   Memory memory;
   Call<std::int32_t> lhs(&memory), rhs(&memory), params(&memory);
   lhs.lhs.set_cache_policy(static_cast<CachePolicy>(4));
-  EXPECT_EQ(lhs.Run(), kInvalid);
+  EXPECT_CODE(kInvalid, lhs.Run());
   rhs.rhs.set_cache_policy(static_cast<CachePolicy>(200));
-  EXPECT_EQ(rhs.Run(), kInvalid);
+  EXPECT_CODE(kInvalid, rhs.Run());
   params.params.set_channel_dimension(static_cast<ChannelDimension>(2));
-  EXPECT_EQ(params.Run(), kInvalid);
+  EXPECT_CODE(kInvalid, params.Run());
 }
 
 TEST(PackIntoTest, NotOverItsOwnSource) {
@@ -122,20 +119,17 @@ TEST(PackIntoTest, NotOverItsOwnSource) {
   std::memset(bytes, 1, buffer.bytes());
   Context context;
   const auto pack_at = [&](std::ptrdiff_t source, std::ptrdiff_t target) {
-    const auto matrix =
-        MakeMatrix(reinterpret_cast<const std::int8_t*>(bytes + source), kWidth,
-                   kDepth, Order::kRowMajor);
+    const auto matrix = RowMajorOf(
+        reinterpret_cast<const std::int8_t*>(bytes + source), kWidth, kDepth);
     return PackInto(bytes + target, buffer.bytes() - target, matrix, Side::kLhs,
-                    PackOptions(), &context)
-        .status()
-        .code();
+                    PackOptions(), &context);
   };
-  EXPECT_EQ(pack_at(0, 0), kInvalid);
-  EXPECT_EQ(pack_at(4096, 0), kInvalid);
-  EXPECT_EQ(pack_at(0, 4096 - 64), kInvalid);
+  EXPECT_CODE(kInvalid, pack_at(0, 0));
+  EXPECT_CODE(kInvalid, pack_at(4096, 0));
+  EXPECT_CODE(kInvalid, pack_at(0, 4096 - 64));
   EXPECT_EQ(bytes[4096 - 64], 1);  // nothing was written yet
-  EXPECT_EQ(pack_at(0, 4096), kOk);
-  EXPECT_EQ(pack_at(32768, 0), kOk);
+  EXPECT_CODE(kOk, pack_at(0, 4096));
+  EXPECT_CODE(kOk, pack_at(32768, 0));
 }
 
 }  // namespace

@@ -28,17 +28,13 @@ void ExpectRight(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
       << context->last_used_kernel();
 }
 
-std::vector<std::int8_t> RandomInt8(std::size_t size, std::uint64_t seed) {
-  return RandomVector<std::int8_t>(size, -128, 127, seed);
-}
-
 class CachePolicyTest : public PathTest {
  protected:
   CachePolicyTest()
-      : weights_(RandomInt8(kRows * kDepth, 1)),
-        inputs_(RandomInt8(kDepth * kCols, 2)),
-        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
-        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+      : weights_(RandomVector<std::int8_t>(kRows * kDepth, 1)),
+        inputs_(RandomVector<std::int8_t>(kDepth * kCols, 2)),
+        lhs_(RowMajorOf(weights_, kRows, kDepth)),
+        rhs_(ColMajorOf(inputs_, kDepth, kCols)) {
     lhs_.set_cache_policy(CachePolicy::kAlwaysCache);
   }
 
@@ -75,19 +71,19 @@ TEST_P(CachePolicyTest, PoliciesAndTheOtherOperandsWidth) {
       {CachePolicy::kCacheIfSignificantSpeedup, 129, false},
       {CachePolicy::kAlwaysCache, 1, true},
       {CachePolicy::kAlwaysCache, 200, true}};
-  const std::vector<std::int8_t> values = RandomInt8(200 * kDepth, 3);
+  const std::vector<std::int8_t> values =
+      RandomVector<std::int8_t>(200 * kDepth, 3);
   for (const Case& c : kCases) {
     // As an lhs, by its product's columns.
-    auto lhs = MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor);
-    auto rhs =
-        MakeMatrix(values.data(), kDepth, c.other_width, Order::kColMajor);
+    auto lhs = RowMajorOf(weights_, kRows, kDepth);
+    auto rhs = ColMajorOf(values, kDepth, c.other_width);
     lhs.set_cache_policy(c.policy);
     EXPECT_EQ(BytesOf(lhs, rhs) > 0, c.kept)
         << "lhs, policy " << static_cast<int>(c.policy) << ", " << c.other_width
         << " columns";
     // As an rhs, by its product's rows.
-    lhs = MakeMatrix(values.data(), c.other_width, kDepth, Order::kRowMajor);
-    rhs = MakeMatrix(weights_.data(), kDepth, kRows, Order::kColMajor);
+    lhs = RowMajorOf(values, c.other_width, kDepth);
+    rhs = ColMajorOf(weights_, kDepth, kRows);
     rhs.set_cache_policy(c.policy);
     EXPECT_EQ(BytesOf(lhs, rhs) > 0, c.kept)
         << "rhs, policy " << static_cast<int>(c.policy) << ", " << c.other_width
@@ -138,7 +134,8 @@ TEST_P(CachePolicyTest, ASecondProductTakesWhatTheFirstKept) {
   ExpectRight(lhs_, rhs_, &context_);
   const std::size_t bytes = context_.prepacked_cache_bytes();
   EXPECT_GE(bytes, weights_.size());
-  const std::vector<std::int8_t> more = RandomInt8(inputs_.size(), 4);
+  const std::vector<std::int8_t> more =
+      RandomVector<std::int8_t>(inputs_.size(), 4);
   rhs_.set_data(more.data());
   ExpectRight(lhs_, rhs_, &context_);
   EXPECT_EQ(context_.prepacked_cache_bytes(), bytes);
@@ -177,7 +174,8 @@ TEST_P(CachePolicyTest, BytesAddUp) {
 }
 
 TEST_P(CachePolicyTest, TwoWeightsThatDoNotFitTogether) {
-  const std::vector<std::int8_t> second_values = RandomInt8(kRows * kDepth, 5);
+  const std::vector<std::int8_t> second_values =
+      RandomVector<std::int8_t>(kRows * kDepth, 5);
   auto second = lhs_;
   second.set_data(second_values.data());
   const std::size_t one = BytesOf(lhs_, rhs_);
@@ -216,7 +214,7 @@ TEST_P(CachePolicyTest, TheLeastRecentlyUsedIsEvicted) {
   std::vector<std::vector<std::int8_t>> values;
   std::vector<Matrix<std::int8_t>> weights;
   for (int i = 0; i < 3; ++i) {
-    values.push_back(RandomInt8(kRows * kDepth, 6 + i));
+    values.push_back(RandomVector<std::int8_t>(kRows * kDepth, 6 + i));
     weights.push_back(lhs_);
     weights.back().set_data(values.back().data());
   }
@@ -236,7 +234,7 @@ TEST_P(CachePolicyTest, TheLeastRecentlyUsedIsEvicted) {
 
 // One buffer seen in many ways: an entry must not be taken for another's.
 TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
-  const auto inputs = RandomInt8(200 * 200, 9);
+  const auto inputs = RandomVector<std::int8_t>(200 * 200, 9);
   for (int pass = 0; pass < 2; ++pass) {
     for (const Order order : {Order::kRowMajor, Order::kColMajor}) {
       for (const std::ptrdiff_t rows : {50, 49, 10}) {
@@ -249,8 +247,7 @@ TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
               continue;
             }
             lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-            const auto rhs =
-                MakeMatrix(inputs.data(), depth, kCols, Order::kColMajor);
+            const auto rhs = ColMajorOf(inputs, depth, kCols);
             ExpectRight(lhs, rhs, &context_);
             // The other type, and the other side.
             auto u8 = MakeMatrix(
@@ -260,9 +257,7 @@ TEST_P(CachePolicyTest, TheSameDataAsOtherMatrices) {
             ExpectRight(u8, rhs, &context_);
             auto right = MakeMatrix(weights_.data(), rows, depth, order, gap);
             right.set_cache_policy(CachePolicy::kAlwaysCache);
-            ExpectRight(
-                MakeMatrix(inputs.data(), kCols, rows, Order::kRowMajor), right,
-                &context_);
+            ExpectRight(RowMajorOf(inputs, kCols, rows), right, &context_);
           }
         }
       }
@@ -288,13 +283,10 @@ TEST_P(CachePolicyTest, ZeroPointsThatChangeBetweenProducts) {
 
 // The other operand's type decides how this one is packed.
 TEST_P(CachePolicyTest, OtherTypesOnTheOtherSide) {
-  const auto wide =
-      RandomVector<std::int16_t>(kDepth * kCols, -32768, 32767, 7);
-  const auto wide_rhs =
-      MakeMatrix(wide.data(), kDepth, kCols, Order::kColMajor);
-  const auto bytes = RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 8);
-  const auto byte_rhs =
-      MakeMatrix(bytes.data(), kDepth, kCols, Order::kColMajor);
+  const auto wide = RandomVector<std::int16_t>(kDepth * kCols, 7);
+  const auto wide_rhs = ColMajorOf(wide, kDepth, kCols);
+  const auto bytes = RandomVector<std::uint8_t>(kDepth * kCols, 8);
+  const auto byte_rhs = ColMajorOf(bytes, kDepth, kCols);
   for (int pass = 0; pass < 2; ++pass) {
     ExpectRight(lhs_, rhs_, &context_);
     ExpectRight(lhs_, wide_rhs, &context_);
@@ -304,7 +296,7 @@ TEST_P(CachePolicyTest, OtherTypesOnTheOtherSide) {
 
 // Narrow products take other kernels than wide ones.
 TEST_P(CachePolicyTest, TheOtherOperandsWidthChanges) {
-  const auto inputs = RandomInt8(kDepth * 200, 9);
+  const auto inputs = RandomVector<std::int8_t>(kDepth * 200, 9);
   for (int pass = 0; pass < 2; ++pass) {
     for (const std::ptrdiff_t cols : {1, 2, 3, 8, 50, 200}) {
       for (const Order order : kOrders) {
@@ -321,9 +313,8 @@ TEST_P(CachePolicyTest, TheOtherOperandsWidthChanges) {
 // twice, for there narrow products would take several times as long with the
 // panels of the wide ones.
 TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
-  const auto inputs = RandomInt8(kDepth * 200, 10);
-  const auto weights_rhs =
-      MakeMatrix(weights_.data(), kDepth, kRows, Order::kColMajor);
+  const auto inputs = RandomVector<std::int8_t>(kDepth * 200, 10);
+  const auto weights_rhs = ColMajorOf(weights_, kDepth, kRows);
   for (const Side side : {Side::kLhs, Side::kRhs}) {
     for (const Order dst_order : kOrders) {
       Context context;
@@ -331,9 +322,9 @@ TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
       std::size_t bytes = 0;
       for (const std::ptrdiff_t width : {200, 1, 2, 3, 4, 5, 8, 16, 17, 60}) {
         auto lhs = lhs_;
-        auto rhs = MakeMatrix(inputs.data(), kDepth, width, Order::kColMajor);
+        auto rhs = ColMajorOf(inputs, kDepth, width);
         if (side == Side::kRhs) {
-          lhs = MakeMatrix(inputs.data(), width, kDepth, Order::kRowMajor);
+          lhs = RowMajorOf(inputs, width, kDepth);
           rhs = weights_rhs;
           rhs.set_cache_policy(CachePolicy::kAlwaysCache);
         }
@@ -358,7 +349,7 @@ TEST_P(CachePolicyTest, EveryWidthTakesTheSamePackedForm) {
 // Weights of products with either order of dst, on AMX: one form.
 TEST_P(CachePolicyTest, OnAmxBothOrdersOfDstTakeTheSamePackedForm) {
   if (GetParam() != Path::kAmx) GTEST_SKIP() << "of the amx path";
-  const auto inputs = RandomInt8(kDepth * 200, 10);
+  const auto inputs = RandomVector<std::int8_t>(kDepth * 200, 10);
   for (const Order rhs_order : kOrders) {
     Context context;
     Restrict(&context);
@@ -388,12 +379,12 @@ TEST_P(CachePolicyTest, EveryTypeAndOrderWithBothOperandsCached) {
 
 // One Context may be told to take another path: packed forms differ.
 TEST(CachePolicyAcrossPathsTest, APathIsNotGivenWhatAnotherPacked) {
-  const auto weights = RandomInt8(kRows * kDepth, 1);
-  const auto inputs = RandomInt8(kDepth * kCols, 2);
-  auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
+  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, 1);
+  const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, 2);
+  auto lhs = RowMajorOf(weights, kRows, kDepth);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   lhs.set_zero_point(3);
-  auto rhs = MakeMatrix(inputs.data(), kDepth, kCols, Order::kColMajor);
+  auto rhs = ColMajorOf(inputs, kDepth, kCols);
   rhs.set_cache_policy(CachePolicy::kAlwaysCache);
   rhs.set_zero_point(5);
   Context context;

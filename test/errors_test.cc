@@ -18,8 +18,6 @@
 namespace ruy_like {
 namespace {
 
-using absl::StatusCode;
-
 constexpr std::ptrdiff_t kHuge = std::numeric_limits<std::ptrdiff_t>::max();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -38,14 +36,15 @@ struct GoodCall : Product<Lhs, Rhs, Accum, Dst> {
                          : this->dst.mutable_layout();
   }
 
-  void ExpectOk() { EXPECT_EQ(Run(), absl::OkStatus()); }
-  void ExpectError(StatusCode code, const std::vector<std::string>& parts) {
+  void ExpectOk() { EXPECT_OK(Run()); }
+  void ExpectError(absl::StatusCode code,
+                   const std::vector<std::string>& parts) {
     const std::vector<Dst> before = this->dst_values;
     ExpectStatus(Run(), code, parts);
     EXPECT_EQ(this->dst_values, before) << "dst was written to";
   }
   void ExpectInvalid(const std::vector<std::string>& parts) {
-    ExpectError(StatusCode::kInvalidArgument, parts);
+    ExpectError(kInvalid, parts);
   }
 
   Context context;
@@ -60,7 +59,7 @@ using Float16Call = GoodCall<Float16, Float16, float, Float16>;
 
 // What a good call gives once it is spoiled.
 template <typename Call, typename Spoil>
-void ExpectError(const Spoil& spoil, StatusCode code,
+void ExpectError(const Spoil& spoil, absl::StatusCode code,
                  const std::vector<std::string>& parts) {
   Call c;
   spoil(&c);
@@ -68,7 +67,7 @@ void ExpectError(const Spoil& spoil, StatusCode code,
 }
 template <typename Call, typename Spoil>
 void ExpectInvalid(const Spoil& spoil, const std::vector<std::string>& parts) {
-  ExpectError<Call>(spoil, StatusCode::kInvalidArgument, parts);
+  ExpectError<Call>(spoil, kInvalid, parts);
 }
 
 TEST(ErrorsTest, TheGoodCallsAreGood) {
@@ -81,11 +80,11 @@ TEST(ErrorsTest, TheGoodCallsAreGood) {
 TEST(ErrorsTest, NullArguments) {
   Int8Call c;
   const std::vector<std::int8_t> before = c.dst_values;
-  ExpectStatus(Mul(c.lhs, c.rhs, c.params, nullptr, &c.dst),
-               StatusCode::kInvalidArgument, {"context"});
+  ExpectStatus(Mul(c.lhs, c.rhs, c.params, nullptr, &c.dst), kInvalid,
+               {"context"});
   ExpectStatus(Mul(c.lhs, c.rhs, c.params, &c.context,
                    static_cast<Matrix<std::int8_t>*>(nullptr)),
-               StatusCode::kInvalidArgument, {"dst"});
+               kInvalid, {"dst"});
   EXPECT_EQ(c.dst_values, before);
 }
 
@@ -154,7 +153,7 @@ TEST(ErrorsTest, EmptyPackedMatrices) {
   const PackedMatrix<std::int8_t> empty;
   const auto expect_invalid = [](const absl::Status& status,
                                  const std::string& text) {
-    ExpectStatus(status, StatusCode::kInvalidArgument, {text});
+    ExpectStatus(status, kInvalid, {text});
   };
   const std::string lhs_is_empty = "lhs is an empty PackedMatrix";
   const std::string rhs_is_empty = "rhs is an empty PackedMatrix";
@@ -196,26 +195,25 @@ TEST(ErrorsTest, SizesWhoseByteCountOverflows) {
         c->dst.mutable_layout()->set_rows(kHuge / 8);
         c->dst.mutable_layout()->set_stride(kHuge / 8);
       },
-      StatusCode::kOutOfRange, {"lhs", std::to_string(kHuge / 8), "overflow"});
+      kOutOfRange, {"lhs", std::to_string(kHuge / 8), "overflow"});
   ExpectError<Int8Call>(
-      [](auto* c) { c->lhs.mutable_layout()->set_stride(kHuge); },
-      StatusCode::kOutOfRange, {"lhs", std::to_string(kHuge), "overflow"});
+      [](auto* c) { c->lhs.mutable_layout()->set_stride(kHuge); }, kOutOfRange,
+      {"lhs", std::to_string(kHuge), "overflow"});
   ExpectError<Int8Call>(
       [](auto* c) {
         c->rhs.mutable_layout()->set_cols(kHuge);
         c->dst.mutable_layout()->set_cols(kHuge);
       },
-      StatusCode::kOutOfRange, {"rhs", "overflow"});
+      kOutOfRange, {"rhs", "overflow"});
   ExpectError<Int8Call>(
-      [](auto* c) { c->dst.mutable_layout()->set_stride(kHuge); },
-      StatusCode::kOutOfRange, {"dst", "overflow"});
+      [](auto* c) { c->dst.mutable_layout()->set_stride(kHuge); }, kOutOfRange,
+      {"dst", "overflow"});
 }
 
 // One byte more than a ptrdiff_t counts: 2 GiB, where pointers have 32 bits.
 TEST(ErrorsTest, OneByteTooMany) {
   constexpr std::ptrdiff_t kRows = 1 << 15;
   constexpr std::ptrdiff_t kCols = kHuge / (4 * kRows) + 1;  // 4-byte elements
-  constexpr StatusCode kOutOfRange = StatusCode::kOutOfRange;
   for (int matrix = 0; matrix < 3; ++matrix) {
     FloatCall c;
     MakeSimpleLayout(kRows, kCols, Order::kRowMajor, c.MutableLayout(matrix));
@@ -223,9 +221,8 @@ TEST(ErrorsTest, OneByteTooMany) {
                   {kNames[matrix], std::to_string(kCols), "overflow"});
     for (const Side side : {Side::kLhs, Side::kRhs}) {
       if (matrix != 0) continue;
-      EXPECT_EQ(PackedMatrixBytes(c.lhs, side, {}, &c.context).status().code(),
-                kOutOfRange);
-      EXPECT_EQ(Pack(c.lhs, side, {}, &c.context).status().code(), kOutOfRange);
+      EXPECT_CODE(kOutOfRange, PackedMatrixBytes(c.lhs, side, {}, &c.context));
+      EXPECT_CODE(kOutOfRange, Pack(c.lhs, side, {}, &c.context));
     }
   }
 }
@@ -234,11 +231,11 @@ TEST(ErrorsTest, OneByteTooMany) {
 TEST(ErrorsTest, LongVectorsAreNotTooLarge) {
   constexpr std::ptrdiff_t kDepth = 1 << 20;
   const std::vector<float> ones(kDepth, 1);
-  const auto lhs = MakeMatrix(ones.data(), 1, kDepth, Order::kRowMajor);
-  const auto rhs = MakeMatrix(ones.data(), kDepth, 1, Order::kColMajor);
+  const auto lhs = RowMajorOf(ones, 1, kDepth);
+  const auto rhs = ColMajorOf(ones, kDepth, 1);
   Context context;
   EXPECT_EQ(MulTo<float>(lhs, rhs, &context)[0], kDepth);
-  EXPECT_TRUE(PackedMatrixBytes(lhs, Side::kLhs, {}, &context).ok());
+  EXPECT_OK(PackedMatrixBytes(lhs, Side::kLhs, {}, &context));
 }
 
 // Tebibytes to pack for the cache, which no machine has; unless it promises
@@ -261,10 +258,10 @@ TEST(ErrorsTest, MemoryThatCanNotBeHad) {
   c.lhs.set_data(reinterpret_cast<float*>((UINTPTR_MAX >> 8) + 1));
   c.rhs.set_data(reinterpret_cast<float*>(((UINTPTR_MAX >> 8) + 1) * 2));
   c.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  c.ExpectError(StatusCode::kResourceExhausted, {"memory", "4194304"});
+  c.ExpectError(kExhausted, {"memory", "4194304"});
   // The Context is none the worse for it.
   FloatCall good;
-  EXPECT_TRUE(Mul(good.lhs, good.rhs, good.params, &c.context, &good.dst).ok());
+  EXPECT_OK(Mul(good.lhs, good.rhs, good.params, &c.context, &good.dst));
 }
 
 // ## Zero points

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -20,6 +19,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/thread_pool.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -76,23 +76,21 @@ TEST_F(ExecutorTest, SmallProductsDoNotAskIt) {
   TestExecutor executor(6, RunInOrder);
   context_.set_executor(&executor);
   FloatProduct small(8, 8, 8);
-  EXPECT_EQ(small.Run(&context_), absl::OkStatus());
+  EXPECT_OK(small.Run(&context_));
   EXPECT_EQ(executor.calls, 0);
   small.ExpectIs(small.Expected());
 }
 
 TEST_F(ExecutorTest, PacksOnIt) {
-  const auto weights = RandomVector<std::int8_t>(2000 * 900, -128, 127, 3);
-  const auto matrix = MakeMatrix(weights.data(), 2000, 900, Order::kRowMajor);
-  auto alone = Pack(matrix, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(alone.ok());
+  const auto weights = RandomVector<std::int8_t>(2000 * 900, 3);
+  const auto matrix = RowMajorOf(weights, 2000, 900);
+  ASSERT_VALUE(auto alone, Pack(matrix, Side::kLhs, {}, &context_));
   for (const auto& parallel_for : kAllSorts) {
     TestExecutor executor(3, parallel_for);
     context_.set_executor(&executor);
-    auto packed = Pack(matrix, Side::kLhs, PackOptions(), &context_);
-    ASSERT_TRUE(packed.ok());
+    ASSERT_VALUE(auto packed, Pack(matrix, Side::kLhs, {}, &context_));
     EXPECT_EQ(executor.last_count, 3);
-    EXPECT_TRUE(packed->Serialize() == alone->Serialize());
+    EXPECT_TRUE(packed.Serialize() == alone.Serialize());
   }
 }
 
@@ -144,7 +142,7 @@ TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
   context_.set_runtime_enabled_paths(Path::kPortable);
   // Some 10 ms by the slowest path.
   RawProduct product(500, 500, 500, Order::kColMajor, -128, 127);
-  EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+  EXPECT_OK(product.Run(&context_));
   const std::vector<std::int32_t> expected = product.dst_values;
   BegunCalls begun;
   TestExecutor executor(3, [&](int count, Function function, void* argument) {
@@ -154,7 +152,7 @@ TEST_F(ExecutorTest, AnExecutorThatThrowsInTheMiddle) {
   });
   context_.set_executor(&executor);
   for (int repeat = 0; repeat < 5; ++repeat) {
-    EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+    EXPECT_OK(product.Run(&context_));
     begun.Join();
     product.ExpectIs(expected);
   }
@@ -180,8 +178,7 @@ TEST_F(ExecutorTest, CallsThatAnExecutorThatThrowsHasBegunAreWaitedFor) {
     throw std::runtime_error("no more threads today");
   });
   context_.set_executor(&executor);
-  const absl::Status status = context_.ParallelFor(2, &Calls::Run, &calls);
-  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_OK(context_.ParallelFor(2, &Calls::Run, &calls));
   EXPECT_TRUE(calls.is_finished);
   thread.join();
 }
@@ -216,16 +213,13 @@ TEST_F(ExecutorTest, ThreadsThatWereUsed) {
   product_.MulOn(&context_, {3});
   EXPECT_EQ(context_.last_used_num_threads(), 3);
   // Inline, as all that a task executes.
-  FunctionTask tasks[2];
   ThreadedProduct products[2];
   Context contexts[2];
-  for (int i = 0; i < 2; ++i) {
-    tasks[i].function = [&, i] {
-      UseThreads(4, &contexts[i]);
-      products[i].MulOn(&contexts[i]);
-    };
-  }
-  ThreadPool().Execute(2, tasks);
+  ThreadPool pool;
+  ExecuteTwo(&pool, [&](int i) {
+    UseThreads(4, &contexts[i]);
+    products[i].MulOn(&contexts[i]);
+  });
   EXPECT_EQ(contexts[0].last_used_num_threads(), 1);
   EXPECT_EQ(contexts[1].last_used_num_threads(), 1);
 }
@@ -239,31 +233,24 @@ TEST_F(ExecutorTest, ACallsOwnLimit) {
     ExpectThreads(context_.last_used_num_threads(),
                   limit == 0 ? 4 : std::min(limit, 4));
   }
-  EXPECT_EQ(product_.Run(&context_, {-1}).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_CODE(kInvalid, product_.Run(&context_, {-1}));
 }
 
 // ## PackedMatrix on many threads
 
 TEST_F(ExecutorTest, OnePackedMatrixForManyContexts) {
-  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed.ok());
-  std::vector<std::thread> callers;
-  for (int i = 0; i < 4; ++i) {
-    callers.emplace_back([&packed] {
-      ThreadedProduct product;
-      Context context;
-      context.set_max_num_threads(2);
-      for (int repeat = 0; repeat < 5; ++repeat) {
-        const PackedMatrix<std::int8_t> copy = *packed;
-        EXPECT_TRUE(
-            Mul(copy, product.rhs, product.params, &context, &product.dst)
-                .ok());
-        product.ExpectRight();
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  ASSERT_VALUE(const auto packed,
+               Pack(product_.lhs, Side::kLhs, {}, &context_));
+  OnThreads(4, [&packed](int) {
+    ThreadedProduct product;
+    Context context;
+    context.set_max_num_threads(2);
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const PackedMatrix<std::int8_t> copy = packed;
+      EXPECT_OK(Mul(copy, product.rhs, product.params, &context, &product.dst));
+      product.ExpectRight();
+    }
+  });
 }
 
 // ## Shared pools
@@ -273,15 +260,12 @@ TEST_F(ExecutorTest, ContextsShareAPool) {
   Context first(pool), second(pool);
   EXPECT_EQ(first.mutable_thread_pool(), pool.get());
   EXPECT_EQ(second.mutable_thread_pool(), pool.get());
-  std::vector<std::thread> callers;
-  for (Context* context : {&first, &second, &first, &second}) {
-    callers.emplace_back([context] {
-      ThreadedProduct product;
-      UseThreads(3, context);
-      for (int i = 0; i < 10; ++i) product.MulOn(context);
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  OnThreads(4, [&](int caller) {
+    Context* const context = caller % 2 == 0 ? &first : &second;
+    ThreadedProduct product;
+    UseThreads(3, context);
+    for (int i = 0; i < 10; ++i) product.MulOn(context);
+  });
 }
 
 TEST_F(ExecutorTest, APoolOutlivesItsContexts) {
@@ -311,19 +295,18 @@ struct MarkedNumbers {
 TEST_F(ExecutorTest, ParallelForRunsOnThePoolOrTheExecutor) {
   context_.set_max_num_threads(3);
   MarkedNumbers on_pool(1000);
-  ASSERT_TRUE(context_.ParallelFor(3, MarkedNumbers::Run, &on_pool).ok());
+  ASSERT_OK(context_.ParallelFor(3, MarkedNumbers::Run, &on_pool));
   EXPECT_EQ(on_pool.marks, std::vector<int>(1000, 1));
 
   TestExecutor executor(2, RunInOrder);
   context_.set_executor(&executor);
   MarkedNumbers on_executor(1000);
-  ASSERT_TRUE(context_.ParallelFor(2, MarkedNumbers::Run, &on_executor).ok());
+  ASSERT_OK(context_.ParallelFor(2, MarkedNumbers::Run, &on_executor));
   EXPECT_EQ(on_executor.marks, std::vector<int>(1000, 1));
   EXPECT_EQ(executor.calls, 1);
 
-  EXPECT_TRUE(context_.ParallelFor(0, MarkedNumbers::Run, nullptr).ok());
-  EXPECT_EQ(context_.ParallelFor(2, nullptr, nullptr).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_OK(context_.ParallelFor(0, MarkedNumbers::Run, nullptr));
+  EXPECT_CODE(kInvalid, context_.ParallelFor(2, nullptr, nullptr));
 }
 
 // Counts the calls with each i, of which some may throw.
@@ -347,9 +330,7 @@ TEST_F(ExecutorTest, ParallelForMakesEachCallOnce) {
   OnAllSortsOfThreads(&context_, [&] {
     for (const int count : {1, 2, 5, 100}) {
       CountedCalls calls(count);
-      const absl::Status status =
-          context_.ParallelFor(count, CountedCalls::Run, &calls);
-      EXPECT_TRUE(status.ok()) << status;
+      EXPECT_OK(context_.ParallelFor(count, CountedCalls::Run, &calls));
       calls.ExpectEachOnce();
     }
   });
@@ -371,13 +352,11 @@ TEST_F(ExecutorTest, AFunctionThatThrowsGivesAnError) {
       if (i == 3) throw std::runtime_error("no luck today");
     });
     ExpectStatus(one, absl::StatusCode::kInternal, {"no luck today"});
-    EXPECT_EQ(run([](int) { throw std::bad_alloc(); }).code(),
-              absl::StatusCode::kResourceExhausted);
-    EXPECT_EQ(run([](int i) {
-                if (i == 0) throw i;
-              }).code(),
-              absl::StatusCode::kInternal);
-    EXPECT_TRUE(run(nullptr).ok());
+    EXPECT_CODE(kExhausted, run([](int) { throw std::bad_alloc(); }));
+    EXPECT_CODE(absl::StatusCode::kInternal, run([](int i) {
+                  if (i == 0) throw i;
+                }));
+    EXPECT_OK(run(nullptr));
     product_.MulOn(&context_);
   });
 }
@@ -404,7 +383,7 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
   product_.ExpectUntouched();
   product_.MulOn(&context_);
   CountedCalls calls(10);
-  EXPECT_TRUE(context_.ParallelFor(10, CountedCalls::Run, &calls).ok());
+  EXPECT_OK(context_.ParallelFor(10, CountedCalls::Run, &calls));
   for (int i = 0; i < 4; ++i) function(argument, i);
   calls.ExpectEachOnce();
   // While the Context is busy and idle in turn.
@@ -415,7 +394,7 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
   for (int i = 0; i < 30; ++i) {
     product_.MulOn(&context_);
     CountedCalls more(10);
-    EXPECT_TRUE(context_.ParallelFor(10, CountedCalls::Run, &more).ok());
+    EXPECT_OK(context_.ParallelFor(10, CountedCalls::Run, &more));
     more.ExpectEachOnce();
   }
   ends = true;
@@ -423,16 +402,12 @@ TEST_F(ExecutorTest, CallsThatBeginTooLate) {
 }
 
 TEST_F(ExecutorTest, ParallelForIsRefusedWhereMulIs) {
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
+  MulAfter([&] {
     MarkedNumbers inner(1);
-    EXPECT_EQ(context_.ParallelFor(2, MarkedNumbers::Run, &inner).code(),
-              absl::StatusCode::kFailedPrecondition);
+    EXPECT_CODE(kPrecondition,
+                context_.ParallelFor(2, MarkedNumbers::Run, &inner));
     EXPECT_EQ(inner.marks[0], 0);
-    RunInOrder(count, function, argument);
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
 }
 
 // ## Deadlocks that are not
@@ -443,35 +418,22 @@ TEST_F(ExecutorTest, ATaskOfThePoolIsRefusedWhileTheContextIsBusy) {
   context_.set_max_num_threads(2);
   // The Context is held by a Mul of this thread, whose Executor lets a task of
   // the Context's pool call Mul.
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    FunctionTask tasks[2];
+  MulAfter([&] {
     ThreadedProduct products[2];
-    for (int i = 0; i < 2; ++i) {
-      tasks[i].function = [&, i] {
-        EXPECT_EQ(products[i].Run(&context_).code(),
-                  absl::StatusCode::kFailedPrecondition);
-      };
-    }
-    context_.mutable_thread_pool()->Execute(2, tasks);
-    RunInOrder(count, function, argument);
+    ExecuteTwo(context_.mutable_thread_pool(), [&](int i) {
+      EXPECT_CODE(kPrecondition, products[i].Run(&context_));
+    });
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
 }
 
 // A work-stealing pool may run anything on a thread that waits in ParallelFor.
 TEST_F(ExecutorTest, ATaskOnTheCallersThreadIsRefused) {
   ThreadedProduct inner;
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    EXPECT_EQ(inner.Run(&context_).code(),
-              absl::StatusCode::kFailedPrecondition);
+  MulAfter([&] {
+    EXPECT_CODE(kPrecondition, inner.Run(&context_));
     Context own;
     inner.MulOn(&own);
-    RunInOrder(count, function, argument);
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
 }
 
 // What a task may ask a Context while another thread multiplies with it, which
@@ -491,28 +453,19 @@ TEST_F(ExecutorTest, GettersNeverWait) {
     EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
     EXPECT_GT(context_.prepacked_cache_limit_bytes(), 0u);
   };
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    FunctionTask tasks[2];
-    for (FunctionTask& task : tasks) task.function = ask;
+  MulAfter([&] {
     // On the pool, on the caller's thread and on one of nobody's.
-    context_.mutable_thread_pool()->Execute(2, tasks);
+    ExecuteTwo(context_.mutable_thread_pool(), [&](int) { ask(); });
     ask();
     std::thread(ask).join();
-    RunInOrder(count, function, argument);
   });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
 }
 
 TEST_F(ExecutorTest, ATaskMayUseAContextThatIsFree) {
-  FunctionTask tasks[2];
   ThreadedProduct products[2];
   Context contexts[2];
-  for (int i = 0; i < 2; ++i) {
-    tasks[i].function = [&, i] { products[i].MulOn(&contexts[i]); };
-  }
-  contexts[0].mutable_thread_pool()->Execute(2, tasks);
+  ExecuteTwo(contexts[0].mutable_thread_pool(),
+             [&](int i) { products[i].MulOn(&contexts[i]); });
 }
 
 }  // namespace

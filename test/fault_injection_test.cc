@@ -82,7 +82,7 @@ struct World {
                 AlignedBuffer::Allocate(*bytes, &image));
     const auto packed = PackInto(image.data(), image.bytes(), lhs, Side::kLhs,
                                  PackOptions(), &context);
-    EXPECT_TRUE(packed.ok()) << packed.status();
+    EXPECT_OK(packed);
     if (packed.ok()) packed_lhs = *packed;
   }
   void UseThreads(int count) { ruy_like::UseThreads(count, &context); }
@@ -118,9 +118,9 @@ struct World {
     if (!status.ok()) return status;
     for (int i = 0; i < plan_runs; ++i) {
       // From here on nothing can fail.
-      EXPECT_EQ(i == 0 ? status : plan.Repeat(), absl::OkStatus());
-      EXPECT_EQ(plan.Run(0), absl::OkStatus());
-      EXPECT_EQ(plan.Finish(), absl::OkStatus());
+      EXPECT_OK(i == 0 ? status : plan.Repeat());
+      EXPECT_OK(plan.Run(0));
+      EXPECT_OK(plan.Finish());
     }
     return status;
   }
@@ -163,9 +163,6 @@ struct Kind {
 template <typename World>
 void Nothing(World*) {}
 constexpr auto kRunMul = [](auto* world) { return world->Run(); };
-
-constexpr absl::StatusCode kOk = absl::StatusCode::kOk;
-constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 template <typename World>
 const Kind<World> kProductsAndPacking[] = {
@@ -257,100 +254,92 @@ const Kind<Int8World> kPackedForInt7 = {
     }};
 
 // Whose messages take memory.
-const Kind<Int8World> kErrors[] = {
-    {"BadStride", kInvalid, false,
-     [](Int8World* w) { w->lhs.mutable_layout()->set_stride(1); }, kRunMul},
-    {"BadShape", kInvalid, false,
-     [](Int8World* w) { w->rhs.mutable_layout()->set_rows(1); }, kRunMul},
-    {"NullData", kInvalid, false,
-     [](Int8World* w) { w->lhs.set_data(static_cast<std::int8_t*>(nullptr)); },
-     kRunMul},
-    {"BadClamp", kInvalid, false,
-     [](Int8World* w) {
-       w->params.set_clamp_min(INT32_MAX);
-       w->params.set_clamp_max(0);
-     },
-     kRunMul},
-    {"Overlap", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       auto dst = w->dst;
-       dst.set_data(reinterpret_cast<std::int32_t*>(w->lhs.data()));
-       return Mul(w->lhs, w->rhs, w->params, &w->context, &dst);
-     }},
-    {"BatchOverlap", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       Batch batch;
-       batch.count = 2;
-       return MulBatch(w->lhs, w->rhs, w->params, batch, &w->context, &w->dst);
-     }},
-    {"BatchPlanOverlap", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       MulPlan plan;
-       Batch batch;
-       batch.count = 2;
-       return plan.PrepareBatch(w->lhs, w->rhs, w->params, batch, 2,
-                                &w->context, &w->dst);
-     }},
-    {"RepeatOfNothing", absl::StatusCode::kFailedPrecondition, false, Nothing,
-     [](Int8World*) { return MulPlan().Repeat(); }},
-    {"GroupBeyondDst", kInvalid, false, Nothing,
-     [](Int8World* w) { return w->RunGroup(-1); }},
-    {"NullContext", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       return Mul(w->lhs, w->rhs, w->params, static_cast<Context*>(nullptr),
-                  &w->dst);
-     }},
-    {"NullFunction", kInvalid, false, Nothing,
-     [](Int8World* w) { return w->context.ParallelFor(2, nullptr, nullptr); }},
-    {"PackedForTheOtherSide", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       return Mul(w->lhs, w->packed_lhs, w->params, &w->context, &w->dst);
-     }},
-    {"PackForOtherTypes", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
-       return Pack(w->lhs, Side::kLhs, options, &w->context);
-     }},
-    {"BytesForOtherTypes", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       const PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
-       return PackedMatrixBytes(w->lhs, Side::kLhs, options, &w->context);
-     }},
-    {"PackIntoTooLittle", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       return PackInto(w->buffer.data(), 64, w->lhs, Side::kLhs, PackOptions(),
-                       &w->context);
-     }},
-    {"MisalignedImage", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       return PackedMatrix<std::int8_t>::FromBytes(
-           static_cast<char*>(w->image.data()) + 1, 1000);
-     }},
-    {"ImageOfAnotherType", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       return PackedMatrix<float>::FromBytes(w->image.data(), w->image.bytes());
-     }},
-    {"TruncatedImage", absl::StatusCode::kDataLoss, false, Nothing,
-     [](Int8World* w) {
-       return PackedMatrix<std::int8_t>::FromBytes(w->image.data(), 300);
-     }},
-    {"PlanWithoutThreads", kInvalid, false, Nothing,
-     [](Int8World* w) { return w->RunPlan(0); }},
-    {"PlanOfFewerThreads", kInvalid, false, Nothing,
-     [](Int8World* w) {
-       MulPlan plan;
-       const absl::Status status =
-           plan.Prepare(w->lhs, w->rhs, w->params, 2, &w->context, &w->dst);
-       return status.ok() ? plan.Run(2) : status;
-     }},
-    {"PlanThatIsNotPrepared", absl::StatusCode::kFailedPrecondition, false,
-     Nothing,
-     [](Int8World*) {
-       MulPlan plan;
-       absl::Status status = plan.Run(0);
-       return status.ok() ? status : plan.Finish();
-     }},
-};
+Calls<Int8World> BadCalls() {
+  Calls<Int8World> calls;
+  calls.Invalid("BadStride", [](Int8World* w) {
+    w->lhs.mutable_layout()->set_stride(1);
+    return w->Run();
+  });
+  calls.Invalid("BadShape", [](Int8World* w) {
+    w->rhs.mutable_layout()->set_rows(1);
+    return w->Run();
+  });
+  calls.Invalid("NullData", [](Int8World* w) {
+    w->lhs.set_data(static_cast<std::int8_t*>(nullptr));
+    return w->Run();
+  });
+  calls.Invalid("BadClamp", [](Int8World* w) {
+    w->params.set_clamp_min(INT32_MAX);
+    w->params.set_clamp_max(0);
+    return w->Run();
+  });
+  calls.Invalid("Overlap", [](Int8World* w) {
+    auto dst = w->dst;
+    dst.set_data(reinterpret_cast<std::int32_t*>(w->lhs.data()));
+    return Mul(w->lhs, w->rhs, w->params, &w->context, &dst);
+  });
+  calls.Invalid("BatchOverlap", [](Int8World* w) {
+    Batch batch;
+    batch.count = 2;
+    return MulBatch(w->lhs, w->rhs, w->params, batch, &w->context, &w->dst);
+  });
+  calls.Invalid("BatchPlanOverlap", [](Int8World* w) {
+    MulPlan plan;
+    Batch batch;
+    batch.count = 2;
+    return plan.PrepareBatch(w->lhs, w->rhs, w->params, batch, 2, &w->context,
+                             &w->dst);
+  });
+  calls.Add("RepeatOfNothing", kPrecondition,
+            [](Int8World*) { return MulPlan().Repeat(); });
+  calls.Invalid("GroupBeyondDst", [](Int8World* w) { return w->RunGroup(-1); });
+  calls.Invalid("NullContext", [](Int8World* w) {
+    return Mul(w->lhs, w->rhs, w->params, static_cast<Context*>(nullptr),
+               &w->dst);
+  });
+  calls.Invalid("NullFunction", [](Int8World* w) {
+    return w->context.ParallelFor(2, nullptr, nullptr);
+  });
+  calls.Invalid("PackedForTheOtherSide", [](Int8World* w) {
+    return Mul(w->lhs, w->packed_lhs, w->params, &w->context, &w->dst);
+  });
+  calls.Invalid("PackForOtherTypes", [](Int8World* w) {
+    PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
+    return Pack(w->lhs, Side::kLhs, options, &w->context);
+  });
+  calls.Invalid("BytesForOtherTypes", [](Int8World* w) {
+    const PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
+    return PackedMatrixBytes(w->lhs, Side::kLhs, options, &w->context);
+  });
+  calls.Invalid("PackIntoTooLittle", [](Int8World* w) {
+    return PackInto(w->buffer.data(), 64, w->lhs, Side::kLhs, PackOptions(),
+                    &w->context);
+  });
+  calls.Invalid("MisalignedImage", [](Int8World* w) {
+    return PackedMatrix<std::int8_t>::FromBytes(
+        static_cast<char*>(w->image.data()) + 1, 1000);
+  });
+  calls.Invalid("ImageOfAnotherType", [](Int8World* w) {
+    return PackedMatrix<float>::FromBytes(w->image.data(), w->image.bytes());
+  });
+  calls.Add("TruncatedImage", kDataLoss, [](Int8World* w) {
+    return PackedMatrix<std::int8_t>::FromBytes(w->image.data(), 300);
+  });
+  calls.Invalid("PlanWithoutThreads",
+                [](Int8World* w) { return w->RunPlan(0); });
+  calls.Invalid("PlanOfFewerThreads", [](Int8World* w) {
+    MulPlan plan;
+    const absl::Status status =
+        plan.Prepare(w->lhs, w->rhs, w->params, 2, &w->context, &w->dst);
+    return status.ok() ? plan.Run(2) : status;
+  });
+  calls.Add("PlanThatIsNotPrepared", kPrecondition, [](Int8World*) {
+    MulPlan plan;
+    absl::Status status = plan.Run(0);
+    return status.ok() ? status : plan.Finish();
+  });
+  return calls;
+}
 
 class FaultInjectionTest : public testing::TestWithParam<Path> {
  protected:
@@ -361,14 +350,14 @@ class FaultInjectionTest : public testing::TestWithParam<Path> {
     World<Operands> world(operands, GetParam());
     kind.prepare(&world);
     long failed = 0;
-    absl::Status status = CallWithFailures(kind, failures, &world, &failed);
+    const absl::Status status =
+        CallWithFailures(kind, failures, &world, &failed);
     const std::vector<typename Operands::Dst> paint(world.result.size(),
                                                     World<Operands>::kPaint);
     EXPECT_TRUE(world.result ==
                 (status.ok() && kind.writes_dst ? operands.expected : paint));
     world.result = paint;
-    status = kind.call(&world);
-    EXPECT_EQ(status.code(), kind.code) << "afterwards: " << status;
+    EXPECT_CODE(kind.code, kind.call(&world)) << "afterwards";
     if (kind.code == kOk && kind.writes_dst) {
       EXPECT_TRUE(world.result == operands.expected);
     }
@@ -462,7 +451,9 @@ TEST_P(FaultInjectionTest, AllocationsOfUnpacking) {
 
 TEST_P(FaultInjectionTest, AllocationsForMessages) {
   if (!kTestOwnsHeap) GTEST_SKIP() << "allocations cannot fail here";
-  for (const auto& kind : kErrors) {
+  for (const auto& bad : BadCalls()) {
+    const Kind<Int8World> kind = {bad.name, bad.code, /*writes_dst=*/false,
+                                  Nothing, bad.call};
     TryAll(int8_, kind, &Failures::first_allocation);
   }
 }

@@ -48,8 +48,7 @@ struct Buffer {
   Buffer(std::ptrdiff_t rows, std::ptrdiff_t cols, Order order,
          std::ptrdiff_t gap)
       : matrix(MakeMatrix(static_cast<T*>(nullptr), rows, cols, order, gap)),
-        values(SpanOf(matrix.layout()),
-               static_cast<T>(std::numeric_limits<float>::quiet_NaN())) {
+        values(SpanOf(matrix.layout()), static_cast<T>(kNan)) {
     matrix.set_data(values.data());
   }
   Buffer(const Buffer&) = delete;
@@ -347,8 +346,7 @@ TEST_P(Float16MulTest, DoNotDependOnTheBatch) {
     lhs.matrix.set_cache_policy(policy);
     for (std::ptrdiff_t cols = 1; cols <= kCols; ++cols) {
       const auto some_rhs =
-          MakeMatrix(rhs.values.data() + (kCols - cols) * kDepth, kDepth, cols,
-                     Order::kColMajor);
+          ColMajorOf(rhs.values.data() + (kCols - cols) * kDepth, kDepth, cols);
       ASSERT_TRUE(SameBits(MulTo<float>(lhs.matrix, some_rhs, &context_),
                            {all.end() - cols * kRows, all.end()}))
           << cols << " columns, kernel " << context_.last_used_kernel();
@@ -398,9 +396,8 @@ void CheckSums(BFloat16SumFn* expected, int most_depth, Context* context,
     for (Buffer<BFloat16>* operand : {&lhs, &rhs}) {
       for (BFloat16& value : operand->values) value = ExtremeValue(&rng);
     }
-    ASSERT_TRUE(Multiply(o, lhs.matrix, rhs.matrix, MulParams<float, float>(),
-                         context, &dst.matrix)
-                    .ok());
+    ASSERT_OK(Multiply(o, lhs.matrix, rhs.matrix, MulParams<float, float>(),
+                       context, &dst.matrix));
     for (std::ptrdiff_t row = 0; row < s.rows; ++row) {
       const std::vector<BFloat16> lhs_row = RowOf(lhs.matrix, row);
       for (std::ptrdiff_t col = 0; col < s.cols; ++col) {
@@ -450,16 +447,13 @@ void CheckWidening(Context* context) {
     const bool is_lhs = (way & 1) != 0;
     // Rows of 64 values, so that both orders are packed.
     const Order order = (way & 2) != 0 ? Order::kRowMajor : Order::kColMajor;
-    const auto ones = MakeMatrix(&one, 1, 1, Order::kColMajor);
-    auto dst = MakeMatrix(result.data(), is_lhs ? kCount : 1,
-                          is_lhs ? 1 : kCount, Order::kColMajor);
+    const auto ones = ColMajorOf(&one, 1, 1);
+    auto dst = ColMajorOf(result, is_lhs ? kCount : 1, is_lhs ? 1 : kCount);
     const auto operand = MakeMatrix(values.data(), dst.layout().rows(),
                                     dst.layout().cols(), order);
     const MulParams<float, float> params;
-    const absl::Status status = is_lhs
-                                    ? Mul(operand, ones, params, context, &dst)
-                                    : Mul(ones, operand, params, context, &dst);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_OK(is_lhs ? Mul(operand, ones, params, context, &dst)
+                     : Mul(ones, operand, params, context, &dst));
     for (std::ptrdiff_t i = 0; i < kCount; ++i) {
       float expected = Widen(values[i]);
       // The sum starts with 0, so that -0 becomes 0.
@@ -514,9 +508,7 @@ void CheckRounding(Context* context) {
     Buffer<T> dst(count, 2, order, 0);
     MulParams<float, T> params;
     params.set_bias(floats.data());
-    const absl::Status status =
-        Mul(lhs.matrix, rhs.matrix, params, context, &dst.matrix);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_OK(Mul(lhs.matrix, rhs.matrix, params, context, &dst.matrix));
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       const T expected(floats[i]);
       for (std::ptrdiff_t col = 0; col < 2; ++col) {
@@ -553,10 +545,8 @@ void CheckDenormals(T tiny, float rhs_value, T beta, int expected_bits,
       MulParams<float, T> params;
       params.set_beta(beta);
       params.set_clamp_min(tiny);
-      ASSERT_TRUE(Mul(MakeMatrix(lhs_values.data(), 20, 1, Order::kRowMajor),
-                      MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor),
-                      params, context, &dst)
-                      .ok());
+      ASSERT_OK(Mul(RowMajorOf(lhs_values, 20, 1),
+                    ColMajorOf(rhs_values, 1, cols), params, context, &dst));
       for (const T value : result) {
         ASSERT_EQ(value.bits, expected_bits) << context->last_used_kernel();
       }
@@ -582,17 +572,17 @@ TEST_P(Float16MulTest, ReferenceMulIsTheSameWhereSumsAreExact) {
     const auto lhs_values = RandomVector<Float16>(19 * depth, -9, 9, 1);
     const auto rhs_values = RandomVector<Float16>(depth * 7, -9, 9, 2);
     const std::vector<float> bias = RandomVector<float>(19, -5000, 5000, 3);
-    const auto lhs = MakeMatrix(lhs_values.data(), 19, depth, Order::kRowMajor);
-    const auto rhs = MakeMatrix(rhs_values.data(), depth, 7, Order::kColMajor);
+    const auto lhs = RowMajorOf(lhs_values, 19, depth);
+    const auto rhs = ColMajorOf(rhs_values, depth, 7);
     std::vector<Float16> actual = RandomVector<Float16>(19 * 7, -99, 99, 4);
     std::vector<Float16> expected = actual;
-    auto dst = MakeMatrix(actual.data(), 19, 7, Order::kColMajor);
-    auto reference = MakeMatrix(expected.data(), 19, 7, Order::kColMajor);
+    auto dst = ColMajorOf(actual, 19, 7);
+    auto reference = ColMajorOf(expected, 19, 7);
     MulParams<float, Float16> params;
     params.set_bias(bias.data());
     params.set_beta(Float16(-3));
     params.set_clamp_max(Float16(3000));
-    ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+    ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
     ReferenceMul(lhs, rhs, params, &reference);
     for (std::size_t i = 0; i < actual.size(); ++i) {
       ASSERT_EQ(actual[i].bits, expected[i].bits) << i;

@@ -46,10 +46,6 @@ class Float16Test : public testing::Test {};
 using Types = testing::Types<BFloat16, Float16>;
 TYPED_TEST_SUITE(Float16Test, Types);
 
-std::uint32_t BitsOf(float value) {
-  return float16_internal::BitsOfFloat(value);
-}
-
 TYPED_TEST(Float16Test, EveryValueToFloatAndBack) {
   const Format& format = kFormat<TypeParam>;
   for (int i = 0; i < 65536; ++i) {
@@ -62,7 +58,8 @@ TYPED_TEST(Float16Test, EveryValueToFloatAndBack) {
     if (format.IsNan(bits)) {
       ASSERT_TRUE(std::isnan(wide)) << std::hex << i;
       // Quiet, with the payload.
-      ASSERT_NE(BitsOf(wide) & 0x00400000, 0u) << std::hex << i;
+      ASSERT_NE(float16_internal::BitsOfFloat(wide) & 0x00400000, 0u)
+          << std::hex << i;
       ASSERT_EQ(back.bits, bits | (1 << (format.mantissa_bits - 1)));
       continue;
     }

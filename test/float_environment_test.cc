@@ -19,6 +19,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/thread_pool.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
 
@@ -203,7 +204,6 @@ TEST_P(FloatEnvironmentTest, WorkersDoNotInheritTraps) {
   TrapAll();
   kinds.Run(&context_);
   TrapNone();
-  constexpr float kInf = std::numeric_limits<float>::infinity();
   ProductOf<float, float, float> hostile(200, 100, 200, [](Rng* rng) {
     return rng->OneIn(2) ? kInf : rng->OneIn(2) ? -kInf : 0.0f;
   });
@@ -230,14 +230,14 @@ void ExpectCode(absl::StatusCode code, Product* product, Context* context) {
   TrapAll();
   const absl::Status status = product->Run(context);
   TrapNone();
-  EXPECT_EQ(status.code(), code);
+  EXPECT_CODE(code, status);
   EXPECT_EQ(std::fetestexcept(kStandardExceptions), 0);
 }
 
 TEST_P(FloatEnvironmentTest, ANanClampIsToldNotTrapped) {
   ProductOf<float, float, float> product(5, 6, 7, AnyFloat);
-  product.params.set_clamp_min(std::numeric_limits<float>::quiet_NaN());
-  ExpectCode(absl::StatusCode::kInvalidArgument, &product, &context_);
+  product.params.set_clamp_min(kNan);
+  ExpectCode(kInvalid, &product, &context_);
 }
 
 // Numbers in a message are computed: inexactly.
@@ -249,7 +249,7 @@ TEST_P(FloatEnvironmentTest, BadClampsAreToldNotTrapped) {
   for (const auto& clamp : clamps) {
     product.params.set_clamp_min(clamp.min);
     product.params.set_clamp_max(clamp.max);
-    ExpectCode(absl::StatusCode::kInvalidArgument, &product, &context_);
+    ExpectCode(kInvalid, &product, &context_);
   }
 }
 
@@ -279,9 +279,7 @@ void ExpectSignallingNansAreTold(Context* context) {
     SCOPED_TRACE(&set - settings);
     P product(5, 6, 7, [](Rng* rng) { return static_cast<T>(rng->Signed()); });
     set(&product);
-    ExpectCode(
-        is_beta ? absl::StatusCode::kOk : absl::StatusCode::kInvalidArgument,
-        &product, context);
+    ExpectCode(is_beta ? kOk : kInvalid, &product, context);
     EXPECT_EQ(std::isnan(product.dst.data()[0]), is_beta);
   }
 }
@@ -309,21 +307,17 @@ TEST_P(FloatEnvironmentTest, PackingTreatsDenormalsAsMulDoes) {
 // A host's threads may be in any state, and keep it.
 TEST_P(FloatEnvironmentTest, ExecutorsThreads) {
   TestExecutor executor(3, [](int count, Function function, void* argument) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i) {
-      threads.emplace_back([=] {
-        const int mode = kRoundingModes[i % 4];
-        std::fesetround(mode);
-        std::feclearexcept(FE_ALL_EXCEPT);
-        TrapAll();
-        function(argument, i);
-        EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
-        TrapNone();
-        EXPECT_EQ(std::fegetround(), mode);
-        EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    OnThreads(count, [=](int i) {
+      const int mode = kRoundingModes[i % 4];
+      std::fesetround(mode);
+      std::feclearexcept(FE_ALL_EXCEPT);
+      TrapAll();
+      function(argument, i);
+      EXPECT_EQ(Trapped(), kCanTrap ? FE_ALL_EXCEPT : 0);
+      TrapNone();
+      EXPECT_EQ(std::fegetround(), mode);
+      EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), 0);
+    });
   });
   AllKinds kinds;
   const std::vector<std::string> expected = kinds.Run(&context_);

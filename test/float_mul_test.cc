@@ -31,10 +31,8 @@ class FloatMulTest : public PathTest {
                              std::ptrdiff_t rows, std::ptrdiff_t depth,
                              std::ptrdiff_t cols, Order order,
                              const MulParams<float, float>& params = {}) {
-    const auto lhs =
-        MakeMatrix(lhs_values.data(), rows, depth, Order::kRowMajor);
-    const auto rhs =
-        MakeMatrix(rhs_values.data(), depth, cols, Order::kColMajor);
+    const auto lhs = RowMajorOf(lhs_values, rows, depth);
+    const auto rhs = ColMajorOf(rhs_values, depth, cols);
     return MulTo<float>(lhs, rhs, params, &context_, order);
   }
 };
@@ -219,7 +217,7 @@ TEST_P(FloatMulTest, ElementsDoNotDependOnOtherRowsAndColumns) {
 TEST_P(FloatMulTest, ExactWhereTheSumIs) {
   for (const std::ptrdiff_t depth : {1, 100, 5000}) {
     FloatProduct product(33, depth, 9);
-    EXPECT_EQ(product.Run(&context_), absl::OkStatus());
+    EXPECT_OK(product.Run(&context_));
     product.ExpectIs(product.Expected());
   }
 }
@@ -228,8 +226,8 @@ TEST_P(FloatMulTest, ExactWhereTheSumIs) {
 TEST_P(FloatMulTest, DoubleAccumulatorsKeepWhatFloatsWouldLose) {
   const float lhs_values[] = {1.f, 1.f, -1.f};
   const double rhs_values[] = {1.0, 0x1p-40, 1.0};
-  const auto lhs = MakeMatrix(lhs_values, 1, 3, Order::kRowMajor);
-  const auto rhs = MakeMatrix(rhs_values, 3, 1, Order::kColMajor);
+  const auto lhs = RowMajorOf(lhs_values, 1, 3);
+  const auto rhs = ColMajorOf(rhs_values, 3, 1);
   EXPECT_EQ(MulTo<float>(lhs, rhs, MulParams<double, float>(), &context_)[0],
             0x1p-40f);
   EXPECT_EQ(MulTo<double>(lhs, rhs, &context_)[0], 0x1p-40);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -51,7 +50,7 @@ class Layer {
       const auto packed =
           Pack(WeightMatrix(transposed, CachePolicy::kNeverCache),
                transposed ? Side::kRhs : Side::kLhs, options, context_);
-      EXPECT_TRUE(packed.ok()) << packed.status();
+      EXPECT_OK(packed);
       if (packed.ok()) packed_[transposed] = *packed;
     }
   }
@@ -84,26 +83,24 @@ class Layer {
     context_->set_max_num_threads(threads);
     absl::Status status;
     if (transposed) {
-      const auto lhs = MakeMatrix(inputs, cols, depth_, Order::kRowMajor);
-      auto dst = MakeMatrix(results.data(), cols, rows_, Order::kRowMajor);
+      const auto lhs = RowMajorOf(inputs, cols, depth_);
+      auto dst = RowMajorOf(results, cols, rows_);
       status = weights == Weights::kPacked ? multiply(lhs, packed_[1], &dst)
                                            : multiply(lhs, plain, &dst);
     } else {
-      const auto rhs = MakeMatrix(inputs, depth_, cols, Order::kColMajor);
-      auto dst = MakeMatrix(results.data(), rows_, cols, Order::kColMajor);
+      const auto rhs = ColMajorOf(inputs, depth_, cols);
+      auto dst = ColMajorOf(results, rows_, cols);
       status = weights == Weights::kPacked ? multiply(packed_[0], rhs, &dst)
                                            : multiply(plain, rhs, &dst);
     }
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_OK(status);
     return results;
   }
 
  private:
   Matrix<Weight> WeightMatrix(bool transposed, CachePolicy policy) const {
-    auto matrix =
-        transposed
-            ? MakeMatrix(weights_.data(), depth_, rows_, Order::kColMajor)
-            : MakeMatrix(weights_.data(), rows_, depth_, Order::kRowMajor);
+    auto matrix = transposed ? ColMajorOf(weights_, depth_, rows_)
+                             : RowMajorOf(weights_, rows_, depth_);
     matrix.set_cache_policy(policy);
     return matrix;
   }

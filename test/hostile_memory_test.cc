@@ -86,13 +86,11 @@ TEST_P(HostileMemoryTest, ForgedHeaders) {
   constexpr std::ptrdiff_t kRows = 33, kDepth = 21, kCols = 6;
   constexpr std::uint64_t kHeaderSeed = 0x68656164;
   constexpr std::size_t kCovered = kImageHeaderBytes - sizeof(std::uint64_t);
-  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
-  const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, -128, 127, 2);
-  const auto good =
-      Pack(MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor),
-           Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(good.ok());
-  const auto bytes = good->Serialize();
+  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, 1);
+  const auto inputs = RandomVector<std::int8_t>(kDepth * kCols, 2);
+  ASSERT_VALUE(const auto good, Pack(RowMajorOf(weights, kRows, kDepth),
+                                     Side::kLhs, {}, &context_));
+  const auto bytes = good.Serialize();
   // A whole number of 64 bytes: it starts on such a boundary before the page.
   GuardedBuffer image(bytes.size(), Flush::kEnd);
   ASSERT_EQ(reinterpret_cast<std::uintptr_t>(image.data()) % kBufferAlignment,
@@ -114,9 +112,9 @@ TEST_P(HostileMemoryTest, ForgedHeaders) {
       ASSERT_LE(rows * depth, 1 << 16);
       const std::vector<std::int8_t> other(depth * kCols, 1);
       std::vector<std::int32_t> result(rows * kCols);
-      auto dst = MakeMatrix(result.data(), rows, kCols, Order::kColMajor);
+      auto dst = ColMajorOf(result, rows, kCols);
       // Whatever it says, it returns.
-      Mul(*forged, MakeMatrix(other.data(), depth, kCols, Order::kColMajor),
+      Mul(*forged, ColMajorOf(other, depth, kCols),
           MulParams<std::int32_t, std::int32_t>(), &context_, &dst)
           .IgnoreError();
     }

@@ -108,8 +108,7 @@ class LargeOffsetTest : public PathTest {
       params.set_multiplier_fixedpoint(1 << 30);
       params.set_multiplier_exponent(-9);
     }
-    const absl::Status status = Mul(lhs, rhs, params, &context_, &dst);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
     ReferenceMul(lhs, rhs, params, &expected);
     for (std::ptrdiff_t row = 0; row < rows; ++row) {
       for (std::ptrdiff_t col = 0; col < cols; ++col) {

@@ -30,19 +30,15 @@ TEST(LimitsTest, EachAllocationOfTheFirstProduct) {
   EXPECT_GT(n, 5);
 }
 
-TEST(LimitsTest, AddressSpace) {
-  if (!kTestOwnsHeap) GTEST_SKIP() << "sanitizers need it";
-  const int code = ExitCode("memory");
+void ExpectLimited(const std::string& limit) {
+  if (!kTestOwnsHeap) GTEST_SKIP() << "sanitizers need them";
+  const int code = ExitCode(limit);
   if (code == 77) GTEST_SKIP() << "no such limit here";
   EXPECT_EQ(code, 0);
 }
 
-TEST(LimitsTest, Threads) {
-  if (!kTestOwnsHeap) GTEST_SKIP() << "sanitizers start some";
-  const int code = ExitCode("threads");
-  if (code == 77) GTEST_SKIP() << "no such limit here";
-  EXPECT_EQ(code, 0);
-}
+TEST(LimitsTest, AddressSpace) { ExpectLimited("memory"); }
+TEST(LimitsTest, Threads) { ExpectLimited("threads"); }
 
 }  // namespace
 }  // namespace ruy_like

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -16,6 +15,7 @@
 #include "ruy_like/packed_matrix.h"
 #include "test/support/batch_problem.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
 #include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
@@ -77,7 +77,7 @@ class MulBatchTest : public PathTest {
       if (kSanitized && threads == 5) continue;
       SetThreads(threads);
       problem->Wipe();
-      ASSERT_EQ(problem->Run(&context_), absl::OkStatus());
+      ASSERT_OK(problem->Run(&context_));
       ASSERT_TRUE(problem->Holds(expected))
           << problem->batch.count << " products of "
           << problem->lhs.layout().rows() << "x" << problem->lhs.layout().cols()
@@ -94,19 +94,19 @@ class MulBatchTest : public PathTest {
   template <typename Problem, typename Expected>
   void TestPlan(Problem* problem, const Expected& expected, int threads) {
     MulPlan plan;
-    ASSERT_EQ(problem->Prepare(threads, &context_, &plan), absl::OkStatus());
+    ASSERT_OK(problem->Prepare(threads, &context_, &plan));
     ASSERT_LE(plan.num_threads(), threads);
     for (int repeat = 0; repeat < 2; ++repeat) {
       problem->Wipe();
       for (int i = threads - 1; i >= 0; --i) {
-        ASSERT_EQ(plan.Run(i), absl::OkStatus());
+        ASSERT_OK(plan.Run(i));
       }
-      ASSERT_EQ(plan.Finish(), absl::OkStatus());
+      ASSERT_OK(plan.Finish());
       ASSERT_TRUE(problem->Holds(expected))
           << problem->batch.count << " products planned, " << threads
           << " threads, repeat " << repeat << ", "
           << context_.last_used_kernel();
-      ASSERT_EQ(plan.Repeat(), absl::OkStatus());
+      ASSERT_OK(plan.Repeat());
     }
   }
 };
@@ -152,7 +152,7 @@ TEST_P(MulBatchTest, EveryCountUpTo17) {
     for (int threads = 1; threads <= 8; ++threads) {
       BatchProblem<Float> problem({40, 33, 70}, count, {1});
       UseThreads(threads, &context_);
-      ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
+      ASSERT_OK(problem.Run(&context_));
       ASSERT_TRUE(problem.Holds(Expected(&problem)))
           << count << " on " << threads;
     }
@@ -177,7 +177,7 @@ TEST_P(MulBatchTest, AnyExecutorGivesACompleteResult) {
       TestExecutor executor(4, TakeLast(taken, /*repeats=*/taken == 4 ? 2 : 1));
       context_.set_executor(&executor);
       BatchProblem<Int8> problem({70, 33, 70}, count, {1, 0, true});
-      ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
+      ASSERT_OK(problem.Run(&context_));
       EXPECT_EQ(executor.calls, 1) << "one parallel region";
       ASSERT_TRUE(problem.Holds(Expected(&problem)))
           << count << " with " << taken;
@@ -195,25 +195,20 @@ TEST_P(MulBatchTest, PlansOnTheCallersThreads) {
     BatchProblem<Int8> problem(shape, 9, {1, 0, true});
     const auto expected = Expected(&problem);
     MulPlan plan;
-    ASSERT_EQ(problem.Prepare(4, &context_, &plan), absl::OkStatus());
+    ASSERT_OK(problem.Prepare(4, &context_, &plan));
     EXPECT_EQ(plan.num_threads(), 4);
     for (const int missing : {0, 1, 3, 4}) {
       problem.Wipe();
-      std::vector<std::thread> threads;
-      for (int i = missing; i < 4; ++i) {
-        threads.emplace_back(
-            [&plan, i] { EXPECT_EQ(plan.Run(i), absl::OkStatus()); });
-      }
-      for (std::thread& thread : threads) thread.join();
-      EXPECT_EQ(plan.Finish(), absl::OkStatus());
+      OnThreads(4 - missing, [&](int i) { EXPECT_OK(plan.Run(missing + i)); });
+      EXPECT_OK(plan.Finish());
       EXPECT_TRUE(problem.Holds(expected)) << missing << " missing";
-      EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+      EXPECT_OK(plan.Repeat());
     }
     problem.Wipe();
     for (int i = 7; i >= 0; --i) {
-      EXPECT_EQ(plan.Run(i % 4), absl::OkStatus());
+      EXPECT_OK(plan.Run(i % 4));
     }
-    EXPECT_EQ(plan.Finish(), absl::OkStatus());
+    EXPECT_OK(plan.Finish());
     EXPECT_TRUE(problem.Holds(expected));
   }
 }
@@ -225,18 +220,18 @@ TEST_P(MulBatchTest, APlanIsRepeatedWithOtherElements) {
     for (std::int8_t& value : problem.rhs_values) value /= 3;
     problem.rhs.set_value_range(ValueRange::kInt7);
     MulPlan plan;
-    ASSERT_EQ(problem.Prepare(threads, &context_, &plan), absl::OkStatus());
-    ASSERT_EQ(plan.Finish(), absl::OkStatus());
+    ASSERT_OK(problem.Prepare(threads, &context_, &plan));
+    ASSERT_OK(plan.Finish());
     for (std::uint8_t& value : problem.lhs_values) value = 255;
     for (std::int8_t& value : problem.rhs_values) value = -127;
     for (std::int32_t& value : problem.bias_values) value += 3;
     problem.rhs.set_value_range(ValueRange::kFull);
     const auto expected = Expected(&problem);
-    ASSERT_EQ(plan.Repeat(), absl::OkStatus());
+    ASSERT_OK(plan.Repeat());
     for (int i = 0; i < threads; ++i) {
-      ASSERT_EQ(plan.Run(i), absl::OkStatus());
+      ASSERT_OK(plan.Run(i));
     }
-    ASSERT_EQ(plan.Finish(), absl::OkStatus());
+    ASSERT_OK(plan.Finish());
     EXPECT_TRUE(problem.Holds(expected));
   }
 }
@@ -244,7 +239,7 @@ TEST_P(MulBatchTest, APlanIsRepeatedWithOtherElements) {
 TEST_P(MulBatchTest, TheCallsOwnLimitOfThreadsCounts) {
   UseThreads(4, &context_);
   BatchProblem<Float> problem({20, 20, 20}, 8, {1});
-  ASSERT_EQ(problem.Run(&context_, {2}), absl::OkStatus());
+  ASSERT_OK(problem.Run(&context_, {2}));
   EXPECT_LE(context_.last_used_num_threads(), 2);
   EXPECT_NE(context_.last_used_path(), Path::kNone);
 }
@@ -252,7 +247,7 @@ TEST_P(MulBatchTest, TheCallsOwnLimitOfThreadsCounts) {
 TEST_P(MulBatchTest, TinyProductsStayOnOneThread) {
   context_.set_max_num_threads(4);
   BatchProblem<Float> problem({2, 2, 2}, 4, {1});
-  ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
+  ASSERT_OK(problem.Run(&context_));
   EXPECT_EQ(context_.last_used_num_threads(), 1);
 }
 
@@ -263,19 +258,17 @@ TEST_P(MulBatchTest, PackedOperands) {
     for (const ptrdiff_t count : {1, 3, 8}) {
       BatchProblem<Int8> problem({70, 33, 70}, count, {1, 0, true, true, true});
       const auto expected = Expected(&problem);
-      const auto lhs = Pack(problem.lhs, Side::kLhs, PackOptions(), &context_);
-      const auto rhs = Pack(problem.rhs, Side::kRhs, PackOptions(), &context_);
-      ASSERT_TRUE(lhs.ok() && rhs.ok());
+      ASSERT_VALUE(auto lhs, Pack(problem.lhs, Side::kLhs, {}, &context_));
+      ASSERT_VALUE(auto rhs, Pack(problem.rhs, Side::kRhs, {}, &context_));
       const auto check = [&](const auto& one_lhs, const auto& one_rhs) {
         problem.Wipe();
-        EXPECT_EQ(MulBatch(one_lhs, one_rhs, problem.params, problem.batch,
-                           &context_, &problem.dst),
-                  absl::OkStatus());
+        EXPECT_OK(MulBatch(one_lhs, one_rhs, problem.params, problem.batch,
+                           &context_, &problem.dst));
         EXPECT_TRUE(problem.Holds(expected));
       };
-      check(*lhs, problem.rhs);
-      check(problem.lhs, *rhs);
-      check(*lhs, *rhs);
+      check(lhs, problem.rhs);
+      check(problem.lhs, rhs);
+      check(lhs, rhs);
     }
   }
 }
@@ -298,7 +291,7 @@ TEST_P(MulBatchTest, OneProductMayBreakThePromiseOfInt7) {
         full.lhs_values = problem.lhs_values;
         full.rhs_values = problem.rhs_values;
         UseThreads(threads, &context_);
-        ASSERT_EQ(problem.Run(&context_), absl::OkStatus());
+        ASSERT_OK(problem.Run(&context_));
         EXPECT_TRUE(problem.Holds(Expected(&full)))
             << breaks << " on " << threads;
       }
@@ -314,22 +307,20 @@ TEST_P(MulBatchTest, AnOperandPackedForInt7) {
     BatchProblem<Raw> problem({70, 64, 70}, 5, {1, 0, true});
     const auto expected = Expected(&problem);
     const PackOptions options = {Order::kColMajor, PackFor::kInt7Operand};
-    const auto lhs = Pack(problem.lhs, Side::kLhs, options, &context_);
-    ASSERT_TRUE(lhs.ok());
-    ASSERT_EQ(MulBatch(*lhs, problem.rhs, problem.params, problem.batch,
-                       &context_, &problem.dst),
-              absl::OkStatus());
+    ASSERT_VALUE(const auto lhs,
+                 Pack(problem.lhs, Side::kLhs, options, &context_));
+    ASSERT_OK(MulBatch(lhs, problem.rhs, problem.params, problem.batch,
+                       &context_, &problem.dst));
     EXPECT_TRUE(problem.Holds(expected));
     MulPlan plan;
-    ASSERT_EQ(plan.PrepareBatch(*lhs, problem.rhs, problem.params,
-                                problem.batch, 2, &context_, &problem.dst),
-              absl::OkStatus());
+    ASSERT_OK(plan.PrepareBatch(lhs, problem.rhs, problem.params, problem.batch,
+                                2, &context_, &problem.dst));
     for (int repeat = 0; repeat < 3; ++repeat) {
       problem.Wipe();
-      EXPECT_EQ(plan.Run(1), absl::OkStatus());
-      EXPECT_EQ(plan.Finish(), absl::OkStatus());
+      EXPECT_OK(plan.Run(1));
+      EXPECT_OK(plan.Finish());
       EXPECT_TRUE(problem.Holds(expected)) << repeat;
-      EXPECT_EQ(plan.Repeat(), absl::OkStatus());
+      EXPECT_OK(plan.Repeat());
     }
   }
 }
@@ -348,22 +339,19 @@ TEST_P(MulBatchTest, HeadsLieSideBySide) {
     batch.lhs_stride = kTokens * kTokens;
     batch.rhs_stride = kDim;
     batch.dst_stride = kDim;
-    const auto lhs =
-        MakeMatrix(weights.data(), kTokens, kTokens, Order::kRowMajor);
+    const auto lhs = RowMajorOf(weights, kTokens, kTokens);
     const auto rhs =
         MakeMatrix(values.data(), kTokens, kDim, Order::kRowMajor, kRow - kDim);
     auto dst =
         MakeMatrix(result.data(), kTokens, kDim, Order::kRowMajor, kRow - kDim);
-    ASSERT_EQ(MulBatch(lhs, rhs, params, batch, &context_, &dst),
-              absl::OkStatus());
+    ASSERT_OK(MulBatch(lhs, rhs, params, batch, &context_, &dst));
     for (ptrdiff_t head = 0; head < kHeads; ++head) {
       auto one_lhs = lhs;
       auto one_rhs = rhs;
       one_lhs.set_data(weights.data() + head * kTokens * kTokens);
       one_rhs.set_data(values.data() + head * kDim);
       dst.set_data(expected.data() + head * kDim);
-      ASSERT_EQ(Mul(one_lhs, one_rhs, params, &context_, &dst),
-                absl::OkStatus());
+      ASSERT_OK(Mul(one_lhs, one_rhs, params, &context_, &dst));
     }
     EXPECT_EQ(result, expected);
   }
@@ -377,7 +365,7 @@ TEST_P(MulBatchTest, GroupsHaveTheBitsOfSingleCalls) {
       GroupProblem group(count);
       const auto expected = group.Expected(&context_);
       SetThreads(threads);
-      ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
+      ASSERT_OK(MulGroup(group.products, &context_));
       ASSERT_EQ(group.result, expected) << count << " on " << threads;
     }
   }
@@ -394,7 +382,7 @@ TEST_P(MulBatchTest, GroupsOfBothOrdersOfSums) {
   EXPECT_EQ(expected != in_order, HasOtherOrder());
   for (const int threads : {1, 3}) {
     UseThreads(threads, &context_);
-    ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
+    ASSERT_OK(MulGroup(group.products, &context_));
     ASSERT_EQ(group.result, expected) << threads << " threads";
   }
 }
@@ -405,7 +393,7 @@ TEST_P(MulBatchTest, GroupsOnAnyExecutor) {
     GroupProblem group(9);
     const auto expected = group.Expected(&context_);
     context_.set_executor(&executor);
-    ASSERT_EQ(MulGroup(group.products, &context_), absl::OkStatus());
+    ASSERT_OK(MulGroup(group.products, &context_));
     EXPECT_EQ(group.result, expected);
     context_.set_executor(nullptr);
   }
@@ -420,9 +408,8 @@ TEST_P(MulBatchTest, GroupsOfPackedWeights) {
   for (ptrdiff_t i = 0; i < problem.batch.count; ++i) {
     Matrix<std::int8_t> lhs = problem.lhs;
     lhs.set_data(problem.lhs_values.data() + i * problem.batch.lhs_stride);
-    const auto packed = Pack(lhs, Side::kLhs, PackOptions(), &context_);
-    ASSERT_TRUE(packed.ok());
-    products.push_back({*packed, problem.rhs, problem.params, problem.dst});
+    ASSERT_VALUE(const auto packed, Pack(lhs, Side::kLhs, {}, &context_));
+    products.push_back({packed, problem.rhs, problem.params, problem.dst});
     products.back().rhs.set_data(problem.rhs_values.data() +
                                  i * problem.batch.rhs_stride);
     products.back().dst.set_data(problem.result.data() +
@@ -430,7 +417,7 @@ TEST_P(MulBatchTest, GroupsOfPackedWeights) {
     products.back().mul_params.set_bias(problem.bias_values.data() +
                                         i * problem.batch.bias_stride);
   }
-  ASSERT_EQ(MulGroup(products, &context_), absl::OkStatus());
+  ASSERT_OK(MulGroup(products, &context_));
   EXPECT_TRUE(problem.Holds(expected));
 }
 

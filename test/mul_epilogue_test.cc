@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/mul.h"
@@ -16,8 +15,6 @@
 namespace ruy_like {
 namespace {
 
-constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 constexpr int kMinExponent = -31;
 constexpr int kMaxExponent = 30;
 
@@ -53,21 +50,19 @@ TEST_P(MulEpilogueTest, EveryExponent) {
 // Sums that the test chooses itself: depth 0, and a bias for each row.
 TEST_P(MulEpilogueTest, ChosenSums) {
   constexpr std::int32_t kHalf = 1 << 30;
-  std::vector<std::int32_t> sums = {kInt32Min, kInt32Max, -3, -2, 2, 3};
+  std::vector<std::int32_t> sums = {INT32_MIN, INT32_MAX, -3, -2, 2, 3};
   for (const std::int32_t edge :
-       {kInt32Min, -kHalf - 1, -65537, -32769, -129, -1, 0, 127, 255, 32767,
-        65535, kHalf - 1, kInt32Max - 1}) {
+       {INT32_MIN, -kHalf - 1, -65537, -32769, -129, -1, 0, 127, 255, 32767,
+        65535, kHalf - 1, INT32_MAX - 1}) {
     sums.push_back(edge);
     sums.push_back(edge + 1);
   }
   const std::ptrdiff_t rows = static_cast<std::ptrdiff_t>(sums.size());
   const std::vector<std::int32_t> fixedpoints = {
-      0, 1, 2, kHalf - 1, kHalf, kHalf + 1, 3 << 29, kInt32Max};
-  const auto lhs =
-      MakeMatrix(static_cast<std::int8_t*>(nullptr), rows, 0, Order::kRowMajor);
+      0, 1, 2, kHalf - 1, kHalf, kHalf + 1, 3 << 29, INT32_MAX};
+  const auto lhs = RowMajorOf(static_cast<std::int8_t*>(nullptr), rows, 0);
   for (const std::ptrdiff_t cols : {1, 3, 17}) {
-    const auto rhs = MakeMatrix(static_cast<std::int8_t*>(nullptr), 0, cols,
-                                Order::kColMajor);
+    const auto rhs = ColMajorOf(static_cast<std::int8_t*>(nullptr), 0, cols);
     for (const std::int32_t fixedpoint : fixedpoints) {
       for (int exponent = kMinExponent; exponent <= kMaxExponent; ++exponent) {
         MulParams<std::int32_t, std::int16_t> params;
@@ -75,9 +70,9 @@ TEST_P(MulEpilogueTest, ChosenSums) {
         params.set_multiplier_fixedpoint(fixedpoint);
         params.set_multiplier_exponent(exponent);
         std::vector<std::int16_t> actual(rows * cols), expected(rows * cols);
-        auto dst = MakeMatrix(actual.data(), rows, cols, Order::kColMajor);
+        auto dst = ColMajorOf(actual, rows, cols);
         dst.set_zero_point(-3);
-        ASSERT_TRUE(Mul(lhs, rhs, params, &context_, &dst).ok());
+        ASSERT_OK(Mul(lhs, rhs, params, &context_, &dst));
         dst.set_data(expected.data());
         ReferenceMul(lhs, rhs, params, &dst);
         ASSERT_EQ(actual, expected)
@@ -114,12 +109,12 @@ TEST_P(MulEpilogueTest, RoundsOnceHalfUp) {
       {-1, (1 << 30) + 1, 0, -1},
   };
   std::int8_t one = 1;
-  const auto lhs = MakeMatrix(&one, 1, 1, Order::kRowMajor);
+  const auto lhs = RowMajorOf(&one, 1, 1);
   for (const Case& c : kCases) {
     // One as the product, the rest as the bias; in 1 and in 40 columns.
     for (const std::ptrdiff_t cols : {1, 40}) {
       const std::vector<std::int8_t> ones(cols, 1);
-      const auto rhs = MakeMatrix(ones.data(), 1, cols, Order::kColMajor);
+      const auto rhs = ColMajorOf(ones, 1, cols);
       const std::int32_t bias = c.sum - 1;
       MulParams<std::int32_t, std::int8_t> params;
       params.set_bias(&bias);
@@ -139,8 +134,8 @@ TEST_P(MulEpilogueTest, TheDefaultMultiplierIsOne) {
   // Not only as the reference has it: 3 * 5 + 7 is 22, 100 * 100 saturates.
   std::int8_t a[] = {3, 100}, b[] = {5, 100};
   const std::int32_t bias[] = {7, 0};
-  const auto lhs = MakeMatrix(a, 2, 1, Order::kRowMajor);
-  const auto rhs = MakeMatrix(b, 1, 2, Order::kColMajor);
+  const auto lhs = RowMajorOf(a, 2, 1);
+  const auto rhs = ColMajorOf(b, 1, 2);
   MulParams<std::int32_t, std::int8_t> params;
   params.set_bias(bias);
   EXPECT_EQ(MulTo<std::int8_t>(lhs, rhs, params, &context_, Order::kRowMajor),

@@ -11,6 +11,8 @@
 #include "absl/status/status.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/support/executors.h"
+#include "test/support/on_threads.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
@@ -21,14 +23,10 @@ TEST_F(MulPlanTest, APlanOnTheCallersThreads) {
   for (int threads = 1; threads <= 5; ++threads) {
     MulPlan plan;
     for (int repeat = 0; repeat < 3; ++repeat) {
-      ASSERT_TRUE(product_.Prepare(threads, &context_, &plan).ok());
+      ASSERT_OK(product_.Prepare(threads, &context_, &plan));
       ExpectThreads(plan.num_threads(), threads);
-      std::vector<std::thread> callers;
-      for (int i = 0; i < threads; ++i) {
-        callers.emplace_back([&plan, i] { EXPECT_TRUE(plan.Run(i).ok()); });
-      }
-      for (std::thread& caller : callers) caller.join();
-      ASSERT_TRUE(plan.Finish().ok());
+      OnThreads(threads, [&plan](int i) { EXPECT_OK(plan.Run(i)); });
+      ASSERT_OK(plan.Finish());
       product_.ExpectRight();
     }
   }
@@ -39,16 +37,16 @@ TEST_F(MulPlanTest, APlanOnTheCallersThreads) {
 TEST_F(MulPlanTest, APlanWhateverTheContextHas) {
   OnAllSortsOfThreads(&context_, [&] {
     MulPlan plan;
-    ASSERT_TRUE(product_.Prepare(3, &context_, &plan).ok());
+    ASSERT_OK(product_.Prepare(3, &context_, &plan));
     std::thread other([&plan] {
-      EXPECT_TRUE(plan.Run(2).ok());
-      EXPECT_TRUE(plan.Run(2).ok());
+      EXPECT_OK(plan.Run(2));
+      EXPECT_OK(plan.Run(2));
     });
-    EXPECT_TRUE(plan.Run(0).ok());
+    EXPECT_OK(plan.Run(0));
     other.join();
-    ASSERT_TRUE(plan.Finish().ok());
+    ASSERT_OK(plan.Finish());
     product_.ExpectRight();
-    EXPECT_EQ(plan.Run(1).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_CODE(kPrecondition, plan.Run(1));
     product_.ExpectUntouched();
   });
 }
@@ -56,11 +54,11 @@ TEST_F(MulPlanTest, APlanWhateverTheContextHas) {
 TEST_F(MulPlanTest, APlanWhoseThreadsDoNotCome) {
   MulPlan plan;
   for (const int comes : {-1, 0, 3}) {
-    ASSERT_TRUE(product_.Prepare(4, &context_, &plan).ok());
+    ASSERT_OK(product_.Prepare(4, &context_, &plan));
     if (comes >= 0) {
-      EXPECT_TRUE(plan.Run(comes).ok());
+      EXPECT_OK(plan.Run(comes));
     }
-    ASSERT_TRUE(plan.Finish().ok());
+    ASSERT_OK(plan.Finish());
     product_.ExpectRight();
   }
 }
@@ -69,13 +67,13 @@ TEST_F(MulPlanTest, APlanWhoseThreadsDoNotCome) {
 TEST_F(MulPlanTest, APlanLeavesTheContextToOthers) {
   product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
-  ASSERT_TRUE(product_.Prepare(2, &context_, &plan).ok());
+  ASSERT_OK(product_.Prepare(2, &context_, &plan));
   ThreadedProduct other;
   other.MulOn(&context_);
-  EXPECT_TRUE(plan.Run(1).ok());
+  EXPECT_OK(plan.Run(1));
   other.MulOn(&context_);
   EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
-  ASSERT_TRUE(plan.Finish().ok());
+  ASSERT_OK(plan.Finish());
   EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
   product_.ExpectRight();
 }
@@ -86,17 +84,11 @@ TEST_F(MulPlanTest, APlanThatWouldDeadlockIsFinishedLater) {
   ThreadedProduct planned;
   planned.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
-  ASSERT_TRUE(planned.Prepare(2, &context_, &plan).ok());
-  TestExecutor executor(2, [&](int count, Function function, void* argument) {
-    EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
-    RunInOrder(count, function, argument);
-  });
-  context_.set_executor(&executor);
-  product_.MulOn(&context_);
-  EXPECT_EQ(executor.calls, 1);
+  ASSERT_OK(planned.Prepare(2, &context_, &plan));
+  MulAfter([&] { EXPECT_CODE(kPrecondition, plan.Finish()); });
   planned.ExpectRight();
   EXPECT_EQ(context_.prepacked_cache_bytes(), 0u);
-  EXPECT_TRUE(plan.Finish().ok());
+  EXPECT_OK(plan.Finish());
   EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
 }
 
@@ -105,15 +97,15 @@ TEST_F(MulPlanTest, APlanHoldsWhatItFoundInTheCache) {
   product_.MulOn(&context_);
   const std::size_t bytes = context_.prepacked_cache_bytes();
   MulPlan plan;
-  ASSERT_TRUE(product_.Prepare(1, &context_, &plan).ok());
+  ASSERT_OK(product_.Prepare(1, &context_, &plan));
   context_.ClearPrepackedCache();
   // Would get the memory, were it free.
   std::vector<std::vector<char>> others;
   for (std::size_t size = bytes / 2; size <= bytes; size += 16) {
     others.emplace_back(size, 'x');
   }
-  EXPECT_TRUE(plan.Run(0).ok());
-  ASSERT_TRUE(plan.Finish().ok());
+  EXPECT_OK(plan.Run(0));
+  ASSERT_OK(plan.Finish());
   product_.ExpectRight();
 }
 
@@ -121,56 +113,54 @@ TEST_F(MulPlanTest, APlanHoldsWhatItFoundInTheCache) {
 TEST_F(MulPlanTest, APlanIsRepeated) {
   product_.lhs.set_cache_policy(CachePolicy::kAlwaysCache);
   MulPlan plan;
-  EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(product_.Prepare(2, &context_, &plan).ok());
-  EXPECT_EQ(plan.Repeat().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_CODE(kPrecondition, plan.Repeat());
+  ASSERT_OK(product_.Prepare(2, &context_, &plan));
+  EXPECT_CODE(kPrecondition, plan.Repeat());
   for (int repeat = 0; repeat < 3; ++repeat) {
-    EXPECT_TRUE(plan.Run(1).ok());
-    ASSERT_TRUE(plan.Finish().ok());
+    EXPECT_OK(plan.Run(1));
+    ASSERT_OK(plan.Finish());
     product_.ExpectRight();
     EXPECT_GT(context_.prepacked_cache_bytes(), 0u);
-    ASSERT_TRUE(plan.Repeat().ok());
+    ASSERT_OK(plan.Repeat());
   }
 }
 
 TEST_F(MulPlanTest, APlanOfAPackedMatrix) {
-  auto packed = Pack(product_.lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed.ok());
+  ASSERT_VALUE(auto packed, Pack(product_.lhs, Side::kLhs, {}, &context_));
   MulPlan plan;
-  ASSERT_TRUE(plan.Prepare(*packed, product_.rhs, product_.params, 2, &context_,
-                           &product_.dst)
-                  .ok());
-  EXPECT_TRUE(plan.Run(0).ok());
-  ASSERT_TRUE(plan.Finish().ok());
+  ASSERT_OK(plan.Prepare(packed, product_.rhs, product_.params, 2, &context_,
+                         &product_.dst));
+  EXPECT_OK(plan.Run(0));
+  ASSERT_OK(plan.Finish());
   product_.ExpectRight();
 }
 
 TEST_F(MulPlanTest, APlansErrors) {
   MulPlan plan;
   EXPECT_EQ(plan.num_threads(), 0);
-  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_CODE(kPrecondition, plan.Run(0));
+  EXPECT_CODE(kPrecondition, plan.Finish());
   const auto prepare = [&](int threads) {
     return product_.Prepare(threads, &context_, &plan);
   };
-  EXPECT_EQ(prepare(0).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(plan.Run(0).code(), absl::StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(prepare(3).ok());
+  EXPECT_CODE(kInvalid, prepare(0));
+  EXPECT_CODE(kPrecondition, plan.Run(0));
+  ASSERT_OK(prepare(3));
   ExpectThreads(plan.num_threads(), 3);
-  EXPECT_EQ(plan.Run(-1).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(plan.Run(3).code(), absl::StatusCode::kInvalidArgument);
-  ASSERT_TRUE(plan.Finish().ok());
+  EXPECT_CODE(kInvalid, plan.Run(-1));
+  EXPECT_CODE(kInvalid, plan.Run(3));
+  ASSERT_OK(plan.Finish());
   product_.ExpectRight();
-  EXPECT_EQ(plan.Finish().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_CODE(kPrecondition, plan.Finish());
   product_.dst.mutable_layout()->set_rows(1);
-  EXPECT_EQ(prepare(2).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_CODE(kInvalid, prepare(2));
   // An empty product is nothing to do.
   product_.lhs.mutable_layout()->set_rows(0);
   product_.dst.mutable_layout()->set_rows(0);
-  ASSERT_TRUE(prepare(2).ok());
+  ASSERT_OK(prepare(2));
   EXPECT_EQ(plan.num_threads(), 0);
-  EXPECT_TRUE(plan.Run(1).ok());
-  EXPECT_TRUE(plan.Finish().ok());
+  EXPECT_OK(plan.Run(1));
+  EXPECT_OK(plan.Finish());
 }
 
 // A product too small to share is one thread's; the others return at once.
@@ -178,10 +168,10 @@ TEST_F(MulPlanTest, APlanForMoreThreadsThanPayOff) {
   context_.set_num_threads_strategy(NumThreadsStrategy::kDefault);
   FloatProduct small(8, 8, 8);
   MulPlan plan;
-  ASSERT_TRUE(small.Prepare(64, &context_, &plan).ok());
+  ASSERT_OK(small.Prepare(64, &context_, &plan));
   EXPECT_EQ(plan.num_threads(), 1);
-  for (int i = 63; i >= 0; --i) EXPECT_TRUE(plan.Run(i).ok());
-  ASSERT_TRUE(plan.Finish().ok());
+  for (int i = 63; i >= 0; --i) EXPECT_OK(plan.Run(i));
+  ASSERT_OK(plan.Finish());
   small.ExpectIs(small.Expected());
 }
 
@@ -195,11 +185,11 @@ TEST_F(MulPlanTest, APlanRunsASmallProductOnce) {
   for (int runs = 0; runs < 3; ++runs) {
     // Nothing is left of a product that is abandoned.
     for (int i = 0; i < 2; ++i) {
-      ASSERT_TRUE(small.Prepare(2, &context_, &plan).ok());
+      ASSERT_OK(small.Prepare(2, &context_, &plan));
     }
-    for (int i = 0; i < runs; ++i) EXPECT_TRUE(plan.Run(0).ok());
-    EXPECT_TRUE(plan.Run(1).ok());
-    ASSERT_TRUE(plan.Finish().ok());
+    for (int i = 0; i < runs; ++i) EXPECT_OK(plan.Run(0));
+    EXPECT_OK(plan.Run(1));
+    ASSERT_OK(plan.Finish());
     small.ExpectIs(small.Expected());
   }
 }

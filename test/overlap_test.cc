@@ -51,8 +51,7 @@ void ExpectByBytes(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
   const bool with_lhs = ShareBytes(lhs, dst);
   const bool with_rhs = ShareBytes(rhs, dst);
   std::vector<Dst> right(dst.layout().rows() * dst.layout().cols());
-  auto right_dst = MakeMatrix(right.data(), dst.layout().rows(),
-                              dst.layout().cols(), Order::kRowMajor);
+  auto right_dst = RowMajorOf(right, dst.layout().rows(), dst.layout().cols());
   right_dst.set_zero_point(dst.zero_point());
   ReferenceMul(lhs, rhs, params, &right_dst);
   const Bytes before = *buffer;
@@ -60,7 +59,7 @@ void ExpectByBytes(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
   const absl::Status status = Mul(lhs, rhs, params, &context, &dst);
   ASSERT_EQ(status.ok(), !with_lhs && !with_rhs) << status;
   if (!status.ok()) {
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, status);
     const std::string message(status.message());
     EXPECT_NE(message.find("dst"), std::string::npos) << message;
     EXPECT_NE(message.find(with_lhs ? "lhs" : "rhs"), std::string::npos)
@@ -78,13 +77,13 @@ void ExpectByBytes(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
 class OverlapTest : public testing::Test {
  protected:
   OverlapTest()
-      : buffer_(RandomVector<std::int8_t>(1000, -128, 127, 1)),
-        other_(RandomVector<std::int8_t>(1000, -128, 127, 2)) {}
+      : buffer_(RandomVector<std::int8_t>(1000, 1)),
+        other_(RandomVector<std::int8_t>(1000, 2)) {}
   // lhs is 3x4 at the start of buffer_, dst 3x5 in it at `offset`.
   void LhsAndDst(Order lhs_order, std::ptrdiff_t lhs_gap, Order dst_order,
                  std::ptrdiff_t dst_gap, std::ptrdiff_t offset) {
     ExpectByBytes(MakeMatrix(buffer_.data(), 3, 4, lhs_order, lhs_gap),
-                  MakeMatrix(other_.data(), 4, 5, Order::kColMajor),
+                  ColMajorOf(other_, 4, 5),
                   MakeMatrix(buffer_.data() + offset, 3, 5, dst_order, dst_gap),
                   &buffer_);
   }
@@ -93,9 +92,9 @@ class OverlapTest : public testing::Test {
 };
 
 TEST_F(OverlapTest, AllOfIt) {
-  Bytes square = RandomVector<std::int8_t>(16, -128, 127, 3);
-  const auto a = MakeMatrix(square.data(), 4, 4, Order::kRowMajor);
-  const auto b = MakeMatrix(other_.data(), 4, 4, Order::kColMajor);
+  Bytes square = RandomVector<std::int8_t>(16, 3);
+  const auto a = RowMajorOf(square, 4, 4);
+  const auto b = ColMajorOf(other_, 4, 4);
   ExpectByBytes(a, b, a, &square);
   ExpectByBytes(b, a, a, &square);
   ExpectByBytes(a, a, a, &square);
@@ -107,10 +106,9 @@ TEST_F(OverlapTest, NeighboursShareNothing) {
   }
   // And the other way round: dst right before lhs.
   for (std::ptrdiff_t lhs_offset : {14, 15}) {
-    ExpectByBytes(
-        MakeMatrix(buffer_.data() + lhs_offset, 3, 4, Order::kRowMajor),
-        MakeMatrix(other_.data(), 4, 5, Order::kColMajor),
-        MakeMatrix(buffer_.data(), 3, 5, Order::kColMajor), &buffer_);
+    ExpectByBytes(RowMajorOf(buffer_.data() + lhs_offset, 3, 4),
+                  ColMajorOf(other_, 4, 5), ColMajorOf(buffer_, 3, 5),
+                  &buffer_);
   }
 }
 
@@ -121,10 +119,10 @@ TEST_F(OverlapTest, InterleavedSubMatricesMayShareNothing) {
   }
   Context context;
   const auto lhs = MakeMatrix(buffer_.data(), 3, 4, Order::kRowMajor, 6);
-  const auto rhs = MakeMatrix(other_.data(), 4, 5, Order::kColMajor);
+  const auto rhs = ColMajorOf(other_, 4, 5);
   auto dst = MakeMatrix(buffer_.data() + 4, 3, 5, Order::kRowMajor, 5);
   const MulParams<std::int32_t, std::int8_t> params;
-  EXPECT_TRUE(Mul(lhs, rhs, params, &context, &dst).ok());
+  EXPECT_OK(Mul(lhs, rhs, params, &context, &dst));
   dst.set_data(buffer_.data() + 3);
   EXPECT_FALSE(Mul(lhs, rhs, params, &context, &dst).ok());
 }
@@ -135,17 +133,15 @@ TEST_F(OverlapTest, Floats) {
   Bytes buffer(zeros, zeros + 200);
   BFloat16* const elements = reinterpret_cast<BFloat16*>(buffer.data());
   const std::vector<BFloat16> other(20, BFloat16(1));
-  const auto lhs = MakeMatrix(elements, 3, 4, Order::kRowMajor);
-  const auto rhs = MakeMatrix(other.data(), 4, 5, Order::kColMajor);
+  const auto lhs = RowMajorOf(elements, 3, 4);
+  const auto rhs = ColMajorOf(other, 4, 5);
   for (const std::ptrdiff_t offset : {0, 10, 11, 12, 13, 20}) {
-    ExpectByBytes<float>(lhs, rhs,
-                         MakeMatrix(elements + offset, 3, 5, Order::kRowMajor),
+    ExpectByBytes<float>(lhs, rhs, RowMajorOf(elements + offset, 3, 5),
                          &buffer);
     if (offset % 2 != 0) continue;
-    ExpectByBytes<float>(lhs, rhs,
-                         MakeMatrix(reinterpret_cast<float*>(elements + offset),
-                                    3, 5, Order::kColMajor),
-                         &buffer);
+    ExpectByBytes<float>(
+        lhs, rhs, ColMajorOf(reinterpret_cast<float*>(elements + offset), 3, 5),
+        &buffer);
   }
 }
 
@@ -195,9 +191,8 @@ TEST_F(OverlapTest, RandomLayouts) {
 // Operands may overlap each other, and may be one.
 TEST_F(OverlapTest, OperandsMayShareElements) {
   std::vector<std::int32_t> result(16);
-  const auto a = MakeMatrix(buffer_.data(), 4, 4, Order::kRowMajor);
-  ExpectByBytes(a, a, MakeMatrix(result.data(), 4, 4, Order::kColMajor),
-                &buffer_);
+  const auto a = RowMajorOf(buffer_, 4, 4);
+  ExpectByBytes(a, a, ColMajorOf(result, 4, 4), &buffer_);
 }
 
 }  // namespace

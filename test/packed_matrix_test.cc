@@ -98,15 +98,14 @@ TEST_P(PackedMatrixTest, LargeProductsOnThreads) {
 TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
   const std::vector<float> weights = RandomReals<float>(100 * 300, 1);
   const std::vector<float> inputs = RandomReals<float>(300 * 20, 2);
-  auto lhs = MakeMatrix(weights.data(), 100, 300, Order::kRowMajor);
+  auto lhs = RowMajorOf(weights, 100, 300);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  auto packed_lhs = Pack(lhs, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed_lhs.ok()) << packed_lhs.status();
+  ASSERT_VALUE(auto packed_lhs, Pack(lhs, Side::kLhs, {}, &context_));
   for (const std::ptrdiff_t cols : {1, 2, 3, 20}) {
-    const auto rhs = MakeMatrix(inputs.data(), 300, cols, Order::kColMajor);
+    const auto rhs = ColMajorOf(inputs, 300, cols);
     const auto cached = MulTo<float>(lhs, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
-    EXPECT_TRUE(SameBits(MulTo<float>(*packed_lhs, rhs, &context_), cached));
+    EXPECT_TRUE(SameBits(MulTo<float>(packed_lhs, rhs, &context_), cached));
     EXPECT_EQ(context_.last_used_kernel(), kernel);
   }
 }
@@ -115,12 +114,12 @@ TEST_P(PackedMatrixTest, FloatsAreThoseOfACachedOperand) {
 // cached operand of the same width gets.
 TEST_P(PackedMatrixTest, EveryWidthTakesTheCachedOperandsKernel) {
   const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
-  const auto inputs = RandomVector<std::uint8_t>(kDepth * 200, 0, 255, 3);
+  const auto inputs = RandomVector<std::uint8_t>(kDepth * 200, 3);
   auto cached = lhs_;
   cached.set_cache_policy(CachePolicy::kAlwaysCache);
   std::size_t bytes = 0;
   for (const std::ptrdiff_t cols : {200, 1, 2, 3, 4, 5, 8, 16, 17, 60}) {
-    const auto rhs = MakeMatrix(inputs.data(), kDepth, cols, Order::kColMajor);
+    const auto rhs = ColMajorOf(inputs, kDepth, cols);
     const auto expected = MulTo<std::int32_t>(cached, rhs, &context_);
     const std::string kernel = context_.last_used_kernel();
     if (bytes == 0) bytes = context_.prepacked_cache_bytes();
@@ -178,7 +177,7 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
     const char* name;
   };
   const std::vector<std::int8_t> weights(20 * 20);
-  const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
+  const auto lhs = RowMajorOf(weights, 20, 20);
   for (const Case& c : {
            Case{Path::kPortable, Order::kColMajor, "S8 4x1"},
            Case{Path::kAvx2, Order::kColMajor, "S8 8x2"},
@@ -196,10 +195,9 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
     context.set_runtime_enabled_paths(c.path);
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
     const PackOptions options = {c.dst_order};
-    auto packed = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_TRUE(packed.ok()) << packed.status();
-    EXPECT_EQ(packed->path(), c.path);
-    EXPECT_EQ(packed->layout_name(), c.name) << PathName(c.path);
+    ASSERT_VALUE(auto packed, Pack(lhs, Side::kLhs, options, &context));
+    EXPECT_EQ(packed.path(), c.path);
+    EXPECT_EQ(packed.layout_name(), c.name) << PathName(c.path);
   }
 }
 
@@ -207,15 +205,14 @@ TEST(PackedMatrixLayoutTest, LayoutsByPath) {
 // one, and refused where that is not permitted; on others it is as for floats.
 TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
   const std::vector<BFloat16> weights(20 * 20);
-  const auto lhs = MakeMatrix(weights.data(), 20, 20, Order::kRowMajor);
+  const auto lhs = RowMajorOf(weights, 20, 20);
   std::vector<float> result(20 * 20);
-  auto dst = MakeMatrix(result.data(), 20, 20, Order::kColMajor);
+  auto dst = ColMajorOf(result, 20, 20);
   PackOptions options = {Order::kColMajor, PackFor::kBFloat16Operand};
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
-  auto packed = Pack(lhs, Side::kLhs, options, &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  EXPECT_EQ(packed->layout_name(), "F32 4x1");
+  ASSERT_VALUE(auto packed, Pack(lhs, Side::kLhs, options, &context));
+  EXPECT_EQ(packed.layout_name(), "F32 4x1");
   struct Case {
     Path path, other;
     const char *widened, *name, *row_major;
@@ -227,91 +224,79 @@ TEST(PackedMatrixLayoutTest, ForABFloat16Operand) {
     context.set_runtime_enabled_paths(c.path);
     if ((context.runtime_enabled_paths() & c.path) == Path::kNone) continue;
     options.dst_order = Order::kColMajor;
-    packed = Pack(lhs, Side::kLhs, PackOptions(), &context);
-    ASSERT_TRUE(packed.ok()) << packed.status();
-    EXPECT_EQ(packed->layout_name(), c.widened);
-    packed = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_TRUE(packed.ok()) << packed.status();
-    EXPECT_EQ(packed->path(), c.path);
-    EXPECT_EQ(packed->layout_name(), c.name);
-    const auto image = PackedMatrix<BFloat16>::FromBytes(
-        packed->Serialize().data(), packed->Serialize().size(),
-        VerifyChecksum::kYes);
-    ASSERT_TRUE(image.ok()) << image.status();
-    EXPECT_TRUE(
-        Mul(*image, lhs, MulParams<float, float>(), &context, &dst).ok());
+    ASSERT_VALUE(packed, Pack(lhs, Side::kLhs, {}, &context));
+    EXPECT_EQ(packed.layout_name(), c.widened);
+    ASSERT_VALUE(packed, Pack(lhs, Side::kLhs, options, &context));
+    EXPECT_EQ(packed.path(), c.path);
+    EXPECT_EQ(packed.layout_name(), c.name);
+    ASSERT_VALUE(const auto image,
+                 PackedMatrix<BFloat16>::FromBytes(packed.Serialize().data(),
+                                                   packed.Serialize().size(),
+                                                   VerifyChecksum::kYes));
+    EXPECT_OK(Mul(image, lhs, MulParams<float, float>(), &context, &dst));
     EXPECT_EQ(context.last_used_path(), c.path);
     options.dst_order = Order::kRowMajor;
-    const auto row_major = Pack(lhs, Side::kLhs, options, &context);
-    ASSERT_TRUE(row_major.ok()) << row_major.status();
-    EXPECT_EQ(row_major->layout_name(), c.row_major);
+    ASSERT_VALUE(const auto row_major,
+                 Pack(lhs, Side::kLhs, options, &context));
+    EXPECT_EQ(row_major.layout_name(), c.row_major);
     context.set_runtime_enabled_paths(c.other);
     const absl::Status status =
-        Mul(*packed, lhs, MulParams<float, float>(), &context, &dst);
-    ExpectStatus(status, absl::StatusCode::kFailedPrecondition,
-                 {PathName(c.path)});
+        Mul(packed, lhs, MulParams<float, float>(), &context, &dst);
+    ExpectStatus(status, kPrecondition, {PathName(c.path)});
   }
 }
 
 // ## Buffers
 
 TEST_P(PackedMatrixTest, PacksIntoTheCallersBuffer) {
-  auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  ASSERT_VALUE(auto bytes, PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_));
   Matrix<std::int8_t> shape_alone = lhs_;
   shape_alone.set_data(nullptr);
   EXPECT_EQ(
       *PackedMatrixBytes(shape_alone, Side::kLhs, PackOptions(), &context_),
-      *bytes);
+      bytes);
   // A multiple of the alignment, so that the end can touch a guard page.
-  ASSERT_EQ(*bytes % kBufferAlignment, 0u);
-  GuardedBuffer buffer(*bytes, Flush::kEnd);
-  std::memset(buffer.data(), 0x77, *bytes);
-  auto packed = PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, PackOptions(),
-                         &context_);
-  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_EQ(bytes % kBufferAlignment, 0u);
+  GuardedBuffer buffer(bytes, Flush::kEnd);
+  std::memset(buffer.data(), 0x77, bytes);
+  ASSERT_VALUE(auto packed,
+               PackInto(buffer.data(), bytes, lhs_, Side::kLhs, {}, &context_));
   EXPECT_TRUE(buffer.SlackIsIntact());
-  EXPECT_EQ(packed->Serialize().data(), buffer.data());
-  EXPECT_EQ(packed->Serialize(), PackLhs(&context_).Serialize());
-  EXPECT_EQ(ResultOf(*packed), Expected());
+  EXPECT_EQ(packed.Serialize().data(), buffer.data());
+  EXPECT_EQ(packed.Serialize(), PackLhs(&context_).Serialize());
+  EXPECT_EQ(ResultOf(packed), Expected());
 
   const auto error = [&](std::size_t offset, std::size_t size) {
     return PackInto(buffer.data() + offset, size, lhs_, Side::kLhs,
                     PackOptions(), &context_)
         .status();
   };
-  EXPECT_EQ(error(0, *bytes - 1).code(), absl::StatusCode::kInvalidArgument);
-  ExpectStatus(error(8, *bytes), absl::StatusCode::kInvalidArgument,
-               {"aligned"});
-  EXPECT_FALSE(
-      PackInto(nullptr, *bytes, lhs_, Side::kLhs, PackOptions(), &context_)
-          .ok());
+  EXPECT_CODE(kInvalid, error(0, bytes - 1));
+  ExpectStatus(error(8, bytes), kInvalid, {"aligned"});
+  EXPECT_CODE(kInvalid, PackInto(nullptr, bytes, lhs_, Side::kLhs,
+                                 PackOptions(), &context_));
 }
 
 TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
   // Many panels to a piece of the image; and many pieces, of a panel each.
   for (const auto& [rows, depth] : {std::pair(3000, 700), {300, 20000}}) {
-    const auto weights = RandomVector<std::int8_t>(rows * depth, -128, 127, 3);
+    const auto weights = RandomVector<std::int8_t>(rows * depth, 3);
     std::vector<std::int8_t> transposed(weights.size());
     for (int r = 0; r < rows; ++r) {
       for (int k = 0; k < depth; ++k) {
         transposed[r * depth + k] = weights[k * rows + r];
       }
     }
-    const auto col_major =
-        MakeMatrix(weights.data(), rows, depth, Order::kColMajor);
-    const auto row_major =
-        MakeMatrix(transposed.data(), rows, depth, Order::kRowMajor);
+    const auto col_major = ColMajorOf(weights, rows, depth);
+    const auto row_major = RowMajorOf(transposed, rows, depth);
     context_.set_max_num_threads(1);
-    auto expected = Pack(row_major, Side::kLhs, PackOptions(), &context_);
-    ASSERT_TRUE(expected.ok());
+    ASSERT_VALUE(auto expected, Pack(row_major, Side::kLhs, {}, &context_));
     for (const int threads : {1, 4}) {
       UseThreads(threads, &context_);
       for (const auto* matrix : {&col_major, &row_major}) {
-        auto packed = Pack(*matrix, Side::kLhs, PackOptions(), &context_);
-        ASSERT_TRUE(packed.ok());
+        ASSERT_VALUE(auto packed, Pack(*matrix, Side::kLhs, {}, &context_));
         // Megabytes, which a failure should not print.
-        EXPECT_TRUE(packed->Serialize() == expected->Serialize())
+        EXPECT_TRUE(packed.Serialize() == expected.Serialize())
             << rows << 'x' << depth << ", " << threads << " threads";
       }
     }
@@ -322,7 +307,7 @@ TEST_P(PackedMatrixTest, TheBytesDoNotDependOnThreadsOrOrder) {
 
 TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   const auto bad = [&](const absl::Status& status, const char* what) {
-    ExpectStatus(status, absl::StatusCode::kInvalidArgument, {what});
+    ExpectStatus(status, kInvalid, {what});
   };
   const auto pack_error = [&](const auto& matrix, Side side,
                               const PackOptions& options) {
@@ -339,18 +324,16 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
   bad(pack_error(broken, Side::kLhs, {}), "negative");
   broken = lhs_;
   broken.mutable_layout()->set_rows(PTRDIFF_MAX / 2 + 1);
-  EXPECT_EQ(pack_error(broken, Side::kLhs, {}).code(),
-            absl::StatusCode::kOutOfRange);
+  EXPECT_CODE(kOutOfRange, pack_error(broken, Side::kLhs, {}));
   if constexpr (sizeof(void*) == 8) {  // else that may well be had
     broken.mutable_layout()->set_rows(PTRDIFF_MAX >> 17);
-    EXPECT_EQ(Pack(broken, Side::kLhs, {}, &context_).status().code(),
-              absl::StatusCode::kResourceExhausted);
+    EXPECT_CODE(kExhausted, Pack(broken, Side::kLhs, {}, &context_));
   }
   bad(pack_error(lhs_, static_cast<Side>(7), {}), "side");
   PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
   bad(pack_error(lhs_, Side::kLhs, options), "pack_for");
   const float value = 1;
-  auto floats = MakeMatrix(&value, 1, 1, Order::kColMajor);
+  auto floats = ColMajorOf(&value, 1, 1);
   options.pack_for = PackFor::kInt16Operand;
   bad(pack_error(floats, Side::kLhs, options), "pack_for");
   options.pack_for = PackFor::kBFloat16Operand;
@@ -361,14 +344,13 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
 
   const MulParams<std::int32_t, std::int32_t> params;
   std::vector<std::int32_t> result(kRows * kCols, 5);
-  auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+  auto dst = ColMajorOf(result, kRows, kCols);
   const PackedMatrix<std::int8_t> packed = PackLhs(&context_);
   bad(Mul(rhs_, packed, params, &context_, &dst), "dimensions");
-  auto square = MakeMatrix(weights_.data(), 11, 11, Order::kRowMajor);
-  auto small = MakeMatrix(result.data(), 11, 11, Order::kRowMajor);
-  auto square_lhs = Pack(square, Side::kLhs, {}, &context_);
-  ASSERT_TRUE(square_lhs.ok());
-  bad(Mul(square, *square_lhs, params, &context_, &small), "other side");
+  auto square = RowMajorOf(weights_, 11, 11);
+  auto small = RowMajorOf(result, 11, 11);
+  ASSERT_VALUE(auto square_lhs, Pack(square, Side::kLhs, {}, &context_));
+  bad(Mul(square, square_lhs, params, &context_, &small), "other side");
   bad(Mul(PackedMatrix<std::int8_t>(), rhs_, params, &context_, &dst),
       "empty PackedMatrix");
   options = PackOptions();
@@ -377,28 +359,25 @@ TEST_P(PackedMatrixTest, RefusesWhatDoesNotFit) {
       "other types");
   options = PackOptions();
   options.dst_order = Order::kRowMajor;
-  auto row_major_rhs = Pack(rhs_, Side::kRhs, options, &context_);
-  ASSERT_TRUE(row_major_rhs.ok());
-  bad(Mul(packed, *row_major_rhs, params, &context_, &dst), "orders of dst");
+  ASSERT_VALUE(auto row_major_rhs, Pack(rhs_, Side::kRhs, options, &context_));
+  bad(Mul(packed, row_major_rhs, params, &context_, &dst), "orders of dst");
   EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols, 5));
 }
 
 TEST_P(PackedMatrixTest, RefusesADstInsideOfThePackedForm) {
-  auto bytes = PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_);
-  ASSERT_TRUE(bytes.ok());
+  ASSERT_VALUE(auto bytes, PackedMatrixBytes(lhs_, Side::kLhs, {}, &context_));
   AlignedBuffer buffer;
-  ASSERT_TRUE(AlignedBuffer::Allocate(*bytes, &buffer));
-  auto packed =
-      PackInto(buffer.data(), *bytes, lhs_, Side::kLhs, {}, &context_);
-  ASSERT_TRUE(packed.ok());
-  const std::string before(packed->Serialize());
-  auto dst = MakeMatrix(reinterpret_cast<std::int32_t*>(
-                            static_cast<char*>(buffer.data()) + *bytes - 4),
-                        kRows, kCols, Order::kColMajor);
-  const absl::Status status = Mul(
-      *packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &context_, &dst);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_EQ(before, packed->Serialize());
+  ASSERT_TRUE(AlignedBuffer::Allocate(bytes, &buffer));
+  ASSERT_VALUE(auto packed,
+               PackInto(buffer.data(), bytes, lhs_, Side::kLhs, {}, &context_));
+  const std::string before(packed.Serialize());
+  auto dst = ColMajorOf(reinterpret_cast<std::int32_t*>(
+                            static_cast<char*>(buffer.data()) + bytes - 4),
+                        kRows, kCols);
+  EXPECT_CODE(kInvalid,
+              Mul(packed, rhs_, MulParams<std::int32_t, std::int32_t>(),
+                  &context_, &dst));
+  EXPECT_EQ(before, packed.Serialize());
 }
 
 TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
@@ -407,14 +386,13 @@ TEST_P(PackedMatrixTest, NeedsAContextThatPermitsItsPath) {
     Context other;
     other.set_runtime_enabled_paths(path);
     std::vector<std::int32_t> result(kRows * kCols);
-    auto dst = MakeMatrix(result.data(), kRows, kCols, Order::kColMajor);
+    auto dst = ColMajorOf(result, kRows, kCols);
     const absl::Status status = Mul(
         packed, rhs_, MulParams<std::int32_t, std::int32_t>(), &other, &dst);
     if (path == packed.path() || packed.path() == Path::kPortable) {
-      EXPECT_TRUE(status.ok()) << status;
+      EXPECT_OK(status);
     } else if (path < packed.path()) {
-      ExpectStatus(status, absl::StatusCode::kFailedPrecondition,
-                   {PathName(packed.path())});
+      ExpectStatus(status, kPrecondition, {PathName(packed.path())});
       EXPECT_EQ(result, std::vector<std::int32_t>(kRows * kCols));
     }
     // A better path may inherit its kernels or not.
@@ -440,23 +418,21 @@ TEST_P(PackedMatrixTest, DepthZeroTakesNothing) {
           using T = std::remove_const_t<
               std::remove_pointer_t<decltype(matrix.data())>>;
           MakeSimpleLayout(width, 0, Order::kColMajor, matrix.mutable_layout());
-          const auto bytes =
-              PackedMatrixBytes(matrix, Side::kLhs, options, &context_);
-          ASSERT_TRUE(bytes.ok()) << bytes.status();
-          ASSERT_EQ(*bytes, kImageHeaderBytes);
-          const auto packed = Pack(matrix, Side::kLhs, options, &context_);
-          ASSERT_TRUE(packed.ok()) << packed.status();
-          Image image(packed->Serialize());
+          ASSERT_VALUE(const auto bytes, PackedMatrixBytes(matrix, Side::kLhs,
+                                                           options, &context_));
+          ASSERT_EQ(bytes, kImageHeaderBytes);
+          ASSERT_VALUE(const auto packed,
+                       Pack(matrix, Side::kLhs, options, &context_));
+          Image image(packed.Serialize());
           EXPECT_EQ(image.size, kImageHeaderBytes);
-          const auto read =
-              PackedMatrix<T>::FromBytes(image.data(), image.size);
-          ASSERT_TRUE(read.ok()) << read.status();
-          EXPECT_EQ(read->rows(), width);
-          EXPECT_EQ(read->cols(), 0);
+          ASSERT_VALUE(const auto read,
+                       PackedMatrix<T>::FromBytes(image.data(), image.size));
+          EXPECT_EQ(read.rows(), width);
+          EXPECT_EQ(read.cols(), 0);
           if (width > 100) return;
           using Dst = std::conditional_t<std::is_same<T, float>::value, T, int>;
           MakeSimpleLayout(0, 3, Order::kColMajor, other.mutable_layout());
-          EXPECT_EQ(MulTo<Dst>(*read, other, &context_, order),
+          EXPECT_EQ(MulTo<Dst>(read, other, &context_, order),
                     std::vector<Dst>(width * 3));
         };
         if (scalar == Scalar::kF32) {

@@ -142,9 +142,8 @@ TEST(RandomTest, AllPathsGiveTheReferencesGroupSums) {
 }
 
 TEST(RandomTest, RequiredPathsAreHere) {
-  const auto required = ParsePaths(GetEnv(EnvVar::kRequirePaths));
-  ASSERT_TRUE(required.ok()) << required.status();
-  EXPECT_EQ(PathNames(*required & ~DetectedPaths()), "");
+  ASSERT_VALUE(const auto required, ParsePaths(GetEnv(EnvVar::kRequirePaths)));
+  EXPECT_EQ(PathNames(required & ~DetectedPaths()), "");
 }
 
 // True if `argument` is --<name>=<value>.

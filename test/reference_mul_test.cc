@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "test/support/product.h"
@@ -13,9 +12,6 @@
 
 namespace ruy_like {
 namespace {
-
-constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
 // The contract by a quotient and its remainder: the nearest integer to x * m,
 // halves up, saturated. No sum comes close to the limits of 64 bits.
@@ -31,16 +27,16 @@ std::int32_t RequantizeByDivision(std::int32_t x, std::int32_t fixedpoint,
   }
   const std::int64_t rounded =
       remainder >= divisor - remainder ? quotient + 1 : quotient;
-  if (rounded < kInt32Min) return kInt32Min;
-  if (rounded > kInt32Max) return kInt32Max;
+  if (rounded < INT32_MIN) return INT32_MIN;
+  if (rounded > INT32_MAX) return INT32_MAX;
   return static_cast<std::int32_t>(rounded);
 }
 
 TEST(RequantizeTest, MatchesDivision) {
   Rng rng(1);
-  const std::int32_t sums[] = {kInt32Min, kInt32Min + 1, -2,       -1, 0, 1,
-                               2,         kInt32Max - 1, kInt32Max};
-  const std::int32_t fixedpoints[] = {0, 1, 1 << 30, kInt32Max};
+  const std::int32_t sums[] = {INT32_MIN, INT32_MIN + 1, -2,       -1, 0, 1,
+                               2,         INT32_MAX - 1, INT32_MAX};
+  const std::int32_t fixedpoints[] = {0, 1, 1 << 30, INT32_MAX};
   for (int exponent = -31; exponent <= 30; ++exponent) {
     for (const std::int32_t sum : sums) {
       for (const std::int32_t fixedpoint : fixedpoints) {
@@ -72,8 +68,8 @@ TEST(RequantizeTest, RoundsHalfUp) {
 TEST(ReferenceMulTest, Float) {
   const float lhs_values[] = {1, 2, 3, 4, 5, 6};   // 2x3, row-major
   const float rhs_values[] = {1, 0, -1, 2, 2, 2};  // 3x2, column-major
-  const auto lhs = MakeMatrix(lhs_values, 2, 3, Order::kRowMajor);
-  const auto rhs = MakeMatrix(rhs_values, 3, 2, Order::kColMajor);
+  const auto lhs = RowMajorOf(lhs_values, 2, 3);
+  const auto rhs = ColMajorOf(rhs_values, 3, 2);
   MulParams<float, float> params;
   const float bias[] = {100, 200};
   params.set_bias(bias);
@@ -90,11 +86,11 @@ TEST(ReferenceMulTest, ZeroPoints) {
   const std::uint8_t lhs_values[] = {11, 12};
   const std::int8_t rhs_values[] = {97, 104};
   std::uint8_t result;
-  auto lhs = MakeMatrix(lhs_values, 1, 2, Order::kRowMajor);
+  auto lhs = RowMajorOf(lhs_values, 1, 2);
   lhs.set_zero_point(10);
-  auto rhs = MakeMatrix(rhs_values, 2, 1, Order::kColMajor);
+  auto rhs = ColMajorOf(rhs_values, 2, 1);
   rhs.set_zero_point(100);
-  auto dst = MakeMatrix(&result, 1, 1, Order::kRowMajor);
+  auto dst = RowMajorOf(&result, 1, 1);
   dst.set_zero_point(50);
   ReferenceMul(lhs, rhs, MulParams<std::int32_t, std::uint8_t>(), &dst);
   EXPECT_EQ(result, 55);
@@ -103,8 +99,8 @@ TEST(ReferenceMulTest, ZeroPoints) {
 TEST(ReferenceMulTest, PerChannelMultipliersReplaceThePerTensorOne) {
   const std::int8_t lhs_values[] = {8, 8};
   const std::int8_t rhs_values[] = {8};
-  const auto lhs = MakeMatrix(lhs_values, 2, 1, Order::kRowMajor);
-  const auto rhs = MakeMatrix(rhs_values, 1, 1, Order::kColMajor);
+  const auto lhs = RowMajorOf(lhs_values, 2, 1);
+  const auto rhs = ColMajorOf(rhs_values, 1, 1);
   MulParams<std::int32_t, std::int16_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(0);
@@ -123,8 +119,8 @@ TEST(ReferenceMulTest, SumsWrap) {
   constexpr std::ptrdiff_t kDepth = 3 * 256;  // each term is 2^22
   const std::vector<std::int16_t> lhs_values(kDepth, -32768);
   const std::vector<std::int8_t> rhs_values(kDepth, -128);
-  const auto lhs = MakeMatrix(lhs_values.data(), 1, kDepth, Order::kRowMajor);
-  const auto rhs = MakeMatrix(rhs_values.data(), kDepth, 1, Order::kColMajor);
+  const auto lhs = RowMajorOf(lhs_values, 1, kDepth);
+  const auto rhs = ColMajorOf(rhs_values, kDepth, 1);
   EXPECT_EQ(ReferenceMulTo<std::int32_t>(lhs, rhs)[0], -(1 << 30));
 }
 

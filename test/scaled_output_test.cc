@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cfloat>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,12 +33,6 @@ const std::vector<Shape> kShapes = {{1, 1, 1},   {5, 17, 3},   {21, 10, 19},
                                     {33, 11, 1}, {1, 10, 33},  {16, 64, 16},
                                     {65, 5, 97}, {97, 130, 65}};
 
-std::uint32_t BitsOf(float value) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
 class ScaledOutputTest : public PathTest {
  protected:
   // A sum of `acc` in every element of rows x cols, times the scales.
@@ -49,10 +40,9 @@ class ScaledOutputTest : public PathTest {
                             std::ptrdiff_t cols, Order dst_order,
                             const Params& params) {
     const std::vector<std::int8_t> lhs_values(rows, a), rhs_values(cols, b);
-    return MulTo<float>(
-        MakeMatrix(lhs_values.data(), rows, 1, Order::kRowMajor),
-        MakeMatrix(rhs_values.data(), 1, cols, Order::kColMajor), params,
-        &context_, dst_order);
+    return MulTo<float>(RowMajorOf(lhs_values, rows, 1),
+                        ColMajorOf(rhs_values, 1, cols), params, &context_,
+                        dst_order);
   }
 
   void ExpectEverywhere(std::int8_t a, std::int8_t b, const Params& params,
@@ -62,13 +52,9 @@ class ScaledOutputTest : public PathTest {
            {std::pair<int, int>{1, 1}, {40, 1}, {1, 40}, {19, 21}, {40, 40}}) {
         for (const float value :
              Scaled(a, b, shape.first, shape.second, order, params)) {
-          if (std::isnan(expected)) {
-            ASSERT_TRUE(std::isnan(value)) << value;
-          } else {
-            ASSERT_EQ(BitsOf(value), BitsOf(expected))
-                << value << ", not " << expected << "; "
-                << context_.last_used_kernel();
-          }
+          ASSERT_TRUE(SameFloat(value, expected))
+              << value << ", not " << expected << "; "
+              << context_.last_used_kernel();
         }
       }
     }
@@ -204,8 +190,7 @@ TEST_P(ScaledOutputTest, SumsAreConvertedToNearestEven) {
         b.push_back(3);
         b.push_back(static_cast<std::uint8_t>(extra));
       }
-      EXPECT_EQ(MulTo<float>(MakeMatrix(a.data(), 1, 260, Order::kRowMajor),
-                             MakeMatrix(b.data(), 260, cols, Order::kColMajor),
+      EXPECT_EQ(MulTo<float>(RowMajorOf(a, 1, 260), ColMajorOf(b, 260, cols),
                              Params(), &context_),
                 std::vector<float>(cols, expected))
           << extra;

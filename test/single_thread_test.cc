@@ -23,7 +23,7 @@ TEST(SingleThreadTest, ManyThreadsAreAPermissionOnly) {
   RawProduct product(64, 64, 64);
   Context context;
   UseThreads(4, &context);
-  ASSERT_EQ(product.Run(&context), absl::OkStatus());
+  ASSERT_OK(product.Run(&context));
   product.ExpectIs(product.Expected());
   if (!os::CanStartThreads()) {
     EXPECT_EQ(context.last_used_num_threads(), 1);

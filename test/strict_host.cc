@@ -1,7 +1,6 @@
 // A host's source that is compiled with every warning as an error: the public
 // headers must not be what stops it. Instantiates what their templates make for
 // each combination of types, and compares the products.
-#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <sstream>

@@ -16,6 +16,7 @@
 #include "test/support/executors.h"
 #include "test/support/mul_problem.h"
 #include "test/support/mul_runner.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -98,10 +99,10 @@ TEST_P(ThreadsTest, ByDefaultNoMoreThanProcessors) {
   ASSERT_TRUE(large.Check(&context_));
   EXPECT_LE(context_.last_used_num_threads(), processors);
   const std::vector<std::int8_t> weights(4000 * 1000);
-  const auto matrix = MakeMatrix(weights.data(), 4000, 1000, Order::kRowMajor);
-  ASSERT_TRUE(Pack(matrix, Side::kLhs, PackOptions(), &context_).ok());
+  const auto matrix = RowMajorOf(weights, 4000, 1000);
+  ASSERT_OK(Pack(matrix, Side::kLhs, PackOptions(), &context_));
   CountedCalls calls;
-  ASSERT_TRUE(context_.ParallelFor(500, CountedCalls::Run, &calls).ok());
+  ASSERT_OK(context_.ParallelFor(500, CountedCalls::Run, &calls));
   EXPECT_EQ(calls.count, 500);
   EXPECT_LE(context_.mutable_thread_pool()->EnsureWorkers(0), processors - 1);
   UseThreads(processors + 2, &context_);
@@ -115,7 +116,7 @@ TEST_P(ThreadsTest, AnExecutorMayHaveMoreThanProcessors) {
   TestExecutor executor(1000, RunInOrder);
   context_.set_executor(&executor);
   CountedCalls calls;
-  ASSERT_TRUE(context_.ParallelFor(1000, CountedCalls::Run, &calls).ok());
+  ASSERT_OK(context_.ParallelFor(1000, CountedCalls::Run, &calls));
   EXPECT_EQ(calls.count, 1000);
   EXPECT_EQ(executor.last_count, 1000);
 }
@@ -134,23 +135,18 @@ TEST_P(ThreadsTest, CountsBelowOneAreOne) {
 void MultiplyFromManyThreads(const std::vector<Context*>& contexts) {
   constexpr std::ptrdiff_t kRows = 70, kDepth = 90, kCols = 30;
   constexpr int kRepeats = 10;
-  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1);
-  auto lhs = MakeMatrix(weights.data(), kRows, kDepth, Order::kRowMajor);
+  const auto weights = RandomVector<std::int8_t>(kRows * kDepth, 1);
+  auto lhs = RowMajorOf(weights, kRows, kDepth);
   lhs.set_cache_policy(CachePolicy::kAlwaysCache);
-  std::vector<std::thread> callers;
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    callers.emplace_back([&, i] {
-      const auto values =
-          RandomVector<std::int8_t>(kDepth * kCols, -128, 127, i + 2);
-      auto rhs = MakeMatrix(values.data(), kDepth, kCols, Order::kColMajor);
-      rhs.set_zero_point(static_cast<std::int8_t>(i));
-      const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);
-      for (int repeat = 0; repeat < kRepeats; ++repeat) {
-        EXPECT_EQ(MulTo<std::int32_t>(lhs, rhs, contexts[i]), expected);
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  OnThreads(static_cast<int>(contexts.size()), [&](int i) {
+    const auto values = RandomVector<std::int8_t>(kDepth * kCols, i + 2);
+    auto rhs = ColMajorOf(values, kDepth, kCols);
+    rhs.set_zero_point(static_cast<std::int8_t>(i));
+    const auto expected = ReferenceMulTo<std::int32_t>(lhs, rhs);
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      EXPECT_EQ(MulTo<std::int32_t>(lhs, rhs, contexts[i]), expected);
+    }
+  });
 }
 
 TEST_P(ThreadsTest, ManyThreadsShareAContext) {

@@ -14,6 +14,7 @@
 
 #include "gtest/gtest.h"
 #include "test/support/count_allocations.h"
+#include "test/support/on_threads.h"
 
 namespace ruy_like {
 namespace {
@@ -159,18 +160,14 @@ TEST_P(ThreadPoolTest, WaitsForASlowWorker) {
 }
 
 TEST_P(ThreadPoolTest, CallersTakeTurns) {
-  std::vector<std::thread> callers;
   std::atomic<int> wrong{0};
-  for (int caller = 0; caller < 4; caller++) {
-    callers.emplace_back([this, caller, &wrong] {
-      std::vector<CountingTask> tasks(2 + caller);
-      for (int round = 1; round <= 200; round++) {
-        pool_.Execute(2 + caller, tasks.data());
-        for (const CountingTask& task : tasks) wrong += task.runs != round;
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
+  OnThreads(4, [this, &wrong](int caller) {
+    std::vector<CountingTask> tasks(2 + caller);
+    for (int round = 1; round <= 200; round++) {
+      pool_.Execute(2 + caller, tasks.data());
+      for (const CountingTask& task : tasks) wrong += task.runs != round;
+    }
+  });
   EXPECT_EQ(wrong.load(), 0);
 }
 

@@ -9,15 +9,16 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/plan/choose_plan.h"
+#include "test/support/on_threads.h"
 #include "test/support/subprocess.h"
 
 namespace ruy_like {
@@ -49,10 +50,12 @@ Row ReadRow(const std::string& header, const std::string& line) {
   return row;
 }
 
-void ExpectFields(const Row& row, const Row& expected) {
-  for (const auto& field : expected) {
-    ASSERT_EQ(row.count(field.first), 1u) << field.first;
-    EXPECT_EQ(row.at(field.first), field.second) << field.first;
+// `expected` is as "lhs=int8 rows=20".
+void ExpectFields(const Row& row, absl::string_view expected) {
+  for (const absl::string_view field : absl::StrSplit(expected, ' ')) {
+    const std::pair<std::string, std::string> pair = absl::StrSplit(field, '=');
+    ASSERT_EQ(row.count(pair.first), 1u) << pair.first;
+    EXPECT_EQ(row.at(pair.first), pair.second) << pair.first;
   }
 }
 
@@ -104,36 +107,20 @@ struct Example {
 
 TEST(CallLineTest, Fields) {
   const Example example;
-  ExpectFields(example.CallRow(), {{"ruy_like_mul", "ruy_like_mul"},
-                                   {"path", "portable"},
-                                   {"kernel", "Portable_F32F32_4x4x1"},
-                                   {"lhs", "float"},
-                                   {"rhs", "float"},
-                                   {"dst", "float"},
-                                   {"lhs_order", "row"},
-                                   {"rhs_order", "row"},
-                                   {"dst_order", "col"},
-                                   {"rows", "20"},
-                                   {"depth", "40"},
-                                   {"cols", "30"},
-                                   {"bias", "none"},
-                                   {"multiplier", "none"},
-                                   {"beta", "0"},
-                                   {"threads", "3"},
-                                   {"row_blocks", "4"},
-                                   {"col_blocks", "5"},
-                                   {"depth_blocks", "6"},
-                                   {"lhs_source", "packed"},
-                                   {"rhs_source", "cached"},
-                                   {"microseconds", "12.000"},
-                                   {"gops", "4.000"}});
+  ExpectFields(example.CallRow(),
+               "ruy_like_mul=ruy_like_mul path=portable "
+               "kernel=Portable_F32F32_4x4x1 lhs=float rhs=float dst=float "
+               "lhs_order=row rhs_order=row dst_order=col rows=20 depth=40 "
+               "cols=30 bias=none multiplier=none beta=0 threads=3 "
+               "row_blocks=4 col_blocks=5 depth_blocks=6 lhs_source=packed "
+               "rhs_source=cached microseconds=12.000 gops=4.000");
 }
 
 TEST(CallLineTest, APromiseThatIsNotKept) {
   Example example;
   example.params.side.rhs.scalar = Scalar::kI8;
   example.params.side.rhs.broke_promise = true;
-  ExpectFields(example.CallRow(), {{"lhs", "float"}, {"rhs", "int8:not_int7"}});
+  ExpectFields(example.CallRow(), "lhs=float rhs=int8:not_int7");
 }
 
 TEST(CallLineTest, ScalesAndBeta) {
@@ -150,9 +137,8 @@ TEST(CallLineTest, ScalesAndBeta) {
   epilogue.channels_are_rows = true;
   epilogue.accumulates = true;
   epilogue.beta = 0.5;
-  ExpectFields(
-      example.CallRow(),
-      {{"bias", "per_row"}, {"multiplier", "scales_per_col"}, {"beta", "0.5"}});
+  ExpectFields(example.CallRow(),
+               "bias=per_row multiplier=scales_per_col beta=0.5");
   scales.lhs_per_row = true;
   EXPECT_THAT(example.Line(), HasSubstr(",scales_per_row_and_col,"));
 }
@@ -186,21 +172,13 @@ TEST(CallSummaryTest, AddsUpByShape) {
   const std::vector<std::string> lines = Lines(summary.Lines());
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0] + "\n", kSummaryHeader);
-  // The longest time first.
-  ExpectFields(ReadRow(lines[0], lines[1]), {{"calls", "1"}, {"cols", "31"}});
+  // The longest time first. 3 * 48000 operations in 48 us.
+  ExpectFields(ReadRow(lines[0], lines[1]), "calls=1 cols=31");
   ExpectFields(ReadRow(lines[0], lines[2]),
-               {{"ruy_like_summary", "ruy_like_summary"},
-                {"calls", "3"},
-                {"milliseconds", "0.048"},
-                {"packing_milliseconds", "0.004"},
-                {"gops", "3.000"},  // 3 * 48000 in 48 us
-                {"path", "portable"},
-                {"kernel", "Portable_F32F32_4x4x1"},
-                {"lhs", "float"},
-                {"dst_order", "col"},
-                {"rows", "20"},
-                {"depth", "40"},
-                {"cols", "30"}});
+               "ruy_like_summary=ruy_like_summary calls=3 milliseconds=0.048 "
+               "packing_milliseconds=0.004 gops=3.000 path=portable "
+               "kernel=Portable_F32F32_4x4x1 lhs=float dst_order=col rows=20 "
+               "depth=40 cols=30");
 }
 
 TEST(CallSummaryTest, HoldsSoManyShapes) {
@@ -216,29 +194,24 @@ TEST(CallSummaryTest, HoldsSoManyShapes) {
   }
   const std::vector<std::string> lines = Lines(summary.Lines());
   ASSERT_EQ(lines.size(), CallSummary::kMaxShapes + 2);
-  ExpectFields(ReadRow(lines[0], lines[1]), {{"calls", "2"}});
-  ExpectFields(ReadRow(lines[0], lines.back()),
-               {{"calls", "10"}, {"path", "others"}, {"cols", ""}});
+  ExpectFields(ReadRow(lines[0], lines[1]), "calls=2");
+  ExpectFields(ReadRow(lines[0], lines.back()), "calls=10 path=others cols=");
 }
 
 TEST(CallSummaryTest, FromManyThreads) {
   CallSummary summary;
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&summary, thread] {
-      Example example;
-      for (int i = 0; i < 1000; ++i) {
-        example.params.side.rhs.width = 1 + (i + thread) % 10;
-        summary.Add(example.params, example.plan, microseconds(1),
-                    microseconds(0));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  OnThreads(4, [&summary](int thread) {
+    Example example;
+    for (int i = 0; i < 1000; ++i) {
+      example.params.side.rhs.width = 1 + (i + thread) % 10;
+      summary.Add(example.params, example.plan, microseconds(1),
+                  microseconds(0));
+    }
+  });
   const std::vector<std::string> lines = Lines(summary.Lines());
   ASSERT_EQ(lines.size(), 11u);
   for (int i = 1; i < 11; ++i) {
-    ExpectFields(ReadRow(lines[0], lines[i]), {{"calls", "400"}});
+    ExpectFields(ReadRow(lines[0], lines[i]), "calls=400");
   }
 }
 
@@ -278,48 +251,27 @@ TEST(VerboseTest, ALineForEachProduct) {
     EXPECT_NEAR(std::stod(row.at("gops")) * std::stod(row.at("microseconds")),
                 ops * 1e-3, ops * 1e-4 + std::stod(row.at("microseconds")));
   }
-  ExpectFields(rows[0], {{"lhs", "int8"},
-                         {"rhs", "uint8"},
-                         {"dst", "int8"},
-                         {"lhs_order", "row"},
-                         {"rhs_order", "row"},
-                         {"dst_order", "col"},
-                         {"rows", "200"},
-                         {"depth", "150"},
-                         {"cols", "300"},
-                         {"lhs_zero_point", "1"},
-                         {"rhs_zero_point", "128"},
-                         {"dst_zero_point", "-4"},
-                         {"bias", "per_col"},
-                         {"multiplier", "per_col"},
-                         {"threads", "2"},
-                         {"depth_blocks", "1"},
-                         {"lhs_source", "packed"},
-                         {"rhs_source", "packed"}});
+  ExpectFields(rows[0],
+               "lhs=int8 rhs=uint8 dst=int8 lhs_order=row rhs_order=row "
+               "dst_order=col rows=200 depth=150 cols=300 lhs_zero_point=1 "
+               "rhs_zero_point=128 dst_zero_point=-4 bias=per_col "
+               "multiplier=per_col threads=2 depth_blocks=1 lhs_source=packed "
+               "rhs_source=packed");
   EXPECT_GE(
       std::stoi(rows[0].at("row_blocks")) * std::stoi(rows[0].at("col_blocks")),
       2);
   // The same product twice; the first keeps the packed lhs.
   for (const int i : {1, 2}) {
     ExpectFields(rows[i],
-                 {{"lhs", "float"},
-                  {"dst_order", "row"},
-                  {"rows", "60"},
-                  {"depth", "50"},
-                  {"cols", "40"},
-                  {"threads", "1"},
-                  {"rhs_source", "packed"},
-                  {"lhs_source", i == 1 ? "packed_and_kept" : "cached"}});
+                 "lhs=float dst_order=row rows=60 depth=50 cols=40 threads=1 "
+                 "rhs_source=packed");
+    EXPECT_EQ(rows[i].at("lhs_source"), i == 1 ? "packed_and_kept" : "cached");
   }
   // Packed by the caller; by Mul and by a MulPlan.
   for (const int i : {3, 4}) {
-    ExpectFields(rows[i], {{"lhs_order", "packed"},
-                           {"rhs_order", "col"},
-                           {"lhs_source", "prepacked"},
-                           {"rows", "48"},
-                           {"depth", "64"},
-                           {"cols", "5"},
-                           {"multiplier", "none"}});
+    ExpectFields(rows[i],
+                 "lhs_order=packed rhs_order=col lhs_source=prepacked rows=48 "
+                 "depth=64 cols=5 multiplier=none");
   }
 }
 
@@ -343,10 +295,12 @@ TEST(VerboseTest, ALineForEachProductOfABatch) {
                            row.at("threads")),
               calls[call]);
     const char* const size = call == 5 || call == 8 ? "24" : "80";
-    ExpectFields(row, {{"depth", size},
-                       {"threads", call == 5 ? "1" : "2"},
-                       {"cols", call == 7 ? "30" : size}});
-    if (call != 7) ExpectFields(row, {{"rows", size}});
+    EXPECT_EQ(row.at("depth"), size);
+    EXPECT_EQ(row.at("threads"), call == 5 ? "1" : "2");
+    EXPECT_EQ(row.at("cols"), call == 7 ? "30" : size);
+    if (call != 7) {
+      EXPECT_EQ(row.at("rows"), size);
+    }
     EXPECT_GT(std::stod(row.at("microseconds")), 0);
   }
   // Products of one shape have equal shares of the time.
@@ -354,8 +308,8 @@ TEST(VerboseTest, ALineForEachProductOfABatch) {
     EXPECT_EQ(rows[i].at("microseconds"),
               rows[i < 5 ? 0 : 5].at("microseconds"));
   }
-  ExpectFields(rows[8], {{"rows", "10"}});
-  ExpectFields(rows[9], {{"rows", "60"}});
+  ExpectFields(rows[8], "rows=10");
+  ExpectFields(rows[9], "rows=60");
   EXPECT_GT(std::stod(rows[9].at("microseconds")),
             std::stod(rows[8].at("microseconds")));
 }
@@ -444,11 +398,10 @@ TEST(VerboseTest, ASummaryAtTheEnd) {
     EXPECT_LE(std::stod(row.at("packing_milliseconds")), longest);
   }
   ASSERT_EQ(by_depth.size(), 4u);
-  ExpectFields(by_depth["64"], {{"calls", "2"}, {"lhs_order", "packed"}});
-  ExpectFields(by_depth["50"], {{"calls", "2"}, {"rows", "60"}});
-  ExpectFields(by_depth["6"], {{"calls", "1500"}, {"cols", "7"}});
-  ExpectFields(by_depth["150"],
-               {{"calls", "1"}, {"lhs", "int8"}, {"rhs", "uint8"}});
+  ExpectFields(by_depth["64"], "calls=2 lhs_order=packed");
+  ExpectFields(by_depth["50"], "calls=2 rows=60");
+  ExpectFields(by_depth["6"], "calls=1500 cols=7");
+  ExpectFields(by_depth["150"], "calls=1 lhs=int8 rhs=uint8");
   // At least one operand of this one is packed.
   EXPECT_GT(std::stod(by_depth["150"].at("packing_milliseconds")), 0);
 }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <set>
 #include <vector>
 
@@ -47,9 +46,9 @@ struct Buffers {
 };
 
 MulCall ValidCall(Buffers* buffers) {
-  const auto lhs = MakeMatrix(buffers->lhs(), kRows, kDepth, Order::kRowMajor);
-  const auto rhs = MakeMatrix(buffers->rhs(), kDepth, kCols, Order::kColMajor);
-  const auto dst = MakeMatrix(buffers->dst(), kRows, kCols, Order::kColMajor);
+  const auto lhs = RowMajorOf(buffers->lhs(), kRows, kDepth);
+  const auto rhs = ColMajorOf(buffers->rhs(), kDepth, kCols);
+  const auto dst = ColMajorOf(buffers->dst(), kRows, kCols);
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(1 << 30);
   params.set_multiplier_exponent(-3);
@@ -80,10 +79,8 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
   Layout& layout = matrix->layout;
   const std::ptrdiff_t size = OneOf<std::ptrdiff_t>(
       random, {-1, 0, 1, 3, 4, 5, 7, std::ptrdiff_t{1} << 27,
-               (std::ptrdiff_t{1} << 27) + 1,
-               std::numeric_limits<std::ptrdiff_t>::max() >> 23,
-               std::numeric_limits<std::ptrdiff_t>::max(),
-               std::numeric_limits<std::ptrdiff_t>::min()});
+               (std::ptrdiff_t{1} << 27) + 1, PTRDIFF_MAX >> 23, PTRDIFF_MAX,
+               PTRDIFF_MIN});
   switch (random.Next() % 16) {
     case 0:
       layout.set_rows(size);
@@ -225,7 +222,7 @@ bool IsValid(const MulCall& call) {
     constexpr double kPad = sizeof(void*) < 8 ? 8 : 4096;
     if ((static_cast<double>(layout.stride()) + kPad) *
             (static_cast<double>(outer) + kPad) * 8 >
-        static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max())) {
+        static_cast<double>(PTRDIFF_MAX)) {
       return false;
     }
     if (!matrix->zero_point_is_integer) return false;
@@ -241,14 +238,11 @@ bool IsValid(const MulCall& call) {
   }
   const PackedOperand* const lhs = call.lhs.packed;
   const PackedOperand* const rhs = call.rhs.packed;
-  if (lhs != nullptr &&
-      (lhs->side != Side::kLhs || lhs->layout.family != call.family)) {
-    return false;
-  }
-  if (rhs != nullptr &&
-      (rhs->side != Side::kRhs || rhs->layout.family != call.family)) {
-    return false;
-  }
+  const auto fits = [&](const PackedOperand* packed, Side side) {
+    return packed == nullptr ||
+           (packed->side == side && packed->layout.family == call.family);
+  };
+  if (!fits(lhs, Side::kLhs) || !fits(rhs, Side::kRhs)) return false;
   if (lhs != nullptr && rhs != nullptr &&
       (lhs->layout.path != rhs->layout.path ||
        lhs->layout.kernel_side == rhs->layout.kernel_side)) {
@@ -292,12 +286,12 @@ TEST(ValidateTest, TheCommonCallIsValid) {
   std::int8_t max_exponent;
   Buffers buffers;
   MulCall call = ValidCall(&buffers);
-  EXPECT_TRUE(Validate(call, &max_exponent).ok());
+  EXPECT_OK(Validate(call, &max_exponent));
   Erase(buffers.packed_lhs, &call.lhs);
-  EXPECT_TRUE(Validate(call, &max_exponent).ok());
+  EXPECT_OK(Validate(call, &max_exponent));
   call = ValidCall(&buffers);
   Erase(buffers.packed_rhs, &call.rhs);
-  EXPECT_TRUE(Validate(call, &max_exponent).ok());
+  EXPECT_OK(Validate(call, &max_exponent));
 }
 
 TEST(ValidateTest, RefusesWhatTheRulesSayAndNothingElse) {

@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "ruy_like/machine/cpu_features_arm.h"
 #include "ruy_like/os/process.h"
 #include "ruy_like/path.h"
+#include "test/support/on_threads.h"
 
 namespace ruy_like {
 namespace {
@@ -439,14 +439,10 @@ TEST(ThisMachineTest, DetectedPathsAreRunnableAndHoldPortable) {
 TEST(ThisMachineTest, DetectionIsThreadSafe) {
   if (!os::CanStartThreads()) GTEST_SKIP() << "no threads here";
   std::vector<Path> found(8, Path::kNone);
-  std::vector<std::thread> threads;
-  for (Path& paths : found) {
-    threads.emplace_back([&paths] {
-      DetectedCacheSizes();
-      paths = DetectedPaths();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  OnThreads(8, [&found](int i) {
+    DetectedCacheSizes();
+    found[i] = DetectedPaths();
+  });
   for (Path paths : found) EXPECT_EQ(paths, DetectedPaths());
 }
 

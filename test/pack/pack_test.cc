@@ -203,6 +203,12 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
   const size_t dst_bytes =
       BytesOf(routine.packed, RoundUp(c.width, routine.width) * padded_depth);
   std::vector<char> expected(dst_bytes, 0);
+  const auto expect = [&](ptrdiff_t k, ptrdiff_t w, double value) {
+    const ptrdiff_t offset =
+        PanelOffset(routine.packed, routine.width, group, padded_depth, k, w);
+    StoreAs(routine.packed, value,
+            expected.data() + BytesOf(routine.packed, offset));
+  };
   std::vector<int32_t> expected_sums(c.width, 0);
   for (ptrdiff_t w = 0; w < c.width; ++w) {
     uint32_t sum = 0;
@@ -210,10 +216,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
       const T element =
           c.depth_contiguous ? src[w * stride + k] : src[k * stride + w];
       const double value = PackedValue(element, routine);
-      const ptrdiff_t offset =
-          PanelOffset(routine.packed, routine.width, group, padded_depth, k, w);
-      StoreAs(routine.packed, value,
-              expected.data() + BytesOf(routine.packed, offset));
+      expect(k, w, value);
       if constexpr (std::is_integral<T>::value) {
         sum += static_cast<uint32_t>(static_cast<int32_t>(value));
       }
@@ -225,10 +228,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
   if (routine.packed == Scalar::kBF16 && group == 2 &&
       routine.width != lhs_width && c.depth % 2 != 0) {
     for (ptrdiff_t w = 0; w < RoundUp(c.width, routine.width); ++w) {
-      const ptrdiff_t offset = PanelOffset(routine.packed, routine.width, group,
-                                           padded_depth, c.depth, w);
-      StoreAs(routine.packed, -0.0,
-              expected.data() + BytesOf(routine.packed, offset));
+      expect(c.depth, w, -0.0);
     }
   }
 
@@ -238,10 +238,7 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
       (routine.path == Path::kAvx2 || routine.path == Path::kAvx512);
   for (ptrdiff_t k = c.depth; pads_floats && k < padded_depth; ++k) {
     for (ptrdiff_t w = 0; w < RoundUp(c.width, routine.width); ++w) {
-      const ptrdiff_t offset =
-          PanelOffset(routine.packed, routine.width, group, padded_depth, k, w);
-      StoreAs(routine.packed, -0.0,
-              expected.data() + BytesOf(routine.packed, offset));
+      expect(k, w, -0.0);
     }
   }
 
@@ -299,10 +296,9 @@ class PackTest : public testing::TestWithParam<Routine> {
   void SetUp() override {
     const Path path = GetParam().path;
     if ((MachinePaths() & path) != Path::kNone) return;
-    const absl::StatusOr<Path> required =
-        ParsePaths(GetEnv(EnvVar::kRequirePaths));
-    ASSERT_TRUE(required.ok()) << required.status();
-    ASSERT_EQ(*required & path, Path::kNone)
+    ASSERT_VALUE(const Path required,
+                 ParsePaths(GetEnv(EnvVar::kRequirePaths)));
+    ASSERT_EQ(required & path, Path::kNone)
         << "this processor lacks the required path " << PathName(path);
     GTEST_SKIP() << "NOT TESTED: this processor lacks the path "
                  << PathName(path);

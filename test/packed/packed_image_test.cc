@@ -37,16 +37,15 @@ TEST_P(PackedImageTest, SerializesAlike) {
   Image image(packed.Serialize());
   for (const VerifyChecksum verify :
        {VerifyChecksum::kNo, VerifyChecksum::kYes}) {
-    auto read =
-        PackedMatrix<std::int8_t>::FromBytes(image.data(), image.size, verify);
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(read->Serialize().data(), image.data()) << "not in place";
-    EXPECT_EQ(read->rows(), packed.rows());
-    EXPECT_EQ(read->cols(), packed.cols());
-    EXPECT_EQ(read->zero_point(), packed.zero_point());
-    EXPECT_EQ(read->path(), packed.path());
-    EXPECT_EQ(read->layout_name(), packed.layout_name());
-    EXPECT_EQ(ResultOf(*read), Expected());
+    ASSERT_VALUE(auto read, PackedMatrix<std::int8_t>::FromBytes(
+                                image.data(), image.size, verify));
+    EXPECT_EQ(read.Serialize().data(), image.data()) << "not in place";
+    EXPECT_EQ(read.rows(), packed.rows());
+    EXPECT_EQ(read.cols(), packed.cols());
+    EXPECT_EQ(read.zero_point(), packed.zero_point());
+    EXPECT_EQ(read.path(), packed.path());
+    EXPECT_EQ(read.layout_name(), packed.layout_name());
+    EXPECT_EQ(ResultOf(read), Expected());
   }
 }
 
@@ -66,9 +65,8 @@ TEST_P(PackedImageTest, MapsAFile) {
   ASSERT_NE(mapped, MAP_FAILED);
   close(file);
   unlink(name.c_str());
-  auto packed = PackedMatrix<std::int8_t>::FromBytes(mapped, size);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  EXPECT_EQ(ResultOf(*packed), Expected());
+  ASSERT_VALUE(auto packed, PackedMatrix<std::int8_t>::FromBytes(mapped, size));
+  EXPECT_EQ(ResultOf(packed), Expected());
   munmap(mapped, size);
 }
 #endif
@@ -87,7 +85,7 @@ TEST_P(PackedImageTest, EveryFlippedBitIsNoticed) {
       image.data()[i] ^= static_cast<char>(1 << bit);
     }
   }
-  EXPECT_TRUE(StatusFrom(image.data(), image.size).ok());
+  EXPECT_OK(StatusFrom(image.data(), image.size));
 }
 
 TEST_P(PackedImageTest, EveryTruncationIsNoticed) {
@@ -101,9 +99,7 @@ TEST_P(PackedImageTest, EveryTruncationIsNoticed) {
     std::memcpy(buffer.data(), whole.data(), size);
     for (const VerifyChecksum verify :
          {VerifyChecksum::kNo, VerifyChecksum::kYes}) {
-      EXPECT_EQ(StatusFrom(buffer.data(), size, verify).code(),
-                absl::StatusCode::kDataLoss)
-          << size;
+      EXPECT_CODE(kDataLoss, StatusFrom(buffer.data(), size, verify)) << size;
     }
   }
 }
@@ -112,7 +108,7 @@ TEST_P(PackedImageTest, EveryTruncationIsNoticed) {
 TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
   ImageHeader good;
   Image image(PackLhs(&context_).Serialize());
-  ASSERT_TRUE(ReadImageHeader(image.data(), image.size, &good).ok());
+  ASSERT_OK(ReadImageHeader(image.data(), image.size, &good));
   const auto status_of = [&](auto change,
                              VerifyChecksum verify = VerifyChecksum::kYes) {
     ImageHeader header = good;
@@ -137,8 +133,8 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
   for (std::ptrdiff_t ImageHeader::*const size :
        {&ImageHeader::width, &ImageHeader::depth}) {
     // No memory holds it.
-    EXPECT_EQ(status_of([=](ImageHeader* h) { h->*size = PTRDIFF_MAX; }).code(),
-              absl::StatusCode::kOutOfRange);
+    EXPECT_CODE(kOutOfRange,
+                status_of([=](ImageHeader* h) { h->*size = PTRDIFF_MAX; }));
   }
   for (int kernels::PanelFormat::*const number :
        {&kernels::PanelFormat::width, &kernels::PanelFormat::depth_group,
@@ -157,7 +153,7 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
       EXPECT_FALSE(status.ok());
     }
     if (!status.ok()) {
-      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_CODE(kPrecondition, status);
     }
   }
   for (const Scalar scalar :
@@ -168,40 +164,35 @@ TEST_P(PackedImageTest, HeadersThatNoLibraryWrites) {
   expect_refused(
       [](ImageHeader* h) { h->layout.format.scalar = Scalar::kF64; });
   expect_refused([](ImageHeader* h) { h->zero_point = 128; });
-  EXPECT_EQ(status_of([](ImageHeader* h) { ++h->data_checksum; }).code(),
-            absl::StatusCode::kDataLoss);
+  EXPECT_CODE(kDataLoss, status_of([](ImageHeader* h) { ++h->data_checksum; }));
 }
 
 // Floats, whatever they were made of, have the same panels: what they are is
 // the header's word.
 TEST_P(PackedImageTest, ElementsAreOfTheTypeThatWasPacked) {
   const std::vector<BFloat16> values(12 * 7, BFloat16(3));
-  const auto packed = Pack(MakeMatrix(values.data(), 12, 7, Order::kRowMajor),
-                           Side::kLhs, PackOptions(), &context_);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  Image image(packed->Serialize());
-  EXPECT_TRUE(PackedMatrix<BFloat16>::FromBytes(image.data(), image.size).ok());
+  ASSERT_VALUE(const auto packed,
+               Pack(RowMajorOf(values, 12, 7), Side::kLhs, {}, &context_));
+  Image image(packed.Serialize());
+  EXPECT_OK(PackedMatrix<BFloat16>::FromBytes(image.data(), image.size));
   const absl::Status as_float16 =
       PackedMatrix<Float16>::FromBytes(image.data(), image.size).status();
   EXPECT_EQ(as_float16.message(), "a packed matrix of bfloat16, not float16");
   EXPECT_FALSE(PackedMatrix<float>::FromBytes(image.data(), image.size).ok());
   // No product with doubles takes it.
   const PackOptions options = {Order::kColMajor, PackFor::kDoubleProduct};
-  const auto for_doubles =
-      Pack(MakeMatrix(values.data(), 12, 7, Order::kRowMajor), Side::kLhs,
-           options, &context_);
-  EXPECT_EQ(for_doubles.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_CODE(kInvalid,
+              Pack(RowMajorOf(values, 12, 7), Side::kLhs, options, &context_));
 }
 
 TEST_P(PackedImageTest, OtherPointersAndTypes) {
   Image image(PackLhs(&context_).Serialize());
-  const absl::StatusCode invalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_EQ(StatusFrom(nullptr, 1000).code(), invalid);
-  EXPECT_EQ(StatusFrom(image.data() + 8, image.size - 8).code(), invalid);
-  EXPECT_EQ(StatusFrom<float>(image.data(), image.size).code(), invalid);
-  EXPECT_EQ(StatusFrom<std::uint8_t>(image.data(), image.size).code(), invalid);
+  EXPECT_CODE(kInvalid, StatusFrom(nullptr, 1000));
+  EXPECT_CODE(kInvalid, StatusFrom(image.data() + 8, image.size - 8));
+  EXPECT_CODE(kInvalid, StatusFrom<float>(image.data(), image.size));
+  EXPECT_CODE(kInvalid, StatusFrom<std::uint8_t>(image.data(), image.size));
   image.data()[0] = 'x';
-  EXPECT_EQ(StatusFrom(image.data(), image.size).code(), invalid);
+  EXPECT_CODE(kInvalid, StatusFrom(image.data(), image.size));
 }
 
 // Byte order mark and version are looked at before the checksum, which another
@@ -210,14 +201,14 @@ TEST_P(PackedImageTest, OtherVersionsAndByteOrders) {
   Image image(PackLhs(&context_).Serialize());
   std::swap(image.data()[8], image.data()[11]);
   std::swap(image.data()[9], image.data()[10]);
-  ExpectStatus(StatusFrom(image.data(), image.size),
-               absl::StatusCode::kFailedPrecondition, {"byte order"});
+  ExpectStatus(StatusFrom(image.data(), image.size), kPrecondition,
+               {"byte order"});
   std::swap(image.data()[8], image.data()[11]);
   std::swap(image.data()[9], image.data()[10]);
   const std::uint32_t version = 2;
   std::memcpy(image.data() + 12, &version, sizeof(version));
-  ExpectStatus(StatusFrom(image.data(), image.size),
-               absl::StatusCode::kFailedPrecondition, {"version 2"});
+  ExpectStatus(StatusFrom(image.data(), image.size), kPrecondition,
+               {"version 2"});
 }
 
 // A file may be of a machine whose pointers are wider.
@@ -246,21 +237,19 @@ TEST_P(PackedImageTest, SizesOfAWiderMachine) {
     const std::uint64_t checksum = header_checksum(image.data());
     std::memcpy(image.data() + kChecksumAt, &checksum, sizeof(checksum));
     EXPECT_EQ(StatusFrom(image.data(), image.size).code(),
-              sizeof(void*) < 8 ? absl::StatusCode::kOutOfRange
-                                : absl::StatusCode::kDataLoss);
+              sizeof(void*) < 8 ? kOutOfRange : kDataLoss);
   }
 }
 
 // The bytes of a file are part of the format: those of another machine of this
 // byte order, with pointers of 32 bits or 64, are the same.
 TEST(PackedImageBytesTest, AreTheSameOnEveryMachineOfAByteOrder) {
-  const auto weights = RandomVector<std::int16_t>(37 * 70, -32768, 32767, 1);
-  const auto matrix = MakeMatrix(weights.data(), 37, 70, Order::kRowMajor);
+  const auto weights = RandomVector<std::int16_t>(37 * 70, 1);
+  const auto matrix = RowMajorOf(weights, 37, 70);
   Context context;
   context.set_runtime_enabled_paths(Path::kPortable);
-  auto packed = Pack(matrix, Side::kLhs, {}, &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
-  const absl::string_view bytes = packed->Serialize();
+  ASSERT_VALUE(auto packed, Pack(matrix, Side::kLhs, {}, &context));
+  const absl::string_view bytes = packed.Serialize();
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
   constexpr std::uint64_t kExpected = 0x42193bd11ffcf145;
 #else

@@ -23,10 +23,10 @@ constexpr std::ptrdiff_t kRows = 37, kDepth = 70, kCols = 11;
 class PackedProductTest : public PathTest {
  protected:
   PackedProductTest()
-      : weights_(RandomVector<std::int8_t>(kRows * kDepth, -128, 127, 1)),
-        inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 0, 255, 2)),
-        lhs_(MakeMatrix(weights_.data(), kRows, kDepth, Order::kRowMajor)),
-        rhs_(MakeMatrix(inputs_.data(), kDepth, kCols, Order::kColMajor)) {
+      : weights_(RandomVector<std::int8_t>(kRows * kDepth, 1)),
+        inputs_(RandomVector<std::uint8_t>(kDepth * kCols, 2)),
+        lhs_(RowMajorOf(weights_, kRows, kDepth)),
+        rhs_(ColMajorOf(inputs_, kDepth, kCols)) {
     lhs_.set_zero_point(3);
     rhs_.set_zero_point(128);
   }
@@ -34,7 +34,7 @@ class PackedProductTest : public PathTest {
   PackedMatrix<std::int8_t> PackLhs(Context* context,
                                     const PackOptions& options = {}) {
     auto packed = Pack(lhs_, Side::kLhs, options, context);
-    EXPECT_TRUE(packed.ok()) << packed.status();
+    EXPECT_OK(packed);
     return packed.ok() ? *packed : PackedMatrix<std::int8_t>();
   }
 

@@ -258,7 +258,7 @@ class KeptPlansOfContextTest : public testing::Test {
       return Draw(2) == 0 ? Order::kColMajor : Order::kRowMajor;
     };
     auto lhs = MakeMatrix(elements.data(), rows, depth, order());
-    const auto rhs = MakeMatrix(elements.data(), depth, cols, Order::kColMajor);
+    const auto rhs = ColMajorOf(elements, depth, cols);
     lhs.set_cache_policy(Draw(2) == 0 ? CachePolicy::kAlwaysCache
                                       : CachePolicy::kNeverCache);
     const Order dst_order = order();

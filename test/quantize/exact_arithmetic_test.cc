@@ -51,7 +51,7 @@ void QuantizeIsExact(std::uint64_t seed, Context* context) {
           rng.OneIn(8) ? rng.Signed() * AnyMagnitude(&rng, -126, 127)
                        : rng.Signed() * 400 * params.scale);
     }
-    ASSERT_TRUE(Quantize<Q>(x, params, absl::MakeSpan(q), context).ok());
+    ASSERT_OK(Quantize<Q>(x, params, absl::MakeSpan(q), context));
     // 48 bits, so that only the conversion to float rounds.
     const float inverse = 1.0f / params.scale;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -92,7 +92,7 @@ void DequantizeIsExact(std::uint64_t seed, Context* context) {
     params.scale = rng.OneIn(8) ? std::numeric_limits<float>::denorm_min()
                                 : AnyMagnitude(&rng, -149, 127);
     for (Q& value : q) value = static_cast<Q>(rng.Next());
-    ASSERT_TRUE(Dequantize<Q>(q, params, absl::MakeSpan(x), context).ok());
+    ASSERT_OK(Dequantize<Q>(q, params, absl::MakeSpan(x), context));
     for (std::size_t i = 0; i < q.size(); ++i) {
       const auto difference =
           static_cast<float>(std::int64_t{q[i]} - params.zero_point);
@@ -148,8 +148,7 @@ void RequantizeIsExact(std::uint64_t seed, Context* context) {
       value = static_cast<std::int32_t>(rng.Next() >> 32) >> rng.Between(0, 31);
       if (rng.OneIn(16)) value = std::numeric_limits<std::int32_t>::min();
     }
-    ASSERT_TRUE(
-        Requantize<Q>(x, multiplier, params, absl::MakeSpan(q), context).ok());
+    ASSERT_OK(Requantize<Q>(x, multiplier, params, absl::MakeSpan(q), context));
     for (std::size_t i = 0; i < x.size(); ++i) {
       ASSERT_EQ(q[i], RequantizeOne(x[i], multiplier, params))
           << "x " << x[i] << " fixed point " << multiplier.fixedpoint
@@ -176,21 +175,21 @@ TEST_P(ExactArithmeticTest, RequantizeToUsedRange) {
       value = static_cast<std::int32_t>(rng.Next() >> 32) >> shift;
     }
     const double x_scale = AnyMagnitude(&rng, -200 + 60, 90);
-    const auto params =
-        RequantizeToUsedRange(x, x_scale, absl::MakeSpan(q), &context_);
-    ASSERT_TRUE(params.ok()) << params.status();
+    ASSERT_VALUE(
+        const auto params,
+        RequantizeToUsedRange(x, x_scale, absl::MakeSpan(q), &context_));
     const auto [min, max] = std::minmax_element(x.begin(), x.end());
     const double step =
         (std::max(*max, 0) - std::min<double>(*min, 0)) * x_scale / 255;
     // Where no scale is small enough, everything is 0.
     const double tolerance =
-        params->scale == 1 && step < 0.5 ? 256 * step : 1.01 * step;
+        params.scale == 1 && step < 0.5 ? 256 * step : 1.01 * step;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double real =
-          static_cast<double>(params->scale) * (q[i] - params->zero_point);
+          static_cast<double>(params.scale) * (q[i] - params.zero_point);
       ASSERT_LE(std::abs(real - x[i] * x_scale), tolerance)
-          << "x " << x[i] << " x_scale " << x_scale << " scale "
-          << params->scale << " zero point " << params->zero_point;
+          << "x " << x[i] << " x_scale " << x_scale << " scale " << params.scale
+          << " zero point " << params.zero_point;
     }
   }
 }
@@ -236,13 +235,12 @@ TEST_P(ExactArithmeticTest, Add8p8To32) {
     const int spread = static_cast<int>(rng.Between(0, 20));
     const FloatRange a_range = AnyRange(&rng, middle, spread);
     const FloatRange b_range = AnyRange(&rng, middle, spread);
-    const Codes a = RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat);
-    const Codes b =
-        RandomVector<std::uint8_t>(c.size(), 0, 255, 2 * repeat + 1);
-    const auto range = QuantizedAdd8p8To32({a, a_range}, {b, b_range},
-                                           absl::MakeSpan(c), &context_);
-    ASSERT_TRUE(range.ok()) << range.status();
-    const long double level = range->max / 0x1p31L;
+    const Codes a = RandomVector<std::uint8_t>(c.size(), 2 * repeat);
+    const Codes b = RandomVector<std::uint8_t>(c.size(), 2 * repeat + 1);
+    ASSERT_VALUE(const auto range,
+                 QuantizedAdd8p8To32({a, a_range}, {b, b_range},
+                                     absl::MakeSpan(c), &context_));
+    const long double level = range.max / 0x1p31L;
     for (std::size_t i = 0; i < c.size(); ++i) {
       const long double sum =
           RealOnGrid(a[i], a_range) + RealOnGrid(b[i], b_range);
@@ -266,9 +264,8 @@ TEST_P(ExactArithmeticTest, SymmetricRangesHaveOneZero) {
   for (int repeat = 0; repeat < kCases; ++repeat) {
     const float a = AnyMagnitude(&rng, -20, 20),
                 b = AnyMagnitude(&rng, -20, 20);
-    ASSERT_TRUE(QuantizedAdd8p8To32({zeros, {-a, a}}, {zeros, {-b, b}},
-                                    absl::MakeSpan(c), &context_)
-                    .ok());
+    ASSERT_OK(QuantizedAdd8p8To32({zeros, {-a, a}}, {zeros, {-b, b}},
+                                  absl::MakeSpan(c), &context_));
     ASSERT_EQ(c, std::vector<std::int32_t>(5, 0)) << a << " " << b;
   }
 }
@@ -304,14 +301,14 @@ TEST_P(ExactArithmeticTest, Add8p8To8) {
       options.guess = FloatRange{a_range.min + b_range.min - margin,
                                  a_range.max + b_range.max + margin};
     }
-    const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
-                                           absl::MakeSpan(c), &context_);
-    ASSERT_TRUE(result.ok()) << result.status();
-    const FloatRange range = result->range;
+    ASSERT_VALUE(const auto result,
+                 QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
+                                    absl::MakeSpan(c), &context_));
+    const FloatRange range = result.range;
     ASSERT_TRUE(std::isfinite(range.min) && std::isfinite(range.max));
     ASSERT_LE(range.min, range.max);
     if (guess_covers) {
-      ASSERT_EQ(result->passes, 1);
+      ASSERT_EQ(result.passes, 1);
     }
     if (range.min == range.max) {
       ASSERT_EQ(c, Codes(c.size(), 0));
@@ -362,10 +359,10 @@ TEST_P(ExactArithmeticTest, Add8p8To8OfTheLargestNumbers) {
       options.range = AddRange::kTight;
       options.guess = guess;
       Codes c(a.size());
-      const auto result = QuantizedAdd8p8To8({a, a_range}, {b, b_range},
-                                             options, absl::MakeSpan(c));
-      ASSERT_TRUE(result.ok()) << result.status();
-      EXPECT_LE(result->range.max, max);
+      ASSERT_VALUE(const auto result,
+                   QuantizedAdd8p8To8({a, a_range}, {b, b_range}, options,
+                                      absl::MakeSpan(c)));
+      EXPECT_LE(result.range.max, max);
       EXPECT_EQ(c[3], 255);
       EXPECT_LT(c[1], 255);
     }

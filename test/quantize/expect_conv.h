@@ -55,26 +55,25 @@ void ExpectEqualsReference(const ConvProblem<In, Out>& p,
                            const absl::StatusOr<Weights>& weights,
                            const Operation& operation, Workspace* workspace,
                            Context* context) {
-  ASSERT_TRUE(weights.ok()) << weights.status() << p.Describe();
+  ASSERT_OK(weights) << p.Describe();
   GuardedBuffer guarded(p.input.size() * sizeof(In), Flush::kEnd);
   std::copy(p.input.begin(), p.input.end(), guarded.as<In>());
   const TensorView<const In> input{guarded.as<In>(), p.in_shape, p.in_params};
   std::vector<Out> out(CountOf(p.out_shape) + 2, Out{99});
   TensorView<Out> output{out.data() + 1, p.out_shape, p.out_params};
-  const absl::Status status = operation(input, *weights, BiasSpan<Out>(p.bias),
-                                        p.window, workspace, context, &output);
-  ASSERT_TRUE(status.ok()) << status << p.Describe();
+  ASSERT_OK(operation(input, *weights, BiasSpan<Out>(p.bias), p.window,
+                      workspace, context, &output))
+      << p.Describe();
   std::vector<Out> expected = p.Reference();
   expected.insert(expected.begin(), Out{99});
   expected.push_back(Out{99});
   ASSERT_TRUE(out == expected) << p.Describe();
 
-  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
-                                                   p.in_params, p.out_params);
-  ASSERT_TRUE(layer.ok()) << layer.status();
+  ASSERT_VALUE(const auto layer,
+               QuantizedLayer::Make<In, Out>(*weights, p.bias, p.in_params,
+                                             p.out_params));
   std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_TRUE(
-      operation(p.Input(), *layer, p.window, workspace, context, &output).ok());
+  ASSERT_OK(operation(p.Input(), layer, p.window, workspace, context, &output));
   ASSERT_TRUE(out == expected) << "of a layer made once, " << p.Describe();
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "ruy_like/executor.h"
@@ -70,8 +71,8 @@ struct Inputs {
   Inputs()
       : x(GaussVector(kElements, 1)),
         acc(kElements),
-        q(RandomVector<std::int8_t>(kElements, -128, 127, 2)),
-        u(RandomVector<std::uint8_t>(kElements, 0, 255, 3)),
+        q(RandomVector<std::int8_t>(kElements, 2)),
+        u(RandomVector<std::uint8_t>(kElements, 3)),
         channel_params(kChannels, kParams),
         scales(kChannels, 0.25f),
         bias(kChannels, 0.5f),
@@ -84,21 +85,18 @@ struct Inputs {
     }
     for (std::size_t i = 0; i < bins.size(); ++i) bins[i] = 2048 - i;
     Context context;
-    const auto weights =
-        MakeMatrix(q.data(), kChannels, kChannels, Order::kRowMajor);
+    const auto weights = RowMajorOf(q, kChannels, kChannels);
     pointwise = PackedWeights::Pack(weights, channel_params, &context).value();
-    kernel3x3 = PackedWeights::Pack(MakeMatrix(q.data(), kChannels,
-                                               9 * kChannels, Order::kRowMajor),
+    kernel3x3 = PackedWeights::Pack(RowMajorOf(q, kChannels, 9 * kChannels),
                                     channel_params, &context)
                     .value();
-    depthwise = DepthwiseWeights::Pack(
-                    MakeMatrix(q.data(), kChannels, 9, Order::kRowMajor),
-                    channel_params)
-                    .value();
+    depthwise =
+        DepthwiseWeights::Pack(RowMajorOf(q, kChannels, 9), channel_params)
+            .value();
     calibration.tensors = {{"a", {kParams}, {Observer()}}};
     escapes.tensors = {{std::string(60, '\n'), {}, {}}};
     auto& seen = calibration.tensors[0].observers;
-    EXPECT_TRUE(seen[0].Observe(few()).ok());
+    EXPECT_OK(seen[0].Observe(few()));
     one_channel = ChannelObserver(seen);
     report = ReportLayer("x", few(), {}, kParams).value();
     json = CalibrationToJson(calibration).value();
@@ -166,28 +164,26 @@ struct World {
       : in(*inputs), out(outputs) {
     if (threads == Threads::kExecutor) context.set_executor(executor);
     if (threads != Threads::kOne) context.set_max_num_threads(4);
-    const auto observe = observer.Observe(absl::MakeConstSpan(in.x).first(99));
-    EXPECT_TRUE(observe.ok());
-    const auto other_observed =
-        other.Observe(absl::MakeConstSpan(in.x).last(5000));
-    EXPECT_TRUE(other_observed.ok());
-    weights = MakeMatrix(out->f.data(), kChannels, 9, Order::kRowMajor);
-    activations = MakeMatrix(in.x.data() + 64, 32, 40, Order::kColMajor);
+    EXPECT_OK(observer.Observe(absl::MakeConstSpan(in.x).first(99)));
+    EXPECT_OK(other.Observe(absl::MakeConstSpan(in.x).last(5000)));
+    weights = RowMajorOf(out->f, kChannels, 9);
+    activations = ColMajorOf(in.x.data() + 64, 32, 40);
     float* const small = out->f.data() + 9 * kChannels;
-    first = MakeMatrix(small, 4, 6, Order::kRowMajor);
-    second = MakeMatrix(small + 24, 5, 4, Order::kRowMajor);
+    first = RowMajorOf(small, 4, 6);
+    second = RowMajorOf(small + 24, 5, 4);
     bias = absl::MakeSpan(small + 44, 4);
   }
   TensorView<const std::int8_t> Input(const TensorShape& shape = kImage) const {
     return {in.q.data(), shape, kParams};
   }
-  TensorView<std::int8_t> Output(const TensorShape& shape = kImage) const {
-    return {out->q.data(), shape, kParams};
-  }
+  // Until the next one of this type is asked for.
   template <typename T>
-  TensorView<T> Image(T* data, const QuantParams& params,
-                      const TensorShape& shape = kImage) const {
-    return {data, shape, params};
+  TensorView<T>* OutputOf(std::vector<T>* data, const QuantParams& params,
+                          const TensorShape& shape = kImage) {
+    return &(std::get<TensorView<T>>(outputs_) = {data->data(), shape, params});
+  }
+  TensorView<std::int8_t>* Output(const TensorShape& shape = kImage) {
+    return OutputOf(&out->q, kParams, shape);
   }
 
   const Inputs& in;
@@ -202,15 +198,15 @@ struct World {
   // Two small layers, of which the first has a bias.
   Matrix<float> first, second;
   absl::Span<float> bias;
+
+ private:
+  std::tuple<TensorView<std::int8_t>, TensorView<std::uint8_t>,
+             TensorView<float>>
+      outputs_;
 };
 
-constexpr auto kOk = absl::StatusCode::kOk;
-
-struct Kind {
-  const char* name;
-  absl::StatusCode code;  // without faults
-  CallOf<World> call;
-};
+// With the code without faults.
+using Kind = NamedCall<World>;
 
 // Writes what a call returned to the outputs, and takes no memory.
 template <typename... Numbers>
@@ -221,10 +217,17 @@ void Note(World* w, Numbers... numbers) {
 inline void Note(World* w, const QuantParams& params) {
   Note(w, params.scale, params.zero_point, params.qmin, params.qmax);
 }
-template <typename T>
-absl::Status NoteOr(World* w, const absl::StatusOr<T>& result) {
-  if (result.ok()) Note(w, *result);
-  return result.status();
+// The result, or these members of it, if there is one.
+template <typename T, typename... Members>
+absl::Status NoteOr(World* w, const absl::StatusOr<T>& result,
+                    Members... members) {
+  if (!result.ok()) return result.status();
+  if constexpr (sizeof...(Members) == 0) {
+    Note(w, *result);
+  } else {
+    Note(w, std::invoke(members, *result)...);
+  }
+  return absl::OkStatus();
 }
 
 class QuantizeFaultTest : public testing::TestWithParam<Threads> {
@@ -274,8 +277,7 @@ class QuantizeFaultTest : public testing::TestWithParam<Threads> {
     outputs_->Paint();
     NoteObservers(&world);
     *painted_ = *outputs_;
-    const absl::Status status = kind.call(&world);
-    EXPECT_EQ(status.code(), kind.code) << status;
+    EXPECT_CODE(kind.code, kind.call(&world)) << kind.name;
     NoteObservers(&world);
     *expected_ = *outputs_;
     if (kind.code != kOk) {
@@ -293,8 +295,7 @@ class QuantizeFaultTest : public testing::TestWithParam<Threads> {
     EXPECT_TRUE(*outputs_ == (status.ok() ? *expected_ : *painted_)) << status;
     if (!status.ok()) {
       outputs_->Paint();
-      status = kind.call(&world);
-      EXPECT_EQ(status.code(), kind.code) << "afterwards: " << status;
+      EXPECT_CODE(kind.code, kind.call(&world)) << "afterwards";
       NoteObservers(&world);
       EXPECT_TRUE(*outputs_ == *expected_) << "afterwards";
     }
@@ -310,15 +311,13 @@ class QuantizeFaultTest : public testing::TestWithParam<Threads> {
   }
 
   // Each of which takes memory.
-  template <std::size_t kCount>
-  void TryEachKind(const Kind (&kinds)[kCount]) {
+  void TryEachKind(const Calls<World>& kinds) {
     if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
     for (const Kind& kind : kinds) {
       EXPECT_GT(TryAll(kind, &Failures::first_allocation), 0) << kind.name;
     }
   }
-  template <std::size_t kCount>
-  void TryKinds(const Kind (&kinds)[kCount], long Failures::*first) {
+  void TryKinds(const Calls<World>& kinds, long Failures::*first) {
     if (!kTestOwnsHeap) GTEST_SKIP() << "nothing can be made to fail here";
     long sum = 0;
     for (const Kind& kind : kinds) sum += TryAll(kind, first);

@@ -76,8 +76,7 @@ struct ConvProblem {
     return window.kernel_height * window.kernel_width * GroupChannels();
   }
   Matrix<std::int8_t> WeightMatrix() const {
-    return MakeMatrix(weights.data(), out_shape.channels, Depth(),
-                      Order::kRowMajor);
+    return RowMajorOf(weights, out_shape.channels, Depth());
   }
   TensorView<const In> Input() const {
     return {input.data(), in_shape, in_params};
@@ -252,11 +251,9 @@ void FillConvProblem(Rng* rng, ConvProblem<In, Out>* p) {
     w.scale = RandomParams<std::int8_t>(rng, false).scale;
     w.zero_point = zero_point;
   }
-  p->input =
-      RandomVector<In>(CountOf(p->in_shape), std::numeric_limits<In>::lowest(),
-                       std::numeric_limits<In>::max(), rng->Next());
+  p->input = RandomVector<In>(CountOf(p->in_shape), rng->Next());
   p->weights = RandomVector<std::int8_t>(p->out_shape.channels * p->Depth(),
-                                         -128, 127, rng->Next());
+                                         rng->Next());
   if (!rng->OneIn(4)) {
     p->bias.resize(p->out_shape.channels);
     for (auto& b : p->bias) {

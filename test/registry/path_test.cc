@@ -6,13 +6,12 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
+
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(PathTest, PathsAreDistinctBitsInOrderOfRank) {
@@ -71,25 +70,22 @@ TEST(PathTest, Names) {
 
 TEST(PathTest, ParseReadsBackEveryName) {
   for (Path path : PathsBestFirst(kAllPaths)) {
-    const auto parsed = ParsePaths(PathName(path));
-    ASSERT_TRUE(parsed.ok()) << parsed.status();
-    EXPECT_EQ(*parsed, path | Path::kPortable);
+    ASSERT_VALUE(const auto parsed, ParsePaths(PathName(path)));
+    EXPECT_EQ(parsed, path | Path::kPortable);
   }
-  const auto all = ParsePaths(PathNames(kAllPaths));
-  ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_EQ(*all, kAllPaths);
+  ASSERT_VALUE(const auto all, ParsePaths(PathNames(kAllPaths)));
+  EXPECT_EQ(all, kAllPaths);
 }
 
 TEST(PathTest, ParsePassesOverBlanksAndEmptyNames) {
   for (const char* names : {" avx2 , avx512vnni", ",avx2,,avx512vnni,",
                             "avx512vnni,avx2,avx2,portable"}) {
     const auto parsed = ParsePaths(names);
-    ASSERT_TRUE(parsed.ok()) << names << ": " << parsed.status();
+    ASSERT_OK(parsed) << names;
     EXPECT_EQ(*parsed, Path::kPortable | Path::kAvx2 | Path::kAvx512Vnni);
   }
-  const auto none = ParsePaths("");
-  ASSERT_TRUE(none.ok()) << none.status();
-  EXPECT_EQ(*none, Path::kPortable);
+  ASSERT_VALUE(const auto none, ParsePaths(""));
+  EXPECT_EQ(none, Path::kPortable);
 }
 
 TEST(PathTest, ParseRefusesWhatIsNoName) {
@@ -97,7 +93,7 @@ TEST(PathTest, ParseRefusesWhatIsNoName) {
                             "avx2 avx512", "none", "0x7"}) {
     const auto parsed = ParsePaths(names);
     ASSERT_FALSE(parsed.ok()) << names;
-    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, parsed);
     EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("avx512vnni"))
         << "the good names are missing";
   }

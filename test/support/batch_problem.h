@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -46,8 +45,7 @@ std::vector<T> Values(std::ptrdiff_t size, std::uint64_t seed) {
   if constexpr (!std::is_integral_v<T>) {
     return RandomReals<T>(size, seed);
   } else {
-    return RandomVector<T>(size, std::numeric_limits<T>::min(),
-                           std::numeric_limits<T>::max(), seed);
+    return RandomVector<T>(size, seed);
   }
 }
 
@@ -140,8 +138,7 @@ struct BatchProblem {
     one_dst.set_data(results->data() + i * batch.dst_stride);
     auto one_params = params;
     one_params.set_bias(bias_values.data() + i * batch.bias_stride);
-    ASSERT_EQ(Mul(one_lhs, one_rhs, one_params, context, &one_dst),
-              absl::OkStatus());
+    ASSERT_OK(Mul(one_lhs, one_rhs, one_params, context, &one_dst));
   }
   // All of dst's memory as single calls on one thread leave it.
   std::vector<Dst> Expected(Path paths) {
@@ -187,8 +184,7 @@ struct GroupProblem {
       result.emplace_back(shape.rows * shape.cols, 77.f);
       FloatGroupProduct product;
       const Order order = i % 3 == 0 ? Order::kRowMajor : Order::kColMajor;
-      product.lhs =
-          MakeMatrix(lhs[i].data(), shape.rows, shape.depth, Order::kRowMajor);
+      product.lhs = RowMajorOf(lhs[i].data(), shape.rows, shape.depth);
       product.rhs = MakeMatrix(rhs[i].data(), shape.depth, shape.cols, order);
       product.dst = MakeMatrix(result[i].data(), shape.rows, shape.cols, order);
       product.mul_params.set_bias(bias[i].data());
@@ -201,9 +197,8 @@ struct GroupProblem {
     for (std::size_t i = 0; i < products.size(); ++i) {
       Matrix<float> dst = products[i].dst;
       dst.set_data(expected[i].data());
-      EXPECT_EQ(Mul(products[i].lhs, products[i].rhs, products[i].mul_params,
-                    context, &dst),
-                absl::OkStatus());
+      EXPECT_OK(Mul(products[i].lhs, products[i].rhs, products[i].mul_params,
+                    context, &dst));
     }
     return expected;
   }

@@ -4,9 +4,11 @@
 #define RUY_LIKE_TEST_SUPPORT_CALL_OF_H_
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 
@@ -22,13 +24,35 @@ class CallOf final {
   absl::Status operator()(Argument* argument) const { return call_(argument); }
 
  private:
-  static absl::Status StatusOf(absl::Status status) { return status; }
-  template <typename T>
-  static absl::Status StatusOf(const absl::StatusOr<T>& result) {
-    return result.status();
-  }
-
   std::function<absl::Status(Argument*)> call_;
+};
+
+// A call and the code that it gives.
+template <typename Argument>
+struct NamedCall {
+  const char* name;
+  absl::StatusCode code;
+  CallOf<Argument> call;
+};
+
+// The lines of a table.
+template <typename Argument>
+class Calls final {
+ public:
+  void Add(const char* name, absl::StatusCode code, CallOf<Argument> call) {
+    lines_.push_back({name, code, std::move(call)});
+  }
+  void Ok(const char* name, CallOf<Argument> call) {
+    Add(name, kOk, std::move(call));
+  }
+  void Invalid(const char* name, CallOf<Argument> call) {
+    Add(name, kInvalid, std::move(call));
+  }
+  auto begin() const { return lines_.begin(); }
+  auto end() const { return lines_.end(); }
+
+ private:
+  std::vector<NamedCall<Argument>> lines_;
 };
 
 }  // namespace ruy_like

@@ -19,6 +19,7 @@
 #include "ruy_like/executor.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/thread_pool.h"
+#include "test/support/on_threads.h"
 #include "test/support/product.h"
 
 namespace ruy_like {
@@ -36,7 +37,7 @@ struct ThreadedProduct : RawProduct {
     EXPECT_EQ(dst_values, std::vector<std::int32_t>(dst_values.size(), 0));
   }
   void MulOn(Context* context, const MulOptions& options = {}) {
-    EXPECT_EQ(Run(context, options), absl::OkStatus());
+    EXPECT_OK(Run(context, options));
     ExpectRight();
   }
 
@@ -76,9 +77,7 @@ inline void RunBackwards(int count, Function function, void* argument) {
   for (int i = count - 1; i >= 0; --i) function(argument, i);
 }
 inline void RunOnThreads(int count, Function function, void* argument) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(function, argument, i);
-  for (std::thread& thread : threads) thread.join();
+  OnThreads(count, [=](int i) { function(argument, i); });
 }
 // Two threads, however many tasks.
 inline void RunOnFewerThreads(int count, Function function, void* argument) {
@@ -129,6 +128,12 @@ struct FunctionTask final : Task {
   std::function<void()> function;
   void Run() override { function(); }
 };
+// Executes run(0) and run(1), each as a task.
+inline void ExecuteTwo(ThreadPool* pool, const std::function<void(int)>& run) {
+  FunctionTask tasks[2];
+  for (int i = 0; i < 2; ++i) tasks[i].function = [&run, i] { run(i); };
+  pool->Execute(2, tasks);
+}
 
 // A suite whose Context uses as many threads as it may.
 class ThreadedProductTest : public testing::Test {
@@ -136,6 +141,19 @@ class ThreadedProductTest : public testing::Test {
   ThreadedProductTest() {
     context_.set_num_threads_strategy(NumThreadsStrategy::kForceMaxNumThreads);
   }
+
+  // A product on an Executor that does `first` and then the tasks.
+  void MulAfter(const std::function<void()>& first) {
+    TestExecutor executor(2, [&](int count, Function function, void* argument) {
+      first();
+      RunInOrder(count, function, argument);
+    });
+    context_.set_executor(&executor);
+    product_.MulOn(&context_);
+    EXPECT_EQ(executor.calls, 1);
+    context_.set_executor(nullptr);
+  }
+
   ThreadedProduct product_;
   Context context_;
 };

@@ -140,20 +140,11 @@ MulProblem MakeProblem(const Types& types, const Shape& shape) {
   p.rows = shape.rows;
   p.depth = shape.depth;
   p.cols = shape.cols;
-  const MatrixSpec spec = {Scalar::kI8,       Order::kColMajor,
-                           /*gap=*/0,
-                           /*zero_point=*/0,  CachePolicy::kNeverCache,
-                           Fill::kRandom,     Flush::kEnd,
-                           Int7::kNotPromised};
-  p.lhs = p.rhs = p.dst = spec;
   p.lhs.scalar = types.lhs;
   p.lhs.order = Order::kRowMajor;
   p.rhs.scalar = types.rhs;
   p.dst.scalar = types.dst;
   p.accum = types.accum;
-  p.channel_dimension = ChannelDimension::kRow;
-  p.bias = BiasKind::kNone;
-  p.multiplier = MultiplierKind::kPerTensor;
   // Random 8-bit products have a deviation near 2^12.4, their sum 2^(lg/2) more
   // of it; 16-bit ones 2^8 more.
   const int log2_depth = static_cast<int>(
@@ -163,17 +154,6 @@ MulProblem MakeProblem(const Types& types, const Shape& shape) {
       13 + log2_depth / 2 + 8 * is_16bit(types.lhs) + 8 * is_16bit(types.rhs);
   const int dst_bits = types.dst == Scalar::kI16 ? 14 : 6;
   p.min_exponent = p.max_exponent = std::min(dst_bits - sum_bits + 1, 30);
-  p.min_fixedpoint = std::int32_t{1} << 30;
-  p.max_fixedpoint = std::numeric_limits<std::int32_t>::max();
-  p.lhs_scale = p.rhs_scale = ScaleKind::kPerChannel;
-  p.beta = 0;
-  p.float_sums = FloatSums::kInOrder;
-  p.clamp = false;
-  p.clamp_min = p.clamp_max = 0;
-  p.num_threads = 1;
-  p.data_seed = 1;
-  p.entry_point = EntryPoint::kMul;
-  p.packed_for = Order::kColMajor;
   return p;
 }
 

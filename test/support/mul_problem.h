@@ -45,12 +45,12 @@ enum class Int7 { kNotPromised, kKept, kBroken };
 
 struct MatrixSpec {
   Scalar scalar;
-  Order order;
-  std::ptrdiff_t gap;  // stride minus the inner dimension, in elements
-  std::int32_t zero_point;
-  CachePolicy cache_policy;  // of an operand
-  Fill fill;                 // of an operand
-  Flush flush;
+  Order order = Order::kColMajor;
+  std::ptrdiff_t gap = 0;  // stride minus the inner dimension, in elements
+  std::int32_t zero_point = 0;
+  CachePolicy cache_policy = CachePolicy::kNeverCache;  // of an operand
+  Fill fill = Fill::kRandom;                            // of an operand
+  Flush flush = Flush::kEnd;
   Int7 int7 = Int7::kNotPromised;  // of an operand
 };
 
@@ -69,20 +69,24 @@ struct MulProblem {
   std::ptrdiff_t rows, depth, cols;
   MatrixSpec lhs, rhs, dst;
   Scalar accum;
-  ChannelDimension channel_dimension;
-  BiasKind bias;
-  MultiplierKind multiplier;
-  int min_exponent, max_exponent;               // exponents are drawn from here
-  std::int32_t min_fixedpoint, max_fixedpoint;  // and multipliers from here
-  ScaleKind lhs_scale, rhs_scale;               // of a scaled product
-  double beta;                                  // where Accumulates()
-  FloatSums float_sums;                         // unless IsInteger()
-  bool clamp;
-  double clamp_min, clamp_max;
-  int num_threads;
-  std::uint64_t data_seed;  // of all values
-  EntryPoint entry_point;
-  Order packed_for;  // the dst order that packed operands are told of
+  ChannelDimension channel_dimension = ChannelDimension::kRow;
+  BiasKind bias = BiasKind::kNone;
+  MultiplierKind multiplier = MultiplierKind::kPerTensor;
+  int min_exponent, max_exponent;  // exponents are drawn from here
+  // And multipliers from here.
+  std::int32_t min_fixedpoint = 1 << 30, max_fixedpoint = INT32_MAX;
+  // Of a scaled product.
+  ScaleKind lhs_scale = ScaleKind::kPerChannel;
+  ScaleKind rhs_scale = ScaleKind::kPerChannel;
+  double beta = 0;                             // where Accumulates()
+  FloatSums float_sums = FloatSums::kInOrder;  // unless IsInteger()
+  bool clamp = false;
+  double clamp_min = 0, clamp_max = 0;
+  int num_threads = 1;
+  std::uint64_t data_seed = 1;  // of all values
+  EntryPoint entry_point = EntryPoint::kMul;
+  // The dst order that packed operands are told of.
+  Order packed_for = Order::kColMajor;
 
   bool IsInteger() const { return accum == Scalar::kI32; }
   bool IsScaled() const { return IsInteger() && IsFloat(dst.scalar); }

@@ -59,7 +59,7 @@ std::vector<Dst> MulTo(const Lhs& lhs, const Rhs& rhs, const Params& params,
                        Context* context, Order order = Order::kColMajor) {
   return product_internal::Elements<Dst>(
       lhs, rhs, order, [&](Matrix<Dst>* dst) {
-        EXPECT_EQ(Mul(lhs, rhs, params, context, dst), absl::OkStatus());
+        EXPECT_OK(Mul(lhs, rhs, params, context, dst));
       });
 }
 template <typename Dst, typename Lhs, typename Rhs>
@@ -94,8 +94,8 @@ struct Product {
       : lhs_values(RandomVector<Lhs>(rows * depth, low, high, 1)),
         rhs_values(RandomVector<Rhs>(depth * cols, low, high, 2)),
         dst_values(rows * cols),
-        lhs(MakeMatrix(lhs_values.data(), rows, depth, Order::kRowMajor)),
-        rhs(MakeMatrix(rhs_values.data(), depth, cols, Order::kColMajor)),
+        lhs(RowMajorOf(lhs_values, rows, depth)),
+        rhs(ColMajorOf(rhs_values, depth, cols)),
         dst(MakeMatrix(dst_values.data(), rows, cols, dst_order)) {}
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;

@@ -5,6 +5,7 @@
 #ifndef RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_
 #define RUY_LIKE_TEST_SUPPORT_TEST_UTIL_H_
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,9 +16,11 @@
 #include <ostream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ruy_like/context.h"
 #include "ruy_like/machine/cpu_features.h"
@@ -26,6 +29,12 @@
 #include "ruy_like/path.h"
 
 namespace ruy_like {
+
+// The matchers of most tests of texts and lists.
+using testing::Each;
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
 
 // ## Paths
 
@@ -92,6 +101,45 @@ class Rng final {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+constexpr auto kOk = absl::StatusCode::kOk;
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
+constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+constexpr auto kDataLoss = absl::StatusCode::kDataLoss;
+constexpr auto kNotFound = absl::StatusCode::kNotFound;
+
+inline absl::Status StatusOf(absl::Status status) { return status; }
+template <typename T>
+absl::Status StatusOf(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
+// What the macros below expect; a failure shows the whole Status.
+template <typename Result>
+testing::AssertionResult HasCode(absl::StatusCode code, const Result& result) {
+  const absl::Status status = StatusOf(result);
+  if (status.code() == code) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << status;
+}
+
+// That a Status or a StatusOr is OK, or has this code.
+#define EXPECT_OK(...) EXPECT_CODE(::ruy_like::kOk, __VA_ARGS__)
+#define ASSERT_OK(...) ASSERT_CODE(::ruy_like::kOk, __VA_ARGS__)
+#define EXPECT_CODE(...) EXPECT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
+#define ASSERT_CODE(...) ASSERT_TRUE(::ruy_like::HasCode(__VA_ARGS__))
+
+// ASSERT_VALUE(const auto x, expression): asserts that the expression's
+// StatusOr is OK, and makes x the value in it. x may have been declared before.
+#define ASSERT_VALUE(x, ...) \
+  ASSERT_VALUE_BY(RUY_LIKE_TEST_JOIN(value_or_, __LINE__), x, __VA_ARGS__)
+#define ASSERT_VALUE_BY(value_or, x, ...) \
+  auto value_or = __VA_ARGS__;            \
+  ASSERT_OK(value_or) << #__VA_ARGS__;    \
+  x = *std::move(value_or)
+#define RUY_LIKE_TEST_JOIN(a, b) RUY_LIKE_TEST_JOIN_EXPANDED(a, b)
+#define RUY_LIKE_TEST_JOIN_EXPANDED(a, b) a##b
+
 // That it has this code, and a message with all of these parts.
 inline void ExpectStatus(const absl::Status& status, absl::StatusCode code,
                          const std::vector<std::string>& parts = {}) {
@@ -148,6 +196,25 @@ Matrix<std::remove_const_t<T>> MakeMatrix(T* data, std::ptrdiff_t rows,
   return matrix;
 }
 
+// Without gaps, from a pointer or a container of as many elements.
+template <typename Data>
+auto MatrixWithoutGaps(Data& data, std::ptrdiff_t rows, std::ptrdiff_t cols,
+                       Order order) {
+  if constexpr (std::is_pointer_v<std::decay_t<Data>>) {
+    return MakeMatrix(data, rows, cols, order);
+  } else {
+    return MakeMatrix(data.data(), rows, cols, order);
+  }
+}
+template <typename Data>
+auto RowMajorOf(Data&& data, std::ptrdiff_t rows, std::ptrdiff_t cols) {
+  return MatrixWithoutGaps(data, rows, cols, Order::kRowMajor);
+}
+template <typename Data>
+auto ColMajorOf(Data&& data, std::ptrdiff_t rows, std::ptrdiff_t cols) {
+  return MatrixWithoutGaps(data, rows, cols, Order::kColMajor);
+}
+
 // Sets each element, row by row, to what draw() returns.
 template <typename T, typename Draw>
 void FillElements(Matrix<T>* matrix, const Draw& draw) {
@@ -171,6 +238,12 @@ std::vector<T> RandomVector(std::size_t size, std::int64_t low,
   std::vector<T> values(size);
   for (T& value : values) value = static_cast<T>(rng.Between(low, high));
   return values;
+}
+// Of all values of T.
+template <typename T>
+std::vector<T> RandomVector(std::size_t size, std::uint64_t seed) {
+  return RandomVector<T>(size, std::numeric_limits<T>::min(),
+                         std::numeric_limits<T>::max(), seed);
 }
 
 // In [-1, 1).

@@ -6,7 +6,6 @@
 #define RUY_LIKE_TEST_SUPPORT_TYPED_MUL_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "ruy_like/context.h"

@@ -1,10 +1,8 @@
 #include "ruy_like/quantize/bias_correction.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
@@ -14,8 +12,6 @@
 namespace ruy_like {
 namespace {
 
-using testing::ElementsAre;
-
 constexpr std::ptrdiff_t kRows = 6, kDepth = 40, kCols = 500;
 
 // Inputs after a ReLU, whose mean is far from 0, and weights that 4 bits round
@@ -24,8 +20,8 @@ struct Product {
   Product()
       : w(GaussVector(kRows * kDepth, 1)), x(GaussVector(kDepth * kCols, 2)) {
     for (float& value : x) value = std::max(value, 0.0f);
-    weights = MakeMatrix(w.data(), kRows, kDepth, Order::kRowMajor);
-    inputs = MakeMatrix(x.data(), kDepth, kCols, Order::kRowMajor);
+    weights = RowMajorOf(w, kRows, kDepth);
+    inputs = RowMajorOf(x, kDepth, kCols);
     params =
         ChooseSymmetricChannels(weights, ChannelDimension::kRow, 4).value();
     for (std::ptrdiff_t k = 0; k < kDepth; ++k) {
@@ -75,9 +71,8 @@ TEST(CorrectBiasTest, RemovesTheMeanErrorOfTheWeights) {
   std::vector<float> bias(kRows, 1);
   const double before = product.MeanError(bias);
   EXPECT_GT(before, 0.1);
-  ASSERT_TRUE(CorrectBias(product.weights, product.params, product.means,
-                          absl::MakeSpan(bias))
-                  .ok());
+  ASSERT_OK(CorrectBias(product.weights, product.params, product.means,
+                        absl::MakeSpan(bias)));
   EXPECT_LT(product.MeanError(bias), 1e-4 * before);
 }
 
@@ -91,12 +86,11 @@ TEST(CorrectBiasTest, RemovesAMeasuredError) {
     const std::vector<float> yq = product.Outputs(true, bias);
     const bool by_row = channels == ChannelDimension::kRow;
     const auto view = [&](const std::vector<float>& values) {
-      return by_row ? MakeMatrix(values.data(), kRows, kCols, Order::kColMajor)
-                    : MakeMatrix(values.data(), kCols, kRows, Order::kRowMajor);
+      return by_row ? ColMajorOf(values, kRows, kCols)
+                    : RowMajorOf(values, kCols, kRows);
     };
-    ASSERT_TRUE(
-        CorrectMeasuredBias(view(y), view(yq), channels, absl::MakeSpan(bias))
-            .ok());
+    ASSERT_OK(
+        CorrectMeasuredBias(view(y), view(yq), channels, absl::MakeSpan(bias)));
     EXPECT_LT(product.MeanError(bias), 1e-4 * before);
   }
 }
@@ -104,14 +98,13 @@ TEST(CorrectBiasTest, RemovesAMeasuredError) {
 // With steps of 1, 0.25 is rounded to 0 and 0.75 to 1: errors -+0.25.
 TEST(CorrectBiasTest, ColumnsFindTheirChannel) {
   const float w[] = {0.25f, 0.75f, 0.25f, 0.25f, 0, 0.75f, 0, 0};
-  const auto weights = MakeMatrix(w, 2, 4, Order::kRowMajor);
+  const auto weights = RowMajorOf(w, 2, 4);
   const QuantParams one = {1, 0, -127, 127};
   const float means[] = {4, 40};
   const auto corrected = [&](ChannelColumns columns) {
     std::vector<float> bias = {0, 0};
-    const absl::Status status =
-        CorrectBias(weights, {one}, means, absl::MakeSpan(bias), columns);
-    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_OK(
+        CorrectBias(weights, {one}, means, absl::MakeSpan(bias), columns));
     return bias;
   };
   // Channels 0 1 0 1, 0 0 1 1, and by row.
@@ -124,22 +117,20 @@ TEST(CorrectBiasTest, ClippingCounts) {
   const float w[] = {10, 1};
   const float means[] = {2, 2};
   float bias[] = {0};
-  ASSERT_TRUE(CorrectBias(MakeMatrix(w, 1, 2, Order::kRowMajor),
-                          {QuantParams{1, 0, -7, 7}}, means, bias)
-                  .ok());
+  ASSERT_OK(CorrectBias(RowMajorOf(w, 1, 2), {QuantParams{1, 0, -7, 7}}, means,
+                        bias));
   EXPECT_EQ(bias[0], 6);
 }
 
 TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float w[] = {1, 2, 3, 4}, w_nan[] = {1, nan, 3, 4};
-  const float means[] = {1, 1}, means_nan[] = {1, nan};
-  const auto weights = MakeMatrix(w, 2, 2, Order::kRowMajor);
+  const float w[] = {1, 2, 3, 4}, w_nan[] = {1, kNan, 3, 4};
+  const float means[] = {1, 1}, means_nan[] = {1, kNan};
+  const auto weights = RowMajorOf(w, 2, 2);
   const QuantParams good = {1, 0, -127, 127}, bad = {0, 0, -127, 127};
   std::vector<float> bias = {5, 6};
   const auto refused = [&](const absl::Status& status) {
     EXPECT_THAT(bias, ElementsAre(5, 6));
-    return status.code() == absl::StatusCode::kInvalidArgument;
+    return status.code() == kInvalid;
   };
   const auto b = absl::MakeSpan(bias);
   EXPECT_TRUE(refused(CorrectBias(Matrix<float>(), {good}, means, b)));
@@ -149,21 +140,20 @@ TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, {}, b)));
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, means, b.first(1))));
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, means_nan, b)));
-  EXPECT_TRUE(refused(CorrectBias(MakeMatrix(w_nan, 2, 2, Order::kRowMajor),
-                                  {good}, means, b)));
+  EXPECT_TRUE(refused(CorrectBias(RowMajorOf(w_nan, 2, 2), {good}, means, b)));
   EXPECT_TRUE(refused(CorrectBias(weights, {good}, bias, b)));
   EXPECT_TRUE(refused(
       CorrectBias(weights, {good}, means, b, static_cast<ChannelColumns>(5))));
-  const auto other = MakeMatrix(w, 1, 4, Order::kRowMajor);
+  const auto other = RowMajorOf(w, 1, 4);
   constexpr auto kRow = ChannelDimension::kRow;
   EXPECT_TRUE(refused(CorrectMeasuredBias(weights, other, kRow, b)));
   EXPECT_TRUE(refused(CorrectMeasuredBias(other, other, kRow, b)));
   EXPECT_TRUE(refused(CorrectMeasuredBias(
       weights, weights, static_cast<ChannelDimension>(3), b)));
-  EXPECT_TRUE(refused(CorrectMeasuredBias(
-      weights, MakeMatrix(w_nan, 2, 2, Order::kRowMajor), kRow, b)));
-  EXPECT_TRUE(refused(CorrectMeasuredBias(
-      weights, MakeMatrix(bias.data(), 2, 1, Order::kRowMajor), kRow, b)));
+  EXPECT_TRUE(
+      refused(CorrectMeasuredBias(weights, RowMajorOf(w_nan, 2, 2), kRow, b)));
+  EXPECT_TRUE(
+      refused(CorrectMeasuredBias(weights, RowMajorOf(bias, 2, 1), kRow, b)));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <vector>
 
 #include "test/quantize/lcg.h"
@@ -10,9 +9,6 @@
 
 namespace ruy_like {
 namespace {
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
 // Each channel is what an Observer of its values alone is; sizes around those
 // of the blocks that are brought together.
@@ -33,11 +29,10 @@ TEST(ChannelObserverTest, EqualsAnObserverForEach) {
         std::vector<float> data = GaussVector((rows + gap) * (cols + gap), 5);
         Matrix<float> matrix = MakeMatrix(data.data(), rows, cols, order, gap);
         *ElementPtr(&matrix, 0, 0) = 0;
-        *ElementPtr(&matrix, rows - 1, cols - 1) =
-            std::numeric_limits<float>::infinity();
+        *ElementPtr(&matrix, rows - 1, cols - 1) = kInf;
         ChannelObserver observer;
-        ASSERT_TRUE(observer.Observe(matrix, dimension).ok());
-        ASSERT_TRUE(observer.Observe(matrix, dimension).ok());
+        ASSERT_OK(observer.Observe(matrix, dimension));
+        ASSERT_OK(observer.Observe(matrix, dimension));
         ASSERT_EQ(observer.channels().size(),
                   static_cast<std::size_t>(channels));
         for (std::ptrdiff_t c = 0; c < channels; ++c) {
@@ -47,8 +42,8 @@ TEST(ChannelObserverTest, EqualsAnObserverForEach) {
                                  : Element(matrix, v, c));
           }
           Observer alone;
-          ASSERT_TRUE(alone.Observe(own).ok());
-          ASSERT_TRUE(alone.Observe(own).ok());
+          ASSERT_OK(alone.Observe(own));
+          ASSERT_OK(alone.Observe(own));
           const Observer& one = observer.channels()[c];
           EXPECT_EQ(one.finite_count(), alone.finite_count());
           EXPECT_EQ(one.nonfinite_count(), alone.nonfinite_count());
@@ -67,61 +62,52 @@ TEST(ChannelObserverTest, ParamsAndMerge) {
   const float a[] = {1, -2, 10, 20}, b[] = {3, 0, -40, 5};
   ChannelObserver first, second;
   const auto row = ChannelDimension::kRow;
-  EXPECT_EQ(first.ChooseParams({}).status().code(), kPrecondition);
-  ASSERT_TRUE(first.Observe(MakeMatrix(a, 2, 2, Order::kRowMajor), row).ok());
-  ASSERT_TRUE(second.Observe(MakeMatrix(b, 2, 2, Order::kRowMajor), row).ok());
-  ASSERT_TRUE(first.Merge(second).ok());
-  ASSERT_TRUE(first.Merge(ChannelObserver()).ok());
+  EXPECT_CODE(kPrecondition, first.ChooseParams({}));
+  ASSERT_OK(first.Observe(RowMajorOf(a, 2, 2), row));
+  ASSERT_OK(second.Observe(RowMajorOf(b, 2, 2), row));
+  ASSERT_OK(first.Merge(second));
+  ASSERT_OK(first.Merge(ChannelObserver()));
   CalibrationOptions options;
   options.method = CalibrationMethod::kMinMax;
-  const auto params = first.ChooseParams(options);
-  ASSERT_TRUE(params.ok()) << params.status();
-  ASSERT_EQ(params->size(), 2u);
-  EXPECT_EQ((*params)[0], ChooseSymmetric(3, 8).value());
-  EXPECT_EQ((*params)[1], ChooseSymmetric(40, 8).value());
+  ASSERT_VALUE(const auto params, first.ChooseParams(options));
+  ASSERT_EQ(params.size(), 2u);
+  EXPECT_EQ(params[0], ChooseSymmetric(3, 8).value());
+  EXPECT_EQ(params[1], ChooseSymmetric(40, 8).value());
   ChannelObserver none;
-  ASSERT_TRUE(none.Merge(first).ok());
-  EXPECT_EQ(none.ChooseParams(options).value(), *params);
+  ASSERT_OK(none.Merge(first));
+  EXPECT_EQ(none.ChooseParams(options).value(), params);
   // As after loading.
   EXPECT_EQ(ChannelObserver(first.channels()).ChooseParams(options).value(),
-            *params);
+            params);
 }
 
 TEST(ChannelObserverTest, ErrorsObserveNothing) {
   const float a[] = {1, 2, 3, 4, 5, 6};
   const auto row = ChannelDimension::kRow;
   ChannelObserver observer;
-  ASSERT_TRUE(
-      observer.Observe(MakeMatrix(a, 2, 3, Order::kRowMajor), row).ok());
+  ASSERT_OK(observer.Observe(RowMajorOf(a, 2, 3), row));
   const auto unchanged = [&] {
     return observer.channels().size() == 2 &&
            observer.channels()[0].finite_count() == 3;
   };
-  EXPECT_EQ(observer.Observe(MakeMatrix(a, 3, 2, Order::kRowMajor), row).code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, observer.Observe(RowMajorOf(a, 3, 2), row));
   EXPECT_TRUE(unchanged());
-  EXPECT_EQ(observer
-                .Observe(MakeMatrix(a, 2, 3, Order::kRowMajor),
-                         static_cast<ChannelDimension>(7))
-                .code(),
-            kInvalid);
-  EXPECT_EQ(observer
-                .Observe(MakeMatrix(static_cast<const float*>(nullptr), 2, 3,
-                                    Order::kRowMajor),
-                         row)
-                .code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, observer.Observe(RowMajorOf(a, 2, 3),
+                                         static_cast<ChannelDimension>(7)));
+  EXPECT_CODE(kInvalid,
+              observer.Observe(
+                  RowMajorOf(static_cast<const float*>(nullptr), 2, 3), row));
   ChannelObserver three;
-  ASSERT_TRUE(three.Observe(MakeMatrix(a, 3, 2, Order::kRowMajor), row).ok());
-  EXPECT_EQ(observer.Merge(three).code(), kPrecondition);
+  ASSERT_OK(three.Observe(RowMajorOf(a, 3, 2), row));
+  EXPECT_CODE(kPrecondition, observer.Merge(three));
   // The second channel's observer has another range.
   std::vector<Observer> ranged(2);
-  ASSERT_TRUE(ranged[1].SetRange(3).ok());
-  EXPECT_EQ(observer.Merge(ChannelObserver(ranged)).code(), kPrecondition);
+  ASSERT_OK(ranged[1].SetRange(3));
+  EXPECT_CODE(kPrecondition, observer.Merge(ChannelObserver(ranged)));
   EXPECT_TRUE(unchanged());
   CalibrationOptions options;
   options.bits = 99;
-  EXPECT_EQ(observer.ChooseParams(options).status().code(), kInvalid);
+  EXPECT_CODE(kInvalid, observer.ChooseParams(options));
 }
 
 }  // namespace

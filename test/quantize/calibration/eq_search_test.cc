@@ -1,11 +1,9 @@
 #include "ruy_like/quantize/eq_search.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,21 +15,13 @@
 namespace ruy_like {
 namespace {
 
-using testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 struct Layer {
   std::ptrdiff_t rows, depth, cols;
   std::vector<float> w, a;
 
-  Matrix<float> Weights() const {
-    return MakeMatrix(w.data(), rows, depth, Order::kRowMajor);
-  }
+  Matrix<float> Weights() const { return RowMajorOf(w, rows, depth); }
   // Row-major, as the golden's numbers are drawn.
-  Matrix<float> Activations() const {
-    return MakeMatrix(a.data(), depth, cols, Order::kRowMajor);
-  }
+  Matrix<float> Activations() const { return RowMajorOf(a, depth, cols); }
 };
 
 Layer GaussLayer(std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t cols,
@@ -115,12 +105,11 @@ TEST(EqSearchTest, Goldens) {
     Context context;
     EqOptions options;
     options.bits = golden.bits;
-    const auto result = Search(layer, options, &context);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_NEAR(result->cos_init, golden.cos_init, 2e-5);
-    EXPECT_NEAR(result->cos_final, golden.cos_final, 2e-5);
-    EXPECT_EQ(result->weights[0].qmax, (1 << (golden.bits - 1)) - 1);
-    EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-7);
+    ASSERT_VALUE(const auto result, Search(layer, options, &context));
+    EXPECT_NEAR(result.cos_init, golden.cos_init, 2e-5);
+    EXPECT_NEAR(result.cos_final, golden.cos_final, 2e-5);
+    EXPECT_EQ(result.weights[0].qmax, (1 << (golden.bits - 1)) - 1);
+    EXPECT_NEAR(result.cos_final, CosineOf(layer, result), 1e-7);
   }
 }
 
@@ -134,11 +123,10 @@ TEST(EqSearchTest, NeverWorseThanItsStart) {
       options.steps = 17;
       options.start = start;
       options.bits = 4 + static_cast<int>(seed % 5);
-      const auto result = Search(layer, options, &context);
-      ASSERT_TRUE(result.ok()) << result.status();
-      EXPECT_GE(result->cos_final, result->cos_init);
-      EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-6);
-      EXPECT_GE(result->rounds, 1);
+      ASSERT_VALUE(const auto result, Search(layer, options, &context));
+      EXPECT_GE(result.cos_final, result.cos_init);
+      EXPECT_NEAR(result.cos_final, CosineOf(layer, result), 1e-6);
+      EXPECT_GE(result.rounds, 1);
     }
   }
 }
@@ -149,11 +137,10 @@ TEST(EqSearchTest, SevenBitsWithSearchComeCloseToEightWithout) {
     const Layer layer = RandomLayer(seed, /*outliers=*/false);
     EqOptions options;
     options.steps = 30;
-    const auto eight = Search(layer, options, &context);
+    ASSERT_VALUE(const auto eight, Search(layer, options, &context));
     options.bits = 7;
-    const auto seven = Search(layer, options, &context);
-    ASSERT_TRUE(eight.ok() && seven.ok());
-    EXPECT_GE(seven->cos_final, eight->cos_init - 1e-3);
+    ASSERT_VALUE(const auto seven, Search(layer, options, &context));
+    EXPECT_GE(seven.cos_final, eight.cos_init - 1e-3);
   }
 }
 
@@ -161,20 +148,17 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
   const Layer layer = GoldenLayer();
   Context context;
   EqOptions options;
-  const auto free = Search(layer, options, &context);
-  ASSERT_TRUE(free.ok()) << free.status();
+  ASSERT_VALUE(const auto free, Search(layer, options, &context));
   options.activation_scale = 0.11f;  // 9 / 127 is where it would begin
-  const auto held = Search(layer, options, &context);
-  ASSERT_TRUE(held.ok()) << held.status();
-  EXPECT_NE(free->activations.scale, 0.11f);
-  EXPECT_EQ(held->activations, (QuantParams{0.11f, 0, -127, 127}));
-  EXPECT_GT(held->cos_final, held->cos_init);  // the weights' scales improve
-  EXPECT_LT(held->cos_final, free->cos_final);
-  EXPECT_NEAR(held->cos_final, CosineOf(layer, *held), 1e-6);
+  ASSERT_VALUE(const auto held, Search(layer, options, &context));
+  EXPECT_NE(free.activations.scale, 0.11f);
+  EXPECT_EQ(held.activations, (QuantParams{0.11f, 0, -127, 127}));
+  EXPECT_GT(held.cos_final, held.cos_init);  // the weights' scales improve
+  EXPECT_LT(held.cos_final, free.cos_final);
+  EXPECT_NEAR(held.cos_final, CosineOf(layer, held), 1e-6);
   for (const float wrong : {-1.0f, 1e-40f, INFINITY, NAN}) {
     options.activation_scale = wrong;
-    EXPECT_EQ(Search(layer, options, &context).status().code(), kInvalid)
-        << wrong;
+    EXPECT_CODE(kInvalid, Search(layer, options, &context)) << wrong;
   }
 }
 
@@ -188,12 +172,11 @@ TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
   second.set_data(layer.a.data() + left);
   EqOptions options;
   options.steps = 10;
-  const auto whole = Search(layer, options, &context);
-  const auto parts =
-      EqSearch(layer.Weights(), {first, second}, options, &context);
-  ASSERT_TRUE(whole.ok() && parts.ok());
-  EXPECT_NEAR(whole->cos_final, parts->cos_final, 1e-6);
-  EXPECT_EQ(parts->products % 2, 0);
+  ASSERT_VALUE(const auto whole, Search(layer, options, &context));
+  ASSERT_VALUE(const auto parts,
+               EqSearch(layer.Weights(), {first, second}, options, &context));
+  EXPECT_NEAR(whole.cos_final, parts.cos_final, 1e-6);
+  EXPECT_EQ(parts.products % 2, 0);
 }
 
 // Blocks of columns are multiplied in other ways when there are several of
@@ -214,18 +197,16 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
     EqOptions options;
     options.bits = bits;
     options.steps = 6;
-    const auto whole = Search(layer, options, &context);
-    const auto cut = EqSearch(layer.Weights(), parts, options, &context);
-    ASSERT_TRUE(whole.ok()) << whole.status();
-    ASSERT_TRUE(cut.ok()) << cut.status();
-    EXPECT_EQ(whole->cos_init, cut->cos_init);
-    EXPECT_EQ(whole->cos_final, cut->cos_final);
-    EXPECT_EQ(whole->weights, cut->weights);
-    EXPECT_EQ(whole->activations, cut->activations);
+    ASSERT_VALUE(const auto whole, Search(layer, options, &context));
+    ASSERT_VALUE(const auto cut,
+                 EqSearch(layer.Weights(), parts, options, &context));
+    EXPECT_EQ(whole.cos_init, cut.cos_init);
+    EXPECT_EQ(whole.cos_final, cut.cos_final);
+    EXPECT_EQ(whole.weights, cut.weights);
+    EXPECT_EQ(whole.activations, cut.activations);
     const Matrix<float> one_block = parts[0];
-    const auto small =
-        EqSearch(layer.Weights(), {one_block}, options, &context);
-    ASSERT_TRUE(small.ok()) << small.status();
+    ASSERT_VALUE(const auto small,
+                 EqSearch(layer.Weights(), {one_block}, options, &context));
     Layer first = layer;
     first.cols = 100;
     first.a.clear();
@@ -234,7 +215,7 @@ TEST(EqSearchTest, BlocksDoNotMatter) {
         first.a.push_back(Element(one_block, row, col));
       }
     }
-    EXPECT_NEAR(small->cos_final, CosineOf(first, *small), 1e-6);
+    EXPECT_NEAR(small.cos_final, CosineOf(first, small), 1e-6);
   }
 }
 
@@ -248,10 +229,9 @@ TEST(EqSearchTest, WithBias) {
   EqOptions options;
   options.bits = 5;
   options.steps = 20;
-  const auto result = Search(layer, options, &context, bias);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_GE(result->cos_final, result->cos_init);
-  EXPECT_NEAR(result->cos_final, CosineOf(layer, *result, bias), 1e-6);
+  ASSERT_VALUE(const auto result, Search(layer, options, &context, bias));
+  EXPECT_GE(result.cos_final, result.cos_init);
+  EXPECT_NEAR(result.cos_final, CosineOf(layer, result, bias), 1e-6);
 }
 
 TEST(EqSearchTest, ZeroRowsAndZeroLayers) {
@@ -259,15 +239,13 @@ TEST(EqSearchTest, ZeroRowsAndZeroLayers) {
   EqOptions options;
   options.steps = 5;
   Layer layer{2, 3, 2, {0, 0, 0, 1, 2, 3}, {1, 2, 3, 4, 5, 6}};
-  auto result = Search(layer, options, &context);
-  ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->weights[0].scale, 1);
-  EXPECT_GT(result->cos_final, 0.999);
+  ASSERT_VALUE(auto result, Search(layer, options, &context));
+  EXPECT_EQ(result.weights[0].scale, 1);
+  EXPECT_GT(result.cos_final, 0.999);
   layer.a.assign(6, 0);
-  result = Search(layer, options, &context);
-  ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->cos_init, 1);
-  EXPECT_EQ(result->cos_final, 1);
+  ASSERT_VALUE(result, Search(layer, options, &context));
+  EXPECT_EQ(result.cos_init, 1);
+  EXPECT_EQ(result.cos_final, 1);
 }
 
 class EqSearchPathTest : public PathTest {};
@@ -283,10 +261,9 @@ TEST_P(EqSearchPathTest, ThreadsDoNotMatter) {
   std::vector<double> cosines;
   for (const int threads : {1, 3}) {
     context_.set_max_num_threads(threads);
-    const auto result = Search(layer, options, &context_);
-    ASSERT_TRUE(result.ok()) << result.status();
-    cosines.push_back(result->cos_final);
-    EXPECT_NEAR(result->cos_final, CosineOf(layer, *result), 1e-7);
+    ASSERT_VALUE(const auto result, Search(layer, options, &context_));
+    cosines.push_back(result.cos_final);
+    EXPECT_NEAR(result.cos_final, CosineOf(layer, result), 1e-7);
   }
   EXPECT_EQ(cosines[0], cosines[1]);
 }
@@ -337,32 +314,29 @@ TEST(EqSearchConvTest, IsTheSearchOnItsPatches) {
     for (const Window& window : windows) {
       const TensorShape shape = {2, 5, 7, 3, order};
       const std::vector<float> images = GaussVector(CountOf(shape), 5);
-      const auto output = OutputShape(shape, window, 4);
-      ASSERT_TRUE(output.ok()) << output.status();
-      const Layer layer = ConvLayer(images, shape, window, *output, 4);
+      ASSERT_VALUE(const auto output, OutputShape(shape, window, 4));
+      const Layer layer = ConvLayer(images, shape, window, output, 4);
       EqOptions options;
       options.bits = 6;
       options.steps = 20;
       Context context;
-      const auto expected = Search(layer, options, &context);
-      ASSERT_TRUE(expected.ok()) << expected.status();
+      ASSERT_VALUE(const auto expected, Search(layer, options, &context));
       const TensorView<const float> view = {images.data(), shape, {}};
-      const auto actual =
+      ASSERT_VALUE(
+          const auto actual,
           EqSearchConv2D(layer.Weights(), absl::MakeConstSpan(&view, 1), window,
-                         options, &context);
-      ASSERT_TRUE(actual.ok()) << actual.status();
-      EXPECT_EQ(actual->weights, expected->weights);
-      EXPECT_EQ(actual->activations, expected->activations);
-      EXPECT_EQ(actual->products, expected->products);
-      EXPECT_GE(actual->cos_final, actual->cos_init);
+                         options, &context));
+      EXPECT_EQ(actual.weights, expected.weights);
+      EXPECT_EQ(actual.activations, expected.activations);
+      EXPECT_EQ(actual.products, expected.products);
+      EXPECT_GE(actual.cos_final, actual.cos_init);
     }
   }
 }
 
 TEST(EqSearchConvTest, BadInput) {
   const std::vector<float> values(100, 1.0f);
-  const Matrix<float> weights =
-      MakeMatrix(values.data(), 2, 9, Order::kRowMajor);
+  const Matrix<float> weights = RowMajorOf(values, 2, 9);
   const Window window = Square(3, 1, 1, 0);
   const TensorView<const float> good = {values.data(), {1, 4, 4, 1}, {}};
   Context context;
@@ -372,34 +346,29 @@ TEST(EqSearchConvTest, BadInput) {
                           &context)
         .status();
   };
-  ASSERT_TRUE(search(good, window).ok()) << search(good, window);
+  ASSERT_OK(search(good, window));
   TensorView<const float> bad = good;
   bad.data = nullptr;
   EXPECT_THAT(search(bad, window).message(), HasSubstr("null"));
   bad = good;
   bad.shape.channels = 2;  // the weights have one
-  EXPECT_EQ(search(bad, window).code(), kInvalid);
+  EXPECT_CODE(kInvalid, search(bad, window));
   bad = good;
   bad.shape.batch = -1;
-  EXPECT_EQ(search(bad, window).code(), kInvalid);
+  EXPECT_CODE(kInvalid, search(bad, window));
   Window large = window;
   large.kernel_width = 5;
-  EXPECT_EQ(search(good, large).code(), kInvalid);
+  EXPECT_CODE(kInvalid, search(good, large));
   bad = good;
   bad.shape = {std::ptrdiff_t{1} << 40, 1 << 12, 1 << 12, 1 << 10};
   EXPECT_FALSE(search(bad, window).ok());
-  EXPECT_EQ(EqSearchConv2D(weights, absl::MakeConstSpan(&good, 1), window, {},
-                           nullptr)
-                .status()
-                .code(),
-            kInvalid);
-  EXPECT_EQ(EqSearchConv2D(weights, {}, window, {}, &context).status().code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, EqSearchConv2D(weights, absl::MakeConstSpan(&good, 1),
+                                       window, {}, nullptr));
+  EXPECT_CODE(kInvalid, EqSearchConv2D(weights, {}, window, {}, &context));
 }
 
 TEST(EqSearchErrorTest, BadInput) {
   Context context;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
   const Layer good = GoldenLayer();
   const auto message = [&](const Layer& layer, const EqOptions& options,
                            const std::vector<float>& bias = {}) {
@@ -413,23 +382,23 @@ TEST(EqSearchErrorTest, BadInput) {
   options.steps = 0;
   EXPECT_THAT(message(good, options), HasSubstr("steps 0"));
   options = EqOptions();
-  options.alpha = nan;
+  options.alpha = kNan;
   EXPECT_THAT(message(good, options), HasSubstr("alpha nan"));
   options = EqOptions();
   options.beta = 0.1f;
   EXPECT_THAT(message(good, options), HasSubstr("beta 0.1"));
   options = EqOptions();
   Layer bad = good;
-  bad.w[5] = nan;
+  bad.w[5] = kNan;
   EXPECT_THAT(message(bad, options), HasSubstr("weights have values"));
   bad = good;
-  bad.a[5] = std::numeric_limits<float>::infinity();
+  bad.a[5] = kInf;
   EXPECT_THAT(message(bad, options), HasSubstr("activations have values"));
   bad = good;
   bad.w[0] = bad.a[0] = 3e38f;
   EXPECT_THAT(message(bad, options), HasSubstr("outputs are not finite"));
   EXPECT_THAT(message(good, options, {1, 2}), HasSubstr("2 biases"));
-  EXPECT_THAT(message(good, options, {1, 2, nan, 4}),
+  EXPECT_THAT(message(good, options, {1, 2, kNan, 4}),
               HasSubstr("bias is not finite"));
   EXPECT_THAT(message(good, options, {1, 2, 1e20f, 4}),
               HasSubstr("too large for int32"));

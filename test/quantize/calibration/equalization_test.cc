@@ -1,11 +1,9 @@
 #include "ruy_like/quantize/equalization.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/quantize/quantize.h"
@@ -15,9 +13,6 @@
 namespace ruy_like {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-
 // Two fully connected layers, or a convolution of taps and what follows.
 struct Chain {
   Chain(std::ptrdiff_t in, std::ptrdiff_t hidden, std::ptrdiff_t out,
@@ -25,8 +20,8 @@ struct Chain {
       : w1(GaussVector(hidden * in, seed)),
         w2(GaussVector(out * hidden * taps, seed + 1)),
         b1(GaussVector(hidden, seed + 2)),
-        first(MakeMatrix(w1.data(), hidden, in, Order::kRowMajor)),
-        second(MakeMatrix(w2.data(), out, hidden * taps, Order::kColMajor)) {}
+        first(RowMajorOf(w1, hidden, in)),
+        second(ColMajorOf(w2, out, hidden * taps)) {}
   Chain(const Chain&) = delete;  // the matrices refer to the vectors
   std::vector<EqualizedLayer> Layers(ChannelColumns columns) {
     return {{&first, absl::MakeSpan(b1), ChannelColumns::kInnermost},
@@ -109,10 +104,9 @@ TEST(EqualizeLayersTest, RangesMeetInTheMiddle) {
     Chain chain(7, 5, 6, 3, 1), before(7, 5, 6, 3, 1);
     ScaleBadly(&chain);
     ScaleBadly(&before);
-    const auto report = EqualizeLayers(chain.Layers(columns));
-    ASSERT_TRUE(report.ok()) << report.status();
-    ASSERT_EQ(report->factors.size(), 1u);
-    EXPECT_EQ(report->rounds, 2);  // the second finds nothing to do
+    ASSERT_VALUE(const auto report, EqualizeLayers(chain.Layers(columns)));
+    ASSERT_EQ(report.factors.size(), 1u);
+    EXPECT_EQ(report.rounds, 2);  // the second finds nothing to do
     for (std::ptrdiff_t c = 0; c < 5; ++c) {
       float in = 0, in_before = 0;
       for (std::ptrdiff_t tap = 0; tap < 3; ++tap) {
@@ -125,7 +119,7 @@ TEST(EqualizeLayersTest, RangesMeetInTheMiddle) {
       const float out_before = AbsMax(before.first, c, 0, 1, 7);
       EXPECT_NEAR(out, in, 1e-6 * in);
       EXPECT_NEAR(out, std::sqrt(out_before * in_before), 1e-5 * out);
-      EXPECT_NEAR(report->factors[0][c], out_before / out,
+      EXPECT_NEAR(report.factors[0][c], out_before / out,
                   1e-5 * out_before / out);
     }
   }
@@ -138,7 +132,7 @@ TEST(EqualizeLayersTest, KeepsTheFloatFunction) {
     ScaleBadly(&chain);
     const std::vector<float> x = GaussVector(7, 9);
     const std::vector<double> before = RunChain(chain, columns, x);
-    ASSERT_TRUE(EqualizeLayers(chain.Layers(columns)).ok());
+    ASSERT_OK(EqualizeLayers(chain.Layers(columns)));
     const std::vector<double> after = RunChain(chain, columns, x);
     for (std::size_t o = 0; o < before.size(); ++o) {
       EXPECT_NEAR(after[o], before[o], 1e-5 * (1 + std::abs(before[o])));
@@ -155,11 +149,11 @@ TEST(EqualizeLayersTest, PowersOfTwoKeepEachBit) {
   const std::vector<double> before = RunChain(chain, columns, x);
   EqualizeOptions options;
   options.scale_rounding = ScaleRounding::kPowerOfTwo;
-  const auto report = EqualizeLayers(chain.Layers(columns), options);
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->rounds, 2);
+  ASSERT_VALUE(const auto report,
+               EqualizeLayers(chain.Layers(columns), options));
+  EXPECT_EQ(report.rounds, 2);
   bool any = false;
-  for (const float factor : report->factors[0]) {
+  for (const float factor : report.factors[0]) {
     int exponent;
     EXPECT_EQ(std::frexp(factor, &exponent), 0.5f);
     any |= factor != 1;
@@ -172,7 +166,7 @@ TEST(EqualizeLayersTest, LiftsTheSnrOfOneScaleForAll) {
   Chain chain(64, 40, 32, 1, 4);
   ScaleBadly(&chain);
   const double before = SnrOfPerTensorWeights(chain.first);
-  ASSERT_TRUE(EqualizeLayers(chain.Layers(ChannelColumns::kInnermost)).ok());
+  ASSERT_OK(EqualizeLayers(chain.Layers(ChannelColumns::kInnermost)));
   const double after = SnrOfPerTensorWeights(chain.first);
   // The rows differ by a factor of 100, 40 dB, before; by its root afterwards.
   EXPECT_GT(after, before + 8) << before;
@@ -185,18 +179,17 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
                      w3 = GaussVector(3 * 5, 7);
   for (std::size_t k = 0; k < 4; ++k) w1[k] *= 100;
   for (std::size_t k = 0; k < 9; ++k) w2[9 + k] *= 0.01f;
-  Matrix<float> m1 = MakeMatrix(w1.data(), 5, 4, Order::kRowMajor);
-  Matrix<float> m2 = MakeMatrix(w2.data(), 5, 9, Order::kRowMajor);
-  Matrix<float> m3 = MakeMatrix(w3.data(), 3, 5, Order::kRowMajor);
+  Matrix<float> m1 = RowMajorOf(w1, 5, 4);
+  Matrix<float> m2 = RowMajorOf(w2, 5, 9);
+  Matrix<float> m3 = RowMajorOf(w3, 3, 5);
   const std::vector<float> v1 = w1, v2 = w2, v3 = w3;
   const EqualizedLayer layers[] = {{&m1, {}, ChannelColumns::kInnermost},
                                    {&m2, {}, ChannelColumns::kDepthwise},
                                    {&m3, {}, ChannelColumns::kInnermost}};
   EqualizeOptions options;
   options.max_rounds = 100;
-  const auto report = EqualizeLayers(layers, options);
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_LT(report->rounds, 100);
+  ASSERT_VALUE(const auto report, EqualizeLayers(layers, options));
+  EXPECT_LT(report.rounds, 100);
   for (std::ptrdiff_t c = 0; c < 5; ++c) {
     // A path through a channel has the same product of weights as before.
     const auto at = [&](const std::vector<float>& a,
@@ -214,14 +207,13 @@ TEST(EqualizeLayersTest, ChainWithDepthwiseLayer) {
 
 TEST(EqualizeLayersTest, ChannelsWithoutWeightsStay) {
   std::vector<float> w1 = {0, 0, 3, 4}, w2 = {5, 1, 6, 0}, b1 = {7, 8};
-  Matrix<float> m1 = MakeMatrix(w1.data(), 2, 2, Order::kRowMajor);
-  Matrix<float> m2 = MakeMatrix(w2.data(), 2, 2, Order::kRowMajor);
+  Matrix<float> m1 = RowMajorOf(w1, 2, 2);
+  Matrix<float> m2 = RowMajorOf(w2, 2, 2);
   const EqualizedLayer layers[] = {
       {&m1, absl::MakeSpan(b1), ChannelColumns::kInnermost},
       {&m2, {}, ChannelColumns::kInnermost}};
-  const auto report = EqualizeLayers(layers);
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(report->factors[0], ElementsAre(1, 2));
+  ASSERT_VALUE(const auto report, EqualizeLayers(layers));
+  EXPECT_THAT(report.factors[0], ElementsAre(1, 2));
   EXPECT_THAT(w1, ElementsAre(0, 0, 1.5f, 2));
   EXPECT_THAT(w2, ElementsAre(5, 2, 6, 0));
   EXPECT_THAT(b1, ElementsAre(7, 4));
@@ -236,7 +228,7 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
     EXPECT_EQ(chain.w1, before.w1);
     EXPECT_EQ(chain.w2, before.w2);
     EXPECT_EQ(chain.b1, before.b1);
-    return code == absl::StatusCode::kInvalidArgument;
+    return code == kInvalid;
   };
   const auto good = chain.Layers(ChannelColumns::kInnermost);
   EXPECT_TRUE(refused({}));
@@ -254,8 +246,8 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
   layers = good;
   layers[1].bias = absl::MakeSpan(chain.w1).first(2);
   EXPECT_TRUE(refused(layers));  // shared
-  Matrix<float> read_only = MakeMatrix(
-      static_cast<const float*>(chain.w1.data()), 4, 3, Order::kRowMajor);
+  Matrix<float> read_only =
+      RowMajorOf(static_cast<const float*>(chain.w1.data()), 4, 3);
   layers = good;
   layers[0].weights = &read_only;
   EXPECT_TRUE(refused(layers));
@@ -266,13 +258,13 @@ TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
   options.scale_rounding = static_cast<ScaleRounding>(7);
   EXPECT_TRUE(refused(good, options));
   std::vector<float> nan = chain.w2;
-  nan[3] = std::numeric_limits<float>::quiet_NaN();
-  Matrix<float> bad = MakeMatrix(nan.data(), 2, 4, Order::kColMajor);
+  nan[3] = kNan;
+  Matrix<float> bad = ColMajorOf(nan, 2, 4);
   EXPECT_TRUE(refused({good[0], {&bad, {}, good[1].input}}));
   // A bias that would become infinite.
   std::vector<float> tiny(12, 1e-30f), large(8, 1e30f), bias(4, 1e30f);
-  Matrix<float> m1 = MakeMatrix(tiny.data(), 4, 3, Order::kRowMajor);
-  Matrix<float> m2 = MakeMatrix(large.data(), 2, 4, Order::kColMajor);
+  Matrix<float> m1 = RowMajorOf(tiny, 4, 3);
+  Matrix<float> m2 = ColMajorOf(large, 2, 4);
   EXPECT_TRUE(refused({{&m1, absl::MakeSpan(bias), ChannelColumns::kInnermost},
                        {&m2, {}, ChannelColumns::kInnermost}}));
   EXPECT_THAT(tiny, Each(1e-30f));

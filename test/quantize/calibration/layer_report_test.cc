@@ -1,69 +1,60 @@
 #include "ruy_like/quantize/layer_report.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "ruy_like/quantize/observer.h"
 #include "test/quantize/lcg.h"
 #include "test/support/json.h"
+#include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
-using testing::HasSubstr;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr QuantParams kParams = {0.5f, 1, -4, 3};  // [-2.5, 1]
 
 TEST(LayerReportTest, ComparesTwoNetworks) {
   const std::vector<float> x = {3, -4, 0, 0, kInf}, y = {3, -3, 0, 0.5f, 7};
-  const auto report = ReportLayer("conv", x, y, kParams);
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_EQ(report->name, "conv");
-  EXPECT_EQ(report->params, kParams);
-  EXPECT_EQ(report->count, 5u);
-  EXPECT_EQ(report->nonfinite, 1u);
-  EXPECT_EQ(report->min, -4);
-  EXPECT_EQ(report->max, 3);
-  EXPECT_DOUBLE_EQ(report->snr_db, 10 * std::log10(25 / 1.25));
-  EXPECT_EQ(report->clipped_share, 0.5);
+  ASSERT_VALUE(const auto report, ReportLayer("conv", x, y, kParams));
+  EXPECT_EQ(report.name, "conv");
+  EXPECT_EQ(report.params, kParams);
+  EXPECT_EQ(report.count, 5u);
+  EXPECT_EQ(report.nonfinite, 1u);
+  EXPECT_EQ(report.min, -4);
+  EXPECT_EQ(report.max, 3);
+  EXPECT_DOUBLE_EQ(report.snr_db, 10 * std::log10(25 / 1.25));
+  EXPECT_EQ(report.clipped_share, 0.5);
   Observer observer;
-  ASSERT_TRUE(observer.Observe(x).ok());
-  EXPECT_EQ(observer.histogram().bins, report->bins);
-  EXPECT_EQ(observer.histogram().bin_width, report->bin_width);
+  ASSERT_OK(observer.Observe(x));
+  EXPECT_EQ(observer.histogram().bins, report.bins);
+  EXPECT_EQ(observer.histogram().bin_width, report.bin_width);
 }
 
 // Values that round to an end are not clipped, those beyond are.
 TEST(LayerReportTest, QuantizesTheReference) {
   const std::vector<float> x = {1.25f, 1.26f, -2.75f, -2.76f, 0.2f};
-  const auto report = ReportLayer("x", x, {}, kParams);
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_DOUBLE_EQ(report->clipped_share, 0.4);
+  ASSERT_VALUE(const auto report, ReportLayer("x", x, {}, kParams));
+  EXPECT_DOUBLE_EQ(report.clipped_share, 0.4);
   double signal = 0, noise = 0;
   const float restored[] = {1, 1, -2.5f, -2.5f, 0};
   for (std::size_t i = 0; i < x.size(); ++i) {
     signal += static_cast<double>(x[i]) * x[i];
     noise += std::pow(static_cast<double>(x[i]) - restored[i], 2);
   }
-  EXPECT_NEAR(report->snr_db, 10 * std::log10(signal / noise), 1e-9);
+  EXPECT_NEAR(report.snr_db, 10 * std::log10(signal / noise), 1e-9);
 }
 
 TEST(LayerReportTest, NothingLostAndNothingLeft) {
   const std::vector<float> exact = {0.5f, -1, 0}, zero = {0, 0}, noise = {1, 0};
   EXPECT_EQ(ReportLayer("", exact, {}, kParams)->snr_db, kInf);
   EXPECT_EQ(ReportLayer("", zero, noise, kParams)->snr_db, -kInf);
-  const auto none = ReportLayer("", {}, {}, kParams);
-  ASSERT_TRUE(none.ok());
-  EXPECT_EQ(none->clipped_share, 0);
-  EXPECT_TRUE(none->bins.empty());
+  ASSERT_VALUE(const auto none, ReportLayer("", {}, {}, kParams));
+  EXPECT_EQ(none.clipped_share, 0);
+  EXPECT_TRUE(none.bins.empty());
 }
 
 TEST(LayerReportTest, TableAndJson) {
@@ -71,11 +62,10 @@ TEST(LayerReportTest, TableAndJson) {
   const std::vector<LayerReport> layers = {
       ReportLayer("first \"layer\"", gauss, {}, {0.02f, 0, -127, 127}).value(),
       ReportLayer("b", exact, {}, kParams).value()};
-  const auto table = LayerReportTable(layers);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(*table, HasSubstr("first \"layer\""));
-  EXPECT_THAT(*table, HasSubstr("clipped, %"));
-  EXPECT_EQ(std::count(table->begin(), table->end(), '\n'), 3);
+  ASSERT_VALUE(const auto table, LayerReportTable(layers));
+  EXPECT_THAT(table, HasSubstr("first \"layer\""));
+  EXPECT_THAT(table, HasSubstr("clipped, %"));
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
 
   std::vector<LayerReport> plain = layers;
   plain[0].name = "a";

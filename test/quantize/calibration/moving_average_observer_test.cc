@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <vector>
 
 #include "test/support/test_util.h"
@@ -10,23 +9,18 @@
 namespace ruy_like {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 TEST(MovingAverageObserverTest, FollowsTheFormula) {
   MovingAverageObserver observer(0.25f);
   const std::vector<std::vector<float>> batches = {
       {-1, 0.5f, 4}, {-3, 8, 1}, {2, 2.5f}};
-  ASSERT_TRUE(observer.Observe(batches[0]).ok());
+  ASSERT_OK(observer.Observe(batches[0]));
   EXPECT_EQ(observer.min(), -1);
   EXPECT_EQ(observer.max(), 4);
-  ASSERT_TRUE(observer.Observe(batches[1]).ok());
+  ASSERT_OK(observer.Observe(batches[1]));
   EXPECT_EQ(observer.min(), -1.5f);  // 0.75 * -1 + 0.25 * -3
   EXPECT_EQ(observer.max(), 5);
   // The whole batch is above 0.
-  ASSERT_TRUE(
-      observer.Observe(MakeMatrix(batches[2].data(), 2, 1, Order::kRowMajor))
-          .ok());
+  ASSERT_OK(observer.Observe(RowMajorOf(batches[2].data(), 2, 1)));
   EXPECT_EQ(observer.min(), -0.625f);  // 0.75 * -1.5 + 0.25 * 2
   EXPECT_EQ(observer.max(), 4.375f);   // 0.75 * 5 + 0.25 * 2.5
   EXPECT_EQ(observer.batches(), 3u);
@@ -41,12 +35,11 @@ TEST(MovingAverageObserverTest, FollowsTheFormula) {
 
 TEST(MovingAverageObserverTest, SkipsWhatIsNotFinite) {
   MovingAverageObserver observer(0.5f);
-  EXPECT_EQ(observer.ChooseParams({}).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(observer.Observe(std::vector<float>{kInf, -kInf}).ok());
-  ASSERT_TRUE(observer.Observe(absl::Span<const float>()).ok());
+  EXPECT_CODE(kPrecondition, observer.ChooseParams({}));
+  ASSERT_OK(observer.Observe(std::vector<float>{kInf, -kInf}));
+  ASSERT_OK(observer.Observe(absl::Span<const float>()));
   EXPECT_EQ(observer.batches(), 0u);
-  ASSERT_TRUE(observer.Observe(std::vector<float>{kInf, 1, 3}).ok());
+  ASSERT_OK(observer.Observe(std::vector<float>{kInf, 1, 3}));
   EXPECT_EQ(observer.batches(), 1u);
   EXPECT_EQ(observer.min(), 1);
   EXPECT_EQ(observer.max(), 3);
@@ -61,19 +54,16 @@ TEST(MovingAverageObserverTest, Errors) {
   const std::vector<float> values = {1, 2};
   for (const float constant : {0.0f, -1.0f, 1.5f, kInf - kInf}) {
     MovingAverageObserver observer(constant);
-    EXPECT_EQ(observer.Observe(values).code(), kInvalid) << constant;
+    EXPECT_CODE(kInvalid, observer.Observe(values)) << constant;
     EXPECT_EQ(observer.batches(), 0u);
   }
   MovingAverageObserver observer;
-  EXPECT_EQ(observer
-                .Observe(absl::Span<const float>(
-                    static_cast<const float*>(nullptr), 3))
-                .code(),
-            kInvalid);
-  ASSERT_TRUE(observer.Observe(values).ok());
+  EXPECT_CODE(kInvalid, observer.Observe(absl::Span<const float>(
+                            static_cast<const float*>(nullptr), 3)));
+  ASSERT_OK(observer.Observe(values));
   CalibrationOptions options;
   options.bits = 1;
-  EXPECT_EQ(observer.ChooseParams(options).status().code(), kInvalid);
+  EXPECT_CODE(kInvalid, observer.ChooseParams(options));
 }
 
 }  // namespace

@@ -20,14 +20,9 @@
 namespace ruy_like {
 namespace {
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 Observer ObserverOf(absl::Span<const float> values) {
   Observer observer;
-  EXPECT_TRUE(observer.Observe(values).ok());
+  EXPECT_OK(observer.Observe(values));
   return observer;
 }
 
@@ -49,7 +44,7 @@ float ThresholdOf(const Observer& observer, CalibrationMethod method,
   options.method = method;
   options.bits = bits;
   const auto threshold = observer.Threshold(options);
-  EXPECT_TRUE(threshold.ok()) << threshold.status();
+  EXPECT_OK(threshold);
   return threshold.value_or(-1);
 }
 
@@ -65,8 +60,8 @@ double SqnrDb(const std::vector<float>& x, float threshold, int bits) {
   const QuantParams params = *ChooseSymmetric(threshold, bits);
   std::vector<std::int8_t> q(x.size());
   std::vector<float> back(x.size());
-  EXPECT_TRUE(Quantize<std::int8_t>(x, params, absl::MakeSpan(q)).ok());
-  EXPECT_TRUE(Dequantize<std::int8_t>(q, params, absl::MakeSpan(back)).ok());
+  EXPECT_OK(Quantize<std::int8_t>(x, params, absl::MakeSpan(q)));
+  EXPECT_OK(Dequantize<std::int8_t>(q, params, absl::MakeSpan(back)));
   double signal = 0, noise = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     signal += double{x[i]} * x[i];
@@ -83,15 +78,15 @@ TEST(Observer, GaussianGoldens) {
   const float absmax = ObserverOf(x).absmax();
   EXPECT_EQ(absmax, 3.87082529f);
   Observer observer;
-  ASSERT_TRUE(observer.SetRange(absmax).ok());
-  ASSERT_TRUE(observer.Observe(x).ok());
+  ASSERT_OK(observer.SetRange(absmax));
+  ASSERT_OK(observer.Observe(x));
   EXPECT_NEAR(observer.standard_deviation(), 1.00919179, 5e-9);
 
-  const auto kl8 = ChooseEntropyThreshold(observer.histogram(), 128);
-  ASSERT_TRUE(kl8.ok());
-  EXPECT_EQ(kl8->bins, 1946);
-  EXPECT_NEAR(kl8->divergence, 0.0106913, 5e-8);
-  EXPECT_FLOAT_EQ(kl8->threshold, 3.67898507f);
+  ASSERT_VALUE(const auto kl8,
+               ChooseEntropyThreshold(observer.histogram(), 128));
+  EXPECT_EQ(kl8.bins, 1946);
+  EXPECT_NEAR(kl8.divergence, 0.0106913, 5e-8);
+  EXPECT_FLOAT_EQ(kl8.threshold, 3.67898507f);
   const auto kl7 = ChooseEntropyThreshold(observer.histogram(), 64);
   EXPECT_EQ(kl7->bins, 1946);
   EXPECT_NEAR(kl7->divergence, 0.0113087, 5e-8);
@@ -105,7 +100,7 @@ TEST(Observer, GaussianGoldens) {
   EXPECT_NEAR(ThresholdOf(observer, M::kAciqRange), 3.48449831, 5e-6);
 
   EXPECT_NEAR(SqnrDb(x, absmax, 8), 41.204, 0.01);
-  EXPECT_NEAR(SqnrDb(x, kl8->threshold, 8), 41.553, 0.01);
+  EXPECT_NEAR(SqnrDb(x, kl8.threshold, 8), 41.553, 0.01);
   EXPECT_NEAR(SqnrDb(x, absmax, 7), 35.115, 0.01);
   EXPECT_NEAR(SqnrDb(x, kl7->threshold, 7), 35.553, 0.01);
 }
@@ -179,10 +174,10 @@ TEST(Observer, ExtremeMagnitudes) {
 
 TEST(Observer, TwoPassCountsWhatIsBeyondTheRangeInTheLastBin) {
   Observer observer;
-  ASSERT_TRUE(observer.SetRange(1.5f).ok());
+  ASSERT_OK(observer.SetRange(1.5f));
   const float values[] = {1.5f, 3, -1e30f, 0.75f,
                           std::numeric_limits<float>::max()};
-  ASSERT_TRUE(observer.Observe(values).ok());
+  ASSERT_OK(observer.Observe(values));
   EXPECT_EQ(Bins(observer)[Observer::kBins - 1], 4u);
   EXPECT_EQ(Bins(observer)[Observer::kBins / 2], 1u);
   EXPECT_EQ(observer.histogram().absmax, 1.5);
@@ -205,26 +200,26 @@ TEST(Observer, MergeOrderDoesNotMatter) {
   parts.push_back({});  // nothing seen
   Observer forward, backward;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    ASSERT_TRUE(forward.Merge(ObserverOf(parts[i])).ok());
-    ASSERT_TRUE(backward.Merge(ObserverOf(parts[parts.size() - 1 - i])).ok());
+    ASSERT_OK(forward.Merge(ObserverOf(parts[i])));
+    ASSERT_OK(backward.Merge(ObserverOf(parts[parts.size() - 1 - i])));
   }
   ExpectSame(forward, backward);
   Observer left = ObserverOf(parts[0]), right = ObserverOf(parts[3]);
-  ASSERT_TRUE(left.Merge(ObserverOf(parts[1])).ok());
-  ASSERT_TRUE(right.Merge(ObserverOf(parts[4])).ok());
-  ASSERT_TRUE(right.Merge(ObserverOf(parts[5])).ok());
-  ASSERT_TRUE(right.Merge(ObserverOf(parts[2])).ok());
-  ASSERT_TRUE(left.Merge(right).ok());
+  ASSERT_OK(left.Merge(ObserverOf(parts[1])));
+  ASSERT_OK(right.Merge(ObserverOf(parts[4])));
+  ASSERT_OK(right.Merge(ObserverOf(parts[5])));
+  ASSERT_OK(right.Merge(ObserverOf(parts[2])));
+  ASSERT_OK(left.Merge(right));
   ExpectSame(forward, left);
   Observer one_by_one;
-  for (const auto& part : parts) ASSERT_TRUE(one_by_one.Observe(part).ok());
+  for (const auto& part : parts) ASSERT_OK(one_by_one.Observe(part));
   ExpectSame(forward, one_by_one);
 }
 
 TEST(Observer, MergeWithItselfDoubles) {
   Observer observer = ObserverOf(GaussVector(1000, 3));
   const Observer before = observer;
-  ASSERT_TRUE(observer.Merge(observer).ok());
+  ASSERT_OK(observer.Merge(observer));
   EXPECT_EQ(observer.finite_count(), 2 * before.finite_count());
   EXPECT_EQ(observer.standard_deviation(), before.standard_deviation());
   for (std::size_t i = 0; i < Observer::kBins; ++i) {
@@ -234,11 +229,11 @@ TEST(Observer, MergeWithItselfDoubles) {
 
 TEST(Observer, RangesMustAgreeToMerge) {
   Observer streaming, narrow, wide;
-  ASSERT_TRUE(narrow.SetRange(1).ok());
-  ASSERT_TRUE(wide.SetRange(2).ok());
-  EXPECT_EQ(streaming.Merge(narrow).code(), kPrecondition);
-  EXPECT_EQ(narrow.Merge(wide).code(), kPrecondition);
-  EXPECT_TRUE(narrow.Merge(narrow).ok());
+  ASSERT_OK(narrow.SetRange(1));
+  ASSERT_OK(wide.SetRange(2));
+  EXPECT_CODE(kPrecondition, streaming.Merge(narrow));
+  EXPECT_CODE(kPrecondition, narrow.Merge(wide));
+  EXPECT_OK(narrow.Merge(narrow));
 }
 
 // ## Thresholds
@@ -267,11 +262,11 @@ TEST(Observer, ScalingTheDataScalesTheThreshold) {
     const bool exact = factor != 3.7f;
     Observer a, b;
     if (!exact) {
-      ASSERT_TRUE(a.SetRange(ObserverOf(x).absmax()).ok());
-      ASSERT_TRUE(b.SetRange(ObserverOf(scaled).absmax()).ok());
+      ASSERT_OK(a.SetRange(ObserverOf(x).absmax()));
+      ASSERT_OK(b.SetRange(ObserverOf(scaled).absmax()));
     }
-    ASSERT_TRUE(a.Observe(x).ok());
-    ASSERT_TRUE(b.Observe(scaled).ok());
+    ASSERT_OK(a.Observe(x));
+    ASSERT_OK(b.Observe(scaled));
     for (CalibrationMethod method : kAllMethods) {
       const float expected = ThresholdOf(a, method) * factor;
       // The scaled data is rounded: a few values change bins, and with them an
@@ -300,13 +295,12 @@ TEST(Observer, OneSidedDataUsesAllLevels) {
   const Observer observer = ObserverOf(x);
   CalibrationOptions options;
   options.scheme = QuantScheme::kAffineUnsigned;
-  const auto params = observer.ChooseParams(options);
-  ASSERT_TRUE(params.ok());
-  EXPECT_EQ(params->zero_point, 0);
-  EXPECT_EQ(params->qmax, 255);
+  ASSERT_VALUE(const auto params, observer.ChooseParams(options));
+  EXPECT_EQ(params.zero_point, 0);
+  EXPECT_EQ(params.qmax, 255);
   const auto kl = ChooseEntropyThreshold(observer.histogram(), 256);
   EXPECT_EQ(*observer.Threshold(options), kl->threshold);
-  EXPECT_FLOAT_EQ(params->scale, kl->threshold / 255);
+  EXPECT_FLOAT_EQ(params.scale, kl->threshold / 255);
   // Half of a Gaussian: its parent's deviation, one bit more.
   options.method = CalibrationMethod::kAciqGauss;
   options.bits = 4;
@@ -386,11 +380,10 @@ TEST(Observer, EntropyOfSmallSetsDoesNotClip) {
 
 TEST(Observer, NothingOrZerosObserved) {
   const Observer nothing;
-  EXPECT_EQ(nothing.Threshold(CalibrationOptions()).status().code(),
-            kPrecondition);
+  EXPECT_CODE(kPrecondition, nothing.Threshold(CalibrationOptions()));
   const float bad[] = {kNan, kInf};
-  EXPECT_EQ(ObserverOf(bad).ChooseParams(CalibrationOptions()).status().code(),
-            kPrecondition);
+  EXPECT_CODE(kPrecondition,
+              ObserverOf(bad).ChooseParams(CalibrationOptions()));
   const std::vector<float> zeros(5000);
   const Observer observer = ObserverOf(zeros);
   EXPECT_EQ(observer.zero_count(), 5000u);
@@ -403,15 +396,14 @@ TEST(Observer, NothingOrZerosObserved) {
 
 TEST(Observer, BadInput) {
   Observer observer;
-  EXPECT_EQ(observer.Observe(absl::Span<const float>(nullptr, 3)).code(),
-            kInvalid);
-  EXPECT_EQ(observer.SetRange(0).code(), kInvalid);
+  EXPECT_CODE(kInvalid, observer.Observe(absl::Span<const float>(nullptr, 3)));
+  EXPECT_CODE(kInvalid, observer.SetRange(0));
   EXPECT_FALSE(observer.SetRange(kNan).ok());
   EXPECT_FALSE(observer.SetRange(kInf).ok());
-  EXPECT_TRUE(observer.Observe(absl::Span<const float>()).ok());
+  EXPECT_OK(observer.Observe(absl::Span<const float>()));
   const float one[] = {1};
-  ASSERT_TRUE(observer.Observe(one).ok());
-  EXPECT_EQ(observer.SetRange(1).code(), kPrecondition);
+  ASSERT_OK(observer.Observe(one));
+  EXPECT_CODE(kPrecondition, observer.SetRange(1));
   CalibrationOptions options;
   options.bits = 1;
   EXPECT_FALSE(observer.Threshold(options).ok());
@@ -599,9 +591,9 @@ TEST_P(ObserverPathTest, ChunksOfEveryKind) {
     for (float fixed : {0.0f, 3.5f}) {
       Observer observer;
       if (fixed != 0) {
-        ASSERT_TRUE(observer.SetRange(fixed).ok());
+        ASSERT_OK(observer.SetRange(fixed));
       }
-      ASSERT_TRUE(observer.Observe(x, &context_).ok());
+      ASSERT_OK(observer.Observe(x, &context_));
       ASSERT_EQ(observer.zero_count(), zeros);
       ASSERT_EQ(observer.nonfinite_count(), others);
       ASSERT_EQ(observer.finite_count(), x.size() - others);
@@ -631,21 +623,21 @@ TEST_P(ObserverPathTest, ThreadsDoNotMatter) {
   const auto matrix =
       MakeMatrix(x.data(), kRows, kCols, Order::kRowMajor, kGap);
   Observer one_span, one_matrix;
-  ASSERT_TRUE(one_span.Observe(x).ok());
-  ASSERT_TRUE(one_matrix.Observe(matrix).ok());
+  ASSERT_OK(one_span.Observe(x));
+  ASSERT_OK(one_matrix.Observe(matrix));
   EXPECT_LT(one_matrix.finite_count(), one_span.finite_count());
   for (int threads = 1; threads <= 4; ++threads) {
     context_.set_max_num_threads(threads);
     Observer span, strided;
-    ASSERT_TRUE(span.Observe(x, &context_).ok());
+    ASSERT_OK(span.Observe(x, &context_));
     ExpectSame(span, one_span);
-    ASSERT_TRUE(strided.Observe(matrix, &context_).ok());
+    ASSERT_OK(strided.Observe(matrix, &context_));
     ExpectSame(strided, one_matrix);
     Observer ranged, one_ranged;
-    ASSERT_TRUE(ranged.SetRange(77).ok());
-    ASSERT_TRUE(one_ranged.SetRange(77).ok());
-    ASSERT_TRUE(ranged.Observe(x, &context_).ok());
-    ASSERT_TRUE(one_ranged.Observe(x).ok());
+    ASSERT_OK(ranged.SetRange(77));
+    ASSERT_OK(one_ranged.SetRange(77));
+    ASSERT_OK(ranged.Observe(x, &context_));
+    ASSERT_OK(one_ranged.Observe(x));
     ExpectSame(ranged, one_ranged);
   }
 }

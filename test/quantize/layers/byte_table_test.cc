@@ -1,20 +1,16 @@
 #include "ruy_like/quantize/byte_table.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "test/support/test_util.h"
+
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 using View = TensorView<std::int8_t>;
 
@@ -27,15 +23,13 @@ std::vector<std::int8_t> AllBytes() {
 TEST(ByteTableTest, FunctionsEqualTheirDefinition) {
   const QuantParams in = {0.05f, 7, -128, 127}, out = {0.02f, 100, 3, 250};
   const auto expect = [&](auto function, auto exact) {
-    const auto table =
-        ByteTable::Make<std::int8_t, std::uint8_t>(in, out, function);
-    ASSERT_TRUE(table.ok()) << table.status();
+    ASSERT_VALUE(const auto table,
+                 ByteTable::Make<std::int8_t, std::uint8_t>(in, out, function));
     std::vector<std::int8_t> x = AllBytes();
     std::vector<std::uint8_t> y(256);
     TensorView<std::uint8_t> output{y.data(), {1, 4, 8, 8}, out};
-    ASSERT_TRUE(
-        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, *table, nullptr, &output)
-            .ok());
+    ASSERT_OK(
+        ApplyTable(View{x.data(), {1, 4, 8, 8}, in}, table, nullptr, &output));
     for (int i = 0; i < 256; ++i) {
       // In double, so next to a tie another integer is as good.
       const double value = exact(0.05 * (x[i] - 7)) / 0.02 + 100;
@@ -54,17 +48,16 @@ TEST(ByteTableTest, TiesAndWhatIsNoNumber) {
   const QuantParams in = {1, 0, -128, 127}, out = {2, 5, -100, 100};
   const auto table =
       ByteTable::Make<std::int8_t, std::int8_t>(in, out, [](float x) {
-        if (x == 3) return std::numeric_limits<float>::quiet_NaN();
-        if (x == 4) return std::numeric_limits<float>::infinity();
-        if (x == 5) return -std::numeric_limits<float>::infinity();
+        if (x == 3) return kNan;
+        if (x == 4) return kInf;
+        if (x == 5) return -kInf;
         return x;
       });
-  ASSERT_TRUE(table.ok());
+  ASSERT_OK(table);
   std::vector<std::int8_t> x = {1, -1, 3, 4, 5, 127, -128};
   View in_place{x.data(), {1, 1, 1, 7}, out};
-  ASSERT_TRUE(
-      ApplyTable(View{x.data(), {1, 1, 1, 7}, in}, *table, nullptr, &in_place)
-          .ok());
+  ASSERT_OK(
+      ApplyTable(View{x.data(), {1, 1, 1, 7}, in}, *table, nullptr, &in_place));
   // 0.5 and -0.5 away from zero; 63.5 and -64.
   EXPECT_THAT(x, ElementsAre(6, 4, 5, 100, -100, 69, -59));
 }
@@ -78,8 +71,7 @@ TEST(RequantizeTensorTest, AllValues) {
     std::vector<std::int8_t> x = AllBytes();
     std::vector<std::uint8_t> y(256);
     TensorView<std::uint8_t> output{y.data(), {1, 1, 1, 256}, out};
-    ASSERT_TRUE(
-        Requantize(View{x.data(), {1, 1, 1, 256}, in}, nullptr, &output).ok());
+    ASSERT_OK(Requantize(View{x.data(), {1, 1, 1, 256}, in}, nullptr, &output));
     for (int i = 0; i < 256; ++i) {
       const double value = (x[i] - 7) * (static_cast<double>(0.05f) /
                                          static_cast<double>(scale)) +
@@ -90,17 +82,15 @@ TEST(RequantizeTensorTest, AllValues) {
   }
   std::vector<std::int8_t> x = {1, -1, 3, -3, 2};
   View in_place{x.data(), {1, 1, 1, 5}, {2, 0, -128, 127}};
-  ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
-                         nullptr, &in_place)
-                  .ok());
+  ASSERT_OK(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}}, nullptr,
+                       &in_place));
   // TensorFlow Lite's first rounding: half up.
   EXPECT_THAT(x, ElementsAre(1, 0, 2, -1, 1));
   // And its second one, half away from zero, of what the first has made.
   x = {1, -1, 2, -2, 3};
   in_place.params.scale = 4;
-  ASSERT_TRUE(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}},
-                         nullptr, &in_place)
-                  .ok());
+  ASSERT_OK(Requantize(View{x.data(), {1, 1, 1, 5}, {1, 0, -128, 127}}, nullptr,
+                       &in_place));
   EXPECT_THAT(x, ElementsAre(1, 0, 1, -1, 1));
 }
 
@@ -116,15 +106,13 @@ TEST(ByteTableErrorTest, BadArguments) {
   EXPECT_FALSE(make(params, bad).ok());
   bad.scale = 1e-40f;
   EXPECT_FALSE(make(params, bad).ok());
-  EXPECT_FALSE(
-      (ByteTable::Make<std::int8_t, std::uint8_t>(params, params, identity)
-           .ok()));
-  const auto table = make(params, params);
-  ASSERT_TRUE(table.ok());
+  EXPECT_CODE(kInvalid, ByteTable::Make<std::int8_t, std::uint8_t>(
+                            params, params, identity));
+  ASSERT_VALUE(const auto table, make(params, params));
   std::vector<std::int8_t> memory(32, 77);
   const auto message = [&](const View& input, View output) {
-    const absl::Status status = ApplyTable(input, *table, nullptr, &output);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    const absl::Status status = ApplyTable(input, table, nullptr, &output);
+    EXPECT_CODE(kInvalid, status);
     return std::string(status.message());
   };
   const View input{memory.data(), {1, 1, 1, 8}, params};
@@ -142,7 +130,7 @@ TEST(ByteTableErrorTest, BadArguments) {
   other.data = nullptr;
   EXPECT_THAT(message(input, other), HasSubstr("null data"));
   View* const null_output = nullptr;
-  EXPECT_FALSE(ApplyTable(input, *table, nullptr, null_output).ok());
+  EXPECT_FALSE(ApplyTable(input, table, nullptr, null_output).ok());
   EXPECT_FALSE(Requantize(input, nullptr, null_output).ok());
   EXPECT_THAT(memory, Each(77));
 }

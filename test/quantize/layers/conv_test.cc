@@ -3,25 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <iterator>
-#include <limits>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/count_allocations.h"
+#include "test/support/on_threads.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
 using testing::FloatNear;
-using testing::HasSubstr;
 
 template <typename In, typename Out>
 ConvProblem<In, Out> RandomConv(std::uint64_t seed) {
@@ -155,22 +151,16 @@ TEST(GroupedConvTest, ThreadsShareWeights) {
       13, Square(3, 1, 1, 0), {1, 6, 7, 128, TensorOrder::kNhwc}, 128, 32);
   for (QuantParams& w : p.weight_params) w.zero_point = 0;
   Context packing;
-  const auto weights = PackWeights(p, &packing);
-  ASSERT_TRUE(weights.ok()) << weights.status();
+  ASSERT_VALUE(const auto weights, PackWeights(p, &packing));
   constexpr int kThreads = 4;
   std::vector<std::vector<std::int8_t>> out(
       kThreads, std::vector<std::int8_t>(CountOf(p.out_shape)));
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&, i] {
-      Context context;
-      TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
-      EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                         p.window, nullptr, &context, &output)
-                      .ok());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  OnThreads(kThreads, [&](int i) {
+    Context context;
+    TensorView<std::int8_t> output{out[i].data(), p.out_shape, p.out_params};
+    EXPECT_OK(Conv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
+                     p.window, nullptr, &context, &output));
+  });
   EXPECT_THAT(out, Each(ElementsAreArray(p.Reference())));
 }
 
@@ -185,13 +175,11 @@ TEST(ConvZeroPointTest, ImageOfZeroPointsGivesZero) {
     p.input.assign(p.input.size(),
                    static_cast<std::int8_t>(p.in_params.zero_point));
     p.bias.clear();
-    const auto weights = PackWeights(p, &context);
-    ASSERT_TRUE(weights.ok());
+    ASSERT_VALUE(const auto weights, PackWeights(p, &context));
     std::vector<std::int32_t> out(CountOf(p.out_shape), 5);
     TensorView<std::int32_t> output{out.data(), p.out_shape, {}};
-    ASSERT_TRUE(
-        Conv2D(p.Input(), *weights, {}, p.window, nullptr, &context, &output)
-            .ok());
+    ASSERT_OK(
+        Conv2D(p.Input(), weights, {}, p.window, nullptr, &context, &output));
     EXPECT_THAT(out, Each(0));
   }
 }
@@ -205,23 +193,20 @@ TEST(ConvGoldenTest, DynamicQuantization) {
                     w1 = {1.2f / 127};
   const TensorShape shape{1, 1, 4, 2, TensorOrder::kNchw};
   Context context;
-  const auto weights = PackedWeights::Pack(
-      MakeMatrix(q_w.data(), 2, 2, Order::kRowMajor), {w0, w1}, &context);
-  ASSERT_TRUE(weights.ok()) << weights.status();
+  ASSERT_VALUE(const auto weights,
+               PackedWeights::Pack(RowMajorOf(q_w, 2, 2), {w0, w1}, &context));
   const TensorView<const std::int8_t> input{q_in.data(), shape, in_params};
 
   std::vector<std::int32_t> acc(8);
   TensorView<std::int32_t> raw{acc.data(), shape, {}};
-  ASSERT_TRUE(
-      Conv2D(input, *weights, {}, Window(), nullptr, &context, &raw).ok());
+  ASSERT_OK(Conv2D(input, weights, {}, Window(), nullptr, &context, &raw));
   EXPECT_THAT(acc,
               ElementsAre(3064, -10192, 17153, 0, 4024, -7888, 1397, 16449));
 
   std::vector<float> out(8);
   TensorView<float> scaled{out.data(), shape, {}};
   const std::vector<float> bias = {0.1f, -0.2f};
-  ASSERT_TRUE(
-      Conv2D(input, *weights, bias, Window(), nullptr, &context, &scaled).ok());
+  ASSERT_OK(Conv2D(input, weights, bias, Window(), nullptr, &context, &scaled));
   const std::vector<float> expected = {.327962f, -.658286f, 1.376186f,
                                        .1f,      .398772f,  -1.373737f,
                                        .007874f, 2.247616f};
@@ -239,16 +224,14 @@ TEST(ConvAllocationTest, SteadyStateAllocatesNothing) {
     for (QuantParams& w : p.weight_params) w.zero_point = 0;
     Context context;
     Workspace workspace;
-    const auto weights = PackWeights(p, &context);
-    ASSERT_TRUE(weights.ok());
+    ASSERT_VALUE(const auto weights, PackWeights(p, &context));
     std::vector<std::int8_t> out(CountOf(p.out_shape));
     TensorView<std::int8_t> output{out.data(), p.out_shape, p.out_params};
     long allocated = 0;
     for (int i = 0; i < 3; ++i) {
       const long before = allocation_count;
-      ASSERT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                         p.window, &workspace, &context, &output)
-                      .ok());
+      ASSERT_OK(Conv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
+                       p.window, &workspace, &context, &output));
       allocated = allocation_count - before;
     }
     EXPECT_EQ(allocated, 0);
@@ -274,8 +257,7 @@ struct Call {
 };
 
 TEST(ConvErrorTest, BadInputChangesNothing) {
-  constexpr std::ptrdiff_t kHuge =
-      std::numeric_limits<std::ptrdiff_t>::max() / 64;
+  constexpr std::ptrdiff_t kHuge = PTRDIFF_MAX / 64;
   const struct {
     const char* message;
     void (*spoil)(Call* call);
@@ -337,19 +319,17 @@ TEST(ConvErrorTest, BadInputChangesNothing) {
     c.spoil(&call);
     expect_error(&call, c.message);
   }
-  for (const float bad : {0.0f, -1.0f, std::numeric_limits<float>::infinity(),
-                          std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float bad : {0.0f, -1.0f, kInf, kNan}) {
     Call bad_input = good, bad_output = good;
     bad_input.input.params.scale = bad_output.output.params.scale = bad;
     expect_error(&bad_input, "input");
     expect_error(&bad_output, "output");
   }
   TensorView<std::int8_t>* const none = nullptr;
-  EXPECT_FALSE(
-      Conv2D(good.input, good.weights, {}, good.window, nullptr, &context, none)
-          .ok());
+  EXPECT_CODE(kInvalid, Conv2D(good.input, good.weights, {}, good.window,
+                               nullptr, &context, none));
   Call call = good;
-  EXPECT_TRUE(call.Run().ok());
+  EXPECT_OK(call.Run());
   out.resize(CountOf(p.out_shape));
   EXPECT_THAT(out, ElementsAreArray(p.Reference()));
 }
@@ -357,7 +337,7 @@ TEST(ConvErrorTest, BadInputChangesNothing) {
 TEST(PackedWeightsTest, BadInput) {
   Context context;
   const std::vector<std::int8_t> data = {1, 2, 3, 4, 5, 64};
-  Matrix<std::int8_t> matrix = MakeMatrix(data.data(), 3, 2, Order::kRowMajor);
+  Matrix<std::int8_t> matrix = RowMajorOf(data, 3, 2);
   const QuantParams params, seven_bits = {1, 0, -63, 63};
   const auto message = [&](const std::vector<QuantParams>& p, int groups) {
     PackWeightsOptions options;

@@ -1,6 +1,5 @@
 #include "ruy_like/quantize/depthwise_conv.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +13,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::HasSubstr;
 
 // With as many groups as channels.
 template <typename In, typename Out>
@@ -168,9 +164,8 @@ TEST_P(DepthwiseConvTest, LargeImagesOnThreads) {
 TEST(DepthwiseAllocationTest, SteadyStateAllocatesNothing) {
   if (!kCountsAllocations) GTEST_SKIP();
   const auto p = RandomDepthwise<std::int8_t, std::int8_t>(4);
-  const auto weights =
-      DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
-  ASSERT_TRUE(weights.ok());
+  ASSERT_VALUE(const auto weights,
+               DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params));
   Workspace workspace;
   Context context;
   std::vector<std::int8_t> out(CountOf(p.out_shape));
@@ -178,10 +173,8 @@ TEST(DepthwiseAllocationTest, SteadyStateAllocatesNothing) {
   long allocated = -1;
   for (int i = 0; i < 3; ++i) {
     const long before = allocation_count;
-    ASSERT_TRUE(DepthwiseConv2D(p.Input(), *weights,
-                                BiasSpan<std::int8_t>(p.bias), p.window,
-                                &workspace, &context, &output)
-                    .ok());
+    ASSERT_OK(DepthwiseConv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
+                              p.window, &workspace, &context, &output));
     allocated = allocation_count - before;
   }
   EXPECT_EQ(allocated, 0);

@@ -1,23 +1,17 @@
 #include "ruy_like/quantize/fully_connected.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "ruy_like/quantize/bias.h"
 #include "test/quantize/expect_conv.h"
 #include "test/quantize/reference_conv.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
 namespace {
-
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 TensorShape Features(std::ptrdiff_t batch, std::ptrdiff_t count) {
   return {batch, 1, 1, count};
@@ -29,29 +23,26 @@ TEST(FullyConnectedTest, Golden) {
   const std::vector<std::int8_t> x = {1, -2, 3, 127, -128, 0};
   const std::vector<std::int8_t> w = {10, -20, 30, -127, 127, 5};
   const std::vector<std::int32_t> bias = {100, -200};
-  const auto weights =
-      PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
-                          {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context);
-  ASSERT_TRUE(weights.ok());
+  ASSERT_VALUE(
+      const auto weights,
+      PackedWeights::Pack(RowMajorOf(w, 2, 3),
+                          {ParamsOf(0.01f, 0), ParamsOf(0.02f, 0)}, &context));
   const TensorView<const std::int8_t> input{x.data(), Features(2, 3),
                                             ParamsOf(0.05f, -1)};
   std::vector<std::int32_t> acc(4);
   TensorView<std::int32_t> raw{acc.data(), Features(2, 2), {}};
-  ASSERT_TRUE(
-      FullyConnected(input, *weights, bias, &workspace, &context, &raw).ok());
+  ASSERT_OK(FullyConnected(input, weights, bias, &workspace, &context, &raw));
   EXPECT_THAT(acc, ElementsAre(260, -561, 3950, -32580));
 
   std::vector<std::int8_t> out(4);
   TensorView<std::int8_t> output{out.data(), Features(2, 2), ParamsOf(0.2f, 3)};
-  ASSERT_TRUE(
-      FullyConnected(input, *weights, bias, &workspace, &context, &output)
-          .ok());
+  ASSERT_OK(
+      FullyConnected(input, weights, bias, &workspace, &context, &output));
   EXPECT_THAT(out, ElementsAre(4, 0, 13, -128));
 
   output.params.qmin = 3;  // a fused ReLU
-  ASSERT_TRUE(
-      FullyConnected(input, *weights, bias, &workspace, &context, &output)
-          .ok());
+  ASSERT_OK(
+      FullyConnected(input, weights, bias, &workspace, &context, &output));
   EXPECT_THAT(out, ElementsAre(4, 3, 13, 3));
 }
 
@@ -66,9 +57,8 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
   p.in_shape = Features(rng.Between(1, 20), rng.Between(1, 300));
   p.out_shape.channels = rng.Between(1, 70);
   FillConvProblem(&rng, &p);
-  const auto weights =
-      PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context);
-  ASSERT_TRUE(weights.ok());
+  ASSERT_VALUE(const auto weights,
+               PackedWeights::Pack(p.WeightMatrix(), p.weight_params, context));
   std::vector<Out> out(CountOf(p.out_shape));
   TensorView<Out> output{out.data(), p.out_shape, p.out_params};
   // Not const, and an image that is to be flattened.
@@ -78,16 +68,15 @@ void ExpectEqualsReference(std::uint64_t seed, Workspace* workspace,
     input.shape.width = 3;
     input.shape.channels = p.in_shape.channels / 6;
   }
-  ASSERT_TRUE(FullyConnected(input, *weights, BiasSpan<Out>(p.bias), workspace,
-                             context, &output)
-                  .ok());
+  ASSERT_OK(FullyConnected(input, weights, BiasSpan<Out>(p.bias), workspace,
+                           context, &output));
   ASSERT_TRUE(out == p.Reference()) << p.Describe();
 
-  const auto layer = QuantizedLayer::Make<In, Out>(*weights, p.bias,
-                                                   p.in_params, p.out_params);
-  ASSERT_TRUE(layer.ok()) << layer.status();
+  ASSERT_VALUE(const auto layer,
+               QuantizedLayer::Make<In, Out>(weights, p.bias, p.in_params,
+                                             p.out_params));
   std::fill(out.begin(), out.end(), Out{99});
-  ASSERT_TRUE(FullyConnected(input, *layer, context, &output).ok());
+  ASSERT_OK(FullyConnected(input, layer, context, &output));
   ASSERT_TRUE(out == p.Reference()) << "of a layer made once, " << p.Describe();
 }
 
@@ -103,16 +92,14 @@ TEST_P(FullyConnectedPathTest, SevenBitsAreUsed) {
   for (std::int8_t& v : x) v = static_cast<std::int8_t>(rng.Between(-63, 63));
   for (const bool input_is_int7 : {false, true}) {
     const QuantParams seven = {0.01f, 0, -63, 63};
-    const auto weights = PackedWeights::Pack(
-        MakeMatrix(w.data(), 64, 96, Order::kRowMajor), {seven}, &context_);
-    ASSERT_TRUE(weights.ok());
+    ASSERT_VALUE(const auto weights, PackedWeights::Pack(RowMajorOf(w, 64, 96),
+                                                         {seven}, &context_));
     const TensorView<const std::int8_t> input{
         x.data(), Features(32, 96),
         input_is_int7 ? seven : ParamsOf(0.05f, -1)};
     std::vector<std::int32_t> acc(32 * 64);
     TensorView<std::int32_t> raw{acc.data(), Features(32, 64), {}};
-    ASSERT_TRUE(
-        FullyConnected(input, *weights, {}, nullptr, &context_, &raw).ok());
+    ASSERT_OK(FullyConnected(input, weights, {}, nullptr, &context_, &raw));
     EXPECT_THAT(context_.last_used_kernel(),
                 HasSubstr(input_is_int7 ? "_S7U7" : "_S7U8"));
   }
@@ -138,9 +125,8 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     const std::vector<std::int8_t> w(depth, 127);
     const std::vector<std::int8_t> x(depth, 127);
     const auto weights =
-        PackedWeights::Pack(MakeMatrix(w.data(), 1, depth, Order::kRowMajor),
-                            {weight_params}, &context);
-    EXPECT_TRUE(weights.ok());
+        PackedWeights::Pack(RowMajorOf(w, 1, depth), {weight_params}, &context);
+    EXPECT_OK(weights);
     std::int32_t out = -5;
     TensorView<std::int32_t> output{&out, Features(1, 1), {}};
     const absl::Status status = FullyConnected(
@@ -150,7 +136,7 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
     if (status.ok()) {
       EXPECT_EQ(out, depth * 255 * (127 - weight_params.zero_point));
     } else {
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_CODE(kInvalid, status);
       EXPECT_THAT(status.message(), HasSubstr("may overflow int32"));
       EXPECT_EQ(out, -5);
     }
@@ -166,14 +152,14 @@ TEST(FullyConnectedTest, DepthsThatMayOverflow) {
 TEST(FullyConnectedTest, BadInputChangesNothing) {
   Context context;
   const std::vector<std::int8_t> w(6, 1), x(6, 1);
-  const auto weights = PackedWeights::Pack(
-      MakeMatrix(w.data(), 2, 3, Order::kRowMajor), {QuantParams()}, &context);
+  ASSERT_VALUE(
+      const auto weights,
+      PackedWeights::Pack(RowMajorOf(w, 2, 3), {QuantParams()}, &context));
   PackWeightsOptions grouped;
   grouped.groups = 2;
-  const auto in_groups =
-      PackedWeights::Pack(MakeMatrix(w.data(), 2, 3, Order::kRowMajor),
-                          {QuantParams()}, &context, grouped);
-  ASSERT_TRUE(weights.ok() && in_groups.ok());
+  ASSERT_VALUE(const auto in_groups,
+               PackedWeights::Pack(RowMajorOf(w, 2, 3), {QuantParams()},
+                                   &context, grouped));
   std::vector<std::int8_t> out(4, 77);
   const auto message = [&](const TensorShape& in, const TensorShape& result,
                            const PackedWeights& some_weights) {
@@ -183,19 +169,19 @@ TEST(FullyConnectedTest, BadInputChangesNothing) {
                        some_weights, {}, nullptr, &context, &output)
             .message());
   };
-  EXPECT_THAT(message(Features(2, 2), Features(2, 2), *weights),
+  EXPECT_THAT(message(Features(2, 2), Features(2, 2), weights),
               HasSubstr("depth 3 between input 2x1x1x2"));
-  EXPECT_THAT(message(Features(2, 3), Features(1, 2), *weights),
+  EXPECT_THAT(message(Features(2, 3), Features(1, 2), weights),
               HasSubstr("output 1x1x1x2"));
-  EXPECT_THAT(message(Features(2, 3), Features(2, 1), *weights),
+  EXPECT_THAT(message(Features(2, 3), Features(2, 1), weights),
               HasSubstr("output 2x1x1x1"));
-  EXPECT_THAT(message(Features(2, 3), Features(2, 2), *in_groups),
+  EXPECT_THAT(message(Features(2, 3), Features(2, 2), in_groups),
               HasSubstr("2 groups"));
   EXPECT_THAT(message(Features(2, 3), Features(2, 2), PackedWeights()),
               HasSubstr("0 groups"));
   EXPECT_THAT(out, Each(77));
-  EXPECT_EQ(message(Features(0, 3), Features(0, 2), *weights), "");
-  EXPECT_EQ(message(Features(2, 3), Features(2, 2), *weights), "");
+  EXPECT_EQ(message(Features(0, 3), Features(0, 2), weights), "");
+  EXPECT_EQ(message(Features(2, 3), Features(2, 2), weights), "");
 }
 
 }  // namespace

@@ -2,11 +2,9 @@
 // depthwise_conv_test.cc and fully_connected_test.cc.
 #include "ruy_like/quantize/layer.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -23,15 +21,10 @@
 namespace ruy_like {
 namespace {
 
-using testing::Each;
-using testing::HasSubstr;
-
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-
 class LayerTest : public testing::Test {
  protected:
   LayerTest()
-      : x_(RandomVector<std::int8_t>(kBatch * kDepth, -128, 127, 1)),
+      : x_(RandomVector<std::int8_t>(kBatch * kDepth, 1)),
         w_(RandomVector<std::int8_t>(kChannels * kDepth, -127, 127, 2)),
         bias_(kChannels, 1000),
         params_(kChannels, QuantParams{0.01f, 0, -127, 127}),
@@ -39,14 +32,11 @@ class LayerTest : public testing::Test {
     for (std::size_t c = 0; c < params_.size(); ++c) {
       params_[c].scale *= 1 + static_cast<float>(c) / 10;
     }
-    weights_ = PackedWeights::Pack(
-                   MakeMatrix(w_.data(), kChannels, kDepth, Order::kRowMajor),
-                   params_, &context_)
+    weights_ = PackedWeights::Pack(RowMajorOf(w_, kChannels, kDepth), params_,
+                                   &context_)
                    .value();
     depthwise_ =
-        DepthwiseWeights::Pack(
-            MakeMatrix(w_.data(), kChannels, 1, Order::kRowMajor), params_)
-            .value();
+        DepthwiseWeights::Pack(RowMajorOf(w_, kChannels, 1), params_).value();
   }
   TensorView<const std::int8_t> Input() const {
     return {x_.data(), {kBatch, 1, 1, kDepth, TensorOrder::kNhwc}, in_};
@@ -73,16 +63,15 @@ class LayerTest : public testing::Test {
 
 TEST_F(LayerTest, OwnsWhatItComputesWith) {
   auto output = Output();
-  ASSERT_TRUE(
-      FullyConnected(Input(), weights_, bias_, nullptr, &context_, &output)
-          .ok());
+  ASSERT_OK(
+      FullyConnected(Input(), weights_, bias_, nullptr, &context_, &output));
   const std::vector<std::int8_t> expected = out_;
   const QuantizedLayer layer = Make().value();
   weights_ = PackedWeights();
   bias_.assign(bias_.size(), -5000);
   params_.clear();
   out_.assign(out_.size(), 77);
-  ASSERT_TRUE(FullyConnected(Input(), layer, &context_, &output).ok());
+  ASSERT_OK(FullyConnected(Input(), layer, &context_, &output));
   EXPECT_EQ(out_, expected);
 }
 
@@ -93,33 +82,31 @@ TEST_F(LayerTest, RunsWithoutAnAllocation) {
   long before = 0;
   for (int repeat = 0; repeat < 3; ++repeat) {
     before = allocation_count;
-    ASSERT_TRUE(FullyConnected(Input(), layer, &context_, &output).ok());
-    ASSERT_TRUE(
-        Conv2D(Input(), layer, Window(), nullptr, &context_, &output).ok());
+    ASSERT_OK(FullyConnected(Input(), layer, &context_, &output));
+    ASSERT_OK(Conv2D(Input(), layer, Window(), nullptr, &context_, &output));
   }
   EXPECT_EQ(allocation_count, before);
 }
 
 TEST_F(LayerTest, BadArgumentsMakeNone) {
   const auto message = [&](const auto& made) {
-    EXPECT_EQ(made.status().code(), kInvalid);
+    EXPECT_CODE(kInvalid, made);
     return std::string(made.status().message());
   };
-  bias_[7] = std::numeric_limits<std::int32_t>::max();
+  bias_[7] = INT32_MAX;
   EXPECT_THAT(message(Make()), HasSubstr("of channel 7"));
   bias_.pop_back();
   EXPECT_THAT(message(Make()), HasSubstr("19 biases for weights of 20"));
   bias_.clear();
-  EXPECT_TRUE(Make().ok());
+  EXPECT_OK(Make());
   in_.zero_point = 200;
   EXPECT_THAT(message(Make()), HasSubstr("input: zero point is 200"));
   in_.zero_point = 0;
   result_.scale = 0;
   EXPECT_THAT(message(Make()), HasSubstr("output: scale is 0"));
   // Parameters of int32 outputs are not looked at.
-  EXPECT_TRUE((QuantizedLayer::Make<std::int8_t, std::int32_t>(weights_, {},
-                                                               in_, result_))
-                  .ok());
+  EXPECT_OK((QuantizedLayer::Make<std::int8_t, std::int32_t>(weights_, {}, in_,
+                                                             result_)));
   EXPECT_THAT(message(QuantizedLayer::Make<std::int8_t, float>(
                   PackedWeights(), {}, in_, result_)),
               HasSubstr("weights are empty"));
@@ -134,10 +121,9 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
     output.params = output_params;
     const absl::Status status =
         FullyConnected(input, some_layer, &context_, &output);
-    EXPECT_EQ(status.code(), kInvalid);
-    EXPECT_EQ(
-        Conv2D(input, some_layer, Window(), nullptr, &context_, &output).code(),
-        kInvalid);
+    EXPECT_CODE(kInvalid, status);
+    EXPECT_CODE(kInvalid, Conv2D(input, some_layer, Window(), nullptr,
+                                 &context_, &output));
     return std::string(status.message());
   };
   auto rescaled = Input();
@@ -154,18 +140,15 @@ TEST_F(LayerTest, TensorsMustBeThoseItWasMadeFor) {
   EXPECT_THAT(message(Input(), layer, relu), HasSubstr("of its output"));
   EXPECT_THAT(message(Input(), QuantizedLayer(), result_),
               HasSubstr("weights"));
-  const auto for_channels = QuantizedLayer::Make<std::int8_t, std::int8_t>(
-      depthwise_, {}, in_, result_);
-  ASSERT_TRUE(for_channels.ok());
-  EXPECT_THAT(message(Input(), *for_channels, result_), HasSubstr("weights"));
+  ASSERT_VALUE(const auto for_channels,
+               QuantizedLayer::Make<std::int8_t, std::int8_t>(depthwise_, {},
+                                                              in_, result_));
+  EXPECT_THAT(message(Input(), for_channels, result_), HasSubstr("weights"));
   auto output = Output();
-  EXPECT_EQ(DepthwiseConv2D(Input(), layer, Window(), nullptr, nullptr, &output)
-                .code(),
-            kInvalid);
-  EXPECT_EQ(DepthwiseConv2D(Input(), QuantizedLayer(), Window(), nullptr,
-                            nullptr, &output)
-                .code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, DepthwiseConv2D(Input(), layer, Window(), nullptr,
+                                        nullptr, &output));
+  EXPECT_CODE(kInvalid, DepthwiseConv2D(Input(), QuantizedLayer(), Window(),
+                                        nullptr, nullptr, &output));
   // Another type.
   TensorView<float> floats;
   std::vector<float> float_out(out_.size());
@@ -189,9 +172,7 @@ class MakeLayerTest : public LayerTest {
       float_bias_[c] = static_cast<float>(c) - 7.5f;
     }
   }
-  Matrix<float> Weights() {
-    return MakeMatrix(float_w_.data(), kChannels, kDepth, Order::kRowMajor);
-  }
+  Matrix<float> Weights() { return RowMajorOf(float_w_, kChannels, kDepth); }
   absl::StatusOr<QuantizedLayer> MakeConv(
       const MakeLayerOptions& options = {}) {
     return MakeConv2D<std::int8_t, std::int8_t>(Weights(), float_bias_, in_,
@@ -218,12 +199,12 @@ TEST_F(MakeLayerTest, ComputesTheFloatLayer) {
       MakeLayerOptions options;
       options.per_channel = per_channel;
       options.weight_bits = bits;
-      const auto layer = MakeFullyConnected<std::int8_t, float>(
-          Weights(), float_bias_, in_, result_, &context_, options);
-      ASSERT_TRUE(layer.ok()) << layer.status();
+      ASSERT_VALUE(const auto layer, MakeFullyConnected<std::int8_t, float>(
+                                         Weights(), float_bias_, in_, result_,
+                                         &context_, options));
       std::vector<float> y(out_.size());
       TensorView<float> output{y.data(), Output().shape, {}};
-      ASSERT_TRUE(FullyConnected(Input(), *layer, &context_, &output).ok());
+      ASSERT_OK(FullyConnected(Input(), layer, &context_, &output));
       const double qmax = bits == 8 ? 127 : 63;
       for (std::size_t i = 0; i < y.size(); ++i) {
         const double largest =
@@ -245,28 +226,24 @@ TEST_F(MakeLayerTest, EqualsItsSteps) {
   const auto params =
       ChooseSymmetricChannels(Weights(), ChannelDimension::kRow, 8).value();
   std::vector<std::int8_t> q(float_w_.size());
-  Matrix<std::int8_t> matrix =
-      MakeMatrix(q.data(), kChannels, kDepth, Order::kRowMajor);
-  ASSERT_TRUE(QuantizeRows(Weights(), params, &matrix).ok());
-  ASSERT_TRUE(
-      QuantizeBias(float_bias_, in_, params, absl::MakeSpan(bias_)).ok());
+  Matrix<std::int8_t> matrix = RowMajorOf(q, kChannels, kDepth);
+  ASSERT_OK(QuantizeRows(Weights(), params, &matrix));
+  ASSERT_OK(QuantizeBias(float_bias_, in_, params, absl::MakeSpan(bias_)));
   const auto packed = PackedWeights::Pack(matrix, params, &context_).value();
   auto output = Output();
-  ASSERT_TRUE(
-      FullyConnected(Input(), packed, bias_, nullptr, &context_, &output).ok());
+  ASSERT_OK(
+      FullyConnected(Input(), packed, bias_, nullptr, &context_, &output));
   const std::vector<std::int8_t> expected = out_;
-  const auto layer = MakeConv();
-  ASSERT_TRUE(layer.ok()) << layer.status();
+  ASSERT_VALUE(const auto layer, MakeConv());
   out_.assign(out_.size(), 77);
-  ASSERT_TRUE(
-      Conv2D(Input(), *layer, Window(), nullptr, &context_, &output).ok());
+  ASSERT_OK(Conv2D(Input(), layer, Window(), nullptr, &context_, &output));
   EXPECT_EQ(out_, expected);
 }
 
 TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
   const auto run = [&](const MakeLayerOptions& options) {
     const auto layer = MakeConv(options);
-    EXPECT_TRUE(layer.ok()) << layer.status();
+    EXPECT_OK(layer);
     out_.assign(out_.size(), 77);
     auto output = Output();
     EXPECT_TRUE(
@@ -290,16 +267,15 @@ TEST_F(MakeLayerTest, TakesTheWeightsParameters) {
 TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
   if (!kCountsAllocations) GTEST_SKIP() << "allocations are not counted here";
   const Window window = Square(3, 1, 1, 1);
-  const auto conv = MakeConv2D<std::int8_t, std::int8_t>(
-      MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
-      &context_);
-  const auto depthwise = MakeDepthwiseConv2D<std::int8_t, std::int8_t>(
-      MakeMatrix(float_w_.data(), 4, 9, Order::kRowMajor), {}, in_, result_,
-      &context_);
-  const auto connected = MakeFullyConnected<std::int8_t, std::int8_t>(
-      MakeMatrix(float_w_.data(), 4, 36, Order::kRowMajor), {}, in_, result_,
-      &context_);
-  ASSERT_TRUE(conv.ok() && depthwise.ok() && connected.ok());
+  ASSERT_VALUE(const auto conv,
+               MakeConv2D<std::int8_t, std::int8_t>(
+                   RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_));
+  ASSERT_VALUE(const auto depthwise,
+               MakeDepthwiseConv2D<std::int8_t, std::int8_t>(
+                   RowMajorOf(float_w_, 4, 9), {}, in_, result_, &context_));
+  ASSERT_VALUE(const auto connected,
+               MakeFullyConnected<std::int8_t, std::int8_t>(
+                   RowMajorOf(float_w_, 4, 36), {}, in_, result_, &context_));
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
     const TensorView<const std::int8_t> image = {
         x_.data(), {1, 3, 3, 4, order}, in_};
@@ -309,12 +285,10 @@ TEST_F(MakeLayerTest, RunsWithoutAnAllocation) {
     long before = 0;
     for (int repeat = 0; repeat < 3; ++repeat) {
       before = allocation_count;
-      ASSERT_TRUE(
-          Conv2D(image, *conv, window, &workspace, &context_, &result).ok());
-      ASSERT_TRUE(DepthwiseConv2D(image, *depthwise, window, &workspace,
-                                  &context_, &result)
-                      .ok());
-      ASSERT_TRUE(FullyConnected(image, *connected, &context_, &few).ok());
+      ASSERT_OK(Conv2D(image, conv, window, &workspace, &context_, &result));
+      ASSERT_OK(DepthwiseConv2D(image, depthwise, window, &workspace, &context_,
+                                &result));
+      ASSERT_OK(FullyConnected(image, connected, &context_, &few));
     }
     EXPECT_EQ(allocation_count, before);
   }
@@ -324,7 +298,7 @@ TEST_F(MakeLayerTest, BadArguments) {
   MakeLayerOptions options;
   const auto message = [&] {
     const auto layer = MakeConv(options);
-    EXPECT_EQ(layer.status().code(), kInvalid);
+    EXPECT_CODE(kInvalid, layer);
     return std::string(layer.status().message());
   };
   for (const int bits : {1, 9, 99}) {
@@ -350,18 +324,16 @@ TEST_F(MakeLayerTest, BadArguments) {
   float_bias_.pop_back();
   EXPECT_THAT(message(), HasSubstr("19 biases"));
   float_bias_.clear();
-  float_w_[7] = std::numeric_limits<float>::infinity();
+  float_w_[7] = kInf;
   EXPECT_THAT(message(), HasSubstr("finite"));
   float_w_[7] = 0;
   in_.scale = 0;
   EXPECT_THAT(message(), HasSubstr("scale is 0"));
   in_.scale = 1;
-  EXPECT_FALSE(
-      (MakeConv2D<std::int8_t, float>(Weights(), {}, in_, result_, nullptr)
-           .ok()));
-  EXPECT_FALSE((MakeDepthwiseConv2D<std::int8_t, float>(Matrix<float>(), {},
-                                                        in_, result_, &context_)
-                    .ok()));
+  EXPECT_CODE(kInvalid, MakeConv2D<std::int8_t, float>(Weights(), {}, in_,
+                                                       result_, nullptr));
+  EXPECT_CODE(kInvalid, MakeDepthwiseConv2D<std::int8_t, float>(
+                            Matrix<float>(), {}, in_, result_, &context_));
 }
 
 // A valid call takes a short way through the checks; these must not.
@@ -371,15 +343,13 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
                         TensorView<std::int8_t> output) {
     return FullyConnected(input, layer, &context_, &output).code();
   };
-  constexpr auto kOutOfRange = absl::StatusCode::kOutOfRange;
-  constexpr auto kMost = std::numeric_limits<std::ptrdiff_t>::max();
   auto input = Input();
   // kDepth elements by two's complement alone.
   input.shape.height = -1;
   input.shape.channels = -kDepth;
   EXPECT_EQ(code(input, Output()), kInvalid);
   input = Input();
-  input.shape.height = kMost;
+  input.shape.height = PTRDIFF_MAX;
   EXPECT_EQ(code(input, Output()), kOutOfRange);
   input = Input();
   input.shape.order = static_cast<TensorOrder>(2);
@@ -399,10 +369,9 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
   output = Output();
   output.shape.channels = kChannels + 1;
   EXPECT_EQ(code(Input(), output), kInvalid);
-  EXPECT_EQ(FullyConnected(Input(), layer, nullptr, &output).code(), kInvalid);
+  EXPECT_CODE(kInvalid, FullyConnected(Input(), layer, nullptr, &output));
   TensorView<std::int8_t>* const null_output = nullptr;
-  EXPECT_EQ(FullyConnected(Input(), layer, &context_, null_output).code(),
-            kInvalid);
+  EXPECT_CODE(kInvalid, FullyConnected(Input(), layer, &context_, null_output));
   // Output beginning at input's last byte, and ending at its first.
   for (const std::ptrdiff_t offset :
        {kBatch * kDepth - 1, -(kBatch * kChannels - 1)}) {
@@ -414,14 +383,14 @@ TEST_F(LayerTest, HostileTensorsAreRefused) {
     EXPECT_EQ(code(input, output), kInvalid) << offset;
     EXPECT_THAT(memory, Each(77));
     output.data += offset > 0 ? 1 : -1;
-    EXPECT_EQ(code(input, output), absl::StatusCode::kOk) << offset;
+    EXPECT_EQ(code(input, output), kOk) << offset;
   }
   EXPECT_THAT(out_, Each(77));
   // No images: nothing is read or written, data or not.
   input.shape.batch = output.shape.batch = 0;
   input.data = nullptr;
   output.data = nullptr;
-  EXPECT_EQ(code(input, output), absl::StatusCode::kOk);
+  EXPECT_EQ(code(input, output), kOk);
 }
 
 }  // namespace

@@ -50,11 +50,9 @@ TEST_P(LayersSmallStackTest, IsEnoughForConvolutions) {
     for (const int groups : {1, 6, 24}) {
       const Problem p = MakeProblem(order, 3, groups);
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
-        const auto weights = PackWeights(p, &context_);
-        ASSERT_TRUE(weights.ok()) << weights.status();
-        EXPECT_TRUE(Conv2D(p.Input(), *weights, BiasSpan<std::int8_t>(p.bias),
-                           p.window, nullptr, &context_, output)
-                        .ok());
+        ASSERT_VALUE(const auto weights, PackWeights(p, &context_));
+        EXPECT_OK(Conv2D(p.Input(), weights, BiasSpan<std::int8_t>(p.bias),
+                         p.window, nullptr, &context_, output));
       });
     }
   }
@@ -68,18 +66,14 @@ TEST_P(LayersSmallStackTest, IsEnoughForDepthwiseConvolutionsAndPooling) {
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
         TensorView<std::int8_t> pooled = *output;
         pooled.params = p.in_params;
-        EXPECT_TRUE(
-            MaxPool2D(p.Input(), p.window, nullptr, &context_, &pooled).ok());
-        EXPECT_TRUE(
-            AveragePool2D(p.Input(), p.window, nullptr, &context_, &pooled)
-                .ok());
-        const auto weights =
-            DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params);
-        ASSERT_TRUE(weights.ok()) << weights.status();
-        EXPECT_TRUE(DepthwiseConv2D(p.Input(), *weights,
-                                    BiasSpan<std::int8_t>(p.bias), p.window,
-                                    nullptr, &context_, output)
-                        .ok());
+        EXPECT_OK(MaxPool2D(p.Input(), p.window, nullptr, &context_, &pooled));
+        EXPECT_OK(
+            AveragePool2D(p.Input(), p.window, nullptr, &context_, &pooled));
+        ASSERT_VALUE(const auto weights,
+                     DepthwiseWeights::Pack(p.WeightMatrix(), p.weight_params));
+        EXPECT_OK(DepthwiseConv2D(p.Input(), weights,
+                                  BiasSpan<std::int8_t>(p.bias), p.window,
+                                  nullptr, &context_, output));
       });
     }
   }

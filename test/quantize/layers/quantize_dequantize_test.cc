@@ -1,20 +1,18 @@
 #include "ruy_like/quantize/quantize_dequantize.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "ruy_like/base/float_state.h"
+#include "ruy_like/float16.h"
 #include "ruy_like/quantize/loops/convert_kernels.h"
 #include "ruy_like/quantize/loops/dispatch.h"
 #include "ruy_like/quantize/loops/rounding.h"
@@ -25,31 +23,17 @@
 namespace ruy_like {
 namespace {
 
-using testing::Each;
-using testing::HasSubstr;
-
 using quantize_internal::ConvertKernels;
 
-constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 // The bits decide: -0 is not 0, and NaN is NaN.
-std::uint32_t Bits(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-}
+std::uint32_t Bits(float x) { return float16_internal::BitsOfFloat(x); }
 
 // Floats of all magnitudes, ties and their neighbours, and what is no number.
 float AnyFloat(Rng* rng) {
   switch (rng->Between(0, 5)) {
-    case 0: {
-      const std::uint32_t bits = static_cast<std::uint32_t>(rng->Next());
-      float x;
-      std::memcpy(&x, &bits, sizeof(x));
-      return x;
-    }
+    case 0:
+      return float16_internal::FloatOfBits(
+          static_cast<std::uint32_t>(rng->Next()));
     case 1: {
       const float special[] = {0.0f,  -0.0f,  kNan,        kInf,        -kInf,
                                1e30f, 1e-40f, 0.49999997f, -0.49999997f};
@@ -237,7 +221,7 @@ TEST(Dispatch, PathsNarrowTheTarget) {
 template <typename Q>
 std::vector<int> Quantized(std::vector<float> x, const QuantParams& params) {
   std::vector<Q> q(x.size());
-  EXPECT_TRUE(Quantize<Q>(x, params, absl::MakeSpan(q)).ok());
+  EXPECT_OK(Quantize<Q>(x, params, absl::MakeSpan(q)));
   return std::vector<int>(q.begin(), q.end());
 }
 
@@ -275,32 +259,29 @@ TEST(Quantize, ErrorIsAtMostHalfAStep) {
     float lo = static_cast<float>(rng.Signed() * 10);
     float hi = static_cast<float>(rng.Signed() * 10);
     if (lo > hi) std::swap(lo, hi);
-    const auto params = ChooseAffine(lo, hi, -128, 127);
-    ASSERT_TRUE(params.ok());
-    const double scale = params->scale;
+    ASSERT_VALUE(const auto params, ChooseAffine(lo, hi, -128, 127));
+    const double scale = params.scale;
     std::vector<float> x(200), back(x.size());
     for (float& value : x) {
       // Inside what the parameters represent.
-      const double q = params->qmin + std::abs(rng.Signed()) * 255;
-      value = static_cast<float>((q - params->zero_point) * scale);
+      const double q = params.qmin + std::abs(rng.Signed()) * 255;
+      value = static_cast<float>((q - params.zero_point) * scale);
     }
     std::sort(x.begin(), x.end());
     std::vector<std::int8_t> q(x.size()), again(x.size());
-    ASSERT_TRUE(Quantize<std::int8_t>(x, *params, absl::MakeSpan(q)).ok());
-    ASSERT_TRUE(Dequantize<std::int8_t>(q, *params, absl::MakeSpan(back)).ok());
-    ASSERT_TRUE(
-        Quantize<std::int8_t>(back, *params, absl::MakeSpan(again)).ok());
+    ASSERT_OK(Quantize<std::int8_t>(x, params, absl::MakeSpan(q)));
+    ASSERT_OK(Dequantize<std::int8_t>(q, params, absl::MakeSpan(back)));
+    ASSERT_OK(Quantize<std::int8_t>(back, params, absl::MakeSpan(again)));
     EXPECT_TRUE(std::is_sorted(q.begin(), q.end()));
     EXPECT_EQ(q, again);  // idempotent on the grid
     for (std::size_t i = 0; i < x.size(); ++i) {
       EXPECT_LE(std::abs(static_cast<double>(back[i]) - x[i]),
                 scale / 2 * (1 + 0x1p-20) + 255 * scale * 0x1p-24);
     }
-    const std::int8_t zero = static_cast<std::int8_t>(params->zero_point);
+    const std::int8_t zero = static_cast<std::int8_t>(params.zero_point);
     float real = 1;
-    ASSERT_TRUE(Dequantize<std::int8_t>(absl::MakeConstSpan(&zero, 1), *params,
-                                        absl::MakeSpan(&real, 1))
-                    .ok());
+    ASSERT_OK(Dequantize<std::int8_t>(absl::MakeConstSpan(&zero, 1), params,
+                                      absl::MakeSpan(&real, 1)));
     EXPECT_EQ(real, 0);
   }
 }
@@ -346,11 +327,10 @@ TEST_P(MatrixTest, OrdersStridesAndChannels) {
         const auto x = MakeMatrix(data.data(), kRows, kCols, x_order, kGap);
         std::vector<std::uint8_t> stored((kRows + kGap) * (kCols + kGap), 77);
         auto q = MakeMatrix(stored.data(), kRows, kCols, q_order, kGap);
-        ASSERT_TRUE(QuantizeChannels(x, params, channels, &q, &context_).ok());
+        ASSERT_OK(QuantizeChannels(x, params, channels, &q, &context_));
         std::vector<float> real(data.size(), -7);
         auto back = MakeMatrix(real.data(), kRows, kCols, x_order, kGap);
-        ASSERT_TRUE(
-            DequantizeChannels(q, params, channels, &back, &context_).ok());
+        ASSERT_OK(DequantizeChannels(q, params, channels, &back, &context_));
         for (std::ptrdiff_t row = 0; row < kRows; ++row) {
           for (std::ptrdiff_t col = 0; col < kCols; ++col) {
             const QuantParams& p = params[kind == 0   ? 0
@@ -395,11 +375,10 @@ TEST_P(MatrixTest, DequantizeAccBroadcasts) {
                 MakeMatrix(acc_data.data(), kRows, kCols, acc_order);
             std::vector<float> x_data(kRows * kCols);
             auto x = MakeMatrix(x_data.data(), kRows, kCols, x_order);
-            ASSERT_TRUE(DequantizeAcc(
-                            acc, absl::MakeConstSpan(scale).subspan(0, n_scale),
-                            absl::MakeConstSpan(bias).subspan(0, n_bias),
-                            channels, &x, &context_)
-                            .ok());
+            ASSERT_OK(DequantizeAcc(
+                acc, absl::MakeConstSpan(scale).subspan(0, n_scale),
+                absl::MakeConstSpan(bias).subspan(0, n_bias), channels, &x,
+                &context_));
             for (std::ptrdiff_t row = 0; row < kRows; ++row) {
               for (std::ptrdiff_t col = 0; col < kCols; ++col) {
                 const std::size_t i =
@@ -426,15 +405,14 @@ TEST_P(MatrixTest, LargeTensorsOnThreads) {
   const QuantParams params = {0.0156862754f, -64, -128, 127};
   context_.set_max_num_threads(3);
   std::vector<std::int8_t> q(n);
-  ASSERT_TRUE(
-      Quantize<std::int8_t>(x, params, absl::MakeSpan(q), &context_).ok());
+  ASSERT_OK(Quantize<std::int8_t>(x, params, absl::MakeSpan(q), &context_));
   const float inverse = quantize_internal::InverseScale(params);
   for (std::size_t i = 0; i < n; ++i) {
     ASSERT_EQ(q[i], quantize_internal::QuantizeOne(x[i], inverse, params));
   }
   std::vector<float> back(n);
-  ASSERT_TRUE(
-      Dequantize<std::int8_t>(q, params, absl::MakeSpan(back), &context_).ok());
+  ASSERT_OK(
+      Dequantize<std::int8_t>(q, params, absl::MakeSpan(back), &context_));
   for (std::size_t i = 0; i < n; ++i) {
     ASSERT_EQ(Bits(back[i]),
               Bits(quantize_internal::DequantizeOne(q[i], params)));
@@ -445,16 +423,16 @@ RUY_LIKE_INSTANTIATE_PER_PATH(MatrixTest);
 
 TEST(Quantize, SetsTheZeroPointThatAllChannelsShare) {
   const float data[] = {1, 2, 3, 4};
-  const auto x = MakeMatrix(data, 2, 2, Order::kRowMajor);
+  const auto x = RowMajorOf(data, 2, 2);
   std::int8_t stored[4];
-  auto q = MakeMatrix(stored, 2, 2, Order::kRowMajor);
-  ASSERT_TRUE(Quantize(x, {1, -3, -128, 127}, &q).ok());
+  auto q = RowMajorOf(stored, 2, 2);
+  ASSERT_OK(Quantize(x, {1, -3, -128, 127}, &q));
   EXPECT_EQ(q.zero_point(), -3);
   const QuantParams rows[] = {{1, 5, -128, 127}, {2, 5, -128, 127}};
-  ASSERT_TRUE(QuantizeRows(x, rows, &q).ok());
+  ASSERT_OK(QuantizeRows(x, rows, &q));
   EXPECT_EQ(q.zero_point(), 5);
   const QuantParams differ[] = {{1, 5, -128, 127}, {2, 6, -128, 127}};
-  ASSERT_TRUE(QuantizeColumns(x, differ, &q).ok());
+  ASSERT_OK(QuantizeColumns(x, differ, &q));
   EXPECT_EQ(q.zero_point(), 5);
 }
 
@@ -462,40 +440,39 @@ TEST(Quantize, UnknownDimensionsOfChannels) {
   const auto unknown = static_cast<ChannelDimension>(2);
   float x_data[6] = {};
   std::int8_t q_data[6] = {77, 77, 77, 77, 77, 77};
-  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
-  auto q = MakeMatrix(q_data, 2, 3, Order::kRowMajor);
+  auto x = RowMajorOf(x_data, 2, 3);
+  auto q = RowMajorOf(q_data, 2, 3);
   const std::vector<QuantParams> params(3);
-  EXPECT_EQ(QuantizeChannels(x, params, unknown, &q).code(), kInvalid);
-  EXPECT_EQ(DequantizeChannels(q, params, unknown, &x).code(), kInvalid);
-  EXPECT_EQ(ChooseSymmetricChannels(x, unknown, 8).status().code(), kInvalid);
+  EXPECT_CODE(kInvalid, QuantizeChannels(x, params, unknown, &q));
+  EXPECT_CODE(kInvalid, DequantizeChannels(q, params, unknown, &x));
+  EXPECT_CODE(kInvalid, ChooseSymmetricChannels(x, unknown, 8));
   EXPECT_THAT(q_data, Each(77));
 }
 
 TEST(ChooseSymmetricChannels, OptionsAreCheckedWithoutElementsToo) {
   Matrix<float> empty;
   EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 99).ok());
-  EXPECT_FALSE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8,
-                                       static_cast<ScaleRounding>(5))
-                   .ok());
-  EXPECT_TRUE(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8).ok());
+  EXPECT_CODE(kInvalid,
+              ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8,
+                                      static_cast<ScaleRounding>(5)));
+  EXPECT_OK(ChooseSymmetricChannels(empty, ChannelDimension::kRow, 8));
 }
 
 TEST(ChooseSymmetricChannels, LargestMagnitudes) {
   const float data[] = {1, -4, 3, 0, 0, 0};
-  const auto x = MakeMatrix(data, 2, 3, Order::kRowMajor);
-  const auto rows = ChooseSymmetricChannels(x, ChannelDimension::kRow, 8);
-  ASSERT_TRUE(rows.ok());
-  ASSERT_EQ(rows->size(), 2u);
-  EXPECT_EQ((*rows)[0], *ChooseSymmetric(4, 8));
-  EXPECT_EQ((*rows)[1].scale, 1);
+  const auto x = RowMajorOf(data, 2, 3);
+  ASSERT_VALUE(const auto rows,
+               ChooseSymmetricChannels(x, ChannelDimension::kRow, 8));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0], *ChooseSymmetric(4, 8));
+  EXPECT_EQ(rows[1].scale, 1);
   const auto cols = ChooseSymmetricChannels(x, ChannelDimension::kCol, 7);
   ASSERT_EQ(cols->size(), 3u);
   EXPECT_EQ((*cols)[2], *ChooseSymmetric(3, 7));
   EXPECT_FALSE(ChooseSymmetricChannels(x, ChannelDimension::kCol, 1).ok());
   const float bad[] = {1, kNan};
-  EXPECT_FALSE(ChooseSymmetricChannels(MakeMatrix(bad, 1, 2, Order::kRowMajor),
-                                       ChannelDimension::kCol, 8)
-                   .ok());
+  EXPECT_CODE(kInvalid, ChooseSymmetricChannels(RowMajorOf(bad, 1, 2),
+                                                ChannelDimension::kCol, 8));
 }
 
 // ## Bad input
@@ -515,27 +492,27 @@ TEST(Quantize, BadInputLeavesTheOutputAlone) {
   EXPECT_TRUE(fails({1, 0, 5, 4}, 3));
   EXPECT_TRUE(fails({1, 0, 0, 255}, 3));
   EXPECT_TRUE(fails({1, 200, -128, 127}, 3));
-  EXPECT_FALSE(Quantize<std::int8_t>(absl::Span<const float>(nullptr, 3),
-                                     QuantParams(), absl::MakeSpan(q))
-                   .ok());
-  EXPECT_FALSE(Quantize<std::int8_t>(x, QuantParams(),
-                                     absl::Span<std::int8_t>(
-                                         static_cast<std::int8_t*>(nullptr), 3))
-                   .ok());
-  EXPECT_TRUE(
-      Quantize<std::int8_t>({}, QuantParams(), absl::Span<std::int8_t>()).ok());
+  EXPECT_CODE(kInvalid,
+              Quantize<std::int8_t>(absl::Span<const float>(nullptr, 3),
+                                    QuantParams(), absl::MakeSpan(q)));
+  EXPECT_CODE(kInvalid, Quantize<std::int8_t>(
+                            x, QuantParams(),
+                            absl::Span<std::int8_t>(
+                                static_cast<std::int8_t*>(nullptr), 3)));
+  EXPECT_OK(
+      Quantize<std::int8_t>({}, QuantParams(), absl::Span<std::int8_t>()));
 }
 
 TEST(Quantize, BadMatrices) {
   float data[12] = {};
   std::int8_t stored[12] = {};
-  const auto x = MakeMatrix(data, 3, 4, Order::kRowMajor);
-  auto q = MakeMatrix(stored, 3, 4, Order::kRowMajor);
+  const auto x = RowMajorOf(data, 3, 4);
+  auto q = RowMajorOf(stored, 3, 4);
   const QuantParams params;
-  EXPECT_TRUE(Quantize(x, params, &q).ok());
+  EXPECT_OK(Quantize(x, params, &q));
   EXPECT_FALSE(
       Quantize(x, params, static_cast<Matrix<std::int8_t>*>(nullptr)).ok());
-  auto transposed = MakeMatrix(stored, 4, 3, Order::kRowMajor);
+  auto transposed = RowMajorOf(stored, 4, 3);
   EXPECT_FALSE(Quantize(x, params, &transposed).ok());
   auto narrow = q;
   narrow.mutable_layout()->set_stride(3);
@@ -546,30 +523,28 @@ TEST(Quantize, BadMatrices) {
   auto constant = q;
   constant.set_data(static_cast<const std::int8_t*>(stored));
   EXPECT_FALSE(Quantize(x, params, &constant).ok());
-  auto huge = MakeMatrix(data, std::numeric_limits<std::ptrdiff_t>::max() / 2,
-                         4, Order::kRowMajor);
+  auto huge = RowMajorOf(data, PTRDIFF_MAX / 2, 4);
   EXPECT_FALSE(Quantize(huge, params, &q).ok());
-  auto overlapping = MakeMatrix(reinterpret_cast<std::int8_t*>(data) + 5, 3, 4,
-                                Order::kRowMajor);
+  auto overlapping = RowMajorOf(reinterpret_cast<std::int8_t*>(data) + 5, 3, 4);
   EXPECT_FALSE(Quantize(x, params, &overlapping).ok());
   const QuantParams two[2] = {};
   EXPECT_FALSE(QuantizeRows(x, two, &q).ok());
   EXPECT_FALSE(QuantizeRows(x, {}, &q).ok());
   Matrix<std::int8_t> empty;
-  EXPECT_TRUE(Quantize(Matrix<float>(), params, &empty).ok());
+  EXPECT_OK(Quantize(Matrix<float>(), params, &empty));
 }
 
 TEST(DequantizeAcc, BadInput) {
   const std::int32_t acc_data[6] = {};
   float x_data[6] = {};
-  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
-  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
+  const auto acc = RowMajorOf(acc_data, 2, 3);
+  auto x = RowMajorOf(x_data, 2, 3);
   const std::vector<float> one = {1}, two = {1, 1}, three = {1, 1, 1};
-  EXPECT_TRUE(DequantizeAcc(acc, two, {}, ChannelDimension::kRow, &x).ok());
+  EXPECT_OK(DequantizeAcc(acc, two, {}, ChannelDimension::kRow, &x));
   EXPECT_FALSE(DequantizeAcc(acc, three, {}, ChannelDimension::kRow, &x).ok());
   EXPECT_FALSE(DequantizeAcc(acc, {}, {}, ChannelDimension::kRow, &x).ok());
   EXPECT_FALSE(DequantizeAcc(acc, one, three, ChannelDimension::kRow, &x).ok());
-  EXPECT_TRUE(DequantizeAcc(acc, one, three, ChannelDimension::kCol, &x).ok());
+  EXPECT_OK(DequantizeAcc(acc, one, three, ChannelDimension::kCol, &x));
   EXPECT_FALSE(
       DequantizeAcc(acc, one, {}, ChannelDimension::kRow, nullptr).ok());
   EXPECT_FALSE(
@@ -579,13 +554,13 @@ TEST(DequantizeAcc, BadInput) {
 TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {
   const std::int32_t acc_data[6] = {};
   float x_data[6] = {7, 7, 7, 7, 7, 7};
-  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
-  auto x = MakeMatrix(x_data, 2, 3, Order::kRowMajor);
+  const auto acc = RowMajorOf(acc_data, 2, 3);
+  auto x = RowMajorOf(x_data, 2, 3);
   for (const float bad : {kNan, kInf, -kInf, 0.0f, -1.0f}) {
     const std::vector<float> scales = {1, bad};
     const absl::Status status =
         DequantizeAcc(acc, scales, {}, ChannelDimension::kRow, &x);
-    EXPECT_EQ(status.code(), kInvalid) << bad;
+    EXPECT_CODE(kInvalid, status) << bad;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("channel 1: scale is"));
   }
@@ -595,8 +570,8 @@ TEST(DequantizeAcc, ScalesMustBePositiveNumbers) {
 TEST(DequantizeAcc, TheDestinationIsNoScaleAndNoBias) {
   const std::int32_t acc_data[6] = {};
   float x_data[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  const auto acc = MakeMatrix(acc_data, 2, 3, Order::kRowMajor);
-  auto x = MakeMatrix(x_data + 1, 2, 3, Order::kRowMajor);
+  const auto acc = RowMajorOf(acc_data, 2, 3);
+  auto x = RowMajorOf(x_data + 1, 2, 3);
   const std::vector<float> one = {1};
   for (const int offset : {0, 3, 6}) {
     const absl::Span<const float> inside(x_data + offset, 2);

@@ -1,11 +1,9 @@
 // Weights with group scales, against values written down by hand.
 #include "ruy_like/quantize/quantize_groups.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/reference_group_mul.h"
@@ -13,8 +11,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
 
 // What the weights stand for.
 std::vector<float> Values(const QuantizedGroups& groups) {
@@ -44,13 +40,12 @@ TEST(QuantizeGroupsTest, RoundsToNearest) {
   weights[16] = 1.75f;
   weights[17] = 0.3f;
   weights[18] = -0.6f;
-  const auto groups = QuantizeGroups(
-      MakeMatrix(weights.data(), 1, 19, Order::kRowMajor), 4, 16);
-  ASSERT_TRUE(groups.ok()) << groups.status();
-  EXPECT_THAT(groups->float_scales, ElementsAre(2, 0.25f));
-  EXPECT_THAT(groups->levels, ElementsAre(0x1f, 0x69, 0x88, 0x88, 0x88, 0x88,
-                                          0x88, 0x88, 0x9f, 0x06));
-  const std::vector<float> values = Values(*groups);
+  ASSERT_VALUE(const auto groups,
+               QuantizeGroups(RowMajorOf(weights, 1, 19), 4, 16));
+  EXPECT_THAT(groups.float_scales, ElementsAre(2, 0.25f));
+  EXPECT_THAT(groups.levels, ElementsAre(0x1f, 0x69, 0x88, 0x88, 0x88, 0x88,
+                                         0x88, 0x88, 0x9f, 0x06));
+  const std::vector<float> values = Values(groups);
   EXPECT_EQ(values[0], 14);
   EXPECT_EQ(values[1], -14);
   EXPECT_EQ(values[2], 2);
@@ -61,19 +56,17 @@ TEST(QuantizeGroupsTest, RoundsToNearest) {
 
 TEST(QuantizeGroupsTest, EightBits) {
   const std::vector<float> weights = {-127, 63.4f, 0.6f};
-  const auto groups =
-      QuantizeGroups(MakeMatrix(weights.data(), 1, 3, Order::kColMajor), 8, 0);
-  ASSERT_TRUE(groups.ok()) << groups.status();
-  EXPECT_THAT(groups->float_scales, ElementsAre(1));
-  EXPECT_THAT(Values(*groups), ElementsAre(-127, 63, 1));
+  ASSERT_VALUE(const auto groups,
+               QuantizeGroups(ColMajorOf(weights, 1, 3), 8, 0));
+  EXPECT_THAT(groups.float_scales, ElementsAre(1));
+  EXPECT_THAT(Values(groups), ElementsAre(-127, 63, 1));
 }
 
 TEST(QuantizeGroupsTest, ZerosHaveScaleZero) {
   const std::vector<float> weights(16, 0.0f);
-  const auto groups = QuantizeGroups(
-      MakeMatrix(weights.data(), 1, 16, Order::kRowMajor), 4, 16);
-  ASSERT_TRUE(groups.ok());
-  EXPECT_THAT(groups->float_scales, ElementsAre(0));
+  ASSERT_VALUE(const auto groups,
+               QuantizeGroups(RowMajorOf(weights, 1, 16), 4, 16));
+  EXPECT_THAT(groups.float_scales, ElementsAre(0));
 }
 
 TEST(QuantizeGroupsTest, TheSearchErrsLess) {
@@ -84,10 +77,9 @@ TEST(QuantizeGroupsTest, TheSearchErrsLess) {
   }
   double error[2];
   for (const auto search : {GroupScaleSearch::kNone, GroupScaleSearch::kMse}) {
-    const auto groups = QuantizeGroups(
-        MakeMatrix(weights.data(), 8, 64, Order::kRowMajor), 4, 32, search);
-    ASSERT_TRUE(groups.ok());
-    const std::vector<float> values = Values(*groups);
+    ASSERT_VALUE(const auto groups,
+                 QuantizeGroups(RowMajorOf(weights, 8, 64), 4, 32, search));
+    const std::vector<float> values = Values(groups);
     double sum = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       sum += (values[i] - weights[i]) * (values[i] - weights[i]);
@@ -100,16 +92,14 @@ TEST(QuantizeGroupsTest, TheSearchErrsLess) {
 TEST(QuantizeGroupsTest, BadInput) {
   std::vector<float> weights(32, 1.0f);
   const auto works = [](const float* data, int bits, std::ptrdiff_t group) {
-    return QuantizeGroups(MakeMatrix(data, 1, 32, Order::kRowMajor), bits,
-                          group)
-        .ok();
+    return QuantizeGroups(RowMajorOf(data, 1, 32), bits, group).ok();
   };
   EXPECT_TRUE(works(weights.data(), 4, 16));
   EXPECT_FALSE(works(weights.data(), 5, 16));
   EXPECT_FALSE(works(weights.data(), 4, 17));
   EXPECT_FALSE(works(weights.data(), 4, -16));
   EXPECT_FALSE(works(nullptr, 4, 16));
-  weights[7] = std::numeric_limits<float>::infinity();
+  weights[7] = kInf;
   EXPECT_FALSE(works(weights.data(), 4, 16));
 }
 
@@ -120,9 +110,9 @@ TEST(ImportTest, GgmlQ4_0) {
   for (int i = 0; i < 16; ++i) {
     block[2 + i] = static_cast<std::uint8_t>((15 - i) << 4 | i);
   }
-  const auto groups = ImportGgmlQ4_0(block.data(), block.size(), 1, 32);
-  ASSERT_TRUE(groups.ok()) << groups.status();
-  const std::vector<float> values = Values(*groups);
+  ASSERT_VALUE(const auto groups,
+               ImportGgmlQ4_0(block.data(), block.size(), 1, 32));
+  const std::vector<float> values = Values(groups);
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(values[i], 0.5f * static_cast<float>(i - 8));
     EXPECT_EQ(values[16 + i], 0.5f * static_cast<float>(7 - i));
@@ -140,9 +130,9 @@ TEST(ImportTest, GgmlQ8_0) {
       blocks[34 * block + 2 + i] = static_cast<std::uint8_t>(i - 16);
     }
   }
-  const auto groups = ImportGgmlQ8_0(blocks.data(), blocks.size(), 2, 32);
-  ASSERT_TRUE(groups.ok()) << groups.status();
-  const std::vector<float> values = Values(*groups);
+  ASSERT_VALUE(const auto groups,
+               ImportGgmlQ8_0(blocks.data(), blocks.size(), 2, 32));
+  const std::vector<float> values = Values(groups);
   for (int i = 0; i < 32; ++i) {
     EXPECT_EQ(values[i], static_cast<float>(i - 16));
     EXPECT_EQ(values[32 + i], static_cast<float>(2 * (i - 16)));
@@ -157,9 +147,8 @@ TEST(ImportTest, MatMulNBits) {
   b[9] = 0x65;
   const float scales[] = {1, 10};
   const std::uint8_t zero_points[] = {0x51};  // 1 and 5
-  const auto groups =
-      ImportMatMulNBits(b.data(), scales, zero_points, 1, 20, 16);
-  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_VALUE(const auto groups,
+               ImportMatMulNBits(b.data(), scales, zero_points, 1, 20, 16));
   std::vector<float> expected(20, 14);
   expected[0] = 0;
   expected[1] = 1;
@@ -167,11 +156,10 @@ TEST(ImportTest, MatMulNBits) {
   expected[17] = -10;
   expected[18] = 0;
   expected[19] = 10;
-  EXPECT_EQ(Values(*groups), expected);
-  const auto symmetric =
-      ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 16);
-  ASSERT_TRUE(symmetric.ok());
-  EXPECT_EQ(Values(*symmetric)[0], -7);
+  EXPECT_EQ(Values(groups), expected);
+  ASSERT_VALUE(const auto symmetric,
+               ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 16));
+  EXPECT_EQ(Values(symmetric)[0], -7);
   EXPECT_FALSE(ImportMatMulNBits(nullptr, scales, nullptr, 1, 20, 16).ok());
   EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 1, 20, 8).ok());
   EXPECT_FALSE(ImportMatMulNBits(b.data(), scales, nullptr, 0, 20, 16).ok());
@@ -185,10 +173,9 @@ TEST(ImportTest, Gptq) {
   std::vector<Float16> scales(8, static_cast<Float16>(1.0f));
   scales[3] = static_cast<Float16>(0.5f);
   const std::int32_t qzeros[] = {0x33337333};  // 4, but 8 for row 3
-  const auto groups =
-      ImportGptq(qweight.data(), scales.data(), qzeros, 8, 16, 16);
-  ASSERT_TRUE(groups.ok()) << groups.status();
-  const std::vector<float> values = Values(*groups);
+  ASSERT_VALUE(const auto groups,
+               ImportGptq(qweight.data(), scales.data(), qzeros, 8, 16, 16));
+  const std::vector<float> values = Values(groups);
   for (int row = 0; row < 8; ++row) {
     for (int k = 0; k < 16; ++k) {
       EXPECT_EQ(values[16 * row + k],
@@ -209,18 +196,16 @@ TEST(ImportTest, Multiplies) {
   Rng rng(2);
   std::vector<float> weights(10 * 40);
   for (float& weight : weights) weight = static_cast<float>(rng.Signed());
-  const auto groups = QuantizeGroups(
-      MakeMatrix(weights.data(), 10, 40, Order::kRowMajor), 4, 16);
-  ASSERT_TRUE(groups.ok());
+  ASSERT_VALUE(const auto groups,
+               QuantizeGroups(RowMajorOf(weights, 10, 40), 4, 16));
   Context context;
-  const auto packed = PackGroupWeights(groups->description(), &context);
-  ASSERT_TRUE(packed.ok()) << packed.status();
+  ASSERT_VALUE(const auto packed,
+               PackGroupWeights(groups.description(), &context));
   std::vector<float> column(40, 1.0f), result(10);
-  Matrix<float> dst = MakeMatrix(result.data(), 10, 1, Order::kColMajor);
-  ASSERT_TRUE(Mul(*packed, MakeMatrix(column.data(), 40, 1, Order::kColMajor),
-                  GroupMulParams(), &context, &dst)
-                  .ok());
-  const std::vector<float> values = Values(*groups);
+  Matrix<float> dst = ColMajorOf(result, 10, 1);
+  ASSERT_OK(
+      Mul(packed, ColMajorOf(column, 40, 1), GroupMulParams(), &context, &dst));
+  const std::vector<float> values = Values(groups);
   for (int row = 0; row < 10; ++row) {
     double sum = 0;
     for (int k = 0; k < 40; ++k) sum += values[40 * row + k];

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "ruy_like/quantize/loops/add_kernels.h"
@@ -17,17 +16,13 @@
 namespace ruy_like {
 namespace {
 
-constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
-
 TEST(RequantizeToUsedRange, Golden) {
   const std::vector<std::int32_t> c = {-3470, -771, 1928, 6650};
   std::vector<std::uint8_t> q(4);
-  const auto params =
-      RequantizeToUsedRange(c, 2.44140625e-4, absl::MakeSpan(q));
-  ASSERT_TRUE(params.ok()) << params.status();
-  EXPECT_EQ(*params, *ChooseAffine(-0.84716797f, 1.62353516f, 0, 255));
-  EXPECT_EQ(params->zero_point, 87);
+  ASSERT_VALUE(const auto params,
+               RequantizeToUsedRange(c, 2.44140625e-4, absl::MakeSpan(q)));
+  EXPECT_EQ(params, *ChooseAffine(-0.84716797f, 1.62353516f, 0, 255));
+  EXPECT_EQ(params.zero_point, 87);
   // The multiplier that makes 256 codes of c's span.
   EXPECT_EQ(*QuantizeMultiplier(255.0 / (6650 + 3470)),
             (QuantizedMultiplier{1731567843, -5}));
@@ -37,13 +32,13 @@ TEST(RequantizeToUsedRange, Golden) {
 TEST(RequantizeToUsedRange, Degenerate) {
   std::vector<std::uint8_t> q(3, 77);
   const std::vector<std::int32_t> zeros(3);
-  const auto params = RequantizeToUsedRange(zeros, 0.5, absl::MakeSpan(q));
-  ASSERT_TRUE(params.ok());
-  EXPECT_EQ(*params, (QuantParams{1, 0, 0, 255}));
+  ASSERT_VALUE(const auto params,
+               RequantizeToUsedRange(zeros, 0.5, absl::MakeSpan(q)));
+  EXPECT_EQ(params, (QuantParams{1, 0, 0, 255}));
   EXPECT_EQ(q, (std::vector<std::uint8_t>{0, 0, 0}));
-  EXPECT_TRUE(RequantizeToUsedRange({}, 1, {}).ok());
-  const std::vector<std::int32_t> ends = {kMin, 0, kMax};
-  ASSERT_TRUE(RequantizeToUsedRange(ends, 1, absl::MakeSpan(q)).ok());
+  EXPECT_OK(RequantizeToUsedRange({}, 1, {}));
+  const std::vector<std::int32_t> ends = {INT32_MIN, 0, INT32_MAX};
+  ASSERT_OK(RequantizeToUsedRange(ends, 1, absl::MakeSpan(q)));
   EXPECT_LE(q[0], 1);  // the zero point's rounding
   EXPECT_EQ(q[1], 128);
   EXPECT_EQ(q[2], 255);
@@ -67,14 +62,15 @@ class RequantizeTest : public PathTest {
           GuardedArray<Q> q(n + offset);
           for (std::size_t i = 0; i < n; ++i) {
             x[offset + i] = rng.OneIn(10)
-                                ? (rng.OneIn(2) ? kMin : kMax)
+                                ? (rng.OneIn(2) ? INT32_MIN : INT32_MAX)
                                 : static_cast<std::int32_t>(rng.Next()) >>
                                       rng.Between(0, 31);
           }
           QuantizedMultiplier multiplier;
           multiplier.fixedpoint =
-              rng.OneIn(5) ? 1 << 30
-                           : static_cast<std::int32_t>(rng.Between(0, kMax));
+              rng.OneIn(5)
+                  ? 1 << 30
+                  : static_cast<std::int32_t>(rng.Between(0, INT32_MAX));
           multiplier.exponent = static_cast<int>(rng.Between(-31, 30));
           const QuantParams params = AnyParams<Q>(&rng);
           kernel(x.data() + offset, n,
@@ -121,21 +117,19 @@ TEST_P(RequantizeTest, LargeOnThreads) {
   const auto x = RandomVector<std::int32_t>(n, -1000000, 3000000, 3);
   context_.set_max_num_threads(3);
   std::vector<std::uint8_t> q(n);
-  const auto params =
-      RequantizeToUsedRange(x, 1e-3, absl::MakeSpan(q), &context_);
-  ASSERT_TRUE(params.ok());
+  ASSERT_VALUE(const auto params,
+               RequantizeToUsedRange(x, 1e-3, absl::MakeSpan(q), &context_));
   const auto [min, max] = std::minmax_element(x.begin(), x.end());
   const auto multiplier = QuantizeMultiplier(255.0 / (*max - *min));
   for (std::size_t i = 0; i < n; ++i) {
     const int expected = std::clamp(
-        MultiplyByQuantizedMultiplier(x[i], *multiplier) + params->zero_point,
-        0, 255);
+        MultiplyByQuantizedMultiplier(x[i], *multiplier) + params.zero_point, 0,
+        255);
     ASSERT_EQ(q[i], expected);
   }
   std::vector<std::int16_t> wide(n);
-  ASSERT_TRUE(Requantize(absl::MakeConstSpan(x), 1.0, {256, 5, -32768, 32767},
-                         absl::MakeSpan(wide), &context_)
-                  .ok());
+  ASSERT_OK(Requantize(absl::MakeConstSpan(x), 1.0, {256, 5, -32768, 32767},
+                       absl::MakeSpan(wide), &context_));
   for (std::size_t i = 0; i < n; ++i)
     ASSERT_EQ(wide[i], ((x[i] + 128) >> 8) + 5);
 }
@@ -151,7 +145,7 @@ TEST(Requantize, BadInputLeavesTheOutputAlone) {
     const auto status = Requantize(absl::MakeConstSpan(x), x_scale, params,
                                    absl::MakeSpan(q.data(), n));
     EXPECT_EQ(q, std::vector<std::int8_t>(3, 77));
-    return status.code() == absl::StatusCode::kInvalidArgument;
+    return status.code() == kInvalid;
   };
   EXPECT_TRUE(fails(1, good, 2));
   EXPECT_TRUE(fails(0, good, 3));
@@ -164,9 +158,8 @@ TEST(Requantize, BadInputLeavesTheOutputAlone) {
   for (const QuantizedMultiplier& bad :
        {QuantizedMultiplier{-1, 0}, QuantizedMultiplier{1, 31},
         QuantizedMultiplier{1, -32}}) {
-    EXPECT_EQ(
-        Requantize(absl::MakeConstSpan(x), bad, good, absl::MakeSpan(q)).code(),
-        absl::StatusCode::kInvalidArgument);
+    EXPECT_CODE(kInvalid, Requantize(absl::MakeConstSpan(x), bad, good,
+                                     absl::MakeSpan(q)));
   }
   std::vector<std::uint8_t> u8(3, 77);
   EXPECT_FALSE(RequantizeToUsedRange(x, -1, absl::MakeSpan(u8)).ok());

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "test/support/test_util.h"
@@ -12,8 +11,6 @@
 namespace ruy_like {
 namespace {
 
-using testing::ElementsAre;
-using testing::ElementsAreArray;
 using testing::FloatNear;
 using testing::IsEmpty;
 
@@ -28,11 +25,10 @@ BatchNorm GoldenNorm() { return {kGamma, kBeta, kMean, kVariance, 1e-3f}; }
 
 TEST(FoldBatchNormTest, Golden) {
   std::vector<float> data = {1, -2, 1, -2, 1, -2, 1, -2};
-  Matrix<float> weights = MakeMatrix(data.data(), 4, 2, Order::kRowMajor);
+  Matrix<float> weights = RowMajorOf(data, 4, 2);
   std::vector<float> bias(4, 0);
-  const auto report =
-      FoldBatchNorm(GoldenNorm(), &weights, absl::MakeSpan(bias));
-  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_VALUE(const auto report,
+               FoldBatchNorm(GoldenNorm(), &weights, absl::MakeSpan(bias)));
   for (int c = 0; c < 4; ++c) {
     EXPECT_NEAR(Element(weights, c, 0), kGain[c], 2e-6 * kGain[c]);
     EXPECT_NEAR(Element(weights, c, 1), -2 * kGain[c], 4e-6 * kGain[c]);
@@ -40,12 +36,12 @@ TEST(FoldBatchNormTest, Golden) {
   EXPECT_THAT(bias, ElementsAre(FloatNear(-0.39975f, 1e-5f),
                                 FloatNear(3.992024f, 1e-5f), 0,
                                 FloatNear(-0.331466f, 1e-6f)));
-  EXPECT_THAT(report->dead_channels, ElementsAre(3));
-  EXPECT_NEAR(report->max_gain, kGain[3], 1e-4);
-  EXPECT_NEAR(report->median_gain, (kGain[0] + kGain[1]) / 2, 1e-5);
-  EXPECT_NEAR(report->max_over_median, 31.465839 / 2.495762, 1e-4);
+  EXPECT_THAT(report.dead_channels, ElementsAre(3));
+  EXPECT_NEAR(report.max_gain, kGain[3], 1e-4);
+  EXPECT_NEAR(report.median_gain, (kGain[0] + kGain[1]) / 2, 1e-5);
+  EXPECT_NEAR(report.max_over_median, 31.465839 / 2.495762, 1e-4);
   // The step of one scale for all: about the whole gain of channel 2.
-  EXPECT_NEAR(report->max_gain / 127, 0.24776, 1e-5);
+  EXPECT_NEAR(report.max_gain / 127, 0.24776, 1e-5);
 }
 
 // Folded weights give what the product and the normalisation gave.
@@ -75,9 +71,8 @@ TEST(FoldBatchNormTest, EqualsProductThenNorm) {
                         std::sqrt(static_cast<double>(variance[c]) + 0.01f) +
                     beta[c];
     }
-    ASSERT_TRUE(FoldBatchNorm({gamma, beta, mean, variance, 0.01f}, &weights,
-                              absl::MakeSpan(bias))
-                    .ok());
+    ASSERT_OK(FoldBatchNorm({gamma, beta, mean, variance, 0.01f}, &weights,
+                            absl::MakeSpan(bias)));
     for (int c = 0; c < kChannels; ++c) {
       double sum = bias[c];
       for (int k = 0; k < kDepth; ++k) {
@@ -93,41 +88,39 @@ TEST(FoldBatchNormTest, EqualsProductThenNorm) {
 
 TEST(FoldBatchNormTest, WithoutGammaAndBeta) {
   std::vector<float> data = {3}, bias = {1};
-  Matrix<float> weights = MakeMatrix(data.data(), 1, 1, Order::kRowMajor);
+  Matrix<float> weights = RowMajorOf(data, 1, 1);
   const std::vector<float> mean = {5}, variance = {4};
-  const auto report = FoldBatchNorm({{}, {}, mean, variance, 0}, &weights,
-                                    absl::MakeSpan(bias));
-  ASSERT_TRUE(report.ok());
+  ASSERT_VALUE(const auto report,
+               FoldBatchNorm({{}, {}, mean, variance, 0}, &weights,
+                             absl::MakeSpan(bias)));
   EXPECT_EQ(data[0], 1.5f);
   EXPECT_EQ(bias[0], -2);
-  EXPECT_THAT(report->dead_channels, IsEmpty());
-  EXPECT_EQ(report->max_over_median, 1);
+  EXPECT_THAT(report.dead_channels, IsEmpty());
+  EXPECT_EQ(report.max_over_median, 1);
 }
 
 TEST(FoldBatchNormTest, BadInputChangesNothing) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> data = {1, 2, 3, 4}, bias = {5, 6, 7, 8};
   const std::vector<float> old_data = data, old_bias = bias;
-  Matrix<float> weights = MakeMatrix(data.data(), 4, 1, Order::kRowMajor);
+  Matrix<float> weights = RowMajorOf(data, 4, 1);
   const auto refuses = [&](const auto& change) {
     BatchNorm norm = GoldenNorm();
     change(&norm);
     return FoldBatchNorm(norm, &weights, absl::MakeSpan(bias))
                .status()
-               .code() == absl::StatusCode::kInvalidArgument;
+               .code() == kInvalid;
   };
   const auto with = [](std::vector<float> values, int index, float value) {
     values[index] = value;
     return values;
   };
-  for (const float bad :
-       {-1.0f, nan, -std::numeric_limits<float>::infinity()}) {
+  for (const float bad : {-1.0f, kNan, -kInf}) {
     const std::vector<float> variance = with(kVariance, 2, bad);
     EXPECT_TRUE(refuses([&](BatchNorm* n) { n->variance = variance; })) << bad;
     EXPECT_TRUE(refuses([&](BatchNorm* n) { n->epsilon = bad; })) << bad;
   }
   const std::vector<float> zero = with(kVariance, 3, 0);
-  const std::vector<float> bad_gamma = with(kGamma, 0, nan);
+  const std::vector<float> bad_gamma = with(kGamma, 0, kNan);
   EXPECT_TRUE(refuses([&](BatchNorm* n) {
     n->variance = zero;
     n->epsilon = 0;
@@ -139,7 +132,7 @@ TEST(FoldBatchNormTest, BadInputChangesNothing) {
   constant.set_data(static_cast<const float*>(data.data()));
   EXPECT_FALSE(
       FoldBatchNorm(GoldenNorm(), &constant, absl::MakeSpan(bias)).ok());
-  Matrix<float> too_few = MakeMatrix(data.data(), 3, 1, Order::kRowMajor);
+  Matrix<float> too_few = RowMajorOf(data, 3, 1);
   EXPECT_FALSE(
       FoldBatchNorm(GoldenNorm(), &too_few, absl::MakeSpan(bias)).ok());
   EXPECT_THAT(data, ElementsAreArray(old_data));

@@ -1,9 +1,9 @@
 #include "ruy_like/quantize/multiplier.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -14,12 +14,6 @@
 
 namespace ruy_like {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-
-constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min();
 
 QuantParams Scale(float scale) { return {scale}; }
 
@@ -46,16 +40,15 @@ TEST(QuantizeMultiplierTest, Goldens) {
       // The largest one below the limits on both ends, and the next.
       {0x1.fffffffcp-33, {0, 0}},
       {0x1.ffffffffp-33, {1 << 30, -31}},  // rounds up to 2^-32
-      {0x1.fffffffcp29, {kMax, 30}},
-      {0x1p30, {kMax, 30}},
-      {1e300, {kMax, 30}},
+      {0x1.fffffffcp29, {INT32_MAX, 30}},
+      {0x1p30, {INT32_MAX, 30}},
+      {1e300, {INT32_MAX, 30}},
   };
   for (const auto& golden : kGoldens) {
     SCOPED_TRACE(golden.multiplier);
-    const auto result = QuantizeMultiplier(golden.multiplier);
-    ASSERT_TRUE(result.ok()) << result.status();
-    EXPECT_EQ(result->fixedpoint, golden.expected.fixedpoint);
-    EXPECT_EQ(result->exponent, golden.expected.exponent);
+    ASSERT_VALUE(const auto result, QuantizeMultiplier(golden.multiplier));
+    EXPECT_EQ(result.fixedpoint, golden.expected.fixedpoint);
+    EXPECT_EQ(result.exponent, golden.expected.exponent);
   }
 }
 
@@ -64,9 +57,7 @@ TEST(QuantizeMultiplierTest, BadMultipliers) {
        {-1.0, -1e-300, std::numeric_limits<double>::quiet_NaN(),
         std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity()}) {
-    EXPECT_EQ(QuantizeMultiplier(bad).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << bad;
+    EXPECT_CODE(kInvalid, QuantizeMultiplier(bad)) << bad;
   }
 }
 
@@ -105,11 +96,11 @@ TEST(QuantizeMultiplierTest, EqualsFrexpAndRound) {
     const bool in_range = exponent >= -31 && exponent <= 30 && m != 0;
     if (exponent < -31 || m == 0) fixedpoint = exponent = 0;
     if (exponent > 30) {
-      fixedpoint = kMax;
+      fixedpoint = INT32_MAX;
       exponent = 30;
     }
     const auto quantized = QuantizeMultiplier(m);
-    ASSERT_TRUE(quantized.ok()) << m;
+    ASSERT_OK(quantized) << m;
     ASSERT_EQ(quantized->fixedpoint, fixedpoint) << m;
     ASSERT_EQ(quantized->exponent, exponent) << m;
     if (!in_range) continue;
@@ -136,13 +127,13 @@ TEST(MultiplyByQuantizedMultiplierTest, Goldens) {
       {100, {1649267442, -6}, 1},
       {-100, {1649267442, -6}, -1},
       // Saturation, and the ends of the exponents.
-      {kMax, {kMax, 30}, kMax},
-      {kMin, {kMax, 30}, kMin},
-      {kMax, {1 << 30, 1}, kMax},
-      {kMin, {1 << 30, 1}, kMin},
-      {kMin, {1 << 30, 2}, kMin},
-      {kMax, {kMax, -31}, 1},
-      {kMin, {1 << 30, -31}, 0},  // -0.5
+      {INT32_MAX, {INT32_MAX, 30}, INT32_MAX},
+      {INT32_MIN, {INT32_MAX, 30}, INT32_MIN},
+      {INT32_MAX, {1 << 30, 1}, INT32_MAX},
+      {INT32_MIN, {1 << 30, 1}, INT32_MIN},
+      {INT32_MIN, {1 << 30, 2}, INT32_MIN},
+      {INT32_MAX, {INT32_MAX, -31}, 1},
+      {INT32_MIN, {1 << 30, -31}, 0},  // -0.5
       {123, {0, 0}, 0},
   };
   for (const auto& golden : kGoldens) {
@@ -157,14 +148,14 @@ std::int32_t ThroughMul(std::int32_t x, QuantizedMultiplier multiplier,
                         Context* context) {
   const std::int8_t unused = 0;
   std::int16_t dst_data = 0;
-  const Matrix<std::int8_t> lhs = MakeMatrix(&unused, 1, 0, Order::kRowMajor);
-  const Matrix<std::int8_t> rhs = MakeMatrix(&unused, 0, 1, Order::kColMajor);
-  Matrix<std::int16_t> dst = MakeMatrix(&dst_data, 1, 1, Order::kColMajor);
+  const Matrix<std::int8_t> lhs = RowMajorOf(&unused, 1, 0);
+  const Matrix<std::int8_t> rhs = ColMajorOf(&unused, 0, 1);
+  Matrix<std::int16_t> dst = ColMajorOf(&dst_data, 1, 1);
   MulParams<std::int32_t, std::int16_t> params;
   params.set_bias(&x);
   params.set_multiplier_fixedpoint(multiplier.fixedpoint);
   params.set_multiplier_exponent(multiplier.exponent);
-  EXPECT_TRUE(Mul(lhs, rhs, params, context, &dst).ok());
+  EXPECT_OK(Mul(lhs, rhs, params, context, &dst));
   return dst_data;
 }
 
@@ -176,7 +167,7 @@ TEST(MultiplyByQuantizedMultiplierTest, IsMulsRequantization) {
     const int exponent = static_cast<int>(rng.Between(-31, 30));
     const std::int32_t fixedpoint = static_cast<std::int32_t>(
         rng.OneIn(4) ? std::int64_t{1} << rng.Between(20, 30)
-                     : rng.Between(0, kMax));
+                     : rng.Between(0, INT32_MAX));
     const int bits = static_cast<int>(
         std::min<std::int64_t>(31, 18 - std::min(exponent, 17)));
     const std::int64_t bound = std::int64_t{1} << bits;
@@ -190,14 +181,15 @@ TEST(MultiplyByQuantizedMultiplierTest, IsMulsRequantization) {
 }
 
 TEST(LegacyMultiplierTest, Goldens) {
-  EXPECT_EQ(SaturatingRoundingDoublingHighMul(kMin, kMin), kMax);
-  EXPECT_EQ(SaturatingRoundingDoublingHighMul(kMin, kMax), -kMax);
+  EXPECT_EQ(SaturatingRoundingDoublingHighMul(INT32_MIN, INT32_MIN), INT32_MAX);
+  EXPECT_EQ(SaturatingRoundingDoublingHighMul(INT32_MIN, INT32_MAX),
+            -INT32_MAX);
   EXPECT_EQ(SaturatingRoundingDoublingHighMul(1, 1 << 30), 1);
   EXPECT_EQ(RoundingDivideByPowerOfTwo(-7, 1), -4);
   EXPECT_EQ(RoundingDivideByPowerOfTwo(7, 1), 4);
-  EXPECT_EQ(RoundingDivideByPowerOfTwo(kMin, 31), -1);
-  EXPECT_EQ(RoundingDivideByPowerOfTwo(kMax, 31), 1);
-  EXPECT_EQ(RoundingDivideByPowerOfTwo(kMin, 0), kMin);
+  EXPECT_EQ(RoundingDivideByPowerOfTwo(INT32_MIN, 31), -1);
+  EXPECT_EQ(RoundingDivideByPowerOfTwo(INT32_MAX, 31), 1);
+  EXPECT_EQ(RoundingDivideByPowerOfTwo(INT32_MIN, 0), INT32_MIN);
   const struct {
     std::int32_t x;
     QuantizedMultiplier multiplier;
@@ -208,8 +200,8 @@ TEST(LegacyMultiplierTest, Goldens) {
       {4, {5 << 28, -1}, 1, 2},
       {-7, {1 << 30, 0}, -3, -3},
       // Where the left shift leaves int32.
-      {1 << 30, {1 << 30, 4}, kMax, 1 << 30},
-      {-(1 << 30), {1 << 30, 4}, kMin, -(1 << 30)},
+      {1 << 30, {1 << 30, 4}, INT32_MAX, 1 << 30},
+      {-(1 << 30), {1 << 30, 4}, INT32_MIN, -(1 << 30)},
   };
   for (const auto& golden : kGoldens) {
     SCOPED_TRACE(golden.x);
@@ -225,7 +217,7 @@ TEST(LegacyMultiplierTest, DiffersByAtMostOne) {
   int different = 0;
   for (int i = 0; i < 100000; ++i) {
     const QuantizedMultiplier multiplier{
-        static_cast<std::int32_t>(rng.Between(1 << 30, kMax)),
+        static_cast<std::int32_t>(rng.Between(1 << 30, INT32_MAX)),
         static_cast<int>(rng.Between(-31, 8))};
     const std::int64_t bound = std::int64_t{1}
                                << (31 - std::max(multiplier.exponent, 0));
@@ -243,7 +235,7 @@ TEST(LegacyMultiplierTest, DiffersByAtMostOne) {
 TEST(SetMultipliersTest, PerTensor) {
   MulParams<std::int32_t, std::int8_t> params;
   const QuantParams dst = {1, 0, -100, 90};
-  ASSERT_TRUE(SetMultipliers(Scale(0.5f), Scale(0.25f), dst, &params).ok());
+  ASSERT_OK(SetMultipliers(Scale(0.5f), Scale(0.25f), dst, &params));
   EXPECT_EQ(params.multiplier_fixedpoint(), 1 << 30);
   EXPECT_EQ(params.multiplier_exponent(), -2);
   EXPECT_FALSE(params.perchannel());
@@ -258,10 +250,9 @@ TEST(SetMultipliersTest, PerChannel) {
   std::vector<int> exponent(3, -99);
   MulParams<std::int32_t, std::uint8_t> params;
   const QuantParams dst = {1, 0, 0, 255};
-  ASSERT_TRUE(SetMultipliers<std::uint8_t>(channels, Scale(0.25f), dst,
-                                           absl::MakeSpan(fixedpoint),
-                                           absl::MakeSpan(exponent), &params)
-                  .ok());
+  ASSERT_OK(SetMultipliers<std::uint8_t>(channels, Scale(0.25f), dst,
+                                         absl::MakeSpan(fixedpoint),
+                                         absl::MakeSpan(exponent), &params));
   EXPECT_THAT(fixedpoint, ElementsAre(1 << 30, 1 << 30, 0));
   EXPECT_THAT(exponent, ElementsAre(-2, 0, 0));
   EXPECT_EQ(params.multiplier_fixedpoint_perchannel(), fixedpoint.data());
@@ -272,9 +263,7 @@ TEST(SetMultipliersTest, PerChannel) {
 TEST(SetMultipliersTest, BadInputChangesNothing) {
   MulParams<std::int32_t, std::int8_t> params;
   params.set_multiplier_fixedpoint(7);
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (const float bad : {0.0f, -1.0f, nan, infinity}) {
+  for (const float bad : {0.0f, -1.0f, kNan, kInf}) {
     SCOPED_TRACE(bad);
     EXPECT_FALSE(SetMultipliers(Scale(bad), Scale(1), Scale(1), &params).ok());
     EXPECT_FALSE(SetMultipliers(Scale(1), Scale(bad), Scale(1), &params).ok());
@@ -297,7 +286,7 @@ TEST(SetMultipliersTest, BadInputChangesNothing) {
                                        absl::MakeSpan(fixedpoint),
                                        absl::MakeSpan(exponent), &params);
   };
-  EXPECT_FALSE(per_channel({Scale(1), Scale(nan)}).ok());
+  EXPECT_FALSE(per_channel({Scale(1), Scale(kNan)}).ok());
   EXPECT_FALSE(per_channel({Scale(1)}).ok());
   EXPECT_THAT(fixedpoint, ElementsAre(11, 11));
   EXPECT_THAT(exponent, ElementsAre(12, 12));
