@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Makes of the JSON of a sweep what is worth keeping.
 
-condense.py --out DIR [--cpu TEXT] [--commit ID [--note TEXT]] FILE...
+condense.py --out DIR [--cpu TEXT] [--compared_at ID]
+            [--commit ID [--note TEXT]] FILE...
 
 Of mul_bench the medians of repeated runs, without the host's name; of compare one
 file for each number of threads. Writes mul_bench.json, peak.json and
-compare_<n>threads.json to DIR, and with --commit about.json.
+compare_<n>threads.json to DIR, and with --commit about.json. --compared_at: the commit
+that compare_<n>threads.json is of, if it is not that of about.json.
 """
 
 import argparse
@@ -39,6 +41,8 @@ def main():
   parser.add_argument("--out", required=True)
   parser.add_argument("--cpu", help="more exactly than the files say")
   parser.add_argument("--commit")
+  parser.add_argument("--compared_at", metavar="ID",
+                      help="the commit that the comparison is of")
   parser.add_argument("--note", default="", help="what else to know")
   parser.add_argument("files", nargs="+", metavar="JSON")
   args = parser.parse_args()
@@ -64,16 +68,19 @@ def main():
             {k: data[k] for k in ("peaks", "read_bandwidth")})
   if benchmarks:
     write(args.out, "mul_bench.json", {}, {"benchmarks": benchmarks})
+  today = datetime.date.today().isoformat()
+  when = ({"commit": args.compared_at, "date": today} if args.compared_at else
+          {})
   for (threads, isa), data in comparisons.items():
     compiler = data["compiler"]
     write(args.out, f"compare_{threads}threads{'_' if isa else ''}{isa}.json",
           {"cpu": args.cpu or data["cpu"], "compiler": compiler, "isa": isa,
-           "threads": threads},
+           "threads": threads, **when},
           {k: data[k] for k in ("peers", "results")})
   if args.commit:
     write(args.out, "about.json",
           {"cpu": args.cpu, "compiler": compiler, "commit": args.commit,
-           "date": datetime.date.today().isoformat(), "note": args.note}, {})
+           "date": today, "note": args.note}, {})
 
 
 if __name__ == "__main__":

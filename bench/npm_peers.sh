@@ -3,7 +3,7 @@
 #
 #   bench/npm_peers.sh [DIR [COMMAND...]]
 #
-# Installs what is missing (third_party/install.sh npm_peers), builds compare, and
+# Installs what is missing (third_party/install.sh peers npm_peers), builds compare, and
 # leaves compare_npm.json, compare_narrow.json and, per types, a picture in DIR, out/bench/npm by default.
 # COMMAND is what each measurement runs under (bench/measure.sh). Some ten
 # minutes, one thread. Where npm or its registry is not there, says so and ends
@@ -19,8 +19,8 @@ skip() {
 }
 [ "$(uname -sm)" = "Linux x86_64" ] || skip "only for Linux on x86-64"
 command -v npm >/dev/null || skip "npm is not there"
-bash third_party/install.sh npm_peers ||
-  skip "third_party/install.sh npm_peers has failed"
+bash third_party/install.sh peers npm_peers ||
+  skip "third_party/install.sh peers npm_peers has failed"
 
 bash cmake/build.sh bench compare
 modules=build/npm_peers/node_modules
@@ -53,7 +53,8 @@ measure() {
 collect() {
   local files=("${@:2}")
   files=("${files[@]/#/$work/}")
-  python3 bench/condense.py --out "$work/all" "${files[@]/%/.json}"
+  python3 bench/condense.py --out "$work/all" \
+    --compared_at "$(git rev-parse --short HEAD)" "${files[@]/%/.json}"
   cp "$work/all/compare_1threads.json" "$out/$1.json"
 }
 

@@ -318,7 +318,7 @@ def draw_comparison(results, data, types, out):
   handles += style_handles(len({r["cached"] for r in rows}) == 2)
   isa = data["isa"] or "best instructions of each"
   figure.suptitle(
-      f"{TYPE_NAMES[types]}, {plural(data['threads'])}, {isa}\n{origin(results)}\n"
+      f"{TYPE_NAMES[types]}, {plural(data['threads'])}, {isa}\n{origin(results, data)}\n"
       f"(with each library: geometric mean over {rows[0]['list']}; beyond the "
       "edges: the number, cached first)", fontsize=10)
   bottom = legend_below(figure, handles, columns=2)
@@ -328,12 +328,12 @@ def draw_comparison(results, data, types, out):
        sources(results, "about.json", data["file"]))
 
 
-def origin(results):
-  """Machine, commit and date."""
-  about = results.about
-  if not about:
+def origin(results, comparison=None):
+  """Machine, commit and date; a comparison may have a commit of its own."""
+  about = {**results.about, **(comparison or {})}
+  if "commit" not in about:
     return results.cpu()
-  return f"{about['cpu']}; commit {about['commit']}, {about['date']}"
+  return f"{results.cpu()}; commit {about['commit']}, {about['date']}"
 
 
 def sources(results, *names):
