@@ -90,15 +90,11 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   const int bits = weights_.bits;
   const int ones = has_activation_zeros_ ? 1 : 0;
   const std::ptrdiff_t stream_cols = kernel.stream_cols - ones;
-  std::ptrdiff_t max_stream_cols =
-      bits == 4 ? kernel.max_stream_cols4 : kernel.max_stream_cols8;
-  if (has_activation_zeros_) {
-    // Each panel multiplies a column of ones again. With more than two panels
-    // it is faster to add up the levels once (doc/tuning.md).
-    const bool can_stream =
-        (bits == 4 ? kernel.stream4 : kernel.stream8) != nullptr;
-    max_stream_cols = can_stream ? 2 * stream_cols : 0;
-  }
+  const std::ptrdiff_t max_stream_cols =
+      has_activation_zeros_
+          ? (bits == 4 ? kernel.max_stream_cols4_zeros
+                       : kernel.max_stream_cols8_zeros)
+          : (bits == 4 ? kernel.max_stream_cols4 : kernel.max_stream_cols8);
   streams_ = cols_ <= max_stream_cols &&
              (bits == 8 ||
               kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup);

@@ -132,6 +132,9 @@ struct GroupKernel {
   // The most columns for which the streaming form is the fastest, with weights
   // of 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
+  // The same if activations have zero points: then each panel multiplies a
+  // column of ones again, where widened weights have their levels summed once.
+  ptrdiff_t max_stream_cols4_zeros, max_stream_cols8_zeros;
   bool interleaves_columns;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. With 2

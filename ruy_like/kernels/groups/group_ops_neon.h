@@ -133,6 +133,7 @@ struct NeonGroupOps : PlainGroupStarts {
   // without it, streaming 4-bit levels always takes fewer.
   static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
   static constexpr ptrdiff_t kMaxStreamCols8 = 4;
+  static constexpr ptrdiff_t kMaxStreamCols4Zeros = 2, kMaxStreamCols8Zeros = 2;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
   static constexpr int kOneColumnPanels8 = 1;
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {

@@ -271,6 +271,9 @@ struct X86GroupOps {
   // Without VNNI the widened form is as fast from three columns on, and its
   // tiles stay fast where weights come from memory (doc/tuning.md).
   static constexpr ptrdiff_t kMaxStreamCols8 = kHasVnni ? 32 : 2;
+  static constexpr ptrdiff_t kMaxStreamCols4Zeros =
+      S::kLanes == 16 ? 20 : (kHasVnni ? 6 : 9);
+  static constexpr ptrdiff_t kMaxStreamCols8Zeros = S::kLanes == 16 ? 10 : 6;
   static constexpr int StreamPanels(int cols) {
     return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
   }

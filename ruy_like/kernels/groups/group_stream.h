@@ -9,7 +9,8 @@
 //   Nibbles        the same for more columns
 //   Bytes          the same of packed 8-bit levels, if kMaxStreamCols8 != 0
 //   kStreamCols    the most columns of an activation panel
-//   kMaxStreamCols4, kMaxStreamCols8  see GroupKernel
+//   kMaxStreamCols4, kMaxStreamCols8, kMaxStreamCols4Zeros,
+//   kMaxStreamCols8Zeros  see GroupKernel
 //   StreamPanels(cols)  panels that are read at once
 //   kOneColumnPanels8   the same for one column and levels of 8 bits
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_STREAM_H_

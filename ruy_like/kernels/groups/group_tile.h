@@ -263,6 +263,8 @@ constexpr GroupKernel GroupKernelOf(const char* name) {
   kernel.stream_cols = Ops::kStreamCols;
   kernel.max_stream_cols4 = Ops::kMaxStreamCols4;
   kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
+  kernel.max_stream_cols4_zeros = Ops::kMaxStreamCols4Zeros;
+  kernel.max_stream_cols8_zeros = Ops::kMaxStreamCols8Zeros;
   kernel.interleaves_columns = Ops::kInterleavesColumns;
   kernel.signed_levels = Ops::kSignedLevels;
   kernel.activation_bytes4 = Ops::Dot4::kActivationBytes;

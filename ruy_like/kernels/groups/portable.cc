@@ -169,6 +169,7 @@ struct Ops : PlainGroupStarts {
   static constexpr PackFn* kCopyFloats = nullptr;
   static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
+  static constexpr ptrdiff_t kMaxStreamCols4Zeros = 2, kMaxStreamCols8Zeros = 0;
   static constexpr int StreamPanels(int /*cols*/) { return 1; }
   static constexpr int kOneColumnPanels8 = 1;
   static PortableSimd::Int LoadBytes(const uint8_t* p) {
