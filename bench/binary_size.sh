@@ -43,7 +43,10 @@ echo "| Part | Kernels, KiB | Packing, KiB |"
 echo "|---|---:|---:|"
 for path in $(sed -nE 's/^RUY_LIKE_PATH\([A-Za-z0-9]+, ([a-z0-9]+),.*/\1/p' \
     build/size-static/generated/ruy_like/compiled_paths.inc); do
-  kernels=$(bytes_of "$objects/kernels/$path.cc.o")
+  files=("$objects/kernels/$path.cc.o")
+  groups=$objects/kernels/groups/$path.cc.o
+  [ ! -e "$groups" ] || files+=("$groups")
+  kernels=$(bytes_of "${files[@]}")
   total=$((total + kernels))
   packing_kib=
   if [ -e "$objects/pack/$path.cc.o" ]; then

@@ -207,14 +207,10 @@ struct StreamTile {
   // Weights that come from memory and are read once: panels that lie far apart
   // are read together, as few long streams.
   static void RunAll(const GroupTileArgs& args) {
-    if (!args.reads_apart) {
-      for (ptrdiff_t row = 0; row < args.rows; row += kRows) Run(args, row, 1);
-    } else {
-      const ptrdiff_t apart = (args.rows + kRows - 1) / kRows;
-      for (ptrdiff_t i = 0; i < apart; ++i) {
-        Run(args, i * kGroupPanelRows, apart);
-      }
-    }
+    const ptrdiff_t tiles = (args.rows + kRows - 1) / kRows;
+    const ptrdiff_t apart = args.reads_apart ? tiles : 1;
+    const ptrdiff_t row_step = args.reads_apart ? kGroupPanelRows : kRows;
+    for (ptrdiff_t i = 0; i < tiles; ++i) Run(args, i * row_step, apart);
   }
 
  private:
