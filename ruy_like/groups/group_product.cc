@@ -109,8 +109,6 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   if (!streams_ && bits == 4 && has_zeros) zero_point_ = kShiftedZero;
   if (bits == 8 && kernel.signed_levels) zero_point_ -= 128;
   ones_ = streams_ ? ones : 0;
-  sums_levels_ = !streams_ && (kind_ == kernels::kGroupTileActivationZeros ||
-                               kind_ == kernels::kGroupTileGeneral);
   col_panels_ = CeilDiv(cols_, streams_ ? stream_cols : kernel.tile_cols);
   panel_cols_ = cols_ / col_panels_;
   wider_panels_ = cols_ % col_panels_;
@@ -191,7 +189,7 @@ std::size_t GroupProduct::Cut(int threads) {
           : 0;
   // Quantized columns that are not packed at once, or a column of ones.
   const std::ptrdiff_t unpacked_cols = is_int8 || makes_packed_
-                                           ? ones_ + (sums_levels_ ? 1 : 0)
+                                           ? ones_ + (SumsLevels() ? 1 : 0)
                                            : panel_cols_ + 1;
   const std::size_t quantized_bytes = Product(weights_.depth, unpacked_cols, 1);
   const std::size_t packing_scratch =
@@ -204,7 +202,7 @@ std::size_t GroupProduct::Cut(int threads) {
     zeros_at_ = SaturatingAdd(scales_at_, values);
     sums_at_ = SaturatingAdd(zeros_at_, values);
     multiply_scratch =
-        sums_levels_ ? SaturatingAdd(sums_at_, values) : zeros_at_;
+        SumsLevels() ? SaturatingAdd(sums_at_, values) : zeros_at_;
   }
   scratch_bytes_ =
       ScratchArena::Footprint(std::max(packing_scratch, multiply_scratch));
@@ -213,7 +211,7 @@ std::size_t GroupProduct::Cut(int threads) {
       ScratchArena::Footprint(Product(weights_.groups, PackedCols()));
   total = SaturatingAdd(total, ScratchArena::Footprint(PackedBytes()));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
-  if (sums_levels_) {
+  if (SumsLevels()) {
     total = SaturatingAdd(total, ScratchArena::Footprint(column_bytes_));
     total = SaturatingAdd(total,
                           ScratchArena::Footprint(Product(weights_.groups, 1)));
@@ -234,7 +232,7 @@ void GroupProduct::Take(ScratchArena* arena) {
   column_group_scales_ = TakeArray<float>(arena, per_group);
   column_scales_ = TakeArray<float>(arena, Product(cols_, 1));
   activation_zeros_ = TakeArray<std::int32_t>(arena, Product(cols_, 1));
-  if (sums_levels_) {
+  if (SumsLevels()) {
     level_ones_ = TakeArray<char>(arena, column_bytes_);
     level_starts_ = TakeArray<std::int32_t>(arena, Product(weights_.groups, 1));
   }
@@ -430,7 +428,7 @@ void GroupProduct::PackActivations(int thread) {
     const std::ptrdiff_t range =
         next_range_.fetch_add(1, std::memory_order_relaxed);
     if (range >= ranges) return;
-    if (range == 0 && sums_levels_) {
+    if (range == 0 && SumsLevels()) {
       SetLevelOnes(reinterpret_cast<std::int8_t*>(scratch + copy_bytes_));
     }
     if (copies_) {
@@ -549,7 +547,7 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
     args.scales = scratch + scales_at_;
     args.zeros = scratch + zeros_at_;
     args.sums = reinterpret_cast<std::int32_t*>(scratch + sums_at_);
-    if (sums_levels_) {
+    if (SumsLevels()) {
       GroupTileArgs sum_args = args;
       sum_args.activations = level_ones_;
       sum_args.starts = level_starts_;

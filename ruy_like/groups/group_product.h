@@ -99,6 +99,11 @@ class GroupProduct final {
     return FirstCol(panel) + ones_ * panel;
   }
   std::size_t PackedBytes() const;  // of all activations
+  // Whether the levels of each block of widened weights are summed.
+  bool SumsLevels() const {
+    return !streams_ && (kind_ == kernels::kGroupTileActivationZeros ||
+                         kind_ == kernels::kGroupTileGeneral);
+  }
   std::ptrdiff_t packed_col_stride() const {
     return kernel_.interleaves_columns
                ? std::ptrdiff_t{kernels::kGroupStepLevels} * activation_bytes_
@@ -126,8 +131,6 @@ class GroupProduct final {
   // 1 if the last column of each activation panel is all ones (then its
   // products are the sums of levels), else 0.
   int ones_;
-  // Blocks of widened weights have the sums of their levels calculated.
-  bool sums_levels_;
   // Panels of columns are as equal as possible: the first wider_panels_ have
   // panel_cols_ + 1, the others panel_cols_. Columns of ones do not count.
   std::ptrdiff_t col_panels_;
@@ -165,7 +168,7 @@ class GroupProduct final {
   float* column_group_scales_ = nullptr;
   float* column_scales_ = nullptr;
   std::int32_t* activation_zeros_ = nullptr;
-  // A packed column of ones, with its starts, if sums_levels_.
+  // A packed column of ones, with its starts, if SumsLevels().
   char* level_ones_ = nullptr;
   std::int32_t* level_starts_ = nullptr;
   char* scratch_ = nullptr;
