@@ -114,6 +114,21 @@ class Condense(unittest.TestCase):
     self.assertEqual(len(kept), 1)
     self.assertEqual(kept[0]["GOP/s"], 12.35)
 
+  def test_notes_the_commit_of_a_comparison(self):
+    os.makedirs(WORK_DIR, exist_ok=True)
+    raw = os.path.join(WORK_DIR, "raw_comparison.json")
+    with open(raw, "w", encoding="utf-8") as file:
+      json.dump({"cpu": "a", "compiler": "b", "isa": "", "threads": 1,
+                 "peers": [], "results": []}, file)
+    out = os.path.join(WORK_DIR, "condensed_comparison")
+    for options, commit in ((["--compared_at", "abc1234"], "abc1234"),
+                            ([], None)):
+      code, output = run("condense.py", "--out", out, *options, raw)
+      self.assertEqual(code, 0, output)
+      name = os.path.join(out, "compare_1threads.json")
+      with open(name, encoding="utf-8") as file:
+        self.assertEqual(json.load(file).get("commit"), commit)
+
 
 class NpmPeers(unittest.TestCase):
 
