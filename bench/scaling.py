@@ -163,7 +163,7 @@ class Product:
     self.machine = machine
     self.blocks = plan["blocks"]
     self.counter = Word(machine, 0, value=plan["threads"])
-    # Of a side that is packed once for all threads: a Flag for each part.
+    # A side that is packed once for all threads has a Flag for each part.
     self.parts = collections.defaultdict(dict)
     self.held = held  # rows of blocks that a thread had in the last call
     self.had = collections.defaultdict(set)

@@ -70,7 +70,7 @@ EOF
 chmod +x "$root/init"
 (cd "$root" && find . | cpio -o -H newc --quiet) >"$iso/initrd"
 
-# Of the processor's features some disagree with each other, so that Linux would not
+# Some of the processor's features contradict each other, so that Linux would not
 # boot or not enable AVX: sizes of PKRU's state and of compact states are wrong, and
 # fast short string instructions come without fast string instructions. Hence
 # clearcpuid. Console messages would take most of the boot.

@@ -81,7 +81,7 @@ unfit+='|dropin_sample_test|dropin_consumer_.*|dropin_host_.*)$'
 # allocation of large products failing in turn.
 unfit+='|^(large_offset|fault_injection)_test\.'
 
-# Of each test; an hour of wall time ends one that hangs (cmake/Tests.cmake).
+# A test's limit; an hour of wall time ends one that hangs (cmake/Tests.cmake).
 cpu_seconds=600
 failed=()
 

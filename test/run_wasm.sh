@@ -33,7 +33,7 @@ run() {  # <preset> <test>...
   cmake --preset "$preset" >/dev/null
   cmake --build --preset "$preset" --parallel "$jobs" \
     --target ruy_like limited_program "$@"
-  # Of random_test 300 problems (.quick).
+  # random_test runs 300 problems (.quick).
   ctest --preset "$preset" --parallel "$jobs" --exclude-regex '^random_test$' \
     --tests-regex "^($(IFS='|'; echo "$*"))(\\.|$)"
   bash test/each_first_allocation.sh node --no-experimental-fetch \

@@ -181,7 +181,7 @@ if [ ${#npm_peers[@]} -gt 0 ] && ! is_noted build/npm_peers "${npm_peers[@]}"; t
   install_from_npm build/npm_peers "${npm_peers[@]}"
   echo "${npm_peers[*]}" >build/npm_peers/installed
 fi
-# Of that compiler the headers alone.
+# Only that compiler's headers are used.
 if [ ${#npm_headers[@]} -gt 0 ] && ! is_noted build/headers "${npm_headers[@]}"; then
   install_from_npm build/headers "${npm_headers[@]}"
   (cd build/headers && rm -rf libc libcxx libcxxabi &&

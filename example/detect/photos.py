@@ -34,7 +34,7 @@ CALIBRATION = [
     "hubble_deep_field.jpg", "ihc.png", "motorcycle_left.png", "retina.jpg",
     "rocket.jpg"
 ]
-# Of lfw_subset, the first half of which are faces.
+# For lfw_subset, whose first half are faces.
 FACE_SIZE = 25
 FACE_PICTURES = 10
 

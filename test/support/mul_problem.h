@@ -73,9 +73,9 @@ struct MulProblem {
   BiasKind bias = BiasKind::kNone;
   MultiplierKind multiplier = MultiplierKind::kPerTensor;
   int min_exponent, max_exponent;  // exponents are drawn from here
-  // And multipliers from here.
+  // Multipliers are drawn from here.
   std::int32_t min_fixedpoint = 1 << 30, max_fixedpoint = INT32_MAX;
-  // Of a scaled product.
+  // Scaled products alone use these two.
   ScaleKind lhs_scale = ScaleKind::kPerChannel;
   ScaleKind rhs_scale = ScaleKind::kPerChannel;
   double beta = 0;                             // where Accumulates()

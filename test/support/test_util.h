@@ -239,7 +239,7 @@ std::vector<T> RandomVector(std::size_t size, std::int64_t low,
   for (T& value : values) value = static_cast<T>(rng.Between(low, high));
   return values;
 }
-// Of all values of T.
+// The same, over the whole range of T.
 template <typename T>
 std::vector<T> RandomVector(std::size_t size, std::uint64_t seed) {
   return RandomVector<T>(size, std::numeric_limits<T>::min(),

@@ -262,7 +262,7 @@ struct X86GroupOps {
   // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
   static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
   static constexpr bool kHasVnni = Dot8T::kActivationBytes == 1;
-  // VNNI's many columns are no faster with it (doc/tuning.md).
+  // AVX-512-VNNI is no faster with it (doc/tuning.md), AVX-VNNI not measured.
   static constexpr int kTilePrefetchBytes = kHasVnni ? 0 : 2048;
   // Without VNNI, nibbles as packed take three multiplications for a step,
   // widened levels four. With VNNI the widened form's larger tile is faster for
@@ -271,6 +271,7 @@ struct X86GroupOps {
   // Without VNNI the widened form is as fast from three columns on, and its
   // tiles stay fast where weights come from memory (doc/tuning.md).
   static constexpr ptrdiff_t kMaxStreamCols8 = kHasVnni ? 32 : 2;
+  // Measured in doc/tuning.md, but for AVX-VNNI: two panels.
   static constexpr ptrdiff_t kMaxStreamCols4Zeros =
       S::kLanes == 16 ? 20 : (kHasVnni ? 6 : 9);
   static constexpr ptrdiff_t kMaxStreamCols8Zeros = S::kLanes == 16 ? 10 : 6;

@@ -71,7 +71,7 @@ struct NarrowPanelKernel : private PanelKernel<Op, kMaxVectors, 1> {
 
  private:
   typedef typename Op::Accum Accum;
-  // Of a stream: its sums are collected for one call of the epilogue.
+  // A stream's sums are collected in segments, one call of the epilogue each.
   static constexpr int kSegmentPanels = 16;
   static constexpr int kSegmentRows = kSegmentPanels * kLanes;
 
