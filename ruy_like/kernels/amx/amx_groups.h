@@ -247,13 +247,15 @@ struct GroupBlocks {
                        kRows * sizeof(int32_t));
   }
 
-  // The i-th product of a chunk, then `portion` columns of an earlier group.
-  // Unless `previous` is null, the accumulator is stored there and zeroed.
-  // Weights bypass L1: they are not read again before other columns' turn.
+  // The i-th product of a chunk, then `cols_per_product` columns of an earlier
+  // group. Unless `previous` is null, the accumulator is stored there and
+  // zeroed. Weights bypass L1: they are not read again before other columns'
+  // turn.
   template <int i, bool kIsRest>
   static RUY_LIKE_ALWAYS_INLINE void Product(const Operands& at,
                                              int32_t* previous, int a1_col,
-                                             int portion, Adder* adder) {
+                                             int cols_per_product,
+                                             Adder* adder) {
     if constexpr (LoadsA(i)) {
       Tiles::Load<ATile(A(i), kIsRest)>(at.columns + A(i) * at.a1_bytes,
                                         at.col_bytes);
@@ -267,22 +269,22 @@ struct GroupBlocks {
     }
     Tiles::MultiplyUnsignedB<C(i), ATile(A(i), kIsRest),
                              BTile(B(i), kIsRest)>();
-    if (!adder->IsDone()) adder->Add(portion);
+    if (!adder->IsDone()) adder->Add(cols_per_product);
   }
 
   template <bool kIsRest>
   static RUY_LIKE_ALWAYS_INLINE void Chunk(const Operands& at,
                                            int32_t* previous, int a1_col,
-                                           int portion, Adder* adder) {
-    Product<0, kIsRest>(at, previous, a1_col, portion, adder);
-    Product<1, kIsRest>(at, previous, a1_col, portion, adder);
-    Product<2, kIsRest>(at, previous, a1_col, portion, adder);
-    Product<3, kIsRest>(at, previous, a1_col, portion, adder);
+                                           int cols_per_product, Adder* adder) {
+    Product<0, kIsRest>(at, previous, a1_col, cols_per_product, adder);
+    Product<1, kIsRest>(at, previous, a1_col, cols_per_product, adder);
+    Product<2, kIsRest>(at, previous, a1_col, cols_per_product, adder);
+    Product<3, kIsRest>(at, previous, a1_col, cols_per_product, adder);
   }
 
   // Columns of an earlier group after each product of a group of `chunks`
   // chunks: as many as amx_block.h has units of epilogue there.
-  static RUY_LIKE_ALWAYS_INLINE int Portion(int cols, ptrdiff_t chunks) {
+  static RUY_LIKE_ALWAYS_INLINE int ColsPerProduct(int cols, ptrdiff_t chunks) {
     const int products = chunks == 1 ? 4 : chunks <= 3 ? 8 : 16;
     return (cols + products - 1) / products;
   }
@@ -318,14 +320,14 @@ struct GroupBlocks {
         const bool is_last = multiplied.group + 1 == args.groups;
         const ptrdiff_t chunks = cut.chunks[is_last];
         const ptrdiff_t rests = cut.rests[is_last];
-        const int portion = Portion(args.cols, chunks + rests);
+        const int cols_per_product = ColsPerProduct(args.cols, chunks + rests);
         for (ptrdiff_t chunk = 0; chunk < chunks; ++chunk) {
-          Chunk<false>(at, previous, a1_col, portion, &adder);
+          Chunk<false>(at, previous, a1_col, cols_per_product, &adder);
           at.Advance(cut.levels);
           previous = nullptr;
         }
         for (ptrdiff_t rest = 0; kHasRests && rest < rests; ++rest) {
-          Chunk<true>(at, previous, a1_col, portion, &adder);
+          Chunk<true>(at, previous, a1_col, cols_per_product, &adder);
           at.Advance(cut.rest_levels);
           previous = nullptr;
         }
