@@ -13,9 +13,16 @@ function(ruy_like_set_library_properties target)
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     VERIFY_INTERFACE_HEADER_SETS ${PROJECT_IS_TOP_LEVEL})
-  # Whether or not the host's shared library says so for what it is made of.
-  if(RUY_LIKE_RUY_DROPIN OR NOT PROJECT_IS_TOP_LEVEL)
+  # Static libraries too become parts of shared objects: of plug-ins, of a host's
+  # shared library, which may not say so for what it is made of.
+  if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE OR NOT PROJECT_IS_TOP_LEVEL)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  endif()
+  # Failed allocations become a Status by way of std::bad_alloc, also where the host
+  # is compiled without exceptions. RTTI: hosts that have it derive from our classes.
+  # SHELL:, else CMake leaves out what it thinks was said before.
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT EMSCRIPTEN)
+    target_compile_options(${target} PRIVATE "SHELL:-fexceptions -frtti")
   endif()
   target_compile_options(${target} PRIVATE ${RUY_LIKE_DEFAULT_OPTIMIZATION})
   # A program that is linked to the drop-in or to quantize alone finds ruy_like

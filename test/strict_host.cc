@@ -1,11 +1,32 @@
-// A host's source that is compiled with every warning as an error: the public
-// headers must not be what stops it. Instantiates what their templates make for
-// each combination of types, and compares the products.
+// A host's source that is compiled with every warning as an error and without
+// exceptions and RTTI: the public headers must not be what stops it.
+// Instantiates what their templates make for each combination of types, and
+// compares the products.
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "ruy_like/ruy_like.h"
+
+namespace {
+bool next_allocation_fails = false;
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (std::exchange(next_allocation_fails, false)) {
+    // Throws std::length_error, as no `throw` can in this source.
+    std::vector<char>().reserve(~std::size_t{0});
+  }
+  return std::malloc(bytes);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+  std::free(memory);
+}
 
 namespace {
 
@@ -88,6 +109,16 @@ bool MultipliesFloats() {
          Multiplies<Lhs, Rhs, double, double>();
 }
 
+// The library catches exceptions that this source is compiled without.
+bool ReportsMissingMemory() {
+  const float data[] = {1, 2};
+  ruy_like::Context context;
+  next_allocation_fails = true;
+  const auto packed = Pack(ruy_like::ColMajor(data, 2, 1), Side::kRhs,
+                           ruy_like::PackOptions(), &context);
+  return packed.status().code() == absl::StatusCode::kResourceExhausted;
+}
+
 }  // namespace
 
 int main() {
@@ -103,5 +134,7 @@ int main() {
       MultipliesFloats<float, float>() && MultipliesFloats<float, double>() &&
       MultipliesFloats<double, float>() && MultipliesFloats<double, double>();
   if (!ok) std::cerr << "wrong result\n";
-  return ok ? 0 : 1;
+  const bool reports = ReportsMissingMemory();
+  if (!reports) std::cerr << "missing memory is not reported\n";
+  return ok && reports ? 0 : 1;
 }

@@ -14,7 +14,8 @@
 #   subdirectory      add_subdirectory, configured only: that the library leaves
 #                     the host project alone, and installs nothing
 #   subdirectory_quantize  add_subdirectory, and ruy_like::quantize is asked for:
-#                     compiles both libraries anew
+#                     compiles both libraries anew, in a host without exceptions
+#                     and RTTI
 #   fetch_content     FetchContent with a local directory. Configures only: it
 #                     is add_subdirectory behind the scenes
 # Libraries that are built here are unoptimised and have a few of the paths, for
@@ -200,6 +201,7 @@ case "$way" in
     [ ! -e "$work/prefix" ] || fail "installs $(find "$work/prefix" -type f)"
     ;;
   subdirectory_quantize)
+    flags="$flags -fno-exceptions -fno-rtti"
     configure "$project" "$work/build" -DWAY=subdirectory \
       -DRUY_LIKE_SOURCE_DIR="$source" -DRUY_LIKE_QUANTIZE=ON
     quietly cmake --build "$work/build" --parallel 2

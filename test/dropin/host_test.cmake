@@ -19,7 +19,7 @@
 #                  optimised, what is fetched too
 file(REMOVE_RECURSE ${WORK_DIR})
 set(strict "-Wall -Wextra -Wpedantic -Wsign-compare -Wconversion")
-string(APPEND strict " -Wsign-conversion -Wundef -Werror")
+string(APPEND strict " -Wsign-conversion -Wundef -Werror -fno-exceptions -fno-rtti")
 set(options
   -DCMAKE_BUILD_TYPE=Debug  # nothing is inlined away
   -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
