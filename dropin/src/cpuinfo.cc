@@ -4,10 +4,23 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 
 namespace ruy {
 namespace {
+
+// Where the system has no description of its processors, cpuinfo writes to
+// stderr and finds nothing.
+bool Initialize() {
+#if defined(RUY_LIKE_PROCESSORS_FILE)
+  static const bool initialized =
+      std::ifstream(RUY_LIKE_PROCESSORS_FILE).good() && cpuinfo_initialize();
+  return initialized;
+#else
+  return cpuinfo_initialize();
+#endif
+}
 
 int SizeOf(const cpuinfo_cache* cache) {
   constexpr std::uint32_t kMost = std::numeric_limits<int>::max();
@@ -30,7 +43,7 @@ CpuCacheParams CachesOf(const cpuinfo_processor& processor) {
 // The smallest over all processors, as a thread may run on any.
 CpuCacheParams DetectCaches() {
   CpuCacheParams smallest;
-  if (cpuinfo_initialize()) {
+  if (Initialize()) {
     for (std::uint32_t i = 0; i < cpuinfo_get_processors_count(); ++i) {
       const CpuCacheParams caches = CachesOf(*cpuinfo_get_processor(i));
       const bool first = i == 0;
@@ -52,7 +65,7 @@ CpuCacheParams DetectCaches() {
 
 // The microarchitecture of the core that the calling thread runs on.
 cpuinfo_uarch CurrentCore() {
-  if (!cpuinfo_initialize()) return cpuinfo_uarch_unknown;
+  if (!Initialize()) return cpuinfo_uarch_unknown;
   const cpuinfo_uarch_info* const info =
       cpuinfo_get_uarch(cpuinfo_get_current_uarch_index());
   return info == nullptr ? cpuinfo_uarch_unknown : info->uarch;
@@ -63,29 +76,24 @@ cpuinfo_uarch CurrentCore() {
 CpuInfo::CpuInfo() : cache_params_(DetectCaches()) {}
 
 bool CpuInfo::NeonDotprod() {
-  return cpuinfo_initialize() && cpuinfo_has_arm_neon_dot();
+  return Initialize() && cpuinfo_has_arm_neon_dot();
 }
 
-bool CpuInfo::Sse42() {
-  return cpuinfo_initialize() && cpuinfo_has_x86_sse4_2();
-}
+bool CpuInfo::Sse42() { return Initialize() && cpuinfo_has_x86_sse4_2(); }
 
-bool CpuInfo::Avx() { return cpuinfo_initialize() && cpuinfo_has_x86_avx(); }
+bool CpuInfo::Avx() { return Initialize() && cpuinfo_has_x86_avx(); }
 
 bool CpuInfo::Avx2Fma() {
-  return cpuinfo_initialize() && cpuinfo_has_x86_avx2() &&
-         cpuinfo_has_x86_fma3();
+  return Initialize() && cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3();
 }
 
 bool CpuInfo::Avx512() {
-  return cpuinfo_initialize() && cpuinfo_has_x86_avx512f() &&
+  return Initialize() && cpuinfo_has_x86_avx512f() &&
          cpuinfo_has_x86_avx512bw() && cpuinfo_has_x86_avx512cd() &&
          cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vl();
 }
 
-bool CpuInfo::AvxVnni() {
-  return cpuinfo_initialize() && cpuinfo_has_x86_avx512vnni();
-}
+bool CpuInfo::AvxVnni() { return Initialize() && cpuinfo_has_x86_avx512vnni(); }
 
 const CpuCacheParams& CpuInfo::CacheParams() { return cache_params_; }
 

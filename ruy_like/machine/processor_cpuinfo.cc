@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ruy_like/machine/processor.h"
+#include "ruy_like/os/processors.h"
 
 namespace ruy_like {
 namespace {
@@ -33,7 +34,14 @@ int CoresSharing(const cpuinfo_cache* cache) {
   return static_cast<int>(cores.size());
 }
 
-// cpuinfo writes to stderr about a processor that it does not know.
+// cpuinfo writes to stderr where it finds no description of processors, and
+// about a processor that it does not know.
+bool Initialize() {
+  static const bool initialized =
+      os::ProcessorsAreDescribed() && cpuinfo_initialize();
+  return initialized;
+}
+
 #if CPUINFO_ARCH_X86 || CPUINFO_ARCH_X86_64 || CPUINFO_ARCH_ARM || \
     CPUINFO_ARCH_ARM64
 constexpr bool kCpuinfoKnowsProcessor = true;
@@ -45,7 +53,7 @@ constexpr bool kCpuinfoKnowsProcessor = false;
 
 LibraryFeatures FeaturesByLibrary() {
   LibraryFeatures features;
-  if (!cpuinfo_initialize()) return features;
+  if (!Initialize()) return features;
   features.known = kFeaturesCpuinfoKnows;
   if (cpuinfo_has_x86_avx2()) features.found |= kCpuAvx2;
   if (cpuinfo_has_x86_fma3()) features.found |= kCpuFma;
@@ -60,7 +68,7 @@ LibraryFeatures FeaturesByLibrary() {
 
 CacheSizes ReportedCacheSizes() {
   if (!kCpuinfoKnowsProcessor) return {};
-  if (!cpuinfo_initialize() || cpuinfo_get_processors_count() == 0) return {};
+  if (!Initialize() || cpuinfo_get_processors_count() == 0) return {};
   const cpuinfo_processor* first = cpuinfo_get_processor(0);
   CacheSizes sizes;
   sizes.l1d_bytes = SizeOf(first->cache.l1d);
@@ -72,7 +80,7 @@ CacheSizes ReportedCacheSizes() {
 
 std::vector<uint32_t> Microarchitectures() {
   std::vector<uint32_t> result;
-  if (!CPUINFO_ARCH_ARM64 || !cpuinfo_initialize()) return result;
+  if (!CPUINFO_ARCH_ARM64 || !Initialize()) return result;
   for (uint32_t i = 0; i < cpuinfo_get_uarchs_count(); ++i) {
     result.push_back(cpuinfo_get_uarch(i)->uarch);
   }
@@ -80,7 +88,7 @@ std::vector<uint32_t> Microarchitectures() {
 }
 
 std::string ProcessorName() {
-  const bool known = cpuinfo_initialize() && cpuinfo_get_packages_count() != 0;
+  const bool known = Initialize() && cpuinfo_get_packages_count() != 0;
   return known ? cpuinfo_get_package(0)->name : "unknown";
 }
 

@@ -120,6 +120,8 @@ bool GetHwcaps(std::uint64_t* hwcap, std::uint64_t* hwcap2) {
 
 bool HasSysctl(const char*) { return false; }
 
+bool ProcessorsAreDescribed() { return access("/proc/cpuinfo", R_OK) == 0; }
+
 bool HasWindowsFeature(int) { return false; }
 
 void SleepWhileEquals(const std::atomic<std::uint32_t>* word,

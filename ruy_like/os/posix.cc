@@ -81,6 +81,8 @@ bool HasSysctl(const char* name) {
 #endif
 }
 
+bool ProcessorsAreDescribed() { return true; }
+
 bool HasWindowsFeature(int) { return false; }
 
 #if defined(RUY_LIKE_HAVE_OS_SYNC)

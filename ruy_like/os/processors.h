@@ -39,6 +39,10 @@ bool GetHwcaps(std::uint64_t* hwcap, std::uint64_t* hwcap2);
 // the system has no such names, which are Apple's.
 bool HasSysctl(const char* name);
 
+// False where the system describes processors in a file that is missing, as
+// Linux does in a jail without /proc.
+bool ProcessorsAreDescribed();
+
 // Windows' IsProcessorFeaturePresent; false elsewhere.
 bool HasWindowsFeature(int number);
 

@@ -62,6 +62,8 @@ bool GetHwcaps(std::uint64_t*, std::uint64_t*) { return false; }
 
 bool HasSysctl(const char*) { return false; }
 
+bool ProcessorsAreDescribed() { return true; }
+
 bool HasWindowsFeature(int) { return false; }
 
 void SleepWhileEquals(const std::atomic<std::uint32_t>* word,

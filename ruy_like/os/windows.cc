@@ -153,6 +153,8 @@ bool GetHwcaps(std::uint64_t*, std::uint64_t*) { return false; }
 
 bool HasSysctl(const char*) { return false; }
 
+bool ProcessorsAreDescribed() { return true; }
+
 bool HasWindowsFeature(int number) {
   return IsProcessorFeaturePresent(static_cast<DWORD>(number)) != 0;
 }
