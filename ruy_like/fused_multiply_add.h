@@ -9,8 +9,9 @@
 
 namespace ruy_like {
 
-// Rounds to nearest. Inlined always: leaves no symbol behind that the linker
-// could merge with one of code built for another instruction set.
+// Rounds to nearest; not with -ffast-math. Inlined always: leaves no symbol
+// behind that the linker could merge with one of code built for another
+// instruction set.
 __attribute__((always_inline)) inline float FusedMultiplyAdd(float x, float y,
                                                              float z) {
 #if defined(__FP_FAST_FMAF) || FLT_EVAL_METHOD != 0

@@ -1,5 +1,6 @@
 // Public: what Mul with group-scaled weights computes, in the plainest way: for
-// tests, and as a definition (in words: doc/numerics.md). Slow.
+// tests, and as a definition (in words: doc/numerics.md). Slow. Refused with
+// -ffast-math, as ReferenceMul of floats is (reference_mul.h).
 #ifndef RUY_LIKE_REFERENCE_GROUP_MUL_H_
 #define RUY_LIKE_REFERENCE_GROUP_MUL_H_
 
@@ -15,6 +16,7 @@
 #include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/group_weights.h"
 #include "ruy_like/matrix.h"
+#include "ruy_like/reference_mul.h"
 
 namespace ruy_like {
 
@@ -161,6 +163,8 @@ template <typename Activation, typename Dst>
 void ReferenceGroupMul(const GroupWeights& weights,
                        const Matrix<Activation>& rhs,
                        const GroupMulParams& params, Matrix<Dst>* dst) {
+  static_assert(internal::kFloatsAreExact || sizeof(Dst) == 0,
+                "ReferenceGroupMul is wrong with -ffast-math");
   const std::ptrdiff_t group_size =
       weights.group_size != 0 ? weights.group_size
                               : std::max<std::ptrdiff_t>(weights.depth, 1);

@@ -5,6 +5,11 @@
 // the sum of products of floats, which it makes in order of depth without fused
 // multiply-add. Expects the default floating-point state. Does not validate
 // its arguments, and knows no Context.
+//
+// With -ffast-math, or a part of it, compilers lose NaNs and reorder sums:
+// results of floating point are then refused at compile time, unless
+// RUY_LIKE_FAST_MATH_REFERENCE is defined. A program that is linked with
+// -ffast-math flushes denormals everywhere, which the compiler cannot see here.
 #ifndef RUY_LIKE_REFERENCE_MUL_H_
 #define RUY_LIKE_REFERENCE_MUL_H_
 
@@ -33,6 +38,16 @@ inline std::int32_t Requantize(std::int32_t x, std::int32_t fixedpoint,
 }
 
 namespace internal {
+
+#if defined(RUY_LIKE_FAST_MATH_REFERENCE)
+constexpr bool kFloatsAreExact = true;
+#elif defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__)
+constexpr bool kFloatsAreExact = false;
+#elif defined(__FINITE_MATH_ONLY__)
+constexpr bool kFloatsAreExact = __FINITE_MATH_ONLY__ == 0;
+#else
+constexpr bool kFloatsAreExact = true;
+#endif
 
 // a * b and a + b, rounded once. In double a product of floats is exact, and a
 // sum's second rounding changes nothing (Figueroa, When is double rounding
@@ -125,6 +140,8 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
                   const MulParams<Accum, Dst>& mul_params, Matrix<Dst>* dst) {
   static_assert(internal::TypesAreSupported<Lhs, Rhs, Accum, Dst>(),
                 "no such product: see the README's type table");
+  static_assert(internal::kFloatsAreExact || !internal::IsFloatType<Dst>(),
+                "ReferenceMul of floats is wrong with -ffast-math");
   // Unsigned, because signed overflow is undefined and these sums wrap.
   using Sum = typename std::conditional<internal::IsFloatType<Accum>(), Accum,
                                         std::uint32_t>::type;

@@ -14,10 +14,22 @@ set(messages
   "dst is a Matrix of const elements"
   "a matrix is a view: its elements must outlive it"
   "DstScalar of MulParams is not dst's element type"
-  "DstScalar of MulParams is not dst's element type")
+  "DstScalar of MulParams is not dst's element type"
+  "ReferenceMul of floats is wrong with -ffast-math"
+  "ReferenceGroupMul is wrong with -ffast-math")
+# Right without -ffast-math, or where asked for.
+foreach(options "-fno-math-errno;-DMISTAKE=7"
+        "-ffast-math;-DMISTAKE=8;-DRUY_LIKE_FAST_MATH_REFERENCE")
+  execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only ${includes}
+    ${options} ${CMAKE_CURRENT_LIST_DIR}/wrong_types.cc
+    RESULT_VARIABLE result ERROR_VARIABLE err)
+  if(NOT result EQUAL 0)
+    message(SEND_ERROR "does not compile with ${options}:\n${err}")
+  endif()
+endforeach()
 set(mistake 0)
 foreach(message IN LISTS messages)
-  execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only ${includes}
+  execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only ${includes} -ffast-math
     -DMISTAKE=${mistake} ${CMAKE_CURRENT_LIST_DIR}/wrong_types.cc
     RESULT_VARIABLE result ERROR_VARIABLE err)
   string(REGEX MATCHALL "[^\n]* error: [^\n]*" errors "${err}")

@@ -25,6 +25,12 @@ absl::Status Product(const float* x, const float* w, float* y) {
   const auto lhs = ruy_like::RowMajor(x, 2, 2);
 #endif
   const auto rhs = ruy_like::RowMajor(w, 2, 2);
+#if MISTAKE == 7  // with -ffast-math alone
+  ruy_like::ReferenceMul(lhs, rhs, mul_params, &dst);
+#elif MISTAKE == 8
+  ruy_like::ReferenceGroupMul(ruy_like::GroupWeights(), rhs,
+                              ruy_like::GroupMulParams(), &dst);
+#endif
 #if MISTAKE == 5
   ruy_like::MulPlan plan;
   const ruy_like::MulParams<float, double> other_params;
