@@ -1,0 +1,87 @@
+// Everything that can be set for a product, to the value that is the default.
+#include <cmath>
+#include <iostream>
+
+#include "ruy_like/ruy_like.h"
+
+namespace rl = ruy_like;
+
+int main() {
+  const int8_t data[] = {1, 2, 3, 4};
+  int8_t c[4];
+
+  // Rows, columns and the stride in elements; of a pointer, array, span or
+  // vector.
+  auto lhs = rl::RowMajor(data, 2, 2, 2);
+  lhs.set_zero_point(0);  // integers: the stored value that stands for 0
+  lhs.set_cache_policy(rl::CachePolicy::kNeverCache);
+  lhs.set_value_range(rl::ValueRange::kFull);  // kInt7: all are in [-63, 63]
+  // The same one by one.
+  rl::Matrix<const int8_t> rhs;
+  rhs.set_data(data);
+  rhs.mutable_layout()->set_rows(2);
+  rhs.mutable_layout()->set_cols(2);
+  rhs.mutable_layout()->set_stride(2);
+  rhs.mutable_layout()->set_order(rl::Order::kColMajor);
+
+  rl::Context context;
+  context.set_max_num_threads(1);
+  context.set_num_threads_strategy(rl::NumThreadsStrategy::kDefault);
+  context.set_executor(nullptr);  // none but our own threads
+  context.set_runtime_enabled_paths(rl::Path::kNone);  // all
+  context.set_prepacked_cache_limit_bytes(~std::size_t{0});
+
+  rl::PackOptions pack_options;
+  pack_options.dst_order = rl::Order::kColMajor;
+  pack_options.pack_for = rl::PackFor::kDefault;
+  const auto packed = Pack(lhs, rl::Side::kLhs, pack_options, &context);
+
+  rl::MulOptions options;
+  options.max_num_threads = 0;  // those of the Context
+
+  // The first four are for every dst.
+  rl::MulParams<int32_t, int8_t> params;  // or uint8_t, int16_t
+  params.set_bias(nullptr);               // int32_t, for each channel
+  params.set_channel_dimension(rl::ChannelDimension::kRow);  // of dst; or kCol
+  params.set_clamp_min(-128);  // inclusive; ReLU: dst's zero point
+  params.set_clamp_max(127);
+  // Multiplies by fixedpoint / 2^31 * 2^exponent.
+  params.set_multiplier_fixedpoint(1 << 30);
+  params.set_multiplier_exponent(1);
+  // Or arrays: both, for each channel.
+  params.set_multiplier_fixedpoint_perchannel(nullptr);
+  params.set_multiplier_exponent_perchannel(nullptr);
+
+  auto dst = rl::ColMajor(c, 2, 2);
+  dst.set_zero_point(0);
+  if (!Mul(*packed, rhs, params, &context, &dst, options).ok()) return 1;
+  std::cout << dst;
+
+  rl::MulParams<int32_t, int32_t> raw_params;
+  raw_params.set_beta(0);  // dst = product + beta * dst
+
+  rl::MulParams<int32_t, float> scaled_params;
+  scaled_params.set_bias(nullptr);  // float
+  scaled_params.set_lhs_scale(1);
+  scaled_params.set_rhs_scale(1);
+  // Or arrays: for each row of lhs, for each column of rhs, in any mix.
+  scaled_params.set_lhs_scale_perrow(nullptr);
+  scaled_params.set_rhs_scale_percol(nullptr);
+
+  rl::MulParams<float, rl::BFloat16> float_params;  // or float, double, Float16
+  float_params.set_bias(nullptr);  // float, as the accumulators
+  float_params.set_clamp_min(rl::BFloat16(-INFINITY));
+  float_params.set_clamp_max(rl::BFloat16(INFINITY));
+  float_params.set_beta(rl::BFloat16(0));  // dst = product + beta * dst
+  float_params.set_float_sums(rl::FloatSums::kInOrder);  // kAnyOrder: faster
+
+  rl::GroupMulParams group_params;
+  group_params.activation_scales = nullptr;       // int8: for each column
+  group_params.activation_zero_points = nullptr;  // the same
+  group_params.quantize =
+      rl::ActivationScales::kPerColumn;  // floats; kPerGroup
+  group_params.bias = nullptr;           // float
+  group_params.channel_dimension = rl::ChannelDimension::kRow;
+  group_params.clamp_min = -INFINITY;
+  group_params.clamp_max = INFINITY;
+}
