@@ -67,8 +67,9 @@ endif()
 # ruy_like_install_pc(<library> DESCRIPTION <text> REQUIRES <packages>
 #                     PRIVATE <packages> [LIBS <flags>])
 #
-# A shared library's own dependencies matter to no one who links it; a static
-# one's must all be on the command line, also without pkg-config's --static.
+# PRIVATE are what a static library alone asks for: they must be on the command
+# line, also without pkg-config's --static. Users of a shared one need not have
+# them, and not as Requires.private either, whose flags --cflags wants to know.
 function(ruy_like_install_pc library)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "REQUIRES;PRIVATE;LIBS")
   set(RUY_LIKE_PC_NAME ${library})
@@ -76,11 +77,9 @@ function(ruy_like_install_pc library)
   set(RUY_LIKE_PC_LIBS "-L\${libdir} -l${library}")
   if(NOT RUY_LIKE_BUILD_SHARED)
     list(APPEND arg_REQUIRES ${arg_PRIVATE})
-    set(arg_PRIVATE "")
     string(APPEND RUY_LIKE_PC_LIBS " ${arg_LIBS}")
   endif()
   list(JOIN arg_REQUIRES ", " RUY_LIKE_PC_REQUIRES)
-  list(JOIN arg_PRIVATE ", " RUY_LIKE_PC_REQUIRES_PRIVATE)
   configure_file(cmake/ruy_like.pc.in ${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${library}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${RUY_LIKE_INSTALL_OPTIONS})

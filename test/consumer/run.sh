@@ -61,6 +61,18 @@ expect_reason() {
     fail "does not say '$3' but $(cat "$log")"
 }
 
+# A folder with the .pc files that users of the shared libraries need, and no others:
+# those of libruy-like-dev and of what that depends on.
+pkg_config_folder() {
+  local folder=$work/pkgconfig
+  rm -rf "$folder" && mkdir "$folder"
+  cp "$1"/pkgconfig/ruy_like*.pc "$folder"
+  cp "$(pkg-config --variable=pcfiledir absl_status)"/absl_*.pc "$folder"
+  # Theirs is relative to where they lie.
+  sed -i "s|\${pcfiledir}/\(\.\./\)*\.\.|$work/prefix|" "$folder"/ruy_like*.pc
+  echo "$folder"
+}
+
 # Both ways to find what is installed in $work/prefix.
 use_installed() {
   local prefix=$work/prefix libdir
@@ -82,9 +94,14 @@ use_installed() {
 
   libdir=$(dirname "$(find "$prefix" -name 'libruy_like.*' -print -quit)")
   local program pkg_config_flags
+  export PKG_CONFIG_PATH=$libdir/pkgconfig
+  if [ -e "$libdir/libruy_like.so" ]; then
+    export PKG_CONFIG_LIBDIR
+    PKG_CONFIG_LIBDIR=$(pkg_config_folder "$libdir")
+    PKG_CONFIG_PATH=
+  fi
   for program in "${programs[@]}"; do
-    pkg_config_flags=$(PKG_CONFIG_PATH=$libdir/pkgconfig \
-      pkg-config --cflags --libs "${program#*:}")
+    pkg_config_flags=$(pkg-config --cflags --libs "${program#*:}")
     # Unquoted: these are words for the compiler.
     # shellcheck disable=SC2086
     quietly "$compiler" -std=c++17 $flags "$project/${program%:*}" \
@@ -158,7 +175,11 @@ case "$way" in
     [ -x "$work/prefix/bin/ruy_like_info" ] || fail "no ruy_like_info"
     ;;
   installed_shared)
+    # For time's sake, Highway's loops too are for one instruction set, and sources
+    # are merged.
     configure "$source" "$work/library" -DBUILD_SHARED_LIBS=ON \
+      -DRUY_LIKE_COMPILE_PATHS=portable \
+      -DCMAKE_CXX_FLAGS="$flags -DHWY_COMPILE_ONLY_STATIC" -DCMAKE_UNITY_BUILD=ON \
       -DRUY_LIKE_RUY_DROPIN=ON \
       -DRUY_LIKE_BUILD_TESTS=OFF -DRUY_LIKE_BUILD_BENCHMARKS=OFF \
       -DRUY_LIKE_BUILD_EXAMPLES=OFF -DRUY_LIKE_QUANTIZE="$quantize"
