@@ -28,7 +28,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from read_results import (PATHS, TYPE_NAMES, Results, in_order, means_of,
                           paths_of, peer_label, peers_of, plural,
-                          results_by_shape)
+                          ratio_limits, results_by_shape)
 
 # Okabe and Ito's colours, which colour-blind people can tell apart; each goes with
 # a shape of its own.
@@ -36,8 +36,8 @@ STYLES = [("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "^"),
           ("#CC79A7", "D"), ("#D55E00", "v"), ("#56B4E9", "P"),
           ("#000000", "X")]
 PATH_STYLES = dict(zip(PATHS, itertools.cycle(STYLES)))
-# Ratios beyond are drawn at the edge, with an arrow and their number.
-LOWEST_RATIO, HIGHEST_RATIO = 0.5, 3.0
+RATIO_TICKS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 4,
+               5, 6, 8, 10, 15, 20, 30]
 
 
 def plain_number(value, _=None):
@@ -257,17 +257,18 @@ def draw_roofline(results, cases, types, out):
        sources(results, "about.json", "mul_bench.json", "peak.json"))
 
 
-def draw_ratios(axes, row, ratios, style):
+def draw_ratios(axes, row, ratios, style, limits):
   """Dots of one peer in a row, given (ratio, whether cached); what is beyond the
   limits at the edge, an arrow with the numbers."""
+  lowest, highest = limits
   beyond = {}
   for ratio, cached in ratios:
-    if LOWEST_RATIO <= ratio <= HIGHEST_RATIO:
+    if lowest <= ratio <= highest:
       dots(axes, row, ratio, style, cached, 0)
     else:
-      beyond.setdefault(ratio > HIGHEST_RATIO, []).append((ratio, cached))
+      beyond.setdefault(ratio > highest, []).append((ratio, cached))
   for high, found in beyond.items():
-    edge = HIGHEST_RATIO if high else LOWEST_RATIO
+    edge = highest if high else lowest
     cached = any(c for _, c in found)
     axes.plot(edge, row, marker=">" if high else "<", markersize=6,
               color=style[0], markerfacecolor=style[0] if cached else "white",
@@ -288,20 +289,17 @@ def draw_comparison(results, data, types, out):
   figure, axes = plt.subplots(figsize=(9.5, 2.6 + 0.3 * len(shapes)))
   shape_rows(axes, shapes)
   axes.set_xscale("log")
-  ratios = [b["ratio"] for r in rows for b in r["beside"]]
-  axes.set_xlim(max(LOWEST_RATIO, min(0.8, 0.95 * min(ratios))),
-                min(HIGHEST_RATIO, max(1.25, 1.05 * max(ratios))))
+  limits = ratio_limits([b["ratio"] for r in rows for b in r["beside"]])
+  axes.set_xlim(limits)
   for index, peer in enumerate(peers):
     for shape in shapes:
       draw_ratios(axes, shapes.index(shape) + spread(index, len(peers)),
                   [(b["ratio"], r["cached"]) for r in rows for b in r["beside"]
                    if (r["shape"], b["peer"]) == (shape, peer)],
-                  STYLES[index % len(STYLES)])
+                  STYLES[index % len(STYLES)], limits)
   axes.axvline(1, color="#333333", linewidth=1.2, zorder=2)
   log_axis(axes.xaxis)
-  axes.xaxis.set_major_locator(
-      matplotlib.ticker.FixedLocator([0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2,
-                                      2.5, 3]))
+  axes.xaxis.set_major_locator(matplotlib.ticker.FixedLocator(RATIO_TICKS))
   axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
   axes.set_xlabel("our speed / theirs: right of 1 we are faster")
   axes.set_ylabel("rows x depth x columns")

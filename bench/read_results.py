@@ -45,6 +45,8 @@ Case = collections.namedtuple(
     "read_share kernel")
 Mean = collections.namedtuple("Mean", "list types cached peer ratio worst shape")
 
+LOWEST_RATIO, HIGHEST_RATIO = 0.5, 3.0
+
 
 def _mul_bench_cases(data):
   """One Case for each benchmark; the median where it was repeated."""
@@ -158,6 +160,19 @@ def means_of(comparison):
     worst = min(ratios, key=ratios.get)
     means.append(Mean(*key, mean, ratios[worst], worst))
   return means
+
+
+def ratio_limits(ratios):
+  """(lowest, highest) that a picture of these shows. Ratios beyond are drawn at the
+  edge with their number, unless they are more than a tenth of all."""
+  ratios = sorted(ratios)
+  tenth = len(ratios) // 10
+  lowest, highest = min(0.8, 0.95 * ratios[0]), max(1.25, 1.05 * ratios[-1])
+  if ratios[tenth] >= LOWEST_RATIO:
+    lowest = max(lowest, LOWEST_RATIO)
+  if ratios[-1 - tenth] <= HIGHEST_RATIO:
+    highest = min(highest, HIGHEST_RATIO)
+  return lowest, highest
 
 
 def plural(threads):

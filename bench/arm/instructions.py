@@ -12,7 +12,8 @@ instructions of a call, packing and everything around it included. They are exac
 and the same each time, up to the addresses that the heap gives; not a time.
 
 With --ruy, the sources of the library ruy (the directory that contains ruy/),
-it builds the same program with these and counts it too: on neoni8mm ruy's dot
+it builds the same program with these, optimised and without assertions as its users
+do, and counts it too: on neoni8mm ruy's dot
 products, which are the best that it has.
 
 Without --all: a few shapes of int8 and float, as multiply-adds per instruction.
@@ -126,9 +127,10 @@ class Counter:
 
 def build_ruy(machine, sources, program):
   """mul_calls for ruy, whose compiled files stay next to the program."""
-  folder = program + '.objects'
+  folder = program + '.release'
   os.makedirs(folder, exist_ok=True)
-  compiler = [f'{machine.triplet}-g++', '-O3', '-std=c++17', '-w', '-I', sources,
+  compiler = [f'{machine.triplet}-g++', '-O3', '-DNDEBUG', '-std=c++17', '-w',
+              '-I', sources,
               '-isystem', os.path.join(sysroot(machine), 'include'),
               *machine.options]
   unused = re.compile(rf'test|benchmark|x86|avx|{machine.others}')

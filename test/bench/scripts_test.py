@@ -93,6 +93,19 @@ class Tables(unittest.TestCase):
     self.assertIn("no kind of table gossip", output)
 
 
+class Pictures(unittest.TestCase):
+
+  def test_show_most_ratios(self):
+    sys.path.insert(0, BENCH)
+    from read_results import ratio_limits
+    self.assertEqual(ratio_limits([1.0, 1.1]), (0.8, 1.25))
+    self.assertEqual(ratio_limits([1.0] * 19 + [0.2]), (0.5, 1.25))
+    self.assertEqual(ratio_limits([1.0] * 19 + [9.0]), (0.8, 3.0))
+    lowest, highest = ratio_limits([0.2] * 3 + [1.0] * 10 + [4.0, 5.0, 6.0])
+    self.assertLess(lowest, 0.2)
+    self.assertGreater(highest, 6.0)
+
+
 class Condense(unittest.TestCase):
 
   def test_keeps_medians_without_the_host(self):
