@@ -26,8 +26,8 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from read_results import (PATHS, TYPE_NAMES, Results, in_order, means_of,
-                          paths_of, peer_label, peers_of, plural,
+from read_results import (PATHS, TYPE_NAMES, Results, disturbed, in_order,
+                          means_of, paths_of, peer_label, peers_of, plural,
                           ratio_limits, results_by_shape)
 
 # Okabe and Ito's colours, which colour-blind people can tell apart; each goes with
@@ -71,11 +71,14 @@ def legend_below(figure, handles, columns=6):
   return (0.24 * rows + 0.15) / figure.get_figheight()
 
 
-def dots(axes, row, value, style, cached, offset):
+def dots(axes, row, value, style, cached, offset, crossed=False):
   color, marker = style
   axes.plot(value, row + offset, marker=marker, markersize=5, color=color,
             markerfacecolor=color if cached else "white", linestyle="",
             zorder=3)
+  if crossed:
+    axes.plot(value, row + offset, marker="x", markersize=8, color="#333333",
+              markeredgewidth=0.8, linestyle="", zorder=4)
 
 
 def path_handles(paths):
@@ -114,13 +117,15 @@ def draw_shapes(results, cases, types, out):
   paths = paths_of(cases)
   figure, (left, right) = plt.subplots(
       1, 2, sharey=True, figsize=(11, 1.9 + 0.27 * len(shapes)))
+  slowed = disturbed(cases)
   for case in cases:
     row = shapes.index(case.shape)
     offset = spread(paths.index(case.path), len(paths))
     style = PATH_STYLES[case.path]
-    dots(left, row, case.gops, style, case.cached, offset)
+    crossed = case in slowed
+    dots(left, row, case.gops, style, case.cached, offset, crossed)
     if case.share is not None:
-      dots(right, row, 100 * case.share, style, case.cached, offset)
+      dots(right, row, 100 * case.share, style, case.cached, offset, crossed)
   shape_rows(left, shapes)
   shape_rows(right, shapes)
   left.set_xscale("log")
@@ -133,6 +138,9 @@ def draw_shapes(results, cases, types, out):
                   fontsize=11)
   handles = path_handles(paths) + style_handles(
       len({c.cached for c in cases}) == 2)
+  if slowed:
+    handles.append(Line2D([], [], marker="x", color="#333333", linestyle="",
+                          label="machine slowed down, peak too"))
   bottom = legend_below(figure, handles)
   figure.tight_layout(rect=(0, bottom, 1, 1))
   save(figure, out, f"shapes_{types}.png",

@@ -175,5 +175,16 @@ def ratio_limits(ratios):
   return lowest, highest
 
 
+def disturbed(cases):
+  """Those beside which the peak's loop was more than 5% slower than at its best: the
+  machine had something else to do, or a lower clock."""
+  best = collections.defaultdict(float)
+  for case in cases:
+    key = case.types, case.path, case.threads
+    best[key] = max(best[key], case.peak or 0)
+  return [c for c in cases
+          if c.peak and c.peak < 0.95 * best[c.types, c.path, c.threads]]
+
+
 def plural(threads):
   return f"{threads} thread" + ("" if threads == 1 else "s")

@@ -95,15 +95,19 @@ class Tables(unittest.TestCase):
 
 class Pictures(unittest.TestCase):
 
-  def test_show_most_ratios(self):
+  def test_show_most_ratios_and_mark_what_was_disturbed(self):
     sys.path.insert(0, BENCH)
-    from read_results import ratio_limits
+    from read_results import Case, disturbed, ratio_limits
     self.assertEqual(ratio_limits([1.0, 1.1]), (0.8, 1.25))
     self.assertEqual(ratio_limits([1.0] * 19 + [0.2]), (0.5, 1.25))
     self.assertEqual(ratio_limits([1.0] * 19 + [9.0]), (0.8, 3.0))
     lowest, highest = ratio_limits([0.2] * 3 + [1.0] * 10 + [4.0, 5.0, 6.0])
     self.assertLess(lowest, 0.2)
     self.assertGreater(highest, 6.0)
+    cases = [Case("s8", "avx2", threads, True, "8x8x8", 1.0, 1.0, peak, 0.5, None,
+                  None, "") for threads, peak in ((1, 100.0), (1, 96.0), (1, 94.0),
+                                                  (2, 200.0), (2, None))]
+    self.assertEqual(disturbed(cases), [cases[2]])
 
 
 class Condense(unittest.TestCase):
