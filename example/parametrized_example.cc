@@ -1,7 +1,7 @@
 // One product described by flags: checks Mul against ReferenceMul, and times
 // it.
 //
-//   ruy_like_parametrized_example --lhs=i8 --rhs=u8 --dst=i8 --rows=512
+//   ruy_like_parametrized_example --lhs=s8 --rhs=u8 --dst=s8 --rows=512
 //       --depth=512 --cols=512 --rhs_zero_point=128 --bias --per_channel
 //
 // Exit codes: 0 all is well, 1 a result is wrong, 2 a flag or a value is.
@@ -33,9 +33,9 @@
 #include "ruy_like/ruy_like.h"
 
 ABSL_FLAG(std::string, lhs, "f32",
-          "lhs element type: f32, f64, bf16, f16, i8, u8 or i16");
+          "lhs element type: f32, f64, bf16, f16, s8, u8 or s16");
 ABSL_FLAG(std::string, rhs, "f32", "rhs element type");
-ABSL_FLAG(std::string, dst, "f32", "dst element type: these or i32");
+ABSL_FLAG(std::string, dst, "f32", "dst element type: these or s32");
 ABSL_FLAG(std::string, accum, "",
           "accumulators of f32 and f64 operands: f32 or f64; by default f64 "
           "where lhs, rhs or dst is f64");
@@ -368,7 +368,7 @@ absl::Status SetMulParams(const Options& options, Random* random,
   } else if (options.per_channel) {
     return absl::InvalidArgumentError(
         "--per_channel: neither multipliers nor scales apply to a product of "
-        "floats, or to an i32 dst");
+        "floats, or to an s32 dst");
   }
   if (options.clamp_min) {
     const auto bound = ClampBound<Dst>("clamp_min", *options.clamp_min);
@@ -550,34 +550,34 @@ constexpr Product kProducts[] = {
     {"f16 f16 f16", "f32", Run<F16, F16, F32, F16>},
     {"f16 f32 f32", "f32", Run<F16, F32, F32, F32>},
     {"f32 f16 f32", "f32", Run<F32, F16, F32, F32>},
-    {"i8 i8 i8", "i32", Run<I8, I8, I32, I8>},
-    {"i8 i8 u8", "i32", Run<I8, I8, I32, U8>},
-    {"i8 i8 i16", "i32", Run<I8, I8, I32, I16>},
-    {"i8 i8 i32", "i32", Run<I8, I8, I32, I32>},
-    {"i8 i8 f32", "i32", Run<I8, I8, I32, F32>},
-    {"i8 u8 i8", "i32", Run<I8, U8, I32, I8>},
-    {"i8 u8 u8", "i32", Run<I8, U8, I32, U8>},
-    {"i8 u8 i16", "i32", Run<I8, U8, I32, I16>},
-    {"i8 u8 i32", "i32", Run<I8, U8, I32, I32>},
-    {"i8 u8 f32", "i32", Run<I8, U8, I32, F32>},
-    {"u8 i8 i8", "i32", Run<U8, I8, I32, I8>},
-    {"u8 i8 u8", "i32", Run<U8, I8, I32, U8>},
-    {"u8 i8 i16", "i32", Run<U8, I8, I32, I16>},
-    {"u8 i8 i32", "i32", Run<U8, I8, I32, I32>},
-    {"u8 i8 f32", "i32", Run<U8, I8, I32, F32>},
-    {"u8 u8 i8", "i32", Run<U8, U8, I32, I8>},
-    {"u8 u8 u8", "i32", Run<U8, U8, I32, U8>},
-    {"u8 u8 i16", "i32", Run<U8, U8, I32, I16>},
-    {"u8 u8 i32", "i32", Run<U8, U8, I32, I32>},
-    {"u8 u8 f32", "i32", Run<U8, U8, I32, F32>},
-    {"i8 i16 i8", "i32", Run<I8, I16, I32, I8>},
-    {"i8 i16 u8", "i32", Run<I8, I16, I32, U8>},
-    {"i8 i16 i16", "i32", Run<I8, I16, I32, I16>},
-    {"i8 i16 i32", "i32", Run<I8, I16, I32, I32>},
-    {"i16 i8 i8", "i32", Run<I16, I8, I32, I8>},
-    {"i16 i8 u8", "i32", Run<I16, I8, I32, U8>},
-    {"i16 i8 i16", "i32", Run<I16, I8, I32, I16>},
-    {"i16 i8 i32", "i32", Run<I16, I8, I32, I32>},
+    {"s8 s8 s8", "s32", Run<I8, I8, I32, I8>},
+    {"s8 s8 u8", "s32", Run<I8, I8, I32, U8>},
+    {"s8 s8 s16", "s32", Run<I8, I8, I32, I16>},
+    {"s8 s8 s32", "s32", Run<I8, I8, I32, I32>},
+    {"s8 s8 f32", "s32", Run<I8, I8, I32, F32>},
+    {"s8 u8 s8", "s32", Run<I8, U8, I32, I8>},
+    {"s8 u8 u8", "s32", Run<I8, U8, I32, U8>},
+    {"s8 u8 s16", "s32", Run<I8, U8, I32, I16>},
+    {"s8 u8 s32", "s32", Run<I8, U8, I32, I32>},
+    {"s8 u8 f32", "s32", Run<I8, U8, I32, F32>},
+    {"u8 s8 s8", "s32", Run<U8, I8, I32, I8>},
+    {"u8 s8 u8", "s32", Run<U8, I8, I32, U8>},
+    {"u8 s8 s16", "s32", Run<U8, I8, I32, I16>},
+    {"u8 s8 s32", "s32", Run<U8, I8, I32, I32>},
+    {"u8 s8 f32", "s32", Run<U8, I8, I32, F32>},
+    {"u8 u8 s8", "s32", Run<U8, U8, I32, I8>},
+    {"u8 u8 u8", "s32", Run<U8, U8, I32, U8>},
+    {"u8 u8 s16", "s32", Run<U8, U8, I32, I16>},
+    {"u8 u8 s32", "s32", Run<U8, U8, I32, I32>},
+    {"u8 u8 f32", "s32", Run<U8, U8, I32, F32>},
+    {"s8 s16 s8", "s32", Run<I8, I16, I32, I8>},
+    {"s8 s16 u8", "s32", Run<I8, I16, I32, U8>},
+    {"s8 s16 s16", "s32", Run<I8, I16, I32, I16>},
+    {"s8 s16 s32", "s32", Run<I8, I16, I32, I32>},
+    {"s16 s8 s8", "s32", Run<I16, I8, I32, I8>},
+    {"s16 s8 u8", "s32", Run<I16, I8, I32, U8>},
+    {"s16 s8 s16", "s32", Run<I16, I8, I32, I16>},
+    {"s16 s8 s32", "s32", Run<I16, I8, I32, I32>},
 };
 
 absl::StatusOr<ExitCode> RunAnyTypes(const Options& options) {

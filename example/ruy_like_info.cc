@@ -2,7 +2,7 @@
 // caches, which paths are there and why the others are not, the kernels of each
 // path, environment variables.
 //
-//   ruy_like_info
+//   ruy_like_info [--help]
 //
 // Looks behind the public headers, unlike the examples beside it: it is a tool.
 #include <cstdio>
@@ -97,7 +97,19 @@ void PrintEnvironment() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    const bool help = std::string(argv[1]) == "--help";
+    std::fprintf(
+        help ? stdout : stderr,
+        "usage: ruy_like_info [--help]\n"
+        "Prints what ruy_like makes of this machine and of its "
+        "environment: processor, caches,\n"
+        "which paths (instruction sets) products may take and why they "
+        "may not take the others,\n"
+        "the kernels of each path, environment variables.\n");
+    return help ? 0 : 2;
+  }
   std::printf("ruy_like    %s\n", RUY_LIKE_INFO_VERSION);
   PrintMachine();
   PrintPaths();

@@ -39,7 +39,7 @@ expect_output("dynamic quantization sample"
   ${DYNAMIC_QUANTIZATION_SAMPLE})
 
 expect_exit(0 "check +within" --rows=33 --depth=17 --cols=9)
-expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst i8 --rows 33 --depth 17
+expect_exit(0 "check +equal" --lhs s8 --rhs u8 --dst s8 --rows 33 --depth 17
   --cols 9 --rhs_zero_point 3 --per_channel --nobias --rhs_order=row
   --lhs_stride=20 --lhs_cache=always --threads=2)
 expect_exit(0 "kernel +Portable_" --paths=portable --rows=5)
@@ -49,21 +49,21 @@ expect_exit(2 "Illegal value 'many'" --rows=many)
 expect_exit(2 "--rows needs a value" --rows)
 expect_exit(2 "not a flag: 3" 3)
 expect_exit(2 "must be one of col, row" --lhs_order=diagonal)
-expect_exit(2 "no product" --lhs=i8)
+expect_exit(2 "no product" --lhs=s8)
 expect_exit(2 "'sse' is no path" --paths=sse)
 expect_exit(2 "stride 3.*below" --lhs_stride=3)
-expect_exit(2 "a value of type i8" --lhs=i8 --rhs=i8 --dst=i8
+expect_exit(2 "a value of type s8" --lhs=s8 --rhs=s8 --dst=s8
   --lhs_zero_point=200)
 expect_exit(2 "clamp_min = 3" --clamp_min=3 --clamp_max=2)
-expect_exit(0 "check +equal" --lhs i8 --rhs u8 --dst f32 --rows 33 --depth 17
+expect_exit(0 "check +equal" --lhs s8 --rhs u8 --dst f32 --rows 33 --depth 17
   --cols 9 --rhs_zero_point 3 --per_channel --bias)
 expect_exit(2 "--per_channel: neither" --per_channel)
-expect_exit(2 "no product .*--accum=i32" --accum=i32)
+expect_exit(2 "no product .*--accum=s32" --accum=s32)
 
 # Every combination of README's type table.
 function(to_flags variable names)
   string(REGEX REPLACE "uint" "u" names "${names}")
-  string(REGEX REPLACE "int" "i" names "${names}")
+  string(REGEX REPLACE "int" "s" names "${names}")
   string(REPLACE "float16" "f16" names "${names}")
   string(REPLACE "float" "f32" names "${names}")
   string(REPLACE "double" "f64" names "${names}")

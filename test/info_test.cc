@@ -46,6 +46,17 @@ TEST(InfoTest, TellsAll) {
   }
 }
 
+TEST(InfoTest, HasHelpAndNoOtherArguments) {
+  const ProgramResult help = RunProgram(INFO_PROGRAM " --help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_EQ(help.err, "");
+  EXPECT_THAT(help.out, HasSubstr("usage: ruy_like_info"));
+  const ProgramResult unknown = RunProgram(INFO_PROGRAM " --nonsense");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_EQ(unknown.err, help.out);
+}
+
 TEST(InfoTest, TellsWhatTheEnvironmentForbids) {
   const ProgramResult result =
       RunProgram("RUY_LIKE_PATHS=portable " INFO_PROGRAM);
