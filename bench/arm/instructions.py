@@ -12,9 +12,9 @@ instructions of a call, packing and everything around it included. They are exac
 and the same each time, up to the addresses that the heap gives; not a time.
 
 With --ruy, the sources of the library ruy (the directory that contains ruy/),
-it builds the same program with these, optimised and without assertions as its users
-do, and counts it too: on neoni8mm ruy's dot
-products, which are the best that it has.
+it builds the same program with these, optimised and without assertions as its
+users do, and counts it too: on neoni8mm ruy's dot products, which are the best
+that it has.
 
 Without --all: a few shapes of int8 and float, as multiply-adds per instruction.
 With --all: every shape of CASES with every type, order and cached operand, and at
