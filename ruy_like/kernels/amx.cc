@@ -3,7 +3,6 @@
 // bfloat16 operands are tiles' always, whose sums have bits of their own.
 //
 // Tested in test/kernels/amx_kernel_test.cc.
-#include "ruy_like/kernels/amx/amx_bfloat16.h"
 #include "ruy_like/kernels/amx/amx_groups.h"
 #include "ruy_like/kernels/amx/amx_kernel.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
@@ -72,21 +71,16 @@ constexpr Kernel VnniEntry(const char* name, KernelKind kind, int rhs_width,
 }
 
 constexpr Kernel BFloat16Entry() {
-  Kernel kernel = {};
-  kernel.name = "Amx_BF16BF16_32x32x32";
+  Kernel kernel =
+      Entry("Amx_BF16BF16_32x32x32", {Scalar::kBF16, false, 16, 32, 32},
+            PackAvx512_BF16_BF16_16x32, RunAmx<RhsKind::kPackedBF16>);
   kernel.family = Family::kF32;
-  kernel.kind = KernelKind::kPanels;
-  kernel.lhs = {Scalar::kBF16, false, 16, 2, kBFloat16Levels};
-  kernel.rhs = {Scalar::kBF16, false, 16, 32, kBFloat16Levels};
-  kernel.tile_rows = kBFloat16Block;
-  kernel.tile_cols = kBFloat16Block;
-  kernel.row_granularity = kBFloat16Block;
+  kernel.lhs = {Scalar::kBF16, false, 16, 2, 32};
+  kernel.packs_small_pieces = false;
+  kernel.multiplies_tiles = false;  // it serves small products, too
   kernel.rounds_otherwise = true;
-  // 16 x 16 x 32 in 16 cycles, of which a good half at 2.5 GHz.
   kernel.macs_per_ns = kMacsPerNs / 2;
   kernel.pack_lhs = PackAvx512_BF16_BF16_16x2;
-  kernel.pack_rhs = PackAvx512_BF16_BF16_16x32;
-  kernel.run = RunAmxBFloat16;
   return kernel;
 }
 

@@ -5,7 +5,8 @@
 // accumulators of the block before, and the block whose epilogue is due. Knows
 // only tile numbers and addresses.
 //
-// The tile unit does C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)].
+// The tile unit does C[16 x 16 int32] += A[16 x 64 B] * B[16 x (16 x 4 B)], or
+// the same of float sums of bfloat16, whose steps of 64 bytes are 32 levels.
 // Rows of dst are contiguous in the common case, so they take the contiguous
 // direction of C: B tiles are lhs panels, A tiles are columns of the rhs.
 //
@@ -78,7 +79,7 @@ struct BlockOperands {
   int32_t* previous_accumulators;
 };
 
-template <bool kUnsignedRhs, BlockShape kShape, Stream kStream>
+template <TileElements kElements, BlockShape kShape, Stream kStream>
 struct TileSteps {
   static constexpr int kATiles = kShape == BlockShape::k32x32 ? 2 : 1;
   static constexpr int kBTiles = 4 / kATiles;
@@ -139,7 +140,7 @@ struct TileSteps {
       StoreAccumulators<i>(at.previous_accumulators);
       Start<i>(at.start);
     }
-    Tiles::Multiply<kUnsignedRhs, C(i), 4 + A(i), BTile(B(i))>();
+    Tiles::Multiply<kElements, C(i), 4 + A(i), BTile(B(i))>();
     RunUnits<kUnit + i * kUnitsOfStep / 4, kUnit + (i + 1) * kUnitsOfStep / 4>(
         units);
   }
@@ -149,8 +150,8 @@ struct TileSteps {
   static RUY_LIKE_ALWAYS_INLINE void Step(BlockOperands* at, Units* units) {
     if (at->rhs.steps == 0) {
       at->rhs.data = at->rhs.tail;
-      at->rhs.tile_bytes = 16 * kStepLevels;
-      at->rhs.col_bytes = kStepLevels;
+      at->rhs.tile_bytes = 16 * kStepBytes;
+      at->rhs.col_bytes = kStepBytes;
     }
     --at->rhs.steps;
     Product<kFirst, kUnitsOfStep, kUnit, 0>(*at, units);
@@ -162,7 +163,7 @@ struct TileSteps {
     units->EndStep();
     at->prefetch += at->rhs.step_bytes;
     at->rhs.data += at->rhs.step_bytes;
-    for (int b = 0; b < kBTiles; ++b) at->lhs[b] += 16 * kStepLevels;
+    for (int b = 0; b < kBTiles; ++b) at->lhs[b] += 16 * kStepBytes;
   }
 
   // Runs the steps that contain units. If a step has whole rounds, the block's
@@ -215,32 +216,32 @@ struct TileSteps {
   }
 };
 
-template <bool kUnsignedRhs, class Units, class UnitsArg>
+template <TileElements kElements, class Units, class UnitsArg>
 void RunTileSteps(BlockShape shape, Stream stream, const BlockOperands& block,
                   const UnitsArg& units) {
-  constexpr bool kU = kUnsignedRhs;
+  constexpr TileElements kE = kElements;
   constexpr BlockShape kSquare = BlockShape::k32x32;
   // Blocks of at most 16 columns are a call's last: what they read of the lhs
   // is not read again.
   if (shape == BlockShape::k64x16) {
-    return TileSteps<kU, BlockShape::k64x16, Stream::kLhs>::template Run<Units>(
+    return TileSteps<kE, BlockShape::k64x16, Stream::kLhs>::template Run<Units>(
         block, units);
   }
   if constexpr (Units::kAnyStream) {
     if (stream == Stream::kNone) {
-      return TileSteps<kU, kSquare, Stream::kNone>::template Run<Units>(block,
+      return TileSteps<kE, kSquare, Stream::kNone>::template Run<Units>(block,
                                                                         units);
     }
     if (stream == Stream::kRhs) {
-      return TileSteps<kU, kSquare, Stream::kRhs>::template Run<Units>(block,
+      return TileSteps<kE, kSquare, Stream::kRhs>::template Run<Units>(block,
                                                                        units);
     }
     if (stream == Stream::kBoth) {
-      return TileSteps<kU, kSquare, Stream::kBoth>::template Run<Units>(block,
+      return TileSteps<kE, kSquare, Stream::kBoth>::template Run<Units>(block,
                                                                         units);
     }
   }
-  TileSteps<kU, kSquare, Stream::kLhs>::template Run<Units>(block, units);
+  TileSteps<kE, kSquare, Stream::kLhs>::template Run<Units>(block, units);
 }
 
 // Stores a shape's four accumulators.

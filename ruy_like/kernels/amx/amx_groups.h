@@ -71,7 +71,7 @@ struct GroupChunks {
 };
 
 inline GroupChunks CutGroups(const GroupTileArgs& args) {
-  constexpr int kMaxSteps = kStepLevels / kGroupStepLevels;
+  constexpr int kMaxSteps = kStepBytes / kGroupStepLevels;
   const ptrdiff_t group_steps[2] = {
       args.groups > 1 ? args.group_steps : args.last_group_steps,
       args.last_group_steps};
@@ -267,8 +267,8 @@ struct GroupBlocks {
       StoreAccumulator<i>(previous, a1_col);
       Tiles::Zero<C(i)>();
     }
-    Tiles::MultiplyUnsignedB<C(i), ATile(A(i), kIsRest),
-                             BTile(B(i), kIsRest)>();
+    Tiles::Multiply<TileElements::kS8U8, C(i), ATile(A(i), kIsRest),
+                    BTile(B(i), kIsRest)>();
     if (!adder->IsDone()) adder->Add(cols_per_product);
   }
 

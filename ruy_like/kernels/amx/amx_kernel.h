@@ -1,4 +1,4 @@
-// Back-end: the AMX kernel of 8-bit operands.
+// Back-end: the AMX kernel of 8-bit operands and of bfloat16 by bfloat16.
 //
 // Included by kernels/amx.cc. It walks over a block of dst in blocks of tiles
 // (amx_block.h), which make a stream: while one is multiplied, the
@@ -24,6 +24,7 @@
 
 #include "ruy_like/kernels/amx/amx_block.h"
 #include "ruy_like/kernels/amx/amx_byte_units.h"
+#include "ruy_like/kernels/amx/amx_float_units.h"
 #include "ruy_like/kernels/amx/amx_rhs.h"
 #include "ruy_like/kernels/amx/amx_squares.h"
 #include "ruy_like/kernels/amx/amx_start_values.h"
@@ -39,6 +40,7 @@ enum class EpilogueRoute {
   kSquares,
   kBytesByRow,     // multipliers along rows, or one for all
   kBytesByVector,  // along columns
+  kFloats          // whole blocks; the others as squares
 };
 
 // A block of dst whose epilogue is not done; none if cols is 0.
@@ -58,9 +60,10 @@ struct CallState {
   EpilogueRoute route;
   bool row_major;
   UnitConstants constants;
-  // Multipliers of the range's rows (kBytesByRow); those of the 64 vectors of a
-  // block, in the order of units, for the last three slices (kBytesByVector).
-  float row_scales[kRangeRows];
+  // Multipliers of the range's rows (kBytesByRow), or their bias (kFloats);
+  // multipliers of the 64 vectors of a block, in the order of units, for the
+  // last three slices (kBytesByVector).
+  alignas(64) float row_scales[kRangeRows];
   float vector_scales[3][64];
   StartTerms terms;
   Stream stream;
@@ -70,7 +73,7 @@ struct CallState {
   alignas(64) int32_t accumulators[2][kBlockElements];
   alignas(64) char bytes[kUnits * 64];
   alignas(32) uint16_t sure[kUnits];
-  alignas(64) char tail[kSliceCols * kStepLevels];
+  alignas(64) char tail[kSliceCols * kStepBytes];
 };
 
 // A column slice is read once per block of rows, an lhs panel once per column
@@ -127,6 +130,13 @@ inline void InitEpilogue(const KernelArgs& args, CallState* s) {
   e.zero_point_product = 0;
   s->row_major = e.dst_row_stride != 1;
   s->route = EpilogueRoute::kSquares;
+  if (e.output == Output::kFloat) {
+    if (!s->row_major && !e.needs_general &&
+        (e.bias == nullptr || e.channels_are_rows)) {
+      s->route = EpilogueRoute::kFloats;
+    }
+    return;
+  }
   if (!UnitConstants::CanServe(e)) return;
   s->route = e.per_channel && !e.channels_are_rows
                  ? EpilogueRoute::kBytesByVector
@@ -143,6 +153,31 @@ inline UnitArgs UnitsOf(const Block& block, CallState* s) {
               : s->vector_scales[block.slice],
           s->bytes,
           s->sure};
+}
+
+inline bool IsWholeFloatBlock(const Block& block, const CallState& s) {
+  return s.route == EpilogueRoute::kFloats &&
+         block.rows * block.cols == kBlockElements;
+}
+
+inline FloatUnitArgs FloatUnitsOf(const Block& block, const CallState& s) {
+  const EpilogueArgs& e = s.epilogue;
+  return {
+      block.shape,
+      block.accumulators,
+      s.row_scales + block.range_row,
+      static_cast<float*>(e.dst) + block.row0 + block.col0 * e.dst_col_stride,
+      e.dst_col_stride,
+      FloatBounds::Of(e)};
+}
+
+// The range's row bias, as kFloats adds it: -0 changes no value.
+inline void SetRowBias(const EpilogueArgs& e, ptrdiff_t row0, int rows,
+                       float* row_bias) {
+  const float* const bias = static_cast<const float*>(e.bias);
+  for (int row = 0; row < rows; ++row) {
+    row_bias[row] = bias == nullptr ? -0.0f : bias[row0 + row];
+  }
 }
 
 inline Squares SquaresOf(const Block& block, const CallState& s) {
@@ -197,7 +232,12 @@ RUY_LIKE_NOINLINE void StoreBytes(const Block& block, const CallState& s) {
 // The epilogue of a stored block, without tile products in between.
 RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
   if (block.cols == 0) return;
-  if (s->route == EpilogueRoute::kSquares) {
+  if (IsWholeFloatBlock(block, *s)) {
+    RunFloatUnitsAlone(FloatUnitsOf(block, *s));
+    return;
+  }
+  if (s->route == EpilogueRoute::kSquares ||
+      s->route == EpilogueRoute::kFloats) {
     Squares squares = SquaresOf(block, *s);
     FinishSquares(&squares);
     return;
@@ -213,22 +253,28 @@ RUY_LIKE_NOINLINE void FinishBlock(const Block& block, CallState* s) {
 // ## Blocks
 
 // Multiplies the next block of the stream.
-template <bool kUnsignedRhs>
+template <TileElements kElements>
 void RunBlock(const BlockOperands& operands, const Block& block, CallState* s) {
+  constexpr bool kIsFloat = kElements == TileElements::kBF16;
   const Block due = s->stored;
-  if (due.cols == 0 || s->route == EpilogueRoute::kSquares) {
+  if (kIsFloat && due.cols != 0 && IsWholeFloatBlock(due, *s)) {
+    if constexpr (kIsFloat) {
+      RunTileSteps<kElements, FloatUnits>(block.shape, s->stream, operands,
+                                          FloatUnitsOf(due, *s));
+    }
+  } else if (kIsFloat || due.cols == 0 || s->route == EpilogueRoute::kSquares) {
     Squares squares = SquaresOf(due, *s);
-    RunTileSteps<kUnsignedRhs, NoUnits>(block.shape, s->stream, operands,
-                                        &squares);
+    RunTileSteps<kElements, NoUnits>(block.shape, s->stream, operands,
+                                     &squares);
     FinishSquares(&squares);
-  } else {
+  } else if constexpr (!kIsFloat) {
     const UnitArgs units = UnitsOf(due, s);
     if (s->route == EpilogueRoute::kBytesByRow) {
-      RunTileSteps<kUnsignedRhs, ByteUnits<false>>(block.shape, s->stream,
-                                                   operands, units);
+      RunTileSteps<kElements, ByteUnits<false>>(block.shape, s->stream,
+                                                operands, units);
     } else {
-      RunTileSteps<kUnsignedRhs, ByteUnits<true>>(block.shape, s->stream,
-                                                  operands, units);
+      RunTileSteps<kElements, ByteUnits<true>>(block.shape, s->stream, operands,
+                                               units);
     }
     StoreBytes(due, *s);
   }
@@ -249,7 +295,7 @@ inline void Flush(CallState* s) {
 }
 
 // The range's rows of one column slice.
-template <bool kUnsignedRhs>
+template <TileElements kElements>
 void RunSlice(const RhsSlice& slice, const RhsSlice& next, ptrdiff_t row0,
               int rows, ptrdiff_t col0, CallState* s) {
   const KernelArgs& args = *s->args;
@@ -302,14 +348,18 @@ void RunSlice(const RhsSlice& slice, const RhsSlice& next, ptrdiff_t row0,
     operands.previous_accumulators = s->in_tiles.cols != 0
                                          ? s->in_tiles.accumulators
                                          : s->accumulators[s->blocks % 2];
-    RunBlock<kUnsignedRhs>(operands, block, s);
+    RunBlock<kElements>(operands, block, s);
     ++s->blocks;
   }
 }
 
-// The kernel (KernelFn) for lhs packed as kI8 16x4 and this kind of rhs.
+// The kernel (KernelFn) for this kind of rhs and a lhs packed as kI8 16x4, or
+// kBF16 16x2.
 template <RhsKind kKind>
-void RunAmx(const KernelArgs* args) {
+void RunAmx(const KernelArgs* levels_args) {
+  KernelArgs byte_args = *levels_args;
+  if (kKind == RhsKind::kPackedBF16) byte_args.depth *= 2;
+  const KernelArgs* const args = &byte_args;
   CallState state;
   CallState* const s = &state;
   s->args = args;
@@ -317,7 +367,7 @@ void RunAmx(const KernelArgs* args) {
   s->in_tiles.cols = 0;
   s->stored = s->in_tiles;
   InitEpilogue(*args, s);
-  const int levels = TileLevels(*args, kKind);
+  const int tile_bytes = TileBytes(*args, kKind);
   int configured_cols = 0;
   for (ptrdiff_t row0 = 0; row0 < args->rows; row0 += kRangeRows) {
     const int rows = Min(args->rows - row0, kRangeRows);
@@ -325,6 +375,8 @@ void RunAmx(const KernelArgs* args) {
     SetRowTerms(*args, row0, rows, &s->terms);
     if (s->route == EpilogueRoute::kBytesByRow) {
       SetScales(s->epilogue, row0, rows, (rows + 63) / 64 * 64, s->row_scales);
+    } else if (s->route == EpilogueRoute::kFloats) {
+      SetRowBias(s->epilogue, row0, rows, s->row_scales);
     }
     s->stream = ChooseStream(rows, args->depth);
     RhsSlice slice = MakeRhsSlice(*args, kKind, 0);
@@ -332,17 +384,17 @@ void RunAmx(const KernelArgs* args) {
       const RhsSlice next = MakeRhsSlice(*args, kKind, col0 + kSliceCols);
       if (slice.cols != configured_cols) {
         Flush(s);
-        if (levels == kStepLevels) {
+        if (tile_bytes == kStepBytes) {
           Tiles::Configure(kTileConfigs.of[slice.cols]);
         } else {
-          Tiles::Configure(MakeTileConfig(slice.cols, levels));
+          Tiles::Configure(MakeTileConfig(slice.cols, tile_bytes));
         }
         configured_cols = slice.cols;
       }
-      if (args->depth % levels != 0) CopyTail(args->depth, s->tail, &slice);
+      if (args->depth % tile_bytes != 0) CopyTail(args->depth, s->tail, &slice);
       SetColumnTerms<kKind>(*args, slice, col0, &s->terms);
       SetVectorMultipliers(ShapeFor(slice.cols), col0, slice.cols, s);
-      RunSlice<kKind == RhsKind::kInPlaceU8>(slice, next, row0, rows, col0, s);
+      RunSlice<ElementsOf(kKind)>(slice, next, row0, rows, col0, s);
       slice = next;
     }
   }

@@ -19,16 +19,25 @@ namespace {
 
 inline constexpr int kSliceCols = 32;
 
-enum class RhsKind { kInPlaceS8, kInPlaceU8, kPackedS8 };
+enum class RhsKind { kInPlaceS8, kInPlaceU8, kPackedS8, kPackedBF16 };
 
-// Up to 32 columns of dst. Column c, level k lies at
+constexpr bool IsInPlace(RhsKind kind) {
+  return kind == RhsKind::kInPlaceS8 || kind == RhsKind::kInPlaceU8;
+}
+constexpr TileElements ElementsOf(RhsKind kind) {
+  return kind == RhsKind::kPackedBF16  ? TileElements::kBF16
+         : kind == RhsKind::kInPlaceU8 ? TileElements::kU8S8
+                                       : TileElements::kS8S8;
+}
+
+// Up to 32 columns of dst. Column c, byte k lies at
 //   data + c / 16 * tile_bytes + c % 16 * col_bytes + k / 64 * step_bytes
 //        + k % 64
 struct RhsSlice {
   const char* data;
   ptrdiff_t tile_bytes, col_bytes, step_bytes;
-  ptrdiff_t steps;   // whole steps of 64 levels
-  const char* tail;  // the levels after those: 32 columns x 64 bytes padded
+  ptrdiff_t steps;   // whole steps of 64 bytes
+  const char* tail;  // the bytes after those: 32 columns x 64 bytes padded
                      // with zeros; null: there are none
   int cols;
 };
@@ -50,13 +59,13 @@ RUY_LIKE_ALWAYS_INLINE void PrefetchColumns(const char* address, int begin,
   }
 }
 
-// Depth levels of a tile: those of a step; or all levels of a shallower
-// in-place rhs, if they are a multiple of 4, so that nothing is copied
-// (doc/amx.md).
-inline int TileLevels(const KernelArgs& args, RhsKind kind) {
-  const bool fits = kind != RhsKind::kPackedS8 && args.depth < kStepLevels &&
-                    args.depth % 4 == 0;
-  return fits ? static_cast<int>(args.depth) : kStepLevels;
+// Bytes of depth of a tile: those of a step; or all of a shallower in-place
+// rhs, if they are a multiple of 4, so that nothing is copied (doc/amx.md). In
+// this header depth is in bytes.
+inline int TileBytes(const KernelArgs& args, RhsKind kind) {
+  const bool fits =
+      IsInPlace(kind) && args.depth < kStepBytes && args.depth % 4 == 0;
+  return fits ? static_cast<int>(args.depth) : kStepBytes;
 }
 
 // The slice that starts at column `col0`, a multiple of 32; empty beyond the
@@ -66,33 +75,33 @@ inline RhsSlice MakeRhsSlice(const KernelArgs& args, RhsKind kind,
   RhsSlice s = {};
   if (col0 >= args.cols) return s;
   s.cols = Min(args.cols - col0, kSliceCols);
-  s.steps = args.depth / TileLevels(args, kind);
+  s.steps = args.depth / TileBytes(args, kind);
   const char* rhs = static_cast<const char*>(args.rhs);
-  if (kind == RhsKind::kPackedS8) {
+  if (!IsInPlace(kind)) {
     s.data = rhs + col0 / 16 * args.rhs_stride_bytes;
     s.tile_bytes = args.rhs_stride_bytes;
-    s.col_bytes = kStepLevels;
-    s.step_bytes = 16 * kStepLevels;
+    s.col_bytes = kStepBytes;
+    s.step_bytes = 16 * kStepBytes;
   } else {
     s.data = rhs + col0 * args.rhs_stride_bytes;
     s.tile_bytes = 16 * args.rhs_stride_bytes;
     s.col_bytes = args.rhs_stride_bytes;
-    s.step_bytes = kStepLevels;
+    s.step_bytes = kStepBytes;
   }
   return s;
 }
 
 RUY_LIKE_ALWAYS_INLINE __mmask64 TailMask(ptrdiff_t depth) {
-  return (uint64_t{1} << depth % kStepLevels) - 1;
+  return (uint64_t{1} << depth % kStepBytes) - 1;
 }
 
-// Copies the levels after the last whole step, at least one, to `tail` (32 x 64
+// Copies the bytes after the last whole step, at least one, to `tail` (32 x 64
 // bytes).
 inline void CopyTail(ptrdiff_t depth, char* tail, RhsSlice* s) {
   const __mmask64 mask = TailMask(depth);
   for (int c = 0; c < s->cols; ++c) {
     _mm512_store_si512(
-        tail + c * kStepLevels,
+        tail + c * kStepBytes,
         _mm512_maskz_loadu_epi8(mask, ColumnAddress(*s, c, s->steps)));
   }
   s->tail = tail;
@@ -108,7 +117,7 @@ int32_t ColumnSum(const char* column, ptrdiff_t depth) {
                     : _mm512_dpbusd_epi32(sum, ones, x);
   };
   ptrdiff_t k = 0;
-  for (; k + kStepLevels <= depth; k += kStepLevels) {
+  for (; k + kStepBytes <= depth; k += kStepBytes) {
     add(_mm512_loadu_si512(column + k));
   }
   add(_mm512_maskz_loadu_epi8(TailMask(depth), column + k));

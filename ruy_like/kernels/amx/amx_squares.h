@@ -1,6 +1,6 @@
 // Back-end: the AMX kernel's epilogue to any dst that amx_byte_units.h does not
-// serve: int16, int32 and float, dst that accumulates, exponents above 0; and
-// the uncertain lanes of an 8-bit dst.
+// serve: int16, int32 and float, dst that accumulates, exponents above 0; the
+// uncertain lanes of an 8-bit dst; all products of bfloat16.
 //
 // Included by amx_kernel.h. Squares of 16 x 16 accumulators go through
 // epilogue.h one by one, between the steps of a later block.
@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <type_traits>
 
 #include "ruy_like/kernels/epilogue/epilogue.h"
 #include "ruy_like/kernels/kernel.h"
@@ -22,7 +24,8 @@ namespace {
 // columns.
 struct Squares {
   const EpilogueArgs* epilogue;  // with neither integer bias nor sums
-  int32_t* acc;                  // column-major, `acc_rows` apart
+  int32_t* acc;                  // column-major, `acc_rows` apart; the bits of
+                                 // floats, for Output::kFloat
   int acc_rows;
   int rows, cols;        // 0 columns: nothing is left
   ptrdiff_t row0, col0;  // of the block, in the call
@@ -34,9 +37,16 @@ struct Squares {
 RUY_LIKE_NOINLINE void StorePart(const Squares& s, int row, int col, int cols) {
   constexpr int kLanes = Simd512::kLanes;
   if (row >= s.rows || col >= s.cols) return;
-  const SpilledTile<int32_t> block = {s.acc,  s.acc_rows, s.rows,
-                                      s.cols, s.row0,     s.col0};
-  StoreTile<Simd512>(block.Part(row, col, kLanes, cols), *s.epilogue);
+  const auto store = [&](auto* acc) {
+    const SpilledTile<std::remove_pointer_t<decltype(acc)>> block = {
+        acc, s.acc_rows, s.rows, s.cols, s.row0, s.col0};
+    StoreTile<Simd512>(block.Part(row, col, kLanes, cols), *s.epilogue);
+  };
+  if (s.epilogue->output == Output::kFloat) {
+    store(reinterpret_cast<float*>(s.acc));
+  } else {
+    store(s.acc);
+  }
 }
 
 inline void RunSquare(Squares* s) {

@@ -85,7 +85,7 @@ void SetColumnTerms(const KernelArgs& args, const RhsSlice& slice,
     if (e.rhs_sums != nullptr) sums = e.rhs_sums + col0;
   }
   int32_t made_sums[kSliceCols];
-  if (kKind != RhsKind::kPackedS8 && e.lhs_zero_point != 0) {
+  if (IsInPlace(kKind) && e.lhs_zero_point != 0) {
     for (int c = 0; c < slice.cols; ++c) {
       made_sums[c] = ColumnSum<kKind == RhsKind::kInPlaceU8>(
           ColumnAddress(slice, c, 0), args.depth);

@@ -21,6 +21,10 @@
 namespace ruy_like::kernels {
 namespace {
 
+// Elements of A and of B tiles: bytes with int32 sums, or bfloat16 with float
+// ones.
+enum class TileElements { kS8S8, kU8S8, kS8U8, kBF16 };
+
 // Rows and columns of dst that the four accumulator tiles make.
 enum class BlockShape { k32x32, k64x16 };
 
@@ -42,7 +46,9 @@ struct TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64, "LDTILECFG reads 64 bytes");
 
-inline constexpr int kStepLevels = 64;  // depth levels of one tile product
+// Bytes of depth of one tile product: 64 levels of 8-bit operands, 32 of
+// bfloat16.
+inline constexpr int kStepBytes = 64;
 
 // Tiles for `cols` columns of dst, 1..32, numbered as amx_block.h draws it. A
 // tiles have a row per column, so that no column beyond the last is read, and
@@ -72,7 +78,7 @@ struct TileConfigTable {
 constexpr TileConfigTable MakeTileConfigTable() {
   TileConfigTable table = {};
   for (int cols = 1; cols <= 32; ++cols)
-    table.of[cols] = MakeTileConfig(cols, kStepLevels);
+    table.of[cols] = MakeTileConfig(cols, kStepBytes);
   return table;
 }
 
@@ -121,35 +127,28 @@ struct Tiles {
                  : "memory");
   }
 
-  // C[m][n] += sum over k of A[m][4k..4k+3] . B[k][4n..4n+3]. AT&T syntax names
-  // the operands in reverse: B, A, C. B is signed.
-  template <bool kUnsignedA, int kC, int kA, int kB>
+  // C[m][n] += sum over k of A[m][4k..4k+3] . B[k][4n..4n+3]; for bfloat16, of
+  // A[m][2k..2k+1] . B[k][2n..2n+1]. AT&T syntax names the operands in reverse:
+  // B, A, C.
+  template <TileElements kElements, int kC, int kA, int kB>
   static RUY_LIKE_ALWAYS_INLINE void Multiply() {
-    if constexpr (kUnsignedA) {
-      asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                   :
-                   : "i"(kC), "i"(kA), "i"(kB));
-    } else {
+    if constexpr (kElements == TileElements::kS8S8) {
       asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
                    :
                    : "i"(kC), "i"(kA), "i"(kB));
+    } else if constexpr (kElements == TileElements::kU8S8) {
+      asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   :
+                   : "i"(kC), "i"(kA), "i"(kB));
+    } else if constexpr (kElements == TileElements::kS8U8) {
+      asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   :
+                   : "i"(kC), "i"(kA), "i"(kB));
+    } else {
+      asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0"
+                   :
+                   : "i"(kC), "i"(kA), "i"(kB));
     }
-  }
-
-  // The same of a signed A and an unsigned B.
-  template <int kC, int kA, int kB>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyUnsignedB() {
-    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                 :
-                 : "i"(kC), "i"(kA), "i"(kB));
-  }
-
-  // The same of pairs of bfloat16, with float sums.
-  template <int kC, int kA, int kB>
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyBFloat16() {
-    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0"
-                 :
-                 : "i"(kC), "i"(kA), "i"(kB));
   }
 };
 

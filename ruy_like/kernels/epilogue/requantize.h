@@ -32,8 +32,9 @@ namespace {
 
 // The bias that is added to integer accumulators, or null.
 RUY_LIKE_ALWAYS_INLINE const int32_t* IntBias(const EpilogueArgs& e) {
-  return e.output == Output::kScaled ? nullptr
-                                     : static_cast<const int32_t*>(e.bias);
+  const bool is_int =
+      e.output == Output::kRaw || e.output == Output::kFixedPoint;
+  return is_int ? static_cast<const int32_t*>(e.bias) : nullptr;
 }
 
 // How accumulators are scaled: the cheapest way that a call's exponents allow.
