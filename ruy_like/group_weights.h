@@ -50,7 +50,7 @@ struct GroupWeights {
   // row. If depth is odd, a row's last high nibble is ignored.
   const void* levels = nullptr;
   std::ptrdiff_t row_stride_bytes = 0;
-  // Finite and not negative, one per (row, group): group g of row r has element
+  // Finite, of either sign, one per (row, group): group g of row r has element
   // r * scale_stride + g. A scale_stride of 0 stands for the number of groups.
   const void* scales = nullptr;
   Scalar scale_type = Scalar::kF32;  // or kBF16, kF16
@@ -123,9 +123,9 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
 
 // Packs the weights. InvalidArgument, with a message that names the value, for
 // negative sizes, other bits, a group size that is no multiple of 16, strides
-// less than a row, null arrays, scales that are negative or not finite, and
-// zero points out of range; OutOfRange for sizes that overflow;
-// ResourceExhausted when there is no memory.
+// less than a row, null arrays, scales that are not finite, and zero points out
+// of range; OutOfRange for sizes that overflow; ResourceExhausted when there is
+// no memory.
 RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
     const GroupWeights& weights, Context* context);
 

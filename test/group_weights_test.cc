@@ -334,7 +334,7 @@ TEST_F(GroupErrorsTest, EachField) {
       {[&] { w.scale_stride = 1; }, "scale_stride = 1"},
       {[&] { w.levels = nullptr; }, "levels is null"},
       {[&] { w.scales = nullptr; }, "scales is null"},
-      {[&] { scales[3] = -0.5f; }, "row 1, group 1 is -0.5"},
+      {[&] { scales[3] = -kInf; }, "row 1, group 1 is -inf"},
       {[&] { scales[3] = kInf; }, "row 1, group 1 is inf"},
       {[&] { scales[3] = kNan; }, "row 1, group 1 is nan"},
       {[&] { w.scale_type = Scalar::kF64; }, "scale_type"},

@@ -107,9 +107,9 @@ absl::Status CheckValues(const Source& source) {
   for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
     for (std::ptrdiff_t group = 0; group < source.shape.groups; ++group) {
       const float scale = source.ScaleAt(row, group);
-      if (!std::isfinite(scale) || scale < 0) {
+      if (!std::isfinite(scale)) {
         return Invalid("the scale of row ", row, ", group ", group, " is ",
-                       scale, ": negative or not finite");
+                       scale);
       }
       if (weights.zero_points != nullptr && weights.bits == 4 &&
           source.ZeroAt(row, group) > 15) {

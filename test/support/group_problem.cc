@@ -45,14 +45,14 @@ RandomGroupWeights::RandomGroupWeights(std::ptrdiff_t rows,
   }
   const std::size_t count = scales.bytes() * 8 / InfoOf(scale_type).bits;
   for (std::size_t i = 0; i < count; ++i) {
-    const float scale =
-        rng->OneIn(10) ? 0 : std::fabs(RandomFloat(rng)) * magnitude;
+    const float scale = rng->OneIn(10) ? 0 : RandomFloat(rng) * magnitude;
     if (scale_type == Scalar::kF32) {
       scales.as<float>()[i] = scale;
     } else if (scale_type == Scalar::kBF16) {
       scales.as<BFloat16>()[i] = static_cast<BFloat16>(scale);
     } else {
-      scales.as<Float16>()[i] = static_cast<Float16>(std::min(scale, 60000.0f));
+      scales.as<Float16>()[i] =
+          static_cast<Float16>(std::max(-60000.0f, std::min(scale, 60000.0f)));
     }
   }
 }

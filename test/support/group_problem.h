@@ -23,7 +23,8 @@
 namespace ruy_like {
 
 // A description of weights, and the random arrays that it points to. `gap`:
-// elements between rows; `magnitude`: the greatest scale.
+// elements between rows; `magnitude`: the greatest of the scales, which have
+// either sign or are 0.
 struct RandomGroupWeights {
   GroupWeights description;
   GuardedBuffer levels, scales, zeros;
