@@ -445,6 +445,7 @@ void GroupProduct::PackActivations(int thread) {
 void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
                               char* scratch) const {
   const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
+  if (values == 0) return;  // no depth, and scratch may be null
   const std::uint8_t* levels = weights_.levels + panel * weights_.panel_bytes;
   if (widens_) {
     std::uint8_t* to =

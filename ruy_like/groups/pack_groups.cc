@@ -209,7 +209,10 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
   char* const image = static_cast<char*>(result->buffer.data());
   std::memset(image, 0, source.shape.image_bytes);
   PackTask task = {&source, image};
-  const std::ptrdiff_t calls = CeilDiv(source.shape.panels, kCallPanels);
+  // Panels without depth take no memory: there may be any number of them.
+  const std::ptrdiff_t panels =
+      source.shape.depth == 0 ? 0 : source.shape.panels;
+  const std::ptrdiff_t calls = CeilDiv(panels, kCallPanels);
   // RunParallel counts in int.
   if (calls > 1 && calls < (1 << 30)) {
     if (!LockForCall(context)) return DeadlockError();
@@ -218,7 +221,7 @@ absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
     RUY_LIKE_RETURN_IF_ERROR(RunParallel(static_cast<int>(calls), &PackPanels,
                                          &task, context, &threads));
   } else {
-    for (std::ptrdiff_t panel = 0; panel < source.shape.panels; ++panel) {
+    for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
       PackPanel(source, panel, image);
     }
   }
