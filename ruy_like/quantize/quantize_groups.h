@@ -46,8 +46,9 @@ enum class GroupScaleSearch : std::uint8_t {
 //   level = clamp(rint(w / scale), -8, 7 or -127, 127) + zero point
 //
 // with zero point 8 for 4 bits and 0 for 8 bits. group_size as in GroupWeights.
-// InvalidArgument for other bits, a bad group size, null data or a weight that
-// is not finite.
+// InvalidArgument for other bits, a bad group size, a matrix that is not valid
+// or has no elements, an unknown search or a weight that is not finite;
+// OutOfRange for a matrix whose bytes cannot be counted.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> QuantizeGroups(
     const Matrix<float>& weights, int bits, std::ptrdiff_t group_size,
     GroupScaleSearch search = GroupScaleSearch::kNone);
@@ -74,16 +75,34 @@ RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> ImportMatMulNBits(
     const std::uint8_t* b, const float* scales, const std::uint8_t* zero_points,
     std::ptrdiff_t rows, std::ptrdiff_t depth, std::ptrdiff_t block_size);
 
+// How a GPTQ file holds zero points: quantize_config.json's checkpoint_format
+// is "gptq" (v1) or "gptq_v2". Some writers of v2 say "gptq"; zero points of
+// symmetric weights tell: all are stored as 7 in v1 and as 8 in v2.
+//
+// A stored 15 in v1 is only in files of asymmetric weights and depends on the
+// writer. Quantizers have zero points of 0 to 15, so that it was made of 0, by
+// taking 1 modulo 16 (kV1Modulo16: what packs each zero point by itself, as
+// conversions of AWQ) or from a word of eight as a whole, which borrows from
+// the next zero point (kV1Words: GPTQModel, which makes v1 of v2 so). AutoGPTQ
+// and GPTQ-for-LLaMa pack a 0 as 15 over all later ones of its word, which
+// nothing brings back; their files that are of use have no 15.
+enum class GptqZeroPoints : std::uint8_t {
+  kV2,          // as they are
+  kV1,          // less 1; a stored 15 is refused
+  kV1Modulo16,  // less 1, each modulo 16: a stored 15 is 0
+  kV1Words,     // each word less 0x11111111, modulo 2^32
+};
+
 // From GPTQ's arrays of 4 bits without reordering of depth (act-order):
 // qweight, [depth / 8][rows] with element 8 * i + j in bits 4 * j; scales,
-// [groups][rows]; qzeros, [groups][rows / 8], each zero point less 1, in the
-// same order of bits. depth and rows are multiples of 8, depth also of
-// group_size. InvalidArgument otherwise, and for null arrays or a zero point of
-// 16.
+// [groups][rows]; qzeros, [groups][rows / 8], in the same order of bits, as
+// `zero_points` says. depth and rows are multiples of 8, depth also of
+// group_size. InvalidArgument otherwise, and for null arrays, an unknown
+// `zero_points` or a stored 15 with kV1.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedGroups> ImportGptq(
     const std::int32_t* qweight, const Float16* scales,
-    const std::int32_t* qzeros, std::ptrdiff_t rows, std::ptrdiff_t depth,
-    std::ptrdiff_t group_size);
+    const std::int32_t* qzeros, GptqZeroPoints zero_points, std::ptrdiff_t rows,
+    std::ptrdiff_t depth, std::ptrdiff_t group_size);
 
 }  // namespace ruy_like
 

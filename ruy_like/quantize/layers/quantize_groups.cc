@@ -13,6 +13,8 @@
 namespace ruy_like {
 namespace {
 
+namespace qi = quantize_internal;
+
 using Result = absl::StatusOr<QuantizedGroups>;
 
 absl::Status CheckSizes(std::ptrdiff_t rows, std::ptrdiff_t depth,
@@ -132,8 +134,23 @@ Result ImportGgml(const void* blocks, std::size_t bytes, std::ptrdiff_t rows,
   return groups;
 }
 
-int NibbleOf(std::int32_t word, std::ptrdiff_t index) {
-  return static_cast<int>(static_cast<std::uint32_t>(word) >> (4 * index) & 15);
+int NibbleOf(std::uint32_t word, std::ptrdiff_t index) {
+  return static_cast<int>(word >> (4 * index) & 15);
+}
+
+// The one of row `row` in its word; 16 for what kV1 refuses.
+int GptqZeroPoint(std::uint32_t word, std::ptrdiff_t row,
+                  GptqZeroPoints zero_points) {
+  switch (zero_points) {
+    case GptqZeroPoints::kV2:
+      return NibbleOf(word, row % 8);
+    case GptqZeroPoints::kV1:
+      return NibbleOf(word, row % 8) + 1;
+    case GptqZeroPoints::kV1Modulo16:
+      return (NibbleOf(word, row % 8) + 1) % 16;
+    default:
+      return NibbleOf(word + 0x11111111u, row % 8);
+  }
 }
 
 }  // namespace
@@ -159,15 +176,15 @@ Result QuantizeGroups(const Matrix<float>& weights, int bits,
                       std::ptrdiff_t group_size, GroupScaleSearch search) {
   const ScopedFloatState float_state(FloatState::kDefault);
   return CatchNoMemory([&]() -> Result {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("weights", qi::Erase(weights)));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckEnum("search", search, GroupScaleSearch::kMse));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t depth = weights.layout().cols();
     RUY_LIKE_RETURN_IF_ERROR(
         CheckSizes(rows, depth, group_size, /*may_be_whole=*/true));
     if (bits != 4 && bits != 8) {
       return Invalid("bits = ", bits);
-    }
-    if (weights.data() == nullptr) {
-      return Invalid("weights is null");
     }
     QuantizedGroups groups = MakeGroups(rows, depth, group_size, bits);
     const std::ptrdiff_t size = group_size == 0 ? depth : group_size;
@@ -236,11 +253,14 @@ Result ImportMatMulNBits(const std::uint8_t* b, const float* scales,
 }
 
 Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
-                  const std::int32_t* qzeros, std::ptrdiff_t rows,
-                  std::ptrdiff_t depth, std::ptrdiff_t group_size) {
+                  const std::int32_t* qzeros, GptqZeroPoints zero_points,
+                  std::ptrdiff_t rows, std::ptrdiff_t depth,
+                  std::ptrdiff_t group_size) {
   return CatchNoMemory([&]() -> Result {
     RUY_LIKE_RETURN_IF_ERROR(
         CheckSizes(rows, depth, group_size, /*may_be_whole=*/false));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckEnum("zero_points", zero_points, GptqZeroPoints::kV1Words));
     if (qweight == nullptr || scales == nullptr || qzeros == nullptr) {
       return Invalid("qweight, scales or qzeros is null");
     }
@@ -251,15 +271,19 @@ Result ImportGptq(const std::int32_t* qweight, const Float16* scales,
     QuantizedGroups groups = MakeGroups(rows, depth, group_size, 4);
     for (std::ptrdiff_t row = 0; row < rows; ++row) {
       for (std::ptrdiff_t k = 0; k < depth; ++k) {
-        SetLevel(row, k, NibbleOf(qweight[k / 8 * rows + row], k % 8), &groups);
+        const auto word =
+            static_cast<std::uint32_t>(qweight[k / 8 * rows + row]);
+        SetLevel(row, k, NibbleOf(word, k % 8), &groups);
       }
       for (std::ptrdiff_t group = 0; group < depth / group_size; ++group) {
         groups.half_scales.push_back(scales[group * rows + row]);
-        const int zero_point =
-            NibbleOf(qzeros[(group * rows + row) / 8], row % 8) + 1;
+        const int zero_point = GptqZeroPoint(
+            static_cast<std::uint32_t>(qzeros[(group * rows + row) / 8]), row,
+            zero_points);
         if (zero_point > 15) {
           return Invalid("the zero point of row ", row, ", group ", group,
-                         " is 16");
+                         " is stored as 15, which stands for 0 or 16; see "
+                         "GptqZeroPoints");
         }
         groups.zero_points.push_back(static_cast<std::uint8_t>(zero_point));
       }

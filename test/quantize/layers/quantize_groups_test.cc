@@ -173,8 +173,12 @@ TEST(ImportTest, Gptq) {
   std::vector<Float16> scales(8, static_cast<Float16>(1.0f));
   scales[3] = static_cast<Float16>(0.5f);
   const std::int32_t qzeros[] = {0x33337333};  // 4, but 8 for row 3
-  ASSERT_VALUE(const auto groups,
-               ImportGptq(qweight.data(), scales.data(), qzeros, 8, 16, 16));
+  const auto import = [&](std::int32_t zeros, GptqZeroPoints zero_points,
+                          std::ptrdiff_t rows = 8) {
+    return ImportGptq(qweight.data(), scales.data(), &zeros, zero_points, rows,
+                      16, 16);
+  };
+  ASSERT_VALUE(const auto groups, import(qzeros[0], GptqZeroPoints::kV1));
   const std::vector<float> values = Values(groups);
   for (int row = 0; row < 8; ++row) {
     for (int k = 0; k < 16; ++k) {
@@ -183,12 +187,38 @@ TEST(ImportTest, Gptq) {
           << row << " " << k;
     }
   }
-  const std::int32_t bad[] = {-1};
-  EXPECT_FALSE(ImportGptq(qweight.data(), scales.data(), bad, 8, 16, 16).ok());
-  EXPECT_FALSE(
-      ImportGptq(qweight.data(), scales.data(), qzeros, 7, 16, 16).ok());
-  EXPECT_FALSE(
-      ImportGptq(qweight.data(), scales.data(), nullptr, 8, 16, 16).ok());
+  EXPECT_FALSE(import(qzeros[0], GptqZeroPoints::kV1, 7).ok());
+  EXPECT_FALSE(ImportGptq(qweight.data(), scales.data(), nullptr,
+                          GptqZeroPoints::kV1, 8, 16, 16)
+                   .ok());
+
+  // The same zero points as other writers store them.
+  ASSERT_VALUE(const auto v2, import(0x44448444, GptqZeroPoints::kV2));
+  EXPECT_EQ(v2.zero_points, groups.zero_points);
+  for (const auto v1 :
+       {GptqZeroPoints::kV1Modulo16, GptqZeroPoints::kV1Words}) {
+    ASSERT_VALUE(const auto same, import(qzeros[0], v1));
+    EXPECT_EQ(same.zero_points, groups.zero_points);
+  }
+  // 8, 0, 0, 8, 15, 1, 8, 0: less 1 each, and as a word that borrows.
+  const std::vector<std::uint8_t> asymmetric = {8, 0, 0, 8, 15, 1, 8, 0};
+  constexpr std::uint32_t kStored = 0x081f8008, kEach = 0xf70e7ff7;
+  const auto signed_of = [](std::uint32_t word) {
+    return static_cast<std::int32_t>(word);
+  };
+  const struct {
+    std::uint32_t word;
+    GptqZeroPoints zero_points;
+  } kWriters[] = {{kStored, GptqZeroPoints::kV2},
+                  {kEach, GptqZeroPoints::kV1Modulo16},
+                  {kStored - 0x11111111u, GptqZeroPoints::kV1Words}};
+  for (const auto& writer : kWriters) {
+    ASSERT_VALUE(const auto read,
+                 import(signed_of(writer.word), writer.zero_points));
+    EXPECT_EQ(read.zero_points, asymmetric);
+  }
+  ExpectStatus(import(signed_of(kEach), GptqZeroPoints::kV1).status(), kInvalid,
+               {"row 1, group 0", "15"});
 }
 
 // Packed and multiplied as they are.
