@@ -99,8 +99,8 @@ class RUY_LIKE_EXPORT Context final {
   // OK means that every call was made and none threw. A call that throws does
   // not keep the others from being made; its exception (the first one, if there
   // are several) is not passed on but becomes the result: ResourceExhausted for
-  // std::bad_alloc, else Internal with what() as its message. This holds
-  // whatever an Executor does (executor.h).
+  // std::bad_alloc, else Internal, "a parallel function threw: " and what().
+  // This holds whatever an Executor does (executor.h).
   //
   // Errors before any call is made: FailedPrecondition where Mul would return
   // it, InvalidArgument for a null function, ResourceExhausted without memory

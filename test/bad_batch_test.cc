@@ -73,6 +73,16 @@ TEST_F(BadBatchTest, SizesThatOverflow) {
   ExpectRefused(&problem_, kOutOfRange, "overflows");
 }
 
+// Its stride is not used: no stride is too large.
+TEST_F(BadBatchTest, OneProductMayHaveAnyStride) {
+  constexpr ptrdiff_t kMost = std::numeric_limits<ptrdiff_t>::max();
+  problem_.batch = {1, kMost, kMost, kMost, kMost};
+  EXPECT_OK(problem_.Run(&context_));
+  MulPlan plan;
+  EXPECT_OK(problem_.Prepare(1, &context_, &plan));
+  EXPECT_OK(plan.Finish());
+}
+
 TEST_F(BadBatchTest, WhatMulRefuses) {
   problem_.rhs.mutable_layout()->set_rows(4);
   ExpectRefused(&problem_, kInvalid, "product 0: dimensions do not match");

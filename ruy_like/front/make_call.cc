@@ -119,7 +119,9 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
 }
 
 BatchSteps StepsOf(const MulCall& call, const Batch& batch) {
-  BatchSteps steps;
+  BatchSteps steps = {};
+  // The strides of a single product may have any value.
+  if (batch.count == 1) return steps;
   steps.side.lhs = BytesOf(call.lhs.scalar, batch.lhs_stride);
   steps.side.rhs = BytesOf(call.rhs.scalar, batch.rhs_stride);
   steps.dst = BytesOf(call.dst.scalar, batch.dst_stride);
