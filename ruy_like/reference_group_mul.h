@@ -165,6 +165,7 @@ void ReferenceGroupMul(const GroupWeights& weights,
                        const GroupMulParams& params, Matrix<Dst>* dst) {
   static_assert(internal::kFloatsAreExact || sizeof(Dst) == 0,
                 "ReferenceGroupMul is wrong with -ffast-math");
+  if (weights.rows == 0) return;  // there may be any number of columns
   const std::ptrdiff_t group_size =
       weights.group_size != 0 ? weights.group_size
                               : std::max<std::ptrdiff_t>(weights.depth, 1);

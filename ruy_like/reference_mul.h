@@ -154,6 +154,7 @@ void ReferenceMul(const Matrix<Lhs>& lhs, const Matrix<Rhs>& rhs,
       rhs.layout().order() == Order::kColMajor ? 1 : rhs.layout().stride();
   const Term lhs_zero_point = static_cast<Term>(lhs.zero_point());
   const Term rhs_zero_point = static_cast<Term>(rhs.zero_point());
+  if (dst->layout().cols() == 0) return;  // there may be any number of rows
   for (std::ptrdiff_t row = 0; row < dst->layout().rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < dst->layout().cols(); ++col) {
       std::ptrdiff_t a = ElementOffset(lhs.layout(), row, 0);

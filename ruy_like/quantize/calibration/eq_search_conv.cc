@@ -59,6 +59,7 @@ absl::Status GatherPatches(const TensorView<const float>& images,
                            const Window& window, std::vector<float>* patches,
                            Matrix<float>* matrix) {
   const TensorShape& shape = images.shape;
+  RUY_LIKE_RETURN_IF_ERROR(qi::CheckOperand("images", qi::Erase(images)));
   RUY_LIKE_ASSIGN_OR_RETURN(const auto output,
                             OutputShape(shape, window, /*channels=*/1));
   const ptrdiff_t taps = window.kernel_height * window.kernel_width;
@@ -71,13 +72,10 @@ absl::Status GatherPatches(const TensorView<const float>& images,
     return absl::OutOfRangeError(
         absl::StrCat("the patches of ", qi::Describe(shape), " overflow"));
   }
-  if (images.data == nullptr && elements > 0) {
-    return Invalid("images has null data");
-  }
   patches->assign(static_cast<std::size_t>(elements), 0);
   const Strides strides(shape, taps);
   const ptrdiff_t image_elements = shape.height * shape.width * shape.channels;
-  for (ptrdiff_t i = 0; i < count; ++i) {
+  for (ptrdiff_t i = 0; elements > 0 && i < count; ++i) {
     GatherPatch(images.data + i / positions * image_elements, shape, window,
                 i % positions / output.width, i % output.width, strides,
                 patches->data() + i * depth);

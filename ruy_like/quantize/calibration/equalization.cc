@@ -30,6 +30,18 @@ absl::Status CheckOptions(const EqualizeOptions& options) {
                        ScaleRounding::kPowerOfTwo);
 }
 
+// function(row, col) for each element. Rows without any may be more than can be
+// gone through.
+template <typename Function>
+void ForEachElement(const Layout& layout, const Function& function) {
+  if (layout.cols() == 0) return;
+  for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
+    for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
+      function(row, col);
+    }
+  }
+}
+
 absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
   const std::string name = NameOf("weights", l);
   const qi::Erased erased = qi::Erase(layer.weights);
@@ -43,11 +55,9 @@ absl::Status CheckLayer(const EqualizedLayer& layer, std::size_t l) {
   }
   bool finite = true;
   for (const float b : layer.bias) finite &= std::isfinite(b);
-  for (std::ptrdiff_t row = 0; row < weights.layout().rows(); ++row) {
-    for (std::ptrdiff_t col = 0; col < weights.layout().cols(); ++col) {
-      finite &= std::isfinite(Element(weights, row, col));
-    }
-  }
+  ForEachElement(weights.layout(), [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+    finite &= std::isfinite(Element(weights, row, col));
+  });
   if (finite) return absl::OkStatus();
   return Invalid(name, ", or their bias, are not finite");
 }
@@ -136,12 +146,7 @@ class Equalizer final {
   }
   template <typename Function>
   void ForEachWeight(std::size_t l, const Function& function) const {
-    const Layout& layout = layers_[l].weights->layout();
-    for (std::ptrdiff_t row = 0; row < layout.rows(); ++row) {
-      for (std::ptrdiff_t col = 0; col < layout.cols(); ++col) {
-        function(row, col);
-      }
-    }
+    ForEachElement(layers_[l].weights->layout(), function);
   }
 
   // Factors of the channels between layers l and l + 1. Whether they changed
