@@ -279,13 +279,19 @@ TEST_P(GroupMulTest, NoDepthAndNothing) {
   const float bias[] = {1, 2, 3};
   GroupMulParams params;
   params.bias = bias;
-  const auto empty =
-      MakeMatrix(static_cast<const float*>(nullptr), 0, 2, Order::kColMajor);
-  EXPECT_THAT(MulTo<float>(*packed, empty, params, &context_),
-              testing::ElementsAre(1, 2, 3, 1, 2, 3));
-  EXPECT_THAT(
-      MulTo<float>(PackedGroupWeights(), empty, GroupMulParams(), &context_),
-      testing::IsEmpty());
+  // Columns of which some paths stream, and all tile.
+  for (const std::ptrdiff_t cols : {1, 2, 40}) {
+    const auto empty = MakeMatrix(static_cast<const float*>(nullptr), 0, cols,
+                                  Order::kColMajor);
+    const std::vector<float> result =
+        MulTo<float>(*packed, empty, params, &context_);
+    for (std::ptrdiff_t i = 0; i < 3 * cols; ++i) {
+      EXPECT_EQ(result[i], bias[i % 3]);
+    }
+    EXPECT_THAT(
+        MulTo<float>(PackedGroupWeights(), empty, GroupMulParams(), &context_),
+        testing::IsEmpty());
+  }
 }
 
 // ## What is refused
