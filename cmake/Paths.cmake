@@ -3,7 +3,8 @@
 # ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
 # processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc
 # and, where they exist, <dir>/kernels/groups/<name>.cc and <dir>/pack/<name>.cc with
-# that path's flags (and the packs of the paths before it, which it may use). It
+# that path's flags (and the packs of the paths before it, which it may use), before
+# the target's other sources: they take longest, and Ninja starts with the first. It
 # writes the paths' lines to
 # generated/ruy_like/compiled_paths.inc, from which the C++ side makes its
 # registry, and to compiled_packs.inc the Enum of those that have a pack/<name>.cc,
@@ -47,7 +48,7 @@ mark_as_advanced(RUY_LIKE_KERNEL_OPTIMIZATION)
 # For programs that must be small: doc/binary_size.md. portable is always compiled,
 # because it has a kernel for every product.
 set(RUY_LIKE_COMPILE_PATHS "" CACHE STRING
-  "Paths to compile, separated by semicolons; nothing for all that can be")
+  "Paths to compile, separated by semicolons; native for this machine's; nothing for all")
 
 # No contraction: a * b + c must round alike in every path's scalar code.
 set(RUY_LIKE_PATH_OPTIONS ${RUY_LIKE_KERNEL_OPTIMIZATION} -ffp-contract=off)
@@ -83,10 +84,64 @@ function(_ruy_like_path_obstacle reason_var arch flags)
   endforeach()
 endfunction()
 
+# Sets ${result_var} to the macros that these options define.
+function(_ruy_like_macros result_var)
+  file(WRITE ${PROJECT_BINARY_DIR}/generated/empty.cc "")
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} ${ARGN} -dM -E ${PROJECT_BINARY_DIR}/generated/empty.cc
+    OUTPUT_VARIABLE output ERROR_QUIET)
+  string(REGEX MATCHALL "#define [A-Za-z0-9_]+" macros "${output}")
+  set(${result_var} "${macros}" PARENT_SCOPE)
+endfunction()
+
+# Sets ${result_var} to the names of the best path among `lines` that this machine has
+# and of those whose instructions it includes, which it takes kernels from; to nothing
+# if the compiler does not know the machine. Instructions are compared by the macros
+# that a path's flags define.
+function(_ruy_like_native_paths result_var lines)
+  set(${result_var} "" PARENT_SCOPE)
+  _ruy_like_macros(native -march=native)
+  if(CMAKE_CROSSCOMPILING OR NOT native)
+    message(STATUS "ruy_like: -march=native is unknown here, all paths are compiled")
+    return()
+  endif()
+  _ruy_like_macros(plain)
+  set(names "")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "\\([^,]+, ([a-z0-9]+), ([a-z0-9]+), .*\"([^\"]*)\"\\)$" line "${line}")
+    set(name ${CMAKE_MATCH_1})
+    set(arch ${CMAKE_MATCH_2})
+    separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_3}")
+    _ruy_like_macros(macros ${flags})
+    if(RUY_LIKE_ARCH_${arch} AND macros)  # none: the compiler lacks a flag
+      list(APPEND names ${name})
+      list(REMOVE_ITEM macros ${plain})
+      set(${name}_macros ${macros})
+      list(REMOVE_ITEM macros ${native})
+      if(NOT macros)
+        set(best ${${name}_macros})
+      endif()
+    endif()
+  endforeach()
+  set(result "")
+  foreach(name IN LISTS names)
+    list(REMOVE_ITEM ${name}_macros ${best})
+    if(NOT ${name}_macros)
+      list(APPEND result ${name})
+    endif()
+  endforeach()
+  set(${result_var} "${result}" PARENT_SCOPE)
+endfunction()
+
 function(ruy_like_add_paths target dir)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     ${dir}/registry/paths.inc)
   file(STRINGS ${dir}/registry/paths.inc lines REGEX "^RUY_LIKE_PATH\\(")
+  set(permitted "${RUY_LIKE_COMPILE_PATHS}")
+  if(permitted STREQUAL "native")
+    _ruy_like_native_paths(permitted "${lines}")
+  endif()
+  set(sources "")
   set(all_paths "")
   set(compiled_paths "")
   set(compiled_lines "")
@@ -118,24 +173,26 @@ function(ruy_like_add_paths target dir)
       list(APPEND unused_packs ${dir}/pack/${name}.cc)
       string(APPEND unused_pack_lines "RUY_LIKE_PACK_PATH(${enum})\n")
     endif()
-    if(RUY_LIKE_COMPILE_PATHS AND NOT name IN_LIST RUY_LIKE_COMPILE_PATHS
-       AND NOT name STREQUAL "portable")
+    if(permitted AND NOT name IN_LIST permitted AND NOT name STREQUAL "portable")
       message(STATUS "ruy_like path ${name}: left out by RUY_LIKE_COMPILE_PATHS")
       continue()
     endif()
     message(STATUS "ruy_like path ${name}: compiled")
     list(APPEND compiled_paths ${name})
     string(APPEND compiled_lines "${line}\n")
-    target_sources(${target} PRIVATE ${dir}/kernels/${name}.cc ${unused_packs})
+    list(APPEND sources ${dir}/kernels/${name}.cc ${unused_packs})
     if(EXISTS ${dir}/kernels/groups/${name}.cc)
-      target_sources(${target} PRIVATE ${dir}/kernels/groups/${name}.cc)
+      list(APPEND sources ${dir}/kernels/groups/${name}.cc)
     endif()
     string(APPEND compiled_packs "${unused_pack_lines}")
     set(unused_packs "")
     set(unused_pack_lines "")
     set(RUY_LIKE_PATH_OPTIONS_${name} ${options} PARENT_SCOPE)
   endforeach()
-  foreach(name IN LISTS RUY_LIKE_COMPILE_PATHS)
+  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  get_target_property(others ${target} SOURCES)
+  set_property(TARGET ${target} PROPERTY SOURCES ${sources} ${others})
+  foreach(name IN LISTS permitted)
     if(NOT name IN_LIST all_paths)
       message(FATAL_ERROR
         "RUY_LIKE_COMPILE_PATHS: no path is called ${name}; there are ${all_paths}")

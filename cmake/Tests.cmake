@@ -28,13 +28,6 @@ set(RUY_LIKE_TEST_OPTIONS "" CACHE STRING
   "Compile options of test programs, after those of the build type")
 mark_as_advanced(RUY_LIKE_TEST_OPTIONS)
 
-# The headers that most tests include take gcc a third of the time of a test. Clang
-# reads each test's own includes, so that one that is missing is found.
-set(RUY_LIKE_PRECOMPILE_TEST_HEADERS OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-  set(RUY_LIKE_PRECOMPILE_TEST_HEADERS ON)
-endif()
-
 # Seconds of wall time. Emulated Arm tests are limited by CPU time instead, by
 # test/run_arm.sh: on a busy machine they take many times longer. Theirs ends a
 # test that hangs.
@@ -68,7 +61,7 @@ function(_ruy_like_test_program name)
   if(NOT arg_OPTIMIZED)
     target_compile_options(${name} PRIVATE ${RUY_LIKE_TEST_OPTIONS})
   endif()
-  if(RUY_LIKE_PRECOMPILE_TEST_HEADERS AND NOT arg_OPTIMIZED)
+  if(RUY_LIKE_PRECOMPILE AND NOT arg_OPTIMIZED)
     target_compile_options(${name} PRIVATE -fpch-preprocess)  # for ccache
     target_precompile_headers(${name} REUSE_FROM ruy_like_test_main)
   endif()
