@@ -37,6 +37,8 @@ if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|armv7l)$")
 endif()
 
 add_custom_target(ruy_like_tests)
+# What the tests with the label "nightly" need besides.
+add_custom_target(ruy_like_nightly_tests)
 # Those with the label "concurrency".
 add_custom_target(ruy_like_concurrency_tests)
 
