@@ -3,6 +3,7 @@
 // with its end and then with its start; the gaps between its lines are poisoned
 // where the address sanitizer runs; dst and sums lie between canaries.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -192,8 +193,16 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
   ASSERT_LE(src_bytes, pages->bytes());
   char* const src_start = c.at_end ? pages->AtEnd(src_bytes) : pages->AtStart();
   T* const src = reinterpret_cast<T*>(src_start);
-  for (ptrdiff_t i = 0; i < (outer - 1) * stride + inner; ++i) {
-    src[i] = FillValue<T>(c.fill, i % 2 != 0, random);
+  // Of wide gaps the ends, which a vector may reach, and what the last call
+  // left.
+  constexpr ptrdiff_t kReach = 64;
+  for (ptrdiff_t i = 0; i < outer; ++i) {
+    const ptrdiff_t begin = i == 0 ? 0 : -std::min(c.gap, kReach);
+    const ptrdiff_t end =
+        inner + (i + 1 == outer ? 0 : std::min(c.gap, kReach));
+    for (ptrdiff_t j = begin; j < end; ++j) {
+      src[i * stride + j] = FillValue<T>(c.fill, j % 2 != 0, random);
+    }
   }
 
   // What the panels should be.
