@@ -46,6 +46,13 @@ function(ruy_like_precompile target)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
+# The same with another target's, which has the same compile options.
+function(ruy_like_reuse_precompiled target from)
+  if(RUY_LIKE_PRECOMPILE)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+    target_precompile_headers(${target} REUSE_FROM ${from})
+  endif()
+endfunction()
 
 # ruy_like_add_system(<target> <dir>): the sources of the system that this build is
 # for, and its libraries.
