@@ -5,4 +5,5 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 bash cmake/build.sh test ruy_like_tests
-exec ctest --preset release --parallel "$(nproc)" "$@"
+exec ctest --preset release --parallel "$(nproc)" \
+  --output-junit Testing/results.xml "$@"
