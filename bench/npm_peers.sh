@@ -5,6 +5,8 @@
 #
 # Installs what is missing (third_party/install.sh peers npm_peers), builds compare, and
 # leaves compare_npm.json, compare_narrow.json and, per types, a picture in DIR, out/bench/npm by default.
+# Where a result of ONNX Runtime differs, as it does without VNNI, whose sums saturate,
+# the line says "differs: saturates", and the time is that with weights of 7 bits.
 # COMMAND is what each measurement runs under (bench/measure.sh). Some ten
 # minutes, one thread. Where npm or its registry is not there, says so and ends
 # with 77.

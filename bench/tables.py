@@ -179,11 +179,16 @@ def means(results, options):
                                       key=lambda k: k[:2])])
 
 
+def ratio_text(beside):
+  return f"{beside['ratio']:.2f}" + (
+      f", differs: {beside['differs']}" if "differs" in beside else "")
+
+
 def ratios(results, options):
   comparison = comparison_of(results, options)
   chosen = options["types"].split(",")
   rows = [r for t in chosen for r in results_by_shape(comparison, t)]
-  found = {(r["shape"], r["types"], b["peer"], r["cached"]): b["ratio"]
+  found = {(r["shape"], r["types"], b["peer"], r["cached"]): ratio_text(b)
            for r in rows for b in r["beside"]}
   columns = [(t, p, c) for t in chosen for p in peers_of(comparison, t)
              for c in (True, False) if any(k[1:] == (t, p, c) for k in found)]
@@ -193,8 +198,7 @@ def ratios(results, options):
     return f"{prefix}{PEER_NAMES.get(peer, peer)}, {cached_text(cached)}"
 
   return table(["M x K x N"] + [title(*c) for c in columns],
-               [[s] + [f"{found[(s, *c)]:.2f}" if (s, *c) in found else ""
-                       for c in columns]
+               [[s] + [found.get((s, *c), "") for c in columns]
                 for s in in_order(r["shape"] for r in rows)])
 
 

@@ -11,6 +11,11 @@ loop. Rows of ours are columns there: activations (columns x depth) times weight
   s8     QLinearMatMul of int8 activations and int8 weights with a scale per row of
          ours; into int8
   s8u8   the same of uint8 activations, into uint8
+
+  Of these two, "<name>_7bits.onnx" has weights of 7 bits: where a processor lacks
+  VNNI, the runtime adds up pairs of products in 16 bits, which saturate with weights
+  of 8.
+
   s4g32, s4g128
          MatMulNBits of float activations and 4-bit weights with a scale for each
          group, accuracy level 4: the runtime quantizes activations to int8
@@ -52,7 +57,7 @@ def group_product(group, rows, depth):
           TensorProto.FLOAT)
 
 
-def product(types, rows, depth):
+def product(types, rows, depth, seven_bits):
   """The node and its constants."""
   if types.startswith("s4g"):
     return group_product(int(types[3:]), rows, depth)
@@ -61,6 +66,8 @@ def product(types, rows, depth):
     weights = weights.astype(np.float32) / np.float32(128)
     return (helper.make_node("MatMul", ["x", "w"], ["y"]),
             {"w": weights}, TensorProto.FLOAT)
+  if seven_bits:
+    weights = weights >> 1
   unsigned = types == "s8u8"
   zero = np.array(128 if unsigned else 0, np.uint8 if unsigned else np.int8)
   scales = (1 + np.arange(rows) % 8).astype(np.float32) / np.float32(1024)
@@ -76,8 +83,8 @@ def product(types, rows, depth):
           TensorProto.UINT8 if unsigned else TensorProto.INT8)
 
 
-def model(types, rows, depth, cols):
-  node, constants, element = product(types, rows, depth)
+def model(types, rows, depth, cols, seven_bits=False):
+  node, constants, element = product(types, rows, depth, seven_bits)
   scalar = lambda name, kind: helper.make_tensor_value_info(name, kind, [])
   value = lambda name, shape: helper.make_tensor_value_info(name, element, shape)
   body = helper.make_graph(
@@ -119,10 +126,15 @@ def main():
   # The first is what the loop itself takes.
   for shape in dict.fromkeys([(1, 1, 1), *read_shapes(args.lists)]):
     for types in args.types.split(","):
-      name = f"{types}_{'x'.join(map(str, shape))}.onnx"
-      onnx.save(model(types, *shape), os.path.join(args.out, name))
-      models.append({"file": name, "types": types, "rows": shape[0],
-                     "depth": shape[1], "cols": shape[2]})
+      name = f"{types}_{'x'.join(map(str, shape))}"
+      entry = {"file": name + ".onnx", "types": types, "rows": shape[0],
+               "depth": shape[1], "cols": shape[2]}
+      onnx.save(model(types, *shape), os.path.join(args.out, entry["file"]))
+      if types in ("s8", "s8u8"):
+        entry["file_7bits"] = name + "_7bits.onnx"
+        onnx.save(model(types, *shape, seven_bits=True),
+                  os.path.join(args.out, entry["file_7bits"]))
+      models.append(entry)
   with open(os.path.join(args.out, "models.json"), "w",
             encoding="utf-8") as file:
     json.dump(models, file, indent=1)
