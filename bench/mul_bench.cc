@@ -17,7 +17,8 @@
 //               random data: the multiply instruction and, for VPMADDWD, the
 //               addition (multiply_loops.h); fed from registers, or with
 //               --peak=l1 from L1
-//   share       GOP/s as a part of that peak
+//   share       GOP/s as a part of that peak; above 1.1 the probe was
+//               disturbed, and the label says so
 //   read_GB/s   for at most 16 columns or rows: how fast the larger operand is
 //               read, right before or after
 //   read_share  GB/s as a part of that
@@ -41,6 +42,7 @@
 #include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "bench/flag_lists.h"
 #include "bench/machine.h"
 #include "bench/probes.h"
@@ -106,6 +108,8 @@ constexpr double kBatchSeconds = 50e-6;
 constexpr double kProbeEverySeconds = 2e-3;
 constexpr double kProbeSeconds = 100e-6;
 constexpr double kReadProbeSeconds = 2e-3;
+// What the clocks' changes may explain: a share above is not one.
+constexpr double kMostShare = 1.1;
 // Up to so many columns or rows a product is bound by reading.
 constexpr std::ptrdiff_t kNarrow = 16;
 
@@ -226,7 +230,12 @@ void Run(Setup* setup, benchmark::State* state) {
   probe_peak();
   if (narrow) read_rate = std::max(read_rate, ProbeRead(setup));
   SetCounters(*setup, samples, read_rate, state);
-  state->SetLabel(setup->context.last_used_kernel());
+  std::string label = setup->context.last_used_kernel();
+  const double share = state->counters["share"];
+  if (share > kMostShare) {
+    absl::StrAppendFormat(&label, " DISTURBED: a share of %.1f", share);
+  }
+  state->SetLabel(label);
 }
 
 void Register(const Case& c, const std::string& name) {

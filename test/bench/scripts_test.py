@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+from types import SimpleNamespace
 
 SOURCE_DIR, WORK_DIR = map(os.path.abspath, sys.argv[1:3])
 BENCH = os.path.join(SOURCE_DIR, "bench")
@@ -108,6 +109,37 @@ class Pictures(unittest.TestCase):
                   None, "") for threads, peak in ((1, 100.0), (1, 96.0), (1, 94.0),
                                                   (2, 200.0), (2, None))]
     self.assertEqual(disturbed(cases), [cases[2]])
+
+
+class Disturbed(unittest.TestCase):
+
+  def test_a_share_above_the_peak_counts_for_nothing(self):
+    os.makedirs(WORK_DIR, exist_ok=True)
+    entry = {"run_name": "s8/avx2/1threads/cached/cubes/8x8x8/manual_time",
+             "GOP/s": 1.0, "GB/s": 1.0, "peak_GOP/s": 2.0, "share": 18.9}
+    name = os.path.join(WORK_DIR, "disturbed.json")
+    for label, share in (("Kernel", 18.9),
+                         ("Kernel DISTURBED: a share of 18.9", None)):
+      with open(name, "w", encoding="utf-8") as file:
+        json.dump({"benchmarks": [dict(entry, label=label)]}, file)
+      sys.path.insert(0, BENCH)
+      from read_results import Results
+      case = Results([name]).cases[0]
+      self.assertEqual((case.kernel, case.share), ("Kernel", share))
+
+
+class Ratios(unittest.TestCase):
+
+  def test_says_where_a_peer_differs(self):
+    sys.path.insert(0, BENCH)
+    from tables import ratios
+    beside = [{"peer": "onnxruntime", "ratio": 1.5, "differs": "saturates"}]
+    comparison = {"file": "", "threads": 1,
+                  "peers": [{"name": "onnxruntime", "description": "1"}],
+                  "results": [{"types": "s8", "shape": "8x8x8", "cached": True,
+                               "beside": beside}]}
+    lines = ratios(SimpleNamespace(comparisons=[comparison]), {"types": "s8"})
+    self.assertEqual(lines[-1], "| 8x8x8 | 1.50, differs: saturates |")
 
 
 class Condense(unittest.TestCase):

@@ -163,7 +163,8 @@ struct World {
         Threads threads)
       : in(*inputs), out(outputs) {
     if (threads == Threads::kExecutor) context.set_executor(executor);
-    if (threads != Threads::kOne) context.set_max_num_threads(4);
+    // Four, on one processor too.
+    if (threads != Threads::kOne) UseThreads(4, &context);
     EXPECT_OK(observer.Observe(absl::MakeConstSpan(in.x).first(99)));
     EXPECT_OK(other.Observe(absl::MakeConstSpan(in.x).last(5000)));
     weights = RowMajorOf(out->f, kChannels, 9);
