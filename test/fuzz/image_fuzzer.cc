@@ -1,5 +1,5 @@
-// libFuzzer target: any bytes as the image of a packed matrix or of packed
-// group-scaled weights, then a product with it if it is one.
+// libFuzzer target: any bytes as the image of a packed matrix, then a product
+// with it if it is one.
 //
 // The first bytes choose how: the element type, whether the checksum of the
 // data is verified, and whether the checksum of the header is made right first,
@@ -10,30 +10,15 @@
 #include <cstring>
 
 #include "ruy_like/base/allocator.h"
-#include "ruy_like/base/checksum.h"
 #include "ruy_like/float16.h"
-#include "ruy_like/group_weights.h"
 #include "ruy_like/packed/packed_image.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/fuzz/fuzz_input.h"
+#include "test/fuzz/fuzz_support.h"
 #include "test/support/guarded_buffer.h"
 
 namespace ruy_like {
 namespace {
-
-// The last 8 of the header's bytes are the checksum of those before.
-void MakeHeaderChecksumRight(char* image) {
-  constexpr std::uint64_t kHeaderSeed = 0x68656164;
-  constexpr std::size_t kCovered = kImageHeaderBytes - sizeof(std::uint64_t);
-  const std::uint64_t checksum = Checksum64(image, kCovered, kHeaderSeed);
-  std::memcpy(image + kCovered, &checksum, sizeof(checksum));
-}
-
-// Whether memory for that many elements is worth having here.
-bool IsSmall(std::ptrdiff_t a, std::ptrdiff_t b) {
-  constexpr std::ptrdiff_t kMost = 1 << 16;
-  return a <= kMost && b <= kMost && a * b <= kMost;
-}
 
 // Any values in dst are right: the panels are the fuzzer's. What counts is that
 // nothing but dst is written and nothing beyond the operands is read.
@@ -72,28 +57,6 @@ void Try(const AlignedBuffer& image, std::size_t bytes, VerifyChecksum verify) {
   Multiply<T, Accum>(*packed, context);
 }
 
-// The same with weights. Five columns take the widened panels, one streams.
-void TryGroups(const AlignedBuffer& image, std::size_t bytes,
-               VerifyChecksum verify) {
-  static Context* const context = new Context;
-  const auto packed =
-      PackedGroupWeights::FromBytes(image.data(), bytes, verify);
-  if (!packed.ok()) return;
-  if (packed->Serialize().size() > bytes) std::abort();
-  for (const std::ptrdiff_t cols : {1, 5}) {
-    if (!IsSmall(packed->depth(), cols) || !IsSmall(packed->rows(), cols)) {
-      return;
-    }
-    GuardedArray<float> rhs_data(
-        static_cast<std::size_t>(packed->depth() * cols));
-    GuardedArray<float> dst_data(
-        static_cast<std::size_t>(packed->rows() * cols));
-    const auto rhs = ColMajor(rhs_data.data(), packed->depth(), cols);
-    auto dst = ColMajor(dst_data.data(), packed->rows(), cols);
-    if (!Mul(*packed, rhs, GroupMulParams(), context, &dst).ok()) std::abort();
-  }
-}
-
 void Run(FuzzInput input) {
   const int type = input.Below(8);
   const VerifyChecksum verify =
@@ -125,10 +88,8 @@ void Run(FuzzInput input) {
       return Try<double, double>(image, bytes, verify);
     case 5:
       return Try<BFloat16, float>(image, bytes, verify);
-    case 6:
-      return Try<Float16, float>(image, bytes, verify);
     default:
-      return TryGroups(image, bytes, verify);
+      return Try<Float16, float>(image, bytes, verify);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
 #include "test/fuzz/fuzz_input.h"
+#include "test/fuzz/fuzz_support.h"
 #include "test/support/guarded_buffer.h"
 
 namespace ruy_like {
@@ -97,18 +98,6 @@ struct Operand {
 [[noreturn]] void Fail(const char* what, const Context& context) {
   std::fprintf(stderr, "%s by %s\n", what, context.last_used_kernel());
   std::abort();
-}
-
-Context* AnyContext(FuzzInput* input) {
-  static Context* const context = new Context;
-  static const std::vector<Path> paths = PathsBestFirst(kAllPaths);
-  context->set_runtime_enabled_paths(
-      paths[input->Below(static_cast<int>(paths.size()))]);
-  context->set_max_num_threads(1 + input->Below(3));
-  context->set_num_threads_strategy(
-      input->Below(4) == 0 ? NumThreadsStrategy::kForceMaxNumThreads
-                           : NumThreadsStrategy::kDefault);
-  return context;
 }
 
 template <typename Lhs, typename Rhs, typename Dst>
