@@ -42,12 +42,15 @@ struct Batch {
 // One product of a MulGroup. What it points to must stay valid during the call.
 // LhsMatrix and RhsMatrix are a Matrix or a PackedMatrix.
 template <typename LhsMatrix, typename RhsMatrix, typename Accum, typename Dst>
-struct GroupProduct {
+struct BatchItem {
   LhsMatrix lhs;
   RhsMatrix rhs;
   MulParams<Accum, Dst> mul_params;
   Matrix<Dst> dst;
 };
+// Its earlier name, until the next release.
+template <typename LhsMatrix, typename RhsMatrix, typename Accum, typename Dst>
+using GroupProduct = BatchItem<LhsMatrix, RhsMatrix, Accum, Dst>;
 
 namespace internal {
 
@@ -66,7 +69,7 @@ RUY_LIKE_EXPORT absl::Status MulGroupErased(const void* products,
                                             Context* context);
 
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-void EraseProduct(const GroupProduct<Lhs, Rhs, Accum, Dst>& product,
+void EraseProduct(const BatchItem<Lhs, Rhs, Accum, Dst>& product,
                   MulCall* call) {
   Erase(product.lhs, &call->lhs);
   Erase(product.rhs, &call->rhs);
@@ -75,9 +78,9 @@ void EraseProduct(const GroupProduct<Lhs, Rhs, Accum, Dst>& product,
 }
 
 template <typename Product>
-struct GroupTypes;
+struct ItemTypes;
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-struct GroupTypes<GroupProduct<Lhs, Rhs, Accum, Dst>> {
+struct ItemTypes<BatchItem<Lhs, Rhs, Accum, Dst>> {
   static constexpr bool Check() {
     return CheckTypes<typename ElementOf<Lhs>::Type,
                       typename ElementOf<Rhs>::Type, Accum, Dst, Dst>();
@@ -121,7 +124,7 @@ absl::Status MulBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
 }
 
 // Multiplies products of any shapes and of one set of types. `products` is a
-// std::vector, an array or an absl::Span of GroupProduct; its dst are written
+// std::vector, an array or an absl::Span of BatchItem; its dst are written
 // to. Bits, cache policies, errors and threads are those of MulBatch; the
 // overlap check sorts the dst by address, and compares all pairs of products
 // only where the ranges of two dst meet. An empty group is OK.
@@ -130,7 +133,7 @@ absl::Status MulGroup(const Products& products, Context* context,
                       const MulOptions& options = MulOptions()) {
   using Product =
       std::remove_cv_t<std::remove_reference_t<decltype(*std::data(products))>>;
-  if constexpr (internal::GroupTypes<Product>::Check()) {
+  if constexpr (internal::ItemTypes<Product>::Check()) {
     if (context == nullptr) return internal::NullArgument("context");
     const Product* const first = std::data(products);
     return internal::MulGroupErased(

@@ -148,7 +148,7 @@ void ExpectNoAllocationsOfBatches(Context* context) {
         }
       }
     }
-    const GroupProduct<Matrix<float>, Matrix<float>, float, float> products[] =
+    const BatchItem<Matrix<float>, Matrix<float>, float, float> products[] =
         {{tiny.lhs, tiny.rhs, tiny.params, tiny.dst},
          {large.lhs, large.rhs, large.params, large.dst}};
     return MulGroup(products, context).ok();

@@ -126,7 +126,7 @@ struct World {
   }
   // The product as two, of `first` columns and the others.
   absl::Status RunGroup(std::ptrdiff_t first) {
-    GroupProduct<Matrix<Src>, Matrix<Src>, Dst, Dst> products[2];
+    BatchItem<Matrix<Src>, Matrix<Src>, Dst, Dst> products[2];
     for (int i = 0; i < 2; ++i) {
       const std::ptrdiff_t start = i * first;
       const std::ptrdiff_t cols = i == 0 ? first : operands.cols - first;

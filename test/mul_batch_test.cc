@@ -402,7 +402,7 @@ TEST_P(MulBatchTest, GroupsOnAnyExecutor) {
 TEST_P(MulBatchTest, GroupsOfPackedWeights) {
   BatchProblem<Int8> problem({33, 40, 50}, 4, {1, 0, false, false, true});
   const auto expected = Expected(&problem);
-  std::vector<GroupProduct<PackedMatrix<std::int8_t>, Matrix<std::int8_t>,
+  std::vector<BatchItem<PackedMatrix<std::int8_t>, Matrix<std::int8_t>,
                            std::int32_t, std::int8_t>>
       products;
   for (ptrdiff_t i = 0; i < problem.batch.count; ++i) {

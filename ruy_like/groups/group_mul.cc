@@ -118,8 +118,8 @@ absl::Status ValidateGroupMul(const GroupMulCall& call) {
 }
 
 struct Work {
-  GroupProduct* product;
-  void (GroupProduct::*part)(int thread);
+  BlockScaledProduct* product;
+  void (BlockScaledProduct::*part)(int thread);
 };
 
 void DoWork(void* work, int thread) {
@@ -135,7 +135,7 @@ absl::Status RunLocked(const GroupMulCall& call, ContextImpl* context)
       call.weights->bits, call.weights_are_lhs ? dst.cols() : dst.rows(),
       &MayRun, &permitted);
   context->permitted_paths = permitted;
-  GroupProduct product(call, *choice.kernel);
+  BlockScaledProduct product(call, *choice.kernel);
   int threads = MaxThreads(*context, call.max_num_threads);
   if (threads > 1 && context->num_threads_strategy !=
                          NumThreadsStrategy::kForceMaxNumThreads) {
@@ -150,7 +150,7 @@ absl::Status RunLocked(const GroupMulCall& call, ContextImpl* context)
   product.Take(&context->arena);
   int used = 1;
   for (const auto part :
-       {&GroupProduct::PackActivations, &GroupProduct::Multiply}) {
+       {&BlockScaledProduct::PackActivations, &BlockScaledProduct::Multiply}) {
     Work work = {&product, part};
     RUY_LIKE_RETURN_IF_ERROR(
         RunParallel(threads, &DoWork, &work, context, &used));

@@ -69,8 +69,8 @@ T* TakeArray(ScratchArena* arena, std::size_t bytes) {
 
 }  // namespace
 
-GroupProduct::GroupProduct(const internal::GroupMulCall& call,
-                           const kernels::GroupKernel& kernel)
+BlockScaledProduct::BlockScaledProduct(const internal::GroupMulCall& call,
+                                       const kernels::GroupKernel& kernel)
     : call_(call), kernel_(kernel), weights_(*call.weights) {
   const bool is_lhs = call.weights_are_lhs;
   cols_ = is_lhs ? call.dst.layout.cols() : call.dst.layout.rows();
@@ -121,7 +121,7 @@ GroupProduct::GroupProduct(const internal::GroupMulCall& call,
   makes_packed_ = packs_plain_columns && (!is_int8 || copies_);
 }
 
-int GroupProduct::WorthThreads(int max) const {
+int BlockScaledProduct::WorthThreads(int max) const {
   constexpr double kOpsPerNs = 200;
   constexpr double kBytesPerNs = 40;
   constexpr double kNsPerThread = 4000;
@@ -135,7 +135,7 @@ int GroupProduct::WorthThreads(int max) const {
              : std::max(1, static_cast<int>(ns / kNsPerThread));
 }
 
-std::size_t GroupProduct::Cut(int threads) {
+std::size_t BlockScaledProduct::Cut(int threads) {
   threads_ = threads;
   const std::ptrdiff_t tile_panels =
       streams_ ? 4 : kernel_.tile_rows / kGroupPanelRows;
@@ -220,11 +220,11 @@ std::size_t GroupProduct::Cut(int threads) {
       total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
 }
 
-std::size_t GroupProduct::PackedBytes() const {
+std::size_t BlockScaledProduct::PackedBytes() const {
   return in_place_ ? 0 : SaturatingMul(column_bytes_, PackedCols());
 }
 
-void GroupProduct::Take(ScratchArena* arena) {
+void BlockScaledProduct::Take(ScratchArena* arena) {
   scratch_ = TakeArray<char>(arena, threads_ * scratch_bytes_);
   activations_ = TakeArray<char>(arena, PackedBytes());
   const std::size_t per_group = Product(weights_.groups, PackedCols());
@@ -238,13 +238,13 @@ void GroupProduct::Take(ScratchArena* arena) {
   }
 }
 
-char* GroupProduct::PackedColumn(std::ptrdiff_t panel, int c) const {
+char* BlockScaledProduct::PackedColumn(std::ptrdiff_t panel, int c) const {
   return activations_ + PackedColsBefore(panel) * column_bytes_ +
          c * packed_col_stride();
 }
 
-void GroupProduct::CopyColumns(const char* from, std::ptrdiff_t cols,
-                               void* to) const {
+void BlockScaledProduct::CopyColumns(const char* from, std::ptrdiff_t cols,
+                                     void* to) const {
   const Scalar scalar = call_.activations.scalar;
   const std::ptrdiff_t along = activation_strides_.along;
   const std::ptrdiff_t across = activation_strides_.across;
@@ -276,8 +276,9 @@ void GroupProduct::CopyColumns(const char* from, std::ptrdiff_t cols,
   }
 }
 
-void GroupProduct::QuantizeColumn(const float* values, std::ptrdiff_t panel,
-                                  int c, std::int8_t* quantized) const {
+void BlockScaledProduct::QuantizeColumn(const float* values,
+                                        std::ptrdiff_t panel, int c,
+                                        std::int8_t* quantized) const {
   float* const scale = column_scales_ + FirstCol(panel) + c;
   if (!scales_per_group_) {
     *scale = kernel_.quantize(values, weights_.depth, quantized);
@@ -296,8 +297,8 @@ void GroupProduct::QuantizeColumn(const float* values, std::ptrdiff_t panel,
   }
 }
 
-void GroupProduct::SetZerosAndScales(std::ptrdiff_t panel, int c,
-                                     int cols) const {
+void BlockScaledProduct::SetZerosAndScales(std::ptrdiff_t panel, int c,
+                                           int cols) const {
   const GroupMulParams& params = call_.params;
   const std::ptrdiff_t first = FirstCol(panel);
   for (std::ptrdiff_t col = first + c; col < first + c + cols; ++col) {
@@ -316,9 +317,10 @@ void GroupProduct::SetZerosAndScales(std::ptrdiff_t panel, int c,
   }
 }
 
-void GroupProduct::PackFloats(const float* values, std::ptrdiff_t col_stride,
-                              int cols, std::ptrdiff_t panel, int c,
-                              std::int8_t* scratch) const {
+void BlockScaledProduct::PackFloats(const float* values,
+                                    std::ptrdiff_t col_stride, int cols,
+                                    std::ptrdiff_t panel, int c,
+                                    std::int8_t* scratch) const {
   std::ptrdiff_t quantized_stride = weights_.depth;
   if (makes_packed_) {
     scratch = reinterpret_cast<std::int8_t*>(PackedColumn(panel, c));
@@ -333,20 +335,19 @@ void GroupProduct::PackFloats(const float* values, std::ptrdiff_t col_stride,
   PackColumns(scratch, quantized_stride, cols, panel, c);
 }
 
-void GroupProduct::PackInt8(const std::int8_t* values,
-                            std::ptrdiff_t col_stride, int cols,
-                            std::ptrdiff_t panel, int c,
-                            std::int8_t* scratch) const {
+void BlockScaledProduct::PackInt8(const std::int8_t* values,
+                                  std::ptrdiff_t col_stride, int cols,
+                                  std::ptrdiff_t panel, int c,
+                                  std::int8_t* scratch) const {
   PackColumns(values, col_stride, cols, panel, c);
   if (ones_ == 0 || c + cols < ColsIn(panel)) return;
   std::fill(scratch, scratch + weights_.depth, std::int8_t{1});
   PackColumns(scratch, weights_.depth, 1, panel, ColsIn(panel));
 }
 
-kernels::GroupColumnArgs GroupProduct::ColumnArgs(const std::int8_t* values,
-                                                  std::ptrdiff_t col_stride,
-                                                  int cols,
-                                                  int panel_cols) const {
+kernels::GroupColumnArgs BlockScaledProduct::ColumnArgs(
+    const std::int8_t* values, std::ptrdiff_t col_stride, int cols,
+    int panel_cols) const {
   kernels::GroupColumnArgs args;
   args.values = values;
   args.col_stride = col_stride;
@@ -363,13 +364,13 @@ kernels::GroupColumnArgs GroupProduct::ColumnArgs(const std::int8_t* values,
   return args;
 }
 
-void GroupProduct::Pack(const kernels::GroupColumnArgs& args) const {
+void BlockScaledProduct::Pack(const kernels::GroupColumnArgs& args) const {
   (weights_.bits == 4 ? kernel_.pack_columns4 : kernel_.pack_columns8)(args);
 }
 
-void GroupProduct::PackColumns(const std::int8_t* values,
-                               std::ptrdiff_t col_stride, int cols,
-                               std::ptrdiff_t panel, int c) const {
+void BlockScaledProduct::PackColumns(const std::int8_t* values,
+                                     std::ptrdiff_t col_stride, int cols,
+                                     std::ptrdiff_t panel, int c) const {
   kernels::GroupColumnArgs args =
       ColumnArgs(values, col_stride, cols, ColsIn(panel) + ones_);
   args.packed = in_place_ || makes_packed_ ? nullptr : PackedColumn(panel, c);
@@ -377,7 +378,7 @@ void GroupProduct::PackColumns(const std::int8_t* values,
   Pack(args);
 }
 
-void GroupProduct::SetLevelOnes(std::int8_t* scratch) const {
+void BlockScaledProduct::SetLevelOnes(std::int8_t* scratch) const {
   std::fill(scratch, scratch + weights_.depth, std::int8_t{1});
   kernels::GroupColumnArgs args = ColumnArgs(scratch, 0, 1, 1);
   args.packed = level_ones_;
@@ -385,8 +386,8 @@ void GroupProduct::SetLevelOnes(std::int8_t* scratch) const {
   Pack(args);
 }
 
-void GroupProduct::PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
-                             char* scratch) const {
+void BlockScaledProduct::PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
+                                   char* scratch) const {
   const bool is_int8 = call_.activations.scalar == Scalar::kI8;
   const char* values =
       static_cast<const char*>(call_.activations.data) +
@@ -419,7 +420,7 @@ void GroupProduct::PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
   }
 }
 
-void GroupProduct::PackActivations(int thread) {
+void BlockScaledProduct::PackActivations(int thread) {
   const ScopedFloatState float_state(FloatState::kDefault);
   char* const scratch = scratch_ + thread * scratch_bytes_;
   const std::ptrdiff_t ranges =
@@ -442,8 +443,8 @@ void GroupProduct::PackActivations(int thread) {
 
 // Panel `panel` as the `index`-th one of a block: levels as bytes, scales as
 // floats.
-void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
-                              char* scratch) const {
+void BlockScaledProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
+                                    char* scratch) const {
   const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
   if (values == 0) return;  // no depth, and scratch may be null
   const std::uint8_t* levels = weights_.levels + panel * weights_.panel_bytes;
@@ -499,7 +500,7 @@ void GroupProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
   }
 }
 
-GroupTileArgs GroupProduct::CommonArgs() const {
+GroupTileArgs BlockScaledProduct::CommonArgs() const {
   GroupTileArgs args = {};
   args.kind = kind_;
   args.scale_type = streams_ ? weights_.scale_type : Scalar::kF32;
@@ -517,9 +518,9 @@ GroupTileArgs GroupProduct::CommonArgs() const {
   return args;
 }
 
-void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
-                                 std::ptrdiff_t col_block,
-                                 char* scratch) const {
+void BlockScaledProduct::MultiplyBlock(std::ptrdiff_t row_block,
+                                       std::ptrdiff_t col_block,
+                                       char* scratch) const {
   const std::ptrdiff_t first = row_block * block_panels_;
   const std::ptrdiff_t panels =
       std::min(block_panels_, weights_.panels - first);
@@ -591,7 +592,7 @@ void GroupProduct::MultiplyBlock(std::ptrdiff_t row_block,
   }
 }
 
-void GroupProduct::Multiply(int thread) {
+void BlockScaledProduct::Multiply(int thread) {
   const ScopedFloatState float_state(FloatState::kDefault);
   char* const scratch = scratch_ + thread * scratch_bytes_;
   const std::ptrdiff_t blocks = row_blocks_ * col_blocks_;

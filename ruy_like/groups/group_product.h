@@ -22,11 +22,11 @@
 
 namespace ruy_like {
 
-class GroupProduct final {
+class BlockScaledProduct final {
  public:
   // The call must be valid, its dst not empty.
-  GroupProduct(const internal::GroupMulCall& call,
-               const kernels::GroupKernel& kernel);
+  BlockScaledProduct(const internal::GroupMulCall& call,
+                     const kernels::GroupKernel& kernel);
 
   // The number of threads that pays off, at most `max`.
   int WorthThreads(int max) const;

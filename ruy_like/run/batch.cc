@@ -198,7 +198,7 @@ void PrintBatch(const UniformBatch& batch, int threads,
 // --- A plan for each ---
 
 void RunUnits(void* argument, int thread) {
-  auto* const group = static_cast<ProductGroup*>(argument);
+  auto* const group = static_cast<MixedBatch*>(argument);
   char* const scratch =
       group->scratch + static_cast<std::size_t>(thread) * group->thread_bytes;
   std::optional<ScopedFloatState> float_state;
@@ -217,7 +217,7 @@ void RunUnits(void* argument, int thread) {
 }
 
 // A plan for one thread of each product; *ns is what all of them take.
-absl::Status PlanEach(KeptPlans* plans, ProductGroup* group, double* ns,
+absl::Status PlanEach(KeptPlans* plans, MixedBatch* group, double* ns,
                       ContextImpl* context)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex) {
   *ns = 0;
@@ -239,7 +239,7 @@ absl::Status PlanEach(KeptPlans* plans, ProductGroup* group, double* ns,
 }
 
 // Cuts products that would keep a thread waiting at the end, and finds memory.
-bool TakeMemory(int threads, double all_ns, bool force, ProductGroup* group,
+bool TakeMemory(int threads, double all_ns, bool force, MixedBatch* group,
                 ScratchArena* arena) {
   std::size_t shared_bytes = 0;
   for (GroupItem& item : *group) {
@@ -272,7 +272,7 @@ bool TakeMemory(int threads, double all_ns, bool force, ProductGroup* group,
 }
 
 // Before the blocks are dealt out, for the first time or again.
-void StartGroup(ProductGroup* group) {
+void StartGroup(MixedBatch* group) {
   for (GroupItem& item : *group) {
     if (item.units != 0 && item.IsCut()) {
       item.product.UseScratch(group->shared + item.shared_at);
@@ -283,11 +283,11 @@ void StartGroup(ProductGroup* group) {
 
 }  // namespace
 
-ProductGroup::~ProductGroup() {
+MixedBatch::~MixedBatch() {
   for (ptrdiff_t i = 0; i < count_; ++i) items_[i].~GroupItem();
 }
 
-bool ProductGroup::Make(ptrdiff_t count, ScratchArena* arena) {
+bool MixedBatch::Make(ptrdiff_t count, ScratchArena* arena) {
   const std::size_t bytes =
       SaturatingMul(static_cast<std::size_t>(count), sizeof(GroupItem));
   if (!arena->Reserve(ScratchArena::Footprint(bytes))) return false;

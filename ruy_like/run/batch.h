@@ -65,7 +65,7 @@ struct GroupItem {
   Product product;
   Plan plan;
   double ns;
-  std::size_t shared_at;          // if cut: offset in ProductGroup::shared
+  std::size_t shared_at;          // if cut: offset in MixedBatch::shared
   std::ptrdiff_t first_unit = 0;  // units before this product's
   std::ptrdiff_t units = 0;       // 0: empty
 
@@ -73,12 +73,12 @@ struct GroupItem {
 };
 
 // The items, in an arena's memory.
-class ProductGroup final {
+class MixedBatch final {
  public:
-  ProductGroup() = default;
-  ~ProductGroup();
-  ProductGroup(const ProductGroup&) = delete;
-  ProductGroup& operator=(const ProductGroup&) = delete;
+  MixedBatch() = default;
+  ~MixedBatch();
+  MixedBatch(const MixedBatch&) = delete;
+  MixedBatch& operator=(const MixedBatch&) = delete;
 
   // False without memory.
   bool Make(std::ptrdiff_t count, ScratchArena* arena);
@@ -134,7 +134,7 @@ class BatchRun final {
  private:
   Product head_;
   UniformBatch batch_;
-  ProductGroup group_;
+  MixedBatch group_;
   bool is_group_ = false;
   int threads_ = 0;
   double ns_ = 0;  // of a group

@@ -167,8 +167,7 @@ struct BatchProblem {
   Batch batch;
 };
 
-using FloatGroupProduct =
-    GroupProduct<Matrix<float>, Matrix<float>, float, float>;
+using FloatGroupProduct = BatchItem<Matrix<float>, Matrix<float>, float, float>;
 
 // Products of many shapes, an empty one and one of depth 0 among them.
 struct GroupProblem {

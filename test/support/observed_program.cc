@@ -125,7 +125,7 @@ void MulBatches() {
   UseTwoThreads(&context);
   mul_batch(3, kSize);
   std::vector<
-      ruy_like::GroupProduct<Matrix<float>, Matrix<float>, float, float>>
+      ruy_like::BatchItem<Matrix<float>, Matrix<float>, float, float>>
       products;
   for (const int rows : {10, 0, 60}) {
     products.push_back({RowMajor(values.data(), rows, kSize),
