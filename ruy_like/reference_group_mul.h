@@ -134,24 +134,30 @@ inline float ReferenceGroupSum(const GroupWeights& weights, std::ptrdiff_t row,
   const std::ptrdiff_t stride =
       weights.scale_stride != 0 ? weights.scale_stride : groups;
   float f = 0;
+  float row_sum = 0;  // of the weights
   for (std::ptrdiff_t group = 0; group < groups; ++group) {
     const int zero_point = GroupZeroPoint(weights, row * stride + group);
-    std::uint32_t sum = 0;  // modulo 2^32
+    std::uint32_t sum = 0, weight_sum = 0;  // modulo 2^32
     const std::ptrdiff_t end =
         std::min(weights.depth, (group + 1) * group_size);
     for (std::ptrdiff_t k = group * group_size; k < end; ++k) {
+      const int weight = GroupLevel(weights, row, k) - zero_point;
       sum += static_cast<std::uint32_t>(
-          (GroupLevel(weights, row, k) - zero_point) *
-          (column.values[static_cast<std::size_t>(k)] - column.zero_point));
+          weight * column.values[static_cast<std::size_t>(k)]);
+      weight_sum += static_cast<std::uint32_t>(weight);
     }
     float scale = GroupScale(weights, row * stride + group);
+    row_sum = FusedMultiplyAdd(
+        static_cast<float>(static_cast<std::int32_t>(weight_sum)), scale,
+        row_sum);
     if (!column.group_scales.empty()) {
       scale *= column.group_scales[static_cast<std::size_t>(group)];
     }
     f = FusedMultiplyAdd(static_cast<float>(static_cast<std::int32_t>(sum)),
                          scale, f);
   }
-  return f;
+  if (column.zero_point == 0) return f;
+  return FusedMultiplyAdd(static_cast<float>(-column.zero_point), row_sum, f);
 }
 
 }  // namespace internal

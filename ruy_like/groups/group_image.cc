@@ -8,6 +8,9 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/checksum.h"
 #include "ruy_like/base/errors.h"
+#include "ruy_like/base/float_state.h"
+#include "ruy_like/float16.h"
+#include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/packed/image_header.h"
 
@@ -51,6 +54,28 @@ static_assert(static_cast<int>(Scalar::kF32) == 4 &&
   }
   *offset = RoundUpToPowerOf2(end, 64);
   return true;
+}
+
+// Adds a group's codes in `steps` steps to the totals of the panel's rows.
+void AddCodes(int bits, std::ptrdiff_t steps, const std::uint8_t* byte,
+              std::uint32_t (&totals)[kernels::kGroupPanelRows]) {
+  for (const std::uint8_t* const end = byte + steps * 16 * bits; byte < end;
+       byte += 64) {
+    for (int i = 0; i < 64; ++i) {
+      totals[i / 4] += bits == 8 ? byte[i] : (byte[i] & 15) + (byte[i] >> 4);
+    }
+  }
+}
+
+float ScaleAt(Scalar type, const void* scales, std::ptrdiff_t at) {
+  switch (type) {
+    case Scalar::kBF16:
+      return static_cast<float>(static_cast<const BFloat16*>(scales)[at]);
+    case Scalar::kF16:
+      return static_cast<float>(static_cast<const Float16*>(scales)[at]);
+    default:
+      return static_cast<const float*>(scales)[at];
+  }
 }
 
 }  // namespace
@@ -109,6 +134,43 @@ void GroupImage::PointInto(const void* data) {
   levels = bytes + kImageHeaderBytes;
   scales = bytes + scales_offset;
   zeros = has_zero_points ? bytes + zeros_offset : nullptr;
+}
+
+const float* GroupImage::RowSums() const {
+  const float* made = sums_.load(std::memory_order_acquire);
+  if (made != nullptr) return made;
+  MutexLock lock(&sums_mutex_);
+  made = sums_.load(std::memory_order_relaxed);
+  if (made != nullptr) return made;
+  constexpr int kRows = kernels::kGroupPanelRows;
+  constexpr std::ptrdiff_t kTileRows = 64;
+  const std::size_t bytes = (panels * kRows + kTileRows) * sizeof(float);
+  if (!AlignedBuffer::Allocate(bytes, &sums_buffer_)) return nullptr;
+  const ScopedFloatState float_state(FloatState::kDefault);
+  auto* const sums = static_cast<float*>(sums_buffer_.data());
+  std::memset(sums, 0, bytes);
+  for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
+    for (std::ptrdiff_t group = 0; group < groups; ++group) {
+      std::uint32_t totals[kRows] = {};
+      AddCodes(bits, group + 1 < groups ? group_steps : last_group_steps,
+               levels + panel * panel_bytes + group * group_steps * 16 * bits,
+               totals);
+      for (int row = 0; row < kRows; ++row) {
+        // Codes of padding are 0, and have no zero point.
+        const std::ptrdiff_t at = (panel * groups + group) * kRows + row;
+        const int zero = zeros == nullptr ? zero_point : zeros[at];
+        const std::uint32_t sum =
+            totals[row] - static_cast<std::uint32_t>(LevelsIn(group)) *
+                              static_cast<std::uint32_t>(zero);
+        float* const f = sums + panel * kRows + row;
+        *f =
+            FusedMultiplyAdd(static_cast<float>(static_cast<std::int32_t>(sum)),
+                             ScaleAt(scale_type, scales, at), *f);
+      }
+    }
+  }
+  sums_.store(sums, std::memory_order_release);
+  return sums;
 }
 
 std::uint64_t GroupDataChecksum(const GroupShape& shape, const void* image) {

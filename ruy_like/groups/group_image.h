@@ -12,11 +12,13 @@
 #ifndef RUY_LIKE_GROUPS_GROUP_IMAGE_H_
 #define RUY_LIKE_GROUPS_GROUP_IMAGE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "ruy_like/base/allocator.h"
+#include "ruy_like/base/mutex.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -61,6 +63,17 @@ struct GroupImage : GroupShape {
 
   // Sets the pointers from `data`.
   void PointInto(const void* data);
+  // The sum of each row's weights, in float, by the rule of doc/numerics.md:
+  // what activations' zero points are multiplied by. As many as panels have
+  // rows, and a tile's more.
+  // Made by the first call, in memory of its own; null without memory. From any
+  // threads.
+  const float* RowSums() const;
+
+ private:
+  mutable Mutex sums_mutex_;
+  mutable AlignedBuffer sums_buffer_;
+  mutable std::atomic<const float*> sums_{nullptr};
 };
 
 // OutOfRange for sizes that overflow, InvalidArgument for values that are not

@@ -142,12 +142,11 @@ absl::Status RunLocked(const GroupMulCall& call, ContextImpl* context)
     threads = product.WorthThreads(threads);
   }
   const std::size_t bytes = product.Cut(threads);
-  if (!context->arena.Reserve(bytes)) {
+  if (!context->arena.Reserve(bytes) || !product.Take(&context->arena)) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "no memory for the ", bytes, " bytes that a product with ",
         call.weights->rows, "x", call.weights->depth, " group weights takes"));
   }
-  product.Take(&context->arena);
   int used = 1;
   for (const auto part :
        {&BlockScaledProduct::PackActivations, &BlockScaledProduct::Multiply}) {

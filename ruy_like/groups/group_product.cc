@@ -81,41 +81,34 @@ BlockScaledProduct::BlockScaledProduct(const internal::GroupMulCall& call,
   const bool is_int8 = call.activations.scalar == Scalar::kI8;
   if (is_int8 && call.params.activation_zero_points != nullptr) {
     const std::int8_t* const zeros = call.params.activation_zero_points;
-    has_activation_zeros_ =
-        std::any_of(zeros, zeros + cols_, [](std::int8_t z) { return z != 0; });
+    if (std::any_of(zeros, zeros + cols_,
+                    [](std::int8_t z) { return z != 0; })) {
+      activation_zeros_ = zeros;
+    }
   }
   scales_per_group_ =
       !is_int8 && call.params.quantize == ActivationScales::kPerGroup;
   const bool has_zeros = weights_.has_zero_points;
   const int bits = weights_.bits;
-  const int ones = has_activation_zeros_ ? 1 : 0;
-  const std::ptrdiff_t stream_cols = kernel.stream_cols - ones;
   const std::ptrdiff_t max_stream_cols =
-      has_activation_zeros_
-          ? (bits == 4 ? kernel.max_stream_cols4_zeros
-                       : kernel.max_stream_cols8_zeros)
-          : (bits == 4 ? kernel.max_stream_cols4 : kernel.max_stream_cols8);
+      bits == 4 ? kernel.max_stream_cols4 : kernel.max_stream_cols8;
   streams_ = cols_ <= max_stream_cols &&
              (bits == 8 ||
               kGroupStepLevels * weights_.group_steps <= kMaxStreamedGroup);
-  kind_ = !streams_ && bits == 8 && has_zeros ? kernels::kGroupTileGeneral
-          : has_activation_zeros_ ? kernels::kGroupTileActivationZeros
-          : scales_per_group_     ? kernels::kGroupTileColumnGroupScales
-                                  : kernels::kGroupTilePlain;
   widens_ = !streams_ && (bits == 4 || kernel.signed_levels);
   activation_bytes_ =
       bits == 4 ? kernel.activation_bytes4 : kernel.activation_bytes8;
   zero_point_ = weights_.zero_point;
   if (!streams_ && bits == 4 && has_zeros) zero_point_ = kShiftedZero;
   if (bits == 8 && kernel.signed_levels) zero_point_ -= 128;
-  ones_ = streams_ ? ones : 0;
-  col_panels_ = CeilDiv(cols_, streams_ ? stream_cols : kernel.tile_cols);
+  col_panels_ =
+      CeilDiv(cols_, streams_ ? kernel.stream_cols : kernel.tile_cols);
   panel_cols_ = cols_ / col_panels_;
   wider_panels_ = cols_ % col_panels_;
   copies_ = activation_strides_.along != 1 ||
             call.activations.scalar == Scalar::kBF16;
   const bool packs_plain_columns =
-      !kernel.interleaves_columns && activation_bytes_ == 1 && ones_ == 0;
+      !kernel.interleaves_columns && activation_bytes_ == 1;
   in_place_ = packs_plain_columns && is_int8 && !copies_ &&
               weights_.depth % kGroupStepLevels == 0;
   makes_packed_ = packs_plain_columns && (!is_int8 || copies_);
@@ -187,59 +180,41 @@ std::size_t BlockScaledProduct::Cut(int threads) {
           ? ScratchArena::Footprint(Product(copy_stride_, copied_cols_,
                                             is_int8 ? 1 : sizeof(float)))
           : 0;
-  // Quantized columns that are not packed at once, or a column of ones.
-  const std::ptrdiff_t unpacked_cols = is_int8 || makes_packed_
-                                           ? ones_ + (SumsLevels() ? 1 : 0)
-                                           : panel_cols_ + 1;
+  // Quantized columns that are not packed at once.
+  const std::ptrdiff_t unpacked_cols =
+      is_int8 || makes_packed_ ? 0 : panel_cols_ + 1;
   const std::size_t quantized_bytes = Product(weights_.depth, unpacked_cols, 1);
   const std::size_t packing_scratch =
       SaturatingAdd(copy_bytes_, ScratchArena::Footprint(quantized_bytes));
-  std::size_t multiply_scratch = 0;
-  if (!streams_) {
-    const std::size_t values =
-        ScratchArena::Footprint(SaturatingMul(block_panels_, group_values));
-    scales_at_ = ScratchArena::Footprint(SaturatingMul(block_panels_, widened));
-    zeros_at_ = SaturatingAdd(scales_at_, values);
-    sums_at_ = SaturatingAdd(zeros_at_, values);
-    multiply_scratch =
-        SumsLevels() ? SaturatingAdd(sums_at_, values) : zeros_at_;
-  }
+  const std::size_t multiply_scratch = SaturatingMul(block_panels_, widened);
   scratch_bytes_ =
       ScratchArena::Footprint(std::max(packing_scratch, multiply_scratch));
   std::size_t total = Product(threads, 1, scratch_bytes_);
   const std::size_t per_group =
-      ScratchArena::Footprint(Product(weights_.groups, PackedCols()));
+      ScratchArena::Footprint(Product(weights_.groups, cols_));
   total = SaturatingAdd(total, ScratchArena::Footprint(PackedBytes()));
   total = SaturatingAdd(total, SaturatingMul(2, per_group));
-  if (SumsLevels()) {
-    total = SaturatingAdd(total, ScratchArena::Footprint(column_bytes_));
-    total = SaturatingAdd(total,
-                          ScratchArena::Footprint(Product(weights_.groups, 1)));
-  }
-  return SaturatingAdd(
-      total, SaturatingMul(2, ScratchArena::Footprint(Product(cols_, 1))));
+  return SaturatingAdd(total, ScratchArena::Footprint(Product(cols_, 1)));
 }
 
 std::size_t BlockScaledProduct::PackedBytes() const {
-  return in_place_ ? 0 : SaturatingMul(column_bytes_, PackedCols());
+  return in_place_ ? 0 : SaturatingMul(column_bytes_, cols_);
 }
 
-void BlockScaledProduct::Take(ScratchArena* arena) {
+bool BlockScaledProduct::Take(ScratchArena* arena) {
   scratch_ = TakeArray<char>(arena, threads_ * scratch_bytes_);
   activations_ = TakeArray<char>(arena, PackedBytes());
-  const std::size_t per_group = Product(weights_.groups, PackedCols());
+  const std::size_t per_group = Product(weights_.groups, cols_);
   starts_ = TakeArray<std::int32_t>(arena, per_group);
   column_group_scales_ = TakeArray<float>(arena, per_group);
   column_scales_ = TakeArray<float>(arena, Product(cols_, 1));
-  activation_zeros_ = TakeArray<std::int32_t>(arena, Product(cols_, 1));
-  if (SumsLevels()) {
-    level_ones_ = TakeArray<char>(arena, column_bytes_);
-    level_starts_ = TakeArray<std::int32_t>(arena, Product(weights_.groups, 1));
-  }
+  if (activation_zeros_ == nullptr) return true;
+  row_sums_ = weights_.RowSums();
+  return row_sums_ != nullptr;
 }
 
 char* BlockScaledProduct::PackedColumn(std::ptrdiff_t panel, int c) const {
-  return activations_ + PackedColsBefore(panel) * column_bytes_ +
+  return activations_ + FirstCol(panel) * column_bytes_ +
          c * packed_col_stride();
 }
 
@@ -285,35 +260,21 @@ void BlockScaledProduct::QuantizeColumn(const float* values,
     return;
   }
   *scale = 1;
-  const int cols = ColsIn(panel);
-  float* group_scale =
-      column_group_scales_ + FirstCol(panel) * weights_.groups + c;
+  float* group_scale = column_group_scales_ + FirstCol(panel) + c;
   for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
     const std::ptrdiff_t levels = weights_.LevelsIn(group);
     *group_scale = kernel_.quantize(values, levels, quantized);
     values += levels;
     quantized += levels;
-    group_scale += cols;
+    group_scale += cols_;
   }
 }
 
-void BlockScaledProduct::SetZerosAndScales(std::ptrdiff_t panel, int c,
-                                           int cols) const {
-  const GroupMulParams& params = call_.params;
-  const std::ptrdiff_t first = FirstCol(panel);
-  for (std::ptrdiff_t col = first + c; col < first + c + cols; ++col) {
-    activation_zeros_[col] =
-        has_activation_zeros_ ? params.activation_zero_points[col] : 0;
-    column_scales_[col] = params.activation_scales == nullptr
-                              ? 1.0f
-                              : params.activation_scales[col];
-  }
-  if (kind_ != kernels::kGroupTileGeneral) return;
-  const int panel_cols = ColsIn(panel);
-  float* scales = column_group_scales_ + first * weights_.groups + c;
-  for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-    std::fill(scales, scales + cols, 1.0f);
-    scales += panel_cols;
+void BlockScaledProduct::SetScales(std::ptrdiff_t first,
+                                   std::ptrdiff_t last) const {
+  const float* const scales = call_.params.activation_scales;
+  for (std::ptrdiff_t col = first; col < last; ++col) {
+    column_scales_[col] = scales == nullptr ? 1.0f : scales[col];
   }
 }
 
@@ -335,16 +296,6 @@ void BlockScaledProduct::PackFloats(const float* values,
   PackColumns(scratch, quantized_stride, cols, panel, c);
 }
 
-void BlockScaledProduct::PackInt8(const std::int8_t* values,
-                                  std::ptrdiff_t col_stride, int cols,
-                                  std::ptrdiff_t panel, int c,
-                                  std::int8_t* scratch) const {
-  PackColumns(values, col_stride, cols, panel, c);
-  if (ones_ == 0 || c + cols < ColsIn(panel)) return;
-  std::fill(scratch, scratch + weights_.depth, std::int8_t{1});
-  PackColumns(scratch, weights_.depth, 1, panel, ColsIn(panel));
-}
-
 kernels::GroupColumnArgs BlockScaledProduct::ColumnArgs(
     const std::int8_t* values, std::ptrdiff_t col_stride, int cols,
     int panel_cols) const {
@@ -357,10 +308,8 @@ kernels::GroupColumnArgs BlockScaledProduct::ColumnArgs(
   args.packed_col_stride = packed_col_stride();
   args.step_stride = (kernel_.interleaves_columns ? panel_cols : 1) *
                      std::ptrdiff_t{kGroupStepLevels} * activation_bytes_;
-  args.start_stride = panel_cols;
-  const bool has_row_zeros =
-      streams_ ? weights_.has_zero_points : kind_ == kernels::kGroupTileGeneral;
-  args.factor = has_row_zeros ? 1 : zero_point_;
+  args.start_stride = cols_;
+  args.factor = HasRowZeros() ? 1 : zero_point_;
   return args;
 }
 
@@ -372,17 +321,9 @@ void BlockScaledProduct::PackColumns(const std::int8_t* values,
                                      std::ptrdiff_t col_stride, int cols,
                                      std::ptrdiff_t panel, int c) const {
   kernels::GroupColumnArgs args =
-      ColumnArgs(values, col_stride, cols, ColsIn(panel) + ones_);
+      ColumnArgs(values, col_stride, cols, ColsIn(panel));
   args.packed = in_place_ || makes_packed_ ? nullptr : PackedColumn(panel, c);
-  args.starts = starts_ + PackedColsBefore(panel) * weights_.groups + c;
-  Pack(args);
-}
-
-void BlockScaledProduct::SetLevelOnes(std::int8_t* scratch) const {
-  std::fill(scratch, scratch + weights_.depth, std::int8_t{1});
-  kernels::GroupColumnArgs args = ColumnArgs(scratch, 0, 1, 1);
-  args.packed = level_ones_;
-  args.starts = level_starts_;
+  args.starts = starts_ + FirstCol(panel) + c;
   Pack(args);
 }
 
@@ -406,10 +347,10 @@ void BlockScaledProduct::PackRange(std::ptrdiff_t first, std::ptrdiff_t last,
     const int c = static_cast<int>(first - FirstCol(panel));
     const int cols =
         static_cast<int>(std::min(last, FirstCol(panel + 1)) - first);
-    SetZerosAndScales(panel, c, cols);
+    SetScales(first, first + cols);
     if (is_int8) {
-      PackInt8(reinterpret_cast<const std::int8_t*>(values), col_stride, cols,
-               panel, c, quantized);
+      PackColumns(reinterpret_cast<const std::int8_t*>(values), col_stride,
+                  cols, panel, c);
       values += cols * col_stride;
     } else {
       const auto* const floats = reinterpret_cast<const float*>(values);
@@ -429,9 +370,6 @@ void BlockScaledProduct::PackActivations(int thread) {
     const std::ptrdiff_t range =
         next_range_.fetch_add(1, std::memory_order_relaxed);
     if (range >= ranges) return;
-    if (range == 0 && SumsLevels()) {
-      SetLevelOnes(reinterpret_cast<std::int8_t*>(scratch + copy_bytes_));
-    }
     if (copies_) {
       PackRange(range * copied_cols_,
                 std::min((range + 1) * copied_cols_, cols_), scratch);
@@ -441,75 +379,47 @@ void BlockScaledProduct::PackActivations(int thread) {
   }
 }
 
-// Panel `panel` as the `index`-th one of a block: levels as bytes, scales as
-// floats.
+// Panel `panel` as the `index`-th one of a block, as bytes.
 void BlockScaledProduct::WidenPanel(std::ptrdiff_t panel, std::ptrdiff_t index,
                                     char* scratch) const {
   const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
   if (values == 0) return;  // no depth, and scratch may be null
   const std::uint8_t* levels = weights_.levels + panel * weights_.panel_bytes;
-  if (widens_) {
-    std::uint8_t* to =
-        reinterpret_cast<std::uint8_t*>(scratch) +
-        index * weights_.steps() * kGroupStepLevels * kGroupPanelRows;
-    if (weights_.bits == 8) {
-      kernel_.widen8(levels, weights_.steps(), to);
-    } else if (weights_.zeros == nullptr) {
-      kernel_.widen4(levels, weights_.steps(), nullptr, to);
-    } else {
-      for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
-        const bool is_last = group + 1 == weights_.groups;
-        const std::ptrdiff_t steps =
-            is_last ? weights_.last_group_steps : weights_.group_steps;
-        std::uint8_t shifts[kGroupPanelRows];
-        for (int row = 0; row < kGroupPanelRows; ++row) {
-          shifts[row] =
-              kShiftedZero -
-              weights_.zeros[panel * values + group * kGroupPanelRows + row];
-        }
-        kernel_.widen4(levels, steps, shifts, to);
-        levels += steps * 4 * kGroupPanelRows;
-        to += steps * 8 * kGroupPanelRows;
-      }
-    }
-  }
-  float* const scales =
-      reinterpret_cast<float*>(scratch + scales_at_) + index * values;
-  const std::ptrdiff_t first = panel * values;
-  if (weights_.scale_type == Scalar::kF32) {
-    std::memcpy(scales, static_cast<const float*>(weights_.scales) + first,
-                values * sizeof(float));
-  } else if (weights_.scale_type == Scalar::kBF16) {
-    const BFloat16* const from =
-        static_cast<const BFloat16*>(weights_.scales) + first;
-    for (std::ptrdiff_t i = 0; i < values; ++i) {
-      scales[i] = static_cast<float>(from[i]);
-    }
+  std::uint8_t* to =
+      reinterpret_cast<std::uint8_t*>(scratch) +
+      index * weights_.steps() * kGroupStepLevels * kGroupPanelRows;
+  if (weights_.bits == 8) {
+    kernel_.widen8(levels, weights_.steps(), to);
+  } else if (weights_.zeros == nullptr) {
+    kernel_.widen4(levels, weights_.steps(), nullptr, to);
   } else {
-    kernel_.widen_scales(
-        static_cast<const std::uint16_t*>(weights_.scales) + first, values,
-        scales);
-  }
-  if (kind_ == kernels::kGroupTileGeneral) {
-    const int shift = kernel_.signed_levels ? 128 : 0;
-    auto* const zeros =
-        reinterpret_cast<std::int32_t*>(scratch + zeros_at_) + index * values;
-    for (std::ptrdiff_t i = 0; i < values; ++i) {
-      zeros[i] = weights_.zeros[first + i] - shift;
+    for (std::ptrdiff_t group = 0; group < weights_.groups; ++group) {
+      const bool is_last = group + 1 == weights_.groups;
+      const std::ptrdiff_t steps =
+          is_last ? weights_.last_group_steps : weights_.group_steps;
+      std::uint8_t shifts[kGroupPanelRows];
+      for (int row = 0; row < kGroupPanelRows; ++row) {
+        shifts[row] =
+            kShiftedZero -
+            weights_.zeros[panel * values + group * kGroupPanelRows + row];
+      }
+      kernel_.widen4(levels, steps, shifts, to);
+      levels += steps * 4 * kGroupPanelRows;
+      to += steps * 8 * kGroupPanelRows;
     }
   }
 }
 
 GroupTileArgs BlockScaledProduct::CommonArgs() const {
   GroupTileArgs args = {};
-  args.kind = kind_;
-  args.scale_type = streams_ ? weights_.scale_type : Scalar::kF32;
+  args.scale_type = weights_.scale_type;
   args.groups = weights_.groups;
   args.group_steps = weights_.group_steps;
   args.last_group_steps = weights_.last_group_steps;
-  args.activation_col_stride = in_place_
-                                   ? activation_strides_.across
-                                   : static_cast<std::ptrdiff_t>(column_bytes_);
+  args.activation_stride = in_place_
+                               ? activation_strides_.across
+                               : static_cast<std::ptrdiff_t>(column_bytes_);
+  args.group_stride = cols_;
   args.dst_row_stride = dst_strides_.along;
   args.dst_col_stride = dst_strides_.across;
   args.dst_scalar = call_.dst.scalar;
@@ -528,33 +438,22 @@ void BlockScaledProduct::MultiplyBlock(std::ptrdiff_t row_block,
   const std::ptrdiff_t values = weights_.groups * kGroupPanelRows;
   GroupTileArgs args = CommonArgs();
   args.rows = std::min(panels * kGroupPanelRows, weights_.rows - row);
-  args.levels = weights_.levels + first * weights_.panel_bytes;
+  args.codes = weights_.levels + first * weights_.panel_bytes;
   args.panel_bytes = weights_.panel_bytes;
-  if (streams_) {
-    args.reads_apart =
-        col_panels_ == 1 &&
-        panels * weights_.panel_bytes >
-            static_cast<std::ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2);
-    args.scales = static_cast<const char*>(weights_.scales) +
-                  first * values * (InfoOf(weights_.scale_type).bits / 8);
-    if (weights_.zeros != nullptr) args.zeros = weights_.zeros + first * values;
-  } else {
+  args.reads_apart =
+      streams_ && col_panels_ == 1 &&
+      panels * weights_.panel_bytes >
+          static_cast<std::ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2);
+  args.scales = static_cast<const char*>(weights_.scales) +
+                first * values * (InfoOf(weights_.scale_type).bits / 8);
+  if (HasRowZeros()) args.zeros = weights_.zeros + first * values;
+  if (row_sums_ != nullptr) args.row_sums = row_sums_ + row;
+  if (widens_) {
     for (std::ptrdiff_t i = 0; i < panels; ++i) {
       WidenPanel(first + i, i, scratch);
     }
-    if (widens_) {
-      args.levels = reinterpret_cast<const std::uint8_t*>(scratch);
-      args.panel_bytes = weights_.steps() * kGroupStepLevels * kGroupPanelRows;
-    }
-    args.scales = scratch + scales_at_;
-    args.zeros = scratch + zeros_at_;
-    args.sums = reinterpret_cast<std::int32_t*>(scratch + sums_at_);
-    if (SumsLevels()) {
-      GroupTileArgs sum_args = args;
-      sum_args.activations = level_ones_;
-      sum_args.starts = level_starts_;
-      (weights_.bits == 4 ? kernel_.sum4 : kernel_.sum8)(sum_args);
-    }
+    args.codes = reinterpret_cast<const std::uint8_t*>(scratch);
+    args.panel_bytes = weights_.steps() * kGroupStepLevels * kGroupPanelRows;
   }
   const float* const bias = call_.params.bias;
   const bool bias_along_rows =
@@ -571,12 +470,14 @@ void BlockScaledProduct::MultiplyBlock(std::ptrdiff_t row_block,
         in_place_ ? static_cast<const std::int8_t*>(call_.activations.data) +
                         col * activation_strides_.across
                   : static_cast<void*>(PackedColumn(panel, 0));
-    args.starts = starts_ + PackedColsBefore(panel) * weights_.groups;
+    if (kernel_.interleaves_columns) {
+      args.activation_stride = args.cols * kGroupStepLevels * activation_bytes_;
+    }
+    args.starts = starts_ + col;
     args.column_group_scales =
-        scales_per_group_ || kind_ == kernels::kGroupTileGeneral
-            ? column_group_scales_ + col * weights_.groups
-            : nullptr;
-    args.activation_zeros = activation_zeros_ + col;
+        scales_per_group_ ? column_group_scales_ + col : nullptr;
+    args.column_zeros =
+        activation_zeros_ == nullptr ? nullptr : activation_zeros_ + col;
     args.column_scales = column_scales_ + col;
     if (bias != nullptr && !bias_along_rows) args.col_bias = bias + col;
     args.dst = static_cast<char*>(const_cast<void*>(call_.dst.data)) +

@@ -34,8 +34,9 @@ class BlockScaledProduct final {
   // Cuts the product for `threads` threads. Returns the bytes of memory that it
   // needs, or the largest size_t if they do not fit.
   std::size_t Cut(int threads);
-  // Takes the memory from the arena.
-  void Take(ScratchArena* arena);
+  // Takes the memory from the arena. False without memory for the weights'
+  // sums.
+  [[nodiscard]] bool Take(ScratchArena* arena);
 
   // The work of each thread, first for activations, then for dst.
   void PackActivations(int thread);
@@ -54,9 +55,8 @@ class BlockScaledProduct final {
   // Copies columns to contiguous ones, copy_stride_ elements of `to` apart;
   // floats of 16 bits are widened.
   void CopyColumns(const char* from, std::ptrdiff_t cols, void* to) const;
-  // For `cols` columns, from column c of a panel on: their zero points, and
-  // scales as the caller gives them.
-  void SetZerosAndScales(std::ptrdiff_t panel, int c, int cols) const;
+  // For columns from `first` to `last` - 1: scales as the caller gives them.
+  void SetScales(std::ptrdiff_t first, std::ptrdiff_t last) const;
   // Quantizes column c of a panel and sets its scales.
   void QuantizeColumn(const float* values, std::ptrdiff_t panel, int c,
                       std::int8_t* quantized) const;
@@ -64,12 +64,8 @@ class BlockScaledProduct final {
   // to know of them. `scratch`: columns that are not packed at once.
   void PackFloats(const float* values, std::ptrdiff_t col_stride, int cols,
                   std::ptrdiff_t panel, int c, std::int8_t* scratch) const;
-  void PackInt8(const std::int8_t* values, std::ptrdiff_t col_stride, int cols,
-                std::ptrdiff_t panel, int c, std::int8_t* scratch) const;
   void PackColumns(const std::int8_t* values, std::ptrdiff_t col_stride,
                    int cols, std::ptrdiff_t panel, int c) const;
-  // Sets level_ones_ and level_starts_. `scratch`: depth values.
-  void SetLevelOnes(std::int8_t* scratch) const;
   // For columns of a panel that holds panel_cols; without their places.
   kernels::GroupColumnArgs ColumnArgs(const std::int8_t* values,
                                       std::ptrdiff_t col_stride, int cols,
@@ -93,23 +89,17 @@ class BlockScaledProduct final {
     return col < in_wider ? col / (panel_cols_ + 1)
                           : wider_panels_ + (col - in_wider) / panel_cols_;
   }
-  // Packed columns, those of ones included: all, and of the panels before one.
-  std::ptrdiff_t PackedCols() const { return cols_ + ones_ * col_panels_; }
-  std::ptrdiff_t PackedColsBefore(std::ptrdiff_t panel) const {
-    return FirstCol(panel) + ones_ * panel;
-  }
   std::size_t PackedBytes() const;  // of all activations
-  // Whether the levels of each block of widened weights are summed.
-  bool SumsLevels() const {
-    return !streams_ && (kind_ == kernels::kGroupTileActivationZeros ||
-                         kind_ == kernels::kGroupTileGeneral);
+  // Whether kernels are given a zero point of each row.
+  bool HasRowZeros() const {
+    return weights_.has_zero_points && (streams_ || weights_.bits == 8);
   }
   std::ptrdiff_t packed_col_stride() const {
     return kernel_.interleaves_columns
                ? std::ptrdiff_t{kernels::kGroupStepLevels} * activation_bytes_
                : static_cast<std::ptrdiff_t>(column_bytes_);
   }
-  // The first byte of column c, or of the column of ones, of a panel.
+  // The first byte of column c of a panel.
   char* PackedColumn(std::ptrdiff_t panel, int c) const;
 
   const internal::GroupMulCall& call_;
@@ -120,19 +110,15 @@ class BlockScaledProduct final {
   Strides dst_strides_;
 
   bool streams_;
-  bool has_activation_zeros_ = false;
+  const std::int8_t* activation_zeros_ = nullptr;  // null: all are 0
   bool scales_per_group_;
-  int kind_;  // GroupTileKind
   int activation_bytes_;
   bool widens_;
   // The zero point of all widened levels, if it is the same for all.
   int zero_point_;
 
-  // 1 if the last column of each activation panel is all ones (then its
-  // products are the sums of levels), else 0.
-  int ones_;
   // Panels of columns are as equal as possible: the first wider_panels_ have
-  // panel_cols_ + 1, the others panel_cols_. Columns of ones do not count.
+  // panel_cols_ + 1, the others panel_cols_.
   std::ptrdiff_t col_panels_;
   std::ptrdiff_t panel_cols_;
   std::ptrdiff_t wider_panels_;
@@ -151,11 +137,7 @@ class BlockScaledProduct final {
   std::ptrdiff_t block_col_panels_ = 0;
   std::ptrdiff_t col_blocks_ = 0;
   int threads_ = 1;
-  std::size_t scratch_bytes_ = 0;  // of a thread
-  // Parts of a thread's scratch in Multiply.
-  std::size_t scales_at_ = 0;
-  std::size_t zeros_at_ = 0;
-  std::size_t sums_at_ = 0;
+  std::size_t scratch_bytes_ = 0;   // of a thread
   std::size_t column_bytes_ = 0;    // of activations, packed
   std::ptrdiff_t copied_cols_ = 0;  // that a thread copies at once
   // A thread's scratch in PackActivations: copies, then what is quantized.
@@ -167,10 +149,7 @@ class BlockScaledProduct final {
   std::int32_t* starts_ = nullptr;
   float* column_group_scales_ = nullptr;
   float* column_scales_ = nullptr;
-  std::int32_t* activation_zeros_ = nullptr;
-  // A packed column of ones, with its starts, if SumsLevels().
-  char* level_ones_ = nullptr;
-  std::int32_t* level_starts_ = nullptr;
+  const float* row_sums_ = nullptr;  // of the weights, if they are needed
   char* scratch_ = nullptr;
 
   std::atomic<std::ptrdiff_t> next_range_{0};

@@ -114,7 +114,6 @@ const GroupKernel* AmxGroupKernel() {
     kernel.min_cols8 = kMinGroupCols8;
     kernel.stream_cols = 0;
     kernel.max_stream_cols4 = kernel.max_stream_cols8 = 0;
-    kernel.max_stream_cols4_zeros = kernel.max_stream_cols8_zeros = 0;
     kernel.tile4 = kernel.tile8 = RunAmxGroups;
     kernel.stream4 = kernel.stream8 = nullptr;
     return kernel;

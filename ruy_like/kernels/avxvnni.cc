@@ -3,7 +3,7 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/groups/group_ops_x86.h"
-#include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx2.h"

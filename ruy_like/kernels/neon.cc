@@ -3,7 +3,7 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
-#include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"

@@ -30,19 +30,24 @@ struct GroupSizes {
   }
 };
 
-constexpr GroupTileKind kKinds[] = {
-    kGroupTilePlain, kGroupTileColumnGroupScales, kGroupTileActivationZeros,
-    kGroupTileGeneral};
+// What corrects the sums of groups.
+struct GroupKind {
+  bool column_scales, row_zeros, column_zeros;
+};
+constexpr GroupKind kKinds[] = {{false, false, false}, {true, false, false},
+                                {false, true, false},  {true, true, false},
+                                {false, false, true},  {false, true, true}};
+constexpr int kNumKinds = sizeof(kKinds) / sizeof(kKinds[0]);
 
 // Arguments with random arrays, each of which ends at a guard page.
 struct KernelCall {
   GroupTileArgs args = {};
   const ptrdiff_t dst_rows;
-  GuardedBuffer levels, scales, zeros, sums, activations, starts, group_scales,
-      activation_zeros, dst;
+  GuardedBuffer codes, scales, zeros, row_sums, activations, starts,
+      group_scales, column_zeros, column_scales, dst;
 
   KernelCall(ptrdiff_t rows, int cols, const GroupSizes& sizes,
-             GroupTileKind kind, Rng* rng)
+             const GroupKind& kind, Rng* rng)
       : KernelCall(rows, cols, sizes, kind,
                    (rows + 15) / 16 * sizes.groups * 16,
                    sizes.steps() * kGroupStepLevels,
@@ -71,33 +76,34 @@ struct KernelCall {
 
  private:
   KernelCall(ptrdiff_t rows, int cols, const GroupSizes& sizes,
-             GroupTileKind kind, ptrdiff_t values, ptrdiff_t depth,
+             const GroupKind& kind, ptrdiff_t values, ptrdiff_t depth,
              ptrdiff_t gap, Rng* rng)
       : dst_rows(rows + gap),
-        levels((rows + 15) / 16 * 16 * depth, Flush::kEnd),
+        codes((rows + 15) / 16 * 16 * depth, Flush::kEnd),
         scales(values * 4, Flush::kEnd),
-        zeros(values * 4, Flush::kEnd),
-        sums(values * 4, Flush::kEnd),
+        zeros(values, Flush::kEnd),
+        row_sums((rows + 79) / 16 * 16 * 4, Flush::kEnd),
         activations(depth == 0 ? 0 : (cols - 1) * (depth + gap) + depth,
                     Flush::kEnd),
         starts(sizes.groups * cols * 4, Flush::kEnd),
         group_scales(sizes.groups * cols * 4, Flush::kEnd),
-        activation_zeros(cols * 4, Flush::kEnd),
+        column_zeros(cols, Flush::kEnd),
+        column_scales(cols * 4, Flush::kEnd),
         dst(((cols - 1) * dst_rows + rows) * 4, Flush::kEnd) {
-    Fill<std::uint8_t>(&levels, 0, 255, rng);
+    Fill<std::uint8_t>(&codes, 0, 255, rng);
     Fill<std::int8_t>(&activations, -128, 127, rng);
-    Fill<std::int32_t>(&zeros, 0, 255, rng);
-    Fill<std::int32_t>(&sums, -100000, 100000, rng);
+    Fill<std::uint8_t>(&zeros, 0, 255, rng);
+    Fill<float>(&row_sums, -100000, 100000, rng);
     Fill<std::int32_t>(&starts, -100000, 100000, rng);
-    Fill<std::int32_t>(&activation_zeros, -128, 127, rng);
+    Fill<std::int8_t>(&column_zeros, -128, 127, rng);
+    for (int c = 0; c < cols; ++c) column_scales.as<float>()[c] = 1;
     for (GuardedBuffer* floats : {&scales, &group_scales}) {
       for (std::size_t i = 0; i < floats->bytes() / 4; ++i) {
         floats->as<float>()[i] = RandomFloat(rng);
       }
     }
     std::fill_n(dst.as<float>(), dst.bytes() / 4, kUnwritten);
-    args.kind = kind;
-    args.levels = levels.as<std::uint8_t>();
+    args.codes = codes.as<std::uint8_t>();
     args.panel_bytes = 16 * depth;
     args.scales = scales.data();
     args.scale_type = Scalar::kF32;
@@ -106,15 +112,15 @@ struct KernelCall {
     args.group_steps = sizes.group_steps;
     args.last_group_steps = sizes.last_group_steps;
     args.activations = activations.data();
-    args.activation_col_stride = depth + gap;
+    args.activation_stride = depth + gap;
     args.starts = starts.as<std::int32_t>();
-    if (kind == kGroupTileColumnGroupScales || kind == kGroupTileGeneral) {
-      args.column_group_scales = group_scales.as<float>();
-    }
-    if (kind == kGroupTileGeneral) args.zeros = zeros.data();
-    if (kind == kGroupTileActivationZeros || kind == kGroupTileGeneral) {
-      args.sums = sums.as<std::int32_t>();
-      args.activation_zeros = activation_zeros.as<std::int32_t>();
+    args.group_stride = cols;
+    args.column_scales = column_scales.as<float>();
+    if (kind.column_scales) args.column_group_scales = group_scales.as<float>();
+    if (kind.row_zeros) args.zeros = zeros.as<std::uint8_t>();
+    if (kind.column_zeros) {
+      args.row_sums = row_sums.as<float>();
+      args.column_zeros = column_zeros.as<std::int8_t>();
     }
     args.rows = rows;
     args.cols = cols;
@@ -128,9 +134,9 @@ struct KernelCall {
 
   float ExpectedElement(ptrdiff_t row, int col) {
     const std::uint8_t* level =
-        levels.as<std::uint8_t>() + row / 16 * args.panel_bytes + row % 16 * 4;
+        codes.as<std::uint8_t>() + row / 16 * args.panel_bytes + row % 16 * 4;
     const std::int8_t* activation =
-        activations.as<std::int8_t>() + col * args.activation_col_stride;
+        activations.as<std::int8_t>() + col * args.activation_stride;
     float f = 0;
     for (ptrdiff_t group = 0; group < args.groups; ++group) {
       const ptrdiff_t steps =
@@ -145,17 +151,16 @@ struct KernelCall {
       const ptrdiff_t of_column = group * args.cols + col;
       const std::int64_t start = args.starts[of_column];
       float scale = scales.as<float>()[of_row];
-      acc += args.kind == kGroupTileGeneral
-                 ? start * zeros.as<std::int32_t>()[of_row]
-                 : start;
-      if (args.sums != nullptr) {
-        acc -= std::int64_t{args.activation_zeros[col]} * args.sums[of_row];
-      }
+      acc += args.zeros != nullptr ? start * args.zeros[of_row] : start;
       if (args.column_group_scales != nullptr) {
         scale *= args.column_group_scales[of_column];
       }
       f = std::fma(static_cast<float>(static_cast<std::int32_t>(acc)), scale,
                    f);
+    }
+    if (args.column_zeros != nullptr && args.column_zeros[col] != 0) {
+      f = std::fma(static_cast<float>(-args.column_zeros[col]),
+                   args.row_sums[row], f);
     }
     return f;
   }
@@ -165,7 +170,7 @@ class AmxGroupKernelTest : public PathTest {
  protected:
   // Fails fatally on an element that is wrong, or one outside of dst.
   void Check(ptrdiff_t rows, int cols, const GroupSizes& sizes,
-             GroupTileKind kind) {
+             const GroupKind& kind) {
     if (HasFatalFailure()) return;
     KernelCall call(rows, cols, sizes, kind, &rng_);
     EmulatedTileUnit().ResetCounts();
@@ -177,7 +182,7 @@ class AmxGroupKernelTest : public PathTest {
           << i % call.dst_rows << " of " << rows << ", column "
           << i / call.dst_rows << " of " << cols << ", groups " << sizes.groups
           << " of " << sizes.group_steps << " steps, the last "
-          << sizes.last_group_steps << ", kind " << kind;
+          << sizes.last_group_steps << ", kind " << &kind - kKinds;
     }
     ASSERT_FALSE(EmulatedTileUnit().is_configured()) << "tiles not released";
     if (IsAmxEmulated() && sizes.groups != 0) {
@@ -191,7 +196,7 @@ class AmxGroupKernelTest : public PathTest {
 TEST_P(AmxGroupKernelTest, AllNumbersOfColumns) {
   for (int cols = 1; cols <= AmxGroupKernel()->tile_cols; ++cols) {
     for (const ptrdiff_t rows : {1, 16, 31, 33, 64, 65, 145}) {
-      for (const GroupTileKind kind : kKinds) {
+      for (const GroupKind& kind : kKinds) {
         Check(rows, cols, {3, 4, 4}, kind);
         Check(rows, cols, {2, 20, 3}, kind);
       }
@@ -204,15 +209,17 @@ TEST_P(AmxGroupKernelTest, AllNumbersOfColumns) {
 TEST_P(AmxGroupKernelTest, AllSizesOfGroups) {
   for (ptrdiff_t steps = 2; steps <= 32; steps += 2) {
     for (ptrdiff_t last = 1; last <= steps; ++last) {
-      const GroupTileKind kind = kKinds[last % 3];
+      const GroupKind& kind = kKinds[last % kNumKinds];
       Check(33, 17, {3, steps, last}, kind);
       Check(20, 16, {2, steps, last}, kind);
     }
   }
   // Whole rows, of any number of steps.
   for (ptrdiff_t steps = 1; steps <= 40; ++steps) {
-    Check(40, steps % 2 == 0 ? 20 : 11, {1, 0, steps}, kKinds[steps % 3]);
-    Check(40, steps % 2 == 0 ? 11 : 20, {1, steps, steps}, kKinds[steps % 3]);
+    Check(40, steps % 2 == 0 ? 20 : 11, {1, 0, steps},
+          kKinds[steps % kNumKinds]);
+    Check(40, steps % 2 == 0 ? 11 : 20, {1, steps, steps},
+          kKinds[steps % kNumKinds]);
   }
 }
 
@@ -220,7 +227,7 @@ TEST_P(AmxGroupKernelTest, NumbersOfGroups) {
   for (const ptrdiff_t groups : {0, 1, 2, 3, 4, 5, 30}) {
     for (const ptrdiff_t rows : {5, 32, 64, 130}) {
       for (const int cols : {16, 32}) {
-        for (const GroupTileKind kind : kKinds) {
+        for (const GroupKind& kind : kKinds) {
           Check(rows, cols, {groups, 2, groups == 0 ? 0 : 2}, kind);
         }
       }
@@ -242,7 +249,7 @@ TEST_P(AmxGroupKernelTest, Chunks) {
   };
   for (const auto& c : kCases) {
     for (const int cols : {16, 32}) {
-      Check(/*rows=*/30, cols, c.sizes, kGroupTilePlain);
+      Check(/*rows=*/30, cols, c.sizes, kKinds[0]);
       EXPECT_EQ(EmulatedTileUnit().counts().products, 4 * c.chunks)
           << c.sizes.groups << " of " << c.sizes.group_steps << ", "
           << c.sizes.last_group_steps;

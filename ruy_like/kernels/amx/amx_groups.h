@@ -45,9 +45,10 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_tile.h"
-#include "ruy_like/kernels/groups/group_common.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_ops_x86.h"
 #include "ruy_like/kernels/groups/group_store.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/simd_avx512.h"
 
@@ -130,7 +131,10 @@ struct BlockGroup {
 template <int kPanels>
 struct GroupAdder {
   typedef Simd512 V;
+  typedef RowLanes<X86GroupForm<V>> Lanes;
   static constexpr int kRows = kPanels * kGroupPanelRows;
+  // The group's, of the block's rows.
+  alignas(64) float scales[kRows];
   const GroupTileArgs* args;
   float* sums;
   const int32_t* accumulators;
@@ -148,8 +152,14 @@ struct GroupAdder {
     for (int p = 0; p < kPanels; ++p) {
       rows[p] = panels.group_values[p] + at.group * kGroupPanelRows;
     }
+    V::Float loaded[kPanels];
+    Lanes::LoadScales(*args, rows, loaded);
+    RUY_LIKE_UNROLL
+    for (int p = 0; p < kPanels; ++p) {
+      V::StoreAligned(scales + p * kGroupPanelRows, loaded[p]);
+    }
     accumulators = group_accumulators;
-    columns = at.group * args->cols;
+    columns = at.group * args->group_stride;
     col = 0;
     cols = args->cols;
     if (at.group != 0) return;
@@ -162,14 +172,12 @@ struct GroupAdder {
   // follows each product.
   RUY_LIKE_NOINLINE void Add(int count) {
     const int end = Min(cols - col, count) + col;
-    if (args->kind == kGroupTilePlain) {
-      AddTo<kGroupTilePlain>(end);
-    } else if (args->kind == kGroupTileColumnGroupScales) {
-      AddTo<kGroupTileColumnGroupScales>(end);
-    } else if (args->kind == kGroupTileActivationZeros) {
-      AddTo<kGroupTileActivationZeros>(end);
+    if (args->zeros != nullptr) {
+      AddTo<kGroupRowZeros>(end);
+    } else if (args->column_group_scales != nullptr) {
+      AddTo<kGroupColumnScales>(end);
     } else {
-      AddTo<kGroupTileGeneral>(end);
+      AddTo<kGroupPlain>(end);
     }
     col = end;
   }
@@ -177,29 +185,30 @@ struct GroupAdder {
  private:
   // Copies stay in registers: to the compiler, sums may lie in what points to
   // them.
-  template <int kKind>
+  template <GroupKind kKind>
   RUY_LIKE_ALWAYS_INLINE void AddTo(int end) const {
-    typedef RowLanes<V> Lanes;
-    const GroupAdder self = *this;
-    const GroupTileArgs tile = *self.args;
-    V::Float scales[kPanels];
+    float* const to = sums;
+    const int32_t* const from = accumulators;
+    const ptrdiff_t of_columns = columns;
+    const GroupTileArgs tile = *args;
+    V::Float of_rows[kPanels];
+    V::Int zeros[kPanels];
     RUY_LIKE_UNROLL
     for (int p = 0; p < kPanels; ++p) {
-      scales[p] =
-          Lanes::OfRows(static_cast<const float*>(tile.scales) + self.rows[p]);
+      of_rows[p] = V::LoadAligned(scales + p * kGroupPanelRows);
+      zeros[p] = LoadZeros<Lanes, kKind, /*kIsSigned=*/false>(tile, rows[p]);
     }
-    for (int c = self.col; c < end; ++c) {
+    for (int c = col; c < end; ++c) {
       RUY_LIKE_UNROLL
       for (int p = 0; p < kPanels; ++p) {
         const int at = c * kRows + p * kGroupPanelRows;
-        V::Int sum = V::LoadAligned(self.accumulators + at);
-        if constexpr (kKind != kGroupTileGeneral) {
-          sum = V::Add(sum, Lanes::OfColumns(tile.starts + self.columns, c));
+        V::Int sum = V::LoadAligned(from + at);
+        if constexpr (kKind != kGroupRowZeros) {
+          sum = V::Add(sum, Lanes::OfColumns(tile.starts + of_columns, c));
         }
-        V::StoreAligned(self.sums + at,
-                        AddGroup<V, Lanes, kKind>(
-                            tile, self.rows[p], self.columns, c, scales[p], sum,
-                            V::LoadAligned(self.sums + at)));
+        V::StoreAligned(to + at, AddGroup<Lanes, kKind>(
+                                     tile, of_columns, c, zeros[p], of_rows[p],
+                                     sum, V::LoadAligned(to + at)));
       }
     }
   }
@@ -299,8 +308,8 @@ struct GroupBlocks {
     Tiles::Configure(config);  // zeroes the accumulators
 
     Operands at = {};
-    at.col_bytes = args.activation_col_stride;
-    at.a1_bytes = a1_col * args.activation_col_stride;
+    at.col_bytes = args.activation_stride;
+    at.a1_bytes = a1_col * args.activation_stride;
     Adder adder = {};
     adder.args = &args;
     adder.sums = sums;
@@ -314,7 +323,7 @@ struct GroupBlocks {
         if (multiplied.group == 0) {
           const GroupPanels<kBTiles> panels(args, multiplied.row, /*apart=*/1);
           RUY_LIKE_UNROLL
-          for (int b = 0; b < kBTiles; ++b) at.panels[b] = panels.levels[b];
+          for (int b = 0; b < kBTiles; ++b) at.panels[b] = panels.codes[b];
           at.columns = static_cast<const char*>(args.activations);
         }
         const bool is_last = multiplied.group + 1 == args.groups;

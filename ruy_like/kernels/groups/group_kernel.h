@@ -42,53 +42,40 @@ namespace ruy_like::kernels {
 
 enum { kGroupPanelRows = 16, kGroupStepLevels = 8 };
 
-// How a tile of widened panels corrects the sums of a group.
-enum GroupTileKind {
-  // acc = dot + starts; one scale per column
-  kGroupTilePlain,
-  // acc = dot + starts; one scale per column and group
-  kGroupTileColumnGroupScales,
-  // acc = dot + starts - activation_zeros * sums[row]; one scale per column
-  kGroupTileActivationZeros,
-  // acc = dot + starts * zeros[row] - activation_zeros * sums[row]; one scale
-  // per column and group. Only for levels of 8 bits.
-  kGroupTileGeneral
-};
-
 // dst of one panel of columns and some rows:
 //
 //   f = 0; for each group g, in order: f = fma(float(acc_g), scale_g, f)
+//   f = fma(-column_zero, row_sum, f), for columns whose zero point is not 0
 //   dst = clamp(f * column_scales + bias), then rounded if it is BFloat16
 //
 // where scale_g is the weights' scale or, with column_group_scales, its product
 // with the column's, rounded. Arrays start at the block's first row and the
 // panel's first column.
 struct GroupTileArgs {
-  // GroupTileKind. The streaming form tests only for kGroupTileActivationZeros:
-  // activation panels then end with a column of ones, not counted in `cols`,
-  // and `sums` is not used.
-  int kind;
   // ## Weights
-  const uint8_t* levels;
-  ptrdiff_t panel_bytes;  // of levels
-  // The streaming form: panels that are read together lie as far apart as the
-  // block allows, not side by side.
+  const uint8_t* codes;
+  ptrdiff_t panel_bytes;  // of codes
+  // Panels that are read together lie as far apart as the block allows, not
+  // side by side.
   bool reads_apart;
-  // The streaming form: scales of scale_type and, unless null, zero points, as
-  // they are packed. Else floats and, for the kinds that use them, int32 zero
-  // points and sums over each group of level - zero point.
+  // For each panel and group a value of each row: scales of scale_type, as they
+  // are packed; zero points, or null if they are the same for all.
   const void* scales;
   Scalar scale_type;
-  const void* zeros;
-  int32_t* sums;
+  const uint8_t* zeros;
+  const float* row_sums;  // of the weights of each row; with column_zeros
   ptrdiff_t groups, group_steps, last_group_steps;
-  // ## Activations; starts and scales by [group][column]
+  // ## Activations; starts and scales of a group are group_stride apart from
+  // the next one's
   const void* activations;
-  ptrdiff_t activation_col_stride;  // bytes; for columns not interleaved
+  // Bytes from one step to the next, or from one column to the next if columns
+  // are not interleaved.
+  ptrdiff_t activation_stride;
   const int32_t* starts;
-  const float* column_group_scales;
-  const int32_t* activation_zeros;  // per column
-  const float* column_scales;       // null: 1
+  const float* column_group_scales;  // or null
+  ptrdiff_t group_stride;
+  const int8_t* column_zeros;  // zero points per column, or null
+  const float* column_scales;
   // ## dst
   ptrdiff_t rows;
   int cols;
@@ -132,9 +119,6 @@ struct GroupKernel {
   // The most columns for which the streaming form is the fastest, with weights
   // of 4 and of 8 bits.
   ptrdiff_t max_stream_cols4, max_stream_cols8;
-  // The same if activations have zero points: then each panel multiplies a
-  // column of ones again, where widened weights have their levels summed once.
-  ptrdiff_t max_stream_cols4_zeros, max_stream_cols8_zeros;
   bool interleaves_columns;
   bool signed_levels;  // widened panels of 8 bits: 128 is subtracted again
   // Bytes of a packed activation for widened panels of 4 and of 8 bits. With 2
@@ -143,10 +127,6 @@ struct GroupKernel {
   // Multiply widened panels of weights of 4 and of 8 bits.
   GroupTileFn* tile4;
   GroupTileFn* tile8;
-  // Set `sums` of widened panels, from a column of ones as activations, with
-  // its starts, and `zeros` for kGroupTileGeneral.
-  GroupTileFn* sum4;
-  GroupTileFn* sum8;
   // Multiply packed panels by activation panels of at most stream_cols columns.
   // Null if max_stream_cols4 (8) is 0.
   GroupTileFn* stream4;
@@ -158,8 +138,6 @@ struct GroupKernel {
   void (*widen8)(const uint8_t* levels, ptrdiff_t steps, uint8_t* widened);
   // Quantizes n floats; returns their scale (doc/numerics.md).
   float (*quantize)(const float* values, ptrdiff_t n, int8_t* quantized);
-  // n is a multiple of kGroupPanelRows; `floats` is 64-byte aligned.
-  void (*widen_scales)(const uint16_t* float16s, ptrdiff_t n, float* floats);
   // Packing into panels of one column: int8, and floats of 16 and 32 bits, as
   // floats. Null: the path has none.
   PackFn* copy_int8;

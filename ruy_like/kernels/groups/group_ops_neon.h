@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/groups/group_pack.h"
-#include "ruy_like/kernels/groups/group_stream.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
@@ -15,9 +15,11 @@
 namespace ruy_like::kernels {
 namespace {
 
+// Bytes: a part is four codes of each row.
 struct NeonDotBase {
-  typedef int8x16_t Weights;      // four levels of four rows
-  typedef int8x16_t Activations;  // four levels, for each row
+  typedef int8x16_t Weights;      // of four rows
+  typedef int8x16_t Activations;  // for each row
+  static constexpr int kParts = 2;
   static constexpr int kActivationBytes = 1;
   static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     return vreinterpretq_s8_u8(vld1q_u8(p));
@@ -50,30 +52,45 @@ struct NeonWidenDot : NeonDotBase {
   }
 };
 
-// 4-bit levels, widened to bytes: the low and the high halves of bytes.
-struct NeonNibbleWeights {
+// Codes of 4 bits: the low and the high halves of bytes, or what both are
+// multiplied by.
+struct NeonHalves {
   int8x16_t low, high;
-  static RUY_LIKE_ALWAYS_INLINE NeonNibbleWeights Load(const uint8_t* p) {
+};
+struct NeonNibbles {
+  typedef NeonHalves Weights;
+  typedef NeonHalves Activations;
+  static constexpr int kParts = 1;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const uint8x16_t both = vld1q_u8(p);
     return {vreinterpretq_s8_u8(vandq_u8(both, vdupq_n_u8(15))),
             vreinterpretq_s8_u8(vshrq_n_u8(both, 4))};
   }
+  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
+    return {NeonDotBase::LoadActivations(p),
+            NeonDotBase::LoadActivations(p + 4)};
+  }
 };
 
-// 15 * 128 * 2 fits 16 bits: low and high levels share a widening addition.
-struct NeonWidenNibbles : NeonWidenDot {
-  typedef NeonNibbleWeights Weights;
-  static constexpr int kStepBytes = 64;
-  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    return NeonNibbleWeights::Load(p);
+// 15 * 128 * 2 fits 16 bits: both halves share a widening addition.
+struct NeonWidenNibbles : NeonNibbles {
+  typedef NeonWidenDot::Acc Acc;
+  static constexpr int kActivationBytes = 1;
+  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
+    return NeonWidenDot::Start(x);
   }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
-                                          Activations low, Activations high) {
-    int16x8_t first = vmull_s8(vget_low_s8(weights.low), vget_low_s8(low));
-    first = vmlal_s8(first, vget_low_s8(weights.high), vget_low_s8(high));
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(const Acc& acc) {
+    return NeonWidenDot::Finish(acc);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
+                                          const NeonHalves& activations) {
+    int16x8_t first =
+        vmull_s8(vget_low_s8(weights.low), vget_low_s8(activations.low));
+    first = vmlal_s8(first, vget_low_s8(weights.high),
+                     vget_low_s8(activations.high));
     acc.first = vpadalq_s16(acc.first, first);
-    int16x8_t second = vmull_high_s8(weights.low, low);
-    second = vmlal_high_s8(second, weights.high, high);
+    int16x8_t second = vmull_high_s8(weights.low, activations.low);
+    second = vmlal_high_s8(second, weights.high, activations.high);
     acc.second = vpadalq_s16(acc.second, second);
   }
 };
@@ -89,21 +106,21 @@ struct NeonSdot : NeonDotBase {
   }
 };
 
-struct NeonSdotNibbles : NeonSdot {
-  typedef NeonNibbleWeights Weights;
-  static constexpr int kStepBytes = 64;
-  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    return NeonNibbleWeights::Load(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
-                                          Activations low, Activations high) {
-    acc = vdotq_s32(acc, weights.low, low);
-    acc = vdotq_s32(acc, weights.high, high);
+struct NeonSdotNibbles : NeonNibbles {
+  typedef int32x4_t Acc;
+  static constexpr int kActivationBytes = 1;
+  static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) { return vdupq_n_s32(x); }
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t Finish(Acc acc) { return acc; }
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const NeonHalves& weights,
+                                          const NeonHalves& activations) {
+    acc = vdotq_s32(acc, weights.low, activations.low);
+    acc = vdotq_s32(acc, weights.high, activations.high);
   }
 };
 #endif
 
-// Packed levels of 8 bits, whose top bits are flipped: widened ones are signed.
+// Codes of 8 bits as they are packed: their top bits are flipped here, while
+// they are widened where that is done.
 template <class Dot>
 struct NeonFlippedBytes : Dot {
   static RUY_LIKE_ALWAYS_INLINE int8x16_t LoadWeights(const uint8_t* p) {
@@ -111,37 +128,50 @@ struct NeonFlippedBytes : Dot {
   }
 };
 
-// Float sums stay in L1: the integer ones and the weights fill the registers.
-template <class DotT, class StreamDotT, class NibblesT, int kCols>
-struct NeonGroupOps : PlainGroupStarts {
+struct NeonGroupForm {
   typedef SimdNeon Simd;
-  typedef DotT Dot4;
-  typedef DotT Dot8;
-  typedef NibblesT ColumnNibbles;
-  typedef NibblesT Nibbles;
-  typedef StreamedBytes<NeonFlippedBytes<StreamDotT>> Bytes;
-  static constexpr int kTilePanels = 1;
-  static constexpr int kTileCols = kCols;
-  static constexpr bool kFloatsInRegisters = false;
-  static constexpr int kTilePrefetchBytes = 0;
   static constexpr bool kInterleavesColumns = true;
-  static constexpr bool kSignedLevels = true;
-  static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
-  static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
-  static constexpr int kStreamCols = 2;
-  // By counts of instructions: with SDOT, widening pays from 5 columns on;
-  // without it, streaming 4-bit levels always takes fewer.
-  static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
-  static constexpr ptrdiff_t kMaxStreamCols8 = 4;
-  static constexpr ptrdiff_t kMaxStreamCols4Zeros = 2, kMaxStreamCols8Zeros = 2;
-  static constexpr int StreamPanels(int /*cols*/) { return 1; }
-  static constexpr int kOneColumnPanels8 = 1;
+  static constexpr bool kIsSigned = true;
+  static constexpr int Panels(int /*cols*/) { return 1; }
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
     uint32_t bytes;
     __builtin_memcpy(&bytes, p, sizeof(bytes));
     const uint16x8_t words = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
     return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(words)));
   }
+};
+
+template <class CodesT>
+struct NeonStreamForm : NeonGroupForm {
+  typedef CodesT Codes;
+  typedef CodesT OneColumnCodes;
+  static constexpr bool kFloatsInRegisters = true;
+  static constexpr int kMaxCols = 2;
+  static constexpr bool Prefetches(int /*cols*/) { return CodesT::kParts == 1; }
+};
+
+// Float sums stay in L1: the integer ones and the weights fill the registers.
+template <class CodesT, int kCols>
+struct NeonTileForm : NeonGroupForm {
+  typedef CodesT Codes;
+  typedef CodesT OneColumnCodes;
+  static constexpr bool kFloatsInRegisters = false;
+  static constexpr int kMaxCols = kCols;
+  static constexpr bool Prefetches(int /*cols*/) { return false; }
+};
+
+template <class DotT, class StreamDotT, class NibblesT, int kCols>
+struct NeonGroupOps : PlainGroupStarts {
+  typedef NeonStreamForm<NibblesT> Stream4;
+  typedef NeonStreamForm<NeonFlippedBytes<StreamDotT>> Stream8;
+  typedef NeonTileForm<DotT, kCols> Tile4;
+  typedef NeonTileForm<DotT, kCols> Tile8;
+  static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
+  static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
+  // By counts of instructions: with SDOT, widening pays from 5 columns on;
+  // without it, streaming 4-bit codes always takes fewer.
+  static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
+  static constexpr ptrdiff_t kMaxStreamCols8 = 4;
 };
 
 }  // namespace

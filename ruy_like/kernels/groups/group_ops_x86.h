@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/groups/group_stream.h"
+#include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/x86_intrinsics.h"
@@ -28,14 +28,16 @@ RUY_LIKE_ALWAYS_INLINE void WidenBytes(__m128i x, __m512i* widened) {
 }
 #endif
 
-// What both kinds have in common.
+// Bytes: a part is four codes of each row.
 template <class S>
 struct X86Dot {
+  static constexpr int kParts = 2;
   typedef typename S::Int Int;
   typedef Int Acc;
   typedef Int Weights;
   typedef Int Activations;
   static constexpr int kActivationBytes = 1;
+  static constexpr bool kHasVnni = false;
   static RUY_LIKE_ALWAYS_INLINE Int Start(int32_t x) { return S::Set(x); }
   static RUY_LIKE_ALWAYS_INLINE Int Finish(Int acc) { return acc; }
   static RUY_LIKE_ALWAYS_INLINE Int LoadWeights(const uint8_t* p) {
@@ -52,6 +54,7 @@ struct X86Dot {
 template <class S, class Quads>
 struct VnniDot : X86Dot<S> {
   typedef typename S::Int Int;
+  static constexpr bool kHasVnni = true;
   static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, Int weights,
                                           Int activations) {
     acc = Quads::Quads(acc, weights, activations);
@@ -59,57 +62,59 @@ struct VnniDot : X86Dot<S> {
   }
 };
 
-// 4-bit levels, widened to bytes: the low and the high halves of bytes.
+// Codes of 4 bits: the low and the high halves of bytes, or what both are
+// multiplied by.
 template <class S>
-struct SplitNibbles {
+struct NibbleHalves {
   typename S::Int low, high;
-  static RUY_LIKE_ALWAYS_INLINE SplitNibbles Load(const uint8_t* p) {
+};
+
+template <class S>
+struct X86Nibbles : X86Dot<S> {
+  typedef NibbleHalves<S> Weights;
+  typedef NibbleHalves<S> Activations;
+  static constexpr int kParts = 1;
+  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
     const typename S::Int both = X86Dot<S>::LoadWeights(p);
     return {S::And(both, S::Set8(0x0f)),
             S::And(ShiftWordsRight(both, 4), S::Set8(0x0f))};
   }
+  static RUY_LIKE_ALWAYS_INLINE Activations LoadActivations(const char* p) {
+    return {X86Dot<S>::LoadActivations(p), X86Dot<S>::LoadActivations(p + 4)};
+  }
 };
-
-// One accumulator for both nibbles.
+// One accumulator for both halves.
 template <class S, class Quads>
-struct VnniNibbles : VnniDot<S, Quads> {
+struct VnniNibbles : X86Nibbles<S> {
   typedef typename S::Int Int;
-  typedef SplitNibbles<S> Weights;
-  static constexpr int kStepBytes = 64;
-  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    return Weights::Load(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
-                                          Int low, Int high) {
-    VnniDot<S, Quads>::Step(acc, weights.low, low);
-    VnniDot<S, Quads>::Step(acc, weights.high, high);
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
+                                          const NibbleHalves<S>& weights,
+                                          const NibbleHalves<S>& activations) {
+    VnniDot<S, Quads>::Step(acc, weights.low, activations.low);
+    VnniDot<S, Quads>::Step(acc, weights.high, activations.high);
   }
 };
 
-// The high nibbles are multiplied where they are, which saves a shift, and
+// The high halves are multiplied where they are, which saves a shift, and
 // their sums divided by 16 at the group's end: exactly, for groups of up to
-// 2^16 levels.
+// 2^16 codes.
 template <class S, class Quads>
-struct VnniColumnNibbles : X86Dot<S> {
+struct VnniColumnNibbles : X86Nibbles<S> {
   typedef typename S::Int Int;
-  struct Pair {
-    Int low, high;
-  };
-  typedef Pair Acc;
-  typedef Pair Weights;
-  static constexpr int kStepBytes = 64;
+  typedef NibbleHalves<S> Acc;
   static RUY_LIKE_ALWAYS_INLINE Acc Start(int32_t x) {
     return {S::Set(x), S::Zero()};
   }
-  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
+  static RUY_LIKE_ALWAYS_INLINE NibbleHalves<S> LoadWeights(const uint8_t* p) {
     const Int both = X86Dot<S>::LoadWeights(p);
     return {S::And(both, S::Set8(0x0f)),
             S::And(both, S::Set8(static_cast<int8_t>(0xf0)))};
   }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
-                                          Int low, Int high) {
-    acc.low = Quads::Quads(acc.low, weights.low, low);
-    acc.high = Quads::Quads(acc.high, weights.high, high);
+  static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc,
+                                          const NibbleHalves<S>& weights,
+                                          const NibbleHalves<S>& activations) {
+    acc.low = Quads::Quads(acc.low, weights.low, activations.low);
+    acc.high = Quads::Quads(acc.high, weights.high, activations.high);
     S::HoldInRegister(acc.low);
     S::HoldInRegister(acc.high);
   }
@@ -118,7 +123,7 @@ struct VnniColumnNibbles : X86Dot<S> {
   }
 };
 
-// Levels of at most 31: two products fit 16 bits.
+// Codes of at most 31: two products fit 16 bits.
 template <class S>
 struct MaddDot4 : X86Dot<S> {
   typedef typename S::Int Int;
@@ -157,17 +162,14 @@ struct MaddDot8 : X86Dot<S> {
 };
 
 template <class S>
-struct MaddNibbles : X86Dot<S> {
+struct MaddNibbles : X86Nibbles<S> {
   typedef typename S::Int Int;
-  typedef SplitNibbles<S> Weights;
-  static constexpr int kStepBytes = 64;
-  static RUY_LIKE_ALWAYS_INLINE Weights LoadWeights(const uint8_t* p) {
-    return Weights::Load(p);
-  }
-  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc, const Weights& weights,
-                                          Int low, Int high) {
-    const Int words = S::Add16(S::MultiplyBytes(weights.low, low),
-                               S::MultiplyBytes(weights.high, high));
+  static RUY_LIKE_ALWAYS_INLINE void Step(Int& acc,
+                                          const NibbleHalves<S>& weights,
+                                          const NibbleHalves<S>& activations) {
+    const Int words =
+        S::Add16(S::MultiplyBytes(weights.low, activations.low),
+                 S::MultiplyBytes(weights.high, activations.high));
     acc = S::Add(acc, S::MultiplyWords(words, S::Set16(1)));
     S::HoldInRegister(acc);
   }
@@ -242,54 +244,11 @@ RUY_LIKE_ALWAYS_INLINE void SetStartsOfFour(const int8_t* values,
   }
 }
 
-// 512-bit tiles hold their float sums in registers, 256-bit ones can not.
-template <class S, class Dot4T, class Dot8T, class ColumnNibblesT,
-          class NibblesT, int kPanels, int kCols>
-struct X86GroupOps {
+template <class S>
+struct X86GroupForm {
   typedef S Simd;
-  typedef Dot4T Dot4;
-  typedef Dot8T Dot8;
-  typedef ColumnNibblesT ColumnNibbles;
-  typedef NibblesT Nibbles;
-  typedef StreamedBytes<Dot8T> Bytes;
-  static constexpr int kTilePanels = kPanels;
-  static constexpr int kTileCols = kCols;
-  static constexpr bool kFloatsInRegisters = S::kLanes == 16;
   static constexpr bool kInterleavesColumns = false;
-  static constexpr bool kSignedLevels = false;
-  static constexpr PackFn* kCopyInt8 = PackAvx2_8_S8_1x1;
-  static constexpr PackFn* kCopyFloats = PackAvx2_F32_F32_1x1;
-  // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
-  static constexpr int kStreamCols = S::kLanes == 16 ? 6 : 4;
-  static constexpr bool kHasVnni = Dot8T::kActivationBytes == 1;
-  // AVX-512-VNNI is no faster with it (doc/tuning.md), AVX-VNNI not measured.
-  static constexpr int kTilePrefetchBytes = kHasVnni ? 0 : 2048;
-  // Without VNNI, nibbles as packed take three multiplications for a step,
-  // widened levels four. With VNNI the widened form's larger tile is faster for
-  // many columns (doc/tuning.md).
-  static constexpr ptrdiff_t kMaxStreamCols4 = kHasVnni ? 128 : PTRDIFF_MAX;
-  // Without VNNI the widened form is as fast from three columns on, and its
-  // tiles stay fast where weights come from memory (doc/tuning.md).
-  static constexpr ptrdiff_t kMaxStreamCols8 = kHasVnni ? 32 : 2;
-  // Measured in doc/tuning.md, but for AVX-VNNI: two panels.
-  static constexpr ptrdiff_t kMaxStreamCols4Zeros =
-      S::kLanes == 16 ? 20 : (kHasVnni ? 6 : 9);
-  static constexpr ptrdiff_t kMaxStreamCols8Zeros = S::kLanes == 16 ? 10 : 6;
-  static constexpr int StreamPanels(int cols) {
-    return S::kLanes == 16 ? (cols <= 2 ? 4 : 2) : (cols == 1 ? 2 : 1);
-  }
-  static constexpr int kOneColumnPanels8 = 2;
-  static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
-                                               ptrdiff_t col_stride, int cols,
-                                               ptrdiff_t n, int32_t factor,
-                                               int32_t* starts) {
-    for (int c = 0; c < cols; c += 4) {
-      // The last four may overlap those before.
-      const int first = c + 4 <= cols || cols < 4 ? c : cols - 4;
-      SetStartsOfFour(values + first * col_stride, col_stride, cols - first, n,
-                      factor, starts + first);
-    }
-  }
+  static constexpr bool kIsSigned = false;
   static RUY_LIKE_ALWAYS_INLINE typename S::Int LoadBytes(const uint8_t* p) {
     typename S::Int widened;
     if constexpr (S::kLanes == 16) {
@@ -303,14 +262,83 @@ struct X86GroupOps {
   }
 };
 
+// Codes as they are packed, for few columns.
+template <class S, class CodesT, class OneColumnCodesT>
+struct X86StreamForm : X86GroupForm<S> {
+  typedef CodesT Codes;
+  typedef OneColumnCodesT OneColumnCodes;
+  static constexpr bool kIsBytes = CodesT::kParts == 2;
+  static constexpr bool kFloatsInRegisters = true;
+  // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
+  static constexpr int kMaxCols = S::kLanes == 16 ? 6 : 4;
+  static constexpr int Panels(int cols) {
+    return kIsBytes && cols == 1 ? 2
+           : S::kLanes == 16     ? (cols <= 2 ? 4 : 2)
+                                 : (cols == 1 ? 2 : 1);
+  }
+  // AVX-512 reads one column, or codes of 8 bits, faster without
+  // (doc/tuning.md).
+  static constexpr bool Prefetches(int cols) {
+    return S::kLanes == 8 || (!kIsBytes && cols != 1);
+  }
+};
+
+// Codes in bytes. 512-bit tiles hold their float sums in registers, 256-bit
+// ones can not.
+template <class S, class CodesT, int kPanels, int kCols>
+struct X86TileForm : X86GroupForm<S> {
+  typedef CodesT Codes;
+  typedef CodesT OneColumnCodes;
+  static constexpr bool kFloatsInRegisters = S::kLanes == 16;
+  static constexpr int kMaxCols = kCols;
+  static constexpr int Panels(int /*cols*/) { return kPanels; }
+  // AVX-512-VNNI is no faster with it (doc/tuning.md), AVX-VNNI not measured.
+  static constexpr bool kPrefetches = !CodesT::kHasVnni;
+  static constexpr bool Prefetches(int /*cols*/) { return kPrefetches; }
+};
+
+template <class Stream4T, class Stream8T, class Tile4T, class Tile8T>
+struct X86GroupOps {
+  typedef Stream4T Stream4;
+  typedef Stream8T Stream8;
+  typedef Tile4T Tile4;
+  typedef Tile8T Tile8;
+  static constexpr PackFn* kCopyInt8 = PackAvx2_8_S8_1x1;
+  static constexpr PackFn* kCopyFloats = PackAvx2_F32_F32_1x1;
+  static constexpr bool kHasVnni = Tile8T::Codes::kHasVnni;
+  // Without VNNI, nibbles as packed take three multiplications for a step,
+  // widened codes four. With VNNI the widened form's larger tile is faster for
+  // many columns (doc/tuning.md).
+  static constexpr ptrdiff_t kMaxStreamCols4 = kHasVnni ? 128 : PTRDIFF_MAX;
+  // Without VNNI the other form is as fast from three columns on, and its
+  // tiles stay fast where weights come from memory (doc/tuning.md).
+  static constexpr ptrdiff_t kMaxStreamCols8 = kHasVnni ? 32 : 2;
+  static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
+                                               ptrdiff_t col_stride, int cols,
+                                               ptrdiff_t n, int32_t factor,
+                                               int32_t* starts) {
+    for (int c = 0; c < cols; c += 4) {
+      // The last four may overlap those before.
+      const int first = c + 4 <= cols || cols < 4 ? c : cols - 4;
+      SetStartsOfFour(values + first * col_stride, col_stride, cols - first, n,
+                      factor, starts + first);
+    }
+  }
+};
+
 // Without VNNI, and with its instructions.
 template <class S, int kPanels, int kCols>
-using MaddGroupOps = X86GroupOps<S, MaddDot4<S>, MaddDot8<S>, MaddNibbles<S>,
-                                 MaddNibbles<S>, kPanels, kCols>;
+using MaddGroupOps =
+    X86GroupOps<X86StreamForm<S, MaddNibbles<S>, MaddNibbles<S>>,
+                X86StreamForm<S, MaddDot8<S>, MaddDot8<S>>,
+                X86TileForm<S, MaddDot4<S>, kPanels, kCols>,
+                X86TileForm<S, MaddDot8<S>, kPanels, kCols>>;
 template <class S, class Quads, int kPanels, int kCols>
-using VnniGroupOps = X86GroupOps<S, VnniDot<S, Quads>, VnniDot<S, Quads>,
-                                 VnniColumnNibbles<S, Quads>,
-                                 VnniNibbles<S, Quads>, kPanels, kCols>;
+using VnniGroupOps = X86GroupOps<
+    X86StreamForm<S, VnniNibbles<S, Quads>, VnniColumnNibbles<S, Quads>>,
+    X86StreamForm<S, VnniDot<S, Quads>, VnniDot<S, Quads>>,
+    X86TileForm<S, VnniDot<S, Quads>, kPanels, kCols>,
+    X86TileForm<S, VnniDot<S, Quads>, kPanels, kCols>>;
 
 }  // namespace
 }  // namespace ruy_like::kernels

@@ -20,7 +20,7 @@
 
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
-#include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/simd/loops.h"
 #include "ruy_like/simd/neon.h"
 #include "ruy_like/simd/simd_neon.h"
@@ -29,6 +29,7 @@ namespace ruy_like::kernels {
 namespace {
 
 struct NeonSquaresDot {
+  static constexpr int kParts = 2;
   static constexpr int kActivationBytes = 1;
 };
 
@@ -40,12 +41,15 @@ RUY_LIKE_ALWAYS_INLINE int32x4_t Twice(const T* values) {
   return vreinterpretq_s32_s64(vdupq_n_s64(both));
 }
 
-template <class Ops, int kCols>
-struct GroupSums<Ops, NeonSquaresDot, kCols> {
-  static_assert(Ops::kTilePanels == 1, "see AddSteps");
+template <class Form, int kCols>
+struct GroupSums<Form, kCols, NeonSquaresDot> {
+  typedef SimdNeon Simd;
+  typedef int32x4_t Int;
+  typedef float32x4_t Float;
+  typedef ActivationPanel<Form, NeonSquaresDot> Activations;
   static constexpr int kRowsOfVec = 2;
   static constexpr int kPanelVecs = kGroupPanelRows / 2;
-  static constexpr int kVecs = kPanelVecs;
+  static constexpr int kVecs = kPanelVecs;  // of one panel
   static constexpr int kColVecs = (kCols + 1) / 2;
   int32x4_t squares[kVecs][kColVecs];
 
@@ -59,10 +63,10 @@ struct GroupSums<Ops, NeonSquaresDot, kCols> {
     }
   }
 
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(
-      ptrdiff_t steps, const uint8_t** levels,
-      ActivationPanel<Ops, NeonSquaresDot, kCols>* activations) {
-    const int8_t* weights = reinterpret_cast<const int8_t*>(*levels);
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** codes,
+                                       ptrdiff_t /*prefetch*/,
+                                       Activations* activations) {
+    const int8_t* weights = reinterpret_cast<const int8_t*>(*codes);
     const int8_t* a = reinterpret_cast<const int8_t*>(activations->first);
     for (ptrdiff_t step = 0; step < steps; ++step) {
       int8x16_t columns[kColVecs];
@@ -81,10 +85,10 @@ struct GroupSums<Ops, NeonSquaresDot, kCols> {
           squares[r][p] = vmmlaq_s32(squares[r][p], rows, columns[p]);
         }
       }
-      a += kCols * kGroupStepLevels;
+      a += activations->step_stride;
       weights += kGroupPanelRows * kGroupStepLevels;
     }
-    *levels = reinterpret_cast<const uint8_t*>(weights);
+    *codes = reinterpret_cast<const uint8_t*>(weights);
     activations->first = reinterpret_cast<const char*>(a);
   }
 
@@ -92,13 +96,21 @@ struct GroupSums<Ops, NeonSquaresDot, kCols> {
     return squares[v][c];
   }
 
-  static RUY_LIKE_ALWAYS_INLINE float32x4_t OfRows(const float* rows) {
-    const float32x4_t twice = vreinterpretq_f32_s32(Twice(rows));
-    return vzip1q_f32(twice, twice);
+  // Each two rows' scales, of all of the panel's as floats.
+  static RUY_LIKE_ALWAYS_INLINE void LoadScales(const GroupTileArgs& args,
+                                                const ptrdiff_t (&at)[1],
+                                                float32x4_t (&loaded)[kVecs]) {
+    float32x4_t rows[kGroupPanelRows / 4];
+    RowLanes<Form>::LoadScales(args, at, rows);
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < kGroupPanelRows / 4; ++i) {
+      loaded[2 * i] = vzip1q_f32(rows[i], rows[i]);
+      loaded[2 * i + 1] = vzip2q_f32(rows[i], rows[i]);
+    }
   }
-  static RUY_LIKE_ALWAYS_INLINE int32x4_t OfRows(const int32_t* rows) {
-    const int32x4_t twice = Twice(rows);
-    return vzip1q_s32(twice, twice);
+  static RUY_LIKE_ALWAYS_INLINE int32x4_t OfRows(const uint8_t* rows) {
+    const int32_t words[4] = {rows[0], rows[0], rows[1], rows[1]};
+    return vld1q_s32(words);
   }
   // A missing odd column may be anything.
   static RUY_LIKE_ALWAYS_INLINE float32x4_t OfColumns(const float* columns,

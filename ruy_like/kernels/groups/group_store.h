@@ -47,11 +47,17 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
     float* const values = out + c * kRows;
     const ptrdiff_t at = row * args.dst_row_stride + c * args.dst_col_stride;
     float* const to = is_whole ? static_cast<float*>(args.dst) + at : values;
-    const Float scale = Simd::SetFloat(
-        args.column_scales == nullptr ? 1.0f : args.column_scales[c]);
+    const Float scale = Simd::SetFloat(args.column_scales[c]);
+    // Not by 0: a row's sum may be infinite.
+    const int zero = args.column_zeros == nullptr ? 0 : args.column_zeros[c];
     RUY_LIKE_UNROLL
     for (int r = 0; r < kRows; r += Simd::kLanes) {
-      Float x = Simd::MulFloat(Simd::LoadAligned(values + r), scale);
+      Float x = Simd::LoadAligned(values + r);
+      if (zero != 0) {
+        x = Simd::MulAddFloat(Simd::SetFloat(static_cast<float>(-zero)),
+                              Simd::LoadAligned(args.row_sums + row + r), x);
+      }
+      x = Simd::MulFloat(x, scale);
       if (has_bias) {
         x = Simd::AddFloat(x, args.row_bias != nullptr
                                   ? Simd::LoadAligned(row_bias + r)

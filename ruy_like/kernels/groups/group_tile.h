@@ -1,18 +1,27 @@
 // Back-end: tiles of products with group-scaled weights, for all paths.
 //
-// Included by kernels/<path>.cc. A path gives Ops, which has
+// Included by kernels/<path>.cc. There is one template, GroupTile, for codes as
+// they are packed and for codes that were widened to bytes before. A path says
+// by a Form how a kernel reads codes and how large its tiles are:
 //
 //   Simd           vectors of kLanes 32-bit lanes: Int, Float, their operations
-//   Dot4, Dot8     sums of four products in each lane, of widened 4- and 8-bit
-//                  levels: Acc, Weights, Activations, and kActivationBytes
-//   kTilePanels x kTileCols  the tile of widened panels
-//   kFloatsInRegisters       whether registers hold a tile's float sums as well
-//                            as its integer ones; else floats stay in L1
-//   kTilePrefetchBytes       how far ahead widened panels are prefetched, or 0
-//   kInterleavesColumns      see group_kernel.h
-//   kCopyInt8, kCopyFloats   see GroupKernel
-//   SetStarts      see PlainGroupStarts (group_pack.h)
-//   and what group_stream.h lists
+//   Codes          how codes are multiplied; OneColumnCodes: by one column
+//   kMaxCols       the most columns of a tile
+//   Panels(cols)   panels of codes that a tile of so many columns reads at once
+//   kFloatsInRegisters      whether registers hold a tile's float sums as well
+//                           as its integer ones; else floats stay in L1
+//   Prefetches(cols)        whether codes are prefetched
+//   kInterleavesColumns, kIsSigned   see GroupTileArgs
+//   LoadBytes(p)   kLanes bytes, as a vector of integers
+//
+// and Codes has
+//
+//   kParts         parts of a step, of 64 bytes of a panel each
+//   kActivationBytes
+//   Acc, Start(x), Finish(acc)   sums of products, a lane for each row
+//   Weights, LoadWeights(p)      a part's codes of a vector of rows
+//   Activations, LoadActivations(p)  a part's activations of a column
+//   Step(acc, weights, activations)
 //
 // A group's sum is exact in integers; then it becomes a float and is multiplied
 // and added in one rounding, in the order of groups. So results do not depend
@@ -23,28 +32,170 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/groups/group_common.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
-#include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_store.h"
-#include "ruy_like/kernels/groups/group_stream.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
 namespace {
 
-// A tile's integer sums of one group: kVecs vectors, of kRowsOfVec rows each,
-// by kColVecs. Specialised for a Dot whose accumulators span several columns.
-template <class Ops, class Dot, int kCols>
-struct GroupSums : RowLanes<typename Ops::Simd> {
-  typedef typename Ops::Simd Simd;
+// How the sums of a group are corrected. starts[c] is minus the sum of column
+// c's activations, times the weights' zero point if it is the same for all.
+enum GroupKind {
+  // sum + starts; one scale per column
+  kGroupPlain,
+  // sum + starts; one scale per column and group
+  kGroupColumnScales,
+  // sum + starts * zeros[row]; either kind of scales
+  kGroupRowZeros
+};
+
+// Where a tile's panels lie, `apart` panels from each other. Beyond the last
+// panel it is repeated; those results are not stored.
+template <int kPanels>
+struct GroupPanels {
+  const uint8_t* codes[kPanels];
+  ptrdiff_t group_values[kPanels];  // index of a group's first scale
+
+  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row,
+                                     ptrdiff_t apart) {
+    const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
+    for (int p = 0; p < kPanels; ++p) {
+      const ptrdiff_t next = row / kGroupPanelRows + p * apart;
+      const ptrdiff_t panel = next < last ? next : last;
+      codes[p] = args.codes + panel * args.panel_bytes;
+      group_values[p] = panel * args.groups * kGroupPanelRows;
+    }
+  }
+};
+
+// Vectors of rows of one column: their lanes of a value for each row, or of the
+// value of column c.
+template <class Form>
+struct RowLanes {
+  typedef typename Form::Simd Simd;
   typedef typename Simd::Int Int;
   typedef typename Simd::Float Float;
+  static RUY_LIKE_ALWAYS_INLINE Int OfRows(const uint8_t* rows) {
+    return Form::LoadBytes(rows);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float OfColumns(const float* columns, int c) {
+    return Simd::SetFloat(columns[c]);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int OfColumns(const int32_t* columns, int c) {
+    return Simd::Set(columns[c]);
+  }
+
+  // The scales of a tile's rows for one group.
+  template <int kPanels, int kVecs>
+  static RUY_LIKE_ALWAYS_INLINE void LoadScales(const GroupTileArgs& args,
+                                                const ptrdiff_t (&at)[kPanels],
+                                                Float (&loaded)[kVecs]) {
+    if (args.scale_type == Scalar::kF32) {
+      LoadScalesAs<Scalar::kF32>(args.scales, at, loaded);
+    } else if (args.scale_type == Scalar::kF16) {
+      LoadScalesAs<Scalar::kF16>(args.scales, at, loaded);
+    } else {
+      LoadScalesAs<Scalar::kBF16>(args.scales, at, loaded);
+    }
+  }
+
+ private:
+  template <Scalar kType, int kPanels, int kVecs>
+  static RUY_LIKE_ALWAYS_INLINE void LoadScalesAs(
+      const void* scales, const ptrdiff_t (&at)[kPanels],
+      Float (&loaded)[kVecs]) {
+    constexpr int kPanelVecs = kVecs / kPanels;
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      const ptrdiff_t i = at[v / kPanelVecs] + v % kPanelVecs * Simd::kLanes;
+      if constexpr (kType == Scalar::kF32) {
+        loaded[v] = Simd::LoadAligned(static_cast<const float*>(scales) + i);
+      } else {
+        loaded[v] = Simd::template LoadWidened<kType>(
+            static_cast<const uint16_t*>(scales) + i);
+      }
+    }
+  }
+};
+
+// The zero points of a vector of rows in one group, if they have any.
+template <class Lanes, GroupKind kKind, bool kIsSigned>
+RUY_LIKE_ALWAYS_INLINE typename Lanes::Int LoadZeros(const GroupTileArgs& args,
+                                                     ptrdiff_t at) {
+  typedef typename Lanes::Simd Simd;
+  if constexpr (kKind != kGroupRowZeros) return Simd::Set(0);
+  const typename Lanes::Int zeros = Lanes::OfRows(args.zeros + at);
+  return kIsSigned ? Simd::Sub(zeros, Simd::Set(128)) : zeros;
+}
+
+// float(dot) * scale + f for a vector of rows by column c, whose lanes are
+// Lanes' (as RowLanes has them). `group`: index of the group's values of the
+// first column. `dot` has the starts in it, unless rows have zero points.
+template <class Lanes, GroupKind kKind>
+RUY_LIKE_ALWAYS_INLINE typename Lanes::Float AddGroup(
+    const GroupTileArgs& args, ptrdiff_t group, int c,
+    const typename Lanes::Int& zeros, const typename Lanes::Float& of_rows,
+    const typename Lanes::Int& dot, const typename Lanes::Float& f) {
+  typedef typename Lanes::Simd Simd;
+  typename Lanes::Int sum = dot;
+  typename Lanes::Float scale = of_rows;
+  if constexpr (kKind == kGroupRowZeros) {
+    sum = Simd::Add(sum,
+                    Simd::Mul(zeros, Lanes::OfColumns(args.starts + group, c)));
+  }
+  if (kKind == kGroupColumnScales ||
+      (kKind == kGroupRowZeros && args.column_group_scales != nullptr)) {
+    scale = Simd::MulFloat(
+        scale, Lanes::OfColumns(args.column_group_scales + group, c));
+  }
+  return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
+}
+
+template <class Form, int kCols>
+struct CodesFor {
+  typedef typename Form::Codes Type;
+};
+template <class Form>
+struct CodesFor<Form, 1> {
+  typedef typename Form::OneColumnCodes Type;
+};
+
+// Activations of a panel of columns, as Codes load them.
+template <class Form, class Codes>
+struct ActivationPanel {
+  static constexpr ptrdiff_t kColBytes =
+      kGroupStepLevels * Codes::kActivationBytes;
+  const char* first;  // of the next step
+  ptrdiff_t col_stride, step_stride;
+
+  explicit RUY_LIKE_ALWAYS_INLINE ActivationPanel(const GroupTileArgs& args)
+      : first(static_cast<const char*>(args.activations)),
+        col_stride(Form::kInterleavesColumns ? kColBytes
+                                             : args.activation_stride),
+        step_stride(Form::kInterleavesColumns ? args.activation_stride
+                                              : kColBytes) {}
+  // The offset of a step's part of column c.
+  RUY_LIKE_ALWAYS_INLINE ptrdiff_t At(int c, int part) const {
+    return c * (Form::kInterleavesColumns ? kColBytes : col_stride) +
+           part * (kColBytes / Codes::kParts);
+  }
+};
+
+// A tile's integer sums of one group: kVecs vectors, of kRowsOfVec rows each,
+// by kColVecs. Specialised for Codes whose accumulators span several columns.
+template <class Form, int kCols,
+          class Codes = typename CodesFor<Form, kCols>::Type>
+struct GroupSums : RowLanes<Form> {
+  typedef typename Form::Simd Simd;
+  typedef ActivationPanel<Form, Codes> Activations;
+  static constexpr int kPanels = Form::Panels(kCols);
   static constexpr int kRowsOfVec = Simd::kLanes;
   static constexpr int kPanelVecs = kGroupPanelRows / kRowsOfVec;
-  static constexpr int kVecs = Ops::kTilePanels * kPanelVecs;
+  static constexpr int kVecs = kPanels * kPanelVecs;
   static constexpr int kColVecs = kCols;
-  typename Dot::Acc acc[kVecs][kColVecs];
+  static constexpr int kStepBytes = 64 * Codes::kParts;
+  typename Codes::Acc acc[kVecs][kColVecs];
 
   // From each column's start, or from 0 if `starts` is null.
   RUY_LIKE_ALWAYS_INLINE void Start(const int32_t* starts) {
@@ -52,122 +203,146 @@ struct GroupSums : RowLanes<typename Ops::Simd> {
     for (int c = 0; c < kCols; ++c) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        acc[v][c] = Dot::Start(starts == nullptr ? 0 : starts[c]);
+        acc[v][c] = Codes::Start(starts == nullptr ? 0 : starts[c]);
       }
     }
   }
 
-  // Moves the pointers on.
-  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** levels,
-                                       ActivationPanel<Ops, Dot, kCols>* from) {
+  // Moves the pointers on. `prefetch`: how far ahead.
+  RUY_LIKE_ALWAYS_INLINE void AddSteps(ptrdiff_t steps, const uint8_t** codes,
+                                       ptrdiff_t prefetch, Activations* from) {
     const char* a = from->first;
     for (ptrdiff_t step = 0; step < steps; ++step) {
       RUY_LIKE_UNROLL
-      for (int quad = 0; quad < 2; ++quad) {
-        if (Ops::kTilePrefetchBytes != 0) {
-          RUY_LIKE_UNROLL
-          for (int p = 0; p < Ops::kTilePanels; ++p) {
-            __builtin_prefetch(levels[p] + quad * 64 + Ops::kTilePrefetchBytes);
-          }
-        }
-        typename Dot::Weights weights[kVecs];
+      for (int part = 0; part < Codes::kParts; ++part) {
+        typename Codes::Weights weights[kVecs];
         RUY_LIKE_UNROLL
         for (int v = 0; v < kVecs; ++v) {
-          weights[v] = Dot::LoadWeights(levels[v / kPanelVecs] + quad * 64 +
-                                        v % kPanelVecs * 4 * Simd::kLanes);
+          const uint8_t* const p = codes[v / kPanelVecs] + part * 64;
+          if (Form::Prefetches(kCols) && v % kPanelVecs == 0) {
+            __builtin_prefetch(p + prefetch);
+          }
+          weights[v] =
+              Codes::LoadWeights(p + v % kPanelVecs * 4 * Simd::kLanes);
         }
         RUY_LIKE_UNROLL
         for (int c = 0; c < kCols; ++c) {
-          const typename Dot::Activations activation =
-              Dot::LoadActivations(a + from->At(c, quad));
+          const typename Codes::Activations activations =
+              Codes::LoadActivations(a + from->At(c, part));
           RUY_LIKE_UNROLL
           for (int v = 0; v < kVecs; ++v) {
-            Dot::Step(acc[v][c], weights[v], activation);
+            Codes::Step(acc[v][c], weights[v], activations);
           }
         }
       }
-      a += from->kStepStride;
+      a += from->step_stride;
       RUY_LIKE_UNROLL
-      for (int p = 0; p < Ops::kTilePanels; ++p) levels[p] += 128;
+      for (int p = 0; p < kPanels; ++p) codes[p] += kStepBytes;
     }
     from->first = a;
   }
 
-  RUY_LIKE_ALWAYS_INLINE Int Get(int v, int c) const {
-    return Dot::Finish(acc[v][c]);
+  RUY_LIKE_ALWAYS_INLINE typename Simd::Int Get(int v, int c) const {
+    return Codes::Finish(acc[v][c]);
   }
 
   // Reorders a tile's vectors to columns, which they are here.
   static RUY_LIKE_ALWAYS_INLINE void MakeColumns(float* /*out*/) {}
 };
 
-// Up to kTilePanels panels of widened levels by kCols columns.
-template <class Ops, class Dot, int kKind, int kCols>
-struct WidenedTile {
-  typedef typename Ops::Simd Simd;
+template <class Form, int kCols, GroupKind kKind>
+struct GroupTile {
+  typedef typename Form::Simd Simd;
   typedef typename Simd::Float Float;
-  typedef GroupSums<Ops, Dot, kCols> Sums;
-  static constexpr int kPanels = Ops::kTilePanels;
+  typedef GroupSums<Form, kCols> Sums;
+  static constexpr int kPanels = Form::Panels(kCols);
   static constexpr int kRows = kPanels * kGroupPanelRows;
   static constexpr int kPanelVecs = Sums::kPanelVecs;
   static constexpr int kVecs = Sums::kVecs;
   static constexpr int kColVecs = Sums::kColVecs;
+  static constexpr int kPrefetchBytes = 2048;
 
+  // Weights that come from memory and are read once: panels that lie far apart
+  // are read together, as few long streams.
   static void RunAll(const GroupTileArgs& args) {
-    for (ptrdiff_t row = 0; row < args.rows; row += kRows) Run(args, row);
+    const ptrdiff_t tiles = (args.rows + kRows - 1) / kRows;
+    const ptrdiff_t apart = args.reads_apart ? tiles : 1;
+    const ptrdiff_t row_step = args.reads_apart ? kGroupPanelRows : kRows;
+    for (ptrdiff_t i = 0; i < tiles; ++i) Run(args, i * row_step, apart);
   }
 
  private:
-  static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row) {
-    GroupPanels<kPanels> panels(args, row, /*apart=*/1);
-    ActivationPanel<Ops, Dot, kCols> activations(args);
-    // Vectors of the tile; MakeColumns() reorders them to columns.
+  static RUY_LIKE_NOINLINE void Run(const GroupTileArgs& args, ptrdiff_t row,
+                                    ptrdiff_t apart) {
+    GroupPanels<kPanels> panels(args, row, apart);
+    const uint8_t* const end = panels.codes[0] + args.panel_bytes;
+    typename Sums::Activations activations(args);
+    // The tile's vectors: by columns of the tile or, if panels are stored one
+    // by one, of each panel. MakeColumns() makes columns of what are none yet.
     alignas(64) float out[kColVecs * kVecs * Simd::kLanes];
+    const bool is_whole = kPanels == 1 || apart == 1;
+    constexpr int kPanelFloats = kPanelVecs * Simd::kLanes;
+    const ptrdiff_t col_floats = is_whole ? kVecs * Simd::kLanes : kPanelFloats;
+    const ptrdiff_t panel_floats =
+        is_whole ? kPanelFloats : kColVecs * kPanelFloats;
     const auto place = [&](int v, int c) {
-      return out + (c * kVecs + v) * Simd::kLanes;
+      return out + v / kPanelVecs * panel_floats + c * col_floats +
+             v % kPanelVecs * Simd::kLanes;
     };
     Float f[kVecs][kColVecs];
     RUY_LIKE_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       RUY_LIKE_UNROLL
       for (int c = 0; c < kColVecs; ++c) {
-        if constexpr (Ops::kFloatsInRegisters) {
+        if constexpr (Form::kFloatsInRegisters) {
           f[v][c] = Simd::SetFloat(0);
         } else {
           Simd::StoreAligned(place(v, c), Simd::SetFloat(0));
         }
       }
     }
+    ptrdiff_t of_columns = 0;
     for (ptrdiff_t group = 0; group < args.groups; ++group) {
       Sums sums;
-      sums.Start(kKind == kGroupTileGeneral ? nullptr
-                                            : args.starts + group * kCols);
+      sums.Start(kKind == kGroupRowZeros ? nullptr : args.starts + of_columns);
+      // The next tile's panels begin where these end, or the last of these.
+      const ptrdiff_t left = end - panels.codes[0];
       sums.AddSteps(
           group + 1 < args.groups ? args.group_steps : args.last_group_steps,
-          panels.levels, &activations);
+          panels.codes,
+          !is_whole || left > kPrefetchBytes
+              ? kPrefetchBytes
+              : kPrefetchBytes + (kPanels - 1) * args.panel_bytes,
+          &activations);
+      Float scales[kVecs];
+      Sums::LoadScales(args, panels.group_values, scales);
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const ptrdiff_t at = panels.group_values[v / kPanelVecs] +
-                             group * kGroupPanelRows +
-                             v % kPanelVecs * Sums::kRowsOfVec;
-        const Float scale =
-            Sums::OfRows(static_cast<const float*>(args.scales) + at);
+        const typename Simd::Int zeros =
+            LoadZeros<Sums, kKind, Form::kIsSigned>(
+                args, panels.group_values[v / kPanelVecs] +
+                          v % kPanelVecs * Sums::kRowsOfVec);
         RUY_LIKE_UNROLL
         for (int c = 0; c < kColVecs; ++c) {
-          if constexpr (Ops::kFloatsInRegisters) {
-            f[v][c] = AddGroup<Simd, Sums, kKind>(
-                args, at, group * kCols, c, scale, sums.Get(v, c), f[v][c]);
+          if constexpr (Form::kFloatsInRegisters) {
+            f[v][c] = AddGroup<Sums, kKind>(args, of_columns, c, zeros,
+                                            scales[v], sums.Get(v, c), f[v][c]);
           } else {
-            float* const sum = place(v, c);
             Simd::StoreAligned(
-                sum, AddGroup<Simd, Sums, kKind>(args, at, group * kCols, c,
-                                                 scale, sums.Get(v, c),
-                                                 Simd::LoadAligned(sum)));
+                place(v, c),
+                AddGroup<Sums, kKind>(args, of_columns, c, zeros, scales[v],
+                                      sums.Get(v, c),
+                                      Simd::LoadAligned(place(v, c))));
           }
         }
       }
+      RUY_LIKE_UNROLL
+      for (int p = 0; p < kPanels; ++p) {
+        panels.group_values[p] += kGroupPanelRows;
+      }
+      of_columns += args.group_stride;
     }
-    if constexpr (Ops::kFloatsInRegisters) {
+    if constexpr (Form::kFloatsInRegisters) {
       RUY_LIKE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         RUY_LIKE_UNROLL
@@ -177,113 +352,36 @@ struct WidenedTile {
       }
     }
     Sums::MakeColumns(out);
-    StoreGroupTile<Simd, kRows>(args, row, out);
+    if (is_whole) {
+      StoreGroupTile<Simd, kRows>(args, row, out);
+      return;
+    }
+    for (int p = 0; p < kPanels && row < args.rows; ++p) {
+      StoreGroupTile<Simd, kGroupPanelRows>(args, row, out + p * panel_floats);
+      row += apart * kGroupPanelRows;
+    }
   }
 };
 
 // The tile of as many columns as the panel has.
-template <class Ops, class Dot, int kKind, int kCols>
-RUY_LIKE_ALWAYS_INLINE void RunWidenedCols(const GroupTileArgs& args) {
-  if (args.cols == kCols) {
-    WidenedTile<Ops, Dot, kKind, kCols>::RunAll(args);
+template <class Form, GroupKind kKind, int kCols = Form::kMaxCols>
+RUY_LIKE_ALWAYS_INLINE void RunTilesOfKind(const GroupTileArgs& args) {
+  if (kCols == 1 || args.cols == kCols) {
+    GroupTile<Form, kCols, kKind>::RunAll(args);
   } else if constexpr (kCols > 1) {
-    RunWidenedCols<Ops, Dot, kKind, kCols - 1>(args);
+    RunTilesOfKind<Form, kKind, kCols - 1>(args);
   }
 }
 
-template <class Ops, class Dot, bool kRowZeros>
-static void RunWidened(const GroupTileArgs& args) {
-  if (args.kind == kGroupTilePlain) {
-    RunWidenedCols<Ops, Dot, kGroupTilePlain, Ops::kTileCols>(args);
-  } else if (args.kind == kGroupTileColumnGroupScales) {
-    RunWidenedCols<Ops, Dot, kGroupTileColumnGroupScales, Ops::kTileCols>(args);
-  } else if (args.kind == kGroupTileActivationZeros) {
-    RunWidenedCols<Ops, Dot, kGroupTileActivationZeros, Ops::kTileCols>(args);
-  } else if constexpr (kRowZeros) {
-    RunWidenedCols<Ops, Dot, kGroupTileGeneral, Ops::kTileCols>(args);
+template <class Form>
+static void RunGroupTiles(const GroupTileArgs& args) {
+  if (args.zeros != nullptr) {
+    RunTilesOfKind<Form, kGroupRowZeros>(args);
+  } else if (args.column_group_scales != nullptr) {
+    RunTilesOfKind<Form, kGroupColumnScales>(args);
+  } else {
+    RunTilesOfKind<Form, kGroupPlain>(args);
   }
-}
-
-// The dot products of a column of ones are the sums of levels.
-template <class Ops, class Dot>
-static void SumWidened(const GroupTileArgs& args) {
-  typedef typename Ops::Simd Simd;
-  typedef typename Simd::Int Int;
-  typedef GroupSums<Ops, Dot, 1> Sums;
-  constexpr int kRows = Ops::kTilePanels * kGroupPanelRows;
-  const bool has_row_zeros = args.kind == kGroupTileGeneral;
-  for (ptrdiff_t row = 0; row < args.rows; row += kRows) {
-    GroupPanels<Ops::kTilePanels> panels(args, row, /*apart=*/1);
-    ActivationPanel<Ops, Dot, 1> ones(args);
-    for (ptrdiff_t group = 0; group < args.groups; ++group) {
-      Sums sums;
-      sums.Start(has_row_zeros ? nullptr : args.starts + group);
-      sums.AddSteps(
-          group + 1 < args.groups ? args.group_steps : args.last_group_steps,
-          panels.levels, &ones);
-      // Integers, which MakeColumns() moves as they are.
-      alignas(64) float out[Sums::kVecs * Simd::kLanes];
-      for (int v = 0; v < Sums::kVecs; ++v) {
-        const ptrdiff_t at = panels.group_values[v / Sums::kPanelVecs] +
-                             group * kGroupPanelRows +
-                             v % Sums::kPanelVecs * Sums::kRowsOfVec;
-        Int sum = sums.Get(v, 0);
-        if (has_row_zeros) {
-          const Int zero =
-              Sums::OfRows(static_cast<const int32_t*>(args.zeros) + at);
-          sum = Simd::Add(sum, Simd::Mul(zero, Simd::Set(args.starts[group])));
-        }
-        __builtin_memcpy(out + v * Simd::kLanes, &sum, sizeof(sum));
-      }
-      Sums::MakeColumns(out);
-      for (int p = 0; p < Ops::kTilePanels; ++p) {
-        __builtin_memcpy(
-            args.sums + panels.group_values[p] + group * kGroupPanelRows,
-            out + p * kGroupPanelRows, kGroupPanelRows * sizeof(float));
-      }
-    }
-  }
-}
-
-// `n` is a multiple of a panel's number of scales.
-template <class Simd>
-static void WidenScales(const uint16_t* float16s, ptrdiff_t n, float* floats) {
-  for (ptrdiff_t i = 0; i < n; i += Simd::kLanes) {
-    Simd::StoreAligned(floats + i,
-                       Simd::template LoadWidened<Scalar::kF16>(float16s + i));
-  }
-}
-
-template <class Ops>
-constexpr GroupKernel GroupKernelOf(const char* name) {
-  GroupKernel kernel = {};
-  kernel.name = name;
-  kernel.tile_rows = Ops::kTilePanels * kGroupPanelRows;
-  kernel.tile_cols = Ops::kTileCols;
-  kernel.stream_cols = Ops::kStreamCols;
-  kernel.max_stream_cols4 = Ops::kMaxStreamCols4;
-  kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
-  kernel.max_stream_cols4_zeros = Ops::kMaxStreamCols4Zeros;
-  kernel.max_stream_cols8_zeros = Ops::kMaxStreamCols8Zeros;
-  kernel.interleaves_columns = Ops::kInterleavesColumns;
-  kernel.signed_levels = Ops::kSignedLevels;
-  kernel.activation_bytes4 = Ops::Dot4::kActivationBytes;
-  kernel.activation_bytes8 = Ops::Dot8::kActivationBytes;
-  kernel.tile4 = RunWidened<Ops, typename Ops::Dot4, /*kRowZeros=*/false>;
-  kernel.tile8 = RunWidened<Ops, typename Ops::Dot8, /*kRowZeros=*/true>;
-  kernel.sum4 = SumWidened<Ops, typename Ops::Dot4>;
-  kernel.sum8 = SumWidened<Ops, typename Ops::Dot8>;
-  kernel.stream4 = RunStream4<Ops>;
-  if constexpr (Ops::kMaxStreamCols8 != 0) kernel.stream8 = RunStream8<Ops>;
-  kernel.widen4 = WidenNibbles;
-  kernel.widen8 = MakeLevelsSigned;
-  kernel.quantize = QuantizeActivations;
-  kernel.widen_scales = WidenScales<typename Ops::Simd>;
-  kernel.copy_int8 = Ops::kCopyInt8;
-  kernel.copy_floats = Ops::kCopyFloats;
-  kernel.pack_columns4 = PackGroupColumns<Ops, Ops::Dot4::kActivationBytes>;
-  kernel.pack_columns8 = PackGroupColumns<Ops, Ops::Dot8::kActivationBytes>;
-  return kernel;
 }
 
 }  // namespace

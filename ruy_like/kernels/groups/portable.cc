@@ -8,7 +8,7 @@
 #include "ruy_like/fused_multiply_add.h"
 #include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_pack.h"
-#include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
@@ -99,6 +99,7 @@ struct PortableSimd {
 };
 
 struct PortableDot {
+  static constexpr int kParts = 2;
   typedef PortableSimd::Int Acc;
   struct Weights {
     uint8_t level[4 * PortableSimd::kLanes];
@@ -133,9 +134,12 @@ struct PortableDot {
 };
 
 struct PortableNibbles : PortableDot {
-  static constexpr int kStepBytes = 64;
+  static constexpr int kParts = 1;
   struct Weights {
     PortableDot::Weights low, high;
+  };
+  struct Activations {
+    PortableDot::Activations low, high;
   };
   static Weights LoadWeights(const uint8_t* p) {
     Weights weights;
@@ -145,36 +149,41 @@ struct PortableNibbles : PortableDot {
     }
     return weights;
   }
+  static Activations LoadActivations(const char* p) {
+    return {PortableDot::LoadActivations(p),
+            PortableDot::LoadActivations(p + 4)};
+  }
   static RUY_LIKE_ALWAYS_INLINE void Step(Acc& acc, const Weights& weights,
-                                          const Activations& low,
-                                          const Activations& high) {
-    PortableDot::Step(acc, weights.low, low);
-    PortableDot::Step(acc, weights.high, high);
+                                          const Activations& activations) {
+    PortableDot::Step(acc, weights.low, activations.low);
+    PortableDot::Step(acc, weights.high, activations.high);
+  }
+};
+
+template <class CodesT>
+struct PortableForm {
+  typedef PortableSimd Simd;
+  typedef CodesT Codes;
+  typedef CodesT OneColumnCodes;
+  static constexpr int kMaxCols = 2;
+  static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool kInterleavesColumns = true;
+  static constexpr bool kIsSigned = false;
+  static constexpr int Panels(int /*cols*/) { return 1; }
+  static constexpr bool Prefetches(int /*cols*/) { return false; }
+  static PortableSimd::Int LoadBytes(const uint8_t* p) {
+    return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });
   }
 };
 
 struct Ops : PlainGroupStarts {
-  typedef PortableSimd Simd;
-  typedef PortableDot Dot4;
-  typedef PortableDot Dot8;
-  typedef PortableNibbles ColumnNibbles;
-  typedef PortableNibbles Nibbles;
-  static constexpr int kTilePanels = 1;
-  static constexpr int kTileCols = 2;
-  static constexpr bool kFloatsInRegisters = false;
-  static constexpr int kTilePrefetchBytes = 0;
-  static constexpr bool kInterleavesColumns = true;
-  static constexpr bool kSignedLevels = false;
+  typedef PortableForm<PortableNibbles> Stream4;
+  typedef PortableForm<PortableDot> Stream8;
+  typedef PortableForm<PortableDot> Tile4;
+  typedef PortableForm<PortableDot> Tile8;
   static constexpr PackFn* kCopyInt8 = nullptr;
   static constexpr PackFn* kCopyFloats = nullptr;
-  static constexpr int kStreamCols = 2;
   static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
-  static constexpr ptrdiff_t kMaxStreamCols4Zeros = 2, kMaxStreamCols8Zeros = 0;
-  static constexpr int StreamPanels(int /*cols*/) { return 1; }
-  static constexpr int kOneColumnPanels8 = 1;
-  static PortableSimd::Int LoadBytes(const uint8_t* p) {
-    return PortableSimd::Make<PortableSimd::Int>([p](int i) { return p[i]; });
-  }
 };
 
 constexpr GroupKernel kKernel = GroupKernelOf<Ops>("Portable_Groups_16x2");
