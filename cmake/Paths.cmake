@@ -2,7 +2,7 @@
 #
 # ruy_like_add_paths(<target> <dir>) adds, for each path that this compiler and
 # processor can build and RUY_LIKE_COMPILE_PATHS permits, <dir>/kernels/<name>.cc
-# and, where they exist, <dir>/kernels/groups/<name>.cc and <dir>/pack/<name>.cc with
+# and, where it exists, <dir>/pack/<name>.cc with
 # that path's flags (and the packs of the paths before it, which it may use), before
 # the target's other sources: they take longest, and Ninja starts with the first. It
 # writes the paths' lines to
@@ -167,7 +167,7 @@ function(ruy_like_add_paths target dir)
     endif()
     set(options ${flags} ${RUY_LIKE_PATH_OPTIONS})
     set_source_files_properties(${dir}/kernels/${name}.cc
-      ${dir}/kernels/groups/${name}.cc ${dir}/pack/${name}.cc
+      ${dir}/pack/${name}.cc
       PROPERTIES COMPILE_OPTIONS "${options}")
     if(EXISTS ${dir}/pack/${name}.cc)
       list(APPEND unused_packs ${dir}/pack/${name}.cc)
@@ -181,9 +181,6 @@ function(ruy_like_add_paths target dir)
     list(APPEND compiled_paths ${name})
     string(APPEND compiled_lines "${line}\n")
     list(APPEND sources ${dir}/kernels/${name}.cc ${unused_packs})
-    if(EXISTS ${dir}/kernels/groups/${name}.cc)
-      list(APPEND sources ${dir}/kernels/groups/${name}.cc)
-    endif()
     string(APPEND compiled_packs "${unused_pack_lines}")
     set(unused_packs "")
     set(unused_pack_lines "")

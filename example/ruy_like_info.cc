@@ -33,6 +33,8 @@ const char* FamilyName(Family family) {
       return "16 x 8 bits";
     case Family::kF32:
       return "float";
+    case Family::kGroupScaled:
+      return "group scales";
     case Family::kF64:
       return "double";
   }

@@ -23,9 +23,11 @@
 #include "ruy_like/float16.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/mul.h"
+#include "ruy_like/mul_batch.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed_matrix.h"
 #include "ruy_like/scalar.h"
+#include "ruy_like/side.h"
 
 namespace ruy_like {
 
@@ -78,7 +80,7 @@ struct GroupWeights {
   }
 };
 
-// Internal: groups/group_image.h.
+// Internal: packed/group_image.h.
 struct GroupImage;
 
 // Packed weights. Immutable: any number of threads and Contexts may use one at
@@ -87,6 +89,7 @@ struct GroupImage;
 class RUY_LIKE_EXPORT PackedGroupWeights final {
  public:
   PackedGroupWeights() = default;
+  // For PackGroupWeights and FromBytes.
   explicit PackedGroupWeights(std::shared_ptr<const GroupImage> image)
       : image_(std::move(image)) {}
 
@@ -129,12 +132,6 @@ class RUY_LIKE_EXPORT PackedGroupWeights final {
 RUY_LIKE_EXPORT absl::StatusOr<PackedGroupWeights> PackGroupWeights(
     const GroupWeights& weights, Context* context);
 
-// How float activations become int8: doc/numerics.md.
-enum class ActivationScales : std::uint8_t {
-  kPerColumn,  // one scale for each column (row, where they are the lhs)
-  kPerGroup,  // one for each group of weights within it: more exact, and slower
-};
-
 // What Mul does apart from the product itself. Pointers are borrowed and must
 // stay valid during Mul. Below, a "column" is a column of the activations, or a
 // row where they are the lhs.
@@ -157,41 +154,60 @@ struct GroupMulParams {
 
 namespace internal {
 
-struct GroupMulCall {
-  const GroupImage* weights;  // null: 0x0
-  bool weights_are_lhs;
-  ErasedMatrix activations, dst;
-  GroupMulParams params;
-  int max_num_threads;
+RUY_LIKE_EXPORT void EraseWeights(const PackedGroupWeights& weights, Side side,
+                                  ErasedMatrix* erased);
+
+template <>
+struct CallOf<GroupMulParams> {
+  template <typename LhsMatrix, typename RhsMatrix, typename Dst>
+  static constexpr bool Check() {
+    constexpr bool kAreLhs = std::is_same<LhsMatrix, PackedGroupWeights>::value;
+    using Activation = std::remove_const_t<typename ElementOf<
+        std::conditional_t<kAreLhs, RhsMatrix, LhsMatrix>>::Type>;
+    static_assert(std::is_same<Activation, std::int8_t>::value ||
+                      std::is_same<Activation, float>::value ||
+                      std::is_same<Activation, BFloat16>::value,
+                  "activations are int8_t, float or BFloat16");
+    static_assert(
+        std::is_same<Dst, float>::value || std::is_same<Dst, BFloat16>::value,
+        "dst is float or BFloat16");
+    return true;
+  }
+
+  template <typename T, typename Dst>
+  static void Fill(const PackedGroupWeights& lhs, const Matrix<T>& rhs,
+                   const GroupMulParams& params, const Matrix<Dst>& dst,
+                   int max_num_threads, MulCall* call) {
+    EraseWeights(lhs, Side::kLhs, &call->lhs);
+    Erase(rhs, &call->rhs);
+    Erase(dst, &call->dst);
+    Complete(params, /*weights_are_lhs=*/true, max_num_threads, call);
+  }
+  template <typename T, typename Dst>
+  static void Fill(const Matrix<T>& lhs, const PackedGroupWeights& rhs,
+                   const GroupMulParams& params, const Matrix<Dst>& dst,
+                   int max_num_threads, MulCall* call) {
+    Erase(lhs, &call->lhs);
+    EraseWeights(rhs, Side::kRhs, &call->rhs);
+    Erase(dst, &call->dst);
+    Complete(params, /*weights_are_lhs=*/false, max_num_threads, call);
+  }
+
+ private:
+  // All but the matrices.
+  RUY_LIKE_EXPORT static void Complete(const GroupMulParams& params,
+                                       bool weights_are_lhs,
+                                       int max_num_threads, MulCall* call);
 };
 
-RUY_LIKE_EXPORT absl::Status GroupMulErased(const GroupMulCall& call,
-                                            Context* context);
-
-template <typename Activation, typename Dst>
-absl::Status GroupMul(const PackedGroupWeights& weights, bool weights_are_lhs,
-                      const Matrix<Activation>& activations,
-                      const GroupMulParams& params, Context* context,
-                      Matrix<Dst>* dst, const MulOptions& options) {
-  using Element = std::remove_const_t<Activation>;
-  static_assert(std::is_same<Element, std::int8_t>::value ||
-                    std::is_same<Element, float>::value ||
-                    std::is_same<Element, BFloat16>::value,
-                "activations are int8_t, float or BFloat16");
-  static_assert(
-      std::is_same<Dst, float>::value || std::is_same<Dst, BFloat16>::value,
-      "dst is float or BFloat16");
-  if (context == nullptr) return NullArgument("context");
-  if (dst == nullptr) return NullArgument("dst");
-  GroupMulCall call;
-  call.weights = weights.image();
-  call.weights_are_lhs = weights_are_lhs;
-  Erase(activations, &call.activations);
-  Erase(*dst, &call.dst);
-  call.params = params;
-  call.max_num_threads = options.max_num_threads;
-  return GroupMulErased(call, context);
-}
+template <typename T, typename Accum, typename Dst>
+struct ItemParams<PackedGroupWeights, Matrix<T>, Accum, Dst> {
+  using Type = GroupMulParams;
+};
+template <typename T, typename Accum, typename Dst>
+struct ItemParams<Matrix<T>, PackedGroupWeights, Accum, Dst> {
+  using Type = GroupMulParams;
+};
 
 }  // namespace internal
 
@@ -204,8 +220,7 @@ template <typename Activation, typename Dst>
 absl::Status Mul(const PackedGroupWeights& lhs, const Matrix<Activation>& rhs,
                  const GroupMulParams& params, Context* context,
                  Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
-  return internal::GroupMul(lhs, /*weights_are_lhs=*/true, rhs, params, context,
-                            dst, options);
+  return internal::MulOperands(lhs, rhs, params, context, dst, options);
 }
 
 // The same with the weights, which are still rows x depth, on the right:
@@ -214,8 +229,7 @@ template <typename Activation, typename Dst>
 absl::Status Mul(const Matrix<Activation>& lhs, const PackedGroupWeights& rhs,
                  const GroupMulParams& params, Context* context,
                  Matrix<Dst>* dst, const MulOptions& options = MulOptions()) {
-  return internal::GroupMul(rhs, /*weights_are_lhs=*/false, lhs, params,
-                            context, dst, options);
+  return internal::MulOperands(lhs, rhs, params, context, dst, options);
 }
 
 }  // namespace ruy_like

@@ -56,37 +56,55 @@ RUY_LIKE_EXPORT absl::Status MulErased(const MulCall& call, Context* context);
 RUY_LIKE_EXPORT absl::Status NullArgument(const char* name);
 RUY_LIKE_EXPORT absl::Status NoMemory();
 
+// How a call with these parameters is checked and written down. Specialised for
+// each kind of parameters: here, and in group_weights.h.
+template <typename Params>
+struct CallOf;
+
+template <typename Accum, typename ParamsDst>
+struct CallOf<MulParams<Accum, ParamsDst>> {
+  template <typename LhsMatrix, typename RhsMatrix, typename Dst>
+  static constexpr bool Check() {
+    return CheckTypes<typename ElementOf<LhsMatrix>::Type,
+                      typename ElementOf<RhsMatrix>::Type, Accum, ParamsDst,
+                      Dst>();
+  }
+  template <typename LhsMatrix, typename RhsMatrix, typename Dst>
+  static void Fill(const LhsMatrix& lhs, const RhsMatrix& rhs,
+                   const MulParams<Accum, ParamsDst>& mul_params,
+                   const Matrix<Dst>& dst, int max_num_threads, MulCall* call) {
+    Erase(lhs, &call->lhs);
+    Erase(rhs, &call->rhs);
+    CompleteCall<typename ElementOf<LhsMatrix>::Type,
+                 typename ElementOf<RhsMatrix>::Type>(mul_params, dst,
+                                                      max_num_threads, call);
+  }
+};
+
 // Returns run(erase), where erase(&call) fills in a MulCall; an error for a
-// null argument. Either operand is a Matrix or a PackedMatrix.
-template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-          typename ParamsDst, typename Dst, typename Run>
+// null argument.
+template <typename LhsMatrix, typename RhsMatrix, typename Params, typename Dst,
+          typename Run>
 absl::Status WithCall(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                      const MulParams<Accum, ParamsDst>& mul_params,
-                      int max_num_threads, Context* context, Matrix<Dst>* dst,
-                      const Run& run) {
-  using Lhs = typename ElementOf<LhsMatrix>::Type;
-  using Rhs = typename ElementOf<RhsMatrix>::Type;
+                      const Params& params, int max_num_threads,
+                      Context* context, Matrix<Dst>* dst, const Run& run) {
   // With wrong types the rest is left out: its errors would hide that one.
-  if constexpr (CheckTypes<Lhs, Rhs, Accum, ParamsDst, Dst>()) {
+  if constexpr (CallOf<Params>::template Check<LhsMatrix, RhsMatrix, Dst>()) {
     if (context == nullptr) return NullArgument("context");
     if (dst == nullptr) return NullArgument("dst");
     return run([&](MulCall* call) {
-      Erase(lhs, &call->lhs);
-      Erase(rhs, &call->rhs);
-      CompleteCall<Lhs, Rhs>(mul_params, *dst, max_num_threads, call);
+      CallOf<Params>::Fill(lhs, rhs, params, *dst, max_num_threads, call);
     });
   } else {
     return absl::OkStatus();
   }
 }
 
-template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-          typename ParamsDst, typename Dst>
+template <typename LhsMatrix, typename RhsMatrix, typename Params, typename Dst>
 absl::Status MulOperands(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                         const MulParams<Accum, ParamsDst>& mul_params,
-                         Context* context, Matrix<Dst>* dst,
-                         const MulOptions& options) {
-  return WithCall(lhs, rhs, mul_params, options.max_num_threads, context, dst,
+                         const Params& params, Context* context,
+                         Matrix<Dst>* dst, const MulOptions& options) {
+  return WithCall(lhs, rhs, params, options.max_num_threads, context, dst,
                   [context](const auto& erase) {
                     MulCall call;
                     erase(&call);

@@ -39,13 +39,25 @@ struct Batch {
   std::ptrdiff_t bias_stride = 0;
 };
 
+namespace internal {
+
+// The parameters of products of these operands.
+template <typename LhsMatrix, typename RhsMatrix, typename Accum, typename Dst>
+struct ItemParams {
+  using Type = MulParams<Accum, Dst>;
+};
+
+}  // namespace internal
+
 // One product of a MulGroup. What it points to must stay valid during the call.
-// LhsMatrix and RhsMatrix are a Matrix or a PackedMatrix.
+// LhsMatrix and RhsMatrix are a Matrix or a PackedMatrix, or one of them
+// PackedGroupWeights; mul_params are then GroupMulParams.
 template <typename LhsMatrix, typename RhsMatrix, typename Accum, typename Dst>
 struct BatchItem {
   LhsMatrix lhs;
   RhsMatrix rhs;
-  MulParams<Accum, Dst> mul_params;
+  typename internal::ItemParams<LhsMatrix, RhsMatrix, Accum, Dst>::Type
+      mul_params;
   Matrix<Dst> dst;
 };
 // Its earlier name, until the next release.
@@ -68,29 +80,25 @@ RUY_LIKE_EXPORT absl::Status MulGroupErased(const void* products,
                                             int max_num_threads,
                                             Context* context);
 
-template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-void EraseProduct(const BatchItem<Lhs, Rhs, Accum, Dst>& product,
-                  MulCall* call) {
-  Erase(product.lhs, &call->lhs);
-  Erase(product.rhs, &call->rhs);
-  CompleteCall<typename ElementOf<Lhs>::Type, typename ElementOf<Rhs>::Type>(
-      product.mul_params, product.dst, /*max_num_threads=*/0, call);
-}
-
 template <typename Product>
-struct ItemTypes;
+struct ItemCall;
 template <typename Lhs, typename Rhs, typename Accum, typename Dst>
-struct ItemTypes<BatchItem<Lhs, Rhs, Accum, Dst>> {
+struct ItemCall<BatchItem<Lhs, Rhs, Accum, Dst>> {
+  using Call = CallOf<typename ItemParams<Lhs, Rhs, Accum, Dst>::Type>;
   static constexpr bool Check() {
-    return CheckTypes<typename ElementOf<Lhs>::Type,
-                      typename ElementOf<Rhs>::Type, Accum, Dst, Dst>();
+    return Call::template Check<Lhs, Rhs, Dst>();
+  }
+  static void Fill(const BatchItem<Lhs, Rhs, Accum, Dst>& item, MulCall* call) {
+    Call::Fill(item.lhs, item.rhs, item.mul_params, item.dst,
+               /*max_num_threads=*/0, call);
   }
 };
 
 }  // namespace internal
 
 // Computes batch.count products; lhs, rhs and dst are those of the first one.
-// Either operand may be a Matrix or a PackedMatrix. Each result has the bits
+// Either operand may be a Matrix or a PackedMatrix, or one of them
+// PackedGroupWeights, with GroupMulParams. Each result has the bits
 // that Mul would give (with FloatSums::kAnyOrder: Mul without caching); the
 // Context's last_used functions report the batch. Cache policies are ignored:
 // an operand that all products share is packed once by each thread that needs
@@ -98,7 +106,7 @@ struct ItemTypes<BatchItem<Lhs, Rhs, Accum, Dst>> {
 //
 // Errors are those of Mul, with nothing written; the message begins with the
 // product that is wrong, "product 3: ". Also InvalidArgument for a negative
-// count or stride, a stride of a PackedMatrix, for products whose dst share
+// count or stride, a stride of packed operands, for products whose dst share
 // elements with each other, and for a dst that shares elements with any
 // product's operands, bias, multipliers or scales; OutOfRange where count *
 // stride overflows. A count of 0 is OK and a no-op. The overlap check takes
@@ -108,11 +116,10 @@ struct ItemTypes<BatchItem<Lhs, Rhs, Accum, Dst>> {
 // Threads, Executor and MulOptions are used as in Mul. Products that are too
 // short to be split among threads are run whole, several at a time if they are
 // tiny.
-template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-          typename ParamsDst, typename Dst>
+template <typename LhsMatrix, typename RhsMatrix, typename Params, typename Dst>
 absl::Status MulBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                      const MulParams<Accum, ParamsDst>& mul_params,
-                      const Batch& batch, Context* context, Matrix<Dst>* dst,
+                      const Params& mul_params, const Batch& batch,
+                      Context* context, Matrix<Dst>* dst,
                       const MulOptions& options = MulOptions()) {
   return internal::WithCall(lhs, rhs, mul_params, options.max_num_threads,
                             context, dst, [&](const auto& erase) {
@@ -133,13 +140,14 @@ absl::Status MulGroup(const Products& products, Context* context,
                       const MulOptions& options = MulOptions()) {
   using Product =
       std::remove_cv_t<std::remove_reference_t<decltype(*std::data(products))>>;
-  if constexpr (internal::ItemTypes<Product>::Check()) {
+  if constexpr (internal::ItemCall<Product>::Check()) {
     if (context == nullptr) return internal::NullArgument("context");
     const Product* const first = std::data(products);
     return internal::MulGroupErased(
         first, static_cast<std::ptrdiff_t>(std::size(products)),
         [](const void* all, std::ptrdiff_t index, MulCall* call) {
-          internal::EraseProduct(static_cast<const Product*>(all)[index], call);
+          internal::ItemCall<Product>::Fill(
+              static_cast<const Product*>(all)[index], call);
         },
         options.max_num_threads, context);
   } else {

@@ -10,6 +10,13 @@
 
 namespace ruy_like {
 
+// How products with group-scaled weights make int8 of float activations:
+// doc/numerics.md.
+enum class ActivationScales : std::uint8_t {
+  kPerColumn,  // one scale for each column (row, where they are the lhs)
+  kPerGroup,  // one for each group of weights within it: more exact, and slower
+};
+
 // Along which dimension of dst bias and per-channel multipliers run: kRow means
 // one value per row of dst.
 enum class ChannelDimension : std::uint8_t { kRow, kCol };

@@ -45,27 +45,27 @@ class RUY_LIKE_EXPORT MulPlan final {
   MulPlan(const MulPlan&) = delete;
   MulPlan& operator=(const MulPlan&) = delete;
 
-  // Either operand may be a Matrix or a PackedMatrix. Errors are those of Mul,
+  // Operands and parameters as of MulBatch. Errors are those of Mul,
   // and InvalidArgument for num_threads < 1; Run and Finish then do nothing and
   // return FailedPrecondition. Operands, dst, what mul_params points to and the
   // Context must stay valid until Finish. Abandons a product that was not
   // finished: its dst is partly written.
-  template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-            typename ParamsDst, typename Dst>
+  template <typename LhsMatrix, typename RhsMatrix, typename Params,
+            typename Dst>
   absl::Status Prepare(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                       const MulParams<Accum, ParamsDst>& mul_params,
-                       int num_threads, Context* context, Matrix<Dst>* dst) {
+                       const Params& mul_params, int num_threads,
+                       Context* context, Matrix<Dst>* dst) {
     return PrepareErased(lhs, rhs, mul_params, nullptr, num_threads, context,
                          dst);
   }
 
   // The products of MulBatch: its errors, and otherwise as Prepare.
-  template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-            typename ParamsDst, typename Dst>
+  template <typename LhsMatrix, typename RhsMatrix, typename Params,
+            typename Dst>
   absl::Status PrepareBatch(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                            const MulParams<Accum, ParamsDst>& mul_params,
-                            const Batch& batch, int num_threads,
-                            Context* context, Matrix<Dst>* dst) {
+                            const Params& mul_params, const Batch& batch,
+                            int num_threads, Context* context,
+                            Matrix<Dst>* dst) {
     return PrepareErased(lhs, rhs, mul_params, &batch, num_threads, context,
                          dst);
   }
@@ -102,12 +102,12 @@ class RUY_LIKE_EXPORT MulPlan final {
   absl::Status PrepareCall(const Batch* batch, int num_threads,
                            Context* context);
 
-  template <typename LhsMatrix, typename RhsMatrix, typename Accum,
-            typename ParamsDst, typename Dst>
+  template <typename LhsMatrix, typename RhsMatrix, typename Params,
+            typename Dst>
   absl::Status PrepareErased(const LhsMatrix& lhs, const RhsMatrix& rhs,
-                             const MulParams<Accum, ParamsDst>& mul_params,
-                             const Batch* batch, int num_threads,
-                             Context* context, Matrix<Dst>* dst) {
+                             const Params& mul_params, const Batch* batch,
+                             int num_threads, Context* context,
+                             Matrix<Dst>* dst) {
     const auto prepare = [&](const auto& erase) {
       MulCall* const call = NewCall();
       if (call == nullptr) return internal::NoMemory();

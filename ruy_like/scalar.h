@@ -158,9 +158,10 @@ constexpr int PackedZero(Scalar packed, ValueRange range) {
 }
 
 // What a kernel multiplies, lhs by rhs; the registry looks kernels up by it.
-// 8-bit means int8 or uint8, which pack routines convert into each other by
-// flipping the top bit; 16-bit means int16. Files of packed matrices store a
-// line's number: append only.
+// kGroupScaled has weights with group scales on one side, which kernels read as
+// their lhs. 8-bit means int8 or uint8, which pack routines convert into each
+// other by flipping the top bit; 16-bit means int16. Files of packed matrices
+// store a line's number: append only.
 //
 //   RUY_LIKE_FAMILY(Enum, swapped, accum, "name")
 //     swapped  the family of the transposed product, rhs^T by lhs^T
@@ -170,7 +171,8 @@ constexpr int PackedZero(Scalar packed, ValueRange range) {
   RUY_LIKE_FAMILY(k8x16, k16x8, kI32, "8x16") \
   RUY_LIKE_FAMILY(k16x8, k8x16, kI32, "16x8") \
   RUY_LIKE_FAMILY(kF32, kF32, kF32, "f32")    \
-  RUY_LIKE_FAMILY(kF64, kF64, kF64, "f64")
+  RUY_LIKE_FAMILY(kF64, kF64, kF64, "f64")    \
+  RUY_LIKE_FAMILY(kGroupScaled, kGroupScaled, kF32, "group_scaled")
 
 enum class Family : uint8_t {
 #define RUY_LIKE_FAMILY(Enum, swapped, accum, name) Enum,

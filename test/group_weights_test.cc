@@ -11,14 +11,16 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/checksum.h"
-#include "ruy_like/groups/choose_group_kernel.h"
+#include "ruy_like/mul_plan.h"
 #include "ruy_like/reference_group_mul.h"
+#include "ruy_like/registry/registry.h"
 #include "test/support/group_problem.h"
 #include "test/support/product.h"
 #include "test/support/test_util.h"
@@ -132,21 +134,38 @@ TEST_P(GroupMulTest, DoesNotDependOnTheBatch) {
   }
 }
 
-// A path must not run the portable kernel, but for wasm128, which has none.
-TEST_P(GroupMulTest, EachPathHasItsKernel) {
-  if (GetParam() == Path::kWasm128 || GetParam() == Path::kNeon32) {
-    GTEST_SKIP() << "takes the portable one";
-  }
+// A path must not run the portable kernel, but for those that have none, and
+// each of its kernels is reached.
+TEST_P(GroupMulTest, ReachesEveryKernel) {
+  const bool has_none =
+      GetParam() == Path::kWasm128 || GetParam() == Path::kNeon32;
+  std::set<std::string> reached;
+  Rng rng(9);
   for (const int bits : {4, 8}) {
-    for (const std::ptrdiff_t cols : {1, 1000}) {
-      const GroupKernelChoice choice =
-          ChooseGroupKernel(GetParam() | Path::kPortable, bits, cols);
-      EXPECT_EQ(choice.path, GetParam());
-      EXPECT_EQ(std::string(choice.kernel->name).rfind("Portable", 0) == 0,
-                GetParam() == Path::kPortable);
-      EXPECT_EQ(choice.owner == Path::kPortable, GetParam() == Path::kPortable);
+    for (const std::ptrdiff_t depth : {40, (1 << 16) + 16}) {
+      RandomGroupWeights weights(3, depth, bits, /*group_size=*/0, Scalar::kF32,
+                                 false, 0, 1, &rng);
+      const auto packed = PackGroupWeights(weights.description, &context_);
+      ASSERT_TRUE(packed.ok()) << packed.status();
+      for (const std::ptrdiff_t cols : {1, 3, 8, 16, 40, 130}) {
+        const std::vector<std::int8_t> values(depth * cols, 1);
+        MulTo<float>(*packed,
+                     MakeMatrix(values.data(), depth, cols, Order::kColMajor),
+                     GroupMulParams(), &context_);
+        EXPECT_EQ(context_.last_used_path(),
+                  has_none ? Path::kPortable : GetParam());
+        reached.insert(context_.last_used_kernel());
+      }
     }
   }
+  const kernels::KernelTable table = KernelsOf(GetParam());
+  for (int i = 0; i < table.count; ++i) {
+    if (table.kernels[i].family != Family::kGroupScaled) continue;
+    EXPECT_EQ(reached.count(table.kernels[i].name), 1u)
+        << table.kernels[i].name << " was not taken for any shape";
+  }
+  EXPECT_EQ(reached.count("Portable_G4S8_16x2x8"),
+            has_none || GetParam() == Path::kPortable ? 1u : 0u);
 }
 
 // An element before the activations' scale, by sums in double. 4 bits, scales
@@ -220,6 +239,76 @@ TEST_P(GroupMulTest, ErrorsAreThoseOfFloatSums) {
       }
     }
   }
+}
+
+// Experts: packed weights of several sizes, some of 4 and some of 8 bits, and
+// activations of several numbers of columns.
+TEST_P(GroupMulTest, BatchesGroupsAndPlansGiveTheBitsOfSingleCalls) {
+  using Item = BatchItem<PackedGroupWeights, Matrix<const float>, float, float>;
+  constexpr std::ptrdiff_t kDepth = 300, kMostCols = 150;
+  UseThreads(3, &context_);
+  Rng rng(23);
+  const std::vector<float> values =
+      RandomReals<float>(kDepth * kMostCols, &rng);
+  std::vector<Item> items;
+  std::vector<std::vector<float>> results, expected;
+  for (const std::ptrdiff_t cols : {1, 4, 37, 0, int{kMostCols}}) {
+    RandomGroupWeights weights(100 + cols, kDepth, cols % 2 == 0 ? 8 : 4, 48,
+                               Scalar::kBF16, cols % 3 == 0, 0, 0.1f, &rng);
+    const auto packed = PackGroupWeights(weights.description, &context_);
+    ASSERT_TRUE(packed.ok()) << packed.status();
+    Item item;
+    item.lhs = *packed;
+    item.rhs = MakeMatrix(values.data(), kDepth, cols, Order::kColMajor);
+    item.mul_params.quantize =
+        cols == 4 ? ActivationScales::kPerGroup : ActivationScales::kPerColumn;
+    results.emplace_back((100 + cols) * cols);
+    expected.push_back(
+        MulTo<float>(item.lhs, item.rhs, item.mul_params, &context_));
+    items.push_back(std::move(item));
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].dst = MakeMatrix(results[i].data(), items[i].lhs.rows(),
+                              items[i].rhs.layout().cols(), Order::kColMajor);
+  }
+  ASSERT_OK(MulGroup(items, &context_));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    EXPECT_TRUE(SameBits(results[i], expected[i])) << "product " << i;
+  }
+
+  // The same weights by the parts of a batch, in a plan that is run twice.
+  const Item& last = items[4];
+  const std::ptrdiff_t rows = last.lhs.rows();
+  for (const std::ptrdiff_t cols : {1, 30}) {
+    const Batch batch = {kMostCols / cols, 0, kDepth * cols, rows * cols};
+    const Matrix<const float> rhs =
+        MakeMatrix(values.data(), kDepth, cols, Order::kColMajor);
+    std::vector<float> dst_values(rows * kMostCols);
+    Matrix<float> dst =
+        MakeMatrix(dst_values.data(), rows, cols, Order::kColMajor);
+    ASSERT_OK(MulBatch(last.lhs, rhs, last.mul_params, batch, &context_, &dst));
+    EXPECT_TRUE(SameBits(dst_values, expected[4])) << cols;
+    MulPlan plan;
+    ASSERT_OK(plan.PrepareBatch(last.lhs, rhs, last.mul_params, batch, 2,
+                                &context_, &dst));
+    for (int run = 0; run < 2; ++run) {
+      std::fill(dst_values.begin(), dst_values.end(), 0);
+      ASSERT_OK(plan.Run(0));
+      ASSERT_OK(plan.Finish());
+      EXPECT_TRUE(SameBits(dst_values, expected[4])) << cols;
+      ASSERT_OK(plan.Repeat());
+    }
+  }
+  MulPlan plan;
+  ASSERT_OK(plan.Prepare(last.lhs, last.rhs, last.mul_params, 3, &context_,
+                         &items[4].dst));
+  for (int thread = 2; thread >= 0; --thread) ASSERT_OK(plan.Run(thread));
+  ASSERT_OK(plan.Finish());
+  EXPECT_TRUE(SameBits(results[4], expected[4]));
+  EXPECT_STREQ(context_.last_used_kernel(), [&] {
+    MulTo<float>(last.lhs, last.rhs, last.mul_params, &context_);
+    return context_.last_used_kernel();
+  }());
 }
 
 TEST_P(GroupMulTest, WhatIsNotFiniteMakesItsColumnNan) {
@@ -378,7 +467,7 @@ TEST_F(GroupMulErrorsTest, EachArgument) {
     const char* words;
   } kCases[] = {
       {[&] { rhs.mutable_layout()->set_rows(31); },
-       "depth 32, the activations 31"},
+       "lhs columns = 32, rhs rows = 31"},
       {[&] { dst.mutable_layout()->set_rows(1); }, "dst is 1x3"},
       {[&] { dst.mutable_layout()->set_cols(2); }, "dst is 2x2"},
       {[&] { rhs.set_data(static_cast<float*>(nullptr)); }, "rhs"},
@@ -386,13 +475,13 @@ TEST_F(GroupMulErrorsTest, EachArgument) {
       {[&] { params.clamp_min = 3, params.clamp_max = 2; }, "clamp_min = 3"},
       {[&] { params.clamp_min = kNan; }, "clamp_min"},
       {[&] { params.channel_dimension = static_cast<ChannelDimension>(7); },
-       "channel_dimension 7"},
+       "channel dimension 7"},
       {[&] { params.quantize = static_cast<ActivationScales>(7); },
        "quantize 7"},
       {[&] { params.activation_scales = scales; }, "activation_scales"},
       {[&] { rhs.set_zero_point(1); }, "zero point"},
-      {[&] { rhs.set_data(result); }, "shares memory with the activations"},
-      {[&] { params.bias = result; }, "shares memory with bias"},
+      {[&] { rhs.set_data(result); }, "shares elements with rhs"},
+      {[&] { params.bias = result; }, "shares elements with bias"},
   };
   for (const auto& c : kCases) {
     rhs = MakeMatrix(values, 32, 3, Order::kColMajor);

@@ -18,6 +18,7 @@
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/os/process.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/plan/choose_plan.h"
 
 namespace ruy_like {
@@ -101,9 +102,15 @@ const char* OrderName(const Operand& operand, Side side) {
 }
 
 // "int8"; "int8:int7" where a kernel counts on that; "int8:not_int7" where the
-// caller promised it and it is not so.
+// caller promised it and it is not so; "uint4:groups_of_32" with group scales.
 std::string TypeName(const Operand& operand,
                      const kernels::PanelFormat& format) {
+  if (operand.packed != nullptr &&
+      operand.packed->layout.format.code_bits != 0) {
+    const GroupShape& shape = GroupImageOf(*operand.packed).group_shape;
+    return absl::StrCat(shape.bits == 4 ? "uint4" : "int8", ":groups_of_",
+                        shape.group_size == 0 ? shape.depth : shape.group_size);
+  }
   return absl::StrCat(ScalarName(operand.scalar),
                       operand.broke_promise               ? ":not_int7"
                       : format.range == ValueRange::kInt7 ? ":int7"
@@ -201,6 +208,12 @@ std::string CallLine(const TrMulParams& params, const Plan& plan,
   SidePair<SideSource> source = {plan.side.lhs.source, plan.side.rhs.source};
   std::ptrdiff_t row_blocks = plan.map.row_blocks;
   std::ptrdiff_t col_blocks = plan.map.col_blocks;
+  for (const Side side : kSides) {
+    // Weights that are widened for the kernel.
+    if (params.side[side].packed != nullptr) {
+      source[side] = SideSource::kPrepacked;
+    }
+  }
   if (swapped) {
     std::swap(source.lhs, source.rhs);
     std::swap(row_blocks, col_blocks);

@@ -1,11 +1,13 @@
 // Tested in test/mul_test.cc.
 #include "ruy_like/front/make_call.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "ruy_like/base/hot.h"
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/packed/packed_operand.h"
 
 namespace ruy_like {
@@ -20,6 +22,7 @@ void MakeScales(const MulCall& call, kernels::ScaleArgs* scales) {
 }
 
 inline kernels::Output OutputOf(const MulCall& call) {
+  if (call.family == Family::kGroupScaled) return kernels::Output::kScaled;
   if (call.accum_scalar != Scalar::kI32) return kernels::Output::kFloat;
   if (IsFloat(call.dst.scalar)) return kernels::Output::kScaled;
   return call.quantized ? kernels::Output::kFixedPoint : kernels::Output::kRaw;
@@ -59,7 +62,7 @@ inline void SetChannels(const MulCall& call, std::int8_t max_exponent,
   epilogue->per_channel = call.fixedpoint_perchannel != nullptr;
   epilogue->bias = call.bias;
   epilogue->bias_scalar = epilogue->output == kernels::Output::kScaled
-                              ? call.dst.scalar
+                              ? Scalar::kF32
                               : call.accum_scalar;
   epilogue->max_exponent = max_exponent;
   epilogue->fixedpoint = !call.quantized         ? nullptr
@@ -79,6 +82,28 @@ inline void SetBounds(const MulCall& call, kernels::EpilogueArgs* epilogue) {
       to_float ? 0 : static_cast<std::int32_t>(call.clamp_max);
   epilogue->clamp_min_f = to_float ? call.clamp_min : 0;
   epilogue->clamp_max_f = to_float ? call.clamp_max : 0;
+}
+
+void SetGroups(const MulCall& call, TrMulParams* params) {
+  const bool weights_are_lhs = params->side.lhs.packed != nullptr;
+  Operand& activations = weights_are_lhs ? params->side.rhs : params->side.lhs;
+  // Quantized activations are not kept, and no kernel asks for their range.
+  activations.cache_policy = CachePolicy::kNeverCache;
+  activations.value_range = ValueRange::kFull;
+  params->scales_per_group =
+      call.activation_scales == ActivationScales::kPerGroup;
+  const std::int8_t* const zeros = call.activation_zero_points;
+  const bool has_zeros =
+      zeros != nullptr &&
+      std::any_of(zeros, zeros + activations.width,
+                  [](std::int8_t zero) { return zero != 0; });
+  params->column_zeros = has_zeros ? zeros : nullptr;
+  params->row_sums =
+      has_zeros
+          ? GroupImageOf(
+                *params->side[weights_are_lhs ? Side::kLhs : Side::kRhs].packed)
+                .RowSums()
+          : nullptr;
 }
 
 }  // namespace
@@ -116,6 +141,7 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
   SetChannels(call, max_exponent, &params->epilogue);
   if (params->scaled()) MakeScales(call, &params->scales);
   SetBounds(call, &params->epilogue);
+  if (call.family == Family::kGroupScaled) SetGroups(call, params);
 }
 
 BatchSteps StepsOf(const MulCall& call, const Batch& batch) {

@@ -28,6 +28,10 @@ std::string Shape(const Layout& layout) {
 // "lhs (int8, 3x4 row-major, stride 4)"
 std::string Describe(const char* name, const ErasedMatrix& matrix) {
   if (matrix.packed == &kNothingPacked) return name;
+  if (matrix.packed != nullptr && matrix.packed->layout.format.code_bits != 0) {
+    return absl::StrCat(name, " (weights with group scales, ",
+                        Shape(matrix.layout), ")");
+  }
   if (matrix.packed != nullptr) {
     return absl::StrCat(name, " (packed ", ScalarName(matrix.scalar), ", ",
                         Shape(matrix.layout), ", path ",
@@ -133,7 +137,11 @@ Problem ZeroPointProblem(const ErasedMatrix& matrix, bool is_operand) {
 Problem PackedProblem(const ErasedMatrix& matrix, Side side, Family family) {
   if (matrix.packed == nullptr) return Problem::kNone;
   if (matrix.packed == &kNothingPacked) return Problem::kNothingPacked;
-  if (matrix.packed->side != side) return Problem::kOtherSide;
+  // Weights with group scales can be either.
+  if (matrix.packed->layout.format.code_bits == 0 &&
+      matrix.packed->side != side) {
+    return Problem::kOtherSide;
+  }
   return matrix.packed->layout.family != family ? Problem::kOtherFamily
                                                 : Problem::kNone;
 }
@@ -424,7 +432,7 @@ struct ChannelArray {
   const void* data;
   std::ptrdiff_t bytes;
 };
-constexpr int kChannelArrays = 5;
+constexpr int kChannelArrays = 6;
 static_assert(kInputs == kChannelArrays + 2, "and both operands");
 typedef std::array<ChannelArray, kChannelArrays> ChannelArrays;
 
@@ -434,21 +442,27 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
     return ChannelArray{name, data, data == nullptr ? 0 : count * bytes};
   };
   const std::ptrdiff_t channels = ChannelsOf(call);
+  const bool has_groups = call.family == Family::kGroupScaled;
   // The bias of a scaled product is float, of as many bytes as accumulators.
   return {array("bias", call.bias, channels, BytesOf(call.accum_scalar, 1)),
           array("multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
                 channels, sizeof(std::int32_t)),
           array("multiplier_exponent_perchannel", call.exponent_perchannel,
                 channels, sizeof(std::int32_t)),
-          array("lhs_scale_perrow", call.lhs_scale_perrow,
-                call.dst.layout.rows(), sizeof(float)),
-          array("rhs_scale_percol", call.rhs_scale_percol,
-                call.dst.layout.cols(), sizeof(float))};
+          array(has_groups ? "activation_scales" : "lhs_scale_perrow",
+                call.lhs_scale_perrow, call.dst.layout.rows(), sizeof(float)),
+          array(has_groups ? "activation_scales" : "rhs_scale_percol",
+                call.rhs_scale_percol, call.dst.layout.cols(), sizeof(float)),
+          array("activation_zero_points", call.activation_zero_points,
+                call.lhs.packed != nullptr ? call.dst.layout.cols()
+                                           : call.dst.layout.rows(),
+                1)};
 }
 
 bool ChannelArraysMeet(const MulCall& call, const ByteSpan& dst) {
   if (call.bias == nullptr && call.fixedpoint_perchannel == nullptr &&
-      call.lhs_scale_perrow == nullptr && call.rhs_scale_percol == nullptr) {
+      call.lhs_scale_perrow == nullptr && call.rhs_scale_percol == nullptr &&
+      call.activation_zero_points == nullptr) {
     return false;
   }
   const ChannelArrays arrays = ChannelArraysOf(call);
@@ -477,6 +491,29 @@ absl::Status ValidateOverlaps(const MulCall& call) {
   if (Meet(dst, SpanHere(call.lhs)) || Meet(dst, SpanHere(call.rhs)) ||
       ChannelArraysMeet(call, dst)) {
     return ValidateElements(call);
+  }
+  return absl::OkStatus();
+}
+
+// What only products with group-scaled weights have.
+absl::Status ValidateGroups(const MulCall& call) {
+  const bool weights_are_lhs = call.lhs.packed != nullptr;
+  const ErasedMatrix& activations = weights_are_lhs ? call.rhs : call.lhs;
+  if (activations.zero_point != 0) {
+    return Invalid(Describe(weights_are_lhs ? "rhs" : "lhs", activations),
+                   " has zero point ", activations.zero_point,
+                   ": use activation_zero_points");
+  }
+  if (call.activation_scales > ActivationScales::kPerGroup) {
+    return Invalid("unknown quantize ",
+                   static_cast<int>(call.activation_scales));
+  }
+  if (activations.scalar != Scalar::kI8 &&
+      (call.lhs_scale_perrow != nullptr || call.rhs_scale_percol != nullptr ||
+       call.activation_zero_points != nullptr)) {
+    return Invalid(
+        "activation_scales and activation_zero_points are for int8 "
+        "activations");
   }
   return absl::OkStatus();
 }
@@ -560,6 +597,10 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return ClampError(call);
   }
   if (dst.zero_point != 0 && call.beta != 0) return BetaError(call);
+  if (call.family == Family::kGroupScaled) {
+    absl::Status status = ValidateGroups(call);
+    if (!status.ok()) return status;
+  }
   if (call.quantized) {
     absl::Status status = ValidateMultipliers(call, max_exponent);
     if (!status.ok()) return status;

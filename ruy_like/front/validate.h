@@ -1,6 +1,6 @@
 // Front-end: everything that Mul refuses, in one place.
 //
-// Called by the front-end, groups/ and quantize/ before anything is read or
+// Called by the front-end and quantize/ before anything is read or
 // written. It looks at shapes and at per-channel multipliers, not at elements.
 #ifndef RUY_LIKE_FRONT_VALIDATE_H_
 #define RUY_LIKE_FRONT_VALIDATE_H_
@@ -66,7 +66,7 @@ inline bool Meet(const ByteSpan& a, const ByteSpan& b) {
 }
 ByteSpan SpanOf(const ErasedMatrix& matrix);
 // The spans of everything a product reads; empty ones for missing arrays.
-constexpr int kInputs = 7;
+constexpr int kInputs = 8;
 void InputSpans(const MulCall& call, ByteSpan (*spans)[kInputs]);
 
 // Whether a matrix shares at least one byte with the `bytes` bytes at `data`.

@@ -5,7 +5,6 @@
 // Tested in test/kernels/amx_kernel_test.cc.
 #include "ruy_like/kernels/amx/amx_groups.h"
 #include "ruy_like/kernels/amx/amx_kernel.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 
@@ -84,6 +83,15 @@ constexpr Kernel BFloat16Entry() {
   return kernel;
 }
 
+// Fewer columns of group-scaled weights are AVX-512-VNNI's.
+constexpr Kernel GroupTiles(const char* name, int bits, PackFn* pack_lhs) {
+  Kernel kernel = GroupEntryOf<X86GroupOps, AmxGroupForm>(
+      RunAmxGroups, name, bits, pack_lhs, kMacsPerNs / 3, kNoLimit);
+  kernel.min_cols = bits == 4 ? kMinGroupCols4 : kMinGroupCols8;
+  kernel.row_granularity = kernel.tile_rows;
+  return kernel;
+}
+
 constexpr Kernel kKernels[] = {
     BFloat16Entry(),
     Entry("Amx_S8S8InPlace_32x32x64", kInPlaceS8, nullptr,
@@ -96,29 +104,12 @@ constexpr Kernel kKernels[] = {
               PackAvx2_8_U8_1x1, RunAvx512Vnni_S8U8_64x4x4),
     VnniEntry("Amx_S8U8_48x8x4", KernelKind::kPanels, 8, PackAvx512_8_U8_8x4,
               RunAvx512Vnni_S8U8_48x8x4),
+    GroupTiles("Amx_G4W8S8_64x32x8", 4, PackNibbles<WidenNibbles>),
+    GroupTiles("Amx_G8S8_64x32x8", 8, nullptr),
 };
 
 }  // namespace
 
 KernelTable AmxKernels() { return TableOf(kKernels); }
-
-// What surrounds the tiles is AVX-512-VNNI's, which also multiplies few
-// columns.
-const GroupKernel* AmxGroupKernel() {
-  static const GroupKernel kKernel = [] {
-    GroupKernel kernel = *Avx512VnniGroupKernel();
-    kernel.name = "Amx_Groups_32x32";
-    kernel.tile_rows = kGroupMaxRows;
-    kernel.tile_cols = kGroupMaxCols;
-    kernel.min_cols4 = kMinGroupCols4;
-    kernel.min_cols8 = kMinGroupCols8;
-    kernel.stream_cols = 0;
-    kernel.max_stream_cols4 = kernel.max_stream_cols8 = 0;
-    kernel.tile4 = kernel.tile8 = RunAmxGroups;
-    kernel.stream4 = kernel.stream8 = nullptr;
-    return kernel;
-  }();
-  return &kKernel;
-}
 
 }  // namespace ruy_like::kernels

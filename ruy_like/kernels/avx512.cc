@@ -2,7 +2,6 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/groups/group_ops_x86.h"
-#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
@@ -11,15 +10,13 @@ namespace ruy_like::kernels {
 namespace {
 
 typedef MaddPath<Tiles512> Path;
-constexpr auto kNames = FullNames("Avx512", Path::kList.kernels);
-constexpr auto kTable = WithNames(Path::kList, kNames);
-constexpr GroupKernel kGroupKernel =
-    GroupKernelOf<MaddGroupOps<Simd512, 2, 6>>("Avx512_Groups_32x6");
+constexpr auto kList =
+    Join(Path::kList.kernels, MaddGroupKernels<Simd512, 2, 6>::kList);
+constexpr auto kNames = FullNames("Avx512", kList.kernels);
+constexpr auto kTable = WithNames(kList, kNames);
 
 }  // namespace
 
 KernelTable Avx512Kernels() { return TableOf(kTable.kernels); }
-
-const GroupKernel* Avx512GroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

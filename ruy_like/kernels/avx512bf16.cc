@@ -10,7 +10,6 @@
 // What is not listed is avx512vnni's and avx512's.
 //
 // Tested in test/float16_mul_test.cc.
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
@@ -97,7 +96,5 @@ constexpr auto kTable = WithNames(Join(kList), kNames);
 }  // namespace
 
 KernelTable Avx512Bf16Kernels() { return TableOf(kTable.kernels); }
-
-const GroupKernel* Avx512Bf16GroupKernel() { return nullptr; }
 
 }  // namespace ruy_like::kernels

@@ -3,7 +3,6 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/groups/group_ops_x86.h"
-#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx512.h"
@@ -33,10 +32,10 @@ struct Dot {
 };
 
 typedef VnniPath<Tiles512, Dot> Path;
-constexpr auto kNames = FullNames("Avx512Vnni", Path::kList.kernels);
-constexpr auto kTable = WithNames(Path::kList, kNames);
-constexpr GroupKernel kGroupKernel =
-    GroupKernelOf<VnniGroupOps<Simd512, Dot, 2, 6>>("Avx512Vnni_Groups_32x6");
+constexpr auto kList =
+    Join(Path::kList.kernels, VnniGroupKernels<Simd512, Dot, 2, 6>::kList);
+constexpr auto kNames = FullNames("Avx512Vnni", kList.kernels);
+constexpr auto kTable = WithNames(kList, kNames);
 
 }  // namespace
 
@@ -49,7 +48,5 @@ void RunAvx512Vnni_S8U8_48x8x4(const KernelArgs* args) {
 }
 
 KernelTable Avx512VnniKernels() { return TableOf(kTable.kernels); }
-
-const GroupKernel* Avx512VnniGroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

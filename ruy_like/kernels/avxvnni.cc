@@ -3,7 +3,6 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/groups/group_ops_x86.h"
-#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/tables_x86.h"
 #include "ruy_like/kernels/tiles_avx2.h"
@@ -24,15 +23,13 @@ struct Dot {
 };
 
 typedef VnniPath<Tiles256, Dot> Path;
-constexpr auto kNames = FullNames("AvxVnni", Path::kList.kernels);
-constexpr auto kTable = WithNames(Path::kList, kNames);
-constexpr GroupKernel kGroupKernel =
-    GroupKernelOf<VnniGroupOps<Simd256, Dot, 1, 6>>("AvxVnni_Groups_16x6");
+typedef VnniGroupKernels<Simd256, Dot, 1, 6> Groups;
+constexpr auto kList = Join(Path::kList.kernels, Groups::kList, Groups::kTile8);
+constexpr auto kNames = FullNames("AvxVnni", kList.kernels);
+constexpr auto kTable = WithNames(kList, kNames);
 
 }  // namespace
 
 KernelTable AvxVnniKernels() { return TableOf(kTable.kernels); }
-
-const GroupKernel* AvxVnniGroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

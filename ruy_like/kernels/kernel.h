@@ -113,6 +113,8 @@ struct EpilogueArgs {
   double beta;  // where `accumulates`; exact for every type of dst
 };
 
+struct GroupArgs;  // groups/group_args.h
+
 // One block of the product: rows x cols of dst over `depth` levels.
 struct KernelArgs {
   // First panel of the block at this pass's first depth level. For an in-place
@@ -140,6 +142,7 @@ struct KernelArgs {
   // Valid in every pass, since an in-place side's sums need its zero points;
   // but what lhs_sums and rhs_sums point to is complete only in the last one.
   const EpilogueArgs* epilogue;
+  const GroupArgs* groups;  // of family kGroupScaled; else not set
 };
 
 typedef void KernelFn(const KernelArgs* args);
@@ -187,6 +190,8 @@ struct Kernel {
   // Applies only to products of at most this many columns; or kNoLimit. A path
   // uses its first applicable kernel, those of kind kNarrowInPlace first.
   int max_cols = kNoLimit;
+  // With fewer columns products take the kernel of a lower path.
+  int min_cols = 0;
   // Applies only to products of at most this many rows: with more, a rhs in
   // place would be read too often.
   int max_rows = kNoLimit;
@@ -211,6 +216,12 @@ struct Kernel {
   bool for_kept_lhs = false;
   // Only for a lhs of at least so many elements.
   int min_lhs_elements = 0;
+  // Of family kGroupScaled: the form in which the caller packs the lhs. `lhs`
+  // says how `run` reads it; pack_lhs widens one to the other, or is null if
+  // they are the same panels.
+  const PanelFormat* packed_lhs = nullptr;
+  // Only for groups of at most so many levels.
+  int max_group_levels = kNoLimit;
   // The least depth at which the kernel writes a row-major dst: transposing
   // tiles is then cheap compared with the product. Else, and for kNotRowMajor,
   // the sides are swapped.

@@ -32,7 +32,8 @@ inline std::ptrdiff_t DepthMultiple(const Kernel& kernel) {
 // Bytes of so many levels of a panel.
 inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
                                  std::ptrdiff_t levels) {
-  return BytesOf(format.scalar, levels * format.width);
+  const std::ptrdiff_t bytes = BytesOf(format.scalar, levels * format.width);
+  return format.code_bits == 4 ? bytes / 2 : bytes;
 }
 
 // Whether the kernel is exact only for operands within a range that callers
@@ -40,6 +41,11 @@ inline std::ptrdiff_t PanelBytes(const PanelFormat& format,
 inline bool ReliesOnRanges(const Kernel& kernel) {
   return kernel.lhs.range != ValueRange::kFull ||
          kernel.rhs.range != ValueRange::kFull;
+}
+
+// Whether `run` reads what pack_lhs makes of a lhs that the caller has packed.
+inline bool WidensLhs(const Kernel& kernel) {
+  return kernel.packed_lhs != nullptr && kernel.pack_lhs != nullptr;
 }
 
 // Whether it serves products of few columns only.

@@ -3,7 +3,6 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
-#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
@@ -84,15 +83,20 @@ constexpr Kernel kKernels[] = {
     WithInOrderLoop<NeonFloatOp, FloatsInOrder>(
         F32F32::Entry("Neon_F32F32_12x8x1", Family::kF32, PackNeon_F32_F32_4x1,
                       PackNeon_F32_F32_8x1)),
+    // With group scales. By counts of instructions, streaming 4-bit codes
+    // always takes fewer.
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonWidenNibbles>>(
+        "Neon_G4S8_16x2x8", 4, nullptr, 12, /*max_cols=*/32),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
+        "Neon_G4W8S8_16x2x8", 4, PackNibbles<WidenNibbles>, 12),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonWidenDot>>>(
+        "Neon_G8S8_16x2x8", 8, nullptr, 12, /*max_cols=*/4),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonWidenDot, 2>>(
+        "Neon_G8W8S8_16x2x8", 8, PackSignedCodes<MakeCodesSigned>, 12),
 };
-constexpr GroupKernel kGroupKernel = GroupKernelOf<
-    NeonGroupOps<NeonWidenDot, NeonWidenDot, NeonWidenNibbles, 2>>(
-    "Neon_Groups_16x2");
 
 }  // namespace
 
 KernelTable NeonKernels() { return TableOf(kKernels); }
-
-const GroupKernel* NeonGroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

@@ -5,7 +5,6 @@
 //
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
 #include "ruy_like/kernels/narrow/narrow_float_neon.h"
@@ -56,9 +55,5 @@ constexpr Kernel kKernels[] = {
 }  // namespace
 
 KernelTable Neon32Kernels() { return TableOf(kKernels); }
-
-// Products with group-scaled weights keep denormals, which 32-bit Arm's vectors
-// of floats do not.
-const GroupKernel* Neon32GroupKernel() { return nullptr; }
 
 }  // namespace ruy_like::kernels

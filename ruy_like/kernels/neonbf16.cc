@@ -8,7 +8,6 @@
 //
 // Tested in test/float16_mul_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/panel/panel_kernel.h"
 #include "ruy_like/kernels/panel/panel_tile_squares_neon.h"
@@ -52,8 +51,5 @@ constexpr Kernel kKernels[] = {BFloat16Entry()};
 }  // namespace
 
 KernelTable NeonBf16Kernels() { return TableOf(kKernels); }
-
-// Group-scaled weights are multiplied by neoni8mm's kernel.
-const GroupKernel* NeonBf16GroupKernel() { return nullptr; }
 
 }  // namespace ruy_like::kernels

@@ -4,7 +4,6 @@
 // Tested in test/kernels/panel_kernel_test.cc.
 #include "ruy_like/kernels/epilogue/epilogue_neon.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
-#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_column_in_place_neon.h"
@@ -73,15 +72,20 @@ constexpr Kernel kKernels[] = {
     WithInOrderLoop<NeonQuadsOp<Dot>, QuadsInOrder>(
         S8S8::Entry("NeonDot_S8S8_12x8x4", Family::k8x8, PackNeon_8_S8_4x4,
                     PackNeon_8_S8_8x4)),
+    // With group scales: by counts of instructions widening pays from 5 columns
+    // on.
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonSdotNibbles>>(
+        "NeonDot_G4S8_16x2x8", 4, nullptr, 40, /*max_cols=*/4),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
+        "NeonDot_G4W8S8_16x4x8", 4, PackNibbles<WidenNibbles>, 40),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonSdot>>>(
+        "NeonDot_G8S8_16x2x8", 8, nullptr, 40, /*max_cols=*/4),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSdot, 4>>(
+        "NeonDot_G8W8S8_16x4x8", 8, PackSignedCodes<MakeCodesSigned>, 40),
 };
-constexpr GroupKernel kGroupKernel =
-    GroupKernelOf<NeonGroupOps<NeonSdot, NeonSdot, NeonSdotNibbles, 4>>(
-        "NeonDot_Groups_16x4");
 
 }  // namespace
 
 KernelTable NeonDotKernels() { return TableOf(kKernels); }
-
-const GroupKernel* NeonDotGroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

@@ -24,13 +24,20 @@ constexpr Kernel kKernels[] = {
                                          nullptr)),
     S8S8::Entry("NeonI8mm_S8S8_12x8x8", Family::k8x8, PackNeon_8_S8_4x8,
                 PackNeon_8_S8_8x8),
+    // Few columns of group-scaled weights go to dot products, whose lanes they
+    // fill.
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonSdotNibbles>>(
+        "NeonI8mm_G4S8_16x2x8", 4, nullptr, 40, /*max_cols=*/2),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
+        "NeonI8mm_G4W8S8_16x6x8", 4, PackNibbles<WidenNibblesOfRowPairs>, 80),
+    GroupEntry<NeonGroupOps, NeonStreamForm<NeonFlippedBytes<NeonSdot>>>(
+        "NeonI8mm_G8S8_16x2x8", 8, nullptr, 40, /*max_cols=*/2),
+    GroupEntry<NeonGroupOps, NeonTileForm<NeonSquaresDot, 6>>(
+        "NeonI8mm_G8W8S8_16x6x8", 8, PackSignedCodes<MakeRowPairsSigned>, 80),
 };
-constexpr GroupKernel kGroupKernel = SquaresGroupKernel("NeonI8mm_Groups_16x6");
 
 }  // namespace
 
 KernelTable NeonI8mmKernels() { return TableOf(kKernels); }
-
-const GroupKernel* NeonI8mmGroupKernel() { return &kGroupKernel; }
 
 }  // namespace ruy_like::kernels

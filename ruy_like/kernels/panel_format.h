@@ -54,6 +54,9 @@ struct PanelFormat {
   // In place, but contiguous along the width: the columns of one level are
   // adjacent.
   bool by_level = false;
+  // Weights with group scales (groups/group_args.h): codes of so many bits.
+  // Else 0.
+  int code_bits = 0;
 };
 
 // For the layers above: whether the levels of each pair are exchanged.
@@ -64,7 +67,7 @@ constexpr bool operator==(const PanelFormat& a, const PanelFormat& b) {
   return a.scalar == b.scalar && a.in_place == b.in_place &&
          a.width == b.width && a.depth_group == b.depth_group &&
          a.depth_multiple == b.depth_multiple && a.range == b.range &&
-         a.by_level == b.by_level;
+         a.by_level == b.by_level && a.code_bits == b.code_bits;
 }
 
 }  // namespace ruy_like::kernels

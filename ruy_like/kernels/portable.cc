@@ -12,6 +12,7 @@
 #include <cfloat>
 
 #include "ruy_like/float16.h"
+#include "ruy_like/kernels/groups/group_ops_portable.h"
 #include "ruy_like/kernels/kernel_tables.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
@@ -289,6 +290,12 @@ constexpr Kernel kKernels[] = {
     Entry("Portable_F64F64_4x4x1", Family::kF64, Scalar::kF64, Scalar::kF64,
           PackPortable_F64_F64_4x1, PackPortable_F64_F64_4x1,
           Run<double, double, double>),
+    GroupEntry<PortableGroupOps, PortableForm<PortableNibbles>>(
+        "Portable_G4S8_16x2x8", 4, nullptr, 2, /*max_cols=*/2),
+    GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
+        "Portable_G4W8S8_16x2x8", 4, PackNibbles<WidenNibbles>, 2),
+    GroupEntry<PortableGroupOps, PortableForm<PortableDot>>(
+        "Portable_G8S8_16x2x8", 8, nullptr, 2),
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Back-end contract: what a pack routine is given and what it must do.
 //
 // Called by packed/packed_side.cc for whole panels, by narrow_float.h for
-// pieces, and by groups/group_product.cc; implemented in pack/<path>.cc, one
-// routine per packed layout (panel_format.h draws it) and vector width. Plain
-// data only, like kernel.h.
+// pieces, and by routines that pack activations (group_pack.h); implemented in
+// pack/<path>.cc, one routine per packed layout (panel_format.h draws it) and
+// vector width. Plain data only, like kernel.h.
 #ifndef RUY_LIKE_PACK_PACK_H_
 #define RUY_LIKE_PACK_PACK_H_
 
@@ -13,6 +13,8 @@
 #include "ruy_like/scalar.h"
 
 namespace ruy_like::kernels {
+
+struct GroupPackArgs;  // kernels/groups/group_args.h
 
 // Source and destination of packing `width` columns of a depth x width matrix.
 struct PackArgs {
@@ -35,6 +37,9 @@ struct PackArgs {
   // Sum over depth of each column's elements as packed (after the shift),
   // modulo 2^32; `width` entries. Null if not needed.
   int32_t* sums;
+  // For the routines of products with group-scaled weights, whose `dst` may be
+  // null: values are then read in place. Else not set.
+  const GroupPackArgs* groups;
 };
 
 // The shift: an 8-bit element whose source type is not the packed one (kU8 to

@@ -122,7 +122,7 @@ absl::Status ReadImageHeader(const void* image, std::size_t bytes,
   if (raw.scalar >= kNumScalars || raw.packed_scalar >= kNumScalars ||
       raw.side > 1 || raw.kernel_side > 1 ||
       raw.value_range > static_cast<std::uint8_t>(ValueRange::kInt7) ||
-      raw.family >= kNumFamilies) {
+      raw.family >= static_cast<std::uint8_t>(Family::kGroupScaled)) {
     return absl::DataLossError(
         "the header has an unknown type, side, family or range");
   }

@@ -14,7 +14,7 @@
 namespace ruy_like {
 
 struct PackedLayout {
-  // The path that the kernels belong to.
+  // The path that the kernels belong to; kNone: kernels of all paths read it.
   Path path;
   // Family of the products that it is for; sides as the caller of Mul sees
   // them.

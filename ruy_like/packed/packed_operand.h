@@ -31,7 +31,8 @@ struct PackedData {
 };
 
 struct PackedOperand {
-  // The operand that it can be, as the caller of Mul sees it.
+  // The operand that it can be, as the caller of Mul sees it. (Weights with
+  // group scales can be either one: group_image.h.)
   Side side;
   PackedLayout layout;
   // All of its bytes, header included.

@@ -9,8 +9,10 @@
 #include "ruy_like/base/hot.h"
 #include "ruy_like/diagnostics/pack_meter.h"
 #include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/pack/pack.h"
+#include "ruy_like/packed/group_image.h"
 
 namespace ruy_like {
 
@@ -26,15 +28,41 @@ alignas(kBufferAlignment) constexpr char kZeroPanel
 
 }  // namespace
 
+// With group scales: begins with column `start` of one side.
+void PackedSide::MoveGroups(std::ptrdiff_t start, PackArgs* args,
+                            kernels::GroupPackArgs* of_groups) const {
+  args->groups = of_groups;
+  if (operand->packed != nullptr) {
+    const GroupImage& image = GroupImageOf(*operand->packed);
+    const std::ptrdiff_t panel = start / kernels::kGroupPanelRows;
+    args->src = static_cast<const char*>(image.data.panels) +
+                panel * image.group_shape.panel_bytes;
+    if (of_groups->zeros != nullptr) {
+      of_groups->zeros +=
+          panel * image.group_shape.groups() * kernels::kGroupPanelRows;
+    }
+    return;
+  }
+  // Values in place.
+  if (shape->panels_bytes == 0) args->dst = nullptr;
+  of_groups->starts += start;
+  of_groups->group_scales += start;
+  of_groups->scales += start;
+}
+
 SideShape::SideShape(const Kernel& kernel, Side kernel_side, Scalar scalar_arg,
                      std::ptrdiff_t depth_arg, std::ptrdiff_t width_arg)
     : side(kernel_side),
       scalar(scalar_arg),
-      has_sums(HasSums(scalar_arg) && depth_arg > 0),
+      has_sums(HasSums(scalar_arg) && depth_arg > 0 &&
+               kernel.packed_lhs == nullptr),
       format(&FormatOf(kernel, side)),
       pack(PackRoutineOf(kernel, side)),
       depth(depth_arg),
       width(width_arg),
+      panel_width(format->width),
+      groups(0),
+      scratch_bytes(0),
       padded_depth(depth_arg),
       stride_bytes(0),
       panels_bytes(0) {
@@ -47,12 +75,40 @@ SideShape::SideShape(const Kernel& kernel, Side kernel_side, Scalar scalar_arg,
   panels_bytes = CeilDiv(width, format->width) * stride_bytes;
 }
 
+void SideShape::SetGroups(std::ptrdiff_t group_count, bool in_place,
+                          bool depth_contiguous) {
+  groups = group_count;
+  has_sums = depth > 0;
+  const bool is_plain = format->width == 1 && format->scalar == Scalar::kI8;
+  if (in_place) {
+    stride_bytes = panels_bytes = 0;
+    return;
+  }
+  // Panels as wide as each other, as far as possible.
+  const std::ptrdiff_t panels = CeilDiv(width, format->width);
+  panel_width = static_cast<int>(CeilDiv(width, panels));
+  stride_bytes = BytesOf(format->scalar, padded_depth * panel_width);
+  // Columns of 4 KiB, or a multiple, would share sets of L1.
+  if (format->width == 1 && stride_bytes % 4096 == 0) stride_bytes += 64;
+  panels_bytes = CeilDiv(width, panel_width) * stride_bytes;
+  const bool is_int8 = scalar == Scalar::kI8;
+  const bool copies = !depth_contiguous || scalar == Scalar::kBF16;
+  const std::size_t column = depth + kernels::kGroupColGap;
+  if (copies && !(is_int8 && is_plain)) {
+    scratch_bytes = is_int8 ? column * kernels::kGroupByteCols
+                            : column * kernels::kGroupFloatCols * sizeof(float);
+  }
+  if (!is_int8 && !is_plain) {
+    scratch_bytes += kernels::kGroupFloatCols * depth;
+  }
+}
+
 std::ptrdiff_t SideShape::Offset(std::ptrdiff_t start, std::ptrdiff_t level,
                                  std::ptrdiff_t stride) const {
   if (format->by_level) return level * stride + BytesOf(format->scalar, start);
   return format->in_place
              ? start * stride + BytesOf(format->scalar, level)
-             : start / format->width * stride + PanelBytes(*format, level);
+             : start / panel_width * stride + PanelBytes(*format, level);
 }
 
 std::size_t SideShape::PackedBytes() const {
@@ -94,18 +150,20 @@ void PackedSide::PackTo(void* buffer, PackedData* packed) {
   Use(*packed);
 }
 
-RUY_LIKE_HOT void PackedSide::Pack(std::ptrdiff_t start,
-                                   std::ptrdiff_t end) const {
+RUY_LIKE_HOT void PackedSide::Pack(std::ptrdiff_t start, std::ptrdiff_t end,
+                                   char* scratch) const {
   PackLevels(start, end, 0, shape->padded_depth,
              const_cast<char*>(data) + Offset(start, 0),
-             writable_sums == nullptr ? nullptr : writable_sums + start);
+             writable_sums == nullptr ? nullptr : writable_sums + start,
+             scratch);
 }
 
 RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
                                          std::ptrdiff_t end,
                                          std::ptrdiff_t level,
                                          std::ptrdiff_t levels, void* panels,
-                                         std::int32_t* level_sums) const {
+                                         std::int32_t* level_sums,
+                                         char* scratch) const {
   PackArgs args;
   // The padding is at the end.
   args.depth = std::min(levels, operand->depth - level);
@@ -126,6 +184,12 @@ RUY_LIKE_HOT void PackedSide::PackLevels(std::ptrdiff_t start,
   args.dst = panels;
   args.padded_depth = levels;
   args.sums = level_sums;
+  kernels::GroupPackArgs of_groups;
+  if (groups != nullptr) {
+    of_groups = *groups;
+    MoveGroups(start, &args, &of_groups);
+    of_groups.scratch = scratch;
+  }
   shape->pack(&args);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "ruy_like/kernels/kernel.h"
+#include "ruy_like/pack/pack.h"
 #include "ruy_like/packed/operand.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/side.h"
@@ -22,6 +23,10 @@ struct SideShape {
   SideShape() = default;
   SideShape(const kernels::Kernel& kernel, Side kernel_side, Scalar scalar,
             std::ptrdiff_t depth, std::ptrdiff_t width);
+  // For a product with group-scaled weights, completes the activations' side.
+  // They are values in place if `in_place`, and depth_contiguous if they are.
+  void SetGroups(std::ptrdiff_t group_count, bool in_place,
+                 bool depth_contiguous);
 
   // Where to find columns from `start` (the first of a panel) on at depth
   // `level`, a multiple of depth_group: an offset in bytes. `stride` is
@@ -30,8 +35,9 @@ struct SideShape {
                         std::ptrdiff_t stride) const;
   // Size of a buffer for panels and sums as packed_operand.h draws it.
   std::size_t PackedBytes() const;
+  // Of a value for each column and, with group scales, two for each group.
   std::size_t SumsBytes() const {
-    return has_sums ? width * sizeof(std::int32_t) : 0;
+    return has_sums ? (1 + 2 * groups) * width * sizeof(std::int32_t) : 0;
   }
 
   Side side;
@@ -40,6 +46,11 @@ struct SideShape {
   const kernels::PanelFormat* format;
   kernels::PackFn* pack;  // null in place
   std::ptrdiff_t depth, width;
+  int panel_width;  // columns of a panel in this product
+  // Of activations: groups of the weights, else 0; bytes that packing them
+  // takes besides.
+  std::ptrdiff_t groups;
+  std::size_t scratch_bytes;
   std::ptrdiff_t padded_depth;  // in place the depth
   // From panel to panel; 0 in place, and for depth 0, where all panels are one.
   std::ptrdiff_t stride_bytes;
@@ -63,6 +74,7 @@ struct PackedSide {
     data = nullptr;
     sums = nullptr;
     writable_sums = nullptr;
+    groups = nullptr;
   }
 
   // Reads the operand where it lies, or zeros for one of depth 0.
@@ -80,15 +92,19 @@ struct PackedSide {
   }
 
   // Packs columns [start, end), where `start` is the first of a panel, to
-  // where `data` and `writable_sums` say.
-  void Pack(std::ptrdiff_t start, std::ptrdiff_t end) const;
+  // where `data` and `writable_sums` say. `scratch`: shape->scratch_bytes.
+  void Pack(std::ptrdiff_t start, std::ptrdiff_t end,
+            char* scratch = nullptr) const;
 
   // Packs levels [level, level + levels) of these columns as if they were the
   // whole padded depth: to `panels`, and their sums, unless that is null, to
   // `level_sums`, which begins with column `start`.
   void PackLevels(std::ptrdiff_t start, std::ptrdiff_t end,
                   std::ptrdiff_t level, std::ptrdiff_t levels, void* panels,
-                  std::int32_t* level_sums) const;
+                  std::int32_t* level_sums, char* scratch = nullptr) const;
+
+  void MoveGroups(std::ptrdiff_t start, kernels::PackArgs* args,
+                  kernels::GroupPackArgs* of_groups) const;
 
   const Operand* operand;
   const SideShape* shape;
@@ -101,6 +117,8 @@ struct PackedSide {
   const std::int32_t* sums;
   // Where Pack writes sums; null if not needed.
   std::int32_t* writable_sums;
+  // With group scales: what the routine is told besides, for the whole operand.
+  const kernels::GroupPackArgs* groups;
 };
 
 }  // namespace ruy_like

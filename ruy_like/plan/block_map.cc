@@ -64,7 +64,7 @@ ptrdiff_t RowUnit(const BlockMapParams& params) {
 ptrdiff_t DepthBlock(const BlockMapParams& params, const Caches& caches) {
   constexpr int kMinReads = 64;
   const ptrdiff_t depth = params.depth;
-  if (params.depth_multiple == 0) return depth;
+  if (params.depth_multiple == 0 || params.keeps_depth) return depth;
   const auto level_bytes = [](int columns, double element_bytes) {
     return std::max<ptrdiff_t>(1,
                                static_cast<ptrdiff_t>(columns * element_bytes));

@@ -81,8 +81,11 @@ struct BlockMapParams {
   bool streams_lhs;
   // Whether the lhs is packed for this product, and Kernel::packs_small_pieces.
   bool packs_small_pieces;
-  // depth_block is a multiple of this. 0: depth must not be split.
+  // depth_block is a multiple of this. 0: depth must not be split, nor blocks
+  // run in pieces.
   int depth_multiple;
+  // Depth must not be split: a group's sum is scaled as a whole.
+  bool keeps_depth;
   // Whether a side is packed for this product alone (not: read in place,
   // cached, packed by the caller).
   bool lhs_is_packed_here, rhs_is_packed_here;

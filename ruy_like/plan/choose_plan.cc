@@ -7,6 +7,7 @@
 #include "ruy_like/base/hot.h"
 #include "ruy_like/kernels/kernel_facts.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/packed/value_range.h"
@@ -81,6 +82,11 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline KernelQuery QueryFor(
     if (operand.packed != nullptr) {
       query.range[side] = operand.packed->layout.format.range;
       query.packed[side] = operand.packed->layout.kernel_format;
+      if (query.family == Family::kGroupScaled) {
+        query.group_levels =
+            kernels::kGroupStepLevels *
+            GroupImageOf(*operand.packed).group_shape.sizes.group_steps;
+      }
     }
   }
   return query;

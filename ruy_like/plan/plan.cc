@@ -46,7 +46,10 @@ bool HasFormAlready(const KernelQuery& query, const Kernel& kernel, Side side) {
 
 // How panels are made before it is known whether blocks make them.
 SideSource SourceOf(const KernelQuery& query, const Kernel& kernel, Side side) {
-  if (query.packed[side] != nullptr) return SideSource::kPrepacked;
+  if (query.packed[side] != nullptr &&
+      (query.depth == 0 || side == Side::kRhs || !WidensLhs(kernel))) {
+    return SideSource::kPrepacked;
+  }
   if (FormatOf(kernel, side).in_place || query.depth == 0) {
     return SideSource::kInPlace;
   }
@@ -55,31 +58,57 @@ SideSource SourceOf(const KernelQuery& query, const Kernel& kernel, Side side) {
                                              : SideSource::kPackedOnce;
 }
 
+// The activations' side of a product with group-scaled weights. They are read
+// in place if packing would copy them as they are.
+void SetGroups(const KernelQuery& query, const Kernel& kernel,
+               SideShape* shape) {
+  const bool is_form = kernel.rhs.width == 1 &&
+                       kernel.rhs.scalar == query.scalar.rhs &&
+                       query.depth_contiguous.rhs &&
+                       query.depth % kernel.rhs.depth_multiple == 0;
+  shape->SetGroups(CeilDiv(query.depth, query.group_levels), is_form,
+                   query.depth_contiguous.rhs);
+}
+
 BlockMapParams BlockParams(const Plan& plan, const CacheSizes& caches) {
   const Kernel& kernel = *plan.choice.kernel;
-  const auto panel_width = [](const PanelFormat& format) {
-    return format.in_place ? 1 : format.width;
+  const auto panel_width = [](const SideShape& shape) {
+    return shape.format->in_place ? 1 : shape.panel_width;
   };
+  const auto element_bytes = [](const PanelFormat& format) {
+    return (format.code_bits != 0 ? format.code_bits
+                                  : InfoOf(format.scalar).bits) /
+           8.0;
+  };
+  const bool has_groups = kernel.packed_lhs != nullptr;
   BlockMapParams params;
   params.rows = plan.side.lhs.shape.width;
   params.cols = plan.side.rhs.shape.width;
   params.depth = plan.padded_depth;
-  params.lhs_element_bytes = InfoOf(kernel.lhs.scalar).bits / 8.0;
-  params.rhs_element_bytes = InfoOf(kernel.rhs.scalar).bits / 8.0;
+  params.lhs_element_bytes = element_bytes(kernel.lhs);
+  params.rhs_element_bytes = element_bytes(kernel.rhs);
   params.accum_bytes = InfoOf(InfoOf(kernel.family).accum).bits / 8;
   params.tile_rows = kernel.tile_rows;
   params.tile_cols = kernel.tile_cols;
-  params.lhs_panel_width = panel_width(kernel.lhs);
-  params.rhs_panel_width = panel_width(kernel.rhs);
+  params.lhs_panel_width = panel_width(plan.side.lhs.shape);
+  params.rhs_panel_width = panel_width(plan.side.rhs.shape);
+  if (has_groups && params.rhs_panel_width > 1) {
+    params.tile_cols = params.rhs_panel_width;
+  }
   // Where all columns are in one tile, as for narrow kernels, the lhs is read
   // once: there is nothing to keep in a cache by splitting depth. (4096x4096x8
   // in float, cached, by AVX-512 on a Zen 5: 40% of peak if it is split, 47%
   // else.)
   const bool is_one_tile_wide = params.cols <= kernel.tile_cols;
-  params.depth_multiple =
-      is_one_tile_wide ? 0 : static_cast<int>(DepthMultiple(kernel));
+  // Packed weights with group scales are narrow kernels' lhs in this; widened
+  // ones are best a piece at a time that stays in L2.
+  params.depth_multiple = (has_groups ? !WidensLhs(kernel) : is_one_tile_wide)
+                              ? 0
+                              : static_cast<int>(DepthMultiple(kernel));
+  params.keeps_depth = has_groups;
   params.lhs_is_packed_here = plan.side.lhs.source == SideSource::kPackedOnce;
-  params.rhs_is_packed_here = plan.side.rhs.source == SideSource::kPackedOnce;
+  params.rhs_is_packed_here =
+      plan.side.rhs.source == SideSource::kPackedOnce && !has_groups;
   params.row_granularity = kernel.row_granularity;
   params.packs_small_pieces =
       kernel.packs_small_pieces && params.lhs_is_packed_here;
@@ -112,7 +141,11 @@ void CutIntoBlocks(const ThreadLimit& limit, const CacheSizes& caches,
   if (!plan->map.in_pieces) return;
   for (const Side side : kSides) {
     SideSource& source = plan->side[side].source;
-    if (source == SideSource::kPackedOnce) source = SideSource::kPackedByBlock;
+    // Quantizing activations costs more than to share what is quantized.
+    if (source == SideSource::kPackedOnce &&
+        plan->side[side].shape.groups == 0) {
+      source = SideSource::kPackedByBlock;
+    }
   }
 }
 
@@ -140,6 +173,8 @@ void LayOutScratch(Plan* plan) {
   for (const Side s : kSides) {
     SidePlan& side = plan->side[s];
     const bool is_lhs = s == Side::kLhs;
+    side.scratch_at = 0;
+    side.part_columns = 0;
     if (side.source == SideSource::kPackedByBlock) {
       const std::ptrdiff_t block = is_lhs ? map.block_rows : map.block_cols;
       const std::ptrdiff_t piece = is_lhs ? map.piece_rows : map.piece_cols;
@@ -158,10 +193,21 @@ void LayOutScratch(Plan* plan) {
       side.panels_at = Take(side.shape.panels_bytes, &plan->shared_bytes);
       side.sums_at = Take(side.shape.SumsBytes(), &plan->shared_bytes);
     }
+    if (side.shape.scratch_bytes != 0) {
+      side.scratch_at = Take(side.shape.scratch_bytes, &plan->thread_bytes);
+    }
+    const std::ptrdiff_t blocks = is_lhs ? map.row_blocks : map.col_blocks;
+    if (plan->threads > 1 && side.shape.groups != 0) {
+      constexpr std::ptrdiff_t kPartColumns = 16;
+      side.part_columns = CeilDiv(kPartColumns, side.shape.panel_width) *
+                          side.shape.panel_width;
+    }
     if (BlockCount(map) > 1 && (side.source == SideSource::kPackedOnce ||
                                 side.source == SideSource::kCached)) {
-      side.status_at =
-          Take(is_lhs ? map.row_blocks : map.col_blocks, &plan->shared_bytes);
+      side.status_at = Take(side.part_columns == 0
+                                ? blocks
+                                : CeilDiv(side.shape.width, side.part_columns),
+                            &plan->shared_bytes);
     }
   }
   plan->scratch_bytes =
@@ -196,6 +242,9 @@ void MakePlan(const KernelQuery& query, const KernelChoice& choice,
     side_plan.shape = SideShape(kernel, side, seen.scalar[side], seen.depth,
                                 side == Side::kLhs ? seen.rows : seen.cols);
     side_plan.source = SourceOf(seen, kernel, side);
+    if (side == Side::kRhs && seen.group_levels != 0) {
+      SetGroups(seen, kernel, &side_plan.shape);
+    }
   }
   const std::ptrdiff_t lhs_depth = plan->side.lhs.shape.padded_depth;
   const std::ptrdiff_t rhs_depth = plan->side.rhs.shape.padded_depth;

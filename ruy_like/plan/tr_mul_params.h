@@ -26,6 +26,11 @@ struct TrMulParams {
   FloatSums float_sums;
   kernels::EpilogueArgs epilogue;
   kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
+  // Of family kGroupScaled: how the activations are quantized, their zero
+  // points per column or null, and then the sums of the weights' rows.
+  bool scales_per_group;
+  const std::int8_t* column_zeros;
+  const float* row_sums;
 
   bool scaled() const { return epilogue.output == kernels::Output::kScaled; }
   std::ptrdiff_t rows() const { return side.lhs.width; }

@@ -93,7 +93,11 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
     return "it does not sum in order of depth, as the call asks";
   }
   if (query.cols > kernel.max_cols) return "too many columns";
+  if (query.cols < kernel.min_cols) return "too few columns";
   if (query.rows > kernel.max_rows) return "too many rows";
+  if (query.group_levels > kernel.max_group_levels) {
+    return "sums of its groups would overflow";
+  }
   if (kernel.for_kept_lhs && !IsKept(query, Side::kLhs)) {
     return "its panels are those of a lhs that is kept packed";
   }
@@ -382,6 +386,10 @@ PackedLayout LayoutFor(const KernelChoice& choice, Side side,
       kernel_side, FormatOf(kernel, kernel_side),
       &FormatOf(kernel, kernel_side)};
   layout.format.depth_multiple = static_cast<int>(DepthMultiple(kernel));
+  if (kernel.packed_lhs != nullptr && kernel_side == Side::kLhs) {
+    layout.path = Path::kNone;
+    layout.format = *kernel.packed_lhs;
+  }
   return layout;
 }
 
@@ -412,7 +420,7 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
   KernelChoice choice = {nullptr, Path::kNone, swap};
   Path told = Path::kNone;
   WalkKernels(permitted, [&](Path path, Path owner, const Kernel& kernel) {
-    if (owner != packed[given]->path) {
+    if (owner != packed[given]->path && packed[given]->path != Path::kNone) {
       if (rejections != nullptr && (told & owner) == Path::kNone) {
         told |= owner;
         rejections->push_back(
@@ -420,7 +428,15 @@ KernelChoice SelectKernelForPacked(const KernelQuery& query,
       }
       return false;
     }
-    if (!reads(kernel, owner)) return false;
+    if (!reads(kernel, owner)) {
+      if (rejections != nullptr && packed[given]->path == Path::kNone &&
+          kernel.family == seen.family &&
+          *kernel.packed_lhs == packed[given]->format) {
+        AddRejection(kernel, owner, seen, seen, Obstacle(kernel, seen),
+                     rejections);
+      }
+      return false;
+    }
     // One for which the product is too small if there is no other.
     const bool is_too_small = IsTooSmallFor(kernel, seen);
     if (choice.kernel == nullptr || !is_too_small) {

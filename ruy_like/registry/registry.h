@@ -44,6 +44,9 @@ struct KernelQuery {
   // PackedLayout's kernel_format of an operand that the caller has packed, else
   // null.
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
+  // Of weights with group scales: levels of a group, the last one apart. Else
+  // 0.
+  std::ptrdiff_t group_levels = 0;
 };
 
 // All fields of a query, the small ones in one number: queries are the same if
@@ -51,12 +54,13 @@ struct KernelQuery {
 // that were just stored one by one stall a wider comparison on store
 // forwarding.
 struct QueryKey {
-  std::ptrdiff_t rows, cols, depth;
+  std::ptrdiff_t rows, cols, depth, group_levels;
   std::uint64_t small_fields;
   SidePair<const kernels::PanelFormat*> packed;
 
   bool operator==(const QueryKey& other) const {
     return rows == other.rows && cols == other.cols && depth == other.depth &&
+           group_levels == other.group_levels &&
            small_fields == other.small_fields &&
            packed.lhs == other.packed.lhs && packed.rhs == other.packed.rhs;
   }
@@ -78,7 +82,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline QueryKey KeyOf(const KernelQuery& query) {
   append(1, query.cached.lhs);
   append(1, query.cached.rhs);
   append(1, query.dst_col_major);
-  return {query.rows, query.cols, query.depth, small, query.packed};
+  return {query.rows,         query.cols, query.depth,
+          query.group_levels, small,      query.packed};
 }
 
 // The query as a kernel sees it when the sides are swapped.

@@ -23,7 +23,9 @@
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/machine/cpu_features.h"
 #include "ruy_like/registry/registry.h"
 #include "ruy_like/run/product.h"
 
@@ -71,9 +73,55 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
   args.last_pass = levels.start + levels.count == plan_->kernel_depth;
   args.accum = accum;
   args.epilogue = &epilogue;
+  kernels::GroupArgs groups;
+  if (HasGroups()) {
+    groups = GroupsAt(piece);
+    args.groups = &groups;
+  }
   const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
                        args.cols);
   RunHere(kernel)(&args);
+}
+
+// Begins with the piece.
+kernels::GroupArgs Product::GroupsAt(const BlockExtent& piece) const {
+  kernels::GroupArgs at = groups_;
+  const ptrdiff_t panel = piece.start_row / kernels::kGroupPanelRows;
+  const ptrdiff_t values = panel * at.sizes.groups * kernels::kGroupPanelRows;
+  const ptrdiff_t rows = piece.end_row - piece.start_row;
+  at.lhs_is_large = rows / kernels::kGroupPanelRows * side_.lhs.stride_bytes >
+                    static_cast<ptrdiff_t>(DetectedCacheSizes().l2_bytes / 2);
+  at.scales =
+      static_cast<const char*>(at.scales) + BytesOf(at.scale_type, values);
+  if (at.zeros != nullptr) at.zeros += values;
+  if (at.row_sums != nullptr) at.row_sums += piece.start_row;
+  if (at.starts != nullptr) at.starts += piece.start_col;
+  if (at.group_scales != nullptr) at.group_scales += piece.start_col;
+  if (at.column_zeros != nullptr) at.column_zeros += piece.start_col;
+  return at;
+}
+
+// Packs what a block reads, unless other threads do: of several parts first
+// those that nobody has begun.
+RUY_LIKE_HOT void Product::EnsurePacked(Side side, ptrdiff_t block,
+                                        ptrdiff_t start, ptrdiff_t end,
+                                        char* scratch) {
+  const SidePlan& plan = plan_->side[side];
+  SharedPacking& packing = packing_[side];
+  scratch += plan.scratch_at;
+  const ptrdiff_t step = plan.part_columns;
+  if (step == 0) {
+    packing.EnsurePacked(block, start, end, scratch);
+    return;
+  }
+  const ptrdiff_t last = (end - 1) / step;
+  for (ptrdiff_t part = start / step; part <= last; ++part) {
+    packing.TryPack(part, part * step,
+                    std::min((part + 1) * step, plan.shape.width), scratch);
+  }
+  for (ptrdiff_t part = start / step; part <= last; ++part) {
+    packing.WaitFor(part);
+  }
 }
 
 RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
@@ -81,18 +129,21 @@ RUY_LIKE_HOT void Product::RunBlock(ptrdiff_t index, char* scratch) {
   BlockExtent block = {0, map.rows, 0, map.cols};
   const bool is_whole = BlockCount(map) == 1;
   if (is_whole) {
-    if (IsPackedOnce(Side::kLhs)) side_.lhs.Pack(0, map.rows);
-    if (IsPackedOnce(Side::kRhs)) side_.rhs.Pack(0, map.cols);
+    for (const Side side : kSides) {
+      if (!IsPackedOnce(side)) continue;
+      side_[side].Pack(0, side == Side::kLhs ? map.rows : map.cols,
+                       scratch + plan_->side[side].scratch_at);
+    }
   } else {
     const BlockPosition position = BlockAt(map, index);
     block = BlockRange(map, position);
     if (IsPackedOnce(Side::kLhs)) {
-      packing_.lhs.EnsurePacked(position.row_block, block.start_row,
-                                block.end_row);
+      EnsurePacked(Side::kLhs, position.row_block, block.start_row,
+                   block.end_row, scratch);
     }
     if (IsPackedOnce(Side::kRhs)) {
-      packing_.rhs.EnsurePacked(position.col_block, block.start_col,
-                                block.end_col);
+      EnsurePacked(Side::kRhs, position.col_block, block.start_col,
+                   block.end_col, scratch);
     }
   }
   if (map.in_pieces) {

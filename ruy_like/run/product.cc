@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/base/hot.h"
 #include "ruy_like/diagnostics/trace.h"
+#include "ruy_like/kernels/kernel_facts.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/plan/choose_plan.h"
 #include "ruy_like/run/parallel.h"
@@ -125,6 +128,10 @@ RUY_LIKE_HOT void Product::InitSide(Side side, char* scratch) {
   source_[side] = plan.source;
   if (plan.source == SideSource::kPackedOnce) {
     packed.data = scratch + plan.panels_at;
+    // Activations in place, of which sums are packed.
+    if (plan.shape.groups != 0 && plan.shape.panels_bytes == 0) {
+      packed.ReadInPlace();
+    }
     if (SumsAreWanted(side)) {
       packed.writable_sums =
           reinterpret_cast<std::int32_t*>(scratch + plan.sums_at);
@@ -140,9 +147,14 @@ RUY_LIKE_HOT void Product::InitSide(Side side, char* scratch) {
 RUY_LIKE_HOT void Product::InitPacking(Side side, char* scratch) {
   const BlockMap& map = plan_->map;
   if (IsPackedOnce(side) && BlockCount(map) > 1) {
+    const SidePlan& plan = plan_->side[side];
+    const std::ptrdiff_t blocks =
+        side == Side::kLhs ? map.row_blocks : map.col_blocks;
     packing_[side].Init(&side_[side],
-                        side == Side::kLhs ? map.row_blocks : map.col_blocks,
-                        scratch + plan_->side[side].status_at,
+                        plan.part_columns == 0
+                            ? blocks
+                            : CeilDiv(plan.shape.width, plan.part_columns),
+                        scratch + plan.status_at,
                         /*is_shared=*/plan_->threads > 1);
   }
 }
@@ -165,17 +177,67 @@ RUY_LIKE_HOT void Product::InitSums() {
   epilogue.rhs_sums = SumsAreWanted(Side::kRhs) ? side_.rhs.sums : nullptr;
 }
 
+// Where kernels and pack routines find what group scales ask for.
+void Product::InitGroups() {
+  if (!HasGroups()) return;
+  const kernels::Kernel& kernel = *plan_->choice.kernel;
+  const GroupImage& weights = GroupImageOf(*params_.side.lhs.packed);
+  const GroupShape& shape = weights.group_shape;
+  const bool widens_nibbles = shape.bits == 4 && WidensLhs(kernel);
+  groups_ = {};
+  groups_.sizes = shape.sizes;
+  groups_.scales = weights.scales;
+  groups_.scale_type = shape.scale_type;
+  groups_.zeros = widens_nibbles ? nullptr : weights.zeros;
+  groups_.row_sums = params_.row_sums;
+  groups_.column_zeros = params_.column_zeros;
+  group_packing_ = {};
+  group_packing_.sizes = shape.sizes;
+  group_packing_.zeros = weights.zeros;
+  side_.lhs.groups = &group_packing_;
+  side_.rhs.groups = &group_packing_;
+  if (shape.groups() == 0) return;
+  const SideShape& columns = plan_->side.rhs.shape;
+  auto* const starts = reinterpret_cast<std::int32_t*>(shared_scratch_ +
+                                                       plan_->side.rhs.sums_at);
+  const std::ptrdiff_t values = columns.groups * columns.width;
+  group_packing_.factor = groups_.zeros != nullptr ? 1
+                          : weights.zeros != nullptr
+                              ? kernels::kGroupShiftedZero
+                          : shape.bits == 8 && kernel.lhs.scalar == Scalar::kI8
+                              ? shape.zero_point - 128
+                              : shape.zero_point;
+  group_packing_.starts = starts;
+  group_packing_.group_scales = reinterpret_cast<float*>(starts + values);
+  group_packing_.scales = group_packing_.group_scales + values;
+  group_packing_.group_stride = columns.width;
+  group_packing_.panel_cols = columns.panel_width;
+  group_packing_.panel_bytes = columns.stride_bytes;
+  groups_.starts = starts;
+  groups_.group_stride = columns.width;
+  if (columns.scalar == Scalar::kI8) return;
+  // Activations are quantized by the pack routine, which makes their scales.
+  group_packing_.has_group_scales = params_.scales_per_group;
+  if (params_.scales_per_group) {
+    groups_.group_scales = group_packing_.group_scales;
+  }
+  params_.scales.rhs = group_packing_.scales;
+  params_.scales.rhs_per_col = true;
+}
+
 RUY_LIKE_HOT bool Product::TakeMemory(Workers workers, ScratchArena* arena,
                                       ContextImpl* context) {
   const Plan& plan = *plan_;
   if (!arena->Reserve(plan.scratch_bytes)) return false;
   char* const scratch = static_cast<char*>(arena->Take(plan.scratch_bytes));
+  shared_scratch_ = scratch;
   thread_scratch_ = scratch + plan.shared_bytes;
   if (!TakeSide(Side::kLhs, scratch, workers, context) ||
       !TakeSide(Side::kRhs, scratch, workers, context)) {
     return false;
   }
   InitSums();
+  InitGroups();
   return true;
 }
 
@@ -192,6 +254,7 @@ RUY_LIKE_HOT void Product::UseScratch(char* shared) {
     InitPacking(side, shared);
   }
   InitSums();
+  InitGroups();
 }
 
 RUY_LIKE_HOT void Product::MoveTo(const Addresses& addresses) {

@@ -19,6 +19,7 @@
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/diagnostics/verbose.h"
+#include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/kernel.h"
 #include "ruy_like/packed/packed_side.h"
 #include "ruy_like/packed/prepacked_cache.h"
@@ -36,7 +37,8 @@ namespace ruy_like {
 // skip it, since it takes some of the 100 ns of a tiny product.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
     const TrMulParams& params, std::optional<ScopedFloatState>* state) {
-  const bool is_float = IsFloat(params.side.lhs.scalar);
+  // Weights with group scales are on either side.
+  const bool is_float = IsFloat(params.side.lhs.scalar) && !params.scaled();
   if (is_float || params.scaled()) {
     state->emplace(is_float ? FloatState::kFlushDenormals
                             : FloatState::kDefault);
@@ -134,6 +136,7 @@ class Product final {
   void InitSide(Side side, char* scratch);
   void InitPacking(Side side, char* scratch);
   void InitSums();
+  void InitGroups();
   absl::Status ChoosePlan(Workers workers, int thread_limit, KeptPlans* plans,
                           ContextImpl* context)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(context->mutex);
@@ -142,6 +145,7 @@ class Product final {
   void InitEpilogue();
   bool SumsAreWanted(Side side) const {
     return plan_->side[side].shape.has_sums &&
+           plan_->side[side].shape.groups == 0 &&
            (side == Side::kLhs ? params_.epilogue.rhs_zero_point
                                : params_.epilogue.lhs_zero_point) != 0;
   }
@@ -159,6 +163,10 @@ class Product final {
 
   // In blocks.cc.
   std::ptrdiff_t NextBlock();
+  void EnsurePacked(Side side, std::ptrdiff_t block, std::ptrdiff_t start,
+                    std::ptrdiff_t end, char* scratch);
+  kernels::GroupArgs GroupsAt(const BlockExtent& piece) const;
+  bool HasGroups() const { return params_.family == Family::kGroupScaled; }
   void RunPiece(const BlockExtent& piece, Levels levels, Panels lhs, Panels rhs,
                 const kernels::EpilogueArgs& epilogue, char* accum) const;
   void RunInPieces(const BlockExtent& block, char* scratch) const;
@@ -179,6 +187,9 @@ class Product final {
   SidePair<PackedSide> side_;
   // For sides that are packed once, by a product of several blocks.
   SidePair<SharedPacking> packing_;
+  // With group-scaled weights: of the whole product.
+  kernels::GroupArgs groups_;
+  kernels::GroupPackArgs group_packing_;
   // New entries for the cache, or entries pinned until Finish().
   SidePair<PrepackedCache::Value> entry_;
   // Plain copies of packed operands that no kernel reads.

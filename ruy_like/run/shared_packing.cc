@@ -26,7 +26,7 @@ void SharedPacking::Init(const PackedSide* side, std::ptrdiff_t parts,
 
 RUY_LIKE_HOT bool SharedPacking::TryPack(std::ptrdiff_t part,
                                          std::ptrdiff_t start,
-                                         std::ptrdiff_t end) {
+                                         std::ptrdiff_t end, char* scratch) {
   Status& status = status_[part];
   std::uint8_t seen = status.load(std::memory_order_relaxed);
   // A thread alone need not lock the bus.
@@ -35,7 +35,7 @@ RUY_LIKE_HOT bool SharedPacking::TryPack(std::ptrdiff_t part,
                          seen, kInProgress, std::memory_order_relaxed))) {
     return false;
   }
-  side_->Pack(start, end);
+  side_->Pack(start, end, scratch);
   status.store(kDone, std::memory_order_release);
   return true;
 }

@@ -29,16 +29,16 @@ class SharedPacking final {
 
   // Packs the part, columns [start, end), where `start` is the first of a
   // panel, unless another thread has begun it. Returns whether it packed.
-  bool TryPack(std::ptrdiff_t part, std::ptrdiff_t start, std::ptrdiff_t end);
+  bool TryPack(std::ptrdiff_t part, std::ptrdiff_t start, std::ptrdiff_t end,
+               char* scratch = nullptr);
   // Returns once the part is packed.
   void EnsurePacked(std::ptrdiff_t part, std::ptrdiff_t start,
-                    std::ptrdiff_t end) {
-    if (!TryPack(part, start, end)) WaitFor(part);
+                    std::ptrdiff_t end, char* scratch = nullptr) {
+    if (!TryPack(part, start, end, scratch)) WaitFor(part);
   }
-
- private:
   void WaitFor(std::ptrdiff_t part) const;
 
+ private:
   const PackedSide* side_;
   Status* status_;
   bool is_shared_;

@@ -65,6 +65,7 @@ void Unpack(const PackedOperand& packed, void* dst) {
 // and still hold each element of the matrix.
 bool CanBeUnpacked(const Operand& operand) {
   return operand.packed != nullptr &&
+         operand.packed->layout.format.code_bits == 0 &&
          (Is8Bit(operand.scalar) || operand.scalar == Scalar::kBF16);
 }
 

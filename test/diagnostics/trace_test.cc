@@ -131,6 +131,25 @@ TEST(TraceTest, SpansLieInTheirProduct) {
   EXPECT_LE(threads.size(), 2u);
 }
 
+// Quantized activations are packed by the threads together, each column once.
+TEST(TraceTest, ProductsWithGroupScales) {
+  const Traced traced("--groups");
+  const std::vector<Json> products = traced.Spans("mul");
+  ASSERT_EQ(products.size(), 4u + 2);
+  EXPECT_EQ(products[4]["args"]["rows"].number, 300);
+  EXPECT_EQ(products[5]["args"]["rows"].number, 200);
+  EXPECT_EQ(Area(traced.Spans("kernel")), Area(products) + 48 * 5);
+  double columns = 0;
+  for (const Json& span : traced.Spans("pack")) {
+    if (span["name"].string != "pack rhs" ||
+        span["ts"].number < products[4]["ts"].number) {
+      continue;
+    }
+    columns += span["args"]["end"].number - span["args"]["start"].number;
+  }
+  EXPECT_EQ(columns, 1 + 200);
+}
+
 // A MulBatch is one span, also where its blocks are dealt out like a group's;
 // so is a MulGroup. The numbers are the first product's. A MulPlan has none.
 TEST(TraceTest, ABatchIsOneSpan) {

@@ -314,6 +314,39 @@ TEST(VerboseTest, ALineForEachProductOfABatch) {
             std::stod(rows[8].at("microseconds")));
 }
 
+TEST(VerboseTest, ALineForEachProductWithGroupScales) {
+  const ProgramResult result = Observe("1", "--groups");
+  const std::vector<std::string> calls = Lines(result.out);
+  const std::vector<std::string> lines = Lines(result.err);
+  ASSERT_EQ(calls.size(), 5u + 2);
+  ASSERT_EQ(lines.size(), 1u + 5 + 2) << result.err;
+  for (const int i : {5, 6}) {
+    const Row row = ReadRow(lines[0], lines[i + 1]);
+    EXPECT_EQ(absl::StrCat(row.at("path"), ",", row.at("kernel"), ",",
+                           row.at("threads")),
+              calls[i]);
+    ExpectFields(row, i == 5 ? "lhs=uint4:groups_of_32 rhs=int8 dst=float "
+                               "lhs_order=packed rhs_order=col rows=300 "
+                               "depth=256 cols=1 multiplier=scales "
+                               "lhs_source=prepacked depth_blocks=1"
+                             : "lhs=float rhs=int8:groups_of_256 lhs_order=row "
+                               "rhs_order=packed rows=200 depth=256 cols=300 "
+                               "multiplier=scales_per_row threads=2 "
+                               "lhs_source=packed rhs_source=prepacked");
+  }
+}
+
+// The kernels of the same bits that were passed over.
+TEST(VerboseTest, DispatchOfProductsWithGroupScales) {
+  const ProgramResult result =
+      Observe("dispatch RUY_LIKE_PATHS=portable", "--groups");
+  EXPECT_EQ(result.exit_code, 0);
+  // 8 bits by any columns, 4 bits by one: the first of their kind. Few columns
+  // are the only limit, which is tested where it is not kept.
+  EXPECT_THAT(result.err, HasSubstr("portable,Portable_G4S8_16x2x8,uint4"));
+  EXPECT_THAT(result.err, HasSubstr("portable,Portable_G8S8_16x2x8,float"));
+}
+
 TEST(VerboseTest, ASummaryOfBatches) {
   const ProgramResult result = Observe("summary", "--batches");
   const std::vector<std::string> lines = Lines(result.err);

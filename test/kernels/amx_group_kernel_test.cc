@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "ruy_like/group_weights.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_args.h"
+#include "ruy_like/registry/registry.h"
 #include "test/amx_emulation/amx_emulation.h"
 #include "test/support/group_problem.h"
 #include "test/support/guarded_buffer.h"
@@ -22,13 +23,23 @@
 namespace ruy_like::kernels {
 namespace {
 
-struct GroupSizes {
-  ptrdiff_t groups, group_steps, last_group_steps;
+ptrdiff_t StepsOf(const GroupSizes& sizes) {
+  return sizes.groups == 0
+             ? 0
+             : (sizes.groups - 1) * sizes.group_steps + sizes.last_group_steps;
+}
 
-  ptrdiff_t steps() const {
-    return groups == 0 ? 0 : (groups - 1) * group_steps + last_group_steps;
+// The kernel of 8 bits; that of 4 multiplies the same panels.
+const Kernel* AmxGroupKernel() {
+  const KernelTable table = KernelsOf(Path::kAmx);
+  for (int i = 0; i < table.count; ++i) {
+    const Kernel& kernel = table.kernels[i];
+    if (kernel.family == Family::kGroupScaled && kernel.pack_lhs == nullptr) {
+      return &kernel;
+    }
   }
-};
+  return nullptr;
+}
 
 // What corrects the sums of groups.
 struct GroupKind {
@@ -41,16 +52,20 @@ constexpr int kNumKinds = sizeof(kKinds) / sizeof(kKinds[0]);
 
 // Arguments with random arrays, each of which ends at a guard page.
 struct KernelCall {
-  GroupTileArgs args = {};
+  KernelArgs args = {};
+  GroupArgs groups = {};
+  EpilogueArgs epilogue = {};
+  ScaleArgs column_scale = {};
+  const float one = 1;
   const ptrdiff_t dst_rows;
   GuardedBuffer codes, scales, zeros, row_sums, activations, starts,
-      group_scales, column_zeros, column_scales, dst;
+      group_scales, column_zeros, dst;
 
   KernelCall(ptrdiff_t rows, int cols, const GroupSizes& sizes,
              const GroupKind& kind, Rng* rng)
       : KernelCall(rows, cols, sizes, kind,
                    (rows + 15) / 16 * sizes.groups * 16,
-                   sizes.steps() * kGroupStepLevels,
+                   StepsOf(sizes) * kGroupStepLevels,
                    8 * static_cast<ptrdiff_t>(rng->Between(0, 2)), rng) {}
 
   template <typename T>
@@ -88,7 +103,6 @@ struct KernelCall {
         starts(sizes.groups * cols * 4, Flush::kEnd),
         group_scales(sizes.groups * cols * 4, Flush::kEnd),
         column_zeros(cols, Flush::kEnd),
-        column_scales(cols * 4, Flush::kEnd),
         dst(((cols - 1) * dst_rows + rows) * 4, Flush::kEnd) {
     Fill<std::uint8_t>(&codes, 0, 255, rng);
     Fill<std::int8_t>(&activations, -128, 127, rng);
@@ -96,71 +110,75 @@ struct KernelCall {
     Fill<float>(&row_sums, -100000, 100000, rng);
     Fill<std::int32_t>(&starts, -100000, 100000, rng);
     Fill<std::int8_t>(&column_zeros, -128, 127, rng);
-    for (int c = 0; c < cols; ++c) column_scales.as<float>()[c] = 1;
     for (GuardedBuffer* floats : {&scales, &group_scales}) {
       for (std::size_t i = 0; i < floats->bytes() / 4; ++i) {
         floats->as<float>()[i] = RandomFloat(rng);
       }
     }
     std::fill_n(dst.as<float>(), dst.bytes() / 4, kUnwritten);
-    args.codes = codes.as<std::uint8_t>();
-    args.panel_bytes = 16 * depth;
-    args.scales = scales.data();
-    args.scale_type = Scalar::kF32;
-    // What a kind does not use is not there.
-    args.groups = sizes.groups;
-    args.group_steps = sizes.group_steps;
-    args.last_group_steps = sizes.last_group_steps;
-    args.activations = activations.data();
-    args.activation_stride = depth + gap;
-    args.starts = starts.as<std::int32_t>();
-    args.group_stride = cols;
-    args.column_scales = column_scales.as<float>();
-    if (kind.column_scales) args.column_group_scales = group_scales.as<float>();
-    if (kind.row_zeros) args.zeros = zeros.as<std::uint8_t>();
-    if (kind.column_zeros) {
-      args.row_sums = row_sums.as<float>();
-      args.column_zeros = column_zeros.as<std::int8_t>();
-    }
+    args.lhs = codes.data();
+    args.lhs_stride_bytes = 16 * depth;
+    args.rhs = activations.data();
+    args.rhs_stride_bytes = depth + gap;
     args.rows = rows;
     args.cols = cols;
-    args.dst = dst.data();
-    args.dst_row_stride = 1;
-    args.dst_col_stride = dst_rows;
-    args.dst_scalar = Scalar::kF32;
-    args.clamp_min = -kInf;
-    args.clamp_max = kInf;
+    args.depth = depth;
+    args.first_pass = args.last_pass = true;
+    args.epilogue = &epilogue;
+    args.groups = &groups;
+    groups.sizes = sizes;
+    groups.scales = scales.data();
+    groups.scale_type = Scalar::kF32;
+    groups.starts = starts.as<std::int32_t>();
+    groups.group_stride = cols;
+    // What a kind does not use is not there.
+    if (kind.column_scales) groups.group_scales = group_scales.as<float>();
+    if (kind.row_zeros) groups.zeros = zeros.as<std::uint8_t>();
+    if (kind.column_zeros) {
+      groups.row_sums = row_sums.as<float>();
+      groups.column_zeros = column_zeros.as<std::int8_t>();
+    }
+    column_scale.rhs = &one;
+    epilogue.dst = dst.data();
+    epilogue.dst_row_stride = 1;
+    epilogue.dst_col_stride = dst_rows;
+    epilogue.dst_scalar = Scalar::kF32;
+    epilogue.scales = &column_scale;
+    epilogue.clamp_min_f = -kInf;
+    epilogue.clamp_max_f = kInf;
   }
 
   float ExpectedElement(ptrdiff_t row, int col) {
-    const std::uint8_t* level =
-        codes.as<std::uint8_t>() + row / 16 * args.panel_bytes + row % 16 * 4;
+    const std::uint8_t* level = codes.as<std::uint8_t>() +
+                                row / 16 * args.lhs_stride_bytes + row % 16 * 4;
     const std::int8_t* activation =
-        activations.as<std::int8_t>() + col * args.activation_stride;
+        activations.as<std::int8_t>() + col * args.rhs_stride_bytes;
     float f = 0;
-    for (ptrdiff_t group = 0; group < args.groups; ++group) {
-      const ptrdiff_t steps =
-          group + 1 < args.groups ? args.group_steps : args.last_group_steps;
+    for (ptrdiff_t group = 0; group < groups.sizes.groups; ++group) {
+      const ptrdiff_t steps = group + 1 < groups.sizes.groups
+                                  ? groups.sizes.group_steps
+                                  : groups.sizes.last_group_steps;
       std::int64_t acc = 0;
       for (ptrdiff_t k = 0; k < steps * kGroupStepLevels; ++k) {
         acc += level[k / 4 * 64 + k % 4] * activation[k];
       }
       level += steps * 128;
       activation += steps * kGroupStepLevels;
-      const ptrdiff_t of_row = (row / 16 * args.groups + group) * 16 + row % 16;
+      const ptrdiff_t of_row =
+          (row / 16 * groups.sizes.groups + group) * 16 + row % 16;
       const ptrdiff_t of_column = group * args.cols + col;
-      const std::int64_t start = args.starts[of_column];
+      const std::int64_t start = groups.starts[of_column];
       float scale = scales.as<float>()[of_row];
-      acc += args.zeros != nullptr ? start * args.zeros[of_row] : start;
-      if (args.column_group_scales != nullptr) {
-        scale *= args.column_group_scales[of_column];
+      acc += groups.zeros != nullptr ? start * groups.zeros[of_row] : start;
+      if (groups.group_scales != nullptr) {
+        scale *= groups.group_scales[of_column];
       }
       f = std::fma(static_cast<float>(static_cast<std::int32_t>(acc)), scale,
                    f);
     }
-    if (args.column_zeros != nullptr && args.column_zeros[col] != 0) {
-      f = std::fma(static_cast<float>(-args.column_zeros[col]),
-                   args.row_sums[row], f);
+    if (groups.column_zeros != nullptr && groups.column_zeros[col] != 0) {
+      f = std::fma(static_cast<float>(-groups.column_zeros[col]),
+                   groups.row_sums[row], f);
     }
     return f;
   }
@@ -174,7 +192,7 @@ class AmxGroupKernelTest : public PathTest {
     if (HasFatalFailure()) return;
     KernelCall call(rows, cols, sizes, kind, &rng_);
     EmulatedTileUnit().ResetCounts();
-    AmxGroupKernel()->tile8(call.args);
+    AmxGroupKernel()->run(&call.args);
     const std::vector<float> expected = call.Expected();
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_TRUE(SameFloat(call.dst.as<float>()[i], expected[i]))
@@ -276,9 +294,11 @@ TEST_P(AmxGroupKernelTest, ServesManyColumns) {
               .ok());
       const bool is_many = cols >= least;
       EXPECT_EQ(context_.last_used_path(), Path::kAmx);
-      EXPECT_EQ(
-          context_.last_used_kernel(),
-          std::string(is_many ? "Amx_Groups_32x32" : "Avx512Vnni_Groups_32x6"))
+      EXPECT_EQ(context_.last_used_kernel(),
+                std::string(is_many     ? (bits == 4 ? "Amx_G4W8S8_64x32x8"
+                                                     : "Amx_G8S8_64x32x8")
+                            : bits == 4 ? "Avx512Vnni_G4S8_64x6x8"
+                                        : "Avx512Vnni_G8S8_32x6x8"))
           << bits << " bits, " << cols << " columns";
       if (!IsAmxEmulated()) continue;
       EXPECT_EQ(EmulatedTileUnit().counts().products > 0, is_many);

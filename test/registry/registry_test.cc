@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "ruy_like/path.h"
 #include "test/registry/kernel_pins.h"
 
@@ -57,6 +58,13 @@ TEST(KernelTablesTest, NamesSayWhatTheKernelIs) {
                 (&format == &kernel.lhs ? Family::k8x16 : Family::k16x8);
         if (is_of_8_bits && format.scalar == Scalar::kI16) name = "W16";
         if (format.range == ValueRange::kInt7) name.back() = '7';
+        if (kernel.family == Family::kGroupScaled) {
+          if (&format == &kernel.rhs) {
+            return std::string(format.scalar == Scalar::kI16 ? "W16" : "S8");
+          }
+          return absl::StrCat("G", kernel.packed_lhs->code_bits,
+                              kernel.pack_lhs != nullptr ? "W8" : "");
+        }
         return name + (format.by_level   ? "ByLevel"
                        : format.in_place ? "InPlace"
                                          : "");
@@ -99,7 +107,11 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
       const bool is_narrow = kernel.kind == KernelKind::kNarrowInPlace ||
                              kernel.kind == KernelKind::kNarrowPanels;
       const bool is_small = kernel.kind == KernelKind::kBothInPlace;
-      EXPECT_EQ(is_narrow || is_small, kernel.max_cols != kernels::kNoLimit);
+      const bool has_groups = kernel.family == Family::kGroupScaled;
+      EXPECT_EQ(has_groups, kernel.packed_lhs != nullptr);
+      if (!has_groups) {
+        EXPECT_EQ(is_narrow || is_small, kernel.max_cols != kernels::kNoLimit);
+      }
       EXPECT_EQ(kernel.lhs.in_place,
                 is_small || kernel.kind == KernelKind::kNarrowInPlace);
       // A lone column may be read in place along with the lhs.
@@ -108,7 +120,9 @@ TEST(KernelTablesTest, FormatsAreConsistent) {
                     (kernel.lhs.in_place && kernel.pack_rhs == nullptr));
       EXPECT_TRUE(!kernel.lhs.in_place || !kernel.rhs.in_place || is_small ||
                   kernel.max_cols == 1);
-      EXPECT_EQ(kernel.pack_lhs == nullptr, kernel.lhs.in_place);
+      // Weights with group scales may be read as they are packed.
+      EXPECT_TRUE((kernel.pack_lhs == nullptr) == kernel.lhs.in_place ||
+                  has_groups);
       EXPECT_EQ(kernel.pack_rhs == nullptr, kernel.rhs.in_place);
       for (const PanelFormat* format : {&kernel.lhs, &kernel.rhs}) {
         if (format->in_place) continue;

@@ -1,13 +1,14 @@
 // A few products, for verbose_test.cc and trace_test.cc to look at from
 // outside.
 //
-//   observed_program [--many] [--batches] [--fork] [--descriptors]
+//   observed_program [--many] [--batches] [--groups] [--fork] [--descriptors]
 //       [--privileged]
 //
 // Tells on stdout, for each product, what the Context says about it: path,
 // kernel, threads. --many: 1500 small products more. --batches: a MulBatch on
 // one thread, one on two that is dealt out in blocks, a MulGroup,
-// a MulPlan of a batch. --fork: a
+// a MulPlan of a batch. --groups: products with group-scaled weights on either
+// side, the second one's many columns on two threads. --fork: a
 // child process multiplies too. --descriptors: lists what a program that is
 // executed inherits.
 // --privileged: exits with 77 unless it runs with more rights than its caller.
@@ -124,8 +125,7 @@ void MulBatches() {
   mul_batch(5, 24);
   UseTwoThreads(&context);
   mul_batch(3, kSize);
-  std::vector<
-      ruy_like::BatchItem<Matrix<float>, Matrix<float>, float, float>>
+  std::vector<ruy_like::BatchItem<Matrix<float>, Matrix<float>, float, float>>
       products;
   for (const int rows : {10, 0, 60}) {
     products.push_back({RowMajor(values.data(), rows, kSize),
@@ -145,11 +145,46 @@ void MulBatches() {
   Check(plan.Finish(), context);
 }
 
+// 4 bits by int8, and floats by 8 bits.
+void MulGroupScaled() {
+  constexpr int kRows = 300, kDepth = 256, kMany = 200;
+  const std::vector<std::uint8_t> levels(kRows * kDepth, 0x97);
+  const std::vector<float> scales(kRows * kDepth / 32, 0.5f);
+  const std::vector<float> values(kDepth * kMany, 1.5f);
+  const std::vector<std::int8_t> int8s(kDepth, 3);
+  std::vector<float> dst_data(kRows * kMany);
+  Context context;
+  for (const int bits : {4, 8}) {
+    ruy_like::GroupWeights weights;
+    weights.rows = kRows;
+    weights.depth = kDepth;
+    weights.bits = bits;
+    weights.group_size = bits == 4 ? 32 : 0;
+    weights.levels = levels.data();
+    weights.set_scales(scales.data());
+    const auto packed = ruy_like::PackGroupWeights(weights, &context);
+    if (!packed.ok()) std::exit(1);
+    if (bits == 4) {
+      auto dst = ColMajor(dst_data.data(), kRows, 1);
+      Check(Mul(*packed, ColMajor(int8s.data(), kDepth, 1),
+                ruy_like::GroupMulParams(), &context, &dst),
+            context);
+    } else {
+      UseTwoThreads(&context);
+      auto dst = RowMajor(dst_data.data(), kMany, kRows);
+      Check(Mul(RowMajor(values.data(), kMany, kDepth), *packed,
+                ruy_like::GroupMulParams(), &context, &dst),
+            context);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bool many = false;
   bool batches = false;
+  bool groups = false;
   bool fork_child = false;
   bool descriptors = false;
   bool privileged = false;
@@ -157,6 +192,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     many |= std::string(argv[i]) == "--many";
     batches |= std::string(argv[i]) == "--batches";
+    groups |= std::string(argv[i]) == "--groups";
     fork_child |= std::string(argv[i]) == "--fork";
     descriptors |= std::string(argv[i]) == "--descriptors";
     hold |= std::string(argv[i]) == "--hold";
@@ -168,6 +204,7 @@ int main(int argc, char** argv) {
   MulPacked();
   if (many) MulFloat(5, 6, 7, 1500);
   if (batches) MulBatches();
+  if (groups) MulGroupScaled();
   if (descriptors) {
     std::printf("descriptors\n");
     std::fflush(stdout);

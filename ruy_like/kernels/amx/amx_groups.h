@@ -45,8 +45,8 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/amx/amx_tile.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_ops_x86.h"
+#include "ruy_like/kernels/groups/group_panels.h"
 #include "ruy_like/kernels/groups/group_store.h"
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/simd/loops.h"
@@ -324,7 +324,7 @@ struct GroupBlocks {
           const GroupPanels<kBTiles> panels(args, multiplied.row, /*apart=*/1);
           RUY_LIKE_UNROLL
           for (int b = 0; b < kBTiles; ++b) at.panels[b] = panels.codes[b];
-          at.columns = static_cast<const char*>(args.activations);
+          at.columns = args.activations;
         }
         const bool is_last = multiplied.group + 1 == args.groups;
         const ptrdiff_t chunks = cut.chunks[is_last];
@@ -367,8 +367,17 @@ RUY_LIKE_NOINLINE void StoreNoGroups(const GroupTileArgs& args) {
   }
 }
 
-// Multiplies widened panels (GroupTileFn), of 4-bit levels as of 8-bit ones.
-inline void RunAmxGroups(const GroupTileArgs& args) {
+// Multiplies panels of bytes, widened from 4 bits or packed.
+struct AmxGroupForm : X86GroupForm<Simd512> {
+  typedef X86Dot<Simd512> Codes;  // for its kActivationBytes
+  static constexpr bool kReadsApart = false;
+  static constexpr int kMaxCols = kGroupMaxCols;
+  static constexpr int Panels(int /*cols*/) {
+    return kGroupMaxRows / kGroupPanelRows;
+  }
+};
+
+inline void RunAmxPanel(const GroupTileArgs& args) {
   if (args.groups == 0) {
     StoreNoGroups(args);
     return;
@@ -379,6 +388,11 @@ inline void RunAmxGroups(const GroupTileArgs& args) {
   } else {
     (has_rests ? GroupBlocks<1, true>::Run : GroupBlocks<1, false>::Run)(args);
   }
+}
+
+inline void RunAmxGroups(const KernelArgs* args) {
+  ForGroupPanels<AmxGroupForm>(
+      *args, [](const GroupTileArgs& tile) { RunAmxPanel(tile); });
 }
 
 }  // namespace

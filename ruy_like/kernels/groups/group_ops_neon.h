@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ruy_like/kernels/groups/group_pack.h"
+#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
@@ -131,7 +132,6 @@ struct NeonFlippedBytes : Dot {
 struct NeonGroupForm {
   typedef SimdNeon Simd;
   static constexpr bool kInterleavesColumns = true;
-  static constexpr bool kIsSigned = true;
   static constexpr int Panels(int /*cols*/) { return 1; }
   static RUY_LIKE_ALWAYS_INLINE int32x4_t LoadBytes(const uint8_t* p) {
     uint32_t bytes;
@@ -145,6 +145,8 @@ template <class CodesT>
 struct NeonStreamForm : NeonGroupForm {
   typedef CodesT Codes;
   typedef CodesT OneColumnCodes;
+  static constexpr bool kReadsApart = true;
+  static constexpr bool kIsSigned = CodesT::kParts == 2;
   static constexpr bool kFloatsInRegisters = true;
   static constexpr int kMaxCols = 2;
   static constexpr bool Prefetches(int /*cols*/) { return CodesT::kParts == 1; }
@@ -153,6 +155,8 @@ struct NeonStreamForm : NeonGroupForm {
 // Float sums stay in L1: the integer ones and the weights fill the registers.
 template <class CodesT, int kCols>
 struct NeonTileForm : NeonGroupForm {
+  static constexpr bool kReadsApart = false;
+  static constexpr bool kIsSigned = true;
   typedef CodesT Codes;
   typedef CodesT OneColumnCodes;
   static constexpr bool kFloatsInRegisters = false;
@@ -160,18 +164,10 @@ struct NeonTileForm : NeonGroupForm {
   static constexpr bool Prefetches(int /*cols*/) { return false; }
 };
 
-template <class DotT, class StreamDotT, class NibblesT, int kCols>
+// For PackActivations.
 struct NeonGroupOps : PlainGroupStarts {
-  typedef NeonStreamForm<NibblesT> Stream4;
-  typedef NeonStreamForm<NeonFlippedBytes<StreamDotT>> Stream8;
-  typedef NeonTileForm<DotT, kCols> Tile4;
-  typedef NeonTileForm<DotT, kCols> Tile8;
   static constexpr PackFn* kCopyInt8 = PackNeon_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackNeon_F32_F32_1x1;
-  // By counts of instructions: with SDOT, widening pays from 5 columns on;
-  // without it, streaming 4-bit codes always takes fewer.
-  static constexpr ptrdiff_t kMaxStreamCols4 = kCols == 2 ? 32 : 4;
-  static constexpr ptrdiff_t kMaxStreamCols8 = 4;
 };
 
 }  // namespace

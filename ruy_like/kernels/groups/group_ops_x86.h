@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/kernels/groups/group_tile.h"
 #include "ruy_like/pack/pack_routines.h"
 #include "ruy_like/simd/loops.h"
@@ -269,6 +270,7 @@ struct X86StreamForm : X86GroupForm<S> {
   typedef OneColumnCodesT OneColumnCodes;
   static constexpr bool kIsBytes = CodesT::kParts == 2;
   static constexpr bool kFloatsInRegisters = true;
+  static constexpr bool kReadsApart = true;
   // One panel by 8 columns is slower than two by 4 (doc/tuning.md).
   static constexpr int kMaxCols = S::kLanes == 16 ? 6 : 4;
   static constexpr int Panels(int cols) {
@@ -290,6 +292,7 @@ struct X86TileForm : X86GroupForm<S> {
   typedef CodesT Codes;
   typedef CodesT OneColumnCodes;
   static constexpr bool kFloatsInRegisters = S::kLanes == 16;
+  static constexpr bool kReadsApart = false;
   static constexpr int kMaxCols = kCols;
   static constexpr int Panels(int /*cols*/) { return kPanels; }
   // AVX-512-VNNI is no faster with it (doc/tuning.md), AVX-VNNI not measured.
@@ -297,22 +300,10 @@ struct X86TileForm : X86GroupForm<S> {
   static constexpr bool Prefetches(int /*cols*/) { return kPrefetches; }
 };
 
-template <class Stream4T, class Stream8T, class Tile4T, class Tile8T>
+// For PackActivations.
 struct X86GroupOps {
-  typedef Stream4T Stream4;
-  typedef Stream8T Stream8;
-  typedef Tile4T Tile4;
-  typedef Tile8T Tile8;
   static constexpr PackFn* kCopyInt8 = PackAvx2_8_S8_1x1;
   static constexpr PackFn* kCopyFloats = PackAvx2_F32_F32_1x1;
-  static constexpr bool kHasVnni = Tile8T::Codes::kHasVnni;
-  // Without VNNI, nibbles as packed take three multiplications for a step,
-  // widened codes four. With VNNI the widened form's larger tile is faster for
-  // many columns (doc/tuning.md).
-  static constexpr ptrdiff_t kMaxStreamCols4 = kHasVnni ? 128 : PTRDIFF_MAX;
-  // Without VNNI the other form is as fast from three columns on, and its
-  // tiles stay fast where weights come from memory (doc/tuning.md).
-  static constexpr ptrdiff_t kMaxStreamCols8 = kHasVnni ? 32 : 2;
   static RUY_LIKE_ALWAYS_INLINE void SetStarts(const int8_t* values,
                                                ptrdiff_t col_stride, int cols,
                                                ptrdiff_t n, int32_t factor,
@@ -326,19 +317,49 @@ struct X86GroupOps {
   }
 };
 
-// Without VNNI, and with its instructions.
+// Without VNNI nibbles as packed take three multiplications for a step, widened
+// codes four; codes of 8 bits are as fast by tiles from three columns on, which
+// stay fast where weights come from memory (doc/tuning.md).
 template <class S, int kPanels, int kCols>
-using MaddGroupOps =
-    X86GroupOps<X86StreamForm<S, MaddNibbles<S>, MaddNibbles<S>>,
-                X86StreamForm<S, MaddDot8<S>, MaddDot8<S>>,
-                X86TileForm<S, MaddDot4<S>, kPanels, kCols>,
-                X86TileForm<S, MaddDot8<S>, kPanels, kCols>>;
+struct MaddGroupKernels {
+  typedef X86GroupOps Ops;
+  typedef X86StreamForm<S, MaddNibbles<S>, MaddNibbles<S>> Stream4;
+  typedef X86StreamForm<S, MaddDot8<S>, MaddDot8<S>> Stream8;
+  typedef X86TileForm<S, MaddDot4<S>, kPanels, kCols> Tile4;
+  typedef X86TileForm<S, MaddDot8<S>, kPanels, kCols> Tile8;
+  static constexpr int kMacsPerNs = S::kLanes == 16 ? 120 : 80;
+  static constexpr Kernel kList[] = {
+      GroupEntry<Ops, Stream4>("G4S8", 4, nullptr, kMacsPerNs),
+      // For groups that are too long to be multiplied as nibbles.
+      GroupEntry<Ops, Tile4>("G4W8S8", 4, PackNibbles<WidenNibbles>,
+                             kMacsPerNs),
+      GroupEntry<Ops, Stream8>("G8W16", 8, nullptr, kMacsPerNs, /*max_cols=*/2),
+      GroupEntry<Ops, Tile8>("G8W16", 8, nullptr, kMacsPerNs),
+  };
+};
+
+// With VNNI a larger tile of widened codes is faster for many columns
+// (doc/tuning.md).
 template <class S, class Quads, int kPanels, int kCols>
-using VnniGroupOps = X86GroupOps<
-    X86StreamForm<S, VnniNibbles<S, Quads>, VnniColumnNibbles<S, Quads>>,
-    X86StreamForm<S, VnniDot<S, Quads>, VnniDot<S, Quads>>,
-    X86TileForm<S, VnniDot<S, Quads>, kPanels, kCols>,
-    X86TileForm<S, VnniDot<S, Quads>, kPanels, kCols>>;
+struct VnniGroupKernels {
+  typedef X86GroupOps Ops;
+  typedef VnniDot<S, Quads> Dot;
+  typedef X86StreamForm<S, VnniNibbles<S, Quads>, VnniColumnNibbles<S, Quads>>
+      Stream4;
+  typedef X86StreamForm<S, Dot, Dot> Stream8;
+  typedef X86TileForm<S, Dot, kPanels, kCols> Tile;
+  static constexpr int kMacsPerNs = S::kLanes == 16 ? 200 : 120;
+  static constexpr Kernel kList[] = {
+      GroupEntry<Ops, Stream4>("G4S8", 4, nullptr, kMacsPerNs,
+                               /*max_cols=*/128),
+      GroupEntry<Ops, Tile>("G4W8S8", 4, PackNibbles<WidenNibbles>, kMacsPerNs),
+      GroupEntry<Ops, Stream8>("G8S8", 8, nullptr, kMacsPerNs,
+                               S::kLanes == 16 ? kNoLimit : 32),
+  };
+  // For many columns, where it is larger than Stream8.
+  static constexpr Kernel kTile8[] = {
+      GroupEntry<Ops, Tile>("G8S8", 8, nullptr, kMacsPerNs)};
+};
 
 }  // namespace
 }  // namespace ruy_like::kernels

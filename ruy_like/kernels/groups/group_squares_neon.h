@@ -18,7 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/kernels/groups/group_ops_neon.h"
 #include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/simd/loops.h"
@@ -182,19 +181,6 @@ static void MakeRowPairsSigned(const uint8_t* levels, ptrdiff_t steps,
     levels += 128;
     widened += 128;
   }
-}
-
-// Few columns are streamed by dot products, whose lanes they fill.
-struct NeonSquaresGroupOps
-    : NeonGroupOps<NeonSquaresDot, NeonSdot, NeonSdotNibbles, /*kCols=*/6> {
-  static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 2;
-};
-
-constexpr GroupKernel SquaresGroupKernel(const char* name) {
-  GroupKernel kernel = GroupKernelOf<NeonSquaresGroupOps>(name);
-  kernel.widen4 = WidenNibblesOfRowPairs;
-  kernel.widen8 = MakeRowPairsSigned;
-  return kernel;
 }
 
 }  // namespace

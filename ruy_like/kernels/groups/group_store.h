@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "ruy_like/float16.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_panels.h"
 #include "ruy_like/simd/loops.h"
 
 namespace ruy_like::kernels {
@@ -33,21 +33,28 @@ template <class Simd, int kRows>
 static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
                                              ptrdiff_t row, float* out) {
   typedef typename Simd::Float Float;
+  const EpilogueArgs& epilogue = *args.epilogue;
   const int rows = Min(args.rows - row, kRows);
+  const float* const bias = static_cast<const float*>(epilogue.bias);
   alignas(64) float row_bias[kRows] = {};
-  if (args.row_bias != nullptr) {
-    __builtin_memcpy(row_bias, args.row_bias + row, rows * sizeof(float));
+  if (bias != nullptr && epilogue.channels_are_rows) {
+    __builtin_memcpy(row_bias, bias + row, rows * sizeof(float));
   }
-  const bool has_bias = args.row_bias != nullptr || args.col_bias != nullptr;
-  const bool is_float = args.dst_scalar == Scalar::kF32;
-  const bool is_whole = is_float && args.dst_row_stride == 1 && rows == kRows;
-  const Float low = Simd::SetFloat(args.clamp_min);
-  const Float high = Simd::SetFloat(args.clamp_max);
+  const bool is_float = epilogue.dst_scalar == Scalar::kF32;
+  const bool is_whole =
+      is_float && epilogue.dst_row_stride == 1 && rows == kRows;
+  const Float low = Simd::SetFloat(static_cast<float>(epilogue.clamp_min_f));
+  const Float high = Simd::SetFloat(static_cast<float>(epilogue.clamp_max_f));
   for (int c = 0; c < args.cols; ++c) {
     float* const values = out + c * kRows;
-    const ptrdiff_t at = row * args.dst_row_stride + c * args.dst_col_stride;
-    float* const to = is_whole ? static_cast<float*>(args.dst) + at : values;
-    const Float scale = Simd::SetFloat(args.column_scales[c]);
+    const ptrdiff_t col = args.first_col + c;
+    const ptrdiff_t at =
+        row * epilogue.dst_row_stride + col * epilogue.dst_col_stride;
+    float* const to =
+        is_whole ? static_cast<float*>(epilogue.dst) + at : values;
+    const ScaleArgs& scales = *epilogue.scales;
+    const Float scale =
+        Simd::SetFloat(scales.rhs[scales.rhs_per_col ? col : 0]);
     // Not by 0: a row's sum may be infinite.
     const int zero = args.column_zeros == nullptr ? 0 : args.column_zeros[c];
     RUY_LIKE_UNROLL
@@ -58,18 +65,18 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
                               Simd::LoadAligned(args.row_sums + row + r), x);
       }
       x = Simd::MulFloat(x, scale);
-      if (has_bias) {
-        x = Simd::AddFloat(x, args.row_bias != nullptr
+      if (bias != nullptr) {
+        x = Simd::AddFloat(x, epilogue.channels_are_rows
                                   ? Simd::LoadAligned(row_bias + r)
-                                  : Simd::SetFloat(args.col_bias[c]));
+                                  : Simd::SetFloat(bias[col]));
       }
       x = Simd::AtMost(high, Simd::AtLeast(low, x));  // a NaN stays
       __builtin_memcpy(to + r, &x, sizeof(x));
     }
     if (is_whole) continue;
     if (is_float) {
-      StoreGroupColumn<kRows>(values, rows, args.dst_row_stride,
-                              static_cast<float*>(args.dst) + at);
+      StoreGroupColumn<kRows>(values, rows, epilogue.dst_row_stride,
+                              static_cast<float*>(epilogue.dst) + at);
     } else {
       uint16_t halves[kRows];
       uint32_t bits[kRows];
@@ -77,8 +84,8 @@ static RUY_LIKE_NOINLINE void StoreGroupTile(const GroupTileArgs& args,
       for (int r = 0; r < kRows; ++r) {
         halves[r] = float16_internal::RoundToBFloat16(bits[r]);
       }
-      StoreGroupColumn<kRows>(halves, rows, args.dst_row_stride,
-                              static_cast<uint16_t*>(args.dst) + at);
+      StoreGroupColumn<kRows>(halves, rows, epilogue.dst_row_stride,
+                              static_cast<uint16_t*>(epilogue.dst) + at);
     }
   }
 }

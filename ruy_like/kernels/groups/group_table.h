@@ -1,44 +1,55 @@
 // Back-end: the lines that products with group-scaled weights have in a path's
 // table.
+//
+//   G4S8      few columns: codes as they are packed
+//   G4W8S8    more columns: codes of 4 bits, widened to bytes
+//   G8S8      codes of 8 bits; G8W8S8 where their sign is restored before
+//   W16       for S8: activations that are widened to 16 bits
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
 
-#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_tile.h"
+#include "ruy_like/kernels/kernel_names.h"
 
 namespace ruy_like::kernels {
 namespace {
 
-template <class Ops>
-constexpr GroupKernel GroupKernelOf(const char* name) {
-  typedef typename Ops::Tile8 Tile8;
-  GroupKernel kernel = {};
+// pack_lhs: null if codes are read as they are packed.
+template <class Ops, class Form>
+constexpr Kernel GroupEntryOf(KernelFn* run, const char* name, int bits,
+                              PackFn* pack_lhs, int macs_per_ns, int max_cols) {
+  constexpr int kBytes = Form::Codes::kActivationBytes;
+  Kernel kernel = {};
   kernel.name = name;
-  kernel.tile_rows = Tile8::Panels(1) * kGroupPanelRows;
-  kernel.tile_cols = Tile8::kMaxCols;
-  kernel.stream_cols = Ops::Stream4::kMaxCols;
-  kernel.max_stream_cols4 = Ops::kMaxStreamCols4;
-  kernel.max_stream_cols8 = Ops::kMaxStreamCols8;
-  kernel.interleaves_columns = Tile8::kInterleavesColumns;
-  kernel.signed_levels = Tile8::kIsSigned;
-  kernel.activation_bytes4 = Ops::Tile4::Codes::kActivationBytes;
-  kernel.activation_bytes8 = Tile8::Codes::kActivationBytes;
-  kernel.tile4 = RunGroupTiles<typename Ops::Tile4>;
-  kernel.tile8 = RunGroupTiles<Tile8>;
-  kernel.stream4 = RunGroupTiles<typename Ops::Stream4>;
-  if constexpr (Ops::kMaxStreamCols8 != 0) {
-    kernel.stream8 = RunGroupTiles<typename Ops::Stream8>;
-  }
-  kernel.widen4 = WidenNibbles;
-  kernel.widen8 = MakeLevelsSigned;
-  kernel.quantize = QuantizeActivations;
-  kernel.copy_int8 = Ops::kCopyInt8;
-  kernel.copy_floats = Ops::kCopyFloats;
-  kernel.pack_columns4 =
-      PackGroupColumns<Ops, Ops::Tile4::Codes::kActivationBytes>;
-  kernel.pack_columns8 = PackGroupColumns<Ops, Tile8::Codes::kActivationBytes>;
+  kernel.family = Family::kGroupScaled;
+  kernel.kind = KernelKind::kPanels;
+  kernel.packed_lhs = bits == 4 ? &kPackedCodes4 : &kPackedCodes8;
+  kernel.lhs = pack_lhs == nullptr ? *kernel.packed_lhs : kPackedCodes8;
+  if (Form::kIsSigned) kernel.lhs.scalar = Scalar::kI8;
+  kernel.rhs = {kBytes == 1 ? Scalar::kI8 : Scalar::kI16, false,
+                Form::kInterleavesColumns ? Form::kMaxCols : 1,
+                kGroupStepLevels, kGroupStepLevels};
+  kernel.tile_rows = Form::Panels(1) * kGroupPanelRows;
+  kernel.tile_cols = Form::kMaxCols < max_cols ? Form::kMaxCols : max_cols;
+  kernel.row_granularity = kGroupPanelRows;
+  kernel.max_cols = max_cols;
+  kernel.stream_cols = pack_lhs == nullptr ? kernel.tile_cols : 0;
+  // Nibbles that are multiplied in place sum up to 16 times as much as codes.
+  if (bits == 4 && pack_lhs == nullptr) kernel.max_group_levels = 1 << 16;
+  kernel.macs_per_ns = macs_per_ns;
+  kernel.pack_lhs = pack_lhs;
+  kernel.pack_rhs = PackActivations<Ops, Form>;
+  kernel.run = run;
   return kernel;
+}
+
+template <class Ops, class Form>
+constexpr Kernel GroupEntry(const char* name, int bits, PackFn* pack_lhs,
+                            int macs_per_ns, int max_cols = kNoLimit) {
+  return GroupEntryOf<Ops, Form>(RunGroupTiles<Form>, name, bits, pack_lhs,
+                                 macs_per_ns, max_cols);
 }
 
 }  // namespace

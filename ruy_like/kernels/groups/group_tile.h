@@ -11,8 +11,10 @@
 //   kFloatsInRegisters      whether registers hold a tile's float sums as well
 //                           as its integer ones; else floats stay in L1
 //   Prefetches(cols)        whether codes are prefetched
-//   kInterleavesColumns, kIsSigned   see GroupTileArgs
-//   LoadBytes(p)   kLanes bytes, as a vector of integers
+//   kReadsApart    whether panels that come from memory are read far apart
+//   kInterleavesColumns     whether panels of columns are interleaved
+//   kIsSigned      codes are signed bytes: 128 is subtracted from what is
+//   packed LoadBytes(p)   kLanes bytes, as a vector of integers
 //
 // and Codes has
 //
@@ -32,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_panels.h"
 #include "ruy_like/kernels/groups/group_store.h"
 #include "ruy_like/simd/loops.h"
 
@@ -170,7 +172,7 @@ struct ActivationPanel {
   ptrdiff_t col_stride, step_stride;
 
   explicit RUY_LIKE_ALWAYS_INLINE ActivationPanel(const GroupTileArgs& args)
-      : first(static_cast<const char*>(args.activations)),
+      : first(args.activations),
         col_stride(Form::kInterleavesColumns ? kColBytes
                                              : args.activation_stride),
         step_stride(Form::kInterleavesColumns ? args.activation_stride
@@ -374,7 +376,7 @@ RUY_LIKE_ALWAYS_INLINE void RunTilesOfKind(const GroupTileArgs& args) {
 }
 
 template <class Form>
-static void RunGroupTiles(const GroupTileArgs& args) {
+RUY_LIKE_ALWAYS_INLINE void RunTiles(const GroupTileArgs& args) {
   if (args.zeros != nullptr) {
     RunTilesOfKind<Form, kGroupRowZeros>(args);
   } else if (args.column_group_scales != nullptr) {
@@ -382,6 +384,13 @@ static void RunGroupTiles(const GroupTileArgs& args) {
   } else {
     RunTilesOfKind<Form, kGroupPlain>(args);
   }
+}
+
+template <class Form>
+static void RunGroupTiles(const KernelArgs* args) {
+  ForGroupPanels<Form>(
+      *args, [](const GroupTileArgs& tile)
+                 __attribute__((always_inline)) { RunTiles<Form>(tile); });
 }
 
 }  // namespace

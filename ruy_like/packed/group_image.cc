@@ -1,8 +1,9 @@
 // Tested in test/group_weights_test.cc.
-#include "ruy_like/groups/group_image.h"
+#include "ruy_like/packed/group_image.h"
 
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ruy_like/base/checked_math.h"
@@ -11,7 +12,6 @@
 #include "ruy_like/base/float_state.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/fused_multiply_add.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
 #include "ruy_like/packed/image_header.h"
 
 namespace ruy_like {
@@ -97,15 +97,14 @@ absl::Status ComputeSizes(GroupShape* shape) {
     return Invalid("scale_type = ", static_cast<int>(shape->scale_type),
                    "; scales are float, BFloat16 or Float16");
   }
+  kernels::GroupSizes& sizes = shape->sizes;
   const std::ptrdiff_t steps = CeilDiv(shape->depth, kernels::kGroupStepLevels);
   if (shape->group_size == 0 || shape->group_size >= shape->depth) {
-    shape->groups = shape->depth == 0 ? 0 : 1;
-    shape->group_steps = steps;
-    shape->last_group_steps = steps;
+    sizes = {shape->depth == 0 ? 0 : 1, steps, steps};
   } else {
-    shape->groups = CeilDiv(shape->depth, shape->group_size);
-    shape->group_steps = shape->group_size / kernels::kGroupStepLevels;
-    shape->last_group_steps = steps - (shape->groups - 1) * shape->group_steps;
+    sizes.groups = CeilDiv(shape->depth, shape->group_size);
+    sizes.group_steps = shape->group_size / kernels::kGroupStepLevels;
+    sizes.last_group_steps = steps - (sizes.groups - 1) * sizes.group_steps;
   }
   shape->panels = CeilDiv(shape->rows, kernels::kGroupPanelRows);
   std::ptrdiff_t values;  // scales
@@ -117,7 +116,7 @@ absl::Status ComputeSizes(GroupShape* shape) {
   fits = fits &&
          CheckedMul<std::ptrdiff_t>(shape->panels, kernels::kGroupPanelRows,
                                     &values) &&
-         CheckedMul(values, shape->groups, &values) &&
+         CheckedMul(values, sizes.groups, &values) &&
          AddPart(values, InfoOf(shape->scale_type).bits / 8, &offset);
   shape->zeros_offset = offset;
   if (shape->has_zero_points) fits = fits && AddPart(values, 1, &offset);
@@ -128,12 +127,27 @@ absl::Status ComputeSizes(GroupShape* shape) {
                                             " are larger than any memory"));
 }
 
-void GroupImage::PointInto(const void* data) {
-  const std::uint8_t* const bytes = static_cast<const std::uint8_t*>(data);
-  image = data;
-  levels = bytes + kImageHeaderBytes;
-  scales = bytes + scales_offset;
-  zeros = has_zero_points ? bytes + zeros_offset : nullptr;
+void GroupImage::PointInto(const void* data_image) {
+  const GroupShape& shape = group_shape;
+  side = Side::kLhs;
+  layout.path = Path::kNone;
+  layout.family = Family::kGroupScaled;
+  layout.kernel_side = Side::kLhs;
+  // The same for all images of these bits: it is in the keys of kept plans.
+  layout.kernel_format =
+      shape.bits == 4 ? &kernels::kPackedCodes4 : &kernels::kPackedCodes8;
+  layout.format = *layout.kernel_format;
+  scalar = Scalar::kI8;
+  zero_point = 0;
+  depth = shape.depth;
+  width = shape.rows;
+  image = data_image;
+  image_bytes = shape.image_bytes;
+  if (data_image == nullptr) return;
+  const auto* const bytes = static_cast<const std::uint8_t*>(data_image);
+  data.panels = bytes + kImageHeaderBytes;
+  scales = bytes + shape.scales_offset;
+  zeros = shape.has_zero_points ? bytes + shape.zeros_offset : nullptr;
 }
 
 const float* GroupImage::RowSums() const {
@@ -142,30 +156,36 @@ const float* GroupImage::RowSums() const {
   MutexLock lock(&sums_mutex_);
   made = sums_.load(std::memory_order_relaxed);
   if (made != nullptr) return made;
+  const GroupShape& shape = group_shape;
+  const std::ptrdiff_t groups = shape.groups();
+  const auto* const codes = static_cast<const std::uint8_t*>(data.panels);
   constexpr int kRows = kernels::kGroupPanelRows;
   constexpr std::ptrdiff_t kTileRows = 64;
-  const std::size_t bytes = (panels * kRows + kTileRows) * sizeof(float);
-  if (!AlignedBuffer::Allocate(bytes, &sums_buffer_)) return nullptr;
+  const std::size_t bytes = (shape.panels * kRows + kTileRows) * sizeof(float);
+  if (!AlignedBuffer::Allocate(bytes, &sums_buffer_)) throw std::bad_alloc();
   const ScopedFloatState float_state(FloatState::kDefault);
   auto* const sums = static_cast<float*>(sums_buffer_.data());
   std::memset(sums, 0, bytes);
-  for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
+  for (std::ptrdiff_t panel = 0; panel < shape.panels; ++panel) {
     for (std::ptrdiff_t group = 0; group < groups; ++group) {
       std::uint32_t totals[kRows] = {};
-      AddCodes(bits, group + 1 < groups ? group_steps : last_group_steps,
-               levels + panel * panel_bytes + group * group_steps * 16 * bits,
+      AddCodes(shape.bits,
+               group + 1 < groups ? shape.sizes.group_steps
+                                  : shape.sizes.last_group_steps,
+               codes + panel * shape.panel_bytes +
+                   group * shape.sizes.group_steps * 16 * shape.bits,
                totals);
       for (int row = 0; row < kRows; ++row) {
         // Codes of padding are 0, and have no zero point.
         const std::ptrdiff_t at = (panel * groups + group) * kRows + row;
-        const int zero = zeros == nullptr ? zero_point : zeros[at];
+        const int zero = zeros == nullptr ? shape.zero_point : zeros[at];
         const std::uint32_t sum =
-            totals[row] - static_cast<std::uint32_t>(LevelsIn(group)) *
+            totals[row] - static_cast<std::uint32_t>(shape.LevelsIn(group)) *
                               static_cast<std::uint32_t>(zero);
         float* const f = sums + panel * kRows + row;
         *f =
             FusedMultiplyAdd(static_cast<float>(static_cast<std::int32_t>(sum)),
-                             ScaleAt(scale_type, scales, at), *f);
+                             ScaleAt(shape.scale_type, scales, at), *f);
       }
     }
   }

@@ -1,4 +1,6 @@
 // Tested in test/group_weights_test.cc.
+#include "ruy_like/group_weights.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,9 +12,8 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/errors.h"
 #include "ruy_like/base/no_memory.h"
-#include "ruy_like/group_weights.h"
-#include "ruy_like/groups/group_image.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
+#include "ruy_like/kernels/groups/group_args.h"
+#include "ruy_like/packed/group_image.h"
 #include "ruy_like/packed/image_header.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/parallel.h"
@@ -70,10 +71,10 @@ absl::Status CheckStrides(Source* source) {
     return Invalid("row_stride_bytes = ", weights.row_stride_bytes,
                    " is less than the ", row_bytes, " bytes of a row");
   }
-  if (weights.scale_stride == 0) weights.scale_stride = source->shape.groups;
-  if (weights.scale_stride < source->shape.groups) {
+  if (weights.scale_stride == 0) weights.scale_stride = source->shape.groups();
+  if (weights.scale_stride < source->shape.groups()) {
     return Invalid("scale_stride = ", weights.scale_stride,
-                   " is less than the ", source->shape.groups,
+                   " is less than the ", source->shape.groups(),
                    " groups of a row");
   }
   std::ptrdiff_t bytes;
@@ -105,7 +106,7 @@ absl::Status CheckValues(const Source& source) {
     return Invalid("scales is null");
   }
   for (std::ptrdiff_t row = 0; row < weights.rows; ++row) {
-    for (std::ptrdiff_t group = 0; group < source.shape.groups; ++group) {
+    for (std::ptrdiff_t group = 0; group < source.shape.groups(); ++group) {
       const float scale = source.ScaleAt(row, group);
       if (!std::isfinite(scale)) {
         return Invalid("the scale of row ", row, ", group ", group, " is ",
@@ -162,9 +163,9 @@ void PackPanel(const Source& source, std::ptrdiff_t panel, char* image) {
       }
     }
     const int scale_bytes = InfoOf(shape.scale_type).bits / 8;
-    for (std::ptrdiff_t group = 0; group < shape.groups; ++group) {
+    for (std::ptrdiff_t group = 0; group < shape.groups(); ++group) {
       const std::ptrdiff_t at =
-          (panel * shape.groups + group) * kGroupPanelRows + row;
+          (panel * shape.groups() + group) * kGroupPanelRows + row;
       std::memcpy(image + shape.scales_offset + at * scale_bytes,
                   static_cast<const char*>(source.weights.scales) +
                       source.ValueAt(first_row + row, group) * scale_bytes,
@@ -202,11 +203,12 @@ absl::Status NoMemoryFor(const GroupShape& shape) {
 absl::StatusOr<PackedGroupWeights> PackChecked(const Source& source,
                                                ContextImpl* context) {
   auto result = std::make_shared<GroupImage>();
-  static_cast<GroupShape&>(*result) = source.shape;
-  if (!AlignedBuffer::Allocate(source.shape.image_bytes, &result->buffer)) {
+  result->group_shape = source.shape;
+  if (!AlignedBuffer::Allocate(source.shape.image_bytes,
+                               &result->data.storage)) {
     return NoMemoryFor(source.shape);
   }
-  char* const image = static_cast<char*>(result->buffer.data());
+  char* const image = static_cast<char*>(result->data.storage.data());
   std::memset(image, 0, source.shape.image_bytes);
   PackTask task = {&source, image};
   // Panels without depth take no memory: there may be any number of them.
@@ -238,9 +240,9 @@ absl::StatusOr<PackedGroupWeights> ReadImage(const void* data,
   auto result = std::make_shared<GroupImage>();
   std::uint64_t checksum;
   RUY_LIKE_RETURN_IF_ERROR(
-      ReadGroupHeader(data, bytes, result.get(), &checksum));
+      ReadGroupHeader(data, bytes, &result->group_shape, &checksum));
   if (verify == VerifyChecksum::kYes &&
-      GroupDataChecksum(*result, data) != checksum) {
+      GroupDataChecksum(result->group_shape, data) != checksum) {
     return absl::DataLossError("the packed weights' data is damaged");
   }
   result->PointInto(data);
@@ -266,21 +268,69 @@ absl::StatusOr<PackedGroupWeights> PackedGroupWeights::FromBytes(
 }
 
 std::ptrdiff_t PackedGroupWeights::rows() const {
-  return image_ == nullptr ? 0 : image_->rows;
+  return image_ == nullptr ? 0 : image_->group_shape.rows;
 }
 std::ptrdiff_t PackedGroupWeights::depth() const {
-  return image_ == nullptr ? 0 : image_->depth;
+  return image_ == nullptr ? 0 : image_->group_shape.depth;
 }
 int PackedGroupWeights::bits() const {
-  return image_ == nullptr ? 4 : image_->bits;
+  return image_ == nullptr ? 4 : image_->group_shape.bits;
 }
 std::ptrdiff_t PackedGroupWeights::group_size() const {
-  return image_ == nullptr ? 0 : image_->group_size;
+  return image_ == nullptr ? 0 : image_->group_shape.group_size;
 }
 absl::string_view PackedGroupWeights::Serialize() const {
   if (image_ == nullptr) return absl::string_view();
   return absl::string_view(static_cast<const char*>(image_->image),
                            image_->image_bytes);
 }
+
+namespace internal {
+
+void EraseWeights(const PackedGroupWeights& weights, Side side,
+                  ErasedMatrix* erased) {
+  static const GroupImage* const kNone = [] {
+    auto* const image = new GroupImage;
+    image->PointInto(nullptr);
+    return image;
+  }();
+  const GroupImage* const image =
+      weights.image() == nullptr ? kNone : weights.image();
+  *erased = {};
+  erased->data = image->image;
+  erased->scalar = image->scalar;
+  erased->data_is_const = true;
+  erased->cache_policy = CachePolicy::kNeverCache;
+  erased->zero_point_is_integer = true;
+  MakeSimpleLayout(side == Side::kLhs ? image->width : image->depth,
+                   side == Side::kLhs ? image->depth : image->width,
+                   Order::kColMajor, &erased->layout);
+  erased->packed = image;
+}
+
+// As of a product of integers with a float dst, but for the family.
+void CallOf<GroupMulParams>::Complete(const GroupMulParams& params,
+                                      bool weights_are_lhs, int max_num_threads,
+                                      MulCall* call) {
+  call->channel_dimension = params.channel_dimension;
+  call->float_sums = FloatSums::kInOrder;
+  call->quantized = false;
+  call->family = Family::kGroupScaled;
+  call->accum_scalar = Scalar::kF32;
+  call->bias = params.bias;
+  call->fixedpoint = call->exponent = 0;
+  call->fixedpoint_perchannel = call->exponent_perchannel = nullptr;
+  call->lhs_scale = call->rhs_scale = 1;
+  call->lhs_scale_perrow = weights_are_lhs ? nullptr : params.activation_scales;
+  call->rhs_scale_percol = weights_are_lhs ? params.activation_scales : nullptr;
+  call->beta = 0;
+  call->clamp_min = ExactDouble(params.clamp_min);
+  call->clamp_max = ExactDouble(params.clamp_max);
+  call->max_num_threads = max_num_threads;
+  call->activation_scales = params.quantize;
+  call->activation_zero_points = params.activation_zero_points;
+}
+
+}  // namespace internal
 
 }  // namespace ruy_like

@@ -1,16 +1,16 @@
-// Groups: weights with group scales, packed: one run of bytes, in memory and in
-// a file alike. kernels/groups/group_kernel.h draws the panels.
+// Packed: weights with group scales: one run of bytes, in memory and in a file
+// alike. kernels/groups/group_args.h draws the panels.
 //
 //    byte 0      header, 128 bytes: group_image.cc
-//    byte 128    levels, panel by panel
+//    byte 128    codes, panel by panel
 //    then        scales: panel, group, row of the panel
 //    then        zero points in the same order, one byte each, if each group
 //                has its own
 //
 // each part from a multiple of 64 bytes on, with zeros up to the next one.
 // Every byte is determined by the weights.
-#ifndef RUY_LIKE_GROUPS_GROUP_IMAGE_H_
-#define RUY_LIKE_GROUPS_GROUP_IMAGE_H_
+#ifndef RUY_LIKE_PACKED_GROUP_IMAGE_H_
+#define RUY_LIKE_PACKED_GROUP_IMAGE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -19,6 +19,8 @@
 #include "absl/status/status.h"
 #include "ruy_like/base/allocator.h"
 #include "ruy_like/base/mutex.h"
+#include "ruy_like/kernels/groups/group_args.h"
+#include "ruy_like/packed/packed_operand.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -31,43 +33,39 @@ struct GroupShape {
   int bits = 4;
   Scalar scale_type = Scalar::kF32;
   bool has_zero_points = false;
-  // That of packed levels: for 8-bit weights 128 more than the caller's.
+  // That of packed codes: for 8-bit weights 128 more than the caller's.
   int zero_point = 8;
 
   // Set by ComputeSizes.
-  std::ptrdiff_t groups = 0;
-  std::ptrdiff_t group_steps = 0;  // of 8 levels, of each but the last one
-  std::ptrdiff_t last_group_steps = 0;
+  kernels::GroupSizes sizes = {0, 0, 0};
   std::ptrdiff_t panels = 0;
-  std::ptrdiff_t panel_bytes = 0;    // of levels
+  std::ptrdiff_t panel_bytes = 0;    // of codes
   std::ptrdiff_t scales_offset = 0;  // from the image's first byte
   std::ptrdiff_t zeros_offset = 0;
   std::ptrdiff_t image_bytes = 0;
 
-  std::ptrdiff_t steps() const {
-    return groups == 0 ? 0 : (groups - 1) * group_steps + last_group_steps;
-  }
+  std::ptrdiff_t groups() const { return sizes.groups; }
   // Levels of a group; the last one of a row may have fewer.
   std::ptrdiff_t LevelsIn(std::ptrdiff_t group) const {
-    return group + 1 < groups ? 8 * group_steps
-                              : depth - 8 * (groups - 1) * group_steps;
+    return group + 1 < sizes.groups
+               ? 8 * sizes.group_steps
+               : depth - 8 * (sizes.groups - 1) * sizes.group_steps;
   }
 };
 
-struct GroupImage : GroupShape {
-  const std::uint8_t* levels = nullptr;
+// As an operand of products it can be of either side, and of any path.
+struct GroupImage : PackedOperand {
+  GroupShape group_shape;
   const void* scales = nullptr;
   const std::uint8_t* zeros = nullptr;  // null without
-  const void* image = nullptr;
-  AlignedBuffer buffer;  // empty where the image is the caller's
 
-  // Sets the pointers from `data`.
-  void PointInto(const void* data);
+  // Sets all fields but the memory from the shape and its `image`, which may be
+  // null for weights of size 0.
+  void PointInto(const void* image);
   // The sum of each row's weights, in float, by the rule of doc/numerics.md:
   // what activations' zero points are multiplied by. As many as panels have
-  // rows, and a tile's more.
-  // Made by the first call, in memory of its own; null without memory. From any
-  // threads.
+  // rows, and a tile's more. Made by the first call, from any thread, in memory
+  // of its own. std::bad_alloc without.
   const float* RowSums() const;
 
  private:
@@ -75,6 +73,11 @@ struct GroupImage : GroupShape {
   mutable AlignedBuffer sums_buffer_;
   mutable std::atomic<const float*> sums_{nullptr};
 };
+
+// Of an operand whose format has codes.
+inline const GroupImage& GroupImageOf(const PackedOperand& operand) {
+  return static_cast<const GroupImage&>(operand);
+}
 
 // OutOfRange for sizes that overflow, InvalidArgument for values that are not
 // valid.
@@ -92,4 +95,4 @@ std::uint64_t GroupDataChecksum(const GroupShape& shape, const void* image);
 
 }  // namespace ruy_like
 
-#endif  // RUY_LIKE_GROUPS_GROUP_IMAGE_H_
+#endif  // RUY_LIKE_PACKED_GROUP_IMAGE_H_

@@ -1,13 +1,13 @@
-// Back-end: products with group-scaled weights in portable C++.
-//
-// Tested in test/group_weights_test.cc.
+// Back-end: the operations of group_tile.h in portable C++, for
+// kernels/portable.cc.
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_PORTABLE_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_PORTABLE_H_
+
 #include <stddef.h>
 #include <stdint.h>
 
 #include "ruy_like/float16.h"
 #include "ruy_like/fused_multiply_add.h"
-#include "ruy_like/kernels/groups/group_kernel.h"
-#include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_table.h"
 #include "ruy_like/simd/loops.h"
 
@@ -167,6 +167,7 @@ struct PortableForm {
   typedef CodesT OneColumnCodes;
   static constexpr int kMaxCols = 2;
   static constexpr bool kFloatsInRegisters = false;
+  static constexpr bool kReadsApart = false;
   static constexpr bool kInterleavesColumns = true;
   static constexpr bool kIsSigned = false;
   static constexpr int Panels(int /*cols*/) { return 1; }
@@ -176,20 +177,13 @@ struct PortableForm {
   }
 };
 
-struct Ops : PlainGroupStarts {
-  typedef PortableForm<PortableNibbles> Stream4;
-  typedef PortableForm<PortableDot> Stream8;
-  typedef PortableForm<PortableDot> Tile4;
-  typedef PortableForm<PortableDot> Tile8;
+// For PackActivations.
+struct PortableGroupOps : PlainGroupStarts {
   static constexpr PackFn* kCopyInt8 = nullptr;
   static constexpr PackFn* kCopyFloats = nullptr;
-  static constexpr ptrdiff_t kMaxStreamCols4 = 2, kMaxStreamCols8 = 0;
 };
 
-constexpr GroupKernel kKernel = GroupKernelOf<Ops>("Portable_Groups_16x2");
-
 }  // namespace
-
-const GroupKernel* PortableGroupKernel() { return &kKernel; }
-
 }  // namespace ruy_like::kernels
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_OPS_PORTABLE_H_

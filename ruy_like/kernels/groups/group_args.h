@@ -1,0 +1,128 @@
+// Back-end contract of products with group-scaled weights
+// (Family::kGroupScaled): what kernel.h and pack.h leave out. Plain data only.
+//
+// The weights are the kernel's lhs, packed by the caller; the activations are
+// its rhs.
+//
+// ## Packed weights
+//
+// One form for all paths: panels of kGroupPanelRows rows, the last one padded
+// with zero codes. A step is 8 positions of depth; the last group of a row is
+// padded to whole steps. Codes are unsigned: those of 4 bits as they are, those
+// of 8 bits with 128 added, as their zero points. For each panel
+//
+//   step, 4 bits: 64 bytes; byte 4 * row + i has code i in its low nibble and
+//                 code 4 + i in its high one
+//   step, 8 bits: 128 bytes; byte 4 * row + i has code i, byte
+//                 64 + 4 * row + i has code 4 + i
+//
+// Scales are in an array of their own, 16 for each panel and group; so are zero
+// points, unless all are the same. Kernels of few columns read panels as they
+// are packed. With more columns others are faster that read bytes: pack_lhs
+// then widens each panel once for all columns, to the layout of 8 bits or, for
+// SMMLA, with a row's eight codes together.
+//
+// ## Packed activations
+//
+// int8, or int16 in the order 0 2 1 3 4 6 5 7 of each step. In panels of
+// several columns these alternate, step by step. Panels of one column are what
+// int8 activations are that lie contiguously along a depth of whole steps:
+// these are read in place. pack_rhs also makes what kernels need of each
+// column:
+//
+//   starts         for each group: minus `factor` times the sum of the
+//                  column's values in it
+//   group_scales   of quantized activations: for each group, or
+//   scales         for the whole column
+#ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_ARGS_H_
+#define RUY_LIKE_KERNELS_GROUPS_GROUP_ARGS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/kernel.h"
+#include "ruy_like/scalar.h"
+
+namespace ruy_like::kernels {
+
+enum { kGroupPanelRows = 16, kGroupStepLevels = 8 };
+
+// As PackGroupWeights makes them.
+static constexpr PanelFormat kPackedCodes4 = {
+    Scalar::kU8,       false,
+    kGroupPanelRows,
+    /*depth_group=*/8, kGroupStepLevels,
+    ValueRange::kFull, false,
+    /*code_bits=*/4};
+static constexpr PanelFormat kPackedCodes8 = {
+    Scalar::kU8,       false,
+    kGroupPanelRows,
+    /*depth_group=*/4, kGroupStepLevels,
+    ValueRange::kFull, false,
+    /*code_bits=*/8};
+
+// A row's groups.
+struct GroupSizes {
+  ptrdiff_t groups;
+  ptrdiff_t group_steps;  // in each but the last one
+  ptrdiff_t last_group_steps;
+};
+
+// A kernel computes, for each row and column,
+//
+//   f = 0; for each group g, in order: f = fma(float(acc_g), scale_g, f)
+//   f = fma(-column_zero, row_sum, f), for columns whose zero point is not 0
+//   dst = clamp(f * column scale + bias), then rounded if it is BFloat16
+//
+// where acc_g is the sum of products of codes and activations, plus starts (or
+// zeros * starts), and scale_g the weights' scale or, with group_scales, its
+// product with the column's, rounded. Column scales are the epilogue's
+// ScaleArgs::rhs. Arrays begin with the block's first row and column.
+struct GroupArgs {
+  GroupSizes sizes;
+  // The weights come from memory: panels that are read together are best far
+  // apart.
+  bool lhs_is_large;
+  // For each panel and group a value of each row: scales of scale_type, and
+  // zero points, or null if they are the same for all.
+  const void* scales;
+  Scalar scale_type;
+  const uint8_t* zeros;
+  const float* row_sums;  // of the weights of each row; with column_zeros
+  // A group's values of columns are group_stride from the next one's.
+  const int32_t* starts;
+  const float* group_scales;  // or null
+  ptrdiff_t group_stride;
+  const int8_t* column_zeros;  // zero points per column, or null
+};
+
+// What the pack routines of these kernels are given besides.
+struct GroupPackArgs {
+  GroupSizes sizes;
+  // ## Weights, widened
+  const uint8_t* zeros;  // as in GroupArgs, of the range's first panel
+  // ## Activations: results as in GroupArgs, of the range's first column
+  int32_t factor;
+  bool has_group_scales;
+  int32_t* starts;
+  float* group_scales;
+  float* scales;
+  ptrdiff_t group_stride;
+  int panel_cols;         // columns of a panel
+  ptrdiff_t panel_bytes;  // from panel to panel
+  // What GroupScratchBytes() says.
+  char* scratch;
+};
+
+// Codes of 4 bits whose zero points are subtracted while they are widened have
+// this one added, so that they are at least 1.
+enum { kGroupShiftedZero = 16 };
+
+// Columns that are gathered or quantized at once, such that rows of floats are
+// 64 bytes long, those of bytes up to 64; and elements between them, since
+// columns should not share sets of L1.
+enum { kGroupFloatCols = 16, kGroupByteCols = 64, kGroupColGap = 16 };
+
+}  // namespace ruy_like::kernels
+
+#endif  // RUY_LIKE_KERNELS_GROUPS_GROUP_ARGS_H_
