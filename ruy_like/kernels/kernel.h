@@ -29,7 +29,7 @@ using ruy_like::Family;
 enum class Output : uint8_t {
   kRaw,         // integers: themselves
   kFixedPoint,  // integers: integers, by fixed-point multipliers
-  kScaled,      // integers: floats, by float scales
+  kScaled,      // integers, sums of groups: floats, by float scales
   kFloat        // floats: floats
 };
 

@@ -1,7 +1,7 @@
 // Packed: what the headers of all kinds of images have in common.
 //
 // An image is something packed as one run of bytes, in memory and in a file
-// alike. Used by packed_image.cc and groups/group_image.cc, whose headers are
+// alike. Used by packed_image.cc and group_image.cc, whose headers are
 // plain structs that begin with ImageStart and end with the checksum.
 #ifndef RUY_LIKE_PACKED_IMAGE_HEADER_H_
 #define RUY_LIKE_PACKED_IMAGE_HEADER_H_

@@ -1,6 +1,6 @@
 // Plan: what a Context holds between calls of Mul.
 //
-// Used by front/, run/, plan/ and groups/; not public.
+// Used by front/, run/ and plan/; not public.
 #ifndef RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 #define RUY_LIKE_PLAN_CONTEXT_IMPL_H_
 

@@ -1,6 +1,6 @@
 // Run: the threads of a Context, be they its pool's or an Executor's.
 //
-// Used by products, batches, packing and groups/. Does not decide how many
+// Used by products, batches and packing. Does not decide how many
 // threads pay off.
 #ifndef RUY_LIKE_RUN_PARALLEL_H_
 #define RUY_LIKE_RUN_PARALLEL_H_

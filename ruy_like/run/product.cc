@@ -299,6 +299,17 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
   return status;
 }
 
+// Start here: the whole of a product. Prepare asks the registry for a kernel
+// (ChoosePlan), has its operands and epilogue follow the kernel's sides, and
+// finds memory. Then each thread runs this loop (Work, in blocks.cc):
+//
+//   for each block of dst that is left:
+//     pack what it reads and nobody has packed    (EnsurePacked, PackPiece)
+//     for each pass over depth, for each piece:   (RunInPieces)
+//       the kernel multiplies, and in the last pass stores    (RunPiece)
+//
+// At the end new packed operands go to the cache, and lines to the log (Report).
+//
 // Flattened: calls of functions are 5% of the instructions of a tiny product.
 __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
     int call_limit, ContextImpl* context) {

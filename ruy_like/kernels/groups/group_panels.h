@@ -1,5 +1,6 @@
-// Back-end: what tiles of products with group-scaled weights are given, and how
-// a block is cut into panels of columns for them.
+// Back-end: what tiles of products with group-scaled weights have in common:
+// their arguments, how a block is cut into panels of columns for them, where
+// panels lie, and how a group's integer sums become float ones.
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_PANELS_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_PANELS_H_
 
@@ -91,6 +92,119 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
     run(tile);
     col += tile.cols;
   }
+}
+
+// How the sums of a group are corrected. starts[c] is minus the sum of column
+// c's activations, times the weights' zero point if it is the same for all.
+enum GroupKind {
+  // sum + starts; one scale per column
+  kGroupPlain,
+  // sum + starts; one scale per column and group
+  kGroupColumnScales,
+  // sum + starts * zeros[row]; either kind of scales
+  kGroupRowZeros
+};
+
+// Where a tile's panels lie, `apart` panels from each other. Beyond the last
+// panel it is repeated; those results are not stored.
+template <int kPanels>
+struct GroupPanels {
+  const uint8_t* codes[kPanels];
+  ptrdiff_t group_values[kPanels];  // index of a group's first scale
+
+  RUY_LIKE_ALWAYS_INLINE GroupPanels(const GroupTileArgs& args, ptrdiff_t row,
+                                     ptrdiff_t apart) {
+    const ptrdiff_t last = (args.rows - 1) / kGroupPanelRows;
+    for (int p = 0; p < kPanels; ++p) {
+      const ptrdiff_t next = row / kGroupPanelRows + p * apart;
+      const ptrdiff_t panel = next < last ? next : last;
+      codes[p] = args.codes + panel * args.panel_bytes;
+      group_values[p] = panel * args.groups * kGroupPanelRows;
+    }
+  }
+};
+
+// Vectors of rows of one column: their lanes of a value for each row, or of the
+// value of column c.
+template <class Form>
+struct RowLanes {
+  typedef typename Form::Simd Simd;
+  typedef typename Simd::Int Int;
+  typedef typename Simd::Float Float;
+  static RUY_LIKE_ALWAYS_INLINE Int OfRows(const uint8_t* rows) {
+    return Form::LoadBytes(rows);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Float OfColumns(const float* columns, int c) {
+    return Simd::SetFloat(columns[c]);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Int OfColumns(const int32_t* columns, int c) {
+    return Simd::Set(columns[c]);
+  }
+
+  // The scales of a tile's rows for one group.
+  template <int kPanels, int kVecs>
+  static RUY_LIKE_ALWAYS_INLINE void LoadScales(const GroupTileArgs& args,
+                                                const ptrdiff_t (&at)[kPanels],
+                                                Float (&loaded)[kVecs]) {
+    if (args.scale_type == Scalar::kF32) {
+      LoadScalesAs<Scalar::kF32>(args.scales, at, loaded);
+    } else if (args.scale_type == Scalar::kF16) {
+      LoadScalesAs<Scalar::kF16>(args.scales, at, loaded);
+    } else {
+      LoadScalesAs<Scalar::kBF16>(args.scales, at, loaded);
+    }
+  }
+
+ private:
+  template <Scalar kType, int kPanels, int kVecs>
+  static RUY_LIKE_ALWAYS_INLINE void LoadScalesAs(
+      const void* scales, const ptrdiff_t (&at)[kPanels],
+      Float (&loaded)[kVecs]) {
+    constexpr int kPanelVecs = kVecs / kPanels;
+    RUY_LIKE_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      const ptrdiff_t i = at[v / kPanelVecs] + v % kPanelVecs * Simd::kLanes;
+      if constexpr (kType == Scalar::kF32) {
+        loaded[v] = Simd::LoadAligned(static_cast<const float*>(scales) + i);
+      } else {
+        loaded[v] = Simd::template LoadWidened<kType>(
+            static_cast<const uint16_t*>(scales) + i);
+      }
+    }
+  }
+};
+
+// The zero points of a vector of rows in one group, if they have any.
+template <class Lanes, GroupKind kKind, bool kIsSigned>
+RUY_LIKE_ALWAYS_INLINE typename Lanes::Int LoadZeros(const GroupTileArgs& args,
+                                                     ptrdiff_t at) {
+  typedef typename Lanes::Simd Simd;
+  if constexpr (kKind != kGroupRowZeros) return Simd::Set(0);
+  const typename Lanes::Int zeros = Lanes::OfRows(args.zeros + at);
+  return kIsSigned ? Simd::Sub(zeros, Simd::Set(128)) : zeros;
+}
+
+// float(dot) * scale + f for a vector of rows by column c, whose lanes are
+// Lanes' (as RowLanes has them). `group`: index of the group's values of the
+// first column. `dot` has the starts in it, unless rows have zero points.
+template <class Lanes, GroupKind kKind>
+RUY_LIKE_ALWAYS_INLINE typename Lanes::Float AddGroup(
+    const GroupTileArgs& args, ptrdiff_t group, int c,
+    const typename Lanes::Int& zeros, const typename Lanes::Float& of_rows,
+    const typename Lanes::Int& dot, const typename Lanes::Float& f) {
+  typedef typename Lanes::Simd Simd;
+  typename Lanes::Int sum = dot;
+  typename Lanes::Float scale = of_rows;
+  if constexpr (kKind == kGroupRowZeros) {
+    sum = Simd::Add(sum,
+                    Simd::Mul(zeros, Lanes::OfColumns(args.starts + group, c)));
+  }
+  if (kKind == kGroupColumnScales ||
+      (kKind == kGroupRowZeros && args.column_group_scales != nullptr)) {
+    scale = Simd::MulFloat(
+        scale, Lanes::OfColumns(args.column_group_scales + group, c));
+  }
+  return Simd::MulAddFloat(Simd::ToFloat(sum), scale, f);
 }
 
 }  // namespace
