@@ -148,9 +148,9 @@ void ExpectNoAllocationsOfBatches(Context* context) {
         }
       }
     }
-    const BatchItem<Matrix<float>, Matrix<float>, float, float> products[] =
-        {{tiny.lhs, tiny.rhs, tiny.params, tiny.dst},
-         {large.lhs, large.rhs, large.params, large.dst}};
+    const BatchItem<Matrix<float>, Matrix<float>, float, float> products[] = {
+        {tiny.lhs, tiny.rhs, tiny.params, tiny.dst},
+        {large.lhs, large.rhs, large.params, large.dst}};
     return MulGroup(products, context).ok();
   });
 }

@@ -403,7 +403,7 @@ TEST_P(MulBatchTest, GroupsOfPackedWeights) {
   BatchProblem<Int8> problem({33, 40, 50}, 4, {1, 0, false, false, true});
   const auto expected = Expected(&problem);
   std::vector<BatchItem<PackedMatrix<std::int8_t>, Matrix<std::int8_t>,
-                           std::int32_t, std::int8_t>>
+                        std::int32_t, std::int8_t>>
       products;
   for (ptrdiff_t i = 0; i < problem.batch.count; ++i) {
     Matrix<std::int8_t> lhs = problem.lhs;

@@ -308,7 +308,8 @@ RUY_LIKE_HOT absl::Status Product::Prepare(Workers workers, int thread_limit,
 //     for each pass over depth, for each piece:   (RunInPieces)
 //       the kernel multiplies, and in the last pass stores    (RunPiece)
 //
-// At the end new packed operands go to the cache, and lines to the log (Report).
+// At the end new packed operands go to the cache, and lines to the log
+// (Report).
 //
 // Flattened: calls of functions are 5% of the instructions of a tiny product.
 __attribute__((flatten)) RUY_LIKE_HOT absl::Status Product::Run(
