@@ -88,6 +88,7 @@ constexpr Kernel GroupTiles(const char* name, int bits, PackFn* pack_lhs) {
   Kernel kernel = GroupEntryOf<X86GroupOps, AmxGroupForm>(
       RunAmxGroups, name, bits, pack_lhs, kMacsPerNs / 3, kNoLimit);
   kernel.min_cols = bits == 4 ? kMinGroupCols4 : kMinGroupCols8;
+  kernel.min_group_elements = bits == 4 ? kMinGroupElements4 : 0;
   kernel.row_granularity = kernel.tile_rows;
   return kernel;
 }

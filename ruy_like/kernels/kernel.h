@@ -192,6 +192,9 @@ struct Kernel {
   int max_cols = kNoLimit;
   // With fewer columns products take the kernel of a lower path.
   int min_cols = 0;
+  // With group scales: applies only to products of at least so many columns
+  // times levels of a group.
+  int min_group_elements = 0;
   // Applies only to products of at most this many rows: with more, a rhs in
   // place would be read too often.
   int max_rows = kNoLimit;

@@ -85,7 +85,7 @@ struct BlockMapParams {
   // run in pieces.
   int depth_multiple;
   // Depth must not be split: a group's sum is scaled as a whole.
-  bool keeps_depth;
+  bool keeps_depth = false;
   // Whether a side is packed for this product alone (not: read in place,
   // cached, packed by the caller).
   bool lhs_is_packed_here, rhs_is_packed_here;

@@ -94,6 +94,10 @@ const char* Obstacle(const Kernel& kernel, const KernelQuery& query) {
   }
   if (query.cols > kernel.max_cols) return "too many columns";
   if (query.cols < kernel.min_cols) return "too few columns";
+  if (kernel.min_group_elements != 0 &&
+      !HasAtLeast(kernel.min_group_elements, query.cols, query.group_levels)) {
+    return "too few columns for groups that short";
+  }
   if (query.rows > kernel.max_rows) return "too many rows";
   if (query.group_levels > kernel.max_group_levels) {
     return "sums of its groups would overflow";

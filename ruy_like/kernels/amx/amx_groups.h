@@ -55,10 +55,12 @@
 namespace ruy_like::kernels {
 namespace {
 
-// Fewer columns are faster as AVX-512-VNNI streams them, by levels of 4 bits
-// and of 8. By measurements of sketches, not of this kernel (doc/amx.md).
-constexpr int kMinGroupCols4 = 16;
+// Fewer columns are faster as AVX-512-VNNI multiplies them, by codes of 4 bits
+// and of 8; by 4 bits also short groups of few columns: with 32 levels 64
+// columns are equally fast, with 128 levels 16 (doc/amx.md has the table).
+constexpr int kMinGroupCols4 = 17;
 constexpr int kMinGroupCols8 = 9;
+constexpr int kMinGroupElements4 = 2176;  // columns times levels of a group
 
 constexpr int kGroupMaxCols = 32, kGroupMaxRows = 64;  // of a block
 constexpr int kGroupBlockElements = 1024;  // 32 x 32, or 64 rows x 16 columns
