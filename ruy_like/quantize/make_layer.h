@@ -21,8 +21,19 @@
 #include "ruy_like/quantize/layer.h"
 #include "ruy_like/quantize/packed_weights.h"
 #include "ruy_like/quantize/quant_params.h"
+#include "ruy_like/scalar.h"
 
 namespace ruy_like {
+
+// What the weights' scales had to become for the sake of the biases.
+struct MakeLayerReport {
+  struct Channel {
+    std::ptrdiff_t channel;
+    float scale;  // of its weights, now
+  };
+  // In ascending order. Most of them are dead: filters of (nearly) zeros.
+  std::vector<Channel> rescaled;
+};
 
 struct MakeLayerOptions {
   // Bits of a weight, in [2, 8]; weights are symmetric (ChooseSymmetric).
@@ -35,6 +46,8 @@ struct MakeLayerOptions {
   // zero points of 0: such as EqSearch finds. Bits and scales are then theirs.
   // Not needed after the call.
   absl::Span<const QuantParams> weight_params = {};
+  // Written where not null.
+  MakeLayerReport* report = nullptr;
 };
 
 namespace quantize_internal {
@@ -44,11 +57,11 @@ struct QuantizedParts {
   std::vector<QuantParams> params;
   std::vector<std::int32_t> bias;
 };
-// `int_bias`: whether to fill the parts' bias.
+// The parts' bias is left empty for float outputs.
 RUY_LIKE_EXPORT absl::StatusOr<QuantizedParts> QuantizeParts(
-    const Matrix<float>& weights, absl::Span<const float> bias, bool int_bias,
-    const QuantParams& input, const MakeLayerOptions& options,
-    Context* context);
+    const Matrix<float>& weights, absl::Span<const float> bias, Scalar in,
+    const QuantParams& input, Scalar out, const QuantParams& output,
+    const MakeLayerOptions& options, Context* context);
 
 // pack(matrix, params) packs the weights.
 template <typename In, typename Out, typename Pack>
@@ -60,7 +73,8 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
                                          Context* context, const Pack& pack) {
   constexpr bool kIsFloat = std::is_same<Out, float>::value;
   const absl::StatusOr<QuantizedParts> parts =
-      QuantizeParts(weights, bias, !kIsFloat, input, options, context);
+      QuantizeParts(weights, bias, internal::ScalarOf<In>(), input,
+                    internal::ScalarOf<Out>(), output, options, context);
   if (!parts.ok()) return parts.status();
   const auto packed =
       pack(RowMajor(parts->weights.data(), weights.layout().rows(),
@@ -82,10 +96,17 @@ absl::StatusOr<QuantizedLayer> MakeLayer(const Matrix<float>& weights,
 // chooses them (output is not looked at if Out is int32 or float). Weights and
 // bias are not needed afterwards.
 //
-// InvalidArgument for weights that are not finite, weight_bits outside [2, 8],
-// weight_params of another number or with zero points,
-// a bias that int32 does not hold in the accumulators' scale, and the errors of
-// QuantizedLayer::Make and PackedWeights::Pack.
+// A channel whose weights are so small that its bias does not fit int32 in the
+// accumulators' scale gets the larger scale |bias| / (input.scale * 2^30), and
+// one of zeros this scale wherever it is finer than its own; `options.report`
+// lists them. If all had one scale, each has its own then. Outputs of int32 are
+// in the scales that the caller knows: without a report theirs are never
+// changed.
+//
+// InvalidArgument for weights and biases that are not finite, weight_bits
+// outside [2, 8], weight_params of another number or with zero points, a bias
+// that fits neither in the caller's scales nor in any that a float holds, and
+// the errors of QuantizedLayer::Make and PackedWeights::Pack.
 template <typename In, typename Out>
 absl::StatusOr<QuantizedLayer> MakeConv2D(
     const Matrix<float>& weights, absl::Span<const float> bias,

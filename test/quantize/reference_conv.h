@@ -273,6 +273,16 @@ void FillConvProblem(Rng* rng, ConvProblem<In, Out>* p) {
                     rng->Between(-20000, 20000));
     }
   }
+  // Filters of zeros, whose scale is small for the sake of the bias.
+  for (std::size_t c = 0; c < p->weight_params.size(); ++c) {
+    if (p->weight_params.size() == 1 || !rng->OneIn(8)) continue;
+    std::fill_n(p->weights.begin() + c * p->Depth(), p->Depth(),
+                static_cast<std::int8_t>(zero_point));
+    p->weight_params[c].scale *= 0x1p-20f;
+    if (p->bias.empty() || std::is_same<Out, float>::value) continue;
+    p->bias[c] = static_cast<typename ConvProblem<In, Out>::Bias>(
+        rng->Between(-(1 << 30), 1 << 30));
+  }
 }
 
 // A problem with operands from this seed.

@@ -1,7 +1,8 @@
-// Tested in test/quantize/layers/layer_test.cc.
 #include "ruy_like/quantize/make_layer.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/bias.h"
@@ -18,8 +19,8 @@ absl::StatusOr<std::vector<QuantParams>> WeightParams(
   if (!params.ok() || params->empty()) return params;
   if (!options.weight_params.empty()) {
     const absl::Span<const QuantParams> given = options.weight_params;
-    RUY_LIKE_RETURN_IF_ERROR(CheckPerChannel("weight_params", given.size(),
-                                             weights.layout().rows()));
+    RUY_LIKE_RETURN_IF_ERROR(CheckChannelParams(
+        "weight_params", given, weights.layout().rows(), Scalar::kI8));
     for (const QuantParams& one : given) {
       if (one.zero_point != 0) {
         return Invalid("a zero point of weight_params is ", one.zero_point);
@@ -28,34 +29,121 @@ absl::StatusOr<std::vector<QuantParams>> WeightParams(
     return std::vector<QuantParams>(given.begin(), given.end());
   }
   if (options.per_channel) return params;
-  // One scale: that of the channel with the largest weight. All-zero channels
-  // have scale 1, whatever the others have.
-  float scale = 0;
+  float absmax = 0;
   for (std::ptrdiff_t row = 0; row < weights.layout().rows(); ++row) {
     for (std::ptrdiff_t col = 0; col < weights.layout().cols(); ++col) {
-      if (Element(weights, row, col) != 0) {
-        scale = std::max(scale, (*params)[static_cast<std::size_t>(row)].scale);
-        break;
-      }
+      absmax = std::max(absmax, std::abs(Element(weights, row, col)));
     }
   }
-  QuantParams one = (*params)[0];
-  one.scale = scale > 0 ? scale : 1;
+  RUY_LIKE_ASSIGN_OR_RETURN(const auto one,
+                            ChooseSymmetric(absmax, options.weight_bits));
   params->assign(1, one);
   return params;
 }
 
+// Chooses scales for the sake of biases, as make_layer.h describes.
+class BiasScales {
+ public:
+  BiasScales(Scalar in, const QuantParams& input, Scalar out,
+             const QuantParams& output, const MakeLayerOptions& options)
+      : in_(in), out_(out), input_(input), output_(output), options_(options) {}
+
+  // Changes `params`, of valid `weights`, after which these are to be
+  // quantized.
+  absl::Status Adapt(const Matrix<float>& weights, absl::Span<const float> bias,
+                     std::vector<QuantParams>* params) const {
+    RUY_LIKE_RETURN_IF_ERROR(CheckParams("input", in_, input_));
+    if (Is8Bit(out_)) {
+      RUY_LIKE_RETURN_IF_ERROR(CheckParams("output", out_, output_));
+    }
+    RUY_LIKE_ASSIGN_OR_RETURN(
+        const auto largest_sum,
+        LargestSum(weights.layout().cols(), (*params)[0], in_, input_));
+    const std::int64_t largest_bias = std::min<std::int64_t>(
+        std::int64_t{1} << 30,
+        std::numeric_limits<std::int32_t>::max() - largest_sum);
+    // Sums this long leave a bias too few steps.
+    if (largest_bias < 1 << 28) return absl::OkStatus();
+    for (std::size_t c = 0; c < bias.size(); ++c) {
+      const QuantParams own = (*params)[params->size() == 1 ? 0 : c];
+      RUY_LIKE_ASSIGN_OR_RETURN(
+          const float scale,
+          ScaleFor(c, bias[c], static_cast<double>(largest_bias), own.scale,
+                   IsZero(weights, static_cast<std::ptrdiff_t>(c), own.qmax)));
+      if (scale == own.scale) continue;
+      if (params->size() == 1) params->assign(bias.size(), own);
+      (*params)[c].scale = scale;
+      if (options_.report != nullptr) {
+        options_.report->rescaled.push_back(
+            {static_cast<std::ptrdiff_t>(c), scale});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // `own`, if that will do.
+  absl::StatusOr<float> ScaleFor(std::size_t channel, float bias,
+                                 double largest_bias, float own,
+                                 bool is_zero) const {
+    if (!std::isfinite(bias)) {
+      return Invalid("the bias of channel ", channel, " is ", bias);
+    }
+    const double magnitude = std::abs(static_cast<double>(bias));
+    const double step = static_cast<double>(input_.scale) * own;
+    if (magnitude <= step * largest_bias) {
+      // A bias that loses less than 1/512 of a step of the output is good.
+      if (!is_zero || bias == 0 || !Is8Bit(out_) ||
+          step <= static_cast<double>(output_.scale) / 256) {
+        return own;
+      }
+    } else if (out_ == Scalar::kI32 && options_.report == nullptr) {
+      return Invalid("the bias of channel ", channel, ", ", bias,
+                     ", does not fit int32 in steps of ", step,
+                     ": without a report the weights' scale ", own,
+                     " is not enlarged for int32 outputs");
+    }
+    using Limits = std::numeric_limits<float>;
+    const double needed = magnitude / (input_.scale * largest_bias);
+    if (needed >= Limits::max()) {
+      return Invalid("the bias of channel ", channel, ", ", bias,
+                     ", fits int32 with no scale of weights for the input's ",
+                     input_.scale);
+    }
+    // Upwards, lest the bias be beyond the largest one again.
+    return std::nextafter(
+        static_cast<float>(std::max<double>(needed, Limits::min())),
+        Limits::infinity());
+  }
+
+  // Zeros, or too small for a scale of their own (ChooseSymmetric).
+  static bool IsZero(const Matrix<float>& weights, std::ptrdiff_t row,
+                     std::int32_t qmax) {
+    const float least =
+        std::numeric_limits<float>::min() * static_cast<float>(qmax);
+    for (std::ptrdiff_t col = 0; col < weights.layout().cols(); ++col) {
+      if (std::abs(Element(weights, row, col)) >= least) return false;
+    }
+    return true;
+  }
+
+  const Scalar in_, out_;
+  const QuantParams& input_;
+  const QuantParams& output_;
+  const MakeLayerOptions& options_;
+};
+
 }  // namespace
 
-absl::StatusOr<QuantizedParts> QuantizeParts(const Matrix<float>& weights,
-                                             absl::Span<const float> bias,
-                                             bool int_bias,
-                                             const QuantParams& input,
-                                             const MakeLayerOptions& options,
-                                             Context* context) {
+absl::StatusOr<QuantizedParts> QuantizeParts(
+    const Matrix<float>& weights, absl::Span<const float> bias, Scalar in,
+    const QuantParams& input, Scalar out, const QuantParams& output,
+    const MakeLayerOptions& options, Context* context) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantizedParts> {
+    if (options.report != nullptr) *options.report = MakeLayerReport();
     RUY_LIKE_RETURN_IF_ERROR(CheckNotNull("context", context));
     RUY_LIKE_RETURN_IF_ERROR(CheckOperand("weights", Erase(weights)));
+    RUY_LIKE_RETURN_IF_ERROR(CheckSpan("bias", bias));
     const std::ptrdiff_t rows = weights.layout().rows();
     const std::ptrdiff_t cols = weights.layout().cols();
     RUY_LIKE_RETURN_IF_ERROR(
@@ -66,19 +154,21 @@ absl::StatusOr<QuantizedParts> QuantizeParts(const Matrix<float>& weights,
     }
     QuantizedParts parts;
     RUY_LIKE_ASSIGN_OR_RETURN(parts.params, WeightParams(weights, options));
+    const bool int_bias = out != Scalar::kF32 && !bias.empty();
+    if (int_bias) {
+      RUY_LIKE_RETURN_IF_ERROR(BiasScales(in, input, out, output, options)
+                                   .Adapt(weights, bias, &parts.params));
+    }
     parts.weights.resize(static_cast<std::size_t>(rows * cols));
     Matrix<std::int8_t> quantized = RowMajor(parts.weights.data(), rows, cols);
     RUY_LIKE_RETURN_IF_ERROR(
         QuantizeRows(weights, parts.params, &quantized, context));
-    if (!int_bias || bias.empty()) return parts;
+    if (!int_bias) return parts;
     parts.bias.resize(bias.size());
-    RUY_LIKE_ASSIGN_OR_RETURN(
-        const auto saturated,
-        QuantizeBias(bias, input, parts.params, absl::MakeSpan(parts.bias)));
-    if (saturated > 0) {
-      return Invalid(saturated,
-                     " biases do not fit int32 in the accumulators' scale");
-    }
+    // QuantizedLayer::Make refuses what saturates.
+    RUY_LIKE_RETURN_IF_ERROR(
+        QuantizeBias(bias, input, parts.params, absl::MakeSpan(parts.bias))
+            .status());
     return parts;
   });
 }
