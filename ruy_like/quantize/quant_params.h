@@ -45,6 +45,14 @@ enum class ScaleRounding : std::uint8_t {
   kPowerOfTwo,
 };
 
+// How real numbers become stored ones.
+enum class Rounding : std::uint8_t {
+  // x * float(1 / scale), halves away from zero.
+  kHalfAwayFromZero,
+  // x / scale, halves to even: ONNX's QuantizeLinear and DynamicQuantizeLinear.
+  kHalfToEven,
+};
+
 // Zero point 0 and the range [-qmax, qmax], where qmax = 2^(bits - 1) - 1 (127
 // for 8 bits, 63 for 7): -128 is never used. scale = absmax / qmax.
 //
@@ -58,14 +66,17 @@ RUY_LIKE_EXPORT absl::StatusOr<QuantParams> ChooseSymmetric(
 // Maps [lo, hi], widened to include 0 (so that padding and ReLU are exact), to
 // [qmin, qmax]. The zero point is a stored value: dequantizing it gives exactly
 // 0. Either end of the range gives a zero point; the one that suffers
-// less from cancellation is rounded (half away from zero).
+// less from cancellation is rounded (half away from zero). With kHalfToEven the
+// scale and the zero point of ONNX's DynamicQuantizeLinear, in its order and in
+// floats: (hi - lo) / (qmax - qmin) and qmin - lo / scale.
 //
 // lo == hi == 0, and a scale that would be subnormal, give scale 1 and the
 // zero point nearest to 0. InvalidArgument for lo > hi, for bounds that are not
-// finite, for qmin >= qmax or bounds outside [-2^23, 2^23], and for a scale
-// that no float holds.
-RUY_LIKE_EXPORT absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi,
-                                                         int qmin, int qmax);
+// finite, for qmin >= qmax or bounds outside [-2^23, 2^23], for a scale that no
+// float holds, and for an unknown rounding.
+RUY_LIKE_EXPORT absl::StatusOr<QuantParams> ChooseAffine(
+    float lo, float hi, int qmin, int qmax,
+    Rounding rounding = Rounding::kHalfAwayFromZero);
 
 // InvalidArgument, naming `what`, unless scale is positive and finite, qmin <=
 // qmax, and [qmin, qmax] and the zero point lie within [lowest, highest], what

@@ -7,6 +7,7 @@
 //   q = clamp(round(x * inverse scale) + zero point, qmin, qmax)
 //   x = (q - zero point) * scale
 //
+// Rounding::kHalfToEven has ONNX's round(x / scale) instead, half to even.
 // NaN gives the zero point, infinities saturate. The same bits on every path,
 // thread count and platform: no contraction, no estimates, whatever the
 // caller's floating-point state.
@@ -44,7 +45,8 @@ namespace quantize_internal {
 RUY_LIKE_EXPORT absl::Status Quantize(const Erased& x,
                                       absl::Span<const QuantParams> params,
                                       ChannelDimension channels,
-                                      const Erased& q, Context* context);
+                                      const Erased& q, Context* context,
+                                      Rounding rounding);
 RUY_LIKE_EXPORT absl::Status Dequantize(const Erased& q,
                                         absl::Span<const QuantParams> params,
                                         ChannelDimension channels,
@@ -70,11 +72,12 @@ constexpr void CheckStoredType() {
 
 template <typename Q>
 absl::Status Quantize(absl::Span<const float> x, const QuantParams& params,
-                      absl::Span<Q> q, Context* context = nullptr) {
+                      absl::Span<Q> q, Context* context = nullptr,
+                      Rounding rounding = Rounding::kHalfAwayFromZero) {
   quantize_internal::CheckStoredType<Q>();
   return quantize_internal::Quantize(
       quantize_internal::Erase(x), absl::MakeConstSpan(&params, 1),
-      ChannelDimension::kRow, quantize_internal::Erase(q), context);
+      ChannelDimension::kRow, quantize_internal::Erase(q), context, rounding);
 }
 
 template <typename Q>
@@ -99,11 +102,12 @@ template <typename Q>
 absl::Status QuantizeChannels(const Matrix<float>& x,
                               absl::Span<const QuantParams> params,
                               ChannelDimension channels, Matrix<Q>* q,
-                              Context* context = nullptr) {
+                              Context* context = nullptr,
+                              Rounding rounding = Rounding::kHalfAwayFromZero) {
   quantize_internal::CheckStoredType<Q>();
-  absl::Status status =
-      quantize_internal::Quantize(quantize_internal::Erase(x), params, channels,
-                                  quantize_internal::Erase(q), context);
+  absl::Status status = quantize_internal::Quantize(
+      quantize_internal::Erase(x), params, channels,
+      quantize_internal::Erase(q), context, rounding);
   if (status.ok() && quantize_internal::SameZeroPoints(params)) {
     q->set_zero_point(static_cast<Q>(params[0].zero_point));
   }
@@ -124,23 +128,28 @@ absl::Status DequantizeChannels(const Matrix<Q>& q,
 template <typename Q>
 absl::Status QuantizeRows(const Matrix<float>& x,
                           absl::Span<const QuantParams> per_row, Matrix<Q>* q,
-                          Context* context = nullptr) {
-  return QuantizeChannels(x, per_row, ChannelDimension::kRow, q, context);
+                          Context* context = nullptr,
+                          Rounding rounding = Rounding::kHalfAwayFromZero) {
+  return QuantizeChannels(x, per_row, ChannelDimension::kRow, q, context,
+                          rounding);
 }
 
 template <typename Q>
 absl::Status QuantizeColumns(const Matrix<float>& x,
                              absl::Span<const QuantParams> per_column,
-                             Matrix<Q>* q, Context* context = nullptr) {
-  return QuantizeChannels(x, per_column, ChannelDimension::kCol, q, context);
+                             Matrix<Q>* q, Context* context = nullptr,
+                             Rounding rounding = Rounding::kHalfAwayFromZero) {
+  return QuantizeChannels(x, per_column, ChannelDimension::kCol, q, context,
+                          rounding);
 }
 
 // One set of parameters for the whole matrix.
 template <typename Q>
 absl::Status Quantize(const Matrix<float>& x, const QuantParams& params,
-                      Matrix<Q>* q, Context* context = nullptr) {
+                      Matrix<Q>* q, Context* context = nullptr,
+                      Rounding rounding = Rounding::kHalfAwayFromZero) {
   return QuantizeChannels(x, absl::MakeConstSpan(&params, 1),
-                          ChannelDimension::kRow, q, context);
+                          ChannelDimension::kRow, q, context, rounding);
 }
 
 template <typename Q>

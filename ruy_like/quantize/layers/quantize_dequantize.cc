@@ -163,17 +163,20 @@ bool SameZeroPoints(absl::Span<const QuantParams> params) {
 
 absl::Status Quantize(const Erased& x, absl::Span<const QuantParams> params,
                       ChannelDimension channels, const Erased& q,
-                      Context* context) {
+                      Context* context, Rounding rounding) {
   return CatchNoMemory([&]() -> absl::Status {
     RUY_LIKE_RETURN_IF_ERROR(CheckPair("x", x, "q", q));
+    RUY_LIKE_RETURN_IF_ERROR(
+        CheckEnum("rounding", rounding, Rounding::kHalfToEven));
     RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels, q));
     for (const QuantParams& p : params) {
       if (std::isfinite(InverseScale(p))) continue;
       return Invalid("params: scale is ", p.scale,
                      ", whose inverse no float holds");
     }
-    return Convert(x, q, params, channels, context,
-                   KernelsOf(context).quantize[q.scalar]);
+    return Convert(
+        x, q, params, channels, context,
+        KernelsOf(context).quantize[static_cast<int>(rounding)][q.scalar]);
   });
 }
 

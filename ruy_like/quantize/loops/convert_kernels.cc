@@ -17,30 +17,50 @@
 HWY_BEFORE_NAMESPACE();
 namespace ruy_like::quantize_internal::HWY_NAMESPACE {
 
-// Half away from zero, as a float. The summand is the largest float below 1/2:
-// 1/2 itself would carry 0.49999997 up to 1. NaN becomes 0.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V RoundedSum(D d, V x) {
-  x = hn::IfThenElseZero(hn::Eq(x, x), x);
-  return hn::Add(x, hn::CopySignToAbs(hn::Set(d, 0.49999997f), x));
-}
+// x as a float that Truncated makes the stored value less its zero point. NaN
+// becomes 0.
+template <Rounding kRounding>
+struct ScaledOp {
+  explicit ScaledOp(const QuantParams& params)
+      : factor(kRounding == Rounding::kHalfToEven ? params.scale
+                                                  : InverseScale(params)) {}
+  template <class DF>
+  HWY_INLINE hn::Vec<DF> operator()(DF df, const float* HWY_RESTRICT in) const {
+    const auto x = hn::LoadU(df, in);
+    if constexpr (kRounding == Rounding::kHalfToEven) {
+      const auto scaled = hn::Div(x, hn::Set(df, factor));
+      return hn::IfThenElseZero(hn::Eq(scaled, scaled), scaled);
+    } else {
+      const auto scaled = hn::Mul(x, hn::Set(df, factor));
+      const auto number = hn::IfThenElseZero(hn::Eq(scaled, scaled), scaled);
+      // The largest float below 1/2: 1/2 itself would carry 0.49999997 up to 1.
+      return hn::Add(number,
+                     hn::CopySignToAbs(hn::Set(df, 0.49999997f), number));
+    }
+  }
+  template <class V>
+  static HWY_INLINE V Truncated(V v) {
+    return kRounding == Rounding::kHalfToEven ? hn::Round(v) : hn::Trunc(v);
+  }
+  float factor;
+};
 
 // 8 and 16 bits: the bounds less the zero point are exact floats.
+template <Rounding kRounding>
 struct ClampedOp {
   explicit ClampedOp(const QuantParams& params)
-      : inverse(InverseScale(params)),
+      : scaled(params),
         lowest(static_cast<float>(params.qmin - params.zero_point)),
         highest(static_cast<float>(params.qmax - params.zero_point)) {}
-  // What is stored, less the zero point: an integer as a float.
+  // The stored value less the zero point: an integer as a float.
   HWY_INLINE hn::Vec<hn::ScalableTag<float>> operator()(
       const float* HWY_RESTRICT in) const {
     const hn::ScalableTag<float> df;
-    const auto scaled = hn::Mul(hn::LoadU(df, in), hn::Set(df, inverse));
-    return hn::Trunc(
-        hn::Min(hn::Max(RoundedSum(df, scaled), hn::Set(df, lowest)),
-                hn::Set(df, highest)));
+    return scaled.Truncated(hn::Min(
+        hn::Max(scaled(df, in), hn::Set(df, lowest)), hn::Set(df, highest)));
   }
-  float inverse, lowest, highest;
+  ScaledOp<kRounding> scaled;
+  float lowest, highest;
 };
 
 // The bits of `magic` + an integer hold that integer, times a power of two, in
@@ -50,7 +70,7 @@ constexpr float kMagic = 12582912;  // 1.5 * 2^23: the integer itself
 constexpr std::int32_t kMagicBits = 0x4b400000;
 constexpr float kMagicOf256 = 49152;  // 1.5 * 2^15: 256 times the integer
 
-template <typename Q>
+template <typename Q, Rounding kRounding>
 struct QuantizeOp {
   explicit QuantizeOp(const QuantParams& params)
       : clamped(params), offset(params.zero_point - kMagicBits) {}
@@ -66,15 +86,15 @@ struct QuantizeOp {
     const auto q = hn::Add(hn::BitCast(di, in_low_bits), hn::Set(di, offset));
     hn::StoreU(hn::DemoteTo(dq, q), dq, out);
   }
-  ClampedOp clamped;
+  ClampedOp<kRounding> clamped;
   std::int32_t offset;
 };
 
 // 32 bits: the sum with the zero point needs a double.
-template <>
-struct QuantizeOp<std::int32_t> {
+template <Rounding kRounding>
+struct QuantizeOp<std::int32_t, kRounding> {
   explicit QuantizeOp(const QuantParams& params)
-      : inverse(InverseScale(params)),
+      : scaled(params),
         lowest(params.qmin),
         highest(params.qmax),
         zero_point(params.zero_point) {}
@@ -86,15 +106,14 @@ struct QuantizeOp<std::int32_t> {
     const hn::ScalableTag<double> dd;
     const hn::Rebind<float, decltype(dd)> df;
     const hn::Rebind<std::int32_t, decltype(dd)> di;
-    const auto scaled = hn::Mul(hn::LoadU(df, in), hn::Set(df, inverse));
-    const auto rounded = hn::Trunc(RoundedSum(df, scaled));
+    const auto rounded = scaled.Truncated(scaled(df, in));
     const auto sum =
         hn::Add(hn::PromoteTo(dd, rounded), hn::Set(dd, zero_point));
     const auto q =
         hn::Min(hn::Max(sum, hn::Set(dd, lowest)), hn::Set(dd, highest));
     hn::StoreU(hn::DemoteTo(di, q), di, out);
   }
-  float inverse;
+  ScaledOp<kRounding> scaled;
   double lowest, highest, zero_point;
 };
 
@@ -149,6 +168,7 @@ constexpr WordOrder kWordOrder;
 
 // Four vectors of floats to one of bytes, with one store and a third of the
 // shuffles that each of them would need by itself.
+template <Rounding kRounding>
 class FourVectors {
   using DF = hn::ScalableTag<float>;
   using DI = hn::RebindToSigned<DF>;
@@ -190,7 +210,7 @@ class FourVectors {
     return hn::BitCast(D8(), hn::Add(clamped_(in), hn::Set(DF(), magic)));
   }
 
-  const ClampedOp clamped_;
+  const ClampedOp<kRounding> clamped_;
   const hn::Vec<D8> zero_point_;
   const hn::Vec<D8> bytes_of_block_;
   const decltype(hn::SetTableIndices(
@@ -200,12 +220,12 @@ class FourVectors {
 // Two pages ahead, for the hardware's own prefetch stops at the end of each.
 constexpr std::size_t kPrefetchElements = 2048;
 
-template <bool kStream, bool kPrefetch>
-HWY_INLINE std::size_t QuantizeFours(const FourVectors& op, const float* x,
+template <bool kStream, bool kPrefetch, class Fours>
+HWY_INLINE std::size_t QuantizeFours(const Fours& op, const float* x,
                                      std::size_t i, std::size_t n,
                                      std::uint8_t* q) {
   const hn::ScalableTag<std::uint8_t> d8;
-  const std::size_t step = FourVectors::LanesPerCall();
+  const std::size_t step = Fours::LanesPerCall();
   for (; i + step <= n; i += step) {
     for (std::size_t j = 0; kPrefetch && j < step; j += 64 / sizeof(float)) {
       hwy::Prefetch(x + i + j + kPrefetchElements);
@@ -219,8 +239,8 @@ HWY_INLINE std::size_t QuantizeFours(const FourVectors& op, const float* x,
   return i;
 }
 
-template <bool kStream>
-HWY_INLINE std::size_t QuantizeManyFours(const FourVectors& op, const float* x,
+template <bool kStream, class Fours>
+HWY_INLINE std::size_t QuantizeManyFours(const Fours& op, const float* x,
                                          std::size_t i, std::size_t n,
                                          std::uint8_t* q) {
   if (n > kPrefetchElements) {
@@ -229,11 +249,11 @@ HWY_INLINE std::size_t QuantizeManyFours(const FourVectors& op, const float* x,
   return QuantizeFours<kStream, false>(op, x, i, n, q);
 }
 
-template <typename Q>
+template <typename Q, Rounding kRounding>
 void QuantizeBytes(const float* x, std::size_t n, const QuantParams& params,
                    bool streaming, Q* q) {
-  const FourVectors op(params);
-  const QuantizeOp<Q> one(params);
+  const FourVectors<kRounding> op(params);
+  const QuantizeOp<Q, kRounding> one(params);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(q);
   std::size_t i = 0;
   if (streaming) {
@@ -249,17 +269,17 @@ void QuantizeBytes(const float* x, std::size_t n, const QuantParams& params,
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-template <typename Q>
+template <typename Q, Rounding kRounding>
 void Quantize(const void* from, std::size_t n, const QuantParams& params,
               bool streaming, void* q) {
   const auto* const x = static_cast<const float*>(from);
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(Q) == 1) {
-    QuantizeBytes(x, n, params, streaming, static_cast<Q*>(q));
+    QuantizeBytes<Q, kRounding>(x, n, params, streaming, static_cast<Q*>(q));
     return;
   }
 #endif
-  using Op = QuantizeOp<Q>;
+  using Op = QuantizeOp<Q, kRounding>;
   Map(n, static_cast<Q*>(q), Op::LanesPerCall(), Op(params), streaming, x);
 }
 
@@ -322,11 +342,16 @@ void DequantizeAcc(const std::int32_t* acc, std::size_t n,
             });
 }
 
+template <Rounding kRounding>
+constexpr ByScalar<ConvertFunction> kQuantize = {
+    Quantize<std::int8_t, kRounding>, Quantize<std::uint8_t, kRounding>,
+    Quantize<std::int16_t, kRounding>, Quantize<std::int32_t, kRounding>};
+
 const ConvertKernels* GetConvertKernels() {
   static const ConvertKernels kKernels = {
       hwy::TargetName(HWY_TARGET),
-      {Quantize<std::int8_t>, Quantize<std::uint8_t>, Quantize<std::int16_t>,
-       Quantize<std::int32_t>},
+      {kQuantize<Rounding::kHalfAwayFromZero>,
+       kQuantize<Rounding::kHalfToEven>},
       {Dequantize<std::int8_t>, Dequantize<std::uint8_t>,
        Dequantize<std::int16_t>, Dequantize<std::int32_t>},
       DequantizeAcc};

@@ -27,8 +27,8 @@ using ConvertFunction = void(const void* from, std::size_t n,
 
 struct ConvertKernels {
   const char* target;  // Highway's name of it
-  // Floats to int8, uint8, int16 and int32, and back.
-  ByScalar<ConvertFunction> quantize, dequantize;
+  // Floats to int8, uint8, int16 and int32, for each Rounding; and back.
+  ByScalar<ConvertFunction> quantize[2], dequantize;
   void (*dequantize_acc)(const std::int32_t* acc, std::size_t n,
                          const PerElement& scale, const PerElement& bias,
                          bool streaming, float* x);

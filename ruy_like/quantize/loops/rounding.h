@@ -20,12 +20,16 @@ inline float InverseScale(const QuantParams& params) {
   return 1.0f / params.scale;
 }
 
-// The stored value for x: half away from zero, clamped while still a float, so
-// that 1e30 saturates; NaN gives the zero point.
-inline std::int32_t QuantizeOne(float x, float inverse_scale,
-                                const QuantParams& params) {
-  const float scaled = x * inverse_scale;
-  const double rounded = std::isnan(scaled) ? 0.0 : std::round(scaled);
+// The stored value for x, clamped while still a float, so that 1e30 saturates;
+// NaN gives the zero point. The caller's rounding mode is to nearest.
+inline std::int32_t QuantizeOne(
+    float x, float inverse_scale, const QuantParams& params,
+    Rounding rounding = Rounding::kHalfAwayFromZero) {
+  const bool to_even = rounding == Rounding::kHalfToEven;
+  const float scaled = to_even ? x / params.scale : x * inverse_scale;
+  const double rounded = std::isnan(scaled) ? 0.0
+                         : to_even          ? std::nearbyint(scaled)
+                                            : std::round(scaled);
   return static_cast<std::int32_t>(std::clamp<double>(
       rounded + params.zero_point, params.qmin, params.qmax));
 }

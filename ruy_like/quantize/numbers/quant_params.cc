@@ -17,6 +17,12 @@ constexpr double kLargestScale = std::numeric_limits<float>::max();
 // Stored values are handled as floats: all integers up to 2^24 are.
 constexpr int kLargestBound = 1 << 23;
 
+// Whatever the rounding mode.
+double RoundHalfToEven(double x) {
+  const double rounded = std::round(x);
+  return std::abs(x - std::trunc(x)) == 0.5 ? 2 * std::round(x / 2) : rounded;
+}
+
 double NextPowerOfTwo(double scale) {
   int exponent;
   const double mantissa = std::frexp(scale, &exponent);  // [0.5, 1)
@@ -49,13 +55,15 @@ absl::StatusOr<QuantParams> ChooseSymmetric(float absmax, int bits,
   });
 }
 
-absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
-                                         int qmax) {
+absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin, int qmax,
+                                         Rounding rounding) {
   return CatchNoMemory([&]() -> absl::StatusOr<QuantParams> {
     if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
       return Invalid("range is [", lo, ", ", hi,
                      "], must be finite and in order");
     }
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckEnum("rounding", rounding, Rounding::kHalfToEven));
     if (qmin >= qmax || qmin < -kLargestBound || qmax > kLargestBound) {
       return Invalid("qmin is ", qmin, ", qmax is ", qmax,
                      ", must be in order and within 2^23 of 0");
@@ -71,7 +79,13 @@ absl::StatusOr<QuantParams> ChooseAffine(float lo, float hi, int qmin,
                      qmax - qmin, "th part of it");
     }
     double zero_point = 0;
-    if (scale >= kSmallestScale) {
+    if (scale >= kSmallestScale && rounding == Rounding::kHalfToEven) {
+      const auto low = static_cast<float>(min);
+      params.scale =
+          (static_cast<float>(max) - low) / static_cast<float>(qmax - qmin);
+      zero_point =
+          RoundHalfToEven(static_cast<float>(qmin) - low / params.scale);
+    } else if (scale >= kSmallestScale) {
       params.scale = static_cast<float>(scale);
       const double from_min = qmin - min / scale;
       const double from_max = qmax - max / scale;

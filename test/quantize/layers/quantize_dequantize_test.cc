@@ -78,7 +78,7 @@ class KernelTest : public PathTest {
   }
 
   template <typename Q>
-  void QuantizeEqualsReference() {
+  void QuantizeEqualsReference(Rounding rounding) {
     SCOPED_TRACE(InfoOf(internal::ScalarOf<Q>()).name);
     Rng rng(1);
     for (const std::size_t n : Lengths()) {
@@ -88,12 +88,14 @@ class KernelTest : public PathTest {
           GuardedArray<Q> q(n + offset);
           for (std::size_t i = 0; i < n; ++i) x[offset + i] = AnyFloat(&rng);
           const QuantParams params = SomeParams<Q>(&rng);
-          Kernels().quantize[internal::ScalarOf<Q>()](
-              x.data() + offset, n, params, streaming, q.data() + offset);
+          Kernels()
+              .quantize[static_cast<int>(rounding)][internal::ScalarOf<Q>()](
+                  x.data() + offset, n, params, streaming, q.data() + offset);
           const float inverse = quantize_internal::InverseScale(params);
           for (std::size_t i = 0; i < n; ++i) {
-            ASSERT_EQ(q[offset + i], quantize_internal::QuantizeOne(
-                                         x[offset + i], inverse, params))
+            ASSERT_EQ(q[offset + i],
+                      quantize_internal::QuantizeOne(x[offset + i], inverse,
+                                                     params, rounding))
                 << "x " << x[offset + i] << " scale " << params.scale
                 << " zero point " << params.zero_point << " n " << n;
           }
@@ -132,10 +134,13 @@ class KernelTest : public PathTest {
 };
 
 TEST_P(KernelTest, QuantizeEqualsReference) {
-  QuantizeEqualsReference<std::int8_t>();
-  QuantizeEqualsReference<std::uint8_t>();
-  QuantizeEqualsReference<std::int16_t>();
-  QuantizeEqualsReference<std::int32_t>();
+  for (const Rounding rounding :
+       {Rounding::kHalfAwayFromZero, Rounding::kHalfToEven}) {
+    QuantizeEqualsReference<std::int8_t>(rounding);
+    QuantizeEqualsReference<std::uint8_t>(rounding);
+    QuantizeEqualsReference<std::int16_t>(rounding);
+    QuantizeEqualsReference<std::int32_t>(rounding);
+  }
 }
 TEST_P(KernelTest, DequantizeEqualsReference) {
   DequantizeEqualsReference<std::int8_t>();
@@ -157,7 +162,8 @@ TEST_P(KernelTest, RoundsHalfAwayFromZero) {
   }
   std::vector<std::int16_t> q(x.size());
   const QuantParams params = {1, 0, -32768, 32767};
-  Kernels().quantize[Scalar::kI16](x.data(), x.size(), params, false, q.data());
+  Kernels().quantize[0][Scalar::kI16](x.data(), x.size(), params, false,
+                                      q.data());
   for (std::size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(q[i], std::clamp(std::round(x[i]), -32768.0f, 32767.0f)) << x[i];
   }
@@ -240,6 +246,70 @@ TEST(Quantize, GoldenSymmetric) {
                                     127.4f, -128, 0.49999997f},
                                    params),
             (std::vector<int>{1, 2, 3, -1, -2, -3, 127, 127, -127, 0}));
+}
+
+// By hand: x / 0.5 is k + 1/2 each time.
+TEST(Quantize, GoldenTiesToEven) {
+  const std::vector<float> x = {0.25f,  0.75f,  1.25f, -0.25f,
+                                -0.75f, -1.25f, kNan,  kInf};
+  const QuantParams params = {0.5f, 10, -128, 127};
+  std::vector<std::int8_t> q(x.size());
+  ASSERT_OK(Quantize<std::int8_t>(x, params, absl::MakeSpan(q), nullptr,
+                                  Rounding::kHalfToEven));
+  EXPECT_EQ(q, (std::vector<std::int8_t>{10, 12, 12, 10, 8, 8, 10, 127}));
+  EXPECT_EQ(Quantized<std::int8_t>(x, params),
+            (std::vector<int>{11, 12, 13, 9, 8, 7, 10, 127}));
+  // The quotient is a tie, whatever float(1 / 6) is.
+  const std::vector<float> three = {3};
+  q.resize(1);
+  ASSERT_OK(Quantize<std::int8_t>(three, {6}, absl::MakeSpan(q), nullptr,
+                                  Rounding::kHalfToEven));
+  EXPECT_EQ(q[0], 0);
+  EXPECT_CODE(kInvalid,
+              Quantize<std::int8_t>(three, {6}, absl::MakeSpan(q), nullptr,
+                                    static_cast<Rounding>(2)));
+}
+
+// The examples of ONNX's DynamicQuantizeLinear: scale = (max - min) / 255 with
+// 0 in the range, zero point = round(-min / scale), y = round(x / scale) + zero
+// point, all in floats and halves to even.
+TEST(Quantize, GoldenDynamicQuantizeLinear) {
+  const struct {
+    std::vector<float> x;
+    float scale;
+    int zero_point;
+    std::vector<std::uint8_t> q;
+  } cases[] = {
+      {{0, 2, -3, -2.5f, 1.34f, 0.5f},
+       0.0196078438f,
+       153,
+       {153, 255, 0, 26, 221, 179}},
+      {{-1, -2.1f, -1.3f, -2.5f, -3.34f, -4},
+       0.0156862754f,
+       255,
+       {191, 121, 172, 96, 42, 0}},
+      {{1, 2.1f, 1.3f, 2.5f, 3.34f, 4, 1.5f, 2.6f, 3.9f, 4, 3, 2.345f},
+       0.0156862754f,
+       0,
+       {64, 134, 83, 159, 213, 255, 96, 166, 249, 255, 191, 149}},
+      // Ties of steps of 1/2: 0.25 is half a step, 0.75 one and a half.
+      {{127.5f, 0.25f, 0.75f, 1.25f}, 0.5f, 0, {255, 0, 2, 2}},
+      // -min / scale is 127.5 and goes to 128.
+      {{-63.75f, 63.75f, 0.25f}, 0.5f, 128, {0, 255, 128}},
+      {{0, 0}, 1, 0, {0, 0}},
+  };
+  for (const auto& c : cases) {
+    const auto [low, high] = std::minmax_element(c.x.begin(), c.x.end());
+    ASSERT_VALUE(const auto params,
+                 ChooseAffine(*low, *high, 0, 255, Rounding::kHalfToEven));
+    EXPECT_EQ(params.scale, c.scale);
+    EXPECT_EQ(params.zero_point, c.zero_point);
+    std::vector<std::uint8_t> q(c.x.size());
+    ASSERT_OK(Quantize<std::uint8_t>(c.x, params, absl::MakeSpan(q), nullptr,
+                                     Rounding::kHalfToEven));
+    EXPECT_EQ(q, c.q);
+  }
+  EXPECT_CODE(kInvalid, ChooseAffine(-1, 1, 0, 255, static_cast<Rounding>(2)));
 }
 
 TEST(Quantize, WideTypesSaturateExactly) {
