@@ -5,7 +5,7 @@
 // gathered in the workspace (im2col), some hundred KiB at a time.
 // Groups of few channels are multiplied by loops of their own instead, from a
 // padded copy of the input in the workspace. Convolutions with as many groups
-// as channels are depthwise_conv.h's.
+// as input channels run as depthwise_conv.h's do.
 #ifndef RUY_LIKE_QUANTIZE_CONV_H_
 #define RUY_LIKE_QUANTIZE_CONV_H_
 

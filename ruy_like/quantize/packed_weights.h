@@ -41,7 +41,7 @@ struct PackWeightsOptions {
 // share the packed memory.
 //
 // Those of several groups are stored unpacked, too: Conv2D's first call for a
-// kernel's size packs them for the loops of grouped convolutions.
+// kernel's size packs them for the loops of grouped and depthwise convolutions.
 class RUY_LIKE_EXPORT PackedWeights final {
  public:
   // Weights without channels.
@@ -79,7 +79,7 @@ class RUY_LIKE_EXPORT PackedWeights final {
   const PackedMatrix<std::int8_t>& packed(std::ptrdiff_t group) const {
     return packed_[static_cast<std::size_t>(group)];
   }
-  // For Conv2D: null for one group, and for weights with a zero point.
+  // For Conv2D: null for one group.
   quantize_internal::GroupedWeights* grouped() const { return grouped_.get(); }
 
  private:

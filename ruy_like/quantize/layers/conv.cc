@@ -5,7 +5,9 @@
 #include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/depthwise.h"
 #include "ruy_like/quantize/layers/grouped_conv.h"
+#include "ruy_like/quantize/layers/grouped_weights.h"
 #include "ruy_like/quantize/layers/im2col.h"
 #include "ruy_like/quantize/layers/layer_data.h"
 #include "ruy_like/quantize/loops/blocks.h"
@@ -212,6 +214,14 @@ absl::Status Conv2D(const Erased& input, const LayerSource& source,
     const Plan plan =
         MakePlan(input.shape, output.shape, window, layer.packed->depth(),
                  context->max_num_threads());
+    const PackedWeights& weights = *layer.packed;
+    if (weights.groups() > 1 && weights.groups() == input.shape.channels) {
+      const DepthwiseWeights* const depthwise =
+          weights.grouped()->Depthwise(weights.params());
+      if (depthwise != nullptr) {
+        return RunDepthwise(call, *depthwise, window, &own);
+      }
+    }
     Workspace spare;
     GroupedConvolution grouped(call, layer, window);
     if (grouped.Applies()) {

@@ -1,9 +1,12 @@
 #include "ruy_like/quantize/depthwise_conv.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "ruy_like/base/checked_math.h"
 #include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/checks/checks.h"
+#include "ruy_like/quantize/layers/depthwise.h"
 #include "ruy_like/quantize/layers/layer_data.h"
 #include "ruy_like/quantize/layers/scratch.h"
 #include "ruy_like/quantize/loops/depthwise_kernels.h"
@@ -38,16 +41,18 @@ absl::Status CheckDepthwise(const Erased& input, const Erased& output,
 void RepeatEach(const std::uint8_t* from, std::ptrdiff_t count,
                 std::ptrdiff_t repeats, std::uint8_t* to) {
   for (std::ptrdiff_t i = 0; i < count; ++i) {
-    std::memset(to + i * repeats, from[i], static_cast<std::size_t>(repeats));
+    for (std::ptrdiff_t j = 0; j < repeats; ++j) *to++ = from[i];
   }
 }
 
 // One call, valid.
 class Depthwise final {
  public:
-  Depthwise(const LayerCall& call, const Layer& layer, const Window& window)
+  Depthwise(const LayerCall& call, const Layer& layer,
+            const DepthwiseWeights& weights, const Window& window)
       : call_(call),
         layer_(layer),
+        weights_(weights),
         window_(window),
         tensors_(call.input, call.output),
         multiplier_(layer.Channels() / call.input.shape.channels) {
@@ -55,50 +60,100 @@ class Depthwise final {
     if (FitsDepthwiseKernels(Args())) {
       kernel_ = DepthwiseKernelsFor(call.context)[out];
     }
-    if (kernel_ != nullptr) return;
+    if (kernel_ != nullptr) {
+      needs_last_rows_ = multiplier_ > 1 || layer.Channels() < 16;
+      return;
+    }
     const LayerKernels& any = LayerKernelsFor(TargetsFor(call.context));
     kernel_ = (call.input.scalar == Scalar::kI8 ? any.depthwise_i8
                                                 : any.depthwise_u8)[out];
+    needs_repeats_ = multiplier_ > 1;
   }
 
   void Place(Carver* carver) {
     tensors_.Place(carver);
-    if (multiplier_ > 1) {
-      repeated_ = carver->Take<std::uint8_t>(ElementCount(call_.input.shape),
-                                             multiplier_);
+    if (needs_repeats_) {
+      copy_ = carver->Take<std::uint8_t>(ElementCount(call_.input.shape),
+                                         multiplier_);
+    } else if (needs_last_rows_) {
+      copy_ = carver->Take<std::uint8_t>(LastRows() * RowBytes() + kReadBehind);
     }
   }
 
   absl::Status Run() {
     RUY_LIKE_RETURN_IF_ERROR(tensors_.CopyInput(call_.context));
     DepthwiseArgs args = Args();
-    if (multiplier_ > 1) {
-      RepeatEach(args.input, ElementCount(call_.input.shape), multiplier_,
-                 repeated_);
-      args.input = repeated_;
+    const std::ptrdiff_t elements = ElementCount(call_.input.shape);
+    if (needs_repeats_) {
+      RepeatEach(args.input, elements, multiplier_, copy_);
+      args.input = copy_;
+    } else if (needs_last_rows_ && elements > 0) {
+      const std::ptrdiff_t bytes = LastRows() * RowBytes();
+      std::memcpy(copy_, args.input + elements - bytes,
+                  static_cast<std::size_t>(bytes));
+      args.last_rows = copy_;
     }
     return tensors_.WriteRows(args, kernel_, call_.context);
   }
 
  private:
+  // Bytes that may be read behind a row.
+  static constexpr std::ptrdiff_t kReadBehind = 16;
+
+  std::ptrdiff_t RowBytes() const {
+    return call_.input.shape.width * call_.input.shape.channels;
+  }
+  std::ptrdiff_t AllRows() const {
+    return call_.input.shape.batch * call_.input.shape.height;
+  }
+  // Those behind which the input may end too soon.
+  std::ptrdiff_t LastRows() const {
+    return RowBytes() == 0
+               ? 0
+               : std::min(AllRows(), 1 + CeilDiv(kReadBehind, RowBytes()));
+  }
+
   DepthwiseArgs Args() const {
-    const DepthwiseWeights& weights = *layer_.depthwise;
-    return {
-        tensors_.Sliding(window_), weights.data(),           weights.stride(),
-        weights.bytes(),           layer_.int_bias,          layer_.table,
-        weights.scales(),          call_.input.params.scale, layer_.float_bias};
+    const TensorShape& shape = call_.input.shape;
+    return {tensors_.Sliding(window_),
+            shape.channels,
+            weights_.data(),
+            weights_.stride(),
+            weights_.bytes(),
+            layer_.int_bias,
+            layer_.table,
+            weights_.scales(),
+            call_.input.params.scale,
+            layer_.float_bias,
+            AllRows() - LastRows(),
+            /*last_rows=*/nullptr};
   }
 
   const LayerCall& call_;
   const Layer& layer_;
+  const DepthwiseWeights& weights_;
   const Window& window_;
   NhwcTensors tensors_;
   const std::ptrdiff_t multiplier_;
   DepthwiseFunction* kernel_ = nullptr;
-  std::uint8_t* repeated_ = nullptr;
+  // A copy of the input, each element as often as output channels see it, or of
+  // its last rows.
+  bool needs_repeats_ = false, needs_last_rows_ = false;
+  std::uint8_t* copy_ = nullptr;
 };
 
 }  // namespace
+
+absl::Status RunDepthwise(const LayerCall& call,
+                          const DepthwiseWeights& weights, const Window& window,
+                          Layer* own) {
+  const Layer& layer = call.source.made != nullptr ? *call.source.made : *own;
+  Depthwise depthwise(call, layer, weights, window);
+  Workspace spare;
+  RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(
+      call, &spare, own, [&](Carver* carver) { depthwise.Place(carver); }));
+  return depthwise.Run();
+}
 
 absl::Status DepthwiseConv2D(const Erased& input, const LayerSource& source,
                              const Window& window, Workspace* workspace,
@@ -108,11 +163,7 @@ absl::Status DepthwiseConv2D(const Erased& input, const LayerSource& source,
     Layer own(call);
     const Layer& layer = source.made != nullptr ? *source.made : own;
     RUY_LIKE_RETURN_IF_ERROR(CheckDepthwise(input, output, layer, window));
-    Depthwise depthwise(call, layer, window);
-    Workspace spare;
-    RUY_LIKE_RETURN_IF_ERROR(PrepareLayer(
-        call, &spare, &own, [&](Carver* carver) { depthwise.Place(carver); }));
-    return depthwise.Run();
+    return RunDepthwise(call, *layer.depthwise, window, &own);
   });
 }
 

@@ -47,8 +47,8 @@ void GroupedConvolution::Plan() {
   GroupedWeights* const weights = layer_.packed->grouped();
   const TensorShape& in = call_.input.shape;
   const TensorShape& out = call_.output.shape;
-  if (weights == nullptr || kernels_ == nullptr ||
-      kernels_->rows[call_.output.scalar] == nullptr ||
+  if (weights == nullptr || layer_.packed->params()[0].zero_point != 0 ||
+      kernels_ == nullptr || kernels_->rows[call_.output.scalar] == nullptr ||
       ElementCount(out) == 0 || in.channels == 0) {
     return;
   }
@@ -66,7 +66,8 @@ void GroupedConvolution::Plan() {
                                window_.dilation_height),
                         window_.stride_height);
   constexpr std::ptrdiff_t kMostSlotRows = 32;
-  if (broadcast != nullptr && slot_rows_ <= kMostSlotRows) {
+  if (broadcast != nullptr && layout_.lanes == 4 &&
+      slot_rows_ <= kMostSlotRows) {
     const GroupedLayout layout = layout_of(*broadcast);
     if (layout.ShareOfLanes() >= layout_.ShareOfLanes()) {
       kernels_ = broadcast;

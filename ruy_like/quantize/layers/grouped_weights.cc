@@ -23,12 +23,15 @@ WeightPlaces PlacesOf(const GroupedLayout& layout, std::ptrdiff_t group,
   const std::ptrdiff_t group_of_vector = group % layout.groups_of_vector;
   const std::ptrdiff_t bytes = layout.VectorBytes();
   if (layout.form.broadcasts) {
-    return {group_of_vector * layout.AllSteps() * bytes +
-                out % layout.chunk * layout.lanes * 4,
-            bytes, layout.lanes * layout.form.per_lane};
+    return {out % layout.chunk * 4, bytes, layout.form.per_lane};
   }
-  return {out % layout.chunk * bytes + group_of_vector * layout.lanes * 4,
-          layout.chunk * bytes, layout.BlockChannels()};
+  const std::ptrdiff_t groups_of_input =
+      layout.groups_of_vector / layout.inputs;
+  return {
+      (group_of_vector / groups_of_input * layout.chunk + out % layout.chunk) *
+              bytes +
+          group_of_vector % groups_of_input * layout.lanes * 4,
+      4 * layout.lanes * bytes, layout.BlockChannels()};
 }
 
 }  // namespace
@@ -71,6 +74,20 @@ const std::int8_t* GroupedWeights::For(const GroupedLayout& layout,
   ++count_;
   Pack(layout, order, to);
   return to;
+}
+
+const DepthwiseWeights* GroupedWeights::Depthwise(
+    absl::Span<const QuantParams> params) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (depthwise_.channels() == 0) {
+    auto packed = DepthwiseWeights::Pack(
+        RowMajor(rows_.data(), static_cast<std::ptrdiff_t>(sums_.size()),
+                 depth_),
+        params);
+    if (!packed.ok()) return nullptr;
+    depthwise_ = *std::move(packed);
+  }
+  return &depthwise_;
 }
 
 void GroupedWeights::Pack(const GroupedLayout& layout, TensorOrder order,

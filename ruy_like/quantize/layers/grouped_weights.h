@@ -11,8 +11,11 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/quantize/loops/grouped_layout.h"
+#include "ruy_like/quantize/packed_weights.h"
+#include "ruy_like/quantize/quant_params.h"
 #include "ruy_like/quantize/tensor.h"
 #include "ruy_like/quantize/workspace.h"
 
@@ -21,13 +24,19 @@ namespace ruy_like::quantize_internal {
 // Thread-safe.
 class GroupedWeights final {
  public:
-  // A copy of valid weights, whose zero point is 0.
+  // A copy of valid weights.
   explicit GroupedWeights(const Matrix<std::int8_t>& weights);
 
-  // Weights in that layout, of the rows' order that goes with tensors of
-  // `order`. Made at the first call with these arguments, and kept. Null
-  // without memory, and beyond a few layouts, since none is ever dropped.
+  // Weights, whose zero point is 0, in that layout, of the rows' order that
+  // goes with tensors of `order`. Made at the first call with these arguments,
+  // and kept. Null without memory, and beyond a few layouts, since none is ever
+  // dropped.
   const std::int8_t* For(const GroupedLayout& layout, TensorOrder order);
+
+  // The same weights, of one input channel for each group, with their params,
+  // which are the same in each call. Made at the first call; null without
+  // memory.
+  const DepthwiseWeights* Depthwise(absl::Span<const QuantParams> params);
 
   // The sum of each output channel's weights.
   const std::int32_t* sums() const { return sums_.data(); }
@@ -49,6 +58,7 @@ class GroupedWeights final {
   std::vector<std::int32_t> sums_;
   std::mutex mutex_;
   std::forward_list<Packed> packed_;
+  DepthwiseWeights depthwise_;
   int count_ = 0;
 };
 

@@ -101,10 +101,10 @@ void Layer::Place(Carver* carver) {
   const std::ptrdiff_t padded =
       Channels() + static_cast<std::ptrdiff_t>(kChannelSlack);
   const bool is_float = out == Scalar::kF32;
-  if (depthwise != nullptr || (is_made_once && !is_float)) {
+  if (HasTable() || (is_made_once && !is_float)) {
     int_bias = carver->Take<std::int32_t>(padded);
   }
-  if (is_float && (depthwise != nullptr || is_made_once)) {
+  if (is_float && (HasTable() || is_made_once)) {
     float_bias = carver->Take<float>(padded);
   }
   if (!Is8Bit(out)) return;

@@ -97,8 +97,8 @@ struct Layer {
   QuantParams input, output;
   // The bias that products add, or null: the caller's, or a copy in one of the
   // following arrays. A QuantizedLayer has one of them, of the output's kind.
-  // Depthwise layers have it in any case, zeros if there is no bias, and those
-  // with float outputs both: the int32 one is then zeros.
+  // Depthwise and grouped layers have it in any case, zeros if there is no
+  // bias, and those with float outputs both: the int32 one is then zeros.
   const void* bias = nullptr;
   bool is_made_once = false;
   std::int32_t* int_bias = nullptr;
@@ -111,6 +111,7 @@ struct Layer {
 
  private:
   absl::Status FillMultipliers();
+  // Loops of the toolkit's own, not Mul, may compute it.
   bool HasTable() const {
     return depthwise != nullptr || packed->grouped() != nullptr;
   }

@@ -113,7 +113,7 @@ absl::StatusOr<PackedWeights> PackedWeights::Pack(
                          Side::kLhs, pack_options, context));
       result.packed_.push_back(std::move(packed));
     }
-    if (options.groups > 1 && params[0].zero_point == 0) {
+    if (options.groups > 1) {
       result.grouped_ =
           std::make_shared<quantize_internal::GroupedWeights>(weights);
     }

@@ -26,10 +26,11 @@ namespace ruy_like::quantize_internal {
 // The largest vector, in bytes; a step's products take four of them.
 constexpr std::ptrdiff_t kDotBytes = 64;
 // Kernel rows, and steps: kernel columns times groups of rows.
-constexpr std::ptrdiff_t kMaxKernelRows = 16;
-constexpr std::ptrdiff_t kMaxSteps = 32;
-// On the stack: with weights, 26 of the 64 KiB that threads have at least.
+constexpr std::ptrdiff_t kMaxKernelRows = 32;
+constexpr std::ptrdiff_t kMaxSteps = 256;
+// On the stack: with offsets, 36 of the 64 KiB that threads have at least.
 constexpr std::ptrdiff_t kColumnBytes = 16 * 1024;
+constexpr std::ptrdiff_t kWeightBytes = 16 * 1024;
 
 struct DepthwiseSteps {
   // Groups of kernel rows, and those times the kernel's columns.
@@ -38,8 +39,19 @@ struct DepthwiseSteps {
   std::ptrdiff_t col_span;
 };
 
+// Output columns of a tile for blocks of `lanes` channels; 0 if none fits.
+inline std::ptrdiff_t RowTile(const DepthwiseSteps& steps, const Window& window,
+                              std::ptrdiff_t lanes) {
+  const std::ptrdiff_t cols = kColumnBytes / (4 * lanes * steps.groups);
+  if (steps.steps * 4 * lanes > kWeightBytes || steps.col_span >= cols) {
+    return 0;
+  }
+  return (cols - steps.col_span - 1) / window.stride_width + 1;
+}
+
+// False if the window is too large for blocks of `lanes` channels.
 inline bool MakeSteps(const Window& window, std::ptrdiff_t rows_per_step,
-                      DepthwiseSteps* result) {
+                      std::ptrdiff_t lanes, DepthwiseSteps* result) {
   if (window.kernel_height > kMaxKernelRows ||
       window.kernel_width > kMaxSteps) {
     return false;
@@ -48,19 +60,15 @@ inline bool MakeSteps(const Window& window, std::ptrdiff_t rows_per_step,
   result->steps = result->groups * window.kernel_width;
   // Sizes of windows are below 2^31.
   result->col_span = (window.kernel_width - 1) * window.dilation_width;
-  return result->steps <= kMaxSteps;
-}
-
-// Output columns of a tile; 0 if none fits.
-inline std::ptrdiff_t RowTile(const DepthwiseSteps& steps,
-                              const Window& window) {
-  const std::ptrdiff_t cols = kColumnBytes / (4 * kDotBytes * steps.groups);
-  if (steps.col_span >= cols) return 0;
-  return (cols - steps.col_span - 1) / window.stride_width + 1;
+  return result->steps <= kMaxSteps && RowTile(*result, window, lanes) > 0;
 }
 
 }  // namespace ruy_like::quantize_internal
 #endif  // RUY_LIKE_QUANTIZE_LOOPS_DEPTHWISE_KERNELS_ONCE_
+
+// Where the loops for several outputs at once are faster.
+#undef RUY_LIKE_NEIGHBOURS
+#define RUY_LIKE_NEIGHBOURS (HWY_TARGET == HWY_AVX2)
 
 HWY_BEFORE_NAMESPACE();
 namespace ruy_like::quantize_internal::HWY_NAMESPACE {
@@ -78,8 +86,6 @@ const ByScalar<DepthwiseFunction>* GetDepthwiseKernels(bool) {
 // give those of x - zero point.
 template <class Step, class D>
 struct StepWeights {
-  static constexpr std::ptrdiff_t kBytes = 4 * kDotBytes;
-
   // Sums of `steps` steps of which step t's inputs are at x + offsets[t].
   template <std::ptrdiff_t kSteps>
   HWY_INLINE void Sum(const std::uint8_t* x, const std::ptrdiff_t* offsets,
@@ -127,10 +133,10 @@ struct StepWeights {
   }
 
   alignas(kDotBytes) std::int32_t bias[kDotBytes];
-  alignas(kDotBytes) std::int8_t weights[kMaxSteps * kBytes];
+  alignas(kDotBytes) std::int8_t weights[kWeightBytes];
 };
 
-#if HWY_TARGET == HWY_AVX2
+#if RUY_LIKE_NEIGHBOURS
 
 // ## Sums of several outputs, for windows of kWidth neighbouring columns
 //
@@ -189,7 +195,7 @@ struct NeighbourSums {
   }
 };
 
-#endif  // HWY_TARGET == HWY_AVX2
+#endif  // RUY_LIKE_NEIGHBOURS
 
 // Inputs that all lie on padding.
 template <class Step, class D>
@@ -207,9 +213,12 @@ template <class Step, class D, typename Out, RequantizeForm kForm>
 class RowLoop {
  public:
   RowLoop(const DepthwiseArgs& args, std::ptrdiff_t channel)
-      : args_(args), channel_(channel) {
-    MakeSteps(args.window, Step::kRows, &steps_);
-    tile_ = RowTile(steps_, args.window);
+      : args_(args),
+        channel_(channel),
+        multiplier_(args.channels / args.input_channels) {
+    MakeSteps(args.window, Step::kRows, kLanes, &steps_);
+    tile_ = RowTile(steps_, args.window, kLanes);
+    if (multiplier_ > 1) FindRepeats();
     std::memset(padding_, args.input_zero_point & 0xff, sizeof(padding_));
     LoadWeights();
     const Window& window = args.window;
@@ -227,7 +236,7 @@ class RowLoop {
     for (int i = 0; i < RequantizeConstants::kCount; ++i) {
       Permute(args_.table[i] + channel_, table[i]);
     }
-#if HWY_TARGET == HWY_AVX2
+#if RUY_LIKE_NEIGHBOURS
     const Window& window = args_.window;
     // Tiles of less than 4 outputs would read beyond the columns.
     if (window.dilation_width == 1 && tile_ >= 4) {
@@ -254,6 +263,38 @@ class RowLoop {
   static constexpr std::ptrdiff_t kLanes = hn::MaxLanes(D());
   // Bytes of an input column.
   static constexpr std::ptrdiff_t kColumn = 4 * kLanes;
+
+  // Input channels of 16 output channels: where their bytes begin behind those
+  // of the first ones, and which of these each is.
+  struct Repeats {
+    alignas(16) std::uint8_t index[16];
+    std::ptrdiff_t first;
+  };
+  void FindRepeats() {
+    for (std::ptrdiff_t b = 0; b < kLanes / 16; ++b) {
+      const std::ptrdiff_t channel = channel_ + 16 * b;
+      const std::ptrdiff_t first = channel / multiplier_;
+      repeats_[b].first = first - channel_ / multiplier_;
+      for (std::ptrdiff_t i = 0; i < 16; ++i) {
+        repeats_[b].index[i] =
+            static_cast<std::uint8_t>((channel + i) / multiplier_ - first);
+      }
+    }
+  }
+  // The inputs of as many output channels as d has lanes.
+  template <class DB>
+  static HWY_INLINE hn::Vec<DB> LoadRepeated(DB d, const std::uint8_t* pixel,
+                                             const Repeats* repeats) {
+    if constexpr (hn::MaxLanes(DB()) > 16) {
+      const hn::Half<DB> half;
+      constexpr std::ptrdiff_t kBlocks = hn::MaxLanes(DB()) / 32;
+      return hn::Combine(d, LoadRepeated(half, pixel, repeats + kBlocks),
+                         LoadRepeated(half, pixel, repeats));
+    } else {
+      return hn::TableLookupBytes(hn::LoadU(d, pixel + repeats->first),
+                                  hn::Load(d, repeats->index));
+    }
+  }
 
   // To the order of interleaved lanes.
   static void Permute(const std::int32_t* from, std::int32_t* to) {
@@ -307,23 +348,41 @@ class RowLoop {
     const std::ptrdiff_t top =
         row % args_.output_height * args_.window.stride_height -
         args_.window.padding.top;
-    const std::ptrdiff_t channels = args_.channels;
+    const std::ptrdiff_t step = args_.input_channels;
     for (std::ptrdiff_t i = 0; i < steps_.groups * Step::kRows; ++i) {
       const std::ptrdiff_t y = top + i * args_.window.dilation_height;
       // Those behind the last one have weights of 0.
-      const bool is_inside =
-          i < args_.window.kernel_height && y >= 0 && y < args_.input_height;
-      rows_[i] = is_inside ? InputRow{args_.input +
-                                          (image * args_.input_height + y) *
-                                              args_.input_width * channels +
-                                          channel_,
-                                      channels}
-                           : InputRow{padding_, 0};
+      if (i >= args_.window.kernel_height || y < 0 || y >= args_.input_height) {
+        rows_[i] = {padding_, 0};
+        continue;
+      }
+      const std::ptrdiff_t index = image * args_.input_height + y;
+      const std::uint8_t* const data =
+          args_.last_rows != nullptr && index >= args_.copied_from
+              ? args_.last_rows +
+                    (index - args_.copied_from) * args_.input_width * step
+              : args_.input + index * args_.input_width * step;
+      rows_[i] = {data + channel_ / multiplier_, step};
+    }
+    // From here on a whole vector would reach into the next row.
+    if (args_.channels < kLanes) {
+      no_vectors_from_ = static_cast<Out*>(args_.output) +
+                         (row + 1) * args_.output_width * args_.channels -
+                         kLanes + 1;
     }
   }
 
   // Input columns from `first` on, `count` of them, which may lie on padding.
   HWY_INLINE void MakeColumns(std::ptrdiff_t first, std::ptrdiff_t count) {
+    if (multiplier_ > 1) return MakeRepeatedColumns(first, count);
+    MakeColumnsOf<false>(first, count);
+  }
+  HWY_NOINLINE void MakeRepeatedColumns(std::ptrdiff_t first,
+                                        std::ptrdiff_t count) {
+    MakeColumnsOf<true>(first, count);
+  }
+  template <bool kRepeats>
+  HWY_INLINE void MakeColumnsOf(std::ptrdiff_t first, std::ptrdiff_t count) {
     const D d;
     const Inside inside = PointsInside(first, 1, count, args_.input_width);
     const auto flip = hn::Set(d, args_.Flip());
@@ -350,7 +409,13 @@ class RowLoop {
       for (std::ptrdiff_t x = inside.first; x < inside.end; ++x) {
         hn::Vec<D> rows[Step::kRows];
         for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
-          rows[i] = hn::Xor(hn::LoadU(d, from[i]), flip);
+          hn::Vec<D> x;
+          if constexpr (kRepeats) {
+            x = LoadRepeated(d, from[i], repeats_);
+          } else {
+            x = hn::LoadU(d, from[i]);
+          }
+          rows[i] = hn::Xor(x, flip);
           from[i] += steps[i];
         }
         Step::template Interleave<false>(d, rows, out);
@@ -359,7 +424,20 @@ class RowLoop {
     }
   }
 
-#if HWY_TARGET == HWY_AVX2
+  // Of less than 16 channels the lanes behind them go where the next output
+  // will be.
+  HWY_INLINE void Store(hn::Vec<hn::Rebind<Out, D>> bytes, Out* out) const {
+    const hn::Rebind<Out, D> d;
+    if (kLanes > 16 || no_vectors_from_ == nullptr || out < no_vectors_from_) {
+      hn::StoreU(bytes, d, out);
+      return;
+    }
+    alignas(16) Out buffer[kLanes];
+    hn::Store(bytes, d, buffer);
+    CopyFew<8>(buffer, args_.channels, out);
+  }
+
+#if RUY_LIKE_NEIGHBOURS
 
   template <int kWidth, int kStride>
   HWY_NOINLINE void NeighbourRows(std::ptrdiff_t first, std::ptrdiff_t last,
@@ -412,8 +490,7 @@ class RowLoop {
     for (std::ptrdiff_t i = 0; i < kOutputs; ++i) {
       if (i == count) break;
       const auto bytes = PackBytes(d, halves[0][i], halves[1][i]);
-      hn::StoreU(hn::Min(hn::Max(bytes, lowest), highest), d,
-                 out + i * args_.channels);
+      Store(hn::Min(hn::Max(bytes, lowest), highest), out + i * args_.channels);
     }
   }
 
@@ -450,7 +527,7 @@ class RowLoop {
     }
   }
 
-#endif  // HWY_TARGET == HWY_AVX2
+#endif  // RUY_LIKE_NEIGHBOURS
 
   template <std::ptrdiff_t kSteps>
   void Rows(std::ptrdiff_t first, std::ptrdiff_t last,
@@ -471,7 +548,7 @@ class RowLoop {
         for (std::ptrdiff_t i = 0; i < count; ++i) {
           V32<D> acc[4];
           weights_.template Sum<kSteps>(from, offsets_, steps_.steps, acc);
-          hn::StoreU(output(acc), hn::Rebind<Out, D>(), out);
+          Store(output(acc), out);
           from += step;
           out += channels;
         }
@@ -481,11 +558,14 @@ class RowLoop {
 
   const DepthwiseArgs& args_;
   const std::ptrdiff_t channel_;
+  const std::ptrdiff_t multiplier_;
+  const Out* no_vectors_from_ = nullptr;
   DepthwiseSteps steps_ = {};
   std::ptrdiff_t tile_;
   InputRow rows_[kMaxKernelRows + Step::kRows];
   std::ptrdiff_t offsets_[kMaxSteps];
   StepWeights<Step, D> weights_;
+  Repeats repeats_[kDotBytes / 16];
   std::uint8_t padding_[kDotBytes];
   alignas(kDotBytes) std::uint8_t columns_[kColumnBytes];
 };
@@ -504,15 +584,18 @@ void DepthwiseRows(const DepthwiseArgs& args, std::ptrdiff_t first,
                    std::ptrdiff_t last) {
   const std::ptrdiff_t channels = args.channels;
   std::ptrdiff_t c = 0;
-  // The last block of a size may reach back, so that none is partial.
+  // The last block of a size may reach back, so that none is partial, unless
+  // there are less than 16 channels.
   const auto cover = [&](auto tag, std::ptrdiff_t least) HWY_ATTR {
     constexpr std::ptrdiff_t kLanes = hn::MaxLanes(decltype(tag)());
+    DepthwiseSteps steps;
+    if (!MakeSteps(args.window, Step::kRows, kLanes, &steps)) return;
     for (; c + kLanes <= channels; c += kLanes) {
       RowsOfBlock<Step, decltype(tag), Out>(args, c, first, last);
     }
-    if (channels - c >= least && channels >= kLanes) {
-      RowsOfBlock<Step, decltype(tag), Out>(args, channels - kLanes, first,
-                                            last);
+    if (channels - c >= least && (channels >= kLanes || kLanes == 16)) {
+      RowsOfBlock<Step, decltype(tag), Out>(
+          args, std::max<std::ptrdiff_t>(channels - kLanes, 0), first, last);
       c = channels;
     }
   };
@@ -544,14 +627,14 @@ namespace ruy_like::quantize_internal {
 
 HWY_EXPORT(GetDepthwiseKernels);
 
-// Steps of two rows are the most that any target has.
-constexpr std::ptrdiff_t kLeastStepRows = 2;
+// All targets have steps of at least two rows, and the blocks of channels that
+// fit the largest windows.
+constexpr std::ptrdiff_t kLeastStepRows = 2, kLeastLanes = 16;
 
 bool FitsDepthwiseKernels(const DepthwiseArgs& args) {
   DepthwiseSteps steps = {};
-  return args.weight_bytes != nullptr && args.channels >= 16 &&
-         MakeSteps(args.window, kLeastStepRows, &steps) &&
-         RowTile(steps, args.window) > 0;
+  return args.weight_bytes != nullptr &&
+         MakeSteps(args.window, kLeastStepRows, kLeastLanes, &steps);
 }
 
 const ByScalar<DepthwiseFunction>& DepthwiseKernelsFor(const Context* context) {

@@ -22,8 +22,8 @@
 
 namespace ruy_like::quantize_internal {
 
-// Whether these loops apply: weights of 8 bits, 16 channels or more and a
-// window that fits their buffers.
+// Whether these loops apply: weights of 8 bits and a window that fits their
+// buffers, as 15x15 does.
 bool FitsDepthwiseKernels(const DepthwiseArgs& args);
 
 // By the type of the output, int8 or uint8; null for others and where there are

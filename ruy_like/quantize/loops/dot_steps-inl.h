@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -160,6 +161,17 @@ HWY_INLINE hn::Vec<D> PackBytes(D d, V16 a, V16 b) {
     const hn::Half<D> half;
     return hn::Combine(d, hn::DemoteTo(half, b), hn::DemoteTo(half, a));
   }
+}
+
+// Copies `count` bytes, fewer than 2 * kMost, a power of two.
+template <std::ptrdiff_t kMost, typename T>
+HWY_INLINE void CopyFew(const T* from, std::ptrdiff_t count, T* to) {
+  if ((count & kMost) != 0) {
+    std::memcpy(to, from, kMost);
+    from += kMost;
+    to += kMost;
+  }
+  if constexpr (kMost > 1) CopyFew<kMost / 2>(from, count, to);
 }
 
 // Requantizes accumulators to bytes.

@@ -3,7 +3,7 @@
 // The loops of grouped_kernels.h whose form broadcasts (grouped_layout.h): a
 // load that broadcasts gives VPMADDWD the channels of one group in all lanes,
 // against weights with an output channel in each lane. No lane is empty, and
-// there is nothing to add up across lanes but two of 4 channels.
+// there is nothing to add up across lanes.
 
 #include <algorithm>
 #include <cstring>
@@ -48,7 +48,7 @@ HWY_INLINE void Widen(D d, const std::uint8_t* from, hn::Vec<D> zero_point,
              reinterpret_cast<std::int16_t*>(to));
 }
 
-// Pixels of an input row, those of one vector's groups.
+// Pixels of an input row, those of one group.
 template <typename In>
 void StagePixels(const GroupedArgs& args, const std::uint8_t* pixel,
                  std::ptrdiff_t vector, std::ptrdiff_t count,
@@ -62,45 +62,35 @@ void StagePixels(const GroupedArgs& args, const std::uint8_t* pixel,
   const std::ptrdiff_t pixel_bytes = args.PixelBytes();
   const std::ptrdiff_t step = args.input_channels;
   const std::ptrdiff_t channels = pixel_bytes / 2;
-  const std::ptrdiff_t per_group = channels / layout.groups_of_vector;
-  const std::ptrdiff_t first = vector * layout.groups_of_vector;
-  const std::ptrdiff_t groups =
-      std::min(layout.groups_of_vector, layout.groups - first);
-  pixel += first * layout.in_channels;
+  pixel += vector * layout.in_channels;
   std::ptrdiff_t x = 0;
-  if (layout.groups_of_vector == 1 ||
-      (per_group == layout.in_channels && groups == layout.groups_of_vector)) {
-    // Vectors read and write this much. What is behind the pixel there has
-    // weights of 0, or is overwritten by the next pixel.
-    const std::ptrdiff_t whole = RoundUpToPowerOf2(channels, 8);
-    const std::ptrdiff_t readable =
-        args.input + args.input_bytes - pixel - whole;
-    const std::ptrdiff_t writable = count * pixel_bytes - 2 * whole;
-    if (readable >= 0 && writable >= 0) {
-      const std::ptrdiff_t end =
-          std::min({count, readable / step + 1, writable / pixel_bytes + 1});
-      if (whole == 8) {
-        for (; x < end; ++x, pixel += step, to += pixel_bytes) {
-          Widen<In>(half, pixel, half_zero_points, to);
-        }
-      }
+  // Vectors read and write this much. What is behind the pixel there has
+  // weights of 0, or is overwritten by the next pixel.
+  const std::ptrdiff_t whole = RoundUpToPowerOf2(channels, 8);
+  const std::ptrdiff_t readable = args.input + args.input_bytes - pixel - whole;
+  const std::ptrdiff_t writable = count * pixel_bytes - 2 * whole;
+  if (readable >= 0 && writable >= 0) {
+    const std::ptrdiff_t end =
+        std::min({count, readable / step + 1, writable / pixel_bytes + 1});
+    if (whole == 8) {
       for (; x < end; ++x, pixel += step, to += pixel_bytes) {
-        std::ptrdiff_t c = 0;
-        for (; c + 16 <= whole; c += 16) {
-          Widen<In>(d, pixel + c, zero_points, to + 2 * c);
-        }
-        if (c < whole) Widen<In>(half, pixel + c, half_zero_points, to + 2 * c);
+        Widen<In>(half, pixel, half_zero_points, to);
       }
+    }
+    for (; x < end; ++x, pixel += step, to += pixel_bytes) {
+      std::ptrdiff_t c = 0;
+      for (; c + 16 <= whole; c += 16) {
+        Widen<In>(d, pixel + c, zero_points, to + 2 * c);
+      }
+      if (c < whole) Widen<In>(half, pixel + c, half_zero_points, to + 2 * c);
     }
   }
   for (; x < count; ++x, pixel += step, to += pixel_bytes) {
     std::memset(to, 0, static_cast<std::size_t>(pixel_bytes));
-    for (std::ptrdiff_t g = 0; g < groups; ++g) {
-      for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
-        const auto value = static_cast<std::int16_t>(
-            static_cast<In>(pixel[g * layout.in_channels + c]) - zero_point);
-        std::memcpy(to + 2 * (g * per_group + c), &value, sizeof(value));
-      }
+    for (std::ptrdiff_t c = 0; c < layout.in_channels; ++c) {
+      const auto value =
+          static_cast<std::int16_t>(static_cast<In>(pixel[c]) - zero_point);
+      std::memcpy(to + 2 * c, &value, sizeof(value));
     }
   }
 }
@@ -127,9 +117,8 @@ void StageRow(const GroupedArgs& args, std::ptrdiff_t image,
 
 // ## Output rows
 
-// Output rows of kOutputs vectors of 8 output channels: chunks of one group, or
-// with kLanes = 2 the 4 channels of either group.
-template <typename Out, RequantizeForm kForm, int kLanes, int kOutputs>
+// Output rows of kOutputs vectors of 8 output channels, chunks of one group.
+template <typename Out, RequantizeForm kForm, int kOutputs>
 class BroadcastLoop {
  public:
   BroadcastLoop(const GroupedArgs& args, std::ptrdiff_t vector,
@@ -149,40 +138,20 @@ class BroadcastLoop {
                             args.PixelBytes();
       }
     }
-    const std::ptrdiff_t first = vector * layout.groups_of_vector;
     const std::ptrdiff_t channel =
-        first * layout.out_channels + chunk * layout.chunk;
-    if (kLanes == 2) {
-      groups_ = std::min(layout.groups_of_vector, layout.groups - first);
-      SetConstants(0, channel, layout.out_channels);
-      count_ = layout.out_channels;
-      is_whole_ = groups_ == 2 && count_ == 4;
-    } else {
-      count_ = std::min(kOutputs * layout.chunk,
-                        layout.out_channels - chunk * layout.chunk);
-      for (int k = 0; k < kOutputs; ++k) {
-        SetConstants(k, channel + k * kLanes32,
-                     std::min(kLanes32, count_ - k * kLanes32));
-      }
-      is_whole_ = count_ == kOutputs * kLanes32;
+        vector * layout.out_channels + chunk * layout.chunk;
+    count_ = std::min(kOutputs * layout.chunk,
+                      layout.out_channels - chunk * layout.chunk);
+    for (int k = 0; k < kOutputs; ++k) {
+      SetConstants(k, channel + k * kLanes32,
+                   std::min(kLanes32, count_ - k * kLanes32));
     }
+    is_whole_ = count_ == kOutputs * kLanes32;
     channel_ = channel;
   }
 
   // An output row whose first staged row is at `from`.
-  void Row(const std::uint8_t* from, std::ptrdiff_t row) const {
-    if (kLanes == 2 && run_ == 3) return RowOfRuns<3>(from, row);
-    RowOfRuns<0>(from, row);
-  }
-
- private:
-  // Vectors of sums of a pixel.
-  static constexpr int kSums = kLanes == 2 ? 2 : kOutputs;
-
-  // kRun: run_, if not 0.
-  template <std::ptrdiff_t kRun>
-  HWY_NOINLINE void RowOfRuns(const std::uint8_t* from,
-                              std::ptrdiff_t row) const {
+  HWY_NOINLINE void Row(const std::uint8_t* from, std::ptrdiff_t row) const {
     const std::ptrdiff_t channels =
         args_.layout.groups * args_.layout.out_channels;
     const std::ptrdiff_t step = args_.window.stride_width * args_.PixelBytes();
@@ -190,32 +159,28 @@ class BroadcastLoop {
     Out* const out =
         static_cast<Out*>(args_.output) + row * width * channels + channel_;
     std::ptrdiff_t x = 0;
-    if constexpr (kLanes * kOutputs == 1) {
+    if constexpr (kOutputs == 1) {
       for (; x + 8 <= width; x += 8) {
-        Tile<kRun, 8>(from + x * step, step, out + x * channels);
+        Tile<8>(from + x * step, step, out + x * channels);
       }
     }
     // The last tile may reach back, so that none is partial.
     for (; width >= 4 && x < width; x += 4) {
       const std::ptrdiff_t at = std::min(x, width - 4);
-      Tile<kRun, 4>(from + at * step, step, out + at * channels);
+      Tile<4>(from + at * step, step, out + at * channels);
     }
     for (; x < width; ++x) {
-      Tile<kRun, 1>(from + x * step, step, out + x * channels);
+      Tile<1>(from + x * step, step, out + x * channels);
     }
   }
 
-  // Those of a vector of sums, `count` channels from `channel` on, or so many
-  // of either group.
+ private:
+  // Those of a vector of sums: `count` channels from `channel` on.
   void SetConstants(int k, std::ptrdiff_t channel, std::ptrdiff_t count) {
     const RequantizeTable table = TableOf(k);
-    for (std::ptrdiff_t g = 0; g < groups_; ++g) {
-      for (std::ptrdiff_t j = 0; j < count; ++j) {
-        const std::ptrdiff_t c = channel + g * count + j;
-        const std::ptrdiff_t lane = kLanes * j + g;
-        table.Copy(args_.table, c, lane);
-        if (args_.bias != nullptr) bias_[k][lane] = args_.bias[c];
-      }
+    for (std::ptrdiff_t j = 0; j < count; ++j) {
+      table.Copy(args_.table, channel + j, j);
+      if (args_.bias != nullptr) bias_[k][j] = args_.bias[channel + j];
     }
   }
 
@@ -224,19 +189,11 @@ class BroadcastLoop {
     return {const_cast<std::int32_t*>(constants_[k]), kLanes32};
   }
 
-  template <std::ptrdiff_t kRun, int kPixels>
+  template <int kPixels>
   HWY_INLINE void Tile(const std::uint8_t* from, std::ptrdiff_t step,
                        Out* out) const {
-    const D32<Tag> d32;
-    V sums[kSums][kPixels];
-    Multiply<kRun>(from, step, sums);
-    if constexpr (kLanes == 2) {
-      for (int p = 0; p < kPixels; ++p) {
-        sums[0][p] =
-            hn::Add(hn::OddEven(sums[1][p], sums[0][p]),
-                    hn::Shuffle2301(hn::OddEven(sums[0][p], sums[1][p])));
-      }
-    }
+    V sums[kOutputs][kPixels];
+    Multiply(from, step, sums);
     WriteOutputs<0>(sums[0], out);
     if constexpr (kOutputs == 2) WriteOutputs<1>(sums[1], out);
   }
@@ -271,59 +228,38 @@ class BroadcastLoop {
     }
   }
 
-  template <std::ptrdiff_t kRun, int kPixels>
+  template <int kPixels>
   HWY_INLINE void Multiply(const std::uint8_t* from, std::ptrdiff_t step,
-                           V (&sums)[kSums][kPixels]) const {
+                           V (&sums)[kOutputs][kPixels]) const {
     const D32<Tag> d32;
     const hn::Repartition<std::int8_t, Tag> d8;
-    const GroupedLayout& layout = args_.layout;
-    const std::ptrdiff_t stride =
-        kLanes == 2 ? layout.AllSteps() * kVectorBytes : layout.chunk_bytes;
-    constexpr std::ptrdiff_t kStepBytes = kLanes == 2 ? 16 : 4;
+    const std::ptrdiff_t stride = args_.layout.chunk_bytes;
     const std::int8_t* weights = weights_;
-    V acc[kSums][kPixels];
+    V acc[kOutputs][kPixels];
     for (auto& of_pixels : acc) {
       for (V& sum : of_pixels) sum = hn::Zero(d32);
     }
     for (std::ptrdiff_t i = 0; i < runs_; ++i) {
       const std::uint8_t* x = from + offsets_[i];
-      for (std::ptrdiff_t t = 0; t < (kRun > 0 ? kRun : run_); ++t) {
-        V w[kSums];
-        for (int k = 0; k < kSums; ++k) {
+      for (std::ptrdiff_t t = 0; t < run_; ++t) {
+        V w[kOutputs];
+        for (int k = 0; k < kOutputs; ++k) {
           w[k] = hn::BitCast(d32, hn::Load(d8, weights + k * stride));
         }
         for (int p = 0; p < kPixels; ++p) {
-          V in = hn::Zero(d32);
-          for (int k = 0; k < kSums; ++k) {
-            if (k == 0 || kLanes == 2) in = Broadcast(x + p * step + k * 8);
+          std::int32_t channels;
+          std::memcpy(&channels, x + p * step, sizeof(channels));
+          const V in = hn::Set(d32, channels);
+          for (int k = 0; k < kOutputs; ++k) {
             acc[k][p] = Pairs::Dot(acc[k][p], in, w[k]);
           }
         }
         weights += kVectorBytes;
-        x += kStepBytes;
-        if constexpr (kRun > 0) {
-          for (auto& of_pixels : acc) {
-            for (V& sum : of_pixels) sum = InRegister(sum);
-          }
-        }
+        x += 4;
       }
     }
-    for (int k = 0; k < kSums; ++k) {
+    for (int k = 0; k < kOutputs; ++k) {
       for (int p = 0; p < kPixels; ++p) sums[k][p] = acc[k][p];
-    }
-  }
-
-  static HWY_INLINE V Broadcast(const std::uint8_t* from) {
-    const D32<Tag> d32;
-    if constexpr (kLanes == 2) {
-      const hn::Repartition<std::int64_t, Tag> d64;
-      std::int64_t channels;
-      std::memcpy(&channels, from, sizeof(channels));
-      return hn::BitCast(d32, hn::Set(d64, channels));
-    } else {
-      std::int32_t channels;
-      std::memcpy(&channels, from, sizeof(channels));
-      return hn::Set(d32, channels);
     }
   }
 
@@ -339,13 +275,6 @@ class BroadcastLoop {
     bytes =
         hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d32, bytes),
                                             hn::SetTableIndices(d32, kOrder)));
-    if constexpr (kLanes == 2) {
-      alignas(32) static constexpr std::uint8_t kOfGroups[] = {
-          0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15,
-          0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-      bytes = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(Tag(), bytes),
-                                                  hn::Load(Tag(), kOfGroups)));
-    }
     if (is_whole_ && kPixels == 4) {
       const hn::Half<decltype(d)> half;
       const hn::Half<decltype(half)> quarter;
@@ -363,28 +292,8 @@ class BroadcastLoop {
     for (int p = 0; p < kPixels; ++p) {
       const Out* const from = buffer + p * kLanes32;
       Out* const to = out + p * channels;
-      if (kLanes == 2) {
-        for (std::ptrdiff_t g = 0; g < groups_; ++g) {
-          CopyUpTo8(from + 4 * g, count_, to + g * count_);
-        }
-      } else {
-        CopyUpTo8(from, std::min(kLanes32, count_ - k * kLanes32),
-                  to + k * kLanes32);
-      }
-    }
-  }
-
-  static HWY_INLINE void CopyUpTo8(const Out* from, std::ptrdiff_t count,
-                                   Out* to) {
-    if (count == 8) {
-      std::memcpy(to, from, 8);
-      return;
-    }
-    for (const std::ptrdiff_t bytes : {4, 2, 1}) {
-      if ((count & bytes) == 0) continue;
-      std::memcpy(to, from, static_cast<std::size_t>(bytes));
-      from += bytes;
-      to += bytes;
+      CopyFew<8>(from, std::min(kLanes32, count_ - k * kLanes32),
+                 to + k * kLanes32);
     }
   }
 
@@ -393,8 +302,8 @@ class BroadcastLoop {
   // Steps whose inputs follow each other, and such runs of a pixel.
   std::ptrdiff_t run_, runs_ = 0;
   std::ptrdiff_t offsets_[kMaxGroupedSteps];
-  // The first output channel; how many there are, of either group.
-  std::ptrdiff_t channel_, count_, groups_ = 1;
+  // The first output channel, and how many there are.
+  std::ptrdiff_t channel_, count_;
   // No vector has less outputs than lanes.
   bool is_whole_;
   // Zeros where a lane has no output.
@@ -410,10 +319,10 @@ struct RowBlock {
   const std::uint8_t* staged;
 };
 
-template <typename Out, RequantizeForm kForm, int kLanes, int kOutputs>
+template <typename Out, RequantizeForm kForm, int kOutputs>
 void RowsOfChunks(const GroupedArgs& args, std::ptrdiff_t vector,
                   std::ptrdiff_t chunk, const RowBlock& block) {
-  const BroadcastLoop<Out, kForm, kLanes, kOutputs> loop(args, vector, chunk);
+  const BroadcastLoop<Out, kForm, kOutputs> loop(args, vector, chunk);
   const std::uint8_t* from = block.staged;
   for (std::ptrdiff_t row = block.first; row < block.end; ++row) {
     loop.Row(from, row);
@@ -424,15 +333,12 @@ void RowsOfChunks(const GroupedArgs& args, std::ptrdiff_t vector,
 template <typename Out, RequantizeForm kForm>
 void RowsOfVector(const GroupedArgs& args, std::ptrdiff_t vector,
                   const RowBlock& block) {
-  if (args.layout.lanes == 2) {
-    return RowsOfChunks<Out, kForm, 2, 1>(args, vector, 0, block);
-  }
   std::ptrdiff_t c = 0;
   for (; c + 2 <= args.layout.chunks; c += 2) {
-    RowsOfChunks<Out, kForm, 1, 2>(args, vector, c, block);
+    RowsOfChunks<Out, kForm, 2>(args, vector, c, block);
   }
   if (c < args.layout.chunks) {
-    RowsOfChunks<Out, kForm, 1, 1>(args, vector, c, block);
+    RowsOfChunks<Out, kForm, 1>(args, vector, c, block);
   }
 }
 

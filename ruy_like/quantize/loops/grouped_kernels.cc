@@ -33,84 +33,155 @@ std::int32_t OffsetOf(const GroupedArgs& args) {
   return Step::kRows == 2 ? 0 : args.UnsignedZeroPoint();
 }
 
-// A vector of staged channels from the first ones at `from`.
-template <class Step, class D>
-HWY_INLINE void StageVector(D d, const GroupedArgs& args,
-                            const std::uint8_t* from, std::uint8_t* to) {
-  if constexpr (Step::kRows == 4) {
-    hn::StoreU(hn::Xor(hn::LoadU(d, from), hn::Set(d, args.Flip())), d, to);
-  } else {
-    const D16<D> d16;
-    const hn::Half<D> half;
-    const hn::RebindToSigned<decltype(half)> signed_half;
-    const auto bytes = hn::LoadU(half, from);
-    const auto wide = args.input_is_signed
-                          ? hn::PromoteTo(d16, hn::BitCast(signed_half, bytes))
-                          : hn::PromoteTo(d16, bytes);
-    const auto zero_point =
-        hn::Set(d16, static_cast<std::int16_t>(args.input_zero_point));
-    hn::StoreU(hn::BitCast(d, hn::Sub(wide, zero_point)), d, to);
-  }
-}
-
-// The block's share of a pixel, whose first channel is at `pixel`. What follows
-// the channels of a group has weights of 0: it may be anything that can be
-// read.
+// Stages a vector of channels from the first ones at `from`.
 template <class Step>
-void StageBlock(const GroupedArgs& args, const std::uint8_t* pixel,
-                std::ptrdiff_t block, std::ptrdiff_t step, std::uint8_t* to) {
-  const hn::CappedTag<std::uint8_t, 16> d;
-  const GroupedLayout& layout = args.layout;
-  const std::ptrdiff_t size = layout.BlockChannels();
-  const std::ptrdiff_t group = block * layout.groups_of_block;
-  const std::ptrdiff_t part = layout.lanes * layout.form.per_lane;
-  const std::ptrdiff_t count =
-      std::min(layout.groups_of_block, layout.groups - group);
-  const std::uint8_t* const from =
-      pixel + group * layout.in_channels + step * size;
-  const bool is_contiguous = part == layout.in_channels || part == size;
-  if (is_contiguous && from + size <= args.input + args.input_bytes) {
-    return StageVector<Step>(d, args, from, to);
-  }
-  std::uint8_t channels[16] = {};
-  const std::ptrdiff_t rest = std::min(layout.in_channels - step * size, part);
-  for (std::ptrdiff_t g = 0; g < count; ++g) {
-    for (std::ptrdiff_t c = 0; c < rest; ++c) {
-      channels[g * part + c] = from[g * layout.in_channels + c];
+struct StageOp {
+  explicit StageOp(const GroupedArgs& args)
+      : is_signed(args.input_is_signed),
+        flip(args.Flip()),
+        zero_point(static_cast<std::int16_t>(args.input_zero_point)) {}
+
+  template <class D>
+  HWY_INLINE void operator()(D d, const std::uint8_t* from,
+                             std::uint8_t* to) const {
+    if constexpr (Step::kRows == 4) {
+      hn::StoreU(hn::Xor(hn::LoadU(d, from), hn::Set(d, flip)), d, to);
+    } else {
+      const D16<D> d16;
+      const hn::Half<D> half;
+      const hn::RebindToSigned<decltype(half)> signed_half;
+      const auto bytes = hn::LoadU(half, from);
+      const auto wide =
+          is_signed ? hn::PromoteTo(d16, hn::BitCast(signed_half, bytes))
+                    : hn::PromoteTo(d16, bytes);
+      hn::StoreU(hn::BitCast(d, hn::Sub(wide, hn::Set(d16, zero_point))), d,
+                 to);
     }
   }
-  StageVector<Step>(d, args, channels, to);
-}
 
-// `count` pixels of an input row: `vector` of them.
+  bool is_signed;
+  std::uint8_t flip;
+  std::int16_t zero_point;
+};
+
+// Input channels of the blocks of one vector of outputs, of as many pixels of a
+// row as are called for. What follows the channels of a group has weights of 0:
+// it may be anything that can be read.
 template <class Step>
-void StagePixels(const GroupedArgs& args, const std::uint8_t* pixel,
-                 std::ptrdiff_t vector, std::ptrdiff_t count,
-                 std::uint8_t* to) {
-  const GroupedLayout& layout = args.layout;
-  const std::ptrdiff_t group = vector * layout.groups_of_vector;
-  const bool is_whole =
-      layout.steps == 1 &&
-      layout.in_channels == layout.lanes * layout.form.per_lane &&
-      group + layout.groups_of_vector <= layout.groups;
-  for (; count > 0; --count, pixel += args.input_channels) {
-    if (is_whole) {
-      StageVector<Step>(Tag(), args, pixel + group * layout.in_channels, to);
-      to += kVectorBytes;
-      continue;
+class PixelStager {
+ public:
+  PixelStager(const GroupedArgs& args, std::ptrdiff_t vector)
+      : args_(args),
+        layout_(args.layout),
+        group_(vector * layout_.groups_of_vector),
+        groups_(std::min(layout_.groups_of_vector, layout_.groups - group_)),
+        part_(layout_.lanes * layout_.form.per_lane),
+        is_whole_(layout_.steps == 1 && layout_.in_channels == part_ &&
+                  groups_ == layout_.groups_of_vector) {
+    if (is_whole_ || layout_.steps > 1) return;
+    for (std::ptrdiff_t g = 0; g < layout_.groups_of_block; ++g) {
+      for (std::ptrdiff_t c = 0; c < part_; ++c) {
+        order_[g * part_ + c] = static_cast<std::uint8_t>(
+            std::min<std::ptrdiff_t>(g * layout_.in_channels + c, 15));
+      }
     }
-    for (std::ptrdiff_t step = 0; step < layout.steps; ++step) {
-      for (std::ptrdiff_t b = 0; b < layout.form.blocks; ++b, to += 16) {
-        const std::ptrdiff_t block = vector * layout.form.blocks + b;
-        if (block * layout.groups_of_block < layout.groups) {
-          StageBlock<Step>(args, pixel, block, step, to);
-        } else {
-          std::memset(to, 0, 16);
+  }
+
+  void Stage(const std::uint8_t* pixel, std::ptrdiff_t count,
+             std::uint8_t* to) const {
+    const std::ptrdiff_t blocks =
+        CeilDiv(groups_, layout_.groups_of_block) * layout_.steps;
+    const std::ptrdiff_t all_blocks =
+        layout_.inputs * layout_.form.blocks * layout_.steps;
+    const std::uint8_t* const end = args_.input + args_.input_bytes;
+    pixel += group_ * layout_.in_channels;
+    const StageOp<Step> op(args_);
+    if (is_whole_) {
+      const std::ptrdiff_t step = args_.input_channels;
+      const std::ptrdiff_t inputs = layout_.inputs;
+      for (; count > 0; --count, pixel += step) {
+        for (std::ptrdiff_t i = 0; i < inputs; ++i, to += kVectorBytes) {
+          op(Tag(), pixel + i * kVectorChannels, to);
+        }
+      }
+      return;
+    }
+    for (; count > 0; --count, pixel += args_.input_channels) {
+      if (layout_.steps == 1 &&
+          pixel + (blocks - 1) * BlockStride() + 16 <= end) {
+        const std::uint8_t* from = pixel;
+        for (std::ptrdiff_t b = 0; b < blocks; ++b, to += 16) {
+          Spread(op, from, to);
+          from += BlockStride();
+        }
+        std::memset(to, 0, static_cast<std::size_t>(all_blocks - blocks) * 16);
+        to += (all_blocks - blocks) * 16;
+        continue;
+      }
+      StageBlocks(op, pixel, end, to);
+      to += all_blocks * 16;
+    }
+  }
+
+ private:
+  using Block = hn::CappedTag<std::uint8_t, 16>;
+  static constexpr std::ptrdiff_t kVectorChannels =
+      kVectorBytes / 4 * Step::kRows;
+
+  // Input channels from a block's first one to the next block's.
+  std::ptrdiff_t BlockStride() const {
+    return layout_.groups_of_block * layout_.in_channels;
+  }
+
+  HWY_INLINE void Spread(const StageOp<Step>& op, const std::uint8_t* from,
+                         std::uint8_t* to) const {
+    const Block d;
+    alignas(16) std::uint8_t channels[16];
+    hn::Store(hn::TableLookupBytes(hn::LoadU(d, from), hn::Load(d, order_)), d,
+              channels);
+    op(d, channels, to);
+  }
+
+  // The same for any layout, block by block.
+  void StageBlocks(const StageOp<Step>& op, const std::uint8_t* pixel,
+                   const std::uint8_t* end, std::uint8_t* to) const {
+    const std::ptrdiff_t size = layout_.BlockChannels();
+    for (std::ptrdiff_t i = 0; i < layout_.inputs; ++i) {
+      for (std::ptrdiff_t step = 0; step < layout_.steps; ++step) {
+        for (std::ptrdiff_t b = 0; b < layout_.form.blocks; ++b, to += 16) {
+          const std::ptrdiff_t group =
+              (i * layout_.form.blocks + b) * layout_.groups_of_block;
+          const std::uint8_t* const from =
+              pixel + group * layout_.in_channels + step * size;
+          if (group < groups_ && part_ == size && from + size <= end) {
+            op(Block(), from, to);
+            continue;
+          }
+          std::uint8_t channels[16] = {};
+          const std::ptrdiff_t rest =
+              std::min(layout_.in_channels - step * size, part_);
+          for (std::ptrdiff_t g = 0;
+               g < std::min(layout_.groups_of_block, groups_ - group); ++g) {
+            for (std::ptrdiff_t c = 0; c < rest; ++c) {
+              channels[g * part_ + c] = from[g * layout_.in_channels + c];
+            }
+          }
+          op(Block(), channels, to);
         }
       }
     }
   }
-}
+
+  const GroupedArgs& args_;
+  const GroupedLayout& layout_;
+  // The first group and their number.
+  const std::ptrdiff_t group_, groups_;
+  // Channels of a group in a block.
+  const std::ptrdiff_t part_;
+  const bool is_whole_;
+  // Where the channels of a block's groups come from.
+  alignas(16) std::uint8_t order_[16];
+};
 
 template <class Step>
 void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
@@ -127,8 +198,8 @@ void StageRows(const GroupedArgs& args, std::ptrdiff_t first,
     for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
       std::uint8_t* const to = args.StagedRow(image, v, staged_row);
       fill(to, source.left);
-      StagePixels<Step>(args, source.input, v, source.right - source.left,
-                        to + source.left * pixel_bytes);
+      PixelStager<Step>(args, v).Stage(source.input, source.right - source.left,
+                                       to + source.left * pixel_bytes);
       fill(to + source.right * pixel_bytes, args.staged_width - source.right);
     }
   }
@@ -157,8 +228,10 @@ HWY_INLINE V Reduce(D32 d, const V* acc) {
   }
 }
 
-// Output rows of a vector of groups and a chunk of their output channels.
-template <class Step, typename Out, RequantizeForm kForm, int kLanes>
+// Output rows of a vector of groups and a chunk of their output channels, from
+// kInputs vectors of input channels.
+template <class Step, typename Out, RequantizeForm kForm, int kLanes,
+          int kInputs>
 class GroupedLoop {
  public:
   GroupedLoop(const GroupedArgs& args, std::ptrdiff_t vector,
@@ -180,20 +253,15 @@ class GroupedLoop {
         }
       }
     }
-    for (std::ptrdiff_t b = 0; b < layout.form.blocks; ++b) {
-      for (std::ptrdiff_t g = 0; g < layout.groups_of_block; ++g) {
-        for (std::ptrdiff_t j = 0; j < layout.chunk; ++j) {
-          order_[16 * b + layout.chunk * g + j] =
-              static_cast<std::uint8_t>(layout.ResultOf(g, j));
-        }
-      }
-    }
+    std::fill_n(bias_, kVectorBytes, 0);
+    is_whole_ = layout.chunk == layout.out_channels &&
+                (vector + 1) * layout.groups_of_vector <= layout.groups;
   }
 
   void Run(std::ptrdiff_t first, std::ptrdiff_t last) {
     std::int32_t memory[RequantizeConstants::kCount * kVectorBytes] = {};
     const RequantizeTable table = {memory, kVectorBytes};
-    FillConstants(table);
+    Arrange(table);
     const Output<Tag, Out, kForm> output(args_.bounds, table);
     for (std::ptrdiff_t row = first; row < last; ++row) Row(row, output);
   }
@@ -207,47 +275,83 @@ class GroupedLoop {
   static constexpr int kResults = std::min(4, kAccumulators / kLanes);
   static constexpr int kPixels =
       std::max(1, kAccumulators / (kLanes * kResults));
+  // Vectors of results of one input, and inputs of those computed at once.
+  static constexpr int kResultsOfInput = 4 / kInputs;
+  static constexpr int kInputsAtOnce = std::max(1, kResults / kResultsOfInput);
 
-  // Those of the channels in the order of results.
-  void FillConstants(const RequantizeTable& table) {
+  // Bytes of a vector of outputs, from `from` on, that are stored `to` bytes
+  // from the vector's first output; at least `count` of them are outputs.
+  struct Piece {
+    std::ptrdiff_t from, to, count;
+  };
+
+  // The constants of output channels in the order of results, the order of
+  // results in memory, and the pieces in which they are stored.
+  void Arrange(const RequantizeTable& table) {
     const GroupedLayout& layout = args_.layout;
     const std::int32_t offset = OffsetOf<Step>(args_);
-    std::fill_n(bias_, kVectorBytes, 0);
-    ForEachPiece([&](std::ptrdiff_t byte, std::ptrdiff_t channel,
-                     std::ptrdiff_t count) {
-      for (std::ptrdiff_t i = 0; i < count; ++i) {
-        const std::ptrdiff_t result = order_[byte + i];
-        const std::ptrdiff_t to =
-            result / 4 * (kVectorBytes / 4) + byte / 16 * 4 + result % 4;
-        const std::ptrdiff_t c = channel + i;
-        // Modulo 2^32, as all sums.
-        bias_[to] = static_cast<std::int32_t>(
-            static_cast<std::uint32_t>(args_.bias == nullptr ? 0
-                                                             : args_.bias[c]) -
-            static_cast<std::uint32_t>(offset) *
-                static_cast<std::uint32_t>(args_.weight_sums[c]));
-        table.Copy(args_.table, c, to);
-      }
-    });
-    is_whole_ = layout.chunk == layout.out_channels &&
-                (vector_ + 1) * layout.groups_of_vector <= layout.groups;
-  }
-
-  // piece(byte, channel, count): `count` bytes of a vector of outputs, from
-  // `byte` on, are output channels from `channel` on.
-  template <typename Piece>
-  HWY_INLINE void ForEachPiece(const Piece& piece) const {
-    const GroupedLayout& layout = args_.layout;
-    const std::ptrdiff_t first = vector_ * layout.groups_of_vector;
-    const std::ptrdiff_t end =
-        std::min(first + layout.groups_of_vector, layout.groups);
+    const std::ptrdiff_t blocks = layout.form.blocks;
     const std::ptrdiff_t channel = chunk_ * layout.chunk;
     const std::ptrdiff_t count =
         std::min(layout.chunk, layout.out_channels - channel);
-    for (std::ptrdiff_t group = first; group < end; ++group) {
-      piece((group - first) * layout.chunk,
-            group * layout.out_channels + channel, count);
+    // Outputs of neighbouring groups follow each other, unless other chunks'
+    // are between them.
+    const bool is_dense = layout.chunks == 1;
+    const std::ptrdiff_t step = is_dense ? count : layout.chunk;
+    piece_bytes_ = is_dense ? layout.ResultsOfInput() : layout.chunk;
+    first_ = vector_ * layout.groups_of_vector * layout.out_channels + channel;
+    for (std::ptrdiff_t i = 0; i < kInputs; ++i) {
+      for (std::ptrdiff_t b = 0; b < blocks; ++b) {
+        const std::ptrdiff_t first = (i * blocks + b) * layout.groups_of_block;
+        const std::ptrdiff_t part = (i * blocks + b) * layout.ResultsOfInput();
+        std::ptrdiff_t groups = 0;
+        for (std::ptrdiff_t g = 0; g < layout.groups_of_block; ++g) {
+          const std::ptrdiff_t group =
+              vector_ * layout.groups_of_vector + first + g;
+          if (group >= layout.groups) break;
+          ++groups;
+          for (std::ptrdiff_t j = 0; j < count; ++j) {
+            const std::ptrdiff_t result = layout.ResultOf(i, g, j);
+            order_[16 * b + i * layout.ResultsOfInput() + g * step + j] =
+                static_cast<std::uint8_t>(result);
+            SetConstants(group * layout.out_channels + channel + j, offset,
+                         result / 4 * (kVectorBytes / 4) + b * 4 + result % 4,
+                         table);
+          }
+          if (!is_dense) {
+            AddPiece(
+                {part + g * step, (first + g) * layout.out_channels, count});
+          }
+        }
+        if (is_dense && groups > 0) {
+          AddPiece({part, first * count, groups * count});
+        }
+        for (std::ptrdiff_t k = 0; k < 4 / kInputs; ++k) {
+          parts_[(i * blocks + b) * (4 / kInputs) + k] =
+              static_cast<std::int32_t>(b * 4 + i * (4 / kInputs) + k);
+        }
+      }
     }
+    // Whole ones may reach into those that follow.
+    const Piece& last = pieces_[piece_count_ - 1];
+    for (std::ptrdiff_t p = 0; is_dense && p < piece_count_; ++p) {
+      if (pieces_[p].to + piece_bytes_ <= last.to + last.count) {
+        pieces_[p].count = piece_bytes_;
+      }
+    }
+  }
+
+  void AddPiece(const Piece& piece) { pieces_[piece_count_++] = piece; }
+
+  void SetConstants(std::ptrdiff_t channel, std::int32_t offset,
+                    std::ptrdiff_t to, const RequantizeTable& table) {
+    // Modulo 2^32, as all sums.
+    bias_[to] = static_cast<std::int32_t>(
+        static_cast<std::uint32_t>(
+            args_.bias == nullptr ? 0 : args_.bias[channel]) -
+        static_cast<std::uint32_t>(offset) *
+            static_cast<std::uint32_t>(args_.weight_sums[channel]));
+    table.Copy(args_.table, channel, to);
   }
 
   void Row(std::ptrdiff_t row, const Output<Tag, Out, kForm>& output) {
@@ -279,7 +383,8 @@ class GroupedLoop {
     V results[kCount][4];
     for (int r = 0; r < 4; r += kResults) {
       V acc[kCount][kResults * kLanes];
-      Multiply(from, step, weights_ + r * kLanes * kVectorBytes, acc);
+      Multiply(from + r / kResultsOfInput * InputBytes(), step,
+               weights_ + r * kLanes * kVectorBytes, acc);
       for (int i = 0; i < kResults; ++i) {
         const V bias = hn::LoadU(d32, bias_ + (r + i) * (kVectorBytes / 4));
         for (int p = 0; p < kCount; ++p) {
@@ -309,14 +414,17 @@ class GroupedLoop {
     const std::ptrdiff_t steps = args_.layout.AllSteps();
     for (std::ptrdiff_t t = 0; t < steps; ++t) {
       const std::uint8_t* const at = from + offsets_[t];
-      V x[kCount];
+      V x[kCount][kInputsAtOnce];
       for (int p = 0; p < kCount; ++p) {
-        x[p] = hn::BitCast(d32, hn::LoadU(d, at + p * step));
+        for (int i = 0; i < kInputsAtOnce; ++i) {
+          x[p][i] =
+              hn::BitCast(d32, hn::LoadU(d, at + p * step + i * InputBytes()));
+        }
       }
       for (int a = 0; a < kAccs; ++a) {
         const V w = hn::BitCast(d32, hn::Load(d8, weights + a * kVectorBytes));
         for (int p = 0; p < kCount; ++p) {
-          acc[p][a] = Step::Dot(acc[p][a], x[p], w);
+          acc[p][a] = Step::Dot(acc[p][a], x[p][a * kInputsAtOnce / kAccs], w);
         }
       }
       weights += 4 * kLanes * kVectorBytes;
@@ -326,6 +434,11 @@ class GroupedLoop {
     }
   }
 
+  // From one input of a staged pixel to the next.
+  std::ptrdiff_t InputBytes() const {
+    return args_.layout.steps * kVectorBytes;
+  }
+
   HWY_INLINE void Store(hn::Vec<hn::Rebind<Out, Tag>> bytes, Out* out) const {
     const hn::Rebind<Out, Tag> d;
     const Tag d8;
@@ -333,24 +446,48 @@ class GroupedLoop {
       bytes = hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(d8, bytes),
                                                   hn::Load(d8, order_)));
     }
+    if constexpr (kInputs > 1 && kVectorBytes > 16) {
+      const D32<Tag> d32;
+      bytes = hn::BitCast(
+          d, hn::TableLookupLanes(hn::BitCast(d32, bytes),
+                                  hn::SetTableIndices(d32, parts_)));
+    }
+    out += first_;
     if (is_whole_) {
-      hn::StoreU(bytes, d,
-                 out + vector_ * args_.layout.groups_of_vector *
-                           args_.layout.out_channels);
+      hn::StoreU(bytes, d, out);
       return;
     }
+    StoreInPieces(bytes, out);
+  }
+
+  HWY_NOINLINE void StoreInPieces(hn::Vec<hn::Rebind<Out, Tag>> bytes,
+                                  Out* out) const {
     alignas(64) Out buffer[kVectorBytes];
-    hn::Store(bytes, d, buffer);
-    ForEachPiece(
-        [&](std::ptrdiff_t byte, std::ptrdiff_t channel, std::ptrdiff_t count) {
-          if (count == 16) {
-            std::memcpy(out + channel, buffer + byte, 16);
-          } else {
-            for (std::ptrdiff_t i = 0; i < count; ++i) {
-              out[channel + i] = buffer[byte + i];
-            }
-          }
-        });
+    hn::Store(bytes, hn::Rebind<Out, Tag>(), buffer);
+    switch (piece_bytes_) {
+      case 1:
+        return StorePieces<1>(buffer, out);
+      case 2:
+        return StorePieces<2>(buffer, out);
+      case 4:
+        return StorePieces<4>(buffer, out);
+      case 8:
+        return StorePieces<8>(buffer, out);
+      default:
+        return StorePieces<16>(buffer, out);
+    }
+  }
+
+  template <int kBytes>
+  HWY_INLINE void StorePieces(const Out* buffer, Out* out) const {
+    for (std::ptrdiff_t p = 0; p < piece_count_; ++p) {
+      const Piece& piece = pieces_[p];
+      if (piece.count == kBytes) {
+        std::memcpy(out + piece.to, buffer + piece.from, kBytes);
+      } else {
+        CopyFew<kBytes>(buffer + piece.from, piece.count, out + piece.to);
+      }
+    }
   }
 
   const GroupedArgs& args_;
@@ -360,22 +497,43 @@ class GroupedLoop {
   bool is_whole_ = false;
   std::ptrdiff_t offsets_[kMaxGroupedSteps];
   std::int32_t bias_[kVectorBytes];
-  // Where a block's bytes are among its results, for all blocks.
-  alignas(64) std::uint8_t order_[kVectorBytes];
+  // Where a block's outputs are among its results, for all blocks; then the
+  // blocks' lanes, so that each input's outputs follow each other.
+  alignas(64) std::uint8_t order_[kVectorBytes] = {};
+  alignas(64) std::int32_t parts_[kVectorBytes / 4];
+  // The output channel of the first output of all.
+  std::ptrdiff_t first_ = 0;
+  std::ptrdiff_t piece_count_ = 0, piece_bytes_ = 0;
+  Piece pieces_[kVectorBytes];
 };
 
-template <class Step, typename Out, int kLanes>
+template <class Step, typename Out, int kLanes, int kInputs>
 HWY_NOINLINE void RowsOfLanes(const GroupedArgs& args, std::ptrdiff_t first,
                               std::ptrdiff_t last) {
   for (std::ptrdiff_t v = 0; v < args.layout.vectors; ++v) {
     for (std::ptrdiff_t c = 0; c < args.layout.chunks; ++c) {
       WithForm<RequantizeForm::kMixed>(
           args.table.form, [&](auto form) HWY_ATTR {
-            GroupedLoop<Step, Out, decltype(form)::value, kLanes>(args, v, c)
+            GroupedLoop<Step, Out, decltype(form)::value, kLanes, kInputs>(args,
+                                                                           v, c)
                 .Run(first, last);
           });
     }
   }
+}
+
+template <class Step, typename Out, int kLanes>
+void RowsOfInputs(const GroupedArgs& args, std::ptrdiff_t first,
+                  std::ptrdiff_t last) {
+  if constexpr (GroupedLayout::MostInputs(kLanes) == 4) {
+    if (args.layout.inputs == 4) {
+      return RowsOfLanes<Step, Out, kLanes, 4>(args, first, last);
+    }
+  }
+  if (args.layout.inputs == 2) {
+    return RowsOfLanes<Step, Out, kLanes, 2>(args, first, last);
+  }
+  RowsOfLanes<Step, Out, kLanes, 1>(args, first, last);
 }
 
 template <class Step, typename Out>
@@ -383,11 +541,11 @@ void GroupedRows(const GroupedArgs& args, std::ptrdiff_t first,
                  std::ptrdiff_t last) {
   switch (args.layout.lanes) {
     case 1:
-      return RowsOfLanes<Step, Out, 1>(args, first, last);
+      return RowsOfInputs<Step, Out, 1>(args, first, last);
     case 2:
-      return RowsOfLanes<Step, Out, 2>(args, first, last);
+      return RowsOfInputs<Step, Out, 2>(args, first, last);
     default:
-      return RowsOfLanes<Step, Out, 4>(args, first, last);
+      return RowsOfInputs<Step, Out, 4>(args, first, last);
   }
 }
 

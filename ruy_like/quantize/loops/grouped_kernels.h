@@ -24,7 +24,7 @@
 namespace ruy_like::quantize_internal {
 
 // The most steps (taps, where the form broadcasts) that the kernels take.
-constexpr std::ptrdiff_t kMaxGroupedSteps = 64;
+constexpr std::ptrdiff_t kMaxGroupedSteps = 256;
 
 struct GroupedArgs : SlidingArgs {
   GroupedLayout layout;

@@ -13,22 +13,20 @@
 //   per_lane 4, 32 channels, step 1:  | c16-19  | c20-23  | c24-27  | c28-31  |
 //
 // A product of an input vector with a vector of weights gives one output
-// channel of each of the vector's groups; 4 * lanes of them, a chunk, fill a
-// vector of bytes once the lanes of a group are added up.
+// channel of each of the vector's groups; 4 * lanes of them fill a vector of
+// bytes once the lanes of a group are added up. Where a group has fewer output
+// channels, 2 or 4 input vectors, `inputs`, fill it together.
 //
-// With less than 8 channels for each 16 bytes that leaves lanes empty: 4 lanes
-// of 2 channels make 16 output channels. A form that broadcasts has instead one
-// output channel in each lane of its weights, and the input channels of one
-// group in all of them:
+// Where a group takes whole blocks of a narrow vector, adding up its lanes and
+// filling the vector with outputs costs as much as some taps. A form that
+// broadcasts has instead one output channel in each lane of its weights, and
+// the same input channels in all of them:
 //
 //   8 outputs, step 0:      x | c0-1 | c0-1 | c0-1 | ... | c0-1 |
 //                           w | o0   | o1   | o2   | ... | o7   |
-//   4 channels, 4 outputs:  x | c0-1 | c2-3 | c0-1 | ... | c2-3 |
-//                           w | o0   | o0   | o1   | ... | o3   |
 //
-// A pixel has the channels of a group, two groups of up to 4 channels in the
-// second case, without gaps, so that the pixels of a kernel row follow each
-// other.
+// A pixel has the channels of a group without gaps, so that the pixels of a
+// kernel row follow each other.
 #ifndef RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
 #define RUY_LIKE_QUANTIZE_LOOPS_GROUPED_LAYOUT_H_
 
@@ -62,25 +60,31 @@ struct GroupedLayout {
         taps(tap_count) {
     const std::ptrdiff_t all_lanes = CeilDiv(in, form.per_lane);
     if (form.broadcasts) {
-      lanes = all_lanes == 2 && out <= 2 * form.blocks ? 2 : 1;
-      steps = CeilDiv(all_lanes, lanes);
-      groups_of_vector = lanes;
-      vectors = CeilDiv(groups, groups_of_vector);
-      pixel_bytes = groups_of_vector * steps * lanes * 4;
-      chunk = 4 * form.blocks / lanes;
+      lanes = 1;
+      steps = all_lanes;
+      groups_of_vector = 1;
+      vectors = groups;
+      pixel_bytes = steps * 4;
+      chunk = 4 * form.blocks;
       chunks = CeilDiv(out, chunk);
-      chunk_bytes = groups_of_vector * AllSteps() * VectorBytes();
+      chunk_bytes = AllSteps() * VectorBytes();
       return;
     }
     lanes = all_lanes > 2 ? 4 : all_lanes;
     steps = CeilDiv(all_lanes, lanes);
     groups_of_block = 4 / lanes;
-    groups_of_vector = groups_of_block * form.blocks;
-    vectors = CeilDiv(groups, groups_of_vector);
-    pixel_bytes = steps * VectorBytes();
-    chunk = 4 * lanes;
-    chunks = CeilDiv(out, chunk);
-    chunk_bytes = AllSteps() * chunk * VectorBytes();
+    Divide(1);
+    GroupedLayout best = *this;
+    for (std::ptrdiff_t i = 2; i <= MostInputs(lanes); i *= 2) {
+      Divide(i);
+      if (ShareOfLanes() > best.ShareOfLanes()) best = *this;
+    }
+    *this = best;
+  }
+
+  // The kernels' largest number of inputs.
+  static constexpr std::ptrdiff_t MostInputs(std::ptrdiff_t lanes) {
+    return lanes == 1 ? 4 : 2;
   }
 
   std::ptrdiff_t VectorBytes() const { return 16 * form.blocks; }
@@ -101,30 +105,45 @@ struct GroupedLayout {
   }
 
   // Where the sum for output channel `j` of a chunk is among a block's four
-  // vectors of results, for the block's group `g`: lane result % 4 of vector
-  // result / 4.
-  std::ptrdiff_t ResultOf(std::ptrdiff_t g, std::ptrdiff_t j) const {
-    return 4 * (j / lanes) + lanes * g + j % lanes;
+  // vectors of results, for group `g` of the block of input `i`: lane result %
+  // 4 of vector result / 4.
+  std::ptrdiff_t ResultOf(std::ptrdiff_t i, std::ptrdiff_t g,
+                          std::ptrdiff_t j) const {
+    return 16 / inputs * i + 4 * (j / lanes) + lanes * g + j % lanes;
   }
+  // The bytes of a block's results that are one input's.
+  std::ptrdiff_t ResultsOfInput() const { return 16 / inputs; }
 
   GroupedForm form = {};
   std::ptrdiff_t groups = 0, in_channels = 0, out_channels = 0, taps = 0;
-  // Lanes that a group has in a block, and vectors that its channels take.
-  std::ptrdiff_t lanes = 0, steps = 0;
-  // Groups in a block, unless the form broadcasts, and in all of a vector or
-  // of a broadcasting form's pixel.
+  // Lanes that a group has in a block, and vectors that its channels take; the
+  // input vectors that share a vector of outputs.
+  std::ptrdiff_t lanes = 0, steps = 0, inputs = 1;
+  // Groups in a block, unless the form broadcasts, and in all of a vector of
+  // outputs or of a broadcasting form's pixel.
   std::ptrdiff_t groups_of_block = 0, groups_of_vector = 0;
-  // Vectors that all groups take.
+  // Vectors of outputs that all groups take.
   std::ptrdiff_t vectors = 0;
   // A staged pixel of one vector.
   std::ptrdiff_t pixel_bytes = 0;
-  // Output channels of a chunk, and chunks of a group.
+  // Output channels of a group that one vector of outputs has, and how many
+  // such chunks a group has.
   std::ptrdiff_t chunk = 0, chunks = 0;
-  // Weights of one vector and chunk, in the order (tap, step, output channel of
-  // the chunk, block, lane, input channel of the lane), or (group of the
-  // vector, tap, step, output channel, lane, input channel of the lane) where
-  // the form broadcasts.
+  // Weights of one vector and chunk, in the order (tap, step, input, output
+  // channel of the chunk, block, lane, input channel of the lane), or (tap,
+  // step, output channel, input channel of the lane) where the form broadcasts.
   std::ptrdiff_t chunk_bytes = 0;
+
+ private:
+  void Divide(std::ptrdiff_t number_of_inputs) {
+    inputs = number_of_inputs;
+    groups_of_vector = groups_of_block * form.blocks * inputs;
+    vectors = CeilDiv(groups, groups_of_vector);
+    pixel_bytes = inputs * steps * VectorBytes();
+    chunk = 4 * lanes / inputs;
+    chunks = CeilDiv(out_channels, chunk);
+    chunk_bytes = AllSteps() * 4 * lanes * VectorBytes();
+  }
 };
 
 }  // namespace ruy_like::quantize_internal

@@ -62,6 +62,8 @@ std::ptrdiff_t SlidingCost(const Window& window, std::ptrdiff_t outputs);
 
 // Arrays hold values for all channels and kChannelSlack more.
 struct DepthwiseArgs : SlidingArgs {
+  // `channels` or a divisor of it.
+  std::ptrdiff_t input_channels;
   // Less their zero point: those of tap t begin at t * weight_stride.
   const std::int32_t* weights;
   std::ptrdiff_t weight_stride;
@@ -74,6 +76,11 @@ struct DepthwiseArgs : SlidingArgs {
   const float* weight_scale;
   float input_scale;
   const float* float_bias;
+  // A copy of the input's rows from `copied_from` on, counted through all
+  // images, behind which 16 bytes may be read, as behind all other rows. Null
+  // where no kernel reads beyond a pixel.
+  std::ptrdiff_t copied_from;
+  const std::uint8_t* last_rows;
 };
 
 struct PoolArgs : SlidingArgs {

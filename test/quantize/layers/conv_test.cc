@@ -25,7 +25,9 @@ ConvProblem<In, Out> RandomConv(std::uint64_t seed) {
   ConvProblem<In, Out> p;
   p.window = RandomWindow(&rng);
   p.groups = rng.OneIn(2) ? 1 : rng.Between(2, 4);
-  p.in_shape = RandomShape(p.window, p.groups * rng.Between(1, 20), &rng);
+  // As many groups as channels are a depthwise convolution, for any types.
+  p.in_shape = RandomShape(
+      p.window, p.groups * (rng.OneIn(4) ? 1 : rng.Between(1, 20)), &rng);
   p.out_shape.channels = p.groups * rng.Between(1, 20);
   FillConvProblem(&rng, &p);
   return p;

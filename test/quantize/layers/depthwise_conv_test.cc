@@ -64,8 +64,10 @@ ConvProblem<In, Out> RandomVectorized(std::uint64_t seed) {
   Rng rng(seed);
   ConvProblem<In, Out> p;
   const auto draw = [&](int low, int high) { return rng.Between(low, high); };
-  p.window.kernel_height = rng.OneIn(4) ? draw(1, 7) : 3 + 2 * draw(0, 1);
-  p.window.kernel_width = rng.OneIn(4) ? draw(1, 7) : p.window.kernel_height;
+  p.window.kernel_height =
+      rng.OneIn(4) ? draw(1, rng.OneIn(4) ? 18 : 7) : 3 + 2 * draw(0, 1);
+  p.window.kernel_width =
+      rng.OneIn(4) ? draw(1, rng.OneIn(4) ? 18 : 7) : p.window.kernel_height;
   p.window.stride_height = draw(1, rng.OneIn(4) ? 5 : 2);
   p.window.stride_width = draw(1, rng.OneIn(4) ? 5 : 2);
   p.window.dilation_height = rng.OneIn(4) ? draw(1, 3) : 1;
@@ -79,7 +81,7 @@ ConvProblem<In, Out> RandomVectorized(std::uint64_t seed) {
     p.in_shape.height += draw(0, 20);
     p.groups = p.in_shape.channels = draw(1, 20);
   }
-  p.out_shape.channels = p.groups * (rng.OneIn(5) ? 2 : 1);
+  p.out_shape.channels = p.groups * (rng.OneIn(5) ? draw(2, 9) : 1);
   FillConvProblem(&rng, &p);
   if (!rng.OneIn(5)) {
     for (QuantParams& w : p.weight_params) w.zero_point = 0;

@@ -61,7 +61,7 @@ TEST_P(LayersSmallStackTest, IsEnoughForConvolutions) {
 TEST_P(LayersSmallStackTest, IsEnoughForDepthwiseConvolutionsAndPooling) {
   if (kSanitized) GTEST_SKIP() << "sanitizers need more";
   for (const TensorOrder order : {TensorOrder::kNhwc, TensorOrder::kNchw}) {
-    for (const int kernel : {3, 5, 7}) {
+    for (const int kernel : {3, 5, 7, 9, 11}) {
       const Problem p = MakeProblem(order, kernel, /*groups=*/96);
       ExpectReference(p, [&](TensorView<std::int8_t>* output) {
         TensorView<std::int8_t> pooled = *output;
