@@ -78,7 +78,7 @@ class PixelStager {
         part_(layout_.lanes * layout_.form.per_lane),
         is_whole_(layout_.steps == 1 && layout_.in_channels == part_ &&
                   groups_ == layout_.groups_of_vector) {
-    if (is_whole_ || layout_.steps > 1) return;
+    if (is_whole_ || layout_.groups_of_block == 1) return;
     for (std::ptrdiff_t g = 0; g < layout_.groups_of_block; ++g) {
       for (std::ptrdiff_t c = 0; c < part_; ++c) {
         order_[g * part_ + c] = static_cast<std::uint8_t>(
@@ -89,16 +89,11 @@ class PixelStager {
 
   void Stage(const std::uint8_t* pixel, std::ptrdiff_t count,
              std::uint8_t* to) const {
-    const std::ptrdiff_t blocks =
-        CeilDiv(groups_, layout_.groups_of_block) * layout_.steps;
-    const std::ptrdiff_t all_blocks =
-        layout_.inputs * layout_.form.blocks * layout_.steps;
-    const std::uint8_t* const end = args_.input + args_.input_bytes;
-    pixel += group_ * layout_.in_channels;
     const StageOp<Step> op(args_);
+    const std::ptrdiff_t step = args_.input_channels;
+    const std::ptrdiff_t inputs = layout_.inputs;
+    pixel += group_ * layout_.in_channels;
     if (is_whole_) {
-      const std::ptrdiff_t step = args_.input_channels;
-      const std::ptrdiff_t inputs = layout_.inputs;
       for (; count > 0; --count, pixel += step) {
         for (std::ptrdiff_t i = 0; i < inputs; ++i, to += kVectorBytes) {
           op(Tag(), pixel + i * kVectorChannels, to);
@@ -106,20 +101,14 @@ class PixelStager {
       }
       return;
     }
-    for (; count > 0; --count, pixel += args_.input_channels) {
-      if (layout_.steps == 1 &&
-          pixel + (blocks - 1) * BlockStride() + 16 <= end) {
-        const std::uint8_t* from = pixel;
-        for (std::ptrdiff_t b = 0; b < blocks; ++b, to += 16) {
-          Spread(op, from, to);
-          from += BlockStride();
+    for (std::ptrdiff_t i = 0; i < inputs; ++i) {
+      for (std::ptrdiff_t s = 0; s < layout_.steps; ++s) {
+        for (std::ptrdiff_t b = 0; b < layout_.form.blocks; ++b, to += 16) {
+          StageBlock(op, pixel,
+                     (i * layout_.form.blocks + b) * layout_.groups_of_block, s,
+                     count, to);
         }
-        std::memset(to, 0, static_cast<std::size_t>(all_blocks - blocks) * 16);
-        to += (all_blocks - blocks) * 16;
-        continue;
       }
-      StageBlocks(op, pixel, end, to);
-      to += all_blocks * 16;
     }
   }
 
@@ -128,47 +117,44 @@ class PixelStager {
   static constexpr std::ptrdiff_t kVectorChannels =
       kVectorBytes / 4 * Step::kRows;
 
-  // Input channels from a block's first one to the next block's.
-  std::ptrdiff_t BlockStride() const {
-    return layout_.groups_of_block * layout_.in_channels;
-  }
-
-  HWY_INLINE void Spread(const StageOp<Step>& op, const std::uint8_t* from,
-                         std::uint8_t* to) const {
+  // The block of `step` that begins with this group, of `count` pixels.
+  void StageBlock(const StageOp<Step>& op, const std::uint8_t* pixel,
+                  std::ptrdiff_t group, std::ptrdiff_t step,
+                  std::ptrdiff_t count, std::uint8_t* to) const {
     const Block d;
-    alignas(16) std::uint8_t channels[16];
-    hn::Store(hn::TableLookupBytes(hn::LoadU(d, from), hn::Load(d, order_)), d,
-              channels);
-    op(d, channels, to);
-  }
-
-  // The same for any layout, block by block.
-  void StageBlocks(const StageOp<Step>& op, const std::uint8_t* pixel,
-                   const std::uint8_t* end, std::uint8_t* to) const {
-    const std::ptrdiff_t size = layout_.BlockChannels();
-    for (std::ptrdiff_t i = 0; i < layout_.inputs; ++i) {
-      for (std::ptrdiff_t step = 0; step < layout_.steps; ++step) {
-        for (std::ptrdiff_t b = 0; b < layout_.form.blocks; ++b, to += 16) {
-          const std::ptrdiff_t group =
-              (i * layout_.form.blocks + b) * layout_.groups_of_block;
-          const std::uint8_t* const from =
-              pixel + group * layout_.in_channels + step * size;
-          if (group < groups_ && part_ == size && from + size <= end) {
-            op(Block(), from, to);
-            continue;
-          }
-          std::uint8_t channels[16] = {};
-          const std::ptrdiff_t rest =
-              std::min(layout_.in_channels - step * size, part_);
-          for (std::ptrdiff_t g = 0;
-               g < std::min(layout_.groups_of_block, groups_ - group); ++g) {
-            for (std::ptrdiff_t c = 0; c < rest; ++c) {
-              channels[g * part_ + c] = from[g * layout_.in_channels + c];
-            }
-          }
-          op(Block(), channels, to);
+    const std::ptrdiff_t pixel_bytes = args_.PixelBytes();
+    const std::ptrdiff_t pixel_step = args_.input_channels;
+    const std::uint8_t* from =
+        pixel + group * layout_.in_channels + step * layout_.BlockChannels();
+    std::ptrdiff_t x = 0;
+    alignas(16) std::uint8_t channels[16] = {};
+    if (group < groups_) {
+      // Where 16 bytes can be read.
+      const std::ptrdiff_t readable =
+          args_.input + args_.input_bytes - from - 16;
+      const std::ptrdiff_t end =
+          readable < 0 ? 0 : std::min(count, readable / pixel_step + 1);
+      const auto order = hn::Load(d, order_);
+      for (; x < end; ++x, from += pixel_step, to += pixel_bytes) {
+        if (layout_.groups_of_block == 1) {
+          op(d, from, to);
+        } else {
+          hn::Store(hn::TableLookupBytes(hn::LoadU(d, from), order), d,
+                    channels);
+          op(d, channels, to);
         }
       }
+    }
+    const std::ptrdiff_t rest =
+        std::min(layout_.in_channels - step * layout_.BlockChannels(), part_);
+    const std::ptrdiff_t groups =
+        std::min(layout_.groups_of_block, groups_ - group);
+    for (; x < count; ++x, from += pixel_step, to += pixel_bytes) {
+      for (std::ptrdiff_t g = 0; g < groups; ++g) {
+        std::memcpy(channels + g * part_, from + g * layout_.in_channels,
+                    static_cast<std::size_t>(rest));
+      }
+      op(d, channels, to);
     }
   }
 
@@ -180,7 +166,7 @@ class PixelStager {
   const std::ptrdiff_t part_;
   const bool is_whole_;
   // Where the channels of a block's groups come from.
-  alignas(16) std::uint8_t order_[16];
+  alignas(16) std::uint8_t order_[16] = {};
 };
 
 template <class Step>
