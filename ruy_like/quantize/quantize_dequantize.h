@@ -18,10 +18,12 @@
 // threads must not use it.
 //
 // Errors are InvalidArgument, with the destination untouched: null data, spans
-// or matrices that differ in size or share memory, layouts or enumerators that
-// are not valid, parameters that ValidateQuantParams refuses for Q, to quantize
-// also scales below 2^-128, whose inverse no float holds. OutOfRange for
-// matrices whose bytes cannot be counted. An empty tensor is OK.
+// or matrices that differ in size or share memory (an int32 and a float operand
+// of Dequantize and DequantizeAcc may be the same memory, of one layout),
+// layouts or enumerators that are not valid, parameters that
+// ValidateQuantParams refuses for Q, to quantize also scales below 2^-128,
+// whose inverse no float holds. OutOfRange for matrices whose bytes cannot be
+// counted. An empty tensor is OK.
 #ifndef RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 #define RUY_LIKE_QUANTIZE_QUANTIZE_DEQUANTIZE_H_
 

@@ -242,13 +242,19 @@ bool AreOrdinaryTensors(const Erased& input, const Erased& output) {
 }
 
 absl::Status CheckPair(const char* src_name, const Erased& src,
-                       const char* dst_name, const Erased& dst) {
+                       const char* dst_name, const Erased& dst, bool in_place) {
   RUY_LIKE_RETURN_IF_ERROR(CheckOperand(src_name, src));
   RUY_LIKE_RETURN_IF_ERROR(CheckWritable(dst_name, dst));
   if (src.layout.rows() != dst.layout.rows() ||
       src.layout.cols() != dst.layout.cols()) {
     return Invalid(src_name, " is ", Describe(src), ", ", dst_name, " is ",
                    Describe(dst));
+  }
+  if (in_place && src.data == dst.data &&
+      BytesOf(src.scalar, 1) == BytesOf(dst.scalar, 1) &&
+      src.layout.order() == dst.layout.order() &&
+      src.layout.stride() == dst.layout.stride()) {
+    return absl::OkStatus();
   }
   return CheckDisjoint(src_name, BytesOf(src), dst_name, BytesOf(dst));
 }

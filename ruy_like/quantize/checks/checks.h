@@ -108,9 +108,10 @@ absl::Status CheckWritable(const char* name, const Erased& operand);
 // False for some valid tensors, too: large ones and those without data.
 bool AreOrdinaryTensors(const Erased& input, const Erased& output);
 // Both are valid matrices of one shape, dst may be written, and they share no
-// memory.
+// memory; with `in_place` they may share all, element for element.
 absl::Status CheckPair(const char* src_name, const Erased& src,
-                       const char* dst_name, const Erased& dst);
+                       const char* dst_name, const Erased& dst,
+                       bool in_place = false);
 // Both are valid tensors, the output has this shape, and they share no memory.
 absl::Status CheckTensors(const Erased& input, const Erased& output,
                           const TensorShape& expected);

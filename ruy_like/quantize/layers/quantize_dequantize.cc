@@ -184,7 +184,7 @@ absl::Status Dequantize(const Erased& q, absl::Span<const QuantParams> params,
                         ChannelDimension channels, const Erased& x,
                         Context* context) {
   return CatchNoMemory([&]() -> absl::Status {
-    RUY_LIKE_RETURN_IF_ERROR(CheckPair("q", q, "x", x));
+    RUY_LIKE_RETURN_IF_ERROR(CheckPair("q", q, "x", x, /*in_place=*/true));
     RUY_LIKE_RETURN_IF_ERROR(ValidateParams(params, channels, q));
     return Convert(q, x, params, channels, context,
                    KernelsOf(context).dequantize[q.scalar]);
@@ -215,7 +215,8 @@ absl::Status DequantizeAcc(const Matrix<std::int32_t>& acc,
     namespace qi = quantize_internal;
     const qi::Erased src = qi::Erase(acc);
     const qi::Erased dst = qi::Erase(x);
-    RUY_LIKE_RETURN_IF_ERROR(qi::CheckPair("acc", src, "x", dst));
+    RUY_LIKE_RETURN_IF_ERROR(
+        qi::CheckPair("acc", src, "x", dst, /*in_place=*/true));
     RUY_LIKE_RETURN_IF_ERROR(
         qi::ValidateOperand("scales", scale, channels, dst));
     if (!bias.empty()) {

@@ -312,6 +312,63 @@ TEST(Quantize, GoldenDynamicQuantizeLinear) {
   EXPECT_CODE(kInvalid, ChooseAffine(-1, 1, 0, 255, static_cast<Rounding>(2)));
 }
 
+// Accumulators become floats where they lie; the gap of the stride is kept.
+TEST(Dequantize, InPlace) {
+  for (const Order order : {Order::kRowMajor, Order::kColMajor}) {
+    for (const std::ptrdiff_t stride : {37, 40}) {
+      Context context;
+      std::vector<std::int32_t> memory(37 * 40, -5);
+      Matrix<std::int32_t> acc;
+      MakeSimpleLayout(37, 37, order, acc.mutable_layout());
+      acc.mutable_layout()->set_stride(stride);
+      acc.set_data(memory.data());
+      for (std::ptrdiff_t i = 0; i < 37; ++i) {
+        for (std::ptrdiff_t j = 0; j < 37; ++j) {
+          memory[ElementOffset(acc.layout(), i, j)] =
+              static_cast<std::int32_t>(i * 1000 - j);
+        }
+      }
+      const std::vector<std::int32_t> before = memory;
+      Matrix<float> x;
+      *x.mutable_layout() = acc.layout();
+      x.set_data(reinterpret_cast<float*>(memory.data()));
+      std::vector<float> scale(37);
+      std::iota(scale.begin(), scale.end(), 1.0f);
+      const std::vector<float> bias = {0.5f};
+      const auto expect = [&](auto value_of) {
+        for (std::size_t k = 0; k < memory.size(); ++k) {
+          const auto line = static_cast<std::ptrdiff_t>(k) / stride;
+          const auto inner = static_cast<std::ptrdiff_t>(k) % stride;
+          if (line >= 37 || inner >= 37) {
+            ASSERT_EQ(memory[k], -5);
+            continue;
+          }
+          const auto row = order == Order::kRowMajor ? line : inner;
+          ASSERT_EQ(static_cast<std::uint32_t>(memory[k]),
+                    Bits(value_of(before[k], row)));
+        }
+      };
+      ASSERT_OK(DequantizeAcc(acc, scale, bias, ChannelDimension::kRow, &x,
+                              &context));
+      expect([&](std::int32_t q, std::ptrdiff_t row) {
+        return quantize_internal::DequantizeAccOne(q, scale[row], 0.5f);
+      });
+      memory = before;
+      const QuantParams params = {0.25f, 3, -(1 << 30), 1 << 30};
+      ASSERT_OK(Dequantize(acc, params, &x, &context));
+      expect([&](std::int32_t q, std::ptrdiff_t) {
+        return quantize_internal::DequantizeOne(q, params);
+      });
+      // Not the same place for each element.
+      x.mutable_layout()->set_stride(stride == 37 ? 38 : 37);
+      EXPECT_CODE(kInvalid, Dequantize(acc, params, &x, &context));
+      *x.mutable_layout() = acc.layout();
+      x.set_data(reinterpret_cast<float*>(memory.data()) + 1);
+      EXPECT_CODE(kInvalid, Dequantize(acc, params, &x, &context));
+    }
+  }
+}
+
 TEST(Quantize, WideTypesSaturateExactly) {
   const QuantParams params = {1, 1000000000, -2147483647 - 1, 2147483647};
   EXPECT_EQ(
