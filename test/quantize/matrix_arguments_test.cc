@@ -94,6 +94,10 @@ struct World {
   ScaleRounding Rounding() {
     return Choose(ScaleRounding::kExact, ScaleRounding::kPowerOfTwo);
   }
+  ruy_like::Rounding Ties() {
+    return Choose(ruy_like::Rounding::kHalfAwayFromZero,
+                  ruy_like::Rounding::kHalfToEven);
+  }
   TensorShape Shape() {
     const TensorOrder order = Choose(TensorOrder::kNhwc, TensorOrder::kNchw);
     if (change != nullptr && turn == kAll) {
@@ -196,10 +200,12 @@ void AddWeightCases(Calls<World>* calls) {
 void AddQuantizeCases(Calls<World>* calls) {
   calls->Ok("quant_params.h ChooseSymmetric",
             [](World* w) { return ChooseSymmetric(1, 8, w->Rounding()); });
+  calls->Ok("quant_params.h ChooseAffine",
+            [](World* w) { return ChooseAffine(-1, 1, 0, 255, w->Ties()); });
   calls->Ok("quantize_dequantize.h QuantizeChannels", [](World* w) {
     auto q = w->Draw(w->m.q_out);
     return QuantizeChannels(w->Draw(w->m.f), w->one, w->Dimension(), &q,
-                            &w->context);
+                            &w->context, w->Ties());
   });
   calls->Ok("quantize_dequantize.h DequantizeChannels", [](World* w) {
     auto x = w->Draw(w->m.f_out);
@@ -208,15 +214,15 @@ void AddQuantizeCases(Calls<World>* calls) {
   });
   calls->Ok("quantize_dequantize.h QuantizeRows", [](World* w) {
     auto q = w->Draw(w->m.q_out);
-    return QuantizeRows(w->Draw(w->m.f), w->one, &q);
+    return QuantizeRows(w->Draw(w->m.f), w->one, &q, nullptr, w->Ties());
   });
   calls->Ok("quantize_dequantize.h QuantizeColumns", [](World* w) {
     auto q = w->Draw(w->m.q_out);
-    return QuantizeColumns(w->Draw(w->m.f), w->one, &q);
+    return QuantizeColumns(w->Draw(w->m.f), w->one, &q, nullptr, w->Ties());
   });
   calls->Ok("quantize_dequantize.h Quantize", [](World* w) {
     auto q = w->Draw(w->m.q_out);
-    return Quantize(w->Draw(w->m.f), w->one[0], &q);
+    return Quantize(w->Draw(w->m.f), w->one[0], &q, nullptr, w->Ties());
   });
   calls->Ok("quantize_dequantize.h Dequantize", [](World* w) {
     auto x = w->Draw(w->m.f_out);
