@@ -78,7 +78,7 @@ TEST_F(AmxLeaveTest, IsNotAskedForWhereNothingWantsAmx) {
   // Too small for AMX.
   RawProduct small(3, 3, 3), large(256, 256, 256);
   ExpectRight(&small, &context);
-  ExpectRightWithGroups(15, &context);
+  ExpectRightWithGroups(33, &context);
   EXPECT_EQ(context.last_used_path(), Path::kAmx);
   // Not permitted.
   context.set_runtime_enabled_paths(~Path::kAmx);
@@ -101,12 +101,12 @@ TEST_F(AmxLeaveTest, IsAskedForByTheProductThatWantsAmx) {
 
 TEST_F(AmxLeaveTest, IsAskedForByManyColumnsOfGroups) {
   Context context;
-  ExpectRightWithGroups(16, &context);
+  ExpectRightWithGroups(34, &context);
   EXPECT_EQ(times_asked, 1);
   EXPECT_EQ(context.last_used_path(), BestPath(DetectedPaths(~Path::kAmx)));
   EXPECT_FALSE(Permits(context, Path::kAmx));
   EXPECT_TRUE(Permits(context, Path::kAvx512Vnni));
-  ExpectRightWithGroups(16, &context);
+  ExpectRightWithGroups(34, &context);
   EXPECT_EQ(times_asked, 1);
 }
 
