@@ -18,10 +18,11 @@ namespace {
 // ## Weights
 
 // Steps of a panel from nibbles to bytes. `shifts`: null or, per row, what is
-// added to each code.
-static void WidenNibbles(const uint8_t* __restrict codes, ptrdiff_t steps,
-                         const uint8_t* __restrict shifts,
-                         uint8_t* __restrict widened) {
+// added to each code. SMMLA's path widens otherwise.
+[[maybe_unused]] static void WidenNibbles(const uint8_t* __restrict codes,
+                                          ptrdiff_t steps,
+                                          const uint8_t* __restrict shifts,
+                                          uint8_t* __restrict widened) {
   if (shifts == nullptr) {
     for (ptrdiff_t step = 0; step < steps; ++step) {
       for (int i = 0; i < 64; ++i) {
