@@ -409,13 +409,13 @@ class RowLoop {
       for (std::ptrdiff_t x = inside.first; x < inside.end; ++x) {
         hn::Vec<D> rows[Step::kRows];
         for (std::ptrdiff_t i = 0; i < Step::kRows; ++i) {
-          hn::Vec<D> x;
+          hn::Vec<D> values;
           if constexpr (kRepeats) {
-            x = LoadRepeated(d, from[i], repeats_);
+            values = LoadRepeated(d, from[i], repeats_);
           } else {
-            x = hn::LoadU(d, from[i]);
+            values = hn::LoadU(d, from[i]);
           }
-          rows[i] = hn::Xor(x, flip);
+          rows[i] = hn::Xor(values, flip);
           from[i] += steps[i];
         }
         Step::template Interleave<false>(d, rows, out);
