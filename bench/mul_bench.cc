@@ -108,7 +108,7 @@ constexpr double kBatchSeconds = 50e-6;
 constexpr double kProbeEverySeconds = 2e-3;
 constexpr double kProbeSeconds = 100e-6;
 constexpr double kReadProbeSeconds = 2e-3;
-// What the clocks' changes may explain: a share above is not one.
+// The most that a changing clock explains; a share above it is marked.
 constexpr double kMostShare = 1.1;
 // Up to so many columns or rows a product is bound by reading.
 constexpr std::ptrdiff_t kNarrow = 16;

@@ -65,8 +65,8 @@ struct MulCall {
   double clamp_min, clamp_max;
   // Upper bound for this call; 0: none but the Context's.
   int max_num_threads = 0;
-  // Of family kGroupScaled: how activations are quantized, and the zero points
-  // of int8 ones, per column (per row, where they are the lhs) or null.
+  // For family kGroupScaled: how activations are quantized; the zero points of
+  // int8 ones, per column (per row, where they are the lhs) or null.
   ActivationScales activation_scales = ActivationScales::kPerColumn;
   const std::int8_t* activation_zero_points = nullptr;
 };

@@ -495,7 +495,7 @@ absl::Status ValidateOverlaps(const MulCall& call) {
   return absl::OkStatus();
 }
 
-// What only products with group-scaled weights have.
+// Checks the settings that only products with group-scaled weights have.
 absl::Status ValidateGroups(const MulCall& call) {
   const bool weights_are_lhs = call.lhs.packed != nullptr;
   const ErasedMatrix& activations = weights_are_lhs ? call.rhs : call.lhs;

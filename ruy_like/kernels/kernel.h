@@ -219,7 +219,7 @@ struct Kernel {
   bool for_kept_lhs = false;
   // Only for a lhs of at least so many elements.
   int min_lhs_elements = 0;
-  // Of family kGroupScaled: the form in which the caller packs the lhs. `lhs`
+  // Family kGroupScaled: the form in which the caller packs the lhs. `lhs`
   // says how `run` reads it; pack_lhs widens one to the other, or is null if
   // they are the same panels.
   const PanelFormat* packed_lhs = nullptr;

@@ -43,7 +43,7 @@ inline bool ReliesOnRanges(const Kernel& kernel) {
          kernel.rhs.range != ValueRange::kFull;
 }
 
-// Whether `run` reads what pack_lhs makes of a lhs that the caller has packed.
+// True if pack_lhs widens a lhs that the caller has packed, before `run`.
 inline bool WidensLhs(const Kernel& kernel) {
   return kernel.packed_lhs != nullptr && kernel.pack_lhs != nullptr;
 }

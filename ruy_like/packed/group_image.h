@@ -74,7 +74,7 @@ struct GroupImage : PackedOperand {
   mutable std::atomic<const float*> sums_{nullptr};
 };
 
-// Of an operand whose format has codes.
+// Only for an operand whose format has codes.
 inline const GroupImage& GroupImageOf(const PackedOperand& operand) {
   return static_cast<const GroupImage&>(operand);
 }

@@ -35,7 +35,7 @@ struct SideShape {
                         std::ptrdiff_t stride) const;
   // Size of a buffer for panels and sums as packed_operand.h draws it.
   std::size_t PackedBytes() const;
-  // Of a value for each column and, with group scales, two for each group.
+  // One value for each column; with group scales two more for each group.
   std::size_t SumsBytes() const {
     return has_sums ? (1 + 2 * groups) * width * sizeof(std::int32_t) : 0;
   }
@@ -47,8 +47,8 @@ struct SideShape {
   kernels::PackFn* pack;  // null in place
   std::ptrdiff_t depth, width;
   int panel_width;  // columns of a panel in this product
-  // Of activations: groups of the weights, else 0; bytes that packing them
-  // takes besides.
+  // For activations the groups of the weights, else 0; and the bytes of
+  // scratch memory that packing them takes.
   std::ptrdiff_t groups;
   std::size_t scratch_bytes;
   std::ptrdiff_t padded_depth;  // in place the depth

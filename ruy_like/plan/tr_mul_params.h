@@ -26,7 +26,7 @@ struct TrMulParams {
   FloatSums float_sums;
   kernels::EpilogueArgs epilogue;
   kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
-  // Of family kGroupScaled: how the activations are quantized, their zero
+  // Family kGroupScaled: how the activations are quantized, their zero
   // points per column or null, and then the sums of the weights' rows.
   bool scales_per_group;
   const std::int8_t* column_zeros;

@@ -25,7 +25,7 @@
 
 namespace ruy_like {
 
-// What the weights' scales had to become for the sake of the biases.
+// The weights' scales that were enlarged so that biases fit.
 struct MakeLayerReport {
   struct Channel {
     std::ptrdiff_t channel;

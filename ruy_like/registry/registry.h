@@ -44,8 +44,8 @@ struct KernelQuery {
   // PackedLayout's kernel_format of an operand that the caller has packed, else
   // null.
   SidePair<const kernels::PanelFormat*> packed = {nullptr, nullptr};
-  // Of weights with group scales: levels of a group, the last one apart. Else
-  // 0.
+  // Levels of a group of weights with group scales (the last group may have
+  // fewer); else 0.
   std::ptrdiff_t group_levels = 0;
 };
 

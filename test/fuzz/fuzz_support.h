@@ -23,7 +23,7 @@ inline void MakeHeaderChecksumRight(char* image) {
   std::memcpy(image + kCovered, &checksum, sizeof(checksum));
 }
 
-// Whether memory for that many elements is worth having here.
+// True for matrices that the fuzzers take memory for.
 inline bool IsSmall(std::ptrdiff_t a, std::ptrdiff_t b) {
   constexpr std::ptrdiff_t kMost = 1 << 16;
   return a <= kMost && b <= kMost && a * b <= kMost;

@@ -41,7 +41,7 @@ const Kernel* AmxGroupKernel() {
   return nullptr;
 }
 
-// What corrects the sums of groups.
+// The corrections of a group's sums.
 struct GroupKind {
   bool column_scales, row_zeros, column_zeros;
 };
@@ -131,7 +131,7 @@ struct KernelCall {
     groups.scale_type = Scalar::kF32;
     groups.starts = starts.as<std::int32_t>();
     groups.group_stride = cols;
-    // What a kind does not use is not there.
+    // Arrays that a kind does not use are null.
     if (kind.column_scales) groups.group_scales = group_scales.as<float>();
     if (kind.row_zeros) groups.zeros = zeros.as<std::uint8_t>();
     if (kind.column_zeros) {

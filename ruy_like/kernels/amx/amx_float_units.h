@@ -28,7 +28,7 @@ struct FloatUnitArgs {
   FloatBounds bounds;
 };
 
-// Of a block of 32 rows a unit is two columns, of one of 64 rows one.
+// A unit is two columns of a block of 32 rows, or one of a block of 64.
 class FloatUnits {
  public:
   typedef Simd512 V;

@@ -96,7 +96,7 @@ struct GroupArgs {
   const int8_t* column_zeros;  // zero points per column, or null
 };
 
-// What the pack routines of these kernels are given besides.
+// Further arguments of these kernels' pack routines (PackArgs::groups).
 struct GroupPackArgs {
   GroupSizes sizes;
   // ## Weights, widened
@@ -110,7 +110,7 @@ struct GroupPackArgs {
   ptrdiff_t group_stride;
   int panel_cols;         // columns of a panel
   ptrdiff_t panel_bytes;  // from panel to panel
-  // What GroupScratchBytes() says.
+  // Of SideShape::scratch_bytes.
   char* scratch;
 };
 

@@ -68,7 +68,7 @@ RUY_LIKE_ALWAYS_INLINE void ForGroupPanels(const KernelArgs& args, Run run) {
     tile.activation_stride = args.rhs_stride_bytes / steps;
     panel_cols = tile.activation_stride /
                  (kGroupStepLevels * Form::Codes::kActivationBytes);
-    // Of no groups there are no activations either.
+    // Without groups no activations are packed.
     if (panel_cols == 0) panel_cols = Form::kMaxCols;
     panels = (args.cols + panel_cols - 1) / panel_cols;
     wider = 0;

@@ -424,7 +424,7 @@ class RowLoop {
     }
   }
 
-  // Of less than 16 channels the lanes behind them go where the next output
+  // With less than 16 channels the lanes behind them go where the next output
   // will be.
   HWY_INLINE void Store(hn::Vec<hn::Rebind<Out, D>> bytes, Out* out) const {
     const hn::Rebind<Out, D> d;

@@ -22,7 +22,7 @@
 
 namespace ruy_like::quantize_internal {
 
-// Whether these loops apply: weights of 8 bits and a window that fits their
+// These loops apply to weights of 8 bits and a window that fits their
 // buffers, as 15x15 does.
 bool FitsDepthwiseKernels(const DepthwiseArgs& args);
 
