@@ -84,7 +84,8 @@ constexpr Kernel BFloat16Entry() {
 }
 
 // Fewer columns of group-scaled weights are AVX-512-VNNI's.
-constexpr Kernel GroupTiles(const char* name, int bits, PackFn* pack_lhs) {
+template <class Pack>
+constexpr Kernel GroupTiles(const char* name, int bits, Pack pack_lhs) {
   Kernel kernel = GroupEntryOf<X86GroupOps, AmxGroupForm>(
       RunAmxGroups, name, bits, pack_lhs, kMacsPerNs / 3, kNoLimit);
   kernel.min_cols = bits == 4 ? kMinGroupCols4 : kMinGroupCols8;

@@ -8,6 +8,8 @@
 #ifndef RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
 #define RUY_LIKE_KERNELS_GROUPS_GROUP_TABLE_H_
 
+#include <type_traits>
+
 #include "ruy_like/kernels/groups/group_args.h"
 #include "ruy_like/kernels/groups/group_pack.h"
 #include "ruy_like/kernels/groups/group_tile.h"
@@ -16,17 +18,19 @@
 namespace ruy_like::kernels {
 namespace {
 
-// pack_lhs: null if codes are read as they are packed.
-template <class Ops, class Form>
+// pack_lhs: nullptr if codes are read as they are packed. Its type says so: GCC
+// with -fsanitize=undefined does not compare functions in constant expressions.
+template <class Ops, class Form, class Pack>
 constexpr Kernel GroupEntryOf(KernelFn* run, const char* name, int bits,
-                              PackFn* pack_lhs, int macs_per_ns, int max_cols) {
+                              Pack pack_lhs, int macs_per_ns, int max_cols) {
+  constexpr bool kReadsPacked = std::is_same<Pack, decltype(nullptr)>::value;
   constexpr int kBytes = Form::Codes::kActivationBytes;
   Kernel kernel = {};
   kernel.name = name;
   kernel.family = Family::kGroupScaled;
   kernel.kind = KernelKind::kPanels;
   kernel.packed_lhs = bits == 4 ? &kPackedCodes4 : &kPackedCodes8;
-  kernel.lhs = pack_lhs == nullptr ? *kernel.packed_lhs : kPackedCodes8;
+  kernel.lhs = kReadsPacked ? *kernel.packed_lhs : kPackedCodes8;
   if (Form::kIsSigned) kernel.lhs.scalar = Scalar::kI8;
   kernel.rhs = {kBytes == 1 ? Scalar::kI8 : Scalar::kI16, false,
                 Form::kInterleavesColumns ? Form::kMaxCols : 1,
@@ -35,9 +39,9 @@ constexpr Kernel GroupEntryOf(KernelFn* run, const char* name, int bits,
   kernel.tile_cols = Form::kMaxCols < max_cols ? Form::kMaxCols : max_cols;
   kernel.row_granularity = kGroupPanelRows;
   kernel.max_cols = max_cols;
-  kernel.stream_cols = pack_lhs == nullptr ? kernel.tile_cols : 0;
+  kernel.stream_cols = kReadsPacked ? kernel.tile_cols : 0;
   // Nibbles that are multiplied in place sum up to 16 times as much as codes.
-  if (bits == 4 && pack_lhs == nullptr) kernel.max_group_levels = 1 << 16;
+  if (bits == 4 && kReadsPacked) kernel.max_group_levels = 1 << 16;
   kernel.macs_per_ns = macs_per_ns;
   kernel.pack_lhs = pack_lhs;
   kernel.pack_rhs = PackActivations<Ops, Form>;
@@ -45,8 +49,8 @@ constexpr Kernel GroupEntryOf(KernelFn* run, const char* name, int bits,
   return kernel;
 }
 
-template <class Ops, class Form>
-constexpr Kernel GroupEntry(const char* name, int bits, PackFn* pack_lhs,
+template <class Ops, class Form, class Pack>
+constexpr Kernel GroupEntry(const char* name, int bits, Pack pack_lhs,
                             int macs_per_ns, int max_cols = kNoLimit) {
   return GroupEntryOf<Ops, Form>(RunGroupTiles<Form>, name, bits, pack_lhs,
                                  macs_per_ns, max_cols);
