@@ -37,7 +37,7 @@ if(CMAKE_CROSSCOMPILING AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|armv7l)$")
 endif()
 
 add_custom_target(ruy_like_tests)
-# What the tests with the label "nightly" need besides.
+# Further targets that tests with the label "nightly" need.
 add_custom_target(ruy_like_nightly_tests)
 # Those with the label "concurrency".
 add_custom_target(ruy_like_concurrency_tests)

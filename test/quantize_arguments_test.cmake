@@ -22,7 +22,7 @@ set(looked_at 0)
 foreach(header IN LISTS headers)
   cmake_path(GET header FILENAME name)
   file(READ ${header} text)
-  # What is internal or private is reached through the rest.
+  # Internal and private members are reached through the public ones.
   string(REGEX REPLACE "namespace quantize_internal {.*}  // namespace quantize_internal" ""
     text "${text}")
   string(REGEX REPLACE "\n private:.*\n};" "\n};" text "${text}")

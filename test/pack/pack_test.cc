@@ -193,8 +193,8 @@ void CheckTyped(const Routine& routine, const Case& c, SourcePages* pages,
   ASSERT_LE(src_bytes, pages->bytes());
   char* const src_start = c.at_end ? pages->AtEnd(src_bytes) : pages->AtStart();
   T* const src = reinterpret_cast<T*>(src_start);
-  // Of wide gaps the ends, which a vector may reach, and what the last call
-  // left.
+  // Fills the ends of wide gaps, which a vector may reach; the middle keeps the
+  // last call's bytes.
   constexpr ptrdiff_t kReach = 64;
   for (ptrdiff_t i = 0; i < outer; ++i) {
     const ptrdiff_t begin = i == 0 ? 0 : -std::min(c.gap, kReach);

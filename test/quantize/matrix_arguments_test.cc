@@ -21,7 +21,8 @@
 namespace ruy_like {
 namespace {
 
-// What is done to a matrix of a call, whose rows and columns are at least 2.
+// A change that makes a matrix of a call invalid. It has at least 2 rows and 2
+// columns.
 struct Change {
   const char* name;
   void (*apply)(Layout* layout);
@@ -379,7 +380,7 @@ TEST_P(MatrixArgumentsTest, EachOfThemWrong) {
       world.turn = turn;
       world.change = &change;
       const absl::StatusCode code = RunIn(GetParam(), &world).code();
-      // What is empty may be fine, or its channels take too much memory.
+      // An empty matrix may be valid, or its channels take too much memory.
       EXPECT_TRUE(code == kInvalid || code == kOutOfRange ||
                   (is_empty && (code == kOk || code == kExhausted)))
           << code;

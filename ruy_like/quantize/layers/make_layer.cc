@@ -110,7 +110,7 @@ class BiasScales {
                      ", fits int32 with no scale of weights for the input's ",
                      input_.scale);
     }
-    // Upwards, lest the bias be beyond the largest one again.
+    // Rounded up: rounded down, the bias could exceed int32 again.
     return std::nextafter(
         static_cast<float>(std::max<double>(needed, Limits::min())),
         Limits::infinity());
