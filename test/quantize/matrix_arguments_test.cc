@@ -16,6 +16,7 @@
 #include "ruy_like/base/errors.h"
 #include "ruy_like/quantize/quantize.h"
 #include "test/support/call_of.h"
+#include "test/support/sanitizers.h"
 #include "test/support/test_util.h"
 
 namespace ruy_like {
@@ -376,6 +377,9 @@ TEST_P(MatrixArgumentsTest, EachOfThemWrong) {
       SCOPED_TRACE(testing::Message() << change.name << ", matrix " << turn);
       const bool is_empty = std::strstr(change.name, "nothing") != nullptr;
       if (turn == kAll && !is_empty) continue;
+      // AddressSanitizer ends the program where new throws std::bad_alloc; the
+      // other builds test these.
+      if (is_empty && kAddressSanitizer) continue;
       World world;
       world.turn = turn;
       world.change = &change;
