@@ -138,6 +138,9 @@ TypedProblem<Lhs, Rhs, Accum, Dst, kSums>::TypedProblem(
   const Shape& shape = problem.shape;
   lhs_ = MakeView<Lhs>(problem.lhs, shape.rows, shape.depth, problem.orders.lhs,
                        types.lhs_zero_point);
+  lhs_.mutable_layout()->set_stride(
+      lhs_.layout().stride() +
+      problem.orders.lhs_gap_bytes / static_cast<std::ptrdiff_t>(sizeof(Lhs)));
   lhs_.set_cache_policy(PolicyOf(problem.cached == Cached::kLhs));
   rhs_ = MakeView<Rhs>(problem.rhs, shape.depth, shape.cols, problem.orders.rhs,
                        types.rhs_zero_point);
@@ -366,14 +369,14 @@ Problem::Problem(const Types& types_arg, const Shape& shape_arg,
       shape(shape_arg),
       cached(cached_arg),
       orders(orders_arg),
-      lhs(BytesOf(types->lhs, shape.count * shape.rows * shape.depth)),
+      lhs(LhsBytes()),
       rhs(BytesOf(types->rhs, shape.count * shape.depth * shape.cols)),
       dst(DstBytes()) {
   Random random;
   if (types->level_bits > 0) {
     FillGroups(*this, &random, &lhs);
   } else {
-    Fill(types->lhs, shape.count * shape.rows * shape.depth, &random, &lhs);
+    Fill(types->lhs, LhsBytes() / BytesOf(types->lhs, 1), &random, &lhs);
   }
   Fill(types->rhs, shape.count * shape.depth * shape.cols, &random, &rhs);
   std::memset(dst.data(), 0, DstBytes());

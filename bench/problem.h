@@ -64,6 +64,8 @@ struct Orders {
   Order lhs = Order::kRowMajor;
   Order rhs = Order::kColMajor;
   Order dst = Order::kColMajor;
+  // Bytes between the lhs's rows or columns; only of a single product.
+  std::ptrdiff_t lhs_gap_bytes = 0;
 };
 
 // The operand whose policy is CachePolicy::kAlwaysCache; that of others is
@@ -80,6 +82,12 @@ struct Problem {
 
   // Size of lhs, rhs and dst together: the least that must be moved.
   double Bytes() const;
+  // With gaps, of which there are as many as rows or columns.
+  std::ptrdiff_t LhsBytes() const {
+    return BytesOf(types->lhs, shape.count * shape.rows * shape.depth) +
+           orders.lhs_gap_bytes *
+               (orders.lhs == Order::kRowMajor ? shape.rows : shape.depth);
+  }
   std::ptrdiff_t DstBytes() const {
     return BytesOf(types->dst, shape.count * shape.rows * shape.cols);
   }

@@ -27,6 +27,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/buffer.h"
+#include "bench/layer.h"
 #include "bench/machine.h"
 #include "bench/probes.h"
 #include "bench/shapes.h"
@@ -70,18 +71,6 @@ void Register(const std::string& name, const Run& run) {
 }
 
 // ## Convolutions
-
-struct ConvCase {
-  TensorShape input;
-  std::ptrdiff_t channels;  // of the output
-  Window window;
-  int threads = 1;
-  std::ptrdiff_t groups = 1;
-};
-
-std::ptrdiff_t CountOf(const TensorShape& shape) {
-  return shape.batch * shape.height * shape.width * shape.channels;
-}
 
 // The convolution, and the product of the same size with rhs and dst in the
 // order that the convolution has.
@@ -228,46 +217,21 @@ void RunConv(const ConvCase& c, benchmark::State* state) {
 
 // A depthwise convolution of as many channels as the case's input has.
 void RunDepthwise(const ConvCase& c, benchmark::State* state) {
-  const TensorShape shape =
-      OutputShape(c.input, c.window, c.input.channels).value();
-  const std::ptrdiff_t taps = c.window.kernel_height * c.window.kernel_width;
-  const std::vector<std::int8_t> input_data = RandomBytes(CountOf(c.input));
-  const std::ptrdiff_t outputs = CountOf(shape);
-  std::vector<std::int8_t> output_data(static_cast<std::size_t>(outputs));
-  const auto weight_data =
-      RandomVector<std::int8_t>(shape.channels * taps, -127, 127);
-  const std::vector<QuantParams> params(
-      static_cast<std::size_t>(shape.channels),
-      QuantParams{0.01f, 0, -127, 127});
-  const auto weights = DepthwiseWeights::Pack(
-      RowMajor(weight_data, shape.channels, taps), params);
-  DieUnlessOk(weights.status());
-  const TensorView<const std::int8_t> input{input_data.data(), c.input,
-                                            QuantParams{0.05f, -3, -128, 127}};
-  TensorView<std::int8_t> output{output_data.data(), shape,
-                                 QuantParams{0.5f, 4, -128, 127}};
-  const std::vector<std::int32_t> bias(static_cast<std::size_t>(shape.channels),
-                                       1000);
-  const auto layer = QuantizedLayer::Make<std::int8_t, std::int8_t>(
-      *weights, bias, input.params, output.params);
-  DieUnlessOk(layer.status());
   Context context;
   context.set_max_num_threads(c.threads);
-  Workspace workspace;
-  const auto run = [&] {
-    return DepthwiseConv2D(input, *layer, c.window, &workspace, &context,
-                           &output);
-  };
+  auto layer = BenchLayer::Make(c, /*is_depthwise=*/true, &context);
+  DieUnlessOk(layer.status());
+  const auto run = [&] { return layer->Run(&context); };
   DieUnlessOk(run());
   std::vector<double> seconds;
   for (auto _ : *state) {
     seconds.push_back(WallSeconds(run));
     state->SetIterationTime(seconds.back());
   }
-  state->counters["GOP/s"] =
-      2.0 * static_cast<double>(outputs * taps) / Median(seconds) / 1e9;
-  state->counters["outputs/ns"] =
-      static_cast<double>(outputs) / Median(seconds) / 1e9;
+  const auto outputs = static_cast<double>(layer->outputs());
+  const auto taps = static_cast<double>(layer->depth());
+  state->counters["GOP/s"] = 2.0 * outputs * taps / Median(seconds) / 1e9;
+  state->counters["outputs/ns"] = outputs / Median(seconds) / 1e9;
 }
 
 // A layer on a square image, with a square kernel and as much padding as keeps
@@ -320,13 +284,9 @@ void RegisterLayers(const char* operation, absl::Span<const LayerCase> layers,
       for (const LayerCase& layer : layers) {
         ConvCase c = {{1, layer.side, layer.side, layer.in_channels, order},
                       layer.out_channels,
-                      Window(),
+                      SquareWindow(layer.kernel, layer.stride),
                       threads,
                       layer.groups};
-        c.window.kernel_height = c.window.kernel_width = layer.kernel;
-        c.window.stride_height = c.window.stride_width = layer.stride;
-        const std::ptrdiff_t padding = layer.kernel / 2;
-        c.window.padding = {padding, padding, padding, padding};
         std::string name = absl::StrCat(
             operation, order == TensorOrder::kNhwc ? "/nhwc/" : "/nchw/",
             layer.name);
