@@ -11,9 +11,7 @@
 #include "ruy_like/kernels/kernel_names.h"
 #include "ruy_like/kernels/narrow/narrow_along_depth.h"
 #include "ruy_like/kernels/narrow/narrow_by_level.h"
-#include "ruy_like/kernels/narrow/narrow_by_level_bytes.h"
 #include "ruy_like/kernels/narrow/narrow_digits.h"
-#include "ruy_like/kernels/narrow/narrow_flipped.h"
 #include "ruy_like/kernels/narrow/narrow_float.h"
 #include "ruy_like/kernels/narrow/narrow_int.h"
 #include "ruy_like/kernels/narrow/narrow_panels.h"
@@ -32,6 +30,9 @@ template <class Tiles, class Op,
 using NarrowPanelsOf =
     NarrowPanelKernel<Op, kOneColumnVectors, Tiles::kNarrowVectors,
                       Tiles::kNarrowCols>;
+
+template <class Tiles, class Op, class FlippedOp = Op>
+using ByLevelOf = NarrowByLevelKernel<Op, Tiles::kByLevelCols, FlippedOp>;
 
 // Bytes by bytes without VNNI: int7 exactly by bytes, others widened to int16.
 template <class Tiles>
@@ -53,10 +54,10 @@ struct MaddKernels {
           "S8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
       NarrowIntKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceW16", Family::k8x8, PackAvx2_8_S16_1x1),
-      NarrowByLevelBytesKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
-          "S8ByLevelW16", PackAvx2_8_S16_1x1),
-      NarrowByLevelBytesKernel<NarrowPairsOp<V, Dot, uint8_t>>::Entry(
-          "U8ByLevelW16", PackAvx2_8_S16_1x1),
+      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8ByLevelW16", Family::k8x8, PackAvx2_8_S16_1x1),
+      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, uint8_t>>::Entry(
+          "U8ByLevelW16", Family::k8x8, PackAvx2_8_S16_1x1),
       S7U8Narrow::Entry("S7U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
       S7U7::Entry("S7U7", Family::k8x8, Tiles::kLhsQuads, Tiles::kRhsInt7),
@@ -84,11 +85,11 @@ struct QuadsKernels {
           "S8InPlaceU8", Family::k8x8, PackAvx2_8_U8_1x1),
       NarrowIntKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
           "U8InPlaceS8", Family::k8x8, PackAvx2_8_S8_1x1),
-      NarrowByLevelBytesKernel<
-          NarrowQuadsOp<V, Dot, int8_t>,
-          FlippedQuadsOp<V, Dot>>::Entry("S8ByLevelU8", PackAvx2_8_U8_1x1),
-      NarrowByLevelBytesKernel<NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
-          "U8ByLevelS8", PackAvx2_8_S8_1x1),
+      ByLevelOf<Tiles, NarrowQuadsOp<V, Dot, int8_t>,
+                FlippedQuadsOp<V, Dot>>::Entry("S8ByLevelU8", Family::k8x8,
+                                               PackAvx2_8_U8_1x1),
+      ByLevelOf<Tiles, NarrowQuadsOp<V, Dot, uint8_t>>::Entry(
+          "U8ByLevelS8", Family::k8x8, PackAvx2_8_S8_1x1),
       S8U8Narrow::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
                         PackAvx2_8_U8_1x1),
       PackingSmallPieces(S8U8::Entry("S8U8", Family::k8x8, Tiles::kLhsQuads,
@@ -106,12 +107,16 @@ struct PairsKernels {
   static constexpr Kernel kList[] = {
       NarrowIntKernel<NarrowPairsOp<V, Dot, int8_t>>::Entry(
           "S8InPlaceS16", Family::k8x16, PackAvx2_16_S16_1x1),
+      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int8_t>>::Entry(
+          "S8ByLevelS16", Family::k8x16, PackAvx2_16_S16_1x1),
       NarrowPanelsOf<Tiles, S8Op>::Entry(
           "S8S16", Family::k8x16, Tiles::kLhsPairs8, PackAvx2_16_S16_1x1),
       S8S16::Entry("S8S16", Family::k8x16, Tiles::kLhsPairs8,
                    Tiles::kRhsPairs16),
       NarrowIntKernel<NarrowPairsOp<V, Dot, int16_t>>::Entry(
           "S16InPlaceW16", Family::k16x8, PackAvx2_8_S16_1x1),
+      ByLevelOf<Tiles, NarrowPairsOp<V, Dot, int16_t>>::Entry(
+          "S16ByLevelW16", Family::k16x8, PackAvx2_8_S16_1x1),
       NarrowPanelsOf<Tiles, S16Op>::Entry(
           "S16W16", Family::k16x8, Tiles::kLhsPairs16, PackAvx2_8_S16_1x1),
       S16S16::Entry("S16W16", Family::k16x8, Tiles::kLhsPairs16,
@@ -155,6 +160,8 @@ struct FloatKernels {
   template <Scalar kLhs>
   using InPlace = NarrowFloatKernel<V, Tiles::kVectors, Tiles::kCols,
                                     Tiles::kLhsFloat, WidenedWords<V, kLhs>>;
+  template <Scalar kLhs>
+  using ByLevel = NarrowByLevelKernel<NarrowFloatsOp<V, kLhs>>;
   typedef PanelKernel<Op, Tiles::kVectors, Tiles::kCols, InPlaceRhs<Op>>
       InPlaceRhsKernel;
   typedef NarrowPanelsOf<Tiles, FloatOp<V>, /*kOneColumnVectors=*/4> Narrow;
@@ -165,7 +172,12 @@ struct FloatKernels {
       InPlace<Scalar::kF32>::Entry("F32InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kBF16>::Entry("BF16InPlaceF32", Tiles::kRhsFloat),
       InPlace<Scalar::kF16>::Entry("F16InPlaceF32", Tiles::kRhsFloat),
-      NarrowByLevelKernel<V>::Entry("F32ByLevelF32", PackAvx2_F32_F32_1x1),
+      ByLevel<Scalar::kF32>::Entry("F32ByLevelF32", Family::kF32,
+                                   PackAvx2_F32_F32_1x1),
+      ByLevel<Scalar::kBF16>::Entry("BF16ByLevelF32", Family::kF32,
+                                    PackAvx2_F32_F32_1x1),
+      ByLevel<Scalar::kF16>::Entry("F16ByLevelF32", Family::kF32,
+                                   PackAvx2_F32_F32_1x1),
       SmallInPlaceKernel<Op, /*kByLevel=*/false>::Entry("F32ByLevelF32InPlace"),
       SmallInPlaceKernel<Op, /*kByLevel=*/true>::Entry("F32ByLevelF32ByLevel"),
       Narrow::Entry("F32F32", Family::kF32, Tiles::kLhsFloat,

@@ -1,0 +1,160 @@
+// Back-end: how narrow_by_level.h multiplies levels of rows that lie side by
+// side.
+//
+// An operation on bytes or words is one of narrow_int.h, whose Load and
+// MultiplyAdd suffice; here are those of floats and what differs. A step has
+// kStep rows of a few levels, a depth group, of which a rhs column has one
+// 32-bit word. Interleaving brings a row's levels to one lane:
+//
+//      level k    |r0 r1 r2 ... r63|        |r0 x 4|r1 x 4|r2 x 4|r3 x 4| ...
+//      level k+1  |r0 r1 r2 ... r63|   -->  |r4 x 4| ...
+//      level k+2  |r0 r1 r2 ... r63|        |r8 x 4| ...
+//      level k+3  |r0 r1 r2 ... r63|        |r12 x 4| ...
+//
+// for bytes; of words, which 8-bit loads are widened to, a group is two levels,
+// of floats one. It works in each 128 bits, so that vector i of four (or two)
+// has rows 4i to 4i + 3 of every 16 (or 8): sums are put in order at the end.
+#ifndef RUY_LIKE_KERNELS_NARROW_NARROW_LEVEL_OPS_H_
+#define RUY_LIKE_KERNELS_NARROW_NARROW_LEVEL_OPS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ruy_like/kernels/narrow/narrow_int.h"
+#include "ruy_like/scalar.h"
+#include "ruy_like/simd/loops.h"
+
+namespace ruy_like::kernels {
+namespace {
+
+// Floats, or 16-bit floats that are widened, by floats.
+template <class V, Scalar kLhs>
+struct NarrowFloatsOp {
+  typedef V Simd;
+  typedef typename V::Float Vector;
+  typedef uint16_t Lhs;
+  static constexpr Scalar kLhsScalar = kLhs;
+  static constexpr Scalar kRhsScalar = Scalar::kF32;
+  static constexpr int kStep = V::kLanes;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
+    return V::template LoadWidened<kLhs>(p);
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
+    return V::template Widen<kLhs>(V::LoadFirstOfHalf(p, 2 * n));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return V::MulAddFloat(lhs, rhs, acc);
+  }
+};
+template <class V>
+struct NarrowFloatsOp<V, Scalar::kF32> {
+  typedef V Simd;
+  typedef typename V::Float Vector;
+  typedef float Lhs;
+  static constexpr Scalar kLhsScalar = Scalar::kF32;
+  static constexpr Scalar kRhsScalar = Scalar::kF32;
+  static constexpr int kStep = V::kLanes;
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadLhs(const Lhs* p) {
+    return V::LoadFloats(p);
+  }
+  // Here n may be all.
+  static RUY_LIKE_ALWAYS_INLINE Vector LoadFirstLhs(const Lhs* p, int n) {
+    return V::LoadMasked(p, V::FirstLanes(n));
+  }
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return V::MulAddFloat(lhs, rhs, acc);
+  }
+};
+
+// int8 by int8 where the instruction multiplies uint8 by int8. The rhs is
+// packed as uint8, for any lhs: an int8 rhs whose zero point is 0 then has zero
+// point 128, and the product needs the lhs's own sums, which cost as much as
+// another column. Here the top bits of both sides are flipped in registers
+// instead, which makes the lhs the unsigned side:
+//
+//   sum(lhs * rhs) = sum((lhs + 128) * rhs) - 128 * sum(rhs)
+//   rhs = packed - 128
+template <class V, class Dot>
+struct FlippedQuadsOp : NarrowQuadsOp<V, Dot, int8_t> {
+  typedef typename V::Int Vector;
+  static constexpr int32_t kTopBits = INT32_MIN | 0x808080;
+  static RUY_LIKE_ALWAYS_INLINE Vector MultiplyAdd(Vector acc, Vector lhs,
+                                                   Vector rhs) {
+    return Dot::Quads(acc, V::Xor(lhs, V::Set(kTopBits)), rhs);
+  }
+};
+
+// How levels of an operation's rows are multiplied.
+template <class Op>
+struct LevelsOf {
+  typedef typename Op::Simd V;
+  typedef int32_t Accum;
+  // Levels of a depth group: vectors of sums for one step of rows.
+  static constexpr int kLevels = Op::kStep / V::kLanes;
+  // Whether the load of the first n rows is no slower than another.
+  static constexpr bool kMasks = false;
+  static constexpr bool kFlips = false;
+  // Whether a rhs zero point is subtracted from the rhs: words have room for
+  // it. Else it takes the lhs's row sums, products with a column of ones.
+  static constexpr bool kCentres = kLevels == 2;
+
+  // A depth group of a packed rhs column, for all lanes.
+  static RUY_LIKE_ALWAYS_INLINE typename V::Int LoadRhs(const void* p,
+                                                        int32_t zero_point) {
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof(word));
+    if constexpr (kCentres) {
+      return V::Add16(V::SetLevels(word),
+                      V::Set16(static_cast<int16_t>(-zero_point)));
+    }
+    return V::SetLevels(word);
+  }
+  static RUY_LIKE_ALWAYS_INLINE typename V::Int SetAll(int32_t x) {
+    return V::Set(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Interleave(typename V::Int (&x)[kLevels]) {
+    V::InterleaveLevels(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Store(int32_t* to, typename V::Int x) {
+    V::Store(to, x, V::kLanes);
+  }
+};
+template <class V, class Dot>
+struct LevelsOf<FlippedQuadsOp<V, Dot>>
+    : LevelsOf<NarrowQuadsOp<V, Dot, int8_t>> {
+  static constexpr bool kFlips = true;
+  static RUY_LIKE_ALWAYS_INLINE typename V::Int LoadRhs(const void* p,
+                                                        int32_t) {
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof(word));
+    return V::Set(word ^ FlippedQuadsOp<V, Dot>::kTopBits);
+  }
+};
+template <class V_, Scalar kLhs>
+struct LevelsOf<NarrowFloatsOp<V_, kLhs>> {
+  typedef V_ V;
+  typedef float Accum;
+  static constexpr int kLevels = 1;
+  static constexpr bool kMasks = kLhs == Scalar::kF32;
+  static constexpr bool kFlips = false;
+  static constexpr bool kCentres = true;  // there are no zero points
+
+  static RUY_LIKE_ALWAYS_INLINE typename V::Float LoadRhs(const void* p,
+                                                          int32_t) {
+    return V::SetFloat(*static_cast<const float*>(p));
+  }
+  static RUY_LIKE_ALWAYS_INLINE typename V::Float SetAll(float x) {
+    return V::SetFloat(x);
+  }
+  static RUY_LIKE_ALWAYS_INLINE void Interleave(typename V::Float (&)[1]) {}
+  static RUY_LIKE_ALWAYS_INLINE void Store(float* to, typename V::Float x) {
+    V::Store(to, x, V::kLanes);
+  }
+};
+
+}  // namespace
+}  // namespace ruy_like::kernels
+
+#endif  // RUY_LIKE_KERNELS_NARROW_NARROW_LEVEL_OPS_H_
