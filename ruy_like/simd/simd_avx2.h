@@ -67,8 +67,8 @@ struct Simd256 {
   static RUY_LIKE_ALWAYS_INLINE void HoldLoaded(Int& x) { HoldInRegister(x); }
 
   // ## 32-bit words of kLanes rows, `stride` bytes apart, to one row per lane
-  // Words that are loaded together: half of the registers.
-  static constexpr int kRowWords = 8;
+  // Words of a row that are loaded together.
+  static constexpr int kRowWords = 4;
   // Four words of rows 0 and 4.
   static RUY_LIKE_ALWAYS_INLINE Float LoadFourWords(const char* p,
                                                     ptrdiff_t stride) {

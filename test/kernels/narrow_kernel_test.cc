@@ -112,6 +112,23 @@ TEST_P(FloatNarrowKernelTest, RowsFarApart) {
   }
 }
 
+// Rows whose lines share one set of L1, a multiple of 4096 bytes apart, go
+// through depth one group behind the other.
+TEST_P(FloatNarrowKernelTest, RowsThatShareSets) {
+  const ptrdiff_t multiple = 4096 / BytesOf(kernel().lhs.scalar, 1);
+  for (const ptrdiff_t depth : {16, 31, 40, 300, 700, 1100, 2500}) {
+    for (const ptrdiff_t rows : {7, 16, 40, 53}) {
+      for (ptrdiff_t cols = 1; cols <= std::min(kernel().max_cols, 4); ++cols) {
+        KernelProblem p = Draw(rows, cols, depth);
+        p.lhs_fill = p.rhs_fill = Fill::kFractions;
+        const ptrdiff_t inner = kernel().lhs.by_level ? rows : depth;
+        p.lhs_gap = (multiple - inner % multiple) % multiple;
+        Check(p);
+      }
+    }
+  }
+}
+
 // Rows are added up alike wherever in a tile or block they are: blocks depend
 // on the number of threads.
 TEST_P(FloatNarrowKernelTest, ARowsPlaceDoesNotMatter) {

@@ -92,6 +92,18 @@ void RandomizeMatrix(MatrixSpec* spec, bool is_dst, Rng* rng) {
       rng->OneIn(4) ? (rng->OneIn(2) ? low : high) : rng->Between(low, high));
 }
 
+// Rows or columns of a matrix that are a multiple of 4096 bytes apart: lines of
+// all of them share one set of a first-level cache.
+void AlignStride(std::ptrdiff_t rows, std::ptrdiff_t cols, MatrixSpec* spec,
+                 Rng* rng) {
+  constexpr std::ptrdiff_t kMostVectors = 300;
+  const bool by_rows = spec->order == Order::kRowMajor;
+  if ((by_rows ? rows : cols) > kMostVectors || !rng->OneIn(12)) return;
+  const std::ptrdiff_t multiple = 4096 / BytesOf(spec->scalar, 1);
+  const std::ptrdiff_t inner = by_rows ? cols : rows;
+  spec->gap = (multiple - inner % multiple) % multiple;
+}
+
 void RandomizeClamp(MulProblem* p, Rng* rng) {
   p->clamp = true;
   if (!IsFloat(p->dst.scalar)) {
@@ -217,6 +229,9 @@ MulProblem RandomProblem(std::uint64_t seed) {
   for (MatrixSpec* spec : {&p.lhs, &p.rhs, &p.dst}) {
     RandomizeMatrix(spec, spec == &p.dst, &rng);
   }
+  AlignStride(p.rows, p.depth, &p.lhs, &rng);
+  AlignStride(p.depth, p.cols, &p.rhs, &rng);
+  AlignStride(p.rows, p.cols, &p.dst, &rng);
   // An operand without elements keeps any promise.
   if (p.rows * p.depth == 0 && p.lhs.int7 == Int7::kBroken) {
     p.lhs.int7 = Int7::kKept;

@@ -84,117 +84,125 @@ constexpr int kStretchLevels = 16 * kLineLevels<Words>;
 template <class Words>
 constexpr ptrdiff_t kElementBytes = sizeof(float) / Words::kLevels;
 
+// A vector of rows, on its way through depth.
+struct RowsGroup {
+  const char* lhs;       // the first row, from some level on
+  const float* rhs;      // the panel, from the same level on
+  const char* prefetch;  // as many rows, likewise strided
+  unsigned prefetched;   // lines of these; row after row, 16 of each
+  float* accum;          // column-major, all groups' rows apart
+};
+
 struct RowsArgs {
-  const char* lhs;       // the first row
+  RowsGroup groups[2];
   ptrdiff_t lhs_stride;  // in bytes
-  const float* rhs;      // panel
-  ptrdiff_t levels;      // whole lines, <= kStretchLevels
-  const char* prefetch;  // as many rows and levels, likewise strided
-  float* accum;          // column-major, of kVectors vectors
+  ptrdiff_t levels;      // whole lines
 };
 
 typedef void RowsFn(const RowsArgs& args);
 
-// Multiplies kVectors vectors of rows and kCols columns of a rhs panel.
+// Multiplies kGroups vectors of rows and kCols columns of a rhs panel, each
+// group from a level of its own on.
 //
-// kWholeLines: for one 512-bit vector of rows, and for a lhs that comes from
-// memory: each line is read by one load, so it need not stay in L1, whose 8
-// ways can not hold lines of 16 rows that are a multiple of 4096 bytes apart.
-// For the same reason it prefetches to L2. With the lhs in a cache it is
-// slower, since more of its shuffles cross 128 bits.
-//
-// Two loops: gcc keeps less in registers with both bodies in one.
-template <class V, class Words, int kRhsWidth, int kCols, int kVectors,
-          bool kWholeLines>
+// kIsFar: the lhs comes from memory. Prefetches the same levels of the next
+// rows to L2, which are much farther ahead than the next lines of these rows.
+// 512 bits then read each line by one load, so that it need not stay in L1; in
+// a cache that is slower, since more of its shuffles cross 128 bits.
+template <class V, class Words, int kRhsWidth, int kCols, int kGroups,
+          bool kIsFar>
 void RunRows(const RowsArgs& args) {
   typedef typename V::Float Float;
   constexpr int kLanes = V::kLanes;
-  constexpr int kFours = V::kRowWords / 4;
+  constexpr bool kWholeLines = kIsFar && kLanes == kLineWords;
+  constexpr int kWords = V::kRowWords;
   constexpr int kRhsStep = Words::kRhsWords * kRhsWidth;
-  Float acc[kCols][kVectors];
+  // All of it in one function, without a lambda: else gcc keeps sums in memory.
+  Float acc[kCols][kGroups];
+  const char* lhs[kGroups];
+  const float* rhs[kGroups];
+  const char* prefetch[kGroups];
+  unsigned prefetched[kGroups];
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kVectors; ++i) {
-    acc[i / kVectors][i % kVectors] = V::LoadAligned(args.accum + i * kLanes);
+  for (int g = 0; g < kGroups; ++g) {
+    lhs[g] = args.groups[g].lhs;
+    rhs[g] = args.groups[g].rhs;
+    prefetch[g] = args.groups[g].prefetch;
+    prefetched[g] = args.groups[g].prefetched;
+  }
+  RUY_LIKE_UNROLL
+  for (int i = 0; i < kCols * kGroups; ++i) {
+    acc[i / kGroups][i % kGroups] = V::LoadAligned(
+        args.groups[i % kGroups].accum + i / kGroups * kGroups * kLanes);
   }
   const ptrdiff_t stride = args.lhs_stride;
-  const char* lhs = args.lhs;
-  const char* same_levels_ahead = args.prefetch;
-  const float* rhs = args.rhs;
-  if constexpr (kWholeLines) {
-    for (ptrdiff_t level = 0; level < args.levels;
-         level += kLineLevels<Words>) {
-      Float x[kLineWords];
+  for (ptrdiff_t level = 0; level < args.levels; level += kLineLevels<Words>) {
+    RUY_LIKE_UNROLL
+    for (int g = 0; g < kGroups && !kIsFar; ++g) {
+      const char* const lines =
+          prefetch[g] + prefetched[g] / 16 * stride + prefetched[g] % 16 * 64;
       RUY_LIKE_UNROLL
-      for (int i = 0; i < kLineWords; ++i) {
-        x[i] = V::InRegister(V::AsFloat(V::Load(lhs + i * stride)));
-        __builtin_prefetch(same_levels_ahead + i * stride, /*rw=*/0,
-                           /*locality=*/2);
-      }
-      V::TransposeLines(x);
-      RUY_LIKE_UNROLL
-      for (int i = 0; i < kLineWords; ++i) {
-        Words::template MultiplyAdd<kRhsWidth>(x[i], rhs + i * kRhsStep, 0,
-                                               acc);
-      }
-      RUY_LIKE_UNROLL
-      for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][0]);
-      lhs += kLineWords * sizeof(float);
-      same_levels_ahead += kLineWords * sizeof(float);
-      rhs += kLineWords * kRhsStep;
+      for (int i = 0; i < kLanes; ++i) __builtin_prefetch(lines + 64 * i);
+      prefetched[g] += kLanes;
     }
-  } else {
-    for (ptrdiff_t level = 0; level < args.levels;
-         level += kLineLevels<Words>) {
-      // Prefetches as many lines as are read here, row after row.
-      const ptrdiff_t line = level / kLineLevels<Words> * (kVectors * kLanes);
-      const char* const prefetch =
-          args.prefetch + line / 16 * stride + line % 16 * 64;
+    RUY_LIKE_UNROLL
+    for (int i = 0; i < kGroups * kLanes && kIsFar && !kWholeLines; ++i) {
+      __builtin_prefetch(prefetch[i / kLanes] + i % kLanes * stride, /*rw=*/0,
+                         /*locality=*/2);
+    }
+    RUY_LIKE_UNROLL_BY(2)
+    for (int words = 0; words < kLineWords; words += kWords) {
       RUY_LIKE_UNROLL
-      for (int i = 0; i < kVectors * kLanes; ++i) {
-        __builtin_prefetch(prefetch + 64 * i);
-      }
-      for (int part = 0; part < kLineWords; part += V::kRowWords) {
-        RUY_LIKE_UNROLL
-        for (int v = 0; v < kVectors; ++v) {
-          const char* const rows = lhs + v * kLanes * stride;
-          Float x[kFours][4];
+      for (int g = 0; g < kGroups; ++g) {
+        Float x[kWords];
+        if constexpr (kWholeLines) {
           RUY_LIKE_UNROLL
-          for (int i = 0; i < 4; ++i) {
-            RUY_LIKE_UNROLL
-            for (int f = 0; f < kFours; ++f) {
-              x[f][i] = V::LoadFourWords(rows + i * stride + 16 * f, stride);
-              V::HoldInRegister(x[f][i]);
-            }
+          for (int i = 0; i < kWords; ++i) {
+            x[i] = V::InRegister(V::AsFloat(V::Load(lhs[g] + i * stride)));
+            __builtin_prefetch(prefetch[g] + i * stride, /*rw=*/0,
+                               /*locality=*/2);
           }
+          V::TransposeLines(x);
+        } else {
           RUY_LIKE_UNROLL
-          for (int f = 0; f < kFours; ++f) {
-            // Four words of rows i, i + 4, ... become word i of all rows.
-            V::TransposeParts(x[f]);
-            RUY_LIKE_UNROLL
-            for (int i = 0; i < 4; ++i) {
-              Words::template MultiplyAdd<kRhsWidth>(
-                  x[f][i], rhs + (4 * f + i) * kRhsStep, v, acc);
-            }
+          for (int i = 0; i < kWords; ++i) {
+            const int f = i % (kWords / 4) * 4;  // all of a row, one by one
+            const int row = i / (kWords / 4);
+            x[f + row] = V::InRegister(
+                V::LoadFourWords(lhs[g] + row * stride + 4 * f, stride));
           }
+          // Four words of rows i, i + 4, ... become word i of all rows.
           RUY_LIKE_UNROLL
-          for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][v]);
+          for (int f = 0; f < kWords; f += 4) V::TransposeParts(x + f);
         }
-        lhs += V::kRowWords * sizeof(float);
-        rhs += V::kRowWords * kRhsStep;
+        RUY_LIKE_UNROLL
+        for (int i = 0; i < kWords; ++i) {
+          Words::template MultiplyAdd<kRhsWidth>(x[i], rhs[g] + i * kRhsStep, g,
+                                                 acc);
+        }
+        RUY_LIKE_UNROLL
+        for (int c = 0; c < kCols; ++c) V::HoldInRegister(acc[c][g]);
+        lhs[g] += kWords * sizeof(float);
+        rhs[g] += kWords * kRhsStep;
       }
+    }
+    RUY_LIKE_UNROLL
+    for (int g = 0; g < kGroups && kIsFar; ++g) {
+      prefetch[g] += kLineWords * sizeof(float);
     }
   }
   RUY_LIKE_UNROLL
-  for (int i = 0; i < kCols * kVectors; ++i) {
-    V::StoreAligned(args.accum + i * kLanes, acc[i / kVectors][i % kVectors]);
+  for (int i = 0; i < kCols * kGroups; ++i) {
+    V::StoreAligned(
+        args.groups[i % kGroups].accum + i / kGroups * kGroups * kLanes,
+        acc[i / kGroups][i % kGroups]);
   }
 }
 
 // RunRows() for 1, 2 ... kMaxCols columns.
-template <class V, class Words, int kRhsWidth, int kMaxCols, int kVectors,
-          bool kWholeLines = false>
+template <class V, class Words, int kRhsWidth, int kMaxCols, int kGroups,
+          bool kIsFar>
 constexpr auto kRunRows = TableOf<RowsFn, kMaxCols>([](auto cols) {
-  return RunRows<V, Words, kRhsWidth, cols(), kVectors, kWholeLines>;
+  return RunRows<V, Words, kRhsWidth, cols(), kGroups, kIsFar>;
 });
 
 // The counterpart of PanelKernel<Words::Op, kMaxVectors, kRhsWidth>; kPackRows
@@ -212,10 +220,45 @@ struct NarrowFloatKernel {
   // 256-bit vector reads 32 bytes of lhs in 4 cycles: too slow while there are
   // few columns. Two vectors of 512 bits would be 32 rows, more than the
   // prefetchers follow.
-  static constexpr int kMostVectors = kLanes == 8 ? 2 : 1;
-  static constexpr int kFewCols = kMostVectors == 2 ? 3 : kRhsWidth;
-  static RUY_LIKE_ALWAYS_INLINE int Vectors(const KernelArgs& args) {
-    return args.cols <= kFewCols ? kMostVectors : 1;
+  static constexpr int kMostGroups = kLanes == 8 ? 2 : 1;
+  static constexpr int kFewCols = kMostGroups == 2 ? 3 : kRhsWidth;
+
+  static constexpr int kTileRows = kMostGroups * kLanes;
+
+  // How rows go through depth: in `groups` vectors, by `fns`; of two the second
+  // one `lag` levels behind.
+  struct Walk {
+    RowsFn* const* fns;  // by columns less 1
+    int groups;
+    ptrdiff_t lag;
+    bool is_far;
+  };
+  static RUY_LIKE_ALWAYS_INLINE Walk WalkOf(const KernelArgs& args) {
+    const bool aliases = SharesSets(args.lhs_stride_bytes);
+    // What is larger comes from beyond L2. Rows of 512 bits gain by whole lines
+    // earlier if L1 cannot hold what is prefetched.
+    const ptrdiff_t cached = kLanes == 16 && aliases ? 4 << 20 : 8 << 20;
+    const bool is_far =
+        args.rows * args.lhs_stride_bytes > cached && args.cols <= kRhsWidth;
+    if (args.cols > kFewCols || kMostGroups == 1) {
+      return {is_far ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1, true>.fns
+                     : kRunRows<V, Words, kRhsWidth, kRhsWidth, 1, false>.fns,
+              1, 0, is_far};
+    }
+    // Half of the sets that a way of L1 has.
+    constexpr ptrdiff_t kLag = 2 * kStretchLevels<Words>;
+    const ptrdiff_t half =
+        args.depth / (2 * kLineLevels<Words>)*kLineLevels<Words>;
+    return {
+        is_far
+            ? kRunRows<V, Words, kRhsWidth, kFewCols, kMostGroups, true>.fns
+            : kRunRows<V, Words, kRhsWidth, kFewCols, kMostGroups, false>.fns,
+        kMostGroups, aliases ? Least(half, kLag) : 0, is_far};
+  }
+  // Whether 16 rows have their lines in one or two sets of L1, which may have 8
+  // ways: rows (nearly) a multiple of 4096 bytes apart.
+  static RUY_LIKE_ALWAYS_INLINE bool SharesSets(ptrdiff_t stride) {
+    return ((stride + 7) & 4095) < 15;
   }
 
   // From this many columns on narrow_side_by_side.h's tiles are used.
@@ -254,25 +297,128 @@ struct NarrowFloatKernel {
   }
 
  private:
+  // A group of rows, the level that it has reached, and its sums.
+  struct Place {
+    const char* rows;
+    ptrdiff_t level;
+    float* accum;
+  };
+
   // Tiles of rows that are transposed in registers.
   static RUY_LIKE_ALWAYS_INLINE void RunTiles(const KernelArgs& args) {
-    const int vectors = Vectors(args);
-    const int tile_rows = vectors * kLanes;
+    const Walk walk = WalkOf(args);
+    const int tile_rows = walk.groups * kLanes;
+    const ptrdiff_t tile_bytes = tile_rows * args.lhs_stride_bytes;
+    const ptrdiff_t group_bytes = kLanes * args.lhs_stride_bytes;
+    const ptrdiff_t whole =
+        args.depth / kLineLevels<Words> * kLineLevels<Words>;
     const char* lhs = static_cast<const char*>(args.lhs);
-    alignas(64) float accum[kMaxPanels * kRhsWidth * kMostVectors * kLanes];
-    for (ptrdiff_t row = 0; row < args.rows; row += tile_rows) {
+    ptrdiff_t row = 0;
+    if (walk.lag > 0) row = RunLagging(args, walk, whole);
+    lhs += row * args.lhs_stride_bytes;
+    alignas(64) float accum[kMaxPanels * kRhsWidth * kTileRows];
+    for (; row < args.rows; row += tile_rows) {
       const int rows = Min(args.rows - row, tile_rows);
-      Clear(args.cols * kMostVectors, accum);
-      const ptrdiff_t whole =
-          rows < tile_rows
-              ? 0
-              : args.depth / kLineLevels<Words> * kLineLevels<Words>;
-      for (ptrdiff_t k = 0; k < whole; k += kStretchLevels<Words>) {
-        MultiplyStretch(args, lhs, k, whole, row + 2 * tile_rows <= args.rows,
-                        accum);
+      const ptrdiff_t levels = rows < tile_rows ? 0 : whole;
+      Clear(args.cols * kTileRows, accum);
+      for (ptrdiff_t k = 0; k < levels; k += kStretchLevels<Words>) {
+        const Place places[2] = {{lhs, k, accum},
+                                 {lhs + group_bytes, k, accum + kLanes}};
+        Multiply(args, walk, places, whole,
+                 Min(levels - k, kStretchLevels<Words>));
       }
-      Finish<kMostVectors>(args, lhs, row, rows, whole, accum);
-      lhs += tile_rows * args.lhs_stride_bytes;
+      Finish<kMostGroups>(args, lhs, row, rows, levels, accum);
+      lhs += tile_bytes;
+    }
+  }
+
+  // Whole tiles of two groups, the second one lag levels behind: each goes
+  // through all tiles by itself, and a tile is complete when the second one has
+  // passed. Returns the number of rows. Not inlined: its frame is larger.
+  static RUY_LIKE_NOINLINE ptrdiff_t RunLagging(const KernelArgs& args,
+                                                const Walk& walk,
+                                                ptrdiff_t whole) {
+    const ptrdiff_t tiles = args.rows / kTileRows;
+    const ptrdiff_t group_bytes = kLanes * args.lhs_stride_bytes;
+    const char* const lhs = static_cast<const char*>(args.lhs);
+    // Of two tiles in turn; and for a group that has not begun or is through,
+    // which repeats what the other one does.
+    alignas(64) float accum[3][kRhsWidth * kTileRows];
+    for (float(&sums)[kRhsWidth * kTileRows] : accum) {
+      Clear(args.cols * kTileRows, sums);
+    }
+    struct {
+      ptrdiff_t tile, level;
+    } at[2] = {};
+    ptrdiff_t wait = walk.lag;
+    while (at[1].tile < tiles) {
+      const bool runs[2] = {at[0].tile < tiles, wait == 0};
+      ptrdiff_t levels = wait == 0 ? whole : wait;
+      Place places[2];
+      for (int g = 0; g < 2; ++g) {
+        const auto& from = at[runs[g] ? g : 1 - g];
+        const int group = runs[g] ? g : 1 - g;
+        places[g] = {lhs + (2 * from.tile + group) * group_bytes, from.level,
+                     accum[runs[g] ? from.tile % 2 : 2] + group * kLanes};
+        levels = Least(levels, NextStretch(from.level) - from.level);
+        levels = Least(levels, whole - from.level);
+      }
+      Multiply(args, walk, places, whole, levels);
+      for (int g = 0; g < 2; ++g) {
+        if (!runs[g] || (at[g].level += levels) < whole) continue;
+        at[g].level = 0;
+        const ptrdiff_t tile = at[g].tile++;
+        if (g == 0) continue;
+        const ptrdiff_t row = tile * kTileRows;
+        Finish<kMostGroups>(args, lhs + row * args.lhs_stride_bytes, row,
+                            kTileRows, whole, accum[tile % 2]);
+        Clear(args.cols * kTileRows, accum[tile % 2]);
+      }
+      if (wait > 0) wait -= levels;
+    }
+    return tiles * kTileRows;
+  }
+  static RUY_LIKE_ALWAYS_INLINE ptrdiff_t Least(ptrdiff_t a, ptrdiff_t b) {
+    return a < b ? a : b;
+  }
+  static RUY_LIKE_ALWAYS_INLINE ptrdiff_t NextStretch(ptrdiff_t level) {
+    return (level | (kStretchLevels<Words> - 1)) + 1;
+  }
+
+  // Adds some levels, within a stretch, to the groups' sums of all columns.
+  static RUY_LIKE_ALWAYS_INLINE void Multiply(const KernelArgs& args,
+                                              const Walk& walk,
+                                              const Place (&places)[2],
+                                              ptrdiff_t whole,
+                                              ptrdiff_t levels) {
+    RowsArgs rows;
+    rows.lhs_stride = args.lhs_stride_bytes;
+    rows.levels = levels;
+    const ptrdiff_t tile_bytes = walk.groups * kLanes * args.lhs_stride_bytes;
+    for (int g = 0; g < walk.groups; ++g) {
+      const Place& place = places[g];
+      const ptrdiff_t next = NextStretch(place.level);
+      RowsGroup& group = rows.groups[g];
+      group.lhs = place.rows + place.level * kElementBytes<Words>;
+      group.prefetch = walk.is_far    ? group.lhs + tile_bytes
+                       : next < whole ? place.rows + next * kElementBytes<Words>
+                                      : place.rows + tile_bytes;
+      group.prefetched =
+          static_cast<unsigned>((place.level & (kStretchLevels<Words> - 1)) /
+                                kLineLevels<Words> * kLanes);
+    }
+    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
+      int cols = 0;
+      for (int g = 0; g < walk.groups; ++g) {
+        const NarrowRhsPanel panel = GetRhsPanel<kRhsWidth>(
+            args, i, RhsWord(places[g].level), places[g].accum, kTileRows);
+        rows.groups[g].rhs = panel.rhs;
+        rows.groups[g].accum = panel.accum;
+        cols = panel.cols;
+      }
+      walk.fns[cols - 1](rows);
+      // Once for all panels.
+      for (RowsGroup& group : rows.groups) group.prefetch = group.lhs;
     }
   }
 
@@ -287,7 +433,7 @@ struct NarrowFloatKernel {
     for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
       const ptrdiff_t left = args.rows - row;
       const int rows = Min(left, kTileRows);
-      Clear(args.cols * 2, accum);
+      Clear(args.cols * kTileRows, accum);
       ptrdiff_t whole = 0;
       if (rows == kTileRows) {
         whole = runner.levels();
@@ -318,75 +464,16 @@ struct NarrowFloatKernel {
     }
   }
 
-  // Clears only the vectors in use: for one column the whole array takes 7 ns
-  // more.
-  static RUY_LIKE_ALWAYS_INLINE void Clear(ptrdiff_t vectors, float* accum) {
-    for (ptrdiff_t i = 0; i < vectors; ++i) {
-      V::StoreAligned(accum + i * kLanes, V::SetFloat(0));
-    }
-  }
-
-  // A stretch of a tile of whole vectors, from level `k` on; `end` is the last
-  // stretch's end, `has_next` whether a whole tile follows. Whole lines
-  // prefetch the same levels of that one: 4096x4096x1 about 1.3 times as fast
-  // as with the next stretch of these rows (doc/tuning.md).
-  static RUY_LIKE_ALWAYS_INLINE void MultiplyStretch(const KernelArgs& args,
-                                                     const char* lhs,
-                                                     ptrdiff_t k, ptrdiff_t end,
-                                                     bool has_next,
-                                                     float* accum) {
-    const ptrdiff_t stride = args.lhs_stride_bytes;
-    const ptrdiff_t left = end - k;
-    const int vectors = Vectors(args);
-    const bool whole_lines = UsesWholeLines(args);
-    RowsArgs rows;
-    rows.lhs = lhs + k * kElementBytes<Words>;
-    rows.lhs_stride = stride;
-    rows.levels = Min(left, kStretchLevels<Words>);
-    const ptrdiff_t tile_bytes = vectors * kLanes * stride;
-    if (whole_lines && has_next) {
-      rows.prefetch = rows.lhs + tile_bytes;
-    } else {
-      rows.prefetch =
-          left > kStretchLevels<Words>
-              ? rows.lhs + kStretchLevels<Words> * kElementBytes<Words>
-              : lhs + tile_bytes;
-    }
-    for (int i = 0; i < CountRhsPanels<kRhsWidth>(args); ++i) {
-      const NarrowRhsPanel panel = GetRhsPanel<kRhsWidth>(
-          args, i, RhsWord(k), accum, kMostVectors * kLanes);
-      rows.rhs = panel.rhs;
-      rows.accum = panel.accum;
-      RowsOf(whole_lines, vectors, panel.cols)(rows);
-      rows.prefetch = rows.lhs;
+  // Clears only what is in use: for one column the whole array takes 7 ns more.
+  static RUY_LIKE_ALWAYS_INLINE void Clear(ptrdiff_t count, float* accum) {
+    for (ptrdiff_t i = 0; i < count; i += kLanes) {
+      V::StoreAligned(accum + i, V::SetFloat(0));
     }
   }
 
   // Where the rhs's words for level k begin, in words of a column.
   static constexpr RUY_LIKE_ALWAYS_INLINE ptrdiff_t RhsWord(ptrdiff_t k) {
     return k / Words::kLevels * Words::kRhsWords;
-  }
-
-  // Whole lines are for one rhs panel and a lhs larger than L2.
-  static RUY_LIKE_ALWAYS_INLINE bool UsesWholeLines(const KernelArgs& args) {
-    constexpr ptrdiff_t kCached = 8 << 20;
-    return V::kRowWords == kLineWords && args.cols <= kRhsWidth &&
-           args.rows * args.lhs_stride_bytes > kCached;
-  }
-
-  static RUY_LIKE_ALWAYS_INLINE RowsFn* RowsOf(bool whole_lines, int vectors,
-                                               int cols) {
-    if constexpr (V::kRowWords == kLineWords) {
-      if (whole_lines) {
-        return kRunRows<V, Words, kRhsWidth, kRhsWidth, 1,
-                        /*kWholeLines=*/true>.fns[cols - 1];
-      }
-    }
-    return (
-        vectors == 1
-            ? kRunRows<V, Words, kRhsWidth, kRhsWidth, 1>.fns
-            : kRunRows<V, Words, kRhsWidth, kFewCols, kMostVectors>.fns)[cols -
-                                                                         1];
   }
 
   // Any number of rows up to a tile's, kPieceLevels levels from `k` on.
