@@ -7,6 +7,7 @@
 #ifndef RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
 #define RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -38,6 +39,10 @@ struct EqOptions {
   // calibrated on more data, or that another layer shares. Only the weights'
   // scales are searched, from `start`.
   float activation_scale = 0;
+  // No candidate is tried from then on; what is best by then is the result. The
+  // start's cosine is always computed.
+  std::chrono::steady_clock::time_point deadline =
+      std::chrono::steady_clock::time_point::max();
 };
 
 struct EqResult {
@@ -49,6 +54,8 @@ struct EqResult {
   int rounds = 0;
   // Products of the weights and one of the activations that were computed.
   std::ptrdiff_t products = 0;
+  // The deadline ended the search.
+  bool timed_out = false;
 };
 
 // weights is M x K, a channel per row; each of activations is K x N with N of

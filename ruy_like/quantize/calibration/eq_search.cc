@@ -112,7 +112,7 @@ class EqSearcher final {
     // improve can make the whole layer worse until the activations follow.
     EqResult current = result;
     double cosine = result.cos_init;
-    while (result.rounds < options_.max_rounds) {
+    while (result.rounds < options_.max_rounds && !TimeIsUp()) {
       ++result.rounds;
       const double before = cosine;
       RUY_LIKE_RETURN_IF_ERROR(ImproveWeights(&current, &cosine));
@@ -127,11 +127,18 @@ class EqSearcher final {
       if (cosine - before < kLeastGainOfRound) break;
     }
     result.products = products_;
+    result.timed_out = timed_out_;
     return result;
   }
 
  private:
   bool HoldsActivations() const { return options_.activation_scale != 0; }
+
+  bool TimeIsUp() {
+    timed_out_ =
+        timed_out_ || std::chrono::steady_clock::now() >= options_.deadline;
+    return timed_out_;
+  }
 
   // ## Once
 
@@ -423,7 +430,7 @@ class EqSearcher final {
       cosine[row] = RowCosine(row);
     }
     std::vector<QuantParams> candidates = chosen;
-    for (int k = 0; k <= options_.steps; ++k) {
+    for (int k = 0; k <= options_.steps && !TimeIsUp(); ++k) {
       for (std::size_t row = 0; row < chosen.size(); ++row) {
         if (!Candidate(start_weights_[row], k, &candidates[row])) {
           candidates[row] = result->weights[row];
@@ -447,7 +454,7 @@ class EqSearcher final {
   absl::Status ImproveActivations(EqResult* result, double* best) {
     packed_activations_.clear();  // which change now
     RUY_LIKE_RETURN_IF_ERROR(SetWeights(result->weights));
-    for (int k = 0; k <= options_.steps; ++k) {
+    for (int k = 0; k <= options_.steps && !TimeIsUp(); ++k) {
       QuantParams candidate;
       if (!Candidate(start_activations_, k, &candidate)) continue;
       RUY_LIKE_RETURN_IF_ERROR(SetActivations(candidate));
@@ -491,6 +498,7 @@ class EqSearcher final {
   std::vector<std::int32_t> accumulators_;
   RowSums sums_;
   std::ptrdiff_t products_ = 0;
+  bool timed_out_ = false;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -160,6 +161,31 @@ TEST(EqSearchTest, HoldsTheActivationsScale) {
     options.activation_scale = wrong;
     EXPECT_CODE(kInvalid, Search(layer, options, &context)) << wrong;
   }
+}
+
+TEST(EqSearchTest, EndsAtItsDeadline) {
+  using Clock = std::chrono::steady_clock;
+  const Layer layer = GoldenLayer();
+  Context context;
+  EqOptions options;
+  options.bits = 6;
+  ASSERT_VALUE(const auto whole, Search(layer, options, &context));
+  EXPECT_FALSE(whole.timed_out);
+  options.deadline = Clock::now();
+  ASSERT_VALUE(const auto none, Search(layer, options, &context));
+  EXPECT_TRUE(none.timed_out);
+  EXPECT_EQ(none.rounds, 0);
+  EXPECT_EQ(none.cos_init, whole.cos_init);
+  EXPECT_EQ(none.cos_final, none.cos_init);
+  EXPECT_NEAR(none.cos_final, CosineOf(layer, none), 1e-7);
+  // Years of candidates.
+  options.steps = 2000000000;
+  options.deadline = Clock::now() + std::chrono::milliseconds(100);
+  ASSERT_VALUE(const auto some, Search(layer, options, &context));
+  EXPECT_TRUE(some.timed_out);
+  EXPECT_EQ(some.rounds, 1);
+  EXPECT_GE(some.cos_final, some.cos_init);
+  EXPECT_NEAR(some.cos_final, CosineOf(layer, some), 1e-7);
 }
 
 TEST(EqSearchTest, SeveralActivationsAreOneLayer) {
