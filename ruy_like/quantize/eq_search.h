@@ -2,15 +2,19 @@
 // cosine between its float and its quantized outputs.
 //
 // Run offline, after calibration, on some inputs of the layer; the products of
-// all candidates run through Mul. Looks at one layer at a time. Source: Wu et
-// al., "EasyQuant: Post-training Quantization via Scale Optimization" (2020).
+// all candidates run through Mul. Source: Wu et al., "EasyQuant: Post-training
+// Quantization via Scale Optimization" (2020).
 #ifndef RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
 #define RUY_LIKE_QUANTIZE_EQ_SEARCH_H_
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ruy_like/context.h"
@@ -39,6 +43,10 @@ struct EqOptions {
   // calibrated on more data, or that another layer shares. Only the weights'
   // scales are searched, from `start`.
   float activation_scale = 0;
+  // Where not empty, the activations whose float outputs are to be reached, of
+  // the shapes of those that are quantized: the float network's, where these
+  // come out of quantized layers.
+  absl::Span<const Matrix<float>> references = {};
   // No candidate is tried from then on; what is best by then is the result. The
   // start's cosine is always computed.
   std::chrono::steady_clock::time_point deadline =
@@ -88,6 +96,51 @@ RUY_LIKE_EXPORT absl::StatusOr<EqResult> EqSearchConv2D(
     absl::Span<const TensorView<const float>> images, const Window& window,
     const EqOptions& options, Context* context,
     absl::Span<const float> bias = {});
+
+// ## Networks
+
+// Values in the order of `shape`.
+struct EqTensor {
+  TensorShape shape;
+  std::vector<float> values;
+};
+
+struct EqLayer {
+  // For error messages.
+  std::string name;
+  // A row per output channel: of a convolution with `window` (EqSearchConv2D),
+  // else of a fully connected layer, whose depth is all values of an image.
+  Matrix<float> weights;
+  absl::Span<const float> bias = {};
+  std::optional<Window> window = {};
+  // Writes this layer's input: before[0] is the network's, before[i + 1] is
+  // what layer i gave, before any activation, kNhwc. Activations, pooling, sums
+  // and layers without scales are for this function, which runs for the float
+  // and for the quantized network alike. Null: the input is before.back().
+  std::function<absl::Status(absl::Span<const EqTensor> before,
+                             EqTensor* input)>
+      input = nullptr;
+};
+
+struct EqLayerResult {
+  // Cosines compare the layer's outputs in both networks.
+  EqResult search;
+  // The same outputs after the search, as LayerReport::snr_db.
+  double snr_db = 0;
+};
+
+// Searches the layers one after the other, each on what the quantized layers
+// before it give and for the outputs that it has in the float network. A
+// quantized layer computes as Conv2D and FullyConnected do with float output.
+// Each layer gets an equal share of the time that is left until the deadline.
+//
+// All layers' outputs are kept until the end, for each of the inputs, twice.
+// InvalidArgument for tensors whose values are not as many as their shape says,
+// options with an activation_scale or references, and as above; errors of
+// `input` functions; both with the layer's name.
+RUY_LIKE_EXPORT absl::StatusOr<std::vector<EqLayerResult>> EqSearchNetwork(
+    absl::Span<const EqLayer> layers, absl::Span<const EqTensor> inputs,
+    const EqOptions& options, Context* context);
 
 }  // namespace ruy_like
 

@@ -270,6 +270,12 @@ void AddCalibrationCases(Calls<World>* calls) {
     return EqSearch(w->Draw(w->m.f), {w->Draw(w->m.f_out, 4, 5)}, options,
                     &w->context);
   });
+  // eq_search.h weights
+  calls->Ok("eq_search.h EqSearchNetwork", [](World* w) {
+    const EqLayer layer = {"layer", w->Draw(w->m.f, 3, 4)};
+    const EqTensor input = {{5, 1, 1, 4}, std::vector<float>(20, 1.0f)};
+    return EqSearchNetwork({layer}, {input}, EqOptions(), &w->context);
+  });
   calls->Ok("eq_search.h EqSearchConv2D", [](World* w) {
     const TensorView<const float> image = {w->m.f_out, w->Shape(), {}};
     return EqSearchConv2D(w->Draw(w->m.f, 3, 2), {image}, Window(), EqOptions(),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "ruy_like/base/no_memory.h"
 #include "ruy_like/quantize/quantize.h"
 #include "test/quantize/fault_injection.h"
 #include "test/support/test_util.h"
@@ -228,6 +229,23 @@ Calls<World> CalibrationCalls() {
                                       options, &w->context);
     if (found.ok()) Note(w, found->cos_final, found->activations.scale);
     return found.status();
+  });
+  calls.Ok("EqSearchNetwork", [](World* w) {
+    // The arguments take memory, too.
+    return CatchNoMemory([&]() -> absl::Status {
+      EqOptions options;
+      options.steps = 2;
+      options.max_rounds = 1;
+      std::vector<EqLayer> layers(2);
+      layers[0].weights = RowMajorOf(w->in.x, 4, 32);
+      layers[0].window = Square(2, 1, 1, 0);
+      layers[1].weights = RowMajorOf(w->in.x, 3, 36);
+      const std::vector<float> image(w->in.x.begin(), w->in.x.begin() + 128);
+      const auto found = EqSearchNetwork(layers, {{{1, 4, 4, 8}, image}},
+                                         options, &w->context);
+      if (found.ok()) Note(w, found->back().search.cos_final);
+      return found.status();
+    });
   });
   return calls;
 }

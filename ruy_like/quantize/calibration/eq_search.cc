@@ -170,6 +170,14 @@ class EqSearcher final {
                        a.layout().cols(), " for weights of depth ", depth_);
       }
     }
+    const auto references = options_.references;
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckSpan("references", references));
+    bool fit = references.empty() || references.size() == activations_.size();
+    for (std::size_t i = 0; fit && i < references.size(); ++i) {
+      const Layout &a = activations_[i].layout(), &b = references[i].layout();
+      fit = a.rows() == b.rows() && a.cols() == b.cols();
+    }
+    if (!fit) return Invalid("references have other shapes than activations");
     if (all_empty) return Invalid("all activations are empty");
     return absl::OkStatus();
   }
@@ -200,7 +208,8 @@ class EqSearcher final {
     y_square_.assign(static_cast<std::size_t>(rows_), 0);
     MulParams<float, float> params;
     if (!bias_.empty()) params.set_bias(bias_.data());
-    for (const Matrix<float>& a : activations_) {
+    for (const Matrix<float>& a :
+         options_.references.empty() ? activations_ : options_.references) {
       const std::ptrdiff_t cols = a.layout().cols();
       std::ptrdiff_t elements;
       if (!CheckedMul(rows_, cols, &elements)) {
