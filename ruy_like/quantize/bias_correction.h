@@ -6,7 +6,11 @@
 #ifndef RUY_LIKE_QUANTIZE_BIAS_CORRECTION_H_
 #define RUY_LIKE_QUANTIZE_BIAS_CORRECTION_H_
 
+#include <limits>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ruy_like/export.h"
 #include "ruy_like/matrix.h"
@@ -34,6 +38,23 @@ RUY_LIKE_EXPORT absl::Status CorrectBias(
     const Matrix<float>& weights, absl::Span<const QuantParams> params,
     absl::Span<const float> input_means, absl::Span<float> bias,
     ChannelColumns columns = ChannelColumns::kInnermost);
+
+// input_means without data: the means of channels after an activation that
+// clips to [lowest, highest], a ReLU or ReLU6, of normal values with these
+// means and standard deviations before it. Those are the beta and |gamma| of
+// the batch norm that was folded into the layer that gives the inputs, less and
+// divided by what AbsorbBias and EqualizeLayers took. Source: the same,
+// appendix C:
+//
+//   mean * (P(b) - P(a)) - deviation * (p(b) - p(a)) + lowest * P(a)
+//     + highest * (1 - P(b))
+//
+// where p and P are the normal density and distribution, a and b are lowest and
+// highest less the mean, in deviations. InvalidArgument for sizes that differ,
+// negative deviations, lowest > highest, NaN, and means that no float holds.
+RUY_LIKE_EXPORT absl::StatusOr<std::vector<float>> MeansOfClippedNormals(
+    absl::Span<const float> means, absl::Span<const float> deviations,
+    float lowest = 0, float highest = std::numeric_limits<float>::infinity());
 
 // The same for an error that was measured:
 //

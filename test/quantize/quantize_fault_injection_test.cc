@@ -261,6 +261,16 @@ Calls<World> PreparationCalls() {
         {&w->second, {}, ChannelColumns::kInnermost}};
     return EqualizeLayers(layers);
   });
+  calls.Ok("AbsorbBias", [](World* w) {
+    const auto ones = absl::MakeConstSpan(w->in.ones).first(4);
+    float next_bias[5] = {};
+    return AbsorbBias({&w->first, w->bias},
+                      {&w->second, absl::MakeSpan(next_bias)}, ones, ones);
+  });
+  calls.Ok("MeansOfClippedNormals", [](World* w) {
+    const auto ones = absl::MakeConstSpan(w->in.ones).first(4);
+    return MeansOfClippedNormals(ones, ones);
+  });
   calls.Ok("CorrectBias", [](World* w) {
     return CorrectBias(w->first, {kParams},
                        absl::MakeConstSpan(w->in.ones).first(6), w->bias);

@@ -1,5 +1,7 @@
 #include "ruy_like/quantize/bias_correction.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -34,7 +36,45 @@ absl::Status Subtract(const std::vector<double>& error,
   return absl::OkStatus();
 }
 
+// The integral of x * p(x) and of p(x), the standard normal density, up to x.
+struct NormalIntegrals {
+  explicit NormalIntegrals(double x)
+      : first(-std::exp(-x * x / 2) / std::sqrt(8 * std::atan(1))),
+        zeroth(std::erfc(-x / std::sqrt(2.0)) / 2) {}
+  double first, zeroth;
+};
+
+double MeanOfClipped(double mean, double deviation, double lowest,
+                     double highest) {
+  if (deviation == 0) return std::clamp(mean, lowest, highest);
+  const NormalIntegrals a((lowest - mean) / deviation);
+  const NormalIntegrals b((highest - mean) / deviation);
+  double sum = mean * (b.zeroth - a.zeroth) + deviation * (b.first - a.first);
+  if (std::isfinite(lowest)) sum += lowest * a.zeroth;
+  if (std::isfinite(highest)) sum += highest * (1 - b.zeroth);
+  return std::clamp(sum, lowest, highest);
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<float>> MeansOfClippedNormals(
+    absl::Span<const float> means, absl::Span<const float> deviations,
+    float lowest, float highest) {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::vector<float>> {
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckNormals(means, deviations));
+    if (!(lowest <= highest)) {
+      return Invalid("clipped to [", lowest, ", ", highest, "]");
+    }
+    std::vector<float> clipped;
+    for (std::size_t c = 0; c < means.size(); ++c) {
+      const double mean =
+          MeanOfClipped(means[c], deviations[c], lowest, highest);
+      if (!qi::IsFloat(mean)) return Invalid("no float holds mean ", c);
+      clipped.push_back(static_cast<float>(mean));
+    }
+    return clipped;
+  });
+}
 
 absl::Status CorrectBias(const Matrix<float>& weights,
                          absl::Span<const QuantParams> params,

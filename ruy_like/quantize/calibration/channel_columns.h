@@ -1,10 +1,13 @@
-// Quantization toolkit, internal: which input channel a weight belongs to.
+// Quantization toolkit, internal: which input channel a weight belongs to, and
+// channels whose values are taken for normal.
 #ifndef RUY_LIKE_QUANTIZE_CALIBRATION_CHANNEL_COLUMNS_H_
 #define RUY_LIKE_QUANTIZE_CALIBRATION_CHANNEL_COLUMNS_H_
 
+#include <cmath>
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "ruy_like/matrix.h"
 #include "ruy_like/quantize/checks/checks.h"
 #include "ruy_like/quantize/equalization.h"
@@ -56,6 +59,20 @@ class InputChannels final {
   const Layout layout_;
   const std::ptrdiff_t channels_;
 };
+
+inline absl::Status CheckNormals(absl::Span<const float> means,
+                                 absl::Span<const float> deviations) {
+  RUY_LIKE_RETURN_IF_ERROR(CheckSpan("means", means));
+  RUY_LIKE_RETURN_IF_ERROR(CheckSpan("deviations", deviations));
+  bool good = means.size() == deviations.size();
+  for (std::size_t c = 0; good && c < means.size(); ++c) {
+    good = std::isfinite(means[c]) && std::isfinite(deviations[c]) &&
+           deviations[c] >= 0;
+  }
+  if (good) return absl::OkStatus();
+  return Invalid(means.size(), " means with ", deviations.size(),
+                 " deviations, or some are negative or not finite");
+}
 
 }  // namespace ruy_like::quantize_internal
 

@@ -225,4 +225,50 @@ absl::StatusOr<EqualizeReport> EqualizeLayers(
   });
 }
 
+absl::StatusOr<std::vector<float>> AbsorbBias(
+    const EqualizedLayer& layer, const EqualizedLayer& next,
+    absl::Span<const float> means, absl::Span<const float> deviations,
+    float kept) {
+  return CatchNoMemory([&]() -> absl::StatusOr<std::vector<float>> {
+    const EqualizedLayer layers[] = {layer, next};
+    for (std::size_t l = 0; l < 2; ++l) {
+      RUY_LIKE_RETURN_IF_ERROR(CheckLayer(layers[l], l));
+      RUY_LIKE_RETURN_IF_ERROR(
+          qi::CheckBiasCount(layers[l].bias.size(), "weights",
+                             layers[l].weights->layout().rows()));
+    }
+    const std::size_t channels = layer.bias.size();
+    const InputChannels inputs(next.input, next.weights->layout(),
+                               layer.weights->layout().rows());
+    RUY_LIKE_RETURN_IF_ERROR(inputs.Check());
+    RUY_LIKE_RETURN_IF_ERROR(CheckMemory(layers));
+    RUY_LIKE_RETURN_IF_ERROR(qi::CheckNormals(means, deviations));
+    if (means.size() != channels || !(kept >= 0)) {
+      return Invalid(means.size(), " means for ", channels,
+                     " channels, kept = ", kept);
+    }
+    std::vector<float> absorbed;
+    bool fit = true;
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double value = means[c] - static_cast<double>(kept) * deviations[c];
+      absorbed.push_back(value > 0 ? static_cast<float>(value) : 0);
+      fit &= qi::IsFloat(static_cast<double>(layer.bias[c]) - absorbed[c]);
+    }
+    std::vector<double> bias(next.bias.begin(), next.bias.end());
+    ForEachElement(next.weights->layout(),
+                   [&](std::ptrdiff_t row, std::ptrdiff_t col) {
+                     bias[static_cast<std::size_t>(row)] +=
+                         static_cast<double>(Element(*next.weights, row, col)) *
+                         absorbed[inputs.ChannelOf(row, col)];
+                   });
+    for (const double b : bias) fit &= qi::IsFloat(b);
+    if (!fit) return Invalid("no float holds some of the biases");
+    for (std::size_t c = 0; c < channels; ++c) layer.bias[c] -= absorbed[c];
+    for (std::size_t row = 0; row < bias.size(); ++row) {
+      next.bias[row] = static_cast<float>(bias[row]);
+    }
+    return absorbed;
+  });
+}
+
 }  // namespace ruy_like

@@ -122,6 +122,55 @@ TEST(CorrectBiasTest, ClippingCounts) {
   EXPECT_EQ(bias[0], 6);
 }
 
+// The mean of clip(x), summed up in small steps over 12 deviations.
+double ClippedMean(double mean, double deviation, double lowest,
+                   double highest) {
+  double sum = 0, weight = 0;
+  for (int i = -48000; i <= 48000; ++i) {
+    const double z = i / 4000.0, p = std::exp(-z * z / 2);
+    weight += p;
+    sum += p * std::min(std::max(mean + deviation * z, lowest), highest);
+  }
+  return sum / weight;
+}
+
+TEST(MeansOfClippedNormalsTest, AreThoseOfASum) {
+  const float means[] = {0, 2, -2, 5, -30, 30, 3, -4};
+  const float deviations[] = {1, 0.5f, 3, 4, 2, 2, 0, 0};
+  const struct {
+    float lowest, highest;
+  } clips[] = {{0, kInf}, {0, 6}, {-1, 1}, {-kInf, kInf}, {-kInf, 2}, {3, 3}};
+  for (const auto& clip : clips) {
+    ASSERT_VALUE(
+        const auto clipped,
+        MeansOfClippedNormals(means, deviations, clip.lowest, clip.highest));
+    for (std::size_t c = 0; c < 8; ++c) {
+      EXPECT_NEAR(
+          clipped[c],
+          ClippedMean(means[c], deviations[c], clip.lowest, clip.highest), 1e-5)
+          << c << " in " << clip.lowest << ", " << clip.highest;
+    }
+  }
+  EXPECT_CODE(kInvalid, MeansOfClippedNormals(means, {1}));
+  EXPECT_CODE(kInvalid, MeansOfClippedNormals({1}, {-1}));
+  EXPECT_CODE(kInvalid, MeansOfClippedNormals({kInf}, {1}));
+  EXPECT_CODE(kInvalid, MeansOfClippedNormals({1}, {1}, 2, 1));
+  EXPECT_CODE(kInvalid, MeansOfClippedNormals({1}, {1}, kNan));
+  EXPECT_CODE(kInvalid, MeansOfClippedNormals({-1}, {0}, -kInf, -kInf));
+}
+
+// The inputs are what a ReLU makes of standard normal values.
+TEST(CorrectBiasTest, NeedsNoDataWithBatchNorms) {
+  const Product product;
+  std::vector<float> bias(kRows, 1);
+  const double before = product.MeanError(bias);
+  const std::vector<float> zeros(kDepth, 0), ones(kDepth, 1);
+  ASSERT_VALUE(const auto means, MeansOfClippedNormals(zeros, ones));
+  ASSERT_OK(CorrectBias(product.weights, product.params, means,
+                        absl::MakeSpan(bias)));
+  EXPECT_LT(product.MeanError(bias), 0.2 * before);
+}
+
 TEST(CorrectBiasTest, ErrorsLeaveTheBias) {
   const float w[] = {1, 2, 3, 4}, w_nan[] = {1, kNan, 3, 4};
   const float means[] = {1, 1}, means_nan[] = {1, kNan};

@@ -219,6 +219,52 @@ TEST(EqualizeLayersTest, ChannelsWithoutWeightsStay) {
   EXPECT_THAT(b1, ElementsAre(7, 4));
 }
 
+// Hidden values are 20 and more: what is absorbed is never missed.
+TEST(AbsorbBiasTest, KeepsTheFloatFunction) {
+  for (const ChannelColumns columns :
+       {ChannelColumns::kInnermost, ChannelColumns::kOutermost}) {
+    Chain chain(7, 5, 6, 3, 2);
+    std::vector<float> b2(6, 0);
+    const std::vector<float> x = GaussVector(7, 9);
+    chain.b1 = {30, 40, -1, 35, 30};
+    const std::vector<double> before = RunChain(chain, columns, x);
+    auto layers = chain.Layers(columns);
+    layers[1].bias = absl::MakeSpan(b2);
+    const std::vector<float> deviations = {2, 5, 1, 20, 2};
+    ASSERT_VALUE(const auto absorbed,
+                 AbsorbBias(layers[0], layers[1], chain.b1, deviations, 5));
+    EXPECT_THAT(absorbed, ElementsAre(20, 15, 0, 0, 20));
+    EXPECT_THAT(chain.b1, ElementsAre(10, 25, -1, 35, 10));
+    const std::vector<double> after = RunChain(chain, columns, x);
+    for (std::size_t o = 0; o < before.size(); ++o) {
+      EXPECT_NEAR(after[o] + b2[o], before[o], 1e-4) << o;
+    }
+  }
+}
+
+TEST(AbsorbBiasTest, DepthwiseLayersHaveAChannelOfTheirOwn) {
+  std::vector<float> w1 = {1, 2}, w2 = {1, 2, 3, 4}, b1 = {9, 9}, b2 = {1, 1};
+  Matrix<float> m1 = RowMajorOf(w1, 2, 1), m2 = RowMajorOf(w2, 2, 2);
+  const EqualizedLayer first = {&m1, absl::MakeSpan(b1)};
+  EqualizedLayer next = {&m2, absl::MakeSpan(b2), ChannelColumns::kDepthwise};
+  ASSERT_OK(AbsorbBias(first, next, {9, 9}, {1, 2}));
+  EXPECT_THAT(b1, ElementsAre(3, 6));
+  EXPECT_THAT(b2, ElementsAre(1 + 3 * 6, 1 + 7 * 3));
+  const std::vector<float> before = b1;
+  const float huge = 3e38f;
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {9}, {1}));
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {9, 9}, {1}));
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {9, 9}, {1, -1}));
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {9, 9}, {1, 2}, kNan));
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {huge, huge}, {0, 0}));
+  EXPECT_CODE(kInvalid, AbsorbBias(first, first, {9, 9}, {1, 2}));
+  next.bias = {};
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {9, 9}, {1, 2}));
+  next.weights = nullptr;
+  EXPECT_CODE(kInvalid, AbsorbBias(first, next, {9, 9}, {1, 2}));
+  EXPECT_EQ(b1, before);
+}
+
 TEST(EqualizeLayersTest, ErrorsLeaveTheWeights) {
   Chain chain(3, 4, 2, 1, 8);
   const Chain before(3, 4, 2, 1, 8);
