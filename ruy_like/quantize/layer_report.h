@@ -31,6 +31,10 @@ struct LayerReport {
   // Share, in [0, 1], of the finite values that lie more than half a step
   // beyond what [qmin, qmax] stands for.
   double clipped_share = 0;
+  // Not empty where clipping costs more than the finer steps gain: quantizing
+  // the reference by `params` loses at least 1 dB more than by a range that
+  // holds all of its values.
+  std::string warning;
   // Magnitudes of the reference other than 0, as Observer::histogram: bins from
   // 0, each bin_width wide. Empty, with width 0, where there are none.
   double bin_width = 0;
@@ -49,13 +53,15 @@ RUY_LIKE_EXPORT absl::StatusOr<LayerReport> ReportLayer(
     absl::string_view name, absl::Span<const float> reference,
     absl::Span<const float> quantized, const QuantParams& params);
 
-// A table with a line for each layer and one for the column names.
+// A table with a line for each layer and one for the column names; a line for
+// each warning.
 RUY_LIKE_EXPORT absl::StatusOr<std::string> LayerReportTable(
     absl::Span<const LayerReport> layers);
 
 // {"layers": [{"name": "conv1", "scale": 0.1, "zero_point": 3, "qmin": -128,
 //   "qmax": 127, "count": 9, "nonfinite": 0, "min": -1, "max": 2,
-//   "snr_db": 35.5, "clipped_share": 0.001, "bin_width": 0.01, "bins": [...]}]}
+//   "snr_db": 35.5, "warning": "", "clipped_share": 0.001, "bin_width": 0.01,
+//   "bins": [...]}]}
 //
 // An SNR that is not finite is null.
 RUY_LIKE_EXPORT absl::StatusOr<std::string> LayerReportJson(

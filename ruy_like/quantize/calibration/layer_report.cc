@@ -48,33 +48,59 @@ double SnrDb(double signal, double noise) {
   return 10 * std::log10(signal / noise);
 }
 
-// Signal, noise and clipping, over the finite values.
-void Measure(absl::Span<const float> reference,
-             absl::Span<const float> quantized, LayerReport* report) {
-  const QuantParams& params = report->params;
+// The sum of (reference - quantized)^2 over the finite values; without
+// `quantized`, of quantizing the reference.
+double Noise(absl::Span<const float> reference,
+             absl::Span<const float> quantized, const QuantParams& params) {
   const float inverse = qi::InverseScale(params);
-  const double lowest = static_cast<double>(params.qmin) - params.zero_point;
-  const double highest = static_cast<double>(params.qmax) - params.zero_point;
-  double signal = 0, noise = 0;
-  std::uint64_t clipped = 0;
+  double noise = 0;
   for (std::size_t i = 0; i < reference.size(); ++i) {
-    const double x = reference[i];
-    if (!std::isfinite(x)) continue;
+    if (!std::isfinite(reference[i])) continue;
     const double y =
         quantized.empty()
             ? qi::DequantizeOne(qi::QuantizeOne(reference[i], inverse, params),
                                 params)
             : quantized[i];
+    noise += (reference[i] - y) * (reference[i] - y);
+  }
+  return noise;
+}
+
+// Signal, noise and clipping, over the finite values.
+void Measure(absl::Span<const float> reference,
+             absl::Span<const float> quantized, LayerReport* report) {
+  const QuantParams& params = report->params;
+  const double lowest = static_cast<double>(params.qmin) - params.zero_point;
+  const double highest = static_cast<double>(params.qmax) - params.zero_point;
+  double signal = 0;
+  std::uint64_t clipped = 0;
+  for (const double x : reference) {
+    if (!std::isfinite(x)) continue;
     signal += x * x;
-    noise += (x - y) * (x - y);
     const double steps = x / params.scale;
     clipped += steps < lowest - 0.5 || steps > highest + 0.5 ? 1 : 0;
   }
-  report->snr_db = SnrDb(signal, noise);
+  report->snr_db = SnrDb(signal, Noise(reference, quantized, params));
   const std::uint64_t finite = report->count - report->nonfinite;
   report->clipped_share =
       finite == 0 ? 0
                   : static_cast<double>(clipped) / static_cast<double>(finite);
+  // No parameters hold ranges beyond float or steps beyond 24 bits.
+  const absl::StatusOr<QuantParams> whole =
+      clipped == 0
+          ? params
+          : ChooseAffine(report->min, report->max, params.qmin, params.qmax);
+  if (!whole.ok()) return;
+  const double loss =
+      SnrDb(Noise(reference, {}, params), Noise(reference, {}, *whole));
+  if (clipped == 0 || !(loss >= 1)) return;
+  char text[160];
+  absl::SNPrintF(text, sizeof(text),
+                 "clipping to [%.4g, %.4g] loses %.1f dB more than the whole "
+                 "range [%.4g, %.4g] would: see kMinMax and kMse",
+                 lowest * params.scale, highest * params.scale, loss,
+                 report->min, report->max);
+  report->warning = text;
 }
 
 }  // namespace
@@ -124,6 +150,10 @@ absl::StatusOr<std::string> LayerReportTable(
       text += layer.name;
       text.append(width - layer.name.size(), ' ').append(numbers);
     }
+    for (const LayerReport& layer : layers) {
+      if (layer.warning.empty()) continue;
+      absl::StrAppend(&text, layer.name, ": ", layer.warning, "\n");
+    }
     return text;
   });
 }
@@ -135,8 +165,8 @@ absl::StatusOr<std::string> LayerReportJson(
     std::string text = "{\"layers\": [";
     const char* comma = "\n";
     for (const LayerReport& layer : layers) {
-      if (!qi::IsUtf8(layer.name)) {
-        return Invalid("a layer's name is not UTF-8");
+      if (!qi::IsUtf8(layer.name) || !qi::IsUtf8(layer.warning)) {
+        return Invalid("a layer's name or warning is not UTF-8");
       }
       const QuantParams& params = layer.params;
       absl::StrAppend(
@@ -148,7 +178,8 @@ absl::StatusOr<std::string> LayerReportJson(
           ", \"min\": ", qi::JsonNumber(layer.min),
           ", \"max\": ", qi::JsonNumber(layer.max), ", \"snr_db\": ",
           std::isfinite(layer.snr_db) ? absl::StrFormat("%.9g", layer.snr_db)
-                                      : "null");
+                                      : "null",
+          ", \"warning\": ", qi::JsonString(layer.warning));
       char numbers[160];
       absl::SNPrintF(
           numbers, sizeof(numbers),

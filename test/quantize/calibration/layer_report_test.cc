@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,50 @@ TEST(LayerReportTest, QuantizesTheReference) {
   EXPECT_NEAR(report.snr_db, 10 * std::log10(signal / noise), 1e-9);
 }
 
+// Student's t with 4 degrees of freedom, after a ReLU: relative entropy clips
+// what MinMax and MSE keep.
+TEST(LayerReportTest, WarnsOfClippingThatCostsMoreThanItGains) {
+  const std::vector<float> gauss = GaussVector(5 * 65536, 1);
+  std::vector<float> x;
+  for (std::size_t i = 0; i < gauss.size(); i += 5) {
+    double squares = 0;
+    for (int j = 1; j < 5; ++j) squares += std::pow(gauss[i + j], 2);
+    x.push_back(
+        static_cast<float>(std::max(0.0, gauss[i] / std::sqrt(squares / 4))));
+  }
+  Observer observer;
+  ASSERT_OK(observer.Observe(x));
+  double snr_db[2];
+  CalibrationOptions options;
+  options.scheme = QuantScheme::kAffineSigned;
+  for (const auto method : {CalibrationMethod::kMinMax, CalibrationMethod::kMse,
+                            CalibrationMethod::kEntropy}) {
+    options.method = method;
+    ASSERT_VALUE(const auto params, observer.ChooseParams(options));
+    ASSERT_VALUE(const auto report, ReportLayer("relu", x, {}, params));
+    if (method != CalibrationMethod::kEntropy) {
+      EXPECT_EQ(report.warning, "");
+      snr_db[method == CalibrationMethod::kMse] = report.snr_db;
+      continue;
+    }
+    EXPECT_LT(report.snr_db, snr_db[0] - 1);
+    EXPECT_LT(report.snr_db, snr_db[1] - 1);
+    char loss[16];
+    std::snprintf(loss, sizeof(loss), "loses %.1f dB",
+                  snr_db[0] - report.snr_db);
+    EXPECT_THAT(report.warning, HasSubstr(loss));
+    // The warning is of the range, not of what the layers before lost.
+    EXPECT_EQ(ReportLayer("relu", x, x, params)->warning, report.warning);
+    EXPECT_THAT(*LayerReportTable({report}),
+                HasSubstr("\nrelu: " + report.warning + "\n"));
+    EXPECT_THAT(*LayerReportJson({report}),
+                HasSubstr("\"warning\": \"" + report.warning + "\""));
+    LayerReport bad = report;
+    bad.warning = "\xff";
+    EXPECT_CODE(kInvalid, LayerReportJson({bad}));
+  }
+}
+
 TEST(LayerReportTest, NothingLostAndNothingLeft) {
   const std::vector<float> exact = {0.5f, -1, 0}, zero = {0, 0}, noise = {1, 0};
   EXPECT_EQ(ReportLayer("", exact, {}, kParams)->snr_db, kInf);
@@ -65,7 +110,7 @@ TEST(LayerReportTest, TableAndJson) {
   ASSERT_VALUE(const auto table, LayerReportTable(layers));
   EXPECT_THAT(table, HasSubstr("first \"layer\""));
   EXPECT_THAT(table, HasSubstr("clipped, %"));
-  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 4);  // one warning
 
   std::vector<LayerReport> plain = layers;
   plain[0].name = "a";
