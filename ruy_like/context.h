@@ -25,6 +25,14 @@ enum class NumThreadsStrategy {
   kForceMaxNumThreads,  // always the maximum; for tests and measurements
 };
 
+// The cores that products run on, for kernels that have a loop for each kind;
+// results are the same.
+enum class Tuning {
+  kAuto,        // kInOrder where all of the machine's cores are known as such
+  kInOrder,     // Arm's Cortex-A35, A53, A55
+  kOutOfOrder,  // all others
+};
+
 // A Context may be used from several threads at once: calls of Mul take turns,
 // and the setters wait for a running Mul (so a task that this Mul may wait for
 // must not call them); the getters never wait. Use one Context per thread
@@ -57,6 +65,10 @@ class RUY_LIKE_EXPORT Context final {
 
   NumThreadsStrategy num_threads_strategy() const;
   void set_num_threads_strategy(NumThreadsStrategy value);
+
+  // A MulPlan keeps what its Prepare found.
+  Tuning tuning() const;
+  void set_tuning(Tuning value);
 
   // Paths that Mul may take, a subset of what the processor has (and of what
   // RUY_LIKE_PATHS permits). The portable path is always in it. Paths that the

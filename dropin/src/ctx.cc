@@ -96,7 +96,13 @@ Ctx::~Ctx() = default;
 
 Path Ctx::last_used_path() const { return last_used_path_; }
 Tuning Ctx::explicit_tuning() const { return explicit_tuning_; }
-void Ctx::set_explicit_tuning(Tuning value) { explicit_tuning_ = value; }
+void Ctx::set_explicit_tuning(Tuning value) {
+  explicit_tuning_ = value;
+  context_.set_tuning(value == Tuning::kAuto ? ruy_like::Tuning::kAuto
+                      : value == Tuning::kA55ish
+                          ? ruy_like::Tuning::kInOrder
+                          : ruy_like::Tuning::kOutOfOrder);
+}
 const ThreadPool& Ctx::thread_pool() const { return thread_pool_; }
 ThreadPool* Ctx::mutable_thread_pool() { return &thread_pool_; }
 int Ctx::max_num_threads() const { return context_.max_num_threads(); }

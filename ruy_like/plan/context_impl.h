@@ -15,6 +15,7 @@
 #include "ruy_like/context.h"
 #include "ruy_like/executor.h"
 #include "ruy_like/machine/cpu_features.h"
+#include "ruy_like/machine/pipeline.h"
 #include "ruy_like/packed/prepacked_cache.h"
 #include "ruy_like/path.h"
 #include "ruy_like/plan/kept_plans.h"
@@ -60,6 +61,8 @@ struct ContextImpl {
   ExecutorGate executor_gate;
   RelaxedAtomic<NumThreadsStrategy> num_threads_strategy{
       NumThreadsStrategy::kDefault};
+  RelaxedAtomic<Tuning> tuning{Tuning::kAuto};
+  RelaxedAtomic<bool> in_order{IssuesInOrder()};  // as the tuning says
   // Already intersected with what the machine has. Loses a path when the
   // operating system refuses it to the first product that needs it.
   RelaxedAtomic<Path> permitted_paths{MachinePaths()};

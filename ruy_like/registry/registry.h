@@ -14,7 +14,6 @@
 
 #include "absl/base/attributes.h"
 #include "ruy_like/kernels/kernel.h"
-#include "ruy_like/machine/pipeline.h"
 #include "ruy_like/mul_params.h"
 #include "ruy_like/packed/packed_layout.h"
 #include "ruy_like/path.h"
@@ -146,14 +145,11 @@ KernelChoice SelectKernelForPacked(
 std::string WhyNot(const kernels::Kernel& kernel, const KernelQuery& query,
                    bool swap_sides);
 
-// The kernel's routine for this machine.
-inline kernels::KernelFn* RunHere(const kernels::Kernel& kernel) {
-#if defined(__aarch64__)
-  if (kernel.run_in_order != nullptr && IssuesInOrder()) {
-    return kernel.run_in_order;
-  }
-#endif
-  return kernel.run;
+// The kernel's routine for cores that issue in order, or for others.
+inline kernels::KernelFn* RoutineFor(const kernels::Kernel& kernel,
+                                     bool in_order) {
+  return in_order && kernel.run_in_order != nullptr ? kernel.run_in_order
+                                                    : kernel.run;
 }
 
 }  // namespace ruy_like

@@ -80,7 +80,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Product::RunPiece(
   }
   const TraceSpan span(TraceSpan::kKernel, kernel.name, args.rows, args.depth,
                        args.cols);
-  RunHere(kernel)(&args);
+  RoutineFor(kernel, params_.in_order)(&args);
 }
 
 // Begins with the piece.

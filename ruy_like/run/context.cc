@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ruy_like/base/no_memory.h"
+#include "ruy_like/machine/pipeline.h"
 #include "ruy_like/plan/context_impl.h"
 #include "ruy_like/run/parallel.h"
 
@@ -40,6 +41,15 @@ NumThreadsStrategy Context::num_threads_strategy() const {
 void Context::set_num_threads_strategy(NumThreadsStrategy value) {
   MutexLock lock(&impl_->mutex);
   impl_->num_threads_strategy = value;
+}
+
+Tuning Context::tuning() const { return impl_->tuning; }
+
+void Context::set_tuning(Tuning value) {
+  MutexLock lock(&impl_->mutex);
+  impl_->tuning = value;
+  impl_->in_order =
+      value == Tuning::kAuto ? IssuesInOrder() : value == Tuning::kInOrder;
 }
 
 Path Context::runtime_enabled_paths() const { return impl_->permitted_paths; }

@@ -51,6 +51,7 @@ absl::Status Product::Unpack(ContextImpl* context) {
 RUY_LIKE_HOT absl::Status Product::Choose(KeptPlans* plans,
                                           ContextImpl* context,
                                           KeptPlan** kept) {
+  params_.in_order = context->in_order;
   while ((*kept = ChooseKernel(&params_, plans, context)) == nullptr) {
     absl::Status status = Unpack(context);
     if (!status.ok()) return status;

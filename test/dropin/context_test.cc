@@ -113,7 +113,11 @@ TEST(ContextTest, MainThreadTuningIsTheExplicitOne) {
   EXPECT_NE(ctx->GetMainThreadTuning(), ruy::Tuning::kAuto);
   context.set_explicit_tuning(ruy::Tuning::kA55ish);
   EXPECT_EQ(ctx->GetMainThreadTuning(), ruy::Tuning::kA55ish);
+  EXPECT_EQ(ctx->ruy_like_context()->tuning(), ruy_like::Tuning::kInOrder);
+  context.set_explicit_tuning(ruy::Tuning::kX1);
+  EXPECT_EQ(ctx->ruy_like_context()->tuning(), ruy_like::Tuning::kOutOfOrder);
   context.set_explicit_tuning(ruy::Tuning::kAuto);
+  EXPECT_EQ(ctx->ruy_like_context()->tuning(), ruy_like::Tuning::kAuto);
   EXPECT_NE(ctx->GetMainThreadTuning(), ruy::Tuning::kAuto);
 }
 

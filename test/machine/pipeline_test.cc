@@ -1,5 +1,6 @@
-// Tests ruy_like/machine/pipeline.h: on recorded lists of cores, and which
-// kernels have loops for cores that issue in order. The kernel tests run them.
+// Tests ruy_like/machine/pipeline.h: on recorded lists of cores, which kernels
+// have loops for cores that issue in order, and the Tuning that chooses them.
+// The kernel tests run them.
 #include "ruy_like/machine/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +10,10 @@
 #include <vector>
 
 #include "ruy_like/path.h"
+#include "ruy_like/plan/context_impl.h"
 #include "ruy_like/registry/registry.h"
 #include "test/support/heap.h"
+#include "test/support/product.h"
 
 namespace ruy_like {
 namespace {
@@ -71,6 +74,39 @@ TEST(PipelineTest, KernelsWithLoopsOfTheirOwn) {
     expected.push_back("Neon_F32F32_12x8x1");
   }
   EXPECT_EQ(names, expected);
+}
+
+// The second loop of a float kernel that has none: counts, and runs the first.
+int calls_in_order = 0;
+kernels::KernelFn* loop = nullptr;
+void CountAndRun(const kernels::KernelArgs* args) {
+  ++calls_in_order;
+  loop(args);
+}
+
+TEST(PipelineTest, TuningChoosesTheLoop) {
+  const auto values = RandomVector<float>(9 * 9, -9, 9, 1);
+  const Matrix<float> operand = RowMajorOf(values, 9, 9);
+  const auto expected = ReferenceMulTo<float>(operand, operand);
+  Context context;
+  EXPECT_EQ(context.tuning(), Tuning::kAuto);
+  MulTo<float>(operand, operand, &context);
+  // The next product of this shape takes the kept plan.
+  KeptPlan* const kept = context.impl()->plans.last();
+  kernels::Kernel kernel = *kept->plan.choice.kernel;
+  loop = kernel.run;
+  kernel.run_in_order = &CountAndRun;
+  kept->plan.choice.kernel = &kernel;
+  for (const Tuning tuning :
+       {Tuning::kAuto, Tuning::kInOrder, Tuning::kOutOfOrder}) {
+    context.set_tuning(tuning);
+    EXPECT_EQ(context.tuning(), tuning);
+    calls_in_order = 0;
+    EXPECT_EQ(MulTo<float>(operand, operand, &context), expected);
+    EXPECT_EQ(calls_in_order, tuning == Tuning::kAuto
+                                  ? IssuesInOrder()
+                                  : tuning == Tuning::kInOrder);
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class RUY_LIKE_DROPIN_EXPORT Context final {
   // enabled, whatever the types; kNone before the first.
   Path last_used_path() const;
 
-  // Kept, without effect.
+  // kA55ish: kernels' loops for in-order cores, where they have some.
   Tuning explicit_tuning() const;
   void set_explicit_tuning(Tuning value);
 

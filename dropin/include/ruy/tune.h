@@ -1,6 +1,4 @@
-// Drop-in for ruy: Tuning, a choice among variants of ruy's Arm kernels.
-//
-// Context keeps the value and no product looks at it.
+// Drop-in for ruy: Tuning, a choice among loops of Arm kernels.
 #ifndef RUY_LIKE_DROPIN_RUY_TUNE_H_
 #define RUY_LIKE_DROPIN_RUY_TUNE_H_
 
