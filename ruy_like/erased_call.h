@@ -52,6 +52,8 @@ struct MulCall {
   std::int32_t exponent;
   const std::int32_t* fixedpoint_perchannel;
   const std::int32_t* exponent_perchannel;
+  // MulParams::lengths().
+  const std::ptrdiff_t* lengths = nullptr;
   // Set by callers that have validated the call themselves: it is not checked
   // again. max_exponent is then an upper bound on the exponents.
   bool is_valid = false;
@@ -142,6 +144,7 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
   call->rhs_scale = mul_params.rhs_scale();
   call->lhs_scale_perrow = mul_params.lhs_scale_perrow();
   call->rhs_scale_percol = mul_params.rhs_scale_percol();
+  call->lengths = mul_params.lengths();
   call->beta = ExactDouble(mul_params.beta());
   call->clamp_min = ExactDouble(mul_params.clamp_min());
   call->clamp_max = ExactDouble(mul_params.clamp_max());

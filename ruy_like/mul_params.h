@@ -2,10 +2,12 @@
 #ifndef RUY_LIKE_MUL_PARAMS_H_
 #define RUY_LIKE_MUL_PARAMS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "absl/types/span.h"
 #include "ruy_like/scalar.h"
 
 namespace ruy_like {
@@ -39,6 +41,22 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 // Algorithms, sections 3.1 and 4.2); sums side by side stay far below that.
 enum class FloatSums : std::uint8_t { kInOrder, kAnyOrder };
 
+namespace internal {
+
+// The arrays of MulParams that have one element per row or column of dst, by
+// their places in an array of lengths.
+enum ChannelArrayIndex {
+  kBiasArray,
+  kFixedPointArray,
+  kExponentArray,
+  kLhsScaleArray,
+  kRhsScaleArray,
+  kChannelArrayCount
+};
+constexpr std::ptrdiff_t kUnknownLength = -1;
+
+}  // namespace internal
+
 // How accumulators become dst elements:
 //
 //   floating point:  dst = clamp(acc + beta * dst + bias)
@@ -63,8 +81,11 @@ enum class FloatSums : std::uint8_t { kInOrder, kAnyOrder };
 // float, double, BFloat16 or Float16; with integer operands int8_t, uint8_t,
 // int16_t (quantized), int32_t (raw) or float (scaled).
 //
-// Pointers are borrowed and must stay valid during Mul. A MulParams may be used
-// by several threads at once while nobody changes it.
+// Pointers are borrowed and must stay valid during Mul. Of an array that is set
+// as a span (a std::vector converts to one) Mul checks the length: an error
+// where it is not dst's number of rows or columns, whichever the array runs
+// along. A MulParams may be used by several threads at once while nobody
+// changes it.
 template <typename AccumScalar_, typename DstScalar_>
 class MulParams final {
  public:
@@ -81,7 +102,14 @@ class MulParams final {
 
   // One value per channel, or null for none.
   const BiasScalar* bias() const { return bias_; }
-  void set_bias(const BiasScalar* bias) { bias_ = bias; }
+  void set_bias(const BiasScalar* bias) {
+    bias_ = bias;
+    ForgetLength(internal::kBiasArray);
+  }
+  void set_bias(absl::Span<const BiasScalar> bias) {
+    bias_ = bias.data();
+    SetLength(internal::kBiasArray, bias.size());
+  }
 
   ChannelDimension channel_dimension() const { return channel_dimension_; }
   void set_channel_dimension(ChannelDimension value) {
@@ -107,13 +135,13 @@ class MulParams final {
     static_assert(kQuantized, "multipliers are for quantized dst");
     multiplier_fixedpoint_ = value;
     has_fixedpoint_ = true;
-    multiplier_fixedpoint_perchannel_ = nullptr;
+    set_multiplier_fixedpoint_perchannel(nullptr);
   }
   void set_multiplier_exponent(int value) {
     static_assert(kQuantized, "multipliers are for quantized dst");
     multiplier_exponent_ = value;
     has_exponent_ = true;
-    multiplier_exponent_perchannel_ = nullptr;
+    set_multiplier_exponent_perchannel(nullptr);
   }
 
   // One multiplier per channel: both arrays or neither; Mul returns an error
@@ -127,10 +155,21 @@ class MulParams final {
   void set_multiplier_fixedpoint_perchannel(const std::int32_t* values) {
     static_assert(kQuantized, "multipliers are for quantized dst");
     multiplier_fixedpoint_perchannel_ = values;
+    ForgetLength(internal::kFixedPointArray);
+  }
+  void set_multiplier_fixedpoint_perchannel(
+      absl::Span<const std::int32_t> values) {
+    set_multiplier_fixedpoint_perchannel(values.data());
+    SetLength(internal::kFixedPointArray, values.size());
   }
   void set_multiplier_exponent_perchannel(const int* values) {
     static_assert(kQuantized, "multipliers are for quantized dst");
     multiplier_exponent_perchannel_ = values;
+    ForgetLength(internal::kExponentArray);
+  }
+  void set_multiplier_exponent_perchannel(absl::Span<const int> values) {
+    set_multiplier_exponent_perchannel(values.data());
+    SetLength(internal::kExponentArray, values.size());
   }
   bool perchannel() const {
     return multiplier_fixedpoint_perchannel_ != nullptr ||
@@ -149,21 +188,33 @@ class MulParams final {
     static_assert(kScaled, "scales are for float dst of integer operands");
     lhs_scale_ = value;
     lhs_scale_perrow_ = nullptr;
+    ForgetLength(internal::kLhsScaleArray);
   }
   void set_rhs_scale(float value) {
     static_assert(kScaled, "scales are for float dst of integer operands");
     rhs_scale_ = value;
     rhs_scale_percol_ = nullptr;
+    ForgetLength(internal::kRhsScaleArray);
   }
   void set_lhs_scale_perrow(const float* values) {
     static_assert(kScaled, "scales are for float dst of integer operands");
     lhs_scale_perrow_ = values;
     lhs_scale_ = 1;
+    ForgetLength(internal::kLhsScaleArray);
+  }
+  void set_lhs_scale_perrow(absl::Span<const float> values) {
+    set_lhs_scale_perrow(values.data());
+    SetLength(internal::kLhsScaleArray, values.size());
   }
   void set_rhs_scale_percol(const float* values) {
     static_assert(kScaled, "scales are for float dst of integer operands");
     rhs_scale_percol_ = values;
     rhs_scale_ = 1;
+    ForgetLength(internal::kRhsScaleArray);
+  }
+  void set_rhs_scale_percol(absl::Span<const float> values) {
+    set_rhs_scale_percol(values.data());
+    SetLength(internal::kRhsScaleArray, values.size());
   }
 
   // The order of floating-point sums.
@@ -183,6 +234,12 @@ class MulParams final {
     beta_ = value;
   }
 
+  // For the library: the lengths of arrays, by ChannelArrayIndex,
+  // kUnknownLength for those set as pointers; null if all were.
+  const std::ptrdiff_t* lengths() const {
+    return has_lengths_ ? lengths_ : nullptr;
+  }
+
  private:
   static_assert(std::numeric_limits<DstScalar>::is_specialized,
                 "the default bounds of the clamp are the type's limits");
@@ -198,6 +255,14 @@ class MulParams final {
                : std::numeric_limits<DstScalar>::max();
   }
 
+  void SetLength(internal::ChannelArrayIndex array, std::size_t length) {
+    has_lengths_ = true;
+    lengths_[array] = static_cast<std::ptrdiff_t>(length);
+  }
+  void ForgetLength(internal::ChannelArrayIndex array) {
+    lengths_[array] = internal::kUnknownLength;
+  }
+
   const BiasScalar* bias_ = nullptr;
   const std::int32_t* multiplier_fixedpoint_perchannel_ = nullptr;
   const int* multiplier_exponent_perchannel_ = nullptr;
@@ -210,10 +275,12 @@ class MulParams final {
   DstScalar beta_ = DstScalar();
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;
+  bool has_lengths_ = false;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;
   FloatSums float_sums_ = FloatSums::kInOrder;
   DstScalar clamp_min_ = LowestDst();
   DstScalar clamp_max_ = HighestDst();
+  std::ptrdiff_t lengths_[internal::kChannelArrayCount] = {-1, -1, -1, -1, -1};
 };
 
 }  // namespace ruy_like

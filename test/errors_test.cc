@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ruy_like/float16.h"
 #include "ruy_like/mul.h"
 #include "ruy_like/packed_matrix.h"
@@ -75,6 +76,69 @@ TEST(ErrorsTest, TheGoodCallsAreGood) {
   FloatCall().ExpectOk();
   BFloat16Call().ExpectOk();
   Float16Call().ExpectOk();
+}
+
+// Of the 3 rows and 5 columns of dst; pointers are not checked.
+TEST(ErrorsTest, SpansOfAnotherLength) {
+  const std::vector<std::int32_t> values(5, 1);
+  const std::vector<float> scales(5, 1.f);
+  const auto check = [](auto* call, const auto& set, const char* name) {
+    set(&call->params, 5);
+    call->ExpectInvalid({name, " has 5 elements", "3 rows of dst"});
+    set(&call->params, 3);
+    call->ExpectOk();
+    set(&call->params, 0);
+    call->ExpectInvalid({name, " has 0 elements", "3 rows of dst"});
+    call->params.set_channel_dimension(ChannelDimension::kCol);
+    set(&call->params, 3);
+    call->ExpectInvalid({name, "3 elements", "5 columns of", "channel_dim"});
+    set(&call->params, 5);
+    call->ExpectOk();
+    call->params.set_channel_dimension(ChannelDimension::kRow);
+    set(&call->params, 3);
+  };
+  Int8Call c;
+  check(
+      &c,
+      [&](auto* params, std::size_t n) {
+        params->set_bias(absl::MakeConstSpan(values.data(), n));
+      },
+      "bias");
+  c.params.set_bias(values.data());
+  c.params.set_multiplier_exponent_perchannel(values.data());
+  check(
+      &c,
+      [&](auto* params, std::size_t n) {
+        params->set_multiplier_fixedpoint_perchannel(
+            absl::MakeConstSpan(values.data(), n));
+      },
+      "multiplier_fixedpoint_perchannel");
+  c.params.set_multiplier_fixedpoint_perchannel(values.data());
+  check(
+      &c,
+      [&](auto* params, std::size_t n) {
+        params->set_multiplier_exponent_perchannel(
+            absl::MakeConstSpan(values.data(), n));
+      },
+      "multiplier_exponent_perchannel");
+  // What is set again is not checked by what it was.
+  c.params.set_multiplier_fixedpoint_perchannel(values.data());
+  c.params.set_bias(values);
+  c.ExpectInvalid({"bias has 5 elements"});
+  c.params.set_bias(values.data());
+  c.params.set_multiplier_fixedpoint_perchannel(values);
+  c.params.set_multiplier_fixedpoint(1);
+  c.params.set_multiplier_exponent(1);
+  c.ExpectOk();
+  using ScaledCall = GoodCall<std::int8_t, std::int8_t, std::int32_t, float>;
+  ScaledCall scaled;
+  scaled.params.set_lhs_scale_perrow(scales);
+  scaled.ExpectInvalid({"lhs_scale_perrow has 5 elements", "3 rows of dst"});
+  scaled.params.set_lhs_scale(2);
+  scaled.params.set_rhs_scale_percol(absl::MakeConstSpan(scales.data(), 3));
+  scaled.ExpectInvalid({"rhs_scale_percol has 3 elements", "5 columns of dst"});
+  scaled.params.set_rhs_scale_percol(scales);
+  scaled.ExpectOk();
 }
 
 TEST(ErrorsTest, NullArguments) {

@@ -431,19 +431,21 @@ struct ChannelArray {
   const char* name;
   const void* data;
   std::ptrdiff_t bytes;
+  std::ptrdiff_t count;  // elements that it must have
 };
-constexpr int kChannelArrays = 6;
+constexpr int kChannelArrays = internal::kChannelArrayCount + 1;
 static_assert(kInputs == kChannelArrays + 2, "and both operands");
 typedef std::array<ChannelArray, kChannelArrays> ChannelArrays;
 
 ChannelArrays ChannelArraysOf(const MulCall& call) {
   const auto array = [](const char* name, const void* data,
                         std::ptrdiff_t count, std::ptrdiff_t bytes) {
-    return ChannelArray{name, data, data == nullptr ? 0 : count * bytes};
+    return ChannelArray{name, data, data == nullptr ? 0 : count * bytes, count};
   };
   const std::ptrdiff_t channels = ChannelsOf(call);
   const bool has_groups = call.family == Family::kGroupScaled;
-  // The bias of a scaled product is float, of as many bytes as accumulators.
+  // In the order of ChannelArrayIndex. The bias of a scaled product is float,
+  // of as many bytes as accumulators.
   return {array("bias", call.bias, channels, BytesOf(call.accum_scalar, 1)),
           array("multiplier_fixedpoint_perchannel", call.fixedpoint_perchannel,
                 channels, sizeof(std::int32_t)),
@@ -457,6 +459,27 @@ ChannelArrays ChannelArraysOf(const MulCall& call) {
                 call.lhs.packed != nullptr ? call.dst.layout.cols()
                                            : call.dst.layout.rows(),
                 1)};
+}
+
+// Checks arrays that were set as spans.
+absl::Status ValidateLengths(const MulCall& call) {
+  const ChannelArrays arrays = ChannelArraysOf(call);
+  for (int i = 0; i < internal::kChannelArrayCount; ++i) {
+    const std::ptrdiff_t length = call.lengths[i];
+    if (length == internal::kUnknownLength || length == arrays[i].count) {
+      continue;
+    }
+    const bool along_rows = i == internal::kLhsScaleArray ||
+                            (i != internal::kRhsScaleArray &&
+                             call.channel_dimension == ChannelDimension::kRow);
+    return Invalid(
+        arrays[i].name, " has ", length, " elements, not one for ",
+        "each of the ", arrays[i].count,
+        along_rows ? " rows of " : " columns of ", Describe("dst", call.dst),
+        i < internal::kLhsScaleArray ? " (MulParams::set_channel_dimension)"
+                                     : "");
+  }
+  return absl::OkStatus();
 }
 
 bool ChannelArraysMeet(const MulCall& call, const ByteSpan& dst) {
@@ -599,6 +622,10 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
   if (dst.zero_point != 0 && call.beta != 0) return BetaError(call);
   if (call.family == Family::kGroupScaled) {
     absl::Status status = ValidateGroups(call);
+    if (!status.ok()) return status;
+  }
+  if (call.lengths != nullptr) {
+    absl::Status status = ValidateLengths(call);
     if (!status.ok()) return status;
   }
   if (call.quantized) {

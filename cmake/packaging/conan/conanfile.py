@@ -60,7 +60,8 @@ class RuyLikeConan(ConanFile):
     def package_info(self):
         self.cpp_info.components["ruy_like"].libs = ["ruy_like"]
         self.cpp_info.components["ruy_like"].requires = [
-            "abseil::absl_status", "abseil::absl_statusor", "abseil::absl_strings",
+            "abseil::absl_span", "abseil::absl_status", "abseil::absl_statusor",
+            "abseil::absl_strings",
             "abseil::absl_fixed_array", "abseil::absl_hash", "cpuinfo::cpuinfo"]
         self.cpp_info.components["ruy_like"].system_libs = ["pthread"]
         if self.options.quantize:
