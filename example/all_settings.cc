@@ -42,7 +42,7 @@ int main() {
 
   // The first four are for every dst.
   rl::MulParams<int32_t, int8_t> params;  // or uint8_t, int16_t
-  params.set_bias(nullptr);               // int32_t, for each channel
+  params.set_bias(nullptr);  // int32_t, for each channel; a span is checked
   params.set_channel_dimension(rl::ChannelDimension::kRow);  // of dst; or kCol
   params.set_clamp_min(-128);  // inclusive; ReLU: dst's zero point
   params.set_clamp_max(127);
@@ -57,6 +57,15 @@ int main() {
   dst.set_zero_point(0);
   if (!Mul(*packed, rhs, params, &context, &dst, options).ok()) return 1;
   std::cout << dst;
+
+  rl::Batch batch;
+  batch.count = 1;
+  batch.lhs_stride = batch.rhs_stride = batch.dst_stride = 0;
+  batch.bias_stride = 0;
+  batch.outer_count = 1;
+  batch.lhs_outer_stride = batch.rhs_outer_stride = batch.dst_outer_stride = 0;
+  batch.bias_outer_stride = 0;
+  if (!MulBatch(*packed, rhs, params, batch, &context, &dst).ok()) return 1;
 
   rl::MulParams<int32_t, int32_t> raw_params;
   raw_params.set_beta(0);  // dst = product + beta * dst

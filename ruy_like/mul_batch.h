@@ -23,7 +23,9 @@
 namespace ruy_like {
 
 // Products of one shape. Product i, from 0 to count - 1, has the matrices that
-// begin i strides after those of product 0. Strides are in elements and not
+// begin i strides after those of product 0; with a second level of strides,
+// product i, from 0 to count * outer_count - 1, those that begin i % count
+// strides and i / count outer strides after. Strides are in elements and not
 // negative.
 struct Batch {
   std::ptrdiff_t count = 1;
@@ -37,6 +39,13 @@ struct Batch {
   // For MulParams' bias, where there is one; 0: one bias for all. The other
   // arrays of MulParams serve all products.
   std::ptrdiff_t bias_stride = 0;
+
+  // The second level: `count` heads of each of outer_count sequences, say.
+  std::ptrdiff_t outer_count = 1;
+  std::ptrdiff_t lhs_outer_stride = 0;
+  std::ptrdiff_t rhs_outer_stride = 0;
+  std::ptrdiff_t dst_outer_stride = 0;
+  std::ptrdiff_t bias_outer_stride = 0;
 };
 
 namespace internal {
@@ -96,8 +105,8 @@ struct ItemCall<BatchItem<Lhs, Rhs, Accum, Dst>> {
 
 }  // namespace internal
 
-// Computes batch.count products; lhs, rhs and dst are those of the first one.
-// Either operand may be a Matrix or a PackedMatrix, or one of them
+// Computes the products of a batch; lhs, rhs and dst are those of the first
+// one. Either operand may be a Matrix or a PackedMatrix, or one of them
 // PackedGroupWeights, with GroupMulParams. Each result has the bits
 // that Mul would give (with FloatSums::kAnyOrder: Mul without caching); the
 // Context's last_used functions report the batch. Cache policies are ignored:
@@ -106,7 +115,7 @@ struct ItemCall<BatchItem<Lhs, Rhs, Accum, Dst>> {
 //
 // Errors are those of Mul, with nothing written; the message begins with the
 // product that is wrong, "product 3: ". Also InvalidArgument for a negative
-// count or stride, a stride of packed operands, for products whose dst share
+// count or stride, strides of packed operands, for products whose dst share
 // elements with each other, and for a dst that shares elements with any
 // product's operands, bias, multipliers or scales; OutOfRange where count *
 // stride overflows. A count of 0 is OK and a no-op. The overlap check takes

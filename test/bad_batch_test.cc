@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "ruy_like/mul_batch.h"
@@ -52,8 +53,13 @@ class BadBatchTest : public testing::Test {
 TEST_F(BadBatchTest, NegativeNumbers) {
   problem_.batch.count = -1;
   ExpectRefused(&problem_, kInvalid, "count is negative: -1");
-  for (ptrdiff_t Batch::*stride : {&Batch::lhs_stride, &Batch::rhs_stride,
-                                   &Batch::dst_stride, &Batch::bias_stride}) {
+  problem_.batch.count = 3;
+  problem_.batch.outer_count = -1;
+  ExpectRefused(&problem_, kInvalid, "outer_count is negative: -1");
+  for (ptrdiff_t Batch::*stride :
+       {&Batch::lhs_stride, &Batch::rhs_stride, &Batch::dst_stride,
+        &Batch::bias_stride, &Batch::lhs_outer_stride, &Batch::rhs_outer_stride,
+        &Batch::dst_outer_stride, &Batch::bias_outer_stride}) {
     BatchProblem<Float> problem({4, 5, 6}, 3, {1});
     problem.batch.*stride = -40;
     ExpectRefused(&problem, kInvalid, "_stride is negative: -40");
@@ -71,6 +77,32 @@ TEST_F(BadBatchTest, SizesThatOverflow) {
   }
   problem_.batch.count = std::numeric_limits<ptrdiff_t>::max();
   ExpectRefused(&problem_, kOutOfRange, "overflows");
+  problem_.batch.outer_count = 2;
+  ExpectRefused(&problem_, kOutOfRange, "times 2 products overflow");
+  problem_.batch.count = 3;
+  problem_.batch.rhs_outer_stride = kHuge;
+  ExpectRefused(&problem_, kOutOfRange, "2 times with rhs_outer_stride");
+}
+
+// Dst of 2 x 3 elements, without gaps, in any order of the levels' strides.
+TEST_F(BadBatchTest, LevelsWhoseDstMeet) {
+  const auto strides = [](BatchProblem<Float>* problem, ptrdiff_t inner,
+                          ptrdiff_t outer) {
+    problem->batch.count = problem->batch.outer_count = 2;
+    problem->batch.dst_stride = inner;
+    problem->batch.dst_outer_stride = outer;
+  };
+  for (const auto& apart : {std::pair{6, 12}, {12, 6}, {6, 13}, {20, 6}}) {
+    BatchProblem<Float> problem({2, 5, 3}, 8, {});
+    strides(&problem, apart.first, apart.second);
+    EXPECT_OK(problem.Run(&context_)) << apart.first << ", " << apart.second;
+  }
+  for (const auto& meeting :
+       {std::pair{6, 6}, {6, 5}, {6, 11}, {11, 6}, {6, 0}, {0, 6}, {7, 6}}) {
+    BatchProblem<Float> problem({2, 5, 3}, 8, {});
+    strides(&problem, meeting.first, meeting.second);
+    ExpectRefused(&problem, kInvalid, "dst shares elements with the dst of");
+  }
 }
 
 // Its stride is not used: no stride is too large.

@@ -72,7 +72,11 @@ class MulBatchTest : public PathTest {
   }
   template <typename Problem>
   void TestProblem(Problem* problem, const Variant& variant) {
-    const auto expected = Expected(problem);
+    TestProblem(problem, variant, Expected(problem));
+  }
+  template <typename Problem, typename Results>
+  void TestProblem(Problem* problem, const Variant& variant,
+                   const Results& expected) {
     for (const int threads : {1, 2, 5, 8}) {
       if (kSanitized && threads == 5) continue;
       SetThreads(threads);
@@ -145,6 +149,37 @@ TEST_P(MulBatchTest, SumsInAnyOrderHaveTheBitsOfSingleCalls) {
     }
   }
   EXPECT_EQ(differ, HasOtherOrder());
+}
+
+// The same products as with one level, in the same order and in others.
+TEST_P(MulBatchTest, TwoLevelsOfStrides) {
+  for (const Shape& shape : {Shape{5, 7, 3}, Shape{33, 40, 17}}) {
+    for (const Variant& variant :
+         {Variant{1, 0, false, false, true}, Variant{6, 2, true}}) {
+      BatchProblem<Raw> problem(shape, 12, variant);
+      const auto expected = Expected(&problem);
+      const Batch flat = problem.batch;
+      for (const ptrdiff_t outer : {1, 2, 3, 12}) {
+        for (const bool outer_is_near : {false, true}) {
+          Batch& batch = problem.batch;
+          batch = flat;
+          batch.count = flat.count / outer;
+          batch.outer_count = outer;
+          const ptrdiff_t inner_step = outer_is_near ? outer : 1;
+          const ptrdiff_t outer_step = outer_is_near ? 1 : batch.count;
+          batch.lhs_stride = inner_step * flat.lhs_stride;
+          batch.rhs_stride = inner_step * flat.rhs_stride;
+          batch.dst_stride = inner_step * flat.dst_stride;
+          batch.bias_stride = inner_step * flat.bias_stride;
+          batch.lhs_outer_stride = outer_step * flat.lhs_stride;
+          batch.rhs_outer_stride = outer_step * flat.rhs_stride;
+          batch.dst_outer_stride = outer_step * flat.dst_stride;
+          batch.bias_outer_stride = outer_step * flat.bias_stride;
+          TestProblem(&problem, variant, expected);
+        }
+      }
+    }
+  }
 }
 
 TEST_P(MulBatchTest, EveryCountUpTo17) {

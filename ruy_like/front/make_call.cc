@@ -145,14 +145,21 @@ RUY_LIKE_HOT void MakeTrMulParams(const MulCall& call, std::int8_t max_exponent,
 }
 
 BatchSteps StepsOf(const MulCall& call, const Batch& batch) {
-  BatchSteps steps = {};
   // The strides of a single product may have any value.
-  if (batch.count == 1) return steps;
-  steps.side.lhs = BytesOf(call.lhs.scalar, batch.lhs_stride);
-  steps.side.rhs = BytesOf(call.rhs.scalar, batch.rhs_stride);
-  steps.dst = BytesOf(call.dst.scalar, batch.dst_stride);
-  steps.bias = BytesOf(call.accum_scalar, batch.bias_stride);
-  return steps;
+  const auto level = [&call](std::ptrdiff_t count, std::ptrdiff_t lhs,
+                             std::ptrdiff_t rhs, std::ptrdiff_t dst,
+                             std::ptrdiff_t bias) -> ProductStep {
+    if (count == 1) return {};
+    return {{BytesOf(call.lhs.scalar, lhs), BytesOf(call.rhs.scalar, rhs)},
+            BytesOf(call.dst.scalar, dst),
+            BytesOf(call.accum_scalar, bias)};
+  };
+  return {
+      batch.count,
+      level(batch.count, batch.lhs_stride, batch.rhs_stride, batch.dst_stride,
+            batch.bias_stride),
+      level(batch.outer_count, batch.lhs_outer_stride, batch.rhs_outer_stride,
+            batch.dst_outer_stride, batch.bias_outer_stride)};
 }
 
 }  // namespace ruy_like

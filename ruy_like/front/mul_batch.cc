@@ -25,7 +25,7 @@ RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
                                               Context* context) {
   std::int8_t max_exponent;
   absl::Status status = ValidateBatch(call, batch, &max_exponent);
-  if (!status.ok() || batch.count == 0 || IsEmpty(call.dst.layout)) {
+  if (!status.ok() || ProductsOf(batch) == 0 || IsEmpty(call.dst.layout)) {
     return status;
   }
   TrMulParams first;
@@ -33,7 +33,7 @@ RUY_LIKE_HOT absl::Status ValidateAndMulBatch(const MulCall& call,
   ContextImpl* impl = context->impl();
   if (!LockForCall(impl)) return DeadlockError();
   MutexLock lock(&impl->mutex, std::adopt_lock);
-  return RunBatch(first, StepsOf(call, batch), batch.count,
+  return RunBatch(first, StepsOf(call, batch), ProductsOf(batch),
                   call.max_num_threads, impl);
 }
 

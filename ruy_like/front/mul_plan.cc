@@ -106,8 +106,8 @@ absl::Status MulPlan::Impl::Prepare(const Batch* wanted, int threads,
   if (!status.ok()) return status;
   context = context_impl;
   num_threads = threads;
-  is_empty =
-      IsEmpty(call.dst.layout) || (wanted != nullptr && wanted->count == 0);
+  is_empty = IsEmpty(call.dst.layout) ||
+             (wanted != nullptr && ProductsOf(*wanted) == 0);
   if (is_empty) {
     state = State::kEmpty;
     return status;
@@ -136,8 +136,8 @@ absl::Status MulPlan::Impl::PrepareBatch(const Batch& wanted) {
   MutexLock lock(&context->mutex, std::adopt_lock);
   batch = std::make_unique<BatchRun>();
   absl::Status status =
-      batch->Prepare(first, StepsOf(call, wanted), wanted.count, num_threads,
-                     {&plans, &items, &arena}, context);
+      batch->Prepare(first, StepsOf(call, wanted), ProductsOf(wanted),
+                     num_threads, {&plans, &items, &arena}, context);
   if (!status.ok()) return status;
   batch->Remember(context);
   state = State::kPrepared;

@@ -2,6 +2,7 @@
 #include "ruy_like/front/validate_batch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -35,65 +36,108 @@ absl::Status ValidatePair(const MulCall& reader, ptrdiff_t reading,
 }
 
 // Layouts are valid here, so their own sizes do not overflow.
-absl::Status ValidateStride(const char* name, ptrdiff_t stride,
-                            const Layout& layout, ptrdiff_t count) {
+absl::Status ValidateExtent(const char* name, ptrdiff_t stride, ptrdiff_t outer,
+                            const Layout& layout, const Batch& batch) {
   constexpr ptrdiff_t kMaxElements =
       std::numeric_limits<ptrdiff_t>::max() / 8;  // of at most 8 bytes each
   const ptrdiff_t elements = OuterSize(layout) * layout.stride();
-  ptrdiff_t last;
-  if (CheckedMul(stride, count - 1, &last) && last <= kMaxElements - elements) {
+  ptrdiff_t last, outer_last;
+  if (CheckedMul(stride, batch.count - 1, &last) &&
+      CheckedMul(outer, batch.outer_count - 1, &outer_last) &&
+      CheckedAdd(last, outer_last, &last) && last <= kMaxElements - elements) {
     return absl::OkStatus();
   }
   return absl::OutOfRangeError(
-      absl::StrCat(count, " products with ", name, "_stride = ", stride,
-                   " are too large: their byte count overflows"));
+      absl::StrCat(batch.count, " products with ", name, "_stride = ", stride,
+                   batch.outer_count == 1
+                       ? ""
+                       : absl::StrCat(", ", batch.outer_count, " times with ",
+                                      name, "_outer_stride = ", outer),
+                   ", are too large: their byte count overflows"));
 }
 
 absl::Status ValidateStrides(const MulCall& call, const Batch& batch) {
   const struct {
     const char* name;
-    ptrdiff_t stride;
+    ptrdiff_t stride, outer;
     const ErasedMatrix* matrix;  // null: the bias
-  } strides[] = {{"lhs", batch.lhs_stride, &call.lhs},
-                 {"rhs", batch.rhs_stride, &call.rhs},
-                 {"dst", batch.dst_stride, &call.dst},
-                 {"bias", batch.bias_stride, nullptr}};
+  } strides[] = {{"lhs", batch.lhs_stride, batch.lhs_outer_stride, &call.lhs},
+                 {"rhs", batch.rhs_stride, batch.rhs_outer_stride, &call.rhs},
+                 {"dst", batch.dst_stride, batch.dst_outer_stride, &call.dst},
+                 {"bias", batch.bias_stride, batch.bias_outer_stride, nullptr}};
   for (const auto& of : strides) {
     if (of.stride < 0) {
       return Invalid(of.name, "_stride is negative: ", of.stride);
     }
+    if (of.outer < 0) {
+      return Invalid(of.name, "_outer_stride is negative: ", of.outer);
+    }
     if (of.matrix != nullptr && of.matrix->packed != nullptr &&
-        of.stride != 0) {
-      return Invalid(of.name, "_stride is ", of.stride,
+        (of.stride | of.outer) != 0) {
+      return Invalid(of.name,
+                     of.stride != 0 ? "_stride is " : "_outer_stride is ",
+                     of.stride != 0 ? of.stride : of.outer,
                      "; all products share a PackedMatrix, with stride 0");
     }
-    RUY_LIKE_RETURN_IF_ERROR(ValidateStride(
-        of.name, of.stride,
-        of.matrix != nullptr ? of.matrix->layout : call.dst.layout,
-        batch.count));
+    RUY_LIKE_RETURN_IF_ERROR(ValidateExtent(
+        of.name, of.stride, of.outer,
+        of.matrix != nullptr ? of.matrix->layout : call.dst.layout, batch));
   }
   return absl::OkStatus();
 }
 
-// That the dst of all products are apart. Exact; constant time for those that
-// lie one after the other, or side by side in the rows of a larger matrix.
+// One dimension of what the dst of a batch are made of: adjacent elements, a
+// matrix's rows or columns, a level of the batch.
+struct Repeated {
+  ptrdiff_t count, stride;
+};
+
+// Whether all elements are at addresses of their own: each dimension's stride,
+// from the smallest on, reaches beyond what the smaller ones span. False also
+// where that is not so and they are apart nevertheless.
+bool AreNested(Repeated (&dimensions)[4]) {
+  std::sort(
+      std::begin(dimensions), std::end(dimensions),
+      [](const Repeated& a, const Repeated& b) { return a.stride < b.stride; });
+  ptrdiff_t extent = 1;
+  for (const Repeated& dimension : dimensions) {
+    if (dimension.count == 1) continue;
+    if (dimension.stride < extent) return false;
+    extent += (dimension.count - 1) * dimension.stride;
+  }
+  return true;
+}
+
+// That the dst of all products are apart. Exact; constant time where they lie
+// one after the other, or side by side in the rows of a larger matrix.
 absl::Status ValidateDstStride(const Layout& dst, const Batch& batch) {
   const ptrdiff_t run = InnerSize(dst);
   const ptrdiff_t runs = OuterSize(dst);
-  const ptrdiff_t stride = batch.dst_stride;
+  Repeated dimensions[] = {{run, 1},
+                           {runs, dst.stride()},
+                           {batch.count, batch.dst_stride},
+                           {batch.outer_count, batch.dst_outer_stride}};
+  if (AreNested(dimensions)) return absl::OkStatus();
   const ptrdiff_t extent = (runs - 1) * dst.stride() + run;
-  if (stride >= extent) return absl::OkStatus();
-  if (stride >= run && (batch.count - 1) * stride + run <= dst.stride()) {
-    return absl::OkStatus();
-  }
-  // Only the difference of two products' numbers counts.
-  for (ptrdiff_t product = 1; product < batch.count; ++product) {
-    const ptrdiff_t offset = product * stride;
-    if (offset >= extent) break;
+  const auto meet = [&](ptrdiff_t offset) {
+    if (offset < 0) offset = -offset;
+    if (offset >= extent) return false;
     const ptrdiff_t before = offset / dst.stride();
     const ptrdiff_t past = offset - before * dst.stride();
-    const bool meets_next = before + 1 < runs && dst.stride() - past < run;
-    if (past < run || meets_next) return SharedDstError(product, 0);
+    return past < run || (before + 1 < runs && dst.stride() - past < run);
+  };
+  // Only the difference of two products' places counts.
+  for (ptrdiff_t outer = 0; outer < batch.outer_count; ++outer) {
+    for (ptrdiff_t inner = 1 - batch.count; inner < batch.count; ++inner) {
+      const ptrdiff_t apart = outer * batch.count + inner;
+      const ptrdiff_t offset =
+          outer * batch.dst_outer_stride + inner * batch.dst_stride;
+      if (inner > 0 && offset >= extent) break;
+      if (apart > 0 && meet(offset)) {
+        return inner >= 0 ? SharedDstError(apart, 0)
+                          : SharedDstError(outer * batch.count, -inner);
+      }
+    }
   }
   return absl::OkStatus();
 }
@@ -102,9 +146,9 @@ absl::Status ValidateDstStride(const Layout& dst, const Batch& batch) {
 absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
   MulCall reader = call;
   MulCall writer = call;
-  for (ptrdiff_t writing = 0; writing < batch.count; ++writing) {
+  for (ptrdiff_t writing = 0; writing < ProductsOf(batch); ++writing) {
     MoveCall(call, batch, writing, &writer);
-    for (ptrdiff_t reading = 0; reading < batch.count; ++reading) {
+    for (ptrdiff_t reading = 0; reading < ProductsOf(batch); ++reading) {
       MoveCall(call, batch, reading, &reader);
       RUY_LIKE_RETURN_IF_ERROR(ValidatePair(reader, reading, writer, writing));
     }
@@ -116,15 +160,23 @@ absl::Status ValidateMixedBatch(const MulCall& call, const Batch& batch) {
 
 void MoveCall(const MulCall& first, const Batch& batch, ptrdiff_t product,
               MulCall* call) {
-  const auto move = [product](const void* data, Scalar scalar,
-                              ptrdiff_t stride) -> const void* {
+  const ptrdiff_t outer = product / batch.count;
+  const ptrdiff_t inner = product % batch.count;
+  const auto move = [outer, inner](const void* data, Scalar scalar,
+                                   ptrdiff_t stride,
+                                   ptrdiff_t outer_stride) -> const void* {
     if (data == nullptr) return nullptr;
-    return static_cast<const char*>(data) + BytesOf(scalar, product * stride);
+    return static_cast<const char*>(data) +
+           BytesOf(scalar, inner * stride + outer * outer_stride);
   };
-  call->lhs.data = move(first.lhs.data, first.lhs.scalar, batch.lhs_stride);
-  call->rhs.data = move(first.rhs.data, first.rhs.scalar, batch.rhs_stride);
-  call->dst.data = move(first.dst.data, first.dst.scalar, batch.dst_stride);
-  call->bias = move(first.bias, first.accum_scalar, batch.bias_stride);
+  call->lhs.data = move(first.lhs.data, first.lhs.scalar, batch.lhs_stride,
+                        batch.lhs_outer_stride);
+  call->rhs.data = move(first.rhs.data, first.rhs.scalar, batch.rhs_stride,
+                        batch.rhs_outer_stride);
+  call->dst.data = move(first.dst.data, first.dst.scalar, batch.dst_stride,
+                        batch.dst_outer_stride);
+  call->bias = move(first.bias, first.accum_scalar, batch.bias_stride,
+                    batch.bias_outer_stride);
 }
 
 absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
@@ -133,16 +185,24 @@ absl::Status ValidateBatch(const MulCall& call, const Batch& batch,
   if (batch.count < 0) {
     return Invalid("count is negative: ", batch.count);
   }
-  if (batch.count == 0) return absl::OkStatus();
+  if (batch.outer_count < 0) {
+    return Invalid("outer_count is negative: ", batch.outer_count);
+  }
+  if (batch.count == 0 || batch.outer_count == 0) return absl::OkStatus();
+  ptrdiff_t products;
+  if (!CheckedMul(batch.count, batch.outer_count, &products)) {
+    return absl::OutOfRangeError(absl::StrCat(
+        batch.count, " times ", batch.outer_count, " products overflow"));
+  }
   absl::Status status = Validate(call, max_exponent);
   if (!status.ok()) return OfProduct(0, status);
   status = ValidateStrides(call, batch);
   if (!status.ok()) return status;
-  if (IsEmpty(call.dst.layout) || batch.count == 1) return status;
+  if (IsEmpty(call.dst.layout) || products == 1) return status;
   status = ValidateDstStride(call.dst.layout, batch);
   if (!status.ok()) return status;
   MulCall last = call;
-  MoveCall(call, batch, batch.count - 1, &last);
+  MoveCall(call, batch, products - 1, &last);
   const ByteSpan dst = {SpanOf(call.dst).begin, SpanOf(last.dst).end};
   ByteSpan first_inputs[kInputs];
   ByteSpan last_inputs[kInputs];

@@ -15,6 +15,11 @@
 
 namespace ruy_like {
 
+// Products of a valid batch.
+inline std::ptrdiff_t ProductsOf(const Batch& batch) {
+  return batch.count * batch.outer_count;
+}
+
 // `call` is product 0; *max_exponent is the bound for all products. Constant
 // time unless the memory of dst and of operands is interleaved.
 absl::Status ValidateBatch(const MulCall& call, const Batch& batch,

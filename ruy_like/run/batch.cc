@@ -62,15 +62,27 @@ const void* Moved(const void* data, ptrdiff_t bytes) {
   return data == nullptr ? nullptr : static_cast<const char*>(data) + bytes;
 }
 
-Product::Addresses AddressesOf(const TrMulParams& first,
-                               const BatchSteps& steps, ptrdiff_t product) {
+// From product `from` to product `to`.
+ProductStep StepBetween(const BatchSteps& steps, ptrdiff_t from, ptrdiff_t to) {
+  const ptrdiff_t rows = to / steps.inner_count - from / steps.inner_count;
+  const ptrdiff_t places = to - from - rows * steps.inner_count;
+  const auto step = [=](ptrdiff_t inner, ptrdiff_t outer) {
+    return places * inner + rows * outer;
+  };
+  return {{step(steps.inner.side.lhs, steps.outer.side.lhs),
+           step(steps.inner.side.rhs, steps.outer.side.rhs)},
+          step(steps.inner.dst, steps.outer.dst),
+          step(steps.inner.bias, steps.outer.bias)};
+}
+
+Product::Addresses AddressesAt(const TrMulParams& from,
+                               const ProductStep& step) {
   Product::Addresses addresses;
   for (const Side side : kSides) {
-    addresses.side[side] =
-        Moved(first.side[side].data, product * steps.side[side]);
+    addresses.side[side] = Moved(from.side[side].data, step.side[side]);
   }
-  addresses.dst = static_cast<char*>(first.epilogue.dst) + product * steps.dst;
-  addresses.bias = Moved(first.epilogue.bias, product * steps.bias);
+  addresses.dst = static_cast<char*>(from.epilogue.dst) + step.dst;
+  addresses.bias = Moved(from.epilogue.bias, step.bias);
   return addresses;
 }
 
@@ -78,7 +90,8 @@ Product::Addresses AddressesOf(const TrMulParams& first,
 
 void MoveParams(const BatchSteps& steps, ptrdiff_t product,
                 TrMulParams* params) {
-  const Product::Addresses to = AddressesOf(*params, steps, product);
+  const Product::Addresses to =
+      AddressesAt(*params, StepBetween(steps, 0, product));
   for (const Side side : kSides) params->side[side].data = to.side[side];
   params->epilogue.dst = to.dst;
   params->epilogue.bias = to.bias;
@@ -109,18 +122,21 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
   // From here on by steps from this one.
   const TrMulParams origin = *product.params();
   const ptrdiff_t first = i;
+  const BatchSteps& steps = batch->kernel_steps;
+  const auto addresses = [&] {
+    return AddressesAt(origin, StepBetween(steps, first, i));
+  };
   const bool is_one_call = product.IsOneCall();
   do {
     const ptrdiff_t end = std::min(i + batch->at_a_time, batch->count);
-    if (is_one_call) {
-      product.RunSeries(AddressesOf(origin, batch->kernel_steps, i - first),
-                        batch->kernel_steps, end - i);
-      i = end;
+    while (is_one_call && i < end) {
+      const ptrdiff_t row_end = (i / steps.inner_count + 1) * steps.inner_count;
+      const ptrdiff_t count = std::min(end, row_end) - i;
+      product.RunSeries(addresses(), steps.inner, count);
+      i += count;
     }
     for (; i < end; ++i) {
-      if (i != first) {
-        product.MoveTo(AddressesOf(origin, batch->kernel_steps, i - first));
-      }
+      if (i != first) product.MoveTo(addresses());
       RunWhole(plan, scratch, &product);
     }
     i = batch->next.fetch_add(batch->at_a_time);
@@ -131,15 +147,16 @@ RUY_LIKE_HOT void RunProducts(void* argument, int thread) {
 // has looked at the first one.
 bool PromiseHoldsForOthers(const UniformBatch& batch,
                            const KernelChoice& choice, Side side) {
-  const ptrdiff_t step = batch.steps.side[side];
   Operand operand = batch.first.side[side];
-  if (step == 0 || operand.packed != nullptr ||
+  if ((batch.steps.inner.side[side] | batch.steps.outer.side[side]) == 0 ||
+      operand.packed != nullptr ||
       FormatOf(*choice.kernel, choice.swap_sides ? Other(side) : side).range ==
           ValueRange::kFull) {
     return true;
   }
   for (ptrdiff_t i = 1; i < batch.count; ++i) {
-    operand.data = static_cast<const char*>(operand.data) + step;
+    operand.data = Moved(batch.first.side[side].data,
+                         StepBetween(batch.steps, 0, i).side[side]);
     if (!HoldsInt7(operand)) return false;
   }
   return true;
@@ -337,7 +354,10 @@ RUY_LIKE_HOT absl::Status BatchRun::Prepare(const TrMulParams& first,
   }
   batch_.kernel_steps = steps;
   if (plan.choice.swap_sides) {
-    std::swap(batch_.kernel_steps.side.lhs, batch_.kernel_steps.side.rhs);
+    for (ProductStep* step :
+         {&batch_.kernel_steps.inner, &batch_.kernel_steps.outer}) {
+      std::swap(step->side.lhs, step->side.rhs);
+    }
   }
   const std::size_t bytes =
       SaturatingMul(plan.scratch_bytes, static_cast<std::size_t>(threads_));

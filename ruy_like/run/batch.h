@@ -31,6 +31,13 @@
 
 namespace ruy_like {
 
+// Where products lie: `inner_count` of them `inner` apart, and each such row
+// `outer` from the next.
+struct BatchSteps {
+  std::ptrdiff_t inner_count;
+  ProductStep inner, outer;
+};
+
 // `count` >= 1 products like `first`, none of them empty. Threads, errors and
 // the Context's last_used as in Product::Run.
 absl::Status RunBatch(const TrMulParams& first, const BatchSteps& steps,

@@ -173,7 +173,7 @@ bool Product::IsOneCall() const {
 }
 
 RUY_LIKE_HOT void Product::RunSeries(const Addresses& first,
-                                     const BatchSteps& step,
+                                     const ProductStep& step,
                                      ptrdiff_t count) const {
   const BlockExtent whole = {0, plan_->map.rows, 0, plan_->map.cols};
   const Levels levels = {0, plan_->kernel_depth};

@@ -45,8 +45,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void EnterFloatState(
   }
 }
 
-// Bytes from the addresses of one product of a batch to the next one's.
-struct BatchSteps {
+// Bytes from the addresses of one product of a batch to another one's.
+struct ProductStep {
   SidePair<std::ptrdiff_t> side;
   std::ptrdiff_t dst, bias;
 };
@@ -115,7 +115,7 @@ class Product final {
   // packing, so that products of this plan differ by addresses alone.
   bool IsOneCall() const;
   // RunBlock for such products, `count` of them, `step` apart in bytes.
-  void RunSeries(const Addresses& first, const BatchSteps& step,
+  void RunSeries(const Addresses& first, const ProductStep& step,
                  std::ptrdiff_t count) const;
 
  private:
