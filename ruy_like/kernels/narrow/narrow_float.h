@@ -424,20 +424,20 @@ struct NarrowFloatKernel {
 
   // narrow_side_by_side.h's tiles. Not inlined: its frame is larger.
   static RUY_LIKE_NOINLINE void RunSideBySideTiles(const KernelArgs& args) {
-    constexpr int kTileRows = SideBySide::kTileRows;
+    constexpr int kSideRows = SideBySide::kTileRows;
     const char* lhs = static_cast<const char*>(args.lhs);
-    const ptrdiff_t tile_bytes = kTileRows * args.lhs_stride_bytes;
-    alignas(64) float accum[kMaxPanels * kRhsWidth * kTileRows];
+    const ptrdiff_t tile_bytes = kSideRows * args.lhs_stride_bytes;
+    alignas(64) float accum[kMaxPanels * kRhsWidth * kSideRows];
     SideBySide runner(args);
-    if (args.rows >= kTileRows) runner.Begin(lhs);
-    for (ptrdiff_t row = 0; row < args.rows; row += kTileRows) {
+    if (args.rows >= kSideRows) runner.Begin(lhs);
+    for (ptrdiff_t row = 0; row < args.rows; row += kSideRows) {
       const ptrdiff_t left = args.rows - row;
-      const int rows = Min(left, kTileRows);
-      Clear(args.cols * kTileRows, accum);
+      const int rows = Min(left, kSideRows);
+      Clear(args.cols * kSideRows, accum);
       ptrdiff_t whole = 0;
-      if (rows == kTileRows) {
+      if (rows == kSideRows) {
         whole = runner.levels();
-        runner.Run(lhs, left < 2 * kTileRows ? nullptr : lhs + tile_bytes,
+        runner.Run(lhs, left < 2 * kSideRows ? nullptr : lhs + tile_bytes,
                    accum);
       }
       Finish<2>(args, lhs, row, rows, whole, accum);
