@@ -52,6 +52,8 @@ int main() {
   // Or arrays: both, for each channel.
   params.set_multiplier_fixedpoint_perchannel(nullptr);
   params.set_multiplier_exponent_perchannel(nullptr);
+  // kTwice: as gemmlowp does.
+  params.set_multiplier_rounding(rl::MultiplierRounding::kOnce);
 
   auto dst = rl::ColMajor(c, 2, 2);
   dst.set_zero_point(0);

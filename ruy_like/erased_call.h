@@ -54,6 +54,7 @@ struct MulCall {
   const std::int32_t* exponent_perchannel;
   // MulParams::lengths().
   const std::ptrdiff_t* lengths = nullptr;
+  MultiplierRounding rounding = MultiplierRounding::kOnce;
   // Set by callers that have validated the call themselves: it is not checked
   // again. max_exponent is then an upper bound on the exponents.
   bool is_valid = false;
@@ -140,6 +141,7 @@ void CompleteCall(const MulParams<Accum, Dst>& mul_params,
   call->exponent = mul_params.multiplier_exponent();
   call->fixedpoint_perchannel = mul_params.multiplier_fixedpoint_perchannel();
   call->exponent_perchannel = mul_params.multiplier_exponent_perchannel();
+  call->rounding = mul_params.multiplier_rounding();
   call->lhs_scale = mul_params.lhs_scale();
   call->rhs_scale = mul_params.rhs_scale();
   call->lhs_scale_perrow = mul_params.lhs_scale_perrow();

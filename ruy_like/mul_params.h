@@ -57,6 +57,11 @@ constexpr std::ptrdiff_t kUnknownLength = -1;
 
 }  // namespace internal
 
+// How fixed-point multipliers with negative exponents round: as Requantize
+// below, or kTwice, with the bits of gemmlowp and of TensorFlow Lite before its
+// single rounding, which differ by one at most (numerics.md).
+enum class MultiplierRounding : std::uint8_t { kOnce, kTwice };
+
 // How accumulators become dst elements:
 //
 //   floating point:  dst = clamp(acc + beta * dst + bias)
@@ -176,6 +181,12 @@ class MulParams final {
            multiplier_exponent_perchannel_ != nullptr;
   }
 
+  MultiplierRounding multiplier_rounding() const { return rounding_; }
+  void set_multiplier_rounding(MultiplierRounding value) {
+    static_assert(kQuantized, "multipliers are for quantized dst");
+    rounding_ = value;
+  }
+
   // Scales of a scaled dst: one for all of an operand, by default 1, or one per
   // row of lhs (of dst), one per column of rhs (of dst), in any mix. Setting
   // one form resets the other; null means no array. Any value is valid, NaN and
@@ -276,6 +287,7 @@ class MulParams final {
   bool has_fixedpoint_ = false;
   bool has_exponent_ = false;
   bool has_lengths_ = false;
+  MultiplierRounding rounding_ = MultiplierRounding::kOnce;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;
   FloatSums float_sums_ = FloatSums::kInOrder;
   DstScalar clamp_min_ = LowestDst();

@@ -25,10 +25,19 @@
 namespace ruy_like {
 
 // x * (fixedpoint / 2^31) * 2^exponent with one rounding, half toward
-// +infinity, saturated to int32. fixedpoint >= 0, exponent in [-31, 30].
-inline std::int32_t Requantize(std::int32_t x, std::int32_t fixedpoint,
-                               int exponent) {
+// +infinity, or with two (MultiplierRounding), saturated to int32. fixedpoint
+// >= 0, exponent in [-31, 30].
+inline std::int32_t Requantize(
+    std::int32_t x, std::int32_t fixedpoint, int exponent,
+    MultiplierRounding how = MultiplierRounding::kOnce) {
   const std::int64_t product = static_cast<std::int64_t>(x) * fixedpoint;
+  if (how == MultiplierRounding::kTwice && exponent < 0) {
+    // To 2^31, half up; then the magnitude, half up.
+    const std::int64_t high = (product + (std::int64_t{1} << 30)) >> 31;
+    const std::int64_t half = std::int64_t{1} << (-exponent - 1);
+    return static_cast<std::int32_t>(high < 0 ? -((half - high) >> -exponent)
+                                              : (high + half) >> -exponent);
+  }
   const std::int64_t rounding = std::int64_t{1} << (30 - exponent);
   // Arithmetic shift of a negative value: what every supported compiler does.
   const std::int64_t scaled = (product + rounding) >> (31 - exponent);
@@ -120,9 +129,11 @@ Dst ReferenceEpilogue(Accum acc, const MulParams<Accum, Dst>& params,
           params.perchannel()
               ? Requantize(scaled,
                            params.multiplier_fixedpoint_perchannel()[channel],
-                           params.multiplier_exponent_perchannel()[channel])
+                           params.multiplier_exponent_perchannel()[channel],
+                           params.multiplier_rounding())
               : Requantize(scaled, params.multiplier_fixedpoint(),
-                           params.multiplier_exponent());
+                           params.multiplier_exponent(),
+                           params.multiplier_rounding());
     }
     const std::int64_t shifted = std::int64_t{scaled} + dst_zero_point;
     return static_cast<Dst>(std::min<std::int64_t>(

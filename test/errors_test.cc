@@ -382,6 +382,14 @@ TEST(ErrorsTest, ZeroPointsOfInt16Operands) {
 
 // ## Multipliers
 
+TEST(ErrorsTest, UnknownRounding) {
+  Int8Call c;
+  c.params.set_multiplier_rounding(static_cast<MultiplierRounding>(2));
+  c.ExpectInvalid({"multiplier rounding", "2"});
+  c.params.set_multiplier_rounding(MultiplierRounding::kTwice);
+  c.ExpectOk();
+}
+
 TEST(ErrorsTest, ExponentsOutOfRange) {
   for (const int exponent : {31, 32, -32, 1000, std::numeric_limits<int>::min(),
                              std::numeric_limits<int>::max()}) {

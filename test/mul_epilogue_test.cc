@@ -1,6 +1,7 @@
 // From accumulators to dst, on every path: bias, multipliers, clamp, channels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -125,6 +126,61 @@ TEST_P(MulEpilogueTest, RoundsOnceHalfUp) {
           << c.sum << " * " << c.fixedpoint << " * 2^" << c.exponent;
     }
   }
+}
+
+// As gemmlowp has it, in its own two steps: of sums and multipliers anywhere,
+// on ties of either step too.
+TEST_P(MulEpilogueTest, RoundsTwiceAsGemmlowpDoes) {
+  const auto high_mul = [](std::int64_t a, std::int64_t b) {
+    const std::int64_t ab = a * b;  // gemmlowp nudges, and truncates
+    return (ab + (ab >= 0 ? 1 << 30 : 1 - (1 << 30))) / (std::int64_t{1} << 31);
+  };
+  const auto divide_by_pot = [](std::int64_t x, int exponent) {
+    const std::int64_t mask = (std::int64_t{1} << exponent) - 1;
+    return (x >> exponent) +
+           ((x & mask) > (mask >> 1) + (x < 0 ? 1 : 0) ? 1 : 0);
+  };
+  Rng rng(9);
+  constexpr std::ptrdiff_t kRows = 67;
+  const auto lhs = RowMajorOf(static_cast<std::int8_t*>(nullptr), kRows, 0);
+  const auto rhs = ColMajorOf(static_cast<std::int8_t*>(nullptr), 0, 5);
+  std::vector<std::int32_t> sums(kRows), fixedpoints(kRows);
+  std::vector<int> exponents(kRows);
+  bool differs = false;
+  for (int i = 0; i < 300; ++i) {
+    for (std::ptrdiff_t r = 0; r < kRows; ++r) {
+      exponents[r] = static_cast<int>(i % 3 == 0 ? rng.Between(-3, 3)
+                                                 : rng.Between(-31, -1));
+      fixedpoints[r] =
+          rng.OneIn(2)
+              ? static_cast<std::int32_t>(rng.Between(1 << 30, INT32_MAX))
+              : 1 << 30;
+      // Results of a few hundred: sums beyond int32 only if the exponent is.
+      const std::int64_t most = std::min<std::int64_t>(
+          INT32_MAX, std::int64_t{600} << -std::min(exponents[r], 0));
+      sums[r] = static_cast<std::int32_t>(rng.Between(-most, most));
+      if (rng.OneIn(20)) sums[r] = rng.OneIn(2) ? INT32_MIN : INT32_MAX;
+      if (exponents[r] > 0) sums[r] >>= exponents[r];
+    }
+    MulParams<std::int32_t, std::int16_t> params;
+    params.set_bias(sums.data());
+    params.set_multiplier_fixedpoint_perchannel(fixedpoints.data());
+    params.set_multiplier_exponent_perchannel(exponents.data());
+    const auto once = MulTo<std::int16_t>(lhs, rhs, params, &context_);
+    params.set_multiplier_rounding(MultiplierRounding::kTwice);
+    const auto twice = MulTo<std::int16_t>(lhs, rhs, params, &context_);
+    differs |= once != twice;
+    for (std::ptrdiff_t r = 0; r < kRows; ++r) {
+      const int left = std::max(exponents[r], 0);
+      const std::int64_t expected =
+          divide_by_pot(high_mul(std::int64_t{sums[r]} << left, fixedpoints[r]),
+                        std::max(-exponents[r], 0));
+      ASSERT_EQ(twice[r],
+                std::clamp<std::int64_t>(expected, INT16_MIN, INT16_MAX))
+          << sums[r] << " * " << fixedpoints[r] << " * 2^" << exponents[r];
+    }
+  }
+  EXPECT_TRUE(differs);
 }
 
 TEST_P(MulEpilogueTest, TheDefaultMultiplierIsOne) {

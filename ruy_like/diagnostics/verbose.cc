@@ -135,6 +135,11 @@ const char* MultiplierName(const TrMulParams& params) {
   }
   const EpilogueArgs& epilogue = params.epilogue;
   if (epilogue.fixedpoint == nullptr) return "none";
+  if (epilogue.rounds_twice) {
+    return !epilogue.per_channel        ? "per_tensor_twice"
+           : epilogue.channels_are_rows ? "per_row_twice"
+                                        : "per_col_twice";
+  }
   return epilogue.per_channel ? ChannelsName(epilogue) : "per_tensor";
 }
 

@@ -50,8 +50,9 @@ inline void SetDst(const MulCall& call, kernels::EpilogueArgs* epilogue) {
   epilogue->dst_scalar = call.dst.scalar;
   epilogue->output = OutputOf(call);
   epilogue->accumulates = call.beta != 0;
-  epilogue->needs_general =
-      epilogue->accumulates || Is16BitFloat(call.dst.scalar);
+  epilogue->rounds_twice = call.rounding == MultiplierRounding::kTwice;
+  epilogue->needs_general = epilogue->accumulates || epilogue->rounds_twice ||
+                            Is16BitFloat(call.dst.scalar);
   epilogue->beta = call.beta;
 }
 

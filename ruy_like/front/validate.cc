@@ -615,6 +615,10 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return Invalid("unknown order of float sums ",
                    static_cast<int>(call.float_sums));
   }
+  if (call.rounding > MultiplierRounding::kTwice) {
+    return Invalid("unknown multiplier rounding ",
+                   static_cast<int>(call.rounding));
+  }
   // False for NaN too; unlike the operator, without raising an exception.
   if (!std::islessequal(call.clamp_min, call.clamp_max)) {
     return ClampError(call);

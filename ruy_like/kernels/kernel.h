@@ -61,6 +61,8 @@ struct ScaleArgs {
 //   scaled = (int64(acc) * fixedpoint + (1 << (30 - exponent)))
 //                >> (31 - exponent)     for kFixedPoint (arithmetic shift, one
 //                                       rounding, half toward +infinity)
+//            with 1 << 30 added to the product, or subtracted where acc < 0,
+//            if rounds_twice and exponent < 0 (numerics.md)
 //   dst    = clamp(saturate_int32(scaled) + dst_zero_point)
 //
 // the last sum as if in int64. With exponent <= 0 everywhere `scaled` always
@@ -91,9 +93,10 @@ struct EpilogueArgs {
   Output output;
   bool accumulates;  // onto the old values of a kFloat or kRaw dst
   // Only the general epilogue (epilogue.h) can do what the call asks for;
-  // shorter ones must hand it over. Set if `accumulates` is, and for a dst of
-  // 16-bit floats.
+  // shorter ones must hand it over. Set if `accumulates` or `rounds_twice` is,
+  // and for a dst of 16-bit floats.
   bool needs_general;
+  bool rounds_twice;          // of kFixedPoint
   bool channels_are_rows;     // bias and multipliers run along dst's rows
   bool per_channel;           // multipliers are arrays, else use element 0
   int8_t max_exponent;        // upper bound on every exponent in the call

@@ -30,11 +30,12 @@ constexpr int kTile = 4;
 
 // ## Epilogue
 
-int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent) {
+int32_t Scale(int32_t acc, int32_t fixedpoint, int32_t exponent, bool twice) {
   const int shift = 31 - exponent;
-  const int64_t scaled = (static_cast<int64_t>(acc) * fixedpoint +
-                          (static_cast<int64_t>(1) << (shift - 1))) >>
-                         shift;
+  int64_t scaled = static_cast<int64_t>(acc) * fixedpoint +
+                   (static_cast<int64_t>(1) << (shift - 1));
+  if (twice && exponent < 0) scaled += acc < 0 ? -(1 << 30) : 1 << 30;
+  scaled >>= shift;
   if (scaled > INT32_MAX) return INT32_MAX;
   if (scaled < INT32_MIN) return INT32_MIN;
   return static_cast<int32_t>(scaled);
@@ -81,7 +82,7 @@ int64_t DstValue(uint32_t raw, const Dst* old, ptrdiff_t row, ptrdiff_t col,
   if (e.output == Output::kFixedPoint) {
     const ptrdiff_t multiplier = e.per_channel ? channel : 0;
     value = Scale(static_cast<int32_t>(sum), e.fixedpoint[multiplier],
-                  e.exponent[multiplier]);
+                  e.exponent[multiplier], e.rounds_twice);
   }
   value += e.dst_zero_point;
   if (value < e.clamp_min) return e.clamp_min;

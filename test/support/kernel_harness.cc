@@ -225,6 +225,9 @@ class TypedRun final : public KernelRun {
 
   void SetMultipliers() {
     if constexpr (Params::kQuantized) {
+      if (problem_.rounds_twice) {
+        params_.set_multiplier_rounding(MultiplierRounding::kTwice);
+      }
       if (problem_.per_channel) {
         params_.set_multiplier_fixedpoint_perchannel(fixedpoint_.data());
         params_.set_multiplier_exponent_perchannel(exponent_.data());
@@ -361,7 +364,8 @@ void PrintTo(const KernelProblem& p, std::ostream* os) {
       << (p.wide_bias ? ", wide" : "") << ", zero points " << p.lhs_zero_point
       << " " << p.rhs_zero_point << " " << p.dst_zero_point << ", exponents "
       << p.exponents.min << ".." << p.exponents.max
-      << (p.unit_multiplier ? ", unit" : "") << ", clamp " << p.clamp_min
+      << (p.unit_multiplier ? ", unit" : "")
+      << (p.rounds_twice ? ", rounded twice" : "") << ", clamp " << p.clamp_min
       << ".." << p.clamp_max << ", beta " << p.beta
       << (p.lhs_scale_per_row ? ", lhs scales" : "")
       << (p.rhs_scale_per_col ? ", rhs scales" : "")
@@ -408,6 +412,7 @@ KernelProblem DrawProblem(const Kernel& kernel, std::ptrdiff_t rows,
   p.lhs_scale_per_row = coin();
   p.rhs_scale_per_col = coin();
   p.rhs_scale_first = coin();
+  p.rounds_twice = rng->OneIn(4);
   return p;
 }
 
@@ -544,6 +549,7 @@ EpilogueArgs KernelRun::MakeEpilogue(bool quantized) {
   e.channels_are_rows = p.channels_are_rows;
   e.per_channel = p.per_channel;
   if (quantized) {
+    if (p.rounds_twice) e.rounds_twice = e.needs_general = true;
     e.fixedpoint = fixedpoint_.data();
     e.exponent = exponent_.data();
     // A bound, often the best one.

@@ -82,6 +82,7 @@ struct KernelProblem {
   bool wide_bias = false;  // over all of int32
   std::int32_t lhs_zero_point = 0, rhs_zero_point = 0, dst_zero_point = 0;
   bool unit_multiplier = false;  // 1, as where no multiplier is set
+  bool rounds_twice = false;
   Exponents exponents = kUpToZero;
   // Cut to the range of an integer dst.
   double clamp_min = -std::numeric_limits<double>::infinity();

@@ -198,6 +198,7 @@ std::string Describe(const MulProblem& p) {
     s << " multiplier " << kMultipliers[static_cast<int>(p.multiplier)]
       << " exponents " << p.min_exponent << ".." << p.max_exponent
       << " fixedpoints " << p.min_fixedpoint << ".." << p.max_fixedpoint;
+    if (p.rounding == MultiplierRounding::kTwice) s << " rounded twice";
   }
   if (p.IsScaled()) {
     s << " scales " << kMultipliers[static_cast<int>(p.lhs_scale)] << ", "
@@ -260,6 +261,7 @@ MulProblem RandomProblem(std::uint64_t seed) {
     p.packed_for = rng.OneIn(2) ? Order::kColMajor : Order::kRowMajor;
   }
   if (!p.IsInteger() && rng.OneIn(2)) p.float_sums = FloatSums::kAnyOrder;
+  if (rng.OneIn(4)) p.rounding = MultiplierRounding::kTwice;
   return p;
 }
 

@@ -75,6 +75,7 @@ struct MulProblem {
   int min_exponent, max_exponent;  // exponents are drawn from here
   // Multipliers are drawn from here.
   std::int32_t min_fixedpoint = 1 << 30, max_fixedpoint = INT32_MAX;
+  MultiplierRounding rounding = MultiplierRounding::kOnce;
   // Scaled products alone use these two.
   ScaleKind lhs_scale = ScaleKind::kPerChannel;
   ScaleKind rhs_scale = ScaleKind::kPerChannel;

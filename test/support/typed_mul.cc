@@ -93,6 +93,7 @@ struct Typed {
       params.set_float_sums(p.float_sums);
     }
     if constexpr (MulParams<Accum, Dst>::kQuantized) {
+      params.set_multiplier_rounding(p.rounding);
       if (p.multiplier == MultiplierKind::kPerTensor) {
         params.set_multiplier_fixedpoint(*call.fixedpoint);
         params.set_multiplier_exponent(*call.exponent);

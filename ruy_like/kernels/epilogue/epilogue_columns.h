@@ -94,10 +94,11 @@ RUY_LIKE_ALWAYS_INLINE RowTerms<V, kScaling> LoadRowTerms(const EpilogueArgs& e,
                              e.rhs_zero_point, e.lhs_sums, offset, n);
   if (e.per_channel && e.channels_are_rows) {
     terms.scaler.Prepare(e.fixedpoint + offset, e.exponent + offset,
-                         V::FirstLanes(n));
+                         e.rounds_twice, V::FirstLanes(n));
   } else {
     const ptrdiff_t channel = e.per_channel ? col0 : 0;
-    terms.scaler.PrepareOne(e.fixedpoint + channel, e.exponent + channel);
+    terms.scaler.PrepareOne(e.fixedpoint + channel, e.exponent + channel,
+                            e.rounds_twice);
   }
   return terms;
 }

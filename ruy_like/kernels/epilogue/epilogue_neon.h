@@ -40,17 +40,21 @@ namespace {
 // What all specialisations hold.
 struct NeonMultipliers {
   RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t* fixedpoint,
-                                      const int32_t* exponent, int lanes) {
+                                      const int32_t* exponent, bool twice,
+                                      int lanes) {
     fixedpoint_ = SimdNeon::LoadMasked(fixedpoint, lanes);
     exponent_ = SimdNeon::LoadMasked(exponent, lanes);
+    twice_ = twice;
   }
   RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t* fixedpoint,
-                                         const int32_t* exponent) {
+                                         const int32_t* exponent, bool twice) {
     fixedpoint_ = vdupq_n_s32(*fixedpoint);
     exponent_ = vdupq_n_s32(*exponent);
+    twice_ = twice;
   }
 
   int32x4_t fixedpoint_, exponent_;
+  bool twice_;
 };
 
 template <>
@@ -72,19 +76,31 @@ template <>
 struct Scaler<SimdNeon, Scaling::kSaturating> : NeonMultipliers {
   RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t x) const {
     const int32x4_t shift = vsubq_s32(exponent_, vdupq_n_s32(31));
-    const int64x2_t low =
-        vrshlq_s64(vmull_s32(vget_low_s32(x), vget_low_s32(fixedpoint_)),
-                   vmovl_s32(vget_low_s32(shift)));
-    const int64x2_t high =
-        vrshlq_s64(vmull_high_s32(x, fixedpoint_), vmovl_high_s32(shift));
+    // Of a second rounding (requantize.h): 2^30 where the exponent is negative,
+    // with the sign of x.
+    const int32x4_t negative = vshrq_n_s32(x, 31);
+    const int32x4_t nudge =
+        vsubq_s32(veorq_s32(vandq_s32(vshrq_n_s32(exponent_, 31),
+                                      vdupq_n_s32(twice_ ? 1 << 30 : 0)),
+                            negative),
+                  negative);
+    const int64x2_t low = vrshlq_s64(
+        vaddw_s32(vmull_s32(vget_low_s32(x), vget_low_s32(fixedpoint_)),
+                  vget_low_s32(nudge)),
+        vmovl_s32(vget_low_s32(shift)));
+    const int64x2_t high = vrshlq_s64(
+        vaddw_s32(vmull_high_s32(x, fixedpoint_), vget_high_s32(nudge)),
+        vmovl_high_s32(shift));
     return vqmovn_high_s64(vqmovn_s64(low), high);
   }
 };
 
 template <>
 struct Scaler<SimdNeon, Scaling::kIdentity> {
-  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t*, const int32_t*, int) {}
-  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t*, const int32_t*) {}
+  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t*, const int32_t*, bool,
+                                      int) {}
+  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t*, const int32_t*, bool) {
+  }
   RUY_LIKE_ALWAYS_INLINE int32x4_t Apply(int32x4_t x) const { return x; }
 };
 

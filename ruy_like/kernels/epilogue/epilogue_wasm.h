@@ -21,13 +21,16 @@ namespace {
 
 struct WasmScaler {
   RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t* fixedpoint,
-                                      const int32_t* exponent, int lanes) {
+                                      const int32_t* exponent, bool twice,
+                                      int lanes) {
+    twice_ = twice;
     SimdWasm::StoreAligned(fixedpoint_,
                            SimdWasm::LoadMasked(fixedpoint, lanes));
     SimdWasm::StoreAligned(exponent_, SimdWasm::LoadMasked(exponent, lanes));
   }
   RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t* fixedpoint,
-                                         const int32_t* exponent) {
+                                         const int32_t* exponent, bool twice) {
+    twice_ = twice;
     SimdWasm::StoreAligned(fixedpoint_, SimdWasm::Set(*fixedpoint));
     SimdWasm::StoreAligned(exponent_, SimdWasm::Set(*exponent));
   }
@@ -36,9 +39,10 @@ struct WasmScaler {
     SimdWasm::StoreAligned(lanes, x);
     for (int i = 0; i < SimdWasm::kLanes; ++i) {
       const int shift = 31 - exponent_[i];
-      const int64_t scaled = (static_cast<int64_t>(lanes[i]) * fixedpoint_[i] +
-                              (static_cast<int64_t>(1) << (shift - 1))) >>
-                             shift;
+      int64_t scaled = static_cast<int64_t>(lanes[i]) * fixedpoint_[i] +
+                       (static_cast<int64_t>(1) << (shift - 1));
+      if (twice_ && shift > 31) scaled += lanes[i] < 0 ? -(1 << 30) : 1 << 30;
+      scaled >>= shift;
       lanes[i] = scaled > INT32_MAX   ? INT32_MAX
                  : scaled < INT32_MIN ? INT32_MIN
                                       : static_cast<int32_t>(scaled);
@@ -48,6 +52,7 @@ struct WasmScaler {
 
   alignas(16) int32_t fixedpoint_[SimdWasm::kLanes];
   alignas(16) int32_t exponent_[SimdWasm::kLanes];
+  bool twice_;
 };
 
 template <>

@@ -17,6 +17,11 @@
 // shift by 31 (exponent 0) becomes one by 32 when the products are doubled
 // first. Only exponents > 0 need the 64-bit shifts and a saturation.
 //
+// Rounding twice (MultiplierRounding), with y = floor((p + 2^30) / 2^31) and n
+// = -exponent > 0, means floor((y + 2^(n-1)) / 2^n), or y - 1 for y where y <
+// 0. Floors nest: that is (p + 2^30 + 2^(30+n)) >> (31 + n), less 2^31 before
+// the shift where p < 0: of the p below 0 for which y is 0 both give 0.
+//
 // A float32 estimate with a repair near ties was counted and rejected: 6
 // instructions and a test against 7 here.
 #ifndef RUY_LIKE_KERNELS_EPILOGUE_REQUANTIZE_H_
@@ -42,11 +47,12 @@ enum class Scaling {
   kIdentity,   // not at all: other outputs, or the multiplier 1
   kSmall,      // every exponent <= -2
   kUpToZero,   // every exponent <= 0
-  kSaturating  // any exponent
+  kSaturating  // any exponent, rounded once or twice
 };
 
 RUY_LIKE_ALWAYS_INLINE Scaling ChooseScaling(const EpilogueArgs& e) {
   if (e.output != Output::kFixedPoint) return Scaling::kIdentity;
+  if (e.rounds_twice) return Scaling::kSaturating;
   if (e.max_exponent <= -2) return Scaling::kSmall;
   if (e.max_exponent <= 0) return Scaling::kUpToZero;
   // The default multiplier, 2^30 * 2^(1 - 31).
@@ -63,14 +69,15 @@ struct Scaler {
 
   // A multiplier for each lane.
   RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t* fixedpoint,
-                                      const int32_t* exponent,
+                                      const int32_t* exponent, bool twice,
                                       typename V::Mask mask) {
-    Prepare(V::LoadMasked(fixedpoint, mask), V::LoadMasked(exponent, mask));
+    Prepare(V::LoadMasked(fixedpoint, mask), V::LoadMasked(exponent, mask),
+            twice);
   }
   // One for all lanes.
   RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t* fixedpoint,
-                                         const int32_t* exponent) {
-    Prepare(V::Set(*fixedpoint), V::Set(*exponent));
+                                         const int32_t* exponent, bool twice) {
+    Prepare(V::Set(*fixedpoint), V::Set(*exponent), twice);
   }
 
   RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const {
@@ -83,6 +90,10 @@ struct Scaler {
     even = V::Add64(even, round_even_);
     odd = V::Add64(odd, round_odd_);
     if (kScaling == Scaling::kSaturating) {
+      const Int negative = V::ShiftRightArith(x, V::Set(31));
+      const Int sign = V::Sub(V::Add(negative, negative), V::Set(-1));
+      even = V::Add64(even, V::MulEven(sign, nudge_even_));
+      odd = V::Add64(odd, V::MulEven(V::OddToEven(sign), nudge_odd_));
       even = V::SaturateToInt32(V::ShiftRightArith64(even, shift_even_));
       odd = V::SaturateToInt32(V::ShiftRightArith64(odd, shift_odd_));
       return V::InterleaveLow(even, odd);
@@ -95,7 +106,8 @@ struct Scaler {
   }
 
  private:
-  RUY_LIKE_ALWAYS_INLINE void Prepare(Int fixedpoint, Int exponent) {
+  RUY_LIKE_ALWAYS_INLINE void Prepare(Int fixedpoint, Int exponent,
+                                      bool twice) {
     fixedpoint_even_ = fixedpoint;
     fixedpoint_odd_ = V::OddToEven(fixedpoint);
     if (kScaling == Scaling::kSmall) {
@@ -115,6 +127,10 @@ struct Scaler {
     if (kScaling == Scaling::kSaturating) {
       shift_even_ = shift_even;
       shift_odd_ = shift_odd;
+      // -1 where the exponent is negative, times that.
+      nudge_even_ = V::Mul(V::ShiftRightArith(exponent, V::Set(31)),
+                           V::Set(twice ? -(1 << 30) : 0));
+      nudge_odd_ = V::OddToEven(nudge_even_);
     } else {
       // 1 where the shift is 31, else 0.
       const Int doubling = V::Max(V::Sub(V::Set(32), shift), V::Zero());
@@ -126,6 +142,7 @@ struct Scaler {
 
   Int fixedpoint_even_, fixedpoint_odd_;
   Int round_even_, round_odd_;
+  Int nudge_even_, nudge_odd_;  // of a second rounding: 2^30 or 0
   Int shift_even_, shift_odd_;
   Int round_high_, shift_high_;
 };
@@ -133,9 +150,10 @@ struct Scaler {
 template <class V>
 struct Scaler<V, Scaling::kIdentity> {
   typedef typename V::Int Int;
-  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t*, const int32_t*,
+  RUY_LIKE_ALWAYS_INLINE void Prepare(const int32_t*, const int32_t*, bool,
                                       typename V::Mask) {}
-  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t*, const int32_t*) {}
+  RUY_LIKE_ALWAYS_INLINE void PrepareOne(const int32_t*, const int32_t*, bool) {
+  }
   RUY_LIKE_ALWAYS_INLINE Int Apply(Int x) const { return x; }
 };
 
