@@ -28,6 +28,7 @@ int main() {
   context.set_max_num_threads(1);
   context.set_num_threads_strategy(rl::NumThreadsStrategy::kDefault);
   context.set_tuning(rl::Tuning::kAuto);  // kInOrder: for Arm's small cores
+  context.set_float_sums(rl::FloatSums::kInOrder);  // kAnyOrder: faster
   context.set_executor(nullptr);          // none but our own threads
   context.set_runtime_enabled_paths(rl::Path::kNone);  // all
   context.set_prepacked_cache_limit_bytes(~std::size_t{0});
@@ -85,7 +86,7 @@ int main() {
   float_params.set_clamp_min(rl::BFloat16(-INFINITY));
   float_params.set_clamp_max(rl::BFloat16(INFINITY));
   float_params.set_beta(rl::BFloat16(0));  // dst = product + beta * dst
-  float_params.set_float_sums(rl::FloatSums::kInOrder);  // kAnyOrder: faster
+  float_params.set_float_sums(rl::FloatSums::kOfContext);
 
   rl::GroupMulParams group_params;
   group_params.activation_scales = nullptr;       // int8: for each column

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "ruy_like/export.h"
+#include "ruy_like/mul_params.h"
 #include "ruy_like/path.h"
 
 namespace ruy_like {
@@ -66,7 +67,12 @@ class RUY_LIKE_EXPORT Context final {
   NumThreadsStrategy num_threads_strategy() const;
   void set_num_threads_strategy(NumThreadsStrategy value);
 
-  // A MulPlan keeps what its Prepare found.
+  // The order of floating-point sums for products whose MulParams leave it to
+  // the Context; kOfContext means kInOrder, the default. A MulPlan keeps what
+  // its Prepare found, of this and of the tuning.
+  FloatSums float_sums() const;
+  void set_float_sums(FloatSums value);
+
   Tuning tuning() const;
   void set_tuning(Tuning value);
 

@@ -25,9 +25,10 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 
 // In which order the products of a floating-point element are added up.
 //
-// kInOrder, the default: one after the other in order of depth. On a given path
-// the bits of an element depend on its row of lhs and its column of rhs alone:
-// not on the other rows and columns (the batch), on caching, nor on threads.
+// kInOrder, a Context's default: one after the other in order of depth. On a
+// given path the bits of an element depend on its row of lhs and its column of
+// rhs alone: not on the other rows and columns (the batch), on caching, nor on
+// threads.
 //
 // kAnyOrder: any order may be taken, for speed: products of up to four columns
 // (or rows) of floats whose large operand is contiguous along depth then add up
@@ -39,7 +40,9 @@ enum class ChannelDimension : std::uint8_t { kRow, kCol };
 // the exact one by at most depth * u * sum |p| / (1 - depth * u), where u is
 // half of the type's epsilon (Higham, Accuracy and Stability of Numerical
 // Algorithms, sections 3.1 and 4.2); sums side by side stay far below that.
-enum class FloatSums : std::uint8_t { kInOrder, kAnyOrder };
+//
+// kOfContext, MulParams' default: as Context::set_float_sums says.
+enum class FloatSums : std::uint8_t { kInOrder, kAnyOrder, kOfContext };
 
 namespace internal {
 
@@ -228,7 +231,7 @@ class MulParams final {
     SetLength(internal::kRhsScaleArray, values.size());
   }
 
-  // The order of floating-point sums.
+  // The order of floating-point sums; kOfContext by default.
   FloatSums float_sums() const { return float_sums_; }
   void set_float_sums(FloatSums value) {
     static_assert(internal::IsFloatType<AccumScalar>(),
@@ -289,7 +292,7 @@ class MulParams final {
   bool has_lengths_ = false;
   MultiplierRounding rounding_ = MultiplierRounding::kOnce;
   ChannelDimension channel_dimension_ = ChannelDimension::kRow;
-  FloatSums float_sums_ = FloatSums::kInOrder;
+  FloatSums float_sums_ = FloatSums::kOfContext;
   DstScalar clamp_min_ = LowestDst();
   DstScalar clamp_max_ = HighestDst();
   std::ptrdiff_t lengths_[internal::kChannelArrayCount] = {-1, -1, -1, -1, -1};

@@ -225,5 +225,30 @@ TEST_P(FloatSumsTest, AnotherOrderOnlyWherePermitted) {
   }
 }
 
+// A Context's order counts where the call leaves it open, and only there.
+TEST_P(FloatSumsTest, OrderOfTheContext) {
+  Layer<float, float, float, float> layer(64, 1000, &context_);
+  const auto run = [&](FloatSums of_call, FloatSums of_context,
+                       std::ptrdiff_t count) {
+    layer.params().set_float_sums(of_call);
+    context_.set_float_sums(of_context);
+    return layer.Run(0, 1, Weights::kPlain, /*transposed=*/false, 1, count);
+  };
+  constexpr FloatSums kOrdered = FloatSums::kInOrder;
+  constexpr FloatSums kAny = FloatSums::kAnyOrder;
+  constexpr FloatSums kOpen = FloatSums::kOfContext;
+  EXPECT_EQ((MulParams<float, float>().float_sums()), kOpen);
+  EXPECT_EQ(context_.float_sums(), kOrdered);
+  for (const std::ptrdiff_t count : {0, 2}) {  // Mul, MulBatch
+    const auto in_order = run(kOrdered, kOrdered, count);
+    const auto any_order = run(kAny, kOrdered, count);
+    EXPECT_EQ(run(kOrdered, kAny, count), in_order);
+    EXPECT_EQ(run(kOpen, kOrdered, count), in_order);
+    EXPECT_EQ(run(kOpen, kAny, count), any_order);
+    EXPECT_EQ(run(kOpen, kOpen, count), in_order);
+    EXPECT_EQ(context_.float_sums(), kOrdered);
+  }
+}
+
 }  // namespace
 }  // namespace ruy_like

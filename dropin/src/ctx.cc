@@ -81,6 +81,21 @@ Path PathsOfEnvironment() {
   return static_cast<Path>(bits);
 }
 
+// ruy promises no order, and one column takes a fraction of the time in any
+// order; who wants the same bits for any batch says so.
+ruy_like::FloatSums FloatSumsOfEnvironment() {
+  const std::string value = ruy_like::GetEnv(ruy_like::EnvVar::kRuySums);
+  if (value == "in_order") return ruy_like::FloatSums::kInOrder;
+  if (value == "any_order") return ruy_like::FloatSums::kAnyOrder;
+  if (!value.empty()) {
+    std::fprintf(stderr,
+                 "ruy_like: RUY_LIKE_RUY_SUMS: '%s' is neither in_order nor "
+                 "any_order; passed over\n",
+                 value.c_str());
+  }
+  return ruy_like::FloatSums::RUY_LIKE_DROPIN_SUMS;
+}
+
 }  // namespace
 
 Ctx::Ctx()
@@ -90,6 +105,7 @@ Ctx::Ctx()
           FromRuyLike(context_.runtime_enabled_paths(), &cpuinfo_)) {
   context_.set_prepacked_cache_limit_bytes(
       PrepackedCache::kDefaultMaxBuffersBytes);
+  context_.set_float_sums(FloatSumsOfEnvironment());
 }
 
 Ctx::~Ctx() = default;

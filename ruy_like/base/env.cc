@@ -17,6 +17,9 @@ constexpr EnvVarInfo kEnvVars[] = {
     {EnvVar::kRuyPaths, "RUY_PATHS",
      "drop-in for ruy only: paths that may be used, as ruy's bits in "
      "hexadecimal; default: all that the machine has"},
+    {EnvVar::kRuySums, "RUY_LIKE_RUY_SUMS",
+     "drop-in for ruy only: in_order or any_order, of float sums; default: as "
+     "it was built, any_order"},
     {EnvVar::kVerbose, "RUY_LIKE_VERBOSE",
      "1: a line on stderr for each product; dispatch: and why better kernels "
      "were not taken; summary: a line for each shape at exit; default: 0"},

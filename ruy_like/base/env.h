@@ -15,6 +15,7 @@ enum class EnvVar {
   kPaths,         // RUY_LIKE_PATHS
   kRequirePaths,  // RUY_LIKE_REQUIRE_PATHS
   kRuyPaths,      // RUY_PATHS, for the drop-in for ruy
+  kRuySums,       // RUY_LIKE_RUY_SUMS, likewise
   kVerbose,       // RUY_LIKE_VERBOSE
   kTrace,         // RUY_LIKE_TRACE
 };

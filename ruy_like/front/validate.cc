@@ -611,7 +611,7 @@ RUY_LIKE_HOT absl::Status Validate(const MulCall& call,
     return Invalid("unknown channel dimension ",
                    static_cast<int>(call.channel_dimension));
   }
-  if (call.float_sums > FloatSums::kAnyOrder) {
+  if (call.float_sums > FloatSums::kOfContext) {
     return Invalid("unknown order of float sums ",
                    static_cast<int>(call.float_sums));
   }

@@ -61,6 +61,7 @@ struct ContextImpl {
   ExecutorGate executor_gate;
   RelaxedAtomic<NumThreadsStrategy> num_threads_strategy{
       NumThreadsStrategy::kDefault};
+  RelaxedAtomic<FloatSums> float_sums{FloatSums::kInOrder};
   RelaxedAtomic<Tuning> tuning{Tuning::kAuto};
   RelaxedAtomic<bool> in_order{IssuesInOrder()};  // as the tuning says
   // Already intersected with what the machine has. Loses a path when the

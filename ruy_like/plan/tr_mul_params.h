@@ -23,8 +23,8 @@ namespace ruy_like {
 struct TrMulParams {
   SidePair<Operand> side;
   Family family;
-  FloatSums float_sums;
-  bool in_order;  // for cores that issue in order; set by product.cc
+  FloatSums float_sums;  // kOfContext until product.cc sets it
+  bool in_order;         // for cores that issue in order; set by product.cc
   kernels::EpilogueArgs epilogue;
   kernels::ScaleArgs scales;  // if scaled(), those of the whole dst
   // Family kGroupScaled: how the activations are quantized, their zero

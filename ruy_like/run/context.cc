@@ -43,6 +43,14 @@ void Context::set_num_threads_strategy(NumThreadsStrategy value) {
   impl_->num_threads_strategy = value;
 }
 
+FloatSums Context::float_sums() const { return impl_->float_sums; }
+
+void Context::set_float_sums(FloatSums value) {
+  MutexLock lock(&impl_->mutex);
+  impl_->float_sums =
+      value == FloatSums::kAnyOrder ? value : FloatSums::kInOrder;
+}
+
 Tuning Context::tuning() const { return impl_->tuning; }
 
 void Context::set_tuning(Tuning value) {

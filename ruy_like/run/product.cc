@@ -52,6 +52,9 @@ RUY_LIKE_HOT absl::Status Product::Choose(KeptPlans* plans,
                                           ContextImpl* context,
                                           KeptPlan** kept) {
   params_.in_order = context->in_order;
+  if (params_.float_sums == FloatSums::kOfContext) {
+    params_.float_sums = context->float_sums;
+  }
   while ((*kept = ChooseKernel(&params_, plans, context)) == nullptr) {
     absl::Status status = Unpack(context);
     if (!status.ok()) return status;

@@ -78,6 +78,26 @@ TEST(ContextTest, DefaultsAndSetters) {
       ruy::PerformanceAdvisory::kReallocatedPerChannelBuffer));
 }
 
+TEST(ContextTest, OrderOfFloatSums) {
+  const auto order = [](const char* value) {
+    if (value == nullptr) {
+      unsetenv("RUY_LIKE_RUY_SUMS");
+    } else {
+      setenv("RUY_LIKE_RUY_SUMS", value, 1);
+    }
+    ruy::Context context;
+    return ruy::get_ctx(&context)->ruy_like_context()->float_sums();
+  };
+  EXPECT_EQ(order("in_order"), ruy_like::FloatSums::kInOrder);
+  EXPECT_EQ(order("any_order"), ruy_like::FloatSums::kAnyOrder);
+  EXPECT_EQ(order(nullptr), ruy_like::FloatSums::kAnyOrder);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(order("backwards"), ruy_like::FloatSums::kAnyOrder);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("'backwards'"),
+            std::string::npos);
+  unsetenv("RUY_LIKE_RUY_SUMS");
+}
+
 TEST(ContextTest, CtxIsTheSameContext) {
   ruy::Context context;
   context.set_max_num_threads(3);

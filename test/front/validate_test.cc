@@ -145,9 +145,10 @@ void Disturb(Rng& random, Buffers* buffers, MulCall* call) {
       Erase(buffers->packed_lhs, &call->lhs);
       break;
     case 15:
-      call->float_sums = OneOf(
-          random, {FloatSums::kInOrder, FloatSums::kAnyOrder,
-                   static_cast<FloatSums>(2), static_cast<FloatSums>(255)});
+      call->float_sums =
+          OneOf(random, {FloatSums::kInOrder, FloatSums::kAnyOrder,
+                         FloatSums::kOfContext, static_cast<FloatSums>(3),
+                         static_cast<FloatSums>(255)});
       break;
     case 14: {
       PackedOperand* const packed =
@@ -250,8 +251,7 @@ bool IsValid(const MulCall& call) {
   }
   if (call.max_num_threads < 0 || !(call.clamp_min <= call.clamp_max) ||
       (call.beta != 0 && call.dst.zero_point != 0) ||
-      (call.float_sums != FloatSums::kInOrder &&
-       call.float_sums != FloatSums::kAnyOrder)) {
+      static_cast<int>(call.float_sums) > 2) {
     return false;
   }
   if ((call.fixedpoint_perchannel == nullptr) !=
